@@ -1,0 +1,51 @@
+//! Congestion controllers: pure state machines, one file each.
+//!
+//! **Invariant:** nothing here reads a clock, draws from a dice of its own, does I/O or can fail. Time arrives inside
+//! each signal; the answer is read from [`Controller::control`]. Depends on nothing but serde and libm, so that a
+//! real stack can embed it.
+
+pub mod algorithm;
+pub mod fixed_window;
+pub mod hystart;
+pub mod new_reno;
+mod params;
+pub mod rng;
+#[cfg(test)]
+mod script;
+pub mod signal;
+pub mod time;
+pub mod units;
+
+pub use algorithm::Algorithm;
+pub use params::ParamDoc;
+pub use rng::Rng;
+pub use signal::{
+    Ack, AckedPacket, Cause, Congestion, Control, Detection, Lost, LostPacket, Path, RateSample, Sent,
+};
+pub use time::{Duration, Time};
+pub use units::{Bytes, Rate};
+
+/// What every algorithm must answer.
+pub trait Controller: std::fmt::Debug + Send {
+    /// A packet that counts towards the window left.
+    fn on_sent(&mut self, _: &Sent) {}
+    /// An ACK newly acknowledged something. Called after the losses and the congestion event that the same ACK
+    /// revealed. The answer `Some(cause)` asks the ledger for a congestion event of the controller's own (QUIC-DC's
+    /// delay event): the ledger opens a recovery period as for a loss and calls [`Controller::on_congestion`].
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause>;
+    /// At most once per round trip: loss, ECN mark, delay; and always: persistent congestion, timeout.
+    fn on_congestion(&mut self, event: &Congestion);
+    /// Every batch of lost packets, before the congestion event it may cause.
+    fn on_lost(&mut self, _: &Lost) {}
+    /// The last congestion event was a mistake: all its packets arrived. Undo.
+    fn on_spurious(&mut self) {}
+    /// How much and how fast the sender may send now.
+    fn control(&self) -> Control;
+    /// Name and value of each inner variable worth a line on a chart, by their paper's name.
+    fn trace(&self, _put: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// RFC 9002 section 7.2: ten packets, but not more than 14 720 bytes or two packets, whichever is larger.
+pub fn initial_window(mds: u64) -> u64 {
+    (10 * mds).min((2 * mds).max(14_720))
+}

@@ -1,0 +1,171 @@
+//! NewReno for QUIC, RFC 9002 section 7 (May 2021).
+//!
+//! ```text
+//! slow start            cwnd += acked                    (7.3.1)
+//! congestion avoidance  cwnd += mds * acked / cwnd       (7.3.3, with RFC 3465's accumulator)
+//! congestion event      ssthresh = cwnd = beta * cwnd    (7.3.2)
+//! persistent congestion cwnd = minimum window            (7.6.2)
+//! ```
+//!
+//! Deviations: none. Which packets may grow the window and how often it may shrink is the ledger's business.
+
+use crate::hystart::SlowStart;
+use crate::params::params;
+use crate::{Ack, Cause, Congestion, Control, Controller, Path, initial_window};
+
+params! {
+    /// What is left of the window after a congestion event, 0..1. RFC 9002 appendix B.1.
+    beta: f64 = 0.5,
+    /// Smallest window, packets. RFC 9002 section 7.2.
+    min_window: u64 = 2,
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406) or `hystart` (Linux).
+    slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,
+}
+
+#[derive(Clone, Debug)]
+struct Window {
+    cwnd: u64,
+    ssthresh: u64,
+    /// Bytes acknowledged towards the next growth by one packet (RFC 3465 section 2.1).
+    bytes_acked: u64,
+}
+
+/// The controller. Windows in bytes.
+#[derive(Debug)]
+pub struct NewReno {
+    params: Params,
+    mds: u64,
+    now: Window,
+    before: Option<Window>,
+    slow_start: SlowStart,
+}
+
+impl NewReno {
+    /// In slow start, with the initial window of RFC 9002.
+    pub fn new(params: Params, path: Path) -> Self {
+        let now = Window { cwnd: initial_window(path.mds), ssthresh: u64::MAX, bytes_acked: 0 };
+        let slow_start = SlowStart::new(params.slow_start, path.mds);
+        Self { params, mds: path.mds, now, before: None, slow_start }
+    }
+
+    fn avoid_congestion(&mut self, growth: u64) {
+        let w = &mut self.now;
+        w.bytes_acked += growth;
+        if w.bytes_acked >= w.cwnd {
+            w.bytes_acked -= w.cwnd;
+            w.cwnd += self.mds;
+        }
+    }
+}
+
+impl Controller for NewReno {
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        if self.now.cwnd >= self.now.ssthresh {
+            self.avoid_congestion(ack.growth);
+            return None;
+        }
+        self.now.cwnd += self.slow_start.growth(ack);
+        if self.slow_start.ended(ack, self.now.cwnd) {
+            self.now.ssthresh = self.now.cwnd;
+        }
+        None
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let floor = self.params.min_window * self.mds;
+        self.before = (event.cause == Cause::Loss).then(|| self.now.clone());
+        self.slow_start.leave();
+        let reduced = ((self.now.cwnd as f64 * self.params.beta) as u64).max(floor);
+        self.now = match event.cause {
+            // RFC 9002 section 7.6.2 lowers the window alone; ssthresh stays.
+            Cause::PersistentCongestion => {
+                Window { cwnd: floor, ssthresh: self.now.ssthresh, bytes_acked: 0 }
+            }
+            Cause::Timeout => Window { cwnd: self.mds.max(1), ssthresh: reduced, bytes_acked: 0 },
+            Cause::Loss | Cause::Ecn | Cause::Delay => {
+                Window { cwnd: reduced, ssthresh: reduced, bytes_acked: 0 }
+            }
+        };
+    }
+
+    fn on_spurious(&mut self) {
+        if let Some(before) = self.before.take().filter(|b| b.cwnd > self.now.cwnd) {
+            self.now = before;
+        }
+    }
+
+    fn control(&self) -> Control {
+        Control { cwnd: self.now.cwnd, pacing_rate: None, slow_start: self.now.cwnd < self.now.ssthresh }
+    }
+
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        put("ssthresh", if self.now.ssthresh == u64::MAX { f64::INFINITY } else { self.now.ssthresh as f64 });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::{acked, congestion, path};
+
+    const MDS: u64 = 1200;
+
+    fn avoiding(cwnd: u64) -> NewReno {
+        let mut cc = NewReno::new(Params::default(), path(MDS));
+        cc.now.cwnd = 2 * cwnd;
+        cc.on_congestion(&congestion(Cause::Loss, 2 * cwnd));
+        assert_eq!(cc.now.cwnd, cwnd);
+        cc
+    }
+
+    /// Section 7.2's table.
+    #[test]
+    fn initial_windows() {
+        for (mds, cwnd) in [(1200, 12_000), (1252, 12_520), (1472, 14_720), (1500, 14_720), (9000, 18_000)] {
+            assert_eq!(NewReno::new(Params::default(), path(mds)).control().cwnd, cwnd);
+        }
+    }
+
+    /// Section 7.3.1: byte counting, whatever the number of packets per ACK.
+    #[test]
+    fn slow_start_doubles() {
+        for packets_per_ack in [1, 2, 5, 10] {
+            let mut cc = NewReno::new(Params::default(), path(MDS));
+            for _ in 0..10 / packets_per_ack {
+                cc.on_ack(&acked(packets_per_ack * MDS));
+            }
+            assert_eq!(cc.control().cwnd, 20 * MDS);
+        }
+    }
+
+    /// Section 7.3.3: one packet per window of acknowledged bytes, for every size of ACK.
+    #[test]
+    fn one_packet_per_window() {
+        for size in [1000, 1200, 2400, 64_000] {
+            let mut cc = avoiding(64_000);
+            let mut left = 64_000;
+            while left > 0 {
+                let bytes = left.min(size);
+                cc.on_ack(&acked(bytes));
+                left -= bytes;
+            }
+            assert_eq!(cc.control().cwnd, 64_000 + MDS, "ACKs of {size} bytes");
+        }
+    }
+
+    #[test]
+    fn persistent_congestion_restarts_at_two_packets() {
+        let mut cc = avoiding(100 * MDS);
+        cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
+        assert_eq!(cc.control().cwnd, 2 * MDS);
+        assert!(cc.control().slow_start, "slow start up to the old ssthresh");
+    }
+
+    #[test]
+    fn spurious_event_is_undone() {
+        let mut cc = avoiding(100 * MDS);
+        cc.on_congestion(&congestion(Cause::Loss, 100 * MDS));
+        cc.on_spurious();
+        assert_eq!(cc.control().cwnd, 100 * MDS);
+    }
+}

@@ -1,0 +1,194 @@
+//! The words spoken between the ledger (crate `recovery`) and a controller.
+//!
+//! The ledger owns bytes in flight, "was this packet sent before the last reduction", application-limited marking,
+//! persistent congestion, pacing and undo detection. A controller only answers.
+
+use crate::{Duration, Rate, Time};
+
+/// What is known of a path before the first packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// `max_datagram_size` of RFC 9002 (SMSS of RFC 5681): bytes that one full packet counts in the window.
+    pub mds: u64,
+    /// The bottleneck buffer in time, where the experiment declares it (QUIC-DC's fractional threshold needs it).
+    pub buffer: Option<Duration>,
+    /// Seed of the controller's own dice (BBR's probe phases).
+    pub seed: u64,
+}
+
+/// A packet that counts towards the window has left, after pacing.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// When it left.
+    pub now: Time,
+    /// Packet number.
+    pub pn: u64,
+    /// Its size in the window, bytes.
+    pub bytes: u64,
+    /// Bytes in flight, this packet included.
+    pub bytes_in_flight: u64,
+    /// The application, not window or pacer, limits the sender.
+    pub app_limited: bool,
+}
+
+/// One newly acknowledged packet.
+#[derive(Clone, Copy, Debug)]
+pub struct AckedPacket {
+    /// Packet number.
+    pub pn: u64,
+    /// Size in the window, bytes.
+    pub bytes: u64,
+    /// When it left.
+    pub sent: Time,
+    /// When it arrived, nanoseconds on the peer's clock (unknown offset); only if the peer reports it.
+    pub received: Option<i64>,
+    /// Sent before the last reduction: no growth for it, no second reduction because of it.
+    pub before_reduction: bool,
+}
+
+/// A delivery-rate sample (draft-ietf-ccwg-bbr section 4.1), taken on the newest packet of an ACK.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateSample {
+    /// Bytes delivered when that packet left.
+    pub prior_delivered: u64,
+    /// Bytes delivered between its departure and this ACK.
+    pub delivered: u64,
+    /// max(send interval, ACK interval).
+    pub interval: Duration,
+    /// `delivered / interval`; absent when the interval is shorter than `min_rtt`.
+    pub delivery_rate: Option<Rate>,
+    /// That packet left while the application limited the sender.
+    pub app_limited: bool,
+    /// Bytes in flight when that packet left, itself included.
+    pub tx_in_flight: u64,
+    /// Bytes lost between its departure and this ACK.
+    pub lost: u64,
+}
+
+/// An ACK that newly acknowledges something, already digested by the ledger.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// When it arrived.
+    pub now: Time,
+    /// Newly acknowledged packets in ascending packet number.
+    pub packets: &'a [AckedPacket],
+    /// Bytes newly acknowledged.
+    pub acked: u64,
+    /// The part of `acked` that may open the window: sent after the last reduction, and not while the sender left
+    /// the window unused (RFC 9002 section 7.8).
+    pub growth: u64,
+    /// Bytes declared lost by this ACK.
+    pub lost: u64,
+    /// Bytes in flight before this ACK.
+    pub prior_in_flight: u64,
+    /// Bytes in flight after this ACK and its losses.
+    pub bytes_in_flight: u64,
+    /// This ACK's RTT sample, if it gave one. Not adjusted for ACK delay.
+    pub latest_rtt: Option<Duration>,
+    /// Smallest RTT seen. [`Duration::MAX`] before the first sample.
+    pub min_rtt: Duration,
+    /// RFC 9002 section 5.3.
+    pub smoothed_rtt: Duration,
+    /// The delay the peer says it held the ACK back.
+    pub ack_delay: Duration,
+    /// Packets newly reported as marked CE.
+    pub ce: u64,
+    /// Bytes delivered since the start.
+    pub delivered: u64,
+    /// Delivery-rate sample.
+    pub rate: Option<RateSample>,
+    /// Packet-timed round trips since the start.
+    pub round: u64,
+    /// A round trip ends with this ACK.
+    pub round_start: bool,
+    /// The ledger is in a recovery period after this ACK.
+    pub in_recovery: bool,
+    /// The sender has been limited by the application, not the window.
+    pub app_limited: bool,
+}
+
+/// Which rule found a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Detection {
+    /// Later packets were acknowledged (RFC 9002 section 6.1.1).
+    PacketThreshold,
+    /// Too old against a later acknowledged one (RFC 9002 section 6.1.2, RACK).
+    TimeThreshold,
+    /// Retransmission timeout (TCP).
+    Timeout,
+}
+
+/// One packet declared lost.
+#[derive(Clone, Copy, Debug)]
+pub struct LostPacket {
+    /// Packet number.
+    pub pn: u64,
+    /// Size in the window, bytes.
+    pub bytes: u64,
+    /// When it left.
+    pub sent: Time,
+    /// How it was found.
+    pub detection: Detection,
+    /// Bytes in flight when it left, itself included.
+    pub tx_in_flight: u64,
+    /// Bytes lost since the start when it left.
+    pub lost_at_send: u64,
+    /// It left while the application limited the sender.
+    pub app_limited: bool,
+}
+
+/// A batch of packets declared lost together.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost<'a> {
+    /// When.
+    pub now: Time,
+    /// In ascending packet number.
+    pub packets: &'a [LostPacket],
+    /// Bytes lost since the start, this batch included.
+    pub total_lost: u64,
+    /// Bytes delivered since the start.
+    pub delivered: u64,
+    /// Bytes in flight after the batch left it.
+    pub bytes_in_flight: u64,
+}
+
+/// Why the window must shrink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A packet was declared lost.
+    Loss,
+    /// The CE count grew.
+    Ecn,
+    /// The controller asked for it itself, from [`Controller::on_ack`](crate::Controller::on_ack).
+    Delay,
+    /// RFC 9002 section 7.6: everything sent for a long period is gone.
+    PersistentCongestion,
+    /// TCP's retransmission timeout.
+    Timeout,
+}
+
+/// A congestion event. For [`Cause::Loss`], [`Cause::Ecn`] and [`Cause::Delay`] at most one per round trip.
+#[derive(Clone, Copy, Debug)]
+pub struct Congestion {
+    /// When it was detected.
+    pub now: Time,
+    /// Why.
+    pub cause: Cause,
+    /// Bytes in flight before the event (FlightSize of RFC 5681).
+    pub prior_in_flight: u64,
+    /// Smallest RTT seen. [`Duration::MAX`] before the first sample.
+    pub min_rtt: Duration,
+    /// RFC 9002 section 5.3.
+    pub smoothed_rtt: Duration,
+}
+
+/// A controller's whole answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Control {
+    /// Most bytes that may be in flight.
+    pub cwnd: u64,
+    /// The pacing rate, or `None`: the pacer spreads `cwnd` over `smoothed_rtt` (RFC 9002 section 7.7).
+    pub pacing_rate: Option<Rate>,
+    /// Below `ssthresh`: the pacer may spread faster (Linux paces slow start at twice the window per RTT).
+    pub slow_start: bool,
+}
