@@ -1,1 +1,29 @@
+//! The ledger: loss recovery, RTT, pacing, rate samples and ACK making, for QUIC (RFC 9000, 9002) and TCP
+//! (RFC 5681, 6298, 6582, 8985) alike. The simulator, the emulator's endpoints and the QUIC endpoint all use it.
+//!
+//! Pure: time comes in with each call, nothing is sent, nothing fails.
 
+pub mod clock;
+pub mod config;
+pub mod ecn;
+mod epoch;
+mod loss;
+pub mod pacer;
+pub mod rate;
+pub mod reassembly;
+pub mod receiver;
+pub mod rtt;
+pub mod sender;
+mod sent;
+pub mod stats;
+pub mod tcp;
+
+pub use clock::Clock;
+pub use config::{Config, Exit, TimeThreshold, Timeout};
+pub use ecn::{Ecn, EcnCounts};
+pub use pacer::Pacing;
+pub use receiver::{AckConfig, AckFrame, Receiver};
+pub use sender::{Gate, Outcome, Sender};
+pub use sent::Payload;
+pub use stats::Stats;
+pub use tcp::{TcpAck, TcpReceiver};

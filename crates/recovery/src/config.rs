@@ -1,0 +1,162 @@
+//! Every rule of loss recovery that an experiment may switch, with the QUIC and the TCP personality as defaults.
+
+use congestion::Duration;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::ecn::Ecn;
+use crate::pacer::Pacing;
+
+/// The sender's rules.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// Packets that must be acknowledged beyond a missing one before it is lost, or `"off"`. RFC 9002 section 6.1.1.
+    #[serde(
+        serialize_with = "congestion::units::serialize_or_off",
+        deserialize_with = "congestion::units::deserialize_or_off"
+    )]
+    pub packet_threshold: Option<u64>,
+    /// RTTs a missing packet may be late, `"rack"` for the adaptive window of RFC 8985, or `"off"`.
+    /// RFC 9002 section 6.1.2.
+    pub time_threshold: TimeThreshold,
+    /// When a recovery period ends.
+    pub exit: Exit,
+    /// What happens when no acknowledgement comes.
+    pub timeout: Timeout,
+    /// PTOs without any acknowledgement that make congestion persistent, or `"off"`. RFC 9002 section 7.6.
+    #[serde(
+        serialize_with = "congestion::units::serialize_or_off",
+        deserialize_with = "congestion::units::deserialize_or_off"
+    )]
+    pub persistent_congestion: Option<u64>,
+    /// Timer granularity. RFC 9002 section 6.1.2.
+    pub granularity: Duration,
+    /// RTT assumed before the first sample. RFC 9002 section 6.2.2.
+    pub initial_rtt: Duration,
+    /// The longest the peer says it holds an ACK back. RFC 9000 section 18.2.
+    pub max_ack_delay: Duration,
+    /// Floor of the retransmission timeout. Linux: 200 ms; RFC 6298: 1 s.
+    pub min_rto: Duration,
+    /// Undo a reduction when all packets that caused it arrive late.
+    pub undo: bool,
+    /// The mark of outgoing packets. RFC 9000 section 13.4.
+    pub ecn: Ecn,
+    /// Pacing.
+    pub pacing: Pacing,
+    /// Pace at all; without it a window leaves as fast as its acknowledgements come.
+    pub paced: bool,
+}
+
+/// When a recovery period ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exit {
+    /// A packet sent after the reduction is acknowledged (RFC 9002 section 7.3.2): about one round trip.
+    Quic,
+    /// Everything sent before the reduction has arrived (RFC 6582): no second reduction until all holes are filled.
+    NewrenoTcp,
+}
+
+/// What happens when no acknowledgement comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Timeout {
+    /// Probe timeouts that never touch the window (RFC 9002 section 6.2).
+    Pto,
+    /// One tail loss probe (RFC 8985 section 7), then retransmission timeouts that collapse the window (RFC 6298).
+    TlpRto,
+}
+
+/// The time threshold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TimeThreshold {
+    /// Times max(smoothed_rtt, latest_rtt).
+    Factor(f64),
+    /// RACK's adaptive reordering window, RFC 8985 section 6.2.
+    Rack,
+    /// No time threshold.
+    Off,
+}
+
+impl Serialize for TimeThreshold {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Factor(f) => s.serialize_f64(*f),
+            Self::Rack => s.serialize_str("rack"),
+            Self::Off => s.serialize_str("off"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for TimeThreshold {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = TimeThreshold;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a factor of at least 1 (1.125), \"rack\" or \"off\"")
+            }
+            fn visit_f64<E: de::Error>(self, factor: f64) -> Result<TimeThreshold, E> {
+                if factor >= 1.0 && factor.is_finite() {
+                    Ok(TimeThreshold::Factor(factor))
+                } else {
+                    Err(E::invalid_value(de::Unexpected::Float(factor), &self))
+                }
+            }
+            fn visit_i64<E: de::Error>(self, factor: i64) -> Result<TimeThreshold, E> {
+                self.visit_f64(factor as f64)
+            }
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<TimeThreshold, E> {
+                match word {
+                    "rack" => Ok(TimeThreshold::Rack),
+                    "off" => Ok(TimeThreshold::Off),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(word), &self)),
+                }
+            }
+        }
+        d.deserialize_any(Visitor)
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::quic()
+    }
+}
+
+impl Config {
+    /// RFC 9002.
+    pub fn quic() -> Self {
+        Self {
+            packet_threshold: Some(3),
+            time_threshold: TimeThreshold::Factor(1.125),
+            exit: Exit::Quic,
+            timeout: Timeout::Pto,
+            persistent_congestion: Some(3),
+            granularity: Duration::from_millis(1),
+            initial_rtt: Duration::from_millis(333),
+            max_ack_delay: Duration::from_millis(25),
+            min_rto: Duration::from_millis(200),
+            undo: true,
+            ecn: Ecn::NotEct,
+            pacing: Pacing::default(),
+            paced: true,
+        }
+    }
+
+    /// Linux-like TCP: SACK, RACK-TLP (RFC 8985), RTO (RFC 6298), one reduction until all holes are filled; ACK-clocked.
+    pub fn tcp() -> Self {
+        Self {
+            packet_threshold: None,
+            time_threshold: TimeThreshold::Rack,
+            exit: Exit::NewrenoTcp,
+            timeout: Timeout::TlpRto,
+            persistent_congestion: None,
+            initial_rtt: Duration::from_millis(333),
+            max_ack_delay: Duration::from_millis(40),
+            pacing: Pacing { factor: 1.2, slow_start_factor: 2.0, ..Pacing::default() },
+            paced: false,
+            ..Self::quic()
+        }
+    }
+}

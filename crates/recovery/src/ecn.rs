@@ -1,0 +1,207 @@
+//! ECN validation, RFC 9000 section 13.4 and appendix A.4.
+
+use congestion::{Duration, Time};
+use serde::{Deserialize, Serialize};
+
+/// The ECN field of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct,
+    /// ECT(0).
+    Ect0,
+    /// ECT(1).
+    Ect1,
+    /// Congestion experienced.
+    Ce,
+}
+
+/// The totals a receiver reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnCounts {
+    /// Packets received with ECT(0).
+    pub ect0: u64,
+    /// Packets received with ECT(1).
+    pub ect1: u64,
+    /// Packets received with CE.
+    pub ce: u64,
+}
+
+impl EcnCounts {
+    /// Counts one packet.
+    pub fn add(&mut self, ecn: Ecn) {
+        match ecn {
+            Ecn::NotEct => {}
+            Ecn::Ect0 => self.ect0 += 1,
+            Ecn::Ect1 => self.ect1 += 1,
+            Ecn::Ce => self.ce += 1,
+        }
+    }
+}
+
+/// Whether the path carries ECN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// The first packets carry ECT.
+    Testing,
+    /// The test packets are out, no answer yet: packets carry none.
+    Unknown,
+    /// Validated.
+    Capable,
+    /// The path bleaches or miscounts: packets carry none.
+    Failed,
+}
+
+/// The sender's side of one path.
+#[derive(Clone, Debug)]
+pub struct Validation {
+    mark: Ecn,
+    state: State,
+    sent: EcnCounts,
+    seen: EcnCounts,
+    test_packets: u64,
+    test_until: Option<Time>,
+    test_lost: u64,
+}
+
+/// Appendix A.4: test with ten packets or for three PTO.
+const TEST_PACKETS: u64 = 10;
+const TEST_PTOS: u64 = 3;
+
+impl Validation {
+    /// A sender that marks with `mark`; `NotEct` switches ECN off.
+    pub fn new(mark: Ecn) -> Self {
+        Self {
+            mark,
+            state: if mark == Ecn::NotEct { State::Failed } else { State::Testing },
+            sent: EcnCounts::default(),
+            seen: EcnCounts::default(),
+            test_packets: 0,
+            test_until: None,
+            test_lost: 0,
+        }
+    }
+
+    /// The mark of the packet that leaves now.
+    pub fn on_sent(&mut self, now: Time, pto: Duration) -> Ecn {
+        if self.state == State::Testing {
+            let until = *self.test_until.get_or_insert(now + pto * TEST_PTOS);
+            if self.test_packets >= TEST_PACKETS || now > until {
+                self.state = State::Unknown;
+            }
+        }
+        let mark = match self.state {
+            State::Testing | State::Capable => self.mark,
+            State::Unknown | State::Failed => Ecn::NotEct,
+        };
+        self.test_packets += u64::from(self.state == State::Testing);
+        self.sent.add(mark);
+        mark
+    }
+
+    /// A packet that carried a mark is lost. When the whole test is, the path drops ECT.
+    pub fn on_lost(&mut self, mark: Ecn) {
+        if mark != Ecn::NotEct && matches!(self.state, State::Testing | State::Unknown) {
+            self.test_lost += 1;
+            if self.state == State::Unknown && self.test_lost >= self.test_packets {
+                self.state = State::Failed;
+            }
+        }
+    }
+
+    /// An ACK that raised the largest acknowledged packet arrives; `newly` counts, per mark, the packets it newly
+    /// acknowledges as they were sent. Returns how many packets are newly reported CE (0 unless valid).
+    pub fn on_ack(&mut self, newly: &EcnCounts, reported: Option<&EcnCounts>) -> u64 {
+        if self.state == State::Failed {
+            return 0;
+        }
+        let Some(counts) = reported else {
+            if newly.ect0 + newly.ect1 > 0 {
+                self.state = State::Failed;
+            }
+            return 0;
+        };
+        let Some(ce) = self.check(newly, counts) else {
+            self.state = State::Failed;
+            return 0;
+        };
+        self.seen = *counts;
+        if newly.ect0 + newly.ect1 > 0 {
+            self.state = State::Capable;
+        }
+        ce
+    }
+
+    /// Section 13.4.2.1: counts never fall, cover what is newly acknowledged, and never pass what was sent.
+    fn check(&self, newly: &EcnCounts, counts: &EcnCounts) -> Option<u64> {
+        let ect0 = counts.ect0.checked_sub(self.seen.ect0)?;
+        let ect1 = counts.ect1.checked_sub(self.seen.ect1)?;
+        let ce = counts.ce.checked_sub(self.seen.ce)?;
+        let covers = ect0 + ce >= newly.ect0 && ect1 + ce >= newly.ect1;
+        let possible = counts.ect0 <= self.sent.ect0
+            && counts.ect1 <= self.sent.ect1
+            && counts.ect0 + counts.ect1 + counts.ce <= self.sent.ect0 + self.sent.ect1;
+        (covers && possible).then_some(ce)
+    }
+
+    /// Where validation stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTO: Duration = Duration::from_millis(100);
+
+    fn tested() -> Validation {
+        let mut v = Validation::new(Ecn::Ect0);
+        for _ in 0..10 {
+            assert_eq!(v.on_sent(Time(0), PTO), Ecn::Ect0);
+        }
+        assert_eq!(v.on_sent(Time(0), PTO), Ecn::NotEct, "after the test, before the answer");
+        v
+    }
+
+    fn ect0(n: u64) -> EcnCounts {
+        EcnCounts { ect0: n, ..EcnCounts::default() }
+    }
+
+    #[test]
+    fn validates_and_counts_marks() {
+        let mut v = tested();
+        let reported = EcnCounts { ect0: 7, ect1: 0, ce: 3 };
+        assert_eq!(v.on_ack(&ect0(10), Some(&reported)), 3);
+        assert_eq!(v.state(), State::Capable);
+        assert_eq!(v.on_sent(Time(0), PTO), Ecn::Ect0);
+    }
+
+    /// A lost ACK makes the counts grow by more than is newly acknowledged: allowed.
+    #[test]
+    fn lost_acks_do_no_harm() {
+        let mut v = tested();
+        assert_eq!(v.on_ack(&ect0(2), Some(&EcnCounts { ect0: 8, ect1: 0, ce: 2 })), 2);
+        assert_eq!(v.state(), State::Capable);
+    }
+
+    #[test]
+    fn bleaching_fails() {
+        for reported in [None, Some(ect0(0)), Some(ect0(9)), Some(ect0(11)), Some(EcnCounts { ect0: 10, ect1: 1, ce: 0 })] {
+            let mut v = tested();
+            assert_eq!(v.on_ack(&ect0(10), reported.as_ref()), 0);
+            assert_eq!(v.state(), State::Failed, "{reported:?}");
+            assert_eq!(v.on_sent(Time(0), PTO), Ecn::NotEct);
+        }
+    }
+
+    #[test]
+    fn a_path_that_drops_ect_fails() {
+        let mut v = tested();
+        (0..10).for_each(|_| v.on_lost(Ecn::Ect0));
+        assert_eq!(v.state(), State::Failed);
+    }
+}

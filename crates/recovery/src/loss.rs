@@ -1,0 +1,129 @@
+//! Loss detection: packet threshold, time threshold (RFC 9002 section 6.1) and RACK's adaptive window (RFC 8985).
+//!
+//! ```text
+//! lost  if  pn <= largest_acked - packet_threshold
+//!       or  time_sent <= now - max(time_threshold * max(smoothed_rtt, latest_rtt), granularity)
+//! RACK: lost if sent before the newest delivered packet and time_sent + rack.rtt + reo_wnd <= now
+//!       reo_wnd = 0 while no reordering was seen and (in recovery or three packets delivered beyond)
+//!               = min(reo_wnd_mult * min_rtt / 4, smoothed_rtt) otherwise
+//! ```
+
+use congestion::{Detection, Duration, Time};
+
+use crate::config::{Config, TimeThreshold};
+use crate::rtt::Rtt;
+use crate::sent::{Fate, SentPackets};
+
+/// RACK's memory of reordering (RFC 8985 section 6.2 steps 3 and 4).
+#[derive(Clone, Debug)]
+pub(crate) struct Reordering {
+    seen: bool,
+    /// `reo_wnd_mult`.
+    mult: u64,
+    /// `reo_wnd_persist`: recoveries left until the window falls back.
+    persist: u64,
+}
+
+/// RFC 8985 section 6.2: DUPACKs that end waiting, and recoveries a widened window persists.
+const RACK_DUP_THRESHOLD: u64 = 3;
+const RACK_PERSIST: u64 = 16;
+
+impl Default for Reordering {
+    fn default() -> Self {
+        Self { seen: false, mult: 1, persist: RACK_PERSIST }
+    }
+}
+
+impl Reordering {
+    /// A packet older than the newest delivered one arrived after it.
+    pub(crate) fn on_reordered(&mut self) {
+        self.seen = true;
+    }
+
+    /// A loss was spurious: the window was too small.
+    pub(crate) fn on_spurious(&mut self) {
+        self.seen = true;
+        self.mult += 1;
+        self.persist = RACK_PERSIST;
+    }
+
+    /// A recovery period ended.
+    pub(crate) fn on_recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.mult = 1;
+        }
+    }
+
+    fn window(&self, rtt: &Rtt, eager: bool) -> Duration {
+        if !self.seen && eager {
+            return Duration::ZERO;
+        }
+        let quarter = if rtt.is_sampled() { rtt.min() / 4 } else { Duration::ZERO };
+        (quarter * self.mult).min(rtt.smoothed())
+    }
+}
+
+/// What the search for losses found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Packet number and rule, ascending.
+    pub(crate) lost: Vec<(u64, Detection)>,
+    /// When the next packet will be lost if nothing comes before.
+    pub(crate) loss_time: Option<Time>,
+}
+
+/// Everything the rules look at.
+pub(crate) struct Search<'a> {
+    pub(crate) config: &'a Config,
+    pub(crate) rtt: &'a Rtt,
+    pub(crate) reordering: &'a Reordering,
+    pub(crate) now: Time,
+    pub(crate) largest_acked: u64,
+    /// RTT of the newest delivered packet.
+    pub(crate) rack_rtt: Duration,
+    pub(crate) in_recovery: bool,
+}
+
+impl Search<'_> {
+    /// Searches the packets before the largest acknowledged one. `found.lost` is cleared first.
+    pub(crate) fn run<T>(&self, sent: &SentPackets<T>, found: &mut Found) {
+        found.lost.clear();
+        found.loss_time = None;
+        if sent.base() >= self.largest_acked {
+            return;
+        }
+        let patience = self.patience(sent);
+        for (pn, packet) in sent.iter().take_while(|(pn, _)| *pn < self.largest_acked) {
+            if packet.fate != Fate::InFlight {
+                continue;
+            }
+            if self.config.packet_threshold.is_some_and(|k| self.largest_acked >= pn + k) {
+                found.lost.push((pn, Detection::PacketThreshold));
+            } else if let Some(patience) = patience {
+                if packet.sent + patience <= self.now {
+                    found.lost.push((pn, Detection::TimeThreshold));
+                } else {
+                    // Packets leave in the order of their numbers: the first survivor is the first to die.
+                    found.loss_time = Some(packet.sent + patience);
+                    break;
+                }
+            }
+        }
+    }
+
+    /// How long after its departure a packet is lost; `None` with the time threshold off.
+    fn patience<T>(&self, sent: &SentPackets<T>) -> Option<Duration> {
+        match self.config.time_threshold {
+            TimeThreshold::Off => None,
+            TimeThreshold::Factor(f) => {
+                Some(self.rtt.smoothed().max(self.rtt.latest()).mul_f64(f).max(self.config.granularity))
+            }
+            TimeThreshold::Rack => {
+                let beyond = sent.iter().filter(|(_, p)| p.fate == Fate::Acked).take(RACK_DUP_THRESHOLD as usize);
+                let eager = self.in_recovery || beyond.count() as u64 >= RACK_DUP_THRESHOLD;
+                Some(self.rack_rtt + self.reordering.window(self.rtt, eager))
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! ACK making of a QUIC receiver: RFC 9000 section 13.2, receive timestamps of draft-ietf-quic-receive-ts-02.
+
+use congestion::{Duration, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Clock;
+use crate::ecn::{Ecn, EcnCounts};
+
+/// What the sender learns from one ACK.
+#[derive(Clone, Debug, Default)]
+pub struct AckFrame {
+    /// Received packet numbers, both ends included, ascending and apart.
+    pub ranges: Vec<(u64, u64)>,
+    /// How long the largest was held back.
+    pub ack_delay: Duration,
+    /// ECN totals, if the receiver reports them.
+    pub ecn: Option<EcnCounts>,
+    /// Packet number and receive time (receiver's clock, nanoseconds), ascending; what the peer reports of them.
+    pub timestamps: Vec<(u64, i64)>,
+}
+
+/// The receiver's rules.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct AckConfig {
+    /// Ack-eliciting packets per ACK. RFC 9000 section 13.2.2.
+    pub ack_every: u64,
+    /// Longest delay of an ACK. RFC 9000 section 13.2.1 (QUIC 25 ms; Linux TCP 40 ms).
+    pub max_ack_delay: Duration,
+    /// Acknowledge at once on reordering and on a gap. RFC 9000 section 13.2.1.
+    pub immediate_on_gap: bool,
+    /// Receive timestamps per ACK at most, 0 for none. draft-ietf-quic-receive-ts-02.
+    pub timestamps: usize,
+    /// Unit of the timestamps: 2^exponent microseconds, 0..20. draft-ietf-quic-receive-ts-02.
+    pub timestamp_exponent: u32,
+    /// Ranges per ACK at most. RFC 9000 section 13.2.3.
+    pub max_ranges: usize,
+}
+
+impl Default for AckConfig {
+    fn default() -> Self {
+        Self {
+            ack_every: 2,
+            max_ack_delay: Duration::from_millis(25),
+            immediate_on_gap: true,
+            timestamps: 64,
+            timestamp_exponent: 0,
+            max_ranges: 64,
+        }
+    }
+}
+
+/// One packet number space of a receiver.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    config: AckConfig,
+    clock: Clock,
+    ranges: Vec<(u64, u64)>,
+    largest_at: Time,
+    ecn: EcnCounts,
+    unacked: u64,
+    due: Option<Time>,
+    timestamps: Vec<(u64, i64)>,
+}
+
+impl Receiver {
+    /// That has received nothing.
+    pub fn new(config: AckConfig, clock: Clock) -> Self {
+        Self {
+            config,
+            clock,
+            ranges: Vec::new(),
+            largest_at: Time::ZERO,
+            ecn: EcnCounts::default(),
+            unacked: 0,
+            due: None,
+            timestamps: Vec::new(),
+        }
+    }
+
+    /// An ack-eliciting packet arrives. The sender no longer cares for anything below `least_unacked`. Returns whether
+    /// an ACK must leave now.
+    pub fn on_packet(&mut self, now: Time, pn: u64, ecn: Ecn, least_unacked: u64) -> bool {
+        let largest = self.ranges.last().map(|r| r.1);
+        if !self.note(pn) {
+            return false;
+        }
+        self.forget_below(least_unacked);
+        self.ecn.add(ecn);
+        self.stamp(now, pn);
+        if largest.is_none_or(|l| pn > l) {
+            self.largest_at = now;
+        }
+        self.unacked += 1;
+        let in_order = largest.map_or(pn == 0, |l| pn == l + 1);
+        if self.unacked >= self.config.ack_every
+            || (self.config.immediate_on_gap && !in_order)
+            || ecn == Ecn::Ce
+        {
+            return true;
+        }
+        self.due.get_or_insert(now + self.config.max_ack_delay);
+        false
+    }
+
+    /// When a delayed ACK is due.
+    pub fn timer(&self) -> Option<Time> {
+        self.due
+    }
+
+    /// Writes the ACK that leaves now into `frame`.
+    pub fn write_ack(&mut self, now: Time, frame: &mut AckFrame) {
+        let first = self.ranges.len().saturating_sub(self.config.max_ranges.max(1));
+        frame.ranges.clear();
+        frame.ranges.extend_from_slice(&self.ranges[first..]);
+        frame.ack_delay = now - self.largest_at;
+        frame.ecn = (self.ecn != EcnCounts::default()).then_some(self.ecn);
+        frame.timestamps.clear();
+        frame.timestamps.append(&mut self.timestamps);
+        self.unacked = 0;
+        self.due = None;
+    }
+
+    /// Adds a packet number; false for a duplicate.
+    fn note(&mut self, pn: u64) -> bool {
+        match self.ranges.last_mut() {
+            Some(last) if pn == last.1 + 1 => {
+                last.1 = pn;
+                return true;
+            }
+            None => {
+                self.ranges.push((pn, pn));
+                return true;
+            }
+            Some(_) => {}
+        }
+        let i = self.ranges.partition_point(|r| r.1 < pn);
+        if self.ranges.get(i).is_some_and(|r| r.0 <= pn) {
+            return false;
+        }
+        let joins_left = i > 0 && self.ranges[i - 1].1 + 1 == pn;
+        let joins_right = self.ranges.get(i).is_some_and(|r| r.0 == pn + 1);
+        match (joins_left, joins_right) {
+            (true, true) => {
+                self.ranges[i - 1].1 = self.ranges[i].1;
+                self.ranges.remove(i);
+            }
+            (true, false) => self.ranges[i - 1].1 = pn,
+            (false, true) => self.ranges[i].0 = pn,
+            (false, false) => self.ranges.insert(i, (pn, pn)),
+        }
+        true
+    }
+
+    fn forget_below(&mut self, pn: u64) {
+        if self.ranges[0].1 < pn {
+            let settled = self.ranges.partition_point(|r| r.1 < pn).min(self.ranges.len() - 1);
+            self.ranges.drain(..settled);
+        }
+    }
+
+    fn stamp(&mut self, now: Time, pn: u64) {
+        if self.config.timestamps == 0 {
+            return;
+        }
+        let unit = 1000_i64 << self.config.timestamp_exponent.min(20);
+        let received = self.clock.read(now).div_euclid(unit) * unit;
+        if self.timestamps.len() >= self.config.timestamps {
+            self.timestamps.remove(0);
+        }
+        let i = self.timestamps.partition_point(|t| t.0 < pn);
+        self.timestamps.insert(i, (pn, received));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receiver() -> Receiver {
+        Receiver::new(AckConfig::default(), Clock::default())
+    }
+
+    fn ack(r: &mut Receiver, ms: u64) -> AckFrame {
+        let mut frame = AckFrame::default();
+        r.write_ack(Time::from_millis(ms), &mut frame);
+        frame
+    }
+
+    #[test]
+    fn every_second_packet_or_after_the_delay() {
+        let mut r = receiver();
+        assert!(!r.on_packet(Time::from_millis(10), 0, Ecn::NotEct, 0));
+        assert_eq!(r.timer(), Some(Time::from_millis(35)));
+        assert!(r.on_packet(Time::from_millis(12), 1, Ecn::NotEct, 0));
+        let frame = ack(&mut r, 13);
+        assert_eq!((frame.ranges, frame.ack_delay), (vec![(0, 1)], Duration::from_millis(1)));
+        assert_eq!(frame.timestamps, vec![(0, 10_000_000), (1, 12_000_000)]);
+        assert_eq!(r.timer(), None);
+    }
+
+    #[test]
+    fn at_once_on_gap_reordering_and_ce() {
+        let mut r = receiver();
+        r.on_packet(Time(0), 0, Ecn::NotEct, 0);
+        ack(&mut r, 0);
+        assert!(r.on_packet(Time(0), 2, Ecn::NotEct, 0), "gap");
+        ack(&mut r, 0);
+        assert!(r.on_packet(Time(0), 1, Ecn::NotEct, 0), "reordering");
+        assert_eq!(ack(&mut r, 0).ranges, vec![(0, 2)]);
+        assert!(r.on_packet(Time(0), 3, Ecn::Ce, 0), "CE");
+        assert_eq!(ack(&mut r, 0).ecn.unwrap().ce, 1);
+        assert!(!r.on_packet(Time(0), 3, Ecn::Ce, 0), "duplicate");
+        assert_eq!(ack(&mut r, 0).ecn.unwrap().ce, 1);
+    }
+
+    #[test]
+    fn forgets_what_the_sender_settled() {
+        let mut r = receiver();
+        for pn in [0, 2, 4, 6] {
+            r.on_packet(Time(0), pn, Ecn::NotEct, 0);
+        }
+        r.on_packet(Time(0), 7, Ecn::NotEct, 5);
+        assert_eq!(ack(&mut r, 0).ranges, vec![(6, 7)]);
+    }
+
+    /// The exponent truncates, also for clocks that show negative time.
+    #[test]
+    fn timestamp_unit() {
+        let config = AckConfig { timestamp_exponent: 3, ..AckConfig::default() };
+        let mut r = Receiver::new(config, Clock { offset_seconds: -1.0, drift_ppm: 0.0 });
+        r.on_packet(Time(20_500), 0, Ecn::NotEct, 0);
+        assert_eq!(ack(&mut r, 0).timestamps, vec![(0, -1_000_000_000 + 16_000)]);
+    }
+}

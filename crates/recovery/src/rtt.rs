@@ -1,0 +1,103 @@
+//! Round-trip time estimation, RFC 9002 section 5 (the order of appendix A.7, as RFC 6298: variance before mean).
+
+use congestion::Duration;
+
+/// The estimator of one path.
+#[derive(Clone, Copy, Debug)]
+pub struct Rtt {
+    latest: Duration,
+    min: Duration,
+    smoothed: Duration,
+    variation: Duration,
+    sampled: bool,
+}
+
+impl Rtt {
+    /// Before the first sample: `smoothed_rtt = initial`, `rttvar = initial / 2`.
+    pub fn new(initial: Duration) -> Self {
+        Self { latest: initial, min: Duration::MAX, smoothed: initial, variation: initial / 2, sampled: false }
+    }
+
+    /// Takes a sample. `ack_delay` is what the peer reports, already capped at its `max_ack_delay`.
+    pub fn sample(&mut self, latest: Duration, ack_delay: Duration) {
+        self.latest = latest;
+        if !self.sampled {
+            *self = Self { latest, min: latest, smoothed: latest, variation: latest / 2, sampled: true };
+            return;
+        }
+        self.min = self.min.min(latest);
+        let adjusted = if latest >= self.min + ack_delay { latest - ack_delay } else { latest };
+        let deviation = Duration(self.smoothed.0.abs_diff(adjusted.0));
+        self.variation = Duration((3 * self.variation.0 + deviation.0) / 4);
+        self.smoothed = Duration((7 * self.smoothed.0 + adjusted.0) / 8);
+    }
+
+    /// Forgets the minimum in favour of the newest sample (after persistent congestion, section 5.2).
+    pub fn reset_min(&mut self) {
+        if self.sampled {
+            self.min = self.latest;
+        }
+    }
+
+    /// The newest sample, unadjusted.
+    pub fn latest(&self) -> Duration {
+        self.latest
+    }
+    /// The smallest sample; [`Duration::MAX`] before the first.
+    pub fn min(&self) -> Duration {
+        self.min
+    }
+    /// `smoothed_rtt`.
+    pub fn smoothed(&self) -> Duration {
+        self.smoothed
+    }
+    /// `rttvar`.
+    pub fn variation(&self) -> Duration {
+        self.variation
+    }
+    /// There has been a sample.
+    pub fn is_sampled(&self) -> bool {
+        self.sampled
+    }
+    /// `smoothed_rtt + max(4 * rttvar, granularity)`: the base of PTO and RTO.
+    pub fn timeout(&self, granularity: Duration) -> Duration {
+        self.smoothed + (self.variation * 4).max(granularity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    #[test]
+    fn first_sample_replaces_the_guess() {
+        let mut rtt = Rtt::new(ms(333));
+        assert_eq!(rtt.timeout(ms(1)), ms(999));
+        rtt.sample(ms(100), ms(25));
+        assert_eq!((rtt.smoothed(), rtt.variation(), rtt.min()), (ms(100), ms(50), ms(100)));
+    }
+
+    /// rttvar from the old smoothed_rtt, ACK delay subtracted only where it leaves at least the minimum.
+    #[test]
+    fn later_samples() {
+        let mut rtt = Rtt::new(ms(333));
+        rtt.sample(ms(100), ms(0));
+        rtt.sample(ms(180), ms(20)); // adjusted 160
+        assert_eq!(rtt.variation(), Duration::from_micros(52_500)); // 3/4*50 + 1/4*60
+        assert_eq!(rtt.smoothed(), Duration::from_micros(107_500)); // 7/8*100 + 1/8*160
+        rtt.sample(ms(101), ms(20)); // 81 would be under the minimum
+        assert_eq!(rtt.smoothed(), Duration((7 * 107_500_000 + 101_000_000) / 8));
+        assert_eq!(rtt.min(), ms(100));
+    }
+
+    /// Appendix A of the fact sheet: srtt 100, rttvar 25, max_ack_delay 25: 225 ms.
+    #[test]
+    fn probe_timeout() {
+        let rtt = Rtt { latest: ms(100), min: ms(100), smoothed: ms(100), variation: ms(25), sampled: true };
+        assert_eq!(rtt.timeout(ms(1)) + ms(25), ms(225));
+    }
+}

@@ -1,0 +1,60 @@
+//! Counters of one sender.
+
+use congestion::{Cause, Detection};
+
+/// Since the start of the connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Packets sent.
+    pub sent: u64,
+    /// Bytes sent, as the window counts them.
+    pub sent_bytes: u64,
+    /// Packets sent with a payload sent before.
+    pub retransmissions: u64,
+    /// Packets acknowledged.
+    pub acked: u64,
+    /// Packets declared lost by packet threshold.
+    pub lost_by_packet_threshold: u64,
+    /// Packets declared lost by time threshold.
+    pub lost_by_time_threshold: u64,
+    /// Packets declared lost by timeout.
+    pub lost_by_timeout: u64,
+    /// Packets declared lost that arrived after all.
+    pub spurious: u64,
+    /// Probe and retransmission timeouts.
+    pub timeouts: u64,
+    /// Reductions for loss.
+    pub loss_events: u64,
+    /// Reductions for CE marks.
+    pub ecn_events: u64,
+    /// Reductions that the controller asked for.
+    pub delay_events: u64,
+    /// Collapses for persistent congestion or timeout.
+    pub collapses: u64,
+    /// Reductions undone.
+    pub undone: u64,
+}
+
+impl Stats {
+    /// Packets declared lost, whatever the rule.
+    pub fn lost(&self) -> u64 {
+        self.lost_by_packet_threshold + self.lost_by_time_threshold + self.lost_by_timeout
+    }
+
+    pub(crate) fn count_loss(&mut self, detection: Detection) {
+        *match detection {
+            Detection::PacketThreshold => &mut self.lost_by_packet_threshold,
+            Detection::TimeThreshold => &mut self.lost_by_time_threshold,
+            Detection::Timeout => &mut self.lost_by_timeout,
+        } += 1;
+    }
+
+    pub(crate) fn count_reduction(&mut self, cause: Cause) {
+        *match cause {
+            Cause::Loss => &mut self.loss_events,
+            Cause::Ecn => &mut self.ecn_events,
+            Cause::Delay => &mut self.delay_events,
+            Cause::PersistentCongestion | Cause::Timeout => &mut self.collapses,
+        } += 1;
+    }
+}

@@ -1,0 +1,119 @@
+//! A TCP receiver's acknowledgements: cumulative, three SACK blocks (RFC 2018), delayed (RFC 1122, Linux timers).
+
+use congestion::Time;
+
+use crate::ecn::{Ecn, EcnCounts};
+use crate::reassembly::Reassembly;
+use crate::receiver::AckConfig;
+
+/// RFC 7323's timestamps leave room for three blocks.
+pub const SACK_BLOCKS: usize = 3;
+
+/// What the sender learns from one TCP acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TcpAck {
+    /// All bytes before this one have arrived.
+    pub cumulative: u64,
+    /// SACK blocks `start..end`, the one of the newest arrival first; unused ones are empty.
+    pub sacks: [(u64, u64); SACK_BLOCKS],
+    /// The transmission that triggered this acknowledgement (RFC 7323 echoes its timestamp; here exact).
+    pub echo: u64,
+    /// ECN totals (AccECN), if any packet carried a mark.
+    pub ecn: Option<EcnCounts>,
+}
+
+impl TcpAck {
+    /// The bytes `start..end` have arrived.
+    pub fn covers(&self, start: u64, end: u64) -> bool {
+        end <= self.cumulative || self.sacks.iter().any(|&(s, e)| s <= start && end <= e)
+    }
+}
+
+/// The receiver.
+#[derive(Clone, Debug)]
+pub struct TcpReceiver {
+    config: AckConfig,
+    stream: Reassembly,
+    newest: u64,
+    echo: u64,
+    ecn: EcnCounts,
+    unacked: u64,
+    due: Option<Time>,
+}
+
+impl TcpReceiver {
+    /// That has received nothing.
+    pub fn new(config: AckConfig) -> Self {
+        Self {
+            config,
+            stream: Reassembly::default(),
+            newest: 0,
+            echo: 0,
+            ecn: EcnCounts::default(),
+            unacked: 0,
+            due: None,
+        }
+    }
+
+    /// Transmission `pn` brings `start..end`. Returns the new bytes and whether an ACK must leave now.
+    pub fn on_packet(&mut self, now: Time, pn: u64, ecn: Ecn, start: u64, end: u64) -> (u64, bool) {
+        let before = self.stream.contiguous();
+        let fresh = self.stream.insert(start, end);
+        let in_order = start == before && self.stream.contiguous() == end;
+        self.ecn.add(ecn);
+        self.newest = start;
+        self.echo = pn;
+        self.unacked += 1;
+        if self.unacked >= self.config.ack_every || !in_order || ecn == Ecn::Ce {
+            return (fresh, true);
+        }
+        self.due.get_or_insert(now + self.config.max_ack_delay);
+        (fresh, false)
+    }
+
+    /// When a delayed ACK is due.
+    pub fn timer(&self) -> Option<Time> {
+        self.due
+    }
+
+    /// The ACK that leaves now.
+    pub fn ack(&mut self) -> TcpAck {
+        self.unacked = 0;
+        self.due = None;
+        let mut sacks = [(0, 0); SACK_BLOCKS];
+        let newest = self.stream.island_at(self.newest);
+        let others = self.stream.islands().rev().filter(|b| Some(*b) != newest);
+        for (slot, block) in sacks.iter_mut().zip(newest.into_iter().chain(others)) {
+            *slot = block;
+        }
+        let ecn = (self.ecn != EcnCounts::default()).then_some(self.ecn);
+        TcpAck { cumulative: self.stream.contiguous(), sacks, echo: self.echo, ecn }
+    }
+
+    /// All bytes before this one have arrived.
+    pub fn contiguous(&self) -> u64 {
+        self.stream.contiguous()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delayed_then_sacked() {
+        let mut r = TcpReceiver::new(AckConfig::default());
+        assert_eq!(r.on_packet(Time(0), 0, Ecn::NotEct, 0, 1000), (1000, false));
+        assert!(r.on_packet(Time(0), 1, Ecn::NotEct, 1000, 2000).1);
+        assert_eq!(r.ack().cumulative, 2000);
+        assert!(r.on_packet(Time(0), 3, Ecn::NotEct, 3000, 4000).1, "gap");
+        let ack = r.ack();
+        assert_eq!((ack.cumulative, ack.sacks[0], ack.echo), (2000, (3000, 4000), 3));
+        assert!(ack.covers(3000, 4000) && !ack.covers(2000, 3000));
+        r.on_packet(Time(0), 5, Ecn::NotEct, 5000, 6000);
+        assert_eq!(r.ack().sacks, [(5000, 6000), (3000, 4000), (0, 0)]);
+        assert!(r.on_packet(Time(0), 6, Ecn::NotEct, 2000, 3000).1, "fills a hole");
+        assert_eq!(r.ack().cumulative, 4000);
+        assert_eq!(r.on_packet(Time(0), 7, Ecn::NotEct, 0, 1000), (0, true), "duplicate");
+    }
+}
