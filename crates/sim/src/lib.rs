@@ -1,1 +1,19 @@
+//! A deterministic packet-level simulator: virtual time, one bottleneck, real loss recovery.
+//!
+//! **Invariant:** the same scenario gives the same outcome, bit by bit, on every machine and beside any other run.
 
+pub mod agenda;
+mod flow;
+pub mod histogram;
+pub mod packet;
+pub mod record;
+pub mod scenario;
+pub mod series;
+pub mod trace;
+mod world;
+
+pub use histogram::Histogram;
+pub use record::{Record, Totals};
+pub use scenario::{FlowConfig, Scenario, Transport};
+pub use series::{FlowSeries, Series};
+pub use world::{Outcome, Watch, run};

@@ -1,0 +1,123 @@
+//! From departure to delivery: propagation, jitter that keeps order, and reordering on purpose.
+//!
+//! ```text
+//! delivery = max(delivery of the packet before, departure + delay + extra + uniform[0, jitter])
+//! every k-th packet: that minus min(by, delay)
+//! ```
+//!
+//! Jitter alone never reorders (netem's does, a storm of it, which no router makes). A k-th packet moves nobody else:
+//! the others are delivered exactly as without reordering.
+
+use congestion::{Duration, Rng, Time};
+use serde::{Deserialize, Serialize};
+
+/// Every k-th packet arrives early, and overtakes those that would have arrived in that span before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reorder {
+    /// Which packets: the k-th, 2k-th ... of those admitted; at least 1.
+    pub every: u64,
+    /// How much earlier; at most the link's delay.
+    pub by: Duration,
+}
+
+/// The state behind the server.
+#[derive(Debug)]
+pub(crate) struct Propagation {
+    delay: Duration,
+    jitter: Duration,
+    rng: Rng,
+    /// When the packet before is delivered (reordering aside).
+    latest: Time,
+    reorder: Option<Reorder>,
+    /// Packets up to and including the next early one.
+    countdown: u64,
+}
+
+impl Propagation {
+    pub(crate) fn new(delay: Duration, jitter: Duration, reorder: Option<Reorder>, rng: Rng) -> Self {
+        let reorder = reorder.filter(|r| r.every > 0).map(|r| Reorder { by: r.by.min(delay), ..r });
+        let countdown = reorder.map_or(0, |r| r.every);
+        Self { delay, jitter, rng, latest: Time::ZERO, reorder, countdown }
+    }
+
+    /// When the packet that departs at this time, later than all before it, is delivered.
+    #[inline]
+    pub(crate) fn deliver(&mut self, departure: Time, extra: Duration) -> Time {
+        let due = departure + self.delay + extra + self.draw();
+        self.latest = self.latest.max(due);
+        match self.reorder {
+            Some(reorder) => self.reordered(reorder),
+            None => self.latest,
+        }
+    }
+
+    fn draw(&mut self) -> Duration {
+        if self.jitter == Duration::ZERO {
+            return Duration::ZERO;
+        }
+        Duration(self.rng.below(self.jitter.0.saturating_add(1)))
+    }
+
+    fn reordered(&mut self, reorder: Reorder) -> Time {
+        self.countdown -= 1;
+        // What never leaves is not early either.
+        if self.countdown > 0 || self.latest == Time::NEVER {
+            self.countdown = self.countdown.max(1);
+            return self.latest;
+        }
+        self.countdown = reorder.every;
+        self.latest - reorder.by
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn with(jitter: Duration, reorder: Option<Reorder>) -> Propagation {
+        Propagation::new(MS * 20, jitter, reorder, Rng::stream(3, "l.jitter"))
+    }
+
+    #[test]
+    fn jitter_keeps_order_and_fills_its_range() {
+        let mut p = with(MS * 10, None);
+        let (mut last, mut sum, n) = (Time::ZERO, 0.0, 10_000);
+        for i in 0..n {
+            // Far apart, so that each draw shows.
+            let sent = Time::from_millis(11 * i);
+            let delivery = p.deliver(sent, Duration::ZERO);
+            assert!(delivery >= last && delivery - sent >= MS * 20 && delivery - sent <= MS * 30);
+            last = delivery;
+            sum += (delivery - sent).as_millis_f64();
+        }
+        assert!((sum / n as f64 - 25.0).abs() < 4.0 * 10.0 / (12.0 * n as f64).sqrt());
+        for i in 0..1000 {
+            let delivery = p.deliver(Time::from_millis(11 * n) + Duration(i), Duration::ZERO);
+            assert!(delivery >= last);
+            last = delivery;
+        }
+    }
+
+    #[test]
+    fn every_third_is_early_and_moves_nobody() {
+        let mut plain = with(MS * 2, None);
+        let mut early = with(MS * 2, Some(Reorder { every: 3, by: MS * 5 }));
+        for i in 1..100 {
+            let (a, b) = (
+                plain.deliver(Time::from_millis(i), Duration::ZERO),
+                early.deliver(Time::from_millis(i), Duration::ZERO),
+            );
+            assert_eq!(a - b, if i % 3 == 0 { MS * 5 } else { Duration::ZERO });
+        }
+    }
+
+    #[test]
+    fn never_before_departure() {
+        let mut p = with(Duration::ZERO, Some(Reorder { every: 1, by: Duration::MAX }));
+        assert_eq!(p.deliver(Time::from_millis(7), Duration::ZERO), Time::from_millis(7));
+        assert_eq!(p.deliver(Time::NEVER, MS), Time::NEVER);
+    }
+}

@@ -1,0 +1,387 @@
+//! The link against closed forms and random scripts.
+
+use congestion::Rng;
+use proptest::prelude::*;
+
+use super::*;
+use crate::SlotModel;
+
+/// Number and size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Pkt(u64, u32);
+
+impl Packet for Pkt {
+    fn size(&self) -> u32 {
+        self.1
+    }
+}
+
+const MBIT: u64 = 1_000_000;
+
+fn config(mbit: u64, limit: Limit, delay_ms: u64) -> LinkConfig {
+    LinkConfig { limit, delay: Duration::from_millis(delay_ms), ..LinkConfig::plain(Rate(mbit * MBIT)) }
+}
+
+fn link(config: &LinkConfig) -> Link<Pkt> {
+    Link::new(config, 1, "l")
+}
+
+/// Pops everything due by `until` at its own time.
+fn deliveries(link: &mut Link<Pkt>, until: Time) -> Vec<(Time, Pkt)> {
+    let mut all = Vec::new();
+    while let Some(at) = link.next().filter(|&at| at <= until) {
+        assert_eq!(link.pop(at - Duration(1)), None, "not before it is due");
+        all.push((at, link.pop(at).unwrap()));
+    }
+    all
+}
+
+fn tally(packets: u64, size: u64) -> Tally {
+    Tally { packets, bytes: packets * size }
+}
+
+#[test]
+fn one_packet_after_the_other() {
+    let mut l = link(&config(12, Limit::Packets(3), 10));
+    for i in 0..5 {
+        let answer = l.push(Time::ZERO, Pkt(i, 1500));
+        match i {
+            0..3 => assert_eq!(answer, Ok(Admitted { queue_delay: Duration::from_millis(i + 1) })),
+            _ => assert_eq!(answer, Err(Dropped { packet: Pkt(i, 1500), reason: DropReason::QueueFull })),
+        }
+    }
+    // The packet in transmission counts whole until its last bit left.
+    assert_eq!(l.backlog(Time(999_999)), tally(3, 1500));
+    assert_eq!(l.backlog(Time::from_millis(1)), tally(2, 1500));
+    assert!(l.push(Time::from_millis(1), Pkt(5, 1500)).is_ok(), "room from that very moment");
+    let at: Vec<_> = deliveries(&mut l, Time::NEVER).iter().map(|d| (d.0.0 / 1_000_000, d.1.0)).collect();
+    assert_eq!(at, [(11, 0), (12, 1), (13, 2), (14, 5)]);
+    let c = l.counters(Time::from_millis(14));
+    assert_eq!((c.pushed, c.admitted, c.delivered), (tally(6, 1500), tally(4, 1500), tally(4, 1500)));
+    assert_eq!((c.dropped_full, c.dropped()), (tally(2, 1500), tally(2, 1500)));
+    assert_eq!(c.max_backlog, tally(3, 1500));
+    assert_eq!(c.sojourn, 9_000_000);
+}
+
+/// 10.1: the last packet that fits waits B/C, with and without the one in transmission.
+#[test]
+fn longest_queuing_delay() {
+    let mut l = link(&config(10, Limit::Bytes(Bytes(62_500)), 25));
+    let longest = (0..100_000)
+        .filter_map(|i| l.push(Time(i * 900_000), Pkt(i, 1250)).ok())
+        .map(|admitted| admitted.queue_delay)
+        .max();
+    assert_eq!(longest, Some(Duration::from_millis(50)), "B/C");
+}
+
+/// netem as delay and queue in one: n packets per (delay + own transmission), like a window.
+#[test]
+fn queue_and_delay_limit_is_a_window() {
+    let mut config = config(100, Limit::Packets(24), 50);
+    for (counts, packets_per_s) in [
+        (LimitCounts::QueueAndDelay, 24.0 / (0.050 + 0.000_12)),
+        (LimitCounts::Queue, 100e6 / (8.0 * 1500.0)),
+    ] {
+        config.limit_counts = counts;
+        let mut l = link(&config);
+        // One offer per transmission time, on the same grid: saturating without a burst.
+        let seconds = 60;
+        for i in 0..seconds * 1_000_000 / 120 {
+            let now = Time(i * 120_000);
+            while l.pop(now).is_some() {}
+            let _ = l.push(now, Pkt(i, 1500));
+        }
+        let rate = l.counters(Time::from_millis(seconds * 1000)).delivered.packets as f64 / seconds as f64;
+        assert!((rate / packets_per_s - 1.0).abs() < 0.004, "{counts:?}: {rate} {packets_per_s}");
+    }
+}
+
+/// A closed loop hits the window's closed form exactly: 24 packets, then one per delivered one.
+#[test]
+fn window_in_closed_loop() {
+    let mut config = config(100, Limit::Packets(24), 50);
+    config.limit_counts = LimitCounts::QueueAndDelay;
+    let mut l = link(&config);
+    let mut offered = 0..;
+    let mut fill = |l: &mut Link<Pkt>, now| while l.push(now, Pkt(offered.next().unwrap(), 1500)).is_ok() {};
+    fill(&mut l, Time::ZERO);
+    let mut delivered = 0;
+    while let Some(now) = l.next() {
+        assert!(l.backlog(now).packets <= 24);
+        delivered += 1;
+        l.pop(now);
+        if delivered == 24 * 100 {
+            // A hundred rounds of delay plus one transmission, and the rest of the last burst.
+            assert_eq!(now, Time(100 * 50_120_000 + 23 * 120_000));
+            return;
+        }
+        fill(&mut l, now);
+    }
+}
+
+#[test]
+fn reordering_overtakes_with_each_kth() {
+    let mut config = config(12, Limit::Unlimited, 20);
+    config.reorder = Some(Reorder { every: 5, by: Duration::from_micros(2500) });
+    let mut l = link(&config);
+    for i in 1..=1000 {
+        l.push(Time::ZERO, Pkt(i, 1500)).unwrap();
+    }
+    let order: Vec<_> = deliveries(&mut l, Time::NEVER).iter().map(|d| d.1.0).collect();
+    // One packet per ms, 2.5 ms early: each fifth comes before the two in front of it.
+    let expected: Vec<_> = (0..200).flat_map(|k| [1, 2, 5, 3, 4].map(|i| 5 * k + i)).collect();
+    assert_eq!(order, expected);
+}
+
+#[test]
+fn jitter_keeps_order() {
+    let mut config = config(1000, Limit::Unlimited, 20);
+    config.jitter = Duration::from_millis(5);
+    let mut l = link(&config);
+    for i in 0..10_000 {
+        l.push(Time(i * 20_000), Pkt(i, 1500)).unwrap();
+    }
+    let all = deliveries(&mut l, Time::NEVER);
+    assert!(all.is_sorted_by(|a, b| a.0 <= b.0 && a.1.0 + 1 == b.1.0));
+    assert!(all.iter().all(|&(at, Pkt(i, _))| {
+        let delay = at - Time(i * 20_000);
+        delay >= Duration::from_millis(20) && delay <= Duration::from_micros(25_012)
+    }));
+}
+
+#[test]
+fn random_loss_spares_the_queue() {
+    let mut config = config(12, Limit::Unlimited, 0);
+    config.loss = 0.02;
+    let mut l = link(&config);
+    let n = 200_000;
+    for i in 0..n {
+        let _ = l.push(Time(i * 2_000_000), Pkt(i, 1500));
+    }
+    let c = l.counters(Time::from_millis(2 * n));
+    let (mean, sigma) = (n as f64 * 0.02, (n as f64 * 0.02 * 0.98).sqrt());
+    assert!((c.dropped_random.packets as f64 - mean).abs() < 4.0 * sigma);
+    assert_eq!(c.sojourn, u128::from(c.admitted.packets) * 1_000_000);
+}
+
+/// Mean wait of M/D/1 is rho / (2 (1 - rho)) service times.
+#[test]
+fn m_d_1() {
+    let service = 1_000_000.0;
+    for rho in [0.5, 0.8] {
+        let mut l = link(&config(12, Limit::Unlimited, 0));
+        let mut rng = Rng::stream(11, "arrivals");
+        let (mut at, n) = (0.0, 4_000_000);
+        for i in 0..n {
+            at -= service / rho * libm::log(1.0 - rng.unit());
+            l.push(Time(at as u64), Pkt(i, 1500)).unwrap();
+            while l.pop(Time(at as u64)).is_some() {}
+        }
+        let sojourn = l.counters(Time(at as u64 + 1_000_000_000_000)).sojourn;
+        let wait = sojourn as f64 / n as f64 / service - 1.0;
+        let exact = rho / (2.0 * (1.0 - rho));
+        assert!((wait / exact - 1.0).abs() < 0.02, "rho {rho}: {wait}, not {exact}");
+    }
+}
+
+#[test]
+fn outage_at_slot_boundaries() {
+    let model = SlotModel {
+        sigma: 0.5,
+        extra_delay: [Duration::ZERO, Duration::from_micros(12_500)],
+        outage: Duration::from_millis(100),
+        ..SlotModel::plain(Rate(100 * MBIT))
+    };
+    let mut l = link(&LinkConfig { rate: RateModel::Slots(model), ..config(1, Limit::Unlimited, 20) });
+    for ms in 0..60_000 {
+        let lost =
+            l.push(Time::from_millis(ms), Pkt(ms, 1000)).is_err_and(|d| d.reason == DropReason::Outage);
+        assert_eq!(lost, ms >= 12_000 && (ms - 12_000) % 15_000 < 100, "{ms} ms");
+    }
+    assert_eq!(l.counters(Time::from_millis(60_000)).dropped_outage, tally(400, 1000));
+    // A lower extra delay in the next slot never reorders.
+    assert!(deliveries(&mut l, Time::NEVER).is_sorted_by(|a, b| a.0 <= b.0 && a.1.0 < b.1.0));
+}
+
+#[test]
+fn same_seed_same_run_and_streams_apart() {
+    let run = |seed, loss| {
+        let mut config = config(50, Limit::Packets(40), 20);
+        config.jitter = Duration::from_millis(3);
+        config.loss = loss;
+        let mut l: Link<Pkt> = Link::new(&config, seed, "l");
+        for i in 0..2000 {
+            let _ = l.push(Time(i * 240_000), Pkt(i, 1500));
+        }
+        deliveries(&mut l, Time::NEVER)
+    };
+    assert_eq!(run(1, 0.1), run(1, 0.1));
+    assert_ne!(run(1, 0.1), run(2, 0.1));
+    // The same packets are lost at another rate of loss, and more.
+    let (few, many) = (run(1, 0.01), run(1, 0.1));
+    assert!(many.iter().all(|m| few.iter().any(|f| f.1 == m.1)));
+}
+
+#[test]
+fn rate_zero_never_delivers() {
+    let mut l = link(&config(0, Limit::Packets(2), 10));
+    assert!(l.push(Time(3), Pkt(0, 1500)).is_ok());
+    assert!(l.push(Time(3), Pkt(1, 1500)).is_ok());
+    assert!(l.push(Time::NEVER, Pkt(2, 1500)).is_err());
+    assert_eq!((l.next(), l.pop(Time::NEVER)), (None, None));
+    assert_eq!(l.backlog(Time::NEVER), tally(2, 1500));
+    assert_eq!(l.counters(Time::NEVER).sojourn, 0);
+}
+
+#[test]
+fn time_never_runs_backwards() {
+    let mut l = link(&config(12, Limit::Unlimited, 0));
+    l.push(Time::from_millis(10), Pkt(0, 1500)).unwrap();
+    let late = l.push(Time::from_millis(5), Pkt(1, 1500));
+    assert_eq!(late, Ok(Admitted { queue_delay: Duration::from_millis(2) }));
+}
+
+#[test]
+fn reads_experiment_files() {
+    let read = |text: &str| toml::from_str::<LinkConfig>(text);
+    assert_eq!(read("rate = '10 Mbit/s'").unwrap(), LinkConfig::plain(Rate(10 * MBIT)));
+    let text = "rate = [['0 s', '10 Mbit/s'], ['30 s', '5 Mbit/s']]\nlimit = '24 packets'\n\
+        limit-counts = 'queue+delay'\ndelay = '25 ms'\nreorder = { every = 100, by = '5 ms' }\nloss = 0.01";
+    let config = read(text).unwrap();
+    assert_eq!(config.limit_counts, LimitCounts::QueueAndDelay);
+    assert_eq!(
+        config.rate,
+        RateModel::Steps(vec![(Time::ZERO, Rate(10 * MBIT)), (Time::from_millis(30_000), Rate(5 * MBIT))])
+    );
+    let slots = read("[rate]\nmedian = '100 Mbit/s'\nsigma = 0.4\noutage = '80 ms'").unwrap();
+    for config in [config, slots] {
+        assert_eq!(config.check(), Ok(()));
+        assert_eq!(read(&toml::to_string(&config).unwrap()).unwrap(), config);
+    }
+}
+
+#[test]
+fn refuses_in_words() {
+    let error = |text| toml::from_str::<LinkConfig>(text).unwrap_err().to_string();
+    assert!(error("rate = 10").contains("10 Mbit/s"));
+    assert!(error("rate = '10 Mb'").contains("Mbit/s"));
+    assert!(error("rate = { median = '1 Mbit/s', sigme = 1 }").contains("sigma"));
+    assert!(error("rate = '10 Mbit/s'\ndealy = '1 ms'").contains("delay"));
+    let plain = || LinkConfig::plain(Rate(MBIT));
+    assert!(LinkConfig { loss: 1.5, ..plain() }.check().unwrap_err().contains("loss"));
+    let reorder = Some(Reorder { every: 3, by: Duration(1) });
+    assert!(LinkConfig { reorder, ..plain() }.check().unwrap_err().contains("more than the `delay`"));
+}
+
+fn limits() -> impl Strategy<Value = Limit> {
+    prop_oneof![
+        (0..40_u64).prop_map(Limit::Packets),
+        (0..60_000_u64).prop_map(|b| Limit::Bytes(Bytes(b))),
+        Just(Limit::Unlimited)
+    ]
+}
+
+fn rates() -> impl Strategy<Value = RateModel> {
+    let rate = || prop_oneof![Just(0), 100_000..1_000_000_000_u64].prop_map(Rate);
+    prop_oneof![
+        rate().prop_map(RateModel::Constant),
+        prop::collection::vec((0..40_000_000_u64, rate()), 0..6)
+            .prop_map(|s| RateModel::Steps(s.into_iter().map(|(at, r)| (Time(at), r)).collect())),
+        (1..30_u64, rate(), 0..5_u64).prop_map(|(ms, median, outage)| RateModel::Slots(SlotModel {
+            period: Duration::from_millis(ms),
+            sigma: 0.7,
+            min: Rate(1_000_000),
+            extra_delay: [Duration::ZERO, Duration::from_millis(4)],
+            outage: Duration::from_millis(outage),
+            ..SlotModel::plain(median)
+        })),
+    ]
+}
+
+prop_compose! {
+    fn configs()(
+        rate in rates(), limit in limits(), netem in any::<bool>(), burst in prop_oneof![Just(0), 0..9000_u64],
+        delay in 0..20_000_000_u64, jitter in prop_oneof![Just(0), 0..9_000_000_u64],
+        every in 0..5_u64, by in 0..30_000_000_u64, loss in prop_oneof![Just(0.0), 0.0..1.0],
+    ) -> LinkConfig {
+        LinkConfig {
+            rate, burst: Bytes(burst), limit,
+            limit_counts: if netem { LimitCounts::QueueAndDelay } else { LimitCounts::Queue },
+            delay: Duration(delay), jitter: Duration(jitter),
+            reorder: (every > 0).then_some(Reorder { every, by: Duration(by) }), loss,
+        }
+    }
+}
+
+/// Gap in ns, size, whether to pop what is due.
+fn scripts() -> impl Strategy<Value = Vec<(u64, u32, bool)>> {
+    prop::collection::vec((prop_oneof![Just(0), 0..2_000_000_u64], 1..3000_u32, any::<bool>()), 1..300)
+}
+
+proptest! {
+    /// Conservation, limits and Little's law on any link, for any script.
+    #[test]
+    fn any_link_any_script(config in configs(), script in scripts()) {
+        let mut l = link(&config);
+        let (mut now, mut popped, mut last) = (Time::ZERO, Tally::default(), Time::ZERO);
+        for (i, &(gap, size, pop)) in script.iter().enumerate() {
+            now += Duration(gap);
+            let _ = l.push(now, Pkt(i as u64, size));
+            while let Some(packet) = pop.then(|| l.pop(now)).flatten() {
+                popped.add(packet.size());
+            }
+            let held = l.backlog(now);
+            match config.limit {
+                Limit::Packets(n) => prop_assert!(held.packets <= n),
+                Limit::Bytes(Bytes(n)) => prop_assert!(held.bytes <= n),
+                Limit::Unlimited => {}
+            }
+        }
+        let c = l.counters(now);
+        prop_assert_eq!(c.pushed.packets, script.len() as u64);
+        prop_assert_eq!(c.pushed.bytes, script.iter().map(|s| u64::from(s.1)).sum::<u64>());
+        prop_assert_eq!(c.pushed, c.admitted + c.dropped());
+        prop_assert_eq!(c.delivered, popped);
+        prop_assert_eq!(c.admitted.packets - popped.packets, l.stored.len() as u64);
+        prop_assert!(c.sojourn <= c.backlog_integral);
+
+        while let Some(at) = l.next() {
+            prop_assert!(at >= last);
+            last = at;
+            l.pop(at).unwrap();
+        }
+        let end = now.max(last) + Duration::from_secs(1);
+        let c = l.counters(end);
+        if l.stored.is_empty() {
+            prop_assert_eq!(c.admitted, c.delivered);
+        }
+        if l.backlog(end) == Backlog::default() {
+            prop_assert_eq!(c.sojourn, c.backlog_integral);
+        }
+    }
+
+    /// No panic, and time order, for values of any size.
+    #[test]
+    fn huge_values(
+        rate in any::<u64>(), burst in any::<u64>(), delay in any::<u64>(), jitter in any::<u64>(),
+        step in any::<u64>(), by in any::<u64>(),
+        script in prop::collection::vec((any::<u64>(), any::<u32>()), 1..40),
+    ) {
+        let config = LinkConfig {
+            rate: RateModel::Steps(vec![(Time(step), Rate(rate)), (Time(step / 2), Rate(rate % 1000))]),
+            burst: Bytes(burst),
+            delay: Duration(delay),
+            jitter: Duration(jitter),
+            reorder: Some(Reorder { every: 2, by: Duration(by) }),
+            ..LinkConfig::plain(Rate(0))
+        };
+        let mut l = link(&config);
+        for (i, (now, size)) in script.into_iter().enumerate() {
+            let _ = l.push(Time(now), Pkt(i as u64, size));
+            let before = l.next();
+            l.pop(Time(now));
+            prop_assert!(l.next().is_none_or(|next| Some(next) >= before));
+        }
+        l.counters(Time::NEVER);
+    }
+}

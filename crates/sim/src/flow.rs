@@ -1,0 +1,288 @@
+//! One flow: application, sender, the way back, receiver, and the counters of what happened.
+
+use std::collections::VecDeque;
+
+use congestion::{Duration, Path, Time};
+use path::Link;
+use recovery::{AckFrame, Gate, Outcome, Receiver, Sender, TcpReceiver};
+
+use crate::packet::{Chunk, Data, Feedback};
+use crate::record::Record;
+use crate::scenario::{FlowConfig, Scenario, Transport};
+use recovery::reassembly::Reassembly;
+
+/// The receiving end.
+#[derive(Debug)]
+enum Far {
+    Quic { receiver: Receiver, stream: Reassembly },
+    Tcp(TcpReceiver),
+}
+
+/// Whether a flow still takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Waiting,
+    Running,
+    Done,
+}
+
+/// One flow.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    id: u32,
+    config: FlowConfig,
+    stage: Stage,
+    sender: Sender<Chunk>,
+    outcome: Outcome<Chunk>,
+    /// Next new byte of the stream.
+    fresh: u64,
+    /// Lost, to be sent again.
+    resend: VecDeque<Chunk>,
+    pacer_at: Time,
+    far: Far,
+    /// Beyond the bottleneck, for flows whose way is longer than the link's.
+    ahead: VecDeque<(Time, Data)>,
+    ahead_delay: Duration,
+    /// On the way back.
+    feedback: VecDeque<(Time, Feedback)>,
+    back_delay: Duration,
+    spare: Vec<AckFrame>,
+    pub(crate) record: Record,
+}
+
+impl Flow {
+    pub(crate) fn new(id: u32, config: FlowConfig, scenario: &Scenario) -> Self {
+        let path = Path {
+            mds: u64::from(config.transport.mds()),
+            buffer: scenario.buffer,
+            seed: scenario.seed.wrapping_add(u64::from(id)),
+        };
+        let controller = config.algorithm.build(path);
+        let forward = (config.rtt / 2).max(scenario.link.delay);
+        Self {
+            id,
+            stage: Stage::Waiting,
+            sender: Sender::new(config.recovery.clone(), controller, path),
+            outcome: Outcome::default(),
+            fresh: 0,
+            resend: VecDeque::new(),
+            pacer_at: Time::NEVER,
+            far: match config.transport {
+                Transport::Quic { .. } => Far::Quic {
+                    receiver: Receiver::new(config.ack.clone(), config.clock),
+                    stream: Reassembly::default(),
+                },
+                Transport::Tcp { .. } => Far::Tcp(TcpReceiver::new(config.ack.clone())),
+            },
+            ahead: VecDeque::new(),
+            ahead_delay: forward - scenario.link.delay,
+            feedback: VecDeque::new(),
+            back_delay: config.rtt - forward,
+            spare: Vec::new(),
+            record: Record::new(scenario),
+            config,
+        }
+    }
+
+    pub(crate) fn sender(&self) -> &Sender<Chunk> {
+        &self.sender
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.stage == Stage::Done
+    }
+
+    /// When something happens next.
+    pub(crate) fn next(&self) -> Time {
+        if self.stage == Stage::Done {
+            return Time::NEVER;
+        }
+        if self.stage == Stage::Waiting {
+            return self.config.start;
+        }
+        let receiver = match &self.far {
+            Far::Quic { receiver, .. } => receiver.timer(),
+            Far::Tcp(receiver) => receiver.timer(),
+        };
+        let mut next = self.pacer_at;
+        let timers = [
+            self.feedback.front().map(|f| f.0),
+            self.ahead.front().map(|d| d.0),
+            receiver,
+            self.sender.next_timer(),
+            self.config.stop,
+        ];
+        for time in timers.into_iter().flatten() {
+            next = next.min(time);
+        }
+        next
+    }
+
+    /// Does what is due.
+    pub(crate) fn on_time(&mut self, now: Time, link: &mut Link<Data>) {
+        if self.stage == Stage::Waiting {
+            self.stage = Stage::Running;
+            self.record.started = now;
+        }
+        if self.ahead.front().is_some_and(|d| d.0 <= now)
+            && let Some((_, data)) = self.ahead.pop_front()
+        {
+            self.receive(now, &data);
+        }
+        self.acknowledge_late(now);
+        if self.feedback.front().is_some_and(|f| f.0 <= now)
+            && let Some((_, feedback)) = self.feedback.pop_front()
+        {
+            self.on_feedback(now, feedback);
+        }
+        if self.sender.next_timer().is_some_and(|t| t <= now) {
+            self.sender.on_timer(now, &mut self.outcome);
+            self.digest(now);
+        }
+        if self.config.stop.is_some_and(|stop| stop <= now) {
+            self.finish(now);
+        }
+        if self.stage == Stage::Running {
+            self.send(now, link);
+        }
+    }
+
+    /// A packet leaves the bottleneck.
+    pub(crate) fn on_delivery(&mut self, now: Time, data: Data) {
+        if self.ahead_delay == Duration::ZERO {
+            self.receive(now, &data);
+        } else {
+            self.ahead.push_back((now + self.ahead_delay, data));
+        }
+    }
+
+    fn receive(&mut self, now: Time, data: &Data) {
+        if self.stage == Stage::Done {
+            return;
+        }
+        let (start, end) = (data.chunk.offset, data.chunk.offset + u64::from(data.chunk.len));
+        let (fresh, must_ack, contiguous) = match &mut self.far {
+            Far::Quic { receiver, stream } => {
+                let fresh = stream.insert(start, end);
+                (fresh, receiver.on_packet(now, data.pn, data.ecn, data.least_unacked), stream.contiguous())
+            }
+            Far::Tcp(receiver) => {
+                let (fresh, must_ack) = receiver.on_packet(now, data.pn, data.ecn, start, end);
+                (fresh, must_ack, receiver.contiguous())
+            }
+        };
+        self.record.on_received(now, fresh);
+        if self.config.transfer.is_some_and(|all| contiguous >= all) {
+            self.finish(now);
+        } else if must_ack {
+            self.acknowledge(now);
+        }
+    }
+
+    fn finish(&mut self, now: Time) {
+        self.stage = Stage::Done;
+        self.record.finished = Some(now);
+    }
+
+    fn acknowledge_late(&mut self, now: Time) {
+        let due = match &self.far {
+            Far::Quic { receiver, .. } => receiver.timer(),
+            Far::Tcp(receiver) => receiver.timer(),
+        };
+        if due.is_some_and(|due| due <= now) {
+            self.acknowledge(now);
+        }
+    }
+
+    fn acknowledge(&mut self, now: Time) {
+        let feedback = match &mut self.far {
+            Far::Quic { receiver, .. } => {
+                let mut frame = self.spare.pop().unwrap_or_default();
+                receiver.write_ack(now, &mut frame);
+                Feedback::Quic(frame)
+            }
+            Far::Tcp(receiver) => Feedback::Tcp(receiver.ack()),
+        };
+        self.feedback.push_back((now + self.back_delay, feedback));
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: Feedback) {
+        self.record.on_feedback(now, &feedback);
+        match feedback {
+            Feedback::Quic(frame) => {
+                let waiting = self.resend.iter().map(|c| c.offset).min();
+                self.sender.on_ack(now, &frame, waiting, &mut self.outcome);
+                self.spare.push(frame);
+            }
+            Feedback::Tcp(ack) => {
+                self.sender.on_tcp_ack(now, &ack, &mut self.outcome);
+                if !self.resend.is_empty() {
+                    self.resend.retain(|c| !ack.covers(c.offset, c.offset + u64::from(c.len)));
+                }
+            }
+        }
+        self.digest(now);
+        self.record.on_metrics(now, &self.sender, self.outcome.rtt);
+    }
+
+    /// Takes over what the ledger found out.
+    fn digest(&mut self, now: Time) {
+        if let Some(rtt) = self.outcome.rtt {
+            self.record.on_rtt(now, rtt);
+        }
+        for &(pn, detection, chunk) in &self.outcome.lost {
+            self.record.on_lost(now, pn, detection);
+            self.resend.push_back(chunk);
+        }
+        if let Some(cause) = self.outcome.congestion {
+            self.record.on_reduced(now, cause);
+        }
+        if self.outcome.probe && self.resend.is_empty() && self.fresh_chunk().is_none() {
+            self.resend.extend(self.sender.probe_payload());
+        }
+    }
+
+    fn fresh_chunk(&self) -> Option<Chunk> {
+        let full = u64::from(self.config.transport.payload());
+        let left = self.config.transfer.map_or(full, |all| all.saturating_sub(self.fresh));
+        (left > 0).then(|| Chunk { offset: self.fresh, len: left.min(full) as u32 })
+    }
+
+    /// Sends until window, pacer or application stop it.
+    fn send(&mut self, now: Time, link: &mut Link<Data>) {
+        self.pacer_at = Time::NEVER;
+        loop {
+            let repeat = self.resend.front().copied();
+            let Some(chunk) = repeat.or_else(|| self.fresh_chunk()) else {
+                self.sender.mark_app_limited();
+                return;
+            };
+            let bytes = u64::from(self.config.transport.window_bytes(chunk.len));
+            match self.sender.gate(now, bytes) {
+                Gate::Open => {}
+                Gate::Window => return,
+                Gate::At(at) => {
+                    self.pacer_at = at;
+                    return;
+                }
+            }
+            if repeat.is_some() {
+                self.resend.pop_front();
+            } else {
+                self.fresh += u64::from(chunk.len);
+            }
+            self.transmit(now, chunk, bytes, repeat.is_some(), link);
+        }
+    }
+
+    fn transmit(&mut self, now: Time, chunk: Chunk, bytes: u64, repeat: bool, link: &mut Link<Data>) {
+        let (pn, ecn) = self.sender.on_sent(now, bytes, chunk, repeat);
+        self.record.on_sent(now, pn, bytes, &chunk);
+        let size = self.config.transport.wire_bytes(chunk.len);
+        let least_unacked = self.sender.least_unacked();
+        match link.push(now, Data { flow: self.id, size, pn, chunk, ecn, least_unacked }) {
+            Ok(admitted) => self.record.on_queued(now, admitted.queue_delay),
+            Err(_) => self.record.on_dropped(now),
+        }
+    }
+}

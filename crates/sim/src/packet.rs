@@ -1,0 +1,53 @@
+//! What travels.
+
+use std::ops::Range;
+
+use recovery::{AckFrame, Ecn, Payload, TcpAck};
+
+/// A piece of a flow's stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// First byte.
+    pub offset: u64,
+    /// Bytes.
+    pub len: u32,
+}
+
+impl Payload for Chunk {
+    fn range(&self) -> Range<u64> {
+        self.offset..self.offset + u64::from(self.len)
+    }
+}
+
+/// A data packet on its way to the receiver.
+#[derive(Clone, Copy, Debug)]
+pub struct Data {
+    /// Which flow.
+    pub flow: u32,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// Packet number; for TCP the number of the transmission.
+    pub pn: u64,
+    /// What it carries.
+    pub chunk: Chunk,
+    /// Its mark.
+    pub ecn: Ecn,
+    /// The sender cares for no acknowledgement below this one. Stands in for acknowledgements of ACK frames
+    /// (RFC 9000 section 13.2.4), which let a real receiver forget old ranges.
+    pub least_unacked: u64,
+}
+
+impl path::Packet for Data {
+    fn size(&self) -> u32 {
+        self.size
+    }
+}
+
+/// An acknowledgement on its way back.
+#[derive(Clone, Debug)]
+pub enum Feedback {
+    /// Of a QUIC receiver.
+    Quic(AckFrame),
+    /// Of a TCP receiver.
+    Tcp(TcpAck),
+}

@@ -1,0 +1,138 @@
+//! What one flow's run leaves behind: counters inside the measuring window, distributions, packet events.
+
+use congestion::{Cause, Detection, Duration, Time};
+use recovery::{Sender, Stats};
+
+use crate::histogram::Histogram;
+use crate::packet::{Chunk, Feedback};
+use crate::scenario::Scenario;
+use crate::trace::{Event, Metrics, Trace};
+
+/// Totals of one flow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Stream bytes that arrived for the first time.
+    pub delivered: u64,
+    /// Stream bytes sent, repeats included.
+    pub sent: u64,
+    /// Packets sent.
+    pub packets: u64,
+    /// Packets that the path dropped.
+    pub dropped: u64,
+    /// RTT samples.
+    pub rtt: Histogram,
+    /// Time each packet spent in the bottleneck's queue and on its wire.
+    pub queue_delay: Histogram,
+}
+
+/// The record of one flow.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// First packet.
+    pub started: Time,
+    /// Last byte arrived, or the flow was stopped.
+    pub finished: Option<Time>,
+    /// Since the start, whatever the measuring window.
+    pub delivered: u64,
+    /// Inside the measuring window.
+    pub totals: Totals,
+    /// Of the ledger, since the start.
+    pub stats: Stats,
+    /// Packet events, if recorded.
+    pub trace: Option<Trace>,
+    window: (Time, Time),
+}
+
+impl Record {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
+        Self {
+            started: Time::NEVER,
+            finished: None,
+            delivered: 0,
+            totals: Totals::default(),
+            stats: Stats::default(),
+            trace: scenario.trace.then(Vec::new),
+            window: scenario.measure.unwrap_or((Time::ZERO, Time::NEVER)),
+        }
+    }
+
+    /// How long the flow ran inside the measuring window, of a run that ended at `end`.
+    pub fn measured(&self, end: Time) -> Duration {
+        let until = self.finished.unwrap_or(end).min(self.window.1).min(end);
+        until - self.started.max(self.window.0)
+    }
+
+    fn counts(&self, now: Time) -> bool {
+        self.window.0 <= now && now <= self.window.1
+    }
+
+    fn log(&mut self, now: Time, event: impl FnOnce() -> Event) {
+        if let Some(trace) = &mut self.trace {
+            trace.push((now, event()));
+        }
+    }
+
+    pub(crate) fn on_sent(&mut self, now: Time, pn: u64, bytes: u64, chunk: &Chunk) {
+        if self.counts(now) {
+            self.totals.packets += 1;
+            self.totals.sent += u64::from(chunk.len);
+        }
+        self.log(now, || Event::Sent { pn, bytes: bytes as u32, offset: chunk.offset, len: chunk.len });
+    }
+
+    pub(crate) fn on_queued(&mut self, now: Time, delay: Duration) {
+        if self.counts(now) {
+            self.totals.queue_delay.add(delay);
+        }
+    }
+
+    pub(crate) fn on_dropped(&mut self, now: Time) {
+        self.totals.dropped += u64::from(self.counts(now));
+    }
+
+    pub(crate) fn on_received(&mut self, now: Time, fresh: u64) {
+        self.delivered += fresh;
+        if self.counts(now) {
+            self.totals.delivered += fresh;
+        }
+    }
+
+    pub(crate) fn on_rtt(&mut self, now: Time, rtt: Duration) {
+        if self.counts(now) {
+            self.totals.rtt.add(rtt);
+        }
+    }
+
+    pub(crate) fn on_lost(&mut self, now: Time, pn: u64, detection: Detection) {
+        self.log(now, || Event::Lost { pn, detection });
+    }
+
+    pub(crate) fn on_reduced(&mut self, now: Time, cause: Cause) {
+        self.log(now, || Event::Reduced(cause));
+    }
+
+    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+        self.log(now, || match feedback {
+            Feedback::Quic(frame) => Event::Acked { ranges: frame.ranges.clone(), delay: frame.ack_delay },
+            Feedback::Tcp(ack) => Event::Acked { ranges: vec![(0, ack.cumulative)], delay: Duration::ZERO },
+        });
+    }
+
+    pub(crate) fn on_metrics(&mut self, now: Time, sender: &Sender<Chunk>, latest_rtt: Option<Duration>) {
+        self.log(now, || {
+            let control = sender.controller().control();
+            let mut inner = Vec::new();
+            sender.controller().trace(&mut |name, value| inner.push((name, value)));
+            Event::Metrics(Metrics {
+                cwnd: control.cwnd,
+                bytes_in_flight: sender.bytes_in_flight(),
+                latest_rtt,
+                smoothed_rtt: sender.rtt().smoothed(),
+                min_rtt: sender.rtt().min(),
+                rttvar: sender.rtt().variation(),
+                pacing_rate: control.pacing_rate.map(|r| r.0),
+                inner,
+            })
+        });
+    }
+}

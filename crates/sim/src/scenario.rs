@@ -1,0 +1,107 @@
+//! One run, fully decided: what the experiment file says after units, sweeps and seeds have been resolved.
+
+use congestion::{Algorithm, Duration, Time};
+use path::LinkConfig;
+use recovery::{AckConfig, Clock, Config};
+
+/// A dumbbell: every flow crosses one bottleneck link.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// The run ends here at the latest.
+    pub duration: Duration,
+    /// The bottleneck, forward direction. The way back is a pure delay.
+    pub link: LinkConfig,
+    /// What the bottleneck's buffer holds, in time, if it is limited.
+    pub buffer: Option<Duration>,
+    /// The senders.
+    pub flows: Vec<FlowConfig>,
+    /// Metrics count only what happens in this window; without it, each flow from its start to its end.
+    pub measure: Option<(Time, Time)>,
+    /// Interval of the recorded time series; none are recorded without it.
+    pub series: Option<Duration>,
+    /// Record every packet event of every flow (for qlog).
+    pub trace: bool,
+}
+
+/// One flow.
+#[derive(Clone, Debug)]
+pub struct FlowConfig {
+    /// Its name in tables and charts.
+    pub label: String,
+    /// Its controller.
+    pub algorithm: Algorithm,
+    /// QUIC or TCP, and the sizes of its packets.
+    pub transport: Transport,
+    /// Loss recovery and pacing.
+    pub recovery: Config,
+    /// How its receiver acknowledges.
+    pub ack: AckConfig,
+    /// First packet.
+    pub start: Time,
+    /// No packet after this.
+    pub stop: Option<Time>,
+    /// Bytes to transfer; without it the application always has more.
+    pub transfer: Option<u64>,
+    /// Round-trip time without queue; at least the link's delay. Half of it, or the link's delay if that is more, is
+    /// on the forward way.
+    pub rtt: Duration,
+    /// The receiver's clock, as the sender sees it.
+    pub clock: Clock,
+}
+
+/// Packet sizes of a transport. `window` bytes count against cwnd, `window + overhead` bytes are on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// QUIC: a datagram of `datagram` bytes carries `datagram - header` bytes of the stream.
+    Quic {
+        /// UDP payload of a full packet (`max_datagram_size`).
+        datagram: u32,
+        /// QUIC header, AEAD tag and frame header.
+        header: u32,
+        /// IP, UDP and link headers.
+        overhead: u32,
+    },
+    /// TCP: a segment of `mss` bytes; the window counts segments.
+    Tcp {
+        /// Payload of a full segment.
+        mss: u32,
+        /// IP, TCP and link headers.
+        overhead: u32,
+    },
+}
+
+impl Transport {
+    /// Stream bytes in a full packet.
+    pub fn payload(&self) -> u32 {
+        match *self {
+            Self::Quic { datagram, header, .. } => datagram - header,
+            Self::Tcp { mss, .. } => mss,
+        }
+    }
+
+    /// `max_datagram_size`: what a full packet counts in the window.
+    pub fn mds(&self) -> u32 {
+        match *self {
+            Self::Quic { datagram, .. } => datagram,
+            Self::Tcp { mss, .. } => mss,
+        }
+    }
+
+    /// What a packet with `payload` stream bytes counts in the window.
+    pub fn window_bytes(&self, payload: u32) -> u32 {
+        match *self {
+            Self::Quic { header, .. } => payload + header,
+            Self::Tcp { mss, .. } => mss,
+        }
+    }
+
+    /// A packet with `payload` stream bytes on the wire.
+    pub fn wire_bytes(&self, payload: u32) -> u32 {
+        match *self {
+            Self::Quic { header, overhead, .. } => payload + header + overhead,
+            Self::Tcp { overhead, .. } => payload + overhead,
+        }
+    }
+}

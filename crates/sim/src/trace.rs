@@ -1,0 +1,70 @@
+//! Packet events in compact form; qlog is written from them after the run.
+
+use congestion::{Cause, Detection, Duration, Time};
+
+/// One thing that happened to a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A packet left.
+    Sent {
+        /// Packet number.
+        pn: u64,
+        /// Bytes in the window.
+        bytes: u32,
+        /// Stream offset and length.
+        offset: u64,
+        /// Stream bytes.
+        len: u32,
+    },
+    /// An ACK arrived.
+    Acked {
+        /// Acknowledged packet numbers (QUIC), ascending; for TCP the cumulative byte as `0..=byte`.
+        ranges: Vec<(u64, u64)>,
+        /// The peer's ACK delay.
+        delay: Duration,
+    },
+    /// A packet was declared lost.
+    Lost {
+        /// Packet number.
+        pn: u64,
+        /// The rule that found it.
+        detection: Detection,
+    },
+    /// The window was reduced.
+    Reduced(Cause),
+    /// State after an ACK.
+    Metrics(Metrics),
+}
+
+/// qlog's `recovery:metrics_updated`, and the controller's own variables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metrics {
+    /// Bytes.
+    pub cwnd: u64,
+    /// Bytes.
+    pub bytes_in_flight: u64,
+    /// This ACK's sample, if it gave one.
+    pub latest_rtt: Option<Duration>,
+    /// RFC 9002.
+    pub smoothed_rtt: Duration,
+    /// Smallest.
+    pub min_rtt: Duration,
+    /// RFC 9002.
+    pub rttvar: Duration,
+    /// Bits per second, if the controller sets it.
+    pub pacing_rate: Option<u64>,
+    /// The controller's own variables.
+    pub inner: Vec<(&'static str, f64)>,
+}
+
+/// Which rule found a loss, in qlog's words (`recovery:packet_lost`, field `trigger`).
+pub fn trigger(detection: Detection) -> &'static str {
+    match detection {
+        Detection::PacketThreshold => "reordering_threshold",
+        Detection::TimeThreshold => "time_threshold",
+        Detection::Timeout => "pto_expired",
+    }
+}
+
+/// Events with their times.
+pub type Trace = Vec<(Time, Event)>;

@@ -1,0 +1,142 @@
+//! The event loop: virtual time, one dumbbell, as many flows as the scenario names.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use congestion::{Duration, Time};
+use path::{Counters, Link};
+
+use crate::agenda::Agenda;
+use crate::flow::Flow;
+use crate::packet::Data;
+use crate::record::Record;
+use crate::scenario::Scenario;
+use crate::series::Series;
+
+/// What a run leaves behind.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Per flow, in the scenario's order.
+    pub flows: Vec<Record>,
+    /// The bottleneck's counters.
+    pub link: Counters,
+    /// Time series, empty unless asked for.
+    pub series: Series,
+    /// Virtual time at the end.
+    pub end: Time,
+    /// Events processed.
+    pub events: u64,
+}
+
+/// Seen from outside while a run goes on.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Virtual time reached, nanoseconds.
+    pub reached: AtomicU64,
+    /// Set it to end the run early.
+    pub stop: AtomicBool,
+}
+
+/// Events between two looks at the [`Watch`].
+const LOOK_EVERY: u64 = 1 << 16;
+const LINK: usize = 0;
+const SAMPLER: usize = 1;
+const FLOWS: usize = 2;
+
+struct World {
+    agenda: Agenda,
+    link: Link<Data>,
+    flows: Vec<Flow>,
+    series: Series,
+    interval: Option<Duration>,
+    running: usize,
+}
+
+/// Runs a scenario; `None` when `watch.stop` ended it early.
+pub fn run(scenario: &Scenario, watch: &Watch) -> Option<Outcome> {
+    let end = Time::ZERO + scenario.duration;
+    let mut world = World::new(scenario);
+    let mut now = Time::ZERO;
+    let mut events = 0;
+    while world.running > 0 {
+        let Some((time, actor)) = world.agenda.first().filter(|next| next.0 <= end) else {
+            now = end;
+            break;
+        };
+        now = time;
+        world.turn(now, actor);
+        events += 1;
+        if events % LOOK_EVERY == 0 {
+            watch.reached.store(now.0, Ordering::Relaxed);
+            if watch.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+        }
+    }
+    watch.reached.store(scenario.duration.0, Ordering::Relaxed);
+    Some(world.finish(now, events))
+}
+
+impl World {
+    fn new(scenario: &Scenario) -> Self {
+        let configs = scenario.flows.iter().cloned().enumerate();
+        let flows: Vec<_> = configs.map(|(id, c)| Flow::new(id as u32, c, scenario)).collect();
+        let mut agenda = Agenda::new(FLOWS + flows.len());
+        for (i, flow) in flows.iter().enumerate() {
+            agenda.set(FLOWS + i, flow.next());
+        }
+        if let Some(interval) = scenario.series {
+            agenda.set(SAMPLER, Time::ZERO + interval);
+        }
+        Self {
+            agenda,
+            link: Link::new(&scenario.link, scenario.seed, "link"),
+            running: flows.len(),
+            flows,
+            series: Series::default(),
+            interval: scenario.series,
+        }
+    }
+
+    fn turn(&mut self, now: Time, actor: usize) {
+        match actor {
+            LINK => self.deliver(now),
+            SAMPLER => self.sample(now),
+            _ => {
+                let flow = &mut self.flows[actor - FLOWS];
+                flow.on_time(now, &mut self.link);
+                self.running -= usize::from(flow.is_done());
+                self.agenda.set(actor, flow.next());
+            }
+        }
+        self.agenda.set(LINK, self.link.next().unwrap_or(Time::NEVER));
+    }
+
+    fn deliver(&mut self, now: Time) {
+        while let Some(data) = self.link.pop(now) {
+            let id = data.flow as usize;
+            let flow = &mut self.flows[id];
+            if !flow.is_done() {
+                flow.on_delivery(now, data);
+                self.running -= usize::from(flow.is_done());
+                self.agenda.set(FLOWS + id, flow.next());
+            }
+        }
+    }
+
+    fn sample(&mut self, now: Time) {
+        let Some(interval) = self.interval else { return };
+        let backlog = self.link.backlog(now).bytes;
+        let drops = self.link.counters(now).dropped().packets;
+        self.series.sample(now, interval, backlog, drops, &self.flows);
+        self.agenda.set(SAMPLER, now + interval);
+    }
+
+    fn finish(mut self, now: Time, events: u64) -> Outcome {
+        let link = self.link.counters(now);
+        let records = self.flows.into_iter().map(|mut flow| {
+            flow.record.stats = flow.sender().stats().clone();
+            flow.record
+        });
+        Outcome { flows: records.collect(), link, series: self.series, end: now, events }
+    }
+}

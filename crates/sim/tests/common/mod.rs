@@ -1,0 +1,62 @@
+//! Scenarios for the tests: one bottleneck of 10 Mbit/s and 50 ms unless changed.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use congestion::{Algorithm, Duration, Rate, Time};
+use path::{Limit, LinkConfig};
+use recovery::{AckConfig, Clock, Config};
+use sim::{FlowConfig, Outcome, Scenario, Transport, Watch};
+
+pub const QUIC: Transport = Transport::Quic { datagram: 1252, header: 37, overhead: 42 };
+pub const TCP: Transport = Transport::Tcp { mss: 1448, overhead: 52 };
+pub const RTT: Duration = Duration::from_millis(50);
+pub const RATE: Rate = Rate(10_000_000);
+
+pub fn algorithm(toml: &str) -> Algorithm {
+    toml::from_str(toml).unwrap()
+}
+
+pub fn quic_flow(toml: &str) -> FlowConfig {
+    FlowConfig {
+        label: toml.to_owned(),
+        algorithm: algorithm(toml),
+        transport: QUIC,
+        recovery: Config::quic(),
+        ack: AckConfig::default(),
+        start: Time::ZERO,
+        stop: None,
+        transfer: None,
+        rtt: RTT,
+        clock: Clock::default(),
+    }
+}
+
+pub fn tcp_flow(toml: &str) -> FlowConfig {
+    let ack = AckConfig { max_ack_delay: Duration::from_millis(40), timestamps: 0, ..AckConfig::default() };
+    FlowConfig { transport: TCP, recovery: Config::tcp(), ack, ..quic_flow(toml) }
+}
+
+/// `bdp` bandwidth-delay products of buffer.
+pub fn scenario(bdp: f64, seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
+    let limit = RATE.bytes_in(RTT.mul_f64(bdp));
+    let link = LinkConfig { limit: Limit::Bytes(congestion::Bytes(limit)), delay: RTT / 2, ..LinkConfig::plain(RATE) };
+    Scenario {
+        seed: 1,
+        duration: Duration::from_secs(seconds),
+        link,
+        buffer: Some(RATE.time_for(limit)),
+        flows,
+        measure: None,
+        series: None,
+        trace: false,
+    }
+}
+
+pub fn run(scenario: &Scenario) -> Outcome {
+    sim::run(scenario, &Watch::default()).unwrap()
+}
+
+/// Stream bytes per second of flow `i`, Mbit/s.
+pub fn goodput(outcome: &Outcome, i: usize) -> f64 {
+    let flow = &outcome.flows[i];
+    flow.totals.delivered as f64 * 8e-6 / flow.measured(outcome.end).as_secs_f64()
+}
