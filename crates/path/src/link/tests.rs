@@ -120,6 +120,14 @@ fn window_in_closed_loop() {
 }
 
 #[test]
+fn what_passes_on_tokens_was_never_in_the_backlog() {
+    let mut l = link(&LinkConfig { burst: Bytes(3000), ..config(12, Limit::Packets(1), 0) });
+    let waits: Vec<_> = (0..4).map(|i| l.push(Time(5), Pkt(i, 1500)).map(|a| a.queue_delay).ok()).collect();
+    assert_eq!(waits, [Some(Duration::ZERO), Some(Duration::ZERO), Some(Duration::from_millis(1)), None]);
+    assert_eq!(l.counters(Time(5)).max_backlog, tally(1, 1500));
+}
+
+#[test]
 fn reordering_overtakes_with_each_kth() {
     let mut config = config(12, Limit::Unlimited, 20);
     config.reorder = Some(Reorder { every: 5, by: Duration::from_micros(2500) });
@@ -300,7 +308,8 @@ fn rates() -> impl Strategy<Value = RateModel> {
 
 prop_compose! {
     fn configs()(
-        rate in rates(), limit in limits(), netem in any::<bool>(), burst in prop_oneof![Just(0), 0..9000_u64],
+        rate in rates(), limit in limits(), netem in any::<bool>(),
+        burst in prop_oneof![Just(0), 0..9000_u64],
         delay in 0..20_000_000_u64, jitter in prop_oneof![Just(0), 0..9_000_000_u64],
         every in 0..5_u64, by in 0..30_000_000_u64, loss in prop_oneof![Just(0.0), 0.0..1.0],
     ) -> LinkConfig {
