@@ -1,0 +1,148 @@
+//! The filters over a path's samples: a windowed maximum, and the two-stage minimum RTT of draft section 4.5.3.
+
+use std::collections::VecDeque;
+
+use crate::{Duration, Time};
+
+/// The largest value of the last `len` ticks, the running one included. The caller says what a tick is: a ProbeBW
+/// cycle (`MaxBwFilter`), a round trip (`ExtraACKedFilter`).
+///
+/// Exact, with at most `len` entries, where the draft's filter (K. Nichols' three samples) approximates.
+#[derive(Clone, Debug)]
+pub(crate) struct WindowedMax {
+    len: u64,
+    /// Ticks ascend, values descend: the front is the maximum, the others are its successors.
+    samples: VecDeque<(u64, u64)>,
+}
+
+impl WindowedMax {
+    pub(crate) fn new(len: u64) -> Self {
+        Self { len, samples: VecDeque::new() }
+    }
+
+    /// Takes a value at a tick not before the last one.
+    pub(crate) fn update(&mut self, tick: u64, value: u64) {
+        while self.samples.back().is_some_and(|s| s.1 <= value) {
+            self.samples.pop_back();
+        }
+        if self.samples.back().is_none_or(|s| s.0 < tick) {
+            self.samples.push_back((tick, value));
+        }
+        // The newest stays whatever the window: with no sample in a window the last word holds.
+        while self.samples.len() > 1 && self.samples[0].0.saturating_add(self.len) <= tick {
+            self.samples.pop_front();
+        }
+    }
+
+    /// Zero before the first value.
+    pub(crate) fn max(&self) -> u64 {
+        self.samples.front().map_or(0, |s| s.1)
+    }
+}
+
+/// `BBRUpdateMinRTT`: a short window says when to probe, the long one what to believe.
+#[derive(Clone, Debug)]
+pub(crate) struct MinRtt {
+    /// The estimate. [`Duration::MAX`] before the first sample.
+    pub(crate) min_rtt: Duration,
+    min_rtt_stamp: Time,
+    probe_rtt_min_delay: Duration,
+    /// Nothing before the first sample, so that a flow that starts late does not begin with ProbeRTT.
+    probe_rtt_min_stamp: Option<Time>,
+    /// The short window has passed without a sample as small as its minimum: ProbeRTT is due.
+    pub(crate) probe_rtt_expired: bool,
+}
+
+impl MinRtt {
+    pub(crate) fn new() -> Self {
+        Self {
+            min_rtt: Duration::MAX,
+            min_rtt_stamp: Time::ZERO,
+            probe_rtt_min_delay: Duration::MAX,
+            probe_rtt_min_stamp: None,
+            probe_rtt_expired: false,
+        }
+    }
+
+    /// An ACK arrived, with or without an RTT sample.
+    pub(crate) fn update(
+        &mut self,
+        now: Time,
+        rtt: Option<Duration>,
+        interval: Duration,
+        filter_len: Duration,
+    ) {
+        self.probe_rtt_expired = self.probe_rtt_min_stamp.is_some_and(|stamp| now > stamp + interval);
+        if let Some(rtt) = rtt.filter(|&rtt| rtt < self.probe_rtt_min_delay || self.probe_rtt_expired) {
+            self.probe_rtt_min_delay = rtt;
+            self.probe_rtt_min_stamp = Some(now);
+        }
+        let min_rtt_expired = now > self.min_rtt_stamp + filter_len;
+        if self.probe_rtt_min_delay < self.min_rtt || min_rtt_expired {
+            self.min_rtt = self.probe_rtt_min_delay;
+            self.min_rtt_stamp = self.probe_rtt_min_stamp.unwrap_or(now);
+        }
+    }
+
+    /// The next ProbeRTT is due one interval from now.
+    pub(crate) fn schedule_next_probe(&mut self, now: Time) {
+        self.probe_rtt_min_stamp = Some(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against the definition, over a sequence without a pattern.
+    #[test]
+    fn maximum_of_the_last_ticks() {
+        for len in [1, 2, 10] {
+            let (mut filter, mut all, mut rng) =
+                (WindowedMax::new(len), Vec::new(), crate::Rng::stream(1, "max"));
+            for i in 0..500u64 {
+                let (tick, value) = (i / 3, rng.below(1000));
+                filter.update(tick, value);
+                all.push((tick, value));
+                let expected = all.iter().filter(|s| s.0 + len > tick).map(|s| s.1).max();
+                assert_eq!(Some(filter.max()), expected, "window {len}, sample {i}");
+                assert!(filter.samples.len() as u64 <= len);
+            }
+        }
+    }
+
+    #[test]
+    fn empty_and_zero_windows_hold_the_last_word() {
+        let mut filter = WindowedMax::new(0);
+        assert_eq!(filter.max(), 0);
+        filter.update(7, 5);
+        assert_eq!(filter.max(), 5);
+    }
+
+    const INTERVAL: Duration = Duration::from_secs(5);
+    const LEN: Duration = Duration::from_secs(10);
+
+    fn at(filter: &mut MinRtt, ms: u64, rtt: u64) -> (u64, bool) {
+        filter.update(Time::from_millis(ms), Some(Duration::from_millis(rtt)), INTERVAL, LEN);
+        (filter.min_rtt.0 / 1_000_000, filter.probe_rtt_expired)
+    }
+
+    /// 5 s without a smaller sample: probe. 10 s: believe the larger one.
+    #[test]
+    fn two_windows() {
+        let mut f = MinRtt::new();
+        assert_eq!(at(&mut f, 20_000, 50), (50, false), "a late start is not an expiry");
+        assert_eq!(at(&mut f, 24_000, 60), (50, false));
+        assert_eq!(at(&mut f, 25_001, 70), (50, true), "expired, but the estimate is younger than 10 s");
+        assert_eq!(at(&mut f, 26_000, 65), (50, false), "the short window began again at 25 s, and took 65");
+        assert_eq!(at(&mut f, 30_001, 80), (65, false), "the long window is over: the short one's minimum");
+        assert_eq!(at(&mut f, 30_002, 40), (40, false));
+    }
+
+    #[test]
+    fn without_sample_nothing_is_learned() {
+        let mut f = MinRtt::new();
+        f.update(Time::from_millis(60_000), None, INTERVAL, LEN);
+        assert_eq!((f.min_rtt, f.probe_rtt_expired), (Duration::MAX, false));
+    }
+}

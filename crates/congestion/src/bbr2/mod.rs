@@ -1,0 +1,221 @@
+//! BBRv2, draft-cardwell-iccrg-bbr-congestion-control-02 (March 2022). Sections cited here are the draft's; names are
+//! its names in `snake_case`, functions of its pseudo-code are quoted by theirs.
+//!
+//! ```text
+//!             Startup  <-------------------+
+//!                |  3 flat rounds, or      |
+//!                v  high loss              | pipe never full
+//!              Drain                       |
+//!                |  inflight <= BDP        |
+//!                v                         |
+//!  ProbeBW +-> DOWN ------> CRUISE <----- ProbeRTT <-- any state, no lower RTT for 5 s
+//!          |     |  headroom  |   pipe was full
+//!          |     |  2..3 s,   |
+//!          |     |  min(BDP, 63) rounds
+//!          |     +-> REFILL <-+
+//!          |            |  one round
+//!          +----------- UP
+//!     inflight > 1.25 BDP, or more than 2 % lost
+//!
+//! max_bw        max delivery rate of the last 2 ProbeBW cycles                                (4.5.2)
+//! min_rtt       min RTT of the last 10 s, refreshed by ProbeRTT every 5 s                     (4.5.3)
+//! extra_acked   max over 10 rounds of bytes acknowledged beyond bw * time                     (4.5.5)
+//! bw            min(max_bw, bw_lo)                  BDP = bw * min_rtt                        (4.5.2, 4.6.4.2)
+//! too high      lost since the packet left > 0.02 * inflight when it left                     (4.5.6.2)
+//! inflight_hi   cut once per probe:    max(inflight at the loss, 0.7 * min(BDP, cwnd))
+//!               raised in UP:          1, 2, 4, ... packets per round while it limits         (4.3.3.6)
+//! bw_lo         round with loss, not probing: max(best of the round, 0.7 * bw_lo)             (4.5.6.3)
+//! inflight_lo   the same; both forgotten in REFILL and after ProbeRTT
+//! pacing_rate   pacing_gain * bw * 0.99             only rises until the pipe has been full   (4.6.2)
+//! cwnd          cwnd_gain * BDP + extra_acked, at least 3 send quanta, at least 4 packets     (4.6.4)
+//!               <= inflight_hi (DOWN, REFILL, UP), 0.85 inflight_hi (CRUISE, ProbeRTT), inflight_lo
+//! recovery      first round: one packet out per packet delivered; then as above; cwnd back at its end
+//! timeout       cwnd = inflight + 1 packet; the model stays. Persistent congestion (QUIC) is a timeout.
+//! ```
+//!
+//! Deviations:
+//! 1. Headroom. The draft subtracts `BBRHeadroom = 0.85` of `inflight_hi`, which would leave 15 % for use; its text
+//!    and Linux mean 15 % left free. `headroom` is the share left free, 0.15.
+//! 2. `bw_hi`. The draft raises `inflight_hi` only when `bw_hi` is finite, and never makes it so: taken literally,
+//!    `inflight_hi` could only fall. There is no `bw_hi` here, as in Linux and in draft-ietf-ccwg-bbr.
+//! 3. ProbeRTT marks its packets as application-limited in the controller, not in the ledger.
+//! 4. ECN. The draft is silent, and RFC 9002 section 7.1 wants an answer: an ACK with CE marks counts as losses of as
+//!    many packets in the round's 2 % test, in `loss_in_round`, and as one lost range. `Cause::Ecn` itself changes no
+//!    window. `ecn = false` ignores marks.
+//! 5. The first RTT sample computes the initial pacing rate again (Linux); the draft's rate from 1 ms would not pace.
+//! 6. A spurious loss restores `cwnd` and loosens the bounds to what they were (Linux, draft-ietf-ccwg-bbr); this draft
+//!    is silent.
+//! 7. The windowed maximum is exact. Recovery ends no sooner than one round after it began, also after a timeout, for
+//!    which QUIC has no recovery period. "In fast recovery for a full round" (Startup's exit by loss) is read as: at
+//!    both its ends.
+//! 8. Rounds are counted here, not taken from the ledger: the draft begins a round of its own at changes of state.
+//!
+//! `startup_full_loss_cnt` is the draft's 3, since this file follows the draft. Linux and s2n-quic wait for 8 ranges,
+//! which tolerates more random loss and overshoots shallow buffers for longer.
+
+pub(crate) mod filters;
+mod model;
+mod params;
+#[cfg(test)]
+mod path_test;
+mod probe_bw;
+mod probe_rtt;
+#[cfg(test)]
+mod script;
+mod signals;
+mod startup;
+mod state;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use params::Params;
+
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Rng, Sent};
+use model::{Bounds, Model, NO_SAMPLE};
+use probe_bw::Probe;
+use probe_rtt::ProbeRtt;
+use signals::Signals;
+use startup::FullPipe;
+use state::State;
+use window::Window;
+
+/// The controller. Windows in bytes.
+#[derive(Debug)]
+pub struct Bbr2 {
+    params: Params,
+    mds: u64,
+    rng: Rng,
+    state: State,
+    model: Model,
+    signals: Signals,
+    full_pipe: FullPipe,
+    probe: Probe,
+    probe_rtt: ProbeRtt,
+    window: Window,
+    /// The first packets after an idle time are on their way: what they show is the application's pace.
+    idle_restart: bool,
+    /// The bounds before the last losses.
+    before: Option<Bounds>,
+}
+
+impl Bbr2 {
+    /// In Startup, with the initial window of RFC 9002 (`BBROnInit`).
+    pub fn new(params: Params, path: Path) -> Self {
+        Self {
+            mds: path.mds,
+            rng: Rng::stream(path.seed, "bbr2"),
+            state: State::Startup,
+            model: Model::new(&params),
+            signals: Signals::default(),
+            full_pipe: FullPipe::default(),
+            probe: Probe::default(),
+            probe_rtt: ProbeRtt::default(),
+            window: Window::new(&params, path.mds),
+            idle_restart: false,
+            before: None,
+            params,
+        }
+    }
+
+    /// The ledger's sample, with ProbeRTT's own limit and the marks that count as losses.
+    fn sample(&mut self, ack: &Ack) -> RateSample {
+        let marked = if self.params.ecn { self.signals.note_ce(ack.ce, self.mds) } else { 0 };
+        ack.rate.map_or(NO_SAMPLE, |rs| RateSample {
+            app_limited: rs.app_limited || self.probe_rtt.limits(rs.prior_delivered),
+            lost: rs.lost.saturating_add(marked),
+            ..rs
+        })
+    }
+
+    /// `BBRUpdateModelAndState`.
+    fn update_model_and_state(&mut self, ack: &Ack, rs: &RateSample) {
+        self.update_congestion_signals(ack, rs);
+        self.model.update_ack_aggregation(ack, self.window.cwnd);
+        self.check_startup_done(ack, rs);
+        self.check_drain(ack.now, ack.bytes_in_flight);
+        self.update_probe_bw_cycle_phase(ack, rs);
+        self.update_min_rtt(ack);
+        self.check_probe_rtt(ack);
+        self.signals.advance_latest(rs);
+        self.model.bound_bw();
+    }
+}
+
+impl Controller for Bbr2 {
+    /// `BBRHandleRestartFromIdle`: back at the estimated rate at once, since the pipe is empty.
+    fn on_sent(&mut self, sent: &Sent) {
+        self.window.inflight = sent.bytes_in_flight;
+        if sent.bytes_in_flight > sent.bytes || !sent.app_limited {
+            return;
+        }
+        self.idle_restart = true;
+        self.model.restart_ack_aggregation(sent.now);
+        if self.state.is_probe_bw() {
+            self.set_pacing_rate_with_gain(self.params.probe_cruise_pacing_gain);
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done(sent.now);
+        }
+    }
+
+    /// `BBRUpdateOnACK`.
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        self.window.inflight = ack.bytes_in_flight;
+        let rs = self.sample(ack);
+        self.init_pacing_rate(ack);
+        self.update_model_and_state(ack, &rs);
+        self.update_control_parameters(ack, &rs);
+        None
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        match event.cause {
+            Cause::Loss if !self.window.in_recovery => self.enter_recovery(true),
+            Cause::Timeout | Cause::PersistentCongestion => self.enter_recovery(false),
+            // BBR answers rates of loss, not events: what else there is to do happens at the end of the round.
+            Cause::Loss | Cause::Ecn | Cause::Delay => {}
+        }
+    }
+
+    /// `BBRUpdateOnLoss`.
+    fn on_lost(&mut self, lost: &Lost) {
+        self.window.inflight = lost.bytes_in_flight;
+        if !self.window.in_recovery {
+            self.before = Some(self.model.bounds.clone());
+        }
+        self.handle_lost(lost);
+    }
+
+    fn on_spurious(&mut self) {
+        if let Some(before) = self.before.take() {
+            self.model.bounds.loosen(&before);
+            self.signals.loss_in_round = false;
+            self.window.in_recovery = false;
+            self.window.packet_conservation = false;
+            self.restore_cwnd();
+        }
+    }
+
+    fn control(&self) -> Control {
+        Control {
+            cwnd: self.window.cwnd,
+            pacing_rate: Some(self.window.pacing_rate),
+            slow_start: self.state == State::Startup,
+        }
+    }
+
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        let bound = |bytes: u64| if bytes == model::INFINITE { f64::INFINITY } else { bytes as f64 };
+        put("state", f64::from(self.state as u8));
+        put("max_bw", self.model.max_bw().0 as f64);
+        put("bw", self.model.bw.0 as f64);
+        put("bw_lo", bound(self.model.bounds.bw_lo));
+        put("min_rtt", self.model.min_rtt.min_rtt.as_secs_f64());
+        put("inflight_hi", bound(self.model.bounds.inflight_hi));
+        put("inflight_lo", bound(self.model.bounds.inflight_lo));
+        put("extra_acked", self.model.extra_acked() as f64);
+        put("pacing_gain", self.state.pacing_gain(&self.params));
+        put("cwnd_gain", self.state.cwnd_gain(&self.params));
+        put("filled_pipe", f64::from(u8::from(self.full_pipe.filled_pipe)));
+    }
+}

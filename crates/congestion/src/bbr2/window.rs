@@ -1,0 +1,340 @@
+//! What the model makes of the sender, draft section 4.6: pacing rate, send quantum, congestion window, recovery.
+
+use super::{Bbr2, Params, State};
+use crate::{Ack, Duration, Rate, RateSample, initial_window};
+
+#[derive(Debug)]
+pub(super) struct Window {
+    /// Bytes.
+    pub(super) cwnd: u64,
+    /// To come back to after recovery or ProbeRTT.
+    pub(super) prior_cwnd: u64,
+    pub(super) pacing_rate: Rate,
+    pub(super) send_quantum: u64,
+    /// Bytes in flight, as the last signal told.
+    pub(super) inflight: u64,
+    pub(super) in_recovery: bool,
+    /// One packet out for one packet delivered: the first round of recovery.
+    pub(super) packet_conservation: bool,
+    /// `C.delivered` when recovery began.
+    recovery_delivered: u64,
+}
+
+impl Window {
+    pub(super) fn new(params: &Params, mds: u64) -> Self {
+        let cwnd = initial_window(mds);
+        Self {
+            cwnd,
+            prior_cwnd: 0,
+            pacing_rate: initial_pacing_rate(params, cwnd, params.initial_rtt),
+            send_quantum: mds,
+            inflight: 0,
+            in_recovery: false,
+            packet_conservation: false,
+            recovery_delivered: 0,
+        }
+    }
+}
+
+/// `BBRInitPacingRate`.
+fn initial_pacing_rate(params: &Params, cwnd: u64, rtt: Duration) -> Rate {
+    Rate::from_bytes_per_sec(Rate::from_delivery(cwnd, rtt).bytes_per_sec() * params.startup_pacing_gain)
+}
+
+impl Bbr2 {
+    /// The first RTT sample replaces the guess behind the first pacing rate: a rate that only rises until the pipe is
+    /// full would never forget it.
+    pub(super) fn init_pacing_rate(&mut self, ack: &Ack) {
+        let known = self.model.min_rtt.min_rtt != Duration::MAX;
+        if let Some(rtt) = ack.latest_rtt.filter(|&rtt| !known && rtt > Duration::ZERO) {
+            self.window.pacing_rate = initial_pacing_rate(&self.params, initial_window(self.mds), rtt);
+        }
+    }
+
+    /// `BBRUpdateControlParameters`.
+    pub(super) fn update_control_parameters(&mut self, ack: &Ack, rs: &RateSample) {
+        self.set_pacing_rate_with_gain(self.state.pacing_gain(&self.params));
+        self.set_send_quantum();
+        self.leave_recovery(ack, rs);
+        self.set_cwnd(ack);
+    }
+
+    /// `BBRSetPacingRateWithGain`: a little below the estimate, so that queues drain; never down before it is one.
+    pub(super) fn set_pacing_rate_with_gain(&mut self, gain: f64) {
+        let bytes = gain * self.model.bw.bytes_per_sec() * (1.0 - self.params.pacing_margin);
+        let rate = Rate::from_bytes_per_sec(bytes);
+        if rate > self.window.pacing_rate || (self.full_pipe.filled_pipe && rate > Rate(0)) {
+            self.window.pacing_rate = rate;
+        }
+    }
+
+    /// `BBRSetSendQuantum`.
+    fn set_send_quantum(&mut self) {
+        let (p, rate) = (&self.params, self.window.pacing_rate);
+        let slow = rate < p.send_quantum_low_rate;
+        let floor = if slow { p.send_quantum_low_packets } else { p.send_quantum_packets };
+        let quantum = rate.bytes_in(p.send_quantum_time).min(p.send_quantum_max.0);
+        self.window.send_quantum = quantum.max(floor.saturating_mul(self.mds));
+    }
+
+    pub(super) fn min_pipe_cwnd(&self) -> u64 {
+        self.params.min_pipe_cwnd.saturating_mul(self.mds)
+    }
+
+    /// `BBRBDPMultiple`.
+    pub(super) fn bdp_multiple(&self, bw: Rate, gain: f64) -> u64 {
+        match self.model.min_rtt.min_rtt {
+            Duration::MAX => initial_window(self.mds),
+            min_rtt => (gain * bw.bytes_per_sec() * min_rtt.as_secs_f64() + 0.5) as u64,
+        }
+    }
+
+    /// `BBRQuantizationBudget`: enough for the machinery that sends and acknowledges in lumps.
+    fn quantization_budget(&self, inflight: u64) -> u64 {
+        let p = &self.params;
+        let offload_budget = self.window.send_quantum.saturating_mul(p.offload_quanta);
+        let budget = inflight.max(offload_budget).max(self.min_pipe_cwnd());
+        let extra = if self.state == State::ProbeBwUp { p.probe_up_extra } else { 0 };
+        budget.saturating_add(extra.saturating_mul(self.mds))
+    }
+
+    /// `BBRInflight`.
+    pub(super) fn inflight(&self, bw: Rate, gain: f64) -> u64 {
+        self.quantization_budget(self.bdp_multiple(bw, gain))
+    }
+
+    /// `BBRTargetInflight`.
+    pub(super) fn target_inflight(&self) -> u64 {
+        self.bdp_multiple(self.model.bw, 1.0).min(self.window.cwnd)
+    }
+
+    /// `BBRProbeRTTCwnd`.
+    pub(super) fn probe_rtt_cwnd(&self) -> u64 {
+        self.bdp_multiple(self.model.bw, self.params.probe_rtt_cwnd_gain).max(self.min_pipe_cwnd())
+    }
+
+    /// `BBRUpdateMaxInflight`.
+    fn max_inflight(&self) -> u64 {
+        let bdp = self.bdp_multiple(self.model.bw, self.state.cwnd_gain(&self.params));
+        self.quantization_budget(bdp.saturating_add(self.model.extra_acked()))
+    }
+
+    /// `BBRSetCwnd`.
+    fn set_cwnd(&mut self, ack: &Ack) {
+        let max_inflight = self.max_inflight();
+        self.modulate_cwnd_for_recovery(ack);
+        if !self.window.packet_conservation {
+            let grown = self.window.cwnd.saturating_add(ack.acked);
+            if self.full_pipe.filled_pipe {
+                self.window.cwnd = grown.min(max_inflight);
+            } else if self.window.cwnd < max_inflight || ack.delivered < initial_window(self.mds) {
+                self.window.cwnd = grown;
+            }
+            self.window.cwnd = self.window.cwnd.max(self.min_pipe_cwnd());
+        }
+        if self.state == State::ProbeRtt {
+            self.window.cwnd = self.window.cwnd.min(self.probe_rtt_cwnd());
+        }
+        self.bound_cwnd_for_model();
+    }
+
+    /// `BBRModulateCwndForRecovery`.
+    fn modulate_cwnd_for_recovery(&mut self, ack: &Ack) {
+        if ack.lost > 0 {
+            self.window.cwnd = self.window.cwnd.saturating_sub(ack.lost).max(self.mds);
+        }
+        if self.window.packet_conservation {
+            self.window.cwnd = self.window.cwnd.max(ack.bytes_in_flight.saturating_add(ack.acked));
+        }
+    }
+
+    /// `BBRBoundCwndForModel`.
+    fn bound_cwnd_for_model(&mut self) {
+        let long_term = match self.state {
+            State::Startup | State::Drain => u64::MAX,
+            State::ProbeBwDown | State::ProbeBwRefill | State::ProbeBwUp => self.model.bounds.inflight_hi,
+            State::ProbeBwCruise | State::ProbeRtt => self.inflight_with_headroom(),
+        };
+        let cap = long_term.min(self.model.bounds.inflight_lo).max(self.min_pipe_cwnd());
+        self.window.cwnd = self.window.cwnd.min(cap);
+    }
+
+    /// `BBRSaveCwnd`: what recovery or ProbeRTT have cut already is not worth coming back to.
+    pub(super) fn save_cwnd(&mut self) {
+        let w = &mut self.window;
+        let cut = w.in_recovery || self.state == State::ProbeRtt;
+        w.prior_cwnd = if cut { w.prior_cwnd.max(w.cwnd) } else { w.cwnd };
+    }
+
+    /// `BBRRestoreCwnd`.
+    pub(super) fn restore_cwnd(&mut self) {
+        self.window.cwnd = self.window.cwnd.max(self.window.prior_cwnd);
+    }
+
+    /// Section 4.6.4.4, on a loss (`packet_conservation`) and on a retransmission timeout (without).
+    pub(super) fn enter_recovery(&mut self, packet_conservation: bool) {
+        self.save_cwnd();
+        let w = &mut self.window;
+        w.in_recovery = true;
+        w.packet_conservation = packet_conservation;
+        w.recovery_delivered = self.model.rounds.delivered;
+        w.cwnd = w.inflight.saturating_add(self.mds);
+    }
+
+    /// After a round conservation ends; recovery with it, unless the ledger goes on.
+    fn leave_recovery(&mut self, ack: &Ack, rs: &RateSample) {
+        let round_over = rs.delivered > 0 && rs.prior_delivered >= self.window.recovery_delivered;
+        if !self.window.in_recovery || !round_over {
+            return;
+        }
+        self.window.packet_conservation = false;
+        if !ack.in_recovery {
+            self.window.in_recovery = false;
+            self.restore_cwnd();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::{MDS, bbr, known, sample};
+    use super::*;
+    use crate::script::{acked, congestion};
+    use crate::{Cause, Controller};
+
+    /// 12 000 bytes per ms times 2.77; then, with the first RTT, per 100 ms.
+    #[test]
+    fn initial_pacing_rate() {
+        let mut cc = bbr();
+        assert_eq!(cc.control().pacing_rate, Some(Rate(265_920_000)));
+        cc.on_ack(&acked(MDS));
+        assert_eq!(cc.control().pacing_rate, Some(Rate(2_659_200)));
+    }
+
+    /// 1 % below the estimate; until the pipe has been full, only upwards.
+    #[test]
+    fn pacing_margin() {
+        let mut cc = known(10, 100);
+        cc.set_pacing_rate_with_gain(1.25);
+        assert_eq!(cc.window.pacing_rate, Rate(12_375_000));
+        cc.full_pipe.filled_pipe = false;
+        cc.set_pacing_rate_with_gain(1.0);
+        assert_eq!(cc.window.pacing_rate, Rate(12_375_000));
+        cc.set_pacing_rate_with_gain(2.0);
+        assert_eq!(cc.window.pacing_rate, Rate(19_800_000));
+    }
+
+    #[test]
+    fn send_quantum() {
+        let mut cc = bbr();
+        for (rate, quantum) in
+            [(1_000_000, MDS), (1_200_000, 2 * MDS), (100_000_000, 12_500), (1 << 40, 65_536)]
+        {
+            cc.window.pacing_rate = Rate(rate);
+            cc.set_send_quantum();
+            assert_eq!(cc.window.send_quantum, quantum);
+        }
+    }
+
+    /// 2 BDP and the aggregation, grown to by what is acknowledged.
+    #[test]
+    fn window_is_two_bdp() {
+        let mut cc = known(10, 100);
+        cc.state = State::ProbeBwCruise;
+        for (cwnd, expected) in [(100_000, 101_200), (249_000, 250_000), (400_000, 250_000)] {
+            cc.window.cwnd = cwnd;
+            cc.set_cwnd(&acked(MDS));
+            assert_eq!(cc.window.cwnd, expected);
+        }
+        cc.state = State::ProbeBwUp;
+        cc.window.cwnd = 400_000;
+        cc.set_cwnd(&acked(MDS));
+        assert_eq!(cc.window.cwnd, 250_000 + 2 * MDS);
+    }
+
+    #[test]
+    fn at_least_four_packets() {
+        let mut cc = known(1, 1);
+        cc.state = State::ProbeBwCruise;
+        (cc.window.cwnd, cc.window.send_quantum) = (0, MDS);
+        cc.model.bounds.inflight_lo = 1;
+        cc.set_cwnd(&acked(1));
+        assert_eq!(cc.window.cwnd, 4 * MDS);
+    }
+
+    #[test]
+    fn bounds_cap_the_window() {
+        for (state, cap) in [
+            (State::Startup, 300_000),
+            (State::Drain, 300_000),
+            (State::ProbeBwDown, 200_000),
+            (State::ProbeBwCruise, 170_000),
+            (State::ProbeBwRefill, 200_000),
+            (State::ProbeBwUp, 200_000),
+            (State::ProbeRtt, 170_000),
+        ] {
+            let mut cc = known(10, 100);
+            cc.state = state;
+            cc.model.bounds.inflight_hi = 200_000;
+            cc.window.cwnd = 300_000;
+            cc.bound_cwnd_for_model();
+            assert_eq!(cc.window.cwnd, cap, "{state:?}");
+            cc.model.bounds.inflight_lo = 150_000;
+            cc.bound_cwnd_for_model();
+            assert_eq!(cc.window.cwnd, 150_000, "{state:?}");
+        }
+    }
+
+    fn recovering(cause: Cause) -> Bbr2 {
+        let mut cc = known(10, 100);
+        cc.state = State::ProbeBwCruise;
+        cc.model.rounds.delivered = 1_000_000;
+        (cc.window.cwnd, cc.window.inflight) = (240_000, 100_000);
+        cc.on_congestion(&congestion(cause, 103_600));
+        cc
+    }
+
+    fn ack(cc: &mut Bbr2, prior_delivered: u64, in_recovery: bool, lost: u64) -> u64 {
+        let rs = sample(10, prior_delivered);
+        let ack = Ack { bytes_in_flight: 98_800, in_recovery, lost, delivered: 1_100_000, ..acked(MDS) };
+        cc.leave_recovery(&ack, &rs);
+        cc.set_cwnd(&ack);
+        cc.window.cwnd
+    }
+
+    /// One round of conservation, then growth by what is acknowledged, then the old window.
+    #[test]
+    fn packet_conservation() {
+        let mut cc = recovering(Cause::Loss);
+        assert_eq!(cc.window.cwnd, 101_200);
+        assert_eq!(ack(&mut cc, 900_000, true, 2 * MDS), 100_000, "in flight and acknowledged");
+        assert_eq!(ack(&mut cc, 900_000, true, 0), 100_000);
+        cc.on_congestion(&congestion(Cause::Loss, 100_000));
+        assert_eq!(ack(&mut cc, 1_000_000, true, 0), 101_200, "a second event prolongs, no more");
+        assert!(!cc.window.packet_conservation && cc.window.in_recovery);
+        assert_eq!(ack(&mut cc, 1_000_000, false, 0), 241_200);
+        assert!(!cc.window.in_recovery);
+    }
+
+    /// Inflight and a packet; the ACK that told does not end it, one for a packet sent since does.
+    #[test]
+    fn timeout() {
+        for cause in [Cause::Timeout, Cause::PersistentCongestion] {
+            let mut cc = recovering(cause);
+            assert_eq!(cc.window.cwnd, 101_200);
+            assert_eq!(ack(&mut cc, 900_000, false, 0), 102_400);
+            assert_eq!(ack(&mut cc, 1_000_000, false, 0), 241_200);
+            assert_eq!(cc.model.max_bw(), Rate(10_000_000), "the model stays");
+        }
+        let mut cc = bbr();
+        cc.on_congestion(&congestion(Cause::Timeout, 12_000));
+        assert_eq!(cc.window.cwnd, MDS, "everything is gone: one packet");
+    }
+
+    #[test]
+    fn marks_and_delay_do_not_move_the_window_by_themselves() {
+        for cause in [Cause::Ecn, Cause::Delay] {
+            assert_eq!(recovering(cause).window.cwnd, 240_000);
+        }
+    }
+}

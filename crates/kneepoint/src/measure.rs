@@ -1,0 +1,113 @@
+//! From a run's outcome to the metric words.
+
+use std::collections::BTreeMap;
+
+use congestion::Time;
+use path::RateModel;
+use sim::{Histogram, Outcome, Record, Scenario};
+
+/// Metric word to value. A metric that does not apply is absent; none is NaN.
+pub type Values = BTreeMap<&'static str, f64>;
+
+/// Every metric of one run.
+pub fn measure(scenario: &Scenario, outcome: &Outcome) -> Values {
+    let flows = &outcome.flows;
+    let end = outcome.end;
+    let goodputs = each(flows, |f| rate_mbit_s(f, f.totals.delivered, end));
+    let rtts = each(flows, |f| f.totals.rtt.mean_ms());
+    let total = |count: fn(&Record) -> u64| flows.iter().map(count).sum::<u64>() as f64;
+    let mut values = Values::new();
+    let mut put = |name: &'static str, value: f64| {
+        if value.is_finite() {
+            values.insert(name, value);
+        }
+    };
+
+    put("goodput", mean(&goodputs));
+    put("goodput_flow_std", deviation(&goodputs));
+    put("throughput", mean(&each(flows, |f| rate_mbit_s(f, f.totals.sent, end))));
+    put("jain", jain(&goodputs));
+    put("loss", 100.0 * total(|f| f.totals.dropped) / total(|f| f.totals.packets));
+
+    put("rtt_mean", mean(&rtts));
+    put("rtt_flow_std", deviation(&rtts));
+    put("rtt_std", mean(&each(flows, |f| f.totals.rtt.std_ms())));
+    let all = rtt_of_all(flows);
+    put("rtt_p50", all.quantile_ms(0.5));
+    put("rtt_p95", all.quantile_ms(0.95));
+    put("rtt_p99", all.quantile_ms(0.99));
+    if all.count() > 0 {
+        put("rtt_max", all.max_ms());
+    }
+    put("queue_delay", mean(&each(flows, |f| f.totals.queue_delay.mean_ms())));
+    put("power", mean(&goodputs) / mean(&rtts));
+
+    put("retransmissions", total(|f| f.stats.retransmissions));
+    put("spurious_retransmissions", total(|f| f.stats.spurious));
+    put("lost_by_packet_threshold", total(|f| f.stats.lost_by_packet_threshold));
+    put("lost_by_time_threshold", total(|f| f.stats.lost_by_time_threshold));
+    put("lost_by_timeout", total(|f| f.stats.lost_by_timeout));
+    let reductions = |f: &Record| {
+        f.stats.loss_events + f.stats.ecn_events + f.stats.delay_events + f.stats.collapses
+    };
+    put("reductions", mean(&each(flows, |f| reductions(f) as f64)));
+    put("completion", mean(&each(flows, |f| f.finished.map_or(f64::NAN, |t| (t - f.started).as_secs_f64()))));
+    put("utilization", utilization(scenario, outcome));
+    values
+}
+
+/// RTT samples of all flows together.
+pub fn rtt_of_all(flows: &[Record]) -> Histogram {
+    let mut all = Histogram::default();
+    flows.iter().for_each(|f| all.merge(&f.totals.rtt));
+    all
+}
+
+fn each(flows: &[Record], value: impl Fn(&Record) -> f64) -> Vec<f64> {
+    flows.iter().map(value).filter(|v| v.is_finite()).collect()
+}
+
+fn rate_mbit_s(flow: &Record, bytes: u64, end: Time) -> f64 {
+    bytes as f64 * 8e-6 / flow.measured(end).as_secs_f64()
+}
+
+/// Of the whole run, for links of constant rate.
+fn utilization(scenario: &Scenario, outcome: &Outcome) -> f64 {
+    let RateModel::Constant(rate) = &scenario.link.rate else { return f64::NAN };
+    100.0 * outcome.link.delivered.bytes as f64 / (rate.bytes_per_sec() * outcome.end.as_secs_f64())
+}
+
+/// NaN when empty.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Standard deviation of the population; NaN when empty.
+pub fn deviation(values: &[f64]) -> f64 {
+    let centre = mean(values);
+    mean(&values.iter().map(|v| (v - centre) * (v - centre)).collect::<Vec<_>>()).sqrt()
+}
+
+/// Jain's index: `(sum x)^2 / (n * sum x^2)`. NaN when all are zero.
+pub fn jain(values: &[f64]) -> f64 {
+    let sum: f64 = values.iter().sum();
+    sum * sum / (values.len() as f64 * values.iter().map(|v| v * v).sum::<f64>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jain_of_known_shares() {
+        assert!((jain(&[2.0, 2.0, 2.0]) - 1.0).abs() < 1e-12);
+        assert!((jain(&[1.0, 0.0, 0.0, 0.0]) - 0.25).abs() < 1e-12);
+        assert!((jain(&[1.0, 3.0]) - 0.8).abs() < 1e-12);
+    }
+
+    #[test]
+    fn spread() {
+        assert!((deviation(&[1.0, 3.0]) - 1.0).abs() < 1e-12);
+        assert_eq!(deviation(&[5.0]), 0.0);
+    }
+}

@@ -1,0 +1,49 @@
+//! Metric words, defined once.
+
+/// A metric of a flow or a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// The word in experiment files, tables and JSON.
+    pub name: &'static str,
+    /// Unit; empty for a ratio.
+    pub unit: &'static str,
+    /// What it is.
+    pub doc: &'static str,
+    /// Decimals worth printing.
+    pub decimals: usize,
+}
+
+/// Every metric.
+pub const METRICS: &[Metric] = &[
+    metric("goodput", "Mbit/s", "stream bytes that arrived for the first time, per second; mean over flows", 2),
+    metric("throughput", "Mbit/s", "stream bytes sent, repeats included, per second; mean over flows", 2),
+    metric("loss", "%", "packets that the path dropped, of those sent", 3),
+    metric("rtt_mean", "ms", "mean of the RTT samples, one per acknowledgement; mean over flows", 2),
+    metric("rtt_std", "ms", "standard deviation of a flow's RTT samples; mean over flows", 2),
+    metric("rtt_p50", "ms", "median of the RTT samples of all flows", 1),
+    metric("rtt_p95", "ms", "95th percentile of the RTT samples of all flows", 1),
+    metric("rtt_p99", "ms", "99th percentile of the RTT samples of all flows", 1),
+    metric("rtt_max", "ms", "largest RTT sample of all flows", 1),
+    metric("rtt_flow_std", "ms", "standard deviation of the flows' mean RTTs", 2),
+    metric("goodput_flow_std", "Mbit/s", "standard deviation of the flows' goodputs", 2),
+    metric("queue_delay", "ms", "mean time in the bottleneck's queue and on its wire", 2),
+    metric("utilization", "%", "bytes that left the bottleneck, of what it could carry", 2),
+    metric("jain", "", "Jain's fairness index of the flows' goodputs", 3),
+    metric("retransmissions", "packets", "packets with a payload sent before", 0),
+    metric("spurious_retransmissions", "packets", "packets declared lost that arrived after all", 0),
+    metric("lost_by_packet_threshold", "packets", "declared lost by packet threshold", 0),
+    metric("lost_by_time_threshold", "packets", "declared lost by time threshold", 0),
+    metric("lost_by_timeout", "packets", "declared lost by timeout", 0),
+    metric("reductions", "events", "window reductions of any cause, per flow", 1),
+    metric("power", "Mbit/s per ms", "goodput over mean RTT (Kleinrock), never to be read alone", 4),
+    metric("completion", "s", "from the first packet to the last byte; mean over flows", 2),
+];
+
+const fn metric(name: &'static str, unit: &'static str, doc: &'static str, decimals: usize) -> Metric {
+    Metric { name, unit, doc, decimals }
+}
+
+/// The metric of this name.
+pub fn find(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|m| m.name == name)
+}

@@ -1,0 +1,169 @@
+//! What an experiment's results say: the one data model of tables, JSON and report.
+//!
+//! An experiment varies some keys. The values of one of them, the `rows` key, are the rows of its table; every
+//! combination of the others is a *variant*, with a table of its own.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The results of one experiment, as `summary.json` holds them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// `quic-dc/table-1`.
+    pub experiment: String,
+    /// The experiment's title.
+    pub title: String,
+    /// The document it comes from.
+    pub source: String,
+    /// A remark of the experiment's author on how to read it, may be empty.
+    pub note: String,
+    /// Metrics of the table, in order.
+    pub metrics: Vec<String>,
+    /// One table each.
+    pub variants: Vec<Variant>,
+    /// The checks.
+    pub claims: Vec<ClaimResult>,
+    /// The charts that its file asks for.
+    pub charts: Vec<Chart>,
+}
+
+/// One combination of the keys that are not rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Variant {
+    /// `limit-counts = queue+delay`; empty when nothing else varies.
+    pub name: String,
+    /// Rows of the table.
+    pub rows: Vec<Row>,
+}
+
+/// One value of the rows key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// `QUIC-DC 10`.
+    pub label: String,
+    /// The algorithm's name, which decides its colour: `quic-dc`.
+    pub algorithm: String,
+    /// Metric to cell; a metric that does not apply is absent.
+    pub cells: BTreeMap<String, Cell>,
+}
+
+/// One number of the table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Mean over the repetitions.
+    pub mean: f64,
+    /// Standard deviation over the repetitions (0 for one).
+    pub spread: f64,
+    /// What the source prints.
+    pub published: Option<f64>,
+    /// Why ours differs, if the experiment's file has it on record.
+    pub reason: Option<String>,
+}
+
+impl Cell {
+    /// Relative difference from the published value, if there is one and it is not zero.
+    pub fn difference(&self) -> Option<f64> {
+        self.published.filter(|p| *p != 0.0).map(|p| self.mean / p - 1.0)
+    }
+}
+
+/// Where a claim stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Holds in at least one variant.
+    Holds,
+    /// Holds in none; the reason is on record.
+    KnownMiss,
+    /// Holds in none and nobody has said why.
+    UnexpectedMiss,
+}
+
+/// A claim, judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClaimResult {
+    /// `S0-02`.
+    pub id: String,
+    /// The paper's sentence.
+    pub says: String,
+    /// Whether it holds on the numbers that the paper itself prints, where they can be checked.
+    pub holds_published: Option<bool>,
+    /// Variant name, whether it holds there, and the two numbers that were compared, in words.
+    pub variants: Vec<(String, bool, String)>,
+    /// The answer.
+    pub verdict: Verdict,
+    /// Why it does not hold, or not everywhere, if the file has it on record.
+    pub reason: Option<String>,
+}
+
+/// A chart that the experiment's file asks for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Chart {
+    /// Distribution of RTT, one line per row.
+    RttCdf {
+        /// Title; the paper's figure.
+        title: String,
+        /// Row labels; empty: all.
+        #[serde(default)]
+        rows: Vec<String>,
+    },
+    /// Values over time, one panel per metric, one line per row and flow; the first repetition.
+    OverTime {
+        /// Title; the paper's figure.
+        title: String,
+        /// Columns of the series: `cwnd_bytes`, `latest_rtt_ms`, `queue_bytes`, `goodput_mbit_s`, ...
+        metrics: Vec<String>,
+        /// Row labels; empty: all.
+        #[serde(default)]
+        rows: Vec<String>,
+    },
+    /// Bars per row, ours beside the published value, one panel per metric.
+    Bars {
+        /// Title.
+        title: String,
+        /// Metrics of the table.
+        metrics: Vec<String>,
+    },
+}
+
+/// A finished experiment as the report needs it: everything comes from the files of its results folder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Results {
+    /// `summary.json`.
+    pub summary: Summary,
+    /// `series.parquet`.
+    pub series: Vec<Track>,
+    /// `rtt_cdf.parquet`: all flows and repetitions of a row together.
+    pub rtt_cdf: Vec<Cdf>,
+}
+
+/// The time series of one flow in one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Track {
+    /// Variant name.
+    pub variant: String,
+    /// Row label.
+    pub row: String,
+    /// Repetition, from 0.
+    pub repetition: u32,
+    /// Number of the flow in its run, from 0.
+    pub flow: u32,
+    /// Seconds.
+    pub times: Vec<f64>,
+    /// Column name (with unit) to values; NaN where the flow did not run. The bottleneck's `queue_bytes` and `drops`
+    /// stand in each flow's track.
+    pub columns: BTreeMap<String, Vec<f64>>,
+}
+
+/// A distribution of RTTs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cdf {
+    /// Variant name.
+    pub variant: String,
+    /// Row label.
+    pub row: String,
+    /// Milliseconds and the share of samples up to there, ascending.
+    pub points: Vec<(f64, f64)>,
+}
