@@ -1,36 +1,364 @@
-//! placeholder
-use crate::Ack;
+//! How slow start grows and when it ends, for every window controller.
+//!
+//! ```text
+//! standard   RFC 9002 section 7.3.1, RFC 5681 section 3.1: cwnd += N, until loss, mark or ssthresh
+//!
+//! hystart++  RFC 9406 (May 2023), section 4.2. N = bytes acknowledged, RTTs in seconds
+//!   slow start   cwnd += min(N, L * SMSS)
+//!                RttThresh = max(MIN_RTT_THRESH, min(lastRoundMinRTT / MIN_RTT_DIVISOR, MAX_RTT_THRESH))
+//!                to CSS when rttSampleCount >= N_RTT_SAMPLE and currentRoundMinRTT >= lastRoundMinRTT + RttThresh
+//!   CSS          cwnd += min(N, L * SMSS) / CSS_GROWTH_DIVISOR
+//!                back when rttSampleCount >= N_RTT_SAMPLE and currentRoundMinRTT < cssBaselineMinRtt
+//!                ends after CSS_ROUNDS rounds, the one it began in included: ssthresh = cwnd
+//!
+//! hystart    Linux tcp_cubic.c, state of 2021 and later; Ha and Rhee 2011. From cwnd >= HYSTART_LOW_WINDOW
+//!   delay        HYSTART_MIN_SAMPLES samples seen before this one, and
+//!                curr_rtt > delay_min + clamp(delay_min / 8, HYSTART_DELAY_MIN, HYSTART_DELAY_MAX)
+//!   ACK train    ACKs at most HYSTART_ACK_DELTA apart since the round began, and
+//!                now - round_start > delay_min + HYSTART_ACK_DELAY
+//!   either       ssthresh = cwnd
+//! ```
+//!
+//! Deviations, `hystart++`: L is infinite because the ledger paces (section 4.3 allows it). The rounds are the
+//! ledger's packet-timed ones. `hystart`: the same rounds; Linux' ACK-delay allowance, min(1 ms, four GSO bursts at
+//! the pacing rate), is 1 ms, which it is below 2 Gbit/s; the unpaced half train does not exist, because the ledger
+//! paces; tests see the window after this ACK's growth, Linux' before.
+
 use serde::{Deserialize, Serialize};
+
+use crate::{Ack, Duration, Time};
+
+/// MIN_RTT_THRESH, RFC 9406 section 4.3.
+const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
+/// MAX_RTT_THRESH, RFC 9406 section 4.3.
+const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
+/// MIN_RTT_DIVISOR, RFC 9406 section 4.3.
+const MIN_RTT_DIVISOR: u64 = 8;
+/// N_RTT_SAMPLE, RFC 9406 section 4.3.
+const N_RTT_SAMPLE: u64 = 8;
+/// CSS_GROWTH_DIVISOR, RFC 9406 section 4.3.
+const CSS_GROWTH_DIVISOR: u64 = 4;
+/// CSS_ROUNDS, RFC 9406 section 4.3.
+const CSS_ROUNDS: u64 = 5;
+
+/// hystart_low_window, packets, Linux tcp_cubic.c.
+const HYSTART_LOW_WINDOW: u64 = 16;
+/// HYSTART_MIN_SAMPLES, Linux tcp_cubic.c.
+const HYSTART_MIN_SAMPLES: u64 = 8;
+/// HYSTART_DELAY_MIN, Linux tcp_cubic.c.
+const HYSTART_DELAY_MIN: Duration = Duration::from_millis(4);
+/// HYSTART_DELAY_MAX, Linux tcp_cubic.c.
+const HYSTART_DELAY_MAX: Duration = Duration::from_millis(16);
+/// The 3-bit shift of HYSTART_DELAY_THRESH's argument, Linux tcp_cubic.c.
+const HYSTART_DELAY_DIVISOR: u64 = 8;
+/// hystart_ack_delta_us, Linux tcp_cubic.c.
+const HYSTART_ACK_DELTA: Duration = Duration::from_millis(2);
+/// The cap in hystart_ack_delay(), Linux tcp_cubic.c.
+const HYSTART_ACK_DELAY: Duration = Duration::from_millis(1);
+
 /// How slow start grows and ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// Doubles until loss.
+    /// Doubles each round trip until loss, mark or `ssthresh`.
     #[default]
     #[serde(rename = "standard")]
     Standard,
-    /// RFC 9406.
+    /// RFC 9406: a rising RTT slows the growth, and ends it if it stays risen.
     #[serde(rename = "hystart++")]
     HystartPlusPlus,
-    /// Linux.
+    /// Linux tcp_cubic: a rising RTT or a long ACK train ends it at once.
     #[serde(rename = "hystart")]
     Hystart,
 }
-/// Slow start
+
+/// Slow start of one connection. The controller calls it only while its window is below `ssthresh`.
 #[derive(Clone, Debug)]
-pub struct SlowStart {}
+pub struct SlowStart {
+    mode: Mode,
+    mds: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Mode {
+    Standard,
+    PlusPlus(PlusPlus),
+    Linux(Linux),
+}
+
 impl SlowStart {
-    /// new
-    pub fn new(_kind: Kind, _mds: u64) -> Self {
-        Self {}
+    /// Before the first ACK.
+    pub fn new(kind: Kind, mds: u64) -> Self {
+        let mode = match kind {
+            Kind::Standard => Mode::Standard,
+            Kind::HystartPlusPlus => Mode::PlusPlus(PlusPlus::default()),
+            Kind::Hystart => Mode::Linux(Linux::default()),
+        };
+        Self { mode, mds }
     }
-    /// Bytes to add to the window for this ACK.
+
+    /// Bytes to add to the window for this ACK. To be followed by [`SlowStart::ended`].
     pub fn growth(&mut self, ack: &Ack) -> u64 {
-        ack.growth
+        match &self.mode {
+            Mode::PlusPlus(h) if h.css.is_some() => ack.growth / CSS_GROWTH_DIVISOR,
+            _ => ack.growth,
+        }
     }
-    /// Slow start is over with this ACK (`cwnd` after growth)
-    pub fn ended(&mut self, _ack: &Ack, _cwnd: u64) -> bool {
+
+    /// True when slow start ends with this ACK: the controller sets `ssthresh` to `cwnd`, its window after
+    /// [`SlowStart::growth`].
+    pub fn ended(&mut self, ack: &Ack, cwnd: u64) -> bool {
+        let ended = match &mut self.mode {
+            Mode::Standard => false,
+            Mode::PlusPlus(h) => h.ended(ack),
+            Mode::Linux(h) => h.ended(ack, cwnd >= HYSTART_LOW_WINDOW * self.mds),
+        };
+        if ended {
+            self.leave();
+        }
+        ended
+    }
+
+    /// A congestion event: slow start is over. RFC 9406 section 4.3 allows HyStart++ in the initial slow start only;
+    /// Linux forgets everything on a timeout and searches again.
+    pub fn leave(&mut self) {
+        self.mode = match self.mode {
+            Mode::Standard | Mode::PlusPlus(_) => Mode::Standard,
+            Mode::Linux(_) => Mode::Linux(Linux::default()),
+        };
+    }
+}
+
+/// The minimum of the RTT samples of one round, and their number.
+#[derive(Clone, Debug)]
+struct Round {
+    min_rtt: Duration,
+    samples: u64,
+}
+
+impl Round {
+    const EMPTY: Self = Self { min_rtt: Duration::MAX, samples: 0 };
+
+    fn sample(&mut self, rtt: Duration) {
+        self.min_rtt = self.min_rtt.min(rtt);
+        self.samples += 1;
+    }
+}
+
+/// Conservative slow start.
+#[derive(Clone, Debug)]
+struct Css {
+    baseline_min_rtt: Duration,
+    rounds: u64,
+}
+
+#[derive(Clone, Debug)]
+struct PlusPlus {
+    last_round_min_rtt: Duration,
+    current: Round,
+    css: Option<Css>,
+}
+
+impl Default for PlusPlus {
+    fn default() -> Self {
+        Self { last_round_min_rtt: Duration::MAX, current: Round::EMPTY, css: None }
+    }
+}
+
+impl PlusPlus {
+    fn ended(&mut self, ack: &Ack) -> bool {
+        if ack.round_start {
+            self.last_round_min_rtt = self.current.min_rtt;
+            self.current = Round::EMPTY;
+            if let Some(css) = &mut self.css {
+                css.rounds += 1;
+                if css.rounds >= CSS_ROUNDS {
+                    return true;
+                }
+            }
+        }
+        if let Some(rtt) = ack.latest_rtt {
+            self.current.sample(rtt);
+        }
+        if self.current.samples >= N_RTT_SAMPLE {
+            self.judge();
+        }
         false
     }
-    /// left
-    pub fn leave(&mut self) {}
+
+    fn judge(&mut self) {
+        let Self { last_round_min_rtt: last, current, css } = self;
+        match css {
+            // The delay fell again: it was jitter.
+            Some(c) if current.min_rtt < c.baseline_min_rtt => *css = None,
+            Some(_) => {}
+            None if *last != Duration::MAX && current.min_rtt >= *last + rtt_thresh(*last) => {
+                *css = Some(Css { baseline_min_rtt: current.min_rtt, rounds: 0 });
+            }
+            None => {}
+        }
+    }
+}
+
+/// RFC 9406 section 4.2, RttThresh.
+fn rtt_thresh(last_round_min_rtt: Duration) -> Duration {
+    (last_round_min_rtt / MIN_RTT_DIVISOR).min(MAX_RTT_THRESH).max(MIN_RTT_THRESH)
+}
+
+/// A train of ACKs that began with the round.
+#[derive(Clone, Debug, Default)]
+struct Train {
+    round_start: Time,
+    last_ack: Time,
+}
+
+#[derive(Clone, Debug)]
+struct Linux {
+    delay_min: Duration,
+    current: Round,
+    train: Train,
+}
+
+impl Default for Linux {
+    fn default() -> Self {
+        Self { delay_min: Duration::MAX, current: Round::EMPTY, train: Train::default() }
+    }
+}
+
+impl Linux {
+    fn ended(&mut self, ack: &Ack, large_enough: bool) -> bool {
+        if ack.round_start {
+            self.current = Round::EMPTY;
+            self.train = Train { round_start: ack.now, last_ack: ack.now };
+        }
+        // Linux judges an ACK only by its RTT sample.
+        let Some(rtt) = ack.latest_rtt else { return false };
+        self.delay_min = self.delay_min.min(rtt);
+        // Both tests keep state, so neither may hide the other.
+        large_enough && (self.train_is_long(ack.now) | self.delay_rose(rtt))
+    }
+
+    fn train_is_long(&mut self, now: Time) -> bool {
+        if now - self.train.last_ack > HYSTART_ACK_DELTA {
+            return false;
+        }
+        self.train.last_ack = now;
+        now - self.train.round_start > self.delay_min + HYSTART_ACK_DELAY
+    }
+
+    fn delay_rose(&mut self, rtt: Duration) -> bool {
+        let enough = self.current.samples >= HYSTART_MIN_SAMPLES;
+        self.current.sample(rtt);
+        let thresh = (self.delay_min / HYSTART_DELAY_DIVISOR).clamp(HYSTART_DELAY_MIN, HYSTART_DELAY_MAX);
+        enough && self.current.min_rtt > self.delay_min + thresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::acked;
+
+    const MDS: u64 = 1200;
+
+    /// `count` ACKs of one packet, `gap` apart, with this RTT; the first begins a round. True if one ended slow start.
+    fn round(s: &mut SlowStart, start: Time, gap: Duration, rtt: Duration, count: u64, cwnd: u64) -> bool {
+        (0..count).any(|i| {
+            let (now, round_start) = (start + gap * i, i == 0);
+            let ack = Ack { now, round_start, latest_rtt: Some(rtt), ..acked(MDS) };
+            s.growth(&ack);
+            s.ended(&ack, cwnd)
+        })
+    }
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// Rounds of ten ACKs at one second intervals, too far apart for a train. The number of the round that ended it.
+    fn rounds(kind: Kind, rtts: &[u64]) -> Option<usize> {
+        let mut s = SlowStart::new(kind, MDS);
+        rtts.iter().enumerate().position(|(i, &rtt)| {
+            round(&mut s, Time::from_millis(1000 * i as u64), ms(5), ms(rtt), 10, 20 * MDS)
+        })
+    }
+
+    /// RFC 9406 section 4.2: an eighth of the RTT, clamped at both ends.
+    #[test]
+    fn thresholds() {
+        for (rtt, thresh) in [(5, 4), (10, 4), (32, 4), (40, 5), (80, 10), (128, 16), (300, 16)] {
+            assert_eq!(rtt_thresh(ms(rtt)), ms(thresh), "{rtt} ms");
+        }
+    }
+
+    /// RFC 9406 section 4.2: 80 ms -> 90 ms enters CSS, which lasts five rounds counting the one it began in.
+    #[test]
+    fn css_ends_after_five_rounds() {
+        assert_eq!(rounds(Kind::HystartPlusPlus, &[80, 90, 90, 90, 90, 90, 90, 90]), Some(6));
+        assert_eq!(rounds(Kind::HystartPlusPlus, &[80, 89, 89, 89, 89, 89, 89, 89, 89]), None);
+    }
+
+    /// RFC 9406 section 4.2: a quarter of the growth in CSS, so at most 1.25^5 = 3.05 times in all.
+    #[test]
+    fn css_grows_by_a_quarter() {
+        let mut s = SlowStart::new(Kind::HystartPlusPlus, MDS);
+        round(&mut s, Time::ZERO, ms(5), ms(80), 10, 0);
+        assert_eq!(s.growth(&acked(MDS)), MDS);
+        round(&mut s, Time::from_millis(1000), ms(5), ms(90), 10, 0);
+        assert_eq!(s.growth(&acked(MDS)), MDS / 4);
+    }
+
+    /// RFC 9406 section 4.2: an RTT below the baseline resumes slow start.
+    #[test]
+    fn jitter_resumes_slow_start() {
+        assert_eq!(rounds(Kind::HystartPlusPlus, &[80, 95, 80, 80, 80, 80, 80, 80, 80, 80]), None);
+    }
+
+    /// RFC 9406 section 4.2: fewer than eight samples prove nothing.
+    #[test]
+    fn seven_samples_are_too_few() {
+        let mut s = SlowStart::new(Kind::HystartPlusPlus, MDS);
+        for (i, rtt) in [80, 160, 320, 640].into_iter().enumerate() {
+            round(&mut s, Time::from_millis(1000 * i as u64), ms(5), ms(rtt), 7, 0);
+            assert_eq!(s.growth(&acked(MDS)), MDS);
+        }
+    }
+
+    /// RFC 9406 section 4.3: in the initial slow start only.
+    #[test]
+    fn only_the_initial_slow_start() {
+        let mut s = SlowStart::new(Kind::HystartPlusPlus, MDS);
+        s.leave();
+        for (i, rtt) in [80, 160, 160, 160, 160, 160, 160].into_iter().enumerate() {
+            assert!(!round(&mut s, Time::from_millis(1000 * i as u64), ms(5), ms(rtt), 10, 0));
+        }
+        assert_eq!(s.growth(&acked(MDS)), MDS);
+    }
+
+    /// Linux: 80 ms + 80/8 ms is the limit; below 16 packets nobody looks.
+    #[test]
+    fn linux_delay() {
+        assert_eq!(rounds(Kind::Hystart, &[80, 90, 90]), None);
+        assert_eq!(rounds(Kind::Hystart, &[80, 91, 91]), Some(1));
+        let mut s = SlowStart::new(Kind::Hystart, MDS);
+        assert!(!round(&mut s, Time::ZERO, ms(5), ms(80), 10, 15 * MDS));
+        assert!(!round(&mut s, Time::from_millis(1000), ms(5), ms(200), 10, 15 * MDS));
+    }
+
+    /// Linux: ACKs 2 ms apart for longer than delay_min + 1 ms; 3 ms apart are no train.
+    #[test]
+    fn linux_ack_train() {
+        let train = |gap, count| {
+            round(
+                &mut SlowStart::new(Kind::Hystart, MDS),
+                Time::from_millis(7),
+                ms(gap),
+                ms(80),
+                count,
+                99 * MDS,
+            )
+        };
+        assert!(!train(2, 41), "80 ms of train");
+        assert!(train(2, 42), "82 ms of train");
+        assert!(!train(3, 100));
+    }
 }

@@ -5,16 +5,22 @@
 //! real stack can embed it.
 
 pub mod algorithm;
+pub mod bbr2;
+pub mod cubic;
 pub mod fixed_window;
 pub mod hystart;
 pub mod new_reno;
+pub mod owd;
 mod params;
+pub mod quic_dc;
 pub mod rng;
 #[cfg(test)]
 mod script;
 pub mod signal;
+pub mod tcp_reno;
 pub mod time;
 pub mod units;
+pub mod westwood;
 
 pub use algorithm::Algorithm;
 pub use params::ParamDoc;

@@ -22,12 +22,53 @@ params! {
     slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,
 }
 
+/// The window of every algorithm that grows as Reno does, in bytes; also what an undo restores.
 #[derive(Clone, Debug)]
-struct Window {
-    cwnd: u64,
-    ssthresh: u64,
+pub(crate) struct Window {
+    pub(crate) cwnd: u64,
+    pub(crate) ssthresh: u64,
     /// Bytes acknowledged towards the next growth by one packet (RFC 3465 section 2.1).
-    bytes_acked: u64,
+    pub(crate) bytes_acked: u64,
+}
+
+impl Window {
+    /// In slow start.
+    pub(crate) fn new(cwnd: u64) -> Self {
+        Self { cwnd, ssthresh: u64::MAX, bytes_acked: 0 }
+    }
+
+    /// Slow start below `ssthresh`, one packet per window above it.
+    pub(crate) fn grow(&mut self, ack: &Ack, slow_start: &mut SlowStart, mds: u64) {
+        if self.cwnd >= self.ssthresh {
+            return self.avoid_congestion(ack.growth, mds);
+        }
+        self.cwnd += slow_start.growth(ack);
+        if slow_start.ended(ack, self.cwnd) {
+            self.ssthresh = self.cwnd;
+        }
+    }
+
+    fn avoid_congestion(&mut self, growth: u64, mds: u64) {
+        self.bytes_acked += growth;
+        // An ACK larger than the window leaves a remainder that an ACK without growth must not spend.
+        if growth > 0 && self.bytes_acked >= self.cwnd {
+            self.bytes_acked -= self.cwnd;
+            self.cwnd += mds;
+        }
+    }
+
+    /// A congestion event. It never opens the window: after a timeout `cwnd` may be below every floor.
+    pub(crate) fn shrink(&mut self, cwnd: u64, ssthresh: u64) {
+        *self = Self { cwnd: cwnd.min(self.cwnd), ssthresh, bytes_acked: 0 };
+    }
+
+    pub(crate) fn control(&self) -> Control {
+        Control { cwnd: self.cwnd, pacing_rate: None, slow_start: self.cwnd < self.ssthresh }
+    }
+
+    pub(crate) fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        put("ssthresh", if self.ssthresh == u64::MAX { f64::INFINITY } else { self.ssthresh as f64 });
+    }
 }
 
 /// The controller. Windows in bytes.
@@ -43,31 +84,15 @@ pub struct NewReno {
 impl NewReno {
     /// In slow start, with the initial window of RFC 9002.
     pub fn new(params: Params, path: Path) -> Self {
-        let now = Window { cwnd: initial_window(path.mds), ssthresh: u64::MAX, bytes_acked: 0 };
+        let now = Window::new(initial_window(path.mds));
         let slow_start = SlowStart::new(params.slow_start, path.mds);
         Self { params, mds: path.mds, now, before: None, slow_start }
-    }
-
-    fn avoid_congestion(&mut self, growth: u64) {
-        let w = &mut self.now;
-        w.bytes_acked += growth;
-        if w.bytes_acked >= w.cwnd {
-            w.bytes_acked -= w.cwnd;
-            w.cwnd += self.mds;
-        }
     }
 }
 
 impl Controller for NewReno {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        if self.now.cwnd >= self.now.ssthresh {
-            self.avoid_congestion(ack.growth);
-            return None;
-        }
-        self.now.cwnd += self.slow_start.growth(ack);
-        if self.slow_start.ended(ack, self.now.cwnd) {
-            self.now.ssthresh = self.now.cwnd;
-        }
+        self.now.grow(ack, &mut self.slow_start, self.mds);
         None
     }
 
@@ -76,16 +101,12 @@ impl Controller for NewReno {
         self.before = (event.cause == Cause::Loss).then(|| self.now.clone());
         self.slow_start.leave();
         let reduced = ((self.now.cwnd as f64 * self.params.beta) as u64).max(floor);
-        self.now = match event.cause {
+        match event.cause {
             // RFC 9002 section 7.6.2 lowers the window alone; ssthresh stays.
-            Cause::PersistentCongestion => {
-                Window { cwnd: floor, ssthresh: self.now.ssthresh, bytes_acked: 0 }
-            }
-            Cause::Timeout => Window { cwnd: self.mds.max(1), ssthresh: reduced, bytes_acked: 0 },
-            Cause::Loss | Cause::Ecn | Cause::Delay => {
-                Window { cwnd: reduced, ssthresh: reduced, bytes_acked: 0 }
-            }
-        };
+            Cause::PersistentCongestion => self.now.shrink(floor, self.now.ssthresh),
+            Cause::Timeout => self.now.shrink(self.mds, reduced),
+            Cause::Loss | Cause::Ecn | Cause::Delay => self.now.shrink(reduced, reduced),
+        }
     }
 
     fn on_spurious(&mut self) {
@@ -95,11 +116,11 @@ impl Controller for NewReno {
     }
 
     fn control(&self) -> Control {
-        Control { cwnd: self.now.cwnd, pacing_rate: None, slow_start: self.now.cwnd < self.now.ssthresh }
+        self.now.control()
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        put("ssthresh", if self.now.ssthresh == u64::MAX { f64::INFINITY } else { self.now.ssthresh as f64 });
+        self.now.trace(put);
     }
 }
 

@@ -1,0 +1,194 @@
+//! The window, round by round, as text a person can read. `BLESS=1 cargo test` rewrites.
+
+use std::fmt::Write;
+
+use congestion::{Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Duration, Path, Sent, Time};
+
+const MDS: u64 = 1200;
+/// The link: 1000 packets per second, 100 ms there and back, so 100 packets in the pipe and as many in the buffer.
+const RTT: Duration = Duration::from_millis(100);
+const PACKET_TIME: Duration = Duration::from_millis(1);
+const PIPE: u64 = 100;
+const BUFFER: u64 = 100;
+const ROUNDS: u64 = 300;
+/// After slow start and its first correction.
+const SETTLED: usize = 40;
+
+/// One flow alone on the link. Each round sends a window, evenly, and gets it acknowledged packet by packet.
+struct Link {
+    cc: Box<dyn Controller>,
+    start: Time,
+    pn: u64,
+    /// Packets queued after the last round.
+    queue: u64,
+}
+
+impl Link {
+    fn new(algorithm: &Algorithm) -> Self {
+        let buffer = Some(PACKET_TIME * BUFFER);
+        Self { cc: algorithm.build(Path { mds: MDS, buffer, seed: 1 }), start: Time::ZERO, pn: 0, queue: 0 }
+    }
+
+    fn congestion(&mut self, cause: Cause) {
+        let prior_in_flight = self.cc.control().cwnd;
+        let (now, rtt) = (self.start, RTT);
+        self.cc.on_congestion(&Congestion {
+            now,
+            cause,
+            prior_in_flight,
+            min_rtt: rtt,
+            smoothed_rtt: rtt + PACKET_TIME * self.queue,
+        });
+    }
+
+    /// What happened in the round: nothing, `delay` or `loss`.
+    fn round(&mut self) -> &'static str {
+        let packets = self.cc.control().cwnd / MDS;
+        let after = packets.saturating_sub(PIPE).min(BUFFER);
+        // A sender whose window shrank waits until the queue fits it.
+        let before = self.queue.min(packets.saturating_sub(PIPE));
+        let spacing = (RTT + PACKET_TIME * before) / packets;
+        let mut cut = false;
+        // What did not fit into pipe and buffer is not acknowledged.
+        for i in 0..packets.min(PIPE + BUFFER) {
+            // The queue moves evenly from the last round's length to this one's.
+            let queued = Duration((PACKET_TIME.0 * (before * (packets - 1 - i) + after * (i + 1))) / packets);
+            if self.packet(self.start + spacing * i, queued, i == 0, cut) == Some(Cause::Delay) && !cut {
+                cut = true;
+                self.congestion(Cause::Delay);
+            }
+        }
+        self.queue = after;
+        self.start += RTT + PACKET_TIME * after;
+        match (cut, packets > PIPE + BUFFER) {
+            (true, _) => " delay",
+            (false, true) => {
+                self.congestion(Cause::Loss);
+                " loss"
+            }
+            (false, false) => "",
+        }
+    }
+
+    fn packet(&mut self, sent: Time, queued: Duration, round_start: bool, cut: bool) -> Option<Cause> {
+        self.cc.on_sent(&Sent {
+            now: sent,
+            pn: self.pn,
+            bytes: MDS,
+            bytes_in_flight: 2 * MDS,
+            app_limited: false,
+        });
+        let received = Some((sent + RTT / 2 + queued).0 as i64);
+        let packet = AckedPacket { pn: self.pn, bytes: MDS, sent, received, before_reduction: cut };
+        self.pn += 1;
+        self.cc.on_ack(&Ack {
+            now: sent + RTT + queued,
+            packets: &[packet],
+            acked: MDS,
+            growth: if cut { 0 } else { MDS },
+            lost: 0,
+            prior_in_flight: MDS,
+            bytes_in_flight: 0,
+            latest_rtt: Some(RTT + queued),
+            min_rtt: RTT,
+            smoothed_rtt: RTT + queued,
+            ack_delay: Duration::ZERO,
+            ce: 0,
+            delivered: self.pn * MDS,
+            rate: None,
+            round: 0,
+            round_start,
+            in_recovery: cut,
+            app_limited: false,
+        })
+    }
+}
+
+/// The table as text, and the windows in it.
+fn rounds(text: &str) -> (String, Vec<u64>) {
+    let algorithm: Algorithm = toml::from_str(text).expect(text);
+    let mut link = Link::new(&algorithm);
+    let mut table = format!(
+        "{}\nrtt 100 ms, pipe {PIPE} packets, buffer {BUFFER} packets\nround packets\n",
+        text.replace('\n', ", ")
+    );
+    let mut windows = Vec::new();
+    for round in 0..ROUNDS {
+        let packets = link.cc.control().cwnd / MDS;
+        let event = link.round();
+        writeln!(table, "{round:>5} {packets:>7}{event}").expect("a string has room");
+        windows.push(packets);
+    }
+    (table, windows)
+}
+
+/// A golden alone would bless nonsense: once settled, the smallest, the mean and the largest window are in `expected`.
+fn check(file: &str, text: &str, expected: &[std::ops::RangeInclusive<f64>; 3]) {
+    let (table, windows) = rounds(text);
+    let settled = &windows[SETTLED..];
+    let ends = |pick: fn(u64, u64) -> u64| settled.iter().copied().reduce(pick).unwrap_or(0) as f64;
+    let mean = settled.iter().sum::<u64>() as f64 / settled.len() as f64;
+    for (what, value, range) in
+        [("smallest", ends(u64::min), 0), ("mean", mean, 1), ("largest", ends(u64::max), 2)]
+    {
+        assert!(
+            expected[range].contains(&value),
+            "{file}: {what} window {value}, not in {:?}",
+            expected[range]
+        );
+    }
+    let path = format!("{}/tests/golden/{file}.txt", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &table).expect(&path);
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(table, golden, "{path}; BLESS=1 rewrites");
+}
+
+/// The sawtooth between half of pipe and buffer and all of it.
+#[test]
+fn new_reno() {
+    check("new-reno", "name = 'new-reno'", &[100.0..=101.0, 145.0..=155.0, 200.0..=202.0]);
+}
+
+#[test]
+fn tcp_reno() {
+    check("tcp-reno", "name = 'tcp-reno'", &[100.0..=101.0, 145.0..=155.0, 200.0..=202.0]);
+}
+
+#[test]
+fn tcp_reno_as_linux() {
+    let text = "name = 'tcp-reno'\ncount = 'packets'\nhalve = 'cwnd'\nabc-limit = 1000000";
+    check("tcp-reno-linux", text, &[100.0..=101.0, 145.0..=155.0, 200.0..=202.0]);
+}
+
+/// 0.7 of the maximum, a plateau at it, the mean near (3 + beta) / 4 of it.
+#[test]
+fn cubic() {
+    check("cubic", "name = 'cubic'", &[115.0..=142.0, 165.0..=195.0, 195.0..=205.0]);
+}
+
+/// HyStart++ slows down after the first round with a queue, so it overshoots less.
+#[test]
+fn cubic_hystart_plus_plus() {
+    let text = "name = 'cubic'\nslow-start = 'hystart++'";
+    check("cubic-hystart-plus-plus", text, &[115.0..=150.0, 160.0..=195.0, 195.0..=205.0]);
+    let peak = |text| rounds(text).1[..10].iter().copied().max();
+    assert!(peak(text) < peak("name = 'cubic'"));
+}
+
+/// Once the slow filter has seen the pipe full, cut to it: the link does not starve any more.
+#[test]
+fn westwood_plus() {
+    check("westwood-plus", "name = 'westwood-plus'", &[30.0..=105.0, 100.0..=155.0, 199.0..=202.0]);
+    let (_, windows) = rounds("name = 'westwood-plus'");
+    let peak = windows.iter().rposition(|&packets| packets > PIPE + BUFFER).expect("full at times");
+    assert!((97..=103).contains(&windows[peak + 1]), "{}", windows[peak + 1]);
+}
+
+/// The default threshold is 20 ms here: the queue swings between none and 20 packets, nothing is ever lost.
+#[test]
+fn quic_dc() {
+    check("quic-dc", "name = 'quic-dc'", &[95.0..=103.0, 105.0..=113.0, 118.0..=123.0]);
+    assert!(!rounds("name = 'quic-dc'").0.contains("loss"));
+}

@@ -1,0 +1,240 @@
+//! What every controller must obey, whatever it is. A new algorithm is covered by being in `Algorithm::all()`.
+
+use congestion::{
+    Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Duration, Path, RateSample, Sent, Time,
+};
+use proptest::prelude::*;
+
+const MDS: u64 = 1200;
+const PATH: Path = Path { mds: MDS, buffer: Some(Duration::from_millis(50)), seed: 1 };
+
+/// One step of a script.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// So many packets acknowledged; may the window grow; their queuing delay.
+    Ack {
+        packets: u64,
+        grow: bool,
+        queue: Duration,
+    },
+    Event(Cause),
+    Spurious,
+}
+
+fn step(causes: &'static [Cause]) -> impl Strategy<Value = (u64, Step)> {
+    let ack = (1u64..=10, prop::bool::weighted(0.8), 0u64..60).prop_map(|(packets, grow, ms)| Step::Ack {
+        packets,
+        grow,
+        queue: Duration::from_millis(ms),
+    });
+    let event = prop::sample::select(causes).prop_map(Step::Event);
+    (0u64..300, prop_oneof![16 => ack, 3 => event, 1 => Just(Step::Spurious)])
+}
+
+const QUIC: &[Cause] = &[Cause::Loss, Cause::Ecn, Cause::Delay, Cause::PersistentCongestion];
+const TCP: &[Cause] = &[Cause::Loss, Cause::Ecn, Cause::Timeout];
+
+/// Plays the ledger's part: every signal it sends is one that the ledger could send.
+struct Driver {
+    now: Time,
+    pn: u64,
+    delivered: u64,
+    min_rtt: Duration,
+}
+
+impl Driver {
+    fn new() -> Self {
+        Self { now: Time::ZERO, pn: 0, delivered: 0, min_rtt: Duration::MAX }
+    }
+
+    fn congestion(&self, cc: &mut dyn Controller, cause: Cause) {
+        let (min_rtt, smoothed_rtt) = (self.min_rtt, Duration::from_millis(60));
+        let prior_in_flight = cc.control().cwnd;
+        cc.on_congestion(&Congestion { now: self.now, cause, prior_in_flight, min_rtt, smoothed_rtt });
+    }
+
+    /// The packets leave one RTT before they are acknowledged together.
+    fn ack(&mut self, cc: &mut dyn Controller, packets: u64, grow: bool, queue: Duration) -> Option<Cause> {
+        let rtt = Duration::from_millis(50) + queue;
+        self.min_rtt = self.min_rtt.min(rtt);
+        let sent = self.now;
+        self.now += rtt;
+        let packets: Vec<_> = (0..packets).map(|_| self.packet(cc, sent, queue)).collect();
+        let acked = MDS * packets.len() as u64;
+        let prior_delivered = self.delivered;
+        self.delivered += acked;
+        let rate = RateSample {
+            prior_delivered,
+            delivered: acked,
+            interval: rtt,
+            delivery_rate: Some(congestion::Rate::from_delivery(acked, rtt)),
+            app_limited: !grow,
+            tx_in_flight: acked,
+            lost: 0,
+        };
+        cc.on_ack(&Ack {
+            now: self.now,
+            packets: &packets,
+            acked,
+            growth: if grow { acked } else { 0 },
+            lost: 0,
+            prior_in_flight: acked,
+            bytes_in_flight: 0,
+            latest_rtt: Some(rtt),
+            min_rtt: self.min_rtt,
+            smoothed_rtt: rtt,
+            ack_delay: Duration::ZERO,
+            ce: 0,
+            delivered: self.delivered,
+            rate: Some(rate),
+            round: self.pn,
+            round_start: true,
+            in_recovery: false,
+            app_limited: !grow,
+        })
+    }
+
+    fn packet(&mut self, cc: &mut dyn Controller, sent: Time, queue: Duration) -> AckedPacket {
+        let pn = self.pn;
+        self.pn += 1;
+        cc.on_sent(&Sent { now: sent, pn, bytes: MDS, bytes_in_flight: MDS, app_limited: false });
+        let received = Some((sent + Duration::from_millis(25) + queue).0 as i64);
+        AckedPacket { pn, bytes: MDS, sent, received, before_reduction: false }
+    }
+}
+
+/// True of whatever state any controller is in.
+fn sane(cc: &dyn Controller, min: u64) -> Result<(), TestCaseError> {
+    let control = cc.control();
+    prop_assert!(control.cwnd >= min && control.cwnd < 1 << 50, "{cc:?}: window {}", control.cwnd);
+    prop_assert!(control.pacing_rate.is_none_or(|r| r.0 > 0), "{cc:?}: pacing stopped");
+    let mut nan = None;
+    cc.trace(&mut |name, value| nan = if value.is_nan() { Some(name) } else { nan });
+    prop_assert_eq!(nan, None, "{:?}", cc);
+    Ok(())
+}
+
+/// The script against one algorithm. `min` is the smallest window, bytes.
+fn play(algorithm: &Algorithm, script: &[(u64, Step)], min: u64) -> Result<(), TestCaseError> {
+    let mut cc = algorithm.build(PATH);
+    // A controller that paces by a rate of its own (BBR) sets its window from a model: only the first rules bind it.
+    let by_window = cc.control().pacing_rate.is_none();
+    let mut driver = Driver::new();
+    // The window since the last event, and the bytes since that were allowed to open it.
+    let (mut start, mut growth) = (cc.control().cwnd, 0);
+    let mut largest = start;
+    for &(ms, step) in script {
+        driver.now += Duration::from_millis(ms);
+        let before = cc.control().cwnd;
+        let mut event = None;
+        match step {
+            Step::Ack { packets, grow, queue } => {
+                event = driver.ack(&mut *cc, packets, grow, queue);
+                let after = cc.control().cwnd;
+                if by_window && !grow {
+                    prop_assert!(after <= before, "{algorithm:?} grew without growth: {before} -> {after}");
+                }
+                growth += if grow { packets * MDS } else { 0 };
+                // One packet more: where growth comes in packets, the last event left part of one.
+                prop_assert!(
+                    !by_window || after <= start + growth + MDS,
+                    "{algorithm:?} faster than slow start: {start} + {growth} -> {after}"
+                );
+            }
+            Step::Event(cause) => event = Some(cause),
+            Step::Spurious => cc.on_spurious(),
+        }
+        if let Some(cause) = event {
+            let before = cc.control().cwnd;
+            driver.congestion(&mut *cc, cause);
+            let after = cc.control().cwnd;
+            prop_assert!(
+                !by_window || after <= before,
+                "{algorithm:?} grew on {cause:?}: {before} -> {after}"
+            );
+        }
+        if event.is_some() || matches!(step, Step::Spurious) {
+            (start, growth) = (cc.control().cwnd, 0);
+        }
+        prop_assert!(!by_window || matches!(step, Step::Ack { .. }) || start <= largest, "more than undone");
+        largest = largest.max(cc.control().cwnd);
+        sane(&*cc, if by_window { min } else { MDS })?;
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn quic_script(script in prop::collection::vec(step(QUIC), 1..300)) {
+        for algorithm in Algorithm::all() {
+            play(&algorithm, &script, 2 * MDS)?;
+        }
+    }
+
+    /// A retransmission timeout may leave a single packet.
+    #[test]
+    fn tcp_script(script in prop::collection::vec(step(TCP), 1..300)) {
+        for algorithm in Algorithm::all() {
+            play(&algorithm, &script, MDS)?;
+        }
+    }
+
+    /// The other ways to slow-start, to count and to filter obey too.
+    #[test]
+    fn variants(script in prop::collection::vec(step(QUIC), 1..300)) {
+        for text in VARIANTS {
+            let algorithm: Algorithm = toml::from_str(text).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            play(&algorithm, &script, 2 * MDS)?;
+        }
+    }
+}
+
+const VARIANTS: &[&str] = &[
+    "name = 'new-reno'\nslow-start = 'hystart++'",
+    "name = 'new-reno'\nslow-start = 'hystart'",
+    "name = 'cubic'\nslow-start = 'hystart++'",
+    "name = 'cubic'\nslow-start = 'hystart'\nbeta = 0.875\nfast-convergence = false",
+    "name = 'tcp-reno'\ncount = 'packets'\nhalve = 'cwnd'\nabc-limit = 1000000",
+    "name = 'westwood-plus'\nfilter = 'one-pole'\nslow-start = 'hystart'",
+    "name = 'quic-dc'\nthreshold = '5 ms'\nanchor = 'raw'",
+    "name = 'quic-dc'\nthreshold = '50 % of buffer'\nanchor = 'windowed'\nanchor-window = '10 s'",
+    "name = 'quic-dc'\nthreshold = 'off'\nfilter = 'two-pole'",
+];
+
+#[test]
+fn unknown_parameter_is_refused() {
+    for algorithm in Algorithm::all() {
+        let text = format!("name = '{}'\nbetta = 0.5", algorithm.name());
+        let error = toml::from_str::<Algorithm>(&text).expect_err(&text);
+        assert!(error.to_string().contains("betta"), "{error}");
+    }
+}
+
+#[test]
+fn unknown_word_is_refused() {
+    for (text, known) in [
+        ("name = 'cubbic'", "cubic"),
+        ("name = 'cubic'\nslow-start = 'fast'", "hystart++"),
+        ("name = 'tcp-reno'\ncount = 'acks'", "packets"),
+        ("name = 'westwood-plus'\nfilter = 'none'", "two-pole"),
+        ("name = 'quic-dc'\nanchor = 'none'", "clamped"),
+        ("name = 'quic-dc'\nthreshold = 20", "string"),
+        ("name = 'quic-dc'\nthreshold = '20 %'", "% of buffer"),
+    ] {
+        let error = toml::from_str::<Algorithm>(text).expect_err(text).to_string();
+        assert!(error.contains(known), "{error}");
+    }
+}
+
+/// What is written can be read again, and every parameter tells what it is.
+#[test]
+fn written_and_documented() {
+    for algorithm in Algorithm::all() {
+        let text = toml::to_string(&algorithm).expect("writes");
+        assert_eq!(toml::from_str::<Algorithm>(&text).expect(&text), algorithm);
+        assert!(algorithm.doc().len() > 20, "{}", algorithm.name());
+        for param in algorithm.params() {
+            assert!(param.doc.trim().ends_with('.'), "{}: {}", algorithm.name(), param.name);
+        }
+    }
+}
