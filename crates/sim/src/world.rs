@@ -133,10 +133,29 @@ impl World {
 
     fn finish(mut self, now: Time, events: u64) -> Outcome {
         let link = self.link.counters(now);
+        if cfg!(debug_assertions) {
+            check_link(&mut self.link);
+        }
         let records = self.flows.into_iter().map(|mut flow| {
             flow.record.stats = flow.sender().stats().clone();
             flow.record
         });
         Outcome { flows: records.collect(), link, series: self.series, end: now, events }
+    }
+}
+
+/// Every run of a debug build ends with this: packets are conserved, and once the queue has drained the backlog
+/// integrated over time is the sum of the packets' sojourns, to the nanosecond (Little's law).
+fn check_link(link: &mut Link<Data>) {
+    let mut now = Time::ZERO;
+    while let Some(next) = link.next() {
+        now = next;
+        while link.pop(now).is_some() {}
+    }
+    let c = link.counters(now);
+    assert_eq!(c.pushed, c.admitted + c.dropped(), "packets are conserved");
+    if link.backlog(now).packets == 0 {
+        assert_eq!(c.delivered, c.admitted, "what was admitted is delivered");
+        assert_eq!(c.backlog_integral, c.sojourn, "Little's law");
     }
 }

@@ -1,5 +1,5 @@
 //! Scenarios for the tests: one bottleneck of 10 Mbit/s and 50 ms unless changed.
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "shared by test binaries, each of which uses a part of it")]
 
 use congestion::{Algorithm, Duration, Rate, Time};
 use path::{Limit, LinkConfig};
