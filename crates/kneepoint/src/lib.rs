@@ -1,1 +1,18 @@
+//! A congestion-control laboratory for QUIC and TCP: experiments as data, runs, side-by-side tables, reports.
 
+pub mod bench;
+pub mod cli;
+pub mod columns;
+pub mod judge;
+pub mod library;
+pub mod measure;
+pub mod metric;
+pub mod problem;
+pub mod published;
+pub mod qlog;
+pub mod report;
+pub mod run;
+pub mod spec;
+pub mod store;
+pub mod summary;
+pub mod terminal;

@@ -68,5 +68,7 @@ impl FlowSeries {
             column.resize(length - 1, f64::NAN);
             column.push(or_nan(value));
         });
+        // A controller may leave out what it does not know yet.
+        inner.values_mut().for_each(|column| column.resize(length, f64::NAN));
     }
 }

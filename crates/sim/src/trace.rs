@@ -18,7 +18,7 @@ pub enum Event {
     },
     /// An ACK arrived.
     Acked {
-        /// Acknowledged packet numbers (QUIC), ascending; for TCP the cumulative byte as `0..=byte`.
+        /// Acknowledged packet numbers (QUIC), ascending; for TCP `(0, byte)`, all bytes before which have arrived.
         ranges: Vec<(u64, u64)>,
         /// The peer's ACK delay.
         delay: Duration,

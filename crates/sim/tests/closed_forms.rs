@@ -26,7 +26,7 @@ fn settled(mut scenario: Scenario, from: u64) -> Scenario {
 fn fixed_window_is_window_per_rtt() {
     for packets in [1u64, 5, 10, 20, 30, 60] {
         let mut flow = quic_flow(&format!("name = 'fixed-window'\nwindow = {packets}"));
-        flow.recovery.paced = false;
+        flow.recovery.paced = recovery::Paced::ByRate;
         flow.ack.ack_every = 1;
         let out = run(&settled(scenario(4.0, 60, vec![flow]), 1));
         // Each packet's RTT without queue is propagation and its own transmission.

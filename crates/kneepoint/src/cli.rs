@@ -1,0 +1,291 @@
+//! The command line.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use congestion::Algorithm;
+use sim::Watch;
+
+use crate::library::Library;
+use crate::run::{self, Failure, Options};
+use crate::spec::Experiment;
+use crate::summary::{Results, Verdict};
+use crate::{bench, report, store, terminal};
+
+/// All claims hold or are recorded as known misses.
+const HOLDS: u8 = 0;
+/// A claim does not hold and no reason is on record.
+const MISS: u8 = 1;
+/// Bad input, or results that cannot be written.
+const BAD: u8 = 2;
+/// Ended by Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
+/// A congestion-control laboratory for QUIC and TCP.
+#[derive(Debug, Parser)]
+#[command(name = "kneepoint", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run experiments; print ours beside the published values, judge the claims, write results and a report.
+    ///
+    /// Exit status: 0 if every claim holds or is a known miss, 1 for an unexpected miss, 2 for bad input.
+    Run(RunArgs),
+    /// List the shipped experiments.
+    List,
+    /// List the algorithms with parameters, defaults and sources.
+    Algorithms {
+        /// Only this one, in full.
+        name: Option<String>,
+    },
+    /// Write the report again from results folders.
+    Report {
+        /// Folders with results; the newest of each experiment counts.
+        #[arg(default_value = "results")]
+        dirs: Vec<PathBuf>,
+        /// Where the report goes.
+        #[arg(long, default_value = "results/report/all")]
+        out: PathBuf,
+    },
+    /// Measure the simulator: packets through the bottleneck per CPU second on one core.
+    Bench {
+        /// Tries per case; the fastest counts.
+        #[arg(long, default_value_t = 5)]
+        tries: u32,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+struct RunArgs {
+    /// Shipped names (`quic-dc/table-1`), prefixes of them (`quic-dc`), files or folders.
+    #[arg(required = true)]
+    experiments: Vec<String>,
+    /// The world to run in.
+    #[arg(long, value_enum, default_value_t = World::Sim)]
+    on: World,
+    /// Change a value of every experiment: `--set link.rate=20Mbit/s`.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+    /// Seed of the first repetition.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Repetitions of each case.
+    #[arg(long)]
+    repeat: Option<u32>,
+    /// Runs at the same time; all cores if not given.
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Where results go.
+    #[arg(long, default_value = "results")]
+    out: PathBuf,
+    /// Write a qlog of every flow (JSON-SEQ, for qvis).
+    #[arg(long)]
+    qlog: bool,
+    /// Print the summaries as JSON instead of tables.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum World {
+    /// The deterministic simulator.
+    Sim,
+}
+
+/// Runs the command of this process's arguments; returns the exit status.
+pub fn main() -> u8 {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Command::Run(args) => run(&args),
+        Command::List => list(),
+        Command::Algorithms { name } => algorithms(name.as_deref()),
+        Command::Report { dirs, out } => write_report(&dirs, &out),
+        Command::Bench { tries, json } => benchmark(tries, json),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("kneepoint: {}", error.message);
+        error.status
+    })
+}
+
+/// Why the command ends early.
+struct Error {
+    message: String,
+    status: u8,
+}
+
+impl Error {
+    fn bad(message: impl ToString) -> Self {
+        Self { message: message.to_string(), status: BAD }
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Spec(problem) => Self::bad(problem),
+            Failure::Store(path, e) => Self::bad(format!(
+                "cannot write results to {}: {e}; nothing was left there; choose another folder with --out",
+                path.display()
+            )),
+            Failure::Interrupted => {
+                Self { message: "interrupted; the unfinished experiment left nothing behind".into(), status: INTERRUPTED }
+            }
+        }
+    }
+}
+
+/// Prints to standard output; a closed pipe is no error.
+fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+fn run(args: &RunArgs) -> Result<u8, Error> {
+    let World::Sim = args.on;
+    if let Some(jobs) = args.jobs {
+        if jobs == 0 {
+            return Err(Error::bad("--jobs 0: at least one run at a time"));
+        }
+        rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global().map_err(Error::bad)?;
+    }
+    let experiments = read(args)?;
+    let watch = Arc::new(Watch::default());
+    let handler = Arc::clone(&watch);
+    ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
+    let options = Options { out: args.out.clone(), qlog: args.qlog };
+    let mut all = Vec::new();
+    for experiment in &experiments {
+        let (results, folder) = run::experiment(experiment, &options, &watch)?;
+        if !args.json {
+            print(&terminal::text(&results.summary));
+            print(&format!("results: {}\n", folder.display()));
+        }
+        all.push(results);
+    }
+    let dir = args.out.join("report").join(slug(&args.experiments));
+    let page = report::write(&dir, &args.experiments.join(", "), &all)
+        .map_err(|e| Error::bad(format!("cannot write the report to {}: {e}", dir.display())))?;
+    if args.json {
+        let summaries: Vec<_> = all.iter().map(|r| &r.summary).collect();
+        print(&(serde_json::to_string_pretty(&summaries).map_err(Error::bad)? + "\n"));
+    } else {
+        print(&conclusion(&all));
+        print(&format!("report: {}\n", page.display()));
+    }
+    Ok(if count(&all, Verdict::UnexpectedMiss) > 0 { MISS } else { HOLDS })
+}
+
+/// The experiments that the arguments name, with their changes. All are checked before the first one runs.
+fn read(args: &RunArgs) -> Result<Vec<Experiment>, Error> {
+    let mut sets = Vec::new();
+    for set in &args.sets {
+        let (key, value) = set.split_once('=').ok_or_else(|| {
+            Error::bad(format!("--set {set}: no value; write --set key=value, like --set link.rate=20Mbit/s"))
+        })?;
+        sets.push((key.trim().to_owned(), value.trim().to_owned()));
+    }
+    sets.extend(args.seed.map(|seed| ("seed".to_owned(), seed.to_string())));
+    sets.extend(args.repeat.map(|n| ("repetitions".to_owned(), n.to_string())));
+    let sources = Library.resolve(&args.experiments).map_err(Error::bad)?;
+    let read = |source: crate::library::Source| {
+        let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
+        if sets.is_empty() { Ok(experiment) } else { experiment.with_overrides(&sets) }
+    };
+    sources.into_iter().map(read).collect::<Result<_, _>>().map_err(Error::bad)
+}
+
+/// A folder name for a report of these experiments.
+fn slug(names: &[String]) -> String {
+    let clean = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '-' };
+    let joined = names.join("+").trim_matches('/').chars().map(clean).collect::<String>();
+    let slug: String = joined.trim_matches(|c| c == '.' || c == '-').chars().take(80).collect();
+    if slug.is_empty() { "run".to_owned() } else { slug }
+}
+
+fn count(all: &[Results], verdict: Verdict) -> usize {
+    all.iter().flat_map(|r| &r.summary.claims).filter(|c| c.verdict == verdict).count()
+}
+
+fn conclusion(all: &[Results]) -> String {
+    let [holds, known, missed] =
+        [Verdict::Holds, Verdict::KnownMiss, Verdict::UnexpectedMiss].map(|verdict| count(all, verdict));
+    format!("\n{holds} claims hold, {known} known misses with their reason, {missed} unexpected misses\n")
+}
+
+fn list() -> Result<u8, Error> {
+    for source in Library.shipped() {
+        let experiment = Experiment::parse(&source.name, &source.file, &source.text).map_err(Error::bad)?;
+        print(&format!("{:24} {}\n{:24} {}\n", experiment.name, experiment.title, "", experiment.source));
+    }
+    Ok(HOLDS)
+}
+
+fn algorithms(name: Option<&str>) -> Result<u8, Error> {
+    let all = Algorithm::all();
+    let chosen: Vec<_> = all.iter().filter(|a| name.is_none_or(|n| n == a.name())).collect();
+    if let (Some(name), true) = (name, chosen.is_empty()) {
+        let known = crate::problem::did_you_mean(name, all.iter().map(Algorithm::name));
+        return Err(Error::bad(format!("`{name}` is not an algorithm; {known}")));
+    }
+    for algorithm in chosen {
+        print(&format!("{}\n   {}\n", algorithm.name(), algorithm.doc().trim()));
+        let defaults = toml::Table::try_from(algorithm).map_err(Error::bad)?;
+        for param in algorithm.params() {
+            let key = param.name.replace('_', "-");
+            let default = defaults.get(&key).map_or_else(|| "none".to_owned(), ToString::to_string);
+            print(&format!("   {:28} {:20} {}\n", key, default, param.doc.trim()));
+        }
+    }
+    Ok(HOLDS)
+}
+
+fn write_report(dirs: &[PathBuf], out: &std::path::Path) -> Result<u8, Error> {
+    let mut all = Vec::new();
+    for dir in dirs {
+        let at = |e: std::io::Error| Error::bad(format!("{}: {e}", dir.display()));
+        for folder in store::newest(dir).map_err(at)? {
+            let read = |e: std::io::Error| Error::bad(format!("{}: not a results folder: {e}", folder.display()));
+            all.push(store::load(&folder).map_err(read)?);
+        }
+    }
+    if all.is_empty() {
+        let dirs: Vec<_> = dirs.iter().map(|d| d.display().to_string()).collect();
+        return Err(Error::bad(format!("{}: no results there; `kneepoint run` makes some", dirs.join(", "))));
+    }
+    let page = report::write(out, "Kneepoint", &all)
+        .map_err(|e| Error::bad(format!("cannot write the report to {}: {e}", out.display())))?;
+    print(&conclusion(&all));
+    print(&format!("report: {}\n", page.display()));
+    Ok(HOLDS)
+}
+
+fn benchmark(tries: u32, json: bool) -> Result<u8, Error> {
+    let mut figures = Vec::new();
+    for case in bench::cases() {
+        let Some(figure) = bench::measure(&case, tries) else { continue };
+        if !json {
+            print(&format!(
+                "{:32} {:>9} packets  {:>6.2} s CPU  {:>5.2} million packets per CPU second\n",
+                figure.case,
+                figure.packets,
+                figure.cpu_seconds,
+                figure.packets_per_cpu_second * 1e-6
+            ));
+        }
+        figures.push(figure);
+    }
+    if json {
+        print(&(serde_json::to_string_pretty(&figures).map_err(Error::bad)? + "\n"));
+    }
+    Ok(HOLDS)
+}

@@ -1,0 +1,76 @@
+//! From the runs of an experiment to its summary: means, spreads, published values, claims.
+
+use crate::measure::{deviation, mean};
+use crate::spec::{Case, Claim, Experiment};
+use crate::store::RunRow;
+use crate::summary::{Cell, ClaimResult, Row, Summary, Variant, Verdict};
+
+/// The summary of these runs.
+pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow]) -> Summary {
+    let mut variants: Vec<Variant> = Vec::new();
+    for case in cases {
+        if variants.last().is_none_or(|v| v.name != case.variant) {
+            variants.push(Variant { name: case.variant.clone(), rows: Vec::new() });
+        }
+        if let Some(variant) = variants.last_mut() {
+            variant.rows.push(row(exp, case, runs));
+        }
+    }
+    Summary {
+        experiment: exp.name.clone(),
+        title: exp.title.clone(),
+        source: exp.source.clone(),
+        note: exp.note.clone(),
+        metrics: exp.metrics.clone(),
+        claims: exp.claims.iter().map(|c| judge(exp, c, &variants)).collect(),
+        charts: exp.charts.clone(),
+        variants,
+    }
+}
+
+/// Every metric, not only those of the table: claims and JSON may want others.
+fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
+    let mine: Vec<&RunRow> = runs.iter().filter(|r| r.variant == case.variant && r.row == case.row).collect();
+    let cells = crate::metric::METRICS.iter().filter_map(|metric| {
+        let values: Vec<f64> = mine.iter().filter_map(|r| r.values.get(metric.name).copied()).collect();
+        let cell = Cell {
+            mean: mean(&values),
+            spread: deviation(&values),
+            published: exp.published(&case.row, metric.name),
+            reason: exp.reason(&case.variant, &case.row, metric.name).map(str::to_owned),
+        };
+        (!values.is_empty()).then(|| (metric.name.to_owned(), cell))
+    });
+    Row { label: case.row.clone(), algorithm: case.algorithm.clone(), cells: cells.collect() }
+}
+
+/// A claim holds if it holds in at least one variant in which it is judged.
+fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> ClaimResult {
+    let judged: Vec<(String, bool, String)> = variants
+        .iter()
+        .filter(|v| claim.applies_to(&v.name))
+        .map(|variant| {
+            let labels: Vec<String> = variant.rows.iter().map(|r| r.label.clone()).collect();
+            let verdict = claim.judge(&labels, |label| cell(variant, label, &claim.metric).map(|c| c.mean));
+            let (holds, numbers) = verdict.unwrap_or((false, "a value is missing".to_owned()));
+            (variant.name.clone(), holds, numbers)
+        })
+        .collect();
+    let verdict = match (judged.iter().any(|v| v.1), &claim.reason) {
+        (true, _) => Verdict::Holds,
+        (false, Some(_)) => Verdict::KnownMiss,
+        (false, None) => Verdict::UnexpectedMiss,
+    };
+    ClaimResult {
+        id: claim.id.clone(),
+        says: claim.says.clone(),
+        holds_published: exp.holds_published(claim),
+        variants: judged,
+        verdict,
+        reason: claim.reason.clone(),
+    }
+}
+
+fn cell<'v>(variant: &'v Variant, label: &str, metric: &str) -> Option<&'v Cell> {
+    variant.rows.iter().find(|r| r.label == label)?.cells.get(metric)
+}

@@ -1,0 +1,306 @@
+//! Results made by hand: realistic experiments with sawtooths, and one of nothing but odd values.
+
+use std::collections::BTreeMap;
+
+use crate::summary::{Cdf, Cell, Chart, ClaimResult, Results, Row, Summary, Track, Variant, Verdict};
+
+const METRICS: [&str; 5] = ["goodput", "throughput", "loss", "rtt_mean", "rtt_std"];
+const COLUMNS: [usize; 5] = [3, 4, 5, 6, 7];
+const TABLE_1: &str = include_str!("../../../../published/quic-dc-table1.csv");
+const REASON: &str = "One lost packet more or less moves the share: the paper counts a handful of losses per run, and \
+                      its two decimals hide a factor of two.";
+
+/// As `kneepoint run quic-dc` makes them: nine rows in two variants, and four flows in one.
+pub(super) fn realistic() -> Vec<Results> {
+    vec![table_1(), table_5()]
+}
+
+fn table_1() -> Results {
+    let names = ["limit-counts = queue", "limit-counts = queue+delay"];
+    let variants: Vec<_> = names.iter().enumerate().map(|(i, n)| variant(n, i as f64)).collect();
+    let tracks =
+        variants.iter().flat_map(|v| v.rows.iter().enumerate().map(|(i, r)| track(&v.name, r, i, 0)));
+    let series = tracks.collect();
+    let rtt_cdf = variants.iter().flat_map(|v| v.rows.iter().map(|r| cdf(&v.name, r))).collect();
+    let over_time = |title: &str, rows: &[&str]| Chart::OverTime {
+        title: title.to_owned(),
+        metrics: words(&["cwnd_bytes", "latest_rtt_ms", "queue_bytes"]),
+        rows: words(rows),
+    };
+    let charts = vec![
+        Chart::RttCdf { title: "Figure 4: RTT distribution".to_owned(), rows: Vec::new() },
+        over_time(
+            "Figure 5: window, RTT and queue over time",
+            &["QUIC-DC 10", "QUIC-DC 80", "Cubic", "New Reno"],
+        ),
+        Chart::Bars {
+            title: "Goodput and loss".to_owned(),
+            metrics: words(&["goodput", "loss", "rtt_mean"]),
+        },
+        over_time("Every row over time", &[]),
+    ];
+    let summary = Summary {
+        experiment: "quic-dc/table-1".to_owned(),
+        title: "One flow, buffer of 4 BDP".to_owned(),
+        source: "QUIC Delay Control, arXiv 2507.00896 (July 2025), Table 1 and Figure 4".to_owned(),
+        note: "10 Mbit/s, 25 ms each way, 250 kB of buffer, 100 MB per run. The second variant counts packets in \
+               propagation against the limit, as Linux netem does when it is delay line and queue in one."
+            .to_owned(),
+        metrics: words(&METRICS),
+        variants,
+        claims: claims(),
+        charts,
+    };
+    Results { summary, series, rtt_cdf }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|w| (*w).to_owned()).collect()
+}
+
+fn variant(name: &str, shift: f64) -> Variant {
+    let mut rows: Vec<Row> =
+        TABLE_1.lines().skip(1).enumerate().map(|(i, line)| row(i, line, shift)).collect();
+    let cells = METRICS.iter().zip([9.19, 9.24, 1.312, 101.2, 24.1]);
+    let cells =
+        cells.map(|(m, mean)| ((*m).to_owned(), Cell { mean, spread: 0.02, published: None, reason: None }));
+    rows.push(Row { label: "BBRv1".to_owned(), algorithm: "bbr1".to_owned(), cells: cells.collect() });
+    Variant { name: name.to_owned(), rows }
+}
+
+fn row(index: usize, line: &str, shift: f64) -> Row {
+    let fields: Vec<&str> = line.split(',').collect();
+    let label =
+        if fields[1].is_empty() { fields[0].to_owned() } else { format!("{} {}", fields[0], fields[1]) };
+    let cell = |metric: usize, column: usize| {
+        let published: f64 = fields[column].parse().unwrap();
+        let skew = 1.0 + (((index * 7 + metric * 3) % 9) as f64 - 4.0) * 0.012 + shift * 0.02;
+        let skew = if metric == 2 { skew * 1.4 } else { skew };
+        let reason = (metric == 2 && index != 5).then(|| REASON.to_owned());
+        Cell { mean: published * skew, spread: published * 0.004, published: Some(published), reason }
+    };
+    let cells = METRICS.iter().zip(COLUMNS).enumerate().map(|(i, (m, c))| ((*m).to_owned(), cell(i, c)));
+    Row { label, algorithm: algorithm(fields[0]).to_owned(), cells: cells.collect() }
+}
+
+fn algorithm(name: &str) -> &'static str {
+    match name {
+        "QUIC-DC" => "quic-dc",
+        "Westwood+" => "westwood-plus",
+        "BBRv2" => "bbr2",
+        "Cubic" => "cubic",
+        _ => "new-reno",
+    }
+}
+
+/// A sawtooth whose mean RTT is the row's.
+fn track(variant: &str, row: &Row, index: usize, flow: u32) -> Track {
+    let mean = row.cells["rtt_mean"].mean;
+    let period = 4.0 + 3.0 * index as f64 + f64::from(flow) * 1.7;
+    let (start, end) = (f64::from(flow) * 15.0, 84.0 - f64::from(flow) * 5.0);
+    let times: Vec<f64> = (0..8400).map(|i| f64::from(i) * 0.01).collect();
+    let rtt = |t: f64| {
+        let noise = ((t * 7919.0) as u64 * 2_654_435_761 % 1000) as f64 / 1000.0;
+        50.0 + (mean - 50.0) * (0.5 + (t / period).fract()) + 1.5 * noise
+    };
+    let running = |t: f64, v: f64| if t < start || t > end { f64::NAN } else { v };
+    let column = |f: &dyn Fn(f64) -> f64| times.iter().map(|t| f(*t)).collect::<Vec<f64>>();
+    let columns = BTreeMap::from([
+        ("cwnd_bytes".to_owned(), column(&|t| running(t, rtt(t).floor() * 1250.0))),
+        ("latest_rtt_ms".to_owned(), column(&|t| running(t, rtt(t)))),
+        ("goodput_mbit_s".to_owned(), column(&|t| running(t, 9.2 - (t / period).fract()))),
+        ("queue_bytes".to_owned(), column(&|t| (rtt(t) - 50.0).max(0.0) * 1250.0)),
+    ]);
+    Track { variant: variant.to_owned(), row: row.label.clone(), repetition: 0, flow, times, columns }
+}
+
+fn cdf(variant: &str, row: &Row) -> Cdf {
+    let (mean, std) = (row.cells["rtt_mean"].mean, row.cells["rtt_std"].mean);
+    let low = (mean - 1.7 * std).max(50.0);
+    let point = |i: u32| {
+        let share = f64::from(i) / 400.0;
+        // Smooth at both ends, with a tail.
+        let bent = share * share * (3.0 - 2.0 * share) * 0.35 + share * 0.65;
+        (low + 2.0 * (mean - low) * bent + if i > 396 { f64::from(i - 396) * 4.0 } else { 0.0 }, share)
+    };
+    Cdf { variant: variant.to_owned(), row: row.label.clone(), points: (1..=400).map(point).collect() }
+}
+
+fn claims() -> Vec<ClaimResult> {
+    let claim =
+        |id: &str, says: &str, published, verdict, numbers: [(bool, &str); 2], reason: Option<&str>| {
+            let names = ["limit-counts = queue", "limit-counts = queue+delay"];
+            let variants =
+                names.iter().zip(numbers).map(|(v, (holds, n))| ((*v).to_owned(), holds, n.to_owned()));
+            ClaimResult {
+                id: id.to_owned(),
+                says: says.to_owned(),
+                holds_published: published,
+                variants: variants.collect(),
+                verdict,
+                reason: reason.map(str::to_owned),
+            }
+        };
+    vec![
+        claim(
+            "S0-01",
+            "QUIC-DC has the lowest loss at 4 BDP",
+            Some(true),
+            Verdict::Holds,
+            [(true, "0.028 below 0.071"), (true, "0.031 below 0.074")],
+            None,
+        ),
+        claim(
+            "S0-02",
+            "loss two orders of magnitude below CUBIC (at least 30 times)",
+            Some(true),
+            Verdict::KnownMiss,
+            [(false, "1.442 / 0.042 = 34, of 52"), (false, "1.46 / 0.051 = 28")],
+            Some("CUBIC's losses come from slow start, where HyStart++ leaves earlier than the testbed's."),
+        ),
+        claim(
+            "S0-03.3",
+            "mean RTT grows with the threshold",
+            Some(false),
+            Verdict::Holds,
+            [(true, "53.2 < 62.1 < 88.4 < 124"), (false, "53.2 < 62.1, 88.4 > 88.2")],
+            Some("The window's limit binds before the threshold does."),
+        ),
+        claim(
+            "S0-04.1",
+            "QUIC-DC mean RTT below every other algorithm",
+            None,
+            Verdict::UnexpectedMiss,
+            [(false, "123.8 not below 102.3"), (false, "124.9 not below 103")],
+            None,
+        ),
+    ]
+}
+
+/// Four staggered flows per row, one variant without a name.
+fn table_5() -> Results {
+    let whole = table_1();
+    let chosen = ["QUIC-DC 80", "Westwood+", "BBRv2", "Cubic", "New Reno"];
+    let mut variant = Variant { name: String::new(), ..whole.summary.variants[0].clone() };
+    variant.rows.retain(|r| chosen.contains(&r.label.as_str()));
+    let flows = variant.rows.iter().enumerate().flat_map(|(i, r)| (0..4).map(move |f| track("", r, i, f)));
+    let series = flows.collect();
+    let over_time = Chart::OverTime {
+        title: "Figure 6: four flows".to_owned(),
+        metrics: words(&["goodput_mbit_s", "cwnd_bytes", "queue_bytes"]),
+        rows: Vec::new(),
+    };
+    let summary = Summary {
+        experiment: "quic-dc/table-5".to_owned(),
+        title: "Four staggered flows".to_owned(),
+        source: "QUIC Delay Control, Table 5 and Figure 6".to_owned(),
+        note: String::new(),
+        metrics: words(&["goodput", "rtt_mean"]),
+        variants: vec![variant],
+        claims: Vec::new(),
+        charts: vec![over_time],
+    };
+    Results { summary, series, rtt_cdf: Vec::new() }
+}
+
+/// What no experiment should leave behind, but files may hold.
+pub(super) fn odd() -> Vec<Results> {
+    let evil = "<script>alert(\"1\")</script> & 'q' ]]> \u{1} \u{0} é 漢字";
+    let long = "a very long label that goes on and on ".repeat(20);
+    let labels = [evil, long.as_str(), "", "one point", "empty", "no cells"];
+    let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 1e300, f64::MIN_POSITIVE, -3.5];
+    let metrics = words(&["goodput", "loss", evil, "", "_", "never measured"]);
+    let cell = |i: usize| Cell {
+        mean: values[i % 8],
+        spread: values[(i / 2) % 8],
+        published: [None, Some(values[(i + 3) % 8])][i % 2],
+        reason: [None, Some(evil.to_owned()), Some(long.clone())][i % 3].clone(),
+    };
+    let row = |(i, label): (usize, &&str)| {
+        let count = if *label == "no cells" { 0 } else { 5 };
+        let cells = metrics.iter().take(count).enumerate().map(|(j, m)| (m.clone(), cell(i * 5 + j)));
+        Row { label: (*label).to_owned(), algorithm: (*label).to_owned(), cells: cells.collect() }
+    };
+    let rows: Vec<Row> = labels.iter().enumerate().map(row).collect();
+    let variants = ["", evil, &long].map(|name| Variant { name: name.to_owned(), rows: rows.clone() });
+    let charts = odd_charts(evil, &metrics);
+    let summary = Summary {
+        experiment: format!("../{evil}/é"),
+        title: evil.to_owned(),
+        source: long.clone(),
+        note: evil.to_owned(),
+        metrics: metrics.clone(),
+        variants: variants
+            .iter()
+            .cloned()
+            .chain([Variant { name: "no rows".to_owned(), rows: Vec::new() }])
+            .collect(),
+        claims: odd_claims(evil, &long),
+        charts,
+    };
+    let bare = Summary { variants: Vec::new(), title: String::new(), metrics: Vec::new(), ..summary.clone() };
+    let series = odd_series(evil, &labels);
+    let rtt_cdf = odd_cdfs(&labels, &values);
+    let empty = Results { summary: bare, series: Vec::new(), rtt_cdf: Vec::new() };
+    vec![Results { summary, series, rtt_cdf }, empty]
+}
+
+fn odd_charts(evil: &str, metrics: &[String]) -> Vec<Chart> {
+    let series = words(&["cwnd_bytes", evil, "", "queue_bytes", "nowhere"]);
+    vec![
+        Chart::RttCdf { title: evil.to_owned(), rows: Vec::new() },
+        Chart::RttCdf { title: String::new(), rows: words(&["nobody"]) },
+        Chart::OverTime { title: evil.to_owned(), metrics: series.clone(), rows: Vec::new() },
+        Chart::OverTime { title: evil.to_owned(), metrics: series, rows: words(&[evil, "one point"]) },
+        Chart::OverTime { title: evil.to_owned(), metrics: Vec::new(), rows: Vec::new() },
+        Chart::Bars { title: evil.to_owned(), metrics: metrics.to_vec() },
+        Chart::Bars { title: evil.to_owned(), metrics: Vec::new() },
+    ]
+}
+
+fn odd_claims(evil: &str, long: &str) -> Vec<ClaimResult> {
+    let claim = |verdict, holds_published, variants: Vec<(String, bool, String)>| ClaimResult {
+        id: evil.to_owned(),
+        says: long.to_owned(),
+        holds_published,
+        variants,
+        verdict,
+        reason: Some(evil.to_owned()),
+    };
+    let told = vec![(evil.to_owned(), true, evil.to_owned()), (String::new(), false, String::new())];
+    vec![
+        claim(Verdict::Holds, None, told.clone()),
+        claim(Verdict::KnownMiss, Some(false), Vec::new()),
+        claim(Verdict::UnexpectedMiss, Some(true), told),
+    ]
+}
+
+fn odd_series(evil: &str, labels: &[&str]) -> Vec<Track> {
+    let track = |(i, label): (usize, &&str)| {
+        let times = [vec![0.0, 1.0, f64::NAN, 2.0, 1.5], vec![3.0], Vec::new()][i % 3].clone();
+        let values =
+            [vec![1.0, f64::NAN, f64::INFINITY, 1e300, -4.0], vec![7.0], vec![1.0; 9]][(i / 2) % 3].clone();
+        let columns = [("cwnd_bytes", values.clone()), (evil, values), ("queue_bytes", vec![f64::NAN; 5])];
+        let columns = columns.into_iter().map(|(n, v)| (n.to_owned(), v)).collect();
+        Track {
+            variant: String::new(),
+            row: (*label).to_owned(),
+            repetition: 3,
+            flow: i as u32,
+            times,
+            columns,
+        }
+    };
+    labels.iter().enumerate().map(track).collect()
+}
+
+fn odd_cdfs(labels: &[&str], values: &[f64]) -> Vec<Cdf> {
+    let points: [Vec<(f64, f64)>; 3] =
+        [values.iter().map(|v| (*v, *v)).collect(), vec![(50.0, 1.0)], Vec::new()];
+    let cdf = |(i, label): (usize, &&str)| Cdf {
+        variant: String::new(),
+        row: (*label).to_owned(),
+        points: points[i % 3].clone(),
+    };
+    labels.iter().enumerate().map(cdf).collect()
+}

@@ -1,0 +1,292 @@
+//! `[[claim]]` and `[[miss]]`: a sentence of the paper as a check, and why ours differs.
+
+use crate::metric;
+use crate::problem::Problem;
+use crate::spec::cursor::{Cursor, Fields};
+use crate::spec::rows::Rows;
+
+/// A check on a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// `S0-02`.
+    pub id: String,
+    /// The paper's sentence.
+    pub says: String,
+    /// The metric it speaks of.
+    pub metric: String,
+    /// What must hold.
+    pub check: Check,
+    /// Whether it holds on the paper's own numbers, if the file says so.
+    pub holds_published: Option<bool>,
+    /// The variants it is judged in; `None`: all.
+    pub variants: Option<Rows>,
+    /// Why it does not hold, or not everywhere.
+    pub reason: Option<String>,
+}
+
+/// What must hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Check {
+    /// `left is times * right`.
+    Compare {
+        /// Left side.
+        left: Side,
+        /// The relation.
+        is: Relation,
+        /// Factor of the right side.
+        times: f64,
+        /// Right side.
+        right: Side,
+    },
+    /// The rows of these labels have rising values.
+    Increasing(Vec<String>),
+}
+
+/// A side of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Side {
+    /// A number in the metric's unit.
+    Number(f64),
+    /// One number from the rows.
+    Rows(Fold, Rows),
+}
+
+/// How many numbers become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    /// The largest.
+    Max,
+    /// The smallest.
+    Min,
+    /// Their mean.
+    Mean,
+}
+
+/// A relation of two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// Less.
+    Below,
+    /// More.
+    Above,
+    /// Not more.
+    AtMost,
+    /// Not less.
+    AtLeast,
+}
+
+const FOLDS: &[(&str, Fold)] = &[("max", Fold::Max), ("min", Fold::Min), ("mean", Fold::Mean)];
+const RELATIONS: &[(&str, Relation)] = &[
+    ("below", Relation::Below),
+    ("above", Relation::Above),
+    ("at-most", Relation::AtMost),
+    ("at-least", Relation::AtLeast),
+];
+const CLAIM_KEYS: &[&str] = &[
+    "id", "says", "metric", "left", "is", "times", "right", "increasing", "holds-published", "variants", "reason",
+];
+
+/// What a table has: for checking that a claim or a miss speaks of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Labels {
+    pub(crate) rows: Vec<String>,
+    pub(crate) variants: Vec<String>,
+    pub(crate) metrics: Vec<String>,
+}
+
+impl Claim {
+    pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Problem> {
+        let fields = cursor.table(CLAIM_KEYS)?;
+        Ok(Self {
+            id: fields.need("id", "a name like \"S0-01\"")?.read()?,
+            says: fields.need("says", "the sentence of the source")?.read()?,
+            metric: read_metric(&fields.need("metric", "the metric that the claim speaks of")?)?,
+            check: Check::read(&fields, labels)?,
+            holds_published: fields.read("holds-published")?,
+            variants: read_variants(&fields, labels)?,
+            reason: fields.read("reason")?,
+        })
+    }
+
+    /// Whether it is judged in this variant.
+    pub fn applies_to(&self, variant: &str) -> bool {
+        self.variants.as_ref().is_none_or(|v| v.matches(variant))
+    }
+
+    /// Whether it holds for these rows, and the numbers that were compared, in words. `None` if a number is missing.
+    pub fn judge(&self, labels: &[String], value: impl Fn(&str) -> Option<f64>) -> Option<(bool, String)> {
+        let unit = metric::find(&self.metric).map_or("", |m| m.unit);
+        let show = |number: f64| format!("{} {unit}", significant(number)).trim_end().to_owned();
+        match &self.check {
+            Check::Compare { left, is, times, right } => {
+                let (left, right) = (left.value(labels, &value)?, right.value(labels, &value)? * times);
+                let holds = is.holds(left, right);
+                let not = if holds { "" } else { "not " };
+                Some((holds, format!("{} is {not}{} {}", show(left), is.words(), show(right))))
+            }
+            Check::Increasing(rows) => {
+                let numbers = rows.iter().map(|row| value(row)).collect::<Option<Vec<f64>>>()?;
+                let texts: Vec<String> = numbers.iter().map(|n| significant(*n)).collect();
+                Some((numbers.is_sorted_by(|a, b| a < b), format!("{} {unit}", texts.join(", ")).trim_end().to_owned()))
+            }
+        }
+    }
+}
+
+/// Four digits: more than any claim needs.
+fn significant(number: f64) -> String {
+    let size = number.abs();
+    let decimals = [1000.0, 100.0, 10.0, 1.0, 0.1, 0.01].iter().position(|limit| size >= *limit).unwrap_or(6);
+    let text = format!("{number:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+impl Check {
+    fn read(fields: &Fields<'_>, labels: &Labels) -> Result<Self, Problem> {
+        let compares = ["left", "is", "times", "right"].iter().find_map(|key| fields.get(key));
+        let Some(increasing) = fields.get("increasing") else {
+            return Self::read_comparison(fields, labels);
+        };
+        if compares.is_some() {
+            return Err(increasing.problem("both a comparison and `increasing`", "make two claims of it"));
+        }
+        let rows = increasing.filled_list()?;
+        if rows.len() < 2 {
+            return Err(increasing.problem("one row alone does not increase", "name at least two rows"));
+        }
+        let known = || labels.rows.iter().map(String::as_str);
+        let label = |row: &Cursor<'_>| {
+            let label: String = row.read()?;
+            if labels.rows.contains(&label) { Ok(label) } else { Err(row.unknown("row", &label, known())) }
+        };
+        rows.iter().map(label).collect::<Result<_, _>>().map(Self::Increasing)
+    }
+
+    fn read_comparison(fields: &Fields<'_>, labels: &Labels) -> Result<Self, Problem> {
+        let right = "a claim has left, is and right, or increasing = [rows]";
+        Ok(Self::Compare {
+            left: Side::read(&fields.need("left", right)?, labels)?,
+            is: fields.need("is", right)?.word("relation", RELATIONS)?,
+            times: fields.get("times").map_or(Ok(1.0), |c| read_number(&c))?,
+            right: Side::read(&fields.need("right", right)?, labels)?,
+        })
+    }
+}
+
+fn read_number(cursor: &Cursor<'_>) -> Result<f64, Problem> {
+    let number: f64 = cursor.read()?;
+    if number.is_finite() { Ok(number) } else { Err(cursor.problem("not a finite number", "")) }
+}
+
+impl Side {
+    fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Problem> {
+        let right = "a number, or one of { max = [rows] }, { min = [rows] }, { mean = [rows] }";
+        let Ok(entries) = cursor.entries() else {
+            return read_number(cursor).map(Self::Number).map_err(|_| cursor.problem("not a side of a claim", right));
+        };
+        cursor.table(&FOLDS.iter().map(|(word, _)| *word).collect::<Vec<_>>())?;
+        let [(entry, rows)] = &entries[..] else {
+            return Err(cursor.problem(format!("{} numbers", entries.len()), right));
+        };
+        let fold = FOLDS.iter().find(|(word, _)| *word == entry.key).map_or(Fold::Mean, |(_, fold)| *fold);
+        Ok(Self::Rows(fold, Rows::read(rows, "row", &labels.rows)?))
+    }
+
+    fn value(&self, labels: &[String], value: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Rows(fold, rows) => {
+                let numbers = rows.pick(labels).into_iter().map(value).collect::<Option<Vec<f64>>>()?;
+                fold.of(&numbers)
+            }
+        }
+    }
+}
+
+impl Fold {
+    fn of(self, numbers: &[f64]) -> Option<f64> {
+        match self {
+            Self::Max => numbers.iter().copied().reduce(f64::max),
+            Self::Min => numbers.iter().copied().reduce(f64::min),
+            Self::Mean => {
+                (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
+            }
+        }
+    }
+}
+
+impl Relation {
+    /// Whether `left` stands in this relation to `right`.
+    pub fn holds(self, left: f64, right: f64) -> bool {
+        match self {
+            Self::Below => left < right,
+            Self::Above => left > right,
+            Self::AtMost => left <= right,
+            Self::AtLeast => left >= right,
+        }
+    }
+
+    /// As a sentence has it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Below => "below",
+            Self::Above => "above",
+            Self::AtMost => "at most",
+            Self::AtLeast => "at least",
+        }
+    }
+}
+
+/// Why cells of the table differ from the published ones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Miss {
+    /// Of these rows.
+    pub rows: Rows,
+    /// These metrics.
+    pub metrics: Vec<String>,
+    /// In these variants; `None`: all.
+    pub variants: Option<Rows>,
+    /// The reason.
+    pub reason: String,
+}
+
+impl Miss {
+    pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Problem> {
+        let fields = cursor.table(&["rows", "metrics", "variants", "reason"])?;
+        let metrics = fields.need("metrics", "the metrics that differ")?.filled_list()?;
+        Ok(Self {
+            rows: Rows::read(&fields.need("rows", "the rows that differ, like [\"*\"]")?, "row", &labels.rows)?,
+            metrics: metrics.iter().map(|m| read_metric_of(m, labels)).collect::<Result<_, _>>()?,
+            variants: read_variants(&fields, labels)?,
+            reason: fields.need("reason", "why ours differs")?.read()?,
+        })
+    }
+
+    /// Whether this cell is one of them.
+    pub fn explains(&self, variant: &str, row: &str, metric: &str) -> bool {
+        self.metrics.iter().any(|m| m == metric)
+            && self.rows.matches(row)
+            && self.variants.as_ref().is_none_or(|v| v.matches(variant))
+    }
+}
+
+fn read_variants(fields: &Fields<'_>, labels: &Labels) -> Result<Option<Rows>, Problem> {
+    fields.get("variants").map(|c| Rows::read(&c, "variant", &labels.variants)).transpose()
+}
+
+/// A word of [`metric::METRICS`].
+pub(crate) fn read_metric(cursor: &Cursor<'_>) -> Result<String, Problem> {
+    let word: String = cursor.read()?;
+    let known = metric::METRICS.iter().map(|m| m.name);
+    if metric::find(&word).is_some() { Ok(word) } else { Err(cursor.unknown("metric", &word, known)) }
+}
+
+/// A metric that the experiment's table shows.
+pub(crate) fn read_metric_of(cursor: &Cursor<'_>, labels: &Labels) -> Result<String, Problem> {
+    let word = read_metric(cursor)?;
+    if labels.metrics.contains(&word) {
+        return Ok(word);
+    }
+    let right = format!("the table shows {}; add it to [table] metrics", labels.metrics.join(", "));
+    Err(cursor.problem(format!("`{word}` is not in the table"), right))
+}

@@ -1,0 +1,70 @@
+//! The `controller` of a flow: an algorithm with its parameters, and optionally a label.
+
+use congestion::Algorithm;
+use congestion::hystart::Kind;
+
+use crate::problem::Problem;
+use crate::spec::cursor::Cursor;
+use crate::spec::merge::merge;
+
+/// An algorithm and what tables call it.
+#[derive(Clone, Debug)]
+pub(crate) struct Controller {
+    pub(crate) label: Option<String>,
+    pub(crate) algorithm: Algorithm,
+}
+
+const RIGHT: &str = "a controller is { name = \"cubic\" } with its parameters, or just \"cubic\"; see `kneepoint algorithms`";
+
+impl Controller {
+    /// `slow_start` is that of the flow: the default of every algorithm that has this parameter.
+    pub(crate) fn read(cursor: &Cursor<'_>, slow_start: Option<&Cursor<'_>>) -> Result<Self, Problem> {
+        let slow_start: Option<Kind> = slow_start.map(Cursor::read).transpose()?;
+        let named = |cursor: &Cursor<'_>, name: &str| Ok(starting(named(cursor, name)?, slow_start));
+        if let Some(name) = cursor.node().as_str() {
+            return Ok(Self { label: None, algorithm: named(cursor, name)? });
+        }
+        let entries = cursor.entries().map_err(|_| cursor.problem("not a controller", RIGHT))?;
+        let find = |key: &str| entries.iter().find(|(e, _)| e.key == key).map(|(_, below)| below);
+        let name_at = find("name").ok_or_else(|| cursor.problem("`name` is missing", RIGHT))?;
+        let default = named(name_at, &name_at.read::<String>()?)?;
+        for (_, below) in &entries {
+            refuse_odd_number(below)?;
+        }
+        let label = find("label").map(label).transpose()?;
+        Ok(Self { label, algorithm: merge(&default, cursor, &["name", "label"], |_| Ok(()))? })
+    }
+}
+
+fn named(cursor: &Cursor<'_>, name: &str) -> Result<Algorithm, Problem> {
+    let all = Algorithm::all();
+    let known = all.iter().map(Algorithm::name);
+    all.iter().find(|a| a.name() == name).cloned().ok_or_else(|| cursor.unknown("algorithm", name, known))
+}
+
+/// With another default for slow start, if the algorithm has one to choose.
+fn starting(algorithm: Algorithm, slow_start: Option<Kind>) -> Algorithm {
+    const KEY: &str = "slow-start";
+    let Some(word) = slow_start.and_then(|kind| toml::Value::try_from(kind).ok()) else { return algorithm };
+    let mut table = toml::Table::try_from(&algorithm).unwrap_or_default();
+    if table.insert(KEY.to_owned(), word).is_none() {
+        return algorithm;
+    }
+    toml::Value::Table(table).try_into().unwrap_or(algorithm)
+}
+
+fn label(cursor: &Cursor<'_>) -> Result<String, Problem> {
+    let label: String = cursor.read()?;
+    if label.trim().is_empty() { Err(cursor.problem("the label is empty", "")) } else { Ok(label) }
+}
+
+/// No parameter of any algorithm is negative, infinite or no number at all.
+fn refuse_odd_number(cursor: &Cursor<'_>) -> Result<(), Problem> {
+    let value = cursor.node().to_toml();
+    let number = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
+    match number {
+        Some(n) if n < 0.0 => Err(cursor.problem(format!("`{n}` is negative"), "")),
+        Some(n) if !n.is_finite() => Err(cursor.problem(format!("`{n}` is not a finite number"), "")),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,143 @@
+//! One run as an experiment file of its own, with every default written out: what its manifest keeps.
+
+use congestion::{Algorithm, Bytes, Duration};
+use path::{Limit, LimitCounts, RateModel, Reorder};
+use recovery::{AckConfig, Clock, Config};
+use serde::Serialize;
+use sim::Transport;
+
+use crate::spec::flow::{Flow, Stop};
+use crate::spec::percent::Percent;
+use crate::spec::setup::Setup;
+use crate::spec::{Case, Experiment};
+
+/// Keys in the order in which a person reads them.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct File<'a> {
+    title: &'a str,
+    source: &'a str,
+    note: String,
+    duration: Duration,
+    repetitions: u32,
+    seed: i64,
+    series: Option<Duration>,
+    measure: Option<Measure>,
+    link: Link<'a>,
+    flow: Vec<FlowTable<'a>>,
+}
+
+#[derive(Serialize)]
+struct Measure {
+    from: Duration,
+    to: Duration,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Link<'a> {
+    burst: Bytes,
+    delay: Duration,
+    queue: Limit,
+    limit_counts: LimitCounts,
+    jitter: Duration,
+    loss: Percent,
+    reorder: Option<Reorder>,
+    rate: &'a RateModel,
+}
+
+#[derive(Serialize)]
+struct FlowTable<'a> {
+    label: &'a str,
+    transport: &'static str,
+    count: u64,
+    start: Duration,
+    stagger: Duration,
+    stop: Option<Duration>,
+    lasts: Option<Duration>,
+    transfer: Option<Bytes>,
+    rtt: Duration,
+    controller: &'a Algorithm,
+    packet: Packet,
+    recovery: &'a Config,
+    ack: &'a AckConfig,
+    clock: &'a Clock,
+}
+
+#[derive(Default, Serialize)]
+struct Packet {
+    datagram: Option<Bytes>,
+    header: Option<Bytes>,
+    mss: Option<Bytes>,
+    overhead: Bytes,
+}
+
+/// The text. Optional values that are not there have no key, for want of a word that means "none".
+pub(crate) fn write(experiment: &Experiment, case: &Case, setup: &Setup, seed: u64) -> String {
+    let file = File {
+        title: &experiment.title,
+        source: &experiment.source,
+        note: note(experiment, case),
+        duration: setup.duration,
+        repetitions: 1,
+        // TOML integers have a sign; a seed past the middle is written as it is read: not at all larger.
+        seed: i64::try_from(seed).unwrap_or(i64::MAX),
+        series: setup.series,
+        measure: setup.measure.map(|(from, to)| Measure { from, to }),
+        link: link(setup),
+        flow: setup.flows.iter().map(flow).collect(),
+    };
+    toml::to_string(&file).unwrap_or_else(|e| format!("# {e}\n"))
+}
+
+fn note(experiment: &Experiment, case: &Case) -> String {
+    let names = [&experiment.name, &case.variant, &case.row];
+    names.iter().filter(|name| !name.is_empty()).map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn link(setup: &Setup) -> Link<'_> {
+    let config = &setup.link;
+    Link {
+        rate: &config.rate,
+        burst: config.burst,
+        delay: config.delay,
+        queue: config.limit,
+        limit_counts: config.limit_counts,
+        jitter: config.jitter,
+        loss: Percent(config.loss * 100.0),
+        reorder: config.reorder,
+    }
+}
+
+fn flow(flow: &Flow) -> FlowTable<'_> {
+    let (transport, packet) = packet(flow.transport);
+    FlowTable {
+        label: &flow.label,
+        transport,
+        count: flow.count,
+        start: flow.start,
+        stagger: flow.stagger,
+        stop: if let Stop::At(time) = flow.stop { Some(time) } else { None },
+        lasts: if let Stop::After(span) = flow.stop { Some(span) } else { None },
+        transfer: flow.transfer,
+        rtt: flow.rtt,
+        controller: &flow.algorithm,
+        packet,
+        recovery: &flow.recovery,
+        ack: &flow.ack,
+        clock: &flow.clock,
+    }
+}
+
+fn packet(transport: Transport) -> (&'static str, Packet) {
+    let size = |bytes: u32| Bytes(u64::from(bytes));
+    match transport {
+        Transport::Quic { datagram, header, overhead } => {
+            let (datagram, header) = (Some(size(datagram)), Some(size(header)));
+            ("quic", Packet { datagram, header, overhead: size(overhead), ..Packet::default() })
+        }
+        Transport::Tcp { mss, overhead } => {
+            ("tcp", Packet { mss: Some(size(mss)), overhead: size(overhead), ..Packet::default() })
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! A `[[flow]]` table.
+
+use congestion::{Algorithm, Bytes, Duration, Time};
+use recovery::{AckConfig, Clock, Config};
+use sim::{FlowConfig, Transport};
+
+use crate::problem::Problem;
+use crate::spec::controller::Controller;
+use crate::spec::cursor::{Cursor, Fields};
+use crate::spec::merge::merge;
+
+pub(crate) const KEYS: &[&str] = &[
+    "label", "controller", "transport", "count", "start", "stagger", "stop", "lasts", "transfer", "rtt", "slow-start",
+    "packet", "recovery", "ack", "clock",
+];
+
+/// Most flows of one run.
+pub(crate) const MAX_FLOWS: u64 = 100_000;
+
+/// Flows that differ in their start only.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    pub(crate) label: String,
+    pub(crate) algorithm: Algorithm,
+    pub(crate) transport: Transport,
+    pub(crate) count: u64,
+    pub(crate) start: Duration,
+    pub(crate) stagger: Duration,
+    pub(crate) stop: Stop,
+    pub(crate) transfer: Option<Bytes>,
+    pub(crate) rtt: Duration,
+    pub(crate) recovery: Config,
+    pub(crate) ack: AckConfig,
+    pub(crate) clock: Clock,
+}
+
+/// When a flow ends, unless its transfer ends it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Stop {
+    Never,
+    /// `stop`: at this time of the run.
+    At(Duration),
+    /// `lasts`: so long after its own start.
+    After(Duration),
+}
+
+impl Flow {
+    /// `delay` is the link's, `transfer` the experiment's.
+    pub(crate) fn read(cursor: &Cursor<'_>, delay: Duration, transfer: Option<Bytes>) -> Result<Self, Problem> {
+        let fields = cursor.table(KEYS)?;
+        let controller = fields.need("controller", "the flow's algorithm, like \"cubic\"")?;
+        let Controller { label, algorithm } = Controller::read(&controller, fields.get("slow-start").as_ref())?;
+        let transport = read_transport(&fields)?;
+        let tcp = matches!(transport, Transport::Tcp { .. });
+        let default = || label.unwrap_or_else(|| algorithm.name().to_owned());
+        Ok(Self {
+            label: fields.read("label")?.unwrap_or_else(default),
+            transport,
+            count: read_count(fields.get("count").as_ref())?,
+            start: fields.read("start")?.unwrap_or(Duration::ZERO),
+            stagger: fields.read("stagger")?.unwrap_or(Duration::ZERO),
+            stop: read_stop(&fields)?,
+            transfer: read_transfer(fields.get("transfer").as_ref())?.or(transfer),
+            rtt: read_rtt(&fields, delay)?,
+            recovery: overlaid(&fields, "recovery", if tcp { Config::tcp() } else { Config::quic() }, check_recovery)?,
+            ack: overlaid(&fields, "ack", if tcp { tcp_ack() } else { AckConfig::default() }, check_ack)?,
+            clock: overlaid(&fields, "clock", Clock::default(), check_clock)?,
+            algorithm,
+        })
+    }
+
+    /// The start of the last of them.
+    pub(crate) fn last_start(&self) -> Duration {
+        self.start + self.stagger * (self.count - 1)
+    }
+
+    /// The flow of this number among its likes.
+    pub(crate) fn config(&self, number: u64, label: String) -> FlowConfig {
+        let start = Time::ZERO + self.start + self.stagger * number;
+        FlowConfig {
+            label,
+            algorithm: self.algorithm.clone(),
+            transport: self.transport,
+            recovery: self.recovery.clone(),
+            ack: self.ack.clone(),
+            start,
+            stop: match self.stop {
+                Stop::Never => None,
+                Stop::At(time) => Some(Time::ZERO + time),
+                Stop::After(span) => Some(start + span),
+            },
+            transfer: self.transfer.map(|bytes| bytes.0),
+            rtt: self.rtt,
+            clock: self.clock,
+        }
+    }
+
+    /// A full packet on the wire.
+    pub(crate) fn wire_bytes(&self) -> u32 {
+        self.transport.wire_bytes(self.transport.payload())
+    }
+}
+
+/// How a Linux receiver acknowledges: delayed ACKs of up to 40 ms, no receive times.
+fn tcp_ack() -> AckConfig {
+    AckConfig { max_ack_delay: Duration::from_millis(40), timestamps: 0, ..AckConfig::default() }
+}
+
+fn overlaid<T>(fields: &Fields<'_>, key: &str, default: T, check: fn(&T) -> Result<(), String>) -> Result<T, Problem>
+where
+    T: serde::Serialize + serde::de::DeserializeOwned,
+{
+    match fields.get(key) {
+        Some(cursor) => merge(&default, &cursor, &[], check),
+        None => Ok(default),
+    }
+}
+
+fn rule(holds: bool, otherwise: &str) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(otherwise.to_owned()) }
+}
+
+fn check_recovery(config: &Config) -> Result<(), String> {
+    let above_zero = |factor: f64| factor > 0.0 && factor.is_finite();
+    rule(above_zero(config.pacing.factor), "the pacing factor must be a number above 0")?;
+    rule(above_zero(config.pacing.slow_start_factor), "the pacing factor must be a number above 0")?;
+    rule(config.pacing.burst >= 1, "a burst is at least 1 packet")?;
+    rule(config.packet_threshold != Some(0), "the threshold is at least 1 packet, or \"off\"")?;
+    rule(config.initial_rtt > Duration::ZERO, "the initial RTT must be above 0")
+}
+
+fn check_ack(config: &AckConfig) -> Result<(), String> {
+    rule(config.ack_every >= 1, "an ACK is for at least 1 packet")?;
+    rule(config.max_ranges >= 1, "an ACK holds at least 1 range")?;
+    rule(config.timestamp_exponent <= 20, "the exponent is at most 20")
+}
+
+fn check_clock(clock: &Clock) -> Result<(), String> {
+    // A reading is nanoseconds in 64 bits; half of them are left to the run's time.
+    let offset_fits = clock.offset_seconds.abs() <= 4e9;
+    rule(offset_fits, "the offset must be a number of seconds between -4e9 and 4e9")?;
+    rule(clock.drift_ppm.abs() <= 1e5, "the drift must be between -100 000 and 100 000 ppm")
+}
+
+fn read_transport(fields: &Fields<'_>) -> Result<Transport, Problem> {
+    let quic = Transport::Quic { datagram: 1252, header: 37, overhead: 42 };
+    let tcp = Transport::Tcp { mss: 1448, overhead: 52 };
+    let default = match fields.get("transport") {
+        Some(cursor) => cursor.word("transport", &[("quic", quic), ("tcp", tcp)])?,
+        None => quic,
+    };
+    let Some(packet) = fields.get("packet") else { return Ok(default) };
+    let known: &[&str] = match default {
+        Transport::Quic { .. } => &["datagram", "header", "overhead"],
+        Transport::Tcp { .. } => &["mss", "overhead"],
+    };
+    let sizes = packet.table(known)?;
+    let size = |key, default| sizes.get(key).map_or(Ok(default), |c| read_size(&c));
+    let transport = match default {
+        Transport::Quic { datagram, header, overhead } => Transport::Quic {
+            datagram: size("datagram", datagram)?,
+            header: size("header", header)?,
+            overhead: size("overhead", overhead)?,
+        },
+        Transport::Tcp { mss, overhead } => {
+            Transport::Tcp { mss: size("mss", mss)?, overhead: size("overhead", overhead)? }
+        }
+    };
+    match transport {
+        Transport::Quic { datagram, header, .. } if datagram <= header => {
+            Err(packet.problem("the header leaves no room in the datagram", "datagram must be larger than header"))
+        }
+        Transport::Tcp { mss: 0, .. } => Err(packet.problem("the segment is empty", "mss must be above 0")),
+        _ => Ok(transport),
+    }
+}
+
+fn read_size(cursor: &Cursor<'_>) -> Result<u32, Problem> {
+    let Bytes(bytes) = cursor.read()?;
+    let size = u32::try_from(bytes).ok().filter(|size| *size <= 65_535);
+    size.ok_or_else(|| cursor.problem(format!("{bytes} bytes in one packet"), "at most 65 535 bytes"))
+}
+
+fn read_count(cursor: Option<&Cursor<'_>>) -> Result<u64, Problem> {
+    let Some(cursor) = cursor else { return Ok(1) };
+    match cursor.read::<i64>()? {
+        n if n < 1 => Err(cursor.problem(format!("{n} flows"), "a count is at least 1")),
+        n => Ok(n.unsigned_abs()),
+    }
+}
+
+fn read_stop(fields: &Fields<'_>) -> Result<Stop, Problem> {
+    let start: Duration = fields.read("start")?.unwrap_or(Duration::ZERO);
+    match (fields.get("stop"), fields.get("lasts")) {
+        (Some(_), Some(lasts)) => Err(lasts.problem("both `stop` and `lasts`", "give one of them")),
+        (Some(stop), None) => match stop.read()? {
+            time if time <= start => Err(stop.problem(format!("stops at {time}, but starts at {start}"), "")),
+            time => Ok(Stop::At(time)),
+        },
+        (None, Some(lasts)) => match lasts.read()? {
+            Duration::ZERO => Err(lasts.problem("lasts no time", "a flow must last longer than 0 s")),
+            span => Ok(Stop::After(span)),
+        },
+        (None, None) => Ok(Stop::Never),
+    }
+}
+
+/// Bytes to send, at least one.
+pub(crate) fn read_transfer(cursor: Option<&Cursor<'_>>) -> Result<Option<Bytes>, Problem> {
+    let Some(cursor) = cursor else { return Ok(None) };
+    match cursor.read()? {
+        Bytes(0) => Err(cursor.problem("nothing to transfer", "leave `transfer` out for a flow without end")),
+        bytes => Ok(Some(bytes)),
+    }
+}
+
+fn read_rtt(fields: &Fields<'_>, delay: Duration) -> Result<Duration, Problem> {
+    let Some(cursor) = fields.get("rtt") else {
+        let right = "give the link a `delay` or the flow an `rtt`";
+        return match delay * 2 {
+            Duration::ZERO => Err(fields.cursor().problem("the base RTT is 0", right)),
+            rtt => Ok(rtt),
+        };
+    };
+    let rtt: Duration = cursor.read()?;
+    if rtt == Duration::ZERO {
+        return Err(cursor.problem("the base RTT is 0", "an RTT like \"50 ms\""));
+    }
+    if rtt < delay {
+        let wrong = format!("an RTT of {rtt} is shorter than the link's delay of {delay}");
+        return Err(cursor.problem(wrong, "the link is on the way: at least its delay"));
+    }
+    Ok(rtt)
+}

@@ -1,0 +1,113 @@
+//! The `[link]` table.
+
+use congestion::{Bytes, Duration, Rate, Time};
+use path::{Limit, LimitCounts, LinkConfig, RateModel, Reorder, SlotModel};
+
+use crate::problem::Problem;
+use crate::spec::cursor::Cursor;
+use crate::spec::merge::merge;
+use crate::spec::node::Value;
+use crate::spec::percent::Percent;
+use crate::spec::queue::Queue;
+
+pub(crate) const KEYS: &[&str] =
+    &["rate", "burst", "delay", "queue", "limit-counts", "jitter", "loss", "reorder"];
+
+/// A link whose queue is not in bytes yet: that takes the flows' RTT and packet size.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    /// All but the limit.
+    pub(crate) config: LinkConfig,
+    pub(crate) queue: Queue,
+    /// The rate that BDP and buffer time refer to: the first step's, the slots' median.
+    pub(crate) rate: Rate,
+}
+
+impl Link {
+    pub(crate) fn read(cursor: &Cursor<'_>) -> Result<Self, Problem> {
+        let fields = cursor.table(KEYS)?;
+        let rate_at = fields.need("rate", "the bottleneck's rate, like \"10 Mbit/s\"")?;
+        let model = read_rate(&rate_at)?;
+        let rate = nominal(&model);
+        if rate == Rate(0) {
+            return Err(rate_at.problem("the rate is 0", "a link needs a rate above 0, like \"10 Mbit/s\""));
+        }
+        let config = LinkConfig {
+            rate: model,
+            burst: fields.read("burst")?.unwrap_or(Bytes(0)),
+            limit: Limit::Unlimited,
+            limit_counts: read_counts(fields.get("limit-counts").as_ref())?,
+            delay: fields.read("delay")?.unwrap_or(Duration::ZERO),
+            jitter: fields.read("jitter")?.unwrap_or(Duration::ZERO),
+            reorder: None,
+            loss: 0.0,
+        };
+        config.check().map_err(|wrong| rate_at.problem(wrong, ""))?;
+        let mut link = Self { config, queue: Queue::Limit(Limit::Unlimited), rate };
+        link.read_loss(fields.get("loss").as_ref())?;
+        link.read_reorder(fields.get("reorder").as_ref())?;
+        link.queue = fields.read("queue")?.unwrap_or(link.queue);
+        Ok(link)
+    }
+
+    fn read_loss(&mut self, cursor: Option<&Cursor<'_>>) -> Result<(), Problem> {
+        let Some(cursor) = cursor else { return Ok(()) };
+        self.config.loss = cursor.read::<Percent>()?.0 / 100.0;
+        self.config.check().map_err(|_| cursor.problem("a loss of more than 100 %", "from \"0 %\" to \"100 %\""))
+    }
+
+    fn read_reorder(&mut self, cursor: Option<&Cursor<'_>>) -> Result<(), Problem> {
+        let Some(cursor) = cursor else { return Ok(()) };
+        let right = "reorder is { every = 100, by = \"5 ms\" }";
+        let fields = cursor.table(&["every", "by"])?;
+        let every = fields.need("every", right)?.read()?;
+        let by = fields.need("by", right)?.read()?;
+        self.config.reorder = Some(Reorder { every, by });
+        self.config.check().map_err(|wrong| cursor.problem(wrong, ""))
+    }
+}
+
+fn read_counts(cursor: Option<&Cursor<'_>>) -> Result<LimitCounts, Problem> {
+    let words = [("queue", LimitCounts::Queue), ("queue+delay", LimitCounts::QueueAndDelay)];
+    cursor.map_or(Ok(LimitCounts::Queue), |c| c.word("way to count", &words))
+}
+
+fn read_rate(cursor: &Cursor<'_>) -> Result<RateModel, Problem> {
+    match &cursor.node().value {
+        Value::Array(_) => read_steps(cursor),
+        Value::Table(_) => read_slots(cursor),
+        Value::Leaf(_) => cursor.read().map(RateModel::Constant),
+    }
+}
+
+fn read_steps(cursor: &Cursor<'_>) -> Result<RateModel, Problem> {
+    let mut steps = Vec::new();
+    for step in cursor.filled_list()? {
+        let [at, rate] = &step.list()?[..] else {
+            return Err(step.problem("not a step", "a step is [\"30 s\", \"5 Mbit/s\"]: its time and its rate"));
+        };
+        steps.push((Time::ZERO + at.read()?, rate.read()?));
+    }
+    Ok(RateModel::Steps(steps))
+}
+
+fn read_slots(cursor: &Cursor<'_>) -> Result<RateModel, Problem> {
+    // The median has no default; the number only stands in until the file's own is laid over it.
+    let plain = SlotModel::plain(Rate(1_000_000));
+    let check = |slots: &SlotModel| {
+        LinkConfig { rate: RateModel::Slots(slots.clone()), ..LinkConfig::plain(Rate(1)) }.check()
+    };
+    let slots = merge(&plain, cursor, &[], check)?;
+    if cursor.node().get("median").is_none() {
+        return Err(cursor.problem("`median` is missing", "the median of the slots' rates, like \"20 Mbit/s\""));
+    }
+    Ok(RateModel::Slots(slots))
+}
+
+fn nominal(model: &RateModel) -> Rate {
+    match model {
+        RateModel::Constant(rate) => *rate,
+        RateModel::Steps(steps) => steps.first().map_or(Rate(0), |step| step.1),
+        RateModel::Slots(slots) => slots.median,
+    }
+}

@@ -1,0 +1,303 @@
+//! The experiment file: TOML in, runs out.
+//!
+//! ```text
+//! title, source, note         what it is; note is optional
+//! duration, transfer          the run ends at `duration`; flows without `transfer` have data without end
+//! repetitions, seed           default 1 and 1; repetition n has the seed plus n
+//! series                      sampling interval of the time series, default "100 ms", or "off"
+//! [measure]  from, to         metrics count only this window
+//! [link]     rate, burst, delay, queue, limit-counts, jitter, loss, reorder                  see `link`, `queue`
+//! [[flow]]   label, controller, transport, count, start, stagger, stop, lasts, transfer, rtt, slow-start,
+//!            [flow.packet], [flow.recovery], [flow.ack], [flow.clock]                        see `flow`
+//! [vary]     "link.rate" = [...]    "flow." means every flow, "flow.0." the first            see `vary`
+//! [table]    rows = "flow.controller", metrics = [...]
+//! [published] table = "x.csv", rows = [columns], columns = { metric = "column" }
+//! [[claim]], [[miss]], [[chart]]                                                             see `claim`, `chart`
+//! ```
+//!
+//! Every key is checked when the file is read, for every combination of varied values, so that nothing fails later; every
+//! error is a [`Problem`] with line and key.
+
+mod chart;
+mod claim;
+mod controller;
+mod cursor;
+mod expanded;
+mod flow;
+mod link;
+mod merge;
+mod node;
+mod percent;
+mod queue;
+mod reference;
+mod rows;
+mod setup;
+mod vary;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sim::Scenario;
+
+pub use claim::{Check, Claim, Fold, Miss, Relation, Side};
+pub use queue::Queue;
+pub use reference::Reference;
+pub use rows::Rows;
+pub(crate) use node::empty;
+pub use vary::Case;
+
+use crate::problem::{Problem, did_you_mean};
+use crate::spec::claim::Labels;
+use crate::spec::cursor::{Cursor, Fields};
+use crate::spec::node::{At, Node};
+use crate::spec::setup::Setup;
+use crate::summary::Chart;
+
+const KEYS: &[&str] = &[
+    "title", "source", "note", "duration", "transfer", "repetitions", "seed", "series", "measure", "link", "flow",
+    "vary", "table", "published", "claim", "miss", "chart",
+];
+
+/// What `--set` may change: what `[vary]` may, and how often it runs. Claims and tables belong to the file.
+const SETTABLE: &[&str] =
+    &["duration", "transfer", "repetitions", "seed", "series", "measure", "link", "flow"];
+
+const DEFAULT_METRICS: &[&str] = &["goodput", "loss", "rtt_mean", "rtt_std"];
+const MAX_REPETITIONS: i64 = 10_000;
+
+/// A checked experiment file.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// `quic-dc/table-1`.
+    pub name: String,
+    /// Where its text comes from, for messages.
+    pub file: String,
+    /// Its title.
+    pub title: String,
+    /// The document it comes from.
+    pub source: String,
+    /// How to read it; may be empty.
+    pub note: String,
+    /// Runs of each case.
+    pub repetitions: u32,
+    /// Seed of the first repetition.
+    pub seed: u64,
+    /// Metrics of its table, in order.
+    pub metrics: Vec<String>,
+    /// The source's own numbers.
+    pub published: Option<Reference>,
+    /// Its checks.
+    pub claims: Vec<Claim>,
+    /// Known differences.
+    pub misses: Vec<Miss>,
+    /// Its charts.
+    pub charts: Vec<Chart>,
+    cases: Vec<Case>,
+    document: Arc<Node>,
+}
+
+impl Experiment {
+    /// Reads a file's text. Published tables are looked for beside `file`, then among the shipped ones.
+    ///
+    /// # Errors
+    /// The first mistake in the file.
+    pub fn parse(name: &str, file: &Path, text: &str) -> Result<Self, Problem> {
+        let file = file.display().to_string();
+        Self::read(name, &file, node::parse(&file, text)?)
+    }
+
+    /// The same experiment with other values: `("link.rate", "20 Mbit/s")`, from `--set`. A value is TOML, or else text.
+    ///
+    /// # Errors
+    /// What the changed file would give; the message names the argument.
+    pub fn with_overrides(&self, sets: &[(String, String)]) -> Result<Self, Problem> {
+        let mut document = (*self.document).clone();
+        for (key, value) in sets {
+            let at = At::Set(format!("--set {key}={value}").into());
+            let path = vary::path_of(key);
+            let refuse = |wrong: String, right: String| at.problem(&self.file, "", wrong, right);
+            self.check_settable(&path).map_err(|(wrong, right)| refuse(wrong, right))?;
+            let set = document.set(&path, &at, &Node::argument(&at, value));
+            set.map_err(|wrong| refuse(wrong, String::new()))?;
+        }
+        Self::read(&self.name, &self.file, document).map_err(|problem| with_cause(problem, sets))
+    }
+
+    fn check_settable(&self, path: &[String]) -> Result<(), (String, String)> {
+        let root = path.first().map_or("", String::as_str);
+        if !SETTABLE.contains(&root) || path.iter().any(String::is_empty) {
+            let right = format!("{}, with a dotted key like link.rate", did_you_mean(root, SETTABLE.iter().copied()));
+            return Err((format!("`{}` cannot be set", path.join(".")), right));
+        }
+        let varied = self.cases.iter().flat_map(|case| &case.overrides).find(|o| vary::overlap(&o.path, path));
+        varied.map_or(Ok(()), |o| {
+            let wrong = format!("`{}` is varied by {}, so this would have no effect", o.path.join("."), self.file);
+            Err((wrong, "change [vary] in a copy of the file".to_owned()))
+        })
+    }
+
+    fn read(name: &str, file: &str, document: Node) -> Result<Self, Problem> {
+        let root = Cursor::root(file, &document).table(KEYS)?;
+        let title = root.need("title", "what the experiment is, in a few words")?.read()?;
+        let source = root.need("source", "the document it comes from")?.read()?;
+        let (repetitions, seed) = (read_repetitions(&root)?, read_seed(&root)?);
+        let varied = vary::read(root.get("vary").as_ref())?;
+        let table = root.get("table").map(|c| c.table(&["rows", "metrics"])).transpose()?;
+        let rows = vary::rows_key(&varied, table.as_ref().and_then(|t| t.get("rows")).as_ref())?;
+        let cases = checked(vary::cases(&varied, rows), file, &document)?;
+        let columns = reference::metrics(root.get("published").as_ref())?;
+        let metrics = read_metrics(table.as_ref(), columns)?;
+        let labels = Labels::of(&cases, metrics);
+        let published = root.get("published").map(|c| Reference::read(&c, file, &labels)).transpose()?;
+        Ok(Self {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            title,
+            source,
+            note: root.read("note")?.unwrap_or_default(),
+            repetitions,
+            seed,
+            claims: read_claims(&root, &labels, published.as_ref())?,
+            misses: each(&root, "miss", |c| Miss::read(c, &labels))?,
+            charts: each(&root, "chart", |c| chart::read(c, &labels))?,
+            metrics: labels.metrics,
+            published,
+            cases,
+            document: Arc::new(document),
+        })
+    }
+
+    /// Every combination of the varied values: the rows of the first variant, then those of the next.
+    pub fn cases(&self) -> Vec<Case> {
+        self.cases.clone()
+    }
+
+    /// The run of a case: `repetition` counts from 0.
+    ///
+    /// # Errors
+    /// None for a case of this experiment: they were all checked when it was read.
+    pub fn scenario(&self, case: &Case, repetition: u32) -> Result<Scenario, Problem> {
+        Ok(setup_of(&self.file, &self.document, case)?.scenario(self.seed.wrapping_add(u64::from(repetition))))
+    }
+
+    /// The experiment file of one run alone, with every default written out.
+    pub fn expanded(&self, case: &Case, seed: u64) -> String {
+        match setup_of(&self.file, &self.document, case) {
+            Ok(setup) => expanded::write(self, case, &setup, seed),
+            Err(problem) => format!("# {problem}\n"),
+        }
+    }
+
+    /// What the source prints for a cell.
+    pub fn published(&self, row: &str, metric: &str) -> Option<f64> {
+        self.published.as_ref()?.value(row, metric)
+    }
+
+    /// Why ours differs in a cell, if it is on record.
+    pub fn reason(&self, variant: &str, row: &str, metric: &str) -> Option<&str> {
+        self.misses.iter().find(|m| m.explains(variant, row, metric)).map(|m| m.reason.as_str())
+    }
+
+    /// Whether a claim holds on the source's own numbers: as its file says, else as they say.
+    pub fn holds_published(&self, claim: &Claim) -> Option<bool> {
+        claim.holds_published.or_else(|| self.published.as_ref()?.judge(claim).map(|(holds, _)| holds))
+    }
+}
+
+impl Labels {
+    fn of(cases: &[Case], metrics: Vec<String>) -> Self {
+        let mut labels = Self { rows: Vec::new(), variants: Vec::new(), metrics };
+        for case in cases {
+            if labels.variants.last() != Some(&case.variant) {
+                labels.variants.push(case.variant.clone());
+            }
+            if labels.variants.len() == 1 {
+                labels.rows.push(case.row.clone());
+            }
+        }
+        labels
+    }
+}
+
+/// The cases, each of which can run, with what they take from their first flow.
+fn checked(mut cases: Vec<Case>, file: &str, document: &Node) -> Result<Vec<Case>, Problem> {
+    for case in &mut cases {
+        let first = setup_of(file, document, case)?.flows.swap_remove(0);
+        case.algorithm = first.algorithm.name().to_owned();
+        if case.overrides.is_empty() {
+            case.row = first.label;
+        }
+    }
+    Ok(cases)
+}
+
+/// The file with the case's values in it, read.
+fn setup_of(file: &str, document: &Node, case: &Case) -> Result<Setup, Problem> {
+    let mut document = document.clone();
+    for o in &case.overrides {
+        let key = o.path.join(".");
+        document.set(&o.path, &o.at, &o.value).map_err(|wrong| o.at.problem(file, &key, wrong, ""))?;
+    }
+    Setup::read(&Cursor::root(file, &document).table(KEYS)?)
+}
+
+/// A line of the file may be wrong only because of an argument.
+fn with_cause(mut problem: Problem, sets: &[(String, String)]) -> Problem {
+    if problem.line.is_some() {
+        let sets: Vec<String> = sets.iter().map(|(key, value)| format!("--set {key}={value}")).collect();
+        problem.wrong = format!("with {}: {}", sets.join(" "), problem.wrong);
+    }
+    problem
+}
+
+fn read_repetitions(root: &Fields<'_>) -> Result<u32, Problem> {
+    let Some(cursor) = root.get("repetitions") else { return Ok(1) };
+    let number: i64 = cursor.read()?;
+    let fits = u32::try_from(number).ok().filter(|_| (1..=MAX_REPETITIONS).contains(&number));
+    fits.ok_or_else(|| cursor.problem(format!("{number} repetitions"), format!("from 1 to {MAX_REPETITIONS}")))
+}
+
+fn read_seed(root: &Fields<'_>) -> Result<u64, Problem> {
+    let Some(cursor) = root.get("seed") else { return Ok(1) };
+    let seed: i64 = cursor.read()?;
+    // TOML integers end at 2^63: the seed of the last repetition must fit too, for the manifest.
+    let most = i64::MAX - MAX_REPETITIONS;
+    let fits = u64::try_from(seed).ok().filter(|_| seed <= most);
+    fits.ok_or_else(|| cursor.problem(format!("the seed is {seed}"), format!("from 0 to {most}")))
+}
+
+fn read_metrics(table: Option<&Fields<'_>>, published: Vec<String>) -> Result<Vec<String>, Problem> {
+    let Some(cursor) = table.and_then(|t| t.get("metrics")) else {
+        let default = || DEFAULT_METRICS.iter().map(|m| (*m).to_owned()).collect();
+        return Ok(if published.is_empty() { default() } else { published });
+    };
+    cursor.filled_list()?.iter().map(claim::read_metric).collect()
+}
+
+fn read_claims(root: &Fields<'_>, labels: &Labels, published: Option<&Reference>) -> Result<Vec<Claim>, Problem> {
+    let mut ids = Vec::new();
+    each(root, "claim", |cursor| {
+        let claim = Claim::read(cursor, labels)?;
+        if ids.contains(&claim.id) {
+            return Err(cursor.problem(format!("a second claim `{}`", claim.id), "give each an id of its own"));
+        }
+        ids.push(claim.id.clone());
+        let judged = published.and_then(|p| p.judge(&claim)).zip(claim.holds_published);
+        match judged {
+            Some(((holds, numbers), says)) if holds != says => {
+                let wrong = format!("the claim has holds-published = {says}, but in the published table {numbers}");
+                Err(cursor.problem(wrong, format!("holds-published = {holds}")))
+            }
+            _ => Ok(claim),
+        }
+    })
+}
+
+/// Reads each table of a list that may be absent.
+fn each<T>(
+    root: &Fields<'_>,
+    key: &str,
+    read: impl FnMut(&Cursor<'_>) -> Result<T, Problem>,
+) -> Result<Vec<T>, Problem> {
+    root.get(key).map_or(Ok(Vec::new()), |c| c.tables()?.iter().map(read).collect())
+}

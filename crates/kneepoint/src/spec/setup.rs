@@ -1,0 +1,175 @@
+//! What a run needs of an experiment file once the varied keys have their values: network, flows, times.
+
+use std::collections::BTreeMap;
+
+use congestion::{Algorithm, Duration, Time, quic_dc};
+use path::{Limit, LinkConfig};
+use sim::{FlowConfig, Scenario};
+
+use crate::problem::Problem;
+use crate::spec::cursor::{Cursor, Fields};
+use crate::spec::flow::{Flow, MAX_FLOWS, read_transfer};
+use crate::spec::link::Link;
+use crate::spec::queue;
+
+/// Samples of one run's time series at most.
+const MAX_SAMPLES: u64 = 1_000_000;
+
+/// A run, decided but for its seed; flows of a count still together.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub(crate) duration: Duration,
+    pub(crate) measure: Option<(Duration, Duration)>,
+    pub(crate) series: Option<Duration>,
+    pub(crate) link: LinkConfig,
+    pub(crate) buffer: Option<Duration>,
+    pub(crate) flows: Vec<Flow>,
+}
+
+impl Setup {
+    /// `root` are the keys of the whole file.
+    pub(crate) fn read(root: &Fields<'_>) -> Result<Self, Problem> {
+        let duration = read_duration(root)?;
+        let link_at = root.need("link", "the bottleneck: [link] with its rate, delay and queue")?;
+        let Link { mut config, queue, rate } = Link::read(&link_at)?;
+        let flows = read_flows(root, config.delay, duration)?;
+        let (base_rtt, packet) = (flows[0].rtt, flows.iter().map(Flow::wire_bytes).max().unwrap_or(0));
+        config.limit = queue.limit(rate, base_rtt);
+        if queue::bytes(config.limit, packet).is_some_and(|bytes| bytes < u64::from(packet)) {
+            let wrong = format!("a queue of {} drops every full packet", config.limit);
+            let at = link_at.table(super::link::KEYS)?.need("queue", "")?;
+            return Err(at.problem(wrong, format!("at least one packet of {packet} bytes must fit")));
+        }
+        let buffer = queue::in_time(config.limit, config.limit_counts, rate, config.delay, flows[0].wire_bytes());
+        check_thresholds(root, &flows, config.limit, buffer)?;
+        let series = read_series(root, duration)?;
+        Ok(Self { duration, measure: read_measure(root, duration)?, series, link: config, buffer, flows })
+    }
+
+    pub(crate) fn scenario(&self, seed: u64) -> Scenario {
+        Scenario {
+            seed,
+            duration: self.duration,
+            link: self.link.clone(),
+            buffer: self.buffer,
+            flows: self.expand(),
+            measure: self.measure.map(|(from, to)| (Time::ZERO + from, Time::ZERO + to)),
+            series: self.series,
+            trace: false,
+        }
+    }
+
+    /// Every flow on its own. Where several have one label, they are numbered from 1.
+    fn expand(&self) -> Vec<FlowConfig> {
+        let mut likes: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for flow in &self.flows {
+            likes.entry(&flow.label).or_default().0 += flow.count;
+        }
+        let mut all = Vec::new();
+        for flow in &self.flows {
+            for number in 0..flow.count {
+                let (count, used) = likes.entry(&flow.label).or_default();
+                *used += 1;
+                let label = if *count > 1 { format!("{} #{used}", flow.label) } else { flow.label.clone() };
+                all.push(flow.config(number, label));
+            }
+        }
+        all
+    }
+}
+
+fn read_duration(root: &Fields<'_>) -> Result<Duration, Problem> {
+    let cursor = root.need("duration", "the run ends then at the latest, like \"60 s\"")?;
+    match cursor.read()? {
+        Duration::ZERO => Err(cursor.problem("the run lasts no time", "a duration like \"60 s\"")),
+        duration => Ok(duration),
+    }
+}
+
+fn read_flows(root: &Fields<'_>, delay: Duration, duration: Duration) -> Result<Vec<Flow>, Problem> {
+    let cursor = root.need("flow", "at least one [[flow]] with its controller")?;
+    let transfer = read_transfer(root.get("transfer").as_ref())?;
+    let tables = cursor.tables()?;
+    if tables.is_empty() {
+        return Err(cursor.problem("no flows", "at least one [[flow]] with its controller"));
+    }
+    let mut flows = Vec::new();
+    let mut count = 0_u64;
+    for table in tables {
+        let flow = Flow::read(&table, delay, transfer)?;
+        count = count.saturating_add(flow.count);
+        if count > MAX_FLOWS {
+            return Err(table.problem(format!("{count} flows"), format!("at most {MAX_FLOWS}")));
+        }
+        check_start(&table, &flow, duration)?;
+        flows.push(flow);
+    }
+    Ok(flows)
+}
+
+fn check_start(cursor: &Cursor<'_>, flow: &Flow, duration: Duration) -> Result<(), Problem> {
+    let last = flow.last_start();
+    if last < duration {
+        return Ok(());
+    }
+    let fields = cursor.table(super::flow::KEYS)?;
+    let at = fields.get("stagger").or_else(|| fields.get("start")).unwrap_or_else(|| cursor.clone());
+    Err(at.problem(format!("the last flow starts at {last}"), format!("the run ends at {duration}: start before it")))
+}
+
+/// A part of the buffer needs a buffer to be a part of.
+fn check_thresholds(root: &Fields<'_>, flows: &[Flow], limit: Limit, buffer: Option<Duration>) -> Result<(), Problem> {
+    if buffer.is_some_and(|b| b > Duration::ZERO) {
+        return Ok(());
+    }
+    let wrong = match limit {
+        Limit::Unlimited => "a threshold in % of buffer, but the queue is unlimited".to_owned(),
+        _ => format!("a threshold in % of buffer, but the link's delay fills the limit of {limit} by itself"),
+    };
+    for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
+        let Algorithm::QuicDc(params) = &flow.algorithm else { continue };
+        if matches!(params.threshold, quic_dc::Threshold::OfBuffer { .. }) {
+            let controller = cursor.table(super::flow::KEYS)?.need("controller", "")?;
+            let threshold = controller.entries().ok().and_then(|entries| {
+                entries.into_iter().find(|(e, _)| e.key == "threshold").map(|(_, below)| below)
+            });
+            let right = "give the threshold as a delay, like \"20 ms\", or the link a queue like \"4 BDP\"";
+            return Err(threshold.unwrap_or(controller).problem(wrong, right));
+        }
+    }
+    Ok(())
+}
+
+fn read_measure(root: &Fields<'_>, duration: Duration) -> Result<Option<(Duration, Duration)>, Problem> {
+    let Some(cursor) = root.get("measure") else { return Ok(None) };
+    let fields = cursor.table(&["from", "to"])?;
+    let from = fields.read("from")?.unwrap_or(Duration::ZERO);
+    let to = fields.read("to")?.unwrap_or(duration);
+    if to > duration {
+        let at = fields.get("to").unwrap_or(cursor);
+        return Err(at.problem(format!("measures until {to}"), format!("the run ends at {duration}")));
+    }
+    if from >= to {
+        let at = fields.get("from").unwrap_or(cursor);
+        return Err(at.problem(format!("measures from {from} to {to}"), "`from` must be before `to`"));
+    }
+    Ok(Some((from, to)))
+}
+
+fn read_series(root: &Fields<'_>, duration: Duration) -> Result<Option<Duration>, Problem> {
+    let default = Duration::from_millis(100);
+    let Some(cursor) = root.get("series") else { return Ok(Some(default)) };
+    if cursor.node().as_str() == Some("off") {
+        return Ok(None);
+    }
+    let interval: Duration = cursor.read()?;
+    let right = "an interval like \"100 ms\", or \"off\"";
+    if interval == Duration::ZERO {
+        return Err(cursor.problem("samples without end", right));
+    }
+    if duration.0 / interval.0 > MAX_SAMPLES {
+        let wrong = format!("a sample every {interval} for {duration} is more than {MAX_SAMPLES} samples");
+        return Err(cursor.problem(wrong, right));
+    }
+    Ok(Some(interval))
+}

@@ -1,0 +1,210 @@
+//! `[vary]`: the product of lists, and the names of its combinations.
+
+use crate::problem::{Problem, did_you_mean};
+use crate::spec::cursor::Cursor;
+use crate::spec::node::{At, Node, Value};
+
+/// Cases of one experiment at most.
+const MAX_CASES: usize = 10_000;
+
+/// What may vary: it decides a run. The rest of a file says how to read the results.
+const VARIABLE: &[&str] = &["duration", "transfer", "measure", "link", "flow"];
+
+/// The key that rows come from if it varies and nothing else is said.
+const CONTROLLER: &str = "flow.controller";
+
+/// One combination of the varied values.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The variant's name, `limit-counts = queue+delay`; empty if only the rows vary.
+    pub variant: String,
+    /// The row's label, `QUIC-DC 10`.
+    pub row: String,
+    /// The name of the first flow's algorithm, `quic-dc`.
+    pub algorithm: String,
+    pub(crate) overrides: Vec<Override>,
+}
+
+/// A value and the key that it goes to.
+#[derive(Clone, Debug)]
+pub(crate) struct Override {
+    pub(crate) path: Vec<String>,
+    pub(crate) at: At,
+    pub(crate) value: Node,
+}
+
+/// A varied key.
+#[derive(Clone, Debug)]
+pub(crate) struct Varied {
+    pub(crate) key: String,
+    pub(crate) at: At,
+    choices: Vec<Choice>,
+}
+
+#[derive(Clone, Debug)]
+struct Choice {
+    label: String,
+    value: Node,
+}
+
+/// `link.rate` as its parts.
+pub(crate) fn path_of(key: &str) -> Vec<String> {
+    key.split('.').map(|part| part.trim().to_owned()).collect()
+}
+
+/// The lists of `[vary]`, in the order of the file.
+pub(crate) fn read(cursor: Option<&Cursor<'_>>) -> Result<Vec<Varied>, Problem> {
+    let Some(cursor) = cursor else { return Ok(Vec::new()) };
+    let mut all = Vec::new();
+    collect(cursor, "", &mut all)?;
+    let cases = all.iter().try_fold(1_usize, |n, v: &Varied| n.checked_mul(v.choices.len()));
+    if cases.is_none_or(|n| n > MAX_CASES) {
+        return Err(cursor.problem("too many combinations", format!("at most {MAX_CASES} in one experiment")));
+    }
+    Ok(all)
+}
+
+/// Keys are dotted words in quotes; without the quotes TOML makes tables of them, which say the same.
+fn collect(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Varied>) -> Result<(), Problem> {
+    for (entry, below) in cursor.entries()? {
+        let key = crate::spec::node::join(above, &entry.key);
+        if matches!(entry.node.value, Value::Table(_)) {
+            collect(&below, &key, all)?;
+            continue;
+        }
+        let root = key.split('.').next().unwrap_or("");
+        if !VARIABLE.contains(&root) || key.split('.').any(|part| part.trim().is_empty()) {
+            return Err(entry.at.problem(
+                cursor.file(),
+                &format!("vary.\"{key}\""),
+                format!("`{root}` cannot vary"),
+                format!("{}, each with a dotted key like \"link.rate\"", did_you_mean(root, VARIABLE.iter().copied())),
+            ));
+        }
+        // A later key that contains an earlier one would undo it.
+        let undone = |v: &&Varied| overlap(&path_of(&v.key), &path_of(&key)) && key.len() <= v.key.len();
+        if let Some(before) = all.iter().find(undone) {
+            let right = "vary the longer key after the shorter one, and each once";
+            let wrong = format!("undoes `{}`, which varies above", before.key);
+            return Err(entry.at.problem(cursor.file(), &format!("vary.\"{key}\""), wrong, right));
+        }
+        let choices = read_choices(&key, &below)?;
+        all.push(Varied { key, at: entry.at.clone(), choices });
+    }
+    Ok(())
+}
+
+fn read_choices(key: &str, cursor: &Cursor<'_>) -> Result<Vec<Choice>, Problem> {
+    let mut choices: Vec<Choice> = Vec::new();
+    for value in cursor.filled_list()? {
+        let choice = Choice::new(key, value.node());
+        if choices.iter().any(|c| c.label == choice.label) {
+            let right = "give each a label of its own: { label = \"...\", name = \"...\" }";
+            return Err(value.problem(format!("two values are called `{}`", choice.label), right));
+        }
+        choices.push(choice);
+    }
+    Ok(choices)
+}
+
+impl Choice {
+    fn new(key: &str, node: &Node) -> Self {
+        let mut value = node.clone();
+        let label = label(node);
+        // Only a controller has a label of its own; elsewhere it names the value and is none of its keys.
+        if let (Value::Table(entries), false) = (&mut value.value, key.ends_with("controller")) {
+            entries.retain(|e| e.key != "label");
+        }
+        Self { label, value }
+    }
+}
+
+/// What a value is called: its label, its name, or itself.
+fn label(node: &Node) -> String {
+    let named = node.get("label").or_else(|| node.get("name")).and_then(Node::as_str);
+    match named.or_else(|| node.as_str()) {
+        Some(text) => text.trim().to_owned(),
+        None => node.to_toml().to_string(),
+    }
+}
+
+/// The key whose values are the rows, as `[table]` says or by default.
+pub(crate) fn rows_key<'v>(varied: &'v [Varied], cursor: Option<&Cursor<'_>>) -> Result<Option<&'v Varied>, Problem> {
+    let Some(cursor) = cursor else {
+        return Ok(varied.iter().find(|v| v.key == CONTROLLER).or(varied.first()));
+    };
+    let key: String = cursor.read()?;
+    let known = varied.iter().map(|v| v.key.as_str());
+    let found = varied.iter().find(|v| v.key == key);
+    found.map(Some).ok_or_else(|| {
+        let right = format!("rows are the values of a key of [vary]; {}", did_you_mean(&key, known));
+        cursor.problem(format!("`{key}` does not vary"), right)
+    })
+}
+
+/// Every combination: variants one after the other, their rows together, each in the order of the file.
+pub(crate) fn cases(varied: &[Varied], rows: Option<&Varied>) -> Vec<Case> {
+    let mut cases = vec![Case {
+        variant: String::new(),
+        row: String::new(),
+        algorithm: String::new(),
+        overrides: Vec::new(),
+    }];
+    let is_row = |v: &Varied| rows.is_some_and(|r| r.key == v.key);
+    let names = short_names(varied);
+    for (v, name) in varied.iter().zip(&names).filter(|(v, _)| !is_row(v)) {
+        cases = extend(&cases, v, |case, label| {
+            let separator = if case.variant.is_empty() { "" } else { ", " };
+            case.variant = format!("{}{separator}{name} = {label}", case.variant);
+        });
+    }
+    match rows {
+        Some(v) => extend(&cases, v, |case, label| case.row = label.to_owned()),
+        None => cases,
+    }
+}
+
+fn extend(cases: &[Case], varied: &Varied, name: impl Fn(&mut Case, &str)) -> Vec<Case> {
+    let mut all = Vec::new();
+    for case in cases {
+        for choice in &varied.choices {
+            let mut next = case.clone();
+            name(&mut next, &choice.label);
+            let (path, at) = (path_of(&varied.key), varied.at.clone());
+            next.overrides.push(Override { path, at, value: choice.value.clone() });
+            all.push(next);
+        }
+    }
+    all
+}
+
+/// Whether two keys speak of the same value, or one of a part of the other's. `flow.` is every flow, so that of any
+/// number too.
+pub(crate) fn overlap(a: &[String], b: &[String]) -> bool {
+    let bare = |path: &[String]| -> Vec<String> {
+        let numbered = path.first().is_some_and(|root| root == "flow") && path.get(1).is_some_and(|p| p.parse::<usize>().is_ok());
+        path.iter().enumerate().filter(|(i, _)| !(numbered && *i == 1)).map(|(_, part)| part.clone()).collect()
+    };
+    let number = |path: &[String]| path.get(1).and_then(|p| p.parse::<usize>().ok());
+    let other_flow = number(a).zip(number(b)).is_some_and(|(a, b)| a != b);
+    !other_flow && bare(a).iter().zip(&bare(b)).all(|(a, b)| a == b)
+}
+
+/// For each key its last part, or as many as tell it from the others.
+fn short_names(varied: &[Varied]) -> Vec<String> {
+    let suffix = |key: &str, parts: usize| {
+        let all: Vec<&str> = key.split('.').collect();
+        all[all.len().saturating_sub(parts)..].join(".")
+    };
+    let unique = |key: &str, parts| {
+        varied.iter().filter(|v| suffix(&v.key, parts) == suffix(key, parts)).count() == 1
+    };
+    varied
+        .iter()
+        .map(|v| {
+            let most = v.key.split('.').count();
+            let parts = (1..most).find(|parts| unique(&v.key, *parts)).unwrap_or(most);
+            suffix(&v.key, parts)
+        })
+        .collect()
+}

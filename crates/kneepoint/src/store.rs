@@ -1,0 +1,311 @@
+//! Results folders: `<out>/<experiment>/<id>/` with `manifest.toml`, `summary.json`, `runs.csv`, `series.parquet`,
+//! `rtt_cdf.parquet` and, on request, `qlog/`. The id is a hash of the manifest, so the same run lands in the same
+//! folder with the same bytes. A folder appears whole or not at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+use crate::columns::{self, Column, Table};
+use crate::measure::Values;
+use crate::summary::{Cdf, Results, Summary, Track};
+
+/// Everything that decides a result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// `quic-dc/table-1`.
+    pub experiment: String,
+    /// Version of Kneepoint.
+    pub version: String,
+    /// Its commit.
+    pub commit: String,
+    /// `sim`.
+    pub world: String,
+    /// Seed of the first repetition; the others count up.
+    pub seed: u64,
+    /// Runs of each case.
+    pub repetitions: u32,
+    /// Every case with all its keys.
+    pub case: Vec<ManifestCase>,
+}
+
+/// One case of a manifest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ManifestCase {
+    /// Variant name.
+    pub variant: String,
+    /// Row label.
+    pub row: String,
+    /// The experiment with every default written out.
+    pub spec: toml::Table,
+}
+
+impl Manifest {
+    /// Twelve hexadecimal digits that stand for this manifest.
+    pub fn id(&self) -> String {
+        let text = toml::to_string(self).unwrap_or_default();
+        Sha256::digest(text.as_bytes()).iter().take(6).map(|b| format!("{b:02x}")).collect()
+    }
+}
+
+/// The metrics of one run.
+#[derive(Clone, Debug)]
+pub struct RunRow {
+    /// Variant name.
+    pub variant: String,
+    /// Row label.
+    pub row: String,
+    /// From 0.
+    pub repetition: u32,
+    /// Of this run.
+    pub seed: u64,
+    /// All metrics.
+    pub values: Values,
+}
+
+/// A results folder being filled. Dropped before [`Folder::publish`], it leaves nothing behind.
+#[derive(Debug)]
+pub struct Folder {
+    partial: TempDir,
+    target: PathBuf,
+}
+
+impl Folder {
+    /// Begins the folder of this experiment under `out`.
+    ///
+    /// # Errors
+    /// When `out` cannot be written to.
+    pub fn begin(out: &Path, manifest: &Manifest) -> io::Result<Self> {
+        let parent = out.join(&manifest.experiment);
+        fs::create_dir_all(&parent)?;
+        let partial = tempfile::Builder::new().prefix(".partial-").tempdir_in(&parent)?;
+        fs::write(partial.path().join("manifest.toml"), toml::to_string(manifest).map_err(io::Error::other)?)?;
+        Ok(Self { partial, target: parent.join(manifest.id()) })
+    }
+
+    /// Where files may be written until [`Folder::publish`].
+    pub fn path(&self) -> &Path {
+        self.partial.path()
+    }
+
+    /// Writes the tables and the summary.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    pub fn fill(&self, results: &Results, runs: &[RunRow]) -> io::Result<()> {
+        let dir = self.path();
+        let summary = serde_json::to_string_pretty(&results.summary).map_err(io::Error::other)?;
+        fs::write(dir.join("summary.json"), summary + "\n")?;
+        fs::write(dir.join("runs.csv"), runs_csv(runs)?)?;
+        columns::write(&dir.join("series.parquet"), &series_table(&results.series)).map_err(io::Error::other)?;
+        columns::write(&dir.join("rtt_cdf.parquet"), &cdf_table(&results.rtt_cdf)).map_err(io::Error::other)
+    }
+
+    /// Puts the folder in its place, over the one of an earlier run of the same manifest.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    pub fn publish(self) -> io::Result<PathBuf> {
+        for entry in fs::read_dir(self.path())? {
+            sync(&entry?.path())?;
+        }
+        if self.target.exists() {
+            fs::remove_dir_all(&self.target)?;
+        }
+        let partial = self.partial.keep();
+        fs::rename(&partial, &self.target).inspect_err(|_| drop(fs::remove_dir_all(&partial)))?;
+        Ok(self.target)
+    }
+}
+
+/// A full disk may show only when the data must reach it.
+fn sync(path: &Path) -> io::Result<()> {
+    if path.is_file() { fs::File::open(path)?.sync_all() } else { Ok(()) }
+}
+
+/// Reads a results folder.
+///
+/// # Errors
+/// A folder that is not one, or damaged files.
+pub fn load(dir: &Path) -> io::Result<Results> {
+    let summary: Summary = serde_json::from_slice(&fs::read(dir.join("summary.json"))?)?;
+    let series = columns::read(&dir.join("series.parquet")).map_err(io::Error::other)?;
+    let cdf = columns::read(&dir.join("rtt_cdf.parquet")).map_err(io::Error::other)?;
+    Ok(Results { summary, series: tracks(series)?, rtt_cdf: cdfs(cdf)? })
+}
+
+/// The newest results folder of every experiment under `root`, by experiment name.
+///
+/// # Errors
+/// What the file system refuses.
+pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut best: BTreeMap<PathBuf, (std::time::SystemTime, PathBuf)> = BTreeMap::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(dir) = open.pop() {
+        let summary = dir.join("summary.json");
+        if summary.is_file() {
+            let found = (fs::metadata(&summary)?.modified()?, dir.clone());
+            let parent = dir.parent().unwrap_or(&dir).to_owned();
+            let slot = best.entry(parent).or_insert_with(|| found.clone());
+            if found > *slot {
+                *slot = found;
+            }
+            continue;
+        }
+        for entry in fs::read_dir(&dir)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() && !entry.file_name().to_string_lossy().starts_with('.') {
+                open.push(entry.path());
+            }
+        }
+    }
+    Ok(best.into_values().map(|(_, dir)| dir).collect())
+}
+
+fn runs_csv(runs: &[RunRow]) -> io::Result<Vec<u8>> {
+    let metrics: BTreeSet<&str> = runs.iter().flat_map(|r| r.values.keys().copied()).collect();
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    let head = ["variant", "row", "repetition", "seed"].into_iter().chain(metrics.iter().copied());
+    csv.write_record(head)?;
+    for run in runs {
+        let values = metrics.iter().map(|m| run.values.get(m).map_or(String::new(), f64::to_string));
+        let key = [run.variant.clone(), run.row.clone(), run.repetition.to_string(), run.seed.to_string()];
+        csv.write_record(key.into_iter().chain(values))?;
+    }
+    csv.flush()?;
+    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
+}
+
+const KEYS: [&str; 2] = ["variant", "row"];
+
+/// Repeats a word for every sample of a track.
+fn repeated(words: impl Iterator<Item = (String, usize)>) -> Column {
+    Column::Text(words.flat_map(|(word, n)| std::iter::repeat_n(word, n)).collect())
+}
+
+fn series_table(series: &[Track]) -> Table {
+    let lengths = || series.iter().map(|t| t.times.len());
+    let ints = |value: fn(&Track) -> u32| {
+        let each = series.iter().flat_map(|t| std::iter::repeat_n(value(t) as i32, t.times.len()));
+        Column::Int(each.collect())
+    };
+    let mut table: Table = vec![
+        ("variant".into(), repeated(series.iter().map(|t| t.variant.clone()).zip(lengths()))),
+        ("row".into(), repeated(series.iter().map(|t| t.row.clone()).zip(lengths()))),
+        ("repetition".into(), ints(|t| t.repetition)),
+        ("flow".into(), ints(|t| t.flow)),
+        ("time_s".into(), Column::Real(series.iter().flat_map(|t| t.times.iter().copied()).collect())),
+    ];
+    let names: BTreeSet<&String> = series.iter().flat_map(|t| t.columns.keys()).collect();
+    for name in names {
+        let values = series.iter().flat_map(|t| match t.columns.get(name) {
+            Some(column) => column.clone(),
+            None => vec![f64::NAN; t.times.len()],
+        });
+        table.push((name.clone(), Column::Real(values.collect())));
+    }
+    table
+}
+
+fn cdf_table(cdfs: &[Cdf]) -> Table {
+    let lengths = || cdfs.iter().map(|c| c.points.len());
+    let points = |value: fn(&(f64, f64)) -> f64| {
+        Column::Real(cdfs.iter().flat_map(|c| c.points.iter().map(value)).collect())
+    };
+    vec![
+        ("variant".into(), repeated(cdfs.iter().map(|c| c.variant.clone()).zip(lengths()))),
+        ("row".into(), repeated(cdfs.iter().map(|c| c.row.clone()).zip(lengths()))),
+        ("rtt_ms".into(), points(|p| p.0)),
+        ("share".into(), points(|p| p.1)),
+    ]
+}
+
+fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "a results table lacks a column or has columns of other types")
+}
+
+/// Takes the named columns out of a table.
+fn take_text(table: &mut Table, name: &str) -> io::Result<Vec<String>> {
+    match take(table, name)? {
+        Column::Text(values) => Ok(values),
+        _ => Err(damaged()),
+    }
+}
+
+fn take_ints(table: &mut Table, name: &str) -> io::Result<Vec<u32>> {
+    match take(table, name)? {
+        Column::Int(values) => Ok(values.into_iter().map(i32::cast_unsigned).collect()),
+        _ => Err(damaged()),
+    }
+}
+
+fn take_reals(table: &mut Table, name: &str) -> io::Result<Vec<f64>> {
+    match take(table, name)? {
+        Column::Real(values) => Ok(values),
+        _ => Err(damaged()),
+    }
+}
+
+fn take(table: &mut Table, name: &str) -> io::Result<Column> {
+    let i = table.iter().position(|c| c.0 == name).ok_or_else(damaged)?;
+    Ok(table.remove(i).1)
+}
+
+fn tracks(mut table: Table) -> io::Result<Vec<Track>> {
+    let [variants, rows] = [take_text(&mut table, KEYS[0])?, take_text(&mut table, KEYS[1])?];
+    let [repetitions, flows] = [take_ints(&mut table, "repetition")?, take_ints(&mut table, "flow")?];
+    let times = take_reals(&mut table, "time_s")?;
+    let mut tracks: Vec<Track> = Vec::new();
+    for i in 0..times.len() {
+        let known = tracks.last().is_some_and(|t| {
+            t.variant == variants[i] && t.row == rows[i] && t.repetition == repetitions[i] && t.flow == flows[i]
+        });
+        if !known {
+            let (variant, row) = (variants[i].clone(), rows[i].clone());
+            let (repetition, flow) = (repetitions[i], flows[i]);
+            tracks.push(Track { variant, row, repetition, flow, times: Vec::new(), columns: BTreeMap::new() });
+        }
+        let Some(track) = tracks.last_mut() else { continue };
+        track.times.push(times[i]);
+        for (name, column) in &table {
+            let Column::Real(values) = column else { return Err(damaged()) };
+            track.columns.entry(name.clone()).or_default().push(values[i]);
+        }
+    }
+    for track in &mut tracks {
+        track.columns.retain(|_, values| values.iter().any(|v| !v.is_nan()));
+    }
+    Ok(tracks)
+}
+
+fn cdfs(mut table: Table) -> io::Result<Vec<Cdf>> {
+    let [variants, rows] = [take_text(&mut table, KEYS[0])?, take_text(&mut table, KEYS[1])?];
+    let [rtts, shares] = [take_reals(&mut table, "rtt_ms")?, take_reals(&mut table, "share")?];
+    let mut cdfs: Vec<Cdf> = Vec::new();
+    for (i, point) in rtts.into_iter().zip(shares).enumerate() {
+        if cdfs.last().is_none_or(|c| c.variant != variants[i] || c.row != rows[i]) {
+            cdfs.push(Cdf { variant: variants[i].clone(), row: rows[i].clone(), points: Vec::new() });
+        }
+        if let Some(cdf) = cdfs.last_mut() {
+            cdf.points.push(point);
+        }
+    }
+    Ok(cdfs)
+}
+
+/// Creates or replaces a file in one step.
+///
+/// # Errors
+/// What the file system refuses.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(content)?;
+    file.persist(path)?;
+    Ok(())
+}
