@@ -44,7 +44,7 @@ impl Rate {
             return Duration::MAX;
         }
         match bytes.checked_mul(8_000_000_000) {
-            Some(n) => Duration((n + self.0 / 2) / self.0),
+            Some(n) => Duration(n.saturating_add(self.0 / 2) / self.0),
             None => Duration(
                 u64::try_from(u128::from(bytes) * 8_000_000_000 / u128::from(self.0)).unwrap_or(u64::MAX),
             ),

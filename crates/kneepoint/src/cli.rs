@@ -138,9 +138,10 @@ impl From<Failure> for Error {
                 "cannot write results to {}: {e}; nothing was left there; choose another folder with --out",
                 path.display()
             )),
-            Failure::Interrupted => {
-                Self { message: "interrupted; the unfinished experiment left nothing behind".into(), status: INTERRUPTED }
-            }
+            Failure::Interrupted => Self {
+                message: "interrupted; the unfinished experiment left nothing behind".into(),
+                status: INTERRUPTED,
+            },
         }
     }
 }
@@ -254,7 +255,8 @@ fn write_report(dirs: &[PathBuf], out: &std::path::Path) -> Result<u8, Error> {
     for dir in dirs {
         let at = |e: std::io::Error| Error::bad(format!("{}: {e}", dir.display()));
         for folder in store::newest(dir).map_err(at)? {
-            let read = |e: std::io::Error| Error::bad(format!("{}: not a results folder: {e}", folder.display()));
+            let read =
+                |e: std::io::Error| Error::bad(format!("{}: not a results folder: {e}", folder.display()));
             all.push(store::load(&folder).map_err(read)?);
         }
     }

@@ -70,14 +70,20 @@ pub fn write(path: &Path, table: &Table) -> Result<()> {
     Ok(())
 }
 
-/// Reads a table that [`write`] wrote.
+/// Reads a table that [`write()`] wrote.
 ///
 /// # Errors
 /// A file that is missing, damaged, or holds other types.
 pub fn read(path: &Path) -> Result<Table> {
     let reader = SerializedFileReader::new(File::open(path)?)?;
-    let names: Vec<String> =
-        reader.metadata().file_metadata().schema_descr().columns().iter().map(|c| c.name().to_owned()).collect();
+    let names: Vec<String> = reader
+        .metadata()
+        .file_metadata()
+        .schema_descr()
+        .columns()
+        .iter()
+        .map(|c| c.name().to_owned())
+        .collect();
     let mut table: Table = Vec::new();
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group)?;

@@ -51,7 +51,9 @@ fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> ClaimResult {
         .filter(|v| claim.applies_to(&v.name))
         .map(|variant| {
             let labels: Vec<String> = variant.rows.iter().map(|r| r.label.clone()).collect();
-            let verdict = claim.judge(&labels, |label| cell(variant, label, &claim.metric).map(|c| c.mean));
+            let of = |label: &str| cell(variant, label, &claim.metric);
+            let verdict =
+                claim.judge(&labels, |l| of(l).map(|c| c.mean), |l| of(l).and_then(|c| c.published));
             let (holds, numbers) = verdict.unwrap_or((false, "a value is missing".to_owned()));
             (variant.name.clone(), holds, numbers)
         })

@@ -76,7 +76,8 @@ impl Library {
     /// The shipped ones of this name or with this prefix at a `/`.
     fn named(&self, name: &str) -> Vec<Source> {
         let name = name.trim_end_matches('/');
-        let below = |n: &str| n.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let below =
+            |n: &str| n.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         self.shipped().into_iter().filter(|s| !name.is_empty() && below(&s.name)).collect()
     }
 
@@ -108,7 +109,8 @@ fn is_toml(path: &Path) -> bool {
 
 fn read(path: &Path) -> Result<Source, Problem> {
     let label = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(|e| Problem::new(&label, unreadable(&e), "shipped experiments: see `kneepoint list`"))?;
+    let text = fs::read_to_string(path)
+        .map_err(|e| Problem::new(&label, unreadable(&e), "shipped experiments: see `kneepoint list`"))?;
     if text.trim().is_empty() {
         return Err(crate::spec::empty(&label));
     }
@@ -123,15 +125,19 @@ fn unreadable(error: &std::io::Error) -> String {
     }
 }
 
-/// `experiments/quic-dc/table-1.toml` is `quic-dc/table-1`, as if it were shipped; elsewhere the path is the name.
-fn name_of(path: &Path) -> String {
-    let path = path.with_extension("");
+/// `experiments/quic-dc/table-1.toml` is `quic-dc/table-1`, as if it were shipped. Elsewhere a relative path is the name,
+/// and the last part of an absolute one: results folders are called so.
+fn name_of(file: &Path) -> String {
+    let path = file.with_extension("");
     let parts: Vec<String> = path
         .components()
-        .filter_map(|c| if let Component::Normal(part) = c { Some(part.to_string_lossy().into_owned()) } else { None })
+        .filter_map(|c| {
+            if let Component::Normal(part) = c { Some(part.to_string_lossy().into_owned()) } else { None }
+        })
         .collect();
     let last = parts.len().saturating_sub(1);
-    let from = parts[..last].iter().rposition(|part| part == "experiments").map_or(0, |i| i + 1);
+    let from = parts[..last].iter().rposition(|part| part == "experiments");
+    let from = from.map_or(if file.is_absolute() { last } else { 0 }, |i| i + 1);
     parts[from..].join("/")
 }
 
@@ -170,7 +176,12 @@ pub(crate) fn published(experiment: &str, table: &str) -> Result<(String, String
     shipped.map(|text| (format!("{SHIPPED}published/{table}"), text.to_owned())).ok_or_else(|| {
         let known = PUBLISHED.files().filter_map(|f| f.path().to_str());
         let right = did_you_mean(table, known);
-        (format!("no published table `{table}`, neither in a folder `published` beside the file nor shipped"), right)
+        (
+            format!(
+                "no published table `{table}`, neither in a folder `published` beside the file nor shipped"
+            ),
+            right,
+        )
     })
 }
 

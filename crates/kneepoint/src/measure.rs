@@ -47,9 +47,8 @@ pub fn measure(scenario: &Scenario, outcome: &Outcome) -> Values {
     put("lost_by_packet_threshold", total(|f| f.stats.lost_by_packet_threshold));
     put("lost_by_time_threshold", total(|f| f.stats.lost_by_time_threshold));
     put("lost_by_timeout", total(|f| f.stats.lost_by_timeout));
-    let reductions = |f: &Record| {
-        f.stats.loss_events + f.stats.ecn_events + f.stats.delay_events + f.stats.collapses
-    };
+    let reductions =
+        |f: &Record| f.stats.loss_events + f.stats.ecn_events + f.stats.delay_events + f.stats.collapses;
     put("reductions", mean(&each(flows, |f| reductions(f) as f64)));
     put("completion", mean(&each(flows, |f| f.finished.map_or(f64::NAN, |t| (t - f.started).as_secs_f64()))));
     put("utilization", utilization(scenario, outcome));

@@ -15,7 +15,12 @@ pub struct Metric {
 
 /// Every metric.
 pub const METRICS: &[Metric] = &[
-    metric("goodput", "Mbit/s", "stream bytes that arrived for the first time, per second; mean over flows", 2),
+    metric(
+        "goodput",
+        "Mbit/s",
+        "stream bytes that arrived for the first time, per second; mean over flows",
+        2,
+    ),
     metric("throughput", "Mbit/s", "stream bytes sent, repeats included, per second; mean over flows", 2),
     metric("loss", "%", "packets that the path dropped, of those sent", 3),
     metric("rtt_mean", "ms", "mean of the RTT samples, one per acknowledgement; mean over flows", 2),

@@ -107,6 +107,9 @@ mod tests {
         }
         assert_eq!(nearest("jitter", &known), None);
         assert_eq!(nearest("", &[]), None);
-        assert_eq!(did_you_mean("raet", known), "did you mean \"rate\"? known: rate, queue, limit-counts, new-reno");
+        assert_eq!(
+            did_you_mean("raet", known),
+            "did you mean \"rate\"? known: rate, queue, limit-counts, new-reno"
+        );
     }
 }

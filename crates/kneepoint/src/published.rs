@@ -29,7 +29,8 @@ impl Csv {
         let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
         let refuse = |e: &csv::Error| {
             let line = e.position().map_or(1, |p| usize::try_from(p.line()).unwrap_or(1));
-            Problem::new(file, e.to_string(), "a table has as many cells on each line as its header").on_line(line)
+            Problem::new(file, e.to_string(), "a table has as many cells on each line as its header")
+                .on_line(line)
         };
         let header = reader.headers().map_err(|e| refuse(&e))?.iter().map(str::to_owned).collect();
         let mut records = Vec::new();
@@ -67,7 +68,9 @@ impl Csv {
             let key = parts.join(" ");
             if all.insert(key.clone(), numbers).is_some() {
                 let right = "let `published.rows` name more columns";
-                return Err(Problem::new(&self.file, format!("two rows are called `{key}`"), right).on_line(*line));
+                return Err(
+                    Problem::new(&self.file, format!("two rows are called `{key}`"), right).on_line(*line)
+                );
             }
         }
         Ok(Published { rows: all })
@@ -80,7 +83,9 @@ impl Csv {
         let number = cell.parse().ok().filter(|n: &f64| n.is_finite());
         let refuse = || {
             let wrong = format!("`{cell}` is not a number");
-            Problem::new(&self.file, wrong, "a number, or nothing if the paper has none").on_line(line).at_key(column)
+            Problem::new(&self.file, wrong, "a number, or nothing if the paper has none")
+                .on_line(line)
+                .at_key(column)
         };
         number.map(Some).ok_or_else(refuse)
     }

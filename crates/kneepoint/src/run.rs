@@ -61,8 +61,10 @@ pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<
     let manifest = manifest(exp, &cases);
     let store = |e| Failure::Store(options.out.join(&exp.name), e);
     let folder = Folder::begin(&options.out, &manifest).map_err(store)?;
-    let jobs: Vec<(&Case, u32)> =
-        cases.iter().flat_map(|case| (0..exp.repetitions).map(move |repetition| (case, repetition))).collect();
+    let jobs: Vec<(&Case, u32)> = cases
+        .iter()
+        .flat_map(|case| (0..exp.repetitions).map(move |repetition| (case, repetition)))
+        .collect();
     let bar = progress(&exp.name, jobs.len());
     let done = jobs
         .par_iter()
@@ -188,7 +190,14 @@ fn tracks(case: &Case, repetition: u32, outcome: &Outcome) -> Vec<Track> {
             columns.insert(name.to_owned(), values.clone());
         }
         let times = series.times.clone();
-        Track { variant: case.variant.clone(), row: case.row.clone(), repetition, flow: number, times, columns }
+        Track {
+            variant: case.variant.clone(),
+            row: case.row.clone(),
+            repetition,
+            flow: number,
+            times,
+            columns,
+        }
     });
     flows.collect()
 }
@@ -199,7 +208,11 @@ fn gather(summary: Summary, cases: &[Case], repetitions: u32, done: Vec<Done>) -
     for (case, runs) in cases.iter().zip(done.chunks(repetitions.max(1) as usize)) {
         let mut all = Histogram::default();
         runs.iter().for_each(|run| all.merge(&run.rtt));
-        rtt_cdf.push(Cdf { variant: case.variant.clone(), row: case.row.clone(), points: thinned(&all.cdf()) });
+        rtt_cdf.push(Cdf {
+            variant: case.variant.clone(),
+            row: case.row.clone(),
+            points: thinned(&all.cdf()),
+        });
     }
     Results { summary, series: done.into_iter().flat_map(|d| d.tracks).collect(), rtt_cdf }
 }

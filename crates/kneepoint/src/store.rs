@@ -84,7 +84,10 @@ impl Folder {
         let parent = out.join(&manifest.experiment);
         fs::create_dir_all(&parent)?;
         let partial = tempfile::Builder::new().prefix(".partial-").tempdir_in(&parent)?;
-        fs::write(partial.path().join("manifest.toml"), toml::to_string(manifest).map_err(io::Error::other)?)?;
+        fs::write(
+            partial.path().join("manifest.toml"),
+            toml::to_string(manifest).map_err(io::Error::other)?,
+        )?;
         Ok(Self { partial, target: parent.join(manifest.id()) })
     }
 
@@ -102,7 +105,8 @@ impl Folder {
         let summary = serde_json::to_string_pretty(&results.summary).map_err(io::Error::other)?;
         fs::write(dir.join("summary.json"), summary + "\n")?;
         fs::write(dir.join("runs.csv"), runs_csv(runs)?)?;
-        columns::write(&dir.join("series.parquet"), &series_table(&results.series)).map_err(io::Error::other)?;
+        columns::write(&dir.join("series.parquet"), &series_table(&results.series))
+            .map_err(io::Error::other)?;
         columns::write(&dir.join("rtt_cdf.parquet"), &cdf_table(&results.rtt_cdf)).map_err(io::Error::other)
     }
 
@@ -263,12 +267,22 @@ fn tracks(mut table: Table) -> io::Result<Vec<Track>> {
     let mut tracks: Vec<Track> = Vec::new();
     for i in 0..times.len() {
         let known = tracks.last().is_some_and(|t| {
-            t.variant == variants[i] && t.row == rows[i] && t.repetition == repetitions[i] && t.flow == flows[i]
+            t.variant == variants[i]
+                && t.row == rows[i]
+                && t.repetition == repetitions[i]
+                && t.flow == flows[i]
         });
         if !known {
             let (variant, row) = (variants[i].clone(), rows[i].clone());
             let (repetition, flow) = (repetitions[i], flows[i]);
-            tracks.push(Track { variant, row, repetition, flow, times: Vec::new(), columns: BTreeMap::new() });
+            tracks.push(Track {
+                variant,
+                row,
+                repetition,
+                flow,
+                times: Vec::new(),
+                columns: BTreeMap::new(),
+            });
         }
         let Some(track) = tracks.last_mut() else { continue };
         track.times.push(times[i]);

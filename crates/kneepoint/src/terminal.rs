@@ -39,7 +39,7 @@ fn table(out: &mut String, metrics: &[String], variant: &Variant) {
     for name in metrics {
         header.push(format!("{name}\n{}", metric::find(name).map_or("", |m| m.unit)));
         if has_published(name) {
-            header.extend(["paper".to_owned(), "diff".to_owned()]);
+            header.extend(["published".to_owned(), "diff".to_owned()]);
         }
     }
     let columns = header.len();

@@ -43,7 +43,10 @@ fn fixed_window_of_the_kernel_rig() {
     flow.ack.ack_every = 1;
     flow.rtt = Duration::from_micros(50_260);
     let mut s = settled(scenario(4.0, 30, vec![flow]), 1);
-    s.link = path::LinkConfig { delay: Duration::from_micros(25_130), ..path::LinkConfig::plain(Rate(1_000_000_000)) };
+    s.link = path::LinkConfig {
+        delay: Duration::from_micros(25_130),
+        ..path::LinkConfig::plain(Rate(1_000_000_000))
+    };
     close("42 segments", goodput(&run(&s), 0), 9.68, 2e-3);
 }
 
@@ -153,7 +156,9 @@ fn nothing_is_lost_unaccounted() {
         for bdp in [0.1, 0.5, 4.0] {
             let mut flow = quic_flow("name = 'new-reno'");
             flow.algorithm = algorithm.clone();
-            let flows = (0..3).map(|i| sim::FlowConfig { start: Time::from_millis(i * 700), ..flow.clone() }).collect();
+            let flows = (0..3)
+                .map(|i| sim::FlowConfig { start: Time::from_millis(i * 700), ..flow.clone() })
+                .collect();
             let mut s = scenario(bdp, 20, flows);
             s.link.loss = 0.001;
             s.link.jitter = Duration::from_millis(1);

@@ -13,7 +13,8 @@ enum Kind {
     Bars,
 }
 
-const KINDS: &[(&str, Kind)] = &[("rtt-cdf", Kind::RttCdf), ("over-time", Kind::OverTime), ("bars", Kind::Bars)];
+const KINDS: &[(&str, Kind)] =
+    &[("rtt-cdf", Kind::RttCdf), ("over-time", Kind::OverTime), ("bars", Kind::Bars)];
 
 /// Row patterns become the labels that they match: who draws the chart looks for labels.
 pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Chart, Problem> {
@@ -33,7 +34,8 @@ pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Chart, Proble
             Chart::OverTime { title, metrics, rows: read_rows(&fields, labels)? }
         }
         Kind::Bars => {
-            let metrics = metrics(&fields)?.iter().map(|m| read_metric_of(m, labels)).collect::<Result<_, _>>()?;
+            let metrics =
+                metrics(&fields)?.iter().map(|m| read_metric_of(m, labels)).collect::<Result<_, _>>()?;
             Chart::Bars { title, metrics }
         }
     })

@@ -40,6 +40,13 @@ pub enum Check {
     },
     /// The rows of these labels have rising values.
     Increasing(Vec<String>),
+    /// Ours and the published value differ by no more than this factor, in every one of these rows.
+    Near {
+        /// The rows.
+        rows: Rows,
+        /// At least 1.
+        factor: f64,
+    },
 }
 
 /// A side of a comparison.
@@ -83,8 +90,22 @@ const RELATIONS: &[(&str, Relation)] = &[
     ("at-least", Relation::AtLeast),
 ];
 const CLAIM_KEYS: &[&str] = &[
-    "id", "says", "metric", "left", "is", "times", "right", "increasing", "holds-published", "variants", "reason",
+    "id",
+    "says",
+    "metric",
+    "left",
+    "is",
+    "times",
+    "right",
+    "increasing",
+    "rows",
+    "within-factor",
+    "holds-published",
+    "variants",
+    "reason",
 ];
+
+const FORMS: &str = "a claim has left, is and right; or increasing = [rows]; or rows and within-factor";
 
 /// What a table has: for checking that a claim or a miss speaks of it.
 #[derive(Clone, Debug)]
@@ -113,8 +134,20 @@ impl Claim {
         self.variants.as_ref().is_none_or(|v| v.matches(variant))
     }
 
+    /// The rows that it compares with the published ones.
+    pub(crate) fn rows_to_compare<'l>(&self, labels: &'l [String]) -> impl Iterator<Item = &'l str> {
+        let rows = if let Check::Near { rows, .. } = &self.check { rows.pick(labels) } else { Vec::new() };
+        rows.into_iter()
+    }
+
     /// Whether it holds for these rows, and the numbers that were compared, in words. `None` if a number is missing.
-    pub fn judge(&self, labels: &[String], value: impl Fn(&str) -> Option<f64>) -> Option<(bool, String)> {
+    /// `value` and `published` give a row's number in the claim's metric.
+    pub fn judge(
+        &self,
+        labels: &[String],
+        value: impl Fn(&str) -> Option<f64>,
+        published: impl Fn(&str) -> Option<f64>,
+    ) -> Option<(bool, String)> {
         let unit = metric::find(&self.metric).map_or("", |m| m.unit);
         let show = |number: f64| format!("{} {unit}", significant(number)).trim_end().to_owned();
         match &self.check {
@@ -127,7 +160,22 @@ impl Claim {
             Check::Increasing(rows) => {
                 let numbers = rows.iter().map(|row| value(row)).collect::<Option<Vec<f64>>>()?;
                 let texts: Vec<String> = numbers.iter().map(|n| significant(*n)).collect();
-                Some((numbers.is_sorted_by(|a, b| a < b), format!("{} {unit}", texts.join(", ")).trim_end().to_owned()))
+                Some((
+                    numbers.is_sorted_by(|a, b| a < b),
+                    format!("{} {unit}", texts.join(", ")).trim_end().to_owned(),
+                ))
+            }
+            Check::Near { rows, factor } => {
+                let picked = rows.pick(labels);
+                let pairs = picked
+                    .iter()
+                    .map(|row| Some((value(row)?, published(row)?)))
+                    .collect::<Option<Vec<_>>>()?;
+                let near = |(ours, theirs): &(f64, f64)| ours.max(*theirs) <= factor * ours.min(*theirs);
+                let texts = picked.iter().zip(&pairs).map(|(row, (ours, theirs))| {
+                    format!("{row} {} for {}", significant(*ours), show(*theirs))
+                });
+                Some((pairs.iter().all(near), texts.collect::<Vec<_>>().join(", ")))
             }
         }
     }
@@ -143,13 +191,30 @@ fn significant(number: f64) -> String {
 
 impl Check {
     fn read(fields: &Fields<'_>, labels: &Labels) -> Result<Self, Problem> {
-        let compares = ["left", "is", "times", "right"].iter().find_map(|key| fields.get(key));
-        let Some(increasing) = fields.get("increasing") else {
-            return Self::read_comparison(fields, labels);
-        };
-        if compares.is_some() {
-            return Err(increasing.problem("both a comparison and `increasing`", "make two claims of it"));
+        match Self::only_form(fields)? {
+            0 => Self::read_comparison(fields, labels),
+            1 => Self::read_increasing(&fields.need("increasing", FORMS)?, labels),
+            _ => Self::read_near(fields, &fields.need("within-factor", FORMS)?, labels),
         }
+    }
+
+    /// Which of the three forms it has; keys of two of them are one too many.
+    fn only_form(fields: &Fields<'_>) -> Result<usize, Problem> {
+        let forms: [&[&str]; 3] =
+            [&["left", "is", "times", "right"], &["increasing"], &["rows", "within-factor"]];
+        let mut found = None;
+        for (form, keys) in forms.iter().enumerate() {
+            let Some((key, cursor)) = keys.iter().find_map(|key| Some((key, fields.get(key)?))) else {
+                continue;
+            };
+            if let Some((_, other)) = found.replace((form, key)) {
+                return Err(cursor.problem(format!("both `{other}` and `{key}`"), FORMS));
+            }
+        }
+        Ok(found.map_or(0, |(form, _)| form))
+    }
+
+    fn read_increasing(increasing: &Cursor<'_>, labels: &Labels) -> Result<Self, Problem> {
         let rows = increasing.filled_list()?;
         if rows.len() < 2 {
             return Err(increasing.problem("one row alone does not increase", "name at least two rows"));
@@ -162,13 +227,24 @@ impl Check {
         rows.iter().map(label).collect::<Result<_, _>>().map(Self::Increasing)
     }
 
+    fn read_near(fields: &Fields<'_>, factor: &Cursor<'_>, labels: &Labels) -> Result<Self, Problem> {
+        let rows = fields.need("rows", "the rows that are near the published ones, like [\"*\"]")?;
+        match read_number(factor)? {
+            number if number >= 1.0 => {
+                Ok(Self::Near { rows: Rows::read(&rows, "row", &labels.rows)?, factor: number })
+            }
+            number => {
+                Err(factor.problem(format!("{number} is less than 1"), "1.05 means within 5 % either way"))
+            }
+        }
+    }
+
     fn read_comparison(fields: &Fields<'_>, labels: &Labels) -> Result<Self, Problem> {
-        let right = "a claim has left, is and right, or increasing = [rows]";
         Ok(Self::Compare {
-            left: Side::read(&fields.need("left", right)?, labels)?,
-            is: fields.need("is", right)?.word("relation", RELATIONS)?,
+            left: Side::read(&fields.need("left", FORMS)?, labels)?,
+            is: fields.need("is", FORMS)?.word("relation", RELATIONS)?,
             times: fields.get("times").map_or(Ok(1.0), |c| read_number(&c))?,
-            right: Side::read(&fields.need("right", right)?, labels)?,
+            right: Side::read(&fields.need("right", FORMS)?, labels)?,
         })
     }
 }
@@ -182,7 +258,9 @@ impl Side {
     fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Problem> {
         let right = "a number, or one of { max = [rows] }, { min = [rows] }, { mean = [rows] }";
         let Ok(entries) = cursor.entries() else {
-            return read_number(cursor).map(Self::Number).map_err(|_| cursor.problem("not a side of a claim", right));
+            return read_number(cursor)
+                .map(Self::Number)
+                .map_err(|_| cursor.problem("not a side of a claim", right));
         };
         cursor.table(&FOLDS.iter().map(|(word, _)| *word).collect::<Vec<_>>())?;
         let [(entry, rows)] = &entries[..] else {
@@ -208,9 +286,7 @@ impl Fold {
         match self {
             Self::Max => numbers.iter().copied().reduce(f64::max),
             Self::Min => numbers.iter().copied().reduce(f64::min),
-            Self::Mean => {
-                (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
-            }
+            Self::Mean => (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64),
         }
     }
 }
@@ -255,7 +331,11 @@ impl Miss {
         let fields = cursor.table(&["rows", "metrics", "variants", "reason"])?;
         let metrics = fields.need("metrics", "the metrics that differ")?.filled_list()?;
         Ok(Self {
-            rows: Rows::read(&fields.need("rows", "the rows that differ, like [\"*\"]")?, "row", &labels.rows)?,
+            rows: Rows::read(
+                &fields.need("rows", "the rows that differ, like [\"*\"]")?,
+                "row",
+                &labels.rows,
+            )?,
             metrics: metrics.iter().map(|m| read_metric_of(m, labels)).collect::<Result<_, _>>()?,
             variants: read_variants(&fields, labels)?,
             reason: fields.need("reason", "why ours differs")?.read()?,

@@ -14,7 +14,8 @@ pub(crate) struct Controller {
     pub(crate) algorithm: Algorithm,
 }
 
-const RIGHT: &str = "a controller is { name = \"cubic\" } with its parameters, or just \"cubic\"; see `kneepoint algorithms`";
+const RIGHT: &str =
+    "a controller is { name = \"cubic\" } with its parameters, or just \"cubic\"; see `kneepoint algorithms`";
 
 impl Controller {
     /// `slow_start` is that of the flow: the default of every algorithm that has this parameter.

@@ -38,7 +38,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// An unknown word here.
-    pub(crate) fn unknown<'n>(&self, what: &str, word: &str, known: impl IntoIterator<Item = &'n str>) -> Problem {
+    pub(crate) fn unknown<'n>(
+        &self,
+        what: &str,
+        word: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> Problem {
         self.problem(format!("unknown {what} `{word}`"), did_you_mean(word, known))
     }
 
@@ -53,9 +58,12 @@ impl<'a> Cursor<'a> {
             return Err(self.problem("not a table", format!("keys: {}", known.join(", "))));
         };
         match entries.iter().find(|e| !known.contains(&e.key.as_str())) {
-            Some(e) => {
-                Err(self.key_problem(&e.key, &e.at, "unknown key", did_you_mean(&e.key, known.iter().copied())))
-            }
+            Some(e) => Err(self.key_problem(
+                &e.key,
+                &e.at,
+                "unknown key",
+                did_you_mean(&e.key, known.iter().copied()),
+            )),
             None => Ok(Fields { cursor: self.clone(), entries }),
         }
     }
@@ -87,9 +95,9 @@ impl<'a> Cursor<'a> {
     /// A value of a type.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         let value = self.node.to_toml();
-        T::deserialize(value.clone()).map_err(|e| self.problem(without_unit::<T>(&value).unwrap_or_else(|| words(&e)), ""))
+        T::deserialize(value.clone())
+            .map_err(|e| self.problem(without_unit::<T>(&value).unwrap_or_else(|| words(&e)), ""))
     }
-
 
     /// A list that must not be empty.
     pub(crate) fn filled_list(&self) -> Result<Vec<Self>, Problem> {

@@ -21,7 +21,7 @@ struct File<'a> {
     duration: Duration,
     repetitions: u32,
     seed: i64,
-    series: Option<Duration>,
+    series: String,
     measure: Option<Measure>,
     link: Link<'a>,
     flow: Vec<FlowTable<'a>>,
@@ -82,7 +82,7 @@ pub(crate) fn write(experiment: &Experiment, case: &Case, setup: &Setup, seed: u
         repetitions: 1,
         // TOML integers have a sign; a seed past the middle is written as it is read: not at all larger.
         seed: i64::try_from(seed).unwrap_or(i64::MAX),
-        series: setup.series,
+        series: setup.series.map_or_else(|| "off".to_owned(), |interval| interval.to_string()),
         measure: setup.measure.map(|(from, to)| Measure { from, to }),
         link: link(setup),
         flow: setup.flows.iter().map(flow).collect(),

@@ -10,8 +10,21 @@ use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::merge::merge;
 
 pub(crate) const KEYS: &[&str] = &[
-    "label", "controller", "transport", "count", "start", "stagger", "stop", "lasts", "transfer", "rtt", "slow-start",
-    "packet", "recovery", "ack", "clock",
+    "label",
+    "controller",
+    "transport",
+    "count",
+    "start",
+    "stagger",
+    "stop",
+    "lasts",
+    "transfer",
+    "rtt",
+    "slow-start",
+    "packet",
+    "recovery",
+    "ack",
+    "clock",
 ];
 
 /// Most flows of one run.
@@ -46,10 +59,15 @@ pub(crate) enum Stop {
 
 impl Flow {
     /// `delay` is the link's, `transfer` the experiment's.
-    pub(crate) fn read(cursor: &Cursor<'_>, delay: Duration, transfer: Option<Bytes>) -> Result<Self, Problem> {
+    pub(crate) fn read(
+        cursor: &Cursor<'_>,
+        delay: Duration,
+        transfer: Option<Bytes>,
+    ) -> Result<Self, Problem> {
         let fields = cursor.table(KEYS)?;
         let controller = fields.need("controller", "the flow's algorithm, like \"cubic\"")?;
-        let Controller { label, algorithm } = Controller::read(&controller, fields.get("slow-start").as_ref())?;
+        let Controller { label, algorithm } =
+            Controller::read(&controller, fields.get("slow-start").as_ref())?;
         let transport = read_transport(&fields)?;
         let tcp = matches!(transport, Transport::Tcp { .. });
         let default = || label.unwrap_or_else(|| algorithm.name().to_owned());
@@ -62,7 +80,12 @@ impl Flow {
             stop: read_stop(&fields)?,
             transfer: read_transfer(fields.get("transfer").as_ref())?.or(transfer),
             rtt: read_rtt(&fields, delay)?,
-            recovery: overlaid(&fields, "recovery", if tcp { Config::tcp() } else { Config::quic() }, check_recovery)?,
+            recovery: overlaid(
+                &fields,
+                "recovery",
+                if tcp { Config::tcp() } else { Config::quic() },
+                check_recovery,
+            )?,
             ack: overlaid(&fields, "ack", if tcp { tcp_ack() } else { AckConfig::default() }, check_ack)?,
             clock: overlaid(&fields, "clock", Clock::default(), check_clock)?,
             algorithm,
@@ -106,7 +129,12 @@ fn tcp_ack() -> AckConfig {
     AckConfig { max_ack_delay: Duration::from_millis(40), timestamps: 0, ..AckConfig::default() }
 }
 
-fn overlaid<T>(fields: &Fields<'_>, key: &str, default: T, check: fn(&T) -> Result<(), String>) -> Result<T, Problem>
+fn overlaid<T>(
+    fields: &Fields<'_>,
+    key: &str,
+    default: T,
+    check: fn(&T) -> Result<(), String>,
+) -> Result<T, Problem>
 where
     T: serde::Serialize + serde::de::DeserializeOwned,
 {
@@ -167,9 +195,8 @@ fn read_transport(fields: &Fields<'_>) -> Result<Transport, Problem> {
         }
     };
     match transport {
-        Transport::Quic { datagram, header, .. } if datagram <= header => {
-            Err(packet.problem("the header leaves no room in the datagram", "datagram must be larger than header"))
-        }
+        Transport::Quic { datagram, header, .. } if datagram <= header => Err(packet
+            .problem("the header leaves no room in the datagram", "datagram must be larger than header")),
         Transport::Tcp { mss: 0, .. } => Err(packet.problem("the segment is empty", "mss must be above 0")),
         _ => Ok(transport),
     }

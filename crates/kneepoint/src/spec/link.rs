@@ -53,7 +53,9 @@ impl Link {
     fn read_loss(&mut self, cursor: Option<&Cursor<'_>>) -> Result<(), Problem> {
         let Some(cursor) = cursor else { return Ok(()) };
         self.config.loss = cursor.read::<Percent>()?.0 / 100.0;
-        self.config.check().map_err(|_| cursor.problem("a loss of more than 100 %", "from \"0 %\" to \"100 %\""))
+        self.config
+            .check()
+            .map_err(|_| cursor.problem("a loss of more than 100 %", "from \"0 %\" to \"100 %\""))
     }
 
     fn read_reorder(&mut self, cursor: Option<&Cursor<'_>>) -> Result<(), Problem> {
@@ -84,7 +86,9 @@ fn read_steps(cursor: &Cursor<'_>) -> Result<RateModel, Problem> {
     let mut steps = Vec::new();
     for step in cursor.filled_list()? {
         let [at, rate] = &step.list()?[..] else {
-            return Err(step.problem("not a step", "a step is [\"30 s\", \"5 Mbit/s\"]: its time and its rate"));
+            return Err(
+                step.problem("not a step", "a step is [\"30 s\", \"5 Mbit/s\"]: its time and its rate")
+            );
         };
         steps.push((Time::ZERO + at.read()?, rate.read()?));
     }
@@ -99,7 +103,9 @@ fn read_slots(cursor: &Cursor<'_>) -> Result<RateModel, Problem> {
     };
     let slots = merge(&plain, cursor, &[], check)?;
     if cursor.node().get("median").is_none() {
-        return Err(cursor.problem("`median` is missing", "the median of the slots' rates, like \"20 Mbit/s\""));
+        return Err(
+            cursor.problem("`median` is missing", "the median of the slots' rates, like \"20 Mbit/s\"")
+        );
     }
     Ok(RateModel::Slots(slots))
 }

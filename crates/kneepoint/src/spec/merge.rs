@@ -6,7 +6,6 @@ use serde::de::DeserializeOwned;
 use crate::problem::Problem;
 use crate::spec::cursor::{Cursor, words};
 
-
 /// A key of the file and where its value goes.
 struct Overlay<'a> {
     path: Vec<String>,

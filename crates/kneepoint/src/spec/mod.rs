@@ -40,10 +40,10 @@ use std::sync::Arc;
 use sim::Scenario;
 
 pub use claim::{Check, Claim, Fold, Miss, Relation, Side};
+pub(crate) use node::empty;
 pub use queue::Queue;
 pub use reference::Reference;
 pub use rows::Rows;
-pub(crate) use node::empty;
 pub use vary::Case;
 
 use crate::problem::{Problem, did_you_mean};
@@ -54,8 +54,23 @@ use crate::spec::setup::Setup;
 use crate::summary::Chart;
 
 const KEYS: &[&str] = &[
-    "title", "source", "note", "duration", "transfer", "repetitions", "seed", "series", "measure", "link", "flow",
-    "vary", "table", "published", "claim", "miss", "chart",
+    "title",
+    "source",
+    "note",
+    "duration",
+    "transfer",
+    "repetitions",
+    "seed",
+    "series",
+    "measure",
+    "link",
+    "flow",
+    "vary",
+    "table",
+    "published",
+    "claim",
+    "miss",
+    "chart",
 ];
 
 /// What `--set` may change: what `[vary]` may, and how often it runs. Claims and tables belong to the file.
@@ -126,12 +141,15 @@ impl Experiment {
     fn check_settable(&self, path: &[String]) -> Result<(), (String, String)> {
         let root = path.first().map_or("", String::as_str);
         if !SETTABLE.contains(&root) || path.iter().any(String::is_empty) {
-            let right = format!("{}, with a dotted key like link.rate", did_you_mean(root, SETTABLE.iter().copied()));
+            let right =
+                format!("{}, with a dotted key like link.rate", did_you_mean(root, SETTABLE.iter().copied()));
             return Err((format!("`{}` cannot be set", path.join(".")), right));
         }
-        let varied = self.cases.iter().flat_map(|case| &case.overrides).find(|o| vary::overlap(&o.path, path));
+        let varied =
+            self.cases.iter().flat_map(|case| &case.overrides).find(|o| vary::overlap(&o.path, path));
         varied.map_or(Ok(()), |o| {
-            let wrong = format!("`{}` is varied by {}, so this would have no effect", o.path.join("."), self.file);
+            let wrong =
+                format!("`{}` is varied by {}, so this would have no effect", o.path.join("."), self.file);
             Err((wrong, "change [vary] in a copy of the file".to_owned()))
         })
     }
@@ -177,7 +195,8 @@ impl Experiment {
     /// # Errors
     /// None for a case of this experiment: they were all checked when it was read.
     pub fn scenario(&self, case: &Case, repetition: u32) -> Result<Scenario, Problem> {
-        Ok(setup_of(&self.file, &self.document, case)?.scenario(self.seed.wrapping_add(u64::from(repetition))))
+        Ok(setup_of(&self.file, &self.document, case)?
+            .scenario(self.seed.wrapping_add(u64::from(repetition))))
     }
 
     /// The experiment file of one run alone, with every default written out.
@@ -254,7 +273,9 @@ fn read_repetitions(root: &Fields<'_>) -> Result<u32, Problem> {
     let Some(cursor) = root.get("repetitions") else { return Ok(1) };
     let number: i64 = cursor.read()?;
     let fits = u32::try_from(number).ok().filter(|_| (1..=MAX_REPETITIONS).contains(&number));
-    fits.ok_or_else(|| cursor.problem(format!("{number} repetitions"), format!("from 1 to {MAX_REPETITIONS}")))
+    fits.ok_or_else(|| {
+        cursor.problem(format!("{number} repetitions"), format!("from 1 to {MAX_REPETITIONS}"))
+    })
 }
 
 fn read_seed(root: &Fields<'_>) -> Result<u64, Problem> {
@@ -274,18 +295,34 @@ fn read_metrics(table: Option<&Fields<'_>>, published: Vec<String>) -> Result<Ve
     cursor.filled_list()?.iter().map(claim::read_metric).collect()
 }
 
-fn read_claims(root: &Fields<'_>, labels: &Labels, published: Option<&Reference>) -> Result<Vec<Claim>, Problem> {
+fn read_claims(
+    root: &Fields<'_>,
+    labels: &Labels,
+    published: Option<&Reference>,
+) -> Result<Vec<Claim>, Problem> {
     let mut ids = Vec::new();
     each(root, "claim", |cursor| {
         let claim = Claim::read(cursor, labels)?;
         if ids.contains(&claim.id) {
-            return Err(cursor.problem(format!("a second claim `{}`", claim.id), "give each an id of its own"));
+            return Err(
+                cursor.problem(format!("a second claim `{}`", claim.id), "give each an id of its own")
+            );
         }
         ids.push(claim.id.clone());
+        if let Some(row) = claim
+            .rows_to_compare(&labels.rows)
+            .find(|row| published.and_then(|p| p.value(row, &claim.metric)).is_none())
+        {
+            let wrong = format!("no published {} of `{row}` to be near to", claim.metric);
+            return Err(
+                cursor.problem(wrong, "name the metric in published.columns, and only rows that it has")
+            );
+        }
         let judged = published.and_then(|p| p.judge(&claim)).zip(claim.holds_published);
         match judged {
             Some(((holds, numbers), says)) if holds != says => {
-                let wrong = format!("the claim has holds-published = {says}, but in the published table {numbers}");
+                let wrong =
+                    format!("the claim has holds-published = {says}, but in the published table {numbers}");
                 Err(cursor.problem(wrong, format!("holds-published = {holds}")))
             }
             _ => Ok(claim),

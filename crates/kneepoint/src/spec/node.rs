@@ -18,7 +18,13 @@ pub(crate) enum At {
 
 impl At {
     /// A problem here.
-    pub(crate) fn problem(&self, file: &str, key: &str, wrong: impl Into<String>, right: impl Into<String>) -> Problem {
+    pub(crate) fn problem(
+        &self,
+        file: &str,
+        key: &str,
+        wrong: impl Into<String>,
+        right: impl Into<String>,
+    ) -> Problem {
         match self {
             Self::Line(line) => Problem::new(file, wrong, right).on_line(*line).at_key(key),
             Self::Set(argument) => Problem::new(&**argument, wrong, right).at_key(key),
@@ -76,8 +82,12 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Node, Problem> {
 
 /// The problem with a file without content.
 pub(crate) fn empty(file: &str) -> Problem {
-    Problem::new(file, "the file is empty", "an experiment needs title, source, duration, [link] and [[flow]]")
-        .on_line(1)
+    Problem::new(
+        file,
+        "the file is empty",
+        "an experiment needs title, source, duration, [link] and [[flow]]",
+    )
+    .on_line(1)
 }
 
 /// Most dots in one key. The parser bounds the nesting of brackets, not that of dotted keys, and walks them recursively.
@@ -150,20 +160,27 @@ impl Lines {
 
     fn node(&self, file: &str, value: Spanned<DeValue<'_>>, path: &str) -> Result<Node, Problem> {
         let at = At::Line(self.line(value.span().start));
-        let too_large = |number: &str| at.problem(file, path, format!("`{number}` is too large a number"), "");
+        let too_large =
+            |number: &str| at.problem(file, path, format!("`{number}` is too large a number"), "");
         let value = match value.into_inner() {
             DeValue::String(text) => Value::Leaf(toml::Value::String(text.into_owned())),
             DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix())
                 .map(|n| Value::Leaf(toml::Value::Integer(n)))
                 .map_err(|_| too_large(n.as_str()))?,
-            DeValue::Float(n) => {
-                n.as_str().parse().map(|n| Value::Leaf(toml::Value::Float(n))).map_err(|_| too_large(n.as_str()))?
-            }
+            DeValue::Float(n) => n
+                .as_str()
+                .parse()
+                .map(|n| Value::Leaf(toml::Value::Float(n)))
+                .map_err(|_| too_large(n.as_str()))?,
             DeValue::Boolean(truth) => Value::Leaf(toml::Value::Boolean(truth)),
             DeValue::Datetime(date) => Value::Leaf(toml::Value::Datetime(date)),
             DeValue::Array(list) => {
                 let items = list.into_iter().enumerate();
-                Value::Array(items.map(|(i, v)| self.node(file, v, &join(path, &i.to_string()))).collect::<Result<_, _>>()?)
+                Value::Array(
+                    items
+                        .map(|(i, v)| self.node(file, v, &join(path, &i.to_string())))
+                        .collect::<Result<_, _>>()?,
+                )
             }
             DeValue::Table(table) => Value::Table(self.entries(file, table, path)?),
         };
@@ -191,7 +208,9 @@ impl Node {
 
     fn from_toml(at: &At, value: toml::Value) -> Self {
         let value = match value {
-            toml::Value::Array(list) => Value::Array(list.into_iter().map(|v| Self::from_toml(at, v)).collect()),
+            toml::Value::Array(list) => {
+                Value::Array(list.into_iter().map(|v| Self::from_toml(at, v)).collect())
+            }
             toml::Value::Table(table) => Value::Table(
                 table
                     .into_iter()
@@ -249,7 +268,10 @@ impl Node {
                 if rest.is_empty() {
                     entry.at = at.clone();
                 }
-                entry.node.set(rest, at, value).map_err(|e| if e.starts_with('`') { e } else { format!("`{key}` {e}") })
+                entry
+                    .node
+                    .set(rest, at, value)
+                    .map_err(|e| if e.starts_with('`') { e } else { format!("`{key}` {e}") })
             }
             Value::Array(list) => set_in_list(list, path, at, value),
             Value::Leaf(_) => Err("is a value, not a table with keys".to_owned()),
@@ -259,7 +281,11 @@ impl Node {
     /// `"cubic"` is short for `{ name = "cubic" }`.
     fn open_controller(&mut self) {
         if let Some(name) = self.as_str() {
-            let entry = Entry { key: "name".to_owned(), at: self.at.clone(), node: Self::text(self.at.clone(), name) };
+            let entry = Entry {
+                key: "name".to_owned(),
+                at: self.at.clone(),
+                node: Self::text(self.at.clone(), name),
+            };
             self.value = Value::Table(vec![entry]);
         }
     }

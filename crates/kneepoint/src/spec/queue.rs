@@ -82,7 +82,13 @@ pub(crate) fn bytes(limit: Limit, packet: u32) -> Option<u64> {
 }
 
 /// The usable buffer in time, see above.
-pub(crate) fn in_time(limit: Limit, counts: LimitCounts, rate: Rate, delay: Duration, packet: u32) -> Option<Duration> {
+pub(crate) fn in_time(
+    limit: Limit,
+    counts: LimitCounts,
+    rate: Rate,
+    delay: Duration,
+    packet: u32,
+) -> Option<Duration> {
     // In 128 bits: a file may ask for a queue whose bits, times nanoseconds, are more than 64 hold.
     let ns = u128::from(bytes(limit, packet)?) * 8_000_000_000 / u128::from(rate.0.max(1));
     let whole = Duration(u64::try_from(ns).unwrap_or(u64::MAX));
@@ -106,7 +112,9 @@ mod tests {
     /// The QUIC-DC testbed: 4 BDP of 10 Mbit/s and 50 ms are 250 000 bytes, 200 ms.
     #[test]
     fn bandwidth_delay_products() {
-        for (text, bytes) in [("4 BDP", 250_000), ("0.5 BDP", 31_250), ("100 ms", 125_000), ("62.5 kB", 62_500)] {
+        for (text, bytes) in
+            [("4 BDP", 250_000), ("0.5 BDP", 31_250), ("100 ms", 125_000), ("62.5 kB", 62_500)]
+        {
             assert_eq!(limit(text), Limit::Bytes(Bytes(bytes)), "{text}");
         }
         assert_eq!(limit("24 packets"), Limit::Packets(24));
@@ -129,7 +137,9 @@ mod tests {
         for text in ["4 BDP", "62.5 kB", "24 packets", "100 ms", "unlimited"] {
             assert_eq!(text.parse::<Queue>().unwrap().to_string(), text);
         }
-        for (text, wrong) in [("4", "has no unit"), ("-1 BDP", "negative"), ("4 PDB", "not the size of a queue")] {
+        for (text, wrong) in
+            [("4", "has no unit"), ("-1 BDP", "negative"), ("4 PDB", "not the size of a queue")]
+        {
             let error = text.parse::<Queue>().unwrap_err();
             assert!(error.contains(wrong) && error.contains("24 packets"), "{error}");
         }

@@ -32,7 +32,10 @@ impl Rows {
             let bare = pattern.strip_prefix('!').unwrap_or(&pattern);
             if !labels.iter().any(|label| matches(bare, label)) {
                 let known = labels.iter().map(String::as_str);
-                return Err(item.problem(format!("`{pattern}` matches no {what} of the table"), did_you_mean(bare, known)));
+                return Err(item.problem(
+                    format!("`{pattern}` matches no {what} of the table"),
+                    did_you_mean(bare, known),
+                ));
             }
             patterns.push(pattern);
         }
@@ -65,10 +68,14 @@ mod tests {
 
     #[test]
     fn asterisks() {
-        for (pattern, label) in [("*", ""), ("*", "x"), ("QUIC-DC *", "QUIC-DC 10"), ("*0*", "108"), ("a*b*c", "abbc")] {
+        for (pattern, label) in
+            [("*", ""), ("*", "x"), ("QUIC-DC *", "QUIC-DC 10"), ("*0*", "108"), ("a*b*c", "abbc")]
+        {
             assert!(matches(pattern, label), "{pattern} {label}");
         }
-        for (pattern, label) in [("", "x"), ("QUIC-DC", "QUIC-DC 10"), ("QUIC-DC *", "QUIC-DC"), ("ab*ba", "aba")] {
+        for (pattern, label) in
+            [("", "x"), ("QUIC-DC", "QUIC-DC 10"), ("QUIC-DC *", "QUIC-DC"), ("ab*ba", "aba")]
+        {
             assert!(!matches(pattern, label), "{pattern} {label}");
         }
     }
@@ -76,7 +83,9 @@ mod tests {
     #[test]
     fn some_all_but_and_some_but() {
         let labels = ["QUIC-DC 10", "QUIC-DC 80", "Cubic"].map(str::to_owned);
-        let pick = |patterns: &[&str]| Rows(patterns.iter().map(|p| (*p).to_owned()).collect()).pick(&labels).join(",");
+        let pick = |patterns: &[&str]| {
+            Rows(patterns.iter().map(|p| (*p).to_owned()).collect()).pick(&labels).join(",")
+        };
         assert_eq!(pick(&["QUIC-DC *"]), "QUIC-DC 10,QUIC-DC 80");
         assert_eq!(pick(&["!QUIC-DC *"]), "Cubic");
         assert_eq!(pick(&["QUIC-DC *", "!*80"]), "QUIC-DC 10");

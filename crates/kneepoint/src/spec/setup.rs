@@ -40,7 +40,8 @@ impl Setup {
             let at = link_at.table(super::link::KEYS)?.need("queue", "")?;
             return Err(at.problem(wrong, format!("at least one packet of {packet} bytes must fit")));
         }
-        let buffer = queue::in_time(config.limit, config.limit_counts, rate, config.delay, flows[0].wire_bytes());
+        let buffer =
+            queue::in_time(config.limit, config.limit_counts, rate, config.delay, flows[0].wire_bytes());
         check_thresholds(root, &flows, config.limit, buffer)?;
         let series = read_series(root, duration)?;
         Ok(Self { duration, measure: read_measure(root, duration)?, series, link: config, buffer, flows })
@@ -114,11 +115,19 @@ fn check_start(cursor: &Cursor<'_>, flow: &Flow, duration: Duration) -> Result<(
     }
     let fields = cursor.table(super::flow::KEYS)?;
     let at = fields.get("stagger").or_else(|| fields.get("start")).unwrap_or_else(|| cursor.clone());
-    Err(at.problem(format!("the last flow starts at {last}"), format!("the run ends at {duration}: start before it")))
+    Err(at.problem(
+        format!("the last flow starts at {last}"),
+        format!("the run ends at {duration}: start before it"),
+    ))
 }
 
 /// A part of the buffer needs a buffer to be a part of.
-fn check_thresholds(root: &Fields<'_>, flows: &[Flow], limit: Limit, buffer: Option<Duration>) -> Result<(), Problem> {
+fn check_thresholds(
+    root: &Fields<'_>,
+    flows: &[Flow],
+    limit: Limit,
+    buffer: Option<Duration>,
+) -> Result<(), Problem> {
     if buffer.is_some_and(|b| b > Duration::ZERO) {
         return Ok(());
     }
@@ -157,19 +166,21 @@ fn read_measure(root: &Fields<'_>, duration: Duration) -> Result<Option<(Duratio
 }
 
 fn read_series(root: &Fields<'_>, duration: Duration) -> Result<Option<Duration>, Problem> {
-    let default = Duration::from_millis(100);
-    let Some(cursor) = root.get("series") else { return Ok(Some(default)) };
-    if cursor.node().as_str() == Some("off") {
-        return Ok(None);
-    }
-    let interval: Duration = cursor.read()?;
     let right = "an interval like \"100 ms\", or \"off\"";
-    if interval == Duration::ZERO {
-        return Err(cursor.problem("samples without end", right));
+    let cursor = root.get("series");
+    let interval = match &cursor {
+        Some(cursor) if cursor.node().as_str() == Some("off") => return Ok(None),
+        Some(cursor) => cursor.read()?,
+        None => Duration::from_millis(100),
+    };
+    let samples = duration.0.checked_div(interval.0);
+    if samples.is_some_and(|n| n <= MAX_SAMPLES) {
+        return Ok(Some(interval));
     }
-    if duration.0 / interval.0 > MAX_SAMPLES {
-        let wrong = format!("a sample every {interval} for {duration} is more than {MAX_SAMPLES} samples");
-        return Err(cursor.problem(wrong, right));
+    let wrong = format!("a sample every {interval} for {duration} is more than {MAX_SAMPLES} samples");
+    // Without the key it is the duration's fault.
+    match cursor.or_else(|| root.get("duration")) {
+        Some(at) => Err(at.problem(wrong, format!("`series` is {right}"))),
+        None => Ok(Some(interval)),
     }
-    Ok(Some(interval))
 }

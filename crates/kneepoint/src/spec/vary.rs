@@ -78,7 +78,10 @@ fn collect(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Varied>) -> Result<()
                 cursor.file(),
                 &format!("vary.\"{key}\""),
                 format!("`{root}` cannot vary"),
-                format!("{}, each with a dotted key like \"link.rate\"", did_you_mean(root, VARIABLE.iter().copied())),
+                format!(
+                    "{}, each with a dotted key like \"link.rate\"",
+                    did_you_mean(root, VARIABLE.iter().copied())
+                ),
             ));
         }
         // A later key that contains an earlier one would undo it.
@@ -129,7 +132,10 @@ fn label(node: &Node) -> String {
 }
 
 /// The key whose values are the rows, as `[table]` says or by default.
-pub(crate) fn rows_key<'v>(varied: &'v [Varied], cursor: Option<&Cursor<'_>>) -> Result<Option<&'v Varied>, Problem> {
+pub(crate) fn rows_key<'v>(
+    varied: &'v [Varied],
+    cursor: Option<&Cursor<'_>>,
+) -> Result<Option<&'v Varied>, Problem> {
     let Some(cursor) = cursor else {
         return Ok(varied.iter().find(|v| v.key == CONTROLLER).or(varied.first()));
     };
@@ -182,8 +188,13 @@ fn extend(cases: &[Case], varied: &Varied, name: impl Fn(&mut Case, &str)) -> Ve
 /// number too.
 pub(crate) fn overlap(a: &[String], b: &[String]) -> bool {
     let bare = |path: &[String]| -> Vec<String> {
-        let numbered = path.first().is_some_and(|root| root == "flow") && path.get(1).is_some_and(|p| p.parse::<usize>().is_ok());
-        path.iter().enumerate().filter(|(i, _)| !(numbered && *i == 1)).map(|(_, part)| part.clone()).collect()
+        let numbered = path.first().is_some_and(|root| root == "flow")
+            && path.get(1).is_some_and(|p| p.parse::<usize>().is_ok());
+        path.iter()
+            .enumerate()
+            .filter(|(i, _)| !(numbered && *i == 1))
+            .map(|(_, part)| part.clone())
+            .collect()
     };
     let number = |path: &[String]| path.get(1).and_then(|p| p.parse::<usize>().ok());
     let other_flow = number(a).zip(number(b)).is_some_and(|(a, b)| a != b);
@@ -196,9 +207,8 @@ fn short_names(varied: &[Varied]) -> Vec<String> {
         let all: Vec<&str> = key.split('.').collect();
         all[all.len().saturating_sub(parts)..].join(".")
     };
-    let unique = |key: &str, parts| {
-        varied.iter().filter(|v| suffix(&v.key, parts) == suffix(key, parts)).count() == 1
-    };
+    let unique =
+        |key: &str, parts| varied.iter().filter(|v| suffix(&v.key, parts) == suffix(key, parts)).count() == 1;
     varied
         .iter()
         .map(|v| {

@@ -38,7 +38,11 @@ pub fn tcp_flow(toml: &str) -> FlowConfig {
 /// `bdp` bandwidth-delay products of buffer.
 pub fn scenario(bdp: f64, seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
     let limit = RATE.bytes_in(RTT.mul_f64(bdp));
-    let link = LinkConfig { limit: Limit::Bytes(congestion::Bytes(limit)), delay: RTT / 2, ..LinkConfig::plain(RATE) };
+    let link = LinkConfig {
+        limit: Limit::Bytes(congestion::Bytes(limit)),
+        delay: RTT / 2,
+        ..LinkConfig::plain(RATE)
+    };
     Scenario {
         seed: 1,
         duration: Duration::from_secs(seconds),

@@ -1,0 +1,203 @@
+//! The command as a user meets it: answers, exit statuses, and that nothing is left half written.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn kneepoint(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_kneepoint")).args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A small experiment: two rows, two seconds.
+const SMALL: &str = r#"
+title = "small"
+source = "a test"
+duration = "2 s"
+repetitions = 2
+
+[link]
+rate = "10 Mbit/s"
+delay = "10 ms"
+queue = "1 BDP"
+jitter = "1 ms"
+
+[[flow]]
+
+[vary]
+"flow.controller" = ["cubic", "bbr2"]
+
+[[claim]]
+id = "c"
+says = "loss is not negative"
+metric = "loss"
+left = { min = ["*"] }
+is = "at-least"
+right = RIGHT
+
+[[chart]]
+kind = "rtt-cdf"
+title = "RTT"
+"#;
+
+/// The experiment as a file whose claim demands at least so much loss.
+fn small(dir: &Path, at_least: &str) -> String {
+    let file = dir.join("small.toml");
+    fs::write(&file, SMALL.replace("RIGHT", at_least)).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+/// Every file below a folder with its content, sorted by name.
+fn tree(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    let mut open = vec![dir.to_owned()];
+    while let Some(d) = open.pop() {
+        for entry in fs::read_dir(&d).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(dir).unwrap().to_str().unwrap().to_owned();
+                files.push((name, fs::read(&path).unwrap()));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Same seed, same bytes: on one thread and two, and again.
+#[test]
+fn same_bytes_on_any_number_of_threads() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = small(dir.path(), "0");
+    let run = |jobs: &str| {
+        let out = dir.path().join("results");
+        let done = kneepoint(&["run", &file, "--qlog", "--jobs", jobs, "--out", out.to_str().unwrap()]);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        let files = tree(&out);
+        fs::remove_dir_all(&out).unwrap();
+        (files, done.stdout)
+    };
+    let first = run("1");
+    for suffix in [
+        "manifest.toml",
+        "summary.json",
+        "runs.csv",
+        "series.parquet",
+        "rtt_cdf.parquet",
+        "index.html",
+        ".sqlog",
+        ".svg",
+    ] {
+        assert!(first.0.iter().any(|f| f.0.ends_with(suffix)), "no {suffix}");
+    }
+    assert!(first == run("2"), "two threads");
+    assert!(first == run("1"), "again");
+}
+
+#[test]
+fn another_seed_is_another_result() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = small(dir.path(), "0");
+    let out = dir.path().join("r");
+    let run = |seed: &str| {
+        let done = kneepoint(&["run", &file, "--json", "--seed", seed, "--out", out.to_str().unwrap()]);
+        let summaries: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        assert_eq!(summaries[0]["experiment"], "small");
+        text(&done.stdout)
+    };
+    assert_ne!(run("1"), run("2"));
+    assert_eq!(run("7"), run("7"));
+}
+
+#[test]
+fn exit_status_tells_whether_claims_hold() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("r");
+    let out = out.to_str().unwrap();
+    assert_eq!(kneepoint(&["run", &small(dir.path(), "0"), "--out", out]).status.code(), Some(0));
+    let missed = kneepoint(&["run", &small(dir.path(), "99"), "--out", out]);
+    assert_eq!(missed.status.code(), Some(1));
+    assert!(text(&missed.stdout).contains("MISS"), "{}", text(&missed.stdout));
+    assert!(text(&missed.stdout).contains("1 unexpected misses"));
+}
+
+/// Bad input: status 2, the words, and no results folder.
+#[test]
+fn bad_input_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("r");
+    let out_text = out.to_str().unwrap();
+    let file = small(dir.path(), "0");
+    let empty = dir.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    for (args, words) in [
+        (vec!["run", "quic-cd"], "quic-dc"),
+        (vec!["run", empty.to_str().unwrap()], "without experiments"),
+        (vec!["run", &file, "--set", "link.quue=1 BDP"], "did you mean \"queue\""),
+        (vec!["run", &file, "--set", "link.rate=-3 Mbit/s"], "negative"),
+        (vec!["run", &file, "--set", "link.rate"], "no value"),
+        (vec!["run", &file, "--repeat", "0"], "repetitions"),
+        (vec!["run", &file, "--jobs", "0"], "at least one"),
+        (vec!["run", &file, "--on", "mars"], "sim"),
+        (vec!["algorithms", "cubik"], "cubic"),
+        (vec!["report", out_text], "r"),
+    ] {
+        let args: Vec<&str> =
+            if args[0] == "run" { [&args[..], &["--out", out_text]].concat() } else { args };
+        let refused = kneepoint(&args);
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{args:?}: {said}");
+        assert!(said.contains(words), "{args:?}: {said}");
+        assert!(!out.exists(), "{args:?} left {out_text}");
+    }
+}
+
+/// A results folder that cannot be written: a clear error and nothing left.
+#[test]
+fn unwritable_results() {
+    let dir = tempfile::tempdir().unwrap();
+    let blocked = dir.path().join("file");
+    fs::write(&blocked, "in the way").unwrap();
+    let out = blocked.join("results");
+    let refused = kneepoint(&["run", &small(dir.path(), "0"), "--out", out.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = text(&refused.stderr);
+    assert!(said.contains("cannot write results") && said.contains("--out"), "{said}");
+    assert_eq!(fs::read_to_string(&blocked).unwrap(), "in the way");
+}
+
+#[test]
+fn lists_and_explains() {
+    let list = text(&kneepoint(&["list"]).stdout);
+    for name in ["quic-dc/table-1", "quic-dc/figure-5", "reference/linux-1bdp"] {
+        assert!(list.contains(name), "{list}");
+    }
+    let all = text(&kneepoint(&["algorithms"]).stdout);
+    for algorithm in congestion::Algorithm::all() {
+        assert!(all.contains(algorithm.name()));
+        for param in algorithm.params() {
+            assert!(
+                !param.doc.trim().is_empty() && all.contains(&param.name.replace('_', "-")),
+                "{}",
+                param.name
+            );
+        }
+    }
+}
+
+/// The report can be written again from the folders alone.
+#[test]
+fn report_from_folders() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("r");
+    assert!(kneepoint(&["run", &small(dir.path(), "0"), "--out", out.to_str().unwrap()]).status.success());
+    let again = dir.path().join("again");
+    let done = kneepoint(&["report", out.to_str().unwrap(), "--out", again.to_str().unwrap()]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(fs::read_to_string(again.join("index.html")).unwrap().contains("small"));
+}

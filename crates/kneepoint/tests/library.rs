@@ -1,0 +1,113 @@
+//! Which experiments the words of a command line mean, on disk and inside the program.
+
+use std::fs;
+use std::path::Path;
+
+use kneepoint::library::Library;
+use kneepoint::spec::Experiment;
+use tempfile::TempDir;
+
+const SMALL: &str = "title = \"t\"\nsource = \"s\"\nduration = \"9 s\"\nlink = { rate = \"1 Mbit/s\", delay = \"9 ms\" }\n\
+                     [[flow]]\ncontroller = \"cubic\"\n";
+
+/// A folder with these files.
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    dir
+}
+
+fn names(word: &str) -> Vec<String> {
+    Library.resolve(&[word.to_owned()]).unwrap().into_iter().map(|s| s.name).collect()
+}
+
+fn refused(path: &Path) -> String {
+    Library.resolve(&[path.display().to_string()]).unwrap_err().to_string()
+}
+
+#[test]
+fn shipped_experiments_are_right() {
+    let all = Library.shipped();
+    assert!(all.iter().any(|s| s.name == "quic-dc/table-1"));
+    assert!(all.is_sorted_by(|a, b| a.name < b.name));
+    for source in all {
+        Experiment::parse(&source.name, &source.file, &source.text)
+            .unwrap_or_else(|problem| panic!("{problem}"));
+    }
+}
+
+#[test]
+fn names_and_prefixes() {
+    assert_eq!(names("quic-dc/table-1"), ["quic-dc/table-1"]);
+    assert!(names("quic-dc").len() >= 8 && names("quic-dc/") == names("quic-dc"));
+    let twice = Library.resolve(&["quic-dc".to_owned(), "quic-dc/table-1".to_owned()]).unwrap();
+    assert_eq!(twice.len(), names("quic-dc").len());
+}
+
+#[test]
+fn files_and_folders() {
+    let dir = folder(&[
+        ("experiments/b/two.toml", SMALL),
+        ("experiments/a.toml", SMALL),
+        ("experiments/b/one.toml", SMALL),
+        ("experiments/readme.md", "no experiment"),
+    ]);
+    assert_eq!(names(dir.path().to_str().unwrap()), ["a", "b/one", "b/two"]);
+    assert_eq!(names(dir.path().join("experiments/b/two.toml").to_str().unwrap()), ["b/two"]);
+}
+
+#[test]
+fn what_is_not_there() {
+    let unknown = |word: &str| Library.resolve(&[word.to_owned()]).unwrap_err().to_string();
+    let said = unknown("quic-dc/tabel-1");
+    assert!(
+        said.starts_with("quic-dc/tabel-1: neither a file, nor a folder, nor a shipped experiment; "),
+        "{said}"
+    );
+    assert!(
+        said.contains("did you mean \"quic-dc/table-1\"?") && said.contains("see `kneepoint list`"),
+        "{said}"
+    );
+    // A prefix ends at a slash.
+    assert!(unknown("quic").contains("did you mean \"quic-dc\"?"), "{}", unknown("quic"));
+    assert!(unknown("").starts_with("\"\": neither"));
+    assert!(unknown("nowhere.toml").starts_with("nowhere.toml: no such file"));
+
+    let dir = folder(&[("empty.toml", " \n"), ("notes/readme.md", "text"), ("binary.toml", "x")]);
+    fs::write(dir.path().join("binary.toml"), [0xff, 0xfe]).unwrap();
+    assert!(
+        refused(&dir.path().join("notes"))
+            .contains("notes: a folder without experiments; no .toml file in it")
+    );
+    assert!(
+        refused(&dir.path().join("empty.toml"))
+            .contains("empty.toml:1: the file is empty; an experiment needs title")
+    );
+    assert!(refused(&dir.path().join("binary.toml")).contains("binary.toml: not a text in UTF-8"));
+}
+
+/// The table beside the file, or beside a folder above it, comes before the shipped one.
+#[test]
+fn published_tables_beside_the_file() {
+    let published =
+        "[published]\ntable = \"quic-dc-table1.csv\"\nrows = [\"cca\"]\ncolumns = { loss = \"lost\" }\n";
+    let text = format!("{SMALL}{published}");
+    let table = |loss: &str| format!("cca,lost\ncubic,{loss}\n");
+    let dir =
+        folder(&[("x/a.toml", &text), ("published/quic-dc-table1.csv", &table("3")), ("y/a.toml", &text)]);
+    let read = |file: &str| {
+        let source = Library.resolve(&[dir.path().join(file).display().to_string()]).unwrap().remove(0);
+        Experiment::parse(&source.name, &source.file, &source.text)
+    };
+    assert_eq!(read("x/a.toml").unwrap().published("cubic", "loss"), Some(3.0));
+    fs::create_dir(dir.path().join("y/published")).unwrap();
+    fs::write(dir.path().join("y/published/quic-dc-table1.csv"), table("4")).unwrap();
+    assert_eq!(read("y/a.toml").unwrap().published("cubic", "loss"), Some(4.0));
+    fs::write(dir.path().join("y/published/quic-dc-table1.csv"), table("many")).unwrap();
+    let said = read("y/a.toml").unwrap_err().to_string();
+    assert!(said.ends_with("y/published/quic-dc-table1.csv:2: lost: `many` is not a number; a number, or nothing if the paper has none"), "{said}");
+}

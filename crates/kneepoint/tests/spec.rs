@@ -1,0 +1,252 @@
+//! What experiment files mean.
+
+mod common;
+
+use common::{good, parse, scenario, set, small};
+use congestion::{Bytes, Duration, Time};
+use kneepoint::library::Library;
+use kneepoint::spec::{Case, Check, Experiment, Rows};
+use kneepoint::summary::Chart;
+use path::{Limit, LimitCounts};
+use sim::Transport;
+
+#[test]
+fn a_file_becomes_runs() {
+    let exp = good();
+    let run = exp.scenario(&exp.cases()[0], 2).unwrap();
+    assert_eq!((exp.repetitions, run.seed, run.duration), (3, 9, Duration::from_secs(400)));
+    assert_eq!(run.measure, Some((Time::from_millis(10_000), Time::from_millis(300_000))));
+    assert_eq!(run.series, Some(Duration::from_millis(100)));
+    assert_eq!(run.link.limit, Limit::Bytes(Bytes(250_000)));
+    assert_eq!((run.link.loss, run.link.reorder.unwrap().every), (0.001, 100));
+    let [flow] = &run.flows[..] else { panic!("{:?}", run.flows) };
+    assert_eq!(
+        (flow.label.as_str(), flow.rtt, flow.transfer),
+        ("QUIC-DC 10", Duration::from_millis(50), Some(100_000_000))
+    );
+    assert_eq!(flow.transport, Transport::Quic { datagram: 1252, header: 37, overhead: 42 });
+    assert_eq!(
+        (flow.recovery.packet_threshold, flow.recovery.pacing.interval),
+        (None, Duration::from_micros(200))
+    );
+    assert_eq!((flow.ack.ack_every, flow.ack.timestamps, flow.clock.drift_ppm), (4, 64, 50.0));
+}
+
+#[test]
+fn what_the_file_says_about_its_results() {
+    let exp = good();
+    assert_eq!(exp.metrics, ["loss", "goodput", "rtt_mean", "jain"]);
+    assert_eq!(exp.published("QUIC-DC 10", "rtt_mean"), Some(55.75));
+    assert_eq!(exp.published("Cubic", "jain"), None);
+    assert_eq!(exp.reason("limit-counts = queue", "Cubic", "goodput"), Some("headers"));
+    assert_eq!(exp.reason("limit-counts = queue+delay", "Cubic", "goodput"), None);
+    assert_eq!(exp.reason("limit-counts = queue", "QUIC-DC 10", "goodput"), None);
+    assert!(
+        exp.claims[0].applies_to("limit-counts = queue")
+            && !exp.claims[0].applies_to("limit-counts = queue+delay")
+    );
+    assert_eq!(
+        exp.claims.iter().map(|c| exp.holds_published(c)).collect::<Vec<_>>(),
+        [Some(true), Some(true)]
+    );
+    let Chart::OverTime { rows, .. } = &exp.charts[0] else { panic!("{:?}", exp.charts) };
+    assert_eq!(rows, &["QUIC-DC 10", "QUIC-DC 80"]);
+}
+
+#[test]
+fn claims_are_judged_in_words() {
+    let exp = good();
+    let labels: Vec<String> = exp.cases().iter().take(4).map(|c| c.row.clone()).collect();
+    let judge = |claim: usize, quic_dc: f64| {
+        let value = |row: &str| match row {
+            "Cubic" => Some(1.03),
+            "QUIC-DC 80" => Some(quic_dc),
+            "QUIC-DC 10" => Some(0.02),
+            _ => None,
+        };
+        exp.claims[claim].judge(&labels, value, |_| None)
+    };
+    assert_eq!(judge(0, 0.03), Some((true, "1.03 % is at least 0.9 %".to_owned())));
+    assert_eq!(judge(0, 0.5), Some((false, "1.03 % is not at least 15 %".to_owned())));
+    assert_eq!(judge(1, 0.03), Some((true, "0.02, 0.03 ms".to_owned())));
+    assert_eq!(judge(1, 0.02), Some((false, "0.02, 0.02 ms".to_owned())));
+    let Check::Increasing(rows) = &exp.claims[1].check else { panic!() };
+    assert_eq!(exp.claims[1].judge(&labels, |row| (row != rows[0]).then_some(1.0), |_| None), None);
+}
+
+#[test]
+fn cases_are_variants_times_rows() {
+    let names: Vec<(String, String, String)> = good()
+        .cases()
+        .into_iter()
+        .map(|Case { variant, row, algorithm, .. }| (variant, row, algorithm))
+        .collect();
+    assert_eq!(names.len(), 8);
+    let name = |i: usize| (names[i].0.as_str(), names[i].1.as_str(), names[i].2.as_str());
+    assert_eq!(name(0), ("limit-counts = queue", "QUIC-DC 10", "quic-dc"));
+    assert_eq!(name(3), ("limit-counts = queue", "New Reno", "new-reno"));
+    assert_eq!(name(4), ("limit-counts = queue+delay", "QUIC-DC 10", "quic-dc"));
+}
+
+#[test]
+fn names_without_labels() {
+    let vary = |lists: &str| {
+        let exp = small("[link]", &format!("[vary]\n{lists}\n[link]")).unwrap();
+        exp.cases().into_iter().map(|c| format!("{} | {}", c.variant, c.row)).collect::<Vec<_>>()
+    };
+    assert_eq!(vary(""), [" | cubic"]);
+    assert_eq!(vary("link.rate = [\"10 Mbit/s\", \"20 Mbit/s\"]"), [" | 10 Mbit/s", " | 20 Mbit/s"]);
+    assert_eq!(
+        vary("\"flow.rtt\" = [\"60 ms\"]\n\"flow.controller\" = [\"cubic\", { name = \"bbr2\" }]"),
+        ["rtt = 60 ms | cubic", "rtt = 60 ms | bbr2"]
+    );
+    // The last part of a key alone would not tell these two apart.
+    assert_eq!(
+        vary(
+            "\"transfer\" = [\"1 MB\"]\n\"flow.0.transfer\" = [\"2 MB\"]\n\"flow.controller.beta\" = [0.5, 0.7]"
+        ),
+        ["0.transfer = 2 MB, beta = 0.5 | 1 MB", "0.transfer = 2 MB, beta = 0.7 | 1 MB"]
+    );
+    let slots = "{ label = \"Starlink\", median = \"50 Mbit/s\" }";
+    assert_eq!(vary(&format!("\"link.rate\" = [\"9 Mbit/s\", {slots}]")), [" | 9 Mbit/s", " | Starlink"]);
+}
+
+#[test]
+fn rows_can_be_another_key() {
+    let vary = "[table]\nrows = \"link.queue\"\n[vary]\n\"link.queue\" = [\"1 BDP\", \"2 BDP\"]\n\
+                \"flow.controller\" = [\"cubic\", \"new-reno\"]\n[link]";
+    let exp = small("[link]", vary).unwrap();
+    let names: Vec<String> = exp.cases().into_iter().map(|c| format!("{} | {}", c.variant, c.row)).collect();
+    assert_eq!(names[..2], ["controller = cubic | 1 BDP", "controller = cubic | 2 BDP"]);
+    assert_eq!(scenario(&exp, 3).link.limit, Limit::Bytes(Bytes(125_000)));
+}
+
+/// Every number goes to the flow that it names, `flow.` to all of them.
+#[test]
+fn varied_flows() {
+    let exp = small(
+        "[[flow]]",
+        "[vary]\n\"flow.1.rtt\" = [\"80 ms\"]\n\"flow.start\" = [\"1 s\"]\n[[flow]]\ncontroller = \"bbr2\"\n[[flow]]",
+    );
+    let run = scenario(&exp.unwrap(), 0);
+    assert_eq!(run.flows.iter().map(|f| f.rtt).collect::<Vec<_>>(), [50, 80].map(Duration::from_millis));
+    assert!(run.flows.iter().all(|f| f.start == Time::from_millis(1000)));
+}
+
+#[test]
+fn slow_start_of_the_flow_is_the_default_of_its_controllers() {
+    let vary = "[vary]\n\"flow.slow-start\" = [\"hystart++\"]\n\"flow.controller\" = [\"cubic\", \"bbr2\", \
+                { label = \"own\", name = \"cubic\", slow-start = \"hystart\" }]\n[[flow]]";
+    let exp = small("[[flow]]", vary).unwrap();
+    let slow_start = |i: usize| {
+        let table = toml::Table::try_from(&scenario(&exp, i).flows[0].algorithm).unwrap();
+        table.get("slow-start").map(|v| v.as_str().unwrap().to_owned())
+    };
+    assert_eq!(slow_start(0).as_deref(), Some("hystart++"));
+    assert_eq!(slow_start(1), None);
+    assert_eq!(slow_start(2).as_deref(), Some("hystart"));
+}
+
+#[test]
+fn counts_and_labels() {
+    let flows = "[[flow]]\ncount = 3\nstart = \"1 s\"\nstagger = \"10 s\"\nlasts = \"20 s\"\ncontroller = \"cubic\"\n\
+                 [[flow]]\ncontroller = \"cubic\"\n[[flow]]\nlabel = \"alone\"\nstop = \"9 s\"";
+    let run = scenario(&small("[[flow]]", flows).unwrap(), 0);
+    let of = |i: usize| (run.flows[i].label.as_str(), run.flows[i].start, run.flows[i].stop);
+    let seconds = |s: u64| Time::from_millis(1000 * s);
+    assert_eq!(of(0), ("cubic #1", seconds(1), Some(seconds(21))));
+    assert_eq!(of(2), ("cubic #3", seconds(21), Some(seconds(41))));
+    assert_eq!(of(3), ("cubic #4", Time::ZERO, None));
+    assert_eq!(of(4), ("alone", Time::ZERO, Some(seconds(9))));
+}
+
+#[test]
+fn tcp_has_its_own_defaults() {
+    let run = scenario(
+        &small("[[flow]]", "[[flow]]\ntransport = \"tcp\"\nrecovery = { paced = \"always\" }").unwrap(),
+        0,
+    );
+    let flow = &run.flows[0];
+    assert_eq!(flow.transport, Transport::Tcp { mss: 1448, overhead: 52 });
+    assert_eq!(flow.recovery, recovery::Config { paced: recovery::Paced::Always, ..recovery::Config::tcp() });
+    assert_eq!((flow.ack.max_ack_delay, flow.ack.timestamps), (Duration::from_millis(40), 0));
+}
+
+/// BDP and buffer time refer to the first step's rate, the slots' median, and the first flow's RTT.
+#[test]
+fn bandwidth_delay_products() {
+    let limit = |from: &str, to: &str| {
+        let run = scenario(&small(from, to).unwrap(), 0);
+        (run.link.limit, run.buffer.map(Duration::as_millis_f64))
+    };
+    let bytes = |n| Limit::Bytes(Bytes(n));
+    assert_eq!(limit("\"2 BDP\"", "\"2 BDP\""), (bytes(125_000), Some(100.0)));
+    assert_eq!(limit("\"2 BDP\"", "\"50 ms\""), (bytes(62_500), Some(50.0)));
+    assert_eq!(limit("\"2 BDP\"", "\"10 packets\""), (Limit::Packets(10), Some(10.352)));
+    assert_eq!(limit("\"2 BDP\"", "\"unlimited\""), (Limit::Unlimited, None));
+    assert_eq!(limit("[[flow]]", "[[flow]]\nrtt = \"100 ms\""), (bytes(250_000), Some(200.0)));
+    let steps = "[[\"0 s\", \"20 Mbit/s\"], [\"9 s\", \"0 bit/s\"]]";
+    assert_eq!(limit("\"10 Mbit/s\"", steps), (bytes(250_000), Some(100.0)));
+    let slots = "{ median = \"40 Mbit/s\", min = \"1 Mbit/s\" }";
+    assert_eq!(limit("\"10 Mbit/s\"", slots), (bytes(500_000), Some(100.0)));
+    // More bits than fit 64 once they are multiplied by nanoseconds.
+    assert_eq!(limit("\"2 BDP\"", "\"2305843009 bytes\"").1, Some(1_844_674.407_2));
+}
+
+/// When the limit counts packets in propagation, a full link leaves less to queue in: in words, and in the simulator.
+#[test]
+fn usable_buffer_of_queue_and_delay() {
+    for (counts, buffer) in [("queue", 100.0), ("queue+delay", 75.0)] {
+        let exp =
+            small("queue = \"2 BDP\"", &format!("queue = \"2 BDP\"\nlimit-counts = \"{counts}\"")).unwrap();
+        let mut run = scenario(&exp, 0);
+        assert_eq!(run.buffer, Some(Duration::from_millis(buffer as u64)));
+        assert_eq!(run.link.limit_counts == LimitCounts::QueueAndDelay, counts == "queue+delay");
+        run.duration = Duration::from_secs(20);
+        let outcome = sim::run(&run, &sim::Watch::default()).unwrap();
+        let longest = outcome.flows[0].totals.rtt.max_ms() - 50.0;
+        assert!((longest - buffer).abs() < 3.0, "{counts}: {longest} ms of queue, not {buffer}");
+    }
+}
+
+/// The expanded file of each case is a file like any other, and means the same run.
+#[test]
+fn expanded_files_mean_the_same() {
+    let steps = "duration = \"60 s\"\nseries = \"off\"\nmeasure = { to = \"9 s\" }";
+    let mut all = vec![good(), small("duration = \"60 s\"", steps).unwrap()];
+    all.push(small("\"10 Mbit/s\"", "[[\"0 s\", \"20 Mbit/s\"], [\"9 s\", \"0 bit/s\"]]").unwrap());
+    all.extend(Library.shipped().iter().map(|s| Experiment::parse(&s.name, &s.file, &s.text).unwrap()));
+    for exp in &all {
+        for case in exp.cases() {
+            let text = exp.expanded(&case, exp.seed);
+            let again = parse(&text).unwrap_or_else(|problem| panic!("{problem}\n{text}"));
+            let (ours, theirs) = (exp.scenario(&case, 0).unwrap(), scenario(&again, 0));
+            assert_eq!(format!("{ours:?}"), format!("{theirs:?}"), "{text}");
+            assert_eq!(again.expanded(&again.cases()[0], again.seed).lines().nth(3), text.lines().nth(3));
+        }
+    }
+}
+
+#[test]
+fn overrides() {
+    let exp = small("[link]", "[link]").unwrap();
+    let with = |key: &str, value: &str| exp.with_overrides(&set(key, value)).map(|exp| scenario(&exp, 0));
+    assert_eq!(with("link.rate", "20Mbit/s").unwrap().link.limit, Limit::Bytes(Bytes(250_000)));
+    assert_eq!(with("link.rate", "\"20 Mbit/s\"").unwrap().link.limit, Limit::Bytes(Bytes(250_000)));
+    assert_eq!(with("flow.controller", "bbr2").unwrap().flows[0].algorithm.name(), "bbr2");
+    assert_eq!(with("flow.0.controller.beta", "0.6").unwrap().flows[0].algorithm.name(), "cubic");
+    assert_eq!(
+        with("flow.recovery.pacing.interval", "1 ms").unwrap().flows[0].recovery.pacing.interval.0,
+        1_000_000
+    );
+    assert_eq!(exp.with_overrides(&set("repetitions", "5")).unwrap().repetitions, 5);
+    assert_eq!(
+        good().with_overrides(&set("seed", "40")).unwrap().scenario(&good().cases()[0], 1).unwrap().seed,
+        41
+    );
+}
+
+#[test]
+fn rows_default_to_all_but() {
+    assert!(Rows::default().matches("anything"));
+}
