@@ -45,7 +45,7 @@ const HUES: &[(&str, u32)] = &[
 ];
 
 /// Relative luminance (WCAG) of the darkest and the lightest shade: at least 3:1 on white.
-const SHADES: (f64, f64) = (0.05, 0.30);
+const SHADES: (f64, f64) = (0.12, 0.30);
 /// The same on the dark page: at least 3.5:1 on its ground, and not so light that the hue is lost.
 const DARK_SHADES: (f64, f64) = (0.16, 0.46);
 
