@@ -43,8 +43,20 @@ pub struct Config {
     pub ecn: Ecn,
     /// Pacing.
     pub pacing: Pacing,
-    /// Pace at all; without it a window leaves as fast as its acknowledgements come.
-    pub paced: bool,
+    /// Who is paced; without pacing a window leaves as fast as its acknowledgements come.
+    pub paced: Paced,
+}
+
+/// Who is paced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Paced {
+    /// Every controller: by its own rate, or by window over RTT (RFC 9002 section 7.7).
+    Always,
+    /// Only controllers with a rate of their own (Linux TCP without the fq queueing discipline).
+    ByRate,
+    /// Nobody, not even a controller that asks for it.
+    Never,
 }
 
 /// When a recovery period ends.
@@ -140,7 +152,7 @@ impl Config {
             undo: true,
             ecn: Ecn::NotEct,
             pacing: Pacing::default(),
-            paced: true,
+            paced: Paced::Always,
         }
     }
 
@@ -155,7 +167,7 @@ impl Config {
             initial_rtt: Duration::from_millis(333),
             max_ack_delay: Duration::from_millis(40),
             pacing: Pacing { factor: 1.2, slow_start_factor: 2.0, ..Pacing::default() },
-            paced: false,
+            paced: Paced::ByRate,
             ..Self::quic()
         }
     }

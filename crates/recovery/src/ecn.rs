@@ -136,14 +136,16 @@ impl Validation {
 
     /// Section 13.4.2.1: counts never fall, cover what is newly acknowledged, and never pass what was sent.
     fn check(&self, newly: &EcnCounts, counts: &EcnCounts) -> Option<u64> {
+        let sent = self.sent.ect0 + self.sent.ect1;
+        let each = counts.ect0 <= self.sent.ect0 && counts.ect1 <= self.sent.ect1 && counts.ce <= sent;
+        if !each || counts.ect0 + counts.ect1 + counts.ce > sent {
+            return None;
+        }
         let ect0 = counts.ect0.checked_sub(self.seen.ect0)?;
         let ect1 = counts.ect1.checked_sub(self.seen.ect1)?;
         let ce = counts.ce.checked_sub(self.seen.ce)?;
         let covers = ect0 + ce >= newly.ect0 && ect1 + ce >= newly.ect1;
-        let possible = counts.ect0 <= self.sent.ect0
-            && counts.ect1 <= self.sent.ect1
-            && counts.ect0 + counts.ect1 + counts.ce <= self.sent.ect0 + self.sent.ect1;
-        (covers && possible).then_some(ce)
+        covers.then_some(ce)
     }
 
     /// Where validation stands.
@@ -190,12 +192,38 @@ mod tests {
 
     #[test]
     fn bleaching_fails() {
-        for reported in [None, Some(ect0(0)), Some(ect0(9)), Some(ect0(11)), Some(EcnCounts { ect0: 10, ect1: 1, ce: 0 })] {
+        for reported in
+            [None, Some(ect0(0)), Some(ect0(9)), Some(ect0(11)), Some(EcnCounts { ect0: 10, ect1: 1, ce: 0 })]
+        {
             let mut v = tested();
             assert_eq!(v.on_ack(&ect0(10), reported.as_ref()), 0);
             assert_eq!(v.state(), State::Failed, "{reported:?}");
             assert_eq!(v.on_sent(Time(0), PTO), Ecn::NotEct);
         }
+    }
+
+    /// Totals that no honest receiver can report fail, whatever their size.
+    #[test]
+    fn nonsense_fails() {
+        for (e0, e1, ce) in
+            [(u64::MAX, u64::MAX, u64::MAX), (10, 0, u64::MAX), (8, 0, 3), (0, 0, 11), (0, 10, 0)]
+        {
+            let mut v = tested();
+            assert_eq!(v.on_ack(&ect0(10), Some(&EcnCounts { ect0: e0, ect1: e1, ce })), 0);
+            assert_eq!(v.state(), State::Failed);
+        }
+        let mut v = tested();
+        assert_eq!(v.on_ack(&ect0(5), Some(&ect0(5))), 0);
+        assert_eq!(v.on_ack(&ect0(1), Some(&ect0(4))), 0);
+        assert_eq!(v.state(), State::Failed, "totals never fall");
+    }
+
+    /// A packet that left unmarked needs no counts: no verdict, no marks counted.
+    #[test]
+    fn unmarked_packets_decide_nothing() {
+        let mut v = tested();
+        assert_eq!(v.on_ack(&EcnCounts::default(), None), 0);
+        assert_eq!(v.state(), State::Unknown);
     }
 
     #[test]

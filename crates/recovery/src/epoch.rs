@@ -1,6 +1,6 @@
 //! Recovery periods: one reduction for each, which packets it covers, when it ends, and whether it was a mistake.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use congestion::{Cause, Duration, Time};
 
@@ -100,6 +100,11 @@ impl Epoch {
         mistake
     }
 
+    /// Where [`Exit::NewrenoTcp`] ends.
+    pub(crate) fn until_offset(&self) -> u64 {
+        self.until_offset
+    }
+
     pub(crate) fn serial(&self) -> u64 {
         self.serial
     }
@@ -112,41 +117,56 @@ impl Epoch {
 /// Packets declared lost that may still be acknowledged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LateAcks {
-    /// Packet number to time of the verdict and serial of the recovery period.
-    lost: BTreeMap<u64, (Time, u64)>,
+    /// Ascending in packet number and time: a verdict falls on the oldest packets in flight.
+    lost: VecDeque<Verdict>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Verdict {
+    pn: u64,
+    at: Time,
+    /// Serial of the recovery period.
+    period: u64,
+}
+
+/// Packets declared lost that have arrived after all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Late {
+    /// Of any period.
+    pub(crate) all: u64,
+    /// Of the period asked for.
+    pub(crate) current: u64,
 }
 
 /// How long a lost packet may come back, in probe timeouts.
 const MEMORY: u64 = 3;
 
 impl LateAcks {
-    pub(crate) fn add(&mut self, pn: u64, now: Time, serial: u64) {
-        self.lost.insert(pn, (now, serial));
+    pub(crate) fn add(&mut self, pn: u64, at: Time, period: u64) {
+        self.lost.push_back(Verdict { pn, at, period });
     }
 
     /// Forgets verdicts older than three probe timeouts.
     pub(crate) fn prune(&mut self, now: Time, probe_timeout: Duration) {
-        let horizon = now - probe_timeout * MEMORY;
-        while self.lost.first_key_value().is_some_and(|(_, v)| v.0 < horizon) {
-            self.lost.pop_first();
+        while self.lost.front().is_some_and(|v| v.at + probe_timeout * MEMORY < now) {
+            self.lost.pop_front();
         }
     }
 
-    /// Removes the packets that `arrived`; returns how many, and how many of them belong to period `serial`.
-    pub(crate) fn take(&mut self, serial: u64, arrived: impl Fn(u64) -> bool) -> (u64, u64) {
-        let (mut all, mut current) = (0, 0);
-        if !self.lost.is_empty() {
-            self.lost.retain(|&pn, v| {
-                let late = arrived(pn);
-                all += u64::from(late);
-                current += u64::from(late && v.1 == serial);
-                !late
-            });
+    /// Moves the packets `low..=high` into `late`.
+    pub(crate) fn take(&mut self, low: u64, high: u64, period: u64, late: &mut Late) {
+        if self.lost.back().is_none_or(|v| v.pn < low) {
+            return; // nearly always: what arrives is newer than what was given up
         }
-        (all, current)
+        let from = self.lost.partition_point(|v| v.pn < low);
+        let to = self.lost.partition_point(|v| v.pn <= high).max(from);
+        for verdict in self.lost.drain(from..to) {
+            late.all += 1;
+            late.current += u64::from(verdict.period == period);
+        }
     }
 
     pub(crate) fn oldest(&self) -> Option<u64> {
-        self.lost.first_key_value().map(|(pn, _)| *pn)
+        self.lost.front().map(|v| v.pn)
     }
 }

@@ -13,13 +13,14 @@ pub mod rate;
 pub mod reassembly;
 pub mod receiver;
 pub mod rtt;
+mod seen;
 pub mod sender;
 mod sent;
 pub mod stats;
 pub mod tcp;
 
 pub use clock::Clock;
-pub use config::{Config, Exit, TimeThreshold, Timeout};
+pub use config::{Config, Exit, Paced, TimeThreshold, Timeout};
 pub use ecn::{Ecn, EcnCounts};
 pub use pacer::Pacing;
 pub use receiver::{AckConfig, AckFrame, Receiver};

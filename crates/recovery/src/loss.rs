@@ -22,15 +22,17 @@ pub(crate) struct Reordering {
     mult: u64,
     /// `reo_wnd_persist`: recoveries left until the window falls back.
     persist: u64,
+    /// `dsack_round`: no second widening before a packet from here on is acknowledged.
+    round_end: u64,
 }
 
 /// RFC 8985 section 6.2: DUPACKs that end waiting, and recoveries a widened window persists.
-const RACK_DUP_THRESHOLD: u64 = 3;
+const RACK_DUP_THRESHOLD: usize = 3;
 const RACK_PERSIST: u64 = 16;
 
 impl Default for Reordering {
     fn default() -> Self {
-        Self { seen: false, mult: 1, persist: RACK_PERSIST }
+        Self { seen: false, mult: 1, persist: RACK_PERSIST, round_end: 0 }
     }
 }
 
@@ -40,11 +42,14 @@ impl Reordering {
         self.seen = true;
     }
 
-    /// A loss was spurious: the window was too small.
-    pub(crate) fn on_spurious(&mut self) {
+    /// A loss was spurious: the window was too small. It widens once per round trip.
+    pub(crate) fn on_spurious(&mut self, largest_acked: u64, next_pn: u64) {
         self.seen = true;
-        self.mult += 1;
         self.persist = RACK_PERSIST;
+        if largest_acked >= self.round_end {
+            self.mult += 1;
+            self.round_end = next_pn;
+        }
     }
 
     /// A recovery period ended.
@@ -55,8 +60,9 @@ impl Reordering {
         }
     }
 
-    fn window(&self, rtt: &Rtt, eager: bool) -> Duration {
-        if !self.seen && eager {
+    /// `reo_wnd`. `eager`: in recovery, or three packets arrived beyond the first missing one.
+    fn window(&self, rtt: &Rtt, eager: impl FnOnce() -> bool) -> Duration {
+        if !self.seen && eager() {
             return Duration::ZERO;
         }
         let quarter = if rtt.is_sampled() { rtt.min() / 4 } else { Duration::ZERO };
@@ -90,38 +96,41 @@ impl Search<'_> {
     pub(crate) fn run<T>(&self, sent: &SentPackets<T>, found: &mut Found) {
         found.lost.clear();
         found.loss_time = None;
-        if sent.base() >= self.largest_acked {
+        if self.config.packet_threshold.is_none() && self.config.time_threshold == TimeThreshold::Off {
             return;
         }
-        let patience = self.patience(sent);
+        let mut patience = None;
         for (pn, packet) in sent.iter().take_while(|(pn, _)| *pn < self.largest_acked) {
             if packet.fate != Fate::InFlight {
                 continue;
             }
-            if self.config.packet_threshold.is_some_and(|k| self.largest_acked >= pn + k) {
+            if self.config.packet_threshold.is_some_and(|k| self.largest_acked - pn >= k) {
                 found.lost.push((pn, Detection::PacketThreshold));
-            } else if let Some(patience) = patience {
+            } else if let Some(patience) = *patience.get_or_insert_with(|| self.patience(sent, pn)) {
                 if packet.sent + patience <= self.now {
                     found.lost.push((pn, Detection::TimeThreshold));
-                } else {
-                    // Packets leave in the order of their numbers: the first survivor is the first to die.
-                    found.loss_time = Some(packet.sent + patience);
+                    continue;
+                }
+                found.loss_time = Some(packet.sent + patience);
+                // QUIC's timer fires for the first survivor, which is the first to die, RACK's for the last.
+                if self.config.time_threshold != TimeThreshold::Rack {
                     break;
                 }
             }
         }
     }
 
-    /// How long after its departure a packet is lost; `None` with the time threshold off.
-    fn patience<T>(&self, sent: &SentPackets<T>) -> Option<Duration> {
+    /// How long after its departure a packet is lost; `None` with the time threshold off. The oldest packet missing
+    /// is `hole`.
+    fn patience<T>(&self, sent: &SentPackets<T>, hole: u64) -> Option<Duration> {
         match self.config.time_threshold {
             TimeThreshold::Off => None,
             TimeThreshold::Factor(f) => {
                 Some(self.rtt.smoothed().max(self.rtt.latest()).mul_f64(f).max(self.config.granularity))
             }
             TimeThreshold::Rack => {
-                let beyond = sent.iter().filter(|(_, p)| p.fate == Fate::Acked).take(RACK_DUP_THRESHOLD as usize);
-                let eager = self.in_recovery || beyond.count() as u64 >= RACK_DUP_THRESHOLD;
+                let mut beyond = sent.iter_from(hole).filter(|p| p.fate == Fate::Acked);
+                let eager = || self.in_recovery || beyond.nth(RACK_DUP_THRESHOLD - 1).is_some();
                 Some(self.rack_rtt + self.reordering.window(self.rtt, eager))
             }
         }

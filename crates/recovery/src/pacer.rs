@@ -44,12 +44,18 @@ impl Pacer {
     /// With a full bucket.
     pub fn new(config: &Pacing, mds: u64) -> Self {
         let burst = (config.burst.max(1) * mds) as f64;
-        Self { interval: config.interval, burst, tokens: burst, updated: Time::ZERO, last_release: Time::ZERO }
+        Self {
+            interval: config.interval,
+            burst,
+            tokens: burst,
+            updated: Time::ZERO,
+            last_release: Time::ZERO,
+        }
     }
 
     /// When a packet of `bytes` may leave: `now` or later. `rate` in bytes per second.
     pub fn release(&mut self, now: Time, bytes: u64, rate: f64) -> Time {
-        self.refill(now, rate);
+        self.refill(now, bytes, rate);
         let missing = bytes as f64 - self.tokens;
         // A thousandth of a byte: what rounding a release to whole nanoseconds may leave missing.
         if missing <= 1e-3 {
@@ -58,7 +64,7 @@ impl Pacer {
         if rate <= 0.0 {
             return Time::NEVER;
         }
-        let wait = Duration((missing / rate * 1e9) as u64 + 1);
+        let wait = Duration(((missing / rate * 1e9) as u64).saturating_add(1));
         self.on_tick(now + wait)
     }
 
@@ -68,11 +74,12 @@ impl Pacer {
         self.last_release = now;
     }
 
-    fn refill(&mut self, now: Time, rate: f64) {
+    fn refill(&mut self, now: Time, bytes: u64, rate: f64) {
         if now > self.updated {
             let earned = rate * (now - self.updated).as_secs_f64();
             // The bucket must hold what one interval earns, or a coarse timer would cap the rate.
-            let depth = self.burst.max(rate * self.interval.as_secs_f64());
+            // And the packet that waits, or it would wait for ever.
+            let depth = self.burst.max(rate * self.interval.as_secs_f64()).max(bytes as f64);
             self.tokens = (self.tokens + earned).min(depth);
             self.updated = now;
         }
@@ -84,7 +91,7 @@ impl Pacer {
             return due;
         }
         let since = (due - self.last_release).0;
-        self.last_release + Duration(since.div_ceil(interval) * interval)
+        self.last_release + Duration(since.div_ceil(interval).saturating_mul(interval))
     }
 }
 
@@ -129,6 +136,27 @@ mod tests {
             let cap = 10.0_f64.max(rate * interval as f64 * 1e-6 / 1200.0 + 1.0) as usize;
             let at_once = left.chunk_by(|a, b| a == b).map(<[Time]>::len).max().unwrap();
             assert!(at_once <= cap, "{interval}: {at_once} at once");
+        }
+    }
+
+    /// A packet larger than the bucket leaves when the rate has paid for it.
+    #[test]
+    fn larger_than_the_bucket() {
+        let mut pacer = Pacer::new(&Pacing { burst: 1, ..Pacing::default() }, 1200);
+        pacer.on_sent(Time::ZERO, 1200);
+        let at = pacer.release(Time::ZERO, 9000, 9000.0);
+        assert_eq!(at.0, 1_000_000_001, "rounded up");
+        assert_eq!(pacer.release(at, 9000, 9000.0), at);
+    }
+
+    /// Rates of nothing and next to nothing wait for ever, or nearly.
+    #[test]
+    fn next_to_nothing() {
+        for interval in [Duration::ZERO, Duration::from_millis(1)] {
+            let mut pacer = Pacer::new(&Pacing { burst: 1, interval, ..Pacing::default() }, 1200);
+            pacer.on_sent(Time::ZERO, 1200);
+            assert_eq!(pacer.release(Time(1), 1200, 0.0), Time::NEVER);
+            assert_eq!(pacer.release(Time(1), 1200, 1e-300), Time::NEVER);
         }
     }
 

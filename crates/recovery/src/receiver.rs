@@ -92,7 +92,7 @@ impl Receiver {
             self.largest_at = now;
         }
         self.unacked += 1;
-        let in_order = largest.map_or(pn == 0, |l| pn == l + 1);
+        let in_order = largest.map_or(pn == 0, |l| l.checked_add(1) == Some(pn));
         if self.unacked >= self.config.ack_every
             || (self.config.immediate_on_gap && !in_order)
             || ecn == Ecn::Ce
@@ -124,7 +124,7 @@ impl Receiver {
     /// Adds a packet number; false for a duplicate.
     fn note(&mut self, pn: u64) -> bool {
         match self.ranges.last_mut() {
-            Some(last) if pn == last.1 + 1 => {
+            Some(last) if last.1.checked_add(1) == Some(pn) => {
                 last.1 = pn;
                 return true;
             }
@@ -165,11 +165,11 @@ impl Receiver {
         }
         let unit = 1000_i64 << self.config.timestamp_exponent.min(20);
         let received = self.clock.read(now).div_euclid(unit) * unit;
-        if self.timestamps.len() >= self.config.timestamps {
-            self.timestamps.remove(0);
-        }
         let i = self.timestamps.partition_point(|t| t.0 < pn);
         self.timestamps.insert(i, (pn, received));
+        if self.timestamps.len() > self.config.timestamps {
+            self.timestamps.remove(0);
+        }
     }
 }
 
@@ -222,6 +222,61 @@ mod tests {
         }
         r.on_packet(Time(0), 7, Ecn::NotEct, 5);
         assert_eq!(ack(&mut r, 0).ranges, vec![(6, 7)]);
+    }
+
+    /// RFC 9000 section 13.2.1: at once for a gap, then for every packet that fills it; ranges join.
+    #[test]
+    fn gaps() {
+        let mut r = receiver();
+        for (pn, ranges) in [
+            (3, vec![(3, 3)]),
+            (9, vec![(3, 3), (9, 9)]),
+            (5, vec![(3, 3), (5, 5), (9, 9)]),
+            (4, vec![(3, 5), (9, 9)]),
+            (8, vec![(3, 5), (8, 9)]),
+            (2, vec![(2, 5), (8, 9)]),
+        ] {
+            assert!(r.on_packet(Time(0), pn, Ecn::NotEct, 0), "{pn}");
+            assert_eq!(ack(&mut r, 0).ranges, ranges, "{pn}");
+        }
+        assert!(!r.on_packet(Time(0), 10, Ecn::NotEct, 0), "in order again, whatever is missing below");
+    }
+
+    /// The greatest packet number there is has no successor.
+    #[test]
+    fn no_overflow() {
+        let mut r = receiver();
+        r.on_packet(Time(0), u64::MAX, Ecn::NotEct, 0);
+        assert!(!r.on_packet(Time(0), u64::MAX, Ecn::NotEct, 0), "duplicate");
+        r.on_packet(Time(0), u64::MAX - 1, Ecn::NotEct, 0);
+        assert_eq!(ack(&mut r, 0).ranges, vec![(u64::MAX - 1, u64::MAX)]);
+    }
+
+    /// RFC 9000 section 13.2.3: the newest ranges are kept, and the largest packet is always among them.
+    #[test]
+    fn newest_ranges() {
+        for (max_ranges, ranges) in [(2, vec![(4, 4), (6, 6)]), (1, vec![(6, 6)]), (0, vec![(6, 6)])] {
+            let mut r = Receiver::new(AckConfig { max_ranges, ..AckConfig::default() }, Clock::default());
+            for pn in [0, 6, 2, 4] {
+                r.on_packet(Time(0), pn, Ecn::NotEct, 0);
+            }
+            assert_eq!(ack(&mut r, 0).ranges, ranges);
+            assert_eq!(ack(&mut r, 0).ranges, ranges, "an ACK does not use them up");
+        }
+    }
+
+    /// The limit keeps the largest packet numbers, also against a straggler; each is reported once.
+    #[test]
+    fn newest_timestamps() {
+        let mut r = Receiver::new(AckConfig { timestamps: 2, ..AckConfig::default() }, Clock::default());
+        for (us, pn) in [(10, 5), (20, 7), (30, 3), (40, 6)] {
+            r.on_packet(Time(us * 1000), pn, Ecn::NotEct, 0);
+        }
+        assert_eq!(ack(&mut r, 1).timestamps, vec![(6, 40_000), (7, 20_000)]);
+        assert!(ack(&mut r, 1).timestamps.is_empty());
+        let mut r = Receiver::new(AckConfig { timestamps: 0, ..AckConfig::default() }, Clock::default());
+        r.on_packet(Time(0), 0, Ecn::NotEct, 0);
+        assert!(ack(&mut r, 1).timestamps.is_empty(), "off");
     }
 
     /// The exponent truncates, also for clocks that show negative time.

@@ -15,7 +15,13 @@ pub struct Rtt {
 impl Rtt {
     /// Before the first sample: `smoothed_rtt = initial`, `rttvar = initial / 2`.
     pub fn new(initial: Duration) -> Self {
-        Self { latest: initial, min: Duration::MAX, smoothed: initial, variation: initial / 2, sampled: false }
+        Self {
+            latest: initial,
+            min: Duration::MAX,
+            smoothed: initial,
+            variation: initial / 2,
+            sampled: false,
+        }
     }
 
     /// Takes a sample. `ack_delay` is what the peer reports, already capped at its `max_ack_delay`.

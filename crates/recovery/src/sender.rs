@@ -4,18 +4,22 @@
 //! [`Sender::on_tcp_ack`] and [`Sender::on_timer`] digest what comes, [`Sender::next_timer`] says when to call again.
 //! One packet number space. Inside one ACK the order is RFC 9002 appendix A.7's: RTT, ECN, losses, growth.
 
+use std::ops::Range;
+
 use congestion::{
-    Ack, AckedPacket, Cause, Congestion, Control, Controller, Detection, Duration, Lost, LostPacket, Path, Sent, Time,
+    Ack, AckedPacket, Cause, Congestion, Control, Controller, Detection, Duration, Lost, LostPacket, Path,
+    Sent, Time,
 };
 
-use crate::config::{Config, Exit, Timeout};
+use crate::config::{Config, Exit, Paced, Timeout};
 use crate::ecn::{Ecn, EcnCounts, Validation};
-use crate::epoch::{Epoch, LateAcks};
+use crate::epoch::{Epoch, Late, LateAcks};
 use crate::loss::{Found, Reordering, Search};
 use crate::pacer::Pacer;
 use crate::rate::Sampler;
 use crate::receiver::AckFrame;
 use crate::rtt::Rtt;
+use crate::seen::{Seen, Span};
 use crate::sent::{Fate, Packet, Payload, SentPackets};
 use crate::stats::Stats;
 use crate::tcp::TcpAck;
@@ -34,8 +38,8 @@ pub enum Gate {
 /// What came of an ACK or a timer. Reused between calls.
 #[derive(Clone, Debug)]
 pub struct Outcome<T> {
-    /// Payloads declared lost, to be sent again; ascending packet number.
-    pub lost: Vec<T>,
+    /// Payloads declared lost, to be sent again, with packet number and rule; ascending.
+    pub lost: Vec<(u64, Detection, T)>,
     /// The RTT sample, if there was one.
     pub rtt: Option<Duration>,
     /// The congestion event, if there was one.
@@ -62,6 +66,9 @@ impl<T> Outcome<T> {
 /// Probes sent on a QUIC probe timeout. RFC 9002 section 6.2.4: one or two.
 const PTO_PROBES: u32 = 2;
 
+/// Longest retransmission timeout. RFC 6298 section 2.5: 60 s or more; Linux 120 s.
+const MAX_RTO: Duration = Duration::from_secs(120);
+
 /// The ledger of one path.
 #[derive(Debug)]
 pub struct Sender<T> {
@@ -74,12 +81,14 @@ pub struct Sender<T> {
     ecn: Validation,
     reordering: Reordering,
     late: LateAcks,
+    seen: Seen,
     epoch: Epoch,
     /// Packets in flight whose payload had been sent before.
     repeats_in_flight: u64,
     stats: Stats,
     bytes_in_flight: u64,
     largest_acked: Option<u64>,
+    /// RTT of the newest packet in the last ACK (RACK.rtt).
     rack_rtt: Duration,
     first_rtt_sample: Option<Time>,
     /// Highest stream byte sent.
@@ -91,12 +100,16 @@ pub struct Sender<T> {
     progress: Time,
     timeouts: u32,
     tail_probed: bool,
+    /// The tail loss probe that repeats a payload still in flight: its number and first byte.
+    tail_repeat: Option<(u64, u64)>,
+    /// Packets that may leave whatever the window says. What the next ACK finds unused has lapsed.
     probes: u32,
     loss_time: Option<Time>,
     found: Found,
     // Digest of the ACK at hand, kept to reuse their memory.
     acked: Vec<AckedPacket>,
     lost: Vec<LostPacket>,
+    spans: Vec<Span>,
     tally: Tally,
 }
 
@@ -107,6 +120,21 @@ struct Tally {
     growth: u64,
     ecn: EcnCounts,
     app_limited: bool,
+    /// The newest packet that is known to have arrived, and when it left.
+    newest: Option<(u64, Time)>,
+    /// The packet whose loss a tail loss probe repaired.
+    repaired: Option<u64>,
+}
+
+/// What an acknowledgement says of the very packet that it takes out of flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Arrival {
+    /// It has arrived.
+    Certain,
+    /// Its payload has arrived, likely with it. ECN counts may lack it.
+    Likely,
+    /// Its payload has arrived with an earlier transmission.
+    Unproven,
 }
 
 /// What an ACK says besides packet numbers.
@@ -116,6 +144,7 @@ struct Report<'a> {
     /// All stream bytes before this one have arrived (matters to [`Exit::NewrenoTcp`] alone).
     cumulative: u64,
     prior_in_flight: u64,
+    prior_largest: Option<u64>,
 }
 
 impl<T: Payload> Sender<T> {
@@ -129,6 +158,7 @@ impl<T: Payload> Sender<T> {
             ecn: Validation::new(config.ecn),
             reordering: Reordering::default(),
             late: LateAcks::default(),
+            seen: Seen::default(),
             epoch: Epoch::new(config.exit),
             repeats_in_flight: 0,
             stats: Stats::default(),
@@ -143,11 +173,13 @@ impl<T: Payload> Sender<T> {
             progress: Time::ZERO,
             timeouts: 0,
             tail_probed: false,
+            tail_repeat: None,
             probes: 0,
             loss_time: None,
             found: Found::default(),
             acked: Vec::new(),
             lost: Vec::new(),
+            spans: Vec::new(),
             tally: Tally::default(),
             config,
             controller,
@@ -172,10 +204,10 @@ impl<T: Payload> Sender<T> {
 
     /// Bytes per second, or `None` when this sender does not pace (yet).
     fn pacing_rate(&self, control: &Control) -> Option<f64> {
-        if let Some(rate) = control.pacing_rate {
+        if let Some(rate) = control.pacing_rate.filter(|_| self.config.paced != Paced::Never) {
             return Some(rate.bytes_per_sec());
         }
-        if !self.config.paced || !self.rtt.is_sampled() {
+        if self.config.paced != Paced::Always || !self.rtt.is_sampled() {
             return None; // RFC 9002 section 7.7: the initial window may leave at once
         }
         let pacing = &self.config.pacing;
@@ -184,7 +216,7 @@ impl<T: Payload> Sender<T> {
     }
 
     /// A packet leaves; returns its number and mark. `bytes` is what it counts in the window. `repeat` says that its
-    /// payload has been sent before.
+    /// payload has been sent before; what is not repeated leaves in the order of the stream.
     pub fn on_sent(&mut self, now: Time, bytes: u64, data: T, repeat: bool) -> (u64, Ecn) {
         let pn = self.sent.next_pn();
         let ecn = self.ecn.on_sent(now, self.probe_timeout());
@@ -194,6 +226,9 @@ impl<T: Payload> Sender<T> {
         }
         self.bytes_in_flight += bytes;
         self.highest_offset = self.highest_offset.max(data.range().end);
+        if repeat && self.tail_probed && self.probes > 0 {
+            self.tail_repeat = Some((pn, data.range().start));
+        }
         self.sent.push(Packet { sent: now, bytes, fate: Fate::InFlight, repeat, ecn, snapshot, data });
         self.repeats_in_flight += u64::from(repeat);
         self.last_sent = now;
@@ -207,68 +242,103 @@ impl<T: Payload> Sender<T> {
         (pn, ecn)
     }
 
-    /// The application has nothing to send although the gate is open.
+    /// The application has nothing to send. Matters while the window has room: a full one limits the sender itself.
     pub fn mark_app_limited(&mut self) {
-        self.sampler.mark_app_limited(self.bytes_in_flight);
+        if self.bytes_in_flight < self.controller.control().cwnd {
+            self.sampler.mark_app_limited(self.bytes_in_flight);
+        }
     }
 
     /// A QUIC ACK arrives. `waiting` is the smallest stream offset that is lost and not yet sent again, if any.
     pub fn on_ack(&mut self, now: Time, frame: &AckFrame, waiting: Option<u64>, out: &mut Outcome<T>) {
         out.clear();
-        let prior_in_flight = self.bytes_in_flight;
-        let prior_largest = self.largest_acked;
+        self.late.prune(now, self.probe_timeout());
+        let (prior_in_flight, prior_largest) = (self.bytes_in_flight, self.largest_acked);
+        let (period, mut late) = (self.epoch.serial(), Late::default());
         let mut stamps = frame.timestamps.iter().peekable();
-        for &(low, high) in &frame.ranges {
-            let high = high.min(self.sent.next_pn().saturating_sub(1));
+        let mut spans = std::mem::take(&mut self.spans);
+        self.seen.take(&frame.ranges, self.sent.next_pn(), &mut spans);
+        for &(low, high) in &spans {
+            self.late.take(low, high, period, &mut late);
             for pn in low.max(self.sent.base())..=high {
                 while stamps.next_if(|s| s.0 < pn).is_some() {}
                 let received = stamps.peek().filter(|s| s.0 == pn).map(|s| s.1);
-                self.settle(now, pn, received);
+                self.settle(now, pn, received, Arrival::Certain);
             }
         }
-        let spurious = self.late.take(self.epoch.serial(), |pn| frame.ranges.iter().any(|r| r.0 <= pn && pn <= r.1));
+        self.spans = spans;
         if !self.acked.is_empty() {
-            let cumulative = self.cumulative(waiting);
-            let ecn = frame.ecn.as_ref();
-            let report = Report { ack_delay: frame.ack_delay, ecn, cumulative, prior_in_flight };
-            self.digest(now, prior_largest, &report, out);
+            let (cumulative, ecn) = (self.cumulative(waiting), frame.ecn.as_ref());
+            let ack_delay = frame.ack_delay;
+            self.digest(now, &Report { ack_delay, ecn, cumulative, prior_in_flight, prior_largest }, out);
         }
-        self.on_late(spurious);
+        self.on_late(late, period);
     }
 
     /// A TCP acknowledgement arrives.
     pub fn on_tcp_ack(&mut self, now: Time, ack: &TcpAck, out: &mut Outcome<T>) {
         out.clear();
-        let prior_in_flight = self.bytes_in_flight;
-        let prior_largest = self.largest_acked;
-        let in_order = ack.sacks[0].1 == 0 && self.repeats_in_flight == 0;
+        self.late.prune(now, self.probe_timeout());
+        let (prior_in_flight, prior_largest) = (self.bytes_in_flight, self.largest_acked);
+        let (period, mut late) = (self.epoch.serial(), Late::default());
+        self.late.take(ack.echo, ack.echo, period, &mut late);
+        self.settle_covered(now, ack);
+        if !self.acked.is_empty() {
+            let (cumulative, ecn) = (ack.cumulative, ack.ecn.as_ref());
+            let ack_delay = Duration::ZERO;
+            self.digest(now, &Report { ack_delay, ecn, cumulative, prior_in_flight, prior_largest }, out);
+        }
+        self.on_late(late, period);
+    }
+
+    /// Settles the packets whose payload a TCP acknowledgement covers.
+    fn settle_covered(&mut self, now: Time, ack: &TcpAck) {
+        let highest = ack.highest();
+        let mut repeats = self.repeats_in_flight;
+        let mut beyond = false;
         for pn in self.sent.base()..self.sent.next_pn() {
-            let Some(packet) = self.sent.get(pn) else { break };
+            // Beyond what has arrived, and payloads sent for the first time leave in order: only repeats can be left.
+            if beyond && repeats == 0 {
+                break;
+            }
+            let Some(packet) = self.sent.get(pn).filter(|p| p.fate == Fate::InFlight) else { continue };
             let range = packet.data.range();
-            if packet.fate == Fate::InFlight && ack.covers(range.start, range.end) {
-                self.settle(now, pn, None);
-            } else if in_order && range.start >= ack.cumulative {
-                break; // nothing sent twice, no holes: the rest lies beyond
+            repeats -= u64::from(packet.repeat);
+            beyond |= !packet.repeat && range.start >= highest;
+            if ack.covers(range.start, range.end) {
+                let arrival = self.arrival(now, pn, packet, ack.echo);
+                // The peer answers the repeat: the original, much older, has not arrived. RFC 8985 section 7.4.
+                let repaired =
+                    |&(probe, start): &(u64, u64)| probe == ack.echo && start == range.start && pn < probe;
+                if self.tail_repeat.as_ref().is_some_and(repaired) {
+                    self.tally.repaired = Some(pn);
+                }
+                self.settle(now, pn, None, arrival);
             }
         }
-        let spurious = self.late.take(self.epoch.serial(), |pn| pn == ack.echo);
-        if !self.acked.is_empty() {
-            let report =
-                Report { ack_delay: Duration::ZERO, ecn: ack.ecn.as_ref(), cumulative: ack.cumulative, prior_in_flight };
-            self.digest(now, prior_largest, &report, out);
+    }
+
+    /// RFC 8985 section 6.2 step 2: the original may have arrived although its repeat is what still flies.
+    fn arrival(&self, now: Time, pn: u64, packet: &Packet<T>, echo: u64) -> Arrival {
+        if pn == echo {
+            Arrival::Certain
+        } else if !packet.repeat || (pn < echo && now - packet.sent >= self.rtt.min()) {
+            Arrival::Likely
+        } else {
+            Arrival::Unproven
         }
-        self.on_late(spurious);
     }
 
     /// Takes one packet out of flight as acknowledged, unless its fate is sealed already.
-    fn settle(&mut self, now: Time, pn: u64, received: Option<i64>) {
-        let largest = self.largest_acked;
+    fn settle(&mut self, now: Time, pn: u64, received: Option<i64>, arrival: Arrival) {
         let Some(p) = self.sent.get_mut(pn).filter(|p| p.fate == Fate::InFlight) else { return };
         p.fate = Fate::Acked;
         self.repeats_in_flight -= u64::from(p.repeat);
         let (bytes, sent) = (p.bytes, p.sent);
         self.sampler.on_acked(now, pn, sent, bytes, &p.snapshot);
-        self.tally.ecn.add(p.ecn);
+        if arrival == Arrival::Certain {
+            self.tally.ecn.add(p.ecn);
+        }
         self.tally.app_limited = p.snapshot.app_limited;
         let before_reduction = self.epoch.forbids_growth(pn);
         self.bytes_in_flight -= bytes;
@@ -276,20 +346,26 @@ impl<T: Payload> Sender<T> {
         if !before_reduction && !p.snapshot.app_limited {
             self.tally.growth += bytes;
         }
-        if largest.is_some_and(|l| pn < l) {
-            self.reordering.on_reordered();
+        if arrival != Arrival::Unproven {
+            self.advance(pn, sent);
         }
-        self.largest_acked = Some(largest.map_or(pn, |l| l.max(pn)));
         self.stats.acked += 1;
         self.acked.push(AckedPacket { pn, bytes, sent, received, before_reduction });
     }
 
-    fn digest(&mut self, now: Time, prior_largest: Option<u64>, report: &Report, out: &mut Outcome<T>) {
-        let newest = self.acked.last().map_or(0, |p| p.pn);
-        let raised = prior_largest.is_none_or(|l| newest > l);
-        if raised {
-            self.sample_rtt(now, report.ack_delay, out);
+    /// This packet has arrived: what left before it may be missing.
+    fn advance(&mut self, pn: u64, sent: Time) {
+        if self.largest_acked.is_some_and(|largest| pn < largest) {
+            self.reordering.on_reordered();
         }
+        self.largest_acked = self.largest_acked.max(Some(pn));
+        self.tally.newest = Some((pn, sent));
+    }
+
+    fn digest(&mut self, now: Time, report: &Report, out: &mut Outcome<T>) {
+        let raised = self.largest_acked > report.prior_largest;
+        let newest = self.tally.newest.map_or(0, |n| n.0);
+        self.measure(now, raised, report.ack_delay, out);
         let ce = if raised { self.ecn.on_ack(&self.tally.ecn, report.ecn) } else { 0 };
         let round_start = newest >= self.round_end;
         if round_start {
@@ -299,36 +375,60 @@ impl<T: Payload> Sender<T> {
         self.progress = now;
         self.timeouts = 0;
         self.tail_probed = false;
+        self.probes = 0;
 
         self.detect_losses(now, report.prior_in_flight, out);
-        if ce > 0 {
-            if !self.epoch.covers(newest) {
-                self.reduce(now, Cause::Ecn, report.prior_in_flight, out);
-            }
-            self.epoch.forbid_undo();
-        }
+        self.answer_marks_and_repairs(now, newest, ce, report.prior_in_flight, out);
         if self.epoch.try_exit(newest, report.cumulative) {
             self.reordering.on_recovered();
         }
-        self.tell_controller(now, ce, round_start, report, out);
+        self.tell_controller(now, newest, ce, round_start, report, out);
         self.sent.forget_settled();
         self.acked.clear();
         self.lost.clear();
         self.tally = Tally::default();
     }
 
-    fn sample_rtt(&mut self, now: Time, ack_delay: Duration, out: &mut Outcome<T>) {
-        let Some(newest) = self.acked.last() else { return };
-        let latest = now - newest.sent;
-        self.rtt.sample(latest, ack_delay.min(self.config.max_ack_delay));
+    /// RTT of the newest packet. A sample for the estimator if it raises the largest acknowledged (RFC 9002
+    /// section 5.1); RACK takes every one.
+    fn measure(&mut self, now: Time, raised: bool, ack_delay: Duration, out: &mut Outcome<T>) {
+        let Some((_, sent)) = self.tally.newest else { return };
+        let latest = now - sent;
         self.rack_rtt = latest;
-        self.first_rtt_sample.get_or_insert(now);
-        out.rtt = Some(latest);
+        if raised {
+            self.rtt.sample(latest, ack_delay.min(self.config.max_ack_delay));
+            self.first_rtt_sample.get_or_insert(now);
+            out.rtt = Some(latest);
+        }
+    }
+
+    /// Reductions for what is no declared loss: CE marks, and a loss that a tail loss probe repaired.
+    fn answer_marks_and_repairs(
+        &mut self,
+        now: Time,
+        newest: u64,
+        ce: u64,
+        prior: u64,
+        out: &mut Outcome<T>,
+    ) {
+        if ce > 0 {
+            if !self.epoch.covers(newest) {
+                self.reduce(now, Cause::Ecn, prior, out);
+            }
+            self.epoch.forbid_undo();
+        }
+        if let Some(pn) = self.tally.repaired {
+            if !self.epoch.covers(pn) {
+                self.reduce(now, Cause::Loss, prior, out);
+            }
+            self.epoch.forbid_undo();
+        }
     }
 
     fn tell_controller(
         &mut self,
         now: Time,
+        newest: u64,
         ce: u64,
         round_start: bool,
         report: &Report,
@@ -355,7 +455,8 @@ impl<T: Payload> Sender<T> {
             in_recovery: self.epoch.in_recovery(),
             app_limited: self.tally.app_limited,
         });
-        if let Some(cause) = asked {
+        // Whatever the controller asks, one reduction per round trip.
+        if let Some(cause) = asked.filter(|_| !self.epoch.covers(newest)) {
             self.reduce(now, cause, report.prior_in_flight, out);
         }
     }
@@ -420,7 +521,7 @@ impl<T: Payload> Sender<T> {
         self.bytes_in_flight -= bytes;
         self.sampler.on_lost(bytes);
         self.ecn.on_lost(p.ecn);
-        out.lost.push(p.data.clone());
+        out.lost.push((pn, detection, p.data.clone()));
         self.stats.count_loss(detection);
         self.lost.push(LostPacket {
             pn,
@@ -434,23 +535,29 @@ impl<T: Payload> Sender<T> {
     }
 
     /// RFC 9002 section 7.6: two of these losses are further apart than the persistent congestion duration and nothing
-    /// sent between them was acknowledged. Looks at the packets that the ledger still holds, as the RFC allows.
+    /// sent between them was acknowledged.
     fn is_persistent(&self, lost: &[(u64, Detection)]) -> bool {
-        let (Some(threshold), Some(first_sample)) = (self.config.persistent_congestion, self.first_rtt_sample) else {
+        let (Some(threshold), Some(first_sample)) =
+            (self.config.persistent_congestion, self.first_rtt_sample)
+        else {
             return false;
         };
-        let duration = (self.rtt.timeout(self.config.granularity) + self.config.max_ack_delay) * threshold;
-        let mut start: Option<(u64, Time)> = None;
+        let duration = self.probe_timeout() * threshold;
+        // The first lost packet since the last acknowledged one, and the last lost packet looked at.
+        let (mut start, mut previous): (Option<Time>, u64) = (None, 0);
         for &(pn, _) in lost {
-            let Some(sent) = self.sent.get(pn).map(|p| p.sent).filter(|s| *s > first_sample) else { continue };
+            let Some(sent) = self.sent.get(pn).map(|p| p.sent).filter(|s| *s > first_sample) else {
+                continue;
+            };
             match start {
-                Some((from, since)) if self.none_acked(from, pn) => {
+                Some(since) if self.none_acked(previous, pn) => {
                     if sent - since > duration {
                         return true;
                     }
                 }
-                _ => start = Some((pn, sent)),
+                _ => start = Some(sent),
             }
+            previous = pn;
         }
         false
     }
@@ -473,26 +580,28 @@ impl<T: Payload> Sender<T> {
         }
     }
 
-    /// These packets, declared lost before, have arrived after all.
-    fn on_late(&mut self, (all, current): (u64, u64)) {
-        if all == 0 {
+    /// These packets, declared lost before, have arrived after all. `period` is the recovery period they were counted
+    /// in: the same ACK may have opened another one, which they do not excuse.
+    fn on_late(&mut self, late: Late, period: u64) {
+        if late.all == 0 {
             return;
         }
-        self.stats.spurious += all;
-        self.reordering.on_spurious();
-        if self.epoch.on_spurious(current) && self.config.undo {
+        self.stats.spurious += late.all;
+        self.reordering.on_spurious(self.largest_acked.unwrap_or(0), self.sent.next_pn());
+        if period == self.epoch.serial() && self.config.undo && self.epoch.on_spurious(late.current) {
             self.stats.undone += 1;
             self.controller.on_spurious();
         }
     }
 
-    /// The smallest stream offset that has not arrived for certain.
+    /// All stream bytes before this one have arrived: as far as the recovery period wants to know.
     fn cumulative(&self, waiting: Option<u64>) -> u64 {
-        if self.config.exit == Exit::Quic || !self.epoch.in_recovery() {
+        let until = self.epoch.until_offset();
+        if self.config.exit == Exit::Quic || !self.epoch.in_recovery() || waiting.is_some_and(|w| w < until) {
             return 0;
         }
-        let flying = self.sent.in_flight().map(|(_, p)| p.data.range().start).min();
-        flying.into_iter().chain(waiting).min().unwrap_or(self.highest_offset)
+        let missing = |range: Range<u64>| range.start < until && !range.is_empty();
+        if self.sent.in_flight().any(|(_, p)| missing(p.data.range())) { 0 } else { until }
     }
 
     /// When [`Sender::on_timer`] wants to be called.
@@ -514,7 +623,7 @@ impl<T: Payload> Sender<T> {
             Timeout::Pto => self.last_sent + self.probe_timeout() * backoff,
             Timeout::TlpRto => {
                 let rto = self.rtt.timeout(self.config.granularity).max(self.config.min_rto);
-                let rto_at = self.progress + rto * backoff;
+                let rto_at = self.progress + (rto * backoff).min(MAX_RTO);
                 if self.may_probe_tail() { self.tail_probe_at().min(rto_at) } else { rto_at }
             }
         }
@@ -524,11 +633,11 @@ impl<T: Payload> Sender<T> {
         !self.tail_probed && self.timeouts == 0 && !self.epoch.in_recovery() && self.rtt.is_sampled()
     }
 
-    /// RFC 8985 section 7.2: two RTTs after the last packet, and the peer's ACK delay when it flies alone.
+    /// RFC 8985 section 7.2: two RTTs after the last packet or ACK, and the peer's ACK delay when it flies alone.
     fn tail_probe_at(&self) -> Time {
         let alone = self.sent.in_flight().nth(1).is_none();
         let wait = self.rtt.smoothed() * 2;
-        self.last_sent + if alone { wait + self.config.min_rto } else { wait }
+        self.last_sent.max(self.progress) + if alone { wait + self.config.min_rto } else { wait }
     }
 
     /// The time of [`Sender::next_timer`] has come (calling earlier does nothing).
@@ -545,6 +654,7 @@ impl<T: Payload> Sender<T> {
             self.probe(PTO_PROBES, out);
         } else if self.may_probe_tail() && self.tail_probe_at() <= now {
             self.tail_probed = true;
+            self.progress = now; // RFC 8985 section 7.3: the probe re-arms the RTO
             self.probe(1, out);
         } else {
             self.retransmission_timeout(now, prior_in_flight, out);

@@ -75,6 +75,12 @@ impl<T> SentPackets<T> {
         self.packets.iter().enumerate().map(move |(i, p)| (base + i as u64, p))
     }
 
+    /// From packet `pn` on.
+    pub(crate) fn iter_from(&self, pn: u64) -> impl Iterator<Item = &Packet<T>> + '_ {
+        let skipped = usize::try_from(pn.saturating_sub(self.base)).unwrap_or(usize::MAX);
+        self.packets.range(skipped.min(self.packets.len())..)
+    }
+
     /// In flight, from the oldest.
     pub(crate) fn in_flight(&self) -> impl DoubleEndedIterator<Item = (u64, &Packet<T>)> + '_ {
         self.iter().filter(|(_, p)| p.fate == Fate::InFlight)

@@ -27,6 +27,11 @@ impl TcpAck {
     pub fn covers(&self, start: u64, end: u64) -> bool {
         end <= self.cumulative || self.sacks.iter().any(|&(s, e)| s <= start && end <= e)
     }
+
+    /// Nothing from this byte on is known to have arrived.
+    pub(crate) fn highest(&self) -> u64 {
+        self.sacks.iter().fold(self.cumulative, |highest, sack| highest.max(sack.1))
+    }
 }
 
 /// The receiver.
@@ -59,7 +64,9 @@ impl TcpReceiver {
     pub fn on_packet(&mut self, now: Time, pn: u64, ecn: Ecn, start: u64, end: u64) -> (u64, bool) {
         let before = self.stream.contiguous();
         let fresh = self.stream.insert(start, end);
-        let in_order = start == before && self.stream.contiguous() == end;
+        // RFC 5681 section 4.2: also what fills a part of a gap is acknowledged at once.
+        let whole = self.stream.islands().next().is_none();
+        let in_order = start == before && self.stream.contiguous() == end && whole;
         self.ecn.add(ecn);
         self.newest = start;
         self.echo = pn;
@@ -115,5 +122,18 @@ mod tests {
         assert!(r.on_packet(Time(0), 6, Ecn::NotEct, 2000, 3000).1, "fills a hole");
         assert_eq!(r.ack().cumulative, 4000);
         assert_eq!(r.on_packet(Time(0), 7, Ecn::NotEct, 0, 1000), (0, true), "duplicate");
+    }
+
+    /// RFC 5681 section 4.2: what fills a part of a gap is acknowledged at once, although it moves the edge in order.
+    #[test]
+    fn part_of_a_gap() {
+        let mut r = TcpReceiver::new(AckConfig::default());
+        assert!(r.on_packet(Time(0), 3, Ecn::NotEct, 3000, 4000).1);
+        r.ack();
+        for (pn, edge) in [(0, 1000), (1, 2000), (2, 4000)] {
+            assert!(r.on_packet(Time(0), pn, Ecn::NotEct, 1000 * pn, 1000 * pn + 1000).1, "{pn}");
+            assert_eq!((r.ack().cumulative, r.timer()), (edge, None));
+        }
+        assert!(!r.on_packet(Time(0), 4, Ecn::NotEct, 4000, 5000).1, "whole again: delayed");
     }
 }

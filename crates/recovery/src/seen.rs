@@ -1,0 +1,92 @@
+//! What an ACK says that the one before did not.
+//!
+//! ACKs repeat themselves: while a packet is missing every one of them names the whole window again. Walking only the
+//! difference makes an ACK cost what it newly acknowledges.
+
+/// A span of packet numbers, both ends included.
+pub(crate) type Span = (u64, u64);
+
+/// The ranges of the previous ACK.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    before: Vec<Span>,
+    now: Vec<Span>,
+}
+
+impl Seen {
+    /// Takes the ranges of a new ACK and writes what they add into `fresh`, ascending and apart. Numbers from
+    /// `next_pn` on were never sent and are ignored; so is what does not ascend.
+    pub(crate) fn take(&mut self, ranges: &[Span], next_pn: u64, fresh: &mut Vec<Span>) {
+        fresh.clear();
+        self.now.clear();
+        let Some(newest) = next_pn.checked_sub(1) else { return };
+        let mut known = self.before.iter().copied().peekable();
+        let mut from = 0;
+        for &(low, high) in ranges {
+            let (mut low, high) = (low.max(from), high.min(newest));
+            if low > high {
+                continue;
+            }
+            from = high + 1;
+            self.now.push((low, high));
+            while low <= high {
+                while known.next_if(|k| k.1 < low).is_some() {}
+                let (start, end) = known.peek().copied().filter(|k| k.0 <= high).unwrap_or((from, from));
+                if low < start {
+                    fresh.push((low, start - 1));
+                }
+                low = end + 1;
+            }
+        }
+        std::mem::swap(&mut self.before, &mut self.now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn only_the_difference() {
+        let (mut seen, mut fresh) = (Seen::default(), Vec::new());
+        seen.take(&[(0, 9)], 0, &mut fresh);
+        assert!(fresh.is_empty(), "nothing was sent");
+        seen.take(&[(2, 4), (6, 8)], 20, &mut fresh);
+        assert_eq!(fresh, [(2, 4), (6, 8)]);
+        seen.take(&[(0, 10), (12, 99)], 20, &mut fresh);
+        assert_eq!(fresh, [(0, 1), (5, 5), (9, 10), (12, 19)]);
+        seen.take(&[(12, 15), (3, 4), (14, 17)], 20, &mut fresh);
+        assert!(fresh.is_empty(), "older, descending, overlapping: {fresh:?}");
+    }
+
+    proptest! {
+        /// The same as a bitmap, for whatever a peer may send.
+        #[test]
+        fn like_a_bitmap(acks in prop::collection::vec(prop::collection::vec((0u64..40, 0u64..40), 0..6), 1..8)) {
+            let (mut seen, mut fresh) = (Seen::default(), Vec::new());
+            let mut before = [false; 32];
+            for ranges in acks {
+                seen.take(&ranges, 32, &mut fresh);
+                let mut now = [false; 32];
+                let mut from = 0;
+                for (low, high) in ranges {
+                    for pn in low.max(from)..=high.min(31) {
+                        now[pn as usize] = true;
+                        from = pn + 1;
+                    }
+                }
+                let mut added = [false; 32];
+                for &(low, high) in &fresh {
+                    added[low as usize..=high as usize].fill(true);
+                }
+                for pn in 0..32 {
+                    prop_assert_eq!(added[pn], now[pn] && !before[pn], "{}", pn);
+                }
+                prop_assert!(fresh.windows(2).all(|w| w[0].1 < w[1].0));
+                before = now;
+            }
+        }
+    }
+}

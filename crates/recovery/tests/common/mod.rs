@@ -1,0 +1,199 @@
+//! A ledger on the bench: packets of one size, times in milliseconds, a controller that writes down what it is told.
+#![allow(dead_code, unreachable_pub, reason = "each test binary has its own copy and uses a part of it")]
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, Path, Time};
+use recovery::{AckFrame, Config, EcnCounts, Outcome, Payload, Sender, TcpAck};
+
+/// Bytes of every packet, in the window and in the stream.
+pub const SIZE: u64 = 1000;
+
+/// A piece of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Piece(pub u64, pub u64);
+
+impl Payload for Piece {
+    fn range(&self) -> Range<u64> {
+        self.0..self.1
+    }
+}
+
+/// The `n`-th piece.
+pub fn piece(n: u64) -> Piece {
+    Piece(n * SIZE, (n + 1) * SIZE)
+}
+
+/// What the controller was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Bytes acknowledged and how many of them may open the window.
+    Ack {
+        acked: u64,
+        growth: u64,
+    },
+    Lost(Vec<(u64, Detection)>),
+    Reduce(Cause),
+    Undo,
+}
+
+/// What test and controller share.
+#[derive(Debug)]
+pub struct Notes {
+    pub cwnd: u64,
+    pub signals: Vec<Signal>,
+    /// The answer to the next ACK.
+    pub ask: Option<Cause>,
+}
+
+/// A controller with a fixed window.
+#[derive(Debug)]
+pub struct Recorder(Arc<Mutex<Notes>>);
+
+impl Controller for Recorder {
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        let mut notes = self.0.lock().unwrap();
+        notes.signals.push(Signal::Ack { acked: ack.acked, growth: ack.growth });
+        notes.ask.take()
+    }
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.0.lock().unwrap().signals.push(Signal::Reduce(event.cause));
+    }
+    fn on_lost(&mut self, lost: &Lost) {
+        let packets = lost.packets.iter().map(|p| (p.pn, p.detection)).collect();
+        self.0.lock().unwrap().signals.push(Signal::Lost(packets));
+    }
+    fn on_spurious(&mut self) {
+        self.0.lock().unwrap().signals.push(Signal::Undo);
+    }
+    fn control(&self) -> Control {
+        Control { cwnd: self.0.lock().unwrap().cwnd, pacing_rate: None, slow_start: false }
+    }
+}
+
+/// The bench.
+#[derive(Debug)]
+pub struct Bench {
+    pub sender: Sender<Piece>,
+    pub out: Outcome<Piece>,
+    pub notes: Arc<Mutex<Notes>>,
+    next_piece: u64,
+}
+
+pub fn ms(ms: f64) -> Time {
+    Time((ms * 1e6).round() as u64)
+}
+
+impl Bench {
+    pub fn new(config: Config) -> Self {
+        let notes = Arc::new(Mutex::new(Notes { cwnd: 1 << 40, signals: Vec::new(), ask: None }));
+        let path = Path { mds: SIZE, buffer: None, seed: 1 };
+        let sender = Sender::new(config, Box::new(Recorder(Arc::clone(&notes))), path);
+        Self { sender, out: Outcome::default(), notes, next_piece: 0 }
+    }
+
+    pub fn quic() -> Self {
+        Self::new(Config::quic())
+    }
+
+    pub fn tcp() -> Self {
+        Self::new(Config::tcp())
+    }
+
+    /// One packet, sent and acknowledged at once after `rtt`: the estimator starts at `rtt`. At time 0.
+    pub fn primed(config: Config, rtt: f64) -> Self {
+        let mut bench = Self::new(config);
+        bench.send(0.0);
+        bench.tcp_or_quic_ack(rtt, 0);
+        bench.signals();
+        bench
+    }
+
+    /// A new piece.
+    pub fn send(&mut self, at: f64) -> u64 {
+        let data = piece(self.next_piece);
+        self.next_piece += 1;
+        self.sender.on_sent(ms(at), SIZE, data, false).0
+    }
+
+    /// New pieces, as many as there are times.
+    pub fn send_at(&mut self, times: impl IntoIterator<Item = f64>) {
+        for at in times {
+            self.send(at);
+        }
+    }
+
+    pub fn resend(&mut self, at: f64, data: Piece) -> u64 {
+        self.sender.on_sent(ms(at), SIZE, data, true).0
+    }
+
+    pub fn ack(&mut self, at: f64, ranges: &[(u64, u64)]) {
+        self.ack_frame(at, &AckFrame { ranges: ranges.to_vec(), ..AckFrame::default() });
+    }
+
+    pub fn ack_ecn(&mut self, at: f64, ranges: &[(u64, u64)], ecn: EcnCounts) {
+        self.ack_frame(at, &AckFrame { ranges: ranges.to_vec(), ecn: Some(ecn), ..AckFrame::default() });
+    }
+
+    pub fn ack_frame(&mut self, at: f64, frame: &AckFrame) {
+        self.sender.on_ack(ms(at), frame, None, &mut self.out);
+    }
+
+    /// All pieces before `cumulative` and the SACKed ones have arrived; transmission `echo` says so.
+    pub fn tcp_ack(&mut self, at: f64, cumulative: u64, sacks: &[(u64, u64)], echo: u64) {
+        let mut ack = TcpAck { cumulative: cumulative * SIZE, echo, ..TcpAck::default() };
+        for (slot, sack) in ack.sacks.iter_mut().zip(sacks) {
+            *slot = (sack.0 * SIZE, sack.1 * SIZE);
+        }
+        self.sender.on_tcp_ack(ms(at), &ack, &mut self.out);
+    }
+
+    fn tcp_or_quic_ack(&mut self, at: f64, pn: u64) {
+        self.ack(at, &[(pn, pn)]);
+    }
+
+    /// Calls the timer at its time; returns that time in milliseconds.
+    pub fn timer(&mut self) -> f64 {
+        let at = self.sender.next_timer().expect("a timer is armed");
+        self.sender.on_timer(at, &mut self.out);
+        at.as_secs_f64() * 1e3
+    }
+
+    /// When the timer is due, milliseconds.
+    pub fn due(&self) -> Option<f64> {
+        self.sender.next_timer().map(|t| t.as_secs_f64() * 1e3)
+    }
+
+    pub fn lost(&self) -> Vec<(u64, Detection)> {
+        self.out.lost.iter().map(|l| (l.0, l.1)).collect()
+    }
+
+    pub fn lost_pns(&self) -> Vec<u64> {
+        self.out.lost.iter().map(|l| l.0).collect()
+    }
+
+    /// What the controller was told since the last call.
+    pub fn signals(&mut self) -> Vec<Signal> {
+        std::mem::take(&mut self.notes.lock().unwrap().signals)
+    }
+
+    /// The congestion events and undos since the last call.
+    pub fn verdicts(&mut self) -> Vec<Signal> {
+        self.signals().into_iter().filter(|s| matches!(s, Signal::Reduce(_) | Signal::Undo)).collect()
+    }
+
+    pub fn set_window(&mut self, bytes: u64) {
+        self.notes.lock().unwrap().cwnd = bytes;
+    }
+
+    pub fn ask(&mut self, cause: Cause) {
+        self.notes.lock().unwrap().ask = Some(cause);
+    }
+}
+
+/// Times within a microsecond.
+#[track_caller]
+pub fn assert_ms(got: f64, expected: f64) {
+    assert!((got - expected).abs() < 1e-3, "{got} ms for {expected} ms");
+}
