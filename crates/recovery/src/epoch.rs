@@ -115,35 +115,31 @@ impl Epoch {
 }
 
 /// Packets declared lost that may still be acknowledged.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LateAcks {
+#[derive(Clone, Debug)]
+pub(crate) struct LateAcks<T> {
     /// Ascending in packet number and time: a verdict falls on the oldest packets in flight.
-    lost: VecDeque<Verdict>,
+    lost: VecDeque<Verdict<T>>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Verdict {
+#[derive(Clone, Debug)]
+struct Verdict<T> {
     pn: u64,
     at: Time,
     /// Serial of the recovery period.
     period: u64,
-}
-
-/// Packets declared lost that have arrived after all.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Late {
-    /// Of any period.
-    pub(crate) all: u64,
-    /// Of the period asked for.
-    pub(crate) current: u64,
+    data: T,
 }
 
 /// How long a lost packet may come back, in probe timeouts.
 const MEMORY: u64 = 3;
 
-impl LateAcks {
-    pub(crate) fn add(&mut self, pn: u64, at: Time, period: u64) {
-        self.lost.push_back(Verdict { pn, at, period });
+impl<T> LateAcks<T> {
+    pub(crate) fn new() -> Self {
+        Self { lost: VecDeque::new() }
+    }
+
+    pub(crate) fn add(&mut self, pn: u64, at: Time, period: u64, data: T) {
+        self.lost.push_back(Verdict { pn, at, period, data });
     }
 
     /// Forgets verdicts older than three probe timeouts.
@@ -153,17 +149,19 @@ impl LateAcks {
         }
     }
 
-    /// Moves the packets `low..=high` into `late`.
-    pub(crate) fn take(&mut self, low: u64, high: u64, period: u64, late: &mut Late) {
+    /// Moves the packets `low..=high` into `arrived`; returns how many of them belong to this recovery period.
+    pub(crate) fn take(&mut self, low: u64, high: u64, period: u64, arrived: &mut Vec<(u64, T)>) -> u64 {
         if self.lost.back().is_none_or(|v| v.pn < low) {
-            return; // nearly always: what arrives is newer than what was given up
+            return 0; // nearly always: what arrives is newer than what was given up
         }
         let from = self.lost.partition_point(|v| v.pn < low);
         let to = self.lost.partition_point(|v| v.pn <= high).max(from);
+        let mut current = 0;
         for verdict in self.lost.drain(from..to) {
-            late.all += 1;
-            late.current += u64::from(verdict.period == period);
+            current += u64::from(verdict.period == period);
+            arrived.push((verdict.pn, verdict.data));
         }
+        current
     }
 
     pub(crate) fn oldest(&self) -> Option<u64> {

@@ -42,6 +42,11 @@ impl Reassembly {
         self.next
     }
 
+    /// All of `start..end` has arrived.
+    pub fn holds(&self, start: u64, end: u64) -> bool {
+        end <= start.max(self.next) || self.island_at(start.max(self.next)).is_some_and(|(_, e)| end <= e)
+    }
+
     /// The islands beyond [`Reassembly::contiguous`], ascending.
     pub fn islands(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
         self.islands.iter().map(|(&s, &e)| (s, e))
@@ -70,6 +75,9 @@ mod tests {
                 prop_assert_eq!(r.insert(start, start + len), fresh);
                 let next = map.iter().take_while(|b| **b).count() as u64;
                 prop_assert_eq!(r.contiguous(), next);
+                for (a, b) in [(0, 3), (start, start + len), (start, start + 2), (10, 40)] {
+                    prop_assert_eq!(r.holds(a, b), map[a as usize..b as usize].iter().all(|b| *b), "{}..{}", a, b);
+                }
                 let beyond: u64 = r.islands().map(|(s, e)| e - s).sum();
                 prop_assert_eq!(next + beyond, map.iter().filter(|b| **b).count() as u64);
                 for (s, e) in r.islands() {

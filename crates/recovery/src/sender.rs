@@ -13,7 +13,7 @@ use congestion::{
 
 use crate::config::{Config, Exit, Paced, Timeout};
 use crate::ecn::{Ecn, EcnCounts, Validation};
-use crate::epoch::{Epoch, Late, LateAcks};
+use crate::epoch::{Epoch, LateAcks};
 use crate::loss::{Found, Reordering, Search};
 use crate::pacer::Pacer;
 use crate::rate::Sampler;
@@ -40,6 +40,8 @@ pub enum Gate {
 pub struct Outcome<T> {
     /// Payloads declared lost, to be sent again, with packet number and rule; ascending.
     pub lost: Vec<(u64, Detection, T)>,
+    /// Packets declared lost before that have arrived after all: their payloads need not be sent again.
+    pub late: Vec<(u64, T)>,
     /// The RTT sample, if there was one.
     pub rtt: Option<Duration>,
     /// The congestion event, if there was one.
@@ -50,13 +52,14 @@ pub struct Outcome<T> {
 
 impl<T> Default for Outcome<T> {
     fn default() -> Self {
-        Self { lost: Vec::new(), rtt: None, congestion: None, probe: false }
+        Self { lost: Vec::new(), late: Vec::new(), rtt: None, congestion: None, probe: false }
     }
 }
 
 impl<T> Outcome<T> {
     fn clear(&mut self) {
         self.lost.clear();
+        self.late.clear();
         self.rtt = None;
         self.congestion = None;
         self.probe = false;
@@ -80,7 +83,7 @@ pub struct Sender<T> {
     pacer: Pacer,
     ecn: Validation,
     reordering: Reordering,
-    late: LateAcks,
+    late: LateAcks<T>,
     seen: Seen,
     epoch: Epoch,
     /// Packets in flight whose payload had been sent before.
@@ -157,7 +160,7 @@ impl<T: Payload> Sender<T> {
             pacer: Pacer::new(&config.pacing, path.mds),
             ecn: Validation::new(config.ecn),
             reordering: Reordering::default(),
-            late: LateAcks::default(),
+            late: LateAcks::new(),
             seen: Seen::default(),
             epoch: Epoch::new(config.exit),
             repeats_in_flight: 0,
@@ -254,12 +257,12 @@ impl<T: Payload> Sender<T> {
         out.clear();
         self.late.prune(now, self.probe_timeout());
         let (prior_in_flight, prior_largest) = (self.bytes_in_flight, self.largest_acked);
-        let (period, mut late) = (self.epoch.serial(), Late::default());
+        let (period, mut current) = (self.epoch.serial(), 0);
         let mut stamps = frame.timestamps.iter().peekable();
         let mut spans = std::mem::take(&mut self.spans);
         self.seen.take(&frame.ranges, self.sent.next_pn(), &mut spans);
         for &(low, high) in &spans {
-            self.late.take(low, high, period, &mut late);
+            current += self.late.take(low, high, period, &mut out.late);
             for pn in low.max(self.sent.base())..=high {
                 while stamps.next_if(|s| s.0 < pn).is_some() {}
                 let received = stamps.peek().filter(|s| s.0 == pn).map(|s| s.1);
@@ -272,7 +275,7 @@ impl<T: Payload> Sender<T> {
             let ack_delay = frame.ack_delay;
             self.digest(now, &Report { ack_delay, ecn, cumulative, prior_in_flight, prior_largest }, out);
         }
-        self.on_late(late, period);
+        self.on_late(out.late.len() as u64, current, period);
     }
 
     /// A TCP acknowledgement arrives.
@@ -280,15 +283,15 @@ impl<T: Payload> Sender<T> {
         out.clear();
         self.late.prune(now, self.probe_timeout());
         let (prior_in_flight, prior_largest) = (self.bytes_in_flight, self.largest_acked);
-        let (period, mut late) = (self.epoch.serial(), Late::default());
-        self.late.take(ack.echo, ack.echo, period, &mut late);
+        let period = self.epoch.serial();
+        let current = self.late.take(ack.echo, ack.echo, period, &mut out.late);
         self.settle_covered(now, ack);
         if !self.acked.is_empty() {
             let (cumulative, ecn) = (ack.cumulative, ack.ecn.as_ref());
             let ack_delay = Duration::ZERO;
             self.digest(now, &Report { ack_delay, ecn, cumulative, prior_in_flight, prior_largest }, out);
         }
-        self.on_late(late, period);
+        self.on_late(out.late.len() as u64, current, period);
     }
 
     /// Settles the packets whose payload a TCP acknowledgement covers.
@@ -508,8 +511,9 @@ impl<T: Payload> Sender<T> {
         }
         self.epoch.add_losses(lost.len() as u64);
         self.late.prune(now, self.probe_timeout());
-        for &(pn, _) in lost {
-            self.late.add(pn, now, self.epoch.serial());
+        // `out` holds exactly these: both callers clear it first, and each declares losses once.
+        for (pn, _, data) in &out.lost {
+            self.late.add(*pn, now, self.epoch.serial(), data.clone());
         }
     }
 
@@ -582,13 +586,13 @@ impl<T: Payload> Sender<T> {
 
     /// These packets, declared lost before, have arrived after all. `period` is the recovery period they were counted
     /// in: the same ACK may have opened another one, which they do not excuse.
-    fn on_late(&mut self, late: Late, period: u64) {
-        if late.all == 0 {
+    fn on_late(&mut self, all: u64, current: u64, period: u64) {
+        if all == 0 {
             return;
         }
-        self.stats.spurious += late.all;
+        self.stats.spurious += all;
         self.reordering.on_spurious(self.largest_acked.unwrap_or(0), self.sent.next_pn());
-        if period == self.epoch.serial() && self.config.undo && self.epoch.on_spurious(late.current) {
+        if period == self.epoch.serial() && self.config.undo && self.epoch.on_spurious(current) {
             self.stats.undone += 1;
             self.controller.on_spurious();
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use congestion::{Duration, Path, Time};
 use path::Link;
-use recovery::{AckFrame, Gate, Outcome, Receiver, Sender, TcpReceiver};
+use recovery::{AckFrame, Gate, Outcome, Payload, Receiver, Sender, TcpReceiver};
 
 use crate::packet::{Chunk, Data, Feedback};
 use crate::record::Record;
@@ -38,6 +38,8 @@ pub(crate) struct Flow {
     fresh: u64,
     /// Lost, to be sent again.
     resend: VecDeque<Chunk>,
+    /// What arrived although its packet had been declared lost: not to be sent again, whatever becomes of its repeats.
+    arrived_late: Reassembly,
     pacer_at: Time,
     far: Far,
     /// Beyond the bottleneck, for flows whose way is longer than the link's.
@@ -66,6 +68,7 @@ impl Flow {
             outcome: Outcome::default(),
             fresh: 0,
             resend: VecDeque::new(),
+            arrived_late: Reassembly::default(),
             pacer_at: Time::NEVER,
             far: match config.transport {
                 Transport::Quic { .. } => Far::Quic {
@@ -230,9 +233,17 @@ impl Flow {
         if let Some(rtt) = self.outcome.rtt {
             self.record.on_rtt(now, rtt);
         }
+        for (_, chunk) in &self.outcome.late {
+            self.arrived_late.insert(chunk.range().start, chunk.range().end);
+        }
+        if !self.outcome.late.is_empty() {
+            self.resend.retain(|c| !self.arrived_late.holds(c.range().start, c.range().end));
+        }
         for &(pn, detection, chunk) in &self.outcome.lost {
             self.record.on_lost(now, pn, detection);
-            self.resend.push_back(chunk);
+            if !self.arrived_late.holds(chunk.range().start, chunk.range().end) {
+                self.resend.push_back(chunk);
+            }
         }
         if let Some(cause) = self.outcome.congestion {
             self.record.on_reduced(now, cause);
