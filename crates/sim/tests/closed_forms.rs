@@ -135,6 +135,21 @@ fn quic_dc_mean_rtt() {
     }
 }
 
+/// Claim S0-15 in our words: what goodput lacks to throughput is what was lost, for every controller.
+#[test]
+fn loss_is_what_goodput_lacks() {
+    for algorithm in ["new-reno", "cubic", "westwood-plus", "quic-dc", "bbr2"] {
+        let mut flow = quic_flow(&format!("name = '{algorithm}'"));
+        flow.transfer = Some(20_000_000);
+        let out = run(&scenario(0.5, 120, vec![flow]));
+        let t = &out.flows[0].totals;
+        let lacks = 1.0 - t.delivered as f64 / t.sent as f64;
+        let loss = t.dropped as f64 / t.packets as f64;
+        // What is in flight when the last byte arrives has been sent and does not count as delivered.
+        assert!((lacks - loss).abs() < 0.001, "{algorithm}: {lacks} lacks, {loss} lost");
+    }
+}
+
 /// A limit that counts propagation acts as a window on packets in flight: throughput <= limit / RTT-of-one-way.
 #[test]
 fn netem_limit_is_a_window() {
