@@ -13,7 +13,7 @@ use sim::{FlowConfig, Scenario, Transport, Watch};
 pub struct Figure {
     /// What was run.
     pub case: &'static str,
-    /// Packets offered to the bottleneck.
+    /// Packets that passed the bottleneck.
     pub packets: u64,
     /// CPU seconds of the thread that ran it, the fastest of the tries.
     pub cpu_seconds: f64,
@@ -68,7 +68,7 @@ pub fn measure((case, scenario): &Case, tries: u32) -> Option<Figure> {
         let start = ThreadTime::now();
         let outcome = sim::run(scenario, &Watch::default())?;
         let cpu_seconds = start.elapsed().as_secs_f64();
-        let packets = outcome.link.pushed.packets;
+        let packets = outcome.link.delivered.packets;
         if best.as_ref().is_none_or(|b| cpu_seconds < b.cpu_seconds) {
             let packets_per_cpu_second = packets as f64 / cpu_seconds;
             best = Some(Figure { case, packets, cpu_seconds, packets_per_cpu_second });

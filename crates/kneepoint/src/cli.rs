@@ -21,6 +21,8 @@ const HOLDS: u8 = 0;
 const MISS: u8 = 1;
 /// Bad input, or results that cannot be written.
 const BAD: u8 = 2;
+/// Threads at most: more than any machine has cores for.
+const MAX_JOBS: usize = 256;
 /// Ended by Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
@@ -88,7 +90,7 @@ struct RunArgs {
     /// Where results go.
     #[arg(long, default_value = "results")]
     out: PathBuf,
-    /// Write a qlog of every flow (JSON-SEQ, for qvis).
+    /// Write a qlog of every flow (JSON-SEQ, for qvis): some 400 bytes for each packet of each run.
     #[arg(long)]
     qlog: bool,
     /// Print the summaries as JSON instead of tables.
@@ -146,9 +148,16 @@ impl From<Failure> for Error {
     }
 }
 
-/// Prints to standard output; a closed pipe is no error.
+/// Prints to standard output. Nobody reading any more is no error; a full disk ends the command.
 fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            eprintln!("kneepoint: cannot write to standard output: {e}");
+            std::process::exit(i32::from(BAD));
+        }
+        _ => {}
+    }
 }
 
 fn run(args: &RunArgs) -> Result<u8, Error> {
@@ -157,7 +166,7 @@ fn run(args: &RunArgs) -> Result<u8, Error> {
         if jobs == 0 {
             return Err(Error::bad("--jobs 0: at least one run at a time"));
         }
-        rayon::ThreadPoolBuilder::new().num_threads(jobs).build_global().map_err(Error::bad)?;
+        rayon::ThreadPoolBuilder::new().num_threads(jobs.min(MAX_JOBS)).build_global().map_err(Error::bad)?;
     }
     let experiments = read(args)?;
     let watch = Arc::new(Watch::default());

@@ -1,4 +1,5 @@
-//! Metric words, defined once.
+//! Metric words, defined once. Rates, losses, RTTs and queue delays count inside the measuring window; counts of
+//! packets and events, `completion` and `utilization` count the whole run.
 
 /// A metric of a flow or a run.
 #[derive(Clone, Copy, Debug)]

@@ -48,7 +48,8 @@ pub struct ManifestCase {
 impl Manifest {
     /// Twelve hexadecimal digits that stand for this manifest.
     pub fn id(&self) -> String {
-        let text = toml::to_string(self).unwrap_or_default();
+        // The same file by another path is the same experiment.
+        let text = toml::to_string(&Self { experiment: String::new(), ..self.clone() }).unwrap_or_default();
         Sha256::digest(text.as_bytes()).iter().take(6).map(|b| format!("{b:02x}")).collect()
     }
 }
@@ -83,7 +84,9 @@ impl Folder {
     pub fn begin(out: &Path, manifest: &Manifest) -> io::Result<Self> {
         let parent = out.join(&manifest.experiment);
         fs::create_dir_all(&parent)?;
-        let partial = tempfile::Builder::new().prefix(".partial-").tempdir_in(&parent)?;
+        sweep(&parent);
+        let prefix = format!("{PARTIAL}{}-", std::process::id());
+        let partial = tempfile::Builder::new().prefix(&prefix).tempdir_in(&parent)?;
         fs::write(
             partial.path().join("manifest.toml"),
             toml::to_string(manifest).map_err(io::Error::other)?,
@@ -118,12 +121,35 @@ impl Folder {
         for entry in fs::read_dir(self.path())? {
             sync(&entry?.path())?;
         }
-        if self.target.exists() {
-            fs::remove_dir_all(&self.target)?;
+        // Another run of the same manifest may publish at the same time: its folder holds the same bytes.
+        for _ in 0..PUBLISH_TRIES {
+            let _ = fs::remove_dir_all(&self.target);
+            if fs::rename(self.partial.path(), &self.target).is_ok() {
+                let _ = self.partial.keep();
+                return Ok(self.target);
+            }
         }
-        let partial = self.partial.keep();
-        fs::rename(&partial, &self.target).inspect_err(|_| drop(fs::remove_dir_all(&partial)))?;
+        if self.target.join("summary.json").is_file() {
+            return Ok(self.target);
+        }
+        fs::rename(self.partial.path(), &self.target)?;
         Ok(self.target)
+    }
+}
+
+const PARTIAL: &str = ".partial-";
+const PUBLISH_TRIES: u32 = 3;
+
+/// Removes what runs left behind that were killed: unfinished folders of processes that are no more.
+fn sweep(parent: &Path) {
+    let proc = Path::new("/proc");
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = name.strip_prefix(PARTIAL).and_then(|rest| rest.split('-').next()).map(str::to_owned);
+        if owner.is_some_and(|pid| proc.join("self").exists() && !proc.join(pid).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 

@@ -100,15 +100,15 @@ fn claims(out: &mut String, claims: &[ClaimResult]) {
     out.push_str("\nclaims\n");
     for claim in claims {
         let word = match claim.verdict {
-            Verdict::Holds => "holds     ",
-            Verdict::KnownMiss => "known miss",
-            Verdict::UnexpectedMiss => "MISS      ",
+            Verdict::Holds => held(claim),
+            Verdict::KnownMiss => "known miss".to_owned(),
+            Verdict::UnexpectedMiss => "MISS".to_owned(),
         };
         let paper = match claim.holds_published {
             Some(false) => " (does not hold on the paper's own numbers)",
             _ => "",
         };
-        let _ = writeln!(out, "  {word}  {}: {}{paper}", claim.id, claim.says);
+        let _ = writeln!(out, "  {word:15} {}: {}{paper}", claim.id, claim.says);
         for (variant, holds, numbers) in &claim.variants {
             let name = if variant.is_empty() { "" } else { variant };
             let _ = writeln!(out, "    {} {name}{}{numbers}", if *holds { "yes" } else { "no " }, sep(name));
@@ -116,6 +116,16 @@ fn claims(out: &mut String, claims: &[ClaimResult]) {
         if let Some(reason) = &claim.reason {
             let _ = writeln!(out, "    why: {reason}");
         }
+    }
+}
+
+/// `holds`, or in how many variants it does.
+fn held(claim: &ClaimResult) -> String {
+    let yes = claim.variants.iter().filter(|v| v.1).count();
+    if yes == claim.variants.len() {
+        "holds".to_owned()
+    } else {
+        format!("holds in {yes} of {}", claim.variants.len())
     }
 }
 

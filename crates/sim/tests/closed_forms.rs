@@ -184,3 +184,22 @@ fn nothing_is_lost_unaccounted() {
         }
     }
 }
+
+/// A flow's own RTT: half of it on the way there, whatever the link's delay; the other half on the way back.
+#[test]
+fn each_flow_has_its_own_rtt() {
+    for ms in [50, 80, 200] {
+        let mut flow = quic_flow("name = 'new-reno'");
+        flow.rtt = Duration::from_millis(ms);
+        flow.transfer = Some(1000);
+        let one = run(&scenario(4.0, 10, vec![flow.clone()]));
+        // One packet of 1000 stream bytes arrives after half an RTT and its own transmission.
+        let arrival = ms as f64 / 2e3 + 1079.0 * 8.0 / 10e6;
+        close("arrival", one.flows[0].finished.unwrap().as_secs_f64(), arrival, 1e-6);
+        flow.transfer = Some(20_000);
+        flow.ack.ack_every = 1;
+        let many = run(&scenario(4.0, 10, vec![flow]));
+        let base = ms as f64 + PACKET * 1e3;
+        close("smallest RTT", many.flows[0].totals.rtt.quantile_ms(0.0), base, 0.01);
+    }
+}

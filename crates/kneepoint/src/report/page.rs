@@ -48,7 +48,7 @@ pub(super) fn draw(heading: &str, experiments: &[Results], sections: &[Section<'
 /// The numbers that matter, at the top.
 fn strip(experiments: &[Results]) -> Markup {
     let counts = claims::count(experiments.iter().flat_map(|e| &e.summary.claims));
-    let (far, bare) = table::count_far(experiments.iter().flat_map(|e| &e.summary.variants));
+    let (far, open, bare) = table::count_far(experiments.iter().flat_map(|e| &e.summary.variants));
     html! {
         ul.strip {
             li { b { (experiments.len()) } (plural(experiments.len(), " experiment", " experiments")) }
@@ -57,7 +57,7 @@ fn strip(experiments: &[Results]) -> Markup {
                     b { (count) } span { (claims::words(verdict).0) " " (card(verdict, count)) }
                 }
             }
-            li { b { (far) } span { "differences beyond 10 %, " (bare) " unexplained" } }
+            li { b { (far) } span { "differences beyond 10 %; cause open: " (open) ", no reason: " (bare) } }
         }
     }
 }

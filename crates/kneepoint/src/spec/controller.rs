@@ -29,8 +29,10 @@ impl Controller {
         let find = |key: &str| entries.iter().find(|(e, _)| e.key == key).map(|(_, below)| below);
         let name_at = find("name").ok_or_else(|| cursor.problem("`name` is missing", RIGHT))?;
         let default = named(name_at, &name_at.read::<String>()?)?;
-        for (_, below) in &entries {
+        let usual = toml::Table::try_from(&default).unwrap_or_default();
+        for (entry, below) in &entries {
             refuse_odd_number(below)?;
+            refuse_out_of_range(&entry.key, usual.get(&entry.key), below)?;
         }
         let label = find("label").map(label).transpose()?;
         Ok(Self { label, algorithm: merge(&default, cursor, &["name", "label"], |_| Ok(()))? })
@@ -57,6 +59,27 @@ fn starting(algorithm: Algorithm, slow_start: Option<Kind>) -> Algorithm {
 fn label(cursor: &Cursor<'_>) -> Result<String, Problem> {
     let label: String = cursor.read()?;
     if label.trim().is_empty() { Err(cursor.problem("the label is empty", "")) } else { Ok(label) }
+}
+
+/// What parameters of these names have in common in every algorithm: a factor that shrinks is below 1, a window holds a
+/// packet, a gain and CUBIC's C are above 0.
+fn refuse_out_of_range(key: &str, usual: Option<&toml::Value>, cursor: &Cursor<'_>) -> Result<(), Problem> {
+    let value = cursor.node().to_toml();
+    let Some(number) = value.as_float().or_else(|| value.as_integer().map(|n| n as f64)) else {
+        return Ok(());
+    };
+    let usual = usual.and_then(|v| v.as_float().or_else(|| v.as_integer().map(|n| n as f64))).unwrap_or(0.0);
+    let shrinks = key.contains("beta") && usual > 0.0 && usual < 1.0;
+    let wrong = if shrinks && !(number > 0.0 && number < 1.0) {
+        "a share of the window: above 0, below 1"
+    } else if key.contains("window") && !(1.0..=1e9).contains(&number) {
+        "a window: from 1 to 1000000000 packets"
+    } else if (key == "c" || key.contains("gain")) && !(number > 0.0 && number <= 1e6) {
+        "above 0, at most 1000000"
+    } else {
+        return Ok(());
+    };
+    Err(cursor.problem(format!("`{value}` is out of range"), wrong))
 }
 
 /// No parameter of any algorithm is negative, infinite or no number at all.

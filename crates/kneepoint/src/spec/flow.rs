@@ -1,7 +1,7 @@
 //! A `[[flow]]` table.
 
 use congestion::{Algorithm, Bytes, Duration, Time};
-use recovery::{AckConfig, Clock, Config};
+use recovery::{AckConfig, Clock, Config, TimeThreshold, Timeout};
 use sim::{FlowConfig, Transport};
 
 use crate::problem::Problem;
@@ -71,6 +71,7 @@ impl Flow {
         let transport = read_transport(&fields)?;
         let tcp = matches!(transport, Transport::Tcp { .. });
         let default = || label.unwrap_or_else(|| algorithm.name().to_owned());
+        let ack = overlaid(&fields, "ack", if tcp { tcp_ack() } else { AckConfig::default() }, check_ack)?;
         Ok(Self {
             label: fields.read("label")?.unwrap_or_else(default),
             transport,
@@ -80,13 +81,17 @@ impl Flow {
             stop: read_stop(&fields)?,
             transfer: read_transfer(fields.get("transfer").as_ref())?.or(transfer),
             rtt: read_rtt(&fields, delay)?,
+            // The sender knows its peer's delay: one transport parameter, unless the file parts them on purpose.
             recovery: overlaid(
                 &fields,
                 "recovery",
-                if tcp { Config::tcp() } else { Config::quic() },
+                Config {
+                    max_ack_delay: ack.max_ack_delay,
+                    ..if tcp { Config::tcp() } else { Config::quic() }
+                },
                 check_recovery,
             )?,
-            ack: overlaid(&fields, "ack", if tcp { tcp_ack() } else { AckConfig::default() }, check_ack)?,
+            ack,
             clock: overlaid(&fields, "clock", Clock::default(), check_clock)?,
             algorithm,
         })
@@ -153,6 +158,11 @@ fn check_recovery(config: &Config) -> Result<(), String> {
     rule(above_zero(config.pacing.factor), "the pacing factor must be a number above 0")?;
     rule(above_zero(config.pacing.slow_start_factor), "the pacing factor must be a number above 0")?;
     rule(config.pacing.burst >= 1, "a burst is at least 1 packet")?;
+    let blind = config.packet_threshold.is_none() && config.time_threshold == TimeThreshold::Off;
+    rule(
+        !(blind && config.timeout == Timeout::Pto),
+        "with packet-threshold and time-threshold off and a timeout that only probes, no loss is ever found",
+    )?;
     rule(config.packet_threshold != Some(0), "the threshold is at least 1 packet, or \"off\"")?;
     rule(config.initial_rtt > Duration::ZERO, "the initial RTT must be above 0")
 }

@@ -13,6 +13,9 @@ use crate::spec::queue::Queue;
 pub(crate) const KEYS: &[&str] =
     &["rate", "burst", "delay", "queue", "limit-counts", "jitter", "loss", "reorder"];
 
+/// A packet at this rate takes 12 ns: the simulator's nanoseconds end here.
+const MAX_RATE: Rate = Rate(1_000_000_000_000);
+
 /// A link whose queue is not in bytes yet: that takes the flows' RTT and packet size.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
@@ -31,6 +34,9 @@ impl Link {
         let rate = nominal(&model);
         if rate == Rate(0) {
             return Err(rate_at.problem("the rate is 0", "a link needs a rate above 0, like \"10 Mbit/s\""));
+        }
+        if rate > MAX_RATE {
+            return Err(rate_at.problem(format!("{rate} is beyond any link"), "at most 1000 Gbit/s"));
         }
         let config = LinkConfig {
             rate: model,

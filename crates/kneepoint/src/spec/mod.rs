@@ -135,7 +135,29 @@ impl Experiment {
             let set = document.set(&path, &at, &Node::argument(&at, value));
             set.map_err(|wrong| refuse(wrong, String::new()))?;
         }
-        Self::read(&self.name, &self.file, document).map_err(|problem| with_cause(problem, sets))
+        let changed =
+            Self::read(&self.name, &self.file, document).map_err(|problem| with_cause(problem, sets))?;
+        Ok(changed.without_judgement(sets))
+    }
+
+    /// On another network the source's numbers, the claims about them and the reasons on record say nothing: they are
+    /// left out, and the note says so. More repetitions, another seed or sampling change no such thing.
+    fn without_judgement(mut self, sets: &[(String, String)]) -> Self {
+        let harmless = ["repetitions", "seed", "series"];
+        let changes: Vec<String> = sets
+            .iter()
+            .filter(|(key, _)| !harmless.contains(&vary::path_of(key)[0].as_str()))
+            .map(|(key, value)| format!("{key} = {value}"))
+            .collect();
+        if !changes.is_empty() {
+            self.published = None;
+            self.claims.clear();
+            self.misses.clear();
+            let left_out = "published values and claims, which speak of the file as it is, are left out";
+            self.note =
+                format!("{} Changed: {}; {left_out}.", self.note, changes.join(", ")).trim().to_owned();
+        }
+        self
     }
 
     fn check_settable(&self, path: &[String]) -> Result<(), (String, String)> {

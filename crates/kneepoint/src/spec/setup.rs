@@ -43,6 +43,7 @@ impl Setup {
         let buffer =
             queue::in_time(config.limit, config.limit_counts, rate, config.delay, flows[0].wire_bytes());
         check_thresholds(root, &flows, config.limit, buffer)?;
+        check_timestamps(root, &flows)?;
         let series = read_series(root, duration)?;
         Ok(Self { duration, measure: read_measure(root, duration)?, series, link: config, buffer, flows })
     }
@@ -144,6 +145,22 @@ fn check_thresholds(
             });
             let right = "give the threshold as a delay, like \"20 ms\", or the link a queue like \"4 BDP\"";
             return Err(threshold.unwrap_or(controller).problem(wrong, right));
+        }
+    }
+    Ok(())
+}
+
+/// Without receive times QUIC-DC is Westwood+ under another name.
+fn check_timestamps(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Problem> {
+    for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
+        let Algorithm::QuicDc(params) = &flow.algorithm else { continue };
+        if flow.ack.timestamps == 0 && params.threshold != quic_dc::Threshold::Off {
+            let right = "use transport = \"quic\" with ack.timestamps above 0, or threshold = \"off\"";
+            let at = cursor.table(super::flow::KEYS)?.need("controller", "")?;
+            return Err(at.problem(
+                "quic-dc needs the receive times of its packets, which this flow's receiver does not report",
+                right,
+            ));
         }
     }
     Ok(())
