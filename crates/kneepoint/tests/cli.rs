@@ -141,6 +141,11 @@ fn bad_input_is_refused() {
         (vec!["run", &file, "--set", "link.quue=1 BDP"], "did you mean \"queue\""),
         (vec!["run", &file, "--set", "link.rate=-3 Mbit/s"], "negative"),
         (vec!["run", &file, "--set", "link.rate"], "no value"),
+        (vec!["run", &file, "--set", "link.rate=99999999 Gbit/s"], "beyond any link"),
+        (vec!["run", &file, "--set", "flow.recovery={packet-threshold='off', time-threshold='off'}"], "no loss is ever"),
+        (vec!["run", "reference/linux-1bdp", "--set", "flow.ack.ack-every=0"], "at least 1"),
+        (vec!["run", "quic-dc/table-1", "--set", "flow.ack.timestamps=0"], "receive times"),
+        (vec!["run", "quic-dc/table-1", "--set", "flow.transport=tcp"], "receive times"),
         (vec!["run", &file, "--repeat", "0"], "repetitions"),
         (vec!["run", &file, "--jobs", "0"], "at least one"),
         (vec!["run", &file, "--on", "mars"], "sim"),
@@ -169,6 +174,43 @@ fn unwritable_results() {
     let said = text(&refused.stderr);
     assert!(said.contains("cannot write results") && said.contains("--out"), "{said}");
     assert_eq!(fs::read_to_string(&blocked).unwrap(), "in the way");
+}
+
+/// On another network the file's claims and the source's numbers say nothing; with another seed they do.
+#[test]
+fn a_changed_network_is_not_judged() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("r");
+    let run = |args: &[&str]| {
+        let file = small(dir.path(), "99");
+        let all = [&["run", &file, "--out", out.to_str().unwrap()], args].concat();
+        let done = kneepoint(&all);
+        (done.status.code(), text(&done.stdout))
+    };
+    assert_eq!(run(&["--seed", "3"]).0, Some(1));
+    let (status, said) = run(&["--set", "link.rate=20 Mbit/s"]);
+    assert_eq!(status, Some(0));
+    assert!(said.contains("Changed: link.rate = 20 Mbit/s") && !said.contains("MISS"), "{said}");
+}
+
+/// Several runs of one manifest at once: all succeed, one folder is left, whole.
+#[test]
+fn runs_at_the_same_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, out) = (small(dir.path(), "0"), dir.path().join("r"));
+    let start = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kneepoint"));
+        command.args(["run", &file, "--jobs", "1", "--out", out.to_str().unwrap()]);
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+    };
+    let running: Vec<_> = (0..6).map(|_| start()).collect();
+    for child in running {
+        let done = child.wait_with_output().unwrap();
+        assert!(done.status.success(), "{}", text(&done.stderr));
+    }
+    let folders: Vec<_> = fs::read_dir(out.join("small")).unwrap().map(|e| e.unwrap().path()).collect();
+    assert_eq!(folders.len(), 1, "{folders:?}");
+    assert!(folders[0].join("summary.json").is_file() && folders[0].join("series.parquet").is_file());
 }
 
 #[test]
