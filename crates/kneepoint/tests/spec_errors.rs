@@ -38,6 +38,7 @@ const BAD: &[(&str, &str, &str, &[&str])] = &[
     ("ack-every", "ack_every", "ack_every", &["flow.0.ack.ack_every", "did you mean \"ack-every\"?"]),
     ("drift-ppm", "drift", "drift =", &["flow.0.clock.drift: unknown key", "\"drift-ppm\""]),
     ("from =", "form =", "form =", &["measure.form", "did you mean \"from\"?"]),
+    ("beta = 0.6", "beta = 2.0", "beta", &["flow.0.controller.beta", "above 0, below 1"]),
     ("beta =", "betta =", "betta", &["flow.0.controller.betta: unknown key", "did you mean \"beta\"?"]),
     ("metrics = [\"loss", "metric = [\"loss", "metric = [", &["table.metric: unknown key", "\"metrics\""]),
     ("columns =", "colums =", "colums", &["published.colums", "\"columns\""]),
