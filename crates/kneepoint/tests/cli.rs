@@ -142,7 +142,10 @@ fn bad_input_is_refused() {
         (vec!["run", &file, "--set", "link.rate=-3 Mbit/s"], "negative"),
         (vec!["run", &file, "--set", "link.rate"], "no value"),
         (vec!["run", &file, "--set", "link.rate=99999999 Gbit/s"], "beyond any link"),
-        (vec!["run", &file, "--set", "flow.recovery={packet-threshold='off', time-threshold='off'}"], "no loss is ever"),
+        (
+            vec!["run", &file, "--set", "flow.recovery={packet-threshold='off', time-threshold='off'}"],
+            "no loss is ever",
+        ),
         (vec!["run", "reference/linux-1bdp", "--set", "flow.ack.ack-every=0"], "at least 1"),
         (vec!["run", "quic-dc/table-1", "--set", "flow.ack.timestamps=0"], "receive times"),
         (vec!["run", "quic-dc/table-1", "--set", "flow.transport=tcp"], "receive times"),
