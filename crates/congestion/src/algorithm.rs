@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Controller, ParamDoc, Path, bbr2, cubic, fixed_window, new_reno, quic_dc, tcp_reno, westwood};
+use crate::{
+    Controller, ParamDoc, Path, bbr1, bbr1_ecn_gated, bbr2, bbr3, cubic, cubic_ecn_gated, cubic_picoquic,
+    dstar, fixed_window, new_reno, quic_dc, tcp_reno, vegas, westwood,
+};
 
 macro_rules! algorithms {
     ($($(#[doc = $doc:literal])+ $name:literal $variant:ident($module:ident) = $build:expr;)*) => {
@@ -55,8 +58,22 @@ algorithms! {
     "westwood-plus" WestwoodPlus(westwood) = |p, path| Box::new(westwood::WestwoodPlus::new(p.clone(), path));
     /// QUIC-DC, Westwood+ that also cuts on one-way queuing delay: arXiv 2507.00896 (July 2025).
     "quic-dc" QuicDc(quic_dc) = |p, path| Box::new(quic_dc::QuicDc::new(p, path));
+    /// TCP D*, a window first from the measured BDP: Lynn and Ghosal, arXiv 2012.14996 (December 2020), as tcp_davis.c of May 2020.
+    "dstar" Dstar(dstar) = |p, path| Box::new(dstar::Dstar::new(p.clone(), path));
+    /// TCP Vegas: Brakmo and Peterson, IEEE JSAC (October 1995), with the rules of Linux tcp_vegas.c.
+    "vegas" Vegas(vegas) = |p, path| Box::new(vegas::Vegas::new(p.clone(), path));
+    /// CUBIC of picoquic, blind to single losses: commit b7bf3ded (June 2023).
+    "cubic-picoquic" CubicPicoquic(cubic_picoquic) = |p, path| Box::new(cubic_picoquic::CubicPicoquic::new(p.clone(), path));
+    /// picoquic's CUBIC that answers marks only while the queue is long: Uchida et al., IEICE ComEX (April 2024).
+    "cubic-ecn-gated" CubicEcnGated(cubic_ecn_gated) = |p, path| Box::new(cubic_ecn_gated::CubicEcnGated::new(p, path));
+    /// BBRv1 whose gain follows RTT and marks: Uchida et al., IEICE ComEX (April 2024).
+    "bbr1-ecn-gated" Bbr1EcnGated(bbr1_ecn_gated) = |p, path| Box::new(bbr1_ecn_gated::Bbr1EcnGated::new(p.clone(), path));
     /// A window that never moves, for closed-form checks.
     "fixed-window" FixedWindow(fixed_window) = |p, path| Box::new(fixed_window::FixedWindow::new(p, path));
+    /// BBRv1: draft-cardwell-iccrg-bbr-congestion-control-00 (July 2017), with the additions of Linux tcp_bbr.c.
+    "bbr1" Bbr1(bbr1) = |p, path| Box::new(bbr1::Bbr1::new(p.clone(), path));
     /// BBRv2: draft-cardwell-iccrg-bbr-congestion-control-02, March 2022.
     "bbr2" Bbr2(bbr2) = |p, path| Box::new(bbr2::Bbr2::new(p.clone(), path));
+    /// BBRv3: draft-ietf-ccwg-bbr, working copy of August 2026 (commit 4ce5e87).
+    "bbr3" Bbr3(bbr3) = |p, path| Box::new(bbr3::Bbr3::new(p.clone(), path));
 }

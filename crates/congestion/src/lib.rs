@@ -5,13 +5,25 @@
 //! real stack can embed it.
 
 pub mod algorithm;
+mod bbr;
+pub mod bbr1;
+pub mod bbr1_ecn_gated;
 pub mod bbr2;
+pub mod bbr3;
 pub mod cubic;
+pub mod cubic_ecn_gated;
+pub mod cubic_picoquic;
+pub mod dstar;
+pub mod ecn;
+pub mod ecn_gate;
+#[cfg(test)]
+mod fifo;
 pub mod fixed_window;
 pub mod hystart;
 pub mod new_reno;
 pub mod owd;
 mod params;
+mod picoquic;
 pub mod quic_dc;
 pub mod rng;
 #[cfg(test)]
@@ -20,9 +32,11 @@ pub mod signal;
 pub mod tcp_reno;
 pub mod time;
 pub mod units;
+pub mod vegas;
 pub mod westwood;
 
 pub use algorithm::Algorithm;
+pub use ecn::Ecn;
 pub use params::ParamDoc;
 pub use rng::Rng;
 pub use signal::{

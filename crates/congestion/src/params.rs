@@ -11,12 +11,12 @@ pub struct ParamDoc {
 
 /// Declares a controller's `Params`: struct, serde (kebab-case keys, unknown ones refused), defaults, documentation.
 macro_rules! params {
-    ($($(#[doc = $doc:literal])+ $(#[serde($serde:meta)])? $name:ident: $type:ty = $default:expr,)*) => {
+    ($($(#[doc = $doc:literal])+ $(#[serde($($serde:meta),+)])? $name:ident: $type:ty = $default:expr,)*) => {
         /// The parameters; the defaults are those of the document in this file's header.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
         pub struct Params {
-            $($(#[doc = $doc])+ $(#[serde($serde)])? pub $name: $type,)*
+            $($(#[doc = $doc])+ $(#[serde($($serde),+)])? pub $name: $type,)*
         }
         impl Default for Params {
             fn default() -> Self {

@@ -74,7 +74,7 @@ pub enum Count {
 pub struct TcpReno {
     params: Params,
     mds: u64,
-    now: Window,
+    pub(crate) now: Window,
     before: Option<Window>,
     slow_start: SlowStart,
     /// L of the present slow start, bytes.

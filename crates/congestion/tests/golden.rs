@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use congestion::{Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Duration, Path, Sent, Time};
+use congestion::{
+    Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Duration, Lost, LostPacket, Path,
+    Sent, Time,
+};
 
 const MDS: u64 = 1200;
 /// The link: 1000 packets per second, 100 ms there and back, so 100 packets in the pipe and as many in the buffer.
@@ -19,6 +22,8 @@ struct Link {
     cc: Box<dyn Controller>,
     start: Time,
     pn: u64,
+    /// Packets.
+    delivered: u64,
     /// Packets queued after the last round.
     queue: u64,
 }
@@ -26,7 +31,13 @@ struct Link {
 impl Link {
     fn new(algorithm: &Algorithm) -> Self {
         let buffer = Some(PACKET_TIME * BUFFER);
-        Self { cc: algorithm.build(Path { mds: MDS, buffer, seed: 1 }), start: Time::ZERO, pn: 0, queue: 0 }
+        Self {
+            cc: algorithm.build(Path { mds: MDS, buffer, seed: 1 }),
+            start: Time::ZERO,
+            pn: 0,
+            delivered: 0,
+            queue: 0,
+        }
     }
 
     fn congestion(&mut self, cause: Cause) {
@@ -48,6 +59,7 @@ impl Link {
         // A sender whose window shrank waits until the queue fits it.
         let before = self.queue.min(packets.saturating_sub(PIPE));
         let spacing = (RTT + PACKET_TIME * before) / packets;
+        (0..packets).for_each(|i| self.send(self.start + spacing * i, self.pn + i));
         let mut cut = false;
         // What did not fit into pipe and buffer is not acknowledged.
         for i in 0..packets.min(PIPE + BUFFER) {
@@ -60,6 +72,7 @@ impl Link {
         }
         self.queue = after;
         self.start += RTT + PACKET_TIME * after;
+        self.lose(packets.saturating_sub(PIPE + BUFFER));
         match (cut, packets > PIPE + BUFFER) {
             (true, _) => " delay",
             (false, true) => {
@@ -70,17 +83,36 @@ impl Link {
         }
     }
 
+    /// The whole window leaves before its first ACK comes back.
+    fn send(&mut self, now: Time, pn: u64) {
+        self.cc.on_sent(&Sent { now, pn, bytes: MDS, bytes_in_flight: 2 * MDS, app_limited: false });
+    }
+
+    /// The last packets of the round, in a row.
+    fn lose(&mut self, packets: u64) {
+        let lost: Vec<_> = (self.pn..self.pn + packets)
+            .map(|pn| LostPacket {
+                pn,
+                bytes: MDS,
+                sent: self.start,
+                detection: Detection::PacketThreshold,
+                tx_in_flight: 0,
+                lost_at_send: 0,
+                app_limited: false,
+            })
+            .collect();
+        self.pn += packets;
+        if !lost.is_empty() {
+            let (now, total_lost) = (self.start, packets * MDS);
+            self.cc.on_lost(&Lost { now, packets: &lost, total_lost, delivered: 0, bytes_in_flight: 0 });
+        }
+    }
+
     fn packet(&mut self, sent: Time, queued: Duration, round_start: bool, cut: bool) -> Option<Cause> {
-        self.cc.on_sent(&Sent {
-            now: sent,
-            pn: self.pn,
-            bytes: MDS,
-            bytes_in_flight: 2 * MDS,
-            app_limited: false,
-        });
         let received = Some((sent + RTT / 2 + queued).0 as i64);
         let packet = AckedPacket { pn: self.pn, bytes: MDS, sent, received, before_reduction: cut };
         self.pn += 1;
+        self.delivered += 1;
         self.cc.on_ack(&Ack {
             now: sent + RTT + queued,
             packets: &[packet],
@@ -94,7 +126,7 @@ impl Link {
             smoothed_rtt: RTT + queued,
             ack_delay: Duration::ZERO,
             ce: 0,
-            delivered: self.pn * MDS,
+            delivered: self.delivered * MDS,
             rate: None,
             round: 0,
             round_start,
@@ -191,4 +223,40 @@ fn westwood_plus() {
 fn quic_dc() {
     check("quic-dc", "name = 'quic-dc'", &[95.0..=103.0, 105.0..=113.0, 118.0..=123.0]);
     assert!(!rounds("name = 'quic-dc'").0.contains("loss"));
+}
+
+/// Down one packet per round from what slow start left, to 4 packets in the queue, and there it stays.
+#[test]
+fn vegas() {
+    check("vegas", "name = 'vegas'", &[104.0..=104.0, 104.0..=106.0, 120.0..=130.0]);
+    let (_, windows) = rounds("name = 'vegas'");
+    assert!(windows[2 * SETTLED..].iter().all(|&packets| packets == PIPE + 4));
+}
+
+/// Alone: the BDP and 4 packets; every 10 s for a little more than two round trips 4 packets alone. Nothing is lost.
+#[test]
+fn dstar() {
+    check("dstar", "name = 'dstar'", &[4.0..=4.0, 100.0..=104.0, 104.0..=104.0]);
+    let (table, windows) = rounds("name = 'dstar'");
+    assert!(windows[SETTLED..].iter().all(|packets| [4, PIPE + 4].contains(packets)));
+    assert!(!table.contains("loss"));
+}
+
+/// Blind to three losses in a row, so it overflows by four and more; then 7/8 of the window, or 7/8 of that again.
+#[test]
+fn cubic_picoquic() {
+    check("cubic-picoquic", "name = 'cubic-picoquic'", &[154.0..=160.0, 175.0..=190.0, 203.0..=208.0]);
+    let (_, windows) = rounds("name = 'cubic-picoquic'");
+    for cut in windows[SETTLED..].windows(2).filter(|pair| pair[1] < pair[0]) {
+        let left = cut[1] as f64 / cut[0] as f64;
+        assert!([0.875, 0.875 * 0.875].iter().any(|beta| (0.0..0.02).contains(&(left - beta))), "{cut:?}");
+        assert!(cut[0] > PIPE + BUFFER + 3, "{cut:?}");
+    }
+}
+
+/// Without marks it is its base.
+#[test]
+fn cubic_ecn_gated() {
+    let windows = |name: &str| rounds(&format!("name = '{name}'")).1;
+    assert_eq!(windows("cubic-ecn-gated"), windows("cubic-picoquic"));
 }

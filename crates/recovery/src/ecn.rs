@@ -1,22 +1,7 @@
 //! ECN validation, RFC 9000 section 13.4 and appendix A.4.
 
+pub use congestion::Ecn;
 use congestion::{Duration, Time};
-use serde::{Deserialize, Serialize};
-
-/// The ECN field of a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Ecn {
-    /// Not ECN-capable.
-    #[default]
-    NotEct,
-    /// ECT(0).
-    Ect0,
-    /// ECT(1).
-    Ect1,
-    /// Congestion experienced.
-    Ce,
-}
 
 /// The totals a receiver reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -53,11 +53,7 @@
 //! `startup_full_loss_cnt` is the draft's 3, since this file follows the draft. Linux and s2n-quic wait for 8 ranges,
 //! which tolerates more random loss and overshoots shallow buffers for longer.
 
-pub(crate) mod filters;
-mod model;
 mod params;
-#[cfg(test)]
-mod path_test;
 mod probe_bw;
 mod probe_rtt;
 #[cfg(test)]
@@ -71,14 +67,14 @@ mod window;
 
 pub use params::Params;
 
+use crate::bbr::dwell::Dwell;
+use crate::bbr::model::{Bounds, INFINITE, Model};
+use crate::bbr::probe::Probe;
+use crate::bbr::signals::Signals;
+use crate::bbr::window::{Window, restarts_from_idle};
 use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Rng, Sent};
-use model::{Bounds, Model, NO_SAMPLE};
-use probe_bw::Probe;
-use probe_rtt::ProbeRtt;
-use signals::Signals;
 use startup::FullPipe;
 use state::State;
-use window::Window;
 
 /// The controller. Windows in bytes.
 #[derive(Debug)]
@@ -91,7 +87,7 @@ pub struct Bbr2 {
     signals: Signals,
     full_pipe: FullPipe,
     probe: Probe,
-    probe_rtt: ProbeRtt,
+    dwell: Dwell,
     window: Window,
     /// The first packets after an idle time are on their way: what they show is the application's pace.
     idle_restart: bool,
@@ -106,12 +102,12 @@ impl Bbr2 {
             mds: path.mds,
             rng: Rng::stream(path.seed, "bbr2"),
             state: State::Startup,
-            model: Model::new(&params),
+            model: Model::new(params.max_bw_filter_len, params.extra_acked_filter_len),
             signals: Signals::default(),
             full_pipe: FullPipe::default(),
             probe: Probe::default(),
-            probe_rtt: ProbeRtt::default(),
-            window: Window::new(&params, path.mds),
+            dwell: Dwell::default(),
+            window: Window::new(path.mds, params.startup_pacing_gain, params.initial_rtt),
             idle_restart: false,
             before: None,
             params,
@@ -120,12 +116,8 @@ impl Bbr2 {
 
     /// The ledger's sample, with ProbeRTT's own limit and the marks that count as losses.
     fn sample(&mut self, ack: &Ack) -> RateSample {
-        let marked = if self.params.ecn { self.signals.note_ce(ack.ce, self.mds) } else { 0 };
-        ack.rate.map_or(NO_SAMPLE, |rs| RateSample {
-            app_limited: rs.app_limited || self.probe_rtt.limits(rs.prior_delivered),
-            lost: rs.lost.saturating_add(marked),
-            ..rs
-        })
+        let rs = self.dwell.mark(ack.rate);
+        if self.params.ecn { self.signals.count_marks(rs, ack.ce, self.mds) } else { rs }
     }
 
     /// `BBRUpdateModelAndState`.
@@ -146,11 +138,11 @@ impl Controller for Bbr2 {
     /// `BBRHandleRestartFromIdle`: back at the estimated rate at once, since the pipe is empty.
     fn on_sent(&mut self, sent: &Sent) {
         self.window.inflight = sent.bytes_in_flight;
-        if sent.bytes_in_flight > sent.bytes || !sent.app_limited {
+        if !restarts_from_idle(sent) {
             return;
         }
         self.idle_restart = true;
-        self.model.restart_ack_aggregation(sent.now);
+        self.model.aggregation.restart(sent.now);
         if self.state.is_probe_bw() {
             self.set_pacing_rate_with_gain(self.params.probe_cruise_pacing_gain);
         } else if self.state == State::ProbeRtt {
@@ -190,9 +182,7 @@ impl Controller for Bbr2 {
         if let Some(before) = self.before.take() {
             self.model.bounds.loosen(&before);
             self.signals.loss_in_round = false;
-            self.window.in_recovery = false;
-            self.window.packet_conservation = false;
-            self.restore_cwnd();
+            self.window.undo_recovery();
         }
     }
 
@@ -205,7 +195,7 @@ impl Controller for Bbr2 {
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        let bound = |bytes: u64| if bytes == model::INFINITE { f64::INFINITY } else { bytes as f64 };
+        let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
         put("state", f64::from(self.state as u8));
         put("max_bw", self.model.max_bw().0 as f64);
         put("bw", self.model.bw.0 as f64);
@@ -213,9 +203,9 @@ impl Controller for Bbr2 {
         put("min_rtt", self.model.min_rtt.min_rtt.as_secs_f64());
         put("inflight_hi", bound(self.model.bounds.inflight_hi));
         put("inflight_lo", bound(self.model.bounds.inflight_lo));
-        put("extra_acked", self.model.extra_acked() as f64);
-        put("pacing_gain", self.state.pacing_gain(&self.params));
-        put("cwnd_gain", self.state.cwnd_gain(&self.params));
+        put("extra_acked", self.model.aggregation.extra_acked() as f64);
+        put("pacing_gain", self.pacing_gain());
+        put("cwnd_gain", self.cwnd_gain());
         put("filled_pipe", f64::from(u8::from(self.full_pipe.filled_pipe)));
     }
 }

@@ -1,75 +1,37 @@
 //! ProbeBW, draft section 4.3.3: the cycle DOWN, CRUISE, REFILL, UP, and the long-term bound it searches.
 
-use super::model::INFINITE;
 use super::{Bbr2, State};
-use crate::{Ack, Duration, RateSample, Time};
-
-/// Which packets the ACKs of now were sent in (`BBR.ack_phase`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum AckPhase {
-    /// Long after a probe.
-    #[default]
-    Init,
-    /// REFILL has begun; its packets come next.
-    Refilling,
-    /// UP has begun; its packets come next.
-    ProbeStarting,
-    /// UP's packets come.
-    ProbeFeedback,
-    /// UP is over; its last packets come.
-    ProbeStopping,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Probe {
-    pub(super) ack_phase: AckPhase,
-    /// Losses of now may be the probe's doing: the first that is too high cuts `inflight_hi`.
-    pub(super) bw_probe_samples: bool,
-    cycle_stamp: Time,
-    pub(super) bw_probe_wait: Duration,
-    pub(super) rounds_since_bw_probe: u64,
-    bw_probe_up_rounds: u64,
-    /// Bytes acknowledged towards the next growth of `inflight_hi` by a packet.
-    bw_probe_up_acks: u64,
-    /// Bytes to acknowledge for each.
-    pub(super) probe_up_cnt: u64,
-}
+use crate::bbr::model::INFINITE;
+use crate::bbr::probe::Wait;
+use crate::{Ack, RateSample, Time};
 
 impl Bbr2 {
     /// `BBRStartProbeBW_DOWN`, which is also `BBREnterProbeBW`.
     pub(super) fn start_probe_bw_down(&mut self, now: Time) {
         self.signals.reset();
-        self.probe.probe_up_cnt = INFINITE;
-        self.pick_probe_wait();
-        self.probe.cycle_stamp = now;
-        self.probe.ack_phase = AckPhase::ProbeStopping;
+        let p = &self.params;
+        let wait = Wait {
+            base: p.probe_wait_base,
+            spread: p.probe_wait_spread,
+            rounds_spread: p.probe_rounds_spread,
+        };
+        self.probe.begin_down(now, &wait, &mut self.rng);
         self.model.rounds.begin();
         self.state = State::ProbeBwDown;
     }
 
     fn start_probe_bw_refill(&mut self) {
         self.model.bounds.reset_lower();
-        self.probe.bw_probe_up_rounds = 0;
-        self.probe.bw_probe_up_acks = 0;
-        self.probe.ack_phase = AckPhase::Refilling;
+        self.probe.begin_refill();
         self.model.rounds.begin();
         self.state = State::ProbeBwRefill;
     }
 
     fn start_probe_bw_up(&mut self, now: Time) {
-        self.probe.bw_probe_samples = true;
-        self.probe.ack_phase = AckPhase::ProbeStarting;
+        self.probe.begin_up(now);
         self.model.rounds.begin();
-        self.probe.cycle_stamp = now;
         self.state = State::ProbeBwUp;
         self.raise_inflight_hi_slope();
-    }
-
-    /// `BBRPickProbeWait`: the dice keep flows from probing in step.
-    pub(super) fn pick_probe_wait(&mut self) {
-        let p = &self.params;
-        self.probe.rounds_since_bw_probe = self.rng.below(p.probe_rounds_spread.saturating_add(1));
-        self.probe.bw_probe_wait = p.probe_wait_base + p.probe_wait_spread.mul_f64(self.rng.unit());
     }
 
     /// `BBRUpdateProbeBWCyclePhase`.
@@ -95,30 +57,21 @@ impl Bbr2 {
         inflight <= self.inflight_with_headroom() && inflight <= self.inflight(self.model.max_bw(), 1.0)
     }
 
-    /// `BBRCheckTimeToProbeBW`: 2 to 3 s of clock, or as many rounds as Reno would need to regain the cut of a loss.
+    /// `BBRCheckTimeToProbeBW`.
     fn is_time_to_probe_bw(&self, now: Time) -> bool {
         let reno_rounds = self.target_inflight() / self.mds.max(1);
-        let rounds = reno_rounds.min(self.params.probe_max_rounds);
-        self.has_elapsed_in_phase(now, self.probe.bw_probe_wait) || self.probe.rounds_since_bw_probe >= rounds
+        self.probe.is_time(now, reno_rounds.min(self.params.probe_max_rounds))
     }
 
     fn is_probe_up_done(&self, ack: &Ack) -> bool {
         let enough = self.inflight(self.model.max_bw(), self.params.probe_up_inflight_gain);
-        self.has_elapsed_in_phase(ack.now, self.model.min_rtt.min_rtt) && ack.bytes_in_flight > enough
+        self.probe.has_elapsed_in_phase(ack.now, self.model.min_rtt.min_rtt) && ack.bytes_in_flight > enough
     }
 
-    fn has_elapsed_in_phase(&self, now: Time, interval: Duration) -> bool {
-        now > self.probe.cycle_stamp + interval
-    }
-
-    /// `BBRInflightWithHeadroom`: room left for flows that come.
+    /// `BBRInflightWithHeadroom`.
     pub(super) fn inflight_with_headroom(&self) -> u64 {
-        let hi = self.model.bounds.inflight_hi;
-        if hi == INFINITE {
-            return INFINITE;
-        }
-        let headroom = ((hi as f64 * self.params.headroom) as u64).max(self.mds);
-        hi.saturating_sub(headroom).max(self.min_pipe_cwnd())
+        let least = self.min_pipe_cwnd();
+        self.model.bounds.inflight_with_headroom(self.params.headroom, self.mds, least)
     }
 
     /// `BBRAdaptUpperBounds`.
@@ -137,18 +90,9 @@ impl Bbr2 {
     }
 
     fn advance_ack_phase(&mut self, rs: &RateSample) {
-        if !self.model.rounds.start {
-            return;
-        }
-        match self.probe.ack_phase {
-            AckPhase::ProbeStarting => self.probe.ack_phase = AckPhase::ProbeFeedback,
-            AckPhase::ProbeStopping => {
-                self.probe.bw_probe_samples = false;
-                self.probe.ack_phase = AckPhase::Init;
-                // A cycle's bandwidth is all in: BBRAdvanceMaxBwFilter.
-                self.model.cycle_count += u64::from(self.state.is_probe_bw() && !rs.app_limited);
-            }
-            AckPhase::Init | AckPhase::Refilling | AckPhase::ProbeFeedback => {}
+        if self.model.rounds.start && self.probe.advance_ack_phase() {
+            // A cycle's bandwidth is all in: BBRAdvanceMaxBwFilter.
+            self.model.cycle_count += u64::from(self.state.is_probe_bw() && !rs.app_limited);
         }
     }
 
@@ -170,10 +114,7 @@ impl Bbr2 {
         if !is_cwnd_limited || self.window.cwnd < self.model.bounds.inflight_hi {
             return;
         }
-        let probe = &mut self.probe;
-        probe.bw_probe_up_acks += ack.acked;
-        let delta = probe.bw_probe_up_acks / probe.probe_up_cnt.max(1);
-        probe.bw_probe_up_acks -= delta * probe.probe_up_cnt;
+        let delta = self.probe.upward(ack.acked);
         let hi = self.model.bounds.inflight_hi;
         self.model.bounds.inflight_hi = hi.saturating_add(delta.saturating_mul(self.mds));
         if self.model.rounds.start {
@@ -181,12 +122,9 @@ impl Bbr2 {
         }
     }
 
-    /// `BBRRaiseInflightHiSlope`: 1, 2, 4, ... packets per round.
+    /// `BBRRaiseInflightHiSlope`.
     fn raise_inflight_hi_slope(&mut self) {
-        let rounds = self.probe.bw_probe_up_rounds;
-        let growth = u32::try_from(rounds).ok().and_then(|r| 1u64.checked_shl(r)).unwrap_or(INFINITE);
-        self.probe.bw_probe_up_rounds = (rounds + 1).min(self.params.probe_up_max_rounds);
-        self.probe.probe_up_cnt = (self.window.cwnd / growth).max(self.mds).max(1);
+        self.probe.raise_slope(self.window.cwnd, self.mds, self.params.probe_up_max_rounds);
     }
 }
 
@@ -195,6 +133,7 @@ mod tests {
     use super::super::Params;
     use super::super::script::{MDS, bbr_with, known, sample};
     use super::*;
+    use crate::Duration;
     use crate::script::acked;
 
     /// 10 Mbit/s, 100 ms: 125 000 bytes.
@@ -217,7 +156,7 @@ mod tests {
         let mut cc = known(10, 100);
         let (mut waits, mut rounds) = (Vec::new(), [0; 2]);
         for _ in 0..1000 {
-            cc.pick_probe_wait();
+            cc.start_probe_bw_down(Time::ZERO);
             waits.push(cc.probe.bw_probe_wait);
             rounds[cc.probe.rounds_since_bw_probe as usize] += 1;
         }

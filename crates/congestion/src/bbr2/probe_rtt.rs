@@ -1,24 +1,9 @@
 //! ProbeRTT, draft section 4.3.4: the queue is drained now and then, so that the minimum RTT can be seen.
 
-use super::probe_bw::AckPhase;
 use super::{Bbr2, State};
+use crate::bbr::dwell::Dwell;
+use crate::bbr::probe::AckPhase;
 use crate::{Ack, Time};
-
-#[derive(Debug, Default)]
-pub(super) struct ProbeRtt {
-    /// When the low inflight has lasted long enough; nothing before it is reached.
-    done_stamp: Option<Time>,
-    round_done: bool,
-    /// Packets sent at these values of `C.delivered`, both included, are limited by ProbeRTT, not by the path.
-    limited: Option<(u64, u64)>,
-}
-
-impl ProbeRtt {
-    /// Was a packet with this `P.delivered` sent in ProbeRTT's shade?
-    pub(super) fn limits(&self, prior_delivered: u64) -> bool {
-        self.limited.is_some_and(|(from, to)| from <= prior_delivered && prior_delivered <= to)
-    }
-}
 
 impl Bbr2 {
     /// `BBRUpdateMinRTT`.
@@ -32,8 +17,8 @@ impl Bbr2 {
         let due = self.model.min_rtt.probe_rtt_expired && !self.idle_restart;
         if self.state != State::ProbeRtt && due {
             self.state = State::ProbeRtt;
-            self.save_cwnd();
-            self.probe_rtt = ProbeRtt::default();
+            self.window.save_cwnd(true);
+            self.dwell = Dwell::default();
             self.probe.ack_phase = AckPhase::ProbeStopping;
             self.model.rounds.begin();
         }
@@ -43,34 +28,19 @@ impl Bbr2 {
         self.idle_restart &= ack.acked == 0;
     }
 
-    /// `BBRHandleProbeRTT`: at least `probe_rtt_duration`, and one round, with little in flight.
+    /// `BBRHandleProbeRTT`.
     fn handle_probe_rtt(&mut self, ack: &Ack) {
-        self.mark_connection_app_limited(ack);
-        if self.probe_rtt.done_stamp.is_none() {
-            if ack.bytes_in_flight <= self.probe_rtt_cwnd() {
-                self.probe_rtt.done_stamp = Some(ack.now + self.params.probe_rtt_duration);
-                self.probe_rtt.round_done = false;
-                self.model.rounds.begin();
-            }
-            return;
-        }
-        self.probe_rtt.round_done |= self.model.rounds.start;
-        if self.probe_rtt.round_done {
+        let (cwnd, duration) = (self.probe_rtt_cwnd(), self.params.probe_rtt_duration);
+        if self.dwell.advance(ack, &mut self.model.rounds, cwnd, duration) {
             self.check_probe_rtt_done(ack.now);
         }
     }
 
-    /// `MarkConnectionAppLimited`. The mark stays in here: that ProbeRTT limits is no business of the ledger.
-    fn mark_connection_app_limited(&mut self, ack: &Ack) {
-        let from = self.probe_rtt.limited.map_or(ack.delivered, |(from, _)| from);
-        self.probe_rtt.limited = Some((from, ack.delivered.saturating_add(ack.bytes_in_flight)));
-    }
-
     /// `BBRCheckProbeRTTDone`.
     pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
-        if self.probe_rtt.done_stamp.is_some_and(|done| now > done) {
+        if self.dwell.is_done(now) {
             self.model.min_rtt.schedule_next_probe(now);
-            self.restore_cwnd();
+            self.window.restore_cwnd();
             self.exit_probe_rtt(now);
         }
     }
@@ -125,7 +95,7 @@ mod tests {
             assert_eq!(cc.control().cwnd, 62_500);
             begun += 100;
             round(&mut cc, begun, 62_501, 110);
-            assert_eq!(cc.probe_rtt.done_stamp, None, "still more than half a BDP in flight");
+            assert_eq!(cc.dwell.done_stamp, None, "still more than half a BDP in flight");
             begun += 100;
             round(&mut cc, begun, 62_500, 100);
             for after in [100, 200] {
@@ -160,17 +130,5 @@ mod tests {
         cc.full_pipe.filled_pipe = false;
         cc.exit_probe_rtt(Time::ZERO);
         assert_eq!(cc.state, State::Startup);
-    }
-
-    /// Exactly the packets sent from the first mark to one flight after the last.
-    #[test]
-    fn its_own_packets_are_limited() {
-        let mut cc = known(10, 100);
-        for (delivered, bytes_in_flight) in [(10_000, 60_000), (30_000, 50_000)] {
-            cc.mark_connection_app_limited(&Ack { delivered, bytes_in_flight, ..acked(MDS) });
-        }
-        for (prior, limited) in [(9_999, false), (10_000, true), (80_000, true), (80_001, false)] {
-            assert_eq!(cc.probe_rtt.limits(prior), limited, "{prior}");
-        }
     }
 }

@@ -1,16 +1,14 @@
 //! Startup and Drain, draft sections 4.3.1 and 4.3.2.
 
 use super::{Bbr2, State};
+use crate::bbr::plateau::Plateau;
 use crate::{Ack, RateSample, Time};
 
 /// Has the flow ever used all the bandwidth there is?
 #[derive(Debug, Default)]
 pub(super) struct FullPipe {
     pub(super) filled_pipe: bool,
-    /// The `max_bw` that the next rounds must outgrow, bits per second.
-    full_bw: u64,
-    /// Rounds in which they did not.
-    full_bw_count: u64,
+    plateau: Plateau,
     /// The ledger was in recovery when the round began.
     in_recovery_since_round_start: bool,
 }
@@ -31,14 +29,8 @@ impl Bbr2 {
         if full.filled_pipe || !self.model.rounds.start || rs.app_limited {
             return;
         }
-        let max_bw = self.model.max_bw().0;
-        if max_bw as f64 >= full.full_bw as f64 * self.params.full_bw_growth {
-            full.full_bw = max_bw;
-            full.full_bw_count = 0;
-            return;
-        }
-        full.full_bw_count += 1;
-        full.filled_pipe = full.full_bw_count >= self.params.full_bw_rounds;
+        let p = &self.params;
+        full.filled_pipe = full.plateau.reached(self.model.max_bw(), p.full_bw_growth, p.full_bw_rounds);
     }
 
     /// `BBRCheckStartupHighLoss`, section 4.3.1.3. "In recovery for a full round" is read as: at both its ends.
@@ -132,7 +124,7 @@ mod tests {
     fn drain_ends_at_one_bdp() {
         let mut cc = known(10, 100);
         cc.state = State::Drain;
-        assert_eq!(cc.state.pacing_gain(&cc.params), 0.5);
+        assert_eq!(cc.pacing_gain(), 0.5);
         cc.check_drain(Time::ZERO, 125_001);
         assert_eq!(cc.state, State::Drain);
         cc.check_drain(Time::ZERO, 125_000);

@@ -1,68 +1,43 @@
-//! The states and their gains, draft section 4.6.1.
+//! The gains of the states, draft section 4.6.1.
 
-use super::Params;
+use super::Bbr2;
+pub(super) use crate::bbr::state::State;
 
-/// `BBR.state`, with ProbeBW's four phases as states of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// Doubles its rate each round.
-    Startup,
-    /// Empties the queue that Startup left.
-    Drain,
-    /// Slower than the estimate: drains what UP left, and leaves headroom.
-    ProbeBwDown,
-    /// At the estimate.
-    ProbeBwCruise,
-    /// At the estimate without the short-term bounds, for a round: the pipe is full before the probe.
-    ProbeBwRefill,
-    /// Faster than the estimate: is there more?
-    ProbeBwUp,
-    /// Next to nothing in flight: the path's own delay shows.
-    ProbeRtt,
-}
-
-impl State {
-    pub(super) fn pacing_gain(self, p: &Params) -> f64 {
-        match self {
-            Self::Startup => p.startup_pacing_gain,
-            Self::Drain => p.drain_pacing_gain,
-            Self::ProbeBwDown => p.probe_down_pacing_gain,
-            Self::ProbeBwCruise => p.probe_cruise_pacing_gain,
-            Self::ProbeBwRefill => p.probe_refill_pacing_gain,
-            Self::ProbeBwUp => p.probe_up_pacing_gain,
-            Self::ProbeRtt => p.probe_rtt_pacing_gain,
+impl Bbr2 {
+    pub(super) fn pacing_gain(&self) -> f64 {
+        let p = &self.params;
+        match self.state {
+            State::Startup => p.startup_pacing_gain,
+            State::Drain => p.drain_pacing_gain,
+            State::ProbeBwDown => p.probe_down_pacing_gain,
+            State::ProbeBwCruise => p.probe_cruise_pacing_gain,
+            State::ProbeBwRefill => p.probe_refill_pacing_gain,
+            State::ProbeBwUp => p.probe_up_pacing_gain,
+            State::ProbeRtt => p.probe_rtt_pacing_gain,
         }
     }
 
-    pub(super) fn cwnd_gain(self, p: &Params) -> f64 {
-        match self {
-            Self::Startup | Self::Drain => p.startup_cwnd_gain,
-            Self::ProbeBwDown | Self::ProbeBwCruise | Self::ProbeBwRefill | Self::ProbeBwUp => {
+    pub(super) fn cwnd_gain(&self) -> f64 {
+        let p = &self.params;
+        match self.state {
+            State::Startup | State::Drain => p.startup_cwnd_gain,
+            State::ProbeBwDown | State::ProbeBwCruise | State::ProbeBwRefill | State::ProbeBwUp => {
                 p.probe_bw_cwnd_gain
             }
-            Self::ProbeRtt => p.probe_rtt_cwnd_gain,
+            State::ProbeRtt => p.probe_rtt_cwnd_gain,
         }
-    }
-
-    /// `IsInAProbeBWState`.
-    pub(super) fn is_probe_bw(self) -> bool {
-        !matches!(self, Self::Startup | Self::Drain | Self::ProbeRtt)
-    }
-
-    /// `BBRIsProbingBW`.
-    pub(super) fn is_probing_bw(self) -> bool {
-        matches!(self, Self::Startup | Self::ProbeBwRefill | Self::ProbeBwUp)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::script::bbr;
     use super::*;
 
     /// Sheet 4.3.
     #[test]
     fn gains() {
-        let p = Params::default();
+        let mut cc = bbr();
         let gains = [
             (State::Startup, 2.77, 2.0),
             (State::Drain, 0.5, 2.0),
@@ -73,7 +48,8 @@ mod tests {
             (State::ProbeRtt, 1.0, 0.5),
         ];
         for (state, pacing, cwnd) in gains {
-            assert_eq!((state.pacing_gain(&p), state.cwnd_gain(&p)), (pacing, cwnd), "{state:?}");
+            cc.state = state;
+            assert_eq!((cc.pacing_gain(), cc.cwnd_gain()), (pacing, cwnd), "{state:?}");
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The hooks: what a signal does to the whole controller.
 
-use super::model::INFINITE;
 use super::script::{MDS, bbr_with, known, lost, sample};
 use super::*;
 use crate::script::{acked, congestion, path};

@@ -1,71 +1,29 @@
 //! What the model makes of the sender, draft section 4.6: pacing rate, send quantum, congestion window, recovery.
 
-use super::{Bbr2, Params, State};
-use crate::{Ack, Duration, Rate, RateSample, initial_window};
-
-#[derive(Debug)]
-pub(super) struct Window {
-    /// Bytes.
-    pub(super) cwnd: u64,
-    /// To come back to after recovery or ProbeRTT.
-    pub(super) prior_cwnd: u64,
-    pub(super) pacing_rate: Rate,
-    pub(super) send_quantum: u64,
-    /// Bytes in flight, as the last signal told.
-    pub(super) inflight: u64,
-    pub(super) in_recovery: bool,
-    /// One packet out for one packet delivered: the first round of recovery.
-    pub(super) packet_conservation: bool,
-    /// `C.delivered` when recovery began.
-    recovery_delivered: u64,
-}
-
-impl Window {
-    pub(super) fn new(params: &Params, mds: u64) -> Self {
-        let cwnd = initial_window(mds);
-        Self {
-            cwnd,
-            prior_cwnd: 0,
-            pacing_rate: initial_pacing_rate(params, cwnd, params.initial_rtt),
-            send_quantum: mds,
-            inflight: 0,
-            in_recovery: false,
-            packet_conservation: false,
-            recovery_delivered: 0,
-        }
-    }
-}
-
-/// `BBRInitPacingRate`.
-fn initial_pacing_rate(params: &Params, cwnd: u64, rtt: Duration) -> Rate {
-    Rate::from_bytes_per_sec(Rate::from_delivery(cwnd, rtt).bytes_per_sec() * params.startup_pacing_gain)
-}
+use super::{Bbr2, State};
+use crate::bbr::window::{bdp_multiple, paced, send_quantum};
+use crate::{Ack, Duration, Rate, RateSample};
 
 impl Bbr2 {
-    /// The first RTT sample replaces the guess behind the first pacing rate: a rate that only rises until the pipe is
-    /// full would never forget it.
+    /// Until there is a first RTT sample (deviation 5).
     pub(super) fn init_pacing_rate(&mut self, ack: &Ack) {
-        let known = self.model.min_rtt.min_rtt != Duration::MAX;
-        if let Some(rtt) = ack.latest_rtt.filter(|&rtt| !known && rtt > Duration::ZERO) {
-            self.window.pacing_rate = initial_pacing_rate(&self.params, initial_window(self.mds), rtt);
+        if self.model.min_rtt.min_rtt == Duration::MAX {
+            self.window.init_pacing_rate(self.params.startup_pacing_gain, ack.latest_rtt);
         }
     }
 
     /// `BBRUpdateControlParameters`.
     pub(super) fn update_control_parameters(&mut self, ack: &Ack, rs: &RateSample) {
-        self.set_pacing_rate_with_gain(self.state.pacing_gain(&self.params));
+        self.set_pacing_rate_with_gain(self.pacing_gain());
         self.set_send_quantum();
-        self.leave_recovery(ack, rs);
+        self.window.leave_recovery(ack, rs);
         self.set_cwnd(ack);
     }
 
-    /// `BBRSetPacingRateWithGain`: a little below the estimate, so that queues drain; never down before it is one.
+    /// `BBRSetPacingRateWithGain`.
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: f64) {
-        let bytes = gain * self.model.bw.bytes_per_sec() * (1.0 - self.params.pacing_margin);
-        let rate = Rate::from_bytes_per_sec(bytes);
-        if rate > self.window.pacing_rate || (self.full_pipe.filled_pipe && rate > Rate(0)) {
-            self.window.pacing_rate = rate;
-        }
+        let rate = paced(self.model.bw, gain, self.params.pacing_margin);
+        self.window.set_pacing_rate(rate, self.full_pipe.filled_pipe);
     }
 
     /// `BBRSetSendQuantum`.
@@ -73,8 +31,8 @@ impl Bbr2 {
         let (p, rate) = (&self.params, self.window.pacing_rate);
         let slow = rate < p.send_quantum_low_rate;
         let floor = if slow { p.send_quantum_low_packets } else { p.send_quantum_packets };
-        let quantum = rate.bytes_in(p.send_quantum_time).min(p.send_quantum_max.0);
-        self.window.send_quantum = quantum.max(floor.saturating_mul(self.mds));
+        let floor = floor.saturating_mul(self.mds);
+        self.window.send_quantum = send_quantum(rate, p.send_quantum_time, floor, p.send_quantum_max);
     }
 
     pub(super) fn min_pipe_cwnd(&self) -> u64 {
@@ -83,10 +41,7 @@ impl Bbr2 {
 
     /// `BBRBDPMultiple`.
     pub(super) fn bdp_multiple(&self, bw: Rate, gain: f64) -> u64 {
-        match self.model.min_rtt.min_rtt {
-            Duration::MAX => initial_window(self.mds),
-            min_rtt => (gain * bw.bytes_per_sec() * min_rtt.as_secs_f64() + 0.5) as u64,
-        }
+        bdp_multiple(bw, self.model.min_rtt.min_rtt, gain, self.mds)
     }
 
     /// `BBRQuantizationBudget`: enough for the machinery that sends and acknowledges in lumps.
@@ -115,37 +70,22 @@ impl Bbr2 {
 
     /// `BBRUpdateMaxInflight`.
     fn max_inflight(&self) -> u64 {
-        let bdp = self.bdp_multiple(self.model.bw, self.state.cwnd_gain(&self.params));
-        self.quantization_budget(bdp.saturating_add(self.model.extra_acked()))
+        let bdp = self.bdp_multiple(self.model.bw, self.cwnd_gain());
+        self.quantization_budget(bdp.saturating_add(self.model.aggregation.extra_acked()))
     }
 
     /// `BBRSetCwnd`.
     fn set_cwnd(&mut self, ack: &Ack) {
         let max_inflight = self.max_inflight();
-        self.modulate_cwnd_for_recovery(ack);
+        self.window.modulate_for_recovery(ack);
         if !self.window.packet_conservation {
-            let grown = self.window.cwnd.saturating_add(ack.acked);
-            if self.full_pipe.filled_pipe {
-                self.window.cwnd = grown.min(max_inflight);
-            } else if self.window.cwnd < max_inflight || ack.delivered < initial_window(self.mds) {
-                self.window.cwnd = grown;
-            }
-            self.window.cwnd = self.window.cwnd.max(self.min_pipe_cwnd());
+            let (filled_pipe, least) = (self.full_pipe.filled_pipe, self.min_pipe_cwnd());
+            self.window.grow(ack, max_inflight, filled_pipe, least);
         }
         if self.state == State::ProbeRtt {
             self.window.cwnd = self.window.cwnd.min(self.probe_rtt_cwnd());
         }
         self.bound_cwnd_for_model();
-    }
-
-    /// `BBRModulateCwndForRecovery`.
-    fn modulate_cwnd_for_recovery(&mut self, ack: &Ack) {
-        if ack.lost > 0 {
-            self.window.cwnd = self.window.cwnd.saturating_sub(ack.lost).max(self.mds);
-        }
-        if self.window.packet_conservation {
-            self.window.cwnd = self.window.cwnd.max(ack.bytes_in_flight.saturating_add(ack.acked));
-        }
     }
 
     /// `BBRBoundCwndForModel`.
@@ -159,39 +99,11 @@ impl Bbr2 {
         self.window.cwnd = self.window.cwnd.min(cap);
     }
 
-    /// `BBRSaveCwnd`: what recovery or ProbeRTT have cut already is not worth coming back to.
-    pub(super) fn save_cwnd(&mut self) {
-        let w = &mut self.window;
-        let cut = w.in_recovery || self.state == State::ProbeRtt;
-        w.prior_cwnd = if cut { w.prior_cwnd.max(w.cwnd) } else { w.cwnd };
-    }
-
-    /// `BBRRestoreCwnd`.
-    pub(super) fn restore_cwnd(&mut self) {
-        self.window.cwnd = self.window.cwnd.max(self.window.prior_cwnd);
-    }
-
     /// Section 4.6.4.4, on a loss (`packet_conservation`) and on a retransmission timeout (without).
     pub(super) fn enter_recovery(&mut self, packet_conservation: bool) {
-        self.save_cwnd();
-        let w = &mut self.window;
-        w.in_recovery = true;
-        w.packet_conservation = packet_conservation;
-        w.recovery_delivered = self.model.rounds.delivered;
-        w.cwnd = w.inflight.saturating_add(self.mds);
-    }
-
-    /// After a round conservation ends; recovery with it, unless the ledger goes on.
-    fn leave_recovery(&mut self, ack: &Ack, rs: &RateSample) {
-        let round_over = rs.delivered > 0 && rs.prior_delivered >= self.window.recovery_delivered;
-        if !self.window.in_recovery || !round_over {
-            return;
-        }
-        self.window.packet_conservation = false;
-        if !ack.in_recovery {
-            self.window.in_recovery = false;
-            self.restore_cwnd();
-        }
+        self.window.enter_recovery(self.model.rounds.delivered, self.state == State::ProbeRtt);
+        self.window.packet_conservation = packet_conservation;
+        self.window.cut_to_inflight();
     }
 }
 
@@ -297,7 +209,7 @@ mod tests {
     fn ack(cc: &mut Bbr2, prior_delivered: u64, in_recovery: bool, lost: u64) -> u64 {
         let rs = sample(10, prior_delivered);
         let ack = Ack { bytes_in_flight: 98_800, in_recovery, lost, delivered: 1_100_000, ..acked(MDS) };
-        cc.leave_recovery(&ack, &rs);
+        cc.window.leave_recovery(&ack, &rs);
         cc.set_cwnd(&ack);
         cc.window.cwnd
     }

@@ -1,4 +1,4 @@
-//! The filters over a path's samples: a windowed maximum, and the two-stage minimum RTT of draft section 4.5.3.
+//! The filters over a path's samples: a windowed maximum, and a minimum RTT in two stages.
 
 use std::collections::VecDeque;
 
@@ -18,6 +18,11 @@ pub(crate) struct WindowedMax {
 impl WindowedMax {
     pub(crate) fn new(len: u64) -> Self {
         Self { len, samples: VecDeque::new() }
+    }
+
+    /// From now on the last so many ticks count.
+    pub(crate) fn set_len(&mut self, len: u64) {
+        self.len = len;
     }
 
     /// Takes a value at a tick not before the last one.
@@ -40,7 +45,7 @@ impl WindowedMax {
     }
 }
 
-/// `BBRUpdateMinRTT`: a short window says when to probe, the long one what to believe.
+/// `UpdateMinRTT`: a short window says when to probe, the long one what to believe. BBRv1 has one window for both.
 #[derive(Clone, Debug)]
 pub(crate) struct MinRtt {
     /// The estimate. [`Duration::MAX`] before the first sample.

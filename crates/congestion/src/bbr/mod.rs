@@ -1,0 +1,28 @@
+//! What the versions of BBR share. Names are those of draft-cardwell-iccrg-bbr-congestion-control-02 (March 2022) and
+//! of Linux, functions of the drafts' pseudo-code are quoted without their prefix.
+//!
+//! | file | what | v1 | v2 | v3 |
+//! |---|---|---|---|---|
+//! | `filters` | windowed maximum, minimum RTT | x | x | x |
+//! | `rounds` | packet-timed round trips | x | x | x |
+//! | `aggregation` | ACKs beyond what the bandwidth promises | x | x | x |
+//! | `plateau` | is the pipe full? | x | x | x |
+//! | `dwell` | the time that ProbeRTT lasts | x | x | x |
+//! | `window` | pacing rate, congestion window, recovery | x | x | x |
+//! | `state` | the states |  | x | x |
+//! | `model` | bandwidth, bounds |  | x | x |
+//! | `signals` | delivered and lost in a round |  | x | x |
+//! | `probe` | the cycle of ProbeBW |  | x | x |
+
+pub(crate) mod aggregation;
+pub(crate) mod dwell;
+pub(crate) mod filters;
+pub(crate) mod model;
+pub(crate) mod plateau;
+pub(crate) mod probe;
+pub(crate) mod rounds;
+#[cfg(test)]
+pub(crate) mod script;
+pub(crate) mod signals;
+pub(crate) mod state;
+pub(crate) mod window;

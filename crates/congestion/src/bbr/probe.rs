@@ -1,0 +1,109 @@
+//! Probing for bandwidth in versions 2 and 3: when, which ACKs tell of it, and how fast the long-term bound rises.
+
+use super::model::INFINITE;
+use crate::{Duration, Rng, Time};
+
+/// Which packets the ACKs of now were sent in (`BBR.ack_phase`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum AckPhase {
+    /// Long after a probe.
+    #[default]
+    Init,
+    /// REFILL has begun; its packets come next.
+    Refilling,
+    /// UP has begun; its packets come next.
+    ProbeStarting,
+    /// UP's packets come.
+    ProbeFeedback,
+    /// UP is over; its last packets come.
+    ProbeStopping,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Probe {
+    pub(crate) ack_phase: AckPhase,
+    /// Losses of now may be the probe's doing: the first that is too high cuts `inflight_hi`.
+    pub(crate) bw_probe_samples: bool,
+    cycle_stamp: Time,
+    pub(crate) bw_probe_wait: Duration,
+    pub(crate) rounds_since_bw_probe: u64,
+    bw_probe_up_rounds: u64,
+    /// Bytes acknowledged towards the next growth of `inflight_hi` by a packet.
+    bw_probe_up_acks: u64,
+    /// Bytes to acknowledge for each.
+    pub(crate) probe_up_cnt: u64,
+}
+
+/// How long to wait between probes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    pub(crate) base: Duration,
+    /// What the dice add at most.
+    pub(crate) spread: Duration,
+    /// What the dice take from the rounds at most.
+    pub(crate) rounds_spread: u64,
+}
+
+impl Probe {
+    /// `StartProbeBW_DOWN`: the dice keep flows from probing in step (`PickProbeWait`).
+    pub(crate) fn begin_down(&mut self, now: Time, wait: &Wait, rng: &mut Rng) {
+        self.probe_up_cnt = INFINITE;
+        self.rounds_since_bw_probe = rng.below(wait.rounds_spread.saturating_add(1));
+        self.bw_probe_wait = wait.base + wait.spread.mul_f64(rng.unit());
+        self.cycle_stamp = now;
+        self.ack_phase = AckPhase::ProbeStopping;
+    }
+
+    /// `StartProbeBW_REFILL`.
+    pub(crate) fn begin_refill(&mut self) {
+        self.bw_probe_up_rounds = 0;
+        self.bw_probe_up_acks = 0;
+        self.ack_phase = AckPhase::Refilling;
+    }
+
+    /// `StartProbeBW_UP`.
+    pub(crate) fn begin_up(&mut self, now: Time) {
+        self.bw_probe_samples = true;
+        self.ack_phase = AckPhase::ProbeStarting;
+        self.cycle_stamp = now;
+    }
+
+    /// A round begins. Answers whether the last of a probe's feedback is in.
+    pub(crate) fn advance_ack_phase(&mut self) -> bool {
+        match self.ack_phase {
+            AckPhase::ProbeStarting => self.ack_phase = AckPhase::ProbeFeedback,
+            AckPhase::ProbeStopping => {
+                self.bw_probe_samples = false;
+                self.ack_phase = AckPhase::Init;
+                return true;
+            }
+            AckPhase::Init | AckPhase::Refilling | AckPhase::ProbeFeedback => {}
+        }
+        false
+    }
+
+    /// `IsTimeToProbeBW`: so much of clock, or as many rounds as Reno would need to regain the cut of a loss.
+    pub(crate) fn is_time(&self, now: Time, rounds: u64) -> bool {
+        self.has_elapsed_in_phase(now, self.bw_probe_wait) || self.rounds_since_bw_probe >= rounds
+    }
+
+    pub(crate) fn has_elapsed_in_phase(&self, now: Time, interval: Duration) -> bool {
+        now > self.cycle_stamp + interval
+    }
+
+    /// So many bytes acknowledged while the bound is all used: by how many packets it rises.
+    pub(crate) fn upward(&mut self, acked: u64) -> u64 {
+        self.bw_probe_up_acks += acked;
+        let delta = self.bw_probe_up_acks / self.probe_up_cnt.max(1);
+        self.bw_probe_up_acks -= delta * self.probe_up_cnt;
+        delta
+    }
+
+    /// `RaiseInflightHiSlope`: 1, 2, 4, ... packets per round.
+    pub(crate) fn raise_slope(&mut self, cwnd: u64, mds: u64, max_rounds: u64) {
+        let rounds = self.bw_probe_up_rounds;
+        let growth = u32::try_from(rounds).ok().and_then(|r| 1u64.checked_shl(r)).unwrap_or(INFINITE);
+        self.bw_probe_up_rounds = (rounds + 1).min(max_rounds);
+        self.probe_up_cnt = (cwnd / growth).max(mds).max(1);
+    }
+}

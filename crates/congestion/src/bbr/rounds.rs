@@ -1,0 +1,64 @@
+//! Packet-timed round trips: one ends when a packet sent after its begin is acknowledged.
+
+use crate::{Duration, RateSample};
+
+/// An ACK that gave no sample: it begins no round, shows no rate and no loss, and proves nothing about the pipe.
+pub(crate) const NO_SAMPLE: RateSample = RateSample {
+    prior_delivered: 0,
+    delivered: 0,
+    interval: Duration::ZERO,
+    delivery_rate: None,
+    app_limited: true,
+    tx_in_flight: 0,
+    lost: 0,
+};
+
+/// BBR begins a round of its own at each change of state, so the ledger's count would not do.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rounds {
+    /// `C.delivered`.
+    pub(crate) delivered: u64,
+    next_round_delivered: u64,
+    pub(crate) count: u64,
+    pub(crate) start: bool,
+}
+
+impl Rounds {
+    /// `UpdateRound`.
+    pub(crate) fn update(&mut self, delivered: u64, rs: &RateSample) {
+        self.delivered = delivered;
+        self.start = rs.delivered > 0 && rs.prior_delivered >= self.next_round_delivered;
+        if self.start {
+            self.begin();
+            self.count += 1;
+        }
+    }
+
+    /// `StartRound`.
+    pub(crate) fn begin(&mut self) {
+        self.next_round_delivered = self.delivered;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packet_timed_rounds() {
+        let mut r = Rounds::default();
+        let mut ack = |delivered, prior_delivered| {
+            r.update(delivered, &RateSample { prior_delivered, delivered: 1, ..NO_SAMPLE });
+            (r.start, r.count)
+        };
+        assert_eq!(ack(1000, 0), (true, 1));
+        assert_eq!(ack(2000, 0), (false, 1));
+        assert_eq!(ack(3000, 1000), (true, 2));
+        assert_eq!(ack(4000, 2000), (false, 2));
+        r.update(4500, &NO_SAMPLE);
+        assert!(!r.start, "no sample, no round");
+        r.begin();
+        r.update(5000, &RateSample { prior_delivered: 4000, delivered: 1, ..NO_SAMPLE });
+        assert!(!r.start, "begun anew at 4500");
+    }
+}

@@ -1,0 +1,42 @@
+//! Signals for the tests of every version.
+
+use super::rounds::NO_SAMPLE;
+use crate::{Detection, Duration, Lost, LostPacket, Rate, RateSample, Time};
+
+pub(crate) const MDS: u64 = 1200;
+
+/// A sample of one packet at this rate, in Mbit/s.
+pub(crate) fn sample(mbit: u64, prior_delivered: u64) -> RateSample {
+    RateSample {
+        prior_delivered,
+        delivered: MDS,
+        interval: Duration::from_millis(100),
+        delivery_rate: Some(Rate(mbit * 1_000_000)),
+        app_limited: false,
+        tx_in_flight: MDS,
+        ..NO_SAMPLE
+    }
+}
+
+pub(crate) struct Batch(Vec<LostPacket>);
+
+impl Batch {
+    pub(crate) fn batch(&self) -> Lost<'_> {
+        let total_lost = self.0.iter().map(|p| p.bytes).sum();
+        Lost { now: Time::ZERO, packets: &self.0, total_lost, delivered: 0, bytes_in_flight: 0 }
+    }
+}
+
+/// The first losses of the connection, each of a packet that left with so much in flight.
+pub(crate) fn lost(numbers: &[u64], tx_in_flight: u64) -> Batch {
+    let packet = |&pn| LostPacket {
+        pn,
+        bytes: MDS,
+        sent: Time::ZERO,
+        detection: Detection::PacketThreshold,
+        tx_in_flight,
+        lost_at_send: 0,
+        app_limited: false,
+    };
+    Batch(numbers.iter().map(packet).collect())
+}

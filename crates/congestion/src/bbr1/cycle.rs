@@ -1,0 +1,126 @@
+//! The modes, their gains, and the gain cycle of ProbeBW (draft section 4.3.4).
+
+use super::Bbr1;
+use crate::{Ack, Time};
+
+/// `bbr->mode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Doubles its rate each round.
+    Startup,
+    /// Empties the queue that Startup left.
+    Drain,
+    /// At the estimate on the average; a phase in eight probes, the next drains what it queued.
+    ProbeBw,
+    /// Next to nothing in flight: the path's own delay shows.
+    ProbeRtt,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cycle {
+    /// Below the number of phases.
+    pub(super) idx: usize,
+    stamp: Time,
+}
+
+/// What a layer above puts on ProbeBW (`bbr1_ecn_gated`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    /// Factor on the pacing gain of each phase.
+    pub(crate) pacing: f64,
+    /// Factor on the window gain.
+    pub(crate) cwnd: f64,
+    /// The scaled gain, not the cycle's own, says how a phase ends.
+    pub(crate) ends: bool,
+}
+
+impl Scale {
+    pub(crate) const NONE: Self = Self { pacing: 1.0, cwnd: 1.0, ends: false };
+}
+
+impl Bbr1 {
+    /// The running phase of ProbeBW.
+    pub(crate) fn phase(&self) -> Option<usize> {
+        (self.mode == Mode::ProbeBw).then_some(self.cycle.idx)
+    }
+
+    /// From now on, in ProbeBW.
+    pub(crate) fn scale_probe_bw(&mut self, scale: Scale) {
+        self.scale = scale;
+        if self.mode == Mode::ProbeBw {
+            self.set_pacing_rate(self.pacing_gain());
+        }
+    }
+
+    /// The pipe is full enough: the next ACK finds Drain.
+    pub(crate) fn end_startup(&mut self) {
+        self.full_bw_reached = true;
+    }
+
+    pub(super) fn pacing_gain(&self) -> f64 {
+        match self.mode {
+            Mode::Startup => self.params.high_gain,
+            Mode::Drain => self.params.drain_gain,
+            // A policer drops what exceeds its rate: no probing.
+            Mode::ProbeBw if self.policer.lt_use_bw => 1.0,
+            Mode::ProbeBw => self.params.pacing_gain_cycle[self.cycle.idx] * self.scale.pacing,
+            Mode::ProbeRtt => 1.0,
+        }
+    }
+
+    pub(super) fn cwnd_gain(&self) -> f64 {
+        match self.mode {
+            Mode::Startup | Mode::Drain => self.params.high_gain,
+            Mode::ProbeBw => self.params.cwnd_gain * self.scale.cwnd,
+            Mode::ProbeRtt => 1.0,
+        }
+    }
+
+    /// `bbr_reset_probe_bw_mode`: at a random phase, so that flows do not probe in step, but not at the second, which
+    /// drains the first.
+    pub(super) fn enter_probe_bw(&mut self, now: Time) {
+        let phases = self.params.pacing_gain_cycle.len();
+        self.mode = Mode::ProbeBw;
+        self.cycle.idx = phases - 1 - self.rng.below(phases as u64 - 1) as usize;
+        self.advance_cycle_phase(now);
+    }
+
+    fn advance_cycle_phase(&mut self, now: Time) {
+        let idx = (self.cycle.idx + 1) % self.params.pacing_gain_cycle.len();
+        self.cycle = Cycle { idx, stamp: now };
+    }
+
+    /// `bbr_update_cycle_phase`.
+    pub(super) fn update_cycle_phase(&mut self, ack: &Ack) {
+        if self.mode == Mode::ProbeBw && self.is_next_cycle_phase(ack) {
+            self.advance_cycle_phase(ack.now);
+        }
+    }
+
+    /// `bbr_is_next_cycle_phase`.
+    fn is_next_cycle_phase(&self, ack: &Ack) -> bool {
+        let (gain, inflight) = (self.pacing_gain(), ack.prior_in_flight);
+        let is_full_length = ack.now - self.cycle.stamp > self.min_rtt.min_rtt;
+        let own = if self.policer.lt_use_bw { 1.0 } else { self.params.pacing_gain_cycle[self.cycle.idx] };
+        let kind = if self.scale.ends { gain } else { own };
+        if kind > 1.0 {
+            // With a small min_rtt it may take longer to get there; with a small buffer there is no getting there, nor
+            // with a gain scaled to at most 1.
+            is_full_length && (gain <= 1.0 || ack.lost > 0 || inflight >= self.inflight(gain))
+        } else if kind < 1.0 {
+            is_full_length || inflight <= self.inflight(1.0)
+        } else {
+            is_full_length
+        }
+    }
+
+    /// `bbr_check_drain`.
+    pub(super) fn check_drain(&mut self, ack: &Ack) {
+        if self.mode == Mode::Startup && self.full_bw_reached {
+            self.mode = Mode::Drain;
+        }
+        if self.mode == Mode::Drain && ack.bytes_in_flight <= self.inflight(1.0) {
+            self.enter_probe_bw(ack.now);
+        }
+    }
+}

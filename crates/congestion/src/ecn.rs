@@ -1,0 +1,18 @@
+//! The ECN field, RFC 3168 section 5. Here because a queue marks it and a ledger reads it, and neither knows the other.
+
+use serde::{Deserialize, Serialize};
+
+/// The ECN field of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct,
+    /// ECT(0).
+    Ect0,
+    /// ECT(1).
+    Ect1,
+    /// Congestion experienced.
+    Ce,
+}

@@ -1,0 +1,124 @@
+//! The versions of BBR alone in a closed loop.
+
+mod common;
+
+use common::path::Loop;
+use congestion::{Duration, Rate};
+
+const BBR1: &str = "name = 'bbr1'";
+const BBR2: &str = "name = 'bbr2'";
+const BBR3: &str = "name = 'bbr3'";
+const ALL: &[&str] = &[BBR1, BBR2, BBR3];
+/// Startup and Drain come first.
+const PROBE_BW: f64 = 2.0;
+
+/// The estimate is the link's rate. Of the goodput the margin takes 1 %, ProbeRTT 2 to 3 (240 ms at half rate per 5 s,
+/// or at next to none per 10 s). At 2 Mbit/s the BDP is 8 packets:
+/// BBRv1 drains no more than its quanta's 6 above it, BBRv3 probes every 8 rounds, for three rounds.
+#[test]
+fn converges_to_the_link() {
+    for name in ALL {
+        for mbit in [2, 10, 100] {
+            let mut path = Loop::new(name, mbit, 4.0);
+            path.run_secs(5);
+            let f = path.run_secs(30);
+            let bw = path.get("max_bw") / path.link.0 as f64;
+            assert!((bw - 1.0).abs() < 0.02, "{name} {mbit} Mbit/s: estimates {bw}");
+            assert!(f.goodput > 0.95, "{name} {mbit} Mbit/s: {f:?}");
+            let queue = match (*name, mbit) {
+                (BBR1, 2) => 0.9,
+                (BBR3, 2) => 0.4,
+                _ => 0.2,
+            };
+            assert!(f.rtt < 1.0 + queue, "{name} {mbit} Mbit/s: {f:?}");
+            assert_eq!(f.lost, 0.0, "{name} {mbit} Mbit/s");
+        }
+    }
+}
+
+#[test]
+fn startup_is_short_and_its_queue_drained() {
+    for name in ALL {
+        let mut path = Loop::new(name, 50, 4.0);
+        let f = path.run_secs(1);
+        assert!(path.get("state") >= PROBE_BW, "{name}: {:?}", path.cc);
+        assert_eq!(f.lost, 0.0, "{name}");
+    }
+}
+
+/// Startup overflows it; later probes find its end once and stay below. BBRv1 does not see losses.
+#[test]
+fn survives_a_shallow_buffer() {
+    for name in &ALL[1..] {
+        for (mbit, buffer_bdp) in [(10, 0.5), (100, 0.5), (10, 0.1), (100, 0.1)] {
+            let mut path = Loop::new(name, mbit, buffer_bdp);
+            let startup = path.run_secs(3);
+            assert!(startup.lost < 0.04, "{name} {mbit} Mbit/s, {buffer_bdp} BDP: Startup {startup:?}");
+            let f = path.run_secs(30);
+            assert!(f.goodput > 0.9, "{name} {mbit} Mbit/s, {buffer_bdp} BDP: {f:?}");
+            assert!(f.lost < 0.005, "{name} {mbit} Mbit/s, {buffer_bdp} BDP: {f:?}");
+            assert!(f.rtt < 1.1, "{name} {mbit} Mbit/s, {buffer_bdp} BDP: {f:?}");
+        }
+    }
+}
+
+#[test]
+fn finds_ten_times_the_rate() {
+    for name in ALL {
+        let mut path = Loop::new(name, 10, 2.0);
+        path.run_secs(10);
+        path.link = Rate(100_000_000);
+        path.buffer *= 10;
+        path.run_secs(4);
+        let f = path.run_secs(10);
+        assert!(f.goodput > 0.95 && f.lost == 0.0, "{name} {f:?}");
+    }
+}
+
+/// The short-term bound halves the rate within half a second, the filter takes two cycles. Where the bound ends depends
+/// on how soon the window stops the losses.
+#[test]
+fn adapts_to_a_tenth_of_the_rate() {
+    for name in &ALL[1..] {
+        let mut path = Loop::new(name, 100, 1.0);
+        path.run_secs(11);
+        path.link = Rate(10_000_000);
+        path.buffer /= 10;
+        path.run(Duration::from_millis(500));
+        assert!(path.get("bw") < 50e6, "{name}: the short-term bound at once: {}", path.get("bw"));
+        assert!(path.get("max_bw") > 90e6, "{name}: the filter after two cycles");
+        path.run(Duration::from_millis(11_500));
+        let f = path.run_secs(10);
+        assert!(f.goodput > 0.9 && f.lost < 0.001 && f.rtt < 1.1, "{name}: {f:?}");
+        assert!(path.get("max_bw") < 1.05 * path.link.0 as f64, "{name}");
+    }
+}
+
+/// Without knowing of losses, BBRv1 forgets after ten rounds, which a full queue makes long.
+#[test]
+fn bbr1_adapts_to_a_tenth_of_the_rate() {
+    let mut path = Loop::new(BBR1, 100, 1.0);
+    path.run_secs(10);
+    path.link = Rate(10_000_000);
+    path.buffer /= 10;
+    path.run_secs(5);
+    assert!(path.get("max_bw") < 1.05 * path.link.0 as f64, "{:?}", path.cc);
+    assert!(path.run_secs(20).goodput > 0.9);
+}
+
+/// The last state of each version is ProbeRTT.
+#[test]
+fn probes_the_rtt() {
+    for (name, probe_rtt, expected) in [(BBR1, 3.0, 5..=6), (BBR2, 6.0, 9..=12), (BBR3, 6.0, 9..=12)] {
+        let mut path = Loop::new(name, 10, 2.0);
+        path.run_secs(3);
+        let (mut entries, mut before) = (0, path.get("state"));
+        path.run_until(Duration::from_secs(60), |path| {
+            let state = path.get("state");
+            entries += u64::from(state == probe_rtt && before != probe_rtt);
+            before = state;
+            false
+        });
+        assert!(expected.contains(&entries), "{name}: {entries} in 60 s");
+    }
+}
