@@ -26,7 +26,7 @@ impl Tally {
 
     /// One packet less.
     #[inline]
-    fn remove(&mut self, size: u32) {
+    pub(crate) fn remove(&mut self, size: u32) {
         self.packets -= 1;
         self.bytes -= u64::from(size);
     }
@@ -46,64 +46,54 @@ impl std::ops::Sub for Tally {
     }
 }
 
-#[derive(Debug)]
-struct Entry {
-    arrival: Time,
-    leaves: Time,
-    size: u32,
-}
-
-/// The packets that have not left yet, earliest leaving first. Leaving times are known at arrival; the past is worked
-/// off when somebody asks.
+/// Both sides of Little's law for whatever is held: time must not run backwards.
 #[derive(Debug, Default)]
-pub(crate) struct Occupancy {
-    entries: VecDeque<Entry>,
+pub(crate) struct Gauge {
     held: Backlog,
     max: Backlog,
     /// Up to when `integral` is worked out.
     at: Time,
-    /// Left side of Little's law: packets held, integrated over time, packet-ns.
+    /// Left side: packets held, integrated over time, packet-ns.
     integral: u128,
     /// Right side: time spent by those that left, ns.
     sojourn: u128,
 }
 
-impl Occupancy {
-    /// Lets go what has left by `now`; a packet that leaves at `now` has left.
+impl Gauge {
     #[inline]
-    pub(crate) fn drain(&mut self, now: Time) -> Backlog {
-        while let Some(entry) = self.entries.front().filter(|e| e.leaves <= now) {
-            let (arrival, leaves, size) = (entry.arrival, entry.leaves, entry.size);
-            self.entries.pop_front();
-            self.integrate(leaves);
-            self.sojourn += u128::from((leaves - arrival).0);
-            self.held.remove(size);
-        }
+    pub(crate) fn held(&self) -> Backlog {
         self.held
     }
 
-    /// Takes a packet in. Call [`Occupancy::drain`] with the same `now` before.
+    /// A packet comes in. [`Gauge::peak`] once it is clear that it stays.
     #[inline]
-    pub(crate) fn admit(&mut self, now: Time, leaves: Time, size: u32) {
-        // With tokens at hand it passes at once and was never held.
-        if leaves <= now {
-            return;
-        }
+    pub(crate) fn enter(&mut self, now: Time, size: u32) {
         self.integrate(now);
         self.held.add(size);
+    }
+
+    /// A packet that came at `arrival` goes, whether it leaves or is dropped.
+    #[inline]
+    pub(crate) fn leave(&mut self, now: Time, arrival: Time, size: u32) {
+        self.integrate(now);
+        self.sojourn += u128::from((now - arrival).0);
+        self.held.remove(size);
+    }
+
+    /// Notes a new most.
+    #[inline]
+    pub(crate) fn peak(&mut self) {
         self.max.packets = self.max.packets.max(self.held.packets);
         self.max.bytes = self.max.bytes.max(self.held.bytes);
-        insert(&mut self.entries, Entry { arrival: now, leaves, size }, |e| e.leaves);
     }
 
     /// Packets held, integrated from the start to `now`, packet-ns.
     pub(crate) fn integral(&mut self, now: Time) -> u128 {
-        self.drain(now);
         self.integrate(now);
         self.integral
     }
 
-    /// Time spent here by all packets that left, ns.
+    /// Time spent here by all packets that went, ns.
     pub(crate) fn sojourn(&self) -> u128 {
         self.sojourn
     }
@@ -118,6 +108,52 @@ impl Occupancy {
         let Duration(span) = now - self.at;
         self.integral += u128::from(self.held.packets) * u128::from(span);
         self.at = now;
+    }
+}
+
+#[derive(Debug)]
+struct Entry {
+    arrival: Time,
+    leaves: Time,
+    size: u32,
+}
+
+/// The packets that have not left yet, earliest leaving first. Leaving times are known at arrival; the past is worked
+/// off when somebody asks.
+#[derive(Debug, Default)]
+pub(crate) struct Occupancy {
+    entries: VecDeque<Entry>,
+    gauge: Gauge,
+}
+
+impl Occupancy {
+    /// Lets go what has left by `now`; a packet that leaves at `now` has left.
+    #[inline]
+    pub(crate) fn drain(&mut self, now: Time) -> Backlog {
+        while let Some(entry) = self.entries.front().filter(|e| e.leaves <= now) {
+            let (arrival, leaves, size) = (entry.arrival, entry.leaves, entry.size);
+            self.entries.pop_front();
+            self.gauge.leave(leaves, arrival, size);
+        }
+        self.gauge.held()
+    }
+
+    /// Takes a packet in. Call [`Occupancy::drain`] with the same `now` before.
+    #[inline]
+    pub(crate) fn admit(&mut self, now: Time, leaves: Time, size: u32) {
+        // With tokens at hand it passes at once and was never held.
+        if leaves <= now {
+            return;
+        }
+        self.gauge.enter(now, size);
+        self.gauge.peak();
+        insert(&mut self.entries, Entry { arrival: now, leaves, size }, |e| e.leaves);
+    }
+
+    /// What is held and was.
+    pub(crate) fn gauge(&mut self, now: Time) -> &mut Gauge {
+        self.drain(now);
+        &mut self.gauge
     }
 }
 
@@ -145,11 +181,11 @@ mod tests {
         o.admit(Time(4), Time(16), 200);
         assert_eq!(o.drain(Time(9)), Backlog { packets: 2, bytes: 300 });
         assert_eq!(o.drain(Time(10)), Backlog { packets: 1, bytes: 200 });
-        assert_eq!(o.integral(Time(12)), 4 + 2 * 6 + 2);
-        assert_eq!(o.sojourn(), 10, "only of those that left");
-        assert_eq!(o.integral(Time(50)), 10 + 12);
-        assert_eq!(o.sojourn(), 10 + 12);
-        assert_eq!(o.max(), Backlog { packets: 2, bytes: 300 });
+        assert_eq!(o.gauge(Time(12)).integral(Time(12)), 4 + 2 * 6 + 2);
+        assert_eq!(o.gauge.sojourn(), 10, "only of those that left");
+        assert_eq!(o.gauge(Time(50)).integral(Time(50)), 10 + 12);
+        assert_eq!(o.gauge.sojourn(), 10 + 12);
+        assert_eq!(o.gauge.max(), Backlog { packets: 2, bytes: 300 });
     }
 
     #[test]

@@ -7,9 +7,11 @@
 //! A packet goes through a [`Link`] in this order, one file each:
 //!
 //! ```text
-//! loss -> limit (+ backlog) -> rate (constant, steps, slots; token bucket) -> delay (jitter, reordering)
+//! bleaching -> loss -> limit and AQM (+ backlog) -> rate (constant, steps, slots; token bucket) -> delay (jitter,
+//! reordering)
 //! ```
 
+pub mod aqm;
 mod backlog;
 mod delay;
 mod limit;
@@ -18,15 +20,36 @@ mod loss;
 mod rate;
 mod slots;
 
+pub use aqm::{Aqm, Threshold};
 pub use backlog::{Backlog, Tally};
 pub use delay::Reorder;
 pub use limit::{Limit, LimitCounts};
-pub use link::{Admitted, Counters, DropReason, Dropped, Link, LinkConfig};
+pub use link::{Admitted, Counters, DropReason, Dropped, Fate, Link, LinkConfig};
 pub use rate::RateModel;
 pub use slots::SlotModel;
 
-/// What a link must know of a packet.
+use congestion::Ecn;
+
+/// What a link must know of a packet, and may change.
 pub trait Packet {
     /// Bytes on the wire, with all headers that the link's rate and limit are meant to count.
     fn size(&self) -> u32;
+
+    /// The ECN field.
+    fn ecn(&self) -> Ecn;
+
+    /// Overwrites the ECN field.
+    fn set_ecn(&mut self, ecn: Ecn);
+
+    /// Which flow it belongs to; what FQ-CoDel hashes instead of the five-tuple.
+    fn flow(&self) -> u32;
+
+    /// Sets CE; false, and nothing changed, if the packet is not ECN-capable.
+    fn set_ce(&mut self) -> bool {
+        let capable = self.ecn() != Ecn::NotEct;
+        if capable {
+            self.set_ecn(Ecn::Ce);
+        }
+        capable
+    }
 }

@@ -54,6 +54,17 @@ impl Ceiling {
     pub(crate) fn admits(self, held: Tally, size: u32) -> bool {
         (held.packets < self.packets) & (held.bytes.saturating_add(u64::from(size)) <= self.bytes)
     }
+
+    /// Whether that much may be held.
+    pub(crate) fn holds(self, held: Tally) -> bool {
+        held.packets <= self.packets && held.bytes <= self.bytes
+    }
+
+    /// Both limits.
+    pub(crate) fn and(self, other: Limit) -> Self {
+        let other = Self::from(other);
+        Self { packets: self.packets.min(other.packets), bytes: self.bytes.min(other.bytes) }
+    }
 }
 
 impl From<Limit> for Ceiling {

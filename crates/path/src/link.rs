@@ -1,188 +1,79 @@
-//! A link: loss, a drop-tail queue, a server, a delay.
+//! A link: bleaching, loss, a queue with its limit and management, a server, a delay.
 //!
-//! The departure of a drop-tail FIFO is known at arrival, so a packet is handled twice only: [`Link::push`] works out
-//! its delivery, [`Link::pop`] hands it over. The driver keeps one event per link, that of [`Link::next`].
+//! One face, [`Link::push`], [`Link::next`], [`Link::pop`], and two compositions behind it:
+//!
+//! | composition | queue | a packet is handled | [`Link::next`] |
+//! |---|---|---|---|
+//! | `known.rs` | drop-tail, RED | twice: `push` works out its delivery, `pop` hands it over | the next delivery |
+//! | `timed.rs` | CoDel, FQ-CoDel, PIE, DualPI2 | three times: also when its transmission begins | the next departure or delivery |
+//!
+//! The first takes that the departure from a FIFO is known at arrival, and that the decision about a packet falls there
+//! too. In the second a departure is an event: it takes the next packet out of the queue discipline, which may drop
+//! some on the way. What `push` cannot say then, [`Link::fate`] tells afterwards. Updates on a timer (PIE, DualPI2) are
+//! no events: the discipline catches up with them before the next packet.
+//!
+//! Both stand before the same server and delay (`wire.rs`). The driver keeps one event per link, that of
+//! [`Link::next`], and calls [`Link::pop`] until `None` when it is due; there need not be a packet each time.
 
-use std::collections::VecDeque;
+mod config;
+mod counters;
+mod known;
+mod timed;
+mod wire;
 
-use congestion::{Bytes, Duration, Rate, Rng, Time};
-use serde::{Deserialize, Serialize};
+use congestion::{Ecn, Rng, Time};
 
+pub use self::config::LinkConfig;
+use self::counters::Tallies;
+pub use self::counters::{Admitted, Counters, DropReason, Dropped, Fate};
+use self::known::Known;
+use self::timed::Timed;
+use self::wire::Wire;
 use crate::Packet;
-use crate::backlog::{Backlog, Occupancy, Tally, insert};
-use crate::delay::{Propagation, Reorder};
-use crate::limit::{Ceiling, Limit, LimitCounts};
+use crate::aqm::Discipline;
+use crate::aqm::red::Verdict;
+use crate::backlog::Backlog;
+use crate::delay::Propagation;
 use crate::loss::Bernoulli;
-use crate::rate::{RateModel, Server};
-
-/// A link in the words of an experiment file. Only the rate is required; what is left out is not there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct LinkConfig {
-    /// How fast, and when.
-    pub rate: RateModel,
-    /// Depth of the token bucket, initially full; 0 (default): a plain serialiser. At least a packet, or the packet
-    /// waits for what the bucket lacks.
-    #[serde(default)]
-    pub burst: Bytes,
-    /// What the queue may hold; default unlimited.
-    #[serde(default = "LinkConfig::default_limit")]
-    pub limit: Limit,
-    /// Which packets count towards the limit; default those in the queue.
-    #[serde(default)]
-    pub limit_counts: LimitCounts,
-    /// Propagation delay, one way; default none.
-    #[serde(default)]
-    pub delay: Duration,
-    /// Upper end of the uniform extra delay, which keeps order; default none.
-    #[serde(default)]
-    pub jitter: Duration,
-    /// Packets that arrive early on purpose; default none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reorder: Option<Reorder>,
-    /// Probability 0..=1 that a packet is lost before the queue; default 0.
-    #[serde(default)]
-    pub loss: f64,
-}
-
-impl LinkConfig {
-    /// A serialiser at a constant rate with an unlimited queue and no delay.
-    pub fn plain(rate: Rate) -> Self {
-        Self {
-            rate: RateModel::Constant(rate),
-            burst: Bytes(0),
-            limit: Limit::Unlimited,
-            limit_counts: LimitCounts::Queue,
-            delay: Duration::ZERO,
-            jitter: Duration::ZERO,
-            reorder: None,
-            loss: 0.0,
-        }
-    }
-
-    /// Says in words which value is out of range. [`Link::new`] itself takes anything and never panics.
-    ///
-    /// # Errors
-    /// The first rule that does not hold, with the key's name.
-    pub fn check(&self) -> Result<(), String> {
-        if !(0.0..=1.0).contains(&self.loss) {
-            return Err(format!("`loss` is {}, not a probability from 0 to 1", self.loss));
-        }
-        match self.reorder {
-            Some(Reorder { every: 0, .. }) => return Err("`reorder.every` is 0, not at least 1".to_owned()),
-            Some(Reorder { by, .. }) if by > self.delay => {
-                return Err(format!("`reorder.by` is {by}, more than the `delay` of {}", self.delay));
-            }
-            _ => {}
-        }
-        self.rate.check()
-    }
-
-    fn default_limit() -> Limit {
-        Limit::Unlimited
-    }
-}
-
-/// The packet was taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Admitted {
-    /// From arrival to departure, its own transmission included, propagation not. At rate zero: centuries.
-    pub queue_delay: Duration,
-}
-
-/// The packet was not taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dropped<P> {
-    /// The packet, back in the caller's hands.
-    pub packet: P,
-    /// Why.
-    pub reason: DropReason,
-}
-
-/// Why a packet was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropReason {
-    /// It would have exceeded the limit.
-    QueueFull,
-    /// Random loss.
-    Random,
-    /// It arrived during the outage at a slot boundary.
-    Outage,
-}
-
-/// What happened on a link since the start. Packets still stored are `admitted - delivered`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Offered: admitted and dropped.
-    pub pushed: Tally,
-    /// Taken.
-    pub admitted: Tally,
-    /// Dropped because the queue was full.
-    pub dropped_full: Tally,
-    /// Dropped at random.
-    pub dropped_random: Tally,
-    /// Dropped in an outage.
-    pub dropped_outage: Tally,
-    /// Popped.
-    pub delivered: Tally,
-    /// Sum over the packets departed so far of the time from arrival to departure, ns.
-    pub sojourn: u128,
-    /// Packets of the backlog integrated over time, packet-ns. Equals `sojourn` whenever the queue is empty
-    /// (Little's law).
-    pub backlog_integral: u128,
-    /// Most packets and most bytes in the backlog, each at its own moment.
-    pub max_backlog: Backlog,
-}
-
-impl Counters {
-    /// All drops, whatever the reason.
-    pub fn dropped(&self) -> Tally {
-        self.dropped_full + self.dropped_random + self.dropped_outage
-    }
-}
+use crate::rate::Server;
 
 #[derive(Debug)]
-struct Stored<P> {
-    delivery: Time,
-    packet: P,
+// One per link, and the large one is the fast one: no detour to it.
+#[allow(clippy::large_enum_variant)]
+enum Queue<P> {
+    Known(Known),
+    Timed(Box<Timed<P>>),
 }
 
 /// One direction of a link. Time must not run backwards: an earlier `now` counts as the latest one seen.
 #[derive(Debug)]
 pub struct Link<P> {
+    bleach: bool,
     loss: Bernoulli,
-    ceiling: Ceiling,
-    server: Server,
-    propagation: Propagation,
-    /// Until departure.
-    queue: Occupancy,
-    /// Until delivery, when that is what the limit counts.
-    window: Option<Occupancy>,
-    /// Until popped, earliest delivery first.
-    stored: VecDeque<Stored<P>>,
+    queue: Queue<P>,
+    wire: Wire<P>,
     now: Time,
-    admitted: Tally,
-    delivered: Tally,
-    dropped: [Tally; 3],
+    tallies: Tallies,
 }
 
 impl<P: Packet> Link<P> {
-    /// An empty link. Its random streams are named after `name`: `<name>.loss`, `<name>.jitter`, `<name>.slots`.
+    /// An empty link. Its random streams are named after `name`: `<name>.loss`, `<name>.jitter`, `<name>.slots`,
+    /// `<name>.aqm`.
     pub fn new(config: &LinkConfig, rng_seed: u64, name: &str) -> Self {
         let stream = |element: &str| Rng::stream(rng_seed, &format!("{name}.{element}"));
         let LinkConfig { delay, jitter, reorder, .. } = *config;
+        let server = Server::new(&config.rate, config.burst, stream("slots"));
+        let queue = match Discipline::new(&config.aqm, config.limit, stream("aqm")) {
+            Some(discipline) => Queue::Timed(Box::new(Timed::new(discipline))),
+            None => Queue::Known(Known::new(config, stream("aqm"))),
+        };
         Self {
+            bleach: config.bleach,
             loss: Bernoulli::new(config.loss, stream("loss")),
-            ceiling: Ceiling::from(config.limit),
-            server: Server::new(&config.rate, config.burst, stream("slots")),
-            propagation: Propagation::new(delay, jitter, reorder, stream("jitter")),
-            queue: Occupancy::default(),
-            window: (config.limit_counts == LimitCounts::QueueAndDelay).then(Occupancy::default),
-            stored: VecDeque::new(),
+            queue,
+            wire: Wire::new(server, Propagation::new(delay, jitter, reorder, stream("jitter"))),
             now: Time::ZERO,
-            admitted: Tally::default(),
-            delivered: Tally::default(),
-            dropped: [Tally::default(); 3],
+            tallies: Tallies::default(),
         }
     }
 
@@ -191,89 +82,125 @@ impl<P: Packet> Link<P> {
     /// # Errors
     /// The packet and the reason it was dropped.
     #[inline]
-    pub fn push(&mut self, now: Time, packet: P) -> Result<Admitted, Dropped<P>> {
-        let now = self.advance(now);
+    pub fn push(&mut self, now: Time, mut packet: P) -> Result<Admitted, Dropped<P>> {
+        if self.bleach {
+            packet.set_ecn(Ecn::NotEct);
+        }
+        self.now = clock(self.now, now);
+        let Self { queue, loss, wire, tallies, now, .. } = self;
+        let now = *now;
+        let known = match queue {
+            Queue::Known(known) => known,
+            Queue::Timed(timed) => return timed.arrive(now, packet, loss, wire, tallies),
+        };
+        wire.server.advance(now);
+        let held = known.drain(now);
         let size = packet.size();
-        if let Some(reason) = self.refusal(now, size) {
-            self.dropped[reason as usize].add(size);
-            return Err(Dropped { packet, reason });
+        let verdict = match before_queue(loss, &wire.server) {
+            None => known.verdict(now, held, size, packet.ecn(), wire.server.rate()),
+            Some(lost) => Verdict::Drop(lost),
+        };
+        match verdict {
+            Verdict::Pass => {}
+            Verdict::Mark => {
+                packet.set_ce();
+                tallies.marked.add(size);
+            }
+            Verdict::Drop(reason) => {
+                tallies.refuse(size, reason);
+                return Err(Dropped { packet, reason });
+            }
         }
-        self.admitted.add(size);
-        let departure = self.server.depart(size);
-        let delivery = self.propagation.deliver(departure.at, departure.extra_delay);
-        self.queue.admit(now, departure.at, size);
-        if let Some(window) = &mut self.window {
-            window.admit(now, delivery, size);
-        }
-        insert(&mut self.stored, Stored { delivery, packet }, |s| s.delivery);
-        Ok(Admitted { queue_delay: departure.at - now })
+        tallies.admitted.add(size);
+        let departure = wire.server.depart(size);
+        let delivery = wire.deliver(&departure);
+        known.admit(now, departure.at, delivery, size);
+        wire.store(delivery, packet);
+        Ok(Admitted { queue_delay: Some(departure.at - now) })
     }
 
-    /// When the next packet is delivered; nothing stored, or nothing that ever leaves: `None`.
+    /// When the link wants to be looked at next: a packet is delivered, or one departs and the queue moves on. Nothing
+    /// stored, or nothing that ever leaves: `None`.
     #[inline]
     pub fn next(&self) -> Option<Time> {
-        self.stored.front().map(|s| s.delivery).filter(|&delivery| delivery != Time::NEVER)
+        let delivery = self.wire.next();
+        match &self.queue {
+            Queue::Known(_) => delivery,
+            Queue::Timed(timed) => [timed.next(), delivery].into_iter().flatten().min(),
+        }
     }
 
     /// The next packet, if it is due by now. Call until `None`.
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<P> {
-        self.next().filter(|&delivery| delivery <= now)?;
-        let packet = self.stored.pop_front()?.packet;
-        self.delivered.add(packet.size());
+        if let Queue::Timed(_) = self.queue {
+            self.advance(now);
+        }
+        let packet = self.wire.pop(now)?;
+        self.tallies.delivered.add(packet.size());
         Some(packet)
+    }
+
+    /// What became of packets that [`Link::push`] took without knowing their departure, in the order in which it was
+    /// decided. They pile up until asked for: after each push and pop, call until `None`.
+    #[inline]
+    pub fn fate(&mut self) -> Option<Fate<P>> {
+        match &mut self.queue {
+            Queue::Known(_) => None,
+            Queue::Timed(timed) => timed.fates.pop_front(),
+        }
     }
 
     /// Packets and bytes queued or in transmission (the latter whole), not those in propagation.
     pub fn backlog(&mut self, now: Time) -> Backlog {
         let now = self.advance(now);
-        self.queue.drain(now)
+        match &mut self.queue {
+            Queue::Known(known) => known.queue.drain(now),
+            Queue::Timed(timed) => timed.gauge.held(),
+        }
     }
 
     /// What happened up to now.
     pub fn counters(&mut self, now: Time) -> Counters {
         let now = self.advance(now);
-        let backlog_integral = self.queue.integral(now);
-        let [dropped_full, dropped_random, dropped_outage] = self.dropped;
-        Counters {
-            pushed: self.admitted + dropped_full + dropped_random + dropped_outage,
-            admitted: self.admitted,
-            dropped_full,
-            dropped_random,
-            dropped_outage,
-            delivered: self.delivered,
-            sojourn: self.queue.sojourn(),
-            backlog_integral,
-            max_backlog: self.queue.max(),
-        }
+        let gauge = match &mut self.queue {
+            Queue::Known(known) => known.queue.gauge(now),
+            Queue::Timed(timed) => &mut timed.gauge,
+        };
+        let integral = gauge.integral(now);
+        self.tallies.with(gauge, integral)
     }
 
-    /// The time that counts: not before the latest seen, and before the end of time.
     #[inline]
     fn advance(&mut self, now: Time) -> Time {
-        self.now = self.now.max(now.min(Time(u64::MAX - 1)));
+        self.now = clock(self.now, now);
+        if let Queue::Timed(timed) = &mut self.queue {
+            timed.run(self.now, &mut self.wire, &mut self.tallies);
+        }
         self.now
-    }
-
-    /// Every arriving packet draws its loss, so that a fuller queue shifts nobody's dice.
-    #[inline]
-    fn refusal(&mut self, now: Time, size: u32) -> Option<DropReason> {
-        self.server.advance(now);
-        let mut held = self.queue.drain(now);
-        if let Some(window) = &mut self.window {
-            held = window.drain(now);
-        }
-        if self.loss.loses() {
-            Some(DropReason::Random)
-        } else if self.server.is_out() {
-            Some(DropReason::Outage)
-        } else if !self.ceiling.admits(held, size) {
-            Some(DropReason::QueueFull)
-        } else {
-            None
-        }
     }
 }
 
+/// The time that counts: not before the latest seen, and before the end of time.
+#[inline]
+fn clock(latest: Time, now: Time) -> Time {
+    latest.max(now.min(Time(u64::MAX - 1)))
+}
+
+/// What befalls a packet before it reaches the queue. Every one draws its loss, so that a fuller queue shifts nobody's
+/// dice.
+#[inline]
+fn before_queue(loss: &mut Bernoulli, server: &Server) -> Option<DropReason> {
+    if loss.loses() {
+        Some(DropReason::Random)
+    } else if server.is_out() {
+        Some(DropReason::Outage)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod managed_tests;
 #[cfg(test)]
 mod tests;

@@ -279,10 +279,23 @@ impl Server {
         self.now.at < self.now.segment.outage_until
     }
 
+    /// The rate of the moment.
+    pub(crate) fn rate(&self) -> Rate {
+        Rate(self.now.segment.rate)
+    }
+
     /// A packet arrives now; when it will have left.
     #[inline]
     pub(crate) fn depart(&mut self, size: u32) -> Departure {
-        self.frontier = self.frontier.max(self.now.work).saturating_add(u128::from(size) * BYTE);
+        self.frontier = self.frontier.max(self.now.work);
+        self.depart_next(size)
+    }
+
+    /// A packet that already waited when the one before it left, which is now; when it will have left. That departure
+    /// was rounded up: the work done since belongs to this packet.
+    #[inline]
+    pub(crate) fn depart_next(&mut self, size: u32) -> Departure {
+        self.frontier = self.frontier.saturating_add(u128::from(size) * BYTE);
         let needed = self.frontier.saturating_sub(self.depth);
         if needed <= self.now.work {
             return Departure { at: self.now.at, extra_delay: self.now.segment.extra_delay };

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use congestion::{Duration, Path, Time};
-use path::Link;
+use path::{Fate, Link};
 use recovery::{AckFrame, Gate, Outcome, Payload, Receiver, Sender, TcpReceiver};
 
 use crate::packet::{Chunk, Data, Feedback};
@@ -174,7 +174,7 @@ impl Flow {
                 (fresh, must_ack, receiver.contiguous())
             }
         };
-        self.record.on_received(now, fresh);
+        self.record.on_received(now, fresh, data.ecn);
         if self.config.transfer.is_some_and(|all| contiguous >= all) {
             self.finish(now);
         } else if must_ack {
@@ -206,6 +206,8 @@ impl Flow {
             }
             Far::Tcp(receiver) => Feedback::Tcp(receiver.ack()),
         };
+        // No packet arrives twice, so the receiver's totals are those of all that arrived.
+        debug_assert_eq!(feedback.ecn(), self.record.ecn);
         self.feedback.push_back((now + self.back_delay, feedback));
     }
 
@@ -292,8 +294,20 @@ impl Flow {
         let size = self.config.transport.wire_bytes(chunk.len);
         let least_unacked = self.sender.least_unacked();
         match link.push(now, Data { flow: self.id, size, pn, chunk, ecn, least_unacked }) {
-            Ok(admitted) => self.record.on_queued(now, admitted.queue_delay),
+            Ok(admitted) => {
+                if let Some(delay) = admitted.queue_delay {
+                    self.record.on_queued(now, delay);
+                }
+            }
             Err(_) => self.record.on_dropped(now),
+        }
+    }
+
+    /// What became of a packet that the link had taken.
+    pub(crate) fn on_fate(&mut self, now: Time, fate: &Fate<Data>) {
+        match fate {
+            Fate::Departs { queue_delay, .. } => self.record.on_queued(now, *queue_delay),
+            Fate::Dropped(_) => self.record.on_dropped(now),
         }
     }
 }

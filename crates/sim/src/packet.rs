@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use recovery::{AckFrame, Ecn, Payload, TcpAck};
+use recovery::{AckFrame, Ecn, EcnCounts, Payload, TcpAck};
 
 /// A piece of a flow's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,15 @@ impl path::Packet for Data {
     fn size(&self) -> u32 {
         self.size
     }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
+    fn flow(&self) -> u32 {
+        self.flow
+    }
 }
 
 /// An acknowledgement on its way back.
@@ -50,4 +59,15 @@ pub enum Feedback {
     Quic(AckFrame),
     /// Of a TCP receiver.
     Tcp(TcpAck),
+}
+
+impl Feedback {
+    /// The marks it reports, none if it says nothing of them.
+    pub fn ecn(&self) -> EcnCounts {
+        let reported = match self {
+            Self::Quic(frame) => frame.ecn,
+            Self::Tcp(ack) => ack.ecn,
+        };
+        reported.unwrap_or_default()
+    }
 }

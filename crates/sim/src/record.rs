@@ -1,7 +1,7 @@
 //! What one flow's run leaves behind: counters inside the measuring window, distributions, packet events.
 
 use congestion::{Cause, Detection, Duration, Time};
-use recovery::{Sender, Stats};
+use recovery::{Ecn, EcnCounts, Sender, Stats};
 
 use crate::histogram::Histogram;
 use crate::packet::{Chunk, Feedback};
@@ -34,6 +34,8 @@ pub struct Record {
     pub finished: Option<Time>,
     /// Since the start, whatever the measuring window.
     pub delivered: u64,
+    /// Marks that arrived with its packets, since the start.
+    pub ecn: EcnCounts,
     /// Inside the measuring window.
     pub totals: Totals,
     /// Of the ledger, since the start.
@@ -49,6 +51,7 @@ impl Record {
             started: Time::NEVER,
             finished: None,
             delivered: 0,
+            ecn: EcnCounts::default(),
             totals: Totals::default(),
             stats: Stats::default(),
             trace: scenario.trace.then(Vec::new),
@@ -90,7 +93,8 @@ impl Record {
         self.totals.dropped += u64::from(self.counts(now));
     }
 
-    pub(crate) fn on_received(&mut self, now: Time, fresh: u64) {
+    pub(crate) fn on_received(&mut self, now: Time, fresh: u64, ecn: Ecn) {
+        self.ecn.add(ecn);
         self.delivered += fresh;
         if self.counts(now) {
             self.totals.delivered += fresh;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use congestion::{Duration, Time};
-use path::{Counters, Link};
+use path::{Counters, Fate, Link};
 
 use crate::agenda::Agenda;
 use crate::flow::Flow;
@@ -108,7 +108,19 @@ impl World {
                 self.agenda.set(actor, flow.next());
             }
         }
+        self.hear_fates(now);
         self.agenda.set(LINK, self.link.next().unwrap_or(Time::NEVER));
+    }
+
+    /// Tells the flows what an AQM decided about their packets after it had taken them.
+    fn hear_fates(&mut self, now: Time) {
+        while let Some(fate) = self.link.fate() {
+            let id = match &fate {
+                Fate::Departs { flow, .. } => *flow,
+                Fate::Dropped(dropped) => dropped.packet.flow,
+            };
+            self.flows[id as usize].on_fate(now, &fate);
+        }
     }
 
     fn deliver(&mut self, now: Time) {
@@ -133,6 +145,7 @@ impl World {
 
     fn finish(mut self, now: Time, events: u64) -> Outcome {
         let link = self.link.counters(now);
+        self.hear_fates(now);
         if cfg!(debug_assertions) {
             check_link(&mut self.link);
         }

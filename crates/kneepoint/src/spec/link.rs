@@ -11,7 +11,7 @@ use crate::spec::percent::Percent;
 use crate::spec::queue::Queue;
 
 pub(crate) const KEYS: &[&str] =
-    &["rate", "burst", "delay", "queue", "limit-counts", "jitter", "loss", "reorder"];
+    &["rate", "burst", "delay", "queue", "limit-counts", "aqm", "bleach", "jitter", "loss", "reorder"];
 
 /// A packet at this rate takes 12 ns: the simulator's nanoseconds end here.
 const MAX_RATE: Rate = Rate(1_000_000_000_000);
@@ -45,8 +45,9 @@ impl Link {
             limit_counts: read_counts(fields.get("limit-counts").as_ref())?,
             delay: fields.read("delay")?.unwrap_or(Duration::ZERO),
             jitter: fields.read("jitter")?.unwrap_or(Duration::ZERO),
-            reorder: None,
-            loss: 0.0,
+            aqm: fields.read("aqm")?.unwrap_or_default(),
+            bleach: fields.read("bleach")?.unwrap_or(false),
+            ..LinkConfig::plain(rate)
         };
         config.check().map_err(|wrong| rate_at.problem(wrong, ""))?;
         let mut link = Self { config, queue: Queue::Limit(Limit::Unlimited), rate };

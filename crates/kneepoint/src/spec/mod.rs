@@ -6,7 +6,7 @@
 //! repetitions, seed           default 1 and 1; repetition n has the seed plus n
 //! series                      sampling interval of the time series, default "100 ms", or "off"
 //! [measure]  from, to         metrics count only this window
-//! [link]     rate, burst, delay, queue, limit-counts, jitter, loss, reorder                  see `link`, `queue`
+//! [link]     rate, burst, delay, queue, limit-counts, aqm, bleach, jitter, loss, reorder     see `link`, `queue`
 //! [[flow]]   label, controller, transport, count, start, stagger, stop, lasts, transfer, rtt, slow-start,
 //!            [flow.packet], [flow.recovery], [flow.ack], [flow.clock]                        see `flow`
 //! [vary]     "link.rate" = [...]    "flow." means every flow, "flow.0." the first            see `vary`

@@ -40,6 +40,8 @@ impl Setup {
             let at = link_at.table(super::link::KEYS)?.need("queue", "")?;
             return Err(at.problem(wrong, format!("at least one packet of {packet} bytes must fit")));
         }
+        // Once more, now that the limit is known: an AQM's threshold in % needs one.
+        config.check().map_err(|wrong| link_at.problem(wrong, ""))?;
         let buffer =
             queue::in_time(config.limit, config.limit_counts, rate, config.delay, flows[0].wire_bytes());
         check_thresholds(root, &flows, config.limit, buffer)?;

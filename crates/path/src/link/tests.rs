@@ -1,10 +1,10 @@
 //! The link against closed forms and random scripts.
 
-use congestion::Rng;
+use congestion::{Bytes, Duration, Rate, Rng};
 use proptest::prelude::*;
 
 use super::*;
-use crate::SlotModel;
+use crate::{Aqm, Limit, LimitCounts, RateModel, Reorder, SlotModel, Tally};
 
 /// Number and size.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +13,13 @@ struct Pkt(u64, u32);
 impl Packet for Pkt {
     fn size(&self) -> u32 {
         self.1
+    }
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+    fn set_ecn(&mut self, _: Ecn) {}
+    fn flow(&self) -> u32 {
+        0
     }
 }
 
@@ -46,7 +53,7 @@ fn one_packet_after_the_other() {
     for i in 0..5 {
         let answer = l.push(Time::ZERO, Pkt(i, 1500));
         match i {
-            0..3 => assert_eq!(answer, Ok(Admitted { queue_delay: Duration::from_millis(i + 1) })),
+            0..3 => assert_eq!(answer, Ok(Admitted { queue_delay: Some(Duration::from_millis(i + 1)) })),
             _ => assert_eq!(answer, Err(Dropped { packet: Pkt(i, 1500), reason: DropReason::QueueFull })),
         }
     }
@@ -69,7 +76,7 @@ fn longest_queuing_delay() {
     let mut l = link(&config(10, Limit::Bytes(Bytes(62_500)), 25));
     let longest = (0..100_000)
         .filter_map(|i| l.push(Time(i * 900_000), Pkt(i, 1250)).ok())
-        .map(|admitted| admitted.queue_delay)
+        .filter_map(|admitted| admitted.queue_delay)
         .max();
     assert_eq!(longest, Some(Duration::from_millis(50)), "B/C");
 }
@@ -122,7 +129,8 @@ fn window_in_closed_loop() {
 #[test]
 fn what_passes_on_tokens_was_never_in_the_backlog() {
     let mut l = link(&LinkConfig { burst: Bytes(3000), ..config(12, Limit::Packets(1), 0) });
-    let waits: Vec<_> = (0..4).map(|i| l.push(Time(5), Pkt(i, 1500)).map(|a| a.queue_delay).ok()).collect();
+    let waits: Vec<_> =
+        (0..4).map(|i| l.push(Time(5), Pkt(i, 1500)).ok().and_then(|a| a.queue_delay)).collect();
     assert_eq!(waits, [Some(Duration::ZERO), Some(Duration::ZERO), Some(Duration::from_millis(1)), None]);
     assert_eq!(l.counters(Time(5)).max_backlog, tally(1, 1500));
 }
@@ -246,7 +254,7 @@ fn time_never_runs_backwards() {
     let mut l = link(&config(12, Limit::Unlimited, 0));
     l.push(Time::from_millis(10), Pkt(0, 1500)).unwrap();
     let late = l.push(Time::from_millis(5), Pkt(1, 1500));
-    assert_eq!(late, Ok(Admitted { queue_delay: Duration::from_millis(2) }));
+    assert_eq!(late, Ok(Admitted { queue_delay: Some(Duration::from_millis(2)) }));
 }
 
 #[test]
@@ -281,7 +289,7 @@ fn refuses_in_words() {
     assert!(LinkConfig { reorder, ..plain() }.check().unwrap_err().contains("more than the `delay`"));
 }
 
-fn limits() -> impl Strategy<Value = Limit> {
+pub(super) fn limits() -> impl Strategy<Value = Limit> {
     prop_oneof![
         (0..40_u64).prop_map(Limit::Packets),
         (0..60_000_u64).prop_map(|b| Limit::Bytes(Bytes(b))),
@@ -289,7 +297,7 @@ fn limits() -> impl Strategy<Value = Limit> {
     ]
 }
 
-fn rates() -> impl Strategy<Value = RateModel> {
+pub(super) fn rates() -> impl Strategy<Value = RateModel> {
     let rate = || prop_oneof![Just(0), 100_000..1_000_000_000_u64].prop_map(Rate);
     prop_oneof![
         rate().prop_map(RateModel::Constant),
@@ -307,7 +315,7 @@ fn rates() -> impl Strategy<Value = RateModel> {
 }
 
 prop_compose! {
-    fn configs()(
+    pub(super) fn configs()(
         rate in rates(), limit in limits(), netem in any::<bool>(),
         burst in prop_oneof![Just(0), 0..9000_u64],
         delay in 0..20_000_000_u64, jitter in prop_oneof![Just(0), 0..9_000_000_u64],
@@ -318,6 +326,7 @@ prop_compose! {
             limit_counts: if netem { LimitCounts::QueueAndDelay } else { LimitCounts::Queue },
             delay: Duration(delay), jitter: Duration(jitter),
             reorder: (every > 0).then_some(Reorder { every, by: Duration(by) }), loss,
+            aqm: Aqm::default(), bleach: false,
         }
     }
 }
@@ -351,7 +360,7 @@ proptest! {
         prop_assert_eq!(c.pushed.bytes, script.iter().map(|s| u64::from(s.1)).sum::<u64>());
         prop_assert_eq!(c.pushed, c.admitted + c.dropped());
         prop_assert_eq!(c.delivered, popped);
-        prop_assert_eq!(c.admitted.packets - popped.packets, l.stored.len() as u64);
+        prop_assert_eq!(c.admitted.packets - popped.packets, l.wire.len() as u64);
         prop_assert!(c.sojourn <= c.backlog_integral);
 
         while let Some(at) = l.next() {
@@ -361,7 +370,7 @@ proptest! {
         }
         let end = now.max(last) + Duration::from_secs(1);
         let c = l.counters(end);
-        if l.stored.is_empty() {
+        if l.wire.len() == 0 {
             prop_assert_eq!(c.admitted, c.delivered);
         }
         if l.backlog(end) == Backlog::default() {

@@ -1,0 +1,138 @@
+//! Active queue management: which packets are marked or dropped before the queue is full.
+//!
+//! "Signal" below means: set CE on a packet that is ECN-capable (ECT(0), ECT(1), CE already), drop any other.
+//!
+//! RED decides when a packet arrives, from the backlog alone; the others need the queue as it is when a packet leaves
+//! it. `link.rs` says what that means for the link.
+
+mod bin;
+pub mod codel;
+mod discipline;
+pub mod dual_pi2;
+mod fifo;
+pub mod fq_codel;
+pub mod pie;
+pub mod red;
+#[cfg(test)]
+pub(crate) mod script;
+mod threshold;
+mod ticker;
+
+pub(crate) use bin::Bin;
+pub(crate) use discipline::Discipline;
+pub(crate) use fifo::{Fifo, Waiting};
+use serde::{Deserialize, Serialize};
+pub use threshold::Threshold;
+
+use crate::limit::Limit;
+
+/// The queue's management, as an experiment file names it: `{ name = "codel", target = "5 ms" }`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case")]
+pub enum Aqm {
+    /// None: what does not fit is dropped.
+    DropTail(DropTail),
+    /// RED: Floyd and Jacobson 1993; classic, gentle, or marking above a threshold.
+    Red(red::Params),
+    /// CoDel: RFC 8289 (January 2018).
+    Codel(codel::Params),
+    /// FQ-CoDel: RFC 8290 (January 2018).
+    FqCodel(fq_codel::Params),
+    /// PIE: RFC 8033 (February 2017).
+    Pie(pie::Params),
+    /// DualPI2, the coupled dual queue for L4S: RFC 9332 (January 2023).
+    #[serde(rename = "dualpi2")]
+    DualPi2(dual_pi2::Params),
+}
+
+/// Nothing to set; a struct, so that unknown keys are refused here too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DropTail {}
+
+impl Default for Aqm {
+    fn default() -> Self {
+        Self::DropTail(DropTail {})
+    }
+}
+
+impl Aqm {
+    /// Every one with its defaults.
+    pub fn all() -> Vec<Self> {
+        vec![
+            Self::default(),
+            Self::Red(red::Params::default()),
+            Self::Codel(codel::Params::default()),
+            Self::FqCodel(fq_codel::Params::default()),
+            Self::Pie(pie::Params::default()),
+            Self::DualPi2(dual_pi2::Params::default()),
+        ]
+    }
+
+    /// Its name in experiment files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::DropTail(_) => "drop-tail",
+            Self::Red(_) => "red",
+            Self::Codel(_) => "codel",
+            Self::FqCodel(_) => "fq-codel",
+            Self::Pie(_) => "pie",
+            Self::DualPi2(_) => "dualpi2",
+        }
+    }
+
+    /// Says in words which value is out of range, for a queue of this limit.
+    ///
+    /// # Errors
+    /// The first rule that does not hold, with the key's name.
+    pub(crate) fn check(&self, limit: Limit) -> Result<(), String> {
+        match self {
+            Self::DropTail(_) => Ok(()),
+            Self::Red(params) => params.check(limit),
+            Self::Codel(params) => params.check(),
+            Self::FqCodel(params) => params.check(),
+            Self::Pie(params) => params.check(),
+            Self::DualPi2(params) => params.check(),
+        }
+    }
+}
+
+/// The first rule that does not hold.
+fn first_broken(rules: &[(bool, &str)]) -> Result<(), String> {
+    rules.iter().find(|rule| !rule.0).map_or(Ok(()), |rule| Err(rule.1.to_owned()))
+}
+
+/// Whether it is a probability.
+fn is_share(value: f64) -> bool {
+    (0.0..=1.0).contains(&value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_writes_experiment_files() {
+        for aqm in Aqm::all() {
+            assert_eq!(aqm.check(Limit::Packets(100)), Ok(()));
+            let text = toml::to_string(&aqm).unwrap();
+            assert!(text.contains(&format!("name = \"{}\"", aqm.name())), "{text}");
+            assert_eq!(toml::from_str::<Aqm>(&text).unwrap(), aqm);
+            let named = toml::from_str::<Aqm>(&format!("name = \"{}\"", aqm.name())).unwrap();
+            assert_eq!(named, aqm, "all keys have defaults");
+        }
+        let aqm = toml::from_str::<Aqm>(
+            "name = 'red'\nmin = '50 %'\nmax = '50 %'\naction = 'mark-only'\nweight = 1.0",
+        );
+        assert_eq!(aqm, Ok(Aqm::Red(red::Params::mark_above(Threshold::OfLimit(0.5)))));
+    }
+
+    #[test]
+    fn refuses_unknown_keys() {
+        for aqm in Aqm::all() {
+            let text = format!("name = \"{}\"\ntargte = '5 ms'", aqm.name());
+            assert!(toml::from_str::<Aqm>(&text).unwrap_err().to_string().contains("targte"));
+        }
+        assert!(toml::from_str::<Aqm>("name = 'blue'").unwrap_err().to_string().contains("fq-codel"));
+    }
+}

@@ -1,0 +1,78 @@
+//! The queue disciplines that decide when a packet leaves, behind one face.
+
+use congestion::{Rng, Time};
+
+use crate::aqm::codel::Codel;
+use crate::aqm::dual_pi2::DualPi2;
+use crate::aqm::fq_codel::FqCodel;
+use crate::aqm::pie::Pie;
+use crate::aqm::{Aqm, Bin, Waiting};
+use crate::limit::{Ceiling, Limit};
+use crate::{DropReason, Packet, Tally};
+
+/// One of them.
+#[derive(Debug)]
+enum Kind<P> {
+    Codel(Codel<P>),
+    FqCodel(FqCodel<P>),
+    Pie(Pie<P>),
+    DualPi2(DualPi2<P>),
+}
+
+/// A discipline and the link's limit.
+#[derive(Debug)]
+pub(crate) struct Discipline<P> {
+    kind: Kind<P>,
+    ceiling: Ceiling,
+}
+
+impl<P: Packet> Discipline<P> {
+    /// `None` for what decides at arrival.
+    pub(crate) fn new(aqm: &Aqm, limit: Limit, rng: Rng) -> Option<Self> {
+        let kind = match aqm {
+            Aqm::DropTail(_) | Aqm::Red(_) => return None,
+            Aqm::Codel(params) => Kind::Codel(Codel::new(params)),
+            Aqm::FqCodel(params) => Kind::FqCodel(FqCodel::new(params, limit, rng)),
+            Aqm::Pie(params) => Kind::Pie(Pie::new(params, rng)),
+            Aqm::DualPi2(params) => Kind::DualPi2(DualPi2::new(params)),
+        };
+        Some(Self { kind, ceiling: Ceiling::from(limit) })
+    }
+
+    /// Why a packet that arrives is not taken; it may come back with a mark. `held` counts the one in transmission.
+    pub(crate) fn refusal(
+        &mut self,
+        now: Time,
+        held: Tally,
+        packet: &mut P,
+        bin: &mut Bin<P>,
+    ) -> Option<DropReason> {
+        match &mut self.kind {
+            // Makes room by itself.
+            Kind::FqCodel(_) => None,
+            _ if !self.ceiling.admits(held, packet.size()) => Some(DropReason::QueueFull),
+            Kind::Pie(pie) => (!pie.takes(now, packet, bin)).then_some(DropReason::Aqm),
+            Kind::Codel(_) | Kind::DualPi2(_) => None,
+        }
+    }
+
+    /// Takes a packet. `transmitting` is the one in transmission.
+    pub(crate) fn enqueue(&mut self, waiting: Waiting<P>, transmitting: Tally, bin: &mut Bin<P>) {
+        match &mut self.kind {
+            Kind::Codel(codel) => codel.enqueue(waiting),
+            Kind::FqCodel(fq) => fq.enqueue(waiting, transmitting, bin),
+            Kind::Pie(pie) => pie.enqueue(waiting),
+            Kind::DualPi2(dual) => dual.enqueue(waiting),
+        }
+    }
+
+    /// The packet whose transmission begins now.
+    pub(crate) fn dequeue(&mut self, now: Time, bin: &mut Bin<P>) -> Option<Waiting<P>> {
+        match &mut self.kind {
+            Kind::Codel(codel) => codel.dequeue(now, bin),
+            Kind::FqCodel(fq) => fq.dequeue(now, bin),
+            Kind::Pie(pie) => pie.dequeue(now),
+            Kind::DualPi2(dual) => dual.dequeue(now, bin),
+        }
+    }
+}

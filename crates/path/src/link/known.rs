@@ -1,0 +1,70 @@
+//! A FIFO whose departures are known at arrival: drop-tail and RED.
+
+use congestion::{Ecn, Rate, Rng, Time};
+
+use crate::aqm::Aqm;
+use crate::aqm::red::{Red, Verdict};
+use crate::backlog::{Occupancy, Tally};
+use crate::limit::{Ceiling, LimitCounts};
+use crate::link::LinkConfig;
+use crate::link::counters::DropReason;
+
+/// The queue before the server.
+#[derive(Debug)]
+pub(crate) struct Known {
+    ceiling: Ceiling,
+    /// Until departure.
+    pub(crate) queue: Occupancy,
+    /// Until delivery, when that is what the limit counts.
+    window: Option<Occupancy>,
+    red: Option<Box<Red>>,
+}
+
+impl Known {
+    pub(crate) fn new(config: &LinkConfig, rng: Rng) -> Self {
+        let red = match &config.aqm {
+            Aqm::Red(params) => Some(Box::new(Red::new(params, config.limit, rng))),
+            _ => None,
+        };
+        Self {
+            ceiling: Ceiling::from(config.limit),
+            queue: Occupancy::default(),
+            window: (config.limit_counts == LimitCounts::QueueAndDelay).then(Occupancy::default),
+            red,
+        }
+    }
+
+    /// Time passes.
+    #[inline]
+    pub(crate) fn drain(&mut self, now: Time) -> Tally {
+        let held = self.queue.drain(now);
+        match &mut self.window {
+            Some(window) => window.drain(now),
+            None => held,
+        }
+    }
+
+    /// What is to be done with a packet that arrives and finds `held`.
+    #[inline]
+    pub(crate) fn verdict(&mut self, now: Time, held: Tally, size: u32, ecn: Ecn, rate: Rate) -> Verdict {
+        let fits = self.ceiling.admits(held, size);
+        // RED averages over every arrival, also over one that does not fit.
+        let managed = match &mut self.red {
+            Some(red) => red.verdict(now, held, size, ecn, rate),
+            None => Verdict::Pass,
+        };
+        if fits { managed } else { Verdict::Drop(DropReason::QueueFull) }
+    }
+
+    /// A packet was taken.
+    #[inline]
+    pub(crate) fn admit(&mut self, now: Time, departure: Time, delivery: Time, size: u32) {
+        self.queue.admit(now, departure, size);
+        if let Some(window) = &mut self.window {
+            window.admit(now, delivery, size);
+        }
+        if let Some(red) = &mut self.red {
+            red.on_taken(departure);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A queue whose discipline decides at departure: CoDel, FQ-CoDel, PIE, DualPI2.
+//!
+//! A packet leaves the discipline when its transmission begins, which is when the one before it has left. With a
+//! discipline that never objects this is the FIFO of `known.rs`, to the nanosecond.
+
+use std::collections::VecDeque;
+
+use congestion::Time;
+
+use crate::Packet;
+use crate::aqm::{Bin, Discipline, Waiting};
+use crate::backlog::{Gauge, Tally};
+use crate::link::before_queue;
+use crate::link::counters::{Admitted, DropReason, Dropped, Fate, Tallies};
+use crate::link::wire::Wire;
+use crate::loss::Bernoulli;
+
+/// The packet in transmission.
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    arrival: Time,
+    size: u32,
+    ends: Time,
+}
+
+/// The queue before the server.
+#[derive(Debug)]
+pub(crate) struct Timed<P> {
+    discipline: Discipline<P>,
+    transmission: Option<Transmission>,
+    /// Those in the discipline and the one in transmission.
+    pub(crate) gauge: Gauge,
+    bin: Bin<P>,
+    pub(crate) fates: VecDeque<Fate<P>>,
+}
+
+impl<P: Packet> Timed<P> {
+    pub(crate) fn new(discipline: Discipline<P>) -> Self {
+        Self {
+            discipline,
+            transmission: None,
+            gauge: Gauge::default(),
+            bin: Bin::default(),
+            fates: VecDeque::new(),
+        }
+    }
+
+    /// When the packet in transmission has left, if ever.
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.transmission.map(|t| t.ends).filter(|&ends| ends != Time::NEVER)
+    }
+
+    /// Lets go what leaves by `now`, each at its own time.
+    pub(crate) fn run(&mut self, now: Time, wire: &mut Wire<P>, tallies: &mut Tallies) {
+        while let Some(sent) = self.transmission.filter(|t| t.ends <= now) {
+            self.gauge.leave(sent.ends, sent.arrival, sent.size);
+            self.transmission = None;
+            self.begin(sent.ends, true, wire, tallies);
+        }
+    }
+
+    /// A packet arrives.
+    #[inline(never)]
+    pub(crate) fn arrive(
+        &mut self,
+        now: Time,
+        mut packet: P,
+        loss: &mut Bernoulli,
+        wire: &mut Wire<P>,
+        tallies: &mut Tallies,
+    ) -> Result<Admitted, Dropped<P>> {
+        self.run(now, wire, tallies);
+        wire.server.advance(now);
+        let lost = before_queue(loss, &wire.server);
+        if let Some(reason) = lost.or_else(|| self.refusal(now, &mut packet, tallies)) {
+            tallies.refuse(packet.size(), reason);
+            return Err(Dropped { packet, reason });
+        }
+        tallies.admitted.add(packet.size());
+        self.take(now, packet, wire, tallies);
+        Ok(Admitted { queue_delay: None })
+    }
+
+    fn refusal(&mut self, now: Time, packet: &mut P, tallies: &mut Tallies) -> Option<DropReason> {
+        let reason = self.discipline.refusal(now, self.gauge.held(), packet, &mut self.bin);
+        self.empty_bin(now, tallies);
+        reason
+    }
+
+    fn take(&mut self, now: Time, packet: P, wire: &mut Wire<P>, tallies: &mut Tallies) {
+        self.gauge.enter(now, packet.size());
+        let transmitting =
+            self.transmission.map_or(Tally::default(), |t| Tally { packets: 1, bytes: t.size.into() });
+        self.discipline.enqueue(Waiting { arrival: now, packet }, transmitting, &mut self.bin);
+        self.empty_bin(now, tallies);
+        if self.transmission.is_none() {
+            self.begin(now, false, wire, tallies);
+            // Tokens may let it pass at once.
+            self.run(now, wire, tallies);
+        }
+        self.gauge.peak();
+    }
+
+    /// The server is free: the next packet's transmission begins. `busy`: it has just ended that of another.
+    fn begin(&mut self, now: Time, busy: bool, wire: &mut Wire<P>, tallies: &mut Tallies) {
+        let next = self.discipline.dequeue(now, &mut self.bin);
+        self.empty_bin(now, tallies);
+        let Some(Waiting { arrival, packet }) = next else { return };
+        let size = packet.size();
+        wire.server.advance(now);
+        let departure = if busy { wire.server.depart_next(size) } else { wire.server.depart(size) };
+        let delivery = wire.deliver(&departure);
+        self.transmission = Some(Transmission { arrival, size, ends: departure.at });
+        self.fates.push_back(Fate::Departs { flow: packet.flow(), queue_delay: departure.at - arrival });
+        wire.store(delivery, packet);
+    }
+
+    fn empty_bin(&mut self, now: Time, tallies: &mut Tallies) {
+        tallies.marked = tallies.marked + std::mem::take(&mut self.bin.marked);
+        for (Waiting { arrival, packet }, reason) in self.bin.dropped.drain(..) {
+            self.gauge.leave(now, arrival, packet.size());
+            tallies.take_back(packet.size(), reason);
+            self.fates.push_back(Fate::Dropped(Dropped { packet, reason }));
+        }
+    }
+}
