@@ -39,6 +39,7 @@ fn scenario(count: u32, rate: Rate, transfer: Option<u64>, seconds: u64) -> Scen
     let limit = rate.bytes_in(rtt);
     let flow = |id: u32| FlowConfig {
         label: format!("cubic #{id}"),
+        group: String::new(),
         algorithm: Algorithm::Cubic(cubic::Params::default()),
         transport: Transport::Quic { datagram: 1252, header: 37, overhead: 42 },
         recovery: Config::quic(),
@@ -56,6 +57,7 @@ fn scenario(count: u32, rate: Rate, transfer: Option<u64>, seconds: u64) -> Scen
         buffer: Some(rtt),
         flows: (0..count).map(flow).collect(),
         measure: None,
+        probe: None,
         series: None,
         trace: false,
     }

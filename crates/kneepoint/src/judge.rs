@@ -1,5 +1,7 @@
 //! From the runs of an experiment to its summary: means, spreads, published values, claims.
 
+use std::collections::BTreeSet;
+
 use crate::measure::{deviation, mean};
 use crate::spec::{Case, Claim, Experiment};
 use crate::store::RunRow;
@@ -31,15 +33,16 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow]) -> Summary {
 /// Every metric, not only those of the table: claims and JSON may want others.
 fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
     let mine: Vec<&RunRow> = runs.iter().filter(|r| r.variant == case.variant && r.row == case.row).collect();
-    let cells = crate::metric::METRICS.iter().filter_map(|metric| {
-        let values: Vec<f64> = mine.iter().filter_map(|r| r.values.get(metric.name).copied()).collect();
+    let names: BTreeSet<&String> = mine.iter().flat_map(|r| r.values.keys()).collect();
+    let cells = names.into_iter().map(|name| {
+        let values: Vec<f64> = mine.iter().filter_map(|r| r.values.get(name).copied()).collect();
         let cell = Cell {
             mean: mean(&values),
             spread: deviation(&values),
-            published: exp.published(&case.row, metric.name),
-            reason: exp.reason(&case.variant, &case.row, metric.name).map(str::to_owned),
+            published: exp.published(&case.row, name),
+            reason: exp.reason(&case.variant, &case.row, name).map(str::to_owned),
         };
-        (!values.is_empty()).then(|| (metric.name.to_owned(), cell))
+        (name.clone(), cell)
     });
     Row { label: case.row.clone(), algorithm: case.algorithm.clone(), cells: cells.collect() }
 }

@@ -4,24 +4,52 @@ use std::collections::BTreeMap;
 
 use congestion::Time;
 use path::RateModel;
-use sim::{Histogram, Outcome, Record, Scenario};
+use sim::{Histogram, Outcome, ProbeRecord, Record, Scenario};
 
 /// Metric word to value. A metric that does not apply is absent; none is NaN.
-pub type Values = BTreeMap<&'static str, f64>;
+pub type Values = BTreeMap<String, f64>;
 
-/// Every metric of one run.
-pub fn measure(scenario: &Scenario, outcome: &Outcome) -> Values {
-    let flows = &outcome.flows;
-    let end = outcome.end;
+/// Every metric of one run; those of flows also for each of these groups of flows alone, `goodput of BBR`.
+pub fn measure(scenario: &Scenario, outcome: &Outcome, groups: &[String]) -> Values {
+    let all: Vec<&Record> = outcome.flows.iter().collect();
+    let mut values = of_flows(&all, outcome.end);
+    put(&mut values, "utilization", utilization(scenario, outcome));
+    if let Some(probe) = &outcome.probe {
+        of_probe(&mut values, probe);
+    }
+    for group in groups {
+        let members = scenario.flows.iter().zip(&outcome.flows).filter(|(flow, _)| flow.group == *group);
+        let members: Vec<&Record> = members.map(|(_, record)| record).collect();
+        if members.is_empty() {
+            continue;
+        }
+        let of_group = of_flows(&members, outcome.end);
+        values.extend(of_group.into_iter().map(|(word, value)| (format!("{word} of {group}"), value)));
+        put(&mut values, &format!("share of {group}"), 100.0 * delivered(&members) / delivered(&all));
+    }
+    values
+}
+
+/// The metrics of a single flow.
+pub fn of_flow(flow: &Record, end: Time) -> Values {
+    const SENSELESS: [&str; 4] = ["jain", "rtt_flow_std", "goodput_flow_std", "power"];
+    let mut values = of_flows(&[flow], end);
+    values.retain(|word, _| !SENSELESS.contains(&word.as_str()));
+    values
+}
+
+fn put(values: &mut Values, name: &str, value: f64) {
+    if value.is_finite() {
+        values.insert(name.to_owned(), value);
+    }
+}
+
+fn of_flows(flows: &[&Record], end: Time) -> Values {
     let goodputs = each(flows, |f| rate_mbit_s(f, f.totals.delivered, end));
     let rtts = each(flows, |f| f.totals.rtt.mean_ms());
-    let total = |count: fn(&Record) -> u64| flows.iter().map(count).sum::<u64>() as f64;
+    let total = |count: fn(&Record) -> u64| flows.iter().map(|f| count(f)).sum::<u64>() as f64;
     let mut values = Values::new();
-    let mut put = |name: &'static str, value: f64| {
-        if value.is_finite() {
-            values.insert(name, value);
-        }
-    };
+    let mut put = |name: &str, value: f64| put(&mut values, name, value);
 
     put("goodput", mean(&goodputs));
     put("goodput_flow_std", deviation(&goodputs));
@@ -32,7 +60,7 @@ pub fn measure(scenario: &Scenario, outcome: &Outcome) -> Values {
     put("rtt_mean", mean(&rtts));
     put("rtt_flow_std", deviation(&rtts));
     put("rtt_std", mean(&each(flows, |f| f.totals.rtt.std_ms())));
-    let all = rtt_of_all(flows);
+    let all = rtt_of_all(flows.iter().copied());
     put("rtt_p50", all.quantile_ms(0.5));
     put("rtt_p95", all.quantile_ms(0.95));
     put("rtt_p99", all.quantile_ms(0.99));
@@ -51,19 +79,30 @@ pub fn measure(scenario: &Scenario, outcome: &Outcome) -> Values {
         |f: &Record| f.stats.loss_events + f.stats.ecn_events + f.stats.delay_events + f.stats.collapses;
     put("reductions", mean(&each(flows, |f| reductions(f) as f64)));
     put("completion", mean(&each(flows, |f| f.finished.map_or(f64::NAN, |t| (t - f.started).as_secs_f64()))));
-    put("utilization", utilization(scenario, outcome));
     values
 }
 
+fn of_probe(values: &mut Values, probe: &ProbeRecord) {
+    put(values, "ping_mean", probe.rtt.mean_ms());
+    put(values, "ping_p50", probe.rtt.quantile_ms(0.5));
+    put(values, "ping_p95", probe.rtt.quantile_ms(0.95));
+    put(values, "ping_p99", probe.rtt.quantile_ms(0.99));
+    put(values, "ping_loss", 100.0 * probe.dropped as f64 / probe.sent as f64);
+}
+
+fn delivered(flows: &[&Record]) -> f64 {
+    flows.iter().map(|f| f.totals.delivered).sum::<u64>() as f64
+}
+
 /// RTT samples of all flows together.
-pub fn rtt_of_all(flows: &[Record]) -> Histogram {
+pub fn rtt_of_all<'a>(flows: impl IntoIterator<Item = &'a Record>) -> Histogram {
     let mut all = Histogram::default();
-    flows.iter().for_each(|f| all.merge(&f.totals.rtt));
+    flows.into_iter().for_each(|f| all.merge(&f.totals.rtt));
     all
 }
 
-fn each(flows: &[Record], value: impl Fn(&Record) -> f64) -> Vec<f64> {
-    flows.iter().map(value).filter(|v| v.is_finite()).collect()
+fn each(flows: &[&Record], value: impl Fn(&Record) -> f64) -> Vec<f64> {
+    flows.iter().map(|f| value(f)).filter(|v| v.is_finite()).collect()
 }
 
 fn rate_mbit_s(flow: &Record, bytes: u64, end: Time) -> f64 {

@@ -1,4 +1,4 @@
-//! Metric words, defined once. Rates, losses, RTTs and queue delays count inside the measuring window; counts of
+//! Metric words, defined once; `goodput of BBR` is the goodput of the flows with that label. Rates, losses, RTTs and queue delays count inside the measuring window; counts of
 //! packets and events, `completion` and `utilization` count the whole run.
 
 /// A metric of a flow or a run.
@@ -34,6 +34,12 @@ pub const METRICS: &[Metric] = &[
     metric("goodput_flow_std", "Mbit/s", "standard deviation of the flows' goodputs", 2),
     metric("queue_delay", "ms", "mean time in the bottleneck's queue and on its wire", 2),
     metric("utilization", "%", "bytes that left the bottleneck, of what it could carry", 2),
+    metric(
+        "share",
+        "%",
+        "of the stream bytes of all flows that arrived for the first time; only `share of X`",
+        1,
+    ),
     metric("jain", "", "Jain's fairness index of the flows' goodputs", 3),
     metric("retransmissions", "packets", "packets with a payload sent before", 0),
     metric("spurious_retransmissions", "packets", "packets declared lost that arrived after all", 0),
@@ -42,6 +48,11 @@ pub const METRICS: &[Metric] = &[
     metric("lost_by_timeout", "packets", "declared lost by timeout", 0),
     metric("reductions", "events", "window reductions of any cause, per flow", 1),
     metric("power", "Mbit/s per ms", "goodput over mean RTT (Kleinrock), never to be read alone", 4),
+    metric("ping_mean", "ms", "mean round-trip time of the probe's answers", 2),
+    metric("ping_p50", "ms", "median round-trip time of the probe's answers", 1),
+    metric("ping_p95", "ms", "95th percentile of the probe's answers", 1),
+    metric("ping_p99", "ms", "99th percentile of the probe's answers", 1),
+    metric("ping_loss", "%", "probes that the path dropped, of those sent", 3),
     metric("completion", "s", "from the first packet to the last byte; mean over flows", 2),
 ];
 
@@ -49,7 +60,21 @@ const fn metric(name: &'static str, unit: &'static str, doc: &'static str, decim
     Metric { name, unit, doc, decimals }
 }
 
-/// The metric of this name.
+/// The metric of this name, also when it is one of some flows alone: `goodput of BBR`.
 pub fn find(name: &str) -> Option<&'static Metric> {
-    METRICS.iter().find(|m| m.name == name)
+    let (word, _) = scope(name);
+    METRICS.iter().find(|m| m.name == word)
+}
+
+/// A metric's word and the label of the flows that it is of: `goodput of BBR`.
+pub fn scope(name: &str) -> (&str, Option<&str>) {
+    match name.split_once(" of ") {
+        Some((word, label)) => (word, Some(label)),
+        None => (name, None),
+    }
+}
+
+/// Metrics of the link or the probe, which no flow has alone.
+pub fn is_of_run(word: &str) -> bool {
+    word == "utilization" || word.starts_with("ping_")
 }

@@ -667,6 +667,7 @@ mod tests {
         let algorithm: Algorithm = toml::from_str(&format!("name = \"{algorithm}\"")).unwrap();
         let flow = FlowConfig {
             label: "one".to_owned(),
+            group: String::new(),
             algorithm: algorithm.clone(),
             transport,
             recovery: if tcp { Config::tcp() } else { Config::quic() },
@@ -688,6 +689,7 @@ mod tests {
             buffer: Some(rate.time_for(limit)),
             flows: vec![flow],
             measure: None,
+            probe: None,
             series: None,
             trace: true,
         };

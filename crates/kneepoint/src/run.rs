@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
-use sim::{Histogram, Outcome, Scenario, Watch};
+use sim::{FlowConfig, Histogram, Outcome, Record, Scenario, Watch};
 
 use crate::judge;
 use crate::measure::{self, Values};
@@ -14,7 +14,7 @@ use crate::problem::Problem;
 use crate::qlog;
 use crate::spec::{Case, Experiment};
 use crate::store::{Folder, Manifest, ManifestCase, RunRow};
-use crate::summary::{Cdf, Results, Summary, Track};
+use crate::summary::{Cdf, FlowRow, Results, Summary, Track};
 
 /// Points of a stored distribution at most: finer than any chart shows.
 const CDF_POINTS: usize = 500;
@@ -48,6 +48,7 @@ impl From<Problem> for Failure {
 /// One run, done.
 struct Done {
     values: Values,
+    flows: Vec<FlowRow>,
     rtt: Histogram,
     tracks: Vec<Track>,
 }
@@ -123,7 +124,8 @@ fn one(
             .map_err(|e| Failure::Store(options.out.join(&exp.name), e))?;
     }
     Ok(Done {
-        values: measure::measure(&scenario, &outcome),
+        values: measure::measure(&scenario, &outcome, exp.groups()),
+        flows: flow_rows(case, repetition, &scenario, &outcome),
         rtt: measure::rtt_of_all(&outcome.flows),
         tracks: tracks(case, repetition, &outcome),
     })
@@ -172,6 +174,20 @@ fn run_row(exp: &Experiment, (case, repetition): &(&Case, u32), done: &Done) -> 
     }
 }
 
+fn flow_rows(case: &Case, repetition: u32, scenario: &Scenario, outcome: &Outcome) -> Vec<FlowRow> {
+    let flows = scenario.flows.iter().zip(&outcome.flows).zip(0..);
+    let row = |((config, record), number): ((&FlowConfig, &Record), u32)| FlowRow {
+        variant: case.variant.clone(),
+        row: case.row.clone(),
+        repetition,
+        flow: number,
+        label: config.group.clone(),
+        algorithm: config.algorithm.name().to_owned(),
+        values: measure::of_flow(record, outcome.end),
+    };
+    flows.map(row).collect()
+}
+
 /// One track per flow.
 fn tracks(case: &Case, repetition: u32, outcome: &Outcome) -> Vec<Track> {
     let series = &outcome.series;
@@ -186,8 +202,11 @@ fn tracks(case: &Case, repetition: u32, outcome: &Outcome) -> Vec<Track> {
             ("goodput_mbit_s", &flow.goodput_mbit_s),
             ("queue_bytes", &series.backlog),
             ("drops", &series.drops),
+            ("ping_ms", &series.probe_ms),
         ] {
-            columns.insert(name.to_owned(), values.clone());
+            if values.iter().any(|v| !v.is_nan()) {
+                columns.insert(name.to_owned(), values.clone());
+            }
         }
         let times = series.times.clone();
         Track {
@@ -214,7 +233,12 @@ fn gather(summary: Summary, cases: &[Case], repetitions: u32, done: Vec<Done>) -
             points: thinned(&all.cdf()),
         });
     }
-    Results { summary, series: done.into_iter().flat_map(|d| d.tracks).collect(), rtt_cdf }
+    let (mut flows, mut series) = (Vec::new(), Vec::new());
+    for run in done {
+        flows.extend(run.flows);
+        series.extend(run.tracks);
+    }
+    Results { summary, series, flows, rtt_cdf }
 }
 
 /// At most [`CDF_POINTS`], evenly over the list, the last one always.

@@ -1,5 +1,5 @@
 //! Results folders: `<out>/<experiment>/<id>/` with `manifest.toml`, `summary.json`, `runs.csv`, `series.parquet`,
-//! `rtt_cdf.parquet` and, on request, `qlog/`. The id is a hash of the manifest, so the same run lands in the same
+//! `flows.parquet`, `rtt_cdf.parquet` and, on request, `qlog/`. The id is a hash of the manifest, so the same run lands in the same
 //! folder with the same bytes. A folder appears whole or not at all.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::columns::{self, Column, Table};
 use crate::measure::Values;
-use crate::summary::{Cdf, Results, Summary, Track};
+use crate::summary::{Cdf, FlowRow, Results, Summary, Track};
 
 /// Everything that decides a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,6 +110,7 @@ impl Folder {
         fs::write(dir.join("runs.csv"), runs_csv(runs)?)?;
         columns::write(&dir.join("series.parquet"), &series_table(&results.series))
             .map_err(io::Error::other)?;
+        columns::write(&dir.join("flows.parquet"), &flows_table(&results.flows)).map_err(io::Error::other)?;
         columns::write(&dir.join("rtt_cdf.parquet"), &cdf_table(&results.rtt_cdf)).map_err(io::Error::other)
     }
 
@@ -166,7 +167,8 @@ pub fn load(dir: &Path) -> io::Result<Results> {
     let summary: Summary = serde_json::from_slice(&fs::read(dir.join("summary.json"))?)?;
     let series = columns::read(&dir.join("series.parquet")).map_err(io::Error::other)?;
     let cdf = columns::read(&dir.join("rtt_cdf.parquet")).map_err(io::Error::other)?;
-    Ok(Results { summary, series: tracks(series)?, rtt_cdf: cdfs(cdf)? })
+    let flows = columns::read(&dir.join("flows.parquet")).map_err(io::Error::other)?;
+    Ok(Results { summary, series: tracks(series)?, flows: flow_rows(flows)?, rtt_cdf: cdfs(cdf)? })
 }
 
 /// The newest results folder of every experiment under `root`, by experiment name.
@@ -198,12 +200,12 @@ pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn runs_csv(runs: &[RunRow]) -> io::Result<Vec<u8>> {
-    let metrics: BTreeSet<&str> = runs.iter().flat_map(|r| r.values.keys().copied()).collect();
+    let metrics: BTreeSet<&str> = runs.iter().flat_map(|r| r.values.keys().map(String::as_str)).collect();
     let mut csv = csv::Writer::from_writer(Vec::new());
     let head = ["variant", "row", "repetition", "seed"].into_iter().chain(metrics.iter().copied());
     csv.write_record(head)?;
     for run in runs {
-        let values = metrics.iter().map(|m| run.values.get(m).map_or(String::new(), f64::to_string));
+        let values = metrics.iter().map(|m| run.values.get(*m).map_or(String::new(), f64::to_string));
         let key = [run.variant.clone(), run.row.clone(), run.repetition.to_string(), run.seed.to_string()];
         csv.write_record(key.into_iter().chain(values))?;
     }
@@ -237,6 +239,26 @@ fn series_table(series: &[Track]) -> Table {
             Some(column) => column.clone(),
             None => vec![f64::NAN; t.times.len()],
         });
+        table.push((name.clone(), Column::Real(values.collect())));
+    }
+    table
+}
+
+fn flows_table(flows: &[FlowRow]) -> Table {
+    let text =
+        |value: fn(&FlowRow) -> &String| Column::Text(flows.iter().map(|f| value(f).clone()).collect());
+    let ints = |value: fn(&FlowRow) -> u32| Column::Int(flows.iter().map(|f| value(f) as i32).collect());
+    let mut table: Table = vec![
+        ("variant".into(), text(|f| &f.variant)),
+        ("row".into(), text(|f| &f.row)),
+        ("repetition".into(), ints(|f| f.repetition)),
+        ("flow".into(), ints(|f| f.flow)),
+        ("label".into(), text(|f| &f.label)),
+        ("algorithm".into(), text(|f| &f.algorithm)),
+    ];
+    let names: BTreeSet<&String> = flows.iter().flat_map(|f| f.values.keys()).collect();
+    for name in names {
+        let values = flows.iter().map(|f| f.values.get(name).copied().unwrap_or(f64::NAN));
         table.push((name.clone(), Column::Real(values.collect())));
     }
     table
@@ -321,6 +343,26 @@ fn tracks(mut table: Table) -> io::Result<Vec<Track>> {
         track.columns.retain(|_, values| values.iter().any(|v| !v.is_nan()));
     }
     Ok(tracks)
+}
+
+fn flow_rows(mut table: Table) -> io::Result<Vec<FlowRow>> {
+    let [variants, rows] = [take_text(&mut table, KEYS[0])?, take_text(&mut table, KEYS[1])?];
+    let [repetitions, flows] = [take_ints(&mut table, "repetition")?, take_ints(&mut table, "flow")?];
+    let [labels, algorithms] = [take_text(&mut table, "label")?, take_text(&mut table, "algorithm")?];
+    let mut all = Vec::new();
+    for (i, label) in labels.into_iter().enumerate() {
+        let mut values = BTreeMap::new();
+        for (name, column) in &table {
+            let Column::Real(column) = column else { return Err(damaged()) };
+            if !column[i].is_nan() {
+                values.insert(name.clone(), column[i]);
+            }
+        }
+        let (variant, row, algorithm) = (variants[i].clone(), rows[i].clone(), algorithms[i].clone());
+        let (repetition, flow) = (repetitions[i], flows[i]);
+        all.push(FlowRow { variant, row, repetition, flow, label, algorithm, values });
+    }
+    Ok(all)
 }
 
 fn cdfs(mut table: Table) -> io::Result<Vec<Cdf>> {

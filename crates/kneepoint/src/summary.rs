@@ -135,8 +135,29 @@ pub struct Results {
     pub summary: Summary,
     /// `series.parquet`.
     pub series: Vec<Track>,
+    /// `flows.parquet`.
+    pub flows: Vec<FlowRow>,
     /// `rtt_cdf.parquet`: all flows and repetitions of a row together.
     pub rtt_cdf: Vec<Cdf>,
+}
+
+/// The metrics of one flow in one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlowRow {
+    /// Variant name.
+    pub variant: String,
+    /// Row label.
+    pub row: String,
+    /// Repetition, from 0.
+    pub repetition: u32,
+    /// Number of the flow in its run, from 0.
+    pub flow: u32,
+    /// Its label without a number: flows with one label are of one kind.
+    pub label: String,
+    /// The name of its algorithm, which decides its colour.
+    pub algorithm: String,
+    /// Metric word to value: `goodput`, `rtt_mean`, ... A metric that does not apply is absent.
+    pub values: BTreeMap<String, f64>,
 }
 
 /// The time series of one flow in one run.
@@ -152,8 +173,8 @@ pub struct Track {
     pub flow: u32,
     /// Seconds.
     pub times: Vec<f64>,
-    /// Column name (with unit) to values; NaN where the flow did not run. The bottleneck's `queue_bytes` and `drops`
-    /// stand in each flow's track.
+    /// Column name (with unit) to values; NaN where the flow did not run. The bottleneck's `queue_bytes` and `drops` and
+    /// the probe's `ping_ms` stand in each flow's track.
     pub columns: BTreeMap<String, Vec<f64>>,
 }
 

@@ -215,6 +215,10 @@ fn expanded_files_mean_the_same() {
     let steps = "duration = \"60 s\"\nseries = \"off\"\nmeasure = { to = \"9 s\" }";
     let mut all = vec![good(), small("duration = \"60 s\"", steps).unwrap()];
     all.push(small("\"10 Mbit/s\"", "[[\"0 s\", \"20 Mbit/s\"], [\"9 s\", \"0 bit/s\"]]").unwrap());
+    let aqm = "[link]\naqm = { name = \"red\", min = \"50 %\", max = \"50 %\", action = \"mark-only\" }\nbleach = true";
+    all.push(small("[link]", &format!("[probe]\nsize = \"100 bytes\"\n{aqm}")).unwrap());
+    all.push(small("[[flow]]", "[[flow]]\nstart-jitter = \"10 ms\"\ncount = 2").unwrap());
+    all.push(mixed());
     all.extend(Library.shipped().iter().map(|s| Experiment::parse(&s.name, &s.file, &s.text).unwrap()));
     for exp in &all {
         for case in exp.cases() {
@@ -225,6 +229,78 @@ fn expanded_files_mean_the_same() {
             assert_eq!(again.expanded(&again.cases()[0], again.seed).lines().nth(3), text.lines().nth(3));
         }
     }
+}
+
+/// Two kinds of flows, chosen by an axis of several keys.
+fn mixed() -> Experiment {
+    parse(
+        r#"
+        title = "t"
+        source = "s"
+        duration = "2 s"
+        link = { rate = "10 Mbit/s", delay = "20 ms", queue = "1 BDP" }
+        flow = [
+          { label = "CUBIC", controller = "cubic" },
+          { label = "BBR", controller = "bbr1", count = 0 },
+          { label = "BBR", controller = { name = "bbr1-ecn-gated", scope = "cwnd" }, count = 0 },
+        ]
+        probe = { interval = "100 ms" }
+        [vary]
+        mix = [
+          { label = "alone", set = {} },
+          { label = "plain", set = { "flow.1.count" = 1 } },
+          { label = "gated", set = { flow.2.count = 2, flow.2.controller.scope = "both" } },
+        ]
+        "link.queue" = ["1 BDP", "3 BDP"]
+        [table]
+        rows = "mix"
+        metrics = ["jain", "share of BBR", "rtt_mean of CUBIC", "ping_mean"]
+        "#,
+    )
+    .unwrap()
+}
+
+#[test]
+fn several_keys_vary_together() {
+    let exp = mixed();
+    let names: Vec<_> = exp.cases().iter().map(|c| format!("{}: {}", c.variant, c.row)).collect();
+    assert_eq!(names[..2], ["queue = 1 BDP: alone", "queue = 1 BDP: plain"]);
+    assert_eq!((names.len(), names[5].as_str()), (6, "queue = 3 BDP: gated"));
+    let labels = |case| scenario(&exp, case).flows.iter().map(|f| f.label.clone()).collect::<Vec<_>>();
+    assert_eq!(labels(0), ["CUBIC"]);
+    assert_eq!(labels(2), ["CUBIC", "BBR #1", "BBR #2"]);
+    assert!(format!("{:?}", scenario(&exp, 5).flows[1].algorithm).contains("Both"));
+}
+
+/// Shares of a run with several kinds of flows add up to all of it; a group that is not there has none.
+#[test]
+fn groups_of_flows() {
+    let exp = mixed();
+    assert_eq!(exp.groups(), ["CUBIC", "BBR"]);
+    let values = |case: usize| {
+        let run = scenario(&exp, case);
+        let outcome = sim::run(&run, &sim::Watch::default()).unwrap();
+        kneepoint::measure::measure(&run, &outcome, exp.groups())
+    };
+    let (alone, gated) = (values(0), values(2));
+    assert_eq!((alone["share of CUBIC"], alone.get("share of BBR")), (100.0, None));
+    assert!((gated["share of CUBIC"] + gated["share of BBR"] - 100.0).abs() < 1e-9, "{gated:?}");
+    let total = gated["goodput of CUBIC"] + 2.0 * gated["goodput of BBR"];
+    assert!((total - 3.0 * gated["goodput"]).abs() < 1e-9);
+    assert!(gated["ping_mean"] > 40.0 && !gated.contains_key("ping_mean of BBR"));
+}
+
+/// Starts differ by the seed, within the span.
+#[test]
+fn start_jitter() {
+    let exp = small("[[flow]]", "[[flow]]\nstart-jitter = \"10 ms\"\ncount = 20").unwrap();
+    let starts = |repetition| {
+        let run = exp.scenario(&exp.cases()[0], repetition).unwrap();
+        run.flows.iter().map(|f| f.start).collect::<Vec<_>>()
+    };
+    let (first, second) = (starts(0), starts(1));
+    assert_ne!(first, second);
+    assert!(first.iter().all(|s| s.as_secs_f64() < 0.01) && first.iter().any(|s| s.as_secs_f64() > 0.007));
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl Aqm {
     ///
     /// # Errors
     /// The first rule that does not hold, with the key's name.
-    pub(crate) fn check(&self, limit: Limit) -> Result<(), String> {
+    pub fn check(&self, limit: Limit) -> Result<(), String> {
         match self {
             Self::DropTail(_) => Ok(()),
             Self::Red(params) => params.check(limit),

@@ -6,6 +6,7 @@ pub mod agenda;
 mod flow;
 pub mod histogram;
 pub mod packet;
+mod probe;
 pub mod record;
 pub mod scenario;
 pub mod series;
@@ -13,7 +14,8 @@ pub mod trace;
 mod world;
 
 pub use histogram::Histogram;
+pub use probe::ProbeRecord;
 pub use record::{Record, Totals};
-pub use scenario::{FlowConfig, Scenario, Transport};
+pub use scenario::{FlowConfig, ProbeConfig, Scenario, Transport};
 pub use series::{FlowSeries, Series};
 pub use world::{Outcome, Watch, run};

@@ -55,7 +55,7 @@ impl Record {
             totals: Totals::default(),
             stats: Stats::default(),
             trace: scenario.trace.then(Vec::new),
-            window: scenario.measure.unwrap_or((Time::ZERO, Time::NEVER)),
+            window: scenario.window(),
         }
     }
 

@@ -17,6 +17,8 @@ pub struct Scenario {
     pub buffer: Option<Duration>,
     /// The senders.
     pub flows: Vec<FlowConfig>,
+    /// A ping beside them.
+    pub probe: Option<ProbeConfig>,
     /// Metrics count only what happens in this window; without it, each flow from its start to its end.
     pub measure: Option<(Time, Time)>,
     /// Interval of the recorded time series; none are recorded without it.
@@ -25,11 +27,31 @@ pub struct Scenario {
     pub trace: bool,
 }
 
+impl Scenario {
+    /// From when to when metrics count.
+    pub(crate) fn window(&self) -> (Time, Time) {
+        self.measure.unwrap_or((Time::ZERO, Time::NEVER))
+    }
+}
+
+/// A small packet at fixed intervals that the far end answers at once: what another application would feel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeConfig {
+    /// From one to the next; the first leaves at the start of the run.
+    pub interval: Duration,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// Round-trip time without queue; at least the link's delay.
+    pub rtt: Duration,
+}
+
 /// One flow.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
-    /// Its name in tables and charts.
+    /// Its name in tables and charts, with a number where several share one.
     pub label: String,
+    /// That name without the number.
+    pub group: String,
     /// Its controller.
     pub algorithm: Algorithm,
     /// QUIC or TCP, and the sizes of its packets.

@@ -33,15 +33,26 @@ pub struct Series {
     pub backlog: Vec<f64>,
     /// Packets dropped at the bottleneck since the start.
     pub drops: Vec<f64>,
+    /// The probe's last answer in the interval before the sample, milliseconds; NaN without one.
+    pub probe_ms: Vec<f64>,
     /// Per flow, in the scenario's order.
     pub flows: Vec<FlowSeries>,
 }
 
 impl Series {
-    pub(crate) fn sample(&mut self, now: Time, interval: Duration, backlog: u64, drops: u64, flows: &[Flow]) {
+    pub(crate) fn sample(
+        &mut self,
+        now: Time,
+        interval: Duration,
+        backlog: u64,
+        drops: u64,
+        answer: Option<Duration>,
+        flows: &[Flow],
+    ) {
         self.times.push(now.as_secs_f64());
         self.backlog.push(backlog as f64);
         self.drops.push(drops as f64);
+        self.probe_ms.push(answer.map_or(f64::NAN, Duration::as_millis_f64));
         self.flows.resize(flows.len(), FlowSeries::default());
         for (series, flow) in self.flows.iter_mut().zip(flows) {
             series.sample(self.times.len(), now, interval, flow);

@@ -8,6 +8,7 @@ use path::{Counters, Fate, Link};
 use crate::agenda::Agenda;
 use crate::flow::Flow;
 use crate::packet::Data;
+use crate::probe::{Probe, ProbeRecord};
 use crate::record::Record;
 use crate::scenario::Scenario;
 use crate::series::Series;
@@ -17,6 +18,8 @@ use crate::series::Series;
 pub struct Outcome {
     /// Per flow, in the scenario's order.
     pub flows: Vec<Record>,
+    /// The probe's answers, if there was one.
+    pub probe: Option<ProbeRecord>,
     /// The bottleneck's counters.
     pub link: Counters,
     /// Time series, empty unless asked for.
@@ -40,12 +43,14 @@ pub struct Watch {
 const LOOK_EVERY: u64 = 1 << 16;
 const LINK: usize = 0;
 const SAMPLER: usize = 1;
-const FLOWS: usize = 2;
+const PROBE: usize = 2;
+const FLOWS: usize = 3;
 
 struct World {
     agenda: Agenda,
     link: Link<Data>,
     flows: Vec<Flow>,
+    probe: Option<Probe>,
     series: Series,
     interval: Option<Duration>,
     running: usize,
@@ -87,8 +92,11 @@ impl World {
         if let Some(interval) = scenario.series {
             agenda.set(SAMPLER, Time::ZERO + interval);
         }
+        let probe = scenario.probe.map(|config| Probe::new(flows.len() as u32, config, scenario));
+        agenda.set(PROBE, probe.as_ref().map_or(Time::NEVER, Probe::next));
         Self {
             agenda,
+            probe,
             link: Link::new(&scenario.link, scenario.seed, "link"),
             running: flows.len(),
             flows,
@@ -101,6 +109,7 @@ impl World {
         match actor {
             LINK => self.deliver(now),
             SAMPLER => self.sample(now),
+            PROBE => self.ask(now),
             _ => {
                 let flow = &mut self.flows[actor - FLOWS];
                 flow.on_time(now, &mut self.link);
@@ -119,14 +128,26 @@ impl World {
                 Fate::Departs { flow, .. } => *flow,
                 Fate::Dropped(dropped) => dropped.packet.flow,
             };
-            self.flows[id as usize].on_fate(now, &fate);
+            match self.flows.get_mut(id as usize) {
+                Some(flow) => flow.on_fate(now, &fate),
+                None => self.probe.iter_mut().for_each(|probe| probe.on_fate(now, &fate)),
+            }
         }
+    }
+
+    fn ask(&mut self, now: Time) {
+        let Some(probe) = &mut self.probe else { return };
+        probe.send(now, &mut self.link);
+        self.agenda.set(PROBE, probe.next());
     }
 
     fn deliver(&mut self, now: Time) {
         while let Some(data) = self.link.pop(now) {
             let id = data.flow as usize;
-            let flow = &mut self.flows[id];
+            let Some(flow) = self.flows.get_mut(id) else {
+                self.probe.iter_mut().for_each(|probe| probe.on_delivery(now, &data));
+                continue;
+            };
             if !flow.is_done() {
                 flow.on_delivery(now, data);
                 self.running -= usize::from(flow.is_done());
@@ -139,7 +160,8 @@ impl World {
         let Some(interval) = self.interval else { return };
         let backlog = self.link.backlog(now).bytes;
         let drops = self.link.counters(now).dropped().packets;
-        self.series.sample(now, interval, backlog, drops, &self.flows);
+        let answer = self.probe.as_mut().and_then(Probe::take_answer);
+        self.series.sample(now, interval, backlog, drops, answer, &self.flows);
         self.agenda.set(SAMPLER, now + interval);
     }
 
@@ -153,7 +175,8 @@ impl World {
             flow.record.stats = flow.sender().stats().clone();
             flow.record
         });
-        Outcome { flows: records.collect(), link, series: self.series, end: now, events }
+        let probe = self.probe.map(Probe::into_record);
+        Outcome { flows: records.collect(), probe, link, series: self.series, end: now, events }
     }
 }
 

@@ -51,7 +51,7 @@ fn table_1() -> Results {
         claims: claims(),
         charts,
     };
-    Results { summary, series, rtt_cdf }
+    Results { summary, series, flows: Vec::new(), rtt_cdf }
 }
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -200,7 +200,7 @@ fn table_5() -> Results {
         claims: Vec::new(),
         charts: vec![over_time],
     };
-    Results { summary, series, rtt_cdf: Vec::new() }
+    Results { summary, series, flows: Vec::new(), rtt_cdf: Vec::new() }
 }
 
 /// What no experiment should leave behind, but files may hold.
@@ -241,8 +241,8 @@ pub(super) fn odd() -> Vec<Results> {
     let bare = Summary { variants: Vec::new(), title: String::new(), metrics: Vec::new(), ..summary.clone() };
     let series = odd_series(evil, &labels);
     let rtt_cdf = odd_cdfs(&labels, &values);
-    let empty = Results { summary: bare, series: Vec::new(), rtt_cdf: Vec::new() };
-    vec![Results { summary, series, rtt_cdf }, empty]
+    let empty = Results { summary: bare, series: Vec::new(), flows: Vec::new(), rtt_cdf: Vec::new() };
+    vec![Results { summary, series, flows: Vec::new(), rtt_cdf }, empty]
 }
 
 fn odd_charts(evil: &str, metrics: &[String]) -> Vec<Chart> {

@@ -3,6 +3,7 @@
 use crate::metric;
 use crate::problem::Problem;
 use crate::spec::cursor::{Cursor, Fields};
+use crate::spec::groups::Groups;
 use crate::spec::rows::Rows;
 
 /// A check on a table.
@@ -113,6 +114,7 @@ pub(crate) struct Labels {
     pub(crate) rows: Vec<String>,
     pub(crate) variants: Vec<String>,
     pub(crate) metrics: Vec<String>,
+    pub(crate) groups: Groups,
 }
 
 impl Claim {
@@ -121,7 +123,9 @@ impl Claim {
         Ok(Self {
             id: fields.need("id", "a name like \"S0-01\"")?.read()?,
             says: fields.need("says", "the sentence of the source")?.read()?,
-            metric: read_metric(&fields.need("metric", "the metric that the claim speaks of")?)?,
+            metric: labels
+                .groups
+                .read_metric(&fields.need("metric", "the metric that the claim speaks of")?)?,
             check: Check::read(&fields, labels)?,
             holds_published: fields.read("holds-published")?,
             variants: read_variants(&fields, labels)?,
@@ -354,16 +358,9 @@ fn read_variants(fields: &Fields<'_>, labels: &Labels) -> Result<Option<Rows>, P
     fields.get("variants").map(|c| Rows::read(&c, "variant", &labels.variants)).transpose()
 }
 
-/// A word of [`metric::METRICS`].
-pub(crate) fn read_metric(cursor: &Cursor<'_>) -> Result<String, Problem> {
-    let word: String = cursor.read()?;
-    let known = metric::METRICS.iter().map(|m| m.name);
-    if metric::find(&word).is_some() { Ok(word) } else { Err(cursor.unknown("metric", &word, known)) }
-}
-
 /// A metric that the experiment's table shows.
 pub(crate) fn read_metric_of(cursor: &Cursor<'_>, labels: &Labels) -> Result<String, Problem> {
-    let word = read_metric(cursor)?;
+    let word = labels.groups.read_metric(cursor)?;
     if labels.metrics.contains(&word) {
         return Ok(word);
     }

@@ -1,7 +1,7 @@
 //! One run as an experiment file of its own, with every default written out: what its manifest keeps.
 
 use congestion::{Algorithm, Bytes, Duration};
-use path::{Limit, LimitCounts, RateModel, Reorder};
+use path::{Aqm, Limit, LimitCounts, RateModel, Reorder};
 use recovery::{AckConfig, Clock, Config};
 use serde::Serialize;
 use sim::Transport;
@@ -24,6 +24,7 @@ struct File<'a> {
     series: String,
     measure: Option<Measure>,
     link: Link<'a>,
+    probe: Option<Probe>,
     flow: Vec<FlowTable<'a>>,
 }
 
@@ -31,6 +32,13 @@ struct File<'a> {
 struct Measure {
     from: Duration,
     to: Duration,
+}
+
+#[derive(Serialize)]
+struct Probe {
+    interval: Duration,
+    size: Bytes,
+    rtt: Duration,
 }
 
 #[derive(Serialize)]
@@ -42,17 +50,21 @@ struct Link<'a> {
     limit_counts: LimitCounts,
     jitter: Duration,
     loss: Percent,
+    bleach: bool,
     reorder: Option<Reorder>,
+    aqm: &'a Aqm,
     rate: &'a RateModel,
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
 struct FlowTable<'a> {
     label: &'a str,
     transport: &'static str,
     count: u64,
     start: Duration,
     stagger: Duration,
+    start_jitter: Duration,
     stop: Option<Duration>,
     lasts: Option<Duration>,
     transfer: Option<Bytes>,
@@ -85,6 +97,11 @@ pub(crate) fn write(experiment: &Experiment, case: &Case, setup: &Setup, seed: u
         series: setup.series.map_or_else(|| "off".to_owned(), |interval| interval.to_string()),
         measure: setup.measure.map(|(from, to)| Measure { from, to }),
         link: link(setup),
+        probe: setup.probe.map(|p| Probe {
+            interval: p.interval,
+            size: Bytes(u64::from(p.size)),
+            rtt: p.rtt,
+        }),
         flow: setup.flows.iter().map(flow).collect(),
     };
     toml::to_string(&file).unwrap_or_else(|e| format!("# {e}\n"))
@@ -105,6 +122,8 @@ fn link(setup: &Setup) -> Link<'_> {
         limit_counts: config.limit_counts,
         jitter: config.jitter,
         loss: Percent(config.loss * 100.0),
+        bleach: config.bleach,
+        aqm: &config.aqm,
         reorder: config.reorder,
     }
 }
@@ -117,6 +136,7 @@ fn flow(flow: &Flow) -> FlowTable<'_> {
         count: flow.count,
         start: flow.start,
         stagger: flow.stagger,
+        start_jitter: flow.start_jitter,
         stop: if let Stop::At(time) = flow.stop { Some(time) } else { None },
         lasts: if let Stop::After(span) = flow.stop { Some(span) } else { None },
         transfer: flow.transfer,

@@ -16,6 +16,7 @@ pub(crate) const KEYS: &[&str] = &[
     "count",
     "start",
     "stagger",
+    "start-jitter",
     "stop",
     "lasts",
     "transfer",
@@ -30,7 +31,7 @@ pub(crate) const KEYS: &[&str] = &[
 /// Most flows of one run.
 pub(crate) const MAX_FLOWS: u64 = 100_000;
 
-/// Flows that differ in their start only.
+/// Flows that differ in their start only. A count of 0 leaves them out: so that `[vary]` can choose among flows.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     pub(crate) label: String,
@@ -39,6 +40,9 @@ pub(crate) struct Flow {
     pub(crate) count: u64,
     pub(crate) start: Duration,
     pub(crate) stagger: Duration,
+    /// Each starts up to this much later, by the seed: real flows never start together to the nanosecond, and where
+    /// they do, who fills the queue first decides a run.
+    pub(crate) start_jitter: Duration,
     pub(crate) stop: Stop,
     pub(crate) transfer: Option<Bytes>,
     pub(crate) rtt: Duration,
@@ -78,6 +82,7 @@ impl Flow {
             count: read_count(fields.get("count").as_ref())?,
             start: fields.read("start")?.unwrap_or(Duration::ZERO),
             stagger: fields.read("stagger")?.unwrap_or(Duration::ZERO),
+            start_jitter: fields.read("start-jitter")?.unwrap_or(Duration::ZERO),
             stop: read_stop(&fields)?,
             transfer: read_transfer(fields.get("transfer").as_ref())?.or(transfer),
             rtt: read_rtt(&fields, delay)?,
@@ -97,16 +102,17 @@ impl Flow {
         })
     }
 
-    /// The start of the last of them.
+    /// The latest start of the last of them.
     pub(crate) fn last_start(&self) -> Duration {
-        self.start + self.stagger * (self.count - 1)
+        self.start + self.stagger * self.count.saturating_sub(1) + self.start_jitter
     }
 
-    /// The flow of this number among its likes.
-    pub(crate) fn config(&self, number: u64, label: String) -> FlowConfig {
-        let start = Time::ZERO + self.start + self.stagger * number;
+    /// The flow of this number among its likes; `jitter` is where in its span it starts, 0..1.
+    pub(crate) fn config(&self, number: u64, label: String, jitter: f64) -> FlowConfig {
+        let start = Time::ZERO + self.start + self.stagger * number + self.start_jitter.mul_f64(jitter);
         FlowConfig {
             label,
+            group: self.label.clone(),
             algorithm: self.algorithm.clone(),
             transport: self.transport,
             recovery: self.recovery.clone(),
@@ -221,7 +227,7 @@ fn read_size(cursor: &Cursor<'_>) -> Result<u32, Problem> {
 fn read_count(cursor: Option<&Cursor<'_>>) -> Result<u64, Problem> {
     let Some(cursor) = cursor else { return Ok(1) };
     match cursor.read::<i64>()? {
-        n if n < 1 => Err(cursor.problem(format!("{n} flows"), "a count is at least 1")),
+        n if n < 0 => Err(cursor.problem(format!("{n} flows"), "a count is at least 0")),
         n => Ok(n.unsigned_abs()),
     }
 }

@@ -19,7 +19,7 @@ const MAX_RATE: Rate = Rate(1_000_000_000_000);
 /// A link whose queue is not in bytes yet: that takes the flows' RTT and packet size.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
-    /// All but the limit.
+    /// All but the limit, and the management that may refer to it.
     pub(crate) config: LinkConfig,
     pub(crate) queue: Queue,
     /// The rate that BDP and buffer time refer to: the first step's, the slots' median.
@@ -45,7 +45,6 @@ impl Link {
             limit_counts: read_counts(fields.get("limit-counts").as_ref())?,
             delay: fields.read("delay")?.unwrap_or(Duration::ZERO),
             jitter: fields.read("jitter")?.unwrap_or(Duration::ZERO),
-            aqm: fields.read("aqm")?.unwrap_or_default(),
             bleach: fields.read("bleach")?.unwrap_or(false),
             ..LinkConfig::plain(rate)
         };

@@ -7,9 +7,11 @@
 //! series                      sampling interval of the time series, default "100 ms", or "off"
 //! [measure]  from, to         metrics count only this window
 //! [link]     rate, burst, delay, queue, limit-counts, aqm, bleach, jitter, loss, reorder     see `link`, `queue`
-//! [[flow]]   label, controller, transport, count, start, stagger, stop, lasts, transfer, rtt, slow-start,
-//!            [flow.packet], [flow.recovery], [flow.ack], [flow.clock]                        see `flow`
+//! [[flow]]   label, controller, transport, count, start, stagger, start-jitter, stop, lasts, transfer, rtt,
+//!            slow-start, [flow.packet], [flow.recovery], [flow.ack], [flow.clock]            see `flow`
+//! [probe]    interval, size, rtt    a ping beside the flows                                  see `probe`
 //! [vary]     "link.rate" = [...]    "flow." means every flow, "flow.0." the first            see `vary`
+//!            name = [{ label, set = { "link.rate" = "..." } }]    several keys together
 //! [table]    rows = "flow.controller", metrics = [...]
 //! [published] table = "x.csv", rows = [columns], columns = { metric = "column" }
 //! [[claim]], [[miss]], [[chart]]                                                             see `claim`, `chart`
@@ -18,16 +20,19 @@
 //! Every key is checked when the file is read, for every combination of varied values, so that nothing fails later; every
 //! error is a [`Problem`] with line and key.
 
+mod aqm;
 mod chart;
 mod claim;
 mod controller;
 mod cursor;
 mod expanded;
 mod flow;
+mod groups;
 mod link;
 mod merge;
 mod node;
 mod percent;
+mod probe;
 mod queue;
 mod reference;
 mod rows;
@@ -49,6 +54,7 @@ pub use vary::Case;
 use crate::problem::{Problem, did_you_mean};
 use crate::spec::claim::Labels;
 use crate::spec::cursor::{Cursor, Fields};
+use crate::spec::groups::Groups;
 use crate::spec::node::{At, Node};
 use crate::spec::setup::Setup;
 use crate::summary::Chart;
@@ -64,6 +70,7 @@ const KEYS: &[&str] = &[
     "series",
     "measure",
     "link",
+    "probe",
     "flow",
     "vary",
     "table",
@@ -75,7 +82,7 @@ const KEYS: &[&str] = &[
 
 /// What `--set` may change: what `[vary]` may, and how often it runs. Claims and tables belong to the file.
 const SETTABLE: &[&str] =
-    &["duration", "transfer", "repetitions", "seed", "series", "measure", "link", "flow"];
+    &["duration", "transfer", "repetitions", "seed", "series", "measure", "link", "probe", "flow"];
 
 const DEFAULT_METRICS: &[&str] = &["goodput", "loss", "rtt_mean", "rtt_std"];
 const MAX_REPETITIONS: i64 = 10_000;
@@ -108,6 +115,7 @@ pub struct Experiment {
     /// Its charts.
     pub charts: Vec<Chart>,
     cases: Vec<Case>,
+    groups: Vec<String>,
     document: Arc<Node>,
 }
 
@@ -184,10 +192,11 @@ impl Experiment {
         let varied = vary::read(root.get("vary").as_ref())?;
         let table = root.get("table").map(|c| c.table(&["rows", "metrics"])).transpose()?;
         let rows = vary::rows_key(&varied, table.as_ref().and_then(|t| t.get("rows")).as_ref())?;
-        let cases = checked(vary::cases(&varied, rows), file, &document)?;
+        let mut groups = Groups::default();
+        let cases = checked(vary::cases(&varied, rows), &mut groups, file, &document)?;
         let columns = reference::metrics(root.get("published").as_ref())?;
-        let metrics = read_metrics(table.as_ref(), columns)?;
-        let labels = Labels::of(&cases, metrics);
+        let metrics = read_metrics(table.as_ref(), columns, &groups)?;
+        let labels = Labels::of(&cases, metrics, groups);
         let published = root.get("published").map(|c| Reference::read(&c, file, &labels)).transpose()?;
         Ok(Self {
             name: name.to_owned(),
@@ -201,6 +210,7 @@ impl Experiment {
             misses: each(&root, "miss", |c| Miss::read(c, &labels))?,
             charts: each(&root, "chart", |c| chart::read(c, &labels))?,
             metrics: labels.metrics,
+            groups: labels.groups.0,
             published,
             cases,
             document: Arc::new(document),
@@ -210,6 +220,11 @@ impl Experiment {
     /// Every combination of the varied values: the rows of the first variant, then those of the next.
     pub fn cases(&self) -> Vec<Case> {
         self.cases.clone()
+    }
+
+    /// Labels of flows that run beside others: their metrics are also taken alone.
+    pub fn groups(&self) -> &[String] {
+        &self.groups
     }
 
     /// The run of a case: `repetition` counts from 0.
@@ -246,8 +261,8 @@ impl Experiment {
 }
 
 impl Labels {
-    fn of(cases: &[Case], metrics: Vec<String>) -> Self {
-        let mut labels = Self { rows: Vec::new(), variants: Vec::new(), metrics };
+    fn of(cases: &[Case], metrics: Vec<String>, groups: Groups) -> Self {
+        let mut labels = Self { rows: Vec::new(), variants: Vec::new(), metrics, groups };
         for case in cases {
             if labels.variants.last() != Some(&case.variant) {
                 labels.variants.push(case.variant.clone());
@@ -261,12 +276,19 @@ impl Labels {
 }
 
 /// The cases, each of which can run, with what they take from their first flow.
-fn checked(mut cases: Vec<Case>, file: &str, document: &Node) -> Result<Vec<Case>, Problem> {
+fn checked(
+    mut cases: Vec<Case>,
+    groups: &mut Groups,
+    file: &str,
+    document: &Node,
+) -> Result<Vec<Case>, Problem> {
     for case in &mut cases {
-        let first = setup_of(file, document, case)?.flows.swap_remove(0);
+        let setup = setup_of(file, document, case)?;
+        groups.add(setup.present().map(|flow| flow.label.as_str()));
+        let Some(first) = setup.present().next() else { continue };
         case.algorithm = first.algorithm.name().to_owned();
         if case.overrides.is_empty() {
-            case.row = first.label;
+            case.row.clone_from(&first.label);
         }
     }
     Ok(cases)
@@ -309,12 +331,16 @@ fn read_seed(root: &Fields<'_>) -> Result<u64, Problem> {
     fits.ok_or_else(|| cursor.problem(format!("the seed is {seed}"), format!("from 0 to {most}")))
 }
 
-fn read_metrics(table: Option<&Fields<'_>>, published: Vec<String>) -> Result<Vec<String>, Problem> {
+fn read_metrics(
+    table: Option<&Fields<'_>>,
+    published: Vec<String>,
+    groups: &Groups,
+) -> Result<Vec<String>, Problem> {
     let Some(cursor) = table.and_then(|t| t.get("metrics")) else {
         let default = || DEFAULT_METRICS.iter().map(|m| (*m).to_owned()).collect();
         return Ok(if published.is_empty() { default() } else { published });
     };
-    cursor.filled_list()?.iter().map(claim::read_metric).collect()
+    cursor.filled_list()?.iter().map(|c| groups.read_metric(c)).collect()
 }
 
 fn read_claims(

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use congestion::{Algorithm, Duration, Time, quic_dc};
+use congestion::{Algorithm, Duration, Rng, Time, quic_dc};
 use path::{Limit, LinkConfig};
-use sim::{FlowConfig, Scenario};
+use sim::{FlowConfig, ProbeConfig, Scenario};
 
 use crate::problem::Problem;
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::flow::{Flow, MAX_FLOWS, read_transfer};
 use crate::spec::link::Link;
-use crate::spec::queue;
+use crate::spec::{aqm, probe, queue};
 
 /// Samples of one run's time series at most.
 const MAX_SAMPLES: u64 = 1_000_000;
@@ -23,7 +23,9 @@ pub(crate) struct Setup {
     pub(crate) series: Option<Duration>,
     pub(crate) link: LinkConfig,
     pub(crate) buffer: Option<Duration>,
+    /// Also those with a count of 0.
     pub(crate) flows: Vec<Flow>,
+    pub(crate) probe: Option<ProbeConfig>,
 }
 
 impl Setup {
@@ -40,14 +42,30 @@ impl Setup {
             let at = link_at.table(super::link::KEYS)?.need("queue", "")?;
             return Err(at.problem(wrong, format!("at least one packet of {packet} bytes must fit")));
         }
-        // Once more, now that the limit is known: an AQM's threshold in % needs one.
-        config.check().map_err(|wrong| link_at.problem(wrong, ""))?;
+        if let Some(aqm_at) = link_at.table(super::link::KEYS)?.get("aqm") {
+            config.aqm = aqm::read(&aqm_at, config.limit)?;
+            config.check().map_err(|wrong| aqm_at.problem(wrong, ""))?;
+        }
         let buffer =
             queue::in_time(config.limit, config.limit_counts, rate, config.delay, flows[0].wire_bytes());
         check_thresholds(root, &flows, config.limit, buffer)?;
         check_timestamps(root, &flows)?;
         let series = read_series(root, duration)?;
-        Ok(Self { duration, measure: read_measure(root, duration)?, series, link: config, buffer, flows })
+        let probe = root.get("probe").map(|c| probe::read(&c, config.delay)).transpose()?;
+        Ok(Self {
+            duration,
+            measure: read_measure(root, duration)?,
+            series,
+            link: config,
+            buffer,
+            flows,
+            probe,
+        })
+    }
+
+    /// The flows that run.
+    pub(crate) fn present(&self) -> impl Iterator<Item = &Flow> {
+        self.flows.iter().filter(|flow| flow.count > 0)
     }
 
     pub(crate) fn scenario(&self, seed: u64) -> Scenario {
@@ -56,7 +74,8 @@ impl Setup {
             duration: self.duration,
             link: self.link.clone(),
             buffer: self.buffer,
-            flows: self.expand(),
+            flows: self.expand(seed),
+            probe: self.probe,
             measure: self.measure.map(|(from, to)| (Time::ZERO + from, Time::ZERO + to)),
             series: self.series,
             trace: false,
@@ -64,7 +83,8 @@ impl Setup {
     }
 
     /// Every flow on its own. Where several have one label, they are numbered from 1.
-    fn expand(&self) -> Vec<FlowConfig> {
+    fn expand(&self, seed: u64) -> Vec<FlowConfig> {
+        let mut jitter = Rng::stream(seed, "start-jitter");
         let mut likes: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         for flow in &self.flows {
             likes.entry(&flow.label).or_default().0 += flow.count;
@@ -75,7 +95,7 @@ impl Setup {
                 let (count, used) = likes.entry(&flow.label).or_default();
                 *used += 1;
                 let label = if *count > 1 { format!("{} #{used}", flow.label) } else { flow.label.clone() };
-                all.push(flow.config(number, label));
+                all.push(flow.config(number, label, jitter.unit()));
             }
         }
         all
@@ -99,14 +119,18 @@ fn read_flows(root: &Fields<'_>, delay: Duration, duration: Duration) -> Result<
     }
     let mut flows = Vec::new();
     let mut count = 0_u64;
-    for table in tables {
-        let flow = Flow::read(&table, delay, transfer)?;
+    for table in &tables {
+        let flow = Flow::read(table, delay, transfer)?;
         count = count.saturating_add(flow.count);
         if count > MAX_FLOWS {
             return Err(table.problem(format!("{count} flows"), format!("at most {MAX_FLOWS}")));
         }
-        check_start(&table, &flow, duration)?;
+        check_start(table, &flow, duration)?;
         flows.push(flow);
+    }
+    if count == 0 {
+        let at = tables[0].table(super::flow::KEYS)?.get("count").unwrap_or_else(|| cursor.clone());
+        return Err(at.problem("no flow has a count above 0", "at least one flow must run"));
     }
     Ok(flows)
 }
@@ -117,7 +141,8 @@ fn check_start(cursor: &Cursor<'_>, flow: &Flow, duration: Duration) -> Result<(
         return Ok(());
     }
     let fields = cursor.table(super::flow::KEYS)?;
-    let at = fields.get("stagger").or_else(|| fields.get("start")).unwrap_or_else(|| cursor.clone());
+    let keys = ["stagger", "start", "start-jitter"];
+    let at = keys.iter().find_map(|key| fields.get(key)).unwrap_or_else(|| cursor.clone());
     Err(at.problem(
         format!("the last flow starts at {last}"),
         format!("the run ends at {duration}: start before it"),

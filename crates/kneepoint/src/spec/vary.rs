@@ -8,7 +8,7 @@ use crate::spec::node::{At, Node, Value};
 const MAX_CASES: usize = 10_000;
 
 /// What may vary: it decides a run. The rest of a file says how to read the results.
-const VARIABLE: &[&str] = &["duration", "transfer", "measure", "link", "flow"];
+const VARIABLE: &[&str] = &["duration", "transfer", "measure", "link", "probe", "flow"];
 
 /// The key that rows come from if it varies and nothing else is said.
 const CONTROLLER: &str = "flow.controller";
@@ -33,18 +33,17 @@ pub(crate) struct Override {
     pub(crate) value: Node,
 }
 
-/// A varied key.
+/// A varied key, or an axis: a name for several keys that vary together.
 #[derive(Clone, Debug)]
 pub(crate) struct Varied {
     pub(crate) key: String,
-    pub(crate) at: At,
     choices: Vec<Choice>,
 }
 
 #[derive(Clone, Debug)]
 struct Choice {
     label: String,
-    value: Node,
+    overrides: Vec<Override>,
 }
 
 /// `link.rate` as its parts.
@@ -72,37 +71,103 @@ fn collect(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Varied>) -> Result<()
             collect(&below, &key, all)?;
             continue;
         }
-        let root = key.split('.').next().unwrap_or("");
-        if !VARIABLE.contains(&root) || key.split('.').any(|part| part.trim().is_empty()) {
-            return Err(entry.at.problem(
-                cursor.file(),
-                &format!("vary.\"{key}\""),
-                format!("`{root}` cannot vary"),
-                format!(
-                    "{}, each with a dotted key like \"link.rate\"",
-                    did_you_mean(root, VARIABLE.iter().copied())
-                ),
-            ));
+        let choices = if is_axis(&key, &below) {
+            read_axis(&below)?
+        } else {
+            check_key(&key, &entry.at, cursor.file())?;
+            read_values(&key, &entry.at, &below)?
+        };
+        for o in choices.iter().flat_map(|c| &c.overrides) {
+            check_undone(o, all, cursor.file())?;
         }
-        // A later key that contains an earlier one would undo it.
-        let undone = |v: &&Varied| overlap(&path_of(&v.key), &path_of(&key)) && key.len() <= v.key.len();
-        if let Some(before) = all.iter().find(undone) {
-            let right = "vary the longer key after the shorter one, and each once";
-            let wrong = format!("undoes `{}`, which varies above", before.key);
-            return Err(entry.at.problem(cursor.file(), &format!("vary.\"{key}\""), wrong, right));
-        }
-        let choices = read_choices(&key, &below)?;
-        all.push(Varied { key, at: entry.at.clone(), choices });
+        all.push(Varied { key, choices });
     }
     Ok(())
 }
 
-fn read_choices(key: &str, cursor: &Cursor<'_>) -> Result<Vec<Choice>, Problem> {
+/// A name of the file's own, whose values say themselves what they set.
+fn is_axis(key: &str, cursor: &Cursor<'_>) -> bool {
+    let sets = |c: &Cursor<'_>| c.node().get("set").is_some();
+    !VARIABLE.contains(&key) && cursor.list().is_ok_and(|list| list.iter().any(sets))
+}
+
+fn check_key(key: &str, at: &At, file: &str) -> Result<(), Problem> {
+    let root = key.split('.').next().unwrap_or("");
+    if VARIABLE.contains(&root) && key.split('.').all(|part| !part.trim().is_empty()) {
+        return Ok(());
+    }
+    let right = format!(
+        "{}, each with a dotted key like \"link.rate\"; or a name of your own for keys that vary together, \
+         {key} = [{{ label = \"...\", set = {{ \"link.rate\" = \"...\" }} }}]",
+        did_you_mean(root, VARIABLE.iter().copied())
+    );
+    Err(at.problem(file, &format!("vary.\"{key}\""), format!("`{root}` cannot vary"), right))
+}
+
+/// A later key that contains an earlier one would undo it.
+fn check_undone(new: &Override, before: &[Varied], file: &str) -> Result<(), Problem> {
+    let earlier = before.iter().flat_map(|v| &v.choices).flat_map(|c| &c.overrides);
+    let undone = |o: &&Override| overlap(&o.path, &new.path) && new.path.len() <= o.path.len();
+    match { earlier }.find(undone) {
+        Some(o) => {
+            let wrong = format!("undoes `{}`, which varies above", o.path.join("."));
+            let right = "vary the longer key after the shorter one, and each once";
+            Err(new.at.problem(file, &format!("vary.\"{}\"", new.path.join(".")), wrong, right))
+        }
+        None => Ok(()),
+    }
+}
+
+fn read_values(key: &str, at: &At, cursor: &Cursor<'_>) -> Result<Vec<Choice>, Problem> {
+    let choice = |value: &Cursor<'_>| Ok(Choice::new(key, at, value.node()));
+    distinct(cursor, choice, "{ label = \"...\", name = \"...\" }")
+}
+
+fn read_axis(cursor: &Cursor<'_>) -> Result<Vec<Choice>, Problem> {
+    let right = "a value of an axis is { label = \"...\", set = { \"link.rate\" = \"...\" } }";
+    let choice = |value: &Cursor<'_>| {
+        let fields = value.table(&["label", "set"]).map_err(|e| Problem { right: right.to_owned(), ..e })?;
+        let mut overrides = Vec::new();
+        collect_sets(&fields.need("set", right)?, "", &mut overrides)?;
+        let label: String = fields.need("label", right)?.read()?;
+        Ok(Choice { label: label.trim().to_owned(), overrides })
+    };
+    distinct(cursor, choice, right)
+}
+
+/// Keys with dots, in quotes or as tables.
+fn collect_sets(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Override>) -> Result<(), Problem> {
+    for (entry, below) in cursor.entries()? {
+        let key = crate::spec::node::join(above, &entry.key);
+        if matches!(entry.node.value, Value::Table(_)) && !is_value(&key, &entry.node) {
+            collect_sets(&below, &key, all)?;
+            continue;
+        }
+        check_key(&key, &entry.at, cursor.file())?;
+        all.push(Override { path: path_of(&key), at: entry.at.clone(), value: entry.node.clone() });
+    }
+    Ok(())
+}
+
+/// Tables that are values and no parts of a dotted key: what was there before is gone.
+fn is_value(key: &str, table: &Node) -> bool {
+    match key.rsplit('.').next() {
+        Some("controller" | "aqm") => table.get("name").is_some(),
+        Some("reorder" | "rate") => true,
+        _ => false,
+    }
+}
+
+fn distinct(
+    cursor: &Cursor<'_>,
+    choice: impl Fn(&Cursor<'_>) -> Result<Choice, Problem>,
+    right: &str,
+) -> Result<Vec<Choice>, Problem> {
     let mut choices: Vec<Choice> = Vec::new();
     for value in cursor.filled_list()? {
-        let choice = Choice::new(key, value.node());
+        let choice = choice(&value)?;
         if choices.iter().any(|c| c.label == choice.label) {
-            let right = "give each a label of its own: { label = \"...\", name = \"...\" }";
+            let right = format!("give each a label of its own: {right}");
             return Err(value.problem(format!("two values are called `{}`", choice.label), right));
         }
         choices.push(choice);
@@ -111,14 +176,14 @@ fn read_choices(key: &str, cursor: &Cursor<'_>) -> Result<Vec<Choice>, Problem> 
 }
 
 impl Choice {
-    fn new(key: &str, node: &Node) -> Self {
+    fn new(key: &str, at: &At, node: &Node) -> Self {
         let mut value = node.clone();
         let label = label(node);
         // Only a controller has a label of its own; elsewhere it names the value and is none of its keys.
         if let (Value::Table(entries), false) = (&mut value.value, key.ends_with("controller")) {
             entries.retain(|e| e.key != "label");
         }
-        Self { label, value }
+        Self { label, overrides: vec![Override { path: path_of(key), at: at.clone(), value }] }
     }
 }
 
@@ -176,8 +241,7 @@ fn extend(cases: &[Case], varied: &Varied, name: impl Fn(&mut Case, &str)) -> Ve
         for choice in &varied.choices {
             let mut next = case.clone();
             name(&mut next, &choice.label);
-            let (path, at) = (path_of(&varied.key), varied.at.clone());
-            next.overrides.push(Override { path, at, value: choice.value.clone() });
+            next.overrides.extend(choice.overrides.iter().cloned());
             all.push(next);
         }
     }

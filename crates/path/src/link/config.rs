@@ -85,7 +85,7 @@ impl LinkConfig {
             let name = self.aqm.name();
             return Err(format!("`limit-counts` is \"queue+delay\", which goes with drop-tail, not {name}"));
         }
-        self.aqm.check(self.limit).map_err(|wrong| format!("`aqm`: {wrong}"))
+        self.aqm.check(self.limit)
     }
 
     fn default_limit() -> Limit {

@@ -18,6 +18,7 @@ pub fn algorithm(toml: &str) -> Algorithm {
 pub fn quic_flow(toml: &str) -> FlowConfig {
     FlowConfig {
         label: toml.to_owned(),
+        group: String::new(),
         algorithm: algorithm(toml),
         transport: QUIC,
         recovery: Config::quic(),
@@ -50,6 +51,7 @@ pub fn scenario(bdp: f64, seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
         buffer: Some(RATE.time_for(limit)),
         flows,
         measure: None,
+        probe: None,
         series: None,
         trace: false,
     }

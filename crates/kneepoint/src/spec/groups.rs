@@ -1,0 +1,52 @@
+//! Groups of flows: those with one label, in a run with several. `goodput of BBR` is the goodput of such a group.
+
+use crate::metric;
+use crate::problem::{Problem, did_you_mean};
+use crate::spec::cursor::Cursor;
+
+/// The labels, in the order in which they are met.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Groups(pub(crate) Vec<String>);
+
+impl Groups {
+    /// Adds the labels of one run, unless there is but one: its flows are all flows.
+    pub(crate) fn add<'l>(&mut self, labels: impl Iterator<Item = &'l str>) {
+        let labels: Vec<&str> = labels.collect();
+        if labels.iter().all(|label| *label == labels[0]) {
+            return;
+        }
+        for label in labels {
+            if !self.0.iter().any(|known| known == label) {
+                self.0.push(label.to_owned());
+            }
+        }
+    }
+
+    /// A word of [`metric::METRICS`], or `word of label`.
+    pub(crate) fn read_metric(&self, cursor: &Cursor<'_>) -> Result<String, Problem> {
+        let text: String = cursor.read()?;
+        let (word, label) = metric::scope(&text);
+        if !metric::METRICS.iter().any(|m| m.name == word) {
+            return Err(cursor.unknown("metric", word, metric::METRICS.iter().map(|m| m.name)));
+        }
+        let Some(label) = label else {
+            return match word {
+                "share" => {
+                    Err(cursor.problem("a share of whom?", "\"share of BBR\", with the label of a flow"))
+                }
+                _ => Ok(text),
+            };
+        };
+        if metric::is_of_run(word) {
+            return Err(cursor.problem(format!("`{word}` is of the whole run, not of some flows"), ""));
+        }
+        if self.0.iter().any(|known| known == label) {
+            return Ok(text);
+        }
+        let right = match self.0.is_empty() {
+            true => "`of` picks flows by label where a run has several labels".to_owned(),
+            false => did_you_mean(label, self.0.iter().map(String::as_str)),
+        };
+        Err(cursor.problem(format!("no flow has the label `{label}`"), right))
+    }
+}
