@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use congestion::Duration;
 use serde::{Deserialize, Serialize};
 
 /// The results of one experiment, as `summary.json` holds them.
@@ -125,6 +126,40 @@ pub enum Chart {
         title: String,
         /// Metrics of the table.
         metrics: Vec<String>,
+    },
+    /// Bars per variant, one per row, one panel per metric: all variants in one figure.
+    GroupedBars {
+        /// Title; the paper's figure.
+        title: String,
+        /// Metrics of the table.
+        metrics: Vec<String>,
+    },
+    /// Goodput of the flows on top of each other over time, one panel per row; the first repetition.
+    Stacked {
+        /// Title; the paper's figure.
+        title: String,
+        /// Row labels; empty: all.
+        #[serde(default)]
+        rows: Vec<String>,
+        /// Goodput is averaged over this much time; by default over a second in a long run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        interval: Option<Duration>,
+    },
+    /// Goodput against RTT: each flow of each repetition, their mean and deviation per row.
+    Plane {
+        /// Title; the paper's figure.
+        title: String,
+        /// Row labels; empty: all.
+        #[serde(default)]
+        rows: Vec<String>,
+    },
+    /// How the flows of a run divide its goodput, one bar per row; the first repetition.
+    Shares {
+        /// Title; the paper's figure.
+        title: String,
+        /// Row labels; empty: all.
+        #[serde(default)]
+        rows: Vec<String>,
     },
 }
 

@@ -1,8 +1,12 @@
-//! Results made by hand: realistic experiments with sawtooths, and one of nothing but odd values.
+//! Results made by hand: realistic experiments with sawtooths, a crowd of flows, and one of nothing but odd values.
 
 use std::collections::BTreeMap;
 
-use crate::summary::{Cdf, Cell, Chart, ClaimResult, Results, Row, Summary, Track, Variant, Verdict};
+use congestion::Duration;
+
+use crate::summary::{
+    Cdf, Cell, Chart, ClaimResult, FlowRow, Results, Row, Summary, Track, Variant, Verdict,
+};
 
 const METRICS: [&str; 5] = ["goodput", "throughput", "loss", "rtt_mean", "rtt_std"];
 const COLUMNS: [usize; 5] = [3, 4, 5, 6, 7];
@@ -38,6 +42,10 @@ fn table_1() -> Results {
             metrics: words(&["goodput", "loss", "rtt_mean"]),
         },
         over_time("Every row over time", &[]),
+        Chart::GroupedBars {
+            title: "How the limit counts".to_owned(),
+            metrics: words(&["goodput", "loss", "rtt_mean"]),
+        },
     ];
     let summary = Summary {
         experiment: "quic-dc/table-1".to_owned(),
@@ -185,11 +193,20 @@ fn table_5() -> Results {
     variant.rows.retain(|r| chosen.contains(&r.label.as_str()));
     let flows = variant.rows.iter().enumerate().flat_map(|(i, r)| (0..4).map(move |f| track("", r, i, f)));
     let series = flows.collect();
+    let rows = variant.rows.iter().enumerate();
+    let flows = rows.flat_map(|(i, r)| (0..20).map(move |n| flow(r, i, n / 4, n % 4))).collect();
     let over_time = Chart::OverTime {
         title: "Figure 6: four flows".to_owned(),
         metrics: words(&["goodput_mbit_s", "cwnd_bytes", "queue_bytes"]),
         rows: Vec::new(),
     };
+    let (title, rows) = ("Figure 7: four flows".to_owned(), Vec::new());
+    let charts = vec![
+        over_time,
+        Chart::Stacked { title: title.clone(), rows: rows.clone(), interval: None },
+        Chart::Plane { title: title.clone(), rows: rows.clone() },
+        Chart::Shares { title, rows },
+    ];
     let summary = Summary {
         experiment: "quic-dc/table-5".to_owned(),
         title: "Four staggered flows".to_owned(),
@@ -198,9 +215,62 @@ fn table_5() -> Results {
         metrics: words(&["goodput", "rtt_mean"]),
         variants: vec![variant],
         claims: Vec::new(),
-        charts: vec![over_time],
+        charts,
     };
-    Results { summary, series, flows: Vec::new(), rtt_cdf: Vec::new() }
+    Results { summary, series, flows, rtt_cdf: Vec::new() }
+}
+
+/// A flow whose goodput and RTT scatter around those of its row.
+fn flow(row: &Row, index: usize, repetition: u32, flow: u32) -> FlowRow {
+    let noise = |salt: usize| {
+        ((index * 977 + repetition as usize * 331 + flow as usize * 137 + salt) % 89) as f64 / 89.0
+    };
+    let rtt = row.cells["rtt_mean"].mean * (0.95 + 0.1 * noise(0));
+    let goodput = row.cells["goodput"].mean / 4.0 * (0.6 + 0.5 * noise(17) + 0.3 * noise(0));
+    FlowRow {
+        variant: String::new(),
+        row: row.label.clone(),
+        repetition,
+        flow,
+        label: row.label.clone(),
+        algorithm: row.algorithm.clone(),
+        values: BTreeMap::from([("goodput".to_owned(), goodput), ("rtt_mean".to_owned(), rtt)]),
+    }
+}
+
+/// Very many flows of two kinds, in nine rows and half an hour.
+pub(super) fn crowd() -> Results {
+    let mut results = table_5();
+    let variant = table_1().summary.variants.swap_remove(0);
+    let of_row = |(i, row): (usize, &Row)| -> Vec<FlowRow> {
+        let kind = |n: u32| if n < 64 { ("CUBIC", "cubic") } else { ("BBR", "bbr1") };
+        let flow = |n: u32| FlowRow {
+            label: kind(n).0.to_owned(),
+            algorithm: kind(n).1.to_owned(),
+            ..flow(row, i, n / 128, n % 128)
+        };
+        (0..256).map(flow).collect()
+    };
+    results.flows = variant.rows.iter().enumerate().flat_map(of_row).collect();
+    results.series = results.flows.iter().filter(|f| f.repetition == 0).map(noisy_track).collect();
+    results.summary.experiment = "crowd".to_owned();
+    results.summary.charts.retain(|chart| !matches!(chart, Chart::OverTime { .. }));
+    results.summary.variants = vec![Variant { name: String::new(), ..variant }];
+    results
+}
+
+/// Goodput that is never twice the same.
+fn noisy_track(flow: &FlowRow) -> Track {
+    let noise = |t: u64| ((t * 7919 + u64::from(flow.flow) * 104_729) * 2_654_435_761 % 1000) as f64 / 1000.0;
+    let goodput: Vec<f64> = (0..1800).map(|t| flow.values["goodput"] * noise(t)).collect();
+    Track {
+        variant: String::new(),
+        row: flow.row.clone(),
+        repetition: 0,
+        flow: flow.flow,
+        times: (1..=1800).map(f64::from).collect(),
+        columns: BTreeMap::from([("goodput_mbit_s".to_owned(), goodput)]),
+    }
 }
 
 /// What no experiment should leave behind, but files may hold.
@@ -241,8 +311,9 @@ pub(super) fn odd() -> Vec<Results> {
     let bare = Summary { variants: Vec::new(), title: String::new(), metrics: Vec::new(), ..summary.clone() };
     let series = odd_series(evil, &labels);
     let rtt_cdf = odd_cdfs(&labels, &values);
+    let flows = odd_flows(evil, &labels, &values);
     let empty = Results { summary: bare, series: Vec::new(), flows: Vec::new(), rtt_cdf: Vec::new() };
-    vec![Results { summary, series, flows: Vec::new(), rtt_cdf }, empty]
+    vec![Results { summary, series, flows, rtt_cdf }, empty]
 }
 
 fn odd_charts(evil: &str, metrics: &[String]) -> Vec<Chart> {
@@ -255,7 +326,34 @@ fn odd_charts(evil: &str, metrics: &[String]) -> Vec<Chart> {
         Chart::OverTime { title: evil.to_owned(), metrics: Vec::new(), rows: Vec::new() },
         Chart::Bars { title: evil.to_owned(), metrics: metrics.to_vec() },
         Chart::Bars { title: evil.to_owned(), metrics: Vec::new() },
+        Chart::GroupedBars { title: evil.to_owned(), metrics: metrics.to_vec() },
+        Chart::GroupedBars { title: evil.to_owned(), metrics: Vec::new() },
+        Chart::Stacked { title: evil.to_owned(), rows: Vec::new(), interval: None },
+        Chart::Stacked { title: String::new(), rows: words(&["nobody"]), interval: Some(Duration::ZERO) },
+        Chart::Stacked { title: evil.to_owned(), rows: words(&[evil, ""]), interval: Some(Duration::MAX) },
+        Chart::Plane { title: evil.to_owned(), rows: Vec::new() },
+        Chart::Plane { title: String::new(), rows: words(&["nobody", ""]) },
+        Chart::Shares { title: evil.to_owned(), rows: Vec::new() },
+        Chart::Shares { title: String::new(), rows: words(&["empty", "nobody"]) },
     ]
+}
+
+/// Some flows without a track, some tracks without a flow, and every odd value beside every other.
+fn odd_flows(evil: &str, labels: &[&str], values: &[f64]) -> Vec<FlowRow> {
+    let flow = |n: usize| {
+        let value = |n: usize| values.get(n % (values.len() + 1)).copied();
+        let of_flow = [("goodput", value(n)), ("rtt_mean", value(n / 9)), (evil, Some(f64::NAN))];
+        FlowRow {
+            variant: ["", evil][n / 200 % 2].to_owned(),
+            row: labels[n % 5].to_owned(),
+            repetition: 3 + (n % 2) as u32,
+            flow: (n / 6) as u32,
+            label: labels[n % 7 % 6].to_owned(),
+            algorithm: labels[n % 11 % 6].to_owned(),
+            values: of_flow.into_iter().filter_map(|(name, v)| Some((name.to_owned(), v?))).collect(),
+        }
+    };
+    (0..400).map(flow).collect()
 }
 
 fn odd_claims(evil: &str, long: &str) -> Vec<ClaimResult> {
@@ -280,7 +378,12 @@ fn odd_series(evil: &str, labels: &[&str]) -> Vec<Track> {
         let times = [vec![0.0, 1.0, f64::NAN, 2.0, 1.5], vec![3.0], Vec::new()][i % 3].clone();
         let values =
             [vec![1.0, f64::NAN, f64::INFINITY, 1e300, -4.0], vec![7.0], vec![1.0; 9]][(i / 2) % 3].clone();
-        let columns = [("cwnd_bytes", values.clone()), (evil, values), ("queue_bytes", vec![f64::NAN; 5])];
+        let columns = [
+            ("cwnd_bytes", values.clone()),
+            ("goodput_mbit_s", values.clone()),
+            (evil, values),
+            ("queue_bytes", vec![f64::NAN; 5]),
+        ];
         let columns = columns.into_iter().map(|(n, v)| (n.to_owned(), v)).collect();
         Track {
             variant: String::new(),

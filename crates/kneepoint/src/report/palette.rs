@@ -22,15 +22,16 @@ pub(super) const PAPER: &str = "#ffffff";
 const NEUTRALS: &[(&str, &str)] =
     &[(INK, "#e8ebef"), (MUTED, "#a8b1bb"), (AXIS, "#77818c"), (GRID, "#2d333b"), (PAPER, "#171a1f")];
 
-/// Hues of the algorithms we know; the rest get theirs from their name.
+/// Hues of the algorithms we know; the rest get theirs from their name. CUBIC is far from each version of BBR,
+/// also for colour-blind eyes: no others are set beside each other as often.
 const HUES: &[(&str, u32)] = &[
     ("quic-dc", 0x00_72_b2),
     ("westwood-plus", 0x00_9e_73),
     ("bbr2", 0xd5_5e_00),
     ("cubic", 0xcc_79_a7),
     ("new-reno", 0xe6_9f_00),
-    ("bbr1", 0x88_22_55),
-    ("bbr3", 0xcc_66_77),
+    ("bbr1", 0x62_47_ea),
+    ("bbr3", 0xea_47_62),
     ("tcp-reno", 0x99_99_33),
     ("fixed-window", 0x77_77_77),
     ("vegas", 0x44_aa_99),

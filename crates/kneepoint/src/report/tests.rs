@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::chart::{WIDTH, text_width};
 use super::{fixture, write};
 use crate::summary::Results;
 
@@ -39,8 +40,10 @@ fn parse_all(files: &[(String, String)]) {
         for node in document.descendants() {
             for attribute in node.attributes() {
                 assert!(!attribute.name().starts_with("on"), "{name}: {}", attribute.name());
-                let is_number =
-                    matches!(attribute.name(), "d" | "x" | "y" | "width" | "height" | "viewBox" | "points");
+                let is_number = matches!(
+                    attribute.name(),
+                    "d" | "x" | "y" | "width" | "height" | "viewBox" | "cx" | "cy" | "transform"
+                );
                 let odd = ["NaN", "inf"].iter().any(|odd| attribute.value().contains(odd));
                 assert!(!(is_number && odd), "{name}: {}", attribute.value());
             }
@@ -61,7 +64,9 @@ fn the_folder_holds_the_page_and_a_file_per_chart_and_variant() {
     let names: Vec<_> = files(&fixture::realistic()).into_iter().map(|(n, _)| n).collect();
     let charts = ["bars", "over-time", "rtt-cdf"];
     let variants = ["limit-counts-queue", "limit-counts-queue-delay"];
-    let mut expected = vec!["index.html".to_owned(), "quic-dc-table-5-over-time.svg".to_owned()];
+    let mut expected = vec!["index.html".to_owned(), "quic-dc-table-1-grouped-bars.svg".to_owned()];
+    let of_table_5 = ["over-time", "plane", "shares", "stacked"];
+    expected.extend(of_table_5.iter().map(|c| format!("quic-dc-table-5-{c}.svg")));
     let of_chart = |c: &&str| variants.map(|v| format!("quic-dc-table-1-{c}-{v}.svg"));
     expected.extend(charts.iter().flat_map(of_chart));
     // The second chart of a kind.
@@ -115,6 +120,43 @@ fn the_report_needs_no_network_and_is_small() {
 }
 
 #[test]
+fn a_crowd_of_flows_makes_small_pictures() {
+    let files = files(&[fixture::crowd()]);
+    parse_all(&files);
+    let charts: Vec<_> = files.iter().filter(|(n, _)| n.ends_with(".svg")).collect();
+    assert_eq!(charts.len(), 3);
+    for (name, text) in charts {
+        assert!(text.len() < 300_000, "{name}: {} bytes", text.len());
+    }
+    let stacked = &files.iter().find(|(n, _)| n.contains("stacked")).unwrap().1;
+    // Half an hour of samples by the second, in no more bins than the picture can show.
+    assert!(stacked.contains("in bins of 10 s") && stacked.contains("BBR, 8 flows"), "{stacked}");
+    let shares = &files.iter().find(|(n, _)| n.contains("shares")).unwrap().1;
+    assert!(shares.contains("128 flows, largest"));
+}
+
+#[test]
+fn no_text_leaves_its_picture() {
+    let mut experiments = fixture::realistic();
+    experiments.push(fixture::crowd());
+    for (name, text) in files(&experiments).iter().filter(|(name, _)| name.ends_with(".svg")) {
+        let document = roxmltree::Document::parse(text).unwrap();
+        for node in document.descendants().filter(|n| n.has_tag_name("text") && n.has_attribute("x")) {
+            let number = |name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
+            let words = node.text().unwrap_or("");
+            // The estimate is a little too wide for most words.
+            let width = 0.95 * text_width(words, number("font-size"));
+            let left = match node.attribute("text-anchor") {
+                Some("middle") => number("x") - width / 2.0,
+                Some("end") => number("x") - width,
+                _ => number("x"),
+            };
+            assert!(left >= 0.0 && left + width <= WIDTH, "{name}: {words}");
+        }
+    }
+}
+
+#[test]
 fn a_row_has_one_colour_in_every_chart() {
     let files = files(&fixture::realistic());
     // Cubic is the only row of its algorithm here.
@@ -164,5 +206,6 @@ fn a_folder_that_cannot_be_is_an_error() {
 fn report_to_look_at() {
     let dir = std::env::temp_dir().join("kneepoint-report");
     write(&dir.join("real"), "QUIC-DC: ours beside the published", &fixture::realistic()).unwrap();
+    write(&dir.join("crowd"), "Many flows", &[fixture::crowd()]).unwrap();
     write(&dir.join("odd"), "Odd values", &fixture::odd()).unwrap();
 }

@@ -126,7 +126,7 @@ fn widened(low: f64, high: f64) -> (f64, f64) {
 }
 
 /// The smallest of 1, 2, 5 times a power of ten that is not below `raw`.
-fn nice_step(raw: f64) -> f64 {
+pub(super) fn nice_step(raw: f64) -> f64 {
     let mut power = 1.0;
     while power * 10.0 <= raw {
         power *= 10.0;

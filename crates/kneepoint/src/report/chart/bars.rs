@@ -30,7 +30,8 @@ fn scale(variants: &[Variant], metric: &str) -> Scale {
     Scale::values(extent(ends), false, 5)
 }
 
-fn spread(cell: &Cell) -> f64 {
+/// The deviation over the repetitions, if it can be drawn.
+pub(super) fn spread(cell: &Cell) -> f64 {
     if is_drawable(cell.spread) { cell.spread.max(0.0) } else { 0.0 }
 }
 

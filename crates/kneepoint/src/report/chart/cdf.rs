@@ -40,7 +40,7 @@ fn x_scale<'a>(cdfs: impl Iterator<Item = &'a Cdf>) -> Scale {
 fn figure(source: &Source<'_>, title: &str, variant: &str, cdfs: &[&Cdf], x: &Scale) -> Figure {
     let styles: Vec<_> = cdfs.iter().map(|c| source.style(&c.row)).collect();
     let entries: Vec<_> = cdfs.iter().zip(&styles).map(|(c, s)| (c.row.as_str(), s)).collect();
-    let (legend, legend_height) = svg::legend(4.0, &entries);
+    let (legend, legend_height) = svg::legend(4.0, &entries, svg::PIECE);
     let top = legend_height + 14.0;
     let bottom = top + HEIGHT;
     let x = x.on(LEFT, RIGHT);
@@ -58,8 +58,7 @@ fn figure(source: &Source<'_>, title: &str, variant: &str, cdfs: &[&Cdf], x: &Sc
         }
         @if is_empty { (svg::nothing(f64::midpoint(top, bottom), "no RTT samples")) }
         (svg::axis_name(LEFT, RIGHT, bottom + 33.0, "RTT (ms)"))
-        text font-size=(svg::TEXT) fill=(crate::report::palette::INK) text-anchor="middle"
-            transform={ "translate(12 " (svg::px(f64::midpoint(top, bottom))) ") rotate(-90)" } { "Share of samples (%)" }
+        (svg::upright_name(top, bottom, "Share of samples (%)"))
     };
     Figure {
         kind: "rtt-cdf",

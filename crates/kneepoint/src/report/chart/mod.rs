@@ -1,16 +1,26 @@
-//! The charts of an experiment, one figure per variant.
+//! The charts of an experiment, one figure per variant; grouped bars show all variants in one.
 
 mod axis;
 mod bars;
+mod bins;
 mod cdf;
+mod ellipse;
+mod grouped_bars;
+mod kinds;
 mod over_time;
 mod path;
+mod place;
+mod plane;
+mod shares;
+mod stacked;
 mod svg;
 
 pub(super) use svg::Figure;
+#[cfg(test)]
+pub(super) use svg::{WIDTH, text_width};
 
 use super::palette::{Palette, Style};
-use crate::summary::{Chart, Results, Variant};
+use crate::summary::{Chart, FlowRow, Results, Track, Variant};
 
 /// What every chart is drawn from.
 pub(super) struct Source<'a> {
@@ -20,7 +30,7 @@ pub(super) struct Source<'a> {
     pub(super) palette: &'a Palette,
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
     /// The style of a row by its label; a row that is in no table gets one from its label.
     fn style(&self, label: &str) -> Style {
         let mut rows = self.results.summary.variants.iter().flat_map(|v| &v.rows);
@@ -29,18 +39,36 @@ impl Source<'_> {
     }
 
     /// The row's algorithm.
-    fn algorithm<'a>(&'a self, label: &'a str) -> &'a str {
+    fn algorithm<'l>(&'l self, label: &'l str) -> &'l str {
         let mut rows = self.results.summary.variants.iter().flat_map(|v| &v.rows);
         rows.find(|r| r.label == label).map_or(label, |r| r.algorithm.as_str())
     }
+
+    /// The tracks of a row's first repetition, in the order of its flows.
+    fn first_run(&self, variant: &str, row: &str) -> Vec<&'a Track> {
+        let all = || self.results.series.iter().filter(|t| t.variant == variant && t.row == row);
+        let first = all().map(|t| t.repetition).min();
+        let mut tracks: Vec<_> = all().filter(|t| Some(t.repetition) == first).collect();
+        tracks.sort_by_key(|t| t.flow);
+        tracks
+    }
+
+    /// The flows of a row in all its repetitions.
+    fn flows(&self, variant: &str, row: &str) -> impl Iterator<Item = &'a FlowRow> {
+        self.results.flows.iter().filter(move |f| f.variant == variant && f.row == row)
+    }
 }
 
-/// Draws a chart for each variant. They share their scales, so that they can be compared.
+/// Draws a chart. Its figures share their scales, so that they can be compared.
 pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
     match chart {
         Chart::RttCdf { title, rows } => cdf::draw(source, title, rows),
         Chart::OverTime { title, metrics, rows } => over_time::draw(source, title, metrics, rows),
         Chart::Bars { title, metrics } => bars::draw(source, title, metrics),
+        Chart::GroupedBars { title, metrics } => grouped_bars::draw(source, title, metrics),
+        Chart::Stacked { title, rows, interval } => stacked::draw(source, title, rows, *interval),
+        Chart::Plane { title, rows } => plane::draw(source, title, rows),
+        Chart::Shares { title, rows } => shares::draw(source, title, rows),
     }
 }
 

@@ -51,14 +51,11 @@ pub(super) fn draw(source: &Source<'_>, title: &str, metrics: &[String], rows: &
 }
 
 fn lines<'a>(source: &Source<'a>, variant: &'a Variant, rows: &[String]) -> Vec<Lines<'a>> {
-    let all = || source.results.series.iter().filter(|t| t.variant == variant.name);
     let of_row = |label: &'a str| {
-        let first = all().filter(|t| t.row == label).map(|t| t.repetition).min()?;
-        let mut tracks: Vec<_> = all().filter(|t| t.row == label && t.repetition == first).collect();
-        tracks.sort_by_key(|t| t.flow);
+        let mut tracks = source.first_run(&variant.name, label);
         let flows = tracks.len();
         tracks.truncate(MOST_FLOWS);
-        Some(Lines { label, tracks, flows })
+        (flows > 0).then_some(Lines { label, tracks, flows })
     };
     wanted(variant, rows).into_iter().filter_map(of_row).collect()
 }
@@ -114,7 +111,7 @@ fn figure(
 fn together(source: &Source<'_>, lines: &[Lines<'_>], panels: &[Panel<'_>], time: &Scale) -> (Markup, f64) {
     let styles: Vec<_> = lines.iter().map(|l| source.style(l.label)).collect();
     let entries: Vec<_> = lines.iter().zip(&styles).map(|(l, s)| (l.label, s)).collect();
-    let (legend, mut top) = svg::legend(4.0, &entries);
+    let (legend, mut top) = svg::legend(4.0, &entries, svg::PIECE);
     let (left, right) = (50.0, WIDTH - 14.0);
     let time = time.on(left, right);
     let mut drawn = Vec::new();

@@ -160,6 +160,47 @@ pub(super) fn steps(points: &[(f64, f64)], x: &Scale, y: &Scale) -> String {
     pen.data
 }
 
+/// The area from a line down to a floor, of points in pixels from left to right; empty without points.
+pub(super) fn area(points: impl Iterator<Item = (f64, f64)>, floor: f64) -> String {
+    let mut pen = Pen::default();
+    let mut last = None;
+    for (x, y) in points {
+        if last.is_none() {
+            pen.to(x, floor);
+        }
+        pen.to(x, y);
+        last = Some(x);
+    }
+    if let Some(x) = last {
+        pen.to(x, floor);
+        pen.data.push('z');
+    }
+    pen.data
+}
+
+/// A closed line through points in pixels.
+pub(super) fn outline(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut pen = Pen::default();
+    points.for_each(|(x, y)| pen.to(x, y));
+    if !pen.data.is_empty() {
+        pen.data.push('z');
+    }
+    pen.data
+}
+
+/// A dot for each point in pixels, to be drawn with round ends; dots of one place once.
+pub(super) fn dots(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let half = |pixels: f64| (pixels * 2.0).round() as i64;
+    let places: std::collections::BTreeSet<_> = points.map(|(x, y)| (half(x), half(y))).collect();
+    let mut pen = Pen::default();
+    for (x, y) in places {
+        pen.to(x as f64 / 2.0, y as f64 / 2.0);
+        pen.data.push_str("h0");
+        pen.lift();
+    }
+    pen.data
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,6 +230,15 @@ mod tests {
         assert!(data.len() < 3_000, "{} bytes", data.len());
         // From 0.2 (or 0.4) up to 1: the spike is there.
         assert!(data.contains("-80") || data.contains("-60"), "{data}");
+    }
+
+    #[test]
+    fn areas_outlines_and_dots() {
+        assert_eq!(area([(0.0, 5.0), (10.0, 2.5)].into_iter(), 20.0), "M0 20v-15l10-2.5v17.5z");
+        assert_eq!(area(std::iter::empty(), 20.0), "");
+        assert_eq!(outline([(1.0, 1.0), (2.0, 1.0), (2.0, 3.0)].into_iter()), "M1 1h1v2z");
+        assert_eq!(outline(std::iter::empty()), "");
+        assert_eq!(dots([(3.0, 4.0), (1.0, 2.0), (3.1, 4.1)].into_iter()), "M1 2h0M3 4h0");
     }
 
     #[test]

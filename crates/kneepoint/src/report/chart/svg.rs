@@ -12,11 +12,15 @@ use super::axis::Scale;
 use crate::report::palette::{AXIS, GRID, INK, MUTED, PAPER, Style};
 
 /// Width of every chart: printed in a column of 84 mm, its text is of 6.6 points.
-pub(super) const WIDTH: f64 = 430.0;
+pub(in crate::report) const WIDTH: f64 = 430.0;
 /// Text size.
 pub(super) const TEXT: f64 = 12.0;
 /// Tick labels and numbers.
 pub(super) const SMALL: f64 = 11.0;
+/// Weight of a curve's piece in a legend.
+pub(super) const PIECE: f64 = 2.2;
+/// The same for areas and bars: a box.
+pub(super) const BOX: f64 = 11.0;
 
 /// A finished chart of one variant.
 pub(in crate::report) struct Figure {
@@ -107,6 +111,15 @@ pub(super) fn label(x: f64, y: f64, size: f64, anchor: Anchor, room: f64, conten
     html! { g { title { (content) } (text(x, y, size, INK, anchor, &short)) } }
 }
 
+/// A text over curves, with paper around its letters.
+pub(super) fn haloed(x: f64, y: f64, content: &str) -> Markup {
+    html! {
+        // Twice: not every word processor can paint the stroke before the letters.
+        text x=(px(x)) y=(px(y)) font-size=(TEXT) fill=(PAPER) stroke=(PAPER) stroke-width="3" aria-hidden="true" { (content) }
+        (text(x, y, TEXT, INK, Anchor::Start, content))
+    }
+}
+
 /// A straight thin line.
 pub(super) fn line(x1: f64, y1: f64, x2: f64, y2: f64, colour: &str) -> Markup {
     html! { line x1=(px(x1)) y1=(px(y1)) x2=(px(x2)) y2=(px(y2)) stroke=(colour) {} }
@@ -118,6 +131,11 @@ pub(super) fn curve(data: &str, style: &Style, width: f64, name: &str) -> Markup
         path d=(data) fill="none" stroke=(style.colour) stroke-width=(width) stroke-linejoin="round"
             stroke-dasharray=[style.dash] { title { (name) } }
     }
+}
+
+/// An area with its name as a tooltip, parted from the next by the paper between them.
+pub(super) fn area(data: &str, colour: &str, gap: f64, name: &str) -> Markup {
+    html! { path d=(data) fill=(colour) stroke=(PAPER) stroke-width=(gap) { title { (name) } } }
 }
 
 /// The plot's frame of vertical grid lines with their labels under it.
@@ -157,8 +175,16 @@ pub(super) fn nothing(y: f64, why: &str) -> Markup {
     text(WIDTH / 2.0, y, TEXT, MUTED, Anchor::Middle, why)
 }
 
+/// The upright axis' name, beside the middle of the axis.
+pub(super) fn upright_name(top: f64, bottom: f64, name: &str) -> Markup {
+    html! {
+        text font-size=(TEXT) fill=(INK) text-anchor="middle"
+            transform={ "translate(12 " (px(f64::midpoint(top, bottom))) ") rotate(-90)" } { (name) }
+    }
+}
+
 /// Names of curves with a piece of each, in as many lines as they need; returns the height.
-pub(super) fn legend(top: f64, entries: &[(&str, &Style)]) -> (Markup, f64) {
+pub(super) fn legend(top: f64, entries: &[(&str, &Style)], weight: f64) -> (Markup, f64) {
     const SWATCH: f64 = 26.0;
     const LINE: f64 = 18.0;
     let (mut x, mut y) = (8.0, top + 12.0);
@@ -170,14 +196,14 @@ pub(super) fn legend(top: f64, entries: &[(&str, &Style)]) -> (Markup, f64) {
             (x, y) = (8.0, y + LINE);
         }
         let data = format!("M{} {}h{SWATCH}", px(x), px(y - 4.0));
-        marks.push(html! { (curve(&data, style, 2.2, name)) (label(x + SWATCH + 6.0, y, TEXT, Anchor::Start, room, name)) });
+        marks.push(html! { (curve(&data, style, weight, name)) (label(x + SWATCH + 6.0, y, TEXT, Anchor::Start, room, name)) });
         x += width + 18.0;
     }
     (html! { @for mark in marks { (mark) } }, y + 8.0 - top)
 }
 
 /// About the width of a text in a usual sans-serif typeface, a little too wide rather than too narrow.
-pub(super) fn text_width(text: &str, size: f64) -> f64 {
+pub(in crate::report) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().map(|c| size * letter_width(c)).sum()
 }
 

@@ -1,0 +1,109 @@
+//! The ellipse of a cloud of points: one standard deviation each way, along the axes of its covariance.
+
+/// Points per quarter of the outline.
+const QUARTER: usize = 10;
+
+/// Half axes and direction of an ellipse around the points' mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Ellipse {
+    pub(super) centre: (f64, f64),
+    /// Half axes, the longer one first; none is negative, one or both may be zero.
+    pub(super) axes: (f64, f64),
+    /// Unit vector of the longer one.
+    pub(super) direction: (f64, f64),
+}
+
+impl Ellipse {
+    /// Of the points' covariance (the population's); none without points.
+    pub(super) fn of(points: &[(f64, f64)]) -> Option<Self> {
+        let count = points.len() as f64;
+        let mean = |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
+        let centre = (mean(&|p| p.0), mean(&|p| p.1));
+        let covariance = (
+            mean(&|p| (p.0 - centre.0) * (p.0 - centre.0)),
+            mean(&|p| (p.0 - centre.0) * (p.1 - centre.1)),
+            mean(&|p| (p.1 - centre.1) * (p.1 - centre.1)),
+        );
+        let (variances, direction) = eigen(covariance.0, covariance.1, covariance.2);
+        let axes = (variances.0.max(0.0).sqrt(), variances.1.max(0.0).sqrt());
+        (!points.is_empty()).then_some(Self { centre, axes, direction })
+    }
+
+    /// Points around it, the last one beside the first.
+    pub(super) fn outline(&self) -> impl Iterator<Item = (f64, f64)> {
+        let (major, minor) = self.axes;
+        let (x, y) = self.direction;
+        // The circle's rational form, a quarter after the other: exact, and the same on every machine.
+        let quarter = (0..QUARTER).map(|i| i as f64 / QUARTER as f64).map(|t| {
+            let norm = 1.0 + t * t;
+            ((1.0 - t * t) / norm, 2.0 * t / norm)
+        });
+        let turn = |n: usize, (c, s): (f64, f64)| [(c, s), (-s, c), (-c, -s), (s, -c)][n];
+        let circle = (0..4).flat_map(move |n| quarter.clone().map(move |p| turn(n, p)));
+        let (cx, cy) = self.centre;
+        circle.map(move |(c, s)| (cx + c * major * x - s * minor * y, cy + c * major * y + s * minor * x))
+    }
+}
+
+/// Eigenvalues of `[[a, b], [b, c]]`, the larger first, and the unit vector of that one.
+fn eigen(a: f64, b: f64, c: f64) -> ((f64, f64), (f64, f64)) {
+    let middle = f64::midpoint(a, c);
+    let half = f64::midpoint(a, -c).hypot(b);
+    // Both are its direction; the longer one is not a difference of near numbers.
+    let (along_x, along_y) = ((half + f64::midpoint(a, -c), b), (b, half - f64::midpoint(a, -c)));
+    let (x, y) = if a >= c { along_x } else { along_y };
+    let length = x.hypot(y);
+    let direction = if length > 0.0 { (x / length, y / length) } else { (1.0, 0.0) };
+    ((middle + half, middle - half), direction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(a: (f64, f64), b: (f64, f64)) {
+        assert!((a.0 - b.0).abs() < 1e-9 && (a.1 - b.1).abs() < 1e-9, "{a:?} is not {b:?}");
+    }
+
+    #[test]
+    fn axes_along_the_axes() {
+        // Variances 8 (of ±4, 0) and 0.5.
+        let wide = Ellipse::of(&[(-3.0, 2.0), (5.0, 2.0), (1.0, 3.0), (1.0, 1.0)]).unwrap();
+        near(wide.centre, (1.0, 2.0));
+        near(wide.axes, (8.0_f64.sqrt(), 0.5_f64.sqrt()));
+        near(wide.direction, (1.0, 0.0));
+        let tall = Ellipse::of(&[(2.0, -3.0), (2.0, 5.0), (3.0, 1.0), (1.0, 1.0)]).unwrap();
+        near(tall.axes, wide.axes);
+        near(tall.direction, (0.0, 1.0));
+    }
+
+    #[test]
+    fn a_turned_cloud_has_a_turned_ellipse() {
+        // A cross of half lengths 10 and 5 along (3, 4) / 5 and (-4, 3) / 5: variances 50 and 12.5.
+        let cross = [(6.0, 8.0), (-6.0, -8.0), (-4.0, 3.0), (4.0, -3.0)];
+        let ellipse = Ellipse::of(&cross).unwrap();
+        near(ellipse.axes, (50.0_f64.sqrt(), 12.5_f64.sqrt()));
+        near(ellipse.direction, (0.6, 0.8));
+        let mirrored = cross.map(|(x, y)| (x, -y));
+        let direction = Ellipse::of(&mirrored).unwrap().direction;
+        near((direction.0.abs(), direction.0 * direction.1), (0.6, -0.48));
+        for (x, y) in ellipse.outline() {
+            let (along, across) = (x * 0.6 + y * 0.8, y * 0.6 - x * 0.8);
+            assert!((along * along / 50.0 + across * across / 12.5 - 1.0).abs() < 1e-9, "{x} {y}");
+        }
+        assert_eq!(ellipse.outline().count(), 4 * QUARTER);
+    }
+
+    #[test]
+    fn a_point_a_line_and_nothing() {
+        assert_eq!(Ellipse::of(&[]), None);
+        let point = Ellipse::of(&[(7.0, 3.0); 5]).unwrap();
+        assert_eq!((point.centre, point.axes), ((7.0, 3.0), (0.0, 0.0)));
+        let line = Ellipse::of(&[(0.0, 0.0), (2.0, 2.0), (4.0, 4.0)]).unwrap();
+        near(line.axes, ((16.0_f64 / 3.0).sqrt(), 0.0));
+        near(line.direction, (0.5_f64.sqrt(), 0.5_f64.sqrt()));
+        let circle = Ellipse::of(&[(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)]).unwrap();
+        near(circle.axes, (0.5_f64.sqrt(), 0.5_f64.sqrt()));
+        assert!(circle.outline().all(|(x, y)| (x.hypot(y) - 0.5_f64.sqrt()).abs() < 1e-9));
+    }
+}
