@@ -122,24 +122,26 @@ impl Folder {
         for entry in fs::read_dir(self.path())? {
             sync(&entry?.path())?;
         }
-        // Another run of the same manifest may publish at the same time: its folder holds the same bytes.
+        // Another run of the same manifest may publish at the same time: its folder holds the same bytes. The old folder
+        // leaves its place in one step, so that nobody ever sees a part of one there.
+        let old = self.partial.path().with_extension("old");
+        let mut refused = Ok(());
         for _ in 0..PUBLISH_TRIES {
-            let _ = fs::remove_dir_all(&self.target);
-            if fs::rename(self.partial.path(), &self.target).is_ok() {
+            refused = fs::rename(self.partial.path(), &self.target);
+            if refused.is_ok() {
                 let _ = self.partial.keep();
                 return Ok(self.target);
             }
+            let _ = fs::rename(&self.target, &old);
+            let _ = fs::remove_dir_all(&old);
         }
-        if self.target.join("summary.json").is_file() {
-            return Ok(self.target);
-        }
-        fs::rename(self.partial.path(), &self.target)?;
-        Ok(self.target)
+        refused.map(|()| self.target)
     }
 }
 
 const PARTIAL: &str = ".partial-";
-const PUBLISH_TRIES: u32 = 3;
+/// As many others as may come in between.
+const PUBLISH_TRIES: u32 = 100;
 
 /// Removes what runs left behind that were killed: unfinished folders of processes that are no more.
 fn sweep(parent: &Path) {
