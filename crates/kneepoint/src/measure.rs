@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use congestion::Time;
 use path::RateModel;
-use sim::{Histogram, Outcome, ProbeRecord, Record, Scenario};
+use sim::{FlowSeries, Histogram, Outcome, ProbeRecord, Record, Scenario, Series};
 
 /// Metric word to value. A metric that does not apply is absent; none is NaN.
 pub type Values = BTreeMap<String, f64>;
@@ -14,6 +14,7 @@ pub fn measure(scenario: &Scenario, outcome: &Outcome, groups: &[String]) -> Val
     let all: Vec<&Record> = outcome.flows.iter().collect();
     let mut values = of_flows(&all, outcome.end);
     put(&mut values, "utilization", utilization(scenario, outcome));
+    put(&mut values, "jain_1s", mean(&jain_by_second(scenario, &outcome.series)));
     if let Some(probe) = &outcome.probe {
         of_probe(&mut values, probe);
     }
@@ -120,6 +121,35 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// Jain's index of the goodputs in each whole second of the measuring window: flows that take turns are fair in the long
+/// run and unfair here. Flows that do not run in a second do not count in it.
+fn jain_by_second(scenario: &Scenario, series: &Series) -> Vec<f64> {
+    let seconds = |time: Time| time.as_secs_f64();
+    let (from, to) =
+        scenario.measure.map_or((0.0, f64::INFINITY), |(from, to)| (seconds(from), seconds(to)));
+    // A sample stands for the interval before it: which second that is in, and how many there are in a whole one.
+    let Some(interval) = scenario.series.map(|i| i.as_secs_f64()).filter(|i| *i <= 1.0) else {
+        return Vec::new();
+    };
+    let second = |sample: &f64| (sample - interval / 2.0).floor();
+    let inside = |second: f64| second >= from && second + 1.0 <= to + 1e-9;
+    let whole = (1.0 / interval + 1e-9).floor() as usize;
+    let bins = series.times.chunk_by(|a, b| second(a) == second(b));
+    let mut start = 0;
+    let mut indices = Vec::new();
+    for bin in bins {
+        let samples = start..start + bin.len();
+        start = samples.end;
+        if bin.len() >= whole && inside(second(&bin[0])) {
+            let sum = |flow: &FlowSeries| flow.goodput_mbit_s[samples.clone()].iter().sum::<f64>();
+            let running: Vec<f64> = series.flows.iter().map(sum).filter(|s| !s.is_nan()).collect();
+            indices.push(jain(&running));
+        }
+    }
+    indices.retain(|index| !index.is_nan());
+    indices
+}
+
 /// Standard deviation of the population; NaN when empty.
 pub fn deviation(values: &[f64]) -> f64 {
     let centre = mean(values);
@@ -141,6 +171,25 @@ mod tests {
         assert!((jain(&[2.0, 2.0, 2.0]) - 1.0).abs() < 1e-12);
         assert!((jain(&[1.0, 0.0, 0.0, 0.0]) - 0.25).abs() < 1e-12);
         assert!((jain(&[1.0, 3.0]) - 0.8).abs() < 1e-12);
+    }
+
+    /// Two flows that take turns of two seconds: each second is unfair, the whole is not.
+    #[test]
+    fn turns_are_unfair_by_the_second() {
+        let turns = |first: usize| {
+            let mut flow = FlowSeries::default();
+            flow.goodput_mbit_s.extend((0..12).map(|i| if (i / 4 + first) % 2 == 0 { 8.0 } else { 0.0 }));
+            flow
+        };
+        let times: Vec<f64> = (1..=12).map(|i| f64::from(i) / 2.0).collect();
+        let series = Series { times, flows: vec![turns(0), turns(1)], ..Series::default() };
+        let (_, mut scenario) = crate::bench::cases().swap_remove(0);
+        scenario.series = Some(congestion::Duration::from_millis(500));
+        assert_eq!(jain_by_second(&scenario, &series), [0.5; 6]);
+        scenario.measure = Some((Time::from_millis(500), Time::from_millis(3000)));
+        assert_eq!(jain_by_second(&scenario, &series), [0.5; 2], "whole seconds");
+        scenario.series = None;
+        assert!(jain_by_second(&scenario, &series).is_empty());
     }
 
     #[test]
