@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Controller, ParamDoc, Path, bbr1, bbr1_ecn_gated, bbr2, bbr3, cubic, cubic_ecn_gated, cubic_picoquic,
-    dstar, fixed_window, new_reno, quic_dc, tcp_reno, vegas, westwood,
+    dccc, dstar, fixed_window, gcc, gcc_simplified, hstcp, ledbat, nada, nada_2013, new_reno, quic_dc,
+    tcp_reno, vegas, westwood,
 };
 
 macro_rules! algorithms {
@@ -68,6 +69,20 @@ algorithms! {
     "cubic-ecn-gated" CubicEcnGated(cubic_ecn_gated) = |p, path| Box::new(cubic_ecn_gated::CubicEcnGated::new(p, path));
     /// BBRv1 whose gain follows RTT and marks: Uchida et al., IEICE ComEX (April 2024).
     "bbr1-ecn-gated" Bbr1EcnGated(bbr1_ecn_gated) = |p, path| Box::new(bbr1_ecn_gated::Bbr1EcnGated::new(p.clone(), path));
+    /// DCCC, a rate that prices one-way delay and loss: D'Aronco et al., arXiv 1506.02799v3 (January 2017).
+    "dccc" Dccc(dccc) = |p, path| Box::new(dccc::Dccc::new(p.clone(), path));
+    /// LEDBAT, a window that adds no more than a target to the delay: RFC 6817 (December 2012).
+    "ledbat" Ledbat(ledbat) = |p, path| Box::new(ledbat::Ledbat::new(p.clone(), path));
+    /// HighSpeed TCP, Reno for large windows: RFC 3649 (December 2003).
+    "hstcp" Hstcp(hstcp) = |p, path| Box::new(hstcp::Hstcp::new(p.clone(), path));
+    /// NADA, a media rate from delay, loss and marks: RFC 8698 (February 2020).
+    "nada" Nada(nada) = |p, path| Box::new(nada::Nada::new(p.clone(), path));
+    /// NADA's first form: Zhu and Pan, Packet Video (December 2013), as in D'Aronco et al., arXiv 1506.02799v3 (January 2017).
+    "nada-2013" Nada2013(nada_2013) = |p, path| Box::new(nada_2013::Nada2013::new(p.clone(), path));
+    /// GCC, Google's media rate from changes of delay and from loss: draft-ietf-rmcat-gcc-02 (July 2016).
+    "gcc" Gcc(gcc) = |p, path| Box::new(gcc::Gcc::new(p.clone(), path));
+    /// GCC without filter and loss control: D'Aronco et al., arXiv 1506.02799v3 (January 2017), appendix C-B.
+    "gcc-simplified" GccSimplified(gcc_simplified) = |p, path| Box::new(gcc_simplified::GccSimplified::new(p.clone(), path));
     /// A window that never moves, for closed-form checks.
     "fixed-window" FixedWindow(fixed_window) = |p, path| Box::new(fixed_window::FixedWindow::new(p, path));
     /// BBRv1: draft-cardwell-iccrg-bbr-congestion-control-00 (July 2017), with the additions of Linux tcp_bbr.c.

@@ -259,6 +259,10 @@ impl Controller for Bbr1EcnGated {
         self.base.on_spurious();
     }
 
+    fn shapes_recovery(&self) -> bool {
+        true
+    }
+
     fn control(&self) -> Control {
         self.base.control()
     }

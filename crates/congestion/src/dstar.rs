@@ -281,6 +281,10 @@ impl Controller for Dstar {
         }
     }
 
+    fn shapes_recovery(&self) -> bool {
+        true
+    }
+
     fn control(&self) -> Control {
         let cwnd = self.cwnd.saturating_mul(self.mds);
         Control { cwnd, pacing_rate: None, slow_start: self.slow_start }

@@ -13,13 +13,21 @@ pub mod bbr3;
 pub mod cubic;
 pub mod cubic_ecn_gated;
 pub mod cubic_picoquic;
+pub mod dccc;
 pub mod dstar;
 pub mod ecn;
 pub mod ecn_gate;
 #[cfg(test)]
 mod fifo;
 pub mod fixed_window;
+pub mod gcc;
+pub mod gcc_simplified;
+pub mod hstcp;
 pub mod hystart;
+pub mod ledbat;
+mod media;
+pub mod nada;
+pub mod nada_2013;
 pub mod new_reno;
 pub mod owd;
 mod params;
@@ -59,6 +67,11 @@ pub trait Controller: std::fmt::Debug + Send {
     fn on_lost(&mut self, _: &Lost) {}
     /// The last congestion event was a mistake: all its packets arrived. Undo.
     fn on_spurious(&mut self) {}
+    /// It shapes its own window inside a recovery period, so that the ledger must not spread the reduction (Linux: the
+    /// modules with `cong_control`, whose window bypasses PRR).
+    fn shapes_recovery(&self) -> bool {
+        false
+    }
     /// How much and how fast the sender may send now.
     fn control(&self) -> Control;
     /// Name and value of each inner variable worth a line on a chart, by their paper's name.

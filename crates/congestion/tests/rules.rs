@@ -264,6 +264,16 @@ const VARIANTS: &[&str] = &[
     "name = 'cubic-picoquic'\nloss-threshold = 0\necn = false",
     "name = 'cubic-ecn-gated'\nrtt = 'latest'\nmin-rtt-window = '10 s'",
     "name = 'cubic-ecn-gated'\nrtt = 'round-min'\nbase = { beta = 0.7, bandwidth-seed = 0 }",
+    "name = 'dccc'\nowd = 'anchored'\nthreshold = '0 ms'\nsmoothing = 0.5\nmax-rate = '2 Mbit/s'",
+    "name = 'dccc'\nowd = 'windowed'\nfixed-period = '100 ms'\nsending-rate = 'measured'\nsilence = 'off'",
+    "name = 'hstcp'\nslow-start = 'hystart++'\nlow-window = 4.0",
+    "name = 'hstcp'\nslow-start = 'hystart'\nmax-ssthresh = 100",
+    "name = 'ledbat'\nslow-start = 'standard'\ntarget = '25 ms'\ngain = 0.5",
+    "name = 'ledbat'\nslow-start = 'hystart++'\nbase-history = 1\nbase-interval = '1 s'\ncurrent-filter = 1",
+    "name = 'nada'\nbuffer-len = '10 kB'\ntaps = 1\nrmin = '1 Mbit/s'\nrmax = '1 Mbit/s'",
+    "name = 'nada-2013'\nupdate = 'gradual'\nx-ref = '25 ms'\nalpha = 0.1\ntau-o = '500 ms'",
+    "name = 'gcc'\ndeltas = 1\nmax-rate = '2 Mbit/s'\nburst-time = '0 ms'",
+    "name = 'gcc-simplified'\nearly-drop = 'off'\noveruse-time = '100 ms'\nmax-rate = '2 Mbit/s'",
 ];
 
 #[test]
@@ -288,6 +298,12 @@ fn unknown_word_is_refused() {
         ("name = 'dstar'\ntimeout = 'ignore'", "slow-start"),
         ("name = 'cubic-ecn-gated'\nrtt = 'mean'", "round-min"),
         ("name = 'cubic-ecn-gated'\nbase = { betta = 1 }", "betta"),
+        ("name = 'dccc'\nowd = 'raw'", "anchored"),
+        ("name = 'dccc'\nfixed-period = 'rtt'", "off"),
+        ("name = 'ledbat'\nslow-start = 'none'", "off"),
+        ("name = 'nada'\nrmax = 1500000", "string"),
+        ("name = 'nada-2013'\nupdate = 'fast'", "gradual"),
+        ("name = 'gcc-simplified'\nearly-drop = 'never'", "off"),
     ] {
         let error = toml::from_str::<Algorithm>(text).expect_err(text).to_string();
         assert!(error.contains(known), "{error}");

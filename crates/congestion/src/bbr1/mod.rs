@@ -225,6 +225,10 @@ impl Controller for Bbr1 {
         }
     }
 
+    fn shapes_recovery(&self) -> bool {
+        true
+    }
+
     fn control(&self) -> Control {
         let slow_start = self.mode == Mode::Startup;
         Control { cwnd: self.window.cwnd, pacing_rate: Some(self.window.pacing_rate), slow_start }

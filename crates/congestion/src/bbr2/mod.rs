@@ -186,6 +186,10 @@ impl Controller for Bbr2 {
         }
     }
 
+    fn shapes_recovery(&self) -> bool {
+        true
+    }
+
     fn control(&self) -> Control {
         Control {
             cwnd: self.window.cwnd,

@@ -204,6 +204,10 @@ impl Controller for Bbr3 {
         self.handle_spurious_loss_detection();
     }
 
+    fn shapes_recovery(&self) -> bool {
+        true
+    }
+
     fn control(&self) -> Control {
         Control {
             cwnd: self.window.cwnd,

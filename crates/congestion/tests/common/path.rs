@@ -307,7 +307,8 @@ impl Loop {
             pn: p.pn,
             bytes: MDS,
             sent: p.sent,
-            received: None,
+            // Half of the propagation is on the way back.
+            received: i64::try_from((p.back - self.rtt / 2).0).ok(),
             before_reduction: p.pn < self.recovery_pn,
         };
         let packets: Vec<_> = acked.iter().map(packet).collect();

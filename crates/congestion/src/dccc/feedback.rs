@@ -1,0 +1,94 @@
+//! What appendix C's receiver reports once per feedback period, from the packets acknowledged in it.
+
+use crate::{AckedPacket, Duration};
+
+/// One report. Rates in bits per second, times in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Feedback {
+    pub(super) owd: f64,
+    pub(super) rtt: f64,
+    /// x(t - RTT).
+    pub(super) sent: f64,
+    pub(super) received: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: u64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    fn get(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+}
+
+/// A packet and its receive time.
+type Stamped = (AckedPacket, i64);
+
+/// The averages of the period so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Averages {
+    /// The last arrival before the period, and in it.
+    before: Option<Stamped>,
+    last: Option<Stamped>,
+    bytes: Mean,
+    header: Mean,
+    owd: Mean,
+    rtt: Mean,
+}
+
+impl Averages {
+    pub(super) fn on_rtt(&mut self, rtt: Duration) {
+        self.rtt.add(rtt.as_secs_f64());
+    }
+
+    /// `header` is the rate that the packet carries, `owd` its one-way delay in nanoseconds.
+    pub(super) fn on_packet(&mut self, packet: &AckedPacket, header: f64, owd: Option<i64>) {
+        if let Some(owd) = owd {
+            self.owd.add(owd as f64 * 1e-9);
+        }
+        let stamped = packet.received.map(|received| (*packet, received));
+        if self.before.is_none() {
+            // The very first packet has no interarrival time.
+            self.before = stamped;
+            return;
+        }
+        // Without a receive time, its ACK having been lost, it arrived all the same.
+        self.bytes.add(packet.bytes as f64);
+        self.header.add(header);
+        if let Some(stamped) = stamped.filter(|s| self.last.is_none_or(|last| s.1 >= last.1)) {
+            self.last = Some(stamped);
+        }
+    }
+
+    /// Ends the period; `None`, and the period goes on, while there is no interarrival time.
+    pub(super) fn finish(&mut self, rtt: Duration, measured: bool) -> Option<Feedback> {
+        let (before, last) = (self.before?, self.last?);
+        let span = last.1.saturating_sub(before.1);
+        let sent =
+            measured.then(|| self.measured_rate(&before.0, &last.0)).flatten().or(self.header.get())?;
+        let feedback = Feedback {
+            owd: self.owd.get()?,
+            rtt: self.rtt.get().unwrap_or(rtt.as_secs_f64()),
+            sent,
+            received: (span > 0).then(|| self.bytes.sum * 8e9 / span as f64)?,
+        };
+        *self = Self { before: Some(last), ..Self::default() };
+        Some(feedback)
+    }
+
+    /// By packet numbers: the lost ones left too.
+    fn measured_rate(&self, before: &AckedPacket, last: &AckedPacket) -> Option<f64> {
+        let packets = last.pn.saturating_sub(before.pn) as f64;
+        let span = (last.sent - before.sent).as_secs_f64();
+        let bits = 8.0 * packets * self.bytes.get()?;
+        (bits > 0.0 && span > 0.0).then(|| bits / span)
+    }
+}

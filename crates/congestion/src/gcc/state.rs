@@ -1,0 +1,63 @@
+//! GCC's state machine, draft-ietf-rmcat-gcc-02 section 5.5, which the older drafts share:
+//!
+//! ```text
+//! signal \ state   Hold       Increase   Decrease
+//! over-use         Decrease   Decrease   Decrease
+//! normal           Increase   Increase   Hold
+//! under-use        Hold       Hold       Hold
+//! ```
+
+/// What the over-use detector says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Signal {
+    Over,
+    #[default]
+    Normal,
+    Under,
+}
+
+/// What the rate does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum State {
+    Hold,
+    #[default]
+    Increase,
+    Decrease,
+}
+
+impl State {
+    pub(crate) fn after(self, signal: Signal) -> Self {
+        match (self, signal) {
+            (_, Signal::Over) => Self::Decrease,
+            (Self::Hold | Self::Increase, Signal::Normal) => Self::Increase,
+            (Self::Decrease, Signal::Normal) | (_, Signal::Under) => Self::Hold,
+        }
+    }
+
+    /// For charts.
+    pub(crate) fn number(self) -> f64 {
+        match self {
+            Self::Decrease => -1.0,
+            Self::Hold => 0.0,
+            Self::Increase => 1.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table() {
+        use Signal::{Normal, Over, Under};
+        use State::{Decrease, Hold, Increase};
+        for (signal, after) in [
+            (Over, [Decrease, Decrease, Decrease]),
+            (Normal, [Increase, Increase, Hold]),
+            (Under, [Hold, Hold, Hold]),
+        ] {
+            assert_eq!([Hold, Increase, Decrease].map(|state| state.after(signal)), after, "{signal:?}");
+        }
+    }
+}
