@@ -125,8 +125,7 @@ pub fn mean(values: &[f64]) -> f64 {
 /// run and unfair here. Flows that do not run in a second do not count in it.
 fn jain_by_second(scenario: &Scenario, series: &Series) -> Vec<f64> {
     let seconds = |time: Time| time.as_secs_f64();
-    let (from, to) =
-        scenario.measure.map_or((0.0, f64::INFINITY), |(from, to)| (seconds(from), seconds(to)));
+    let (from, to) = scenario.measure.map_or((0.0, f64::INFINITY), |(from, to)| (seconds(from), seconds(to)));
     // A sample stands for the interval before it: which second that is in, and how many there are in a whole one.
     let Some(interval) = scenario.series.map(|i| i.as_secs_f64()).filter(|i| *i <= 1.0) else {
         return Vec::new();
@@ -178,7 +177,8 @@ mod tests {
     fn turns_are_unfair_by_the_second() {
         let turns = |first: usize| {
             let mut flow = FlowSeries::default();
-            flow.goodput_mbit_s.extend((0..12).map(|i| if (i / 4 + first) % 2 == 0 { 8.0 } else { 0.0 }));
+            flow.goodput_mbit_s
+                .extend((0..12).map(|i| if (i / 4 + first).is_multiple_of(2) { 8.0 } else { 0.0 }));
             flow
         };
         let times: Vec<f64> = (1..=12).map(|i| f64::from(i) / 2.0).collect();

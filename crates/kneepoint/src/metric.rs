@@ -41,7 +41,12 @@ pub const METRICS: &[Metric] = &[
         1,
     ),
     metric("jain", "", "Jain's fairness index of the flows' goodputs", 3),
-    metric("jain_1s", "", "Jain's index of the goodputs in each second, mean over the seconds; needs a series", 3),
+    metric(
+        "jain_1s",
+        "",
+        "Jain's index of the goodputs in each second, mean over the seconds; needs a series",
+        3,
+    ),
     metric("retransmissions", "packets", "packets with a payload sent before", 0),
     metric("spurious_retransmissions", "packets", "packets declared lost that arrived after all", 0),
     metric("lost_by_packet_threshold", "packets", "declared lost by packet threshold", 0),

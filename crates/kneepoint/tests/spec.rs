@@ -266,6 +266,8 @@ fn several_keys_vary_together() {
     let names: Vec<_> = exp.cases().iter().map(|c| format!("{}: {}", c.variant, c.row)).collect();
     assert_eq!(names[..2], ["queue = 1 BDP: alone", "queue = 1 BDP: plain"]);
     assert_eq!((names.len(), names[5].as_str()), (6, "queue = 3 BDP: gated"));
+    let plain = small("duration = \"60 s\"", "duration = \"60 s\"").unwrap();
+    assert_eq!(plain.cases()[0].row, "cubic", "nothing varies: the flow's label");
     let labels = |case| scenario(&exp, case).flows.iter().map(|f| f.label.clone()).collect::<Vec<_>>();
     assert_eq!(labels(0), ["CUBIC"]);
     assert_eq!(labels(2), ["CUBIC", "BBR #1", "BBR #2"]);

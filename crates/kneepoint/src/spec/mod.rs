@@ -287,7 +287,7 @@ fn checked(
         groups.add(setup.present().map(|flow| flow.label.as_str()));
         let Some(first) = setup.present().next() else { continue };
         case.algorithm = first.algorithm.name().to_owned();
-        if case.overrides.is_empty() {
+        if case.row.is_empty() {
             case.row.clone_from(&first.label);
         }
     }
