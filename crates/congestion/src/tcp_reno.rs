@@ -15,7 +15,8 @@
 //! size. Linux halves `cwnd` (`halve = "cwnd"`), which is the same for a bulk flow. `count = "packets"` keeps the
 //! window in whole packets and counts every acknowledged piece as one, as Linux does: growth comes in steps.
 //!
-//! Deviations: the window drops to `ssthresh` at once; its inflation by duplicate ACKs, partial ACKs and the moment
+//! Deviations: the window drops to `ssthresh` at once (the ledger may spread that over the round trip: its `reduction`);
+//! its inflation by duplicate ACKs, partial ACKs and the moment
 //! of exit are the ledger's. No restart window after idle time (RFC 5681 section 4.1): the ledger grants no growth to
 //! an unused window and paces. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
 

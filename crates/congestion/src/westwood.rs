@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Deviations from Linux: `ssthresh` is set and the window cut when recovery begins, as in the paper; Linux lets PRR
-//! halve it and sets `BWE * RTTmin` when recovery ends. Acknowledged bytes are what the ledger newly acknowledged,
+//! halve it and sets `BWE * RTTmin` when recovery ends. Over TCP the ledger spreads the cut (its `reduction`). Acknowledged bytes are what the ledger newly acknowledged,
 //! which is what Linux' rule for duplicate and partial ACKs approximates. A sample window in which the application
 //! limited the sender is thrown away: it measures the application. Half of the window until the first sample.
 //! ECN marks act like losses. Only a loss is undone if spurious, and only in the window: the estimates were right.

@@ -21,6 +21,8 @@ pub struct Config {
     pub time_threshold: TimeThreshold,
     /// When a recovery period ends.
     pub exit: Exit,
+    /// How the window falls at a congestion event.
+    pub reduction: Reduction,
     /// What happens when no acknowledgement comes.
     pub timeout: Timeout,
     /// PTOs without any acknowledgement that make congestion persistent, or `"off"`. RFC 9002 section 7.6.
@@ -67,6 +69,17 @@ pub enum Exit {
     Quic,
     /// Everything sent before the reduction has arrived (RFC 6582): no second reduction until all holes are filled.
     NewrenoTcp,
+}
+
+/// How the window falls at a congestion event. A timeout's collapse is always at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduction {
+    /// To the controller's new window when the event is noticed (RFC 9002 section 7.3.2).
+    AtOnce,
+    /// Over the recovery period, in proportion to what arrives (RFC 9937), unless the controller
+    /// [shapes its window](congestion::Controller::shapes_recovery) there itself.
+    Prr,
 }
 
 /// What happens when no acknowledgement comes.
@@ -143,6 +156,7 @@ impl Config {
             packet_threshold: Some(3),
             time_threshold: TimeThreshold::Factor(1.125),
             exit: Exit::Quic,
+            reduction: Reduction::AtOnce,
             timeout: Timeout::Pto,
             persistent_congestion: Some(3),
             granularity: Duration::from_millis(1),
@@ -156,12 +170,14 @@ impl Config {
         }
     }
 
-    /// Linux-like TCP: SACK, RACK-TLP (RFC 8985), RTO (RFC 6298), one reduction until all holes are filled; ACK-clocked.
+    /// Linux-like TCP: SACK, RACK-TLP (RFC 8985), RTO (RFC 6298), one reduction until all holes are filled, spread over
+    /// that time (RFC 9937); ACK-clocked.
     pub fn tcp() -> Self {
         Self {
             packet_threshold: None,
             time_threshold: TimeThreshold::Rack,
             exit: Exit::NewrenoTcp,
+            reduction: Reduction::Prr,
             timeout: Timeout::TlpRto,
             persistent_congestion: None,
             initial_rtt: Duration::from_millis(333),

@@ -1,5 +1,5 @@
 //! The ledger: loss recovery, RTT, pacing, rate samples and ACK making, for QUIC (RFC 9000, 9002) and TCP
-//! (RFC 5681, 6298, 6582, 8985) alike. The simulator, the emulator's endpoints and the QUIC endpoint all use it.
+//! (RFC 5681, 6298, 6582, 8985, 9937) alike. The simulator, the emulator's endpoints and the QUIC endpoint all use it.
 //!
 //! Pure: time comes in with each call, nothing is sent, nothing fails.
 
@@ -9,6 +9,7 @@ pub mod ecn;
 mod epoch;
 mod loss;
 pub mod pacer;
+mod prr;
 pub mod rate;
 pub mod reassembly;
 pub mod receiver;
@@ -20,7 +21,7 @@ pub mod stats;
 pub mod tcp;
 
 pub use clock::Clock;
-pub use config::{Config, Exit, Paced, TimeThreshold, Timeout};
+pub use config::{Config, Exit, Paced, Reduction, TimeThreshold, Timeout};
 pub use ecn::{Ecn, EcnCounts};
 pub use pacer::Pacing;
 pub use receiver::{AckConfig, AckFrame, Receiver};

@@ -12,7 +12,7 @@ use congestion::{Detection, Duration, Time};
 
 use crate::config::{Config, TimeThreshold};
 use crate::rtt::Rtt;
-use crate::sent::{Fate, SentPackets};
+use crate::sent::{Fate, Payload, SentPackets};
 
 /// RACK's memory of reordering (RFC 8985 section 6.2 steps 3 and 4).
 #[derive(Clone, Debug)]
@@ -93,7 +93,7 @@ pub(crate) struct Search<'a> {
 
 impl Search<'_> {
     /// Searches the packets before the largest acknowledged one. `found.lost` is cleared first.
-    pub(crate) fn run<T>(&self, sent: &SentPackets<T>, found: &mut Found) {
+    pub(crate) fn run<T: Payload>(&self, sent: &SentPackets<T>, found: &mut Found) {
         found.lost.clear();
         found.loss_time = None;
         if self.config.packet_threshold.is_none() && self.config.time_threshold == TimeThreshold::Off {
@@ -122,7 +122,7 @@ impl Search<'_> {
 
     /// How long after its departure a packet is lost; `None` with the time threshold off. The oldest packet missing
     /// is `hole`.
-    fn patience<T>(&self, sent: &SentPackets<T>, hole: u64) -> Option<Duration> {
+    fn patience<T: Payload>(&self, sent: &SentPackets<T>, hole: u64) -> Option<Duration> {
         match self.config.time_threshold {
             TimeThreshold::Off => None,
             TimeThreshold::Factor(f) => {

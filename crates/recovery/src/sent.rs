@@ -1,12 +1,18 @@
-//! Packets that have left and whose fate is open, by packet number.
+//! Packets that have left and whose fate is open, by packet number and by the bytes they carry.
+//!
+//! A TCP acknowledgement names bytes, and while one packet is missing each of them names most of the window again.
+//! To find what it newly covers must not cost a walk over what is settled: payloads sent for the first time lie in
+//! the order of the stream, where a byte is found by bisection and settled packets are jumped over; repeats lie
+//! anywhere and are ordered by their first byte.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use congestion::Time;
 
 use crate::ecn::Ecn;
 use crate::rate::Snapshot;
+use crate::tcp::TcpAck;
 
 /// What a packet carries, as far as the ledger must know.
 pub trait Payload: Clone + std::fmt::Debug {
@@ -31,8 +37,19 @@ pub(crate) struct Packet<T> {
     /// Its payload had been sent before.
     pub(crate) repeat: bool,
     pub(crate) ecn: Ecn,
+    /// From here to the next packet that may be [awaited](Packet::is_awaited), in packets.
+    stride: u32,
     pub(crate) snapshot: Snapshot,
     pub(crate) data: T,
+    /// The stream had been sent up to here when it had left: ascending.
+    edge: u64,
+}
+
+impl<T> Packet<T> {
+    /// In flight for the first time. Once it is not it will never be again.
+    fn is_awaited(&self) -> bool {
+        self.fate == Fate::InFlight && !self.repeat
+    }
 }
 
 /// Packet numbers are dense: a double-ended queue indexed from the oldest one in flight.
@@ -40,11 +57,14 @@ pub(crate) struct Packet<T> {
 pub(crate) struct SentPackets<T> {
     base: u64,
     packets: VecDeque<Packet<T>>,
+    /// First byte and number of each repeat in flight.
+    repeats: BTreeSet<(u64, u64)>,
+    edge: u64,
 }
 
-impl<T> SentPackets<T> {
+impl<T: Payload> SentPackets<T> {
     pub(crate) fn new() -> Self {
-        Self { base: 0, packets: VecDeque::new() }
+        Self { base: 0, packets: VecDeque::new(), repeats: BTreeSet::new(), edge: 0 }
     }
 
     /// The number of the next packet.
@@ -57,16 +77,47 @@ impl<T> SentPackets<T> {
         self.base
     }
 
-    pub(crate) fn push(&mut self, packet: Packet<T>) {
-        self.packets.push_back(packet);
+    /// The stream has been sent up to here.
+    pub(crate) fn edge(&self) -> u64 {
+        self.edge
+    }
+
+    /// The next packet leaves. What is no repeat leaves in the order of the stream.
+    pub(crate) fn push(
+        &mut self,
+        sent: Time,
+        bytes: u64,
+        repeat: bool,
+        ecn: Ecn,
+        snapshot: Snapshot,
+        data: T,
+    ) {
+        let range = data.range();
+        if repeat {
+            self.repeats.insert((range.start, self.next_pn()));
+        }
+        self.edge = self.edge.max(range.end);
+        let (fate, edge) = (Fate::InFlight, self.edge);
+        self.packets.push_back(Packet { sent, bytes, fate, repeat, ecn, stride: 1, snapshot, data, edge });
+    }
+
+    /// Takes a packet out of flight and returns it, unless its fate is sealed already.
+    pub(crate) fn settle(&mut self, pn: u64, fate: Fate) -> Option<&Packet<T>> {
+        let index = self.index(pn)?;
+        let packet = self.packets.get_mut(index).filter(|p| p.fate == Fate::InFlight)?;
+        packet.fate = fate;
+        if packet.repeat {
+            self.repeats.remove(&(packet.data.range().start, pn));
+        }
+        Some(packet)
     }
 
     pub(crate) fn get(&self, pn: u64) -> Option<&Packet<T>> {
-        self.packets.get(usize::try_from(pn.checked_sub(self.base)?).ok()?)
+        self.packets.get(self.index(pn)?)
     }
 
-    pub(crate) fn get_mut(&mut self, pn: u64) -> Option<&mut Packet<T>> {
-        self.packets.get_mut(usize::try_from(pn.checked_sub(self.base)?).ok()?)
+    fn index(&self, pn: u64) -> Option<usize> {
+        usize::try_from(pn.checked_sub(self.base)?).ok()
     }
 
     /// From the oldest, with their numbers.
@@ -86,6 +137,64 @@ impl<T> SentPackets<T> {
         self.iter().filter(|(_, p)| p.fate == Fate::InFlight)
     }
 
+    /// The packets in flight that this acknowledgement covers, ascending.
+    pub(crate) fn covered(&mut self, ack: &TcpAck, found: &mut Vec<u64>) {
+        found.clear();
+        self.find(0..ack.cumulative, 0, found);
+        for &(start, end) in ack.sacks.iter().filter(|sack| sack.0 < sack.1) {
+            let first = self.packets.partition_point(|p| p.edge <= start);
+            self.find(start..end, first, found);
+        }
+        if !found.is_sorted_by(|a, b| a < b) {
+            found.sort_unstable();
+            found.dedup();
+        }
+    }
+
+    /// The packets in flight that carry nothing but these bytes. Before index `at` none is awaited that does.
+    fn find(&mut self, bytes: Range<u64>, mut at: usize, found: &mut Vec<u64>) {
+        while let Some(packet) = self.packets.get(at) {
+            if !packet.is_awaited() {
+                at = self.jump(at);
+                continue;
+            }
+            let range = packet.data.range();
+            if range.start >= bytes.end {
+                break;
+            }
+            if bytes.start <= range.start && range.end <= bytes.end {
+                found.push(self.base + at as u64);
+            }
+            at += 1;
+        }
+        if !self.repeats.is_empty() {
+            self.find_repeats(&bytes, found);
+        }
+    }
+
+    fn find_repeats(&self, bytes: &Range<u64>, found: &mut Vec<u64>) {
+        if bytes.is_empty() {
+            return; // no order, no search
+        }
+        let inside = |pn| self.get(pn).is_some_and(|p| p.data.range().end <= bytes.end);
+        let from_here = self.repeats.range((bytes.start, 0)..(bytes.end, 0));
+        found.extend(from_here.map(|repeat| repeat.1).filter(|&pn| inside(pn)));
+    }
+
+    /// Index of the next awaited packet after the settled one at `from`. What is jumped over remembers how far it was.
+    fn jump(&mut self, from: usize) -> usize {
+        let mut to = from;
+        while let Some(packet) = self.packets.get(to).filter(|p| !p.is_awaited()) {
+            to += packet.stride as usize;
+        }
+        let mut at = from;
+        while let Some(packet) = self.packets.get_mut(at).filter(|_| at < to) {
+            let whole = u32::try_from(to - at).unwrap_or(u32::MAX);
+            at += std::mem::replace(&mut packet.stride, whole) as usize;
+        }
+        to
+    }
+
     /// Forgets the packets before the oldest one in flight.
     pub(crate) fn forget_settled(&mut self) {
         while self.packets.front().is_some_and(|p| p.fate != Fate::InFlight) {
@@ -93,4 +202,77 @@ impl<T> SentPackets<T> {
             self.base += 1;
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    struct Piece(u64, u64);
+
+    impl Payload for Piece {
+        fn range(&self) -> Range<u64> {
+            self.0..self.1
+        }
+    }
+
+    /// What an acknowledgement covers, found by looking at every packet.
+    fn by_walking(sent: &SentPackets<Piece>, ack: &TcpAck) -> Vec<u64> {
+        let covered = |p: &Packet<Piece>| ack.covers(p.data.0, p.data.1);
+        sent.in_flight().filter(|(_, p)| covered(p)).map(|(pn, _)| pn).collect()
+    }
+
+    fn push(sent: &mut SentPackets<Piece>, repeat: bool, start: u64, len: u64) {
+        sent.push(Time::ZERO, len, repeat, Ecn::NotEct, Snapshot::default(), Piece(start, start + len));
+    }
+
+    #[derive(Clone, Debug)]
+    enum Op {
+        Fresh(u64),
+        Repeat(u64, u64),
+        Ack(u64, [(u64, u64); 3]),
+        Lose(u64),
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        let sack = || (0u64..300, 0u64..300);
+        prop_oneof![
+            6 => (1u64..9).prop_map(Op::Fresh),
+            2 => (0u64..300, 1u64..9).prop_map(|(at, len)| Op::Repeat(at, len)),
+            3 => (0u64..300, sack(), sack(), sack()).prop_map(|(c, x, y, z)| Op::Ack(c, [x, y, z])),
+            2 => (0u64..200).prop_map(Op::Lose),
+        ]
+    }
+
+    proptest! {
+           /// Whatever was sent, lost and sent again, and whatever the peer says, also of bytes never sent.
+           #[test]
+           fn like_a_walk(ops in prop::collection::vec(op(), 1..200)) {
+               let (mut sent, mut found) = (SentPackets::new(), Vec::new());
+               for op in ops {
+                   match op {
+                       Op::Fresh(len) => {
+    let edge = sent.edge(); push(&mut sent, false, edge, len);}
+                       Op::Repeat(at, len) => {
+                           let at = at.min(sent.edge().saturating_sub(len));
+                           push(&mut sent, true, at, len);
+                       }
+                       Op::Ack(cumulative, sacks) => {
+                           let ack = TcpAck { cumulative: cumulative / 3, sacks, ..TcpAck::default() };
+                           let expected = by_walking(&sent, &ack);
+                           sent.covered(&ack, &mut found);
+                           prop_assert_eq!(&found, &expected);
+                           for pn in expected {
+                               prop_assert!(sent.settle(pn, Fate::Acked).is_some());
+                           }
+                       }
+                       Op::Lose(pn) => drop(sent.settle(pn, Fate::Lost)),
+                   }
+                   sent.forget_settled();
+               }
+           }
+       }
 }

@@ -41,6 +41,11 @@ impl Stats {
         self.lost_by_packet_threshold + self.lost_by_time_threshold + self.lost_by_timeout
     }
 
+    /// Packets in flight.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.sent - self.acked - self.lost()
+    }
+
     pub(crate) fn count_loss(&mut self, detection: Detection) {
         *match detection {
             Detection::PacketThreshold => &mut self.lost_by_packet_threshold,

@@ -27,11 +27,6 @@ impl TcpAck {
     pub fn covers(&self, start: u64, end: u64) -> bool {
         end <= self.cumulative || self.sacks.iter().any(|&(s, e)| s <= start && end <= e)
     }
-
-    /// Nothing from this byte on is known to have arrived.
-    pub(crate) fn highest(&self) -> u64 {
-        self.sacks.iter().fold(self.cumulative, |highest, sack| highest.max(sack.1))
-    }
 }
 
 /// The receiver.

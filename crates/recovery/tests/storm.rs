@@ -1,5 +1,6 @@
 //! Whatever the network, the peer and the timers do, for QUIC and TCP and every switch: the ledger's accounts agree
-//! with those of an independent one, there is one reduction per round trip, and everything ends well.
+//! with those of an independent one, there is one reduction per round trip, a reduction that is spread sends no more
+//! than arrives and slow start would, and everything ends well.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use congestion::{Ack, Cause, Congestion, Control, Controller, Duration, Lost, Path, Sent, Time};
 use proptest::prelude::*;
 use recovery::{
-    AckConfig, AckFrame, Clock, Config, Ecn, EcnCounts, Exit, Gate, Outcome, Payload, Receiver, Sender,
-    TcpAck, TcpReceiver, TimeThreshold, Timeout, config::Paced,
+    AckConfig, AckFrame, Clock, Config, Ecn, EcnCounts, Exit, Gate, Outcome, Payload, Receiver, Reduction,
+    Sender, TcpAck, TcpReceiver, TimeThreshold, Timeout, config::Paced,
 };
 
 const FULL: u64 = 1000;
@@ -40,6 +41,12 @@ struct Books {
     /// Losses may be repaired before they are declared.
     tail_probes: bool,
     acks: u64,
+    /// Bytes of the last ACK.
+    acked: u64,
+    /// PRR is on.
+    spreads: bool,
+    /// While a reduction is spread: bytes sent since, and bytes that have paid for them.
+    spread: Option<(u64, u64)>,
 }
 
 impl Books {
@@ -68,6 +75,18 @@ impl Books {
             Cause::PersistentCongestion => 2 * FULL,
             _ => (self.cwnd / 2).max(2 * FULL),
         };
+        let collapsed = matches!(event.cause, Cause::Timeout | Cause::PersistentCongestion);
+        let spreads = self.spreads && !collapsed && self.cwnd < self.before;
+        // The fast retransmit is free. A controller's own event comes after the ACK that it counts.
+        let paid = FULL + if event.cause == Cause::Delay { self.acked } else { 0 };
+        self.spread = spreads.then_some((0, paid));
+    }
+
+    /// Bytes that may be sent without an ACK: probes, and what a timer has declared lost.
+    fn pay(&mut self, bytes: u64) {
+        if let Some((_, paid)) = &mut self.spread {
+            *paid += bytes;
+        }
     }
 }
 
@@ -81,6 +100,13 @@ impl Controller for Auditor {
         books.flying.push(Some(sent.bytes));
         books.in_flight += sent.bytes;
         assert_eq!(books.in_flight, sent.bytes_in_flight);
+        if let Some((out, paid)) = &mut books.spread {
+            *out += sent.bytes;
+            // One packet may always fly, or no ACK would come.
+            let alone = if sent.bytes_in_flight <= FULL { *out } else { 0 };
+            *paid = alone.max(*paid);
+            assert!(*out <= *paid, "{out} bytes sent, {paid} paid for");
+        }
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
@@ -98,6 +124,12 @@ impl Controller for Auditor {
             assert_eq!(ack.growth, 0, "no growth in the ACK that reduces");
         }
         books.newest_lost = None;
+        books.acked = ack.acked;
+        if !ack.in_recovery {
+            books.spread = None;
+        }
+        // Packet conservation, and one packet more for an ACK without losses.
+        books.pay(ack.acked + if ack.lost == 0 { FULL } else { 0 });
         books.cwnd += ack.growth;
         books.acks += 1;
         books.acks.is_multiple_of(7).then_some(Cause::Delay)
@@ -120,6 +152,7 @@ impl Controller for Auditor {
         let mut books = self.0.lock().unwrap();
         books.cwnd = books.cwnd.max(books.before);
         books.boundary = 0;
+        books.spread = None;
     }
 
     fn control(&self) -> Control {
@@ -200,19 +233,23 @@ fn config() -> impl Strategy<Value = Config> {
     let timeout = prop_oneof![Just(Timeout::Pto), Just(Timeout::TlpRto)];
     let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1)];
     let persistent = prop_oneof![Just(None), Just(Some(3))];
-    (count, time, exit, timeout, persistent, ecn, any::<bool>(), paced()).prop_map(
-        |(packet_threshold, time_threshold, exit, timeout, persistent_congestion, ecn, undo, paced)| Config {
+    let reduction = prop_oneof![Just(Reduction::AtOnce), Just(Reduction::Prr)];
+    let first = (count, time, exit, timeout, persistent, reduction);
+    (first, ecn, any::<bool>(), paced()).prop_map(|(first, ecn, undo, paced)| {
+        let (packet_threshold, time_threshold, exit, timeout, persistent_congestion, reduction) = first;
+        Config {
             packet_threshold,
             time_threshold,
             exit,
             timeout,
             persistent_congestion,
+            reduction,
             ecn,
             undo,
             paced,
             ..Config::quic()
-        },
-    )
+        }
+    })
 }
 
 #[derive(Debug)]
@@ -231,7 +268,9 @@ struct World {
 impl World {
     fn new(config: Config, tcp: bool) -> Self {
         let tail_probes = tcp && config.timeout == Timeout::TlpRto;
-        let books = Arc::new(Mutex::new(Books { cwnd: 10 * FULL, tail_probes, ..Books::default() }));
+        let spreads = config.reduction == Reduction::Prr;
+        let books = Books { cwnd: 10 * FULL, tail_probes, spreads, ..Books::default() };
+        let books = Arc::new(Mutex::new(books));
         let path = Path { mds: FULL, buffer: None, seed: 1 };
         let ack = AckConfig { max_ranges: 4, ..AckConfig::default() };
         Self {
@@ -381,7 +420,10 @@ impl World {
             if self.sender.next_timer().is_none_or(|due| due > self.now) {
                 break;
             }
+            let flying = self.sender.bytes_in_flight();
             self.sender.on_timer(self.now, &mut self.out);
+            let probes = if self.out.probe { 2 * FULL } else { 0 };
+            self.books.lock().unwrap().pay(flying - self.sender.bytes_in_flight() + probes);
             self.resend.extend(self.out.lost.iter().map(|l| l.2));
             if self.out.probe {
                 if self.resend.is_empty() {

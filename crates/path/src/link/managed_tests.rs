@@ -142,7 +142,7 @@ fn only_drop_tail_counts_propagation() {
         assert_eq!(refused, config.aqm != Aqm::default());
     }
     let half = Aqm::Red(red::Params::mark_above(Threshold::OfLimit(0.5)));
-    assert!(config(12, Limit::Unlimited, half).check().unwrap_err().contains("`aqm`"));
+    assert!(config(12, Limit::Unlimited, half).check().unwrap_err().contains("`min` and `max`"));
 }
 
 #[test]

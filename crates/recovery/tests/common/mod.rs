@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, Path, Time};
-use recovery::{AckFrame, Config, EcnCounts, Outcome, Payload, Sender, TcpAck};
+use recovery::{AckFrame, Config, EcnCounts, Gate, Outcome, Payload, Sender, TcpAck};
 
 /// Bytes of every packet, in the window and in the stream.
 pub const SIZE: u64 = 1000;
@@ -42,12 +42,15 @@ pub enum Signal {
 #[derive(Debug)]
 pub struct Notes {
     pub cwnd: u64,
+    /// The window after any congestion event; without it the window stays.
+    pub reduced: Option<u64>,
+    pub shapes_recovery: bool,
     pub signals: Vec<Signal>,
     /// The answer to the next ACK.
     pub ask: Option<Cause>,
 }
 
-/// A controller with a fixed window.
+/// A controller with the window that the test says.
 #[derive(Debug)]
 pub struct Recorder(Arc<Mutex<Notes>>);
 
@@ -58,7 +61,9 @@ impl Controller for Recorder {
         notes.ask.take()
     }
     fn on_congestion(&mut self, event: &Congestion) {
-        self.0.lock().unwrap().signals.push(Signal::Reduce(event.cause));
+        let mut notes = self.0.lock().unwrap();
+        notes.signals.push(Signal::Reduce(event.cause));
+        notes.cwnd = notes.reduced.unwrap_or(notes.cwnd);
     }
     fn on_lost(&mut self, lost: &Lost) {
         let packets = lost.packets.iter().map(|p| (p.pn, p.detection)).collect();
@@ -66,6 +71,9 @@ impl Controller for Recorder {
     }
     fn on_spurious(&mut self) {
         self.0.lock().unwrap().signals.push(Signal::Undo);
+    }
+    fn shapes_recovery(&self) -> bool {
+        self.0.lock().unwrap().shapes_recovery
     }
     fn control(&self) -> Control {
         Control { cwnd: self.0.lock().unwrap().cwnd, pacing_rate: None, slow_start: false }
@@ -87,7 +95,9 @@ pub fn ms(ms: f64) -> Time {
 
 impl Bench {
     pub fn new(config: Config) -> Self {
-        let notes = Arc::new(Mutex::new(Notes { cwnd: 1 << 40, signals: Vec::new(), ask: None }));
+        let notes =
+            Notes { cwnd: 1 << 40, reduced: None, shapes_recovery: false, signals: Vec::new(), ask: None };
+        let notes = Arc::new(Mutex::new(notes));
         let path = Path { mds: SIZE, buffer: None, seed: 1 };
         let sender = Sender::new(config, Box::new(Recorder(Arc::clone(&notes))), path);
         Self { sender, out: Outcome::default(), notes, next_piece: 0 }
@@ -185,6 +195,25 @@ impl Bench {
 
     pub fn set_window(&mut self, bytes: u64) {
         self.notes.lock().unwrap().cwnd = bytes;
+    }
+
+    /// The window after every congestion event from now on.
+    pub fn set_reduced(&mut self, bytes: u64) {
+        self.notes.lock().unwrap().reduced = Some(bytes);
+    }
+
+    /// Sends what the gate lets pass, what is lost first; returns how many packets left.
+    pub fn fill(&mut self, at: f64, lost: &mut Vec<Piece>) -> u64 {
+        let before = self.sender.stats().sent;
+        while self.sender.gate(ms(at), SIZE) == Gate::Open {
+            if lost.is_empty() {
+                self.send(at);
+            } else {
+                let data = lost.remove(0);
+                self.resend(at, data);
+            }
+        }
+        self.sender.stats().sent - before
     }
 
     pub fn ask(&mut self, cause: Cause) {

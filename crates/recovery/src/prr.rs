@@ -1,0 +1,85 @@
+//! Proportional Rate Reduction, RFC 9937 (December 2025), in whole segments as Linux counts (`tcp_cwnd_reduction`).
+//!
+//! A window that falls at once stops the sender for a part of the round trip, and where losses have emptied the pipe
+//! below the new window it sends the difference as one burst into the queue that has just overflowed. PRR instead
+//! lets every ACK of the recovery period send its share, so that `ssthresh` is in flight at the period's end.
+//!
+//! ```text
+//! begin  RecoverFS = bytes in flight before the event; prr_delivered = prr_out = 0          (6.1)
+//! ACK    prr_delivered += DeliveredData                                                     (6.2)
+//!        SndCnt = ceil(prr_delivered * ssthresh / RecoverFS) - prr_out      if inflight > ssthresh
+//!               = max(prr_delivered - prr_out, DeliveredData)               otherwise (PRR-CRB)
+//!                 + SMSS if the ACK is safe                                 (PRR-SSRB)
+//!                 but at most ssthresh - inflight
+//!        SndCnt >= SMSS while prr_out = 0: the fast retransmit
+//!        window = inflight + SndCnt
+//! sent   prr_out += bytes                                                                   (6.3)
+//! end    window = ssthresh
+//! ```
+//!
+//! Deviation: DeliveredData counts what flew. A packet declared lost that arrives before it is sent again has left
+//! the flight already and lets no other leave. As in Linux, losses that a timer finds inside the period leave the
+//! window alone and may be sent again at once; the next ACK makes up for it.
+
+/// One reduction on its way. All in bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Prr {
+    mds: u64,
+    /// The window when the period ends.
+    ssthresh: u64,
+    /// `RecoverFS`.
+    recover_fs: u64,
+    /// `prr_delivered`.
+    delivered: u64,
+    /// `prr_out`.
+    out: u64,
+    window: u64,
+}
+
+impl Prr {
+    /// A recovery period begins with `flight` bytes in flight, of which `in_flight` are not lost.
+    pub(crate) fn new(mds: u64, ssthresh: u64, flight: u64, in_flight: u64) -> Self {
+        // A sender that left its window unused may have had less than `ssthresh` in flight. Still no more than one
+        // for one; Linux takes the window instead of the flight.
+        let (mds, recover_fs) = (mds.max(1), flight.max(ssthresh).max(1));
+        Self { mds, ssthresh, recover_fs, delivered: 0, out: 0, window: in_flight + mds }
+    }
+
+    /// A packet of `bytes` leaves.
+    pub(crate) fn on_sent(&mut self, bytes: u64) {
+        self.out += bytes;
+    }
+
+    /// An ACK delivered so much and left `in_flight`. It is `safe` if it filled a hole and revealed no further loss.
+    pub(crate) fn on_ack(&mut self, delivered: u64, in_flight: u64, safe: bool) {
+        self.delivered += delivered;
+        let mut count = if in_flight > self.ssthresh {
+            self.proportional()
+        } else {
+            self.conserving(delivered, safe).min(self.ssthresh - in_flight)
+        };
+        if self.out == 0 {
+            count = count.max(self.mds);
+        }
+        // Never less than a segment: were nothing in flight, no ACK would come to open it.
+        self.window = in_flight.saturating_add(count).max(self.mds);
+    }
+
+    /// Rounded up to whole segments, as Linux counts: less than one cannot leave.
+    fn proportional(&self) -> u64 {
+        let segment = u128::from(self.mds);
+        let share = u128::from(self.delivered) * u128::from(self.ssthresh);
+        let out = share.div_ceil(u128::from(self.recover_fs) * segment) * segment;
+        u64::try_from(out).unwrap_or(u64::MAX).saturating_sub(self.out)
+    }
+
+    fn conserving(&self, delivered: u64, safe: bool) -> u64 {
+        let slow_start = if safe { self.mds } else { 0 };
+        self.delivered.saturating_sub(self.out).max(delivered) + slow_start
+    }
+
+    /// Most bytes that may be in flight.
+    pub(crate) fn window(&self) -> u64 {
+        self.window
+    }
+}

@@ -1,0 +1,277 @@
+//! Digesting acknowledgements: what they settle, the measurements they carry, what the controller is told.
+
+use std::ops::Range;
+
+use congestion::{Ack, AckedPacket, Cause, Duration, Time};
+
+use super::{Outcome, Sender};
+use crate::config::Exit;
+use crate::ecn::EcnCounts;
+use crate::receiver::AckFrame;
+use crate::sent::{Fate, Packet, Payload};
+use crate::tcp::TcpAck;
+
+/// What one ACK newly acknowledges.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    bytes: u64,
+    /// The part of `bytes` that may open the window.
+    pub(super) growth: u64,
+    ecn: EcnCounts,
+    app_limited: bool,
+    /// The newest packet that is known to have arrived, and when it left.
+    newest: Option<(u64, Time)>,
+    /// The packet whose loss a tail loss probe repaired.
+    repaired: Option<u64>,
+}
+
+/// What an acknowledgement says of the very packet that it takes out of flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Arrival {
+    /// It has arrived.
+    Certain,
+    /// Its payload has arrived, likely with it. ECN counts may lack it.
+    Likely,
+    /// Its payload has arrived with an earlier transmission.
+    Unproven,
+}
+
+/// What an ACK says besides packet numbers.
+struct Report<'a> {
+    ack_delay: Duration,
+    ecn: Option<&'a EcnCounts>,
+    /// All stream bytes before this one have arrived (matters to [`Exit::NewrenoTcp`] alone).
+    cumulative: u64,
+    /// TCP: `SND.UNA` advances. QUIC has none; there every ACK is progress, unless it reveals a loss.
+    advanced: bool,
+    prior_in_flight: u64,
+    prior_largest: Option<u64>,
+}
+
+impl<T: Payload> Sender<T> {
+    /// A QUIC ACK arrives. `waiting` is the smallest stream offset that is lost and not yet sent again, if any.
+    pub fn on_ack(&mut self, now: Time, frame: &AckFrame, waiting: Option<u64>, out: &mut Outcome<T>) {
+        out.clear();
+        self.forget_late(now);
+        let (prior_in_flight, prior_largest) = (self.bytes_in_flight, self.largest_acked);
+        let (period, mut current) = (self.epoch.serial(), 0);
+        let mut stamps = frame.timestamps.iter().peekable();
+        let mut spans = std::mem::take(&mut self.spans);
+        self.seen.take(&frame.ranges, self.sent.next_pn(), &mut spans);
+        for &(low, high) in &spans {
+            current += self.late.take(low, high, period, &mut out.late);
+            for pn in low.max(self.sent.base())..=high {
+                while stamps.next_if(|s| s.0 < pn).is_some() {}
+                let received = stamps.peek().filter(|s| s.0 == pn).map(|s| s.1);
+                self.settle(now, pn, received, Arrival::Certain);
+            }
+        }
+        self.spans = spans;
+        if !self.acked.is_empty() {
+            let report = Report {
+                ack_delay: frame.ack_delay,
+                ecn: frame.ecn.as_ref(),
+                cumulative: self.cumulative(waiting),
+                advanced: true,
+                prior_in_flight,
+                prior_largest,
+            };
+            self.digest(now, &report, out);
+        }
+        self.on_late(out.late.len() as u64, current, period);
+    }
+
+    /// A TCP acknowledgement arrives.
+    pub fn on_tcp_ack(&mut self, now: Time, ack: &TcpAck, out: &mut Outcome<T>) {
+        out.clear();
+        self.forget_late(now);
+        let (prior_in_flight, prior_largest) = (self.bytes_in_flight, self.largest_acked);
+        let period = self.epoch.serial();
+        let current = self.late.take(ack.echo, ack.echo, period, &mut out.late);
+        self.settle_covered(now, ack);
+        if !self.acked.is_empty() {
+            let report = Report {
+                ack_delay: Duration::ZERO,
+                ecn: ack.ecn.as_ref(),
+                cumulative: ack.cumulative,
+                advanced: ack.cumulative > self.unacknowledged,
+                prior_in_flight,
+                prior_largest,
+            };
+            self.digest(now, &report, out);
+        }
+        self.unacknowledged = self.unacknowledged.max(ack.cumulative);
+        self.on_late(out.late.len() as u64, current, period);
+    }
+
+    /// Settles the packets whose payload a TCP acknowledgement covers.
+    fn settle_covered(&mut self, now: Time, ack: &TcpAck) {
+        let mut covered = std::mem::take(&mut self.covered);
+        self.sent.covered(ack, &mut covered);
+        for &pn in &covered {
+            let Some(packet) = self.sent.get(pn) else { continue };
+            let (arrival, start) = (self.arrival(now, pn, packet, ack.echo), packet.data.range().start);
+            // The peer answers the repeat: the original, much older, has not arrived. RFC 8985 section 7.4.
+            if self.tail_repeat == Some((ack.echo, start)) && pn < ack.echo {
+                self.tally.repaired = Some(pn);
+            }
+            self.settle(now, pn, None, arrival);
+        }
+        self.covered = covered;
+    }
+
+    /// RFC 8985 section 6.2 step 2: the original may have arrived although its repeat is what still flies.
+    fn arrival(&self, now: Time, pn: u64, packet: &Packet<T>, echo: u64) -> Arrival {
+        if pn == echo {
+            Arrival::Certain
+        } else if !packet.repeat || (pn < echo && now - packet.sent >= self.rtt.min()) {
+            Arrival::Likely
+        } else {
+            Arrival::Unproven
+        }
+    }
+
+    /// Takes one packet out of flight as acknowledged, unless its fate is sealed already.
+    fn settle(&mut self, now: Time, pn: u64, received: Option<i64>, arrival: Arrival) {
+        let Some(p) = self.sent.settle(pn, Fate::Acked) else { return };
+        let (bytes, sent) = (p.bytes, p.sent);
+        self.sampler.on_acked(now, pn, sent, bytes, &p.snapshot);
+        if arrival == Arrival::Certain {
+            self.tally.ecn.add(p.ecn);
+        }
+        self.tally.app_limited = p.snapshot.app_limited;
+        let before_reduction = self.epoch.forbids_growth(pn);
+        self.bytes_in_flight -= bytes;
+        self.tally.bytes += bytes;
+        if !before_reduction && !p.snapshot.app_limited {
+            self.tally.growth += bytes;
+        }
+        if arrival != Arrival::Unproven {
+            self.advance(pn, sent);
+        }
+        self.stats.acked += 1;
+        self.acked.push(AckedPacket { pn, bytes, sent, received, before_reduction });
+    }
+
+    /// This packet has arrived: what left before it may be missing.
+    fn advance(&mut self, pn: u64, sent: Time) {
+        if self.largest_acked.is_some_and(|largest| pn < largest) {
+            self.reordering.on_reordered();
+        }
+        self.largest_acked = self.largest_acked.max(Some(pn));
+        self.tally.newest = Some((pn, sent));
+    }
+
+    fn digest(&mut self, now: Time, report: &Report, out: &mut Outcome<T>) {
+        let raised = self.largest_acked > report.prior_largest;
+        let newest = self.tally.newest.map_or(0, |n| n.0);
+        self.measure(now, raised, report.ack_delay, out);
+        let ce = if raised { self.ecn.on_ack(&self.tally.ecn, report.ecn) } else { 0 };
+        let round_start = newest >= self.round_end;
+        if round_start {
+            self.round += 1;
+            self.round_end = self.sent.next_pn();
+        }
+        self.progress = now;
+        self.timeouts = 0;
+        self.tail_probed = false;
+        self.probes = 0;
+
+        self.detect_losses(now, report.prior_in_flight, out);
+        self.answer_marks_and_repairs(now, newest, ce, report.prior_in_flight, out);
+        if self.epoch.try_exit(newest, report.cumulative) {
+            self.reordering.on_recovered();
+            self.prr = None;
+        }
+        self.tell_controller(now, newest, ce, round_start, report, out);
+        if let Some(prr) = &mut self.prr {
+            prr.on_ack(self.tally.bytes, self.bytes_in_flight, report.advanced && self.lost.is_empty());
+        }
+        self.sent.forget_settled();
+        self.acked.clear();
+        self.lost.clear();
+        self.tally = Tally::default();
+    }
+
+    /// RTT of the newest packet. A sample for the estimator if it raises the largest acknowledged (RFC 9002
+    /// section 5.1); RACK takes every one.
+    fn measure(&mut self, now: Time, raised: bool, ack_delay: Duration, out: &mut Outcome<T>) {
+        let Some((_, sent)) = self.tally.newest else { return };
+        let latest = now - sent;
+        self.rack_rtt = latest;
+        if raised {
+            self.rtt.sample(latest, ack_delay.min(self.config.max_ack_delay));
+            self.first_rtt_sample.get_or_insert(now);
+            out.rtt = Some(latest);
+        }
+    }
+
+    /// Reductions for what is no declared loss: CE marks, and a loss that a tail loss probe repaired.
+    fn answer_marks_and_repairs(
+        &mut self,
+        now: Time,
+        newest: u64,
+        ce: u64,
+        prior: u64,
+        out: &mut Outcome<T>,
+    ) {
+        if ce > 0 {
+            if !self.epoch.covers(newest) {
+                self.reduce(now, Cause::Ecn, prior, out);
+            }
+            self.epoch.forbid_undo();
+        }
+        if let Some(pn) = self.tally.repaired {
+            if !self.epoch.covers(pn) {
+                self.reduce(now, Cause::Loss, prior, out);
+            }
+            self.epoch.forbid_undo();
+        }
+    }
+
+    fn tell_controller(
+        &mut self,
+        now: Time,
+        newest: u64,
+        ce: u64,
+        round_start: bool,
+        report: &Report,
+        out: &mut Outcome<T>,
+    ) {
+        let rate = self.sampler.sample(self.rtt.min());
+        let asked = self.controller.on_ack(&Ack {
+            now,
+            packets: &self.acked,
+            acked: self.tally.bytes,
+            growth: self.tally.growth,
+            lost: self.lost.iter().map(|l| l.bytes).sum(),
+            prior_in_flight: report.prior_in_flight,
+            bytes_in_flight: self.bytes_in_flight,
+            latest_rtt: out.rtt,
+            min_rtt: self.rtt.min(),
+            smoothed_rtt: self.rtt.smoothed(),
+            ack_delay: report.ack_delay,
+            ce,
+            delivered: self.sampler.delivered(),
+            rate,
+            round: self.round,
+            round_start,
+            in_recovery: self.epoch.in_recovery(),
+            app_limited: self.tally.app_limited,
+        });
+        // Whatever the controller asks, one reduction per round trip.
+        if let Some(cause) = asked.filter(|_| !self.epoch.covers(newest)) {
+            self.reduce(now, cause, report.prior_in_flight, out);
+        }
+    }
+
+    /// All stream bytes before this one have arrived: as far as the recovery period wants to know.
+    fn cumulative(&self, waiting: Option<u64>) -> u64 {
+        let until = self.epoch.until_offset();
+        if self.config.exit == Exit::Quic || !self.epoch.in_recovery() || waiting.is_some_and(|w| w < until) {
+            return 0;
+        }
+        let missing = |range: Range<u64>| range.start < until && !range.is_empty();
+        if self.sent.in_flight().any(|(_, p)| missing(p.data.range())) { 0 } else { until }
+    }
+}

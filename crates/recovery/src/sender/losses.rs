@@ -1,0 +1,169 @@
+//! Losses, the reductions that answer them and other signs of congestion, and what comes back late.
+
+use congestion::{Cause, Congestion, Detection, Lost, LostPacket, Time};
+
+use super::{Outcome, Sender};
+use crate::config::Reduction;
+use crate::loss::Search;
+use crate::prr::Prr;
+use crate::sent::{Fate, Payload};
+
+impl<T: Payload> Sender<T> {
+    /// Finds losses and answers them.
+    pub(super) fn detect_losses(&mut self, now: Time, prior_in_flight: u64, out: &mut Outcome<T>) {
+        let Some(largest_acked) = self.largest_acked else { return };
+        let mut found = std::mem::take(&mut self.found);
+        Search {
+            config: &self.config,
+            rtt: &self.rtt,
+            reordering: &self.reordering,
+            now,
+            largest_acked,
+            rack_rtt: self.rack_rtt,
+            in_recovery: self.epoch.in_recovery(),
+        }
+        .run(&self.sent, &mut found);
+        self.loss_time = found.loss_time;
+        if !found.lost.is_empty() {
+            self.lose(now, &found.lost, prior_in_flight, out);
+        }
+        self.found = found;
+    }
+
+    /// Declares packets lost (ascending) and reduces the window unless a reduction since their departure covers them.
+    pub(super) fn lose(
+        &mut self,
+        now: Time,
+        lost: &[(u64, Detection)],
+        prior_in_flight: u64,
+        out: &mut Outcome<T>,
+    ) {
+        let persistent = self.is_persistent(lost);
+        for &(pn, detection) in lost {
+            self.forsake(pn, detection, out);
+        }
+        self.controller.on_lost(&Lost {
+            now,
+            packets: &self.lost,
+            total_lost: self.sampler.lost(),
+            delivered: self.sampler.delivered(),
+            bytes_in_flight: self.bytes_in_flight,
+        });
+        let newest = lost.last().map_or(0, |l| l.0);
+        let timeout = lost.last().is_some_and(|l| l.1 == Detection::Timeout);
+        if timeout {
+            self.reduce(now, Cause::Timeout, prior_in_flight, out);
+        } else if !self.epoch.covers(newest) {
+            self.reduce(now, Cause::Loss, prior_in_flight, out);
+        }
+        if persistent {
+            self.rtt.reset_min();
+            self.reduce(now, Cause::PersistentCongestion, prior_in_flight, out);
+        }
+        self.epoch.add_losses(lost.len() as u64);
+        self.forget_late(now);
+        // `out` holds exactly these: both callers clear it first, and each declares losses once.
+        for (pn, _, data) in &out.lost {
+            self.late.add(*pn, now, self.epoch.serial(), data.clone());
+        }
+    }
+
+    fn forsake(&mut self, pn: u64, detection: Detection, out: &mut Outcome<T>) {
+        let Some(p) = self.sent.settle(pn, Fate::Lost) else { return };
+        let (bytes, sent, snapshot) = (p.bytes, p.sent, p.snapshot);
+        self.bytes_in_flight -= bytes;
+        self.sampler.on_lost(bytes);
+        self.ecn.on_lost(p.ecn);
+        out.lost.push((pn, detection, p.data.clone()));
+        self.stats.count_loss(detection);
+        self.lost.push(LostPacket {
+            pn,
+            bytes,
+            sent,
+            detection,
+            tx_in_flight: snapshot.tx_in_flight,
+            lost_at_send: snapshot.lost,
+            app_limited: snapshot.app_limited,
+        });
+    }
+
+    /// RFC 9002 section 7.6: two of these losses are further apart than the persistent congestion duration and nothing
+    /// sent between them was acknowledged.
+    fn is_persistent(&self, lost: &[(u64, Detection)]) -> bool {
+        let (Some(threshold), Some(first_sample)) =
+            (self.config.persistent_congestion, self.first_rtt_sample)
+        else {
+            return false;
+        };
+        let duration = self.probe_timeout() * threshold;
+        // The first lost packet since the last acknowledged one, and the last lost packet looked at.
+        let (mut start, mut previous): (Option<Time>, u64) = (None, 0);
+        for &(pn, _) in lost {
+            let Some(sent) = self.sent.get(pn).map(|p| p.sent).filter(|s| *s > first_sample) else {
+                continue;
+            };
+            match start {
+                Some(since) if self.none_acked(previous, pn) => {
+                    if sent - since > duration {
+                        return true;
+                    }
+                }
+                _ => start = Some(sent),
+            }
+            previous = pn;
+        }
+        false
+    }
+
+    fn none_acked(&self, from: u64, to: u64) -> bool {
+        (from..to).all(|pn| self.sent.get(pn).is_none_or(|p| p.fate != Fate::Acked))
+    }
+
+    pub(super) fn reduce(&mut self, now: Time, cause: Cause, prior_in_flight: u64, out: &mut Outcome<T>) {
+        self.epoch.begin(cause, self.sent.next_pn(), self.sent.edge());
+        self.stats.count_reduction(cause);
+        out.congestion = Some(cause);
+        // What this ACK acknowledged left before the reduction.
+        self.tally.growth = 0;
+        self.acked.iter_mut().for_each(|p| p.before_reduction = true);
+        let (min_rtt, smoothed_rtt) = (self.rtt.min(), self.rtt.smoothed());
+        let before = self.controller.control().cwnd;
+        self.controller.on_congestion(&Congestion { now, cause, prior_in_flight, min_rtt, smoothed_rtt });
+        self.prr = self.spread(cause, before, prior_in_flight);
+        if cause == Cause::Loss {
+            self.probes = self.probes.max(1); // RFC 9002 section 7.3.2: one packet may leave to speed up recovery
+        }
+    }
+
+    /// The way down from window `before`, if there is one to go and the ledger's to choose.
+    fn spread(&self, cause: Cause, before: u64, prior_in_flight: u64) -> Option<Prr> {
+        let ssthresh = self.controller.control().cwnd;
+        let spreads = self.config.reduction == Reduction::Prr
+            && matches!(cause, Cause::Loss | Cause::Ecn | Cause::Delay)
+            && ssthresh < before
+            && !self.controller.shapes_recovery();
+        spreads.then(|| Prr::new(self.mds, ssthresh, prior_in_flight, self.bytes_in_flight))
+    }
+
+    /// Forgets what was lost so long ago that it cannot come back.
+    pub(super) fn forget_late(&mut self, now: Time) {
+        if self.late.oldest().is_some() {
+            self.late.prune(now, self.probe_timeout());
+        }
+    }
+
+    /// These packets, declared lost before, have arrived after all. `period` is the recovery period they were counted
+    /// in: the same ACK may have opened another one, which they do not excuse.
+    pub(super) fn on_late(&mut self, all: u64, current: u64, period: u64) {
+        if all == 0 {
+            return;
+        }
+        self.stats.spurious += all;
+        self.reordering.on_spurious(self.largest_acked.unwrap_or(0), self.sent.next_pn());
+        if period == self.epoch.serial() && self.config.undo && self.epoch.on_spurious(current) {
+            self.stats.undone += 1;
+            self.prr = None;
+            self.controller.on_spurious();
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The sender's ledger: what has left, what came back, what is lost, and what the controller is told of it.
+//!
+//! Sans I/O: [`Sender::gate`] says whether a packet may leave, [`Sender::on_sent`] notes it, [`Sender::on_ack`] /
+//! [`Sender::on_tcp_ack`] and [`Sender::on_timer`] digest what comes, [`Sender::next_timer`] says when to call again.
+//! One packet number space. Inside one ACK the order is RFC 9002 appendix A.7's: RTT, ECN, losses, growth.
+
+mod acks;
+mod losses;
+mod timers;
+
+use congestion::{
+    AckedPacket, Cause, Control, Controller, Detection, Duration, LostPacket, Path, Sent, Time,
+};
+
+use crate::config::{Config, Paced};
+use crate::ecn::{Ecn, Validation};
+use crate::epoch::{Epoch, LateAcks};
+use crate::loss::{Found, Reordering};
+use crate::pacer::Pacer;
+use crate::prr::Prr;
+use crate::rate::Sampler;
+use crate::rtt::Rtt;
+use crate::seen::{Seen, Span};
+use crate::sent::{Payload, SentPackets};
+use crate::stats::Stats;
+
+use acks::Tally;
+
+/// Whether a packet may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// Now.
+    Open,
+    /// When the pacer says so.
+    At(Time),
+    /// When the window opens.
+    Window,
+}
+
+/// What came of an ACK or a timer. Reused between calls.
+#[derive(Clone, Debug)]
+pub struct Outcome<T> {
+    /// Payloads declared lost, to be sent again, with packet number and rule; ascending.
+    pub lost: Vec<(u64, Detection, T)>,
+    /// Packets declared lost before that have arrived after all: their payloads need not be sent again.
+    pub late: Vec<(u64, T)>,
+    /// The RTT sample, if there was one.
+    pub rtt: Option<Duration>,
+    /// The congestion event, if there was one.
+    pub congestion: Option<Cause>,
+    /// A probe must be sent: [`Sender::gate`] is open for it whatever the window says.
+    pub probe: bool,
+}
+
+impl<T> Default for Outcome<T> {
+    fn default() -> Self {
+        Self { lost: Vec::new(), late: Vec::new(), rtt: None, congestion: None, probe: false }
+    }
+}
+
+impl<T> Outcome<T> {
+    fn clear(&mut self) {
+        self.lost.clear();
+        self.late.clear();
+        self.rtt = None;
+        self.congestion = None;
+        self.probe = false;
+    }
+}
+
+/// The ledger of one path.
+#[derive(Debug)]
+pub struct Sender<T> {
+    config: Config,
+    controller: Box<dyn Controller>,
+    /// Bytes of a full packet in the window.
+    mds: u64,
+    sent: SentPackets<T>,
+    rtt: Rtt,
+    sampler: Sampler,
+    pacer: Pacer,
+    ecn: Validation,
+    reordering: Reordering,
+    late: LateAcks<T>,
+    seen: Seen,
+    epoch: Epoch,
+    /// The window's way down, while the recovery period lasts.
+    prr: Option<Prr>,
+    stats: Stats,
+    bytes_in_flight: u64,
+    largest_acked: Option<u64>,
+    /// TCP: all stream bytes before this one are acknowledged (`SND.UNA`).
+    unacknowledged: u64,
+    /// RTT of the newest packet in the last ACK (RACK.rtt).
+    rack_rtt: Duration,
+    first_rtt_sample: Option<Time>,
+    round: u64,
+    round_end: u64,
+    last_sent: Time,
+    /// From when the retransmission timeout counts: the last progress.
+    progress: Time,
+    timeouts: u32,
+    tail_probed: bool,
+    /// The tail loss probe that repeats a payload still in flight: its number and first byte.
+    tail_repeat: Option<(u64, u64)>,
+    /// Packets that may leave whatever the window says. What the next ACK finds unused has lapsed.
+    probes: u32,
+    loss_time: Option<Time>,
+    found: Found,
+    // Digest of the ACK at hand, kept to reuse their memory.
+    acked: Vec<AckedPacket>,
+    lost: Vec<LostPacket>,
+    spans: Vec<Span>,
+    covered: Vec<u64>,
+    tally: Tally,
+}
+
+impl<T: Payload> Sender<T> {
+    /// Nothing sent yet.
+    pub fn new(config: Config, controller: Box<dyn Controller>, path: Path) -> Self {
+        Self {
+            mds: path.mds,
+            sent: SentPackets::new(),
+            rtt: Rtt::new(config.initial_rtt),
+            sampler: Sampler::default(),
+            pacer: Pacer::new(&config.pacing, path.mds),
+            ecn: Validation::new(config.ecn),
+            reordering: Reordering::default(),
+            late: LateAcks::new(),
+            seen: Seen::default(),
+            epoch: Epoch::new(config.exit),
+            prr: None,
+            stats: Stats::default(),
+            bytes_in_flight: 0,
+            largest_acked: None,
+            unacknowledged: 0,
+            rack_rtt: config.initial_rtt,
+            first_rtt_sample: None,
+            round: 0,
+            round_end: 0,
+            last_sent: Time::ZERO,
+            progress: Time::ZERO,
+            timeouts: 0,
+            tail_probed: false,
+            tail_repeat: None,
+            probes: 0,
+            loss_time: None,
+            found: Found::default(),
+            acked: Vec::new(),
+            lost: Vec::new(),
+            spans: Vec::new(),
+            covered: Vec::new(),
+            tally: Tally::default(),
+            config,
+            controller,
+        }
+    }
+
+    /// Whether a packet of `bytes` may leave.
+    pub fn gate(&mut self, now: Time, bytes: u64) -> Gate {
+        if self.probes > 0 {
+            return Gate::Open;
+        }
+        let control = self.controller.control();
+        if self.bytes_in_flight + bytes > self.window_of(&control) {
+            return Gate::Window;
+        }
+        let Some(rate) = self.pacing_rate(&control) else { return Gate::Open };
+        match self.pacer.release(now, bytes, rate) {
+            at if at <= now => Gate::Open,
+            at => Gate::At(at),
+        }
+    }
+
+    /// Most bytes that may be in flight: the controller's window, or what PRR makes of it.
+    fn window_of(&self, control: &Control) -> u64 {
+        self.prr.as_ref().map_or(control.cwnd, Prr::window)
+    }
+
+    /// Bytes per second, or `None` when this sender does not pace (yet).
+    fn pacing_rate(&self, control: &Control) -> Option<f64> {
+        if let Some(rate) = control.pacing_rate.filter(|_| self.config.paced != Paced::Never) {
+            return Some(rate.bytes_per_sec());
+        }
+        if self.config.paced != Paced::Always || !self.rtt.is_sampled() {
+            return None; // RFC 9002 section 7.7: the initial window may leave at once
+        }
+        let pacing = &self.config.pacing;
+        let factor = if control.slow_start { pacing.slow_start_factor } else { pacing.factor };
+        Some(factor * control.cwnd as f64 / self.rtt.smoothed().as_secs_f64().max(1e-9))
+    }
+
+    /// A packet leaves; returns its number and mark. `bytes` is what it counts in the window. `repeat` says that its
+    /// payload has been sent before; what is not repeated leaves in the order of the stream.
+    pub fn on_sent(&mut self, now: Time, bytes: u64, data: T, repeat: bool) -> (u64, Ecn) {
+        let pn = self.sent.next_pn();
+        let ecn = self.ecn.on_sent(now, self.probe_timeout());
+        let snapshot = self.sampler.on_sent(now, bytes, self.bytes_in_flight);
+        if self.bytes_in_flight == 0 {
+            self.progress = now;
+        }
+        self.bytes_in_flight += bytes;
+        if repeat && self.tail_probed && self.probes > 0 {
+            self.tail_repeat = Some((pn, data.range().start));
+        }
+        self.sent.push(now, bytes, repeat, ecn, snapshot, data);
+        self.last_sent = now;
+        self.probes = self.probes.saturating_sub(1);
+        self.pacer.on_sent(now, bytes);
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(bytes);
+        }
+        self.stats.sent += 1;
+        self.stats.sent_bytes += bytes;
+        self.stats.retransmissions += u64::from(repeat);
+        let app_limited = self.sampler.is_app_limited();
+        self.controller.on_sent(&Sent { now, pn, bytes, bytes_in_flight: self.bytes_in_flight, app_limited });
+        (pn, ecn)
+    }
+
+    /// The application has nothing to send. Matters while the window has room: a full one limits the sender itself.
+    pub fn mark_app_limited(&mut self) {
+        if self.bytes_in_flight < self.window() {
+            self.sampler.mark_app_limited(self.bytes_in_flight);
+        }
+    }
+
+    /// Most bytes that may be in flight. Above the controller's window while a reduction is spread over the round trip,
+    /// below it where losses emptied the pipe.
+    pub fn window(&self) -> u64 {
+        self.window_of(&self.controller.control())
+    }
+    /// Bytes in flight.
+    pub fn bytes_in_flight(&self) -> u64 {
+        self.bytes_in_flight
+    }
+    /// The sender cares for no acknowledgement below this packet number.
+    pub fn least_unacked(&self) -> u64 {
+        self.late.oldest().unwrap_or(u64::MAX).min(self.sent.base())
+    }
+    /// Round-trip time.
+    pub fn rtt(&self) -> &Rtt {
+        &self.rtt
+    }
+    /// The controller.
+    pub fn controller(&self) -> &dyn Controller {
+        self.controller.as_ref()
+    }
+    /// Counters since the start.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+    /// Bytes delivered since the start.
+    pub fn delivered(&self) -> u64 {
+        self.sampler.delivered()
+    }
+    /// In a recovery period.
+    pub fn in_recovery(&self) -> bool {
+        self.epoch.in_recovery()
+    }
+}
