@@ -12,7 +12,7 @@ use sim::Watch;
 use crate::library::Library;
 use crate::run::{self, Failure, Options};
 use crate::spec::Experiment;
-use crate::summary::{Results, Verdict};
+use crate::summary::{ClaimResult, Results, Verdict};
 use crate::{bench, report, store, terminal};
 
 /// All claims hold or are recorded as known misses.
@@ -229,7 +229,13 @@ fn count(all: &[Results], verdict: Verdict) -> usize {
 fn conclusion(all: &[Results]) -> String {
     let [holds, known, missed] =
         [Verdict::Holds, Verdict::KnownMiss, Verdict::UnexpectedMiss].map(|verdict| count(all, verdict));
-    format!("\n{holds} claims hold, {known} known misses with their reason, {missed} unexpected misses\n")
+    let everywhere = |c: &&ClaimResult| c.variants.iter().all(|variant| variant.1);
+    let whole = all.iter().flat_map(|r| &r.summary.claims).filter(everywhere).count();
+    format!(
+        "\n{holds} claims hold ({whole} in every variant, {} in some), {known} known misses with their reason, \
+         {missed} unexpected misses\n",
+        holds.saturating_sub(whole)
+    )
 }
 
 fn list() -> Result<u8, Error> {

@@ -1,5 +1,6 @@
-//! Metric words, defined once; `goodput of BBR` is the goodput of the flows with that label. Rates, losses, RTTs and queue delays count inside the measuring window; counts of
-//! packets and events, `completion` and `utilization` count the whole run.
+//! Metric words, defined once; `goodput of BBR` is the goodput of the flows with that label. Rates, losses, RTTs and queue
+//! delays count inside the measuring window; counts of packets and events, `completion` and `utilization` count the
+//! whole run.
 
 /// A metric of a flow or a run.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +81,7 @@ pub fn scope(name: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Metrics of the link or the probe, which no flow has alone.
+/// Metrics of the link, the probe or all flows together, which some flows have not alone.
 pub fn is_of_run(word: &str) -> bool {
-    word == "utilization" || word.starts_with("ping_")
+    matches!(word, "utilization" | "jain_1s") || word.starts_with("ping_")
 }

@@ -1,6 +1,6 @@
 //! Results folders: `<out>/<experiment>/<id>/` with `manifest.toml`, `summary.json`, `runs.csv`, `series.parquet`,
-//! `flows.parquet`, `rtt_cdf.parquet` and, on request, `qlog/`. The id is a hash of the manifest, so the same run lands in the same
-//! folder with the same bytes. A folder appears whole or not at all.
+//! `flows.parquet`, `rtt_cdf.parquet` and, on request, `qlog/`. The id is a hash of the manifest, so the same run lands
+//! in the same folder with the same bytes. A folder appears whole or not at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

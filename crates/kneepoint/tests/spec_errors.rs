@@ -199,7 +199,7 @@ const BAD: &[(&str, &str, &str, &[&str])] = &[
         "\n[table]",
         "\"flow\" = [1]\n[table]",
         "\"flow\" = [1]",
-        &["undoes `flow.controller`, which varies above"],
+        &["undoes `flow.controller`, which is set above"],
     ),
     ("\n[table]", "\"flow.2.rtt\" = [\"1 s\"]\n[table]", "flow.2", &["`flow` has no number 2: there are 1"]),
     ("[table]", "[table]\nrows = \"flow.rtt\"", "flow.rtt", &["table.rows: `flow.rtt` does not vary"]),
@@ -231,9 +231,23 @@ const BAD: &[(&str, &str, &str, &[&str])] = &[
         "\n[table]",
         "both = [{ label = \"a\", set = { \"flow\" = [] } }]\n[table]",
         "both",
-        &["undoes `flow.controller`, which varies above"],
+        &["undoes `flow.controller`, which is set above"],
     ),
     ("\n[table]", "rate = [1]\n[table]", "rate = [1]", &["`rate` cannot vary", "a name of your own"]),
+    (
+        "\n[table]",
+        "both = [{ label = \"a\", set = { \"flow.0.rtt\" = \"1 s\", \"flow.rtt\" = \"2 s\" } }]\n[table]",
+        "both",
+        &["undoes `flow.0.rtt`, which is set above"],
+    ),
+    (
+        "[vary]",
+        "[vary]\na = [{ label = \"1\", set = {} }, { label = \"1, b = 2\", set = {} }]\n\
+         b = [{ label = \"2, b = 2\", set = {} }, { label = \"2\", set = {} }]",
+        "[vary]",
+        &["vary: two combinations are called `a = 1, b = 2, b = 2"],
+    ),
+    ("[[flow]]", "[[flow]]\nlabel = \" \"", "label = \" \"", &["flow.0.label: the label is empty"]),
     // Groups of flows.
     ("[\"loss\", ", "[\"share\", ", "\"share\"", &["table.metrics.0: a share of whom?"]),
     (
@@ -422,4 +436,24 @@ fn bad_overrides_name_the_argument() {
         problem.starts_with("experiments/quic-dc/x.toml:19: link.reorder: with --set link.delay=1 ms: "),
         "{problem}"
     );
+}
+
+/// A controller inside a controller is checked like any other; a window is no larger than the memory.
+#[test]
+fn parameters_inside_base() {
+    for (controller, says) in [
+        (
+            "{ name = \"cubic-ecn-gated\", base = { beta = 2.0 } }",
+            "flow.0.controller.base.beta: `2.0` is out of range",
+        ),
+        (
+            "{ name = \"cubic-ecn-gated\", base = { beta = nan } }",
+            "flow.0.controller.base.beta: `NaN` is not a finite",
+        ),
+        ("{ name = \"bbr1-ecn-gated\", base = { high-gain = -1.0 } }", "base.high-gain: `-1` is negative"),
+        ("{ name = \"dstar\", min-cwnd = 2000000 }", "flow.0.controller.min-cwnd: `2000000` is out of range"),
+    ] {
+        let said = common::small("\"cubic\"", controller).unwrap_err().to_string();
+        assert!(said.contains(says), "{said}");
+    }
 }

@@ -14,6 +14,9 @@ pub(crate) struct Controller {
     pub(crate) algorithm: Algorithm,
 }
 
+/// Packets. A run that begins with more at once would fill the memory before it does anything else.
+const MAX_WINDOW: f64 = 1e6;
+
 const RIGHT: &str =
     "a controller is { name = \"cubic\" } with its parameters, or just \"cubic\"; see `kneepoint algorithms`";
 
@@ -30,10 +33,7 @@ impl Controller {
         let name_at = find("name").ok_or_else(|| cursor.problem("`name` is missing", RIGHT))?;
         let default = named(name_at, &name_at.read::<String>()?)?;
         let usual = toml::Table::try_from(&default).unwrap_or_default();
-        for (entry, below) in &entries {
-            refuse_odd_number(below)?;
-            refuse_out_of_range(&entry.key, usual.get(&entry.key), below)?;
-        }
+        check_numbers(cursor, &usual)?;
         let label = find("label").map(label).transpose()?;
         Ok(Self { label, algorithm: merge(&default, cursor, &["name", "label"], |_| Ok(()))? })
     }
@@ -56,9 +56,23 @@ fn starting(algorithm: Algorithm, slow_start: Option<Kind>) -> Algorithm {
     toml::Value::Table(table).try_into().unwrap_or(algorithm)
 }
 
-fn label(cursor: &Cursor<'_>) -> Result<String, Problem> {
+pub(crate) fn label(cursor: &Cursor<'_>) -> Result<String, Problem> {
     let label: String = cursor.read()?;
     if label.trim().is_empty() { Err(cursor.problem("the label is empty", "")) } else { Ok(label) }
+}
+
+/// Also those of a controller inside (`base`).
+fn check_numbers(cursor: &Cursor<'_>, usual: &toml::Table) -> Result<(), Problem> {
+    for (entry, below) in cursor.entries()? {
+        let default = usual.get(&entry.key);
+        if let Some(toml::Value::Table(inner)) = default {
+            check_numbers(&below, inner)?;
+            continue;
+        }
+        refuse_odd_number(&below)?;
+        refuse_out_of_range(&entry.key, default, &below)?;
+    }
+    Ok(())
 }
 
 /// What parameters of these names have in common in every algorithm: a factor that shrinks is below 1, a window holds a
@@ -72,8 +86,8 @@ fn refuse_out_of_range(key: &str, usual: Option<&toml::Value>, cursor: &Cursor<'
     let shrinks = key.contains("beta") && usual > 0.0 && usual < 1.0;
     let wrong = if shrinks && !(number > 0.0 && number < 1.0) {
         "a share of the window: above 0, below 1"
-    } else if key.contains("window") && !(1.0..=1e9).contains(&number) {
-        "a window: from 1 to 1000000000 packets"
+    } else if (key.contains("window") || key.ends_with("cwnd")) && !(1.0..=MAX_WINDOW).contains(&number) {
+        "a window: from 1 to 1000000 packets"
     } else if (key == "c" || key.contains("gain")) && !(number > 0.0 && number <= 1e6) {
         "above 0, at most 1000000"
     } else {

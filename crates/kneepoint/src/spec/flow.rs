@@ -77,7 +77,7 @@ impl Flow {
         let default = || label.unwrap_or_else(|| algorithm.name().to_owned());
         let ack = overlaid(&fields, "ack", if tcp { tcp_ack() } else { AckConfig::default() }, check_ack)?;
         Ok(Self {
-            label: fields.read("label")?.unwrap_or_else(default),
+            label: read_label(&fields)?.unwrap_or_else(default),
             transport,
             count: read_count(fields.get("count").as_ref())?,
             start: fields.read("start")?.unwrap_or(Duration::ZERO),
@@ -222,6 +222,13 @@ fn read_size(cursor: &Cursor<'_>) -> Result<u32, Problem> {
     let Bytes(bytes) = cursor.read()?;
     let size = u32::try_from(bytes).ok().filter(|size| *size <= 65_535);
     size.ok_or_else(|| cursor.problem(format!("{bytes} bytes in one packet"), "at most 65 535 bytes"))
+}
+
+fn read_label(fields: &Fields<'_>) -> Result<Option<String>, Problem> {
+    match fields.get("label") {
+        Some(cursor) => super::controller::label(&cursor).map(Some),
+        None => Ok(None),
+    }
 }
 
 fn read_count(cursor: Option<&Cursor<'_>>) -> Result<u64, Problem> {

@@ -194,6 +194,9 @@ impl Experiment {
         let rows = vary::rows_key(&varied, table.as_ref().and_then(|t| t.get("rows")).as_ref())?;
         let mut groups = Groups::default();
         let cases = checked(vary::cases(&varied, rows), &mut groups, file, &document)?;
+        if let Some(vary_at) = root.get("vary") {
+            check_names(&cases, &vary_at)?;
+        }
         let columns = reference::metrics(root.get("published").as_ref())?;
         let metrics = read_metrics(table.as_ref(), columns, &groups)?;
         let labels = Labels::of(&cases, metrics, groups);
@@ -288,10 +291,33 @@ fn checked(
         let Some(first) = setup.present().next() else { continue };
         case.algorithm = first.algorithm.name().to_owned();
         if case.row.is_empty() {
-            case.row.clone_from(&first.label);
+            case.row = row_label(&setup);
         }
     }
     Ok(cases)
+}
+
+/// Results are found by these names.
+fn check_names(cases: &[Case], vary_at: &Cursor<'_>) -> Result<(), Problem> {
+    let mut names = std::collections::BTreeSet::new();
+    match cases.iter().find(|case| !names.insert((&case.variant, &case.row))) {
+        Some(case) => {
+            let wrong = format!("two combinations are called `{}`, `{}`", case.variant, case.row);
+            Err(vary_at.problem(wrong, "give the values other labels"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Of a run in which nothing varies: its flows' labels.
+fn row_label(setup: &Setup) -> String {
+    let mut labels: Vec<&str> = Vec::new();
+    for flow in setup.present() {
+        if !labels.contains(&flow.label.as_str()) {
+            labels.push(&flow.label);
+        }
+    }
+    labels.join(", ")
 }
 
 /// The file with the case's values in it, read.

@@ -13,8 +13,8 @@ pub(crate) fn read(cursor: &Cursor<'_>, delay: Duration) -> Result<ProbeConfig, 
     let size: Bytes = fields.read("size")?.unwrap_or(Bytes(84));
     let rtt = fields.read("rtt")?.unwrap_or(delay * 2);
     let at = |key| fields.get(key).unwrap_or_else(|| cursor.clone());
-    if interval < Duration::from_micros(1) {
-        return Err(at("interval").problem(format!("a probe every {interval}"), "at least 1 us apart"));
+    if interval < Duration::from_millis(1) {
+        return Err(at("interval").problem(format!("a probe every {interval}"), "at least 1 ms apart"));
     }
     if size.0 == 0 || size.0 > 65_535 {
         return Err(at("size").problem(format!("a probe of {size}"), "from 1 to 65 535 bytes"));

@@ -78,7 +78,8 @@ fn collect(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Varied>) -> Result<()
             read_values(&key, &entry.at, &below)?
         };
         for o in choices.iter().flat_map(|c| &c.overrides) {
-            check_undone(o, all, cursor.file())?;
+            let before = all.iter().flat_map(|v| &v.choices).flat_map(|c| &c.overrides);
+            check_undone(o, before, cursor.file())?;
         }
         all.push(Varied { key, choices });
     }
@@ -105,12 +106,15 @@ fn check_key(key: &str, at: &At, file: &str) -> Result<(), Problem> {
 }
 
 /// A later key that contains an earlier one would undo it.
-fn check_undone(new: &Override, before: &[Varied], file: &str) -> Result<(), Problem> {
-    let earlier = before.iter().flat_map(|v| &v.choices).flat_map(|c| &c.overrides);
+fn check_undone<'o>(
+    new: &Override,
+    mut before: impl Iterator<Item = &'o Override>,
+    file: &str,
+) -> Result<(), Problem> {
     let undone = |o: &&Override| overlap(&o.path, &new.path) && new.path.len() <= o.path.len();
-    match { earlier }.find(undone) {
+    match before.find(undone) {
         Some(o) => {
-            let wrong = format!("undoes `{}`, which varies above", o.path.join("."));
+            let wrong = format!("undoes `{}`, which is set above", o.path.join("."));
             let right = "vary the longer key after the shorter one, and each once";
             Err(new.at.problem(file, &format!("vary.\"{}\"", new.path.join(".")), wrong, right))
         }
@@ -144,7 +148,9 @@ fn collect_sets(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Override>) -> Re
             continue;
         }
         check_key(&key, &entry.at, cursor.file())?;
-        all.push(Override { path: path_of(&key), at: entry.at.clone(), value: entry.node.clone() });
+        let new = Override { path: path_of(&key), at: entry.at.clone(), value: entry.node.clone() };
+        check_undone(&new, all.iter(), cursor.file())?;
+        all.push(new);
     }
     Ok(())
 }
