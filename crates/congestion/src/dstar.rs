@@ -370,6 +370,32 @@ mod tests {
         }
     }
 
+    /// Fact sheet section 6.5: slow start queues 51 packets at most, 151 in flight where 100 fill the pipe.
+    #[test]
+    fn queue_of_slow_start() {
+        let mut link = alone();
+        let mut longest = Duration::ZERO;
+        while cc(&link).slow_start {
+            link.step();
+            longest = longest.max(link.flows[0].latest_rtt);
+        }
+        assert_eq!(longest, Duration::from_millis(151));
+    }
+
+    /// Fact sheet section 6.5: what a drain costs of the link, every 10 s.
+    #[test]
+    fn cost_of_draining() {
+        for (rtt, range) in [(30, 0.0..0.01), (200, 0.03..0.06)] {
+            let flow = Flow::new(dstar(), Duration::from_millis(rtt), Time::ZERO);
+            let mut link = Link::new(vec![flow], Duration::from_millis(1));
+            link.run(10_000);
+            let before = link.flows[0].delivered;
+            link.run(110_000);
+            let lost = 1.0 - (link.flows[0].delivered - before) as f64 / 100_000.0;
+            assert!(range.contains(&lost), "{rtt} ms: {lost}");
+        }
+    }
+
     /// Section 3.2.1: RTTmin is looked for every 10 s, with 4 packets for a little more than 2 RTT.
     #[test]
     fn drains_every_ten_seconds() {
