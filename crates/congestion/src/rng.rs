@@ -49,6 +49,11 @@ impl Rng {
         ((u128::from(self.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
+    /// Exponential with mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -libm::log(1.0 - self.unit())
+    }
+
     /// Normal with mean 0 and standard deviation 1 (Box and Muller 1958).
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.unit()));
@@ -77,6 +82,8 @@ mod tests {
         let normals: Vec<f64> = (0..n).map(|_| rng.normal()).collect();
         let variance = normals.iter().map(|x| x * x).sum::<f64>() / f64::from(n);
         assert!((variance - 1.0).abs() < 0.02, "{variance}");
+        let exponential = (0..n).map(|_| rng.exponential()).sum::<f64>() / f64::from(n);
+        assert!((exponential - 1.0).abs() < 0.01, "{exponential}");
         assert!((0..1000).all(|_| rng.below(6) < 6));
     }
 }

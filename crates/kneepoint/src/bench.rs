@@ -58,6 +58,7 @@ fn scenario(count: u32, rate: Rate, transfer: Option<u64>, seconds: u64) -> Scen
         flows: (0..count).map(flow).collect(),
         measure: None,
         probe: None,
+        udp: Vec::new(),
         series: None,
         trace: false,
     }

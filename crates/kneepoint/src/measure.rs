@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use congestion::Time;
 use path::RateModel;
-use sim::{FlowSeries, Histogram, Outcome, ProbeRecord, Record, Scenario, Series};
+use sim::{FlowSeries, Histogram, Outcome, ProbeRecord, Record, Scenario, Series, UdpConfig, UdpRecord};
 
 /// Metric word to value. A metric that does not apply is absent; none is NaN.
 pub type Values = BTreeMap<String, f64>;
@@ -17,6 +17,11 @@ pub fn measure(scenario: &Scenario, outcome: &Outcome, groups: &[String]) -> Val
     put(&mut values, "jain_1s", mean(&jain_by_second(scenario, &outcome.series)));
     if let Some(probe) = &outcome.probe {
         of_probe(&mut values, probe);
+    }
+    values.extend(of_udp(scenario, outcome, |_| true));
+    for UdpConfig { label, .. } in &scenario.udp {
+        let alone = of_udp(scenario, outcome, |source| source.label == *label);
+        values.extend(alone.into_iter().map(|(word, value)| (format!("{word} of {label}"), value)));
     }
     for group in groups {
         let members = scenario.flows.iter().zip(&outcome.flows).filter(|(flow, _)| flow.group == *group);
@@ -68,6 +73,9 @@ fn of_flows(flows: &[&Record], end: Time) -> Values {
     if all.count() > 0 {
         put("rtt_max", all.max_ms());
     }
+    put("owd_mean", mean(&each(flows, |f| f.totals.owd.mean_ms())));
+    put("owd_std", mean(&each(flows, |f| f.totals.owd.std_ms())));
+    put("owd_p95", merged(flows.iter().map(|f| &f.totals.owd)).quantile_ms(0.95));
     put("queue_delay", mean(&each(flows, |f| f.totals.queue_delay.mean_ms())));
     put("power", mean(&goodputs) / mean(&rtts));
 
@@ -91,14 +99,35 @@ fn of_probe(values: &mut Values, probe: &ProbeRecord) {
     put(values, "ping_loss", 100.0 * probe.dropped as f64 / probe.sent as f64);
 }
 
+/// Of the sources of UDP that are wanted, together.
+fn of_udp(scenario: &Scenario, outcome: &Outcome, wanted: impl Fn(&UdpConfig) -> bool) -> Values {
+    let all = scenario.udp.iter().zip(&outcome.udp);
+    let sources: Vec<&UdpRecord> =
+        all.filter(|(config, _)| wanted(config)).map(|(_, record)| record).collect();
+    let mut values = Values::new();
+    if sources.is_empty() {
+        return values;
+    }
+    let total = |count: fn(&UdpRecord) -> u64| sources.iter().map(|s| count(s)).sum::<u64>() as f64;
+    let seconds = scenario.measured(outcome.end).as_secs_f64();
+    put(&mut values, "udp_throughput", total(|s| s.delivered) * 8e-6 / seconds);
+    put(&mut values, "udp_loss", 100.0 * total(|s| s.dropped) / total(|s| s.sent));
+    put(&mut values, "udp_queue_delay", merged(sources.iter().map(|s| &s.queue_delay)).mean_ms());
+    values
+}
+
 fn delivered(flows: &[&Record]) -> f64 {
     flows.iter().map(|f| f.totals.delivered).sum::<u64>() as f64
 }
 
 /// RTT samples of all flows together.
 pub fn rtt_of_all<'a>(flows: impl IntoIterator<Item = &'a Record>) -> Histogram {
+    merged(flows.into_iter().map(|f| &f.totals.rtt))
+}
+
+fn merged<'a>(histograms: impl Iterator<Item = &'a Histogram>) -> Histogram {
     let mut all = Histogram::default();
-    flows.into_iter().for_each(|f| all.merge(&f.totals.rtt));
+    histograms.for_each(|h| all.merge(h));
     all
 }
 

@@ -31,6 +31,9 @@ pub const METRICS: &[Metric] = &[
     metric("rtt_p95", "ms", "95th percentile of the RTT samples of all flows", 1),
     metric("rtt_p99", "ms", "99th percentile of the RTT samples of all flows", 1),
     metric("rtt_max", "ms", "largest RTT sample of all flows", 1),
+    metric("owd_mean", "ms", "mean one-way delay, from departure to arrival of a packet; mean over flows", 2),
+    metric("owd_std", "ms", "standard deviation of a flow's one-way delays; mean over flows", 2),
+    metric("owd_p95", "ms", "95th percentile of the one-way delays of all flows", 1),
     metric("rtt_flow_std", "ms", "standard deviation of the flows' mean RTTs", 2),
     metric("goodput_flow_std", "Mbit/s", "standard deviation of the flows' goodputs", 2),
     metric("queue_delay", "ms", "mean time in the bottleneck's queue and on its wire", 2),
@@ -60,6 +63,14 @@ pub const METRICS: &[Metric] = &[
     metric("ping_p95", "ms", "95th percentile of the probe's answers", 1),
     metric("ping_p99", "ms", "99th percentile of the probe's answers", 1),
     metric("ping_loss", "%", "probes that the path dropped, of those sent", 3),
+    metric(
+        "udp_throughput",
+        "Mbit/s",
+        "bytes of UDP on the wire that arrived, per second of the run; sum",
+        2,
+    ),
+    metric("udp_loss", "%", "UDP packets that the path dropped, of those sent", 3),
+    metric("udp_queue_delay", "ms", "mean time of UDP packets in the bottleneck's queue and on its wire", 2),
     metric("completion", "s", "from the first packet to the last byte; mean over flows", 2),
 ];
 
@@ -81,7 +92,7 @@ pub fn scope(name: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Metrics of the link, the probe or all flows together, which some flows have not alone.
+/// Metrics of the link, the probe, UDP or all flows together, which some flows have not alone.
 pub fn is_of_run(word: &str) -> bool {
-    matches!(word, "utilization" | "jain_1s") || word.starts_with("ping_")
+    matches!(word, "utilization" | "jain_1s") || word.starts_with("ping_") || word.starts_with("udp_")
 }

@@ -690,6 +690,7 @@ mod tests {
             flows: vec![flow],
             measure: None,
             probe: None,
+            udp: Vec::new(),
             series: None,
             trace: true,
         };

@@ -200,9 +200,11 @@ fn tracks(case: &Case, repetition: u32, outcome: &Outcome) -> Vec<Track> {
             ("smoothed_rtt_ms", &flow.smoothed_rtt_ms),
             ("latest_rtt_ms", &flow.latest_rtt_ms),
             ("goodput_mbit_s", &flow.goodput_mbit_s),
+            ("owd_ms", &flow.owd_ms),
             ("queue_bytes", &series.backlog),
             ("drops", &series.drops),
             ("ping_ms", &series.probe_ms),
+            ("udp_mbit_s", &series.udp_mbit_s),
         ] {
             if values.iter().any(|v| !v.is_nan()) {
                 columns.insert(name.to_owned(), values.clone());

@@ -209,7 +209,7 @@ pub struct Track {
     /// Seconds.
     pub times: Vec<f64>,
     /// Column name (with unit) to values; NaN where the flow did not run. The bottleneck's `queue_bytes` and `drops` and
-    /// the probe's `ping_ms` stand in each flow's track.
+    /// the probe's `ping_ms` and `udp_mbit_s` stand in each flow's track.
     pub columns: BTreeMap<String, Vec<f64>>,
 }
 

@@ -217,6 +217,10 @@ fn expanded_files_mean_the_same() {
     all.push(small("\"10 Mbit/s\"", "[[\"0 s\", \"20 Mbit/s\"], [\"9 s\", \"0 bit/s\"]]").unwrap());
     let aqm = "[link]\naqm = { name = \"red\", min = \"50 %\", max = \"50 %\", action = \"mark-only\" }\nbleach = true";
     all.push(small("[link]", &format!("[probe]\nsize = \"100 bytes\"\n{aqm}")).unwrap());
+    let udp = "[[udp]]\nsize = \"500 bytes\"\nrate = [[\"0 s\", \"1 Mbit/s\"], [\"9 s\", \"0 bit/s\"]]\nstart = \"2 s\"\n\
+               [[udp]]\nlabel = \"x\"\nsize = \"1 kB\"\nrate = \"1 Mbit/s\"\nstop = \"50 s\"\n\
+               on-off = { on = \"5 s\", off = \"9 s\", random = true }\n[[flow]]";
+    all.push(small("[[flow]]", udp).unwrap());
     all.push(small("[[flow]]", "[[flow]]\nstart-jitter = \"10 ms\"\ncount = 2").unwrap());
     all.push(mixed());
     all.extend(Library.shipped().iter().map(|s| Experiment::parse(&s.name, &s.file, &s.text).unwrap()));
@@ -229,6 +233,57 @@ fn expanded_files_mean_the_same() {
             assert_eq!(again.expanded(&again.cases()[0], again.seed).lines().nth(3), text.lines().nth(3));
         }
     }
+}
+
+/// Traffic beside the flows: what its keys mean, how they vary, what is measured of it.
+#[test]
+fn udp() {
+    let exp = parse(
+        r#"
+        title = "t"
+        source = "s"
+        duration = "11 s"
+        measure = { from = "1 s" }
+        link = { rate = "10 Mbit/s", delay = "20 ms", queue = "1 BDP" }
+        udp = [{ rate = "1 Mbit/s", size = "1250 bytes" }, { label = "x", rate = "3 Mbit/s", size = "1250 bytes" }]
+        flow = [{ controller = "cubic" }]
+        [vary]
+        "udp.start" = ["0 s"]
+        "udp.1.rate" = ["2 Mbit/s", [["0 s", "12 Mbit/s"]]]
+        load = [{ label = "on", set = {} }, { label = "off", set = { "udp.on-off" = { on = "1 s", off = "1 s" } } }]
+        [table]
+        rows = "load"
+        metrics = ["udp_throughput", "udp_loss of x", "owd_p95"]
+        "#,
+    )
+    .unwrap();
+    let run = scenario(&exp, 3);
+    assert_eq!((run.udp[0].label.as_str(), run.udp[1].label.as_str()), ("UDP", "x"));
+    assert_eq!((run.udp[0].rate.len(), run.udp[0].rate[0].1.0), (1, 1_000_000));
+    assert_eq!(run.udp[1].rate[0].1.0, 12_000_000);
+    assert!(run.udp.iter().all(|u| u.on_off.is_some_and(|o| o.on == o.off && !o.random)));
+    assert!(exp.with_overrides(&set("udp.0.rate", "2 Mbit/s")).is_ok());
+    let problem = exp.with_overrides(&set("udp.1.rate", "2 Mbit/s")).unwrap_err().to_string();
+    assert!(problem.contains("`udp.1.rate` is varied"), "{problem}");
+
+    let values = |case: usize| {
+        let run = scenario(&exp, case);
+        let outcome = sim::run(&run, &sim::Watch::default()).unwrap();
+        kneepoint::measure::measure(&run, &outcome, exp.groups())
+    };
+    let (free, flooded) = (values(0), values(2));
+    let near = |got: f64, expected: f64| assert!((got / expected - 1.0).abs() < 0.05, "{got} for {expected}");
+    near(free["udp_throughput"], 3.0);
+    near(free["udp_throughput of UDP"], 1.0);
+    near(free["udp_throughput of x"], 2.0);
+    assert!(flooded["udp_loss of x"] > 100.0 / 6.0, "{flooded:?}");
+    assert!((20.0..60.0).contains(&free["owd_mean"]) && flooded["udp_queue_delay"] > 30.0);
+    assert!(free["owd_p95"] >= free["owd_mean"] && free["owd_std"] > 0.0);
+    let plain = small("[[flow]]", "[[flow]]").unwrap();
+    let run = scenario(&plain, 0);
+    let outcome = sim::run(&run, &sim::Watch::default()).unwrap();
+    let values = kneepoint::measure::measure(&run, &outcome, plain.groups());
+    assert!(!values.keys().any(|word| word.starts_with("udp_")));
 }
 
 /// Two kinds of flows, chosen by an axis of several keys.

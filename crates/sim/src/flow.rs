@@ -174,7 +174,7 @@ impl Flow {
                 (fresh, must_ack, receiver.contiguous())
             }
         };
-        self.record.on_received(now, fresh, data.ecn);
+        self.record.on_received(now, now - data.sent, fresh, data.ecn);
         if self.config.transfer.is_some_and(|all| contiguous >= all) {
             self.finish(now);
         } else if must_ack {
@@ -293,7 +293,7 @@ impl Flow {
         self.record.on_sent(now, pn, bytes, &chunk);
         let size = self.config.transport.wire_bytes(chunk.len);
         let least_unacked = self.sender.least_unacked();
-        match link.push(now, Data { flow: self.id, size, pn, chunk, ecn, least_unacked }) {
+        match link.push(now, Data { flow: self.id, size, pn, sent: now, chunk, ecn, least_unacked }) {
             Ok(admitted) => {
                 if let Some(delay) = admitted.queue_delay {
                     self.record.on_queued(now, delay);

@@ -11,11 +11,13 @@ pub mod record;
 pub mod scenario;
 pub mod series;
 pub mod trace;
+mod udp;
 mod world;
 
 pub use histogram::Histogram;
 pub use probe::ProbeRecord;
 pub use record::{Record, Totals};
-pub use scenario::{FlowConfig, ProbeConfig, Scenario, Transport};
+pub use scenario::{FlowConfig, OnOff, ProbeConfig, Scenario, Transport, UdpConfig};
 pub use series::{FlowSeries, Series};
+pub use udp::UdpRecord;
 pub use world::{Outcome, Watch, run};

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use congestion::Time;
 use recovery::{AckFrame, Ecn, EcnCounts, Payload, TcpAck};
 
 /// A piece of a flow's stream.
@@ -28,6 +29,8 @@ pub struct Data {
     pub size: u32,
     /// Packet number; for TCP the number of the transmission.
     pub pn: u64,
+    /// When it left its sender.
+    pub sent: Time,
     /// What it carries.
     pub chunk: Chunk,
     /// Its mark.
@@ -35,6 +38,14 @@ pub struct Data {
     /// The sender cares for no acknowledgement below this one. Stands in for acknowledgements of ACK frames
     /// (RFC 9000 section 13.2.4), which let a real receiver forget old ranges.
     pub least_unacked: u64,
+}
+
+impl Data {
+    /// A packet of no stream.
+    pub(crate) fn bare(flow: u32, size: u32, pn: u64, sent: Time) -> Self {
+        let chunk = Chunk { offset: 0, len: 0 };
+        Self { flow, size, pn, sent, chunk, ecn: Ecn::NotEct, least_unacked: 0 }
+    }
 }
 
 impl path::Packet for Data {

@@ -2,11 +2,10 @@
 
 use congestion::{Duration, Time};
 use path::{Fate, Link};
-use recovery::Ecn;
 
 use crate::histogram::Histogram;
-use crate::packet::{Chunk, Data};
-use crate::scenario::{ProbeConfig, Scenario};
+use crate::packet::Data;
+use crate::scenario::{ProbeConfig, Scenario, Window};
 
 /// What the probe saw inside the measuring window.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,7 +29,7 @@ pub(crate) struct Probe {
     /// From the link's end to the far end and back.
     rest: Duration,
     answer: Option<Duration>,
-    window: (Time, Time),
+    window: Window,
     record: ProbeRecord,
 }
 
@@ -49,45 +48,30 @@ impl Probe {
 
     /// When the next packet leaves.
     pub(crate) fn next(&self) -> Time {
-        self.left_at(self.next)
-    }
-
-    fn left_at(&self, number: u64) -> Time {
-        Time::ZERO + self.config.interval * number
-    }
-
-    fn counts(&self, now: Time) -> bool {
-        self.window.0 <= now && now <= self.window.1
+        Time::ZERO + self.config.interval * self.next
     }
 
     pub(crate) fn send(&mut self, now: Time, link: &mut Link<Data>) {
-        self.record.sent += u64::from(self.counts(now));
-        let data = Data {
-            flow: self.id,
-            size: self.config.size,
-            pn: self.next,
-            chunk: Chunk { offset: 0, len: 0 },
-            ecn: Ecn::NotEct,
-            least_unacked: 0,
-        };
+        self.record.sent += u64::from(self.window.holds(now));
+        let data = Data::bare(self.id, self.config.size, self.next, now);
         self.next += 1;
         if link.push(now, data).is_err() {
-            self.record.dropped += u64::from(self.counts(now));
+            self.record.dropped += u64::from(self.window.holds(now));
         }
     }
 
     /// A packet leaves the link; from here on its round trip is known.
     pub(crate) fn on_delivery(&mut self, now: Time, data: &Data) {
-        let rtt = now - self.left_at(data.pn) + self.rest;
+        let rtt = now - data.sent + self.rest;
         self.answer = Some(rtt);
-        if self.counts(now) {
+        if self.window.holds(now) {
             self.record.rtt.add(rtt);
         }
     }
 
     pub(crate) fn on_fate(&mut self, now: Time, fate: &Fate<Data>) {
         if let Fate::Dropped(_) = fate {
-            self.record.dropped += u64::from(self.counts(now));
+            self.record.dropped += u64::from(self.window.holds(now));
         }
     }
 

@@ -5,7 +5,7 @@ use recovery::{Ecn, EcnCounts, Sender, Stats};
 
 use crate::histogram::Histogram;
 use crate::packet::{Chunk, Feedback};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Window};
 use crate::trace::{Event, Metrics, Trace};
 
 /// Totals of one flow.
@@ -23,6 +23,8 @@ pub struct Totals {
     pub rtt: Histogram,
     /// Time each packet spent in the bottleneck's queue and on its wire.
     pub queue_delay: Histogram,
+    /// From a packet's departure at the sender to its arrival at the receiver, by the simulator's clock.
+    pub owd: Histogram,
 }
 
 /// The record of one flow.
@@ -42,7 +44,9 @@ pub struct Record {
     pub stats: Stats,
     /// Packet events, if recorded.
     pub trace: Option<Trace>,
-    window: (Time, Time),
+    /// One-way delay of the newest packet that arrived since somebody asked.
+    owd: Option<Duration>,
+    window: Window,
 }
 
 impl Record {
@@ -55,18 +59,15 @@ impl Record {
             totals: Totals::default(),
             stats: Stats::default(),
             trace: scenario.trace.then(Vec::new),
+            owd: None,
             window: scenario.window(),
         }
     }
 
     /// How long the flow ran inside the measuring window, of a run that ended at `end`.
     pub fn measured(&self, end: Time) -> Duration {
-        let until = self.finished.unwrap_or(end).min(self.window.1).min(end);
-        until - self.started.max(self.window.0)
-    }
-
-    fn counts(&self, now: Time) -> bool {
-        self.window.0 <= now && now <= self.window.1
+        let until = self.finished.unwrap_or(end).min(self.window.to).min(end);
+        until - self.started.max(self.window.from)
     }
 
     fn log(&mut self, now: Time, event: impl FnOnce() -> Event) {
@@ -76,7 +77,7 @@ impl Record {
     }
 
     pub(crate) fn on_sent(&mut self, now: Time, pn: u64, bytes: u64, chunk: &Chunk) {
-        if self.counts(now) {
+        if self.window.holds(now) {
             self.totals.packets += 1;
             self.totals.sent += u64::from(chunk.len);
         }
@@ -84,25 +85,33 @@ impl Record {
     }
 
     pub(crate) fn on_queued(&mut self, now: Time, delay: Duration) {
-        if self.counts(now) {
+        if self.window.holds(now) {
             self.totals.queue_delay.add(delay);
         }
     }
 
     pub(crate) fn on_dropped(&mut self, now: Time) {
-        self.totals.dropped += u64::from(self.counts(now));
+        self.totals.dropped += u64::from(self.window.holds(now));
     }
 
-    pub(crate) fn on_received(&mut self, now: Time, fresh: u64, ecn: Ecn) {
+    /// A packet arrives, `owd` after it left, with so many bytes that are new.
+    pub(crate) fn on_received(&mut self, now: Time, owd: Duration, fresh: u64, ecn: Ecn) {
         self.ecn.add(ecn);
         self.delivered += fresh;
-        if self.counts(now) {
+        self.owd = Some(owd);
+        if self.window.holds(now) {
             self.totals.delivered += fresh;
+            self.totals.owd.add(owd);
         }
     }
 
+    /// The one-way delay of the newest packet that arrived since this was last asked.
+    pub(crate) fn take_owd(&mut self) -> Option<Duration> {
+        self.owd.take()
+    }
+
     pub(crate) fn on_rtt(&mut self, now: Time, rtt: Duration) {
-        if self.counts(now) {
+        if self.window.holds(now) {
             self.totals.rtt.add(rtt);
         }
     }

@@ -1,6 +1,6 @@
 //! One run, fully decided: what the experiment file says after units, sweeps and seeds have been resolved.
 
-use congestion::{Algorithm, Duration, Time};
+use congestion::{Algorithm, Duration, Rate, Time};
 use path::LinkConfig;
 use recovery::{AckConfig, Clock, Config};
 
@@ -19,6 +19,8 @@ pub struct Scenario {
     pub flows: Vec<FlowConfig>,
     /// A ping beside them.
     pub probe: Option<ProbeConfig>,
+    /// Traffic beside them that heeds no congestion.
+    pub udp: Vec<UdpConfig>,
     /// Metrics count only what happens in this window; without it, each flow from its start to its end.
     pub measure: Option<(Time, Time)>,
     /// Interval of the recorded time series; none are recorded without it.
@@ -29,8 +31,29 @@ pub struct Scenario {
 
 impl Scenario {
     /// From when to when metrics count.
-    pub(crate) fn window(&self) -> (Time, Time) {
-        self.measure.unwrap_or((Time::ZERO, Time::NEVER))
+    pub(crate) fn window(&self) -> Window {
+        let (from, to) = self.measure.unwrap_or((Time::ZERO, Time::NEVER));
+        Window { from, to }
+    }
+
+    /// How much of the measuring window a run had that ended at `end`.
+    pub fn measured(&self, end: Time) -> Duration {
+        let Window { from, to } = self.window();
+        to.min(end) - from
+    }
+}
+
+/// The measuring window, both ends inside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) from: Time,
+    pub(crate) to: Time,
+}
+
+impl Window {
+    #[inline]
+    pub(crate) fn holds(self, now: Time) -> bool {
+        self.from <= now && now <= self.to
     }
 }
 
@@ -43,6 +66,34 @@ pub struct ProbeConfig {
     pub size: u32,
     /// Round-trip time without queue; at least the link's delay.
     pub rtt: Duration,
+}
+
+/// UDP at a given rate, whatever becomes of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UdpConfig {
+    /// Its name in tables.
+    pub label: String,
+    /// Each rate from its time on, times rising; the first also before its time. Rate zero is silence.
+    pub rate: Vec<(Time, Rate)>,
+    /// Pauses; without them it is always on.
+    pub on_off: Option<OnOff>,
+    /// Bytes of a packet on the wire; at least 1.
+    pub size: u32,
+    /// No bit before this.
+    pub start: Time,
+    /// No packet after this.
+    pub stop: Option<Time>,
+}
+
+/// Spans of sending and of silence in turn, from the start of a source on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnOff {
+    /// How long it sends.
+    pub on: Duration,
+    /// How long it is silent.
+    pub off: Duration,
+    /// These are means of exponential distributions.
+    pub random: bool,
 }
 
 /// One flow.

@@ -11,7 +11,8 @@ use crate::packet::Data;
 use crate::probe::{Probe, ProbeRecord};
 use crate::record::Record;
 use crate::scenario::Scenario;
-use crate::series::Series;
+use crate::series::{Series, mbit_s};
+use crate::udp::{Udp, UdpRecord};
 
 /// What a run leaves behind.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub struct Outcome {
     pub flows: Vec<Record>,
     /// The probe's answers, if there was one.
     pub probe: Option<ProbeRecord>,
+    /// Per source of UDP, in the scenario's order.
+    pub udp: Vec<UdpRecord>,
     /// The bottleneck's counters.
     pub link: Counters,
     /// Time series, empty unless asked for.
@@ -44,13 +47,17 @@ const LOOK_EVERY: u64 = 1 << 16;
 const LINK: usize = 0;
 const SAMPLER: usize = 1;
 const PROBE: usize = 2;
-const FLOWS: usize = 3;
+/// Sources of UDP come next, flows after them.
+const UDP: usize = 3;
 
 struct World {
     agenda: Agenda,
     link: Link<Data>,
     flows: Vec<Flow>,
     probe: Option<Probe>,
+    udp: Vec<Udp>,
+    /// The actor of the first flow.
+    first_flow: usize,
     series: Series,
     interval: Option<Duration>,
     running: usize,
@@ -85,9 +92,16 @@ impl World {
     fn new(scenario: &Scenario) -> Self {
         let configs = scenario.flows.iter().cloned().enumerate();
         let flows: Vec<_> = configs.map(|(id, c)| Flow::new(id as u32, c, scenario)).collect();
-        let mut agenda = Agenda::new(FLOWS + flows.len());
+        let first_udp = flows.len() as u32 + 1;
+        let sources = scenario.udp.iter().zip(first_udp..).enumerate();
+        let udp: Vec<_> = sources.map(|(i, (c, id))| Udp::new(id, i, c, scenario)).collect();
+        let first_flow = UDP + udp.len();
+        let mut agenda = Agenda::new(first_flow + flows.len());
         for (i, flow) in flows.iter().enumerate() {
-            agenda.set(FLOWS + i, flow.next());
+            agenda.set(first_flow + i, flow.next());
+        }
+        for (i, source) in udp.iter().enumerate() {
+            agenda.set(UDP + i, source.next());
         }
         if let Some(interval) = scenario.series {
             agenda.set(SAMPLER, Time::ZERO + interval);
@@ -97,6 +111,8 @@ impl World {
         Self {
             agenda,
             probe,
+            udp,
+            first_flow,
             link: Link::new(&scenario.link, scenario.seed, "link"),
             running: flows.len(),
             flows,
@@ -110,8 +126,9 @@ impl World {
             LINK => self.deliver(now),
             SAMPLER => self.sample(now),
             PROBE => self.ask(now),
+            _ if actor < self.first_flow => self.flood(now, actor - UDP),
             _ => {
-                let flow = &mut self.flows[actor - FLOWS];
+                let flow = &mut self.flows[actor - self.first_flow];
                 flow.on_time(now, &mut self.link);
                 self.running -= usize::from(flow.is_done());
                 self.agenda.set(actor, flow.next());
@@ -128,9 +145,10 @@ impl World {
                 Fate::Departs { flow, .. } => *flow,
                 Fate::Dropped(dropped) => dropped.packet.flow,
             };
-            match self.flows.get_mut(id as usize) {
-                Some(flow) => flow.on_fate(now, &fate),
-                None => self.probe.iter_mut().for_each(|probe| probe.on_fate(now, &fate)),
+            match owner(self.flows.len(), id) {
+                Owner::Flow(i) => self.flows[i].on_fate(now, &fate),
+                Owner::Probe => self.probe.iter_mut().for_each(|probe| probe.on_fate(now, &fate)),
+                Owner::Udp(i) => self.udp[i].on_fate(now, &fate),
             }
         }
     }
@@ -141,18 +159,29 @@ impl World {
         self.agenda.set(PROBE, probe.next());
     }
 
+    fn flood(&mut self, now: Time, source: usize) {
+        self.udp[source].send(now, &mut self.link);
+        self.agenda.set(UDP + source, self.udp[source].next());
+    }
+
     fn deliver(&mut self, now: Time) {
         while let Some(data) = self.link.pop(now) {
-            let id = data.flow as usize;
-            let Some(flow) = self.flows.get_mut(id) else {
-                self.probe.iter_mut().for_each(|probe| probe.on_delivery(now, &data));
-                continue;
-            };
-            if !flow.is_done() {
-                flow.on_delivery(now, data);
-                self.running -= usize::from(flow.is_done());
-                self.agenda.set(FLOWS + id, flow.next());
+            match owner(self.flows.len(), data.flow) {
+                Owner::Flow(i) => self.deliver_to(now, i, data),
+                Owner::Probe => self.probe.iter_mut().for_each(|probe| probe.on_delivery(now, &data)),
+                Owner::Udp(i) => self.udp[i].on_delivery(now, &data),
             }
+        }
+    }
+
+    #[inline]
+    fn deliver_to(&mut self, now: Time, flow: usize, data: Data) {
+        let actor = self.first_flow + flow;
+        let flow = &mut self.flows[flow];
+        if !flow.is_done() {
+            flow.on_delivery(now, data);
+            self.running -= usize::from(flow.is_done());
+            self.agenda.set(actor, flow.next());
         }
     }
 
@@ -161,7 +190,12 @@ impl World {
         let backlog = self.link.backlog(now).bytes;
         let drops = self.link.counters(now).dropped().packets;
         let answer = self.probe.as_mut().and_then(Probe::take_answer);
-        self.series.sample(now, interval, backlog, drops, answer, &self.flows);
+        let udp = match self.udp.is_empty() {
+            true => f64::NAN,
+            false => mbit_s(self.udp.iter_mut().map(Udp::take_fresh).sum(), interval),
+        };
+        self.series.sample_path(backlog, drops, answer, udp);
+        self.series.sample_flows(now, interval, &mut self.flows);
         self.agenda.set(SAMPLER, now + interval);
     }
 
@@ -176,7 +210,26 @@ impl World {
             flow.record
         });
         let probe = self.probe.map(Probe::into_record);
-        Outcome { flows: records.collect(), probe, link, series: self.series, end: now, events }
+        let udp = self.udp.into_iter().map(Udp::into_record).collect();
+        Outcome { flows: records.collect(), probe, udp, link, series: self.series, end: now, events }
+    }
+}
+
+/// Whose packet it is.
+enum Owner {
+    Flow(usize),
+    Probe,
+    Udp(usize),
+}
+
+/// Packets are numbered like their senders: flows from 0, then the probe, then the sources of UDP.
+#[inline]
+fn owner(flows: usize, id: u32) -> Owner {
+    let id = id as usize;
+    match id.checked_sub(flows) {
+        None => Owner::Flow(id),
+        Some(0) => Owner::Probe,
+        Some(beyond) => Owner::Udp(beyond - 1),
     }
 }
 

@@ -1,10 +1,10 @@
 //! One run as an experiment file of its own, with every default written out: what its manifest keeps.
 
-use congestion::{Algorithm, Bytes, Duration};
+use congestion::{Algorithm, Bytes, Duration, Time};
 use path::{Aqm, Limit, LimitCounts, RateModel, Reorder};
 use recovery::{AckConfig, Clock, Config};
 use serde::Serialize;
-use sim::Transport;
+use sim::{Transport, UdpConfig};
 
 use crate::spec::flow::{Flow, Stop};
 use crate::spec::percent::Percent;
@@ -25,6 +25,8 @@ struct File<'a> {
     measure: Option<Measure>,
     link: Link<'a>,
     probe: Option<Probe>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    udp: Vec<Udp<'a>>,
     flow: Vec<FlowTable<'a>>,
 }
 
@@ -39,6 +41,24 @@ struct Probe {
     interval: Duration,
     size: Bytes,
     rtt: Duration,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Udp<'a> {
+    label: &'a str,
+    size: Bytes,
+    start: Duration,
+    stop: Option<Duration>,
+    on_off: Option<OnOff>,
+    rate: RateModel,
+}
+
+#[derive(Serialize)]
+struct OnOff {
+    on: Duration,
+    off: Duration,
+    random: bool,
 }
 
 #[derive(Serialize)]
@@ -102,6 +122,7 @@ pub(crate) fn write(experiment: &Experiment, case: &Case, setup: &Setup, seed: u
             size: Bytes(u64::from(p.size)),
             rtt: p.rtt,
         }),
+        udp: setup.udp.iter().map(udp).collect(),
         flow: setup.flows.iter().map(flow).collect(),
     };
     toml::to_string(&file).unwrap_or_else(|e| format!("# {e}\n"))
@@ -125,6 +146,17 @@ fn link(setup: &Setup) -> Link<'_> {
         bleach: config.bleach,
         aqm: &config.aqm,
         reorder: config.reorder,
+    }
+}
+
+fn udp(source: &UdpConfig) -> Udp<'_> {
+    Udp {
+        label: &source.label,
+        size: Bytes(u64::from(source.size)),
+        start: source.start - Time::ZERO,
+        stop: source.stop.map(|time| time - Time::ZERO),
+        on_off: source.on_off.map(|o| OnOff { on: o.on, off: o.off, random: o.random }),
+        rate: RateModel::Steps(source.rate.clone()),
     }
 }
 

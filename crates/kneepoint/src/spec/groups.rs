@@ -1,4 +1,5 @@
 //! Groups of flows: those with one label, in a run with several. `goodput of BBR` is the goodput of such a group.
+//! Sources of UDP have labels of their own: `udp_loss of video`.
 
 use crate::metric;
 use crate::problem::{Problem, did_you_mean};
@@ -6,7 +7,10 @@ use crate::spec::cursor::Cursor;
 
 /// The labels, in the order in which they are met.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Groups(pub(crate) Vec<String>);
+pub(crate) struct Groups {
+    pub(crate) flows: Vec<String>,
+    udp: Vec<String>,
+}
 
 impl Groups {
     /// Adds the labels of one run, unless there is but one: its flows are all flows.
@@ -15,11 +19,12 @@ impl Groups {
         if labels.iter().all(|label| *label == labels[0]) {
             return;
         }
-        for label in labels {
-            if !self.0.iter().any(|known| known == label) {
-                self.0.push(label.to_owned());
-            }
-        }
+        add_new(&mut self.flows, labels);
+    }
+
+    /// Adds the labels of one run's UDP.
+    pub(crate) fn add_udp<'l>(&mut self, labels: impl Iterator<Item = &'l str>) {
+        add_new(&mut self.udp, labels);
     }
 
     /// A word of [`metric::METRICS`], or `word of label`.
@@ -37,16 +42,33 @@ impl Groups {
                 _ => Ok(text),
             };
         };
+        if word.starts_with("udp_") {
+            return match self.udp.iter().any(|known| known == label) {
+                true => Ok(text),
+                false => {
+                    let right = did_you_mean(label, self.udp.iter().map(String::as_str));
+                    Err(cursor.problem(format!("no UDP has the label `{label}`"), right))
+                }
+            };
+        }
         if metric::is_of_run(word) {
             return Err(cursor.problem(format!("`{word}` is of the whole run, not of some flows"), ""));
         }
-        if self.0.iter().any(|known| known == label) {
+        if self.flows.iter().any(|known| known == label) {
             return Ok(text);
         }
-        let right = match self.0.is_empty() {
+        let right = match self.flows.is_empty() {
             true => "`of` picks flows by label where a run has several labels".to_owned(),
-            false => did_you_mean(label, self.0.iter().map(String::as_str)),
+            false => did_you_mean(label, self.flows.iter().map(String::as_str)),
         };
         Err(cursor.problem(format!("no flow has the label `{label}`"), right))
+    }
+}
+
+fn add_new<'l>(known: &mut Vec<String>, labels: impl IntoIterator<Item = &'l str>) {
+    for label in labels {
+        if !known.iter().any(|k| k == label) {
+            known.push(label.to_owned());
+        }
     }
 }

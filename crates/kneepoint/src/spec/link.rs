@@ -14,7 +14,7 @@ pub(crate) const KEYS: &[&str] =
     &["rate", "burst", "delay", "queue", "limit-counts", "aqm", "bleach", "jitter", "loss", "reorder"];
 
 /// A packet at this rate takes 12 ns: the simulator's nanoseconds end here.
-const MAX_RATE: Rate = Rate(1_000_000_000_000);
+pub(crate) const MAX_RATE: Rate = Rate(1_000_000_000_000);
 
 /// A link whose queue is not in bytes yet: that takes the flows' RTT and packet size.
 #[derive(Clone, Debug)]
@@ -80,7 +80,8 @@ fn read_counts(cursor: Option<&Cursor<'_>>) -> Result<LimitCounts, Problem> {
     cursor.map_or(Ok(LimitCounts::Queue), |c| c.word("way to count", &words))
 }
 
-fn read_rate(cursor: &Cursor<'_>) -> Result<RateModel, Problem> {
+/// A rate, steps or slots.
+pub(crate) fn read_rate(cursor: &Cursor<'_>) -> Result<RateModel, Problem> {
     match &cursor.node().value {
         Value::Array(_) => read_steps(cursor),
         Value::Table(_) => read_slots(cursor),

@@ -10,6 +10,7 @@
 //! [[flow]]   label, controller, transport, count, start, stagger, start-jitter, stop, lasts, transfer, rtt,
 //!            slow-start, [flow.packet], [flow.recovery], [flow.ack], [flow.clock]            see `flow`
 //! [probe]    interval, size, rtt    a ping beside the flows                                  see `probe`
+//! [[udp]]    label, rate, on-off, size, start, stop    traffic that heeds no congestion    see `udp`
 //! [vary]     "link.rate" = [...]    "flow." means every flow, "flow.0." the first            see `vary`
 //!            name = [{ label, set = { "link.rate" = "..." } }]    several keys together
 //! [table]    rows = "flow.controller", metrics = [...]
@@ -37,6 +38,7 @@ mod queue;
 mod reference;
 mod rows;
 mod setup;
+mod udp;
 mod vary;
 
 use std::path::Path;
@@ -71,6 +73,7 @@ const KEYS: &[&str] = &[
     "measure",
     "link",
     "probe",
+    "udp",
     "flow",
     "vary",
     "table",
@@ -82,7 +85,7 @@ const KEYS: &[&str] = &[
 
 /// What `--set` may change: what `[vary]` may, and how often it runs. Claims and tables belong to the file.
 const SETTABLE: &[&str] =
-    &["duration", "transfer", "repetitions", "seed", "series", "measure", "link", "probe", "flow"];
+    &["duration", "transfer", "repetitions", "seed", "series", "measure", "link", "probe", "udp", "flow"];
 
 const DEFAULT_METRICS: &[&str] = &["goodput", "loss", "rtt_mean", "rtt_std"];
 const MAX_REPETITIONS: i64 = 10_000;
@@ -213,7 +216,7 @@ impl Experiment {
             misses: each(&root, "miss", |c| Miss::read(c, &labels))?,
             charts: each(&root, "chart", |c| chart::read(c, &labels))?,
             metrics: labels.metrics,
-            groups: labels.groups.0,
+            groups: labels.groups.flows,
             published,
             cases,
             document: Arc::new(document),
@@ -288,6 +291,7 @@ fn checked(
     for case in &mut cases {
         let setup = setup_of(file, document, case)?;
         groups.add(setup.present().map(|flow| flow.label.as_str()));
+        groups.add_udp(setup.udp.iter().map(|source| source.label.as_str()));
         let Some(first) = setup.present().next() else { continue };
         case.algorithm = first.algorithm.name().to_owned();
         if case.row.is_empty() {

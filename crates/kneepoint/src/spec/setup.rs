@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use congestion::{Algorithm, Duration, Rng, Time, quic_dc};
 use path::{Limit, LinkConfig};
-use sim::{FlowConfig, ProbeConfig, Scenario};
+use sim::{FlowConfig, ProbeConfig, Scenario, UdpConfig};
 
 use crate::problem::Problem;
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::flow::{Flow, MAX_FLOWS, read_transfer};
 use crate::spec::link::Link;
-use crate::spec::{aqm, probe, queue};
+use crate::spec::{aqm, probe, queue, udp};
 
 /// Samples of one run's time series at most.
 const MAX_SAMPLES: u64 = 1_000_000;
@@ -26,6 +26,7 @@ pub(crate) struct Setup {
     /// Also those with a count of 0.
     pub(crate) flows: Vec<Flow>,
     pub(crate) probe: Option<ProbeConfig>,
+    pub(crate) udp: Vec<UdpConfig>,
 }
 
 impl Setup {
@@ -60,6 +61,7 @@ impl Setup {
             buffer,
             flows,
             probe,
+            udp: super::each(root, "udp", |c| udp::read(c, duration))?,
         })
     }
 
@@ -76,6 +78,7 @@ impl Setup {
             buffer: self.buffer,
             flows: self.expand(seed),
             probe: self.probe,
+            udp: self.udp.clone(),
             measure: self.measure.map(|(from, to)| (Time::ZERO + from, Time::ZERO + to)),
             series: self.series,
             trace: false,

@@ -8,7 +8,10 @@ use crate::spec::node::{At, Node, Value};
 const MAX_CASES: usize = 10_000;
 
 /// What may vary: it decides a run. The rest of a file says how to read the results.
-const VARIABLE: &[&str] = &["duration", "transfer", "measure", "link", "probe", "flow"];
+const VARIABLE: &[&str] = &["duration", "transfer", "measure", "link", "probe", "udp", "flow"];
+
+/// Lists of tables: a number may follow.
+const NUMBERED: &[&str] = &["flow", "udp"];
 
 /// The key that rows come from if it varies and nothing else is said.
 const CONTROLLER: &str = "flow.controller";
@@ -159,7 +162,7 @@ fn collect_sets(cursor: &Cursor<'_>, above: &str, all: &mut Vec<Override>) -> Re
 fn is_value(key: &str, table: &Node) -> bool {
     match key.rsplit('.').next() {
         Some("controller" | "aqm") => table.get("name").is_some(),
-        Some("reorder" | "rate") => true,
+        Some("reorder" | "rate" | "on-off") => true,
         _ => false,
     }
 }
@@ -255,10 +258,10 @@ fn extend(cases: &[Case], varied: &Varied, name: impl Fn(&mut Case, &str)) -> Ve
 }
 
 /// Whether two keys speak of the same value, or one of a part of the other's. `flow.` is every flow, so that of any
-/// number too.
+/// number too; `udp.` likewise.
 pub(crate) fn overlap(a: &[String], b: &[String]) -> bool {
     let bare = |path: &[String]| -> Vec<String> {
-        let numbered = path.first().is_some_and(|root| root == "flow")
+        let numbered = path.first().is_some_and(|root| NUMBERED.contains(&root.as_str()))
             && path.get(1).is_some_and(|p| p.parse::<usize>().is_ok());
         path.iter()
             .enumerate()

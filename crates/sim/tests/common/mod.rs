@@ -52,6 +52,7 @@ pub fn scenario(bdp: f64, seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
         flows,
         measure: None,
         probe: None,
+        udp: Vec::new(),
         series: None,
         trace: false,
     }
