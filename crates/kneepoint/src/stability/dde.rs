@@ -68,7 +68,8 @@ pub fn solve(system: &impl System, initial: &[f64], step: f64, end: f64) -> Hist
     for n in 0..steps {
         let t = n as f64 * step;
         for (stage, share) in [(1, 0.5), (2, 0.5), (3, 1.0)] {
-            let moved: Vec<f64> = values.iter().zip(&k[stage - 1]).map(|(v, k)| v + share * step * k).collect();
+            let moved: Vec<f64> =
+                values.iter().zip(&k[stage - 1]).map(|(v, k)| v + share * step * k).collect();
             system.slopes(t + share * step, &moved, &past, &mut k[stage]);
         }
         for (i, value) in values.iter_mut().enumerate() {

@@ -177,7 +177,7 @@ mod tests {
         for kbit in [300, 1000, 5000] {
             let price = 20.0 / kbit as f64;
             let open = OpenLoop { gain: 0.4, slope: 0.1 - price, price, links: 1.0, updates: None };
-            let largest = Margins::of(&open).largest_gain;
+            let largest = Margins::of(&open).largest_gain.unwrap();
             let swing = |factor: f64| {
                 let flows = [flow(factor * largest, kbit)];
                 settled(&run(Rate(kbit * 1000), &flows, Duration::from_secs(400), MS * 5).queue)
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn many_flows_are_one_loop() {
         let open = OpenLoop { gain: 0.4, slope: 0.08, price: 0.02, links: 1.0, updates: None };
-        let largest = Margins::of(&open).largest_gain;
+        let largest = Margins::of(&open).largest_gain.unwrap();
         let swing = |factor: f64| {
             let flows = vec![flow(factor * largest, 1000); 4];
             settled(&run(Rate(4_000_000), &flows, Duration::from_secs(200), MS * 10).queue)
