@@ -12,6 +12,7 @@ use sim::Watch;
 use crate::library::Library;
 use crate::run::{self, Failure, Options};
 use crate::spec::Experiment;
+use crate::stability::{self, args::StabilityArgs};
 use crate::summary::{ClaimResult, Results, Verdict};
 use crate::{bench, report, store, terminal};
 
@@ -56,6 +57,10 @@ enum Command {
         #[arg(long, default_value = "results/report/all")]
         out: PathBuf,
     },
+    /// Margins of a controller's loop: Nyquist's criterion, with a page of Nyquist and Bode plots.
+    ///
+    /// `kneepoint stability dccc --rtt 100ms --rate 1Mbit/s`; docs/stability.md says what is computed.
+    Stability(StabilityArgs),
     /// Measure the simulator: packets through the bottleneck per CPU second on one core.
     Bench {
         /// Tries per case; the fastest counts.
@@ -112,6 +117,7 @@ pub fn main() -> u8 {
         Command::List => list(),
         Command::Algorithms { name } => algorithms(name.as_deref()),
         Command::Report { dirs, out } => write_report(&dirs, &out),
+        Command::Stability(args) => analyse(&args),
         Command::Bench { tries, json } => benchmark(tries, json),
     };
     done.unwrap_or_else(|error| {
@@ -283,6 +289,21 @@ fn write_report(dirs: &[PathBuf], out: &std::path::Path) -> Result<u8, Error> {
         .map_err(|e| Error::bad(format!("cannot write the report to {}: {e}", out.display())))?;
     print(&conclusion(&all));
     print(&format!("report: {}\n", page.display()));
+    Ok(HOLDS)
+}
+
+fn analyse(args: &StabilityArgs) -> Result<u8, Error> {
+    let analysis = args.setting().map_err(Error::bad)?.analyse();
+    let dir =
+        args.out.clone().unwrap_or_else(|| PathBuf::from("results/stability").join(slug(&[analysis.name()])));
+    let page = report::write_stability(&dir, &analysis)
+        .map_err(|e| Error::bad(format!("cannot write the page to {}: {e}", dir.display())))?;
+    if args.json {
+        print(&(serde_json::to_string_pretty(&analysis).map_err(Error::bad)? + "\n"));
+    } else {
+        print(&stability::text::table(&analysis));
+        print(&format!("page: {}\n", page.display()));
+    }
     Ok(HOLDS)
 }
 

@@ -13,6 +13,7 @@ pub mod qlog;
 pub mod report;
 pub mod run;
 pub mod spec;
+pub mod stability;
 pub mod store;
 pub mod summary;
 pub mod terminal;

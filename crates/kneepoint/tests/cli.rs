@@ -246,3 +246,52 @@ fn report_from_folders() {
     assert!(done.status.success(), "{}", text(&done.stderr));
     assert!(fs::read_to_string(again.join("index.html")).unwrap().contains("small"));
 }
+
+/// The margins of the paper's own example, its page and the numbers behind it.
+#[test]
+fn stability_of_dccc() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("s");
+    let run = |more: &[&str]| {
+        let asked = ["stability", "dccc", "--rate", "1Mbit/s", "--out", out.to_str().unwrap()];
+        let done = kneepoint(&[&asked[..], more].concat());
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        text(&done.stdout)
+    };
+    let table = run(&["--rtt", "100ms"]);
+    for words in ["poles at 0 and −0.08000 rad/s", "3.804 (11.6 dB)", "242.7", "1.537", "0.9566", "stable"]
+    {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+    let files: Vec<String> = tree(&out).into_iter().map(|f| f.0).collect();
+    assert_eq!(files, ["bode.svg", "index.html", "nyquist.svg", "response.csv"]);
+    let json = |more: &[&str]| serde_json::from_str::<serde_json::Value>(&run(more)).unwrap();
+    let rest = json(&["--base-rtt", "50ms", "--threshold", "100ms", "--json"]);
+    assert_eq!((&rest["setting"]["rtt"], &rest["sampled"]["closed-poles"]), (&"156.25 ms".into(), &0.into()));
+    let wild = json(&["--rtt", "100ms", "--gain", "1.2", "--json"]);
+    assert_eq!(
+        (&wild["continuous"]["closed-poles"], &wild["sampled"]["closed-poles"]),
+        (&0.into(), &2.into())
+    );
+}
+
+#[test]
+fn stability_refuses_in_one_sentence() {
+    for (arguments, words) in [
+        ("cubic --rtt 100ms --rate 1Mbit/s", "no published analysis"),
+        ("dcc --rtt 100ms --rate 1Mbit/s", "did you mean \"dccc\"?"),
+        ("dccc --rtt 100 --rate 1Mbit/s", "`100` has no unit"),
+        ("dccc --rtt 100ms --rate 200kbit/s", "200 kbit/s or less (equation 20)"),
+        ("dccc --rtt 100ms --rate 1Mbit/s --gain NaN", "above 0 and up to 10"),
+        ("dccc --rtt 100ms --rate 1Mbit/s --beta 2", "above 0 and up to 1"),
+        ("dccc --rtt 100ms --rate 1Mbit/s --links 0", "1 to 1000"),
+        ("dccc --rtt 0ms --rate 1Mbit/s", "above zero"),
+        ("dccc --rtt 100ms --rate 1Mbit/s --h 0bit/s", "give a rate"),
+        ("dccc --rtt 100ms --rate 1Mbit/s --threshold 50ms", "cannot be used with"),
+        ("dccc --base-rtt 400ms --rate 5Mbit/s", "give a larger threshold"),
+    ] {
+        let done = kneepoint(&[&["stability"], &arguments.split(' ').collect::<Vec<_>>()[..]].concat());
+        assert_eq!(done.status.code(), Some(2), "{arguments}");
+        assert!(text(&done.stderr).contains(words), "{arguments}: {}", text(&done.stderr));
+    }
+}

@@ -5,6 +5,7 @@ mod claims;
 mod number;
 mod page;
 mod palette;
+mod stability;
 mod table;
 
 #[cfg(test)]
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use self::chart::{Figure, Source};
 use self::page::Section;
 use self::palette::Palette;
+pub use self::stability::write as write_stability;
 use crate::summary::Results;
 
 /// Writes `dir/index.html` and `dir/<experiment>-<chart>.svg`; returns the path of the page.

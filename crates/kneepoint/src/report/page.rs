@@ -29,6 +29,11 @@ pub(super) fn draw(heading: &str, experiments: &[Results], sections: &[Section<'
         main { @for s in sections { (section(s)) } }
         footer { p { "Kneepoint " (env!("CARGO_PKG_VERSION")) ". Each chart is also an SVG file beside this page." } }
     };
+    frame(heading, &body)
+}
+
+/// A page with this body, in the colours of the reader's choice.
+pub(super) fn frame(heading: &str, body: &Markup) -> Markup {
     let colours = dark_rules(&body.0);
     html! {
         (DOCTYPE)

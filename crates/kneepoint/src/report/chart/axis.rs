@@ -49,6 +49,11 @@ impl Scale {
         Self { low, high, from: 0.0, to: 1.0, ticks, step }
     }
 
+    /// The same with ticks at whole multiples of `step`.
+    pub(super) fn with_ticks(self, step: f64) -> Self {
+        Self::with_step(self.low, self.high, step)
+    }
+
     /// From zero unless all values lie far above it (`near`): then near to them, so that small changes show.
     pub(super) fn values(extent: Option<(f64, f64)>, near: bool, count: usize) -> Self {
         let (low, high) = extent.unwrap_or((0.0, 1.0));

@@ -3,10 +3,13 @@
 mod axis;
 mod bars;
 mod bins;
+mod bode;
 mod cdf;
 mod ellipse;
 mod grouped_bars;
 mod kinds;
+mod loops;
+mod nyquist;
 mod over_time;
 mod path;
 mod place;
@@ -20,6 +23,7 @@ pub(super) use svg::Figure;
 pub(super) use svg::{WIDTH, text_width};
 
 use super::palette::{Palette, Style};
+use crate::stability::Analysis;
 use crate::summary::{Chart, FlowRow, Results, Track, Variant};
 
 /// What every chart is drawn from.
@@ -70,6 +74,12 @@ pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
         Chart::Plane { title, rows } => plane::draw(source, title, rows),
         Chart::Shares { title, rows } => shares::draw(source, title, rows),
     }
+}
+
+/// The Nyquist plot and the Bode plot of an analysis.
+pub(super) fn draw_loops(analysis: &Analysis) -> [Figure; 2] {
+    let curves = loops::curves(analysis);
+    [nyquist::draw(&curves), bode::draw(analysis, &curves)]
 }
 
 /// Labels to show in a variant, in the table's order.

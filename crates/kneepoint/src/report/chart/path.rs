@@ -188,6 +188,18 @@ pub(super) fn outline(points: impl Iterator<Item = (f64, f64)>) -> String {
     pen.data
 }
 
+/// An open line through points in pixels, in any direction, with gaps where a point is missing.
+pub(super) fn polyline(points: impl Iterator<Item = Option<(f64, f64)>>) -> String {
+    let mut pen = Pen::default();
+    for point in points {
+        match point {
+            Some((x, y)) => pen.to(x, y),
+            None => pen.lift(),
+        }
+    }
+    pen.data
+}
+
 /// A dot for each point in pixels, to be drawn with round ends; dots of one place once.
 pub(super) fn dots(points: impl Iterator<Item = (f64, f64)>) -> String {
     let half = |pixels: f64| (pixels * 2.0).round() as i64;
@@ -238,6 +250,9 @@ mod tests {
         assert_eq!(area(std::iter::empty(), 20.0), "");
         assert_eq!(outline([(1.0, 1.0), (2.0, 1.0), (2.0, 3.0)].into_iter()), "M1 1h1v2z");
         assert_eq!(outline(std::iter::empty()), "");
+        let bend =
+            [Some((1.0, 1.0)), Some((3.0, 1.0)), Some((2.0, 2.0)), None, Some((5.0, 5.0)), Some((5.0, 4.0))];
+        assert_eq!(polyline(bend.into_iter()), "M1 1h2l-1 1M5 5v-1");
         assert_eq!(dots([(3.0, 4.0), (1.0, 2.0), (3.1, 4.1)].into_iter()), "M1 2h0M3 4h0");
     }
 

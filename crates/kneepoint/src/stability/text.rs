@@ -1,0 +1,134 @@
+//! The analysis in words, for the terminal and the page.
+
+use comfy_table::{CellAlignment, Table, presets};
+use congestion::Duration;
+
+use super::margins::{Margins, degrees};
+use super::{Analysis, SOURCE, Setting};
+
+/// A row of the table: what, and its value in the continuous and in the sampled loop.
+pub struct Row {
+    /// With its unit.
+    pub name: &'static str,
+    /// Continuous, sampled.
+    pub values: [String; 2],
+}
+
+/// Four digits, in the form that is easier to read; a true minus sign.
+pub fn short(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let digits = 3 - libm::log10(value.abs()).floor() as i32;
+    let text = if (0..=6).contains(&digits) {
+        format!("{value:.*}", digits as usize)
+    } else if digits < 0 && digits > -4 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.3e}")
+    };
+    text.replace('-', "−")
+}
+
+/// Decibels of a ratio.
+pub fn decibels(ratio: f64) -> f64 {
+    20.0 * libm::log10(ratio)
+}
+
+/// `RTT 100 ms, 1 Mbit/s per flow, ...`
+pub fn describe(s: &Setting) -> String {
+    let rest = s.one_way_delay.map_or(String::new(), |d| format!(" at rest (one-way delay {})", rounded(d)));
+    let links = if s.links == 1 { "1 link".to_owned() } else { format!("{} links", s.links) };
+    format!(
+        "RTT {}{rest}, {} per flow, gain {}, h {}, beta {}, {links} per path",
+        rounded(s.rtt),
+        s.rate,
+        s.gain,
+        s.h,
+        s.beta
+    )
+}
+
+/// To 10 microseconds.
+fn rounded(time: Duration) -> Duration {
+    Duration((time.0 + 5_000) / 10_000 * 10_000)
+}
+
+/// Poles and zero of the open loop of equation 46.
+pub fn poles(s: &Setting) -> String {
+    let (open, rtt) = (s.open_loop(None), s.rtt.as_secs_f64());
+    format!(
+        "Open loop of equation 46: poles at 0 and {} rad/s, zero at {} rad/s. None is in the right half plane, so \
+         that the loop is stable if and only if the curve does not turn around −1/M.",
+        short(open.pole() / rtt),
+        short(-open.slope / rtt)
+    )
+}
+
+/// The table.
+pub fn rows(analysis: &Analysis) -> Vec<Row> {
+    let rtt = analysis.setting.rtt.as_secs_f64();
+    let row = |name, value: &dyn Fn(&Margins) -> Option<String>| {
+        let both = [&analysis.continuous, &analysis.sampled];
+        Row {
+            name,
+            values: both.map(|m| value(m).map_or_else(|| "none".to_owned(), |v| v.replace('-', "−"))),
+        }
+    };
+    let factor = |ratio: f64| format!("{} ({:.1} dB)", short(ratio), decibels(ratio));
+    vec![
+        row("gain crossover (rad/s)", &|m| Some(short(m.gain_crossover? / rtt))),
+        row("phase margin (degrees)", &|m| Some(format!("{:.1}", degrees(m.phase_margin?)))),
+        row("delay margin (ms)", &|m| Some(short(m.delay_margin? * rtt * 1e3))),
+        row("phase crossover (rad/s)", &|m| Some(short(m.phase_crossover / rtt))),
+        row("gain margin", &|m| Some(factor(m.gain_margin))),
+        row("largest stable gain", &|m| Some(m.largest_gain.map_or_else(|| "any".to_owned(), short))),
+        row("clockwise turns around −1/M", &|m| Some(m.encirclements.to_string())),
+        row("unstable open-loop poles", &|m| Some(m.open_poles.to_string())),
+        row("unstable closed-loop poles", &|m| Some(m.closed_poles.to_string())),
+        row("verdict", &|m| Some(verdict(m).to_owned())),
+    ]
+}
+
+/// One word.
+pub fn verdict(margins: &Margins) -> &'static str {
+    if margins.is_stable() { "stable" } else { "unstable" }
+}
+
+/// The whole answer.
+pub fn table(analysis: &Analysis) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["", "continuous\nequation 46", "once per RTT\nequation 26"]);
+    for row in rows(analysis) {
+        let [continuous, sampled] = row.values;
+        table.add_row([row.name.to_owned(), continuous, sampled]);
+    }
+    for i in 1..3 {
+        if let Some(column) = table.column_mut(i) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let (setting, poles) = (describe(&analysis.setting), poles(&analysis.setting));
+    format!("\ndccc: {SOURCE}\n{setting}\n{poles}\n\n{}\n", table.trim_fmt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        for (value, text) in [
+            (4.0755, "4.075"),
+            (-0.08, "−0.08000"),
+            (242.68, "242.7"),
+            (411_634.2, "411634"),
+            (1.2e9, "1.200e9"),
+            (3.2e-6, "3.200e−6"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(short(value), text);
+        }
+    }
+}
