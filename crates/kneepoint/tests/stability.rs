@@ -42,6 +42,7 @@ fn packets(params: Params, rate: Rate, datagram: u32) -> Series {
         buffer: None,
         flows: vec![flow],
         probe: None,
+        udp: Vec::new(),
         measure: None,
         series: Some(Duration::from_millis(10)),
         trace: false,
