@@ -140,19 +140,23 @@ fn no_text_leaves_its_picture() {
     let mut experiments = fixture::realistic();
     experiments.push(fixture::crowd());
     for (name, text) in files(&experiments).iter().filter(|(name, _)| name.ends_with(".svg")) {
-        let document = roxmltree::Document::parse(text).unwrap();
-        for node in document.descendants().filter(|n| n.has_tag_name("text") && n.has_attribute("x")) {
-            let number = |name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
-            let words = node.text().unwrap_or("");
-            // The estimate is a little too wide for most words.
-            let width = 0.95 * text_width(words, number("font-size"));
-            let left = match node.attribute("text-anchor") {
-                Some("middle") => number("x") - width / 2.0,
-                Some("end") => number("x") - width,
-                _ => number("x"),
-            };
-            assert!(left >= 0.0 && left + width <= WIDTH, "{name}: {words}");
-        }
+        texts_stay_inside(name, text);
+    }
+}
+
+pub(super) fn texts_stay_inside(name: &str, svg: &str) {
+    let document = roxmltree::Document::parse(svg).unwrap();
+    for node in document.descendants().filter(|n| n.has_tag_name("text") && n.has_attribute("x")) {
+        let number = |name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
+        let words = node.text().unwrap_or("");
+        // The estimate is a little too wide for most words.
+        let width = 0.95 * text_width(words, number("font-size"));
+        let left = match node.attribute("text-anchor") {
+            Some("middle") => number("x") - width / 2.0,
+            Some("end") => number("x") - width,
+            _ => number("x"),
+        };
+        assert!(left >= 0.0 && left + width <= WIDTH, "{name}: {words}");
     }
 }
 
