@@ -6,7 +6,7 @@ use congestion::{Algorithm, Bytes, Duration, Rate, Time, cubic};
 use cpu_time::ThreadTime;
 use path::{Limit, LinkConfig};
 use recovery::{AckConfig, Clock, Config};
-use sim::{FlowConfig, Scenario, Transport, Watch};
+use sim::{FlowConfig, Route, Scenario, Transport, Watch};
 
 /// One measured case.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -47,6 +47,7 @@ fn scenario(count: u32, rate: Rate, transfer: Option<u64>, seconds: u64) -> Scen
         start: Time::from_millis(u64::from(id)),
         stop: None,
         transfer,
+        route: Route::ALL,
         rtt,
         clock: Clock::default(),
     };
@@ -57,6 +58,8 @@ fn scenario(count: u32, rate: Rate, transfer: Option<u64>, seconds: u64) -> Scen
         buffer: Some(rtt),
         flows: (0..count).map(flow).collect(),
         measure: None,
+        beyond: Vec::new(),
+        link_names: Vec::new(),
         probe: None,
         udp: Vec::new(),
         series: None,

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use congestion::Time;
-use path::RateModel;
-use sim::{FlowSeries, Histogram, Outcome, ProbeRecord, Record, Scenario, Series, UdpConfig, UdpRecord};
+use path::{Counters, LinkConfig, RateModel};
+use sim::{
+    FlowSeries, Histogram, Outcome, ProbeRecord, QueueDelay, Record, Scenario, Series, UdpConfig, UdpRecord,
+};
 
 /// Metric word to value. A metric that does not apply is absent; none is NaN.
 pub type Values = BTreeMap<String, f64>;
@@ -13,7 +15,11 @@ pub type Values = BTreeMap<String, f64>;
 pub fn measure(scenario: &Scenario, outcome: &Outcome, groups: &[String]) -> Values {
     let all: Vec<&Record> = outcome.flows.iter().collect();
     let mut values = of_flows(&all, outcome.end);
-    put(&mut values, "utilization", utilization(scenario, outcome));
+    put(&mut values, "utilization", utilization(&scenario.link, &outcome.link, outcome.end));
+    let links = scenario.links().zip(std::iter::once(&outcome.link).chain(&outcome.beyond));
+    for (name, (config, link)) in scenario.link_names.iter().zip(links) {
+        put(&mut values, &format!("utilization of {name}"), utilization(config, link, outcome.end));
+    }
     put(&mut values, "jain_1s", mean(&jain_by_second(scenario, &outcome.series)));
     if let Some(probe) = &outcome.probe {
         of_probe(&mut values, probe);
@@ -112,7 +118,9 @@ fn of_udp(scenario: &Scenario, outcome: &Outcome, wanted: impl Fn(&UdpConfig) ->
     let seconds = scenario.measured(outcome.end).as_secs_f64();
     put(&mut values, "udp_throughput", total(|s| s.delivered) * 8e-6 / seconds);
     put(&mut values, "udp_loss", 100.0 * total(|s| s.dropped) / total(|s| s.sent));
-    put(&mut values, "udp_queue_delay", merged(sources.iter().map(|s| &s.queue_delay)).mean_ms());
+    let mut queue_delay = QueueDelay::default();
+    sources.iter().for_each(|s| queue_delay.merge(&s.queue_delay));
+    put(&mut values, "udp_queue_delay", queue_delay.mean_ms());
     values
 }
 
@@ -140,9 +148,9 @@ fn rate_mbit_s(flow: &Record, bytes: u64, end: Time) -> f64 {
 }
 
 /// Of the whole run, for links of constant rate.
-fn utilization(scenario: &Scenario, outcome: &Outcome) -> f64 {
-    let RateModel::Constant(rate) = &scenario.link.rate else { return f64::NAN };
-    100.0 * outcome.link.delivered.bytes as f64 / (rate.bytes_per_sec() * outcome.end.as_secs_f64())
+fn utilization(config: &LinkConfig, link: &Counters, end: Time) -> f64 {
+    let RateModel::Constant(rate) = &config.rate else { return f64::NAN };
+    100.0 * link.delivered.bytes as f64 / (rate.bytes_per_sec() * end.as_secs_f64())
 }
 
 /// NaN when empty.

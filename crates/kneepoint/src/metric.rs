@@ -36,8 +36,18 @@ pub const METRICS: &[Metric] = &[
     metric("owd_p95", "ms", "95th percentile of the one-way delays of all flows", 1),
     metric("rtt_flow_std", "ms", "standard deviation of the flows' mean RTTs", 2),
     metric("goodput_flow_std", "Mbit/s", "standard deviation of the flows' goodputs", 2),
-    metric("queue_delay", "ms", "mean time in the bottleneck's queue and on its wire", 2),
-    metric("utilization", "%", "bytes that left the bottleneck, of what it could carry", 2),
+    metric(
+        "queue_delay",
+        "ms",
+        "mean time in a link's queue and on its wire, added up over the flow's links",
+        2,
+    ),
+    metric(
+        "utilization",
+        "%",
+        "bytes that left the bottleneck, or the first of several, of what it could carry",
+        2,
+    ),
     metric(
         "share",
         "%",
@@ -70,7 +80,12 @@ pub const METRICS: &[Metric] = &[
         2,
     ),
     metric("udp_loss", "%", "UDP packets that the path dropped, of those sent", 3),
-    metric("udp_queue_delay", "ms", "mean time of UDP packets in the bottleneck's queue and on its wire", 2),
+    metric(
+        "udp_queue_delay",
+        "ms",
+        "mean time of UDP packets in a link's queue and on its wire, added up over its links",
+        2,
+    ),
     metric("completion", "s", "from the first packet to the last byte; mean over flows", 2),
 ];
 

@@ -675,6 +675,7 @@ mod tests {
             start: Time::ZERO,
             stop: None,
             transfer: Some(transfer),
+            route: sim::Route::ALL,
             rtt,
             clock: Clock::default(),
         };
@@ -689,6 +690,8 @@ mod tests {
             buffer: Some(rate.time_for(limit)),
             flows: vec![flow],
             measure: None,
+            beyond: Vec::new(),
+            link_names: Vec::new(),
             probe: None,
             udp: Vec::new(),
             series: None,

@@ -223,6 +223,7 @@ fn expanded_files_mean_the_same() {
     all.push(small("[[flow]]", udp).unwrap());
     all.push(small("[[flow]]", "[[flow]]\nstart-jitter = \"10 ms\"\ncount = 2").unwrap());
     all.push(mixed());
+    all.push(parse(CHAIN).unwrap());
     all.extend(Library.shipped().iter().map(|s| Experiment::parse(&s.name, &s.file, &s.text).unwrap()));
     for exp in &all {
         for case in exp.cases() {
@@ -284,6 +285,164 @@ fn udp() {
     let outcome = sim::run(&run, &sim::Watch::default()).unwrap();
     let values = kneepoint::measure::measure(&run, &outcome, plain.groups());
     assert!(!values.keys().any(|word| word.starts_with("udp_")));
+}
+
+/// A chain of links: routes, what a BDP is, how links vary, what is measured of them.
+#[test]
+fn links_in_a_row() {
+    let exp = parse(CHAIN).unwrap();
+    let run = scenario(&exp, 1);
+    assert_eq!(run.link_names, ["left", "middle", "right"]);
+    let routes: Vec<_> = run.flows.iter().map(|f| (f.route.first, f.route.last)).collect();
+    assert_eq!(routes, [(0, 2), (1, 1), (1, 2)]);
+    assert_eq!((run.udp[0].route.first, run.probe.unwrap().route.last), (2, 1));
+    assert_eq!(run.flows.iter().map(|f| f.rtt.as_millis_f64()).collect::<Vec<_>>(), [60.0, 20.0, 100.0]);
+    assert_eq!(run.probe.unwrap().rtt, Duration::from_millis(40));
+    let limits: Vec<_> = run.links().map(|link| link.limit).collect();
+    let bytes = |n| Limit::Bytes(Bytes(n));
+    assert_eq!(limits, [bytes(150_000), bytes(120_000), bytes(50_000)], "of the first flow across it");
+    assert_eq!(run.buffer, None);
+    assert!(run.links().all(|link| link.loss == 0.001));
+
+    assert_eq!(exp.cases()[1].row, "2 BDP");
+    assert!(exp.with_overrides(&set("link.1.queue", "3 BDP")).unwrap_err().to_string().contains("is varied"));
+    let wide = exp.with_overrides(&set("link.0.rate", "90 Mbit/s")).unwrap();
+    let rates: Vec<_> = scenario(&wide, 0).links().map(|link| format!("{:?}", link.rate)).collect();
+    assert!(rates[0].contains("90000000") && rates[1].contains("8000000"), "{rates:?}");
+
+    let outcome = sim::run(&run, &sim::Watch::default()).unwrap();
+    let values = kneepoint::measure::measure(&run, &outcome, exp.groups());
+    assert_eq!(values["utilization"], values["utilization of left"]);
+    assert!(values["utilization of middle"] > 80.0 && values["utilization of right"] > 40.0, "{values:?}");
+    let plain = small("[[flow]]", "[[flow]]").unwrap();
+    let run = scenario(&plain, 0);
+    assert_eq!((run.link_names.len(), run.beyond.len(), run.flows[0].route.last), (0, 0, 0));
+}
+
+/// A parking lot.
+const CHAIN: &str = r#"
+title = "t"
+source = "s"
+duration = "5 s"
+[[link]]
+name = "left"
+rate = "10 Mbit/s"
+delay = "10 ms"
+queue = "2 BDP"
+[[link]]
+name = "middle"
+rate = "8 Mbit/s"
+delay = "10 ms"
+queue = "1 BDP"
+aqm = "codel"
+[[link]]
+name = "right"
+rate = "10 Mbit/s"
+delay = "10 ms"
+queue = "50 kB"
+[[flow]]
+label = "all"
+controller = "cubic"
+[[flow]]
+label = "one"
+controller = "cubic"
+route = ["middle"]
+[[flow]]
+label = "two"
+controller = "cubic"
+route = ["middle", "right"]
+rtt = "100 ms"
+[[udp]]
+rate = "1 Mbit/s"
+size = "1000 bytes"
+route = ["right"]
+[probe]
+route = ["left", "middle"]
+[vary]
+"link.1.queue" = ["1 BDP", "2 BDP"]
+"link.loss" = ["0.1 %"]
+[table]
+rows = "link.1.queue"
+metrics = ["goodput of all", "utilization", "utilization of right", "queue_delay"]
+"#;
+
+#[test]
+fn mistakes_in_chains() {
+    let with = |from: &str, to: &str| {
+        assert!(CHAIN.contains(from), "{from}");
+        parse(&CHAIN.replacen(from, to, 1)).unwrap_err().to_string()
+    };
+    for (from, to, parts) in [
+        (
+            "route = [\"middle\"]",
+            "route = [\"midle\"]",
+            "x.toml:27: flow.1.route.0: unknown link `midle`; did you mean \"middle\"?",
+        ),
+        ("route = [\"middle\"]", "route = []", "x.toml:27: flow.1.route: the list is empty"),
+        (
+            "route = [\"left\", \"middle\"]",
+            "route = [\"left\", \"right\"]",
+            "x.toml:38: probe.route: `right` does not come next after `left`; neighbours in the order of the links: left, middle, right",
+        ),
+        (
+            "route = [\"middle\"]",
+            "route = [\"middle\", \"left\"]",
+            "`left` does not come next after `middle`",
+        ),
+        (
+            "route = [\"middle\"]",
+            "route = [\"middle\", \"middle\"]",
+            "`middle` does not come next after `middle`",
+        ),
+        ("route = [\"middle\"]", "route = \"middle\"", "x.toml:27: flow.1.route: not a list"),
+        ("route = [\"right\"]", "route = [7]", "x.toml:36: udp.0.route.0: invalid type: integer `7`"),
+        (
+            "name = \"right\"",
+            "name = \"left\"",
+            "x.toml:17: link.2.name: a second link `left`; give each a name",
+        ),
+        ("name = \"right\"", "", "x.toml:16: link.2.name: missing; what routes call the link"),
+        ("queue = \"50 kB\"", "queue = \"50\"", "x.toml:20: link.2.queue: `50` has no unit"),
+        ("queue = \"1 BDP\"\naqm", "quue = \"1 BDP\"\naqm", "x.toml:14: link.1.quue: unknown key"),
+        ("aqm = \"codel\"", "aqm = \"coddle\"", "x.toml:15: link.1.aqm: unknown queue management"),
+        (
+            "queue = \"50 kB\"",
+            "queue = \"50 bytes\"",
+            "x.toml:20: link.2.queue: a queue of 50 bytes drops every",
+        ),
+        (
+            "rtt = \"100 ms\"",
+            "rtt = \"15 ms\"",
+            "x.toml:32: flow.2.rtt: an RTT of 15 ms is shorter than the link's delay of 20 ms",
+        ),
+        (
+            "\"utilization of right\"",
+            "\"utilization of rihgt\"",
+            "no link has the name `rihgt`; did you mean \"right\"?",
+        ),
+        ("\"link.loss\"", "\"link.3.loss\"", "`link` has no number 3: there are 3"),
+        (
+            "controller = \"cubic\"",
+            "controller = { name = \"quic-dc\", threshold = \"20 % of buffer\" }",
+            "there are several links",
+        ),
+    ] {
+        let said = with(from, to);
+        assert!(said.contains(parts), "{said}");
+    }
+    // The queue of a link that no flow crosses.
+    let idle =
+        CHAIN.replacen("[[flow]]\nlabel = \"all\"", "[[flow]]\nroute = [\"right\"]\nlabel = \"all\"", 1);
+    let said = parse(&idle).unwrap_err().to_string();
+    assert!(said.contains("x.toml:9: link.0.queue: no flow crosses this link, so it has no BDP"), "{said}");
+    let said = small("[[flow]]", "[[flow]]\nroute = [\"left\"]").unwrap_err().to_string();
+    assert!(said.contains("flow.0.route: the one [link] has no name"), "{said}");
+    let said = small("[link]", "[link]\nname = \"left\"").unwrap_err().to_string();
+    assert!(said.contains("link.name: unknown key"), "{said}");
+    let said = small("[link]\nrate = \"10 Mbit/s\"\ndelay = \"25 ms\"\nqueue = \"2 BDP\"\n", "link = []")
+        .unwrap_err()
+        .to_string();
+    assert!(said.contains("link: the list is empty"), "{said}");
 }
 
 /// Two kinds of flows, chosen by an axis of several keys.

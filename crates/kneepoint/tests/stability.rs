@@ -7,7 +7,7 @@ use kneepoint::stability::margins::Margins;
 use kneepoint::stability::open_loop::OpenLoop;
 use path::LinkConfig;
 use recovery::{AckConfig, Clock, Config};
-use sim::{FlowConfig, Scenario, Series, Transport, Watch};
+use sim::{FlowConfig, Route, Scenario, Series, Transport, Watch};
 
 const BASE: Duration = Duration::from_millis(50);
 const SECONDS: u64 = 300;
@@ -32,6 +32,7 @@ fn packets(params: Params, rate: Rate, datagram: u32) -> Series {
         start: Time::ZERO,
         stop: None,
         transfer: None,
+        route: Route::ALL,
         rtt: BASE,
         clock: Clock::default(),
     };
@@ -41,6 +42,8 @@ fn packets(params: Params, rate: Rate, datagram: u32) -> Series {
         link: LinkConfig { delay: BASE / 2, ..LinkConfig::plain(rate) },
         buffer: None,
         flows: vec![flow],
+        beyond: Vec::new(),
+        link_names: Vec::new(),
         probe: None,
         udp: Vec::new(),
         measure: None,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use congestion::{Duration, Path, Time};
-use path::{Fate, Link};
+use path::Link;
 use recovery::{AckFrame, Gate, Outcome, Payload, Receiver, Sender, TcpReceiver};
 
 use crate::packet::{Chunk, Data, Feedback};
@@ -42,7 +42,7 @@ pub(crate) struct Flow {
     arrived_late: Reassembly,
     pacer_at: Time,
     far: Far,
-    /// Beyond the bottleneck, for flows whose way is longer than the link's.
+    /// Beyond the last link, for flows whose way is longer than that of their links.
     ahead: VecDeque<(Time, Data)>,
     ahead_delay: Duration,
     /// On the way back.
@@ -60,7 +60,8 @@ impl Flow {
             seed: scenario.seed.wrapping_add(u64::from(id)),
         };
         let controller = config.algorithm.build(path);
-        let forward = (config.rtt / 2).max(scenario.link.delay);
+        let delay = scenario.delay(config.route);
+        let forward = (config.rtt / 2).max(delay);
         Self {
             id,
             stage: Stage::Waiting,
@@ -78,7 +79,7 @@ impl Flow {
                 Transport::Tcp { .. } => Far::Tcp(TcpReceiver::new(config.ack.clone())),
             },
             ahead: VecDeque::new(),
-            ahead_delay: forward - scenario.link.delay,
+            ahead_delay: forward - delay,
             feedback: VecDeque::new(),
             back_delay: config.rtt - forward,
             spare: Vec::new(),
@@ -121,6 +122,11 @@ impl Flow {
         next
     }
 
+    /// The link that its packets enter.
+    pub(crate) fn entry(&self) -> usize {
+        self.config.route.first.into()
+    }
+
     /// Does what is due.
     pub(crate) fn on_time(&mut self, now: Time, link: &mut Link<Data>) {
         if self.stage == Stage::Waiting {
@@ -150,7 +156,7 @@ impl Flow {
         }
     }
 
-    /// A packet leaves the bottleneck.
+    /// A packet leaves its last link.
     pub(crate) fn on_delivery(&mut self, now: Time, data: Data) {
         if self.ahead_delay == Duration::ZERO {
             self.receive(now, &data);
@@ -293,21 +299,15 @@ impl Flow {
         self.record.on_sent(now, pn, bytes, &chunk);
         let size = self.config.transport.wire_bytes(chunk.len);
         let least_unacked = self.sender.least_unacked();
-        match link.push(now, Data { flow: self.id, size, pn, sent: now, chunk, ecn, least_unacked }) {
+        let last_link = self.config.route.last;
+        let data = Data { flow: self.id, size, last_link, pn, sent: now, chunk, ecn, least_unacked };
+        match link.push(now, data) {
             Ok(admitted) => {
                 if let Some(delay) = admitted.queue_delay {
-                    self.record.on_queued(now, delay);
+                    self.record.on_queued(now, self.entry(), delay);
                 }
             }
             Err(_) => self.record.on_dropped(now),
-        }
-    }
-
-    /// What became of a packet that the link had taken.
-    pub(crate) fn on_fate(&mut self, now: Time, fate: &Fate<Data>) {
-        match fate {
-            Fate::Departs { queue_delay, .. } => self.record.on_queued(now, *queue_delay),
-            Fate::Dropped(_) => self.record.on_dropped(now),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A deterministic packet-level simulator: virtual time, one bottleneck, real loss recovery.
+//! A deterministic packet-level simulator: virtual time, a bottleneck or several in a row, real loss recovery.
 //!
 //! **Invariant:** the same scenario gives the same outcome, bit by bit, on every machine and beside any other run.
 
@@ -7,6 +7,7 @@ mod flow;
 pub mod histogram;
 pub mod packet;
 mod probe;
+mod queue_delay;
 pub mod record;
 pub mod scenario;
 pub mod series;
@@ -16,8 +17,9 @@ mod world;
 
 pub use histogram::Histogram;
 pub use probe::ProbeRecord;
+pub use queue_delay::QueueDelay;
 pub use record::{Record, Totals};
-pub use scenario::{FlowConfig, OnOff, ProbeConfig, Scenario, Transport, UdpConfig};
+pub use scenario::{FlowConfig, OnOff, ProbeConfig, Route, Scenario, Transport, UdpConfig};
 pub use series::{FlowSeries, Series};
 pub use udp::UdpRecord;
 pub use world::{Outcome, Watch, run};

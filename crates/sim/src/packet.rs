@@ -27,6 +27,8 @@ pub struct Data {
     pub flow: u32,
     /// Bytes on the wire.
     pub size: u32,
+    /// Behind this link it has crossed all of its route.
+    pub last_link: u16,
     /// Packet number; for TCP the number of the transmission.
     pub pn: u64,
     /// When it left its sender.
@@ -42,9 +44,9 @@ pub struct Data {
 
 impl Data {
     /// A packet of no stream.
-    pub(crate) fn bare(flow: u32, size: u32, pn: u64, sent: Time) -> Self {
+    pub(crate) fn bare(flow: u32, size: u32, last_link: u16, pn: u64, sent: Time) -> Self {
         let chunk = Chunk { offset: 0, len: 0 };
-        Self { flow, size, pn, sent, chunk, ecn: Ecn::NotEct, least_unacked: 0 }
+        Self { flow, size, last_link, pn, sent, chunk, ecn: Ecn::NotEct, least_unacked: 0 }
     }
 }
 

@@ -1,7 +1,7 @@
 //! A ping through the bottleneck beside the flows.
 
 use congestion::{Duration, Time};
-use path::{Fate, Link};
+use path::Link;
 
 use crate::histogram::Histogram;
 use crate::packet::Data;
@@ -38,7 +38,7 @@ impl Probe {
         Self {
             id,
             next: 0,
-            rest: config.rtt - scenario.link.delay,
+            rest: config.rtt - scenario.delay(config.route),
             answer: None,
             window: scenario.window(),
             record: ProbeRecord::default(),
@@ -51,27 +51,30 @@ impl Probe {
         Time::ZERO + self.config.interval * self.next
     }
 
+    /// The link that its packets enter.
+    pub(crate) fn entry(&self) -> usize {
+        self.config.route.first.into()
+    }
+
     pub(crate) fn send(&mut self, now: Time, link: &mut Link<Data>) {
         self.record.sent += u64::from(self.window.holds(now));
-        let data = Data::bare(self.id, self.config.size, self.next, now);
+        let data = Data::bare(self.id, self.config.size, self.config.route.last, self.next, now);
         self.next += 1;
         if link.push(now, data).is_err() {
-            self.record.dropped += u64::from(self.window.holds(now));
+            self.on_dropped(now);
         }
     }
 
-    /// A packet leaves the link; from here on its round trip is known.
+    pub(crate) fn on_dropped(&mut self, now: Time) {
+        self.record.dropped += u64::from(self.window.holds(now));
+    }
+
+    /// A packet leaves its last link; from here on its round trip is known.
     pub(crate) fn on_delivery(&mut self, now: Time, data: &Data) {
         let rtt = now - data.sent + self.rest;
         self.answer = Some(rtt);
         if self.window.holds(now) {
             self.record.rtt.add(rtt);
-        }
-    }
-
-    pub(crate) fn on_fate(&mut self, now: Time, fate: &Fate<Data>) {
-        if let Fate::Dropped(_) = fate {
-            self.record.dropped += u64::from(self.window.holds(now));
         }
     }
 

@@ -5,6 +5,7 @@ use recovery::{Ecn, EcnCounts, Sender, Stats};
 
 use crate::histogram::Histogram;
 use crate::packet::{Chunk, Feedback};
+use crate::queue_delay::QueueDelay;
 use crate::scenario::{Scenario, Window};
 use crate::trace::{Event, Metrics, Trace};
 
@@ -21,8 +22,8 @@ pub struct Totals {
     pub dropped: u64,
     /// RTT samples.
     pub rtt: Histogram,
-    /// Time each packet spent in the bottleneck's queue and on its wire.
-    pub queue_delay: Histogram,
+    /// Time each packet spent in the queues of its links and on their wires.
+    pub queue_delay: QueueDelay,
     /// From a packet's departure at the sender to its arrival at the receiver, by the simulator's clock.
     pub owd: Histogram,
 }
@@ -84,9 +85,10 @@ impl Record {
         self.log(now, || Event::Sent { pn, bytes: bytes as u32, offset: chunk.offset, len: chunk.len });
     }
 
-    pub(crate) fn on_queued(&mut self, now: Time, delay: Duration) {
+    #[inline]
+    pub(crate) fn on_queued(&mut self, now: Time, link: usize, delay: Duration) {
         if self.window.holds(now) {
-            self.totals.queue_delay.add(delay);
+            self.totals.queue_delay.add(link, delay);
         }
     }
 

@@ -4,15 +4,19 @@ use congestion::{Algorithm, Duration, Rate, Time};
 use path::LinkConfig;
 use recovery::{AckConfig, Clock, Config};
 
-/// A dumbbell: every flow crosses one bottleneck link.
+/// A chain of links, mostly of one: then every flow crosses the same bottleneck.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// Seed of every random stream.
     pub seed: u64,
     /// The run ends here at the latest.
     pub duration: Duration,
-    /// The bottleneck, forward direction. The way back is a pure delay.
+    /// The bottleneck, or the first link of the chain, forward direction. The way back is a pure delay.
     pub link: LinkConfig,
+    /// The links behind it, in order.
+    pub beyond: Vec<LinkConfig>,
+    /// The names of the links, if there are several.
+    pub link_names: Vec<String>,
     /// What the bottleneck's buffer holds, in time, if it is limited.
     pub buffer: Option<Duration>,
     /// The senders.
@@ -30,6 +34,17 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Every link, in order.
+    pub fn links(&self) -> impl Iterator<Item = &LinkConfig> {
+        std::iter::once(&self.link).chain(&self.beyond)
+    }
+
+    /// The propagation delay of a route.
+    pub(crate) fn delay(&self, route: Route) -> Duration {
+        let links = self.links().enumerate().filter(|(i, _)| route.crosses(*i));
+        links.fold(Duration::ZERO, |sum, (_, link)| sum + link.delay)
+    }
+
     /// From when to when metrics count.
     pub(crate) fn window(&self) -> Window {
         let (from, to) = self.measure.unwrap_or((Time::ZERO, Time::NEVER));
@@ -40,6 +55,25 @@ impl Scenario {
     pub fn measured(&self, end: Time) -> Duration {
         let Window { from, to } = self.window();
         to.min(end) - from
+    }
+}
+
+/// Neighbouring links of the chain: from which to which a packet goes, both inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The first link, from 0.
+    pub first: u16,
+    /// The last; beyond the end of the chain: its last one.
+    pub last: u16,
+}
+
+impl Route {
+    /// The whole chain.
+    pub const ALL: Self = Self { first: 0, last: u16::MAX };
+
+    /// Whether the link of this number is on it.
+    pub fn crosses(self, link: usize) -> bool {
+        (usize::from(self.first)..=usize::from(self.last)).contains(&link)
     }
 }
 
@@ -64,7 +98,9 @@ pub struct ProbeConfig {
     pub interval: Duration,
     /// Bytes on the wire.
     pub size: u32,
-    /// Round-trip time without queue; at least the link's delay.
+    /// Its links.
+    pub route: Route,
+    /// Round-trip time without queue; at least its links' delay.
     pub rtt: Duration,
 }
 
@@ -77,6 +113,8 @@ pub struct UdpConfig {
     pub rate: Vec<(Time, Rate)>,
     /// Pauses; without them it is always on.
     pub on_off: Option<OnOff>,
+    /// Its links.
+    pub route: Route,
     /// Bytes of a packet on the wire; at least 1.
     pub size: u32,
     /// No bit before this.
@@ -117,7 +155,9 @@ pub struct FlowConfig {
     pub stop: Option<Time>,
     /// Bytes to transfer; without it the application always has more.
     pub transfer: Option<u64>,
-    /// Round-trip time without queue; at least the link's delay. Half of it, or the link's delay if that is more, is
+    /// Its links.
+    pub route: Route,
+    /// Round-trip time without queue; at least its links' delay. Half of it, or the links' delay if that is more, is
     /// on the forward way.
     pub rtt: Duration,
     /// The receiver's clock, as the sender sees it.

@@ -3,11 +3,11 @@
 mod emission;
 
 use congestion::{Duration, Time};
-use path::{Fate, Link};
+use path::Link;
 
-use crate::histogram::Histogram;
 use crate::packet::Data;
-use crate::scenario::{Scenario, UdpConfig, Window};
+use crate::queue_delay::QueueDelay;
+use crate::scenario::{Route, Scenario, UdpConfig, Window};
 use emission::Emission;
 
 /// What became of one source's packets inside the measuring window.
@@ -19,8 +19,8 @@ pub struct UdpRecord {
     pub dropped: u64,
     /// Bytes that arrived, as they are on the wire.
     pub delivered: u64,
-    /// Time each packet spent in the bottleneck's queue and on its wire.
-    pub queue_delay: Histogram,
+    /// Time each packet spent in the queues of its links and on their wires.
+    pub queue_delay: QueueDelay,
 }
 
 /// One source and its sink.
@@ -29,6 +29,7 @@ pub(crate) struct Udp {
     /// Its number among the flows: after theirs and the probe's.
     id: u32,
     size: u32,
+    route: Route,
     emission: Emission,
     /// When the next packet leaves.
     next: Time,
@@ -46,6 +47,7 @@ impl Udp {
         Self {
             id,
             size: config.size,
+            route: config.route,
             next: emission.next(),
             emission,
             pn: 0,
@@ -60,17 +62,25 @@ impl Udp {
         self.next
     }
 
+    /// The link that its packets enter.
+    pub(crate) fn entry(&self) -> usize {
+        self.route.first.into()
+    }
+
     pub(crate) fn send(&mut self, now: Time, link: &mut Link<Data>) {
         self.record.sent += u64::from(self.window.holds(now));
-        match link.push(now, Data::bare(self.id, self.size, self.pn, now)) {
-            Ok(admitted) => admitted.queue_delay.into_iter().for_each(|delay| self.on_queued(now, delay)),
+        let data = Data::bare(self.id, self.size, self.route.last, self.pn, now);
+        self.pn += 1;
+        match link.push(now, data) {
+            Ok(admitted) => {
+                admitted.queue_delay.into_iter().for_each(|delay| self.on_queued(now, self.entry(), delay));
+            }
             Err(_) => self.on_dropped(now),
         }
-        self.pn += 1;
         self.next = self.emission.next();
     }
 
-    /// A packet leaves the link.
+    /// A packet leaves its last link.
     pub(crate) fn on_delivery(&mut self, now: Time, data: &Data) {
         let bytes = u64::from(data.size);
         self.fresh += bytes;
@@ -79,20 +89,13 @@ impl Udp {
         }
     }
 
-    pub(crate) fn on_fate(&mut self, now: Time, fate: &Fate<Data>) {
-        match fate {
-            Fate::Departs { queue_delay, .. } => self.on_queued(now, *queue_delay),
-            Fate::Dropped(_) => self.on_dropped(now),
-        }
-    }
-
-    fn on_queued(&mut self, now: Time, delay: Duration) {
+    pub(crate) fn on_queued(&mut self, now: Time, link: usize, delay: Duration) {
         if self.window.holds(now) {
-            self.record.queue_delay.add(delay);
+            self.record.queue_delay.add(link, delay);
         }
     }
 
-    fn on_dropped(&mut self, now: Time) {
+    pub(crate) fn on_dropped(&mut self, now: Time) {
         self.record.dropped += u64::from(self.window.holds(now));
     }
 

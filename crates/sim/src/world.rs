@@ -1,4 +1,6 @@
-//! The event loop: virtual time, one dumbbell, as many flows as the scenario names.
+//! The event loop: virtual time, a chain of links, as many flows as the scenario names.
+//!
+//! Actors in the agenda, lowest first: the links, the sampler, the probe, the sources of UDP, the flows.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -23,8 +25,10 @@ pub struct Outcome {
     pub probe: Option<ProbeRecord>,
     /// Per source of UDP, in the scenario's order.
     pub udp: Vec<UdpRecord>,
-    /// The bottleneck's counters.
+    /// The counters of the bottleneck, or of the chain's first link.
     pub link: Counters,
+    /// Those of the links behind it.
+    pub beyond: Vec<Counters>,
     /// Time series, empty unless asked for.
     pub series: Series,
     /// Virtual time at the end.
@@ -44,15 +48,14 @@ pub struct Watch {
 
 /// Events between two looks at the [`Watch`].
 const LOOK_EVERY: u64 = 1 << 16;
-const LINK: usize = 0;
-const SAMPLER: usize = 1;
-const PROBE: usize = 2;
-/// Sources of UDP come next, flows after them.
-const UDP: usize = 3;
+/// Who comes after the links, counted from there.
+const SAMPLER: usize = 0;
+const PROBE: usize = 1;
+const UDP: usize = 2;
 
 struct World {
     agenda: Agenda,
-    link: Link<Data>,
+    links: Vec<Link<Data>>,
     flows: Vec<Flow>,
     probe: Option<Probe>,
     udp: Vec<Udp>,
@@ -92,28 +95,30 @@ impl World {
     fn new(scenario: &Scenario) -> Self {
         let configs = scenario.flows.iter().cloned().enumerate();
         let flows: Vec<_> = configs.map(|(id, c)| Flow::new(id as u32, c, scenario)).collect();
+        let links: Vec<_> =
+            scenario.links().zip(0..).map(|(c, i)| Link::new(c, scenario.seed, &stream(i))).collect();
         let first_udp = flows.len() as u32 + 1;
         let sources = scenario.udp.iter().zip(first_udp..).enumerate();
         let udp: Vec<_> = sources.map(|(i, (c, id))| Udp::new(id, i, c, scenario)).collect();
-        let first_flow = UDP + udp.len();
+        let first_flow = links.len() + UDP + udp.len();
         let mut agenda = Agenda::new(first_flow + flows.len());
         for (i, flow) in flows.iter().enumerate() {
             agenda.set(first_flow + i, flow.next());
         }
         for (i, source) in udp.iter().enumerate() {
-            agenda.set(UDP + i, source.next());
+            agenda.set(links.len() + UDP + i, source.next());
         }
         if let Some(interval) = scenario.series {
-            agenda.set(SAMPLER, Time::ZERO + interval);
+            agenda.set(links.len() + SAMPLER, Time::ZERO + interval);
         }
         let probe = scenario.probe.map(|config| Probe::new(flows.len() as u32, config, scenario));
-        agenda.set(PROBE, probe.as_ref().map_or(Time::NEVER, Probe::next));
+        agenda.set(links.len() + PROBE, probe.as_ref().map_or(Time::NEVER, Probe::next));
         Self {
             agenda,
             probe,
             udp,
             first_flow,
-            link: Link::new(&scenario.link, scenario.seed, "link"),
+            links,
             running: flows.len(),
             flows,
             series: Series::default(),
@@ -122,55 +127,97 @@ impl World {
     }
 
     fn turn(&mut self, now: Time, actor: usize) {
-        match actor {
-            LINK => self.deliver(now),
-            SAMPLER => self.sample(now),
-            PROBE => self.ask(now),
-            _ if actor < self.first_flow => self.flood(now, actor - UDP),
-            _ => {
-                let flow = &mut self.flows[actor - self.first_flow];
-                flow.on_time(now, &mut self.link);
-                self.running -= usize::from(flow.is_done());
-                self.agenda.set(actor, flow.next());
+        let first_flow = self.first_flow;
+        if actor >= first_flow {
+            let flow = &mut self.flows[actor - first_flow];
+            flow.on_time(now, &mut self.links[flow.entry()]);
+            self.running -= usize::from(flow.is_done());
+            self.agenda.set(actor, flow.next());
+        } else {
+            match actor.checked_sub(self.links.len()) {
+                None => self.deliver(now, actor),
+                Some(SAMPLER) => self.sample(now),
+                Some(PROBE) => self.ask(now),
+                Some(seat) => self.flood(now, seat - UDP),
             }
         }
         self.hear_fates(now);
-        self.agenda.set(LINK, self.link.next().unwrap_or(Time::NEVER));
+        for (actor, link) in self.links.iter().enumerate() {
+            self.agenda.set(actor, link.next().unwrap_or(Time::NEVER));
+        }
     }
 
-    /// Tells the flows what an AQM decided about their packets after it had taken them.
+    /// Tells the senders what an AQM decided about their packets after it had taken them.
+    #[inline]
     fn hear_fates(&mut self, now: Time) {
-        while let Some(fate) = self.link.fate() {
-            let id = match &fate {
-                Fate::Departs { flow, .. } => *flow,
-                Fate::Dropped(dropped) => dropped.packet.flow,
-            };
-            match owner(self.flows.len(), id) {
-                Owner::Flow(i) => self.flows[i].on_fate(now, &fate),
-                Owner::Probe => self.probe.iter_mut().for_each(|probe| probe.on_fate(now, &fate)),
-                Owner::Udp(i) => self.udp[i].on_fate(now, &fate),
+        for link in 0..self.links.len() {
+            while let Some(fate) = self.links[link].fate() {
+                self.hear(now, link, &fate);
             }
+        }
+    }
+
+    #[inline(never)]
+    fn hear(&mut self, now: Time, link: usize, fate: &Fate<Data>) {
+        match fate {
+            Fate::Departs { flow, queue_delay } => self.on_queued(now, *flow, link, *queue_delay),
+            Fate::Dropped(dropped) => self.on_dropped(now, dropped.packet.flow),
+        }
+    }
+
+    fn on_queued(&mut self, now: Time, id: u32, link: usize, delay: Duration) {
+        match owner(self.flows.len(), id) {
+            Owner::Flow(i) => self.flows[i].record.on_queued(now, link, delay),
+            Owner::Probe => {}
+            Owner::Udp(i) => self.udp[i].on_queued(now, link, delay),
+        }
+    }
+
+    fn on_dropped(&mut self, now: Time, id: u32) {
+        match owner(self.flows.len(), id) {
+            Owner::Flow(i) => self.flows[i].record.on_dropped(now),
+            Owner::Probe => self.probe.iter_mut().for_each(|probe| probe.on_dropped(now)),
+            Owner::Udp(i) => self.udp[i].on_dropped(now),
         }
     }
 
     fn ask(&mut self, now: Time) {
         let Some(probe) = &mut self.probe else { return };
-        probe.send(now, &mut self.link);
-        self.agenda.set(PROBE, probe.next());
+        probe.send(now, &mut self.links[probe.entry()]);
+        self.agenda.set(self.links.len() + PROBE, probe.next());
     }
 
     fn flood(&mut self, now: Time, source: usize) {
-        self.udp[source].send(now, &mut self.link);
-        self.agenda.set(UDP + source, self.udp[source].next());
+        let udp = &mut self.udp[source];
+        udp.send(now, &mut self.links[udp.entry()]);
+        self.agenda.set(self.links.len() + UDP + source, udp.next());
     }
 
-    fn deliver(&mut self, now: Time) {
-        while let Some(data) = self.link.pop(now) {
+    /// Packets come out of a link: to their receivers or, in the same instant, into the next link of their route.
+    fn deliver(&mut self, now: Time, link: usize) {
+        let last = link + 1 == self.links.len();
+        while let Some(data) = self.links[link].pop(now) {
+            if !last && usize::from(data.last_link) > link {
+                self.forward(now, link + 1, data);
+                continue;
+            }
             match owner(self.flows.len(), data.flow) {
                 Owner::Flow(i) => self.deliver_to(now, i, data),
                 Owner::Probe => self.probe.iter_mut().for_each(|probe| probe.on_delivery(now, &data)),
                 Owner::Udp(i) => self.udp[i].on_delivery(now, &data),
             }
+        }
+    }
+
+    fn forward(&mut self, now: Time, link: usize, data: Data) {
+        match self.links[link].push(now, data) {
+            Ok(admitted) => {
+                admitted
+                    .queue_delay
+                    .into_iter()
+                    .for_each(|delay| self.on_queued(now, data.flow, link, delay));
+            }
+            Err(_) => self.on_dropped(now, data.flow),
         }
     }
 
@@ -187,8 +234,8 @@ impl World {
 
     fn sample(&mut self, now: Time) {
         let Some(interval) = self.interval else { return };
-        let backlog = self.link.backlog(now).bytes;
-        let drops = self.link.counters(now).dropped().packets;
+        let backlog = self.links.iter_mut().map(|link| link.backlog(now).bytes).sum();
+        let drops = self.links.iter_mut().map(|link| link.counters(now).dropped().packets).sum();
         let answer = self.probe.as_mut().and_then(Probe::take_answer);
         let udp = match self.udp.is_empty() {
             true => f64::NAN,
@@ -196,14 +243,14 @@ impl World {
         };
         self.series.sample_path(backlog, drops, answer, udp);
         self.series.sample_flows(now, interval, &mut self.flows);
-        self.agenda.set(SAMPLER, now + interval);
+        self.agenda.set(self.links.len() + SAMPLER, now + interval);
     }
 
     fn finish(mut self, now: Time, events: u64) -> Outcome {
-        let link = self.link.counters(now);
+        let mut counters: Vec<_> = self.links.iter_mut().map(|link| link.counters(now)).collect();
         self.hear_fates(now);
         if cfg!(debug_assertions) {
-            check_link(&mut self.link);
+            self.links.iter_mut().for_each(check_link);
         }
         let records = self.flows.into_iter().map(|mut flow| {
             flow.record.stats = flow.sender().stats().clone();
@@ -211,8 +258,14 @@ impl World {
         });
         let probe = self.probe.map(Probe::into_record);
         let udp = self.udp.into_iter().map(Udp::into_record).collect();
-        Outcome { flows: records.collect(), probe, udp, link, series: self.series, end: now, events }
+        let (flows, link) = (records.collect(), counters.remove(0));
+        Outcome { flows, probe, udp, link, beyond: counters, series: self.series, end: now, events }
     }
+}
+
+/// The name of a link's random streams: that of the first is older than chains.
+fn stream(link: usize) -> String {
+    if link == 0 { "link".to_owned() } else { format!("link.{link}") }
 }
 
 /// Whose packet it is.

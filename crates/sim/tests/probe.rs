@@ -4,10 +4,14 @@ mod common;
 
 use common::{quic_flow, run, scenario};
 use congestion::{Duration, Time};
-use sim::{ProbeConfig, Scenario};
+use sim::{ProbeConfig, Route, Scenario};
 
-const PING: ProbeConfig =
-    ProbeConfig { interval: Duration::from_millis(199), size: 84, rtt: Duration::from_millis(50) };
+const PING: ProbeConfig = ProbeConfig {
+    interval: Duration::from_millis(199),
+    size: 84,
+    route: Route::ALL,
+    rtt: Duration::from_millis(50),
+};
 
 /// A full packet of 1294 bytes at 10 Mbit/s, a ping of 84: milliseconds on the wire.
 const PACKET_MS: f64 = 1.0352;

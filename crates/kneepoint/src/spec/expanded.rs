@@ -1,10 +1,10 @@
 //! One run as an experiment file of its own, with every default written out: what its manifest keeps.
 
 use congestion::{Algorithm, Bytes, Duration, Time};
-use path::{Aqm, Limit, LimitCounts, RateModel, Reorder};
+use path::{Aqm, Limit, LimitCounts, LinkConfig, RateModel, Reorder};
 use recovery::{AckConfig, Clock, Config};
 use serde::Serialize;
-use sim::{Transport, UdpConfig};
+use sim::{Route, Transport, UdpConfig};
 
 use crate::spec::flow::{Flow, Stop};
 use crate::spec::percent::Percent;
@@ -23,8 +23,8 @@ struct File<'a> {
     seed: i64,
     series: String,
     measure: Option<Measure>,
-    link: Link<'a>,
-    probe: Option<Probe>,
+    link: Links<'a>,
+    probe: Option<Probe<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     udp: Vec<Udp<'a>>,
     flow: Vec<FlowTable<'a>>,
@@ -36,8 +36,17 @@ struct Measure {
     to: Duration,
 }
 
+/// `[link]` or `[[link]]`.
 #[derive(Serialize)]
-struct Probe {
+#[serde(untagged)]
+enum Links<'a> {
+    One(Box<Link<'a>>),
+    Chain(Vec<Link<'a>>),
+}
+
+#[derive(Serialize)]
+struct Probe<'a> {
+    route: Option<&'a [String]>,
     interval: Duration,
     size: Bytes,
     rtt: Duration,
@@ -47,6 +56,7 @@ struct Probe {
 #[serde(rename_all = "kebab-case")]
 struct Udp<'a> {
     label: &'a str,
+    route: Option<&'a [String]>,
     size: Bytes,
     start: Duration,
     stop: Option<Duration>,
@@ -64,6 +74,7 @@ struct OnOff {
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct Link<'a> {
+    name: Option<&'a str>,
     burst: Bytes,
     delay: Duration,
     queue: Limit,
@@ -81,6 +92,7 @@ struct Link<'a> {
 struct FlowTable<'a> {
     label: &'a str,
     transport: &'static str,
+    route: Option<&'a [String]>,
     count: u64,
     start: Duration,
     stagger: Duration,
@@ -116,14 +128,15 @@ pub(crate) fn write(experiment: &Experiment, case: &Case, setup: &Setup, seed: u
         seed: i64::try_from(seed).unwrap_or(i64::MAX),
         series: setup.series.map_or_else(|| "off".to_owned(), |interval| interval.to_string()),
         measure: setup.measure.map(|(from, to)| Measure { from, to }),
-        link: link(setup),
+        link: links(setup),
         probe: setup.probe.map(|p| Probe {
+            route: route(setup, p.route),
             interval: p.interval,
             size: Bytes(u64::from(p.size)),
             rtt: p.rtt,
         }),
-        udp: setup.udp.iter().map(udp).collect(),
-        flow: setup.flows.iter().map(flow).collect(),
+        udp: setup.udp.iter().map(|source| udp(setup, source)).collect(),
+        flow: setup.flows.iter().map(|f| flow(setup, f)).collect(),
     };
     toml::to_string(&file).unwrap_or_else(|e| format!("# {e}\n"))
 }
@@ -133,9 +146,24 @@ fn note(experiment: &Experiment, case: &Case) -> String {
     names.iter().filter(|name| !name.is_empty()).map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn link(setup: &Setup) -> Link<'_> {
-    let config = &setup.link;
+fn links(setup: &Setup) -> Links<'_> {
+    let names = setup.link_names.iter().map(String::as_str);
+    match names.len() {
+        0 => Links::One(Box::new(link(&setup.links[0], None))),
+        _ => Links::Chain(
+            setup.links.iter().zip(names).map(|(config, name)| link(config, Some(name))).collect(),
+        ),
+    }
+}
+
+fn route(setup: &Setup, route: Route) -> Option<&[String]> {
+    let last = setup.links.len().min(usize::from(route.last) + 1);
+    setup.link_names.get(usize::from(route.first)..last)
+}
+
+fn link<'a>(config: &'a LinkConfig, name: Option<&'a str>) -> Link<'a> {
     Link {
+        name,
         rate: &config.rate,
         burst: config.burst,
         delay: config.delay,
@@ -149,9 +177,10 @@ fn link(setup: &Setup) -> Link<'_> {
     }
 }
 
-fn udp(source: &UdpConfig) -> Udp<'_> {
+fn udp<'a>(setup: &'a Setup, source: &'a UdpConfig) -> Udp<'a> {
     Udp {
         label: &source.label,
+        route: route(setup, source.route),
         size: Bytes(u64::from(source.size)),
         start: source.start - Time::ZERO,
         stop: source.stop.map(|time| time - Time::ZERO),
@@ -160,11 +189,12 @@ fn udp(source: &UdpConfig) -> Udp<'_> {
     }
 }
 
-fn flow(flow: &Flow) -> FlowTable<'_> {
+fn flow<'a>(setup: &'a Setup, flow: &'a Flow) -> FlowTable<'a> {
     let (transport, packet) = packet(flow.transport);
     FlowTable {
         label: &flow.label,
         transport,
+        route: route(setup, flow.route),
         count: flow.count,
         start: flow.start,
         stagger: flow.stagger,

@@ -2,9 +2,10 @@
 
 use congestion::{Algorithm, Bytes, Duration, Time};
 use recovery::{AckConfig, Clock, Config, TimeThreshold, Timeout};
-use sim::{FlowConfig, Transport};
+use sim::{FlowConfig, Route, Transport};
 
 use crate::problem::Problem;
+use crate::spec::chain::Chain;
 use crate::spec::controller::Controller;
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::merge::merge;
@@ -21,6 +22,7 @@ pub(crate) const KEYS: &[&str] = &[
     "lasts",
     "transfer",
     "rtt",
+    "route",
     "slow-start",
     "packet",
     "recovery",
@@ -45,6 +47,7 @@ pub(crate) struct Flow {
     pub(crate) start_jitter: Duration,
     pub(crate) stop: Stop,
     pub(crate) transfer: Option<Bytes>,
+    pub(crate) route: Route,
     pub(crate) rtt: Duration,
     pub(crate) recovery: Config,
     pub(crate) ack: AckConfig,
@@ -62,10 +65,10 @@ pub(crate) enum Stop {
 }
 
 impl Flow {
-    /// `delay` is the link's, `transfer` the experiment's.
+    /// `transfer` is the experiment's.
     pub(crate) fn read(
         cursor: &Cursor<'_>,
-        delay: Duration,
+        chain: &Chain<'_>,
         transfer: Option<Bytes>,
     ) -> Result<Self, Problem> {
         let fields = cursor.table(KEYS)?;
@@ -73,6 +76,7 @@ impl Flow {
         let Controller { label, algorithm } =
             Controller::read(&controller, fields.get("slow-start").as_ref())?;
         let transport = read_transport(&fields)?;
+        let route = chain.route(&fields)?;
         let tcp = matches!(transport, Transport::Tcp { .. });
         let default = || label.unwrap_or_else(|| algorithm.name().to_owned());
         let ack = overlaid(&fields, "ack", if tcp { tcp_ack() } else { AckConfig::default() }, check_ack)?;
@@ -85,7 +89,8 @@ impl Flow {
             start_jitter: fields.read("start-jitter")?.unwrap_or(Duration::ZERO),
             stop: read_stop(&fields)?,
             transfer: read_transfer(fields.get("transfer").as_ref())?.or(transfer),
-            rtt: read_rtt(&fields, delay)?,
+            route,
+            rtt: read_rtt(&fields, chain.delay(route))?,
             // The sender knows its peer's delay: one transport parameter, unless the file parts them on purpose.
             recovery: overlaid(
                 &fields,
@@ -124,6 +129,7 @@ impl Flow {
                 Stop::After(span) => Some(start + span),
             },
             transfer: self.transfer.map(|bytes| bytes.0),
+            route: self.route,
             rtt: self.rtt,
             clock: self.clock,
         }

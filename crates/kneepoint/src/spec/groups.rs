@@ -1,5 +1,6 @@
 //! Groups of flows: those with one label, in a run with several. `goodput of BBR` is the goodput of such a group.
-//! Sources of UDP have labels of their own: `udp_loss of video`.
+//! Sources of UDP have labels of their own: `udp_loss of video`; links
+//! have names: `utilization of left`.
 
 use crate::metric;
 use crate::problem::{Problem, did_you_mean};
@@ -10,6 +11,7 @@ use crate::spec::cursor::Cursor;
 pub(crate) struct Groups {
     pub(crate) flows: Vec<String>,
     udp: Vec<String>,
+    links: Vec<String>,
 }
 
 impl Groups {
@@ -27,6 +29,11 @@ impl Groups {
         add_new(&mut self.udp, labels);
     }
 
+    /// Adds the names of one run's links.
+    pub(crate) fn add_links<'l>(&mut self, names: impl Iterator<Item = &'l str>) {
+        add_new(&mut self.links, names);
+    }
+
     /// A word of [`metric::METRICS`], or `word of label`.
     pub(crate) fn read_metric(&self, cursor: &Cursor<'_>) -> Result<String, Problem> {
         let text: String = cursor.read()?;
@@ -42,13 +49,16 @@ impl Groups {
                 _ => Ok(text),
             };
         };
-        if word.starts_with("udp_") {
-            return match self.udp.iter().any(|known| known == label) {
+        let named = match word {
+            "utilization" if !self.links.is_empty() => Some(("link has the name", &self.links)),
+            _ if word.starts_with("udp_") => Some(("UDP has the label", &self.udp)),
+            _ => None,
+        };
+        if let Some((what, known)) = named {
+            let wrong = || format!("no {what} `{label}`");
+            return match known.iter().any(|k| k == label) {
                 true => Ok(text),
-                false => {
-                    let right = did_you_mean(label, self.udp.iter().map(String::as_str));
-                    Err(cursor.problem(format!("no UDP has the label `{label}`"), right))
-                }
+                false => Err(cursor.problem(wrong(), did_you_mean(label, known.iter().map(String::as_str)))),
             };
         }
         if metric::is_of_run(word) {

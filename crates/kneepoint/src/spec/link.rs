@@ -1,10 +1,10 @@
-//! The `[link]` table.
+//! A `[link]` table.
 
 use congestion::{Bytes, Duration, Rate, Time};
 use path::{Limit, LimitCounts, LinkConfig, RateModel, Reorder, SlotModel};
 
 use crate::problem::Problem;
-use crate::spec::cursor::Cursor;
+use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::merge::merge;
 use crate::spec::node::Value;
 use crate::spec::percent::Percent;
@@ -27,8 +27,8 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn read(cursor: &Cursor<'_>) -> Result<Self, Problem> {
-        let fields = cursor.table(KEYS)?;
+    /// From the keys of its table.
+    pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Problem> {
         let rate_at = fields.need("rate", "the bottleneck's rate, like \"10 Mbit/s\"")?;
         let model = read_rate(&rate_at)?;
         let rate = nominal(&model);

@@ -7,10 +7,11 @@
 //! series                      sampling interval of the time series, default "100 ms", or "off"
 //! [measure]  from, to         metrics count only this window
 //! [link]     rate, burst, delay, queue, limit-counts, aqm, bleach, jitter, loss, reorder     see `link`, `queue`
-//! [[flow]]   label, controller, transport, count, start, stagger, start-jitter, stop, lasts, transfer, rtt,
+//!            [[link]] with a `name` each: a chain of links                               see `chain`
+//! [[flow]]   label, controller, transport, count, start, stagger, start-jitter, stop, lasts, transfer, rtt, route,
 //!            slow-start, [flow.packet], [flow.recovery], [flow.ack], [flow.clock]            see `flow`
-//! [probe]    interval, size, rtt    a ping beside the flows                                  see `probe`
-//! [[udp]]    label, rate, on-off, size, start, stop    traffic that heeds no congestion    see `udp`
+//! [probe]    interval, size, rtt, route    a ping beside the flows                                  see `probe`
+//! [[udp]]    label, rate, on-off, size, start, stop, route    traffic that heeds no congestion    see `udp`
 //! [vary]     "link.rate" = [...]    "flow." means every flow, "flow.0." the first            see `vary`
 //!            name = [{ label, set = { "link.rate" = "..." } }]    several keys together
 //! [table]    rows = "flow.controller", metrics = [...]
@@ -22,6 +23,7 @@
 //! error is a [`Problem`] with line and key.
 
 mod aqm;
+mod chain;
 mod chart;
 mod claim;
 mod controller;
@@ -291,6 +293,7 @@ fn checked(
     for case in &mut cases {
         let setup = setup_of(file, document, case)?;
         groups.add(setup.present().map(|flow| flow.label.as_str()));
+        groups.add_links(setup.link_names.iter().map(String::as_str));
         groups.add_udp(setup.udp.iter().map(|source| source.label.as_str()));
         let Some(first) = setup.present().next() else { continue };
         case.algorithm = first.algorithm.name().to_owned();

@@ -4,11 +4,14 @@ use congestion::{Bytes, Duration};
 use sim::ProbeConfig;
 
 use crate::problem::Problem;
+use crate::spec::chain::Chain;
 use crate::spec::cursor::Cursor;
 
-/// `delay` is the link's. Defaults are `ping`'s size (IP, ICMP, 56 bytes) and Flent's interval.
-pub(crate) fn read(cursor: &Cursor<'_>, delay: Duration) -> Result<ProbeConfig, Problem> {
-    let fields = cursor.table(&["interval", "size", "rtt"])?;
+/// Defaults are `ping`'s size (IP, ICMP, 56 bytes) and Flent's interval.
+pub(crate) fn read(cursor: &Cursor<'_>, chain: &Chain<'_>) -> Result<ProbeConfig, Problem> {
+    let fields = cursor.table(&["interval", "size", "rtt", "route"])?;
+    let route = chain.route(&fields)?;
+    let delay = chain.delay(route);
     let interval = fields.read("interval")?.unwrap_or(Duration::from_millis(200));
     let size: Bytes = fields.read("size")?.unwrap_or(Bytes(84));
     let rtt = fields.read("rtt")?.unwrap_or(delay * 2);
@@ -23,5 +26,5 @@ pub(crate) fn read(cursor: &Cursor<'_>, delay: Duration) -> Result<ProbeConfig, 
         let right = "an RTT above 0, at least the link's delay, like \"30 ms\"";
         return Err(at("rtt").problem(format!("the probe's base RTT is {rtt}"), right));
     }
-    Ok(ProbeConfig { interval, size: size.0 as u32, rtt })
+    Ok(ProbeConfig { interval, size: size.0 as u32, route, rtt })
 }

@@ -7,10 +7,10 @@ use path::{Limit, LinkConfig};
 use sim::{FlowConfig, ProbeConfig, Scenario, UdpConfig};
 
 use crate::problem::Problem;
+use crate::spec::chain::Chain;
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::flow::{Flow, MAX_FLOWS, read_transfer};
-use crate::spec::link::Link;
-use crate::spec::{aqm, probe, queue, udp};
+use crate::spec::{probe, udp};
 
 /// Samples of one run's time series at most.
 const MAX_SAMPLES: u64 = 1_000_000;
@@ -21,7 +21,10 @@ pub(crate) struct Setup {
     pub(crate) duration: Duration,
     pub(crate) measure: Option<(Duration, Duration)>,
     pub(crate) series: Option<Duration>,
-    pub(crate) link: LinkConfig,
+    /// In order, at least one.
+    pub(crate) links: Vec<LinkConfig>,
+    /// Their names, if there are several.
+    pub(crate) link_names: Vec<String>,
     pub(crate) buffer: Option<Duration>,
     /// Also those with a count of 0.
     pub(crate) flows: Vec<Flow>,
@@ -33,35 +36,24 @@ impl Setup {
     /// `root` are the keys of the whole file.
     pub(crate) fn read(root: &Fields<'_>) -> Result<Self, Problem> {
         let duration = read_duration(root)?;
-        let link_at = root.need("link", "the bottleneck: [link] with its rate, delay and queue")?;
-        let Link { mut config, queue, rate } = Link::read(&link_at)?;
-        let flows = read_flows(root, config.delay, duration)?;
-        let (base_rtt, packet) = (flows[0].rtt, flows.iter().map(Flow::wire_bytes).max().unwrap_or(0));
-        config.limit = queue.limit(rate, base_rtt);
-        if queue::bytes(config.limit, packet).is_some_and(|bytes| bytes < u64::from(packet)) {
-            let wrong = format!("a queue of {} drops every full packet", config.limit);
-            let at = link_at.table(super::link::KEYS)?.need("queue", "")?;
-            return Err(at.problem(wrong, format!("at least one packet of {packet} bytes must fit")));
-        }
-        if let Some(aqm_at) = link_at.table(super::link::KEYS)?.get("aqm") {
-            config.aqm = aqm::read(&aqm_at, config.limit)?;
-            config.check().map_err(|wrong| aqm_at.problem(wrong, ""))?;
-        }
-        let buffer =
-            queue::in_time(config.limit, config.limit_counts, rate, config.delay, flows[0].wire_bytes());
-        check_thresholds(root, &flows, config.limit, buffer)?;
+        let chain = Chain::read(root)?;
+        let flows = read_flows(root, &chain, duration)?;
+        let links = chain.resolve(&flows)?;
+        let buffer = chain.buffer(&links, flows[0].wire_bytes());
+        check_thresholds(root, &flows, &links, buffer)?;
         check_timestamps(root, &flows)?;
         let series = read_series(root, duration)?;
-        let probe = root.get("probe").map(|c| probe::read(&c, config.delay)).transpose()?;
+        let probe = root.get("probe").map(|c| probe::read(&c, &chain)).transpose()?;
         Ok(Self {
             duration,
             measure: read_measure(root, duration)?,
             series,
-            link: config,
+            link_names: chain.names().to_owned(),
+            links,
             buffer,
             flows,
             probe,
-            udp: super::each(root, "udp", |c| udp::read(c, duration))?,
+            udp: super::each(root, "udp", |c| udp::read(c, &chain, duration))?,
         })
     }
 
@@ -74,7 +66,9 @@ impl Setup {
         Scenario {
             seed,
             duration: self.duration,
-            link: self.link.clone(),
+            link: self.links[0].clone(),
+            beyond: self.links[1..].to_vec(),
+            link_names: self.link_names.clone(),
             buffer: self.buffer,
             flows: self.expand(seed),
             probe: self.probe,
@@ -113,7 +107,7 @@ fn read_duration(root: &Fields<'_>) -> Result<Duration, Problem> {
     }
 }
 
-fn read_flows(root: &Fields<'_>, delay: Duration, duration: Duration) -> Result<Vec<Flow>, Problem> {
+fn read_flows(root: &Fields<'_>, chain: &Chain<'_>, duration: Duration) -> Result<Vec<Flow>, Problem> {
     let cursor = root.need("flow", "at least one [[flow]] with its controller")?;
     let transfer = read_transfer(root.get("transfer").as_ref())?;
     let tables = cursor.tables()?;
@@ -123,7 +117,7 @@ fn read_flows(root: &Fields<'_>, delay: Duration, duration: Duration) -> Result<
     let mut flows = Vec::new();
     let mut count = 0_u64;
     for table in &tables {
-        let flow = Flow::read(table, delay, transfer)?;
+        let flow = Flow::read(table, chain, transfer)?;
         count = count.saturating_add(flow.count);
         if count > MAX_FLOWS {
             return Err(table.problem(format!("{count} flows"), format!("at most {MAX_FLOWS}")));
@@ -156,15 +150,18 @@ fn check_start(cursor: &Cursor<'_>, flow: &Flow, duration: Duration) -> Result<(
 fn check_thresholds(
     root: &Fields<'_>,
     flows: &[Flow],
-    limit: Limit,
+    links: &[LinkConfig],
     buffer: Option<Duration>,
 ) -> Result<(), Problem> {
     if buffer.is_some_and(|b| b > Duration::ZERO) {
         return Ok(());
     }
-    let wrong = match limit {
+    let wrong = match links[0].limit {
+        _ if links.len() > 1 => "a threshold in % of buffer, but there are several links".to_owned(),
         Limit::Unlimited => "a threshold in % of buffer, but the queue is unlimited".to_owned(),
-        _ => format!("a threshold in % of buffer, but the link's delay fills the limit of {limit} by itself"),
+        limit => {
+            format!("a threshold in % of buffer, but the link's delay fills the limit of {limit} by itself")
+        }
     };
     for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
         let Algorithm::QuicDc(params) = &flow.algorithm else { continue };

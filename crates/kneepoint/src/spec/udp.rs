@@ -5,16 +5,17 @@ use path::{LinkConfig, RateModel};
 use sim::{OnOff, UdpConfig};
 
 use crate::problem::Problem;
+use crate::spec::chain::Chain;
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::link::{MAX_RATE, read_rate};
 
-const KEYS: &[&str] = &["label", "rate", "on-off", "size", "start", "stop"];
+const KEYS: &[&str] = &["label", "rate", "on-off", "size", "start", "stop", "route"];
 
 /// More phases a second than this are none that anybody means.
 const SHORTEST_PHASE: Duration = Duration::from_millis(1);
 
 /// `duration` is that of the run.
-pub(crate) fn read(cursor: &Cursor<'_>, duration: Duration) -> Result<UdpConfig, Problem> {
+pub(crate) fn read(cursor: &Cursor<'_>, chain: &Chain<'_>, duration: Duration) -> Result<UdpConfig, Problem> {
     let fields = cursor.table(KEYS)?;
     let rate_at = fields.need("rate", "how fast it sends, like \"500 kbit/s\"")?;
     let size_at = fields.need("size", "a packet on the wire, like \"1054 bytes\"")?;
@@ -34,6 +35,7 @@ pub(crate) fn read(cursor: &Cursor<'_>, duration: Duration) -> Result<UdpConfig,
         label: fields.read("label")?.unwrap_or_else(|| "UDP".to_owned()),
         rate,
         on_off: fields.get("on-off").map(|c| read_on_off(&c)).transpose()?,
+        route: chain.route(&fields)?,
         size: size as u32,
         start: Time::ZERO + start,
         stop: stop.map(|stop| Time::ZERO + stop),

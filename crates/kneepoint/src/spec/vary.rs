@@ -11,7 +11,7 @@ const MAX_CASES: usize = 10_000;
 const VARIABLE: &[&str] = &["duration", "transfer", "measure", "link", "probe", "udp", "flow"];
 
 /// Lists of tables: a number may follow.
-const NUMBERED: &[&str] = &["flow", "udp"];
+const NUMBERED: &[&str] = &["flow", "udp", "link"];
 
 /// The key that rows come from if it varies and nothing else is said.
 const CONTROLLER: &str = "flow.controller";
@@ -258,7 +258,7 @@ fn extend(cases: &[Case], varied: &Varied, name: impl Fn(&mut Case, &str)) -> Ve
 }
 
 /// Whether two keys speak of the same value, or one of a part of the other's. `flow.` is every flow, so that of any
-/// number too; `udp.` likewise.
+/// number too; `udp.` and `link.` likewise.
 pub(crate) fn overlap(a: &[String], b: &[String]) -> bool {
     let bare = |path: &[String]| -> Vec<String> {
         let numbered = path.first().is_some_and(|root| NUMBERED.contains(&root.as_str()))

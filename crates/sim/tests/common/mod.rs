@@ -4,7 +4,7 @@
 use congestion::{Algorithm, Duration, Rate, Time};
 use path::{Limit, LinkConfig};
 use recovery::{AckConfig, Clock, Config};
-use sim::{FlowConfig, Outcome, Scenario, Transport, Watch};
+use sim::{FlowConfig, Outcome, Route, Scenario, Transport, Watch};
 
 pub const QUIC: Transport = Transport::Quic { datagram: 1252, header: 37, overhead: 42 };
 pub const TCP: Transport = Transport::Tcp { mss: 1448, overhead: 52 };
@@ -26,6 +26,7 @@ pub fn quic_flow(toml: &str) -> FlowConfig {
         start: Time::ZERO,
         stop: None,
         transfer: None,
+        route: Route::ALL,
         rtt: RTT,
         clock: Clock::default(),
     }
@@ -51,6 +52,8 @@ pub fn scenario(bdp: f64, seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
         buffer: Some(RATE.time_for(limit)),
         flows,
         measure: None,
+        beyond: Vec::new(),
+        link_names: Vec::new(),
         probe: None,
         udp: Vec::new(),
         series: None,
