@@ -401,6 +401,18 @@ const BAD: &[(&str, &str, &str, &[&str])] = &[
     ),
     (NEAR, "rows = [\"*\"]\nwithin-factor = 0.9", "0.9", &["claim.1.within-factor: 0.9 is less than 1"]),
     (
+        NEAR,
+        "left = 1\nis = \"near\"\nright = 1",
+        "mean RTT grows",
+        &["claim.1.within-factor: missing; 1.05 means"],
+    ),
+    (
+        NEAR,
+        "left = 1\nis = \"below\"\nright = 1\nwithin-factor = 1.1",
+        "1.1",
+        &["claim.1.within-factor: `within-factor` is for"],
+    ),
+    (
         "metric = \"rtt_mean\"\nincreasing = [\"QUIC-DC 10\", \"QUIC-DC 80\"]",
         "metric = \"jain\"\nrows = [\"*\"]\nwithin-factor = 1.1",
         "mean RTT grows",

@@ -71,7 +71,7 @@ pub enum Fold {
 }
 
 /// A relation of two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Relation {
     /// Less.
     Below,
@@ -81,6 +81,8 @@ pub enum Relation {
     AtMost,
     /// Not less.
     AtLeast,
+    /// No further away than this factor (at least 1), either way.
+    Near(f64),
 }
 
 const FOLDS: &[(&str, Fold)] = &[("max", Fold::Max), ("min", Fold::Min), ("mean", Fold::Mean)];
@@ -89,6 +91,7 @@ const RELATIONS: &[(&str, Relation)] = &[
     ("above", Relation::Above),
     ("at-most", Relation::AtMost),
     ("at-least", Relation::AtLeast),
+    ("near", Relation::Near(1.0)),
 ];
 const CLAIM_KEYS: &[&str] = &[
     "id",
@@ -107,6 +110,7 @@ const CLAIM_KEYS: &[&str] = &[
 ];
 
 const FORMS: &str = "a claim has left, is and right; or increasing = [rows]; or rows and within-factor";
+const WITHIN: &str = "1.05 means within 5 % either way";
 
 /// What a table has: for checking that a claim or a miss speaks of it.
 #[derive(Clone, Debug)]
@@ -197,15 +201,17 @@ impl Check {
     fn read(fields: &Fields<'_>, labels: &Labels) -> Result<Self, Problem> {
         match Self::only_form(fields)? {
             0 => Self::read_comparison(fields, labels),
-            1 => Self::read_increasing(&fields.need("increasing", FORMS)?, labels),
-            _ => Self::read_near(fields, &fields.need("within-factor", FORMS)?, labels),
+            1 => {
+                refuse_factor(fields)?;
+                Self::read_increasing(&fields.need("increasing", FORMS)?, labels)
+            }
+            _ => Self::read_near(fields, labels),
         }
     }
 
     /// Which of the three forms it has; keys of two of them are one too many.
     fn only_form(fields: &Fields<'_>) -> Result<usize, Problem> {
-        let forms: [&[&str]; 3] =
-            [&["left", "is", "times", "right"], &["increasing"], &["rows", "within-factor"]];
+        let forms: [&[&str]; 3] = [&["left", "is", "times", "right"], &["increasing"], &["rows"]];
         let mut found = None;
         for (form, keys) in forms.iter().enumerate() {
             let Some((key, cursor)) = keys.iter().find_map(|key| Some((key, fields.get(key)?))) else {
@@ -231,22 +237,15 @@ impl Check {
         rows.iter().map(label).collect::<Result<_, _>>().map(Self::Increasing)
     }
 
-    fn read_near(fields: &Fields<'_>, factor: &Cursor<'_>, labels: &Labels) -> Result<Self, Problem> {
+    fn read_near(fields: &Fields<'_>, labels: &Labels) -> Result<Self, Problem> {
         let rows = fields.need("rows", "the rows that are near the published ones, like [\"*\"]")?;
-        match read_number(factor)? {
-            number if number >= 1.0 => {
-                Ok(Self::Near { rows: Rows::read(&rows, "row", &labels.rows)?, factor: number })
-            }
-            number => {
-                Err(factor.problem(format!("{number} is less than 1"), "1.05 means within 5 % either way"))
-            }
-        }
+        Ok(Self::Near { rows: Rows::read(&rows, "row", &labels.rows)?, factor: read_factor(fields)? })
     }
 
     fn read_comparison(fields: &Fields<'_>, labels: &Labels) -> Result<Self, Problem> {
         Ok(Self::Compare {
             left: Side::read(&fields.need("left", FORMS)?, labels)?,
-            is: fields.need("is", FORMS)?.word("relation", RELATIONS)?,
+            is: Relation::read(fields)?,
             times: fields.get("times").map_or(Ok(1.0), |c| read_number(&c))?,
             right: Side::read(&fields.need("right", FORMS)?, labels)?,
         })
@@ -256,6 +255,22 @@ impl Check {
 fn read_number(cursor: &Cursor<'_>) -> Result<f64, Problem> {
     let number: f64 = cursor.read()?;
     if number.is_finite() { Ok(number) } else { Err(cursor.problem("not a finite number", "")) }
+}
+
+/// How far two numbers may be apart.
+fn read_factor(fields: &Fields<'_>) -> Result<f64, Problem> {
+    let cursor = fields.need("within-factor", WITHIN)?;
+    match read_number(&cursor)? {
+        number if number >= 1.0 => Ok(number),
+        number => Err(cursor.problem(format!("{number} is less than 1"), WITHIN)),
+    }
+}
+
+fn refuse_factor(fields: &Fields<'_>) -> Result<(), Problem> {
+    match fields.get("within-factor") {
+        None => Ok(()),
+        Some(cursor) => Err(cursor.problem("`within-factor` is for `is = \"near\"` and for `rows`", FORMS)),
+    }
 }
 
 impl Side {
@@ -296,6 +311,14 @@ impl Fold {
 }
 
 impl Relation {
+    fn read(fields: &Fields<'_>) -> Result<Self, Problem> {
+        let is = fields.need("is", FORMS)?.word("relation", RELATIONS)?;
+        if let Self::Near(_) = is {
+            return read_factor(fields).map(Self::Near);
+        }
+        refuse_factor(fields).map(|()| is)
+    }
+
     /// Whether `left` stands in this relation to `right`.
     pub fn holds(self, left: f64, right: f64) -> bool {
         match self {
@@ -303,6 +326,7 @@ impl Relation {
             Self::Above => left > right,
             Self::AtMost => left <= right,
             Self::AtLeast => left >= right,
+            Self::Near(factor) => left.max(right) <= factor * left.min(right),
         }
     }
 
@@ -313,6 +337,7 @@ impl Relation {
             Self::Above => "above",
             Self::AtMost => "at most",
             Self::AtLeast => "at least",
+            Self::Near(_) => "near",
         }
     }
 }
