@@ -57,7 +57,8 @@ enum Command {
         #[arg(long, default_value = "results/report/all")]
         out: PathBuf,
     },
-    /// Margins of a controller's loop: Nyquist's criterion, with a page of Nyquist and Bode plots.
+    /// Margins of a controller's loop: Nyquist's criterion, with a page of Nyquist and Bode plots;
+    /// on request the same flows as fluid and as packets.
     ///
     /// `kneepoint stability dccc --rtt 100ms --rate 1Mbit/s`; docs/stability.md says what is computed.
     Stability(StabilityArgs),
@@ -293,7 +294,8 @@ fn write_report(dirs: &[PathBuf], out: &std::path::Path) -> Result<u8, Error> {
 }
 
 fn analyse(args: &StabilityArgs) -> Result<u8, Error> {
-    let analysis = args.setting().map_err(Error::bad)?.analyse();
+    let mut analysis = args.setting().map_err(Error::bad)?.analyse();
+    analysis.simulation = args.case().map_err(Error::bad)?.and_then(|case| case.run(&Watch::default()));
     let dir =
         args.out.clone().unwrap_or_else(|| PathBuf::from("results/stability").join(slug(&[analysis.name()])));
     let page = report::write_stability(&dir, &analysis)

@@ -268,6 +268,13 @@ fn stability_of_dccc() {
     let json = |more: &[&str]| serde_json::from_str::<serde_json::Value>(&run(more)).unwrap();
     let rest = json(&["--base-rtt", "50ms", "--threshold", "100ms", "--json"]);
     assert_eq!((&rest["setting"]["rtt"], &rest["sampled"]["closed-poles"]), (&"156.25 ms".into(), &0.into()));
+    let asked = "--base-rtt 50ms --simulate 30s --start 0s --start 5s --json";
+    let simulated = json(&asked.split(' ').collect::<Vec<_>>());
+    for model in ["fluid-end", "packets-end"] {
+        let delay = simulated["simulation"][model]["delay-ms"].as_f64().unwrap();
+        assert!((delay / 131.25 - 1.0).abs() < 0.05, "{model}: {delay}");
+    }
+    assert!(out.join("fluid-and-packets.svg").exists());
     let wild = json(&["--rtt", "100ms", "--gain", "1.2", "--json"]);
     assert_eq!(
         (&wild["continuous"]["closed-poles"], &wild["sampled"]["closed-poles"]),
@@ -289,6 +296,11 @@ fn stability_refuses_in_one_sentence() {
         ("dccc --rtt 100ms --rate 1Mbit/s --h 0bit/s", "give a rate"),
         ("dccc --rtt 100ms --rate 1Mbit/s --threshold 50ms", "cannot be used with"),
         ("dccc --base-rtt 400ms --rate 5Mbit/s", "give a larger threshold"),
+        ("dccc --rtt 100ms --rate 1Mbit/s --simulate 60s", "cannot be used with"),
+        ("dccc --base-rtt 50ms --rate 1Mbit/s --start 1s", "--simulate"),
+        ("dccc --base-rtt 50ms --rate 1Mbit/s --simulate 60s --start 60s", "give an earlier start"),
+        ("dccc --base-rtt 50ms --rate 9Gbit/s --simulate 600s", "give a shorter time"),
+        ("dccc --base-rtt 1ns --rate 1Mbit/s --simulate 60s", "give a shorter time"),
     ] {
         let done = kneepoint(&[&["stability"], &arguments.split(' ').collect::<Vec<_>>()[..]].concat());
         assert_eq!(done.status.code(), Some(2), "{arguments}");

@@ -1,62 +1,27 @@
 //! Prediction, fluid and packets: where the loop of dccc is stable, and where it rests.
 
 use congestion::dccc::Params;
-use congestion::{Algorithm, Duration, Rate, Time};
-use kneepoint::stability::fluid::{self, spread};
+use congestion::{Duration, Rate, Time};
 use kneepoint::stability::margins::Margins;
 use kneepoint::stability::open_loop::OpenLoop;
-use path::LinkConfig;
-use recovery::{AckConfig, Clock, Config};
-use sim::{FlowConfig, Route, Scenario, Series, Transport, Watch};
+use kneepoint::stability::overlay::{Case, End};
+use sim::Watch;
 
 const BASE: Duration = Duration::from_millis(50);
-const SECONDS: u64 = 300;
 
 /// A flow that begins near its rest: growth from 100 kbit/s would take minutes.
 fn params(gain: f64, rate: Rate) -> Params {
     Params { gain, initial_rate: Rate(rate.0 * 9 / 10), ..Params::default() }
 }
 
-/// The flow alone on a link of this rate. Packets of 125 bytes, all of which the window counts, paced one by one and
-/// acknowledged one by one: as near to a fluid as packets come.
-fn packets(params: Params, rate: Rate, datagram: u32) -> Series {
-    let mut recovery = Config::quic();
-    recovery.pacing.burst = 1;
-    let flow = FlowConfig {
-        label: "dccc".to_owned(),
-        group: "dccc".to_owned(),
-        algorithm: Algorithm::Dccc(params),
-        transport: Transport::Quic { datagram, header: 25, overhead: 0 },
-        recovery,
-        ack: AckConfig { ack_every: 1, ..AckConfig::default() },
-        start: Time::ZERO,
-        stop: None,
-        transfer: None,
-        route: Route::ALL,
-        rtt: BASE,
-        clock: Clock::default(),
-    };
-    let scenario = Scenario {
-        seed: 1,
-        duration: Duration::from_secs(SECONDS),
-        link: LinkConfig { delay: BASE / 2, ..LinkConfig::plain(rate) },
-        buffer: None,
-        flows: vec![flow],
-        beyond: Vec::new(),
-        link_names: Vec::new(),
-        probe: None,
-        udp: Vec::new(),
-        measure: None,
-        series: Some(Duration::from_millis(10)),
-        trace: false,
-    };
-    sim::run(&scenario, &Watch::default()).unwrap().series
+/// The flow alone on a link of this rate, for minutes.
+fn alone(params: Params, capacity: Rate, packet: u32) -> Case {
+    let duration = Duration::from_secs(300);
+    Case { params, base_rtt: BASE, capacity, packet, starts: vec![Time::ZERO], duration }
 }
 
-/// Mean and standard deviation of the queue's delay, seconds, over the last quarter.
-fn queue(series: &Series, rate: Rate) -> (f64, f64) {
-    let delays: Vec<f64> = series.backlog.iter().map(|b| b * 8.0 / rate.0 as f64).collect();
-    spread(&delays[delays.len() * 3 / 4..])
+fn end_of_packets(case: &Case) -> End {
+    case.packets(&Watch::default()).unwrap().end()
 }
 
 fn largest_gain(rate: Rate, updates: Option<u32>) -> f64 {
@@ -66,11 +31,12 @@ fn largest_gain(rate: Rate, updates: Option<u32>) -> f64 {
     Margins::of(&open).largest_gain.unwrap()
 }
 
-/// Whether the delay still swings after minutes: by more than 2 % of its mean and half a packet. At rest the queue, which
+/// Whether the delay still swings after minutes: by more than 2 % of the queue's and half a packet. At rest the queue, which
 /// counts whole packets, jumps by one at each sample: a deviation of half a packet at the most.
-fn swings(params: Params, rate: Rate, datagram: u32) -> bool {
-    let (mean, deviation) = queue(&packets(params, rate, datagram), rate);
-    deviation > 0.02 * mean + rate.time_for(u64::from(datagram)).as_secs_f64() / 2.0
+fn swings(params: Params, rate: Rate, packet: u32) -> bool {
+    let end = end_of_packets(&alone(params, rate, packet));
+    let queue = end.delay_ms - BASE.as_millis_f64() / 2.0;
+    end.delay_deviation_ms > 0.02 * queue + rate.time_for(u64::from(packet)).as_millis_f64() / 2.0
 }
 
 /// 20 % either side of the boundary of the loop sampled once per RTT: rest and swing. With the paper's packet size too,
@@ -126,14 +92,22 @@ fn the_boundary_of_the_packets() {
 fn fluid_and_packets_rest_together() {
     for kbit in [300, 1000, 5000] {
         let rate = Rate(kbit * 1000);
-        let params = params(0.4, rate);
-        let series = packets(params.clone(), rate, 125);
-        let flow = fluid::Flow { params, base_rtt: BASE, start: Time::ZERO };
-        let path = fluid::run(rate, &[flow], Duration::from_secs(SECONDS), Duration::from_millis(10));
-        let last = |values: &[f64]| spread(&values[values.len() * 3 / 4..]).0;
-        let (delay, expected) = (queue(&series, rate).0 + 0.025, last(&path.queue) + 0.025);
-        assert!((delay / expected - 1.0).abs() < 0.05, "{kbit}: {delay} for {expected}");
-        let (x, expected) = (last(&series.flows[0].inner["x"]), last(&path.rates[0]));
-        assert!((x / expected - 1.0).abs() < 0.05, "{kbit}: {x} for {expected}");
+        together(&alone(params(0.4, rate), rate, 125));
     }
+}
+
+/// Three flows of the paper's packets with starts far apart, from the initial rate on.
+#[test]
+fn three_flows_rest_together() {
+    let starts = [0, 4, 40].map(|s| Time::from_millis(s * 1000)).to_vec();
+    together(&Case { starts, ..alone(Params::default(), Rate(3_000_000), 1094) });
+}
+
+fn together(case: &Case) {
+    let overlay = case.run(&Watch::default()).unwrap();
+    let (packets, fluid) = (overlay.packets_end, overlay.fluid_end);
+    let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.05;
+    assert!(near(packets.delay_ms, fluid.delay_ms), "{case:?}: {packets:?} {fluid:?}");
+    let pairs = packets.rates_mbit_s.iter().zip(&fluid.rates_mbit_s);
+    assert!(pairs.clone().count() == case.starts.len() && pairs.into_iter().all(|(a, b)| near(*a, *b)));
 }

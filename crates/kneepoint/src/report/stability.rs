@@ -11,7 +11,7 @@ use super::{page, put};
 use crate::stability::margins::{Margins, degrees, frequencies};
 use crate::stability::{Analysis, SOURCE, text};
 
-/// Writes `index.html`, `nyquist.svg`, `bode.svg` and `response.csv` into `dir`; returns the path of the page.
+/// Writes `index.html`, the charts as SVG and `response.csv` into `dir`; returns the path of the page.
 ///
 /// # Errors
 /// What the file system refuses; no file is ever half written.
@@ -42,6 +42,7 @@ fn draw(analysis: &Analysis, figures: &[Figure]) -> Markup {
                 h3 { "Margins" }
                 (table(analysis))
                 p.note { (HOW_TO_READ) }
+                @if let Some(simulation) = &analysis.simulation { p.note { (text::ends(simulation)) } }
                 div.charts {
                     @for figure in figures {
                         div {
@@ -66,7 +67,7 @@ kr RTT, with which the second pole moves too; the gain margin leaves it where it
 
 /// The verdict, and the margins of the loop that runs.
 fn strip(analysis: &Analysis) -> Markup {
-    let Analysis { continuous, sampled, setting } = analysis;
+    let Analysis { continuous, sampled, setting, .. } = analysis;
     let rtt = setting.rtt.as_secs_f64();
     let class = |m: &Margins| if m.is_stable() { "holds" } else { "unexpected" };
     let phase = sampled.phase_margin.map_or("none".to_owned(), |m| format!("{:.1}°", degrees(m)));

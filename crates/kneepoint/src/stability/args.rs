@@ -4,12 +4,19 @@ use std::path::PathBuf;
 
 use clap::Args;
 use congestion::dccc::Params;
-use congestion::{Algorithm, Duration, Rate};
+use congestion::{Algorithm, Duration, Rate, Time};
 
 use super::Setting;
+use super::overlay::Case;
 
 /// The only controller with a published analysis of its loop.
 const KNOWN: &str = "dccc";
+/// Of the paper, bytes.
+const PACKET: u32 = 1094;
+/// Flows, packets and steps of a simulation at most: seconds of work.
+const MAX_FLOWS: usize = 16;
+const MAX_PACKETS: u128 = 20_000_000;
+const MAX_STEPS: u64 = 500_000;
 
 /// What to analyse. What is not given is the controller's default.
 #[derive(Debug, Args)]
@@ -40,6 +47,12 @@ pub struct StabilityArgs {
     /// One-way delay that is free. It moves the rest, not the loop: it goes with --base-rtt.
     #[arg(long, requires = "base_rtt", conflicts_with = "rtt")]
     threshold: Option<Duration>,
+    /// Also run so long as fluid and as packets, laid over each other on the page: `60s`.
+    #[arg(long, value_name = "TIME", requires = "base_rtt", conflicts_with = "rtt")]
+    simulate: Option<Duration>,
+    /// First packet of a flow of that simulation; again for each flow. They share `rate` times their number.
+    #[arg(long, value_name = "TIME", requires = "simulate", default_value = "0s")]
+    start: Vec<Duration>,
     /// Where the page goes [default: results/stability/ and the setting].
     #[arg(long)]
     pub out: Option<PathBuf>,
@@ -55,14 +68,7 @@ impl StabilityArgs {
     /// A sentence that says what is wrong and what is right.
     pub fn setting(&self) -> Result<Setting, String> {
         self.check_algorithm()?;
-        let default = Params::default();
-        let params = Params {
-            gain: self.gain.unwrap_or(default.gain),
-            h: self.h.unwrap_or(default.h),
-            beta: self.beta.unwrap_or(default.beta),
-            threshold: self.threshold.unwrap_or(default.threshold),
-            ..default
-        };
+        let params = self.params();
         let Params { gain, h, beta, .. } = params;
         let rtt = self.rtt.or(self.base_rtt).unwrap_or_default();
         let setting = Setting { rtt, one_way_delay: None, rate: self.rate, links: self.links, gain, h, beta };
@@ -70,6 +76,50 @@ impl StabilityArgs {
         let Some(base) = self.base_rtt else { return Ok(setting) };
         let (delay, rtt) = Setting::rest(base, self.rate, &params)?;
         Ok(Setting { rtt, one_way_delay: Some(delay), ..setting })
+    }
+
+    /// What to simulate, if anything.
+    ///
+    /// # Errors
+    /// A sentence that says what is out of range.
+    pub fn case(&self) -> Result<Option<Case>, String> {
+        let (Some(duration), Some(base_rtt)) = (self.simulate, self.base_rtt) else { return Ok(None) };
+        let capacity = Rate(self.rate.0.saturating_mul(self.start.len() as u64));
+        let starts = self.start.iter().map(|start| Time::ZERO + *start).collect();
+        let case = Case { params: self.params(), base_rtt, capacity, packet: PACKET, starts, duration };
+        self.check_size(&case)?;
+        Ok(Some(case))
+    }
+
+    fn check_size(&self, case: &Case) -> Result<(), String> {
+        let Case { duration, capacity, .. } = *case;
+        if self.start.len() > MAX_FLOWS {
+            return Err(format!("--start: {} flows; give {MAX_FLOWS} at most", self.start.len()));
+        }
+        if let Some(late) = self.start.iter().find(|start| **start >= duration) {
+            return Err(format!("--start {late}: the simulation ends at {duration}; give an earlier start"));
+        }
+        let packets =
+            u128::from(capacity.0) * u128::from(duration.0) / 1_000_000_000 / u128::from(8 * PACKET);
+        let steps = duration.0 / case.step().0.max(1);
+        if packets > MAX_PACKETS || steps > MAX_STEPS {
+            return Err(format!(
+                "--simulate {duration}: {packets} packets and {steps} steps of the fluid are more than {MAX_PACKETS} and \
+                 {MAX_STEPS}; give a shorter time"
+            ));
+        }
+        Ok(())
+    }
+
+    fn params(&self) -> Params {
+        let default = Params::default();
+        Params {
+            gain: self.gain.unwrap_or(default.gain),
+            h: self.h.unwrap_or(default.h),
+            beta: self.beta.unwrap_or(default.beta),
+            threshold: self.threshold.unwrap_or(default.threshold),
+            ..default
+        }
     }
 
     fn check_algorithm(&self) -> Result<(), String> {

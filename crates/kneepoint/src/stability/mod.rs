@@ -6,6 +6,7 @@ pub mod dde;
 pub mod fluid;
 pub mod margins;
 pub mod open_loop;
+pub mod overlay;
 pub mod text;
 
 use congestion::dccc::{Params, equilibrium_delay};
@@ -14,6 +15,7 @@ use serde::Serialize;
 
 use self::margins::Margins;
 use self::open_loop::OpenLoop;
+use self::overlay::Overlay;
 
 /// The paper.
 pub const SOURCE: &str = "D'Aronco et al., arXiv 1506.02799v3, section IV";
@@ -48,6 +50,9 @@ pub struct Analysis {
     pub continuous: Margins,
     /// One update per RTT, equation 26.
     pub sampled: Margins,
+    /// Fluid and packets, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulation: Option<Overlay>,
 }
 
 impl Setting {
@@ -106,7 +111,7 @@ impl Setting {
     /// The analysis.
     pub fn analyse(self) -> Analysis {
         let [continuous, sampled] = [None, Some(1)].map(|updates| Margins::of(&self.open_loop(updates)));
-        Analysis { setting: self, continuous, sampled }
+        Analysis { setting: self, continuous, sampled, simulation: None }
     }
 }
 

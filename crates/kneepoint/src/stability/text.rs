@@ -4,6 +4,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use congestion::Duration;
 
 use super::margins::{Margins, degrees};
+use super::overlay::{End, Overlay};
 use super::{Analysis, SOURCE, Setting};
 
 /// A row of the table: what, and its value in the continuous and in the sampled loop.
@@ -110,7 +111,24 @@ pub fn table(analysis: &Analysis) -> String {
         }
     }
     let (setting, poles) = (describe(&analysis.setting), poles(&analysis.setting));
-    format!("\ndccc: {SOURCE}\n{setting}\n{poles}\n\n{}\n", table.trim_fmt())
+    let simulation = analysis.simulation.as_ref().map_or_else(String::new, |s| format!("\n{}\n", ends(s)));
+    format!("\ndccc: {SOURCE}\n{setting}\n{poles}\n\n{}\n{simulation}", table.trim_fmt())
+}
+
+/// Where fluid and packets are in the last quarter.
+pub fn ends(overlay: &Overlay) -> String {
+    let words = |name: &str, end: &End| {
+        let rates: Vec<_> = end.rates_mbit_s.iter().map(|rate| format!("{rate:.3}")).collect();
+        let (delay, deviation) = (end.delay_ms, end.delay_deviation_ms);
+        format!("{name} {delay:.2} ms (standard deviation {deviation:.2} ms), {} Mbit/s", rates.join(", "))
+    };
+    let apart = overlay.packets_end.delay_ms / overlay.fluid_end.delay_ms - 1.0;
+    format!(
+        "One-way delay and rates in the last quarter: {}; {}. The delays are {:.2} % apart.",
+        words("fluid", &overlay.fluid_end),
+        words("packets", &overlay.packets_end),
+        apart.abs() * 100.0
+    )
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod kinds;
 mod loops;
 mod nyquist;
 mod over_time;
+mod overlay;
 mod path;
 mod place;
 mod plane;
@@ -76,10 +77,12 @@ pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
     }
 }
 
-/// The Nyquist plot and the Bode plot of an analysis.
-pub(super) fn draw_loops(analysis: &Analysis) -> [Figure; 2] {
+/// The Nyquist plot and the Bode plot of an analysis, and its simulation.
+pub(super) fn draw_loops(analysis: &Analysis) -> Vec<Figure> {
     let curves = loops::curves(analysis);
-    [nyquist::draw(&curves), bode::draw(analysis, &curves)]
+    let mut figures = vec![nyquist::draw(&curves), bode::draw(analysis, &curves)];
+    figures.extend(analysis.simulation.as_ref().map(overlay::draw));
+    figures
 }
 
 /// Labels to show in a variant, in the table's order.

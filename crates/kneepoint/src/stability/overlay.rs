@@ -1,0 +1,165 @@
+//! The same flows of dccc twice: as fluid and as packets in the simulator, for laying one over the other.
+
+use congestion::dccc::Params;
+use congestion::{Algorithm, Duration, Rate, Time};
+use path::LinkConfig;
+use recovery::{AckConfig, Clock, Config};
+use serde::Serialize;
+use sim::{FlowConfig, Route, Scenario, Transport, Watch};
+
+use super::fluid::{self, spread};
+
+/// Flows of one kind on one link whose buffer has no end.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Of every flow.
+    pub params: Params,
+    /// RTT without queue; half of it on each way.
+    pub base_rtt: Duration,
+    /// Of the link, shared by all flows.
+    pub capacity: Rate,
+    /// Bytes of a packet, all of which the window counts.
+    pub packet: u32,
+    /// First packets.
+    pub starts: Vec<Time>,
+    /// Until then.
+    pub duration: Duration,
+}
+
+/// What one of the two models says, sampled every 10 ms.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Course {
+    /// Seconds.
+    pub times: Vec<f64>,
+    /// One-way delay, milliseconds.
+    pub delay: Vec<f64>,
+    /// Rate of each flow, Mbit/s; NaN while it does not run.
+    pub rates: Vec<Vec<f64>>,
+}
+
+/// Both, and where they end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Overlay {
+    /// Equations 2, 9, 16, 17.
+    #[serde(skip)]
+    pub fluid: Course,
+    /// The simulator.
+    #[serde(skip)]
+    pub packets: Course,
+    /// Of the fluid.
+    pub fluid_end: End,
+    /// Of the packets.
+    pub packets_end: End,
+}
+
+/// The last quarter.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct End {
+    /// Mean one-way delay, milliseconds.
+    pub delay_ms: f64,
+    /// Its standard deviation, milliseconds.
+    pub delay_deviation_ms: f64,
+    /// Mean rate of each flow, Mbit/s.
+    pub rates_mbit_s: Vec<f64>,
+}
+
+const STEP: Duration = Duration::from_millis(10);
+
+impl Case {
+    /// Fluid and packets; `None` if it was interrupted.
+    pub fn run(&self, watch: &Watch) -> Option<Overlay> {
+        let (fluid, packets) = (self.fluid(), self.packets(watch)?);
+        let (fluid_end, packets_end) = (fluid.end(), packets.end());
+        Some(Overlay { fluid, packets, fluid_end, packets_end })
+    }
+
+    /// Of the fluid's equations: well below its delays.
+    pub fn step(&self) -> Duration {
+        STEP.min(self.base_rtt / 5)
+    }
+
+    /// The fluid alone.
+    pub fn fluid(&self) -> Course {
+        let flow = |start: &Time| fluid::Flow {
+            params: self.params.clone(),
+            base_rtt: self.base_rtt,
+            start: *start,
+        };
+        let flows: Vec<_> = self.starts.iter().map(flow).collect();
+        let path = fluid::run(self.capacity, &flows, self.duration, self.step());
+        let running = |start: &Time, rates: Vec<f64>| -> Vec<f64> {
+            let at = path.times.iter().zip(rates);
+            at.map(|(t, x)| if *t < start.as_secs_f64() { f64::NAN } else { x * 1e-6 }).collect()
+        };
+        Course {
+            delay: path.queue.iter().map(|q| q * 1e3 + self.base_rtt.as_millis_f64() / 2.0).collect(),
+            rates: self.starts.iter().zip(path.rates).map(|(start, rates)| running(start, rates)).collect(),
+            times: path.times,
+        }
+    }
+
+    /// The packets alone, paced and acknowledged one by one: as near to a fluid as packets come.
+    pub fn packets(&self, watch: &Watch) -> Option<Course> {
+        let series = sim::run(&self.scenario(), watch)?.series;
+        let per_byte = 8e3 / self.capacity.0 as f64;
+        let rates = |mut inner: std::collections::BTreeMap<&str, Vec<f64>>| -> Vec<f64> {
+            inner.remove("x").unwrap_or_default().into_iter().map(|x| x * 1e-6).collect()
+        };
+        Some(Course {
+            delay: series
+                .backlog
+                .iter()
+                .map(|b| b * per_byte + self.base_rtt.as_millis_f64() / 2.0)
+                .collect(),
+            rates: series.flows.into_iter().map(|flow| rates(flow.inner)).collect(),
+            times: series.times,
+        })
+    }
+
+    fn scenario(&self) -> Scenario {
+        Scenario {
+            seed: 1,
+            duration: self.duration,
+            link: LinkConfig { delay: self.base_rtt / 2, ..LinkConfig::plain(self.capacity) },
+            beyond: Vec::new(),
+            link_names: Vec::new(),
+            buffer: None,
+            flows: self.starts.iter().map(|start| self.flow(*start)).collect(),
+            probe: None,
+            udp: Vec::new(),
+            measure: None,
+            series: Some(STEP),
+            trace: false,
+        }
+    }
+
+    fn flow(&self, start: Time) -> FlowConfig {
+        let mut recovery = Config::quic();
+        recovery.pacing.burst = 1;
+        FlowConfig {
+            label: "dccc".to_owned(),
+            group: "dccc".to_owned(),
+            algorithm: Algorithm::Dccc(self.params.clone()),
+            transport: Transport::Quic { datagram: self.packet, header: 25, overhead: 0 },
+            recovery,
+            ack: AckConfig { ack_every: 1, ..AckConfig::default() },
+            start,
+            stop: None,
+            transfer: None,
+            route: Route::ALL,
+            rtt: self.base_rtt,
+            clock: Clock::default(),
+        }
+    }
+}
+
+impl Course {
+    /// Its last quarter.
+    pub fn end(&self) -> End {
+        let last = |values: &[f64]| spread(&values[values.len() * 3 / 4..]);
+        let (delay_ms, delay_deviation_ms) = last(&self.delay);
+        End { delay_ms, delay_deviation_ms, rates_mbit_s: self.rates.iter().map(|r| last(r).0).collect() }
+    }
+}
