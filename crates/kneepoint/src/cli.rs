@@ -84,6 +84,9 @@ struct RunArgs {
     /// Change a value of every experiment: `--set link.rate=20Mbit/s`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
+    /// Try this controller where the file tries its own, again for each: `--controller nada`.
+    #[arg(long = "controller", value_name = "CONTROLLER")]
+    controllers: Vec<String>,
     /// Seed of the first repetition.
     #[arg(long)]
     seed: Option<u64>,
@@ -215,7 +218,10 @@ fn read(args: &RunArgs) -> Result<Vec<Experiment>, Error> {
     sets.extend(args.repeat.map(|n| ("repetitions".to_owned(), n.to_string())));
     let sources = Library.resolve(&args.experiments).map_err(Error::bad)?;
     let read = |source: crate::library::Source| {
-        let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
+        let mut experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
+        if !args.controllers.is_empty() {
+            experiment = experiment.with_controllers(&args.controllers)?;
+        }
         if sets.is_empty() { Ok(experiment) } else { experiment.with_overrides(&sets) }
     };
     sources.into_iter().map(read).collect::<Result<_, _>>().map_err(Error::bad)

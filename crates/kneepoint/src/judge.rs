@@ -47,7 +47,7 @@ fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
     Row { label: case.row.clone(), algorithm: case.algorithm.clone(), cells: cells.collect() }
 }
 
-/// A claim holds if it holds in at least one variant in which it is judged.
+/// A claim holds if it holds in at least one variant in which it is judged; one that must hold everywhere, in all.
 fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> ClaimResult {
     let judged: Vec<(String, bool, String)> = variants
         .iter()
@@ -61,7 +61,11 @@ fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> ClaimResult {
             (variant.name.clone(), holds, numbers)
         })
         .collect();
-    let verdict = match (judged.iter().any(|v| v.1), &claim.reason) {
+    let holds = match claim.everywhere {
+        true => judged.iter().all(|v| v.1),
+        false => judged.iter().any(|v| v.1),
+    };
+    let verdict = match (holds, &claim.reason) {
         (true, _) => Verdict::Holds,
         (false, Some(_)) => Verdict::KnownMiss,
         (false, None) => Verdict::UnexpectedMiss,
@@ -78,4 +82,64 @@ fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> ClaimResult {
 
 fn cell<'v>(variant: &'v Variant, label: &str, metric: &str) -> Option<&'v Cell> {
     variant.rows.iter().find(|r| r.label == label)?.cells.get(metric)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    const FILE: &str = r#"
+title = "t"
+source = "s"
+duration = "1 s"
+[link]
+rate = "1 Mbit/s"
+delay = "5 ms"
+queue = "2 BDP"
+[[flow]]
+controller = "cubic"
+[vary]
+"link.rate" = ["1 Mbit/s", "2 Mbit/s"]
+"flow.controller" = ["cubic"]
+[table]
+rows = "flow.controller"
+[[claim]]
+id = "some"
+says = "s"
+metric = "goodput"
+left = { min = ["*"] }
+is = "above"
+right = 1.5
+[[claim]]
+id = "all"
+says = "s"
+metric = "goodput"
+left = { min = ["*"] }
+is = "above"
+right = 1.5
+everywhere = true
+"#;
+
+    /// One variant is enough for a claim, unless it is to hold everywhere.
+    #[test]
+    fn somewhere_and_everywhere() {
+        let exp = Experiment::parse("x", Path::new("x.toml"), FILE).unwrap();
+        let cases = exp.cases();
+        let run = |(case, goodput): (&Case, f64)| RunRow {
+            variant: case.variant.clone(),
+            row: case.row.clone(),
+            repetition: 0,
+            seed: 1,
+            values: [("goodput".to_owned(), goodput)].into_iter().collect(),
+        };
+        let verdicts = |goodputs: [f64; 2]| {
+            let runs: Vec<_> = cases.iter().zip(goodputs).map(run).collect();
+            summary(&exp, &cases, &runs).claims.iter().map(|c| c.verdict).collect::<Vec<_>>()
+        };
+        assert_eq!(verdicts([1.0, 2.0]), [Verdict::Holds, Verdict::UnexpectedMiss]);
+        assert_eq!(verdicts([1.6, 2.0]), [Verdict::Holds, Verdict::Holds]);
+        assert_eq!(verdicts([1.0, 1.0]), [Verdict::UnexpectedMiss, Verdict::UnexpectedMiss]);
+    }
 }

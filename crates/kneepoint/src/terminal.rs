@@ -101,8 +101,8 @@ fn claims(out: &mut String, claims: &[ClaimResult]) {
     for claim in claims {
         let word = match claim.verdict {
             Verdict::Holds => held(claim),
-            Verdict::KnownMiss => "known miss".to_owned(),
-            Verdict::UnexpectedMiss => "MISS".to_owned(),
+            Verdict::KnownMiss => missed("known miss", claim),
+            Verdict::UnexpectedMiss => missed("MISS", claim),
         };
         let paper = match claim.holds_published {
             Some(false) => " (does not hold on the paper's own numbers)",
@@ -117,6 +117,12 @@ fn claims(out: &mut String, claims: &[ClaimResult]) {
             let _ = writeln!(out, "    why: {reason}");
         }
     }
+}
+
+/// The word, and in how many variants it is one, if not in all.
+fn missed(word: &str, claim: &ClaimResult) -> String {
+    let (no, all) = (claim.variants.iter().filter(|v| !v.1).count(), claim.variants.len());
+    if no == all { word.to_owned() } else { format!("{word} in {no} of {all}") }
 }
 
 /// `holds`, or in how many variants it does.

@@ -538,6 +538,34 @@ fn overrides() {
     );
 }
 
+/// Candidates stand where the file's controllers stood; what names those is left out, general rules stay.
+#[test]
+fn candidates() {
+    let tail =
+        "\n[vary]\n\"flow.0.controller\" = [\"cubic\", \"bbr3\"]\n[table]\nrows = \"flow.0.controller\"\n";
+    let claim = |id: &str, row: &str| {
+        format!(
+            "[[claim]]\nid = \"{id}\"\nsays = \"s\"\nmetric = \"goodput\"\nleft = {{ min = [\"{row}\"] }}\nis = \"above\"\n\
+             right = 1\neverywhere = true\nreason = \"r\"\n"
+        )
+    };
+    let text = format!("controller = \"cubic\"\n{tail}{}{}", claim("named", "cubic"), claim("general", "*"));
+    let exp = small("controller = \"cubic\"\n", &text).unwrap();
+    assert_eq!(exp.claims.len(), 2);
+    let wanted = ["nada", "{ name = \"dccc\", threshold = \"50 ms\", label = \"D\" }"].map(str::to_owned);
+    let tried = exp.with_controllers(&wanted).unwrap();
+    assert_eq!(tried.cases().iter().map(|c| c.row.clone()).collect::<Vec<_>>(), ["nada", "D"]);
+    let [general] = &tried.claims[..] else { panic!("{:?}", tried.claims) };
+    assert_eq!((general.id.as_str(), general.everywhere, &general.reason), ("general", true, &None));
+    assert!(tried.note.contains("1 claims name others"), "{}", tried.note);
+    assert_eq!(tried.with_overrides(&set("seed", "40")).unwrap().claims.len(), 1);
+    let wrong = |candidate: &str| exp.with_controllers(&[candidate.to_owned()]).unwrap_err().to_string();
+    assert!(wrong("nadda").contains("did you mean \"nada\""), "{}", wrong("nadda"));
+    assert!(wrong("nadda").contains("--controller nadda"), "{}", wrong("nadda"));
+    let plain = small("[link]", "[link]").unwrap().with_controllers(&wanted).unwrap_err().to_string();
+    assert!(plain.contains("varies 0 lists of controllers"), "{plain}");
+}
+
 #[test]
 fn rows_default_to_all_but() {
     assert!(Rows::default().matches("anything"));

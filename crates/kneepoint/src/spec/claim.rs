@@ -21,6 +21,8 @@ pub struct Claim {
     pub holds_published: Option<bool>,
     /// The variants it is judged in; `None`: all.
     pub variants: Option<Rows>,
+    /// Whether it holds only if it does in all of them.
+    pub everywhere: bool,
     /// Why it does not hold, or not everywhere.
     pub reason: Option<String>,
 }
@@ -106,6 +108,7 @@ const CLAIM_KEYS: &[&str] = &[
     "within-factor",
     "holds-published",
     "variants",
+    "everywhere",
     "reason",
 ];
 
@@ -133,6 +136,7 @@ impl Claim {
             check: Check::read(&fields, labels)?,
             holds_published: fields.read("holds-published")?,
             variants: read_variants(&fields, labels)?,
+            everywhere: fields.read("everywhere")?.unwrap_or_default(),
             reason: fields.read("reason")?,
         })
     }

@@ -23,6 +23,7 @@
 //! error is a [`Problem`] with line and key.
 
 mod aqm;
+mod candidate;
 mod chain;
 mod chart;
 mod claim;
@@ -122,6 +123,7 @@ pub struct Experiment {
     cases: Vec<Case>,
     groups: Vec<String>,
     document: Arc<Node>,
+    unfit: Unfit,
 }
 
 impl Experiment {
@@ -131,7 +133,7 @@ impl Experiment {
     /// The first mistake in the file.
     pub fn parse(name: &str, file: &Path, text: &str) -> Result<Self, Problem> {
         let file = file.display().to_string();
-        Self::read(name, &file, node::parse(&file, text)?)
+        Self::read(name, &file, node::parse(&file, text)?, Unfit::Refused)
     }
 
     /// The same experiment with other values: `("link.rate", "20 Mbit/s")`, from `--set`. A value is TOML, or else text.
@@ -148,8 +150,8 @@ impl Experiment {
             let set = document.set(&path, &at, &Node::argument(&at, value));
             set.map_err(|wrong| refuse(wrong, String::new()))?;
         }
-        let changed =
-            Self::read(&self.name, &self.file, document).map_err(|problem| with_cause(problem, sets))?;
+        let changed = Self::read(&self.name, &self.file, document, self.unfit)
+            .map_err(|problem| with_cause(problem, sets))?;
         Ok(changed.without_judgement(sets))
     }
 
@@ -189,7 +191,7 @@ impl Experiment {
         })
     }
 
-    fn read(name: &str, file: &str, document: Node) -> Result<Self, Problem> {
+    fn read(name: &str, file: &str, document: Node, unfit: Unfit) -> Result<Self, Problem> {
         let root = Cursor::root(file, &document).table(KEYS)?;
         let title = root.need("title", "what the experiment is, in a few words")?.read()?;
         let source = root.need("source", "the document it comes from")?.read()?;
@@ -205,7 +207,8 @@ impl Experiment {
         let columns = reference::metrics(root.get("published").as_ref())?;
         let metrics = read_metrics(table.as_ref(), columns, &groups)?;
         let labels = Labels::of(&cases, metrics, groups);
-        let published = root.get("published").map(|c| Reference::read(&c, file, &labels)).transpose()?;
+        let published = root.get("published").map(|c| Reference::read(&c, file, &labels));
+        let published = unfit.kept(published.into_iter())?.pop();
         Ok(Self {
             name: name.to_owned(),
             file: file.to_owned(),
@@ -214,14 +217,15 @@ impl Experiment {
             note: root.read("note")?.unwrap_or_default(),
             repetitions,
             seed,
-            claims: read_claims(&root, &labels, published.as_ref())?,
-            misses: each(&root, "miss", |c| Miss::read(c, &labels))?,
-            charts: each(&root, "chart", |c| chart::read(c, &labels))?,
+            claims: read_claims(&root, &labels, published.as_ref(), unfit)?,
+            misses: each(&root, "miss", unfit, |c| Miss::read(c, &labels))?,
+            charts: each(&root, "chart", unfit, |c| chart::read(c, &labels))?,
             metrics: labels.metrics,
             groups: labels.groups.flows,
             published,
             cases,
             document: Arc::new(document),
+            unfit,
         })
     }
 
@@ -380,9 +384,10 @@ fn read_claims(
     root: &Fields<'_>,
     labels: &Labels,
     published: Option<&Reference>,
+    unfit: Unfit,
 ) -> Result<Vec<Claim>, Problem> {
     let mut ids = Vec::new();
-    each(root, "claim", |cursor| {
+    each(root, "claim", unfit, |cursor| {
         let claim = Claim::read(cursor, labels)?;
         if ids.contains(&claim.id) {
             return Err(
@@ -415,7 +420,26 @@ fn read_claims(
 fn each<T>(
     root: &Fields<'_>,
     key: &str,
+    unfit: Unfit,
     read: impl FnMut(&Cursor<'_>) -> Result<T, Problem>,
 ) -> Result<Vec<T>, Problem> {
-    root.get(key).map_or(Ok(Vec::new()), |c| c.tables()?.iter().map(read).collect())
+    root.get(key).map_or(Ok(Vec::new()), |c| unfit.kept(c.tables()?.iter().map(read)))
+}
+
+/// What happens to claims, misses and charts that speak of rows which are not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unfit {
+    /// It is a mistake in the file.
+    Refused,
+    /// They are left out: the rows are others than those of the file.
+    LeftOut,
+}
+
+impl Unfit {
+    fn kept<T>(self, all: impl Iterator<Item = Result<T, Problem>>) -> Result<Vec<T>, Problem> {
+        match self {
+            Self::Refused => all.collect(),
+            Self::LeftOut => Ok(all.filter_map(Result::ok).collect()),
+        }
+    }
 }

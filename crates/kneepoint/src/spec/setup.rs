@@ -53,7 +53,7 @@ impl Setup {
             buffer,
             flows,
             probe,
-            udp: super::each(root, "udp", |c| udp::read(c, &chain, duration))?,
+            udp: super::each(root, "udp", super::Unfit::Refused, |c| udp::read(c, &chain, duration))?,
         })
     }
 
