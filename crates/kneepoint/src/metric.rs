@@ -37,6 +37,12 @@ pub const METRICS: &[Metric] = &[
     metric("rtt_flow_std", "ms", "standard deviation of the flows' mean RTTs", 2),
     metric("goodput_flow_std", "Mbit/s", "standard deviation of the flows' goodputs", 2),
     metric(
+        "goodput_time_std",
+        "Mbit/s",
+        "standard deviation of a flow's goodput from second to second; mean over flows; needs a series",
+        3,
+    ),
+    metric(
         "queue_delay",
         "ms",
         "mean time in a link's queue and on its wire, added up over the flow's links",
