@@ -28,7 +28,7 @@ pub use link::{Admitted, Counters, DropReason, Dropped, Fate, Link, LinkConfig};
 pub use rate::RateModel;
 pub use slots::SlotModel;
 
-use congestion::Ecn;
+use congestion::{Ecn, Time};
 
 /// What a link must know of a packet, and may change.
 pub trait Packet {
@@ -43,6 +43,10 @@ pub trait Packet {
 
     /// Which flow it belongs to; what FQ-CoDel hashes instead of the five-tuple.
     fn flow(&self) -> u32;
+
+    /// The link has decided when the packet's last bit leaves: what a packet log wants to know.
+    #[inline]
+    fn set_departure(&mut self, _at: Time) {}
 
     /// Sets CE; false, and nothing changed, if the packet is not ECN-capable.
     fn set_ce(&mut self) -> bool {

@@ -115,6 +115,7 @@ impl<P: Packet> Link<P> {
         let departure = wire.server.depart(size);
         let delivery = wire.deliver(&departure);
         known.admit(now, departure.at, delivery, size);
+        packet.set_departure(departure.at);
         wire.store(delivery, packet);
         Ok(Admitted { queue_delay: Some(departure.at - now) })
     }

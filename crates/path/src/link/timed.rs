@@ -105,13 +105,14 @@ impl<P: Packet> Timed<P> {
     fn begin(&mut self, now: Time, busy: bool, wire: &mut Wire<P>, tallies: &mut Tallies) {
         let next = self.discipline.dequeue(now, &mut self.bin);
         self.empty_bin(now, tallies);
-        let Some(Waiting { arrival, packet }) = next else { return };
+        let Some(Waiting { arrival, mut packet }) = next else { return };
         let size = packet.size();
         wire.server.advance(now);
         let departure = if busy { wire.server.depart_next(size) } else { wire.server.depart(size) };
         let delivery = wire.deliver(&departure);
         self.transmission = Some(Transmission { arrival, size, ends: departure.at });
         self.fates.push_back(Fate::Departs { flow: packet.flow(), queue_delay: departure.at - arrival });
+        packet.set_departure(departure.at);
         wire.store(delivery, packet);
     }
 

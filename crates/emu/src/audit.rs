@@ -1,0 +1,231 @@
+//! What a run says of itself: how late it was, what the hypervisor took, what was lost unseen, and whether to believe it.
+
+use std::fs;
+
+use congestion::Duration;
+use hdrhistogram::Histogram;
+
+use crate::engine::{Oddities, Outcome};
+use crate::log::LogReport;
+use crate::tun::HiddenDrops;
+
+/// A run is valid if 99 % of its packets were handed over no later than this after they were due: what a delay-based
+/// controller must not see is a delay of the rig's own.
+pub const LATE_P99: Duration = Duration::from_micros(500);
+/// And none later than this. The hypervisor may take the CPU for some 9 ms at a time; a spike of that size looks like a
+/// queue to a controller that reads delays.
+pub const LATE_MAX: Duration = Duration::from_millis(5);
+/// And if the hypervisor took no more than this share of the processors' time.
+pub const STEAL_SHARE: f64 = 0.01;
+
+/// Lateness of every packet handed over, collected by the engine.
+#[derive(Debug)]
+pub(crate) struct Timing {
+    lateness: Histogram<u64>,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        // Three digits from 1 ns to a minute; the constructor refuses only bounds that make no sense.
+        let lateness = Histogram::new_with_bounds(1, 60_000_000_000, 3);
+        Self { lateness: lateness.unwrap_or_else(|_| unreachable!("constant bounds")) }
+    }
+}
+
+impl Timing {
+    pub(crate) fn late(&mut self, by: Duration) {
+        self.lateness.saturating_record(by.0);
+    }
+}
+
+/// The self-audit of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Audit {
+    /// How long it ran.
+    pub elapsed: Duration,
+    /// Packets handed over.
+    pub deliveries: u64,
+    /// Median lateness of a delivery: from when the packet was due until the emulator handed it over.
+    pub late_p50: Duration,
+    /// Its 99th percentile.
+    pub late_p99: Duration,
+    /// The latest.
+    pub late_max: Duration,
+    /// Share of the processors' time that the hypervisor gave to others, 0 to 1.
+    pub steal: f64,
+    /// Share of one processor that the emulator's thread used, 0 to 1.
+    pub cpu: f64,
+    /// Whether the emulator's thread ran under SCHED_FIFO.
+    pub real_time: bool,
+    /// Packets lost at the client's and the server's device; `None`: it was not there any more.
+    pub hidden: [Option<HiddenDrops>; 2],
+    /// What else was not as it should be.
+    pub oddities: Oddities,
+    /// The packet log, if one was asked for.
+    pub log: Option<LogReport>,
+}
+
+impl Audit {
+    pub(crate) fn new(
+        outcome: &Outcome,
+        real_time: bool,
+        steal: f64,
+        hidden: [Option<HiddenDrops>; 2],
+        log: Option<LogReport>,
+    ) -> Self {
+        let lateness = &outcome.timing.lateness;
+        let elapsed = outcome.snapshot.elapsed;
+        Self {
+            elapsed,
+            deliveries: lateness.len(),
+            late_p50: Duration(lateness.value_at_quantile(0.5)),
+            late_p99: Duration(lateness.value_at_quantile(0.99)),
+            late_max: Duration(lateness.max()),
+            steal,
+            cpu: outcome.cpu.as_secs_f64() / elapsed.as_secs_f64().max(1e-9),
+            real_time,
+            hidden,
+            oddities: outcome.oddities,
+            log,
+        }
+    }
+
+    /// Why the run is not valid; empty if it is.
+    pub fn objections(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut object = |holds: bool, why: String| {
+            if !holds {
+                all.push(why);
+            }
+        };
+        object(
+            self.late_p99 <= LATE_P99,
+            format!("1 % of the packets were more than {} late (at most {LATE_P99})", round(self.late_p99)),
+        );
+        object(
+            self.late_max <= LATE_MAX,
+            format!("a packet was {} late (at most {LATE_MAX})", round(self.late_max)),
+        );
+        object(
+            self.steal <= STEAL_SHARE,
+            format!("the hypervisor took {:.1} % of the processors' time", self.steal * 100.0),
+        );
+        for (side, hidden) in ["client", "server"].iter().zip(self.hidden) {
+            let lost = hidden.unwrap_or_default();
+            object(
+                lost.to_emulator == 0,
+                format!("{} packets were lost between the {side} and the emulator", lost.to_emulator),
+            );
+            object(
+                lost.from_emulator == 0,
+                format!("{} packets were lost between the emulator and the {side}", lost.from_emulator),
+            );
+            object(hidden.is_some(), format!("the {side}'s interface is gone"));
+        }
+        let Oddities { malformed: _, refused, overflow } = self.oddities;
+        object(refused == 0, format!("{refused} packets were refused by the receiver's kernel"));
+        object(
+            overflow == 0,
+            format!(
+                "{overflow} packets were dropped because the queue outgrew the emulator's memory: give the link a queue"
+            ),
+        );
+        if let Some(log) = &self.log {
+            object(
+                log.lost == 0,
+                format!(
+                    "{} entries of the packet log were lost: what it is written to is too slow",
+                    log.lost
+                ),
+            );
+            object(log.error.is_none(), log.error.clone().unwrap_or_default());
+        }
+        all
+    }
+
+    /// `valid`, or `invalid:` and why.
+    pub fn verdict(&self) -> String {
+        match self.objections() {
+            none if none.is_empty() => "valid".to_owned(),
+            why => format!("invalid: {}", why.join("; ")),
+        }
+    }
+}
+
+/// To the microsecond.
+pub(crate) fn round(duration: Duration) -> Duration {
+    Duration((duration.0 + 500) / 1000 * 1000)
+}
+
+/// Ticks of all processors since boot: stolen, and all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ticks {
+    steal: u64,
+    all: u64,
+}
+
+impl Ticks {
+    pub(crate) fn now() -> Self {
+        Self::parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
+    }
+
+    /// Its first line: `cpu user nice system idle iowait irq softirq steal guest guest_nice`; guests are part of user.
+    fn parse(stat: &str) -> Self {
+        let line = stat.lines().next().unwrap_or_default();
+        let ticks: Vec<u64> = line.split_whitespace().skip(1).take(8).map_while(|t| t.parse().ok()).collect();
+        Self { steal: ticks.get(7).copied().unwrap_or(0), all: ticks.iter().sum() }
+    }
+
+    /// The share stolen since then.
+    pub(crate) fn steal_since(self, before: Self) -> f64 {
+        let (steal, all) = (self.steal.saturating_sub(before.steal), self.all.saturating_sub(before.all));
+        if all == 0 { 0.0 } else { steal as f64 / all as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clean() -> Audit {
+        Audit {
+            elapsed: Duration::from_secs(1),
+            deliveries: 100,
+            late_p50: Duration::from_micros(5),
+            late_p99: Duration::from_micros(30),
+            late_max: Duration::from_micros(900),
+            steal: 0.0,
+            cpu: 0.1,
+            real_time: true,
+            hidden: [Some(HiddenDrops::default()); 2],
+            oddities: Oddities::default(),
+            log: None,
+        }
+    }
+
+    #[test]
+    fn a_clean_run_is_valid_and_each_blemish_is_named() {
+        assert_eq!(clean().verdict(), "valid");
+        let lost = HiddenDrops { to_emulator: 3, from_emulator: 0 };
+        for (audit, word) in [
+            (Audit { late_p99: Duration::from_millis(1), ..clean() }, "1 % of the packets"),
+            (Audit { late_max: Duration::from_millis(9), ..clean() }, "a packet was 9 ms late"),
+            (Audit { steal: 0.05, ..clean() }, "the hypervisor took 5.0 %"),
+            (Audit { hidden: [Some(lost), None], ..clean() }, "3 packets were lost between the client"),
+            (Audit { hidden: [Some(lost), None], ..clean() }, "the server's interface is gone"),
+            (Audit { oddities: Oddities { overflow: 1, ..Oddities::default() }, ..clean() }, "outgrew"),
+            (Audit { log: Some(LogReport { lost: 7, error: None }), ..clean() }, "7 entries"),
+        ] {
+            assert!(audit.verdict().starts_with("invalid: ") && audit.verdict().contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn steal_is_a_share_of_all_ticks() {
+        let before = Ticks::parse("cpu  10 0 10 70 0 0 0 10 5 5\ncpu0 ...");
+        let after = Ticks::parse("cpu  20 0 20 130 0 0 0 30 5 5");
+        assert_eq!(before, Ticks { steal: 10, all: 100 });
+        assert!((after.steal_since(before) - 0.2).abs() < 1e-12);
+        assert_eq!(Ticks::parse("").steal_since(Ticks::parse("nonsense")), 0.0);
+    }
+}

@@ -1,0 +1,190 @@
+//! A command inside a namespace, under an init of its own.
+//!
+//! ```text
+//! this process ── thread that waits ── init (process 1 of a process namespace) ── the command ── whatever it starts
+//! ```
+//!
+//! Init is a fork of this process that does nothing but pass on signals and collect the dead. The kernel kills it when
+//! the thread that started it ends, in whatever way this process dies, and with it everything in its process namespace:
+//! also what has gone into the background or made a session of its own. When the command ends, init ends.
+// Between fork and exec only system calls are allowed, and some have no safe signature.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus};
+use std::sync::mpsc::{self, Receiver, TryRecvError};
+use std::thread;
+
+use nix::libc;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd::{ForkResult, Pid, fork};
+
+use crate::error::Error;
+use crate::rig::{Rig, Side};
+
+/// A running command.
+#[derive(Debug)]
+pub struct Child {
+    init: Pid,
+    done: Receiver<ExitStatus>,
+    status: Option<ExitStatus>,
+}
+
+impl Child {
+    /// Starts a command at an end of the link. It finds the addresses in `KNEEPOINT_CLIENT`, `KNEEPOINT_SERVER`, and with
+    /// `_V6` behind them.
+    ///
+    /// # Errors
+    /// The command's name and what the system says.
+    pub fn start(rig: &Rig, side: Side, mut command: Command) -> Result<Self, Error> {
+        for end in [Side::Client, Side::Server] {
+            let name = format!("KNEEPOINT_{end}").to_uppercase();
+            command.env(&name, end.ipv4().to_string()).env(name + "_V6", end.ipv6().to_string());
+        }
+        // SAFETY: `become_init` makes system calls only, and neither allocates nor locks.
+        unsafe { command.pre_exec(become_init) };
+        let namespace = rig.namespace(side).try_clone()?;
+        let (tell, told) = mpsc::channel();
+        let (finished, done) = mpsc::channel();
+        let waits = thread::Builder::new().name(format!("{side}'s command")).spawn(move || {
+            let started = namespace.enter().and_then(|()| {
+                unshare(CloneFlags::CLONE_NEWPID)
+                    .map_err(|e| Error::system("make a process namespace", e))?;
+                command.spawn().map_err(|e| {
+                    Error::new(format!("cannot run `{}`: {e}", command.get_program().to_string_lossy()))
+                })
+            });
+            let (mut child, answer) = match started {
+                Ok(child) => {
+                    let init = Pid::from_raw(child.id() as i32);
+                    (Some(child), Ok(init))
+                }
+                Err(e) => (None, Err(e)),
+            };
+            let _ = tell.send(answer);
+            // This thread must outlive the command: its end is what kills init.
+            if let Some(Ok(status)) = child.as_mut().map(std::process::Child::wait) {
+                let _ = finished.send(status);
+            }
+        });
+        waits.map_err(|e| Error::system("start a thread", e))?;
+        let init = told.recv().map_err(|_| Error::new("the thread that starts the command has ended"))??;
+        Ok(Self { init, done, status: None })
+    }
+
+    /// How it ended, if it has.
+    pub fn try_status(&mut self) -> Option<ExitStatus> {
+        if self.status.is_none() {
+            self.status = match self.done.try_recv() {
+                Ok(status) => Some(status),
+                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Disconnected) => Some(ExitStatus::from_raw(libc::SIGKILL)),
+            };
+        }
+        self.status
+    }
+
+    /// Passes a signal on to the command.
+    pub fn signal(&mut self, signal: Signal) {
+        if self.try_status().is_none() {
+            // It may have ended just now.
+            let _ = kill(self.init, signal);
+        }
+    }
+
+    /// Waits until it ends.
+    pub fn wait(&mut self) -> ExitStatus {
+        if self.try_status().is_none() {
+            self.status = Some(self.done.recv().unwrap_or_else(|_| ExitStatus::from_raw(libc::SIGKILL)));
+        }
+        self.status.unwrap_or_default()
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.signal(Signal::SIGKILL);
+        self.wait();
+    }
+}
+
+/// The exit status as a shell would say it: 128 and the signal's number, if one ended the command.
+pub fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
+
+/// After the fork: forks once more. The new process goes on to run the command, the caller stays as its init.
+fn become_init() -> io::Result<()> {
+    set_pdeathsig(Signal::SIGKILL)?;
+    show_own_processes();
+    // Before the fork, or a command that ends at once would be missed.
+    let all = SigSet::all();
+    all.thread_set_mask()?;
+    // SAFETY: this process has one thread, and both go on with system calls only.
+    match unsafe { fork() }? {
+        ForkResult::Child => Ok(SigSet::empty().thread_set_mask()?),
+        ForkResult::Parent { child } => init(&all, child),
+    }
+}
+
+/// So that `ps` and the shell's job control see the processes of the command and no others. Where it is not allowed, as in
+/// some containers, /proc stays that of the host.
+fn show_own_processes() {
+    if unshare(CloneFlags::CLONE_NEWNS).is_err() {
+        return;
+    }
+    let none = None::<&std::ffi::CStr>;
+    let private = mount(none, c"/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none);
+    if private.is_ok() {
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        let _ = mount(Some(c"proc"), c"/proc", Some(c"proc"), flags, none);
+    }
+}
+
+/// Process 1: passes on signals that somebody sent to it, and ends when the command does.
+fn init(all: &SigSet, command: Pid) -> ! {
+    // Above all the pipe through which the starting process learns whether the command could be run.
+    // SAFETY: no descriptor above 2 is used here any more.
+    unsafe { libc::close_range(3, libc::c_uint::MAX, 0) };
+    loop {
+        // SAFETY: plain data, filled by the call below.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        // SAFETY: both pointers are to values that live until the call returns.
+        let signal = unsafe { libc::sigwaitinfo(all.as_ref(), &raw mut info) };
+        match signal {
+            libc::SIGCHLD => collect(command),
+            // What a terminal sends reaches the command without us; its code is that of the kernel, above 0.
+            1.. if info.si_code <= 0 => {
+                // SAFETY: no memory is involved.
+                unsafe { libc::kill(command.as_raw(), signal) };
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Takes note of who has ended; if it is the command, ends likewise.
+fn collect(command: Pid) {
+    let mut status = 0;
+    loop {
+        // SAFETY: the status lives until the call returns.
+        let ended = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
+        if ended <= 0 {
+            return;
+        }
+        if ended == command.as_raw() {
+            let code = if libc::WIFEXITED(status) {
+                libc::WEXITSTATUS(status)
+            } else {
+                128 + libc::WTERMSIG(status)
+            };
+            // SAFETY: ends this process without running anything of the one that it was forked from.
+            unsafe { libc::_exit(code) };
+        }
+    }
+}

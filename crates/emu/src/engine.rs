@@ -1,0 +1,349 @@
+//! The relay: one thread that carries packets between two TUN devices through two links, by the real clock.
+//!
+//! ```text
+//! loop:  hand over what is due -> read what has arrived -> sleep until the next is due, less a short spin
+//! ```
+//!
+//! It sleeps in `ppoll`, whose timeout is in nanoseconds, and spins only for the last microseconds, and only where the
+//! gap between packets is much longer than that: a thread under SCHED_FIFO that never sleeps starves its core, until the
+//! kernel's real-time limit stops it for tens of milliseconds.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use congestion::{Duration, Time};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+use path::{DropReason, Dropped, Fate, Link, LinkConfig, Packet, RateModel};
+
+use crate::audit::Timing;
+use crate::error::Error;
+use crate::log::{End, Log, Row};
+use crate::packet::WirePacket;
+use crate::rig::{Shared, Side, SideReport, Snapshot};
+use crate::tun::{self, MTU, Tun};
+
+/// Packets read, or handed over, before the other side has its turn.
+const BATCH: usize = 64;
+/// Spin before a packet is due: about what the kernel takes to wake a thread.
+const SPIN: Duration = Duration::from_micros(20);
+/// Packets must be this many times further apart than the spin is long.
+const SPIN_SHARE: u64 = 4;
+/// Where they are closer, those due within this span are handed over together, as a network card's interrupts do: it
+/// halves the CPU time of 1 Gbit/s.
+const GATHER: Duration = Duration::from_micros(50);
+/// Between two looks at the clock by those who watch; also the longest sleep.
+const TICK: Duration = Duration::from_millis(100);
+/// Bytes that the emulator holds at most, both directions together. An unlimited queue under a flood would otherwise
+/// take the machine's memory.
+pub const MAX_HELD: u64 = 512 << 20;
+
+/// Stops an engine from another thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Stop {
+    asked: Arc<AtomicBool>,
+    wake: Arc<EventFd>,
+}
+
+impl Stop {
+    pub(crate) fn new() -> Result<Self, Error> {
+        let wake = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK);
+        let wake = wake.map_err(|e| Error::system("make an eventfd", e))?;
+        Ok(Self { asked: Arc::default(), wake: Arc::new(wake) })
+    }
+
+    pub(crate) fn ask(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+        // It wakes at its next tick without this, too.
+        let _ = self.wake.write(1);
+    }
+
+    fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+/// What an engine counted that no link counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Oddities {
+    /// Packets that are no IP; not carried.
+    pub malformed: u64,
+    /// Packets that the receiver's kernel refused to take.
+    pub refused: u64,
+    /// Packets dropped because the emulator held [`MAX_HELD`] bytes.
+    pub overflow: u64,
+}
+
+/// How a run went, when it is over.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) timing: Timing,
+    pub(crate) oddities: Oddities,
+    /// Of the engine's thread.
+    pub(crate) cpu: Duration,
+}
+
+/// The relay. Index 0 is the client's side, and the link of what the client sends.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    tuns: [Tun; 2],
+    links: [Link<WirePacket>; 2],
+    spin: Duration,
+    overhead: u32,
+    start: Instant,
+    held: u64,
+    timing: Timing,
+    oddities: Oddities,
+    log: Option<Log>,
+    stop: Stop,
+    shared: Arc<Shared>,
+    published: Time,
+}
+
+impl Engine {
+    pub(crate) fn new(
+        tuns: [Tun; 2],
+        [there, back]: [&LinkConfig; 2],
+        (overhead, seed): (u32, u64),
+        log: Option<Log>,
+        stop: Stop,
+        shared: Arc<Shared>,
+    ) -> Self {
+        Self {
+            tuns,
+            links: [Link::new(there, seed, "link"), Link::new(back, seed, "back")],
+            spin: spin(there).min(spin(back)),
+            overhead,
+            start: Instant::now(),
+            held: 0,
+            timing: Timing::default(),
+            oddities: Oddities::default(),
+            log,
+            stop,
+            shared,
+            published: Time::ZERO,
+        }
+    }
+
+    /// Runs until it is told to stop.
+    pub(crate) fn run(mut self) -> Result<Outcome, Error> {
+        let mut buffer = [0; MTU + 1];
+        let mut readable = [true; 2];
+        while !self.stop.is_asked() {
+            for from in 0..2 {
+                self.hand_over(from)?;
+            }
+            for (from, readable) in readable.into_iter().enumerate() {
+                if readable {
+                    self.take_in(from, &mut buffer)?;
+                }
+            }
+            self.publish();
+            readable = self.wait()?;
+        }
+        Ok(self.finish())
+    }
+
+    fn now(&self) -> Time {
+        Time(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// What is due of that which this side has sent.
+    fn hand_over(&mut self, from: usize) -> Result<(), Error> {
+        for _ in 0..BATCH {
+            let now = self.now();
+            let Some(due) = self.links[from].next().filter(|&due| due <= now) else { break };
+            let popped = self.links[from].pop(now);
+            self.settle_fates(from, now);
+            let Some(packet) = popped else { break };
+            self.held -= u64::from(packet.size());
+            self.timing.late(now - due);
+            self.write(1 - from, packet.bytes())?;
+            self.record(from, &packet, End::Delivered { at: now, late: now - due });
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, to: usize, packet: &[u8]) -> Result<(), Error> {
+        match self.tuns[to].write(packet) {
+            Ok(()) => Ok(()),
+            Err(e) if is_gone(&e) => Err(gone(to)),
+            Err(_) => {
+                self.oddities.refused += 1;
+                Ok(())
+            }
+        }
+    }
+
+    /// What has come from this side.
+    fn take_in(&mut self, from: usize, buffer: &mut [u8]) -> Result<(), Error> {
+        for _ in 0..BATCH {
+            match self.tuns[from].read(buffer) {
+                Ok(Some(length)) => self.arrive(from, buffer[..length].to_vec()),
+                Ok(None) => break,
+                Err(e) if is_gone(&e) => return Err(gone(from)),
+                Err(e) => return Err(Error::system("read from the TUN device", e)),
+            }
+        }
+        Ok(())
+    }
+
+    fn arrive(&mut self, from: usize, bytes: Vec<u8>) {
+        let now = self.now();
+        if let Some(log) = &mut self.log {
+            log.frame(from, now, &bytes);
+        }
+        let Ok(packet) = WirePacket::new(bytes, self.overhead, now) else {
+            self.oddities.malformed += 1;
+            return;
+        };
+        let size = u64::from(packet.size());
+        if self.held + size > MAX_HELD {
+            self.oddities.overflow += 1;
+            self.record(from, &packet, End::Overflow { at: now });
+            return;
+        }
+        self.held += size;
+        match self.links[from].push(now, packet) {
+            Ok(_) => {}
+            Err(dropped) => self.drop(from, now, &dropped),
+        }
+        self.settle_fates(from, now);
+    }
+
+    /// Drops that an AQM has decided since.
+    fn settle_fates(&mut self, from: usize, now: Time) {
+        while let Some(fate) = self.links[from].fate() {
+            if let Fate::Dropped(dropped) = fate {
+                self.drop(from, now, &dropped);
+            }
+        }
+    }
+
+    fn drop(&mut self, from: usize, at: Time, dropped: &Dropped<WirePacket>) {
+        self.held -= u64::from(dropped.packet.size());
+        self.record(from, &dropped.packet, End::Dropped { at, reason: dropped.reason });
+    }
+
+    fn record(&mut self, from: usize, packet: &WirePacket, end: End) {
+        let Some(log) = &mut self.log else { return };
+        if let End::Delivered { at, .. } = end {
+            log.frame(1 - from, at, packet.bytes());
+        }
+        log.row(Row {
+            from,
+            arrival: packet.arrival,
+            size: packet.size(),
+            flow: packet.flow(),
+            departure: packet.departure,
+            marked: packet.marked,
+            end,
+        });
+    }
+
+    /// Shows those who watch how it stands.
+    fn publish(&mut self) {
+        let now = self.now();
+        if now - self.published < TICK {
+            return;
+        }
+        self.published = now;
+        let snapshot = self.snapshot(now);
+        // Whoever holds the lock is reading the one before: let it be, rather than wait.
+        if let Ok(mut shared) = self.shared.snapshot.try_lock() {
+            *shared = snapshot;
+        }
+        if let Some(log) = &mut self.log {
+            log.flush();
+        }
+    }
+
+    fn snapshot(&mut self, now: Time) -> Snapshot {
+        let mut side = |i: usize| SideReport {
+            backlog: self.links[i].backlog(now),
+            counters: self.links[i].counters(now),
+        };
+        Snapshot { elapsed: now - Time::ZERO, sides: [side(0), side(1)] }
+    }
+
+    /// Sleeps until something is due or arrives. Says which sides may have something to read.
+    fn wait(&self) -> Result<[bool; 2], Error> {
+        let due = self.links.iter().filter_map(Link::next).min().unwrap_or(Time::NEVER);
+        let now = self.now();
+        if due <= now {
+            return Ok([true; 2]);
+        }
+        let least = if self.spin == Duration::ZERO { GATHER } else { Duration::ZERO };
+        let (ready, slept) = self.sleep((due - now).max(least).min(TICK) - self.spin)?;
+        if slept && self.spin > Duration::ZERO {
+            while due - self.now() != Duration::ZERO && due - now <= TICK {
+                std::hint::spin_loop();
+            }
+        }
+        Ok(ready)
+    }
+
+    /// The sides that have something to read, and whether nothing came before the time was over.
+    fn sleep(&self, span: Duration) -> Result<([bool; 2], bool), Error> {
+        let watch = |fd| PollFd::new(fd, PollFlags::POLLIN);
+        let mut fds =
+            [watch(self.tuns[0].as_fd()), watch(self.tuns[1].as_fd()), watch(self.stop.wake.as_fd())];
+        match ppoll(&mut fds, Some(TimeSpec::from_duration(std::time::Duration::from_nanos(span.0))), None) {
+            Ok(0) => Ok(([false; 2], true)),
+            // An error shows when it is read.
+            Ok(_) => Ok(([fds[0].any().unwrap_or(true), fds[1].any().unwrap_or(true)], false)),
+            Err(Errno::EINTR) => Ok(([true; 2], false)),
+            Err(e) => Err(Error::system("wait for packets", e)),
+        }
+    }
+
+    fn finish(mut self) -> Outcome {
+        let now = self.now();
+        Outcome {
+            snapshot: self.snapshot(now),
+            oddities: self.oddities,
+            cpu: clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
+                .map_or(Duration::ZERO, |t| Duration(t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64)),
+            timing: self.timing,
+        }
+    }
+}
+
+/// How long it is worth to spin before a packet of this link: not at all where packets come close together.
+fn spin(config: &LinkConfig) -> Duration {
+    let RateModel::Constant(rate) = config.rate else { return SPIN };
+    // A link that only delays adds packets no closer than they come.
+    let gap = rate.time_for(MTU as u64);
+    if gap >= SPIN * SPIN_SHARE || gap < Duration::from_micros(1) { SPIN } else { Duration::ZERO }
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    // EBADFD: the device was deleted; EIO: it was set down.
+    matches!(error.raw_os_error(), Some(nix::libc::EBADFD | nix::libc::EIO))
+}
+
+fn gone(side: usize) -> Error {
+    let side = if side == 0 { Side::Client } else { Side::Server };
+    Error::new(format!(
+        "the interface {} of the {side}'s namespace was deleted or set down while the link was running: leave it \
+         as it is",
+        tun::NAME
+    ))
+}
+
+/// Its word in the packet log.
+pub(crate) fn word(reason: DropReason) -> &'static str {
+    match reason {
+        DropReason::QueueFull => "queue-full",
+        DropReason::Random => "random",
+        DropReason::Outage => "outage",
+        DropReason::Aqm => "aqm",
+    }
+}

@@ -1,0 +1,282 @@
+//! The packet log: one row per packet, streamed to a file by a thread of its own. The ground truth of queue, drops, marks.
+//!
+//! The engine never waits for it. What the writer cannot take is counted as lost, and makes the run invalid.
+//!
+//! ```text
+//! from         client or server: who sent it
+//! arrival_ns   when the emulator read it; times count from the start of the run
+//! size_bytes   on the wire, with the declared overhead
+//! flow         hash of addresses, protocol and ports
+//! departure_ns when its last bit left the queue
+//! queue_delay_ns   departure - arrival: waiting and transmission, no propagation
+//! fate         delivered, queue-full, aqm, random, outage, memory
+//! end_ns       when it was handed over or dropped
+//! late_ns      how much after it was due
+//! marked       1 if the link set CE
+//! ```
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
+use std::thread;
+use std::time::SystemTime;
+
+use congestion::{Duration, Time};
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use path::DropReason;
+
+use crate::engine::word;
+use crate::error::Error;
+use crate::pcap::Pcap;
+
+/// Entries that go to the writer together.
+const BATCH: usize = 512;
+/// Batches that wait for the writer at most: some 50 MB of full packets.
+const WAITING: usize = 64;
+/// How long the end of a run waits for a writer that does not get on.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+const HEADER: &str = "from,arrival_ns,size_bytes,flow,departure_ns,queue_delay_ns,fate,end_ns,late_ns,marked";
+
+/// Where the log goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    /// Rows as CSV.
+    pub csv: Option<PathBuf>,
+    /// The traffic as pcapng: every packet at the interface where it was sent and, if it arrived, where it was received.
+    pub pcap: Option<PathBuf>,
+}
+
+/// How the log fared.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogReport {
+    /// Entries that it could not take.
+    pub lost: u64,
+    /// What the file said.
+    pub error: Option<String>,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    Delivered { at: Time, late: Duration },
+    Dropped { at: Time, reason: DropReason },
+    Overflow { at: Time },
+}
+
+/// A packet's life. `from` is 0 for the client.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) from: usize,
+    pub(crate) arrival: Time,
+    pub(crate) size: u32,
+    pub(crate) flow: u32,
+    pub(crate) departure: Option<Time>,
+    pub(crate) marked: bool,
+    pub(crate) end: End,
+}
+
+impl Row {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let (fate, end, late) = match self.end {
+            End::Delivered { at, late } => ("delivered", at, late.0.to_string()),
+            End::Dropped { at, reason } => (word(reason), at, String::new()),
+            End::Overflow { at } => ("memory", at, String::new()),
+        };
+        let from = ["client", "server"][self.from.min(1)];
+        write!(out, "{from},{},{},{:08x},", self.arrival.0, self.size, self.flow)?;
+        match self.departure {
+            Some(at) => write!(out, "{},{},", at.0, (at - self.arrival).0)?,
+            None => write!(out, ",,")?,
+        }
+        writeln!(out, "{fate},{},{late},{}", end.0, u8::from(self.marked))
+    }
+}
+
+/// A packet as an interface saw it.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub(crate) interface: usize,
+    pub(crate) at: Time,
+    pub(crate) bytes: Vec<u8>,
+}
+
+#[derive(Debug, Default)]
+struct Batch {
+    rows: Vec<Row>,
+    frames: Vec<Frame>,
+}
+
+/// The engine's end of the log.
+#[derive(Debug)]
+pub(crate) struct Log {
+    rows: bool,
+    frames: bool,
+    batch: Batch,
+    to: SyncSender<Batch>,
+    lost: mpsc::Sender<u64>,
+}
+
+/// The other end, for when the run is over.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    done: Receiver<io::Result<()>>,
+    lost: Receiver<u64>,
+    names: String,
+}
+
+impl Log {
+    /// Opens the files and starts their writer; `None` if nothing is to be written.
+    pub(crate) fn open(files: &Files) -> Result<Option<(Self, Writer)>, Error> {
+        if *files == Files::default() {
+            return Ok(None);
+        }
+        let mut outputs = Outputs { csv: None, pcap: None };
+        if let Some(path) = &files.csv {
+            let mut csv = BufWriter::new(create(path)?);
+            writeln!(csv, "{HEADER}").map_err(|e| unwritable(path, &e))?;
+            outputs.csv = Some(csv);
+        }
+        if let Some(path) = &files.pcap {
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            outputs.pcap = Some(Pcap::new(create(path)?, now).map_err(|e| unwritable(path, &e))?);
+        }
+        let names = [&files.csv, &files.pcap].into_iter().flatten().map(|p| p.display().to_string());
+        let (to, batches) = mpsc::sync_channel(WAITING);
+        let (finished, done) = mpsc::channel();
+        let (lost, losses) = mpsc::channel();
+        // Its receiver may have lost patience: then nobody listens, and that is all right.
+        thread::spawn(move || drop(finished.send(outputs.write_all(&batches))));
+        let writer = Writer { done, lost: losses, names: names.collect::<Vec<_>>().join(", ") };
+        let log = Self {
+            rows: files.csv.is_some(),
+            frames: files.pcap.is_some(),
+            batch: Batch::default(),
+            to,
+            lost,
+        };
+        Ok(Some((log, writer)))
+    }
+
+    pub(crate) fn row(&mut self, row: Row) {
+        if self.rows {
+            self.batch.rows.push(row);
+            self.flush_if_full();
+        }
+    }
+
+    pub(crate) fn frame(&mut self, interface: usize, at: Time, bytes: &[u8]) {
+        if self.frames {
+            self.batch.frames.push(Frame { interface, at, bytes: bytes.to_vec() });
+            self.flush_if_full();
+        }
+    }
+
+    fn flush_if_full(&mut self) {
+        if self.batch.rows.len() + self.batch.frames.len() >= BATCH {
+            self.flush();
+        }
+    }
+
+    /// Passes on what there is, or counts it as lost.
+    pub(crate) fn flush(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        let entries = batch.rows.len() + batch.frames.len();
+        if entries == 0 {
+            return;
+        }
+        // A writer that has ended says why itself.
+        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = self.to.try_send(batch) {
+            let _ = self.lost.send(entries as u64);
+        }
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+impl Writer {
+    /// Once the engine has let go of its end.
+    pub(crate) fn finish(self) -> LogReport {
+        let error = match self.done.recv_timeout(PATIENCE) {
+            Ok(Ok(())) => None,
+            Ok(Err(e)) => Some(format!("the packet log cannot be written to {}: {e}", self.names)),
+            Err(_) => Some(format!("the packet log is not finished: nobody reads {}", self.names)),
+        };
+        LogReport { lost: self.lost.try_iter().sum(), error }
+    }
+}
+
+struct Outputs {
+    csv: Option<BufWriter<File>>,
+    pcap: Option<Pcap<File>>,
+}
+
+impl Outputs {
+    fn write_all(mut self, batches: &Receiver<Batch>) -> io::Result<()> {
+        for batch in batches {
+            if let Some(csv) = &mut self.csv {
+                batch.rows.iter().try_for_each(|row| row.write(csv))?;
+            }
+            if let Some(pcap) = &mut self.pcap {
+                batch.frames.into_iter().try_for_each(|frame| pcap.write(frame))?;
+            }
+        }
+        if let Some(csv) = &mut self.csv {
+            csv.flush()?;
+        }
+        self.pcap.as_mut().map_or(Ok(()), Pcap::flush)
+    }
+}
+
+/// Opening a pipe that nobody reads would wait for a reader: here it is an error.
+fn create(path: &Path) -> Result<File, Error> {
+    let mut options = File::options();
+    let opened =
+        options.write(true).create(true).truncate(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
+    let file = opened.map_err(|e| match e.raw_os_error() {
+        Some(nix::libc::ENXIO) => {
+            Error::new(format!("nobody reads the pipe {}: start its reader first", path.display()))
+        }
+        _ => unwritable(path, &e),
+    })?;
+    // From here on a slow reader is to hold up the writer, not to fail it.
+    fcntl(&file, FcntlArg::F_SETFL(OFlag::empty())).map_err(|e| unwritable(path, &e.into()))?;
+    Ok(file)
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Error {
+    Error::new(format!("cannot write the packet log to {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_a_field_for_every_name() {
+        let row = Row {
+            from: 1,
+            arrival: Time(1000),
+            size: 1500,
+            flow: 0xab,
+            departure: Some(Time(3000)),
+            marked: true,
+            end: End::Delivered { at: Time(9000), late: Duration(5) },
+        };
+        let line = |row: Row| {
+            let mut out = Vec::new();
+            row.write(&mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(line(row), "server,1000,1500,000000ab,3000,2000,delivered,9000,5,1\n");
+        let full = End::Dropped { at: Time(1000), reason: DropReason::QueueFull };
+        let dropped = line(Row { from: 0, departure: None, marked: false, end: full, ..row });
+        assert_eq!(dropped, "client,1000,1500,000000ab,,,queue-full,1000,,0\n");
+        assert_eq!(HEADER.split(',').count(), dropped.split(',').count());
+    }
+}

@@ -1,0 +1,215 @@
+//! Two namespaces with a link between them: made, watched, ended.
+
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::{self, JoinHandle};
+
+use congestion::{Duration, Rate};
+use path::{Backlog, Counters, LinkConfig};
+
+use crate::audit::{Audit, Ticks};
+use crate::engine::{Engine, Outcome, Stop};
+use crate::error::Error;
+use crate::log::{Files, Log, LogReport, Writer};
+use crate::namespace::Namespace;
+use crate::privilege;
+use crate::tun::{self, Tun};
+
+/// An end of the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Where the command runs.
+    Client,
+    /// The other one.
+    Server,
+}
+
+impl Side {
+    /// Its IPv4 address. In a namespace of its own, it collides with no address of the host.
+    pub fn ipv4(self) -> Ipv4Addr {
+        Ipv4Addr::new(10, 64, 0, self.number())
+    }
+
+    /// Its IPv6 address.
+    pub fn ipv6(self) -> Ipv6Addr {
+        Ipv6Addr::new(0xfd00, 0x64, 0, 0, 0, 0, 0, self.number().into())
+    }
+
+    fn number(self) -> u8 {
+        match self {
+            Self::Client => 1,
+            Self::Server => 2,
+        }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        })
+    }
+}
+
+/// What is between the two ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// What the client's packets go through.
+    pub there: LinkConfig,
+    /// What the server's packets go through.
+    pub back: LinkConfig,
+    /// Bytes of lower layers that count on the wire with every IP packet.
+    pub overhead: u32,
+    /// Of every random element.
+    pub seed: u64,
+    /// The packet log.
+    pub log: Files,
+}
+
+impl Config {
+    /// A link for what the client sends; the way back has the same delay and nothing else.
+    pub fn new(there: LinkConfig) -> Self {
+        let back = Self::delay(there.delay);
+        Self { there, back, overhead: 0, seed: 1, log: Files::default() }
+    }
+
+    /// A link that only delays: 1500 bytes pass in 12 ns.
+    pub fn delay(delay: Duration) -> LinkConfig {
+        LinkConfig { delay, ..LinkConfig::plain(Rate(1_000_000_000_000)) }
+    }
+}
+
+/// The state of one direction's link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SideReport {
+    /// Packets and bytes in its queue.
+    pub backlog: Backlog,
+    /// What happened so far.
+    pub counters: Counters,
+}
+
+/// How a run stands; some 100 ms old at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Since the start.
+    pub elapsed: Duration,
+    /// What the client sends, what the server sends.
+    pub sides: [SideReport; 2],
+}
+
+/// What engine and watchers share.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    pub(crate) snapshot: Mutex<Snapshot>,
+}
+
+/// A run that is over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The counters at its end.
+    pub last: Snapshot,
+    /// The self-audit.
+    pub audit: Audit,
+}
+
+/// A running link. Dropped, it ends, and nothing of it remains.
+#[derive(Debug)]
+pub struct Rig {
+    namespaces: [Namespace; 2],
+    engine: Option<JoinHandle<Result<Outcome, Error>>>,
+    stop: Stop,
+    shared: Arc<Shared>,
+    writer: Option<Writer>,
+    real_time: bool,
+    ticks: Ticks,
+}
+
+impl Rig {
+    /// Makes the namespaces and starts the relay between them.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn start(config: &Config) -> Result<Self, Error> {
+        for link in [&config.there, &config.back] {
+            link.check().map_err(Error::new)?;
+        }
+        let namespaces = [Namespace::new()?, Namespace::new()?];
+        let open = |side: Side| Tun::open(&namespaces[side as usize], side.ipv4(), side.ipv6());
+        let tuns = [open(Side::Client)?, open(Side::Server)?];
+        let (log, writer) = Log::open(&config.log)?.unzip();
+        let (stop, shared) = (Stop::new()?, Arc::<Shared>::default());
+        let links = [&config.there, &config.back];
+        let settings = (config.overhead, config.seed);
+        let engine = Engine::new(tuns, links, settings, log, stop.clone(), Arc::clone(&shared));
+        let (tell, told) = mpsc::channel();
+        let thread = thread::Builder::new().name("emulator".to_owned()).spawn(move || {
+            // The one who asks waits for the answer.
+            let _ = tell.send(privilege::real_time(0));
+            engine.run()
+        });
+        let thread = thread.map_err(|e| Error::system("start the emulator's thread", e))?;
+        Ok(Self {
+            namespaces,
+            engine: Some(thread),
+            stop,
+            shared,
+            writer,
+            real_time: told.recv().unwrap_or(false),
+            ticks: Ticks::now(),
+        })
+    }
+
+    /// The namespace of an end.
+    pub fn namespace(&self, side: Side) -> &Namespace {
+        &self.namespaces[side as usize]
+    }
+
+    /// How it stands.
+    pub fn snapshot(&self) -> Snapshot {
+        self.shared.snapshot.lock().map_or_else(|poisoned| *poisoned.into_inner(), |s| *s)
+    }
+
+    /// Whether the relay has ended by itself; [`Rig::stop`] says why.
+    pub fn has_failed(&self) -> bool {
+        self.engine.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Ends it.
+    ///
+    /// # Errors
+    /// What had ended it before.
+    pub fn stop(mut self) -> Result<Report, Error> {
+        // Before the devices go.
+        let hidden = [
+            tun::hidden_drops(&self.namespaces[0]).ok().flatten(),
+            tun::hidden_drops(&self.namespaces[1]).ok().flatten(),
+        ];
+        let steal = Ticks::now().steal_since(self.ticks);
+        let outcome = self.join();
+        let log: Option<LogReport> = self.writer.take().map(Writer::finish);
+        let outcome = outcome?;
+        let audit = Audit::new(&outcome, self.real_time, steal, hidden, log);
+        Ok(Report { last: outcome.snapshot, audit })
+    }
+
+    fn join(&mut self) -> Result<Outcome, Error> {
+        self.stop.ask();
+        let Some(engine) = self.engine.take() else { return Err(Error::new("the emulator has ended")) };
+        engine.join().unwrap_or_else(|panic| {
+            let said = panic.downcast_ref::<String>().map(String::as_str);
+            let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+            Err(Error::new(format!("the emulator has panicked, which is a mistake in Kneepoint: {said}")))
+        })
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        if self.engine.is_some() {
+            // Nobody is left to hear how it went.
+            let _ = self.join();
+        }
+    }
+}

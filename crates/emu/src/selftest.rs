@@ -1,0 +1,243 @@
+//! What the emulator is worth on this machine: rate and delay as a receiver's kernel sees them.
+//!
+//! ```text
+//! rate    (n - 1) * 8 * 1500 bytes / (last arrival - first), of a flood that keeps the queue filled
+//! delay   arrival - sending - 8 * 1500 bytes / rate, of single packets that find the link empty
+//! ```
+//!
+//! Arrivals are the kernel's receive time stamps (`SO_TIMESTAMPNS`); a sending is when the system call begins. So the
+//! delay includes the way through both kernels, and its error is an upper bound of the emulator's.
+
+use std::io::{self, IoSliceMut};
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use congestion::{Bytes, Duration, Rate};
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
+use nix::time::{ClockId, clock_gettime};
+use path::{Limit, LinkConfig};
+
+use crate::audit::Audit;
+use crate::error::Error;
+use crate::privilege::real_time;
+use crate::rig::{Config, Rig, Side};
+
+/// Bytes of an IP packet and of its UDP payload.
+const PACKET: u32 = 1500;
+const PAYLOAD: usize = PACKET as usize - 28;
+const PORT: u16 = 4242;
+/// Between two single packets: the link is empty again at 10 Mbit/s.
+const PROBE_EVERY: std::time::Duration = std::time::Duration::from_millis(2);
+/// Between two bursts of the flood, and how much more than the link's rate it is.
+const FLOOD_EVERY: std::time::Duration = std::time::Duration::from_millis(2);
+const FLOOD_FACTOR: f64 = 1.2;
+/// Of the flood, before it counts.
+const WARM_UP: std::time::Duration = std::time::Duration::from_millis(500);
+/// Packets of one send call at most: what fits a datagram before it is cut (`UDP_SEGMENT`).
+const SEGMENTS: usize = 40;
+/// For the flood's receiver.
+const RECEIVE_BUFFER: usize = 64 << 20;
+
+/// A rate and a delay, set and measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// The rate that was set.
+    pub rate: Rate,
+    /// The delay that was set.
+    pub delay: Duration,
+    /// The rate measured, bit/s.
+    pub measured: f64,
+    /// Packets that this is from.
+    pub packets: u64,
+    /// Median one-way delay, without transmission.
+    pub delay_p50: Duration,
+    /// Its 99th percentile.
+    pub delay_p99: Duration,
+    /// Of the flood.
+    pub flood: Audit,
+    /// Of the single packets.
+    pub probes: Audit,
+}
+
+impl Measurement {
+    /// Relative error of the rate.
+    pub fn rate_error(&self) -> f64 {
+        self.measured / self.rate.0 as f64 - 1.0
+    }
+}
+
+/// Measures a link of this rate and one-way delay, each of the two for such a time.
+///
+/// # Errors
+/// What the system refuses, or that nothing arrived.
+pub fn measure(rate: Rate, delay: Duration, time: std::time::Duration) -> Result<Measurement, Error> {
+    let (mut delays, probes) = run(rate, delay, time, probe)?;
+    let (stamps, flood) = run(rate, delay, time + WARM_UP, flood)?;
+    let transmission = rate.time_for(PACKET.into());
+    let mut delays: Vec<Duration> =
+        delays.drain(..).map(|a| Duration(a.at.saturating_sub(a.sent)) - transmission).collect();
+    delays.sort_unstable();
+    let at = |share: f64| delays.get(((delays.len() as f64 - 1.0) * share) as usize).copied();
+    let (measured, packets) = rate_of(&stamps).ok_or_else(nothing)?;
+    Ok(Measurement {
+        rate,
+        delay,
+        measured,
+        packets,
+        delay_p50: at(0.5).ok_or_else(nothing)?,
+        delay_p99: at(0.99).ok_or_else(nothing)?,
+        flood,
+        probes,
+    })
+}
+
+fn nothing() -> Error {
+    Error::new("no test packet arrived: is there a packet filter that covers new network namespaces?")
+}
+
+/// Times of a packet in ns since 1970.
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    sent: u64,
+    at: u64,
+}
+
+/// Bit/s on the wire between the first arrival after the warm-up and the last.
+fn rate_of(arrivals: &[Arrival]) -> Option<(f64, u64)> {
+    let from = arrivals.first()?.at + WARM_UP.as_nanos() as u64;
+    let first = arrivals.iter().position(|a| a.at >= from)?;
+    let counted = &arrivals[first..];
+    let span = counted.last()?.at.checked_sub(counted.first()?.at).filter(|&span| span > 0)?;
+    let packets = counted.len() as u64 - 1;
+    Some((packets as f64 * f64::from(PACKET) * 8e9 / span as f64, packets))
+}
+
+type Send = fn(&UdpSocket, Rate, std::time::Duration) -> io::Result<()>;
+
+/// A link with this sender at the client's end and a receiver at the server's.
+fn run(
+    rate: Rate,
+    delay: Duration,
+    time: std::time::Duration,
+    send: Send,
+) -> Result<(Vec<Arrival>, Audit), Error> {
+    let limit = Limit::Bytes(Bytes(rate.bytes_in(Duration::from_millis(50))));
+    let rig = Rig::start(&Config::new(LinkConfig { delay, limit, ..LinkConfig::plain(rate) }))?;
+    let sender = socket(&rig, Side::Client)?;
+    let receiver = socket(&rig, Side::Server)?;
+    let connected = sender.connect((Side::Server.ipv4(), PORT));
+    connected.map_err(|e| Error::system("address the server", e))?;
+    // Where it is not allowed, the usual size has to do; lost packets show in the rate.
+    let _ = setsockopt(&receiver, sockopt::RcvBufForce, &RECEIVE_BUFFER);
+    setsockopt(&receiver, sockopt::ReceiveTimestampns, &true)
+        .map_err(|e| Error::system("ask for receive time stamps", e))?;
+    let over = AtomicBool::new(false);
+    let arrivals = thread::scope(|scope| {
+        let receiving = scope.spawn(|| receive(&receiver, &over));
+        let sending = scope.spawn(|| send(&sender, rate, time));
+        let sent = sending.join();
+        // What is still queued and on its way.
+        thread::sleep(std::time::Duration::from_nanos(delay.0) + std::time::Duration::from_millis(150));
+        over.store(true, Ordering::Relaxed);
+        let arrivals = receiving.join();
+        let panicked = |_| Error::new("a thread of the self-test has panicked");
+        sent.map_err(panicked)?.map_err(|e| Error::system("send test packets", e))?;
+        arrivals.map_err(panicked)?.map_err(|e| Error::system("receive test packets", e))
+    });
+    let report = rig.stop()?;
+    Ok((arrivals?, report.audit))
+}
+
+fn socket(rig: &Rig, side: Side) -> Result<UdpSocket, Error> {
+    rig.namespace(side).run(|| {
+        UdpSocket::bind((side.ipv4(), PORT)).map_err(|e| Error::system("open a socket in the namespace", e))
+    })
+}
+
+fn now() -> io::Result<u64> {
+    let now = clock_gettime(ClockId::CLOCK_REALTIME)?;
+    Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
+}
+
+/// Single packets that carry their time.
+fn probe(socket: &UdpSocket, _: Rate, time: std::time::Duration) -> io::Result<()> {
+    // The sender's own lateness is not the link's.
+    real_time(1);
+    let mut payload = [0; PAYLOAD];
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        payload[..8].copy_from_slice(&now()?.to_be_bytes());
+        socket.send(&payload)?;
+        thread::sleep(PROBE_EVERY);
+    }
+    Ok(())
+}
+
+/// More than the link carries, in bursts that the kernel cuts into packets.
+fn flood(socket: &UdpSocket, rate: Rate, time: std::time::Duration) -> io::Result<()> {
+    setsockopt(socket, sockopt::UdpGsoSegment, &(PAYLOAD as i32))?;
+    let payload = [0; PAYLOAD * SEGMENTS];
+    let per_second = rate.0 as f64 / 8.0 / f64::from(PACKET) * FLOOD_FACTOR;
+    let start = Instant::now();
+    let mut sent = 0;
+    while start.elapsed() < time {
+        let target = (start.elapsed() + FLOOD_EVERY).as_secs_f64() * per_second;
+        while sent < target as usize {
+            let segments = (target as usize - sent).min(SEGMENTS);
+            match socket.send(&payload[..segments * PAYLOAD]) {
+                Ok(_) => {}
+                // The device's queue is full: the link has enough to do.
+                Err(e) if e.raw_os_error() == Some(nix::libc::ENOBUFS) => {}
+                Err(e) => return Err(e),
+            }
+            sent += segments;
+        }
+        thread::sleep(FLOOD_EVERY);
+    }
+    Ok(())
+}
+
+fn receive(socket: &UdpSocket, over: &AtomicBool) -> io::Result<Vec<Arrival>> {
+    socket.set_read_timeout(Some(std::time::Duration::from_millis(50)))?;
+    let mut arrivals = Vec::with_capacity(1 << 16);
+    let mut payload = [0; PAYLOAD];
+    let mut control = nix::cmsg_space!(nix::sys::time::TimeSpec);
+    while !over.load(Ordering::Relaxed) {
+        let mut buffers = [IoSliceMut::new(&mut payload)];
+        let got = recvmsg::<()>(socket.as_raw_fd(), &mut buffers, Some(&mut control), MsgFlags::empty());
+        let at = match got {
+            Ok(message) => message.cmsgs()?.find_map(|c| match c {
+                ControlMessageOwned::ScmTimestampns(at) => Some(at),
+                _ => None,
+            }),
+            Err(nix::errno::Errno::EAGAIN | nix::errno::Errno::EINTR) => continue,
+            Err(e) => return Err(e.into()),
+        };
+        let Some(at) = at else { continue };
+        let mut sent = [0; 8];
+        sent.copy_from_slice(&payload[..8]);
+        arrivals.push(Arrival {
+            sent: u64::from_be_bytes(sent),
+            at: at.tv_sec() as u64 * 1_000_000_000 + at.tv_nsec() as u64,
+        });
+    }
+    Ok(arrivals)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_counts_gaps_not_packets() {
+        let every = 1_200_000;
+        let arrivals: Vec<Arrival> = (0..2000).map(|i| Arrival { sent: 0, at: 7 + i * every }).collect();
+        let (rate, packets) = rate_of(&arrivals).unwrap();
+        assert!((rate - 10e6).abs() < 1e-3 && packets < 2000 - 400, "{rate} {packets}");
+        assert_eq!(rate_of(&arrivals[..2]), None);
+        assert_eq!(rate_of(&[]), None);
+    }
+}
