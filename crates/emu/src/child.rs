@@ -20,7 +20,8 @@ use nix::libc;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
-use nix::sys::signal::{SigSet, Signal, kill};
+pub use nix::sys::signal::Signal;
+use nix::sys::signal::{SigSet, kill};
 use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::error::Error;

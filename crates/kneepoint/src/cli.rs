@@ -62,6 +62,17 @@ enum Command {
     ///
     /// `kneepoint stability dccc --rtt 100ms --rate 1Mbit/s`; docs/stability.md says what is computed.
     Stability(StabilityArgs),
+    /// Run a command behind an emulated link: any program, in real time, beside its server.
+    ///
+    /// `sudo kneepoint link "rate=10 Mbit/s delay=25 ms queue=2 BDP" -- ping -c 3 10.64.0.2`; docs/emulator.md says how
+    /// truthful it is. Exit status: the command's own, or 2.
+    #[cfg(target_os = "linux")]
+    Link(crate::wire::link::LinkArgs),
+    /// Say what this machine can be trusted for as an emulator: privileges, kernel, errors of rate and delay.
+    ///
+    /// Exit status: 0 if every rate was measured true in a valid run, 1 if not.
+    #[cfg(target_os = "linux")]
+    Doctor(crate::wire::doctor::DoctorArgs),
     /// Measure the simulator: packets through the bottleneck per CPU second on one core.
     Bench {
         /// Tries per case; the fastest counts.
@@ -122,6 +133,10 @@ pub fn main() -> u8 {
         Command::Algorithms { name } => algorithms(name.as_deref()),
         Command::Report { dirs, out } => write_report(&dirs, &out),
         Command::Stability(args) => analyse(&args),
+        #[cfg(target_os = "linux")]
+        Command::Link(args) => crate::wire::link::run(&args).map_err(Error::bad),
+        #[cfg(target_os = "linux")]
+        Command::Doctor(args) => crate::wire::doctor::run(&args, print).map_err(Error::bad),
         Command::Bench { tries, json } => benchmark(tries, json),
     };
     done.unwrap_or_else(|error| {

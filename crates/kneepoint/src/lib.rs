@@ -17,3 +17,5 @@ pub mod stability;
 pub mod store;
 pub mod summary;
 pub mod terminal;
+#[cfg(target_os = "linux")]
+pub mod wire;

@@ -107,7 +107,8 @@ impl<'a> Chain<'a> {
     }
 }
 
-fn resolve(
+/// The same for one link, whose BDP is that of `rtt`.
+pub(crate) fn resolve(
     fields: &Fields<'_>,
     link: &Link,
     rtt: Option<Duration>,

@@ -23,6 +23,8 @@
 //! error is a [`Problem`] with line and key.
 
 mod aqm;
+#[cfg(target_os = "linux")]
+pub(crate) mod bare;
 mod candidate;
 mod chain;
 mod chart;

@@ -1,0 +1,26 @@
+//! A link alone, without an experiment around it: the keys of `[link]`, for `kneepoint link`.
+
+use congestion::Duration;
+use path::LinkConfig;
+
+use crate::problem::Problem;
+use crate::spec::cursor::Cursor;
+use crate::spec::link::{self, Link};
+use crate::spec::{chain, node};
+
+/// Reads the keys of one `[link]` from TOML. `rtt` is what a queue in BDP refers to, from the link's own delay, and
+/// `packet` the largest in bytes.
+///
+/// # Errors
+/// The first mistake, with its key; `name` stands for the file.
+pub(crate) fn link(
+    name: &str,
+    toml: &str,
+    rtt: impl FnOnce(Duration) -> Duration,
+    packet: u32,
+) -> Result<LinkConfig, Problem> {
+    let document = node::parse(name, toml)?;
+    let fields = Cursor::root(name, &document).table(link::KEYS)?;
+    let link = Link::read(&fields)?;
+    chain::resolve(&fields, &link, Some(rtt(link.config.delay)), packet)
+}

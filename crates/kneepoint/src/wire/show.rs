@@ -1,0 +1,91 @@
+//! Status and summary of a running link, in words.
+
+use congestion::{Duration, Rate};
+use emu::audit::Audit;
+use emu::{SideReport, Snapshot};
+use path::{Limit, LinkConfig, RateModel};
+
+/// `12.3 s  9.87 Mbit/s  queue 45.2 kB  drops 12  marks 0 | back 0.31 Mbit/s`; `main` is the direction of the bottleneck.
+pub(crate) fn status(before: &Snapshot, now: &Snapshot, main: usize) -> String {
+    let span = now.elapsed - before.elapsed;
+    let rate = |i: usize| {
+        let bytes = |s: &Snapshot| s.sides[i].counters.delivered.bytes;
+        Rate::from_delivery(bytes(now).saturating_sub(bytes(before)), span).mbit_s()
+    };
+    let SideReport { backlog, counters } = now.sides[main];
+    format!(
+        "{:.1} s  {:.2} Mbit/s  queue {:.1} kB  drops {}  marks {} | back {:.2} Mbit/s  drops {}",
+        now.elapsed.as_secs_f64(),
+        rate(main),
+        backlog.bytes as f64 / 1e3,
+        counters.dropped().packets,
+        counters.marked.packets,
+        rate(1 - main),
+        now.sides[1 - main].counters.dropped().packets,
+    )
+}
+
+/// One direction, when it is over.
+pub(crate) fn direction(name: &str, side: &SideReport, elapsed: Duration) -> String {
+    let c = &side.counters;
+    let rate = Rate::from_delivery(c.delivered.bytes, elapsed).mbit_s();
+    let mut text = format!(
+        "{name}: {} packets sent, {} delivered ({rate:.3} Mbit/s on average), {} dropped",
+        c.pushed.packets,
+        c.delivered.packets,
+        c.dropped().packets,
+    );
+    let reasons = [
+        ("queue full", c.dropped_full),
+        ("AQM", c.dropped_aqm),
+        ("random", c.dropped_random),
+        ("outage", c.dropped_outage),
+    ];
+    let reasons: Vec<String> =
+        reasons.iter().filter(|r| r.1.packets > 0).map(|r| format!("{} {}", r.0, r.1.packets)).collect();
+    if !reasons.is_empty() {
+        text += &format!(" ({})", reasons.join(", "));
+    }
+    let gone = c.admitted.packets.saturating_sub(side.backlog.packets).max(1);
+    let mean = Duration((c.sojourn / u128::from(gone)) as u64);
+    text + &format!(
+        ", {} marked; queue delay {:.3} ms on average, queue at most {:.1} kB",
+        c.marked.packets,
+        mean.as_millis_f64(),
+        c.max_backlog.bytes as f64 / 1e3
+    )
+}
+
+/// The self-audit in one line.
+pub(crate) fn audit(audit: &Audit) -> String {
+    format!(
+        "audit: {}; late {} us (median), {} us (p99), {} us (most); stolen {:.2} %; CPU {:.0} %; {}; {} malformed",
+        audit.verdict(),
+        micros(audit.late_p50),
+        micros(audit.late_p99),
+        micros(audit.late_max),
+        audit.steal * 100.0,
+        audit.cpu * 100.0,
+        if audit.real_time { "SCHED_FIFO" } else { "no SCHED_FIFO" },
+        audit.oddities.malformed,
+    )
+}
+
+/// Whole microseconds.
+pub(crate) fn micros(duration: Duration) -> u64 {
+    (duration.0 + 500) / 1000
+}
+
+/// A link in a few words.
+pub(crate) fn link(config: &LinkConfig) -> String {
+    let rate = match &config.rate {
+        RateModel::Constant(rate) => rate.to_string(),
+        RateModel::Steps(steps) => format!("{} steps of rate", steps.len()),
+        RateModel::Slots(slots) => format!("slots of {}", slots.median),
+    };
+    let limit = match config.limit {
+        Limit::Unlimited => "unlimited".to_owned(),
+        limit => limit.to_string(),
+    };
+    format!("{rate}, {} one way, queue {limit}, {}", config.delay, config.aqm.name())
+}

@@ -1,0 +1,259 @@
+//! A link on the command line: `rate=10 Mbit/s delay=25 ms queue=2 BDP`.
+//!
+//! The words are turned into the TOML of a `[link]` table and read as that, so that keys, units and errors are those of
+//! the experiment files. A value goes on until the next `key=`; a table or list is written as in TOML.
+
+use congestion::Duration;
+use path::LinkConfig;
+
+use crate::problem::Problem;
+use crate::spec::{Experiment, bare};
+
+/// A bottleneck and the way back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// The bottleneck.
+    pub link: LinkConfig,
+    /// The other direction; `None`: the delay alone, of this length.
+    pub back: Result<LinkConfig, Duration>,
+}
+
+const EXAMPLE: &str = "write it like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\"";
+
+/// Reads a link and, if there is one, the way back. Packets have at most so many bytes on the wire.
+///
+/// # Errors
+/// The first mistake, with its key.
+pub fn read(text: &str, back: Option<&str>, packet: u32) -> Result<Pair, Problem> {
+    let there = Words::split(text)?;
+    let back = back.map(Words::split).transpose()?.map(|back| back.with_default("delay", there.get("delay")));
+    let delay_back = back.as_ref().map(Words::delay).transpose()?;
+    let link = there.link(packet, |own| own + delay_back.unwrap_or(own))?;
+    let delay = link.delay;
+    let back = match back {
+        Some(back) => Ok(back.link(packet, |own| own + delay)?),
+        None => Err(delay),
+    };
+    Ok(Pair { link, back })
+}
+
+/// The one bottleneck of an experiment, as its first case has it, and what to say of the choice.
+///
+/// # Errors
+/// That it has several links.
+pub fn of_experiment(experiment: &Experiment) -> Result<(Pair, String), Problem> {
+    let cases = experiment.cases();
+    let problem = |wrong: &str, right: &str| Problem::new(experiment.file.clone(), wrong, right);
+    let case = cases.first().ok_or_else(|| problem("no case", ""))?;
+    let scenario = experiment.scenario(case, 0)?;
+    if !scenario.beyond.is_empty() {
+        let right = "`kneepoint link` emulates one: write its keys as text";
+        return Err(problem("the experiment has several links", right));
+    }
+    let rtt = scenario.flows.first().map_or(scenario.link.delay * 2, |flow| flow.rtt);
+    let back = rtt - scenario.link.delay;
+    let note = match case.variant.as_str() {
+        "" => experiment.name.clone(),
+        variant => format!("{}, {variant}", experiment.name),
+    };
+    Ok((Pair { link: scenario.link, back: Err(back) }, note))
+}
+
+/// Keys with their values, as TOML.
+#[derive(Debug)]
+struct Words<'a> {
+    text: &'a str,
+    pairs: Vec<(String, String)>,
+}
+
+impl<'a> Words<'a> {
+    fn split(text: &'a str) -> Result<Self, Problem> {
+        let problem = |wrong: String| Problem::new(format!("link \"{text}\""), wrong, EXAMPLE);
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        let mut depth = Depth::default();
+        for word in text.split_whitespace() {
+            let outside = depth.is_outside();
+            match word.split_once('=').filter(|(key, _)| outside && is_key(key)) {
+                Some((key, value)) => pairs.push((key.to_owned(), value.to_owned())),
+                None => {
+                    let Some((_, value)) = pairs.last_mut() else {
+                        return Err(problem(format!("`{word}` is no key with a value")));
+                    };
+                    if !value.is_empty() {
+                        value.push(' ');
+                    }
+                    value.push_str(word);
+                }
+            }
+            depth.read(word);
+        }
+        match pairs.iter().find(|(_, value)| value.is_empty()) {
+            _ if pairs.is_empty() => Err(problem("nothing is said of the link".to_owned())),
+            Some((key, _)) => Err(problem(format!("`{key}` has no value"))),
+            None => Self { text, pairs }.without_rtt(),
+        }
+    }
+
+    /// `rtt` is twice the delay.
+    fn without_rtt(mut self) -> Result<Self, Problem> {
+        let Some(at) = self.pairs.iter().position(|(key, _)| key == "rtt") else { return Ok(self) };
+        let problem = |wrong: String, right| Err(Problem::new(self.name(), wrong, right).at_key("rtt"));
+        if self.get("delay").is_some() {
+            return problem(
+                "the link has a delay and an rtt".to_owned(),
+                "`rtt` is twice the delay: give one",
+            );
+        }
+        match self.pairs[at].1.parse::<Duration>() {
+            Ok(rtt) => {
+                self.pairs[at] = ("delay".to_owned(), format!("{} ns", rtt.0 / 2));
+                Ok(self)
+            }
+            Err(wrong) => problem(wrong, "write it like \"50 ms\""),
+        }
+    }
+
+    fn get(&self, key: &str) -> Option<&str> {
+        self.pairs.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
+    }
+
+    fn with_default(mut self, key: &str, value: Option<&str>) -> Self {
+        if let (None, Some(value)) = (self.get(key), value) {
+            self.pairs.push((key.to_owned(), value.to_owned()));
+        }
+        self
+    }
+
+    fn delay(&self) -> Result<Duration, Problem> {
+        let wrong = |wrong: String| Problem::new(self.name(), wrong, "").at_key("delay");
+        self.get("delay").map_or(Ok(Duration::ZERO), |delay| delay.parse().map_err(wrong))
+    }
+
+    fn name(&self) -> String {
+        format!("link \"{}\"", self.text)
+    }
+
+    fn link(&self, packet: u32, rtt: impl FnOnce(Duration) -> Duration) -> Result<LinkConfig, Problem> {
+        let lines = self.pairs.iter().map(|(key, value)| format!("{key} = {}\n", toml_value(value)));
+        // The lines are ours, the user wrote one.
+        bare::link(&self.name(), &lines.collect::<String>(), rtt, packet)
+            .map_err(|problem| Problem { line: None, ..problem })
+    }
+}
+
+fn is_key(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}
+
+/// What is TOML already stays; all else is text.
+fn toml_value(value: &str) -> String {
+    let is_toml = value.starts_with(['{', '[', '"', '\'']) || ["true", "false"].contains(&value);
+    if is_toml { value.to_owned() } else { toml::Value::String(value.to_owned()).to_string() }
+}
+
+/// How deep in brackets, and whether in quotes: a `key=` in there is not one of the link's.
+#[derive(Debug, Default)]
+struct Depth {
+    brackets: u32,
+    quote: Option<char>,
+}
+
+impl Depth {
+    fn is_outside(&self) -> bool {
+        self.brackets == 0 && self.quote.is_none()
+    }
+
+    fn read(&mut self, word: &str) {
+        for c in word.chars() {
+            match (self.quote, c) {
+                (Some(quote), _) if quote == c => self.quote = None,
+                (Some(_), _) => {}
+                (None, '"' | '\'') => self.quote = Some(c),
+                (None, '{' | '[') => self.brackets += 1,
+                (None, '}' | ']') => self.brackets = self.brackets.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use congestion::{Bytes, Rate};
+    use path::{Limit, RateModel};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn link(text: &str) -> LinkConfig {
+        read(text, None, 1500).unwrap().link
+    }
+
+    fn wrong(text: &str) -> String {
+        read(text, None, 1500).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_words_of_an_experiment_file() {
+        let plain = link("rate=10 Mbit/s delay=25 ms queue=2 BDP");
+        assert_eq!(plain.rate, RateModel::Constant(Rate(10_000_000)));
+        assert_eq!(plain.delay, Duration::from_millis(25));
+        assert_eq!(plain.limit, Limit::Bytes(Bytes(125_000)), "2 * 10 Mbit/s * 50 ms");
+        assert_eq!(link("rate=10Mbit/s rtt=50ms queue=2BDP"), plain);
+        assert_eq!(
+            link("  rate= 10 Mbit/s   delay =25 ms".replace("delay =", "delay=").as_str()).limit,
+            Limit::Unlimited
+        );
+        assert_eq!(link("rate=1 Mbit/s loss=0.5 % jitter=1 ms burst=3 kB").loss, 0.005);
+        assert_eq!(link("rate=1 Mbit/s aqm=codel").aqm.name(), "codel");
+        assert_eq!(
+            link("rate=1 Mbit/s aqm={ name = \"pie\", target=\"5 ms\" } bleach=true").aqm.name(),
+            "pie"
+        );
+        let steps = link("rate=[[\"0 s\", \"10 Mbit/s\"], [\"5 s\", \"1 Mbit/s\"]] delay=5 ms");
+        assert!(matches!(steps.rate, RateModel::Steps(s) if s.len() == 2));
+    }
+
+    #[test]
+    fn the_way_back() {
+        let pair =
+            read("rate=10 Mbit/s delay=25 ms queue=1 BDP", Some("rate=1 Mbit/s queue=1 BDP"), 1500).unwrap();
+        let back = pair.back.unwrap();
+        assert_eq!((back.delay, back.limit), (Duration::from_millis(25), Limit::Bytes(Bytes(6250))));
+        let pair =
+            read("rate=10 Mbit/s rtt=20 ms queue=1 BDP", Some("rate=1 Mbit/s delay=40 ms"), 1500).unwrap();
+        assert_eq!(pair.link.limit, Limit::Bytes(Bytes(62_500)), "an RTT of 10 + 40 ms");
+        assert_eq!(read("rate=1 Mbit/s delay=7 ms", None, 1500).unwrap().back, Err(Duration::from_millis(7)));
+    }
+
+    #[test]
+    fn errors_name_the_key_and_what_is_right() {
+        for (text, says) in [
+            ("", "nothing is said"),
+            ("10 Mbit/s", "`10` is no key"),
+            ("rate=", "`rate` has no value"),
+            ("rate=10", "rate: `10` has no unit"),
+            ("rate=10 Mbit/s dealy=5 ms", "dealy: unknown key; did you mean \"delay\"?"),
+            ("delay=5 ms", "rate: missing"),
+            ("rate=1 Mbit/s rtt=5 ms delay=5 ms", "rtt: the link has a delay and an rtt"),
+            ("rate=1 Mbit/s rtt=5", "rtt: `5` has no unit"),
+            ("rate=1 Mbit/s queue=1 packet", "queue"),
+            (
+                "rate=10 Mbit/s delay=1 ms queue=0.1 BDP",
+                "queue: a queue of 250 bytes drops every full packet",
+            ),
+            ("rate=1 Mbit/s rate=2 Mbit/s", "duplicate key"),
+            ("rate=1 Mbit/s aqm={ name=\"codel\"", "not TOML"),
+        ] {
+            assert!(wrong(text).contains(says), "{text}: {}", wrong(text));
+            assert!(!wrong(text).contains(":1:"), "no line: {}", wrong(text));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(rate|delay|queue|aqm|x)?[=0-9a-z\"'{}\\[\\], %/.-]{0,40}") {
+            let _ = read(&text, Some(&text), 1500);
+        }
+    }
+}
