@@ -3,6 +3,7 @@
 //! ```text
 //! rate    (n - 1) * 8 * 1500 bytes / (last arrival - first), of a flood that keeps the queue filled
 //! delay   arrival - sending - 8 * 1500 bytes / rate, of single packets that find the link empty
+//! window  42 packets on their way at any time: 42 * 8 * 1500 bytes / RTT, RTT = 2 * delay + 8 * 1500 bytes / rate
 //! ```
 //!
 //! Arrivals are the kernel's receive time stamps (`SO_TIMESTAMPNS`); a sending is when the system call begins. So the
@@ -29,6 +30,8 @@ use crate::rig::{Config, Rig, Side};
 const PACKET: u32 = 1500;
 const PAYLOAD: usize = PACKET as usize - 28;
 const PORT: u16 = 4242;
+/// The byte of the payload that asks for an answer; before it stands the time.
+const ECHO: usize = 8;
 /// Between two single packets: the link is empty again at 10 Mbit/s.
 const PROBE_EVERY: std::time::Duration = std::time::Duration::from_millis(2);
 /// Between two bursts of the flood, and how much more than the link's rate it is.
@@ -94,6 +97,22 @@ pub fn measure(rate: Rate, delay: Duration, time: std::time::Duration) -> Result
     })
 }
 
+/// Of the window's link: never its bottleneck.
+const WINDOW_RATE: Rate = Rate(100_000_000);
+/// Packets on their way at any time.
+pub const WINDOW: u32 = 42;
+
+/// A fixed window through the emulator: bit/s measured, and of the closed form.
+///
+/// # Errors
+/// What the system refuses, or that nothing arrived.
+pub fn window(delay: Duration, time: std::time::Duration) -> Result<(f64, f64), Error> {
+    let (stamps, _) = run(WINDOW_RATE, delay, time + WARM_UP, keep_window)?;
+    let rtt = delay + delay + WINDOW_RATE.time_for(PACKET.into());
+    let expected = f64::from(WINDOW * PACKET) * 8.0 / rtt.as_secs_f64();
+    Ok((rate_of(&stamps).ok_or_else(nothing)?.0, expected))
+}
+
 fn nothing() -> Error {
     Error::new("no test packet arrived: is there a packet filter that covers new network namespaces?")
 }
@@ -128,8 +147,10 @@ fn run(
     let rig = Rig::start(&Config::new(LinkConfig { delay, limit, ..LinkConfig::plain(rate) }))?;
     let sender = socket(&rig, Side::Client)?;
     let receiver = socket(&rig, Side::Server)?;
-    let connected = sender.connect((Side::Server.ipv4(), PORT));
-    connected.map_err(|e| Error::system("address the server", e))?;
+    for (socket, other) in [(&sender, Side::Server), (&receiver, Side::Client)] {
+        let connected = socket.connect((other.ipv4(), PORT));
+        connected.map_err(|e| Error::system("address the other end", e))?;
+    }
     // Where it is not allowed, the usual size has to do; lost packets show in the rate.
     let _ = setsockopt(&receiver, sockopt::RcvBufForce, &RECEIVE_BUFFER);
     setsockopt(&receiver, sockopt::ReceiveTimestampns, &true)
@@ -176,6 +197,23 @@ fn probe(socket: &UdpSocket, _: Rate, time: std::time::Duration) -> io::Result<(
     Ok(())
 }
 
+/// A packet for every one that has come back.
+fn keep_window(socket: &UdpSocket, _: Rate, time: std::time::Duration) -> io::Result<()> {
+    real_time(1);
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(1)))?;
+    let mut payload = [0; PAYLOAD];
+    payload[ECHO] = 1;
+    for _ in 0..WINDOW {
+        socket.send(&payload)?;
+    }
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        socket.recv(&mut [0; 8])?;
+        socket.send(&payload)?;
+    }
+    Ok(())
+}
+
 /// More than the link carries, in bursts that the kernel cuts into packets.
 fn flood(socket: &UdpSocket, rate: Rate, time: std::time::Duration) -> io::Result<()> {
     setsockopt(socket, sockopt::UdpGsoSegment, &(PAYLOAD as i32))?;
@@ -217,6 +255,9 @@ fn receive(socket: &UdpSocket, over: &AtomicBool) -> io::Result<Vec<Arrival>> {
             Err(e) => return Err(e.into()),
         };
         let Some(at) = at else { continue };
+        if payload[ECHO] == 1 {
+            socket.send(&[0])?;
+        }
         let mut sent = [0; 8];
         sent.copy_from_slice(&payload[..8]);
         arrivals.push(Arrival {

@@ -1,6 +1,6 @@
 //! A TUN device inside a namespace: opened, addressed, up; its packets are read and written by the engine outside.
 //!
-//! Plain ioctls: a handful of calls, older and smaller than any netlink library, and no `ip` program is needed.
+//! Plain ioctls and one netlink message: smaller than any netlink library, and no `ip` program is needed.
 // Ioctls have no safe signature.
 #![allow(unsafe_code)]
 
@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
 use nix::libc;
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
 
 use crate::error::Error;
 use crate::namespace::Namespace;
@@ -21,7 +21,7 @@ pub(crate) const NAME: &str = "kp0";
 /// Bytes of an IP packet at most.
 pub(crate) const MTU: usize = 1500;
 /// Packets that wait for the engine to read them. A short queue would drop where nobody looks.
-const QUEUE: i32 = 10_000;
+const QUEUE: u32 = 10_000;
 const IPV4_PREFIX: u32 = 24;
 const IPV6_PREFIX: u32 = 64;
 /// Largest TCP buffers, in bytes: above 467 Mbit/s at 50 ms the default would be the bottleneck.
@@ -115,8 +115,7 @@ fn configure(ipv4: Ipv4Addr, ipv6: Ipv6Addr) -> Result<(), Error> {
     };
     let mask = Ipv4Addr::from_bits(u32::MAX << (32 - IPV4_PREFIX));
     set(libc::__c_anonymous_ifr_ifru { ifru_mtu: MTU as i32 }, libc::SIOCSIFMTU, "set the MTU")?;
-    // The queue's length travels in the same field of the union.
-    set(libc::__c_anonymous_ifr_ifru { ifru_metric: QUEUE }, libc::SIOCSIFTXQLEN, "set the queue's length")?;
+    set_queue_length().map_err(|e| Error::system("set the queue's length", e))?;
     set(address(ipv4), libc::SIOCSIFADDR, "give the TUN device its IPv4 address")?;
     set(address(mask), libc::SIOCSIFNETMASK, "give the TUN device its IPv4 mask")?;
     // Without IFF_MULTICAST nothing announces itself; without ARP no address is probed before use.
@@ -126,6 +125,35 @@ fn configure(ipv4: Ipv4Addr, ipv6: Ipv6Addr) -> Result<(), Error> {
     loopback.ifr_ifru.ifru_flags = libc::IFF_UP as i16;
     ioctl(&inet, libc::SIOCSIFFLAGS, &mut loopback, "bring the loopback interface up")?;
     add_ipv6(ipv6)
+}
+
+/// One message of rtnetlink: in a user namespace the kernel refuses the ioctl for this, and only for this.
+fn set_queue_length() -> io::Result<()> {
+    let index = nix::net::if_::if_nametoindex(NAME)?;
+    let route =
+        socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::NetlinkRoute)?;
+    let flags = (libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16;
+    // nlmsghdr: length, type, flags, sequence number, sender. ifinfomsg: family, type, index, flags, change.
+    let mut message = Vec::new();
+    message.extend(40_u32.to_ne_bytes());
+    message.extend(libc::RTM_NEWLINK.to_ne_bytes());
+    message.extend(flags.to_ne_bytes());
+    message.extend([0; 12]);
+    message.extend(index.to_ne_bytes());
+    message.extend([0; 8]);
+    // rtattr: length, type, value.
+    message.extend(8_u16.to_ne_bytes());
+    message.extend(libc::IFLA_TXQLEN.to_ne_bytes());
+    message.extend(QUEUE.to_ne_bytes());
+    send(route.as_raw_fd(), &message, MsgFlags::empty())?;
+    // nlmsghdr again, then the error number, negative; 0 if it is done.
+    let mut answer = [0; 1024];
+    let length = recv(route.as_raw_fd(), &mut answer, MsgFlags::empty())?;
+    let error = answer[..length]
+        .get(16..20)
+        .and_then(|e| e.try_into().ok())
+        .map_or(-libc::EPROTO, i32::from_ne_bytes);
+    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-error)) }
 }
 
 /// Where the kernel has no IPv6, there is none.

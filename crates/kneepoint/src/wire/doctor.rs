@@ -7,7 +7,7 @@ use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
 use congestion::Rate;
 use emu::privilege::{self, Way};
-use emu::selftest::{Measurement, measure};
+use emu::selftest::{Measurement, WINDOW, measure, window};
 use serde::Serialize;
 
 use crate::wire::show::micros;
@@ -17,6 +17,7 @@ const RATES: [u64; 4] = [10, 100, 500, 1000];
 const DELAY: congestion::Duration = congestion::Duration::from_millis(25);
 /// What a rate and a delay may be off. Kneepoint's own bars, not those of a standard.
 const RATE_ERROR: f64 = 1e-3;
+const WINDOW_ERROR: f64 = 5e-3;
 const DELAY_ERROR: congestion::Duration = congestion::Duration::from_micros(500);
 
 /// The arguments of `kneepoint doctor`.
@@ -42,6 +43,23 @@ struct Finding {
     processors: usize,
     tcp_congestion_controls: Vec<String>,
     links: Vec<Row>,
+    window: Window,
+}
+
+/// A fixed window of packets: what came of it, and its closed form.
+#[derive(Debug, Default, Serialize)]
+struct Window {
+    packets: u32,
+    measured_mbit_s: f64,
+    expected_mbit_s: f64,
+    error_percent: f64,
+    tries: u32,
+}
+
+impl Window {
+    fn is_good(&self) -> bool {
+        self.error_percent.abs() <= WINDOW_ERROR * 100.0
+    }
 }
 
 /// A measured rate. Lateness, steal and CPU are those of the flood.
@@ -121,16 +139,38 @@ pub fn run(args: &DoctorArgs, print: fn(&str)) -> Result<u8, String> {
             .map(str::to_owned)
             .collect(),
         links: Vec::new(),
+        window: Window::default(),
     };
     for mbit_s in RATES {
         finding.links.push(examine(mbit_s, args)?);
     }
+    finding.window = examine_window(args)?;
     if args.json {
         print(&(serde_json::to_string_pretty(&finding).map_err(|e| e.to_string())? + "\n"));
     } else {
         print(&text(&finding));
     }
-    Ok(u8::from(!finding.links.iter().all(Row::is_good)))
+    Ok(u8::from(!(finding.links.iter().all(Row::is_good) && finding.window.is_good())))
+}
+
+fn examine_window(args: &DoctorArgs) -> Result<Window, String> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        eprintln!("measuring a fixed window for {} s (try {tries} of {})", args.seconds, args.tries);
+        let (measured, expected) =
+            window(DELAY, Duration::from_secs(args.seconds)).map_err(|e| e.to_string())?;
+        let found = Window {
+            packets: WINDOW,
+            measured_mbit_s: measured * 1e-6,
+            expected_mbit_s: expected * 1e-6,
+            error_percent: (measured / expected - 1.0) * 100.0,
+            tries,
+        };
+        if found.is_good() || tries == args.tries {
+            return Ok(found);
+        }
+    }
 }
 
 fn examine(mbit_s: u64, args: &DoctorArgs) -> Result<Row, String> {
@@ -187,7 +227,8 @@ fn text(finding: &Finding) -> String {
     format!(
         "privileges: {}; SCHED_FIFO: {}; /dev/net/tun and network namespaces: yes\n\
          kernel {}, {} processors; TCP congestion controls: {}\n\
-         1500-byte packets, {} one way; a rate is true within {} %, a delay if its p99 is within {}\n{table}\n{}",
+         1500-byte packets, {} one way; a rate is true within {} %, a delay if its p99 is within {}\n{table}\n{}\
+         a window of {} packets: {:.4} Mbit/s, closed form {:.4} ({:+.3} %)\n",
         finding.privileges,
         if finding.real_time { "yes" } else { "no: deliveries will be late when the machine is busy" },
         finding.kernel,
@@ -197,5 +238,9 @@ fn text(finding: &Finding) -> String {
         RATE_ERROR * 100.0,
         DELAY_ERROR,
         verdicts.collect::<String>(),
+        finding.window.packets,
+        finding.window.measured_mbit_s,
+        finding.window.expected_mbit_s,
+        finding.window.error_percent,
     )
 }

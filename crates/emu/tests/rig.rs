@@ -1,0 +1,373 @@
+//! The emulator on this machine. Where privileges are missing, a test says that it is skipped and why.
+//!
+//! No assertion is about time, but for what cannot happen too early: a packet is never before its time, a rate never
+//! above its own. How late a packet is, `kneepoint doctor` measures.
+#![cfg(target_os = "linux")]
+// The clock is what the emulator is about.
+#![allow(clippy::disallowed_methods)]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use congestion::{Bytes, Rate};
+use emu::child::{Child, Signal, code};
+use emu::log::Files;
+use emu::{Config, Error, Report, Rig, Side, privilege};
+use nix::sys::socket::{setsockopt, sockopt};
+use path::aqm::{Aqm, Threshold, red};
+use path::{Limit, LinkConfig};
+
+const PORT: u16 = 4000;
+
+/// One rig at a time: they would make each other late.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// The turn of a test, or `None` and a word on standard error where it cannot run.
+fn turn(test: &str) -> Option<MutexGuard<'static, ()>> {
+    match privilege::missing() {
+        Some(reason) => {
+            eprintln!("{test}: skipped: {reason}");
+            None
+        }
+        None => Some(TURN.lock().unwrap_or_else(PoisonError::into_inner)),
+    }
+}
+
+fn ms(ms: u64) -> congestion::Duration {
+    congestion::Duration::from_millis(ms)
+}
+
+fn link(mbit_s: u64, delay: u64, limit: Limit) -> LinkConfig {
+    LinkConfig { delay: ms(delay), limit, ..LinkConfig::plain(Rate(mbit_s * 1_000_000)) }
+}
+
+fn socket(rig: &Rig, side: Side, address: IpAddr) -> UdpSocket {
+    let open = || UdpSocket::bind((address, PORT)).map_err(|e| Error::new(e.to_string()));
+    let socket = rig.namespace(side).run(open).unwrap();
+    // Enough for every packet of a test.
+    setsockopt(&socket, sockopt::RcvBufForce, &(16 << 20)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    socket
+}
+
+fn pair(rig: &Rig) -> (UdpSocket, UdpSocket) {
+    let [client, server] = [Side::Client, Side::Server].map(|side| socket(rig, side, side.ipv4().into()));
+    client.connect((Side::Server.ipv4(), PORT)).unwrap();
+    (client, server)
+}
+
+/// Sends so many datagrams that make packets of 1500 bytes, no faster than the device's queue takes them.
+fn send(socket: &UdpSocket, packets: usize) {
+    for _ in 0..packets {
+        socket.send(&[7; 1472]).unwrap();
+    }
+}
+
+/// How many arrive until there is silence.
+fn receive(socket: &UdpSocket) -> usize {
+    let mut buffer = [0; 2000];
+    std::iter::from_fn(|| socket.recv(&mut buffer).ok()).count()
+}
+
+fn rows(file: &Path) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(file).unwrap();
+    text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
+}
+
+fn hidden(report: &Report) -> u64 {
+    let drops = report.audit.hidden.iter().map(|h| h.unwrap());
+    drops.map(|h| h.to_emulator + h.from_emulator).sum::<u64>() + report.audit.oddities.refused
+}
+
+#[test]
+fn what_is_sent_arrives_or_is_logged_as_dropped() {
+    let Some(_turn) = turn("what_is_sent_arrives_or_is_logged_as_dropped") else { return };
+    let file = std::env::temp_dir().join(format!("kneepoint-rig-{}.csv", std::process::id()));
+    let mut config = Config::new(link(20, 5, Limit::Packets(30)));
+    config.log = Files { csv: Some(file.clone()), pcap: None };
+    let rig = Rig::start(&config).unwrap();
+    let (client, server) = pair(&rig);
+    send(&client, 500);
+    let received = receive(&server) as u64;
+    let report = rig.stop().unwrap();
+    let counters = report.last.sides[0].counters;
+    assert_eq!((counters.pushed.packets, counters.delivered.packets), (500, received));
+    assert_eq!(counters.dropped_full.packets, 500 - received);
+    assert!(received < 500, "a burst of 500 overflows a queue of 30");
+    assert_eq!((hidden(&report), report.audit.log.clone().unwrap().lost), (0, 0));
+
+    let rows = rows(&file);
+    fs::remove_file(file).unwrap();
+    let fate = |word: &str| rows.iter().filter(|row| row[6] == word).count() as u64;
+    assert_eq!((fate("delivered"), fate("queue-full")), (received, 500 - received));
+    // 1500 bytes at 20 Mbit/s take 600 us: never less between two departures, never less than that and 5 ms on the way.
+    let number = |row: &[String], i: usize| row[i].parse::<u64>().unwrap();
+    let delivered: Vec<_> = rows.iter().filter(|row| row[6] == "delivered").collect();
+    assert!(delivered.iter().all(|row| number(row, 7) >= number(row, 4) + 5_000_000));
+    assert!(delivered.windows(2).all(|two| number(two[1], 4) - number(two[0], 4) >= 600_000));
+    assert!(delivered.iter().all(|row| number(row, 5) <= 30 * 600_000), "30 packets are the longest queue");
+}
+
+/// Every ECN-capable packet that leaves above the threshold is marked; all four codepoints survive otherwise.
+fn marks(ipv6: bool) {
+    let aqm = Aqm::Red(red::Params::mark_above(Threshold::OfLimit(0.1)));
+    let config = Config::new(LinkConfig { aqm, ..link(20, 1, Limit::Packets(400)) });
+    let rig = Rig::start(&config).unwrap();
+    let address = |side: Side| if ipv6 { IpAddr::from(side.ipv6()) } else { side.ipv4().into() };
+    let [client, server] = [Side::Client, Side::Server].map(|side| socket(&rig, side, address(side)));
+    client.connect(SocketAddr::new(address(Side::Server), PORT)).unwrap();
+    let set = |bits: i32| match ipv6 {
+        true => setsockopt(&client, sockopt::Ipv6TClass, &bits).unwrap(),
+        false => setsockopt(&client, sockopt::Ipv4Tos, &bits).unwrap(),
+    };
+    match ipv6 {
+        true => setsockopt(&server, sockopt::Ipv6RecvTClass, &true).unwrap(),
+        false => setsockopt(&server, sockopt::IpRecvTos, &true).unwrap(),
+    }
+    for codepoint in [0, 1, 2, 3] {
+        set(codepoint);
+        client.send(&[1; 100]).unwrap();
+        assert_eq!(codepoints(&server), [codepoint as u8], "unchanged in an empty queue");
+    }
+    set(2);
+    for _ in 0..300 {
+        client.send(&[7; 1400]).unwrap();
+    }
+    let seen = codepoints(&server);
+    let report = rig.stop().unwrap();
+    let counters = report.last.sides[0].counters;
+    let marked = seen.iter().filter(|&&c| c == 3).count() as u64;
+    assert_eq!((seen.len() as u64, counters.dropped().packets), (300, 0), "marks, no drops");
+    assert!(marked > 200 && marked < 300, "{marked}");
+    assert_eq!(counters.marked.packets, marked);
+}
+
+/// Of every datagram until there is silence. The kernel takes only datagrams whose checksums are right.
+fn codepoints(socket: &UdpSocket) -> Vec<u8> {
+    use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg};
+    use std::os::fd::AsRawFd;
+    let mut buffer = [0; 2000];
+    let mut control = nix::cmsg_space!(i32);
+    let mut all = Vec::new();
+    loop {
+        let mut into = [std::io::IoSliceMut::new(&mut buffer)];
+        let Ok(message) = recvmsg::<()>(socket.as_raw_fd(), &mut into, Some(&mut control), MsgFlags::empty())
+        else {
+            return all;
+        };
+        all.extend(message.cmsgs().unwrap().find_map(|c| match c {
+            ControlMessageOwned::Ipv4Tos(tos) => Some(tos & 3),
+            ControlMessageOwned::Ipv6TClass(class) => Some((class & 3) as u8),
+            _ => None,
+        }));
+    }
+}
+
+#[test]
+fn ecn_marks_arrive_and_are_counted() {
+    let Some(_turn) = turn("ecn_marks_arrive_and_are_counted") else { return };
+    marks(false);
+}
+
+#[test]
+fn ecn_marks_arrive_over_ipv6_too() {
+    let Some(_turn) = turn("ecn_marks_arrive_over_ipv6_too") else { return };
+    marks(true);
+}
+
+#[test]
+fn an_aqm_that_decides_at_departure() {
+    let Some(_turn) = turn("an_aqm_that_decides_at_departure") else { return };
+    let aqm = Aqm::Codel(path::aqm::codel::Params::default());
+    let rig = Rig::start(&Config::new(LinkConfig { aqm, ..link(10, 1, Limit::Packets(1000)) })).unwrap();
+    let (client, server) = pair(&rig);
+    // 480 ms of queue: CoDel drops after 100 ms above its target.
+    send(&client, 400);
+    let received = receive(&server) as u64;
+    let counters = rig.stop().unwrap().last.sides[0].counters;
+    assert!(counters.dropped_aqm.packets > 0);
+    assert_eq!(received + counters.dropped_aqm.packets, 400);
+}
+
+/// W packets on the way at any time: one more for each that comes back. Rate = W * L / RTT, and no run is faster.
+#[test]
+fn a_fixed_window_of_42_segments() {
+    let Some(_turn) = turn("a_fixed_window_of_42_segments") else { return };
+    let (window, count) = (42, 420);
+    let rig = Rig::start(&Config::new(link(100, 25, Limit::Unlimited))).unwrap();
+    let (client, server) = pair(&rig);
+    thread::scope(|scope| {
+        let echo = scope.spawn(|| {
+            let mut buffer = [0; 2000];
+            let mut echoed = 0;
+            while let Ok((_, from)) = server.recv_from(&mut buffer) {
+                server.send_to(&[1], from).unwrap();
+                echoed += 1;
+            }
+            echoed
+        });
+        let start = Instant::now();
+        send(&client, window);
+        let mut buffer = [0; 10];
+        for _ in 0..count - window {
+            client.recv(&mut buffer).unwrap();
+            send(&client, 1);
+        }
+        for _ in 0..window {
+            client.recv(&mut buffer).unwrap();
+        }
+        // Rounds of 50 ms: the first window's packets follow each other by their transmission.
+        let least = Duration::from_millis(50) * (count / window) as u32;
+        assert!(start.elapsed() >= least, "{:?} is faster than light", start.elapsed());
+        assert_eq!(echo.join().unwrap(), count);
+    });
+    let sides = rig.stop().unwrap().last.sides;
+    assert_eq!(sides.map(|s| s.counters.delivered.packets), [count as u64; 2]);
+}
+
+#[test]
+fn tcp_through_the_link_is_never_above_its_rate() {
+    let Some(_turn) = turn("tcp_through_the_link_is_never_above_its_rate") else { return };
+    let rig = Rig::start(&Config::new(link(20, 5, Limit::Bytes(Bytes(50_000))))).unwrap();
+    let listener = rig
+        .namespace(Side::Server)
+        .run(|| TcpListener::bind((Side::Server.ipv4(), PORT)).map_err(|e| Error::new(e.to_string())))
+        .unwrap();
+    let bytes = 1_000_000;
+    let start = Instant::now();
+    let (sent, received) = thread::scope(|scope| {
+        let server = scope.spawn(|| listener.accept().unwrap().0.read_to_end(&mut Vec::new()).unwrap());
+        let connect =
+            || TcpStream::connect((Side::Server.ipv4(), PORT)).map_err(|e| Error::new(e.to_string()));
+        let mut client = rig.namespace(Side::Client).run(connect).unwrap();
+        client.write_all(&vec![5; bytes]).unwrap();
+        drop(client);
+        (bytes, server.join().unwrap())
+    });
+    let least = Duration::from_secs_f64(bytes as f64 * 8.0 / 20e6);
+    assert_eq!(sent, received);
+    assert!(start.elapsed() >= least);
+    assert_eq!(hidden(&rig.stop().unwrap()), 0);
+}
+
+#[test]
+fn the_hosts_addresses_are_free_and_rigs_stand_beside_each_other() {
+    let Some(_turn) = turn("the_hosts_addresses_are_free_and_rigs_stand_beside_each_other") else { return };
+    // The same addresses twice: each in namespaces of its own.
+    let config = Config::new(link(10, 1, Limit::Unlimited));
+    let rigs = [Rig::start(&config).unwrap(), Rig::start(&config).unwrap()];
+    for rig in rigs {
+        let (client, server) = pair(&rig);
+        send(&client, 3);
+        assert_eq!(receive(&server), 3);
+    }
+}
+
+#[test]
+fn an_interface_that_disappears_is_an_error() {
+    let Some(_turn) = turn("an_interface_that_disappears_is_an_error") else { return };
+    for (end, word) in [("delete", "client"), ("down", "server")] {
+        let rig = Rig::start(&Config::new(link(10, 1, Limit::Unlimited))).unwrap();
+        let (client, _server) = pair(&rig);
+        let (side, arguments) = match end {
+            "delete" => (Side::Client, "ip link delete kp0"),
+            _ => (Side::Server, "ip link set kp0 down"),
+        };
+        let mut shell = Command::new("sh");
+        shell.args(["-c", arguments]);
+        assert!(Child::start(&rig, side, shell).unwrap().wait().success(), "needs iproute2");
+        // A packet that is handed over finds a device that is down.
+        let _ = client.send(&[0; 100]);
+        let until = Instant::now() + Duration::from_secs(10);
+        while !rig.has_failed() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let error = rig.stop().unwrap_err().to_string();
+        assert!(
+            error.contains("kp0") && error.contains(word) && error.contains("deleted or set down"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_command_ends_with_all_that_it_started() {
+    let Some(_turn) = turn("a_command_ends_with_all_that_it_started") else { return };
+    let rig = Rig::start(&Config::new(link(10, 1, Limit::Unlimited))).unwrap();
+    let run = |script: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]);
+        Child::start(&rig, Side::Client, shell).unwrap()
+    };
+    assert_eq!(code(run("exit 7").wait()), 7);
+    assert_eq!(code(run("kill -TERM $$").wait()), 128 + 15);
+    assert_eq!(
+        code(run("[ $KNEEPOINT_SERVER = 10.64.0.2 ] && [ $KNEEPOINT_CLIENT_V6 = fd00:64::1 ]").wait()),
+        0
+    );
+    // In the background, in a session of its own.
+    let seconds = format!("3{}", std::process::id());
+    assert_eq!(code(run(&format!("setsid sleep {seconds} & exit 0")).wait()), 0);
+    assert_eq!(running(&seconds), 0);
+    let mut asleep = run(&format!("trap 'exit 5' TERM; sleep {seconds} & wait"));
+    while running(&seconds) == 0 {
+        thread::sleep(Duration::from_millis(10));
+    }
+    asleep.signal(Signal::SIGTERM);
+    assert_eq!(code(asleep.wait()), 5, "signals are passed on");
+    let missing = Child::start(&rig, Side::Client, Command::new("kneepoint-no-such-program")).unwrap_err();
+    assert!(missing.to_string().contains("cannot run `kneepoint-no-such-program`"), "{missing}");
+}
+
+/// Processes that have this word among their arguments.
+fn running(word: &str) -> usize {
+    let all = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let arguments = all.filter_map(|p| fs::read(p.path().join("cmdline")).ok());
+    arguments.filter(|a| a.split(|&b| b == 0).any(|a| a == word.as_bytes())).count()
+}
+
+#[test]
+fn a_log_that_nobody_reads_is_an_error_or_makes_the_run_invalid() {
+    let Some(_turn) = turn("a_log_that_nobody_reads_is_an_error_or_makes_the_run_invalid") else { return };
+    let pipe = std::env::temp_dir().join(format!("kneepoint-pipe-{}", std::process::id()));
+    nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let mut config = Config::new(link(1000, 0, Limit::Unlimited));
+    config.log = Files { csv: None, pcap: Some(pipe.clone()) };
+    let error = Rig::start(&config).unwrap_err().to_string();
+    assert!(error.contains("nobody reads the pipe"), "{error}");
+    // A reader that never reads.
+    let open = fs::File::options().read(true).write(true).open(&pipe).unwrap();
+    let rig = Rig::start(&config).unwrap();
+    let (client, server) = pair(&rig);
+    send(&client, 200);
+    assert_eq!(receive(&server), 200, "the link does not wait for it");
+    let report = rig.stop().unwrap();
+    assert!(report.audit.verdict().contains("nobody reads"), "{}", report.audit.verdict());
+    drop(open);
+    fs::remove_file(pipe).unwrap();
+    config.log.pcap = Some("/proc/nowhere/x".into());
+    assert!(Rig::start(&config).unwrap_err().to_string().contains("/proc/nowhere/x"));
+}
+
+#[test]
+fn a_rig_that_is_dropped_leaves_nothing() {
+    let Some(_turn) = turn("a_rig_that_is_dropped_leaves_nothing") else { return };
+    let open = || fs::read_dir("/proc/self/fd").unwrap().count();
+    let namespaces = |rig: &Rig| {
+        rig.namespace(Side::Client).run(|| Ok(fs::read_link("/proc/thread-self/ns/net").unwrap()))
+    };
+    let before = open();
+    let rig = Rig::start(&Config::new(link(10, 1, Limit::Unlimited))).unwrap();
+    let inside = namespaces(&rig).unwrap();
+    assert_ne!(inside, fs::read_link("/proc/self/ns/net").unwrap());
+    drop(rig);
+    assert_eq!(open(), before);
+    let held = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    assert!(!held.filter_map(|p| fs::read_link(p.path().join("ns/net")).ok()).any(|ns| ns == inside));
+}
