@@ -2,8 +2,11 @@
 //!
 //! Where privileges are missing, a test says that it is skipped and why.
 #![cfg(target_os = "linux")]
+// It waits for processes.
+#![allow(clippy::disallowed_methods)]
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -28,9 +31,23 @@ fn errors(output: &Output) -> String {
 fn skipped(test: &str) -> bool {
     let missing = emu::privilege::missing();
     if let Some(reason) = &missing {
-        eprintln!("{test}: skipped: {reason}");
+        say_skipped(test, reason);
     }
     missing.is_some()
+}
+
+/// Past the test harness, which shows nothing of tests that pass.
+fn say_skipped(test: &str, reason: &str) {
+    std::io::stderr().write_all(format!("{test}: skipped: {reason}\n").as_bytes()).unwrap();
+}
+
+/// Whether a program is missing that a test needs.
+fn lacks(test: &str, program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output().is_ok();
+    if !found {
+        say_skipped(test, &format!("no program `{program}`"));
+    }
+    !found
 }
 
 /// A number of seconds that no other process sleeps for, and so a name for those that do.
@@ -173,7 +190,8 @@ fn a_killed_command_ends_the_run() {
 
 #[test]
 fn an_interface_that_is_deleted_is_an_error() {
-    if skipped("an_interface_that_is_deleted_is_an_error") {
+    let test = "an_interface_that_is_deleted_is_an_error";
+    if skipped(test) || lacks(test, "ip") {
         return;
     }
     let output = link(&[LINK, "--", "sh", "-c", "ip link delete kp0 && sleep 60"]);
@@ -184,7 +202,8 @@ fn an_interface_that_is_deleted_is_an_error() {
 /// As the user nobody, from a copy of the program that it may read.
 #[test]
 fn works_without_root_in_a_user_namespace() {
-    if skipped("works_without_root_in_a_user_namespace") {
+    let test = "works_without_root_in_a_user_namespace";
+    if skipped(test) || ["ip", "setpriv", "unshare"].iter().any(|program| lacks(test, program)) {
         return;
     }
     let dir = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use emu::privilege::{self, Way};
 use emu::selftest::{Measurement, WINDOW, measure, window};
 use serde::Serialize;
 
-use crate::wire::show::micros;
+use crate::wire::show::{micros, say};
 
 /// What is measured: Mbit/s, each with this delay one way.
 const RATES: [u64; 4] = [10, 100, 500, 1000];
@@ -157,7 +157,7 @@ fn examine_window(args: &DoctorArgs) -> Result<Window, String> {
     let mut tries = 0;
     loop {
         tries += 1;
-        eprintln!("measuring a fixed window for {} s (try {tries} of {})", args.seconds, args.tries);
+        say(&format!("measuring a fixed window for {} s (try {tries} of {})", args.seconds, args.tries));
         let (measured, expected) =
             window(DELAY, Duration::from_secs(args.seconds)).map_err(|e| e.to_string())?;
         let found = Window {
@@ -177,7 +177,8 @@ fn examine(mbit_s: u64, args: &DoctorArgs) -> Result<Row, String> {
     let mut tries = 0;
     loop {
         tries += 1;
-        eprintln!("measuring {mbit_s} Mbit/s for {} s (try {tries} of {})", 2 * args.seconds, args.tries);
+        let seconds = 2 * args.seconds;
+        say(&format!("measuring {mbit_s} Mbit/s for {seconds} s (try {tries} of {})", args.tries));
         let rate = Rate(mbit_s * 1_000_000);
         let found = measure(rate, DELAY, Duration::from_secs(args.seconds)).map_err(|e| e.to_string())?;
         let row = Row::new(&found, tries);

@@ -26,6 +26,8 @@ const REDRAW: Duration = Duration::from_millis(250);
 const REWRITE: Duration = Duration::from_secs(10);
 /// How long the client's command waits for the server's to listen.
 const LISTEN: Duration = Duration::from_secs(2);
+/// How long the server's command may take to end by itself once the client's has.
+const FAREWELL: Duration = Duration::from_millis(500);
 /// How long a command has to end when it is told to.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -84,11 +86,11 @@ pub fn run(args: &LinkArgs) -> Result<u8, String> {
     let status = ran?;
     if !args.quiet {
         let [there, back] = &report.last.sides;
-        eprintln!("{}", show::direction("client -> server", there, report.last.elapsed));
-        eprintln!("{}", show::direction("server -> client", back, report.last.elapsed));
-        eprintln!("{}", show::audit(&report.audit));
+        show::say(&show::direction("client -> server", there, report.last.elapsed));
+        show::say(&show::direction("server -> client", back, report.last.elapsed));
+        show::say(&show::audit(&report.audit));
     } else if !report.audit.objections().is_empty() {
-        eprintln!("kneepoint: {}", show::audit(&report.audit));
+        show::say(&format!("kneepoint: {}", show::audit(&report.audit)));
     }
     Ok(status)
 }
@@ -119,20 +121,17 @@ fn pair(args: &LinkArgs) -> Result<Pair, String> {
         Experiment::parse(&source.name, &source.file, &source.text).map_err(|e| e.to_string())?;
     let (pair, note) = text::of_experiment(&experiment).map_err(|e| e.to_string())?;
     if !args.quiet {
-        eprintln!("the link of {note}");
+        show::say(&format!("the link of {note}"));
     }
     Ok(pair)
 }
 
 fn introduce(config: &Config, down: bool) {
-    let bottleneck = if down { &config.back } else { &config.there };
-    eprintln!(
-        "bottleneck {}: {}",
-        if down { "server -> client" } else { "client -> server" },
-        show::link(bottleneck)
-    );
+    let (bottleneck, way) =
+        if down { (&config.back, "server -> client") } else { (&config.there, "client -> server") };
+    show::say(&format!("bottleneck {way}: {}", show::link(bottleneck)));
     for side in [Side::Client, Side::Server] {
-        eprintln!("{side} {} {}", side.ipv4(), side.ipv6());
+        show::say(&format!("{side} {} {}", side.ipv4(), side.ipv6()));
     }
 }
 
@@ -196,13 +195,20 @@ fn await_listener(rig: &Rig, server: &mut Child) -> Result<(), String> {
     Ok(())
 }
 
-/// With time for its last words.
-fn end(mut command: Child) {
-    command.signal(emu::child::Signal::SIGTERM);
-    let until = Instant::now() + GRACE;
+/// Lets a server that serves one client end by itself, tells any other to, and gives it time for its last words.
+fn end(mut server: Child) {
+    if !ends_within(&mut server, FAREWELL) {
+        server.signal(emu::child::Signal::SIGTERM);
+        ends_within(&mut server, GRACE);
+    }
+}
+
+fn ends_within(command: &mut Child, span: Duration) -> bool {
+    let until = Instant::now() + span;
     while command.try_status().is_none() && Instant::now() < until {
         thread::sleep(LOOK / 5);
     }
+    command.try_status().is_some()
 }
 
 /// The live line on standard error.
