@@ -130,15 +130,11 @@ impl Audit {
                 "{overflow} packets were dropped because the queue outgrew the emulator's memory: give the link a queue"
             ),
         );
-        if let Some(log) = &self.log {
-            object(
-                log.lost == 0,
-                format!(
-                    "{} entries of the packet log were lost: what it is written to is too slow",
-                    log.lost
-                ),
-            );
-            object(log.error.is_none(), log.error.clone().unwrap_or_default());
+        if let Some(LogReport { lost, error }) = &self.log {
+            // An error explains the losses.
+            let too_slow =
+                format!("{lost} entries of the packet log were lost: what it is written to is too slow");
+            object(*lost == 0 && error.is_none(), error.clone().unwrap_or(too_slow));
         }
         all
     }

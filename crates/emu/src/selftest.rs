@@ -77,8 +77,8 @@ impl Measurement {
 /// # Errors
 /// What the system refuses, or that nothing arrived.
 pub fn measure(rate: Rate, delay: Duration, time: std::time::Duration) -> Result<Measurement, Error> {
-    let (mut delays, probes) = run(rate, delay, time, probe)?;
-    let (stamps, flood) = run(rate, delay, time + WARM_UP, flood)?;
+    let (mut delays, probes) = run(rate, delay, time, probe, false)?;
+    let (stamps, flood) = run(rate, delay, time + WARM_UP, flood, false)?;
     let transmission = rate.time_for(PACKET.into());
     let mut delays: Vec<Duration> =
         delays.drain(..).map(|a| Duration(a.at.saturating_sub(a.sent)) - transmission).collect();
@@ -107,7 +107,7 @@ pub const WINDOW: u32 = 42;
 /// # Errors
 /// What the system refuses, or that nothing arrived.
 pub fn window(delay: Duration, time: std::time::Duration) -> Result<(f64, f64), Error> {
-    let (stamps, _) = run(WINDOW_RATE, delay, time + WARM_UP, keep_window)?;
+    let (stamps, _) = run(WINDOW_RATE, delay, time + WARM_UP, keep_window, true)?;
     let rtt = delay + delay + WINDOW_RATE.time_for(PACKET.into());
     let expected = f64::from(WINDOW * PACKET) * 8.0 / rtt.as_secs_f64();
     Ok((rate_of(&stamps).ok_or_else(nothing)?.0, expected))
@@ -136,12 +136,13 @@ fn rate_of(arrivals: &[Arrival]) -> Option<(f64, u64)> {
 
 type Send = fn(&UdpSocket, Rate, std::time::Duration) -> io::Result<()>;
 
-/// A link with this sender at the client's end and a receiver at the server's.
+/// A link with this sender at the client's end and a receiver at the server's, which may have to answer.
 fn run(
     rate: Rate,
     delay: Duration,
     time: std::time::Duration,
     send: Send,
+    answers: bool,
 ) -> Result<(Vec<Arrival>, Audit), Error> {
     let limit = Limit::Bytes(Bytes(rate.bytes_in(Duration::from_millis(50))));
     let rig = Rig::start(&Config::new(LinkConfig { delay, limit, ..LinkConfig::plain(rate) }))?;
@@ -157,7 +158,13 @@ fn run(
         .map_err(|e| Error::system("ask for receive time stamps", e))?;
     let over = AtomicBool::new(false);
     let arrivals = thread::scope(|scope| {
-        let receiving = scope.spawn(|| receive(&receiver, &over));
+        let receiving = scope.spawn(|| {
+            // Who answers must not be late; who takes a flood must not crowd out the emulator.
+            if answers {
+                real_time(1);
+            }
+            receive(&receiver, &over)
+        });
         let sending = scope.spawn(|| send(&sender, rate, time));
         let sent = sending.join();
         // What is still queued and on its way.
