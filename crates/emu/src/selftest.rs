@@ -3,7 +3,7 @@
 //! ```text
 //! rate    (n - 1) * 8 * 1500 bytes / (last arrival - first), of a flood that keeps the queue filled
 //! delay   arrival - sending - 8 * 1500 bytes / rate, of single packets that find the link empty
-//! window  42 packets on their way at any time: 42 * 8 * 1500 bytes / RTT, RTT = 2 * delay + 8 * 1500 bytes / rate
+//! window  42 packets on their way at any time must carry 42 * 8 * 1500 bytes / RTT, RTT the median that they see
 //! ```
 //!
 //! Arrivals are the kernel's receive time stamps (`SO_TIMESTAMPNS`); a sending is when the system call begins. So the
@@ -77,11 +77,11 @@ impl Measurement {
 /// # Errors
 /// What the system refuses, or that nothing arrived.
 pub fn measure(rate: Rate, delay: Duration, time: std::time::Duration) -> Result<Measurement, Error> {
-    let (mut delays, probes) = run(rate, delay, time, probe, false)?;
-    let (stamps, flood) = run(rate, delay, time + WARM_UP, flood, false)?;
+    let Run { arrivals: single, audit: probes, .. } = run(rate, delay, time, probe, false)?;
+    let Run { arrivals: stamps, audit: flood, .. } = run(rate, delay, time + WARM_UP, flood, false)?;
     let transmission = rate.time_for(PACKET.into());
     let mut delays: Vec<Duration> =
-        delays.drain(..).map(|a| Duration(a.at.saturating_sub(a.sent)) - transmission).collect();
+        single.iter().map(|a| Duration(a.at.saturating_sub(a.sent)) - transmission).collect();
     delays.sort_unstable();
     let at = |share: f64| delays.get(((delays.len() as f64 - 1.0) * share) as usize).copied();
     let (measured, packets) = rate_of(&stamps).ok_or_else(nothing)?;
@@ -102,15 +102,27 @@ const WINDOW_RATE: Rate = Rate(100_000_000);
 /// Packets on their way at any time.
 pub const WINDOW: u32 = 42;
 
-/// A fixed window through the emulator: bit/s measured, and of the closed form.
+/// A fixed window and what became of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Median round trip, answer included.
+    pub rtt: Duration,
+    /// Bit/s measured.
+    pub measured: f64,
+    /// Bit/s of the closed form at this round trip.
+    pub expected: f64,
+}
+
+/// Keeps [`WINDOW`] packets on their way, through a link with this one-way delay.
 ///
 /// # Errors
 /// What the system refuses, or that nothing arrived.
-pub fn window(delay: Duration, time: std::time::Duration) -> Result<(f64, f64), Error> {
-    let (stamps, _) = run(WINDOW_RATE, delay, time + WARM_UP, keep_window, true)?;
-    let rtt = delay + delay + WINDOW_RATE.time_for(PACKET.into());
+pub fn window(delay: Duration, time: std::time::Duration) -> Result<Window, Error> {
+    let Run { arrivals, mut rtts, .. } = run(WINDOW_RATE, delay, time + WARM_UP, keep_window, true)?;
+    rtts.sort_unstable();
+    let rtt = rtts.get(rtts.len() / 2).copied().ok_or_else(nothing)?;
     let expected = f64::from(WINDOW * PACKET) * 8.0 / rtt.as_secs_f64();
-    Ok((rate_of(&stamps).ok_or_else(nothing)?.0, expected))
+    Ok(Window { rtt, measured: rate_of(&arrivals).ok_or_else(nothing)?.0, expected })
 }
 
 fn nothing() -> Error {
@@ -134,7 +146,14 @@ fn rate_of(arrivals: &[Arrival]) -> Option<(f64, u64)> {
     Some((packets as f64 * f64::from(PACKET) * 8e9 / span as f64, packets))
 }
 
-type Send = fn(&UdpSocket, Rate, std::time::Duration) -> io::Result<()>;
+/// Sends for so long; round trips, if there are answers.
+type Send = fn(&UdpSocket, Rate, std::time::Duration) -> io::Result<Vec<Duration>>;
+
+struct Run {
+    arrivals: Vec<Arrival>,
+    rtts: Vec<Duration>,
+    audit: Audit,
+}
 
 /// A link with this sender at the client's end and a receiver at the server's, which may have to answer.
 fn run(
@@ -143,7 +162,7 @@ fn run(
     time: std::time::Duration,
     send: Send,
     answers: bool,
-) -> Result<(Vec<Arrival>, Audit), Error> {
+) -> Result<Run, Error> {
     let limit = Limit::Bytes(Bytes(rate.bytes_in(Duration::from_millis(50))));
     let rig = Rig::start(&Config::new(LinkConfig { delay, limit, ..LinkConfig::plain(rate) }))?;
     let sender = socket(&rig, Side::Client)?;
@@ -157,7 +176,7 @@ fn run(
     setsockopt(&receiver, sockopt::ReceiveTimestampns, &true)
         .map_err(|e| Error::system("ask for receive time stamps", e))?;
     let over = AtomicBool::new(false);
-    let arrivals = thread::scope(|scope| {
+    let done = thread::scope(|scope| {
         let receiving = scope.spawn(|| {
             // Who answers must not be late; who takes a flood must not crowd out the emulator.
             if answers {
@@ -172,11 +191,13 @@ fn run(
         over.store(true, Ordering::Relaxed);
         let arrivals = receiving.join();
         let panicked = |_| Error::new("a thread of the self-test has panicked");
-        sent.map_err(panicked)?.map_err(|e| Error::system("send test packets", e))?;
-        arrivals.map_err(panicked)?.map_err(|e| Error::system("receive test packets", e))
+        let rtts = sent.map_err(panicked)?.map_err(|e| Error::system("send test packets", e))?;
+        let arrivals = arrivals.map_err(panicked)?.map_err(|e| Error::system("receive test packets", e))?;
+        Ok((rtts, arrivals))
     });
     let report = rig.stop()?;
-    Ok((arrivals?, report.audit))
+    let (rtts, arrivals) = done?;
+    Ok(Run { arrivals, rtts, audit: report.audit })
 }
 
 fn socket(rig: &Rig, side: Side) -> Result<UdpSocket, Error> {
@@ -191,38 +212,45 @@ fn now() -> io::Result<u64> {
 }
 
 /// Single packets that carry their time.
-fn probe(socket: &UdpSocket, _: Rate, time: std::time::Duration) -> io::Result<()> {
+fn probe(socket: &UdpSocket, _: Rate, time: std::time::Duration) -> io::Result<Vec<Duration>> {
     // The sender's own lateness is not the link's.
     real_time(1);
     let mut payload = [0; PAYLOAD];
     let end = Instant::now() + time;
     while Instant::now() < end {
-        payload[..8].copy_from_slice(&now()?.to_be_bytes());
+        payload[..ECHO].copy_from_slice(&now()?.to_be_bytes());
         socket.send(&payload)?;
         thread::sleep(PROBE_EVERY);
     }
-    Ok(())
+    Ok(Vec::new())
 }
 
 /// A packet for every one that has come back.
-fn keep_window(socket: &UdpSocket, _: Rate, time: std::time::Duration) -> io::Result<()> {
+fn keep_window(socket: &UdpSocket, _: Rate, time: std::time::Duration) -> io::Result<Vec<Duration>> {
     real_time(1);
     socket.set_read_timeout(Some(std::time::Duration::from_secs(1)))?;
     let mut payload = [0; PAYLOAD];
     payload[ECHO] = 1;
+    let mut send = || -> io::Result<usize> {
+        payload[..ECHO].copy_from_slice(&now()?.to_be_bytes());
+        socket.send(&payload)
+    };
     for _ in 0..WINDOW {
-        socket.send(&payload)?;
+        send()?;
     }
+    let mut rtts = Vec::new();
     let end = Instant::now() + time;
     while Instant::now() < end {
-        socket.recv(&mut [0; 8])?;
-        socket.send(&payload)?;
+        let mut answer = [0; ECHO];
+        socket.recv(&mut answer)?;
+        rtts.push(Duration(now()?.saturating_sub(u64::from_be_bytes(answer))));
+        send()?;
     }
-    Ok(())
+    Ok(rtts)
 }
 
 /// More than the link carries, in bursts that the kernel cuts into packets.
-fn flood(socket: &UdpSocket, rate: Rate, time: std::time::Duration) -> io::Result<()> {
+fn flood(socket: &UdpSocket, rate: Rate, time: std::time::Duration) -> io::Result<Vec<Duration>> {
     setsockopt(socket, sockopt::UdpGsoSegment, &(PAYLOAD as i32))?;
     let payload = [0; PAYLOAD * SEGMENTS];
     let per_second = rate.0 as f64 / 8.0 / f64::from(PACKET) * FLOOD_FACTOR;
@@ -242,7 +270,7 @@ fn flood(socket: &UdpSocket, rate: Rate, time: std::time::Duration) -> io::Resul
         }
         thread::sleep(FLOOD_EVERY);
     }
-    Ok(())
+    Ok(Vec::new())
 }
 
 fn receive(socket: &UdpSocket, over: &AtomicBool) -> io::Result<Vec<Arrival>> {
@@ -262,11 +290,11 @@ fn receive(socket: &UdpSocket, over: &AtomicBool) -> io::Result<Vec<Arrival>> {
             Err(e) => return Err(e.into()),
         };
         let Some(at) = at else { continue };
+        let mut sent = [0; ECHO];
+        sent.copy_from_slice(&payload[..ECHO]);
         if payload[ECHO] == 1 {
-            socket.send(&[0])?;
+            socket.send(&sent)?;
         }
-        let mut sent = [0; 8];
-        sent.copy_from_slice(&payload[..8]);
         arrivals.push(Arrival {
             sent: u64::from_be_bytes(sent),
             at: at.tv_sec() as u64 * 1_000_000_000 + at.tv_nsec() as u64,

@@ -50,6 +50,7 @@ struct Finding {
 #[derive(Debug, Default, Serialize)]
 struct Window {
     packets: u32,
+    rtt_ms: f64,
     measured_mbit_s: f64,
     expected_mbit_s: f64,
     error_percent: f64,
@@ -158,13 +159,13 @@ fn examine_window(args: &DoctorArgs) -> Result<Window, String> {
     loop {
         tries += 1;
         say(&format!("measuring a fixed window for {} s (try {tries} of {})", args.seconds, args.tries));
-        let (measured, expected) =
-            window(DELAY, Duration::from_secs(args.seconds)).map_err(|e| e.to_string())?;
+        let seen = window(DELAY, Duration::from_secs(args.seconds)).map_err(|e| e.to_string())?;
         let found = Window {
             packets: WINDOW,
-            measured_mbit_s: measured * 1e-6,
-            expected_mbit_s: expected * 1e-6,
-            error_percent: (measured / expected - 1.0) * 100.0,
+            rtt_ms: seen.rtt.as_millis_f64(),
+            measured_mbit_s: seen.measured * 1e-6,
+            expected_mbit_s: seen.expected * 1e-6,
+            error_percent: (seen.measured / seen.expected - 1.0) * 100.0,
             tries,
         };
         if found.is_good() || tries == args.tries {
@@ -229,7 +230,7 @@ fn text(finding: &Finding) -> String {
         "privileges: {}; SCHED_FIFO: {}; /dev/net/tun and network namespaces: yes\n\
          kernel {}, {} processors; TCP congestion controls: {}\n\
          1500-byte packets, {} one way; a rate is true within {} %, a delay if its p99 is within {}\n{table}\n{}\
-         a window of {} packets: {:.4} Mbit/s, closed form {:.4} ({:+.3} %)\n",
+         a window of {} packets at a median RTT of {:.3} ms: {:.4} Mbit/s, closed form {:.4} ({:+.3} %)\n",
         finding.privileges,
         if finding.real_time { "yes" } else { "no: deliveries will be late when the machine is busy" },
         finding.kernel,
@@ -240,6 +241,7 @@ fn text(finding: &Finding) -> String {
         DELAY_ERROR,
         verdicts.collect::<String>(),
         finding.window.packets,
+        finding.window.rtt_ms,
         finding.window.measured_mbit_s,
         finding.window.expected_mbit_s,
         finding.window.error_percent,
