@@ -197,12 +197,17 @@ impl Rig {
     fn join(&mut self) -> Result<Outcome, Error> {
         self.stop.ask();
         let Some(engine) = self.engine.take() else { return Err(Error::new("the emulator has ended")) };
-        engine.join().unwrap_or_else(|panic| {
-            let said = panic.downcast_ref::<String>().map(String::as_str);
-            let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-            Err(Error::new(format!("the emulator has panicked, which is a mistake in Kneepoint: {said}")))
-        })
+        ended(engine.join())
     }
+}
+
+/// A panic is an error like others: the namespaces go all the same.
+fn ended<T>(joined: thread::Result<Result<T, Error>>) -> Result<T, Error> {
+    joined.unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+        Err(Error::new(format!("the emulator has panicked, which is a mistake in Kneepoint: {said}")))
+    })
 }
 
 impl Drop for Rig {
@@ -211,5 +216,18 @@ impl Drop for Rig {
             // Nobody is left to hear how it went.
             let _ = self.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_engine_is_an_error_with_its_words() {
+        let said = |thread: JoinHandle<Result<(), Error>>| ended(thread.join()).unwrap_err().to_string();
+        assert!(said(thread::spawn(|| panic!("no such thing"))).ends_with("Kneepoint: no such thing"));
+        assert!(said(thread::spawn(|| panic!("number {}", 7))).ends_with("Kneepoint: number 7"));
+        assert_eq!(said(thread::spawn(|| Err(Error::new("down")))), "down");
     }
 }

@@ -237,7 +237,7 @@ mod tests {
             ("delay=5 ms", "rate: missing"),
             ("rate=1 Mbit/s rtt=5 ms delay=5 ms", "rtt: the link has a delay and an rtt"),
             ("rate=1 Mbit/s rtt=5", "rtt: `5` has no unit"),
-            ("rate=1 Mbit/s queue=1 packet", "queue"),
+            ("rate=1 Mbit/s queue=1 pakket", "queue: `1 pakket` is not the size of a queue"),
             (
                 "rate=10 Mbit/s delay=1 ms queue=0.1 BDP",
                 "queue: a queue of 250 bytes drops every full packet",
