@@ -6,9 +6,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::thread;
+use std::time::Duration;
 
 use nix::libc;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
@@ -22,6 +24,8 @@ pub(crate) const NAME: &str = "kp0";
 pub(crate) const MTU: usize = 1500;
 /// Packets that wait for the engine to read them. A short queue would drop where nobody looks.
 const QUEUE: u32 = 10_000;
+/// Looks at whether the IPv6 address is in use, 5 ms apart.
+const TRIES: u32 = 400;
 const IPV4_PREFIX: u32 = 24;
 const IPV6_PREFIX: u32 = 64;
 /// Largest TCP buffers, in bytes: above 467 Mbit/s at 50 ms the default would be the bottleneck.
@@ -165,7 +169,15 @@ fn add_ipv6(address: Ipv6Addr) -> Result<(), Error> {
         ifr6_prefixlen: IPV6_PREFIX,
         ifr6_ifindex: index as i32,
     };
-    ioctl(&inet6, libc::SIOCSIFADDR, &mut request, "give the TUN device its IPv6 address")
+    ioctl(&inet6, libc::SIOCSIFADDR, &mut request, "give the TUN device its IPv6 address")?;
+    // The kernel takes the address into use a little later, on a thread of its own.
+    for _ in 0..TRIES {
+        if UdpSocket::bind((address, 0)).is_ok() {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Err(Error::new(format!("the kernel has not taken the IPv6 address {address} into use within 2 s")))
 }
 
 fn datagram(family: AddressFamily) -> Result<OwnedFd, Error> {
