@@ -33,6 +33,7 @@ fn packets(params: Params, rate: Rate, datagram: u32) -> Series {
         stop: None,
         transfer: None,
         route: Route::ALL,
+        back: None,
         rtt: BASE,
         clock: Clock::default(),
     };
@@ -44,6 +45,8 @@ fn packets(params: Params, rate: Rate, datagram: u32) -> Series {
         flows: vec![flow],
         beyond: Vec::new(),
         link_names: Vec::new(),
+        reverse: Vec::new(),
+        reverse_names: Vec::new(),
         probe: None,
         udp: Vec::new(),
         measure: None,
