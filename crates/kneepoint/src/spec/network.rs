@@ -58,25 +58,17 @@ impl<'a> Network<'a> {
     pub(crate) fn way(&self, table: &Fields<'_>) -> Result<Way, Problem> {
         let (there, back) = self.chains(table)?;
         let route = there.route(table.get("route"))?;
-        let back_at = table.get("back-route");
-        let Some(back) = back else {
-            return match back_at {
-                Some(at) => Err(at.problem("there are no links on the way back", "[reverse] makes them")),
-                None => Ok(Way {
-                    there: route,
-                    back: None,
-                    delay_there: there.delay(route),
-                    delay_back: Duration::ZERO,
-                }),
-            };
-        };
-        let back_route = back.route(back_at)?;
-        Ok(Way {
-            there: route,
-            back: Some(back_route),
-            delay_there: there.delay(route),
-            delay_back: back.delay(back_route),
-        })
+        let mut way =
+            Way { there: route, back: None, delay_there: there.delay(route), delay_back: Duration::ZERO };
+        match (back, table.get("back-route")) {
+            (Some(back), at) => {
+                let route = back.route(at)?;
+                (way.back, way.delay_back) = (Some(route), back.delay(route));
+                Ok(way)
+            }
+            (None, Some(at)) => Err(at.problem("there are no links on the way back", "[reverse] makes them")),
+            (None, None) => Ok(way),
+        }
     }
 
     /// The links of a table's direction and those of the other one.
