@@ -48,6 +48,7 @@ fn scenario(count: u32, rate: Rate, transfer: Option<u64>, seconds: u64) -> Scen
         stop: None,
         transfer,
         route: Route::ALL,
+        back: None,
         rtt,
         clock: Clock::default(),
     };
@@ -60,6 +61,8 @@ fn scenario(count: u32, rate: Rate, transfer: Option<u64>, seconds: u64) -> Scen
         measure: None,
         beyond: Vec::new(),
         link_names: Vec::new(),
+        reverse: Vec::new(),
+        reverse_names: Vec::new(),
         probe: None,
         udp: Vec::new(),
         series: None,

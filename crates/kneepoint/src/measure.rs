@@ -17,8 +17,10 @@ pub fn measure(scenario: &Scenario, outcome: &Outcome, groups: &[String]) -> Val
     let all: Vec<&Record> = outcome.flows.iter().collect();
     let mut values = of_flows(&all, outcome.end);
     put(&mut values, "utilization", utilization(&scenario.link, &outcome.link, outcome.end));
-    let links = scenario.links().zip(std::iter::once(&outcome.link).chain(&outcome.beyond));
-    for (name, (config, link)) in scenario.link_names.iter().zip(links) {
+    let forward = scenario.forward().zip(std::iter::once(&outcome.link).chain(&outcome.beyond));
+    let reverse = scenario.reverse.iter().zip(&outcome.reverse);
+    let named = scenario.link_names.iter().zip(forward).chain(scenario.reverse_names.iter().zip(reverse));
+    for (name, (config, link)) in named {
         put(&mut values, &format!("utilization of {name}"), utilization(config, link, outcome.end));
     }
     put(&mut values, "jain_1s", mean(&jain_by_second(scenario, &outcome.series)));
@@ -73,6 +75,7 @@ fn of_flows(flows: &[&Record], end: Time) -> Values {
     put("throughput", mean(&each(flows, |f| rate_mbit_s(f, f.totals.sent, end))));
     put("jain", jain(&goodputs));
     put("loss", 100.0 * total(|f| f.totals.dropped) / total(|f| f.totals.packets));
+    put("ack_loss", 100.0 * total(|f| f.totals.feedback_dropped) / total(|f| f.totals.feedback));
 
     put("rtt_mean", mean(&rtts));
     put("rtt_flow_std", deviation(&rtts));

@@ -25,6 +25,7 @@ pub const METRICS: &[Metric] = &[
     ),
     metric("throughput", "Mbit/s", "stream bytes sent, repeats included, per second; mean over flows", 2),
     metric("loss", "%", "packets that the path dropped, of those sent", 3),
+    metric("ack_loss", "%", "feedback packets that the links of the way back dropped, of those sent", 3),
     metric("rtt_mean", "ms", "mean of the RTT samples, one per acknowledgement; mean over flows", 2),
     metric("rtt_std", "ms", "standard deviation of a flow's RTT samples; mean over flows", 2),
     metric("rtt_p50", "ms", "median of the RTT samples of all flows", 1),

@@ -676,6 +676,7 @@ mod tests {
             stop: None,
             transfer: Some(transfer),
             route: sim::Route::ALL,
+            back: None,
             rtt,
             clock: Clock::default(),
         };
@@ -692,6 +693,8 @@ mod tests {
             measure: None,
             beyond: Vec::new(),
             link_names: Vec::new(),
+            reverse: Vec::new(),
+            reverse_names: Vec::new(),
             probe: None,
             udp: Vec::new(),
             series: None,

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use congestion::{Duration, Path, Time};
-use path::Link;
 use recovery::{AckFrame, Gate, Outcome, Payload, Receiver, Sender, TcpReceiver};
 
+use crate::links::Links;
 use crate::packet::{Chunk, Data, Feedback};
 use crate::record::Record;
-use crate::scenario::{FlowConfig, Scenario, Transport};
+use crate::scenario::{Back, FlowConfig, Scenario, Transport};
+use crate::way_back::WayBack;
 use recovery::reassembly::Reassembly;
 
 /// The receiving end.
@@ -45,23 +46,26 @@ pub(crate) struct Flow {
     /// Beyond the last link, for flows whose way is longer than that of their links.
     ahead: VecDeque<(Time, Data)>,
     ahead_delay: Duration,
-    /// On the way back.
-    feedback: VecDeque<(Time, Feedback)>,
-    back_delay: Duration,
+    back: WayBack,
     spare: Vec<AckFrame>,
     pub(crate) record: Record,
 }
 
 impl Flow {
-    pub(crate) fn new(id: u32, config: FlowConfig, scenario: &Scenario) -> Self {
+    /// Packets are numbered by their sender: data with `id`, feedback with `feedback_id`.
+    pub(crate) fn new(id: u32, feedback_id: u32, mut config: FlowConfig, scenario: &Scenario) -> Self {
+        config.route = scenario.bounded(config.route);
+        let back = config.back.map(|back| Back { route: scenario.bounded(back.route), ..back });
         let path = Path {
             mds: u64::from(config.transport.mds()),
-            buffer: scenario.buffer,
+            // That of the forward link says nothing to one that never crosses it.
+            buffer: scenario.buffer.filter(|_| config.route.first < scenario.first_reverse()),
             seed: scenario.seed.wrapping_add(u64::from(id)),
         };
         let controller = config.algorithm.build(path);
         let delay = scenario.delay(config.route);
-        let forward = (config.rtt / 2).max(delay);
+        let delay_back = back.map_or(Duration::ZERO, |back| scenario.delay(back.route));
+        let forward = (config.rtt / 2).min(config.rtt - delay_back).max(delay);
         Self {
             id,
             stage: Stage::Waiting,
@@ -80,8 +84,7 @@ impl Flow {
             },
             ahead: VecDeque::new(),
             ahead_delay: forward - delay,
-            feedback: VecDeque::new(),
-            back_delay: config.rtt - forward,
+            back: WayBack::new(feedback_id, back, config.rtt - forward - delay_back),
             spare: Vec::new(),
             record: Record::new(scenario),
             config,
@@ -110,7 +113,7 @@ impl Flow {
         };
         let mut next = self.pacer_at;
         let timers = [
-            self.feedback.front().map(|f| f.0),
+            self.back.next(),
             self.ahead.front().map(|d| d.0),
             receiver,
             self.sender.next_timer(),
@@ -122,13 +125,8 @@ impl Flow {
         next
     }
 
-    /// The link that its packets enter.
-    pub(crate) fn entry(&self) -> usize {
-        self.config.route.first.into()
-    }
-
     /// Does what is due.
-    pub(crate) fn on_time(&mut self, now: Time, link: &mut Link<Data>) {
+    pub(crate) fn on_time(&mut self, now: Time, links: &mut Links) {
         if self.stage == Stage::Waiting {
             self.stage = Stage::Running;
             self.record.started = now;
@@ -136,12 +134,10 @@ impl Flow {
         if self.ahead.front().is_some_and(|d| d.0 <= now)
             && let Some((_, data)) = self.ahead.pop_front()
         {
-            self.receive(now, &data);
+            self.receive(now, &data, links);
         }
-        self.acknowledge_late(now);
-        if self.feedback.front().is_some_and(|f| f.0 <= now)
-            && let Some((_, feedback)) = self.feedback.pop_front()
-        {
+        self.acknowledge_late(now, links);
+        if let Some(feedback) = self.back.arrived(now) {
             self.on_feedback(now, feedback);
         }
         if self.sender.next_timer().is_some_and(|t| t <= now) {
@@ -152,20 +148,20 @@ impl Flow {
             self.finish(now);
         }
         if self.stage == Stage::Running {
-            self.send(now, link);
+            self.send(now, links);
         }
     }
 
     /// A packet leaves its last link.
-    pub(crate) fn on_delivery(&mut self, now: Time, data: Data) {
+    pub(crate) fn on_delivery(&mut self, now: Time, data: Data, links: &mut Links) {
         if self.ahead_delay == Duration::ZERO {
-            self.receive(now, &data);
+            self.receive(now, &data, links);
         } else {
             self.ahead.push_back((now + self.ahead_delay, data));
         }
     }
 
-    fn receive(&mut self, now: Time, data: &Data) {
+    fn receive(&mut self, now: Time, data: &Data, links: &mut Links) {
         if self.stage == Stage::Done {
             return;
         }
@@ -184,7 +180,7 @@ impl Flow {
         if self.config.transfer.is_some_and(|all| contiguous >= all) {
             self.finish(now);
         } else if must_ack {
-            self.acknowledge(now);
+            self.acknowledge(now, links);
         }
     }
 
@@ -193,17 +189,17 @@ impl Flow {
         self.record.finished = Some(now);
     }
 
-    fn acknowledge_late(&mut self, now: Time) {
+    fn acknowledge_late(&mut self, now: Time, links: &mut Links) {
         let due = match &self.far {
             Far::Quic { receiver, .. } => receiver.timer(),
             Far::Tcp(receiver) => receiver.timer(),
         };
         if due.is_some_and(|due| due <= now) {
-            self.acknowledge(now);
+            self.acknowledge(now, links);
         }
     }
 
-    fn acknowledge(&mut self, now: Time) {
+    fn acknowledge(&mut self, now: Time, links: &mut Links) {
         let feedback = match &mut self.far {
             Far::Quic { receiver, .. } => {
                 let mut frame = self.spare.pop().unwrap_or_default();
@@ -214,7 +210,33 @@ impl Flow {
         };
         // No packet arrives twice, so the receiver's totals are those of all that arrived.
         debug_assert_eq!(feedback.ecn(), self.record.ecn);
-        self.feedback.push_back((now + self.back_delay, feedback));
+        match self.back.entry() {
+            None => self.back.delay(now, feedback),
+            Some(link) => self.send_back(now, feedback, link, links),
+        }
+    }
+
+    #[inline(never)]
+    fn send_back(&mut self, now: Time, feedback: Feedback, link: usize, links: &mut Links) {
+        let Some(token) = self.back.token(now, feedback) else { return };
+        self.record.on_feedback_sent(now);
+        if links.push(now, link, token).is_err() {
+            self.on_feedback_dropped(now, token.pn);
+        }
+    }
+
+    /// The feedback of this number leaves its last link.
+    pub(crate) fn on_feedback_delivery(&mut self, now: Time, number: u64) {
+        if let Some(feedback) = self.back.take(number) {
+            self.back.delay(now, feedback);
+        }
+    }
+
+    pub(crate) fn on_feedback_dropped(&mut self, now: Time, number: u64) {
+        self.record.on_feedback_dropped(now);
+        if let Some(Feedback::Quic(frame)) = self.back.take(number) {
+            self.spare.push(frame);
+        }
     }
 
     fn on_feedback(&mut self, now: Time, feedback: Feedback) {
@@ -268,7 +290,7 @@ impl Flow {
     }
 
     /// Sends until window, pacer or application stop it.
-    fn send(&mut self, now: Time, link: &mut Link<Data>) {
+    fn send(&mut self, now: Time, links: &mut Links) {
         self.pacer_at = Time::NEVER;
         loop {
             let repeat = self.resend.front().copied();
@@ -290,21 +312,21 @@ impl Flow {
             } else {
                 self.fresh += u64::from(chunk.len);
             }
-            self.transmit(now, chunk, bytes, repeat.is_some(), link);
+            self.transmit(now, chunk, bytes, repeat.is_some(), links);
         }
     }
 
-    fn transmit(&mut self, now: Time, chunk: Chunk, bytes: u64, repeat: bool, link: &mut Link<Data>) {
+    fn transmit(&mut self, now: Time, chunk: Chunk, bytes: u64, repeat: bool, links: &mut Links) {
         let (pn, ecn) = self.sender.on_sent(now, bytes, chunk, repeat);
         self.record.on_sent(now, pn, bytes, &chunk);
         let size = self.config.transport.wire_bytes(chunk.len);
         let least_unacked = self.sender.least_unacked();
-        let last_link = self.config.route.last;
+        let (entry, last_link) = (usize::from(self.config.route.first), self.config.route.last);
         let data = Data { flow: self.id, size, last_link, pn, sent: now, chunk, ecn, least_unacked };
-        match link.push(now, data) {
+        match links.push(now, entry, data) {
             Ok(admitted) => {
                 if let Some(delay) = admitted.queue_delay {
-                    self.record.on_queued(now, self.entry(), delay);
+                    self.record.on_queued(now, entry, delay);
                 }
             }
             Err(_) => self.record.on_dropped(now),

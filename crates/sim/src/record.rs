@@ -20,6 +20,10 @@ pub struct Totals {
     pub packets: u64,
     /// Packets that the path dropped.
     pub dropped: u64,
+    /// Feedback packets that entered the links of the way back.
+    pub feedback: u64,
+    /// Those that the path dropped.
+    pub feedback_dropped: u64,
     /// RTT samples.
     pub rtt: Histogram,
     /// Time each packet spent in the queues of its links and on their wires.
@@ -94,6 +98,15 @@ impl Record {
 
     pub(crate) fn on_dropped(&mut self, now: Time) {
         self.totals.dropped += u64::from(self.window.holds(now));
+    }
+
+    /// Feedback leaves for the links of the way back.
+    pub(crate) fn on_feedback_sent(&mut self, now: Time) {
+        self.totals.feedback += u64::from(self.window.holds(now));
+    }
+
+    pub(crate) fn on_feedback_dropped(&mut self, now: Time) {
+        self.totals.feedback_dropped += u64::from(self.window.holds(now));
     }
 
     /// A packet arrives, `owd` after it left, with so many bytes that are new.

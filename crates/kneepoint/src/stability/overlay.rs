@@ -125,6 +125,8 @@ impl Case {
             link: LinkConfig { delay: self.base_rtt / 2, ..LinkConfig::plain(self.capacity) },
             beyond: Vec::new(),
             link_names: Vec::new(),
+            reverse: Vec::new(),
+            reverse_names: Vec::new(),
             buffer: None,
             flows: self.starts.iter().map(|start| self.flow(*start)).collect(),
             probe: None,
@@ -149,6 +151,7 @@ impl Case {
             stop: None,
             transfer: None,
             route: Route::ALL,
+            back: None,
             rtt: self.base_rtt,
             clock: Clock::default(),
         }

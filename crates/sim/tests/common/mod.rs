@@ -27,6 +27,7 @@ pub fn quic_flow(toml: &str) -> FlowConfig {
         stop: None,
         transfer: None,
         route: Route::ALL,
+        back: None,
         rtt: RTT,
         clock: Clock::default(),
     }
@@ -54,6 +55,8 @@ pub fn scenario(bdp: f64, seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
         measure: None,
         beyond: Vec::new(),
         link_names: Vec::new(),
+        reverse: Vec::new(),
+        reverse_names: Vec::new(),
         probe: None,
         udp: Vec::new(),
         series: None,
