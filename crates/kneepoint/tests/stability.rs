@@ -31,6 +31,8 @@ fn packets(params: Params, rate: Rate, datagram: u32) -> Series {
         ack: AckConfig { ack_every: 1, ..AckConfig::default() },
         start: Time::ZERO,
         stop: None,
+        application: sim::Application::Bulk,
+        pauses: Vec::new(),
         transfer: None,
         route: Route::ALL,
         rtt: BASE,

@@ -253,7 +253,7 @@ impl World {
             self.links.iter_mut().for_each(check_link);
         }
         let records = self.flows.into_iter().map(|mut flow| {
-            flow.record.stats = flow.sender().stats().clone();
+            flow.record.stats = flow.stats();
             flow.record
         });
         let probe = self.probe.map(Probe::into_record);

@@ -8,8 +8,9 @@
 //! [measure]  from, to         metrics count only this window
 //! [link]     rate, burst, delay, queue, limit-counts, aqm, bleach, jitter, loss, reorder     see `link`, `queue`
 //!            [[link]] with a `name` each: a chain of links                               see `chain`
-//! [[flow]]   label, controller, transport, count, start, stagger, start-jitter, stop, lasts, transfer, rtt, route,
-//!            slow-start, [flow.packet], [flow.recovery], [flow.ack], [flow.clock]            see `flow`
+//! [[flow]]   label, controller, transport, count, start, stagger, start-jitter, stop, lasts, transfer, application,
+//!            pauses, rtt, route, slow-start, [flow.packet], [flow.recovery], [flow.ack], [flow.clock]
+//!                                                                       see `flow`, `application`
 //! [probe]    interval, size, rtt, route    a ping beside the flows                                  see `probe`
 //! [[udp]]    label, rate, on-off, size, start, stop, route    traffic that heeds no congestion    see `udp`
 //! [vary]     "link.rate" = [...]    "flow." means every flow, "flow.0." the first            see `vary`
@@ -22,6 +23,7 @@
 //! Every key is checked when the file is read, for every combination of varied values, so that nothing fails later; every
 //! error is a [`Problem`] with line and key.
 
+mod application;
 mod aqm;
 mod chain;
 mod chart;
