@@ -202,6 +202,38 @@ fn every_controller_carries_media() {
     }
 }
 
+/// 20 s of silence are no news of the network: a media controller that knows the source's largest rate is at it before and
+/// after, and never above. DCCC as printed takes the silence for packets held back and begins again from below.
+#[test]
+fn media_controllers_survive_a_pause() {
+    let capped = [
+        "name = 'gcc'\nmax-rate",
+        "name = 'dccc'\nsending-rate = 'measured'\nmax-rate",
+        "name = 'nada'\nrmax",
+    ];
+    let printed = "name = 'dccc'\nmax-rate";
+    for name in capped.into_iter().chain([printed]) {
+        let media = MediaConfig { audio: Rate(20_000), variation: 0.05, ..even() };
+        let mut flow = FlowConfig {
+            application: Application::Media(media),
+            ..quic_flow(&format!("{name} = '1.7 Mbit/s'"))
+        };
+        (flow.pauses, flow.recovery.pacing.burst) = (vec![(Time::ZERO + S * 60, Time::ZERO + S * 80)], 1);
+        let mut s = scenario(6.0, 110, vec![flow]);
+        s.series = Some(S);
+        let series = &run(&s).series.flows[0];
+        let made = &series.media_mbit_s;
+        let rate = ["a_hat", "x", "r_ref"].iter().find_map(|word| series.inner.get(word)).unwrap();
+        assert!(rate.iter().all(|rate| *rate <= 1.7e6), "{name}: {rate:?}");
+        if name == printed {
+            assert!(rate[81] < 100e3 && made[105] > 1.2, "{name}: {rate:?} {made:?}");
+        } else {
+            assert!([58, 81, 82, 90, 105].iter().all(|second| made[*second] > 1.4), "{name}: {made:?}");
+        }
+        assert!(made[60..80].iter().all(|rate| *rate == 0.0));
+    }
+}
+
 /// A fixed size on an idle link: each object has the time of the first, so that each begins at the initial window.
 #[test]
 fn new_connections_begin_anew() {
