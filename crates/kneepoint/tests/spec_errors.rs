@@ -238,7 +238,7 @@ const BAD: &[(&str, &str, &str, &[&str])] = &[
         "transport =",
         "application = { name = \"on-off\", begins = \"of\" }\ntransport =",
         "application =",
-        &["flow.0.application.begins: unknown begins `of`", "\"off\""],
+        &["flow.0.application.begins: unknown begins `of`", "known: on, off"],
     ),
     (
         "transport =",

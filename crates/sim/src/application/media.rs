@@ -1,5 +1,5 @@
 //! Video that follows the controller's rate, and audio: the source of RFC 8867 section 4.3, close to the synthetic codec of
-//! RFC 8593 section 5 in its steady state.
+//! RFC 8593 in its steady state.
 //!
 //! ```text
 //! frame k     at start + k / fps; size = V / (8 fps) * (1 + variation u), u uniform in -1..1               bytes
@@ -16,7 +16,7 @@
 //! before the first RTT sample. Frames and audio wait in one queue, first in, first out. What waits longer than `max-queue`
 //! is skipped, unless a part of it has left: sent in full, it is still of use. Nothing is sent again.
 //!
-//! Left out of RFC 8593: the large frames after a step of the rate, and Laplacian sizes. RFC 8867 asks for +-5 %.
+//! Left out of RFC 8593's model: the large frames after a step of the rate, and Laplacian sizes. RFC 8867 asks for +-5 %.
 
 use std::collections::VecDeque;
 
@@ -206,7 +206,7 @@ impl Media {
             if fresh >= end {
                 self.front = end;
             } else if now - unit.captured > self.config.max_queue {
-                self.on_the_way.pop_back_if(|frame| frame.start == end - unit.bytes);
+                self.forget_front();
                 if unit.is_video {
                     record.on_frame_skipped(now);
                 }
@@ -219,10 +219,20 @@ impl Media {
         0
     }
 
+    fn is_front_known(&self) -> bool {
+        self.on_the_way.back().is_some_and(|frame| frame.start == self.front)
+    }
+
+    /// The unit at the front will never leave.
+    fn forget_front(&mut self) {
+        if self.is_front_known() {
+            self.on_the_way.pop_back();
+        }
+    }
+
     /// The unit at the front may leave from now on.
     fn note(&mut self, unit: Unit) {
-        let known = self.on_the_way.back().is_some_and(|frame| frame.start == self.front);
-        if unit.is_video && !known {
+        if unit.is_video && !self.is_front_known() {
             let end = self.front + unit.bytes;
             let Unit { captured, .. } = unit;
             self.on_the_way.push_back(Frame { captured, start: self.front, end, arrived: 0, lost: None });

@@ -1,4 +1,4 @@
-//! Short transfers, like those of somebody who reads web pages: RFC 8868 section 4.5 has sizes uniform from 30 to 50 kB and
+//! Short transfers, like those of somebody who reads web pages: RFC 8868 has sizes uniform from 30 to 50 kB and
 //! idle times exponential with a mean of 10 s.
 //!
 //! ```text
