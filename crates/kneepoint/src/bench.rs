@@ -46,6 +46,8 @@ fn scenario(count: u32, rate: Rate, transfer: Option<u64>, seconds: u64) -> Scen
         ack: AckConfig::default(),
         start: Time::from_millis(u64::from(id)),
         stop: None,
+        application: sim::Application::Bulk,
+        pauses: Vec::new(),
         transfer,
         route: Route::ALL,
         back: None,

@@ -6,7 +6,8 @@ use std::ops::Range;
 use congestion::Time;
 use path::{Counters, LinkConfig, RateModel};
 use sim::{
-    FlowSeries, Histogram, Outcome, ProbeRecord, QueueDelay, Record, Scenario, Series, UdpConfig, UdpRecord,
+    FlowSeries, Histogram, MediaTotals, Outcome, ProbeRecord, QueueDelay, Record, Scenario, Series,
+    UdpConfig, UdpRecord,
 };
 
 /// Metric word to value. A metric that does not apply is absent; none is NaN.
@@ -102,7 +103,38 @@ fn of_flows(flows: &[&Record], end: Time) -> Values {
         |f: &Record| f.stats.loss_events + f.stats.ecn_events + f.stats.delay_events + f.stats.collapses;
     put("reductions", mean(&each(flows, |f| reductions(f) as f64)));
     put("completion", mean(&each(flows, |f| f.finished.map_or(f64::NAN, |t| (t - f.started).as_secs_f64()))));
+    of_media(&mut values, flows, end);
+    of_objects(&mut values, flows);
     values
+}
+
+/// Of those that are media.
+fn of_media(values: &mut Values, flows: &[&Record], end: Time) {
+    let media: Vec<(&Record, &MediaTotals)> =
+        flows.iter().filter_map(|f| f.media.as_ref().map(|media| (*f, media))).collect();
+    let rates: Vec<f64> = media.iter().map(|(flow, media)| rate_mbit_s(flow, media.made, end)).collect();
+    put(values, "media_rate", mean(&rates));
+    let delays: Vec<&Histogram> = media.iter().map(|(_, media)| &media.delay).collect();
+    put_times(values, "frame_delay", &delays);
+    let total = |count: fn(&MediaTotals) -> u64| media.iter().map(|(_, m)| count(m)).sum::<u64>() as f64;
+    let missing = total(|m| m.skipped + m.lost);
+    put(values, "frame_loss", 100.0 * missing / (missing + total(|m| m.complete)));
+}
+
+/// Of those that transfer objects.
+fn of_objects(values: &mut Values, flows: &[&Record]) {
+    let times: Vec<&Histogram> = flows.iter().filter_map(|f| f.objects.as_ref().map(|o| &o.time)).collect();
+    if !times.is_empty() {
+        put(values, "objects", times.iter().map(|time| time.count()).sum::<u64>() as f64);
+    }
+    put_times(values, "object_time", &times);
+}
+
+/// Mean of the flows' means, and a quantile of all together.
+fn put_times(values: &mut Values, word: &str, times: &[&Histogram]) {
+    let means: Vec<f64> = times.iter().map(|time| time.mean_ms()).filter(|ms| ms.is_finite()).collect();
+    put(values, &format!("{word}_mean"), mean(&means));
+    put(values, &format!("{word}_p95"), merged(times.iter().copied()).quantile_ms(0.95));
 }
 
 fn of_probe(values: &mut Values, probe: &ProbeRecord) {

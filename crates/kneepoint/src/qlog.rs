@@ -674,6 +674,8 @@ mod tests {
             ack: AckConfig::default(),
             start: Time::ZERO,
             stop: None,
+            application: sim::Application::Bulk,
+            pauses: Vec::new(),
             transfer: Some(transfer),
             route: sim::Route::ALL,
             back: None,

@@ -8,7 +8,7 @@ use kneepoint::library::Library;
 use kneepoint::spec::{Case, Check, Experiment, Rows};
 use kneepoint::summary::Chart;
 use path::{Limit, LimitCounts};
-use sim::Transport;
+use sim::{Application, Connection, Transport};
 
 #[test]
 fn a_file_becomes_runs() {
@@ -221,6 +221,13 @@ fn expanded_files_mean_the_same() {
                [[udp]]\nlabel = \"x\"\nsize = \"1 kB\"\nrate = \"1 Mbit/s\"\nstop = \"50 s\"\n\
                on-off = { on = \"5 s\", off = \"9 s\", random = true }\n[[flow]]";
     all.push(small("[[flow]]", udp).unwrap());
+    for application in [
+        "application = 'media'\npauses = [['4 s', '6 s'], ['8 s', '9 s']]",
+        "application = { name = 'media', fps = 10, audio = 'off', variation = '2.5 %' }",
+        "application = { name = 'on-off', object = ['1 kB', '2 kB'], begins = 'off', connection = 'kept' }",
+    ] {
+        all.push(small("[[flow]]", &format!("[[flow]]\n{application}")).unwrap());
+    }
     all.push(small("[[flow]]", "[[flow]]\nstart-jitter = \"10 ms\"\ncount = 2").unwrap());
     all.push(mixed());
     all.push(parse(CHAIN).unwrap());
@@ -237,6 +244,73 @@ fn expanded_files_mean_the_same() {
 }
 
 /// Traffic beside the flows: what its keys mean, how they vary, what is measured of it.
+#[test]
+fn applications() {
+    let exp = parse(
+        r#"
+        title = "t"
+        source = "s"
+        duration = "40 s"
+        transfer = "1 MB"
+        link = { rate = "4 Mbit/s", delay = "20 ms", queue = "2 BDP" }
+        flow = [
+          { label = "media", controller = { name = "nada", rmax = "2 Mbit/s" }, application = "media", pauses = [["10 s", "12 s"]] },
+          { label = "web", controller = "cubic", transport = "tcp", application = { name = "on-off", idle = "1 s" } },
+          { label = "bulk", controller = "cubic", transport = "tcp", start = "5 s" },
+        ]
+        [vary]
+        "flow.0.application.fps" = [10, 30]
+        [table]
+        metrics = ["media_rate of media", "frame_loss of media", "object_time_p95 of web", "objects"]
+        "#,
+    )
+    .unwrap();
+    let run = exp.scenario(&exp.cases()[0], 0).unwrap();
+    let Application::Media(media) = &run.flows[0].application else { panic!("{:?}", run.flows[0]) };
+    assert_eq!((media.fps, media.min_rate.0, media.max_rate.0), (10, 150_000, 1_500_000));
+    assert_eq!((media.start_rate.0, media.audio.0, media.variation), (150_000, 20_000, 0.05));
+    assert_eq!((media.reaction, media.max_queue), (Duration::from_millis(100), Duration::from_secs(1)));
+    assert_eq!(run.flows[0].pauses, [(Time::from_millis(10_000), Time::from_millis(12_000))]);
+    let Application::OnOff(objects) = &run.flows[1].application else { panic!("{:?}", run.flows[1]) };
+    assert_eq!((objects.smallest, objects.largest), (Bytes(30_000), Bytes(50_000)));
+    assert!(objects.begins_on && objects.connection == Connection::New);
+    assert_eq!(run.flows.iter().map(|f| f.transfer).collect::<Vec<_>>(), [None, None, Some(1_000_000)]);
+
+    let outcome = sim::run(&run, &sim::Watch::default()).unwrap();
+    let values = kneepoint::measure::measure(&run, &outcome, exp.groups());
+    assert!((0.3..1.5).contains(&values["media_rate"]), "{values:?}");
+    assert_eq!(values["media_rate"], values["media_rate of media"]);
+    assert!(values["frame_delay_mean"] > 20.0 && values["frame_delay_p95"] >= values["frame_delay_mean"]);
+    assert!((0.0..50.0).contains(&values["frame_loss"]));
+    assert!(values["objects"] > 10.0 && values["object_time_mean"] > 60.0, "{values:?}");
+    assert!(!values.contains_key("media_rate of web") && !values.contains_key("objects of bulk"));
+}
+
+/// None where it is called so; of one size where one is given; bulk as a table.
+#[test]
+fn values_of_applications() {
+    let of = |application: &str| {
+        let exp = small("[[flow]]", &format!("[[flow]]\napplication = {application}")).unwrap();
+        exp.scenario(&exp.cases()[0], 0).unwrap().flows[0].application.clone()
+    };
+    for audio in ["0", "off", "0 bit/s"] {
+        let Application::Media(media) = of(&format!("{{ name = 'media', audio = '{audio}' }}")) else {
+            panic!()
+        };
+        assert_eq!(media.audio.0, 0);
+    }
+    let Application::Media(media) = of("{ name = 'media', min-rate = '1 Mbit/s' }") else { panic!() };
+    assert_eq!(media.start_rate.0, 1_000_000, "no less than the smallest");
+    let Application::OnOff(objects) =
+        of("{ name = 'on-off', object = '5 kB', begins = 'off', connection = 'kept' }")
+    else {
+        panic!()
+    };
+    assert_eq!((objects.smallest, objects.largest), (Bytes(5000), Bytes(5000)));
+    assert!(!objects.begins_on && objects.connection == Connection::Kept);
+    assert_eq!(of("{ name = 'bulk' }"), Application::Bulk);
+}
+
 #[test]
 fn udp() {
     let exp = parse(

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use congestion::{Duration, Path, Time};
-use recovery::{AckFrame, Gate, Outcome, Payload, Receiver, Sender, TcpReceiver};
+use recovery::{AckFrame, Gate, Outcome, Payload, Receiver, Sender, Stats, TcpReceiver};
 
+use crate::application::Source;
 use crate::links::Links;
 use crate::packet::{Chunk, Data, Feedback};
 use crate::record::Record;
@@ -17,6 +18,18 @@ use recovery::reassembly::Reassembly;
 enum Far {
     Quic { receiver: Receiver, stream: Reassembly },
     Tcp(TcpReceiver),
+}
+
+impl Far {
+    fn new(config: &FlowConfig) -> Self {
+        match config.transport {
+            Transport::Quic { .. } => Self::Quic {
+                receiver: Receiver::new(config.ack.clone(), config.clock),
+                stream: Reassembly::default(),
+            },
+            Transport::Tcp { .. } => Self::Tcp(TcpReceiver::new(config.ack.clone())),
+        }
+    }
 }
 
 /// Whether a flow still takes part.
@@ -33,6 +46,12 @@ pub(crate) struct Flow {
     id: u32,
     config: FlowConfig,
     stage: Stage,
+    source: Source,
+    path: Path,
+    /// Which connection it is on, from 0.
+    connection: u32,
+    /// What the ledgers of the connections before counted.
+    closed: Stats,
     sender: Sender<Chunk>,
     outcome: Outcome<Chunk>,
     /// Next new byte of the stream.
@@ -62,31 +81,29 @@ impl Flow {
             buffer: scenario.buffer.filter(|_| config.route.first < scenario.first_reverse()),
             seed: scenario.seed.wrapping_add(u64::from(id)),
         };
-        let controller = config.algorithm.build(path);
+        let source = Source::new(id, &config, scenario);
         let delay = scenario.delay(config.route);
         let delay_back = back.map_or(Duration::ZERO, |back| scenario.delay(back.route));
         let forward = (config.rtt / 2).min(config.rtt - delay_back).max(delay);
         Self {
             id,
             stage: Stage::Waiting,
-            sender: Sender::new(config.recovery.clone(), controller, path),
+            source,
+            path,
+            connection: 0,
+            closed: Stats::default(),
+            sender: Sender::new(config.recovery.clone(), config.algorithm.build(path), path),
             outcome: Outcome::default(),
             fresh: 0,
             resend: VecDeque::new(),
             arrived_late: Reassembly::default(),
             pacer_at: Time::NEVER,
-            far: match config.transport {
-                Transport::Quic { .. } => Far::Quic {
-                    receiver: Receiver::new(config.ack.clone(), config.clock),
-                    stream: Reassembly::default(),
-                },
-                Transport::Tcp { .. } => Far::Tcp(TcpReceiver::new(config.ack.clone())),
-            },
+            far: Far::new(&config),
             ahead: VecDeque::new(),
             ahead_delay: forward - delay,
             back: WayBack::new(feedback_id, back, config.rtt - forward - delay_back),
             spare: Vec::new(),
-            record: Record::new(scenario),
+            record: Record::new(&config.application, scenario),
             config,
         }
     }
@@ -111,7 +128,7 @@ impl Flow {
             Far::Quic { receiver, .. } => receiver.timer(),
             Far::Tcp(receiver) => receiver.timer(),
         };
-        let mut next = self.pacer_at;
+        let mut next = self.pacer_at.min(self.source.next());
         let timers = [
             self.back.next(),
             self.ahead.front().map(|d| d.0),
@@ -130,6 +147,9 @@ impl Flow {
         if self.stage == Stage::Waiting {
             self.stage = Stage::Running;
             self.record.started = now;
+        }
+        if self.source.next() <= now {
+            self.on_application(now);
         }
         if self.ahead.front().is_some_and(|d| d.0 <= now)
             && let Some((_, data)) = self.ahead.pop_front()
@@ -152,6 +172,35 @@ impl Flow {
         }
     }
 
+    /// The application has something to do.
+    #[inline(never)]
+    fn on_application(&mut self, now: Time) {
+        let sender = &self.sender;
+        if self.source.on_time(now, self.fresh, || allowed_rate(sender), &mut self.record) {
+            self.reconnect();
+        }
+    }
+
+    /// From here on it is a new connection; of the old one nothing is heard any more.
+    fn reconnect(&mut self) {
+        self.connection += 1;
+        self.closed += self.sender.stats();
+        let path = Path { seed: self.path.seed ^ (u64::from(self.connection) << 32), ..self.path };
+        self.sender = Sender::new(self.config.recovery.clone(), self.config.algorithm.build(path), path);
+        self.far = Far::new(&self.config);
+        self.fresh = 0;
+        self.resend.clear();
+        self.arrived_late = Reassembly::default();
+        self.back.forget();
+    }
+
+    /// Of the ledgers of all its connections.
+    pub(crate) fn stats(&self) -> Stats {
+        let mut stats = self.closed.clone();
+        stats += self.sender.stats();
+        stats
+    }
+
     /// A packet leaves its last link.
     pub(crate) fn on_delivery(&mut self, now: Time, data: Data, links: &mut Links) {
         if self.ahead_delay == Duration::ZERO {
@@ -162,7 +211,7 @@ impl Flow {
     }
 
     fn receive(&mut self, now: Time, data: &Data, links: &mut Links) {
-        if self.stage == Stage::Done {
+        if self.stage == Stage::Done || data.connection != self.connection {
             return;
         }
         let (start, end) = (data.chunk.offset, data.chunk.offset + u64::from(data.chunk.len));
@@ -177,7 +226,7 @@ impl Flow {
             }
         };
         self.record.on_received(now, now - data.sent, fresh, data.ecn);
-        if self.config.transfer.is_some_and(|all| contiguous >= all) {
+        if self.source.on_received(now, (start, end), contiguous, &mut self.record) {
             self.finish(now);
         } else if must_ack {
             self.acknowledge(now, links);
@@ -209,7 +258,7 @@ impl Flow {
             Far::Tcp(receiver) => Feedback::Tcp(receiver.ack()),
         };
         // No packet arrives twice, so the receiver's totals are those of all that arrived.
-        debug_assert_eq!(feedback.ecn(), self.record.ecn);
+        debug_assert!(self.connection > 0 || feedback.ecn() == self.record.ecn);
         match self.back.entry() {
             None => self.back.delay(now, feedback),
             Some(link) => self.send_back(now, feedback, link, links),
@@ -271,22 +320,33 @@ impl Flow {
         }
         for &(pn, detection, chunk) in &self.outcome.lost {
             self.record.on_lost(now, pn, detection);
-            if !self.arrived_late.holds(chunk.range().start, chunk.range().end) {
+            if !self.source.is_reliable() {
+                self.source.on_lost(now, chunk.offset, &mut self.record);
+            } else if !self.arrived_late.holds(chunk.range().start, chunk.range().end) {
                 self.resend.push_back(chunk);
             }
         }
         if let Some(cause) = self.outcome.congestion {
             self.record.on_reduced(now, cause);
         }
-        if self.outcome.probe && self.resend.is_empty() && self.fresh_chunk().is_none() {
-            self.resend.extend(self.sender.probe_payload());
+        if self.outcome.probe && self.resend.is_empty() && self.fresh_chunk(now).is_none() {
+            self.probe();
         }
     }
 
-    fn fresh_chunk(&self) -> Option<Chunk> {
+    /// Nothing new to send, and the peer must answer: a repeat or, where nothing is repeated, a PING.
+    fn probe(&mut self) {
+        if self.source.is_reliable() {
+            self.resend.extend(self.sender.probe_payload());
+        } else {
+            self.resend.push_back(Chunk { offset: self.fresh, len: 0 });
+        }
+    }
+
+    fn fresh_chunk(&mut self, now: Time) -> Option<Chunk> {
         let full = u64::from(self.config.transport.payload());
-        let left = self.config.transfer.map_or(full, |all| all.saturating_sub(self.fresh));
-        (left > 0).then(|| Chunk { offset: self.fresh, len: left.min(full) as u32 })
+        let offered = self.source.offered(now, self.fresh, &mut self.record);
+        (offered > 0).then(|| Chunk { offset: self.fresh, len: offered.min(full) as u32 })
     }
 
     /// Sends until window, pacer or application stop it.
@@ -294,7 +354,7 @@ impl Flow {
         self.pacer_at = Time::NEVER;
         loop {
             let repeat = self.resend.front().copied();
-            let Some(chunk) = repeat.or_else(|| self.fresh_chunk()) else {
+            let Some(chunk) = repeat.or_else(|| self.fresh_chunk(now)) else {
                 self.sender.mark_app_limited();
                 return;
             };
@@ -312,7 +372,8 @@ impl Flow {
             } else {
                 self.fresh += u64::from(chunk.len);
             }
-            self.transmit(now, chunk, bytes, repeat.is_some(), links);
+            // A PING repeats nothing.
+            self.transmit(now, chunk, bytes, repeat.is_some_and(|chunk| chunk.len > 0), links);
         }
     }
 
@@ -322,7 +383,8 @@ impl Flow {
         let size = self.config.transport.wire_bytes(chunk.len);
         let least_unacked = self.sender.least_unacked();
         let (entry, last_link) = (usize::from(self.config.route.first), self.config.route.last);
-        let data = Data { flow: self.id, size, last_link, pn, sent: now, chunk, ecn, least_unacked };
+        let (flow, connection, sent) = (self.id, self.connection, now);
+        let data = Data { flow, size, last_link, connection, pn, sent, chunk, ecn, least_unacked };
         match links.push(now, entry, data) {
             Ok(admitted) => {
                 if let Some(delay) = admitted.queue_delay {
@@ -332,4 +394,12 @@ impl Flow {
             Err(_) => self.record.on_dropped(now),
         }
     }
+}
+
+/// What the controller lets a flow send, bytes per second as the window counts them. Before the first RTT sample a window
+/// is no rate, and rates that controllers derive from their first window are none that anybody should follow.
+fn allowed_rate(sender: &Sender<Chunk>) -> Option<f64> {
+    let (control, rtt) = (sender.controller().control(), sender.rtt());
+    let by_window = || control.cwnd as f64 / rtt.smoothed().as_secs_f64().max(1e-9);
+    rtt.is_sampled().then(|| control.pacing_rate.map_or_else(by_window, congestion::Rate::bytes_per_sec))
 }

@@ -4,6 +4,7 @@
 //! **Invariant:** the same scenario gives the same outcome, bit by bit, on every machine and beside any other run.
 
 pub mod agenda;
+mod application;
 mod flow;
 pub mod histogram;
 mod links;
@@ -18,10 +19,11 @@ mod udp;
 mod way_back;
 mod world;
 
+pub use application::{AUDIO_INTERVAL, Application, Connection, MediaConfig, ObjectsConfig};
 pub use histogram::Histogram;
 pub use probe::ProbeRecord;
 pub use queue_delay::QueueDelay;
-pub use record::{Record, Totals};
+pub use record::{MediaTotals, ObjectTotals, Record, Totals};
 pub use scenario::{Back, FlowConfig, OnOff, ProbeConfig, Route, Scenario, Transport, UdpConfig};
 pub use series::{FlowSeries, Series};
 pub use udp::UdpRecord;

@@ -4,6 +4,8 @@ use congestion::{Algorithm, Duration, Rate, Time};
 use path::LinkConfig;
 use recovery::{AckConfig, Clock, Config};
 
+use crate::application::Application;
+
 /// A chain of links, mostly of one: then every flow crosses the same bottleneck. And perhaps one back.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -187,7 +189,11 @@ pub struct FlowConfig {
     pub start: Time,
     /// No packet after this.
     pub stop: Option<Time>,
-    /// Bytes to transfer; without it the application always has more.
+    /// What it carries.
+    pub application: Application,
+    /// Spans in which its application offers nothing new, ascending.
+    pub pauses: Vec<(Time, Time)>,
+    /// Bytes to transfer in bulk; without it the application always has more.
     pub transfer: Option<u64>,
     /// Its links.
     pub route: Route,

@@ -43,6 +43,12 @@ impl WayBack {
         self.on_links.take(number)
     }
 
+    /// Whatever is under way means nothing any more.
+    pub(crate) fn forget(&mut self) {
+        self.on_links.forget();
+        self.arriving.clear();
+    }
+
     /// Feedback is past the last link.
     #[inline]
     pub(crate) fn delay(&mut self, now: Time, feedback: Feedback) {
@@ -76,6 +82,12 @@ impl Numbered {
         self.oldest + self.waiting.len() as u64 - 1
     }
 
+    /// The numbers of what was there are not given again.
+    fn forget(&mut self) {
+        self.oldest += self.waiting.len() as u64;
+        self.waiting.clear();
+    }
+
     fn take(&mut self, number: u64) -> Option<Feedback> {
         let index = usize::try_from(number.checked_sub(self.oldest)?).ok()?;
         let feedback = self.waiting.get_mut(index)?.take();
@@ -107,5 +119,8 @@ mod tests {
         assert_eq!((store.oldest, store.waiting.len()), (4, 0));
         assert_eq!(store.put(ack(7)), 4);
         assert!(store.take(5).is_none());
+        store.forget();
+        assert!(store.take(4).is_none());
+        assert_eq!(store.put(ack(8)), 5);
     }
 }

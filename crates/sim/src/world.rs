@@ -280,7 +280,7 @@ impl World {
             self.links.check();
         }
         let records = self.flows.into_iter().map(|mut flow| {
-            flow.record.stats = flow.sender().stats().clone();
+            flow.record.stats = flow.stats();
             flow.record
         });
         let probe = self.probe.map(Probe::into_record);

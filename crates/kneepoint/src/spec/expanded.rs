@@ -1,10 +1,10 @@
 //! One run as an experiment file of its own, with every default written out: what its manifest keeps.
 
-use congestion::{Algorithm, Bytes, Duration, Time};
+use congestion::{Algorithm, Bytes, Duration, Rate, Time};
 use path::{Aqm, Limit, LimitCounts, LinkConfig, RateModel, Reorder};
 use recovery::{AckConfig, Clock, Config};
 use serde::Serialize;
-use sim::{Route, Transport, UdpConfig};
+use sim::{Application, Connection, Route, Transport, UdpConfig};
 
 use crate::spec::flow::{Flow, Stop};
 use crate::spec::percent::Percent;
@@ -106,12 +106,38 @@ struct FlowTable<'a> {
     stop: Option<Duration>,
     lasts: Option<Duration>,
     transfer: Option<Bytes>,
+    application: AppTable,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pauses: Vec<(Duration, Duration)>,
     rtt: Duration,
     controller: &'a Algorithm,
     packet: Packet,
     recovery: &'a Config,
     ack: &'a AckConfig,
     clock: &'a Clock,
+}
+
+/// Keys in the order of the file's documentation.
+#[derive(Serialize)]
+#[serde(tag = "name", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+enum AppTable {
+    Bulk,
+    Media {
+        fps: u32,
+        min_rate: Rate,
+        max_rate: Rate,
+        start_rate: Rate,
+        reaction: Duration,
+        variation: Percent,
+        audio: Rate,
+        max_queue: Duration,
+    },
+    OnOff {
+        object: (Bytes, Bytes),
+        idle: Duration,
+        begins: &'static str,
+        connection: Connection,
+    },
 }
 
 #[derive(Default, Serialize)]
@@ -231,12 +257,36 @@ fn flow<'a>(setup: &'a Setup, flow: &'a Flow) -> FlowTable<'a> {
         stop: if let Stop::At(time) = flow.stop { Some(time) } else { None },
         lasts: if let Stop::After(span) = flow.stop { Some(span) } else { None },
         transfer: flow.transfer,
+        application: application(&flow.application),
+        pauses: flow.pauses.iter().map(|(from, to)| (*from - Time::ZERO, *to - Time::ZERO)).collect(),
         rtt: flow.rtt,
         controller: &flow.algorithm,
         packet: Packet { ack, ..packet },
         recovery: &flow.recovery,
         ack: &flow.ack,
         clock: &flow.clock,
+    }
+}
+
+fn application(application: &Application) -> AppTable {
+    match application {
+        Application::Bulk => AppTable::Bulk,
+        Application::Media(media) => AppTable::Media {
+            fps: media.fps,
+            min_rate: media.min_rate,
+            max_rate: media.max_rate,
+            start_rate: media.start_rate,
+            reaction: media.reaction,
+            variation: Percent(media.variation * 100.0),
+            audio: media.audio,
+            max_queue: media.max_queue,
+        },
+        Application::OnOff(objects) => AppTable::OnOff {
+            object: (objects.smallest, objects.largest),
+            idle: objects.idle,
+            begins: if objects.begins_on { "on" } else { "off" },
+            connection: objects.connection,
+        },
     }
 }
 

@@ -2,9 +2,10 @@
 
 use congestion::{Algorithm, Bytes, Duration, Time};
 use recovery::{AckConfig, Clock, Config, TimeThreshold, Timeout};
-use sim::{Back, FlowConfig, Route, Transport};
+use sim::{Application, Back, FlowConfig, Route, Transport};
 
 use crate::problem::Problem;
+use crate::spec::application;
 use crate::spec::controller::Controller;
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::merge::merge;
@@ -22,6 +23,8 @@ pub(crate) const KEYS: &[&str] = &[
     "stop",
     "lasts",
     "transfer",
+    "application",
+    "pauses",
     "rtt",
     "direction",
     "route",
@@ -50,6 +53,8 @@ pub(crate) struct Flow {
     pub(crate) start_jitter: Duration,
     pub(crate) stop: Stop,
     pub(crate) transfer: Option<Bytes>,
+    pub(crate) application: Application,
+    pub(crate) pauses: Vec<(Time, Time)>,
     pub(crate) route: Route,
     pub(crate) back: Option<Back>,
     pub(crate) rtt: Duration,
@@ -84,6 +89,8 @@ impl Flow {
         let tcp = matches!(transport, Transport::Tcp { .. });
         let default = || label.unwrap_or_else(|| algorithm.name().to_owned());
         let ack = overlaid(&fields, "ack", if tcp { tcp_ack() } else { AckConfig::default() }, check_ack)?;
+        let application = application::read(&fields, transport)?;
+        let bulk = application == Application::Bulk;
         Ok(Self {
             label: read_label(&fields)?.unwrap_or_else(default),
             transport,
@@ -92,7 +99,10 @@ impl Flow {
             stagger: fields.read("stagger")?.unwrap_or(Duration::ZERO),
             start_jitter: fields.read("start-jitter")?.unwrap_or(Duration::ZERO),
             stop: read_stop(&fields)?,
-            transfer: read_transfer(fields.get("transfer").as_ref())?.or(transfer),
+            // That of the whole file is for those that carry bulk data.
+            transfer: read_transfer(fields.get("transfer").as_ref())?.or(transfer.filter(|_| bulk)),
+            application,
+            pauses: application::pauses(&fields)?,
             route: way.there,
             back: read_back(&fields, &way, transport)?,
             rtt: read_rtt(&fields, &way)?,
@@ -133,6 +143,8 @@ impl Flow {
                 Stop::At(time) => Some(Time::ZERO + time),
                 Stop::After(span) => Some(start + span),
             },
+            application: self.application.clone(),
+            pauses: self.pauses.clone(),
             transfer: self.transfer.map(|bytes| bytes.0),
             route: self.route,
             back: self.back,

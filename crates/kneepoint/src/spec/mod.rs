@@ -9,8 +9,9 @@
 //! [link]     rate, burst, delay, queue, limit-counts, aqm, bleach, jitter, loss, reorder     see `link`, `queue`
 //!            [[link]] with a `name` each: a chain of links                               see `chain`
 //! [reverse]  the same for the way back, also [[reverse]]                                     see `network`
-//! [[flow]]   label, controller, transport, count, start, stagger, start-jitter, stop, lasts, transfer, rtt, direction,
-//!            route, back-route, slow-start, [flow.packet], [flow.recovery], [flow.ack], [flow.clock]            see `flow`
+//! [[flow]]   label, controller, transport, count, start, stagger, start-jitter, stop, lasts, transfer, application,
+//!            pauses, rtt, direction, route, back-route, slow-start, [flow.packet], [flow.recovery], [flow.ack],
+//!            [flow.clock]                                                       see `flow`, `application`
 //! [probe]    interval, size, rtt, route, back-route    a ping beside the flows                                  see `probe`
 //! [[udp]]    label, rate, on-off, size, start, stop, route    traffic that heeds no congestion    see `udp`
 //! [vary]     "link.rate" = [...]    "flow." means every flow, "flow.0." the first            see `vary`
@@ -23,6 +24,7 @@
 //! Every key is checked when the file is read, for every combination of varied values, so that nothing fails later; every
 //! error is a [`Problem`] with line and key.
 
+mod application;
 mod aqm;
 mod candidate;
 mod chain;

@@ -149,6 +149,8 @@ impl Case {
             ack: AckConfig { ack_every: 1, ..AckConfig::default() },
             start,
             stop: None,
+            application: sim::Application::Bulk,
+            pauses: Vec::new(),
             transfer: None,
             route: Route::ALL,
             back: None,

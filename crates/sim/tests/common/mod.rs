@@ -25,6 +25,8 @@ pub fn quic_flow(toml: &str) -> FlowConfig {
         ack: AckConfig::default(),
         start: Time::ZERO,
         stop: None,
+        application: sim::Application::Bulk,
+        pauses: Vec::new(),
         transfer: None,
         route: Route::ALL,
         back: None,
