@@ -16,7 +16,8 @@
 //! Alone, the queue rests where off_target = 0: at TARGET. A flow that starts while another one keeps the queue at
 //! TARGET takes that queue for its base and pushes it to twice the TARGET, which the first one flees from (section
 //! 4.4, the latecomer's advantage). A receiver's clock that runs fast raises the delays: what it gains in BASE_HISTORY
-//! minutes counts as queue (50 ppm: 27 to 30 ms) and the flow gets less. The base follows a slow clock at once.
+//! minutes counts as queue (50 ppm: 27 to 30 ms) and the flow gets less. The base follows a slow clock at once. A flow
+//! whose queue stands for longer than BASE_HISTORY minutes takes it for its base and adds another TARGET, again and again.
 //!
 //! FILTER() is the minimum. The timeout, its backoff and the flight size are the ledger's. Slow start is not in the
 //! RFC's algorithm; ns-3 and M. Kühlewind's Linux module have it up to the first loss, here `slow-start`. It knows
