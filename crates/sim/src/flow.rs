@@ -323,7 +323,7 @@ impl Flow {
         let least_unacked = self.sender.least_unacked();
         let (entry, last_link) = (usize::from(self.config.route.first), self.config.route.last);
         let data = Data { flow: self.id, size, last_link, pn, sent: now, chunk, ecn, least_unacked };
-        match links.push(now, entry, data) {
+        match links.push_data(now, entry, data) {
             Ok(admitted) => {
                 if let Some(delay) = admitted.queue_delay {
                     self.record.on_queued(now, entry, delay);
