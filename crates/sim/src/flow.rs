@@ -385,7 +385,7 @@ impl Flow {
         let (entry, last_link) = (usize::from(self.config.route.first), self.config.route.last);
         let (flow, connection, sent) = (self.id, self.connection, now);
         let data = Data { flow, size, last_link, connection, pn, sent, chunk, ecn, least_unacked };
-        match links.push(now, entry, data) {
+        match links.push_data(now, entry, data) {
             Ok(admitted) => {
                 if let Some(delay) = admitted.queue_delay {
                     self.record.on_queued(now, entry, delay);

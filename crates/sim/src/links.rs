@@ -18,6 +18,7 @@ pub(crate) struct Links {
 }
 
 /// Nothing, and whatever is touched next becomes the whole of it.
+#[expect(clippy::reversed_empty_ranges, reason = "the smallest and the largest number so far, of none")]
 const NONE: Range<usize> = usize::MAX..0;
 
 impl Links {
@@ -32,8 +33,9 @@ impl Links {
         self.links.len()
     }
 
+    /// This turn does something to a link.
     #[inline]
-    fn touch(&mut self, link: usize) -> &mut Link<Data> {
+    pub(crate) fn touch(&mut self, link: usize) -> &mut Link<Data> {
         self.touched.start = self.touched.start.min(link);
         self.touched.end = self.touched.end.max(link + 1);
         &mut self.links[link]
@@ -45,16 +47,27 @@ impl Links {
         std::mem::replace(&mut self.touched, NONE)
     }
 
+    /// A flow's packet enters a link. It has a copy of [`Link::push`] of its own: 5 % of the benchmark.
+    #[inline(always)]
+    pub(crate) fn push_data(
+        &mut self,
+        now: Time,
+        link: usize,
+        data: Data,
+    ) -> Result<Admitted, Dropped<Data>> {
+        self.touch(link).push(now, data)
+    }
+
     /// A packet enters a link.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn push(&mut self, now: Time, link: usize, data: Data) -> Result<Admitted, Dropped<Data>> {
         self.touch(link).push(now, data)
     }
 
-    /// The next packet that leaves a link, if it is due.
+    /// The next packet that leaves a link, if it is due. The link is one that is touched already.
     #[inline]
     pub(crate) fn pop(&mut self, now: Time, link: usize) -> Option<Data> {
-        self.touch(link).pop(now)
+        self.links[link].pop(now)
     }
 
     /// What an AQM decided about a packet after it had taken it.

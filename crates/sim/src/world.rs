@@ -199,6 +199,7 @@ impl World {
     /// Packets come out of a link: to their receivers or, in the same instant, into the next link of their route.
     fn deliver(&mut self, now: Time, link: usize) {
         let last = link + 1 == self.links.len();
+        self.links.touch(link);
         while let Some(data) = self.links.pop(now, link) {
             if !last && usize::from(data.last_link) > link {
                 self.forward(now, link + 1, data);

@@ -120,8 +120,7 @@ fn directions_are_alike() {
     let back = |flow: FlowConfig| {
         let mut s = both_ways(20, link(3e6, 20), vec![backward(flow)]);
         s.buffer = None;
-        let mut reverse = vec![s.link.clone()];
-        (std::mem::swap(&mut s.link, &mut s.reverse[0]), std::mem::swap(&mut s.reverse, &mut reverse));
+        std::mem::swap(&mut s.link, &mut s.reverse[0]);
         run(&s)
     };
     for flow in
@@ -142,14 +141,15 @@ fn directions_are_alike() {
 #[test]
 fn what_links_leave_of_the_rtt() {
     let ms = Duration::from_millis;
-    for (there, back, rtt_ms, owd) in [(25, 25, 100, 50), (25, 5, 100, 50), (5, 60, 100, 40), (60, 5, 80, 60)]
+    for (there, back, rtt_ms, owd) in
+        [(25, 25, 100, 50.0), (25, 5, 100, 50.0), (5, 60, 100, 40.0), (60, 5, 80, 60.0)]
     {
         let flow = FlowConfig { rtt: ms(rtt_ms), ..forward(window(1)) };
         let mut s = both_ways(5, link(1e9, 1000), vec![flow]);
         (s.link.delay, s.reverse[0].delay) = (ms(there), ms(back));
         let out = run(&s);
         close("rtt", rtt(&out, 0), rtt_ms as f64 + PACKET / 1e4 + ACK_BITS / 1e6, 1e-6);
-        close("owd", out.flows[0].totals.owd.mean_ms(), owd as f64 + PACKET / 1e4, 1e-6);
+        close("owd", out.flows[0].totals.owd.mean_ms(), owd + PACKET / 1e4, 1e-6);
     }
 }
 
