@@ -4,7 +4,7 @@
 
 use congestion::Duration;
 use path::LinkConfig;
-use sim::Route;
+use sim::{ProbeConfig, Route, UdpConfig};
 
 use crate::problem::Problem;
 use crate::spec::chain::Chain;
@@ -100,12 +100,12 @@ impl<'a> Network<'a> {
         self.reverse.as_ref().map_or((Vec::new(), false), |chain| (chain.names(), chain.is_named()))
     }
 
-    /// Puts queues and their management into the units of the flows: the base RTT of the first that crosses a link, and
-    /// the largest packet. Forward links, then the others.
-    pub(crate) fn resolve(&self, flows: &[Flow]) -> Result<(Vec<LinkConfig>, Vec<LinkConfig>), Problem> {
-        let traffic = |link| traffic(flows, link);
-        let forward = self.forward.resolve(traffic)?;
-        let reverse = self.reverse.as_ref().map_or(Ok(Vec::new()), |chain| chain.resolve(traffic))?;
+    /// Puts queues and their management into the units of the traffic: the base RTT of the first flow that crosses a link,
+    /// and the largest packet. Forward links, then the others.
+    pub(crate) fn resolve(&self, load: &Load<'_>) -> Result<(Vec<LinkConfig>, Vec<LinkConfig>), Problem> {
+        let forward = self.forward.resolve(|link| load.on(link))?;
+        let reverse =
+            self.reverse.as_ref().map_or(Ok(Vec::new()), |chain| chain.resolve(|link| load.on(link)))?;
         Ok((forward, reverse))
     }
 
@@ -115,15 +115,29 @@ impl<'a> Network<'a> {
     }
 }
 
-fn traffic(flows: &[Flow], link: usize) -> Traffic {
-    let on =
-        |flow: &&Flow| flow.route.crosses(link) || flow.back.is_some_and(|back| back.route.crosses(link));
-    let size = |flow: &Flow| match flow.back {
-        Some(back) if back.route.crosses(link) => back.size,
-        _ => flow.wire_bytes(),
-    };
-    Traffic {
-        rtt: flows.iter().find(on).map(|flow| flow.rtt),
-        packet: flows.iter().filter(on).map(size).max().unwrap_or(0),
+/// All that sends.
+pub(crate) struct Load<'a> {
+    pub(crate) flows: &'a [Flow],
+    pub(crate) probe: Option<&'a ProbeConfig>,
+    pub(crate) udp: &'a [UdpConfig],
+}
+
+impl Load<'_> {
+    fn on(&self, link: usize) -> Traffic {
+        let crossing = || self.flows.iter().filter(|flow| packet_of(flow, link).is_some());
+        // One that is left out decides on nothing, unless all are.
+        let first = crossing().find(|flow| flow.count > 0).or_else(|| crossing().next());
+        let flows = self.flows.iter().filter_map(|flow| packet_of(flow, link));
+        let crosses = |route: Option<Route>| route.is_some_and(|route| route.crosses(link));
+        let pings = self.probe.filter(|p| p.route.crosses(link) || crosses(p.back)).map(|p| p.size);
+        let udp = self.udp.iter().filter(|udp| udp.route.crosses(link)).map(|udp| udp.size);
+        Traffic { rtt: first.map(|flow| flow.rtt), packet: flows.chain(pings).chain(udp).max().unwrap_or(0) }
     }
+}
+
+/// The largest packet that a flow sends over a link: data, or what comes back.
+fn packet_of(flow: &Flow, link: usize) -> Option<u32> {
+    let data = flow.route.crosses(link).then(|| flow.wire_bytes());
+    let feedback = flow.back.filter(|back| back.route.crosses(link)).map(|back| back.size);
+    data.max(feedback)
 }

@@ -8,8 +8,8 @@ use sim::{FlowConfig, ProbeConfig, Scenario, UdpConfig};
 
 use crate::problem::Problem;
 use crate::spec::cursor::{Cursor, Fields};
-use crate::spec::flow::{Flow, MAX_FLOWS, read_transfer};
-use crate::spec::network::Network;
+use crate::spec::flow::{Flow, MAX_FLOWS, Stop, read_transfer};
+use crate::spec::network::{Load, Network};
 use crate::spec::{probe, udp};
 
 /// Samples of one run's time series at most.
@@ -44,13 +44,14 @@ impl Setup {
         let duration = read_duration(root)?;
         let network = Network::read(root)?;
         let flows = read_flows(root, &network, duration)?;
-        let (links, reverse) = network.resolve(&flows)?;
+        let probe = root.get("probe").map(|c| probe::read(&c, &network)).transpose()?;
+        let udp = super::each(root, "udp", super::Unfit::Refused, |c| udp::read(c, &network, duration))?;
+        let (links, reverse) = network.resolve(&Load { flows: &flows, probe: probe.as_ref(), udp: &udp })?;
         let first = flows.iter().find(|flow| !network.is_backward(flow.route)).unwrap_or(&flows[0]);
         let buffer = network.buffer(&links, first.wire_bytes());
         check_thresholds(root, &flows, &links, &network, buffer)?;
         check_timestamps(root, &flows)?;
         let series = read_series(root, duration)?;
-        let probe = root.get("probe").map(|c| probe::read(&c, &network)).transpose()?;
         let (reverse_names, reverse_named) = network.reverse_names();
         Ok(Self {
             duration,
@@ -64,7 +65,7 @@ impl Setup {
             buffer,
             flows,
             probe,
-            udp: super::each(root, "udp", super::Unfit::Refused, |c| udp::read(c, &network, duration))?,
+            udp,
         })
     }
 
@@ -147,16 +148,17 @@ fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> R
 
 fn check_start(cursor: &Cursor<'_>, flow: &Flow, duration: Duration) -> Result<(), Problem> {
     let last = flow.last_start();
-    if last < duration {
+    let (end, ends) = match flow.stop {
+        Stop::At(stop) if stop < duration => (stop, "they stop"),
+        _ => (duration, "the run ends"),
+    };
+    if last < end {
         return Ok(());
     }
     let fields = cursor.table(super::flow::KEYS)?;
     let keys = ["stagger", "start", "start-jitter"];
     let at = keys.iter().find_map(|key| fields.get(key)).unwrap_or_else(|| cursor.clone());
-    Err(at.problem(
-        format!("the last flow starts at {last}"),
-        format!("the run ends at {duration}: start before it"),
-    ))
+    Err(at.problem(format!("the last flow starts at {last}"), format!("{ends} at {end}: start before it")))
 }
 
 /// A part of the buffer needs a buffer to be a part of.
@@ -197,18 +199,21 @@ fn check_thresholds(
     Ok(())
 }
 
-/// Without receive times QUIC-DC is Westwood+ under another name.
+/// Without receive times controllers of one-way delay do nothing, or something else under their name.
 fn check_timestamps(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Problem> {
     for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
-        let Algorithm::QuicDc(params) = &flow.algorithm else { continue };
-        if flow.ack.timestamps == 0 && params.threshold != quic_dc::Threshold::Off {
-            let right = "use transport = \"quic\" with ack.timestamps above 0, or threshold = \"off\"";
-            let at = cursor.table(super::flow::KEYS)?.need("controller", "")?;
-            return Err(at.problem(
-                "quic-dc needs the receive times of its packets, which this flow's receiver does not report",
-                right,
-            ));
+        if flow.ack.timestamps > 0 || !flow.algorithm.needs_receive_times() {
+            continue;
         }
+        let off = if let Algorithm::QuicDc(_) = flow.algorithm { ", or threshold = \"off\"" } else { "" };
+        let at = cursor.table(super::flow::KEYS)?.need("controller", "")?;
+        return Err(at.problem(
+            format!(
+                "{} needs the receive times of its packets, which this flow's receiver does not report",
+                flow.algorithm.name()
+            ),
+            format!("use transport = \"quic\" with ack.timestamps above 0{off}"),
+        ));
     }
     Ok(())
 }
