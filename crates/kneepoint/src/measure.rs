@@ -52,7 +52,7 @@ pub fn measure(scenario: &Scenario, outcome: &Outcome, groups: &[String]) -> Val
 
 /// The metrics of a single flow.
 pub fn of_flow(flow: &Record, end: Time) -> Values {
-    const SENSELESS: [&str; 4] = ["jain", "rtt_flow_std", "goodput_flow_std", "power"];
+    const SENSELESS: [&str; 5] = ["jain", "rate_ratio", "rtt_flow_std", "goodput_flow_std", "power"];
     let mut values = of_flows(&[flow], end);
     values.retain(|word, _| !SENSELESS.contains(&word.as_str()));
     values
@@ -75,6 +75,7 @@ fn of_flows(flows: &[&Record], end: Time) -> Values {
     put("goodput_flow_std", deviation(&goodputs));
     put("throughput", mean(&each(flows, |f| rate_mbit_s(f, f.totals.sent, end))));
     put("jain", jain(&goodputs));
+    put("rate_ratio", rate_ratio(&goodputs));
     put("loss", 100.0 * total(|f| f.totals.dropped) / total(|f| f.totals.packets));
     put("ack_loss", 100.0 * total(|f| f.totals.feedback_dropped) / total(|f| f.totals.feedback));
 
@@ -112,8 +113,9 @@ fn of_flows(flows: &[&Record], end: Time) -> Values {
 fn of_media(values: &mut Values, flows: &[&Record], end: Time) {
     let media: Vec<(&Record, &MediaTotals)> =
         flows.iter().filter_map(|f| f.media.as_ref().map(|media| (*f, media))).collect();
-    let rates: Vec<f64> = media.iter().map(|(flow, media)| rate_mbit_s(flow, media.made, end)).collect();
-    put(values, "media_rate", mean(&rates));
+    // A flow that has not begun has no rate.
+    let rates = media.iter().map(|(flow, media)| rate_mbit_s(flow, media.made, end));
+    put(values, "media_rate", mean(&rates.filter(|rate| rate.is_finite()).collect::<Vec<_>>()));
     let delays: Vec<&Histogram> = media.iter().map(|(_, media)| &media.delay).collect();
     put_times(values, "frame_delay", &delays);
     let total = |count: fn(&MediaTotals) -> u64| media.iter().map(|(_, m)| count(m)).sum::<u64>() as f64;
@@ -263,9 +265,24 @@ pub fn jain(values: &[f64]) -> f64 {
     sum * sum / (values.len() as f64 * values.iter().map(|v| v * v).sum::<f64>())
 }
 
+/// The smallest of the largest. NaN when empty or all are zero.
+fn rate_ratio(values: &[f64]) -> f64 {
+    let fold = |best: fn(f64, f64) -> f64| values.iter().copied().reduce(best).unwrap_or(f64::NAN);
+    fold(f64::min) / fold(f64::max)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A flow that starves makes it 0, not a number that is missing.
+    #[test]
+    fn rate_ratio_of_known_rates() {
+        assert_eq!(rate_ratio(&[1.0, 4.0, 2.0]), 0.25);
+        assert_eq!(rate_ratio(&[3.0]), 1.0);
+        assert_eq!(rate_ratio(&[0.0, 2.0]), 0.0);
+        assert!(rate_ratio(&[0.0, 0.0]).is_nan() && rate_ratio(&[]).is_nan());
+    }
 
     #[test]
     fn jain_of_known_shares() {

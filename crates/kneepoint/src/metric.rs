@@ -62,6 +62,7 @@ pub const METRICS: &[Metric] = &[
         1,
     ),
     metric("jain", "", "Jain's fairness index of the flows' goodputs", 3),
+    metric("rate_ratio", "", "smallest goodput of the flows over the largest", 3),
     metric(
         "jain_1s",
         "",

@@ -362,6 +362,18 @@ fn udp() {
 }
 
 /// A chain of links: routes, what a BDP is, how links vary, what is measured of them.
+/// A media flow that begins after the measuring window does not take the others' rate away.
+#[test]
+fn media_flows_that_have_not_begun() {
+    let text = "title = \"t\"\nsource = \"s\"\nduration = \"4 s\"\nmeasure = { from = \"1 s\", to = \"2 s\" }\n\
+                link = { rate = \"4 Mbit/s\", delay = \"9 ms\" }\n\
+                [[flow]]\ncontroller = \"nada\"\napplication = \"media\"\ncount = 2\nstagger = \"3 s\"\n";
+    let exp = parse(text).unwrap();
+    let run = scenario(&exp, 0);
+    let values = kneepoint::measure::measure(&run, &sim::run(&run, &sim::Watch::default()).unwrap(), &[]);
+    assert!(values["media_rate"] >= 0.14 && values["rate_ratio"] == 1.0, "{values:?}");
+}
+
 #[test]
 fn links_in_a_row() {
     let exp = parse(CHAIN).unwrap();
