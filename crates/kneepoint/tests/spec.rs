@@ -624,6 +624,27 @@ fn overrides() {
     );
 }
 
+/// Controllers of one-way delay need receive times; a queue must hold a packet of everything that crosses it; a flow that is
+/// left out decides on no queue; and nobody stops before the last of them starts.
+#[test]
+fn what_cannot_run_is_refused() {
+    let wrong = |from: &str, to: &str| small(from, to).unwrap_err().to_string();
+    for name in ["dccc", "nada", "nada-2013", "gcc", "gcc-simplified", "ledbat"] {
+        let tcp = wrong("controller = \"cubic\"", &format!("controller = \"{name}\"\ntransport = \"tcp\""));
+        assert!(tcp.contains(&format!(":11: flow.0.controller: {name} needs the receive times")), "{tcp}");
+    }
+    let queue = "queue = \"1300 bytes\"\n";
+    let udp = format!("{queue}[[udp]]\nrate = \"1 Mbit/s\"\nsize = \"1500 bytes\"");
+    assert!(wrong("queue = \"2 BDP\"", &udp).contains("at least one packet of 1500 bytes must fit"));
+    let probe = format!("{queue}[probe]\nsize = \"1600 bytes\"");
+    assert!(wrong("queue = \"2 BDP\"", &probe).contains("at least one packet of 1600 bytes must fit"));
+    let late = "controller = \"cubic\"\ncount = 4\nstart = \"1 s\"\nstagger = \"2 s\"\nstop = \"2 s\"";
+    assert!(wrong("controller = \"cubic\"", late).contains("the last flow starts at 7 s; they stop at 2 s"));
+    let absent = "controller = \"cubic\"\ncount = 0\nrtt = \"1000 ms\"\n[[flow]]\ncontroller = \"cubic\"";
+    let run = scenario(&small("controller = \"cubic\"", absent).unwrap(), 0);
+    assert_eq!(run.link.limit, Limit::Bytes(Bytes(125_000)));
+}
+
 /// Candidates stand where the file's controllers stood; what names those is left out, general rules stay.
 #[test]
 fn candidates() {
