@@ -92,3 +92,19 @@ algorithms! {
     /// BBRv3: draft-ietf-ccwg-bbr, working copy of August 2026 (commit 4ce5e87).
     "bbr3" Bbr3(bbr3) = |p, path| Box::new(bbr3::Bbr3::new(p.clone(), path));
 }
+
+impl Algorithm {
+    /// Whether it works on the times at which its packets arrived, which only some receivers report.
+    pub fn needs_receive_times(&self) -> bool {
+        match self {
+            Self::QuicDc(params) => params.threshold != quic_dc::Threshold::Off,
+            Self::Dccc(_)
+            | Self::Ledbat(_)
+            | Self::Nada(_)
+            | Self::Nada2013(_)
+            | Self::Gcc(_)
+            | Self::GccSimplified(_) => true,
+            _ => false,
+        }
+    }
+}

@@ -24,7 +24,8 @@
 //!
 //! **Clocks**: `absolute` takes receive minus send time as it is: a receiver's clock ahead by d acts as T_r - d.
 //! `anchored` and `windowed` (see `owd`) subtract the smallest delay, so that the threshold bounds the queuing delay;
-//! the paper's rule for unknown clocks, T_r = the smallest delay seen, is `anchored` with a threshold of zero.
+//! the paper's rule for unknown clocks, T_r = the smallest delay seen, is `anchored` with a threshold of zero. `windowed`
+//! follows clocks that drift, but also the flow's own queue, which stands: alone it fills any buffer, a threshold per window.
 //!
 //! Deviations: the receiver's part runs at the sender, on the receive times in ACKs (appendix C allows it); a
 //! period ends with the first ACK after its time. RTT is the ledger's sample, ACK delay included, not forward plus backward

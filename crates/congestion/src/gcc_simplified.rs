@@ -26,13 +26,14 @@
 //!
 //! Deviations: the receiver runs at the sender, see `media`; without receive times the rate stays. Losses act only
 //! through R and marks not at all, as in the paper: do not use with ECT. Rates of start and floor are not in the
-//! paper. Persistent congestion or a timeout sets the rate to `min-rate`.
+//! paper. Persistent congestion or a timeout sets the rate to `min-rate`. R begins anew after a silence of the
+//! application (see `media`).
 
 use crate::gcc::state::{Signal, State};
 use crate::media::{ReceiveRate, Reports, Window, bits};
 use crate::owd::{Anchor, QueuingDelay};
 use crate::params::params;
-use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Path, Rate};
+use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Path, Rate, Sent};
 
 params! {
     /// eta, growth per REMB. Appendix C-B.
@@ -146,6 +147,10 @@ impl GccSimplified {
 }
 
 impl Controller for GccSimplified {
+    fn on_sent(&mut self, sent: &Sent) {
+        self.received.on_sent(sent);
+    }
+
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.window.on_ack(ack);
         for packet in ack.packets {

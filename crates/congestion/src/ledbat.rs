@@ -16,11 +16,13 @@
 //! Alone, the queue rests where off_target = 0: at TARGET. A flow that starts while another one keeps the queue at
 //! TARGET takes that queue for its base and pushes it to twice the TARGET, which the first one flees from (section
 //! 4.4, the latecomer's advantage). A receiver's clock that runs fast raises the delays: what it gains in BASE_HISTORY
-//! minutes counts as queue (50 ppm: 27 to 30 ms) and the flow gets less. The base follows a slow clock at once.
+//! minutes counts as queue (50 ppm: 27 to 30 ms) and the flow gets less. The base follows a slow clock at once. A flow
+//! whose queue stands for longer than BASE_HISTORY minutes takes it for its base and adds another TARGET, again and again.
 //!
 //! FILTER() is the minimum. The timeout, its backoff and the flight size are the ledger's. Slow start is not in the
 //! RFC's algorithm; ns-3 and M. Kühlewind's Linux module have it up to the first loss, here `slow-start`. It knows
-//! nothing of TARGET and is not bound by ALLOWED_INCREASE. ssthresh is the window after each reduction.
+//! nothing of TARGET and is not bound by ALLOWED_INCREASE. ssthresh is the window after each reduction, and falls with it
+//! where the delay shrinks it, as in ns-3: slow start returns after a timeout only.
 //!
 //! Deviations: the window grows (not: shrinks) by the bytes that the ledger grants, none of which left before the last
 //! reduction or an idle sender; the RFC counts every byte. After a timeout the window is MIN_CWND only with the first
@@ -162,6 +164,8 @@ impl Ledbat {
         // The floor must not lift a window that a timeout left below it before something may grow.
         let floor = if ack.growth > 0 { self.min_window() } else { self.min_window().min(self.now.cwnd) };
         self.now.cwnd = cwnd.min(max_allowed).max(floor);
+        // Below it slow start would begin again, and the queue would rest at half of what overflowed.
+        self.now.ssthresh = self.now.ssthresh.min(self.now.cwnd);
     }
 
     fn reduced(&self) -> f64 {
@@ -407,6 +411,22 @@ mod tests {
         for _ in 0..2 {
             cc.on_congestion(&congestion(Cause::Timeout, 0));
             assert_eq!((cc.control().cwnd, cc.now.ssthresh), (MDS, 4e3), "kept by the second timeout");
+        }
+    }
+
+    /// A window that the delay shrinks below what a loss left does not double again.
+    #[test]
+    fn delay_is_no_slow_start() {
+        let mut cc = controller(Params { slow_start: Some(Kind::Standard), ..Params::default() });
+        delay(&mut cc, 0, 0);
+        cc.now.cwnd = (100 * MDS) as f64;
+        cc.on_congestion(&congestion(Cause::Loss, 0));
+        for ms in [1000, 2000, 3000] {
+            let before = packets(&cc);
+            delay(&mut cc, ms, 200_000_000);
+            round(&mut cc, ms, 200_000_000);
+            let change = packets(&cc) - before;
+            assert!(!cc.control().slow_start && (-1.1..-0.9).contains(&change), "{change}");
         }
     }
 

@@ -4,6 +4,7 @@
 //! report   at the first ACK at least `interval` after the last report: no timer, no feedback packet
 //! R        = 8 / W * sum of the bytes received in the last W seconds                                bit/s
 //!            until W has passed since the first packet: 8 / age * bytes after the first packet
+//!            likewise after W in which the application had nothing to send: that is no sign of the network
 //! cwnd     = max(window * rate / 8 * (smoothed_rtt + interval), min_window * mds)                   bytes
 //! ```
 //!
@@ -16,7 +17,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Ack, AckedPacket, Control, Duration, Lost, Path, Rate, Time};
+use crate::{Ack, AckedPacket, Control, Duration, Lost, Path, Rate, Sent, Time};
 
 /// RTT before the first sample: kInitialRtt of RFC 9002 appendix A.2.
 const INITIAL_RTT: Duration = Duration::from_millis(333);
@@ -102,15 +103,32 @@ pub(crate) struct ReceiveRate {
     bytes: u64,
     first: Option<i64>,
     newest: i64,
+    last_sent: Time,
+    /// The first packet after the application was silent.
+    resumes: Option<u64>,
 }
 
 impl ReceiveRate {
     pub(crate) fn new(window: Duration) -> Self {
         let window = i64::try_from(window.0).unwrap_or(i64::MAX).max(1);
-        Self { window, packets: VecDeque::new(), bytes: 0, first: None, newest: i64::MIN }
+        let (last_sent, resumes) = (Time::ZERO, None);
+        Self { window, packets: VecDeque::new(), bytes: 0, first: None, newest: i64::MIN, last_sent, resumes }
+    }
+
+    pub(crate) fn on_sent(&mut self, sent: &Sent) {
+        let silence = (sent.now - self.last_sent).0;
+        let alone = sent.bytes_in_flight <= sent.bytes;
+        if sent.app_limited && alone && silence > self.window.unsigned_abs() {
+            self.resumes = Some(sent.pn);
+        }
+        self.last_sent = sent.now;
     }
 
     pub(crate) fn on_packet(&mut self, packet: &AckedPacket) {
+        if self.resumes.take_if(|pn| *pn <= packet.pn).is_some() {
+            self.packets.clear();
+            (self.bytes, self.first, self.newest) = (0, None, i64::MIN);
+        }
         let Some(received) = packet.received else { return };
         self.first.get_or_insert(received);
         self.newest = self.newest.max(received);
@@ -208,6 +226,25 @@ mod tests {
                 rate.on_packet(&stamped(pn, Time::ZERO, pn as i64 * 10_000_000 + offset));
             }
             assert_eq!(rate.packets.len(), 50);
+        }
+    }
+
+    /// Ten seconds without data are no rate of the network's; with data that only waited for the pacer they are.
+    #[test]
+    fn silence_of_the_application() {
+        for (app_limited, bytes_in_flight, expected) in
+            [(true, 1200, 960_000.0), (false, 1200, 19_200.0 * 3.0), (true, 2400, 19_200.0 * 3.0)]
+        {
+            let mut rate = ReceiveRate::new(Duration::from_millis(500));
+            let mut send = |pn: u64, ms: u64| {
+                let now = Time::from_millis(ms);
+                let app_limited = app_limited && pn == 100;
+                rate.on_sent(&Sent { now, pn, bytes: 1200, bytes_in_flight, app_limited });
+                rate.on_packet(&stamped(pn, now, now.0 as i64));
+            };
+            (0..100).for_each(|pn| send(pn, pn * 10));
+            (100..103).for_each(|pn| send(pn, 10_000 + pn * 10));
+            assert_eq!(rate.rate(), Some(expected));
         }
     }
 

@@ -246,7 +246,7 @@ fn read(args: &RunArgs) -> Result<Vec<Experiment>, Error> {
 fn slug(names: &[String]) -> String {
     let clean = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '-' };
     let joined = names.join("+").trim_matches('/').chars().map(clean).collect::<String>();
-    let slug: String = joined.trim_matches(|c| c == '.' || c == '-').chars().take(80).collect();
+    let slug: String = joined.trim_matches(|c| c == '.' || c == '-').chars().take(200).collect();
     if slug.is_empty() { "run".to_owned() } else { slug }
 }
 
@@ -315,10 +315,12 @@ fn write_report(dirs: &[PathBuf], out: &std::path::Path) -> Result<u8, Error> {
 }
 
 fn analyse(args: &StabilityArgs) -> Result<u8, Error> {
-    let mut analysis = args.setting().map_err(Error::bad)?.analyse();
-    analysis.simulation = args.case().map_err(Error::bad)?.and_then(|case| case.run(&Watch::default()));
-    let dir =
-        args.out.clone().unwrap_or_else(|| PathBuf::from("results/stability").join(slug(&[analysis.name()])));
+    let (mut analysis, case) =
+        (args.setting().map_err(Error::bad)?.analyse(), args.case().map_err(Error::bad)?);
+    let mut dir = PathBuf::from("results/stability").join(slug(&[analysis.name()]));
+    dir.extend(case.iter().map(|case| slug(&[case.name()])));
+    let dir = args.out.clone().unwrap_or(dir);
+    analysis.simulation = case.and_then(|case| case.run(&Watch::default()));
     let page = report::write_stability(&dir, &analysis)
         .map_err(|e| Error::bad(format!("cannot write the page to {}: {e}", dir.display())))?;
     if args.json {

@@ -6,7 +6,8 @@ use std::ops::Range;
 use congestion::Time;
 use path::{Counters, LinkConfig, RateModel};
 use sim::{
-    FlowSeries, Histogram, Outcome, ProbeRecord, QueueDelay, Record, Scenario, Series, UdpConfig, UdpRecord,
+    FlowSeries, Histogram, MediaTotals, Outcome, ProbeRecord, QueueDelay, Record, Scenario, Series,
+    UdpConfig, UdpRecord,
 };
 
 /// Metric word to value. A metric that does not apply is absent; none is NaN.
@@ -17,8 +18,10 @@ pub fn measure(scenario: &Scenario, outcome: &Outcome, groups: &[String]) -> Val
     let all: Vec<&Record> = outcome.flows.iter().collect();
     let mut values = of_flows(&all, outcome.end);
     put(&mut values, "utilization", utilization(&scenario.link, &outcome.link, outcome.end));
-    let links = scenario.links().zip(std::iter::once(&outcome.link).chain(&outcome.beyond));
-    for (name, (config, link)) in scenario.link_names.iter().zip(links) {
+    let forward = scenario.forward().zip(std::iter::once(&outcome.link).chain(&outcome.beyond));
+    let reverse = scenario.reverse.iter().zip(&outcome.reverse);
+    let named = scenario.link_names.iter().zip(forward).chain(scenario.reverse_names.iter().zip(reverse));
+    for (name, (config, link)) in named {
         put(&mut values, &format!("utilization of {name}"), utilization(config, link, outcome.end));
     }
     put(&mut values, "jain_1s", mean(&jain_by_second(scenario, &outcome.series)));
@@ -49,7 +52,7 @@ pub fn measure(scenario: &Scenario, outcome: &Outcome, groups: &[String]) -> Val
 
 /// The metrics of a single flow.
 pub fn of_flow(flow: &Record, end: Time) -> Values {
-    const SENSELESS: [&str; 4] = ["jain", "rtt_flow_std", "goodput_flow_std", "power"];
+    const SENSELESS: [&str; 5] = ["jain", "rate_ratio", "rtt_flow_std", "goodput_flow_std", "power"];
     let mut values = of_flows(&[flow], end);
     values.retain(|word, _| !SENSELESS.contains(&word.as_str()));
     values
@@ -72,7 +75,9 @@ fn of_flows(flows: &[&Record], end: Time) -> Values {
     put("goodput_flow_std", deviation(&goodputs));
     put("throughput", mean(&each(flows, |f| rate_mbit_s(f, f.totals.sent, end))));
     put("jain", jain(&goodputs));
+    put("rate_ratio", rate_ratio(&goodputs));
     put("loss", 100.0 * total(|f| f.totals.dropped) / total(|f| f.totals.packets));
+    put("ack_loss", 100.0 * total(|f| f.totals.feedback_dropped) / total(|f| f.totals.feedback));
 
     put("rtt_mean", mean(&rtts));
     put("rtt_flow_std", deviation(&rtts));
@@ -99,7 +104,39 @@ fn of_flows(flows: &[&Record], end: Time) -> Values {
         |f: &Record| f.stats.loss_events + f.stats.ecn_events + f.stats.delay_events + f.stats.collapses;
     put("reductions", mean(&each(flows, |f| reductions(f) as f64)));
     put("completion", mean(&each(flows, |f| f.finished.map_or(f64::NAN, |t| (t - f.started).as_secs_f64()))));
+    of_media(&mut values, flows, end);
+    of_objects(&mut values, flows);
     values
+}
+
+/// Of those that are media.
+fn of_media(values: &mut Values, flows: &[&Record], end: Time) {
+    let media: Vec<(&Record, &MediaTotals)> =
+        flows.iter().filter_map(|f| f.media.as_ref().map(|media| (*f, media))).collect();
+    // A flow that has not begun has no rate.
+    let rates = media.iter().map(|(flow, media)| rate_mbit_s(flow, media.made, end));
+    put(values, "media_rate", mean(&rates.filter(|rate| rate.is_finite()).collect::<Vec<_>>()));
+    let delays: Vec<&Histogram> = media.iter().map(|(_, media)| &media.delay).collect();
+    put_times(values, "frame_delay", &delays);
+    let total = |count: fn(&MediaTotals) -> u64| media.iter().map(|(_, m)| count(m)).sum::<u64>() as f64;
+    let missing = total(|m| m.skipped + m.lost);
+    put(values, "frame_loss", 100.0 * missing / (missing + total(|m| m.complete)));
+}
+
+/// Of those that transfer objects.
+fn of_objects(values: &mut Values, flows: &[&Record]) {
+    let times: Vec<&Histogram> = flows.iter().filter_map(|f| f.objects.as_ref().map(|o| &o.time)).collect();
+    if !times.is_empty() {
+        put(values, "objects", times.iter().map(|time| time.count()).sum::<u64>() as f64);
+    }
+    put_times(values, "object_time", &times);
+}
+
+/// Mean of the flows' means, and a quantile of all together.
+fn put_times(values: &mut Values, word: &str, times: &[&Histogram]) {
+    let means: Vec<f64> = times.iter().map(|time| time.mean_ms()).filter(|ms| ms.is_finite()).collect();
+    put(values, &format!("{word}_mean"), mean(&means));
+    put(values, &format!("{word}_p95"), merged(times.iter().copied()).quantile_ms(0.95));
 }
 
 fn of_probe(values: &mut Values, probe: &ProbeRecord) {
@@ -228,9 +265,24 @@ pub fn jain(values: &[f64]) -> f64 {
     sum * sum / (values.len() as f64 * values.iter().map(|v| v * v).sum::<f64>())
 }
 
+/// The smallest of the largest. NaN when empty or all are zero.
+fn rate_ratio(values: &[f64]) -> f64 {
+    let fold = |best: fn(f64, f64) -> f64| values.iter().copied().reduce(best).unwrap_or(f64::NAN);
+    fold(f64::min) / fold(f64::max)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A flow that starves makes it 0, not a number that is missing.
+    #[test]
+    fn rate_ratio_of_known_rates() {
+        assert_eq!(rate_ratio(&[1.0, 4.0, 2.0]), 0.25);
+        assert_eq!(rate_ratio(&[3.0]), 1.0);
+        assert_eq!(rate_ratio(&[0.0, 2.0]), 0.0);
+        assert!(rate_ratio(&[0.0, 0.0]).is_nan() && rate_ratio(&[]).is_nan());
+    }
 
     #[test]
     fn jain_of_known_shares() {

@@ -1,5 +1,5 @@
-//! Metric words, defined once; `goodput of BBR` is the goodput of the flows with that label. Rates, losses, RTTs and queue
-//! delays count inside the measuring window; counts of packets and events, `completion` and `utilization` count the
+//! Metric words, defined once; `goodput of BBR` is the goodput of the flows with that label. Rates, losses, RTTs, queue
+//! delays, frames and objects count inside the measuring window; counts of packets and events, `completion` and `utilization` count the
 //! whole run.
 
 /// A metric of a flow or a run.
@@ -25,6 +25,7 @@ pub const METRICS: &[Metric] = &[
     ),
     metric("throughput", "Mbit/s", "stream bytes sent, repeats included, per second; mean over flows", 2),
     metric("loss", "%", "packets that the path dropped, of those sent", 3),
+    metric("ack_loss", "%", "feedback packets that the links of the way back dropped, of those sent", 3),
     metric("rtt_mean", "ms", "mean of the RTT samples, one per acknowledgement; mean over flows", 2),
     metric("rtt_std", "ms", "standard deviation of a flow's RTT samples; mean over flows", 2),
     metric("rtt_p50", "ms", "median of the RTT samples of all flows", 1),
@@ -61,6 +62,7 @@ pub const METRICS: &[Metric] = &[
         1,
     ),
     metric("jain", "", "Jain's fairness index of the flows' goodputs", 3),
+    metric("rate_ratio", "", "smallest goodput of the flows over the largest", 3),
     metric(
         "jain_1s",
         "",
@@ -92,6 +94,33 @@ pub const METRICS: &[Metric] = &[
         "mean time of UDP packets in a link's queue and on its wire, added up over its links",
         2,
     ),
+    metric(
+        "media_rate",
+        "Mbit/s",
+        "video that the encoder made, without headers and audio; mean over the media flows",
+        3,
+    ),
+    metric(
+        "frame_delay_mean",
+        "ms",
+        "mean time from a frame's capture to the arrival of its last packet; mean over flows",
+        2,
+    ),
+    metric("frame_delay_p95", "ms", "95th percentile of that time, the frames of all flows together", 1),
+    metric(
+        "frame_loss",
+        "%",
+        "frames that waited too long to be sent or lost a packet, of those whose fate is known",
+        3,
+    ),
+    metric("objects", "objects", "short transfers completed; sum over the on-off flows", 0),
+    metric(
+        "object_time_mean",
+        "ms",
+        "mean time from an object's first byte offered to its last byte arrived; mean over flows",
+        1,
+    ),
+    metric("object_time_p95", "ms", "95th percentile of that time, the objects of all flows together", 1),
     metric("completion", "s", "from the first packet to the last byte; mean over flows", 2),
 ];
 

@@ -200,6 +200,7 @@ fn tracks(case: &Case, repetition: u32, outcome: &Outcome) -> Vec<Track> {
             ("smoothed_rtt_ms", &flow.smoothed_rtt_ms),
             ("latest_rtt_ms", &flow.latest_rtt_ms),
             ("goodput_mbit_s", &flow.goodput_mbit_s),
+            ("media_mbit_s", &flow.media_mbit_s),
             ("owd_ms", &flow.owd_ms),
             ("queue_bytes", &series.backlog),
             ("drops", &series.drops),

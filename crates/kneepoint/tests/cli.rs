@@ -298,7 +298,9 @@ fn stability_refuses_in_one_sentence() {
         ("dccc --base-rtt 400ms --rate 5Mbit/s", "give a larger threshold"),
         ("dccc --rtt 100ms --rate 1Mbit/s --simulate 60s", "cannot be used with"),
         ("dccc --base-rtt 50ms --rate 1Mbit/s --start 1s", "--simulate"),
-        ("dccc --base-rtt 50ms --rate 1Mbit/s --simulate 60s --start 60s", "give an earlier start"),
+        ("dccc --base-rtt 50ms --rate 1Mbit/s --simulate 60s --start 50s", "give a start before 45 s"),
+        ("dccc --base-rtt 50ms --rate 1Mbit/s --simulate 1ms", "give at least 1 s"),
+        ("dccc --base-rtt 50ms --rate 1Mbit/s --simulate 60s --links 3", "has one link"),
         ("dccc --base-rtt 50ms --rate 9Gbit/s --simulate 600s", "give a shorter time"),
         ("dccc --base-rtt 1ns --rate 1Mbit/s --simulate 60s", "give a shorter time"),
     ] {

@@ -40,6 +40,20 @@ fn shipped_experiments_are_right() {
     }
 }
 
+/// `kneepoint run rfc8867 --controller X`: each takes any controller, and judges it by all of its rules.
+#[test]
+fn the_media_suite_takes_any_controller() {
+    let suite = Library.resolve(&["rfc8867".to_owned()]).unwrap();
+    assert!(suite.len() >= 10);
+    for source in suite {
+        let exp = Experiment::parse(&source.name, &source.file, &source.text).unwrap();
+        let candidates = ["cubic", "{ name = \"dccc\", owd = \"anchored\" }"].map(str::to_owned);
+        let tried = exp.with_controllers(&candidates).unwrap_or_else(|problem| panic!("{problem}"));
+        assert!(!exp.claims.is_empty() && tried.claims.len() == exp.claims.len(), "{}", source.name);
+        assert!(exp.claims.iter().all(|claim| claim.everywhere), "{}", source.name);
+    }
+}
+
 #[test]
 fn names_and_prefixes() {
     assert_eq!(names("quic-dc/table-1"), ["quic-dc/table-1"]);

@@ -8,7 +8,7 @@ use kneepoint::library::Library;
 use kneepoint::spec::{Case, Check, Experiment, Rows};
 use kneepoint::summary::Chart;
 use path::{Limit, LimitCounts};
-use sim::Transport;
+use sim::{Application, Connection, Transport};
 
 #[test]
 fn a_file_becomes_runs() {
@@ -221,6 +221,13 @@ fn expanded_files_mean_the_same() {
                [[udp]]\nlabel = \"x\"\nsize = \"1 kB\"\nrate = \"1 Mbit/s\"\nstop = \"50 s\"\n\
                on-off = { on = \"5 s\", off = \"9 s\", random = true }\n[[flow]]";
     all.push(small("[[flow]]", udp).unwrap());
+    for application in [
+        "application = 'media'\npauses = [['4 s', '6 s'], ['8 s', '9 s']]",
+        "application = { name = 'media', fps = 10, audio = 'off', variation = '2.5 %' }",
+        "application = { name = 'on-off', object = ['1 kB', '2 kB'], begins = 'off', connection = 'kept' }",
+    ] {
+        all.push(small("[[flow]]", &format!("[[flow]]\n{application}")).unwrap());
+    }
     all.push(small("[[flow]]", "[[flow]]\nstart-jitter = \"10 ms\"\ncount = 2").unwrap());
     all.push(mixed());
     all.push(parse(CHAIN).unwrap());
@@ -237,6 +244,73 @@ fn expanded_files_mean_the_same() {
 }
 
 /// Traffic beside the flows: what its keys mean, how they vary, what is measured of it.
+#[test]
+fn applications() {
+    let exp = parse(
+        r#"
+        title = "t"
+        source = "s"
+        duration = "40 s"
+        transfer = "1 MB"
+        link = { rate = "4 Mbit/s", delay = "20 ms", queue = "2 BDP" }
+        flow = [
+          { label = "media", controller = { name = "nada", rmax = "2 Mbit/s" }, application = "media", pauses = [["10 s", "12 s"]] },
+          { label = "web", controller = "cubic", transport = "tcp", application = { name = "on-off", idle = "1 s" } },
+          { label = "bulk", controller = "cubic", transport = "tcp", start = "5 s" },
+        ]
+        [vary]
+        "flow.0.application.fps" = [10, 30]
+        [table]
+        metrics = ["media_rate of media", "frame_loss of media", "object_time_p95 of web", "objects"]
+        "#,
+    )
+    .unwrap();
+    let run = exp.scenario(&exp.cases()[0], 0).unwrap();
+    let Application::Media(media) = &run.flows[0].application else { panic!("{:?}", run.flows[0]) };
+    assert_eq!((media.fps, media.min_rate.0, media.max_rate.0), (10, 150_000, 1_500_000));
+    assert_eq!((media.start_rate.0, media.audio.0, media.variation), (150_000, 20_000, 0.05));
+    assert_eq!((media.reaction, media.max_queue), (Duration::from_millis(100), Duration::from_secs(1)));
+    assert_eq!(run.flows[0].pauses, [(Time::from_millis(10_000), Time::from_millis(12_000))]);
+    let Application::OnOff(objects) = &run.flows[1].application else { panic!("{:?}", run.flows[1]) };
+    assert_eq!((objects.smallest, objects.largest), (Bytes(30_000), Bytes(50_000)));
+    assert!(objects.begins_on && objects.connection == Connection::New);
+    assert_eq!(run.flows.iter().map(|f| f.transfer).collect::<Vec<_>>(), [None, None, Some(1_000_000)]);
+
+    let outcome = sim::run(&run, &sim::Watch::default()).unwrap();
+    let values = kneepoint::measure::measure(&run, &outcome, exp.groups());
+    assert!((0.3..1.5).contains(&values["media_rate"]), "{values:?}");
+    assert_eq!(values["media_rate"], values["media_rate of media"]);
+    assert!(values["frame_delay_mean"] > 20.0 && values["frame_delay_p95"] >= values["frame_delay_mean"]);
+    assert!((0.0..50.0).contains(&values["frame_loss"]));
+    assert!(values["objects"] > 10.0 && values["object_time_mean"] > 60.0, "{values:?}");
+    assert!(!values.contains_key("media_rate of web") && !values.contains_key("objects of bulk"));
+}
+
+/// None where it is called so; of one size where one is given; bulk as a table.
+#[test]
+fn values_of_applications() {
+    let of = |application: &str| {
+        let exp = small("[[flow]]", &format!("[[flow]]\napplication = {application}")).unwrap();
+        exp.scenario(&exp.cases()[0], 0).unwrap().flows[0].application.clone()
+    };
+    for audio in ["0", "off", "0 bit/s"] {
+        let Application::Media(media) = of(&format!("{{ name = 'media', audio = '{audio}' }}")) else {
+            panic!()
+        };
+        assert_eq!(media.audio.0, 0);
+    }
+    let Application::Media(media) = of("{ name = 'media', min-rate = '1 Mbit/s' }") else { panic!() };
+    assert_eq!(media.start_rate.0, 1_000_000, "no less than the smallest");
+    let Application::OnOff(objects) =
+        of("{ name = 'on-off', object = '5 kB', begins = 'off', connection = 'kept' }")
+    else {
+        panic!()
+    };
+    assert_eq!((objects.smallest, objects.largest), (Bytes(5000), Bytes(5000)));
+    assert!(!objects.begins_on && objects.connection == Connection::Kept);
+    assert_eq!(of("{ name = 'bulk' }"), Application::Bulk);
+}
+
 #[test]
 fn udp() {
     let exp = parse(
@@ -288,6 +362,18 @@ fn udp() {
 }
 
 /// A chain of links: routes, what a BDP is, how links vary, what is measured of them.
+/// A media flow that begins after the measuring window does not take the others' rate away.
+#[test]
+fn media_flows_that_have_not_begun() {
+    let text = "title = \"t\"\nsource = \"s\"\nduration = \"4 s\"\nmeasure = { from = \"1 s\", to = \"2 s\" }\n\
+                link = { rate = \"4 Mbit/s\", delay = \"9 ms\" }\n\
+                [[flow]]\ncontroller = \"nada\"\napplication = \"media\"\ncount = 2\nstagger = \"3 s\"\n";
+    let exp = parse(text).unwrap();
+    let run = scenario(&exp, 0);
+    let values = kneepoint::measure::measure(&run, &sim::run(&run, &sim::Watch::default()).unwrap(), &[]);
+    assert!(values["media_rate"] >= 0.14 && values["rate_ratio"] == 1.0, "{values:?}");
+}
+
 #[test]
 fn links_in_a_row() {
     let exp = parse(CHAIN).unwrap();
@@ -536,6 +622,27 @@ fn overrides() {
         good().with_overrides(&set("seed", "40")).unwrap().scenario(&good().cases()[0], 1).unwrap().seed,
         41
     );
+}
+
+/// Controllers of one-way delay need receive times; a queue must hold a packet of everything that crosses it; a flow that is
+/// left out decides on no queue; and nobody stops before the last of them starts.
+#[test]
+fn what_cannot_run_is_refused() {
+    let wrong = |from: &str, to: &str| small(from, to).unwrap_err().to_string();
+    for name in ["dccc", "nada", "nada-2013", "gcc", "gcc-simplified", "ledbat"] {
+        let tcp = wrong("controller = \"cubic\"", &format!("controller = \"{name}\"\ntransport = \"tcp\""));
+        assert!(tcp.contains(&format!(":11: flow.0.controller: {name} needs the receive times")), "{tcp}");
+    }
+    let queue = "queue = \"1300 bytes\"\n";
+    let udp = format!("{queue}[[udp]]\nrate = \"1 Mbit/s\"\nsize = \"1500 bytes\"");
+    assert!(wrong("queue = \"2 BDP\"", &udp).contains("at least one packet of 1500 bytes must fit"));
+    let probe = format!("{queue}[probe]\nsize = \"1600 bytes\"");
+    assert!(wrong("queue = \"2 BDP\"", &probe).contains("at least one packet of 1600 bytes must fit"));
+    let late = "controller = \"cubic\"\ncount = 4\nstart = \"1 s\"\nstagger = \"2 s\"\nstop = \"2 s\"";
+    assert!(wrong("controller = \"cubic\"", late).contains("the last flow starts at 7 s; they stop at 2 s"));
+    let absent = "controller = \"cubic\"\ncount = 0\nrtt = \"1000 ms\"\n[[flow]]\ncontroller = \"cubic\"";
+    let run = scenario(&small("controller = \"cubic\"", absent).unwrap(), 0);
+    assert_eq!(run.link.limit, Limit::Bytes(Bytes(125_000)));
 }
 
 /// Candidates stand where the file's controllers stood; what names those is left out, general rules stay.

@@ -63,6 +63,8 @@ fn mutation() -> impl Strategy<Value = Mutation> {
         Just("\n".to_owned()),
         Just("é".to_owned()),
         Just("[[flow]]\n".to_owned()),
+        Just("[reverse]\nrate = \"1 Mbit/s\"\n".to_owned()),
+        Just("direction = \"backward\"\n".to_owned()),
         Just("0 s".to_owned()),
         Just("-1".to_owned()),
         Just("99999999999999999 min".to_owned()),
@@ -110,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn no_override_panics(key in "(link|flow|flow\\.[0-2]|measure)?\\.?[a-z-]{0,9}(\\.[a-z]{1,4})?", value in "[ -~]{0,12}") {
+    fn no_override_panics(key in "(link|reverse|flow|flow\\.[0-2]|measure)?\\.?[a-z-]{0,9}(\\.[a-z]{1,4})?", value in "[ -~]{0,12}") {
         let source = Library.shipped().remove(0);
         let exp = Experiment::parse(&source.name, &source.file, &source.text).unwrap();
         if let Err(problem) = exp.with_overrides(&[(key, value)]) {

@@ -81,7 +81,7 @@ impl<P: Packet> Link<P> {
     ///
     /// # Errors
     /// The packet and the reason it was dropped.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, now: Time, mut packet: P) -> Result<Admitted, Dropped<P>> {
         if self.bleach {
             packet.set_ecn(Ecn::NotEct);

@@ -63,3 +63,23 @@ impl Stats {
         } += 1;
     }
 }
+
+/// Two connections together.
+impl std::ops::AddAssign<&Self> for Stats {
+    fn add_assign(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.sent_bytes += other.sent_bytes;
+        self.retransmissions += other.retransmissions;
+        self.acked += other.acked;
+        self.lost_by_packet_threshold += other.lost_by_packet_threshold;
+        self.lost_by_time_threshold += other.lost_by_time_threshold;
+        self.lost_by_timeout += other.lost_by_timeout;
+        self.spurious += other.spurious;
+        self.timeouts += other.timeouts;
+        self.loss_events += other.loss_events;
+        self.ecn_events += other.ecn_events;
+        self.delay_events += other.delay_events;
+        self.collapses += other.collapses;
+        self.undone += other.undone;
+    }
+}

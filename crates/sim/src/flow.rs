@@ -3,12 +3,14 @@
 use std::collections::VecDeque;
 
 use congestion::{Duration, Path, Time};
-use path::Link;
-use recovery::{AckFrame, Gate, Outcome, Payload, Receiver, Sender, TcpReceiver};
+use recovery::{AckFrame, Gate, Outcome, Payload, Receiver, Sender, Stats, TcpReceiver};
 
+use crate::application::Source;
+use crate::links::Links;
 use crate::packet::{Chunk, Data, Feedback};
 use crate::record::Record;
-use crate::scenario::{FlowConfig, Scenario, Transport};
+use crate::scenario::{Back, FlowConfig, Scenario, Transport};
+use crate::way_back::WayBack;
 use recovery::reassembly::Reassembly;
 
 /// The receiving end.
@@ -16,6 +18,18 @@ use recovery::reassembly::Reassembly;
 enum Far {
     Quic { receiver: Receiver, stream: Reassembly },
     Tcp(TcpReceiver),
+}
+
+impl Far {
+    fn new(config: &FlowConfig) -> Self {
+        match config.transport {
+            Transport::Quic { .. } => Self::Quic {
+                receiver: Receiver::new(config.ack.clone(), config.clock),
+                stream: Reassembly::default(),
+            },
+            Transport::Tcp { .. } => Self::Tcp(TcpReceiver::new(config.ack.clone())),
+        }
+    }
 }
 
 /// Whether a flow still takes part.
@@ -32,6 +46,12 @@ pub(crate) struct Flow {
     id: u32,
     config: FlowConfig,
     stage: Stage,
+    source: Source,
+    path: Path,
+    /// Which connection it is on, from 0.
+    connection: u32,
+    /// What the ledgers of the connections before counted.
+    closed: Stats,
     sender: Sender<Chunk>,
     outcome: Outcome<Chunk>,
     /// Next new byte of the stream.
@@ -45,45 +65,45 @@ pub(crate) struct Flow {
     /// Beyond the last link, for flows whose way is longer than that of their links.
     ahead: VecDeque<(Time, Data)>,
     ahead_delay: Duration,
-    /// On the way back.
-    feedback: VecDeque<(Time, Feedback)>,
-    back_delay: Duration,
+    back: WayBack,
     spare: Vec<AckFrame>,
     pub(crate) record: Record,
 }
 
 impl Flow {
-    pub(crate) fn new(id: u32, config: FlowConfig, scenario: &Scenario) -> Self {
+    /// Packets are numbered by their sender: data with `id`, feedback with `feedback_id`.
+    pub(crate) fn new(id: u32, feedback_id: u32, mut config: FlowConfig, scenario: &Scenario) -> Self {
+        config.route = scenario.bounded(config.route);
+        let back = config.back.map(|back| Back { route: scenario.bounded(back.route), ..back });
         let path = Path {
             mds: u64::from(config.transport.mds()),
-            buffer: scenario.buffer,
+            // That of the forward link says nothing to one that never crosses it.
+            buffer: scenario.buffer.filter(|_| config.route.first < scenario.first_reverse()),
             seed: scenario.seed.wrapping_add(u64::from(id)),
         };
-        let controller = config.algorithm.build(path);
+        let source = Source::new(id, &config, scenario);
         let delay = scenario.delay(config.route);
-        let forward = (config.rtt / 2).max(delay);
+        let delay_back = back.map_or(Duration::ZERO, |back| scenario.delay(back.route));
+        let forward = (config.rtt / 2).min(config.rtt - delay_back).max(delay);
         Self {
             id,
             stage: Stage::Waiting,
-            sender: Sender::new(config.recovery.clone(), controller, path),
+            source,
+            path,
+            connection: 0,
+            closed: Stats::default(),
+            sender: Sender::new(config.recovery.clone(), config.algorithm.build(path), path),
             outcome: Outcome::default(),
             fresh: 0,
             resend: VecDeque::new(),
             arrived_late: Reassembly::default(),
             pacer_at: Time::NEVER,
-            far: match config.transport {
-                Transport::Quic { .. } => Far::Quic {
-                    receiver: Receiver::new(config.ack.clone(), config.clock),
-                    stream: Reassembly::default(),
-                },
-                Transport::Tcp { .. } => Far::Tcp(TcpReceiver::new(config.ack.clone())),
-            },
+            far: Far::new(&config),
             ahead: VecDeque::new(),
             ahead_delay: forward - delay,
-            feedback: VecDeque::new(),
-            back_delay: config.rtt - forward,
+            back: WayBack::new(feedback_id, back, config.rtt - forward - delay_back),
             spare: Vec::new(),
-            record: Record::new(scenario),
+            record: Record::new(&config.application, scenario),
             config,
         }
     }
@@ -108,9 +128,9 @@ impl Flow {
             Far::Quic { receiver, .. } => receiver.timer(),
             Far::Tcp(receiver) => receiver.timer(),
         };
-        let mut next = self.pacer_at;
+        let mut next = self.pacer_at.min(self.source.next());
         let timers = [
-            self.feedback.front().map(|f| f.0),
+            self.back.next(),
             self.ahead.front().map(|d| d.0),
             receiver,
             self.sender.next_timer(),
@@ -122,26 +142,22 @@ impl Flow {
         next
     }
 
-    /// The link that its packets enter.
-    pub(crate) fn entry(&self) -> usize {
-        self.config.route.first.into()
-    }
-
     /// Does what is due.
-    pub(crate) fn on_time(&mut self, now: Time, link: &mut Link<Data>) {
+    pub(crate) fn on_time(&mut self, now: Time, links: &mut Links) {
         if self.stage == Stage::Waiting {
             self.stage = Stage::Running;
             self.record.started = now;
         }
+        if self.source.next() <= now {
+            self.on_application(now);
+        }
         if self.ahead.front().is_some_and(|d| d.0 <= now)
             && let Some((_, data)) = self.ahead.pop_front()
         {
-            self.receive(now, &data);
+            self.receive(now, &data, links);
         }
-        self.acknowledge_late(now);
-        if self.feedback.front().is_some_and(|f| f.0 <= now)
-            && let Some((_, feedback)) = self.feedback.pop_front()
-        {
+        self.acknowledge_late(now, links);
+        if let Some(feedback) = self.back.arrived(now) {
             self.on_feedback(now, feedback);
         }
         if self.sender.next_timer().is_some_and(|t| t <= now) {
@@ -152,21 +168,50 @@ impl Flow {
             self.finish(now);
         }
         if self.stage == Stage::Running {
-            self.send(now, link);
+            self.send(now, links);
         }
     }
 
+    /// The application has something to do.
+    #[inline(never)]
+    fn on_application(&mut self, now: Time) {
+        let sender = &self.sender;
+        if self.source.on_time(now, self.fresh, || allowed_rate(sender), &mut self.record) {
+            self.reconnect();
+        }
+    }
+
+    /// From here on it is a new connection; of the old one nothing is heard any more.
+    fn reconnect(&mut self) {
+        self.connection += 1;
+        self.closed += self.sender.stats();
+        let path = Path { seed: self.path.seed ^ (u64::from(self.connection) << 32), ..self.path };
+        self.sender = Sender::new(self.config.recovery.clone(), self.config.algorithm.build(path), path);
+        self.far = Far::new(&self.config);
+        self.fresh = 0;
+        self.resend.clear();
+        self.arrived_late = Reassembly::default();
+        self.back.forget();
+    }
+
+    /// Of the ledgers of all its connections.
+    pub(crate) fn stats(&self) -> Stats {
+        let mut stats = self.closed.clone();
+        stats += self.sender.stats();
+        stats
+    }
+
     /// A packet leaves its last link.
-    pub(crate) fn on_delivery(&mut self, now: Time, data: Data) {
+    pub(crate) fn on_delivery(&mut self, now: Time, data: Data, links: &mut Links) {
         if self.ahead_delay == Duration::ZERO {
-            self.receive(now, &data);
+            self.receive(now, &data, links);
         } else {
             self.ahead.push_back((now + self.ahead_delay, data));
         }
     }
 
-    fn receive(&mut self, now: Time, data: &Data) {
-        if self.stage == Stage::Done {
+    fn receive(&mut self, now: Time, data: &Data, links: &mut Links) {
+        if self.stage == Stage::Done || data.connection != self.connection {
             return;
         }
         let (start, end) = (data.chunk.offset, data.chunk.offset + u64::from(data.chunk.len));
@@ -181,10 +226,10 @@ impl Flow {
             }
         };
         self.record.on_received(now, now - data.sent, fresh, data.ecn);
-        if self.config.transfer.is_some_and(|all| contiguous >= all) {
+        if self.source.on_received(now, (start, end), contiguous, &mut self.record) {
             self.finish(now);
         } else if must_ack {
-            self.acknowledge(now);
+            self.acknowledge(now, links);
         }
     }
 
@@ -193,17 +238,17 @@ impl Flow {
         self.record.finished = Some(now);
     }
 
-    fn acknowledge_late(&mut self, now: Time) {
+    fn acknowledge_late(&mut self, now: Time, links: &mut Links) {
         let due = match &self.far {
             Far::Quic { receiver, .. } => receiver.timer(),
             Far::Tcp(receiver) => receiver.timer(),
         };
         if due.is_some_and(|due| due <= now) {
-            self.acknowledge(now);
+            self.acknowledge(now, links);
         }
     }
 
-    fn acknowledge(&mut self, now: Time) {
+    fn acknowledge(&mut self, now: Time, links: &mut Links) {
         let feedback = match &mut self.far {
             Far::Quic { receiver, .. } => {
                 let mut frame = self.spare.pop().unwrap_or_default();
@@ -213,8 +258,34 @@ impl Flow {
             Far::Tcp(receiver) => Feedback::Tcp(receiver.ack()),
         };
         // No packet arrives twice, so the receiver's totals are those of all that arrived.
-        debug_assert_eq!(feedback.ecn(), self.record.ecn);
-        self.feedback.push_back((now + self.back_delay, feedback));
+        debug_assert!(self.connection > 0 || feedback.ecn() == self.record.ecn);
+        match self.back.entry() {
+            None => self.back.delay(now, feedback),
+            Some(link) => self.send_back(now, feedback, link, links),
+        }
+    }
+
+    #[inline(never)]
+    fn send_back(&mut self, now: Time, feedback: Feedback, link: usize, links: &mut Links) {
+        let Some(token) = self.back.token(now, feedback) else { return };
+        self.record.on_feedback_sent(now);
+        if links.push(now, link, token).is_err() {
+            self.on_feedback_dropped(now, token.pn);
+        }
+    }
+
+    /// The feedback of this number leaves its last link.
+    pub(crate) fn on_feedback_delivery(&mut self, now: Time, number: u64) {
+        if let Some(feedback) = self.back.take(number) {
+            self.back.delay(now, feedback);
+        }
+    }
+
+    pub(crate) fn on_feedback_dropped(&mut self, now: Time, number: u64) {
+        self.record.on_feedback_dropped(now);
+        if let Some(Feedback::Quic(frame)) = self.back.take(number) {
+            self.spare.push(frame);
+        }
     }
 
     fn on_feedback(&mut self, now: Time, feedback: Feedback) {
@@ -249,30 +320,41 @@ impl Flow {
         }
         for &(pn, detection, chunk) in &self.outcome.lost {
             self.record.on_lost(now, pn, detection);
-            if !self.arrived_late.holds(chunk.range().start, chunk.range().end) {
+            if !self.source.is_reliable() {
+                self.source.on_lost(now, chunk.offset, &mut self.record);
+            } else if !self.arrived_late.holds(chunk.range().start, chunk.range().end) {
                 self.resend.push_back(chunk);
             }
         }
         if let Some(cause) = self.outcome.congestion {
             self.record.on_reduced(now, cause);
         }
-        if self.outcome.probe && self.resend.is_empty() && self.fresh_chunk().is_none() {
-            self.resend.extend(self.sender.probe_payload());
+        if self.outcome.probe && self.resend.is_empty() && self.fresh_chunk(now).is_none() {
+            self.probe();
         }
     }
 
-    fn fresh_chunk(&self) -> Option<Chunk> {
+    /// Nothing new to send, and the peer must answer: a repeat or, where nothing is repeated, a PING.
+    fn probe(&mut self) {
+        if self.source.is_reliable() {
+            self.resend.extend(self.sender.probe_payload());
+        } else {
+            self.resend.push_back(Chunk { offset: self.fresh, len: 0 });
+        }
+    }
+
+    fn fresh_chunk(&mut self, now: Time) -> Option<Chunk> {
         let full = u64::from(self.config.transport.payload());
-        let left = self.config.transfer.map_or(full, |all| all.saturating_sub(self.fresh));
-        (left > 0).then(|| Chunk { offset: self.fresh, len: left.min(full) as u32 })
+        let offered = self.source.offered(now, self.fresh, &mut self.record);
+        (offered > 0).then(|| Chunk { offset: self.fresh, len: offered.min(full) as u32 })
     }
 
     /// Sends until window, pacer or application stop it.
-    fn send(&mut self, now: Time, link: &mut Link<Data>) {
+    fn send(&mut self, now: Time, links: &mut Links) {
         self.pacer_at = Time::NEVER;
         loop {
             let repeat = self.resend.front().copied();
-            let Some(chunk) = repeat.or_else(|| self.fresh_chunk()) else {
+            let Some(chunk) = repeat.or_else(|| self.fresh_chunk(now)) else {
                 self.sender.mark_app_limited();
                 return;
             };
@@ -290,24 +372,34 @@ impl Flow {
             } else {
                 self.fresh += u64::from(chunk.len);
             }
-            self.transmit(now, chunk, bytes, repeat.is_some(), link);
+            // A PING repeats nothing.
+            self.transmit(now, chunk, bytes, repeat.is_some_and(|chunk| chunk.len > 0), links);
         }
     }
 
-    fn transmit(&mut self, now: Time, chunk: Chunk, bytes: u64, repeat: bool, link: &mut Link<Data>) {
+    fn transmit(&mut self, now: Time, chunk: Chunk, bytes: u64, repeat: bool, links: &mut Links) {
         let (pn, ecn) = self.sender.on_sent(now, bytes, chunk, repeat);
         self.record.on_sent(now, pn, bytes, &chunk);
         let size = self.config.transport.wire_bytes(chunk.len);
         let least_unacked = self.sender.least_unacked();
-        let last_link = self.config.route.last;
-        let data = Data { flow: self.id, size, last_link, pn, sent: now, chunk, ecn, least_unacked };
-        match link.push(now, data) {
+        let (entry, last_link) = (usize::from(self.config.route.first), self.config.route.last);
+        let (flow, connection, sent) = (self.id, self.connection, now);
+        let data = Data { flow, size, last_link, connection, pn, sent, chunk, ecn, least_unacked };
+        match links.push_data(now, entry, data) {
             Ok(admitted) => {
                 if let Some(delay) = admitted.queue_delay {
-                    self.record.on_queued(now, self.entry(), delay);
+                    self.record.on_queued(now, entry, delay);
                 }
             }
             Err(_) => self.record.on_dropped(now),
         }
     }
+}
+
+/// What the controller lets a flow send, bytes per second as the window counts them. Before the first RTT sample a window
+/// is no rate, and rates that controllers derive from their first window are none that anybody should follow.
+fn allowed_rate(sender: &Sender<Chunk>) -> Option<f64> {
+    let (control, rtt) = (sender.controller().control(), sender.rtt());
+    let by_window = || control.cwnd as f64 / rtt.smoothed().as_secs_f64().max(1e-9);
+    rtt.is_sampled().then(|| control.pacing_rate.map_or_else(by_window, congestion::Rate::bytes_per_sec))
 }

@@ -1,10 +1,13 @@
-//! A deterministic packet-level simulator: virtual time, a bottleneck or several in a row, real loss recovery.
+//! A deterministic packet-level simulator: virtual time, a bottleneck or several in a row, also on the
+//! way back, real loss recovery.
 //!
 //! **Invariant:** the same scenario gives the same outcome, bit by bit, on every machine and beside any other run.
 
 pub mod agenda;
+mod application;
 mod flow;
 pub mod histogram;
+mod links;
 pub mod packet;
 mod probe;
 mod queue_delay;
@@ -13,13 +16,15 @@ pub mod scenario;
 pub mod series;
 pub mod trace;
 mod udp;
+mod way_back;
 mod world;
 
+pub use application::{AUDIO_INTERVAL, Application, Connection, MediaConfig, ObjectsConfig};
 pub use histogram::Histogram;
 pub use probe::ProbeRecord;
 pub use queue_delay::QueueDelay;
-pub use record::{Record, Totals};
-pub use scenario::{FlowConfig, OnOff, ProbeConfig, Route, Scenario, Transport, UdpConfig};
+pub use record::{MediaTotals, ObjectTotals, Record, Totals};
+pub use scenario::{Back, FlowConfig, OnOff, ProbeConfig, Route, Scenario, Transport, UdpConfig};
 pub use series::{FlowSeries, Series};
 pub use udp::UdpRecord;
 pub use world::{Outcome, Watch, run};

@@ -29,6 +29,8 @@ pub struct Data {
     pub size: u32,
     /// Behind this link it has crossed all of its route.
     pub last_link: u16,
+    /// Which connection of its flow, from 0: an old one's packets arrive at nobody.
+    pub connection: u32,
     /// Packet number; for TCP the number of the transmission.
     pub pn: u64,
     /// When it left its sender.
@@ -46,7 +48,7 @@ impl Data {
     /// A packet of no stream.
     pub(crate) fn bare(flow: u32, size: u32, last_link: u16, pn: u64, sent: Time) -> Self {
         let chunk = Chunk { offset: 0, len: 0 };
-        Self { flow, size, last_link, pn, sent, chunk, ecn: Ecn::NotEct, least_unacked: 0 }
+        Self { flow, size, last_link, connection: 0, pn, sent, chunk, ecn: Ecn::NotEct, least_unacked: 0 }
     }
 }
 

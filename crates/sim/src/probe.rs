@@ -1,11 +1,11 @@
 //! A ping through the bottleneck beside the flows.
 
 use congestion::{Duration, Time};
-use path::Link;
 
 use crate::histogram::Histogram;
+use crate::links::Links;
 use crate::packet::Data;
-use crate::scenario::{ProbeConfig, Scenario, Window};
+use crate::scenario::{ProbeConfig, Route, Scenario, Window};
 
 /// What the probe saw inside the measuring window.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,7 +26,7 @@ pub(crate) struct Probe {
     config: ProbeConfig,
     /// Number of the next packet, which decides when it leaves.
     next: u64,
-    /// From the link's end to the far end and back.
+    /// What its links' delays leave of the base RTT.
     rest: Duration,
     answer: Option<Duration>,
     window: Window,
@@ -35,14 +35,16 @@ pub(crate) struct Probe {
 
 impl Probe {
     pub(crate) fn new(id: u32, config: ProbeConfig, scenario: &Scenario) -> Self {
+        let (route, back) = (scenario.bounded(config.route), config.back.map(|back| scenario.bounded(back)));
+        let on_links = scenario.delay(route) + back.map_or(Duration::ZERO, |back| scenario.delay(back));
         Self {
             id,
             next: 0,
-            rest: config.rtt - scenario.delay(config.route),
+            rest: config.rtt - on_links,
             answer: None,
             window: scenario.window(),
             record: ProbeRecord::default(),
-            config,
+            config: ProbeConfig { route, back, ..config },
         }
     }
 
@@ -51,16 +53,16 @@ impl Probe {
         Time::ZERO + self.config.interval * self.next
     }
 
-    /// The link that its packets enter.
-    pub(crate) fn entry(&self) -> usize {
-        self.config.route.first.into()
+    pub(crate) fn send(&mut self, now: Time, links: &mut Links) {
+        self.record.sent += u64::from(self.window.holds(now));
+        let pn = self.next;
+        self.next += 1;
+        self.push(now, self.config.route, pn, now, links);
     }
 
-    pub(crate) fn send(&mut self, now: Time, link: &mut Link<Data>) {
-        self.record.sent += u64::from(self.window.holds(now));
-        let data = Data::bare(self.id, self.config.size, self.config.route.last, self.next, now);
-        self.next += 1;
-        if link.push(now, data).is_err() {
+    fn push(&mut self, now: Time, route: Route, pn: u64, sent: Time, links: &mut Links) {
+        let data = Data::bare(self.id, self.config.size, route.last, pn, sent);
+        if links.push(now, route.first.into(), data).is_err() {
             self.on_dropped(now);
         }
     }
@@ -69,8 +71,12 @@ impl Probe {
         self.record.dropped += u64::from(self.window.holds(now));
     }
 
-    /// A packet leaves its last link; from here on its round trip is known.
-    pub(crate) fn on_delivery(&mut self, now: Time, data: &Data) {
+    /// A packet leaves its last link: the answer begins its way or, if there are no links on that, its round trip is
+    /// known from here on.
+    pub(crate) fn on_delivery(&mut self, now: Time, data: &Data, links: &mut Links) {
+        if let Some(back) = self.config.back.filter(|back| back.last != data.last_link) {
+            return self.push(now, back, data.pn, data.sent, links);
+        }
         let rtt = now - data.sent + self.rest;
         self.answer = Some(rtt);
         if self.window.holds(now) {

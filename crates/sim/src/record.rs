@@ -3,6 +3,7 @@
 use congestion::{Cause, Detection, Duration, Time};
 use recovery::{Ecn, EcnCounts, Sender, Stats};
 
+use crate::application::Application;
 use crate::histogram::Histogram;
 use crate::packet::{Chunk, Feedback};
 use crate::queue_delay::QueueDelay;
@@ -20,12 +21,38 @@ pub struct Totals {
     pub packets: u64,
     /// Packets that the path dropped.
     pub dropped: u64,
+    /// Feedback packets that entered the links of the way back.
+    pub feedback: u64,
+    /// Those that the path dropped.
+    pub feedback_dropped: u64,
     /// RTT samples.
     pub rtt: Histogram,
     /// Time each packet spent in the queues of its links and on their wires.
     pub queue_delay: QueueDelay,
     /// From a packet's departure at the sender to its arrival at the receiver, by the simulator's clock.
     pub owd: Histogram,
+}
+
+/// What became of the frames of a media source inside the measuring window; each counts when its fate is known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MediaTotals {
+    /// Bytes of video that the encoder made.
+    pub made: u64,
+    /// Frames that arrived.
+    pub complete: u64,
+    /// Frames that waited too long to be sent.
+    pub skipped: u64,
+    /// Frames of which a packet was lost.
+    pub lost: u64,
+    /// From capture to the arrival of the last packet.
+    pub delay: Histogram,
+}
+
+/// Short transfers that were completed inside the measuring window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ObjectTotals {
+    /// From the first byte offered to the last byte arrived.
+    pub time: Histogram,
 }
 
 /// The record of one flow.
@@ -43,6 +70,12 @@ pub struct Record {
     pub totals: Totals,
     /// Of the ledger, since the start.
     pub stats: Stats,
+    /// Of a media source.
+    pub media: Option<MediaTotals>,
+    /// Bytes of video that the encoder made since the start.
+    pub(crate) made: u64,
+    /// Of an on-off source.
+    pub objects: Option<ObjectTotals>,
     /// Packet events, if recorded.
     pub trace: Option<Trace>,
     /// One-way delay of the newest packet that arrived since somebody asked.
@@ -51,7 +84,7 @@ pub struct Record {
 }
 
 impl Record {
-    pub(crate) fn new(scenario: &Scenario) -> Self {
+    pub(crate) fn new(application: &Application, scenario: &Scenario) -> Self {
         Self {
             started: Time::NEVER,
             finished: None,
@@ -59,6 +92,9 @@ impl Record {
             ecn: EcnCounts::default(),
             totals: Totals::default(),
             stats: Stats::default(),
+            media: matches!(application, Application::Media(_)).then(MediaTotals::default),
+            made: 0,
+            objects: matches!(application, Application::OnOff(_)).then(ObjectTotals::default),
             trace: scenario.trace.then(Vec::new),
             owd: None,
             window: scenario.window(),
@@ -96,6 +132,15 @@ impl Record {
         self.totals.dropped += u64::from(self.window.holds(now));
     }
 
+    /// Feedback leaves for the links of the way back.
+    pub(crate) fn on_feedback_sent(&mut self, now: Time) {
+        self.totals.feedback += u64::from(self.window.holds(now));
+    }
+
+    pub(crate) fn on_feedback_dropped(&mut self, now: Time) {
+        self.totals.feedback_dropped += u64::from(self.window.holds(now));
+    }
+
     /// A packet arrives, `owd` after it left, with so many bytes that are new.
     pub(crate) fn on_received(&mut self, now: Time, owd: Duration, fresh: u64, ecn: Ecn) {
         self.ecn.add(ecn);
@@ -110,6 +155,41 @@ impl Record {
     /// The one-way delay of the newest packet that arrived since this was last asked.
     pub(crate) fn take_owd(&mut self) -> Option<Duration> {
         self.owd.take()
+    }
+
+    /// What to count of a media source, now.
+    fn media(&mut self, now: Time) -> Option<&mut MediaTotals> {
+        self.media.as_mut().filter(|_| self.window.holds(now))
+    }
+
+    pub(crate) fn on_frame_made(&mut self, now: Time, bytes: u64) {
+        self.made += bytes;
+        self.media(now).into_iter().for_each(|media| media.made += bytes);
+    }
+
+    pub(crate) fn on_frame_skipped(&mut self, now: Time) {
+        self.media(now).into_iter().for_each(|media| media.skipped += 1);
+    }
+
+    pub(crate) fn on_frame_lost(&mut self, now: Time) {
+        self.media(now).into_iter().for_each(|media| media.lost += 1);
+    }
+
+    /// It had been counted as lost at that time, too early.
+    pub(crate) fn on_frame_complete(&mut self, now: Time, delay: Duration, lost: Option<Time>) {
+        if let Some(media) = lost.and_then(|lost| self.media(lost)) {
+            media.lost -= 1;
+        }
+        if let Some(media) = self.media(now) {
+            media.complete += 1;
+            media.delay.add(delay);
+        }
+    }
+
+    pub(crate) fn on_object(&mut self, now: Time, time: Duration) {
+        if let Some(objects) = self.objects.as_mut().filter(|_| self.window.holds(now)) {
+            objects.time.add(time);
+        }
     }
 
     pub(crate) fn on_rtt(&mut self, now: Time, rtt: Duration) {

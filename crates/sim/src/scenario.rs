@@ -4,19 +4,26 @@ use congestion::{Algorithm, Duration, Rate, Time};
 use path::LinkConfig;
 use recovery::{AckConfig, Clock, Config};
 
-/// A chain of links, mostly of one: then every flow crosses the same bottleneck.
+use crate::application::Application;
+
+/// A chain of links, mostly of one: then every flow crosses the same bottleneck. And perhaps one back.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// Seed of every random stream.
     pub seed: u64,
     /// The run ends here at the latest.
     pub duration: Duration,
-    /// The bottleneck, or the first link of the chain, forward direction. The way back is a pure delay.
+    /// The bottleneck, or the first link of the chain, forward direction.
     pub link: LinkConfig,
     /// The links behind it, in order.
     pub beyond: Vec<LinkConfig>,
     /// The names of the links, if there are several.
     pub link_names: Vec<String>,
+    /// The links of the other direction, in the order in which packets coming back cross them; without any the way
+    /// back is a pure delay. Their numbers follow those of the forward links.
+    pub reverse: Vec<LinkConfig>,
+    /// Their names, one each.
+    pub reverse_names: Vec<String>,
     /// What the bottleneck's buffer holds, in time, if it is limited.
     pub buffer: Option<Duration>,
     /// The senders.
@@ -34,13 +41,31 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Every link, in order.
-    pub fn links(&self) -> impl Iterator<Item = &LinkConfig> {
+    /// The links that lead forward, in order.
+    pub fn forward(&self) -> impl Iterator<Item = &LinkConfig> {
         std::iter::once(&self.link).chain(&self.beyond)
+    }
+
+    /// Every link by its number: those that lead forward, then those of the other direction.
+    pub fn links(&self) -> impl Iterator<Item = &LinkConfig> {
+        self.forward().chain(&self.reverse)
+    }
+
+    /// The number of the first link of the other direction, if there is one.
+    pub fn first_reverse(&self) -> u16 {
+        1 + self.beyond.len() as u16
+    }
+
+    /// The route, ending where its chain does.
+    pub(crate) fn bounded(&self, route: Route) -> Route {
+        let reverse = self.first_reverse();
+        let end = if route.first < reverse { reverse } else { reverse + self.reverse.len() as u16 };
+        Route { last: route.last.min(end - 1), ..route }
     }
 
     /// The propagation delay of a route.
     pub(crate) fn delay(&self, route: Route) -> Duration {
+        let route = self.bounded(route);
         let links = self.links().enumerate().filter(|(i, _)| route.crosses(*i));
         links.fold(Duration::ZERO, |sum, (_, link)| sum + link.delay)
     }
@@ -58,23 +83,32 @@ impl Scenario {
     }
 }
 
-/// Neighbouring links of the chain: from which to which a packet goes, both inside.
+/// Neighbouring links of a chain: from which to which a packet goes, both inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The first link, from 0.
+    /// The first link, from 0; those of the way back count on behind the forward ones.
     pub first: u16,
-    /// The last; beyond the end of the chain: its last one.
+    /// The last; beyond the end of its chain: the last one there.
     pub last: u16,
 }
 
 impl Route {
-    /// The whole chain.
+    /// The whole forward chain.
     pub const ALL: Self = Self { first: 0, last: u16::MAX };
 
     /// Whether the link of this number is on it.
     pub fn crosses(self, link: usize) -> bool {
         (usize::from(self.first)..=usize::from(self.last)).contains(&link)
     }
+}
+
+/// How feedback comes back over links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Back {
+    /// The links.
+    pub route: Route,
+    /// Bytes of a feedback packet on the wire.
+    pub size: u32,
 }
 
 /// The measuring window, both ends inside.
@@ -100,7 +134,9 @@ pub struct ProbeConfig {
     pub size: u32,
     /// Its links.
     pub route: Route,
-    /// Round-trip time without queue; at least its links' delay.
+    /// Those of its answer.
+    pub back: Option<Route>,
+    /// Round-trip time without queue; at least its links' delay, there and back.
     pub rtt: Duration,
 }
 
@@ -153,12 +189,18 @@ pub struct FlowConfig {
     pub start: Time,
     /// No packet after this.
     pub stop: Option<Time>,
-    /// Bytes to transfer; without it the application always has more.
+    /// What it carries.
+    pub application: Application,
+    /// Spans in which its application offers nothing new, ascending.
+    pub pauses: Vec<(Time, Time)>,
+    /// Bytes to transfer in bulk; without it the application always has more.
     pub transfer: Option<u64>,
     /// Its links.
     pub route: Route,
-    /// Round-trip time without queue; at least its links' delay. Half of it, or the links' delay if that is more, is
-    /// on the forward way.
+    /// Those of its feedback; without any that crosses nothing but a delay.
+    pub back: Option<Back>,
+    /// Round-trip time without queue; at least its links' delay, there and back. Half of it, or the links' delay if
+    /// that is more, is on the way of the data.
     pub rtt: Duration,
     /// The receiver's clock, as the sender sees it.
     pub clock: Clock,

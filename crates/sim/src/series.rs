@@ -19,11 +19,14 @@ pub struct FlowSeries {
     pub latest_rtt_ms: Vec<f64>,
     /// Stream bytes that arrived in the interval before the sample, Mbit/s.
     pub goodput_mbit_s: Vec<f64>,
+    /// Video that the encoder made in the interval before the sample, Mbit/s; NaN without one.
+    pub media_mbit_s: Vec<f64>,
     /// One-way delay of the last packet that arrived in the interval before the sample, milliseconds; NaN without one.
     pub owd_ms: Vec<f64>,
     /// The controller's own variables, by their paper's name.
     pub inner: BTreeMap<&'static str, Vec<f64>>,
     delivered: u64,
+    made: u64,
 }
 
 /// All columns of a run.
@@ -75,6 +78,9 @@ impl FlowSeries {
         self.latest_rtt_ms.push(rtt_or_nan(sender.rtt().latest()));
         let fresh = flow.record.delivered - std::mem::replace(&mut self.delivered, flow.record.delivered);
         self.goodput_mbit_s.push(or_nan(mbit_s(fresh, interval)));
+        let made = flow.record.made - std::mem::replace(&mut self.made, flow.record.made);
+        let media = flow.record.media.as_ref().map_or(f64::NAN, |_| mbit_s(made, interval));
+        self.media_mbit_s.push(or_nan(media));
         self.owd_ms.push(or_nan(owd.map_or(f64::NAN, Duration::as_millis_f64)));
         let inner = &mut self.inner;
         sender.controller().trace(&mut |name, value| {

@@ -3,8 +3,8 @@
 mod emission;
 
 use congestion::{Duration, Time};
-use path::Link;
 
+use crate::links::Links;
 use crate::packet::Data;
 use crate::queue_delay::QueueDelay;
 use crate::scenario::{Route, Scenario, UdpConfig, Window};
@@ -47,7 +47,7 @@ impl Udp {
         Self {
             id,
             size: config.size,
-            route: config.route,
+            route: scenario.bounded(config.route),
             next: emission.next(),
             emission,
             pn: 0,
@@ -62,18 +62,14 @@ impl Udp {
         self.next
     }
 
-    /// The link that its packets enter.
-    pub(crate) fn entry(&self) -> usize {
-        self.route.first.into()
-    }
-
-    pub(crate) fn send(&mut self, now: Time, link: &mut Link<Data>) {
+    pub(crate) fn send(&mut self, now: Time, links: &mut Links) {
+        let entry = self.route.first.into();
         self.record.sent += u64::from(self.window.holds(now));
         let data = Data::bare(self.id, self.size, self.route.last, self.pn, now);
         self.pn += 1;
-        match link.push(now, data) {
+        match links.push(now, entry, data) {
             Ok(admitted) => {
-                admitted.queue_delay.into_iter().for_each(|delay| self.on_queued(now, self.entry(), delay));
+                admitted.queue_delay.into_iter().for_each(|delay| self.on_queued(now, entry, delay));
             }
             Err(_) => self.on_dropped(now),
         }

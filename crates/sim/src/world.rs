@@ -1,14 +1,15 @@
-//! The event loop: virtual time, a chain of links, as many flows as the scenario names.
+//! The event loop: virtual time, a chain of links and perhaps one back, as many flows as the scenario names.
 //!
 //! Actors in the agenda, lowest first: the links, the sampler, the probe, the sources of UDP, the flows.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use congestion::{Duration, Time};
-use path::{Counters, Fate, Link};
+use path::{Counters, Fate};
 
 use crate::agenda::Agenda;
 use crate::flow::Flow;
+use crate::links::Links;
 use crate::packet::Data;
 use crate::probe::{Probe, ProbeRecord};
 use crate::record::Record;
@@ -29,6 +30,8 @@ pub struct Outcome {
     pub link: Counters,
     /// Those of the links behind it.
     pub beyond: Vec<Counters>,
+    /// Those of the links of the other direction.
+    pub reverse: Vec<Counters>,
     /// Time series, empty unless asked for.
     pub series: Series,
     /// Virtual time at the end.
@@ -55,7 +58,7 @@ const UDP: usize = 2;
 
 struct World {
     agenda: Agenda,
-    links: Vec<Link<Data>>,
+    links: Links,
     flows: Vec<Flow>,
     probe: Option<Probe>,
     udp: Vec<Udp>,
@@ -93,11 +96,12 @@ pub fn run(scenario: &Scenario, watch: &Watch) -> Option<Outcome> {
 
 impl World {
     fn new(scenario: &Scenario) -> Self {
-        let configs = scenario.flows.iter().cloned().enumerate();
-        let flows: Vec<_> = configs.map(|(id, c)| Flow::new(id as u32, c, scenario)).collect();
-        let links: Vec<_> =
-            scenario.links().zip(0..).map(|(c, i)| Link::new(c, scenario.seed, &stream(i))).collect();
-        let first_udp = flows.len() as u32 + 1;
+        let links = Links::new(scenario);
+        // The numbers of the senders of packets, see `owner`.
+        let first_udp = scenario.flows.len() as u32 + 1;
+        let first_feedback = first_udp + scenario.udp.len() as u32;
+        let configs = scenario.flows.iter().cloned().zip(0..);
+        let flows: Vec<_> = configs.map(|(c, id)| Flow::new(id, first_feedback + id, c, scenario)).collect();
         let sources = scenario.udp.iter().zip(first_udp..).enumerate();
         let udp: Vec<_> = sources.map(|(i, (c, id))| Udp::new(id, i, c, scenario)).collect();
         let first_flow = links.len() + UDP + udp.len();
@@ -130,7 +134,7 @@ impl World {
         let first_flow = self.first_flow;
         if actor >= first_flow {
             let flow = &mut self.flows[actor - first_flow];
-            flow.on_time(now, &mut self.links[flow.entry()]);
+            flow.on_time(now, &mut self.links);
             self.running -= usize::from(flow.is_done());
             self.agenda.set(actor, flow.next());
         } else {
@@ -141,19 +145,17 @@ impl World {
                 Some(seat) => self.flood(now, seat - UDP),
             }
         }
-        self.hear_fates(now);
-        for (actor, link) in self.links.iter().enumerate() {
-            self.agenda.set(actor, link.next().unwrap_or(Time::NEVER));
+        for link in self.links.take_touched() {
+            self.hear_fates(now, link);
+            self.agenda.set(link, self.links.next(link));
         }
     }
 
     /// Tells the senders what an AQM decided about their packets after it had taken them.
     #[inline]
-    fn hear_fates(&mut self, now: Time) {
-        for link in 0..self.links.len() {
-            while let Some(fate) = self.links[link].fate() {
-                self.hear(now, link, &fate);
-            }
+    fn hear_fates(&mut self, now: Time, link: usize) {
+        while let Some(fate) = self.links.fate(link) {
+            self.hear(now, link, &fate);
         }
     }
 
@@ -161,63 +163,68 @@ impl World {
     fn hear(&mut self, now: Time, link: usize, fate: &Fate<Data>) {
         match fate {
             Fate::Departs { flow, queue_delay } => self.on_queued(now, *flow, link, *queue_delay),
-            Fate::Dropped(dropped) => self.on_dropped(now, dropped.packet.flow),
+            Fate::Dropped(dropped) => self.on_dropped(now, &dropped.packet),
         }
     }
 
     fn on_queued(&mut self, now: Time, id: u32, link: usize, delay: Duration) {
-        match owner(self.flows.len(), id) {
+        match self.owner(id) {
             Owner::Flow(i) => self.flows[i].record.on_queued(now, link, delay),
-            Owner::Probe => {}
+            Owner::Probe | Owner::Feedback(_) => {}
             Owner::Udp(i) => self.udp[i].on_queued(now, link, delay),
         }
     }
 
-    fn on_dropped(&mut self, now: Time, id: u32) {
-        match owner(self.flows.len(), id) {
+    fn on_dropped(&mut self, now: Time, data: &Data) {
+        match self.owner(data.flow) {
             Owner::Flow(i) => self.flows[i].record.on_dropped(now),
             Owner::Probe => self.probe.iter_mut().for_each(|probe| probe.on_dropped(now)),
             Owner::Udp(i) => self.udp[i].on_dropped(now),
+            Owner::Feedback(i) => self.flows[i].on_feedback_dropped(now, data.pn),
         }
     }
 
     fn ask(&mut self, now: Time) {
         let Some(probe) = &mut self.probe else { return };
-        probe.send(now, &mut self.links[probe.entry()]);
+        probe.send(now, &mut self.links);
         self.agenda.set(self.links.len() + PROBE, probe.next());
     }
 
     fn flood(&mut self, now: Time, source: usize) {
         let udp = &mut self.udp[source];
-        udp.send(now, &mut self.links[udp.entry()]);
+        udp.send(now, &mut self.links);
         self.agenda.set(self.links.len() + UDP + source, udp.next());
     }
 
     /// Packets come out of a link: to their receivers or, in the same instant, into the next link of their route.
     fn deliver(&mut self, now: Time, link: usize) {
         let last = link + 1 == self.links.len();
-        while let Some(data) = self.links[link].pop(now) {
+        self.links.touch(link);
+        while let Some(data) = self.links.pop(now, link) {
             if !last && usize::from(data.last_link) > link {
                 self.forward(now, link + 1, data);
                 continue;
             }
-            match owner(self.flows.len(), data.flow) {
+            match self.owner(data.flow) {
                 Owner::Flow(i) => self.deliver_to(now, i, data),
-                Owner::Probe => self.probe.iter_mut().for_each(|probe| probe.on_delivery(now, &data)),
+                Owner::Probe => {
+                    self.probe.iter_mut().for_each(|probe| probe.on_delivery(now, &data, &mut self.links));
+                }
                 Owner::Udp(i) => self.udp[i].on_delivery(now, &data),
+                Owner::Feedback(i) => self.deliver_feedback(now, i, data.pn),
             }
         }
     }
 
     fn forward(&mut self, now: Time, link: usize, data: Data) {
-        match self.links[link].push(now, data) {
+        match self.links.push(now, link, data) {
             Ok(admitted) => {
                 admitted
                     .queue_delay
                     .into_iter()
                     .for_each(|delay| self.on_queued(now, data.flow, link, delay));
             }
-            Err(_) => self.on_dropped(now, data.flow),
+            Err(_) => self.on_dropped(now, &data),
         }
     }
 
@@ -226,16 +233,22 @@ impl World {
         let actor = self.first_flow + flow;
         let flow = &mut self.flows[flow];
         if !flow.is_done() {
-            flow.on_delivery(now, data);
+            flow.on_delivery(now, data, &mut self.links);
             self.running -= usize::from(flow.is_done());
             self.agenda.set(actor, flow.next());
         }
     }
 
+    fn deliver_feedback(&mut self, now: Time, flow: usize, number: u64) {
+        let actor = self.first_flow + flow;
+        let flow = &mut self.flows[flow];
+        flow.on_feedback_delivery(now, number);
+        self.agenda.set(actor, flow.next());
+    }
+
     fn sample(&mut self, now: Time) {
         let Some(interval) = self.interval else { return };
-        let backlog = self.links.iter_mut().map(|link| link.backlog(now).bytes).sum();
-        let drops = self.links.iter_mut().map(|link| link.counters(now).dropped().packets).sum();
+        let (backlog, drops) = self.links.backlog_and_drops(now);
         let answer = self.probe.as_mut().and_then(Probe::take_answer);
         let udp = match self.udp.is_empty() {
             true => f64::NAN,
@@ -246,26 +259,36 @@ impl World {
         self.agenda.set(self.links.len() + SAMPLER, now + interval);
     }
 
+    /// Packets are numbered like their senders: the flows from 0, then the probe, the sources of UDP, and at last each flow's
+    /// receiver.
+    #[inline]
+    fn owner(&self, id: u32) -> Owner {
+        let id = id as usize;
+        match id.checked_sub(self.flows.len()) {
+            None => Owner::Flow(id),
+            Some(0) => Owner::Probe,
+            Some(beyond) => match (beyond - 1).checked_sub(self.udp.len()) {
+                None => Owner::Udp(beyond - 1),
+                Some(flow) => Owner::Feedback(flow),
+            },
+        }
+    }
+
     fn finish(mut self, now: Time, events: u64) -> Outcome {
-        let mut counters: Vec<_> = self.links.iter_mut().map(|link| link.counters(now)).collect();
-        self.hear_fates(now);
+        let (mut counters, reverse) = self.links.counters(now);
+        self.links.take_touched().for_each(|link| self.hear_fates(now, link));
         if cfg!(debug_assertions) {
-            self.links.iter_mut().for_each(check_link);
+            self.links.check();
         }
         let records = self.flows.into_iter().map(|mut flow| {
-            flow.record.stats = flow.sender().stats().clone();
+            flow.record.stats = flow.stats();
             flow.record
         });
         let probe = self.probe.map(Probe::into_record);
         let udp = self.udp.into_iter().map(Udp::into_record).collect();
         let (flows, link) = (records.collect(), counters.remove(0));
-        Outcome { flows, probe, udp, link, beyond: counters, series: self.series, end: now, events }
+        Outcome { flows, probe, udp, link, beyond: counters, reverse, series: self.series, end: now, events }
     }
-}
-
-/// The name of a link's random streams: that of the first is older than chains.
-fn stream(link: usize) -> String {
-    if link == 0 { "link".to_owned() } else { format!("link.{link}") }
 }
 
 /// Whose packet it is.
@@ -273,31 +296,6 @@ enum Owner {
     Flow(usize),
     Probe,
     Udp(usize),
-}
-
-/// Packets are numbered like their senders: flows from 0, then the probe, then the sources of UDP.
-#[inline]
-fn owner(flows: usize, id: u32) -> Owner {
-    let id = id as usize;
-    match id.checked_sub(flows) {
-        None => Owner::Flow(id),
-        Some(0) => Owner::Probe,
-        Some(beyond) => Owner::Udp(beyond - 1),
-    }
-}
-
-/// Every run of a debug build ends with this: packets are conserved, and once the queue has drained the backlog
-/// integrated over time is the sum of the packets' sojourns, to the nanosecond (Little's law).
-fn check_link(link: &mut Link<Data>) {
-    let mut now = Time::ZERO;
-    while let Some(next) = link.next() {
-        now = next;
-        while link.pop(now).is_some() {}
-    }
-    let c = link.counters(now);
-    assert_eq!(c.pushed, c.admitted + c.dropped(), "packets are conserved");
-    if link.backlog(now).packets == 0 {
-        assert_eq!(c.delivered, c.admitted, "what was admitted is delivered");
-        assert_eq!(c.backlog_integral, c.sojourn, "Little's law");
-    }
+    /// A flow's acknowledgement.
+    Feedback(usize),
 }

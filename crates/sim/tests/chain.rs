@@ -130,8 +130,13 @@ fn nothing_is_lost_unaccounted() {
             start: Time::ZERO,
             stop: None,
         }];
-        s.probe =
-            Some(ProbeConfig { interval: Duration::from_millis(20), size: 84, route: Route::ALL, rtt: RTT });
+        s.probe = Some(ProbeConfig {
+            interval: Duration::from_millis(20),
+            size: 84,
+            route: Route::ALL,
+            back: None,
+            rtt: RTT,
+        });
         let out = run(&s);
         let probe = out.probe.as_ref().unwrap();
         let of_flows =

@@ -10,6 +10,7 @@ const PING: ProbeConfig = ProbeConfig {
     interval: Duration::from_millis(199),
     size: 84,
     route: Route::ALL,
+    back: None,
     rtt: Duration::from_millis(50),
 };
 

@@ -28,7 +28,8 @@
 //! grow without limit. R_hat counts window bytes, not payload. Start, smallest and largest rate are not in the draft.
 //! Packets leave one by one as the rate has it, not in groups every burst_time (section 4). Marks do nothing (section 9
 //! leaves ECN for later): do not use with ECT. Persistent congestion or a timeout sets the rate to `min-rate`. Without
-//! receive times the rate stays. No probing, no REMB.
+//! receive times the rate stays. No probing, no REMB. R_hat begins anew after a silence of the application (see `media`):
+//! as the draft measures it, a pause would leave 1.5 times a packet per window.
 
 mod detector;
 mod groups;
@@ -45,7 +46,7 @@ use self::rate::{DelayBased, Input, loss_based};
 use self::state::Signal;
 use crate::media::{ReceiveRate, Report, Reports, Window, bits};
 use crate::params::params;
-use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Lost, Path, Rate};
+use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Lost, Path, Rate, Sent};
 
 params! {
     /// Packets that leave within it are a group. Draft table 1.
@@ -187,6 +188,10 @@ impl Gcc {
 }
 
 impl Controller for Gcc {
+    fn on_sent(&mut self, sent: &Sent) {
+        self.received.on_sent(sent);
+    }
+
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.window.on_ack(ack);
         let before = self.detector.signal;

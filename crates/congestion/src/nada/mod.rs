@@ -25,6 +25,9 @@
 //!
 //! Deviations: losses are those that the ledger finds, a little later than gaps in the packet numbers. p_loss and
 //! p_mark are smoothed once per report, as in Cisco's ns3-rmcat, not per packet; the RFC can be read either way.
+//! Equation 2 as printed has no bound: many losses make x_curr seconds. Once they have left LOGWIN, p_loss falls by a tenth
+//! a report and x_curr by 19 %; equation 7 then adds KAPPA ETA 0.19 x_prev / TAU = 0.38 x_prev of r_ref (x in seconds),
+//! where x_offset takes 0.16: the rate grows while the penalty stands. `x-max` bounds it, as ns3-rmcat does (500 ms).
 //! `delta` is at most `max-delta`: after a long silence equation 7 would leap. The level of the shaping buffer is a
 //! constant, since no ledger has an encoder before it; 0 makes r_vin = r_send = r_ref. rtt is `smoothed_rtt`. Before
 //! the first window of r_recv is full, the average is taken over what there is. Persistent congestion or a timeout sets
@@ -94,6 +97,9 @@ params! {
     base_window: Duration = Duration::from_secs(600),
     /// Largest `delta` in the gradual update. Not in the RFC.
     max_delta: Duration = Duration::from_millis(500),
+    /// Largest x_curr, or `"off"`. Not in the RFC; its authors' ns3-rmcat has 500 ms.
+    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    x_max: Option<Duration> = None,
     /// Level of the shaping buffer. Not in the RFC as a constant.
     buffer_len: Bytes = Bytes(0),
     /// Most that the shaping buffer moves a rate, of the rate. RFC 8698 section 5.2.2.

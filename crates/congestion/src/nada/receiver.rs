@@ -171,7 +171,8 @@ impl Receiver {
     fn x_curr(&self) -> f64 {
         let penalty = |d: Duration, ratio: f64| d.as_secs_f64() * ratio * ratio;
         let mark = penalty(self.params.dmark, self.p_mark / self.params.pmrref);
-        self.d_tilde() + mark + penalty(self.params.dloss, self.p_loss / self.params.plrref)
+        let x = self.d_tilde() + mark + penalty(self.params.dloss, self.p_loss / self.params.plrref);
+        self.params.x_max.map_or(x, |most| x.min(most.as_secs_f64()))
     }
 
     pub(super) fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
@@ -325,6 +326,15 @@ mod tests {
             [(0.01, 0.0, 10.0), (0.02, 0.0, 40.0), (0.0, 0.01, 2.0), (0.0, 0.05, 50.0), (0.01, 0.01, 12.0)]
         {
             near(Receiver { p_loss, p_mark, ..receiver() }.x_curr(), ms * 1e-3);
+        }
+    }
+
+    /// A fifth of all packets lost: 4 s as printed, no more than x-max with it.
+    #[test]
+    fn bounded() {
+        for (x_max, ms) in [(None, 4000.0), (Some(Duration::from_millis(500)), 500.0)] {
+            let r = Receiver::new(Params { x_max, ..Params::default() });
+            near(Receiver { p_loss: 0.2, ..r }.x_curr(), ms * 1e-3);
         }
     }
 

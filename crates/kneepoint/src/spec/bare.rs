@@ -5,8 +5,8 @@ use path::LinkConfig;
 
 use crate::problem::Problem;
 use crate::spec::cursor::Cursor;
-use crate::spec::link::{self, Link};
-use crate::spec::{chain, node};
+use crate::spec::link::{self, Link, Traffic};
+use crate::spec::node;
 
 /// Reads the keys of one `[link]` from TOML. `rtt` is what a queue in BDP refers to, from the link's own delay, and
 /// `packet` the largest in bytes.
@@ -22,5 +22,5 @@ pub(crate) fn link(
     let document = node::parse(name, toml)?;
     let fields = Cursor::root(name, &document).table(link::KEYS)?;
     let link = Link::read(&fields)?;
-    chain::resolve(&fields, &link, Some(rtt(link.config.delay)), packet)
+    link.resolve(&fields, Traffic { rtt: Some(rtt(link.config.delay)), packet })
 }

@@ -1,38 +1,40 @@
-//! The links of a file: one `[link]`, or several `[[link]]` in a row, each with a name; and routes along them.
+//! The links of one direction: one `[link]`, or several `[[link]]` in a row, each with a name; and routes along them.
+//! `[reverse]` is the same for the way back.
 
-use congestion::{Duration, Rate};
-use path::{Limit, LinkConfig};
+use congestion::Duration;
+use path::LinkConfig;
 use sim::Route;
 
 use crate::problem::Problem;
 use crate::spec::cursor::{Cursor, Fields};
-use crate::spec::flow::Flow;
-use crate::spec::link::{self, Link};
+use crate::spec::link::{self, Link, Traffic};
 use crate::spec::node::Value;
-use crate::spec::queue::Queue;
-use crate::spec::{aqm, queue};
+use crate::spec::queue;
 
 /// More links in a row than this are none that anybody means.
 const MAX_LINKS: usize = 1000;
 
 /// Links whose queues are not in bytes yet, in order.
 pub(crate) struct Chain<'a> {
+    /// `link` or `reverse`.
+    key: &'static str,
+    /// The number of its first link among those of both directions.
+    first: usize,
     links: Vec<(Fields<'a>, Link)>,
     /// None for `[link]`.
     names: Vec<String>,
 }
 
 impl<'a> Chain<'a> {
-    /// `root` are the keys of the whole file.
-    pub(crate) fn read(root: &Fields<'a>) -> Result<Self, Problem> {
-        let at = root.need("link", "the bottleneck: [link] with its rate, delay and queue")?;
+    /// Links whose table or tables stand at the cursor.
+    pub(crate) fn read(key: &'static str, first: usize, at: &Cursor<'a>) -> Result<Self, Problem> {
         if !matches!(at.node().value, Value::Array(_)) {
             let fields = at.table(link::KEYS)?;
             let link = Link::read(&fields)?;
-            return Ok(Self { links: vec![(fields, link)], names: Vec::new() });
+            return Ok(Self { key, first, links: vec![(fields, link)], names: Vec::new() });
         }
         let keys: Vec<&str> = std::iter::once("name").chain(link::KEYS.iter().copied()).collect();
-        let mut chain = Self { links: Vec::new(), names: Vec::new() };
+        let mut chain = Self { key, first, links: Vec::new(), names: Vec::new() };
         for table in at.filled_list()? {
             let fields = table.table(&keys)?;
             chain.names.push(chain.read_name(&fields)?);
@@ -49,18 +51,37 @@ impl<'a> Chain<'a> {
         let at = fields.need("name", "what routes call the link, like \"left\"")?;
         let name: String = at.read()?;
         match self.names.contains(&name) {
-            true => Err(at.problem(format!("a second link `{name}`"), "give each a name of its own")),
+            true => Err(second(&at, &name)),
             false => Ok(name),
         }
     }
 
-    /// Where a table's `route` goes; without one, along the whole chain.
-    pub(crate) fn route(&self, table: &Fields<'_>) -> Result<Route, Problem> {
-        let Some(at) = table.get("route") else {
-            return Ok(Route { first: 0, last: (self.links.len() - 1) as u16 });
+    /// Refuses a name that a link of the other direction has too.
+    pub(crate) fn check_names(&self, taken: &[String]) -> Result<(), Problem> {
+        for ((fields, _), name) in self.links.iter().zip(self.names()) {
+            if taken.contains(&name) {
+                return Err(second(&fields.get("name").unwrap_or_else(|| fields.cursor().clone()), &name));
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of the link behind its last.
+    pub(crate) fn end(&self) -> usize {
+        self.first + self.links.len()
+    }
+
+    /// Where a table's route goes; without one, along the whole chain.
+    pub(crate) fn route(&self, at: Option<Cursor<'_>>) -> Result<Route, Problem> {
+        let route = |first: usize, last: usize| Route {
+            first: (self.first + first) as u16,
+            last: (self.first + last) as u16,
         };
+        let Some(at) = at else { return Ok(route(0, self.links.len() - 1)) };
+        let key = self.key;
         if self.names.is_empty() {
-            return Err(at.problem("the one [link] has no name", "a route is along links of [[link]]"));
+            let right = format!("a route is along links of [[{key}]]");
+            return Err(at.problem(format!("the one [{key}] has no name"), right));
         }
         let links = at.filled_list()?.iter().map(|c| self.number(c)).collect::<Result<Vec<_>, _>>()?;
         if let Some(gap) = links.windows(2).find(|pair| pair[1] != pair[0] + 1) {
@@ -68,7 +89,7 @@ impl<'a> Chain<'a> {
             let right = format!("neighbours in the order of the links: {}", self.names.join(", "));
             return Err(at.problem(wrong, right));
         }
-        Ok(Route { first: links[0] as u16, last: links[links.len() - 1] as u16 })
+        Ok(route(links[0], links[links.len() - 1]))
     }
 
     fn number(&self, at: &Cursor<'_>) -> Result<usize, Problem> {
@@ -79,25 +100,27 @@ impl<'a> Chain<'a> {
 
     /// The propagation delay of a route.
     pub(crate) fn delay(&self, route: Route) -> Duration {
-        let links = self.links.iter().enumerate().filter(|(i, _)| route.crosses(*i));
+        let links = (self.first..).zip(&self.links).filter(|(i, _)| route.crosses(*i));
         links.fold(Duration::ZERO, |sum, (_, (_, link))| sum + link.config.delay)
     }
 
-    /// The names, none for one `[link]`.
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
+    /// The names of `[[link]]`; the one `[link]` has none, the one `[reverse]` is called so.
+    pub(crate) fn names(&self) -> Vec<String> {
+        match self.is_named() {
+            false if self.key == "reverse" => vec![self.key.to_owned()],
+            _ => self.names.clone(),
+        }
     }
 
-    /// Puts queues and their management into the units of the flows: the base RTT of the first that crosses a link, and
-    /// the largest packet.
-    pub(crate) fn resolve(&self, flows: &[Flow]) -> Result<Vec<LinkConfig>, Problem> {
-        let packet = flows.iter().map(Flow::wire_bytes).max().unwrap_or(0);
-        let links = self.links.iter().enumerate();
-        let resolved = links.map(|(i, (fields, link))| {
-            let first = flows.iter().find(|flow| flow.route.crosses(i));
-            resolve(fields, link, first.map(|flow| flow.rtt), packet)
-        });
-        resolved.collect()
+    /// Written `[[link]]`.
+    pub(crate) fn is_named(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// Puts queues and their management into the units of those that cross the links.
+    pub(crate) fn resolve(&self, traffic: impl Fn(usize) -> Traffic) -> Result<Vec<LinkConfig>, Problem> {
+        let links = (self.first..).zip(&self.links);
+        links.map(|(i, (fields, link))| link.resolve(fields, traffic(i))).collect()
     }
 
     /// The usable buffer in time, if there is one link. In a row of them there is no one buffer.
@@ -107,33 +130,6 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// The same for one link, whose BDP is that of `rtt`.
-pub(crate) fn resolve(
-    fields: &Fields<'_>,
-    link: &Link,
-    rtt: Option<Duration>,
-    packet: u32,
-) -> Result<LinkConfig, Problem> {
-    let mut config = link.config.clone();
-    config.limit = limit(fields, link.queue, link.rate, rtt)?;
-    if queue::bytes(config.limit, packet).is_some_and(|bytes| bytes < u64::from(packet)) {
-        let wrong = format!("a queue of {} drops every full packet", config.limit);
-        let at = fields.need("queue", "")?;
-        return Err(at.problem(wrong, format!("at least one packet of {packet} bytes must fit")));
-    }
-    if let Some(aqm_at) = fields.get("aqm") {
-        config.aqm = aqm::read(&aqm_at, config.limit)?;
-        config.check().map_err(|wrong| aqm_at.problem(wrong, ""))?;
-    }
-    Ok(config)
-}
-
-fn limit(fields: &Fields<'_>, queue: Queue, rate: Rate, rtt: Option<Duration>) -> Result<Limit, Problem> {
-    match (queue, rtt) {
-        (Queue::Bdp(_), None) => {
-            let right = "give the queue in bytes, packets or ms";
-            Err(fields.need("queue", right)?.problem("no flow crosses this link, so it has no BDP", right))
-        }
-        (_, rtt) => Ok(queue.limit(rate, rtt.unwrap_or(Duration::ZERO))),
-    }
+fn second(at: &Cursor<'_>, name: &str) -> Problem {
+    at.problem(format!("a second link `{name}`"), "give each a name of its own")
 }

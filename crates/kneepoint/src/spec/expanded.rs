@@ -1,10 +1,10 @@
 //! One run as an experiment file of its own, with every default written out: what its manifest keeps.
 
-use congestion::{Algorithm, Bytes, Duration, Time};
+use congestion::{Algorithm, Bytes, Duration, Rate, Time};
 use path::{Aqm, Limit, LimitCounts, LinkConfig, RateModel, Reorder};
 use recovery::{AckConfig, Clock, Config};
 use serde::Serialize;
-use sim::{Route, Transport, UdpConfig};
+use sim::{Application, Connection, Route, Transport, UdpConfig};
 
 use crate::spec::flow::{Flow, Stop};
 use crate::spec::percent::Percent;
@@ -24,6 +24,7 @@ struct File<'a> {
     series: String,
     measure: Option<Measure>,
     link: Links<'a>,
+    reverse: Option<Links<'a>>,
     probe: Option<Probe<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     udp: Vec<Udp<'a>>,
@@ -45,8 +46,10 @@ enum Links<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
 struct Probe<'a> {
     route: Option<&'a [String]>,
+    back_route: Option<&'a [String]>,
     interval: Duration,
     size: Bytes,
     rtt: Duration,
@@ -56,6 +59,7 @@ struct Probe<'a> {
 #[serde(rename_all = "kebab-case")]
 struct Udp<'a> {
     label: &'a str,
+    direction: Option<&'static str>,
     route: Option<&'a [String]>,
     size: Bytes,
     start: Duration,
@@ -92,7 +96,9 @@ struct Link<'a> {
 struct FlowTable<'a> {
     label: &'a str,
     transport: &'static str,
+    direction: Option<&'static str>,
     route: Option<&'a [String]>,
+    back_route: Option<&'a [String]>,
     count: u64,
     start: Duration,
     stagger: Duration,
@@ -100,6 +106,9 @@ struct FlowTable<'a> {
     stop: Option<Duration>,
     lasts: Option<Duration>,
     transfer: Option<Bytes>,
+    application: AppTable,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pauses: Vec<(Duration, Duration)>,
     rtt: Duration,
     controller: &'a Algorithm,
     packet: Packet,
@@ -108,12 +117,36 @@ struct FlowTable<'a> {
     clock: &'a Clock,
 }
 
+/// Keys in the order of the file's documentation.
+#[derive(Serialize)]
+#[serde(tag = "name", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+enum AppTable {
+    Bulk,
+    Media {
+        fps: u32,
+        min_rate: Rate,
+        max_rate: Rate,
+        start_rate: Rate,
+        reaction: Duration,
+        variation: Percent,
+        audio: Rate,
+        max_queue: Duration,
+    },
+    OnOff {
+        object: (Bytes, Bytes),
+        idle: Duration,
+        begins: &'static str,
+        connection: Connection,
+    },
+}
+
 #[derive(Default, Serialize)]
 struct Packet {
     datagram: Option<Bytes>,
     header: Option<Bytes>,
     mss: Option<Bytes>,
     overhead: Bytes,
+    ack: Option<Bytes>,
 }
 
 /// The text. Optional values that are not there have no key, for want of a word that means "none".
@@ -128,9 +161,11 @@ pub(crate) fn write(experiment: &Experiment, case: &Case, setup: &Setup, seed: u
         seed: i64::try_from(seed).unwrap_or(i64::MAX),
         series: setup.series.map_or_else(|| "off".to_owned(), |interval| interval.to_string()),
         measure: setup.measure.map(|(from, to)| Measure { from, to }),
-        link: links(setup),
+        link: links(&setup.links, &setup.link_names),
+        reverse: (!setup.reverse.is_empty()).then(|| links(&setup.reverse, reverse_names(setup))),
         probe: setup.probe.map(|p| Probe {
             route: route(setup, p.route),
+            back_route: p.back.and_then(|back| route(setup, back)),
             interval: p.interval,
             size: Bytes(u64::from(p.size)),
             rtt: p.rtt,
@@ -146,19 +181,35 @@ fn note(experiment: &Experiment, case: &Case) -> String {
     names.iter().filter(|name| !name.is_empty()).map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn links(setup: &Setup) -> Links<'_> {
-    let names = setup.link_names.iter().map(String::as_str);
-    match names.len() {
-        0 => Links::One(Box::new(link(&setup.links[0], None))),
-        _ => Links::Chain(
-            setup.links.iter().zip(names).map(|(config, name)| link(config, Some(name))).collect(),
-        ),
+fn links<'a>(links: &'a [LinkConfig], names: &'a [String]) -> Links<'a> {
+    match names {
+        [] => Links::One(Box::new(link(&links[0], None))),
+        names => {
+            Links::Chain(links.iter().zip(names).map(|(config, name)| link(config, Some(name))).collect())
+        }
     }
 }
 
+/// Those that the file gives.
+fn reverse_names(setup: &Setup) -> &[String] {
+    if setup.reverse_named { &setup.reverse_names } else { &[] }
+}
+
+fn is_backward(setup: &Setup, route: Route) -> bool {
+    usize::from(route.first) >= setup.links.len()
+}
+
+fn direction(setup: &Setup, route: Route) -> Option<&'static str> {
+    is_backward(setup, route).then_some("backward")
+}
+
 fn route(setup: &Setup, route: Route) -> Option<&[String]> {
-    let last = setup.links.len().min(usize::from(route.last) + 1);
-    setup.link_names.get(usize::from(route.first)..last)
+    let (first, names) = match is_backward(setup, route) {
+        false => (0, &setup.link_names[..]),
+        true => (setup.links.len(), reverse_names(setup)),
+    };
+    let last = names.len().min(usize::from(route.last) + 1 - first);
+    names.get(usize::from(route.first) - first..last).filter(|names| !names.is_empty())
 }
 
 fn link<'a>(config: &'a LinkConfig, name: Option<&'a str>) -> Link<'a> {
@@ -180,6 +231,7 @@ fn link<'a>(config: &'a LinkConfig, name: Option<&'a str>) -> Link<'a> {
 fn udp<'a>(setup: &'a Setup, source: &'a UdpConfig) -> Udp<'a> {
     Udp {
         label: &source.label,
+        direction: direction(setup, source.route),
         route: route(setup, source.route),
         size: Bytes(u64::from(source.size)),
         start: source.start - Time::ZERO,
@@ -191,10 +243,13 @@ fn udp<'a>(setup: &'a Setup, source: &'a UdpConfig) -> Udp<'a> {
 
 fn flow<'a>(setup: &'a Setup, flow: &'a Flow) -> FlowTable<'a> {
     let (transport, packet) = packet(flow.transport);
+    let ack = flow.back.map(|back| Bytes(u64::from(back.size)));
     FlowTable {
         label: &flow.label,
         transport,
+        direction: direction(setup, flow.route),
         route: route(setup, flow.route),
+        back_route: flow.back.and_then(|back| route(setup, back.route)),
         count: flow.count,
         start: flow.start,
         stagger: flow.stagger,
@@ -202,12 +257,36 @@ fn flow<'a>(setup: &'a Setup, flow: &'a Flow) -> FlowTable<'a> {
         stop: if let Stop::At(time) = flow.stop { Some(time) } else { None },
         lasts: if let Stop::After(span) = flow.stop { Some(span) } else { None },
         transfer: flow.transfer,
+        application: application(&flow.application),
+        pauses: flow.pauses.iter().map(|(from, to)| (*from - Time::ZERO, *to - Time::ZERO)).collect(),
         rtt: flow.rtt,
         controller: &flow.algorithm,
-        packet,
+        packet: Packet { ack, ..packet },
         recovery: &flow.recovery,
         ack: &flow.ack,
         clock: &flow.clock,
+    }
+}
+
+fn application(application: &Application) -> AppTable {
+    match application {
+        Application::Bulk => AppTable::Bulk,
+        Application::Media(media) => AppTable::Media {
+            fps: media.fps,
+            min_rate: media.min_rate,
+            max_rate: media.max_rate,
+            start_rate: media.start_rate,
+            reaction: media.reaction,
+            variation: Percent(media.variation * 100.0),
+            audio: media.audio,
+            max_queue: media.max_queue,
+        },
+        Application::OnOff(objects) => AppTable::OnOff {
+            object: (objects.smallest, objects.largest),
+            idle: objects.idle,
+            begins: if objects.begins_on { "on" } else { "off" },
+            connection: objects.connection,
+        },
     }
 }
 

@@ -2,13 +2,15 @@
 
 use congestion::{Algorithm, Bytes, Duration, Time};
 use recovery::{AckConfig, Clock, Config, TimeThreshold, Timeout};
-use sim::{FlowConfig, Route, Transport};
+use sim::{Application, Back, FlowConfig, Route, Transport};
 
 use crate::problem::Problem;
-use crate::spec::chain::Chain;
+use crate::spec::application;
 use crate::spec::controller::Controller;
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::merge::merge;
+use crate::spec::network::{Network, Way};
+use crate::spec::packet;
 
 pub(crate) const KEYS: &[&str] = &[
     "label",
@@ -21,8 +23,12 @@ pub(crate) const KEYS: &[&str] = &[
     "stop",
     "lasts",
     "transfer",
+    "application",
+    "pauses",
     "rtt",
+    "direction",
     "route",
+    "back-route",
     "slow-start",
     "packet",
     "recovery",
@@ -47,7 +53,10 @@ pub(crate) struct Flow {
     pub(crate) start_jitter: Duration,
     pub(crate) stop: Stop,
     pub(crate) transfer: Option<Bytes>,
+    pub(crate) application: Application,
+    pub(crate) pauses: Vec<(Time, Time)>,
     pub(crate) route: Route,
+    pub(crate) back: Option<Back>,
     pub(crate) rtt: Duration,
     pub(crate) recovery: Config,
     pub(crate) ack: AckConfig,
@@ -68,18 +77,20 @@ impl Flow {
     /// `transfer` is the experiment's.
     pub(crate) fn read(
         cursor: &Cursor<'_>,
-        chain: &Chain<'_>,
+        network: &Network<'_>,
         transfer: Option<Bytes>,
     ) -> Result<Self, Problem> {
         let fields = cursor.table(KEYS)?;
         let controller = fields.need("controller", "the flow's algorithm, like \"cubic\"")?;
         let Controller { label, algorithm } =
             Controller::read(&controller, fields.get("slow-start").as_ref())?;
-        let transport = read_transport(&fields)?;
-        let route = chain.route(&fields)?;
+        let transport = packet::read(&fields)?;
+        let way = network.way(&fields)?;
         let tcp = matches!(transport, Transport::Tcp { .. });
         let default = || label.unwrap_or_else(|| algorithm.name().to_owned());
         let ack = overlaid(&fields, "ack", if tcp { tcp_ack() } else { AckConfig::default() }, check_ack)?;
+        let application = application::read(&fields, transport)?;
+        let bulk = application == Application::Bulk;
         Ok(Self {
             label: read_label(&fields)?.unwrap_or_else(default),
             transport,
@@ -88,9 +99,13 @@ impl Flow {
             stagger: fields.read("stagger")?.unwrap_or(Duration::ZERO),
             start_jitter: fields.read("start-jitter")?.unwrap_or(Duration::ZERO),
             stop: read_stop(&fields)?,
-            transfer: read_transfer(fields.get("transfer").as_ref())?.or(transfer),
-            route,
-            rtt: read_rtt(&fields, chain.delay(route))?,
+            // That of the whole file is for those that carry bulk data.
+            transfer: read_transfer(fields.get("transfer").as_ref())?.or(transfer.filter(|_| bulk)),
+            application,
+            pauses: application::pauses(&fields)?,
+            route: way.there,
+            back: read_back(&fields, &way, transport)?,
+            rtt: read_rtt(&fields, &way)?,
             // The sender knows its peer's delay: one transport parameter, unless the file parts them on purpose.
             recovery: overlaid(
                 &fields,
@@ -128,8 +143,11 @@ impl Flow {
                 Stop::At(time) => Some(Time::ZERO + time),
                 Stop::After(span) => Some(start + span),
             },
+            application: self.application.clone(),
+            pauses: self.pauses.clone(),
             transfer: self.transfer.map(|bytes| bytes.0),
             route: self.route,
+            back: self.back,
             rtt: self.rtt,
             clock: self.clock,
         }
@@ -192,42 +210,18 @@ fn check_clock(clock: &Clock) -> Result<(), String> {
     rule(clock.drift_ppm.abs() <= 1e5, "the drift must be between -100 000 and 100 000 ppm")
 }
 
-fn read_transport(fields: &Fields<'_>) -> Result<Transport, Problem> {
-    let quic = Transport::Quic { datagram: 1252, header: 37, overhead: 42 };
-    let tcp = Transport::Tcp { mss: 1448, overhead: 52 };
-    let default = match fields.get("transport") {
-        Some(cursor) => cursor.word("transport", &[("quic", quic), ("tcp", tcp)])?,
-        None => quic,
-    };
-    let Some(packet) = fields.get("packet") else { return Ok(default) };
-    let known: &[&str] = match default {
-        Transport::Quic { .. } => &["datagram", "header", "overhead"],
-        Transport::Tcp { .. } => &["mss", "overhead"],
-    };
-    let sizes = packet.table(known)?;
-    let size = |key, default| sizes.get(key).map_or(Ok(default), |c| read_size(&c));
-    let transport = match default {
-        Transport::Quic { datagram, header, overhead } => Transport::Quic {
-            datagram: size("datagram", datagram)?,
-            header: size("header", header)?,
-            overhead: size("overhead", overhead)?,
-        },
-        Transport::Tcp { mss, overhead } => {
-            Transport::Tcp { mss: size("mss", mss)?, overhead: size("overhead", overhead)? }
+/// Feedback crosses the links of the way back, if there are any, as packets of one size.
+fn read_back(fields: &Fields<'_>, way: &Way, transport: Transport) -> Result<Option<Back>, Problem> {
+    let size = packet::read_ack(fields)?;
+    match (way.back, size) {
+        (Some(route), size) => {
+            Ok(Some(Back { route, size: size.map_or_else(|| packet::ack(transport), |s| s.0) }))
         }
-    };
-    match transport {
-        Transport::Quic { datagram, header, .. } if datagram <= header => Err(packet
-            .problem("the header leaves no room in the datagram", "datagram must be larger than header")),
-        Transport::Tcp { mss: 0, .. } => Err(packet.problem("the segment is empty", "mss must be above 0")),
-        _ => Ok(transport),
+        (None, Some((_, at))) => Err(
+            at.problem("there are no links on the way back, where its size matters", "[reverse] makes them")
+        ),
+        (None, None) => Ok(None),
     }
-}
-
-fn read_size(cursor: &Cursor<'_>) -> Result<u32, Problem> {
-    let Bytes(bytes) = cursor.read()?;
-    let size = u32::try_from(bytes).ok().filter(|size| *size <= 65_535);
-    size.ok_or_else(|| cursor.problem(format!("{bytes} bytes in one packet"), "at most 65 535 bytes"))
 }
 
 fn read_label(fields: &Fields<'_>) -> Result<Option<String>, Problem> {
@@ -270,10 +264,10 @@ pub(crate) fn read_transfer(cursor: Option<&Cursor<'_>>) -> Result<Option<Bytes>
     }
 }
 
-fn read_rtt(fields: &Fields<'_>, delay: Duration) -> Result<Duration, Problem> {
+fn read_rtt(fields: &Fields<'_>, way: &Way) -> Result<Duration, Problem> {
     let Some(cursor) = fields.get("rtt") else {
         let right = "give the link a `delay` or the flow an `rtt`";
-        return match delay * 2 {
+        return match way.default_rtt() {
             Duration::ZERO => Err(fields.cursor().problem("the base RTT is 0", right)),
             rtt => Ok(rtt),
         };
@@ -282,9 +276,18 @@ fn read_rtt(fields: &Fields<'_>, delay: Duration) -> Result<Duration, Problem> {
     if rtt == Duration::ZERO {
         return Err(cursor.problem("the base RTT is 0", "an RTT like \"50 ms\""));
     }
-    if rtt < delay {
-        let wrong = format!("an RTT of {rtt} is shorter than the link's delay of {delay}");
-        return Err(cursor.problem(wrong, "the link is on the way: at least its delay"));
+    let least = way.least_rtt();
+    if rtt >= least {
+        return Ok(rtt);
     }
-    Ok(rtt)
+    Err(match way.back {
+        None => cursor.problem(
+            format!("an RTT of {rtt} is shorter than the link's delay of {least}"),
+            "the link is on the way: at least its delay",
+        ),
+        Some(_) => cursor.problem(
+            format!("an RTT of {rtt} is shorter than the links' delay there and back of {least}"),
+            "the links are on the way: at least their delay",
+        ),
+    })
 }

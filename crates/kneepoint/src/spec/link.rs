@@ -4,17 +4,27 @@ use congestion::{Bytes, Duration, Rate, Time};
 use path::{Limit, LimitCounts, LinkConfig, RateModel, Reorder, SlotModel};
 
 use crate::problem::Problem;
+use crate::spec::aqm;
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::merge::merge;
 use crate::spec::node::Value;
 use crate::spec::percent::Percent;
-use crate::spec::queue::Queue;
+use crate::spec::queue::{self, Queue};
 
 pub(crate) const KEYS: &[&str] =
     &["rate", "burst", "delay", "queue", "limit-counts", "aqm", "bleach", "jitter", "loss", "reorder"];
 
 /// A packet at this rate takes 12 ns: the simulator's nanoseconds end here.
 pub(crate) const MAX_RATE: Rate = Rate(1_000_000_000_000);
+
+/// What a link's queue is measured by: who crosses it, with data or with feedback.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Traffic {
+    /// The base RTT of the first flow of the file that does.
+    pub(crate) rtt: Option<Duration>,
+    /// The largest packet on the wire, bytes.
+    pub(crate) packet: u32,
+}
 
 /// A link whose queue is not in bytes yet: that takes the flows' RTT and packet size.
 #[derive(Clone, Debug)]
@@ -54,6 +64,34 @@ impl Link {
         link.read_reorder(fields.get("reorder").as_ref())?;
         link.queue = fields.read("queue")?.unwrap_or(link.queue);
         Ok(link)
+    }
+
+    /// With the queue and its management in the units of the traffic.
+    pub(crate) fn resolve(&self, fields: &Fields<'_>, traffic: Traffic) -> Result<LinkConfig, Problem> {
+        let mut config = self.config.clone();
+        let packet = traffic.packet;
+        config.limit = self.limit(fields, traffic.rtt)?;
+        if queue::bytes(config.limit, packet).is_some_and(|bytes| bytes < u64::from(packet)) {
+            let wrong = format!("a queue of {} drops every full packet", config.limit);
+            let at = fields.need("queue", "")?;
+            return Err(at.problem(wrong, format!("at least one packet of {packet} bytes must fit")));
+        }
+        if let Some(aqm_at) = fields.get("aqm") {
+            config.aqm = aqm::read(&aqm_at, config.limit)?;
+            config.check().map_err(|wrong| aqm_at.problem(wrong, ""))?;
+        }
+        Ok(config)
+    }
+
+    fn limit(&self, fields: &Fields<'_>, rtt: Option<Duration>) -> Result<Limit, Problem> {
+        match (self.queue, rtt) {
+            (Queue::Bdp(_), None) => {
+                let right = "give the queue in bytes, packets or ms";
+                let at = fields.need("queue", right)?;
+                Err(at.problem("no flow crosses this link, so it has no BDP", right))
+            }
+            (queue, rtt) => Ok(queue.limit(self.rate, rtt.unwrap_or(Duration::ZERO))),
+        }
     }
 
     fn read_loss(&mut self, cursor: Option<&Cursor<'_>>) -> Result<(), Problem> {

@@ -8,9 +8,11 @@
 //! [measure]  from, to         metrics count only this window
 //! [link]     rate, burst, delay, queue, limit-counts, aqm, bleach, jitter, loss, reorder     see `link`, `queue`
 //!            [[link]] with a `name` each: a chain of links                               see `chain`
-//! [[flow]]   label, controller, transport, count, start, stagger, start-jitter, stop, lasts, transfer, rtt, route,
-//!            slow-start, [flow.packet], [flow.recovery], [flow.ack], [flow.clock]            see `flow`
-//! [probe]    interval, size, rtt, route    a ping beside the flows                                  see `probe`
+//! [reverse]  the same for the way back, also [[reverse]]                                     see `network`
+//! [[flow]]   label, controller, transport, count, start, stagger, start-jitter, stop, lasts, transfer, application,
+//!            pauses, rtt, direction, route, back-route, slow-start, [flow.packet], [flow.recovery], [flow.ack],
+//!            [flow.clock]                                                       see `flow`, `application`
+//! [probe]    interval, size, rtt, route, back-route    a ping beside the flows                                  see `probe`
 //! [[udp]]    label, rate, on-off, size, start, stop, route    traffic that heeds no congestion    see `udp`
 //! [vary]     "link.rate" = [...]    "flow." means every flow, "flow.0." the first            see `vary`
 //!            name = [{ label, set = { "link.rate" = "..." } }]    several keys together
@@ -22,6 +24,7 @@
 //! Every key is checked when the file is read, for every combination of varied values, so that nothing fails later; every
 //! error is a [`Problem`] with line and key.
 
+mod application;
 mod aqm;
 #[cfg(target_os = "linux")]
 pub(crate) mod bare;
@@ -36,7 +39,9 @@ mod flow;
 mod groups;
 mod link;
 mod merge;
+mod network;
 mod node;
+mod packet;
 mod percent;
 mod probe;
 mod queue;
@@ -77,6 +82,7 @@ const KEYS: &[&str] = &[
     "series",
     "measure",
     "link",
+    "reverse",
     "probe",
     "udp",
     "flow",
@@ -89,8 +95,19 @@ const KEYS: &[&str] = &[
 ];
 
 /// What `--set` may change: what `[vary]` may, and how often it runs. Claims and tables belong to the file.
-const SETTABLE: &[&str] =
-    &["duration", "transfer", "repetitions", "seed", "series", "measure", "link", "probe", "udp", "flow"];
+const SETTABLE: &[&str] = &[
+    "duration",
+    "transfer",
+    "repetitions",
+    "seed",
+    "series",
+    "measure",
+    "link",
+    "reverse",
+    "probe",
+    "udp",
+    "flow",
+];
 
 const DEFAULT_METRICS: &[&str] = &["goodput", "loss", "rtt_mean", "rtt_std"];
 const MAX_REPETITIONS: i64 = 10_000;
@@ -299,7 +316,7 @@ fn checked(
     for case in &mut cases {
         let setup = setup_of(file, document, case)?;
         groups.add(setup.present().map(|flow| flow.label.as_str()));
-        groups.add_links(setup.link_names.iter().map(String::as_str));
+        groups.add_links(setup.link_names.iter().chain(&setup.reverse_names).map(String::as_str));
         groups.add_udp(setup.udp.iter().map(|source| source.label.as_str()));
         let Some(first) = setup.present().next() else { continue };
         case.algorithm = first.algorithm.name().to_owned();

@@ -262,8 +262,8 @@ impl Node {
         match &mut self.value {
             Value::Table(entries) => {
                 let entry = entry(entries, key, at);
-                if key == "controller" && !rest.is_empty() {
-                    entry.node.open_controller();
+                if matches!(key.as_str(), "controller" | "application") && !rest.is_empty() {
+                    entry.node.open_name();
                 }
                 if rest.is_empty() {
                     entry.at = at.clone();
@@ -278,8 +278,8 @@ impl Node {
         }
     }
 
-    /// `"cubic"` is short for `{ name = "cubic" }`.
-    fn open_controller(&mut self) {
+    /// `"cubic"` is short for `{ name = "cubic" }`, `"media"` for `{ name = "media" }`.
+    fn open_name(&mut self) {
         if let Some(name) = self.as_str() {
             let entry = Entry {
                 key: "name".to_owned(),

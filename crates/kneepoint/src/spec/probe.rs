@@ -4,17 +4,16 @@ use congestion::{Bytes, Duration};
 use sim::ProbeConfig;
 
 use crate::problem::Problem;
-use crate::spec::chain::Chain;
 use crate::spec::cursor::Cursor;
+use crate::spec::network::Network;
 
 /// Defaults are `ping`'s size (IP, ICMP, 56 bytes) and Flent's interval.
-pub(crate) fn read(cursor: &Cursor<'_>, chain: &Chain<'_>) -> Result<ProbeConfig, Problem> {
-    let fields = cursor.table(&["interval", "size", "rtt", "route"])?;
-    let route = chain.route(&fields)?;
-    let delay = chain.delay(route);
+pub(crate) fn read(cursor: &Cursor<'_>, network: &Network<'_>) -> Result<ProbeConfig, Problem> {
+    let fields = cursor.table(&["interval", "size", "rtt", "route", "back-route"])?;
+    let way = network.way(&fields)?;
     let interval = fields.read("interval")?.unwrap_or(Duration::from_millis(200));
     let size: Bytes = fields.read("size")?.unwrap_or(Bytes(84));
-    let rtt = fields.read("rtt")?.unwrap_or(delay * 2);
+    let rtt = fields.read("rtt")?.unwrap_or(way.default_rtt());
     let at = |key| fields.get(key).unwrap_or_else(|| cursor.clone());
     if interval < Duration::from_millis(1) {
         return Err(at("interval").problem(format!("a probe every {interval}"), "at least 1 ms apart"));
@@ -22,9 +21,9 @@ pub(crate) fn read(cursor: &Cursor<'_>, chain: &Chain<'_>) -> Result<ProbeConfig
     if size.0 == 0 || size.0 > 65_535 {
         return Err(at("size").problem(format!("a probe of {size}"), "from 1 to 65 535 bytes"));
     }
-    if rtt < delay || rtt == Duration::ZERO {
-        let right = "an RTT above 0, at least the link's delay, like \"30 ms\"";
+    if rtt < way.least_rtt() || rtt == Duration::ZERO {
+        let right = "an RTT above 0, at least its links' delay, like \"30 ms\"";
         return Err(at("rtt").problem(format!("the probe's base RTT is {rtt}"), right));
     }
-    Ok(ProbeConfig { interval, size: size.0 as u32, route, rtt })
+    Ok(ProbeConfig { interval, size: size.0 as u32, route: way.there, back: way.back, rtt })
 }

@@ -7,9 +7,9 @@ use path::{Limit, LinkConfig};
 use sim::{FlowConfig, ProbeConfig, Scenario, UdpConfig};
 
 use crate::problem::Problem;
-use crate::spec::chain::Chain;
 use crate::spec::cursor::{Cursor, Fields};
-use crate::spec::flow::{Flow, MAX_FLOWS, read_transfer};
+use crate::spec::flow::{Flow, MAX_FLOWS, Stop, read_transfer};
+use crate::spec::network::{Load, Network};
 use crate::spec::{probe, udp};
 
 /// Samples of one run's time series at most.
@@ -25,6 +25,12 @@ pub(crate) struct Setup {
     pub(crate) links: Vec<LinkConfig>,
     /// Their names, if there are several.
     pub(crate) link_names: Vec<String>,
+    /// The links of the way back, in order.
+    pub(crate) reverse: Vec<LinkConfig>,
+    /// Their names, one each.
+    pub(crate) reverse_names: Vec<String>,
+    /// Whether the file gives them: `[[reverse]]`.
+    pub(crate) reverse_named: bool,
     pub(crate) buffer: Option<Duration>,
     /// Also those with a count of 0.
     pub(crate) flows: Vec<Flow>,
@@ -36,24 +42,30 @@ impl Setup {
     /// `root` are the keys of the whole file.
     pub(crate) fn read(root: &Fields<'_>) -> Result<Self, Problem> {
         let duration = read_duration(root)?;
-        let chain = Chain::read(root)?;
-        let flows = read_flows(root, &chain, duration)?;
-        let links = chain.resolve(&flows)?;
-        let buffer = chain.buffer(&links, flows[0].wire_bytes());
-        check_thresholds(root, &flows, &links, buffer)?;
+        let network = Network::read(root)?;
+        let flows = read_flows(root, &network, duration)?;
+        let probe = root.get("probe").map(|c| probe::read(&c, &network)).transpose()?;
+        let udp = super::each(root, "udp", super::Unfit::Refused, |c| udp::read(c, &network, duration))?;
+        let (links, reverse) = network.resolve(&Load { flows: &flows, probe: probe.as_ref(), udp: &udp })?;
+        let first = flows.iter().find(|flow| !network.is_backward(flow.route)).unwrap_or(&flows[0]);
+        let buffer = network.buffer(&links, first.wire_bytes());
+        check_thresholds(root, &flows, &links, &network, buffer)?;
         check_timestamps(root, &flows)?;
         let series = read_series(root, duration)?;
-        let probe = root.get("probe").map(|c| probe::read(&c, &chain)).transpose()?;
+        let (reverse_names, reverse_named) = network.reverse_names();
         Ok(Self {
             duration,
             measure: read_measure(root, duration)?,
             series,
-            link_names: chain.names().to_owned(),
+            link_names: network.names(),
+            reverse,
+            reverse_names,
+            reverse_named,
             links,
             buffer,
             flows,
             probe,
-            udp: super::each(root, "udp", super::Unfit::Refused, |c| udp::read(c, &chain, duration))?,
+            udp,
         })
     }
 
@@ -69,6 +81,8 @@ impl Setup {
             link: self.links[0].clone(),
             beyond: self.links[1..].to_vec(),
             link_names: self.link_names.clone(),
+            reverse: self.reverse.clone(),
+            reverse_names: self.reverse_names.clone(),
             buffer: self.buffer,
             flows: self.expand(seed),
             probe: self.probe,
@@ -107,7 +121,7 @@ fn read_duration(root: &Fields<'_>) -> Result<Duration, Problem> {
     }
 }
 
-fn read_flows(root: &Fields<'_>, chain: &Chain<'_>, duration: Duration) -> Result<Vec<Flow>, Problem> {
+fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> Result<Vec<Flow>, Problem> {
     let cursor = root.need("flow", "at least one [[flow]] with its controller")?;
     let transfer = read_transfer(root.get("transfer").as_ref())?;
     let tables = cursor.tables()?;
@@ -117,7 +131,7 @@ fn read_flows(root: &Fields<'_>, chain: &Chain<'_>, duration: Duration) -> Resul
     let mut flows = Vec::new();
     let mut count = 0_u64;
     for table in &tables {
-        let flow = Flow::read(table, chain, transfer)?;
+        let flow = Flow::read(table, network, transfer)?;
         count = count.saturating_add(flow.count);
         if count > MAX_FLOWS {
             return Err(table.problem(format!("{count} flows"), format!("at most {MAX_FLOWS}")));
@@ -134,16 +148,17 @@ fn read_flows(root: &Fields<'_>, chain: &Chain<'_>, duration: Duration) -> Resul
 
 fn check_start(cursor: &Cursor<'_>, flow: &Flow, duration: Duration) -> Result<(), Problem> {
     let last = flow.last_start();
-    if last < duration {
+    let (end, ends) = match flow.stop {
+        Stop::At(stop) if stop < duration => (stop, "they stop"),
+        _ => (duration, "the run ends"),
+    };
+    if last < end {
         return Ok(());
     }
     let fields = cursor.table(super::flow::KEYS)?;
     let keys = ["stagger", "start", "start-jitter"];
     let at = keys.iter().find_map(|key| fields.get(key)).unwrap_or_else(|| cursor.clone());
-    Err(at.problem(
-        format!("the last flow starts at {last}"),
-        format!("the run ends at {duration}: start before it"),
-    ))
+    Err(at.problem(format!("the last flow starts at {last}"), format!("{ends} at {end}: start before it")))
 }
 
 /// A part of the buffer needs a buffer to be a part of.
@@ -151,11 +166,10 @@ fn check_thresholds(
     root: &Fields<'_>,
     flows: &[Flow],
     links: &[LinkConfig],
+    network: &Network<'_>,
     buffer: Option<Duration>,
 ) -> Result<(), Problem> {
-    if buffer.is_some_and(|b| b > Duration::ZERO) {
-        return Ok(());
-    }
+    let known = buffer.is_some_and(|b| b > Duration::ZERO);
     let wrong = match links[0].limit {
         _ if links.len() > 1 => "a threshold in % of buffer, but there are several links".to_owned(),
         Limit::Unlimited => "a threshold in % of buffer, but the queue is unlimited".to_owned(),
@@ -165,6 +179,14 @@ fn check_thresholds(
     };
     for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
         let Algorithm::QuicDc(params) = &flow.algorithm else { continue };
+        let backward = network.is_backward(flow.route);
+        if known && !backward {
+            continue;
+        }
+        let wrong = match backward {
+            true => "a threshold in % of buffer, but its packets do not cross [link]",
+            false => &wrong,
+        };
         if matches!(params.threshold, quic_dc::Threshold::OfBuffer { .. }) {
             let controller = cursor.table(super::flow::KEYS)?.need("controller", "")?;
             let threshold = controller.entries().ok().and_then(|entries| {
@@ -177,18 +199,21 @@ fn check_thresholds(
     Ok(())
 }
 
-/// Without receive times QUIC-DC is Westwood+ under another name.
+/// Without receive times controllers of one-way delay do nothing, or something else under their name.
 fn check_timestamps(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Problem> {
     for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
-        let Algorithm::QuicDc(params) = &flow.algorithm else { continue };
-        if flow.ack.timestamps == 0 && params.threshold != quic_dc::Threshold::Off {
-            let right = "use transport = \"quic\" with ack.timestamps above 0, or threshold = \"off\"";
-            let at = cursor.table(super::flow::KEYS)?.need("controller", "")?;
-            return Err(at.problem(
-                "quic-dc needs the receive times of its packets, which this flow's receiver does not report",
-                right,
-            ));
+        if flow.ack.timestamps > 0 || !flow.algorithm.needs_receive_times() {
+            continue;
         }
+        let off = if let Algorithm::QuicDc(_) = flow.algorithm { ", or threshold = \"off\"" } else { "" };
+        let at = cursor.table(super::flow::KEYS)?.need("controller", "")?;
+        return Err(at.problem(
+            format!(
+                "{} needs the receive times of its packets, which this flow's receiver does not report",
+                flow.algorithm.name()
+            ),
+            format!("use transport = \"quic\" with ack.timestamps above 0{off}"),
+        ));
     }
     Ok(())
 }

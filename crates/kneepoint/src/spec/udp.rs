@@ -5,17 +5,21 @@ use path::{LinkConfig, RateModel};
 use sim::{OnOff, UdpConfig};
 
 use crate::problem::Problem;
-use crate::spec::chain::Chain;
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::link::{MAX_RATE, read_rate};
+use crate::spec::network::Network;
 
-const KEYS: &[&str] = &["label", "rate", "on-off", "size", "start", "stop", "route"];
+const KEYS: &[&str] = &["label", "rate", "on-off", "size", "start", "stop", "direction", "route"];
 
 /// More phases a second than this are none that anybody means.
 const SHORTEST_PHASE: Duration = Duration::from_millis(1);
 
 /// `duration` is that of the run.
-pub(crate) fn read(cursor: &Cursor<'_>, chain: &Chain<'_>, duration: Duration) -> Result<UdpConfig, Problem> {
+pub(crate) fn read(
+    cursor: &Cursor<'_>,
+    network: &Network<'_>,
+    duration: Duration,
+) -> Result<UdpConfig, Problem> {
     let fields = cursor.table(KEYS)?;
     let rate_at = fields.need("rate", "how fast it sends, like \"500 kbit/s\"")?;
     let size_at = fields.need("size", "a packet on the wire, like \"1054 bytes\"")?;
@@ -35,7 +39,7 @@ pub(crate) fn read(cursor: &Cursor<'_>, chain: &Chain<'_>, duration: Duration) -
         label: fields.read("label")?.unwrap_or_else(|| "UDP".to_owned()),
         rate,
         on_off: fields.get("on-off").map(|c| read_on_off(&c)).transpose()?,
-        route: chain.route(&fields)?,
+        route: network.way(&fields)?.there,
         size: size as u32,
         start: Time::ZERO + start,
         stop: stop.map(|stop| Time::ZERO + stop),

@@ -8,10 +8,10 @@ use crate::spec::node::{At, Node, Value};
 const MAX_CASES: usize = 10_000;
 
 /// What may vary: it decides a run. The rest of a file says how to read the results.
-const VARIABLE: &[&str] = &["duration", "transfer", "measure", "link", "probe", "udp", "flow"];
+const VARIABLE: &[&str] = &["duration", "transfer", "measure", "link", "reverse", "probe", "udp", "flow"];
 
 /// Lists of tables: a number may follow.
-const NUMBERED: &[&str] = &["flow", "udp", "link"];
+const NUMBERED: &[&str] = &["flow", "udp", "link", "reverse"];
 
 /// The key that rows come from if it varies and nothing else is said.
 const CONTROLLER: &str = "flow.controller";

@@ -13,6 +13,8 @@ use super::overlay::Case;
 const KNOWN: &str = "dccc";
 /// Of the paper, bytes.
 const PACKET: u32 = 1094;
+/// Round trips of a simulation at least.
+const LEAST_TRIPS: u64 = 20;
 /// Flows, packets and steps of a simulation at most: seconds of work.
 const MAX_FLOWS: usize = 16;
 const MAX_PACKETS: u128 = 20_000_000;
@@ -87,17 +89,30 @@ impl StabilityArgs {
         let capacity = Rate(self.rate.0.saturating_mul(self.start.len() as u64));
         let starts = self.start.iter().map(|start| Time::ZERO + *start).collect();
         let case = Case { params: self.params(), base_rtt, capacity, packet: PACKET, starts, duration };
-        self.check_size(&case)?;
+        self.check_case(&case)?;
         Ok(Some(case))
     }
 
-    fn check_size(&self, case: &Case) -> Result<(), String> {
+    fn check_case(&self, case: &Case) -> Result<(), String> {
         let Case { duration, capacity, .. } = *case;
         if self.start.len() > MAX_FLOWS {
             return Err(format!("--start: {} flows; give {MAX_FLOWS} at most", self.start.len()));
         }
-        if let Some(late) = self.start.iter().find(|start| **start >= duration) {
-            return Err(format!("--start {late}: the simulation ends at {duration}; give an earlier start"));
+        if self.links > 1 {
+            return Err(format!(
+                "--links {}: the simulation has one link; leave out --links or --simulate",
+                self.links
+            ));
+        }
+        let least = (case.base_rtt * LEAST_TRIPS).max(Duration::from_secs(1));
+        if duration < least {
+            return Err(format!("--simulate {duration}: too short to settle; give at least {least}"));
+        }
+        let last_quarter = duration / 4 * 3;
+        if let Some(late) = self.start.iter().find(|start| **start > last_quarter) {
+            return Err(format!(
+                "--start {late}: results are of the last quarter of {duration}; give a start before {last_quarter}"
+            ));
         }
         let packets =
             u128::from(capacity.0) * u128::from(duration.0) / 1_000_000_000 / u128::from(8 * PACKET);

@@ -118,8 +118,9 @@ impl Setting {
 impl Analysis {
     /// A name that other settings do not have.
     pub fn name(&self) -> String {
-        let Setting { rtt, rate, links, gain, h, beta, .. } = &self.setting;
-        format!("dccc {rtt} {rate} gain {gain} h {h} beta {beta} links {links}")
+        let Setting { rtt, rate, links, gain, h, beta, one_way_delay } = &self.setting;
+        let rest = one_way_delay.map_or_else(String::new, |delay| format!(" delay {delay}"));
+        format!("dccc {rtt}{rest} {rate} gain {gain} h {h} beta {beta} links {links}")
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Case {
     pub duration: Duration,
 }
 
-/// What one of the two models says, sampled every 10 ms.
+/// What one of the two models says, sampled every 10 ms (fluid: at shorter base RTTs, a fifth of them).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Course {
     /// Seconds.
@@ -53,7 +53,7 @@ pub struct Overlay {
     pub packets_end: End,
 }
 
-/// The last quarter.
+/// The last quarter of the simulation, in which all flows run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct End {
@@ -73,6 +73,12 @@ impl Case {
         let (fluid, packets) = (self.fluid(), self.packets(watch)?);
         let (fluid_end, packets_end) = (fluid.end(), packets.end());
         Some(Overlay { fluid, packets, fluid_end, packets_end })
+    }
+
+    /// A name that other simulations of the same setting do not have.
+    pub fn name(&self) -> String {
+        let starts: Vec<String> = self.starts.iter().map(|start| (*start - Time::ZERO).to_string()).collect();
+        format!("simulated {} from {}", self.duration, starts.join(" "))
     }
 
     /// Of the fluid's equations: well below its delays.
@@ -125,6 +131,8 @@ impl Case {
             link: LinkConfig { delay: self.base_rtt / 2, ..LinkConfig::plain(self.capacity) },
             beyond: Vec::new(),
             link_names: Vec::new(),
+            reverse: Vec::new(),
+            reverse_names: Vec::new(),
             buffer: None,
             flows: self.starts.iter().map(|start| self.flow(*start)).collect(),
             probe: None,
@@ -147,8 +155,11 @@ impl Case {
             ack: AckConfig { ack_every: 1, ..AckConfig::default() },
             start,
             stop: None,
+            application: sim::Application::Bulk,
+            pauses: Vec::new(),
             transfer: None,
             route: Route::ALL,
+            back: None,
             rtt: self.base_rtt,
             clock: Clock::default(),
         }

@@ -46,17 +46,20 @@ pub fn of_experiment(experiment: &Experiment) -> Result<(Pair, String), Problem>
     let problem = |wrong: &str, right: &str| Problem::new(experiment.file.clone(), wrong, right);
     let case = cases.first().ok_or_else(|| problem("no case", ""))?;
     let scenario = experiment.scenario(case, 0)?;
-    if !scenario.beyond.is_empty() {
+    if !scenario.beyond.is_empty() || scenario.reverse.len() > 1 {
         let right = "`kneepoint link` emulates one: write its keys as text";
-        return Err(problem("the experiment has several links", right));
+        return Err(problem("the experiment has several links in a row", right));
     }
     let rtt = scenario.flows.first().map_or(scenario.link.delay * 2, |flow| flow.rtt);
-    let back = rtt - scenario.link.delay;
+    let back = match scenario.reverse.into_iter().next() {
+        Some(back) => Ok(back),
+        None => Err(rtt - scenario.link.delay),
+    };
     let note = match case.variant.as_str() {
         "" => experiment.name.clone(),
         variant => format!("{}, {variant}", experiment.name),
     };
-    Ok((Pair { link: scenario.link, back: Err(back) }, note))
+    Ok((Pair { link: scenario.link, back }, note))
 }
 
 /// Keys with their values, as TOML.

@@ -134,6 +134,8 @@ mod tests {
             flows: Vec::new(),
             beyond: Vec::new(),
             link_names: Vec::new(),
+            reverse: Vec::new(),
+            reverse_names: Vec::new(),
             probe: None,
             udp: Vec::new(),
             measure: None,

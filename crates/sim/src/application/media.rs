@@ -1,0 +1,363 @@
+//! Video that follows the controller's rate, and audio: the source of RFC 8867 section 4.3, close to the synthetic codec of
+//! RFC 8593 in its steady state.
+//!
+//! ```text
+//! frame k     at start + k / fps; size = V / (8 fps) * (1 + variation u), u uniform in -1..1               bytes
+//! V           what was asked for at the newest frame that is at least `reaction` old; start-rate before     bit/s
+//! asked for   at each frame: budget B = (A - audio with headers) / fps                                     bytes
+//!             n = ceil(B / (payload + header)) packets,  V = 8 fps max(B - n header, (n - 1) payload),
+//!             from min-rate to max-rate
+//! A           the pacing rate of a controller that has one: that is its answer, the window behind it is slack
+//!             or else cwnd / smoothed_rtt: what a flow that always has data would send            bytes/s
+//! audio       a packet each 20 ms
+//! ```
+//!
+//! A counts what the window counts, headers included, so that video, audio and headers together make A. It is not known
+//! before the first RTT sample. Frames and audio wait in one queue, first in, first out. What waits longer than `max-queue`
+//! is skipped, unless a part of it has left: sent in full, it is still of use. Nothing is sent again.
+//!
+//! Left out of RFC 8593's model: the large frames after a step of the rate, and Laplacian sizes. RFC 8867 asks for +-5 %.
+
+use std::collections::VecDeque;
+
+use congestion::{Duration, Rate, Rng, Time};
+
+use crate::record::Record;
+use crate::scenario::{FlowConfig, Transport};
+
+/// A video encoder and a microphone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MediaConfig {
+    /// Frames per second, at least 1.
+    pub fps: u32,
+    /// Smallest rate of the encoder, without headers; above 0.
+    pub min_rate: Rate,
+    /// Largest, no less.
+    pub max_rate: Rate,
+    /// Before it knows better.
+    pub start_rate: Rate,
+    /// From asking for a rate to the frame that has it, at least.
+    pub reaction: Duration,
+    /// Frame sizes are uniform within this part of their mean, 0..1.
+    pub variation: f64,
+    /// Audio, without headers; none at 0.
+    pub audio: Rate,
+    /// What waits longer to be sent is skipped.
+    pub max_queue: Duration,
+}
+
+/// From one packet of audio to the next.
+pub const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Frames on the way that may still be completed. What is older than so many frames is not coming.
+const ON_THE_WAY: usize = 4096;
+
+/// A frame or a packet of audio that waits.
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    captured: Time,
+    bytes: u64,
+    is_video: bool,
+}
+
+/// A frame of which a part at least has left.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    captured: Time,
+    start: u64,
+    end: u64,
+    arrived: u64,
+    /// When the ledger found the first of its packets lost.
+    lost: Option<Time>,
+}
+
+/// The source of one flow, and the part of its receiver that knows frames.
+#[derive(Debug)]
+pub(crate) struct Media {
+    config: MediaConfig,
+    start: Time,
+    /// Stream bytes of a full packet.
+    payload: u64,
+    /// What each packet counts in the window besides.
+    header: u64,
+    frames: u64,
+    audio_packets: u64,
+    /// V, bit/s.
+    rate: f64,
+    /// What was asked for and has not taken effect.
+    asked: VecDeque<(Time, f64)>,
+    sizes: Rng,
+    waiting: VecDeque<Unit>,
+    /// Stream offset of the first unit that waits.
+    front: u64,
+    on_the_way: VecDeque<Frame>,
+}
+
+impl Media {
+    pub(super) fn new(id: u32, config: &MediaConfig, flow: &FlowConfig, seed: u64) -> Self {
+        let header = match flow.transport {
+            Transport::Quic { header, .. } => header,
+            Transport::Tcp { .. } => 0,
+        };
+        Self {
+            start: flow.start,
+            payload: flow.transport.payload().max(1).into(),
+            header: header.into(),
+            frames: 0,
+            audio_packets: 0,
+            rate: config.start_rate.0 as f64,
+            asked: VecDeque::new(),
+            sizes: Rng::stream(seed, &format!("flow.{id}.media")),
+            waiting: VecDeque::new(),
+            front: 0,
+            on_the_way: VecDeque::new(),
+            config: config.clone(),
+        }
+    }
+
+    fn frame_at(&self) -> Time {
+        let nanos = u128::from(self.frames) * 1_000_000_000 / u128::from(self.config.fps.max(1));
+        self.start + Duration(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    fn audio_at(&self) -> Time {
+        match self.config.audio {
+            Rate(0) => Time::NEVER,
+            _ => self.start + AUDIO_INTERVAL * self.audio_packets,
+        }
+    }
+
+    pub(super) fn next(&self) -> Time {
+        self.frame_at().min(self.audio_at())
+    }
+
+    /// Captures what is due, unless it pauses. `allowed` is A, bytes per second.
+    pub(super) fn on_time(&mut self, now: Time, paused: bool, allowed: Option<f64>, record: &mut Record) {
+        while self.audio_at() <= now {
+            let bytes = self.audio_bytes();
+            self.audio_packets += 1;
+            self.capture(paused, Unit { captured: now, bytes, is_video: false });
+        }
+        while self.frame_at() <= now {
+            self.ask(now, allowed);
+            self.frames += 1;
+            let bytes = self.frame_bytes();
+            self.capture(paused, Unit { captured: now, bytes, is_video: true });
+            if !paused {
+                record.on_frame_made(now, bytes);
+            }
+        }
+    }
+
+    fn capture(&mut self, paused: bool, unit: Unit) {
+        if !paused && unit.bytes > 0 {
+            self.waiting.push_back(unit);
+        }
+    }
+
+    /// The next packet of audio: fractions of a byte are carried on.
+    fn audio_bytes(&self) -> u64 {
+        let until = |packets: u64| self.config.audio.bytes_in(AUDIO_INTERVAL * packets);
+        until(self.audio_packets + 1) - until(self.audio_packets)
+    }
+
+    fn frame_bytes(&mut self) -> u64 {
+        let odd = 1.0 + self.config.variation * (2.0 * self.sizes.unit() - 1.0);
+        ((self.rate / (8.0 * f64::from(self.config.fps)) * odd + 0.5) as u64).max(1)
+    }
+
+    /// Asks for a new rate; what was asked for long enough ago takes effect.
+    fn ask(&mut self, now: Time, allowed: Option<f64>) {
+        if let Some(allowed) = allowed {
+            self.asked.push_back((now, self.video_rate(allowed)));
+        }
+        while let Some(&(_, rate)) = self.asked.front().filter(|asked| asked.0 + self.config.reaction <= now)
+        {
+            self.rate = rate;
+            self.asked.pop_front();
+        }
+    }
+
+    /// V for an A, bit/s.
+    fn video_rate(&self, allowed: f64) -> f64 {
+        let fps = f64::from(self.config.fps);
+        let (payload, header) = (self.payload as f64, self.header as f64);
+        let budget = (allowed - self.audio_rate()) / fps;
+        let packets = (budget / (payload + header)).ceil();
+        let frame = (budget - packets * header).max((packets - 1.0) * payload);
+        (8.0 * fps * frame).min(self.config.max_rate.0 as f64).max(self.config.min_rate.0 as f64)
+    }
+
+    /// With headers, bytes per second.
+    fn audio_rate(&self) -> f64 {
+        match self.config.audio {
+            Rate(0) => 0.0,
+            rate => rate.bytes_per_sec() + self.header as f64 / AUDIO_INTERVAL.as_secs_f64(),
+        }
+    }
+
+    /// Bytes from `fresh` on that may go into one packet: none of two units.
+    pub(super) fn offered(&mut self, now: Time, fresh: u64, record: &mut Record) -> u64 {
+        while let Some(&unit) = self.waiting.front() {
+            let end = self.front + unit.bytes;
+            if fresh > self.front && fresh < end {
+                return end - fresh;
+            }
+            if fresh >= end {
+                self.front = end;
+            } else if now - unit.captured > self.config.max_queue {
+                self.forget_front();
+                if unit.is_video {
+                    record.on_frame_skipped(now);
+                }
+            } else {
+                self.note(unit);
+                return unit.bytes;
+            }
+            self.waiting.pop_front();
+        }
+        0
+    }
+
+    fn is_front_known(&self) -> bool {
+        self.on_the_way.back().is_some_and(|frame| frame.start == self.front)
+    }
+
+    /// The unit at the front will never leave.
+    fn forget_front(&mut self) {
+        if self.is_front_known() {
+            self.on_the_way.pop_back();
+        }
+    }
+
+    /// The unit at the front may leave from now on.
+    fn note(&mut self, unit: Unit) {
+        if unit.is_video && !self.is_front_known() {
+            let end = self.front + unit.bytes;
+            let Unit { captured, .. } = unit;
+            self.on_the_way.push_back(Frame { captured, start: self.front, end, arrived: 0, lost: None });
+        }
+        if self.on_the_way.len() > ON_THE_WAY {
+            self.on_the_way.pop_front();
+        }
+    }
+
+    /// The frame that holds this byte.
+    fn frame(&mut self, at: u64) -> Option<&mut Frame> {
+        let index = self.on_the_way.partition_point(|frame| frame.end <= at);
+        self.on_the_way.get_mut(index).filter(|frame| frame.start <= at)
+    }
+
+    pub(super) fn on_received(&mut self, now: Time, start: u64, end: u64, record: &mut Record) {
+        let Some(frame) = self.frame(start).filter(|_| start < end) else { return };
+        frame.arrived += end - start;
+        if frame.arrived >= frame.end - frame.start {
+            record.on_frame_complete(now, now - frame.captured, frame.lost);
+        }
+        while self.on_the_way.front().is_some_and(|f| f.arrived >= f.end - f.start) {
+            self.on_the_way.pop_front();
+        }
+    }
+
+    /// Counts a frame at the first of its packets that is declared lost.
+    pub(super) fn on_lost(&mut self, now: Time, start: u64, record: &mut Record) {
+        if let Some(frame) = self.frame(start).filter(|frame| frame.lost.is_none()) {
+            frame.lost = Some(now);
+            record.on_frame_lost(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn media(config: MediaConfig) -> Media {
+        Media {
+            start: Time::ZERO,
+            payload: 1215,
+            header: 37,
+            frames: 0,
+            audio_packets: 0,
+            rate: config.start_rate.0 as f64,
+            asked: VecDeque::new(),
+            sizes: Rng::stream(1, "test"),
+            waiting: VecDeque::new(),
+            front: 0,
+            on_the_way: VecDeque::new(),
+            config,
+        }
+    }
+
+    fn rfc8867() -> MediaConfig {
+        MediaConfig {
+            fps: 30,
+            min_rate: Rate(150_000),
+            max_rate: Rate(1_500_000),
+            start_rate: Rate(150_000),
+            reaction: Duration::from_millis(100),
+            variation: 0.05,
+            audio: Rate(20_000),
+            max_queue: Duration::from_secs(1),
+        }
+    }
+
+    #[test]
+    fn frame_sizes() {
+        let mut media = media(rfc8867());
+        media.rate = 1.2e6;
+        let sizes: Vec<u64> = (0..10_000).map(|_| media.frame_bytes()).collect();
+        assert!(sizes.iter().all(|size| (4750..=5250).contains(size)));
+        assert!(sizes.iter().any(|size| *size < 4760) && sizes.iter().any(|size| *size > 5240));
+        // Deviation of a uniform one: 500 / sqrt(12), of their mean a hundredth of that.
+        assert!((sizes.iter().sum::<u64>() as f64 / 1e4 - 5000.0).abs() < 5.0);
+    }
+
+    /// With headers and audio a frame fills its budget, or the packets that it has.
+    #[test]
+    fn video_rate_leaves_room() {
+        let media = media(MediaConfig { max_rate: Rate(100_000_000), ..rfc8867() });
+        let audio = 2500.0 + 37.0 * 50.0;
+        for budget in [800.0, 1252.0, 1260.0, 1300.0, 2504.0, 5000.0, 100_000.0] {
+            let frame = media.video_rate(audio + 30.0 * budget) / 240.0;
+            let wire = frame + 37.0 * (frame / 1215.0 - 1e-9).ceil();
+            assert!(wire <= budget + 1e-6 && wire > budget - 37.1, "{budget}: {frame} {wire}");
+        }
+        for allowed in [0.0, -1.0, 1000.0, f64::MAX] {
+            let rate = media.video_rate(allowed);
+            assert!((150_000.0..=1e8).contains(&rate), "{allowed}: {rate}");
+        }
+    }
+
+    /// A step of what is allowed shows at the third frame: 100 ms at 30 per second. Without reaction time at once.
+    #[test]
+    fn reaction() {
+        for (ms, frames) in [(100, 3), (101, 4), (0, 0)] {
+            let mut media = media(MediaConfig { reaction: Duration::from_millis(ms), ..rfc8867() });
+            let mut rates = Vec::new();
+            for _ in 0..20 {
+                let now = media.frame_at();
+                let allowed = if rates.len() < 10 { 50_000.0 } else { 200_000.0 };
+                media.ask(now, Some(allowed));
+                media.frames += 1;
+                rates.push(media.rate);
+            }
+            let before = media.video_rate(50_000.0);
+            assert!(rates[..frames].iter().all(|rate| *rate == 150_000.0));
+            assert!(rates[frames..10 + frames].iter().all(|rate| *rate == before), "{rates:?}");
+            assert!(rates[10 + frames..].iter().all(|rate| *rate == 1.5e6), "{rates:?}");
+        }
+    }
+
+    /// 21 kbit/s are 52.5 bytes each 20 ms.
+    #[test]
+    fn audio() {
+        let mut media = media(MediaConfig { audio: Rate(21_000), ..rfc8867() });
+        let mut sizes = Vec::new();
+        for packet in 0..4 {
+            media.audio_packets = packet;
+            sizes.push(media.audio_bytes());
+        }
+        assert_eq!(sizes, [52, 53, 52, 53]);
+    }
+}

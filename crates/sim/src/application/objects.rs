@@ -1,0 +1,110 @@
+//! Short transfers, like those of somebody who reads web pages: RFC 8868 has sizes uniform from 30 to 50 kB and
+//! idle times exponential with a mean of 10 s.
+//!
+//! ```text
+//! on    an object of uniform size, from its first byte offered to its last byte arrived
+//! off   idle, exponential, from then on
+//! ```
+//!
+//! With a `new` connection each object begins like a flow: its own controller, ledger and receiver, packet numbers from 0.
+//! The old connection hears its last acknowledgements until then. No handshake: an object's time has none in it.
+
+use congestion::{Bytes, Duration, Rng, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::record::Record;
+
+/// Objects and idle times.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObjectsConfig {
+    /// Smallest object, at least 1 byte.
+    pub smallest: Bytes,
+    /// Largest, no less.
+    pub largest: Bytes,
+    /// Mean idle time.
+    pub idle: Duration,
+    /// The first object comes at the flow's start; or else after an idle time.
+    pub begins_on: bool,
+    /// What carries an object.
+    pub connection: Connection,
+}
+
+/// What carries an object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Connection {
+    /// A connection of its own.
+    #[default]
+    New,
+    /// The same as the one before.
+    Kept,
+}
+
+/// The source of one flow.
+#[derive(Debug)]
+pub(crate) struct Objects {
+    config: ObjectsConfig,
+    sizes: Rng,
+    idles: Rng,
+    /// When the next one begins; never while one is under way.
+    next: Time,
+    begun: Option<Time>,
+    size: u64,
+    /// Objects that have begun.
+    count: u64,
+}
+
+impl Objects {
+    pub(super) fn new(id: u32, config: &ObjectsConfig, start: Time, seed: u64) -> Self {
+        let stream = |name| Rng::stream(seed, &format!("flow.{id}.{name}"));
+        let mut objects = Self {
+            config: config.clone(),
+            sizes: stream("objects"),
+            idles: stream("idle"),
+            next: start,
+            begun: None,
+            size: 0,
+            count: 0,
+        };
+        if !config.begins_on {
+            objects.next = start + objects.idle();
+        }
+        objects
+    }
+
+    fn idle(&mut self) -> Duration {
+        self.config.idle.mul_f64(self.idles.exponential())
+    }
+
+    pub(super) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// One is under way.
+    pub(super) fn is_on(&self) -> bool {
+        self.begun.is_some()
+    }
+
+    /// Bytes of the newest.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// One begins; true if on another connection than the one before.
+    pub(super) fn begin(&mut self, now: Time) -> bool {
+        let Bytes(smallest) = self.config.smallest;
+        let span = self.config.largest.0.saturating_sub(smallest);
+        self.size = smallest + self.sizes.below(span.saturating_add(1));
+        self.begun = Some(now);
+        self.next = Time::NEVER;
+        self.count += 1;
+        self.count > 1 && self.config.connection == Connection::New
+    }
+
+    pub(super) fn complete(&mut self, now: Time, record: &mut Record) {
+        if let Some(begun) = self.begun.take() {
+            record.on_object(now, now - begun);
+        }
+        self.next = now + self.idle();
+    }
+}

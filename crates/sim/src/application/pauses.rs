@@ -1,0 +1,53 @@
+//! Spans in which an application offers nothing.
+
+use congestion::Time;
+
+/// Where it is in its list of pauses.
+#[derive(Debug)]
+pub(super) struct Pauses {
+    /// Beginning and end of each, times of the run, ascending.
+    spans: Vec<(Time, Time)>,
+    /// Those that are over.
+    over: usize,
+    on: bool,
+}
+
+impl Pauses {
+    pub(super) fn new(spans: &[(Time, Time)]) -> Self {
+        Self { spans: spans.to_vec(), over: 0, on: false }
+    }
+
+    /// It pauses.
+    pub(super) fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// When that changes.
+    pub(super) fn next(&self) -> Time {
+        self.spans.get(self.over).map_or(Time::NEVER, |span| if self.on { span.1 } else { span.0 })
+    }
+
+    pub(super) fn on_time(&mut self, now: Time) {
+        while self.next() <= now {
+            self.over += usize::from(self.on);
+            self.on = !self.on;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn on_and_off() {
+        let mut pauses = Pauses::new(&[(Time(10), Time(20)), (Time(20), Time(30))]);
+        for (now, on, next) in
+            [(0, false, 10), (10, true, 20), (19, true, 20), (20, true, 30), (31, false, 0)]
+        {
+            pauses.on_time(Time(now));
+            assert_eq!(pauses.is_on(), on, "{now}");
+            assert_eq!(pauses.next(), if next == 0 { Time::NEVER } else { Time(next) });
+        }
+    }
+}

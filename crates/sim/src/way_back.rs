@@ -1,0 +1,126 @@
+//! The way back of a flow's feedback: the links there, if it crosses any, and then a delay.
+//!
+//! On a link an acknowledgement is a packet without a payload, a token. What it says stays here until that packet has
+//! arrived or is lost.
+
+use std::collections::VecDeque;
+
+use congestion::{Duration, Time};
+
+use crate::packet::{Data, Feedback};
+use crate::scenario::Back;
+
+#[derive(Debug)]
+pub(crate) struct WayBack {
+    /// The number of the feedback among the senders of packets.
+    id: u32,
+    links: Option<Back>,
+    on_links: Numbered,
+    /// Behind the last link.
+    delay: Duration,
+    arriving: VecDeque<(Time, Feedback)>,
+}
+
+impl WayBack {
+    pub(crate) fn new(id: u32, links: Option<Back>, delay: Duration) -> Self {
+        Self { id, links, on_links: Numbered::default(), delay, arriving: VecDeque::new() }
+    }
+
+    /// The link that feedback enters, if there is one.
+    #[inline]
+    pub(crate) fn entry(&self) -> Option<usize> {
+        self.links.map(|links| links.route.first.into())
+    }
+
+    /// The packet that stands for this feedback on the links.
+    pub(crate) fn token(&mut self, now: Time, feedback: Feedback) -> Option<Data> {
+        let Back { route, size } = self.links?;
+        Some(Data::bare(self.id, size, route.last, self.on_links.put(feedback), now))
+    }
+
+    /// What the packet of this number stood for: it is no longer on the links.
+    pub(crate) fn take(&mut self, number: u64) -> Option<Feedback> {
+        self.on_links.take(number)
+    }
+
+    /// Whatever is under way means nothing any more.
+    pub(crate) fn forget(&mut self) {
+        self.on_links.forget();
+        self.arriving.clear();
+    }
+
+    /// Feedback is past the last link.
+    #[inline]
+    pub(crate) fn delay(&mut self, now: Time, feedback: Feedback) {
+        self.arriving.push_back((now + self.delay, feedback));
+    }
+
+    /// When the next feedback arrives, as far as that is known.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.arriving.front().map(|f| f.0)
+    }
+
+    /// The next feedback, if it is due.
+    #[inline]
+    pub(crate) fn arrived(&mut self, now: Time) -> Option<Feedback> {
+        self.next().filter(|&at| at <= now)?;
+        Some(self.arriving.pop_front()?.1)
+    }
+}
+
+/// Feedback by its number, which counts up; those at the ends are the first to go.
+#[derive(Debug, Default)]
+struct Numbered {
+    oldest: u64,
+    waiting: VecDeque<Option<Feedback>>,
+}
+
+impl Numbered {
+    fn put(&mut self, feedback: Feedback) -> u64 {
+        self.waiting.push_back(Some(feedback));
+        self.oldest + self.waiting.len() as u64 - 1
+    }
+
+    /// The numbers of what was there are not given again.
+    fn forget(&mut self) {
+        self.oldest += self.waiting.len() as u64;
+        self.waiting.clear();
+    }
+
+    fn take(&mut self, number: u64) -> Option<Feedback> {
+        let index = usize::try_from(number.checked_sub(self.oldest)?).ok()?;
+        let feedback = self.waiting.get_mut(index)?.take();
+        while self.waiting.front().is_some_and(Option::is_none) {
+            self.waiting.pop_front();
+            self.oldest += 1;
+        }
+        feedback
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use recovery::TcpAck;
+
+    use super::*;
+
+    #[test]
+    fn each_is_taken_once_in_any_order() {
+        let mut store = Numbered::default();
+        let ack = |cumulative| Feedback::Tcp(TcpAck { cumulative, ..TcpAck::default() });
+        let numbers: Vec<u64> = (0..4).map(|n| store.put(ack(10 * n))).collect();
+        assert_eq!(numbers, [0, 1, 2, 3]);
+        for number in [2, 0, 1, 3] {
+            let taken = store.take(number);
+            assert!(matches!(taken, Some(Feedback::Tcp(a)) if a.cumulative == 10 * number), "{number}");
+            assert!(store.take(number).is_none());
+        }
+        assert_eq!((store.oldest, store.waiting.len()), (4, 0));
+        assert_eq!(store.put(ack(7)), 4);
+        assert!(store.take(5).is_none());
+        store.forget();
+        assert!(store.take(4).is_none());
+        assert_eq!(store.put(ack(8)), 5);
+    }
+}
