@@ -2,12 +2,17 @@
 //!
 //! ```text
 //! slow start            cwnd += acked                    (7.3.1)
-//! congestion avoidance  cwnd += mds * acked / cwnd       (7.3.3, with RFC 3465's accumulator)
+//! congestion avoidance  cwnd += mds * acked / cwnd       (7.3.3: `growth`)
 //! congestion event      ssthresh = cwnd = beta * cwnd    (7.3.2)
 //! persistent congestion cwnd = minimum window            (7.6.2)
 //! ```
 //!
+//! `growth = "window"` keeps the fraction in RFC 3465's accumulator, so that the window grows by whole packets; `"ack"` adds
+//! it to the window at each acknowledgement, as the pseudocode of appendix B.5 does, rounded down to bytes.
+//!
 //! Deviations: none. Which packets may grow the window and how often it may shrink is the ledger's business.
+
+use serde::{Deserialize, Serialize};
 
 use crate::hystart::SlowStart;
 use crate::params::params;
@@ -18,8 +23,21 @@ params! {
     beta: f64 = 0.5,
     /// Smallest window, packets. RFC 9002 section 7.2.
     min_window: u64 = 2,
+    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1) or a fraction of one each
+    /// `ack` (RFC 9002 appendix B.5).
+    growth: Growth = Growth::Window,
     /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406) or `hystart` (Linux).
     slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,
+}
+
+/// How the window grows in congestion avoidance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Growth {
+    /// By a packet once a window has been acknowledged.
+    Window,
+    /// By a fraction of a packet at each acknowledgement.
+    Ack,
 }
 
 /// The window of every algorithm that grows as Reno does, in bytes; also what an undo restores.
@@ -92,7 +110,11 @@ impl NewReno {
 
 impl Controller for NewReno {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        self.now.grow(ack, &mut self.slow_start, self.mds);
+        if self.params.growth == Growth::Ack && self.now.cwnd >= self.now.ssthresh {
+            self.now.cwnd += self.mds * ack.growth / self.now.cwnd;
+        } else {
+            self.now.grow(ack, &mut self.slow_start, self.mds);
+        }
         None
     }
 
@@ -172,6 +194,22 @@ mod tests {
             }
             assert_eq!(cc.control().cwnd, 64_000 + MDS, "ACKs of {size} bytes");
         }
+    }
+
+    /// Appendix B.5: each ACK opens the window, and a window of ACKs by nearly a packet; the window itself grows meanwhile.
+    #[test]
+    fn growth_at_each_ack() {
+        let mut cc = avoiding(64_000);
+        cc.params.growth = Growth::Ack;
+        cc.on_ack(&acked(1200));
+        assert_eq!(cc.control().cwnd, 64_000 + MDS * 1200 / 64_000);
+        for _ in 1..64_000 / 1200 {
+            cc.on_ack(&acked(1200));
+        }
+        assert!((64_000 + MDS * 9 / 10..64_000 + MDS).contains(&cc.control().cwnd), "{}", cc.control().cwnd);
+        let mut new = NewReno::new(Params { growth: Growth::Ack, ..Params::default() }, path(MDS));
+        new.on_ack(&acked(10 * MDS));
+        assert_eq!(new.control().cwnd, 20 * MDS, "slow start as ever");
     }
 
     #[test]

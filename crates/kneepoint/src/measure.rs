@@ -74,6 +74,7 @@ fn of_flows(flows: &[&Record], end: Time) -> Values {
     put("goodput", mean(&goodputs));
     put("goodput_flow_std", deviation(&goodputs));
     put("throughput", mean(&each(flows, |f| rate_mbit_s(f, f.totals.sent, end))));
+    put("wire_throughput", mean(&each(flows, |f| rate_mbit_s(f, f.totals.wire, end))));
     put("jain", jain(&goodputs));
     put("rate_ratio", rate_ratio(&goodputs));
     put("loss", 100.0 * total(|f| f.totals.dropped) / total(|f| f.totals.packets));
@@ -97,12 +98,21 @@ fn of_flows(flows: &[&Record], end: Time) -> Values {
 
     put("retransmissions", total(|f| f.stats.retransmissions));
     put("spurious_retransmissions", total(|f| f.stats.spurious));
+    put("declared_lost", total(|f| f.stats.lost()));
     put("lost_by_packet_threshold", total(|f| f.stats.lost_by_packet_threshold));
     put("lost_by_time_threshold", total(|f| f.stats.lost_by_time_threshold));
+    put(
+        "time_threshold_share",
+        100.0 * total(|f| f.stats.lost_by_time_threshold) / total(|f| f.stats.lost()),
+    );
     put("lost_by_timeout", total(|f| f.stats.lost_by_timeout));
     let reductions =
         |f: &Record| f.stats.loss_events + f.stats.ecn_events + f.stats.delay_events + f.stats.collapses;
     put("reductions", mean(&each(flows, |f| reductions(f) as f64)));
+    put("slow_start_window", mean(&each(flows, |f| f.slow_start_window as f64 * 1e-3)));
+    put("least_window", mean(&each(flows, |f| f.least_window.map_or(f64::NAN, |least| least as f64 * 1e-3))));
+    put("separate_acks", total(|f| f.totals.acks));
+    put("separate_acks_lost", total(|f| f.totals.acks_dropped));
     put("completion", mean(&each(flows, |f| f.finished.map_or(f64::NAN, |t| (t - f.started).as_secs_f64()))));
     of_media(&mut values, flows, end);
     of_objects(&mut values, flows);

@@ -45,6 +45,8 @@ pub struct Config {
     pub ecn: Ecn,
     /// Pacing.
     pub pacing: Pacing,
+    /// QUIC: fill what is left of the window with a packet that is smaller. Otherwise a packet waits until it fits whole.
+    pub small_last_packet: bool,
     /// Who is paced; without pacing a window leaves as fast as its acknowledgements come.
     pub paced: Paced,
 }
@@ -166,6 +168,7 @@ impl Config {
             undo: true,
             ecn: Ecn::NotEct,
             pacing: Pacing::default(),
+            small_last_packet: false,
             paced: Paced::Always,
         }
     }

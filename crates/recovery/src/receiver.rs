@@ -17,6 +17,8 @@ pub struct AckFrame {
     pub ecn: Option<EcnCounts>,
     /// Packet number and receive time (receiver's clock, nanoseconds), ascending; what the peer reports of them.
     pub timestamps: Vec<(u64, i64)>,
+    /// It comes with a PING: the peer is to acknowledge it.
+    pub ping: bool,
 }
 
 /// The receiver's rules.
@@ -35,6 +37,14 @@ pub struct AckConfig {
     pub timestamp_exponent: u32,
     /// Ranges per ACK at most. RFC 9000 section 13.2.3.
     pub max_ranges: usize,
+    /// Every so many ACKs, one with more than one range comes with a PING, which the peer answers with a packet that holds an
+    /// ACK alone: how a receiver learns which ranges it may forget (RFC 9000 section 13.2.4). `"off"`: the peer's ACKs ride on
+    /// its data. aioquic: 8.
+    #[serde(
+        serialize_with = "congestion::units::serialize_or_off",
+        deserialize_with = "congestion::units::deserialize_or_off"
+    )]
+    pub ping_every: Option<u64>,
 }
 
 impl Default for AckConfig {
@@ -46,6 +56,7 @@ impl Default for AckConfig {
             timestamps: 64,
             timestamp_exponent: 0,
             max_ranges: 64,
+            ping_every: None,
         }
     }
 }
@@ -61,6 +72,8 @@ pub struct Receiver {
     unacked: u64,
     due: Option<Time>,
     timestamps: Vec<(u64, i64)>,
+    /// ACKs written.
+    written: u64,
 }
 
 impl Receiver {
@@ -75,6 +88,7 @@ impl Receiver {
             unacked: 0,
             due: None,
             timestamps: Vec::new(),
+            written: 0,
         }
     }
 
@@ -117,6 +131,9 @@ impl Receiver {
         frame.ecn = (self.ecn != EcnCounts::default()).then_some(self.ecn);
         frame.timestamps.clear();
         frame.timestamps.append(&mut self.timestamps);
+        self.written += 1;
+        let its_turn = |every: u64| self.written.is_multiple_of(every);
+        frame.ping = self.ranges.len() > 1 && self.config.ping_every.is_some_and(its_turn);
         self.unacked = 0;
         self.due = None;
     }
@@ -250,6 +267,21 @@ mod tests {
         assert!(!r.on_packet(Time(0), u64::MAX, Ecn::NotEct, 0), "duplicate");
         r.on_packet(Time(0), u64::MAX - 1, Ecn::NotEct, 0);
         assert_eq!(ack(&mut r, 0).ranges, vec![(u64::MAX - 1, u64::MAX)]);
+    }
+
+    /// Every third ACK is due to come with a PING, and does if there is more than one range.
+    #[test]
+    fn pings_while_there_are_gaps() {
+        let config = AckConfig { ping_every: Some(3), max_ranges: 1, ..AckConfig::default() };
+        let mut r = Receiver::new(config, Clock::default());
+        r.on_packet(Time(0), 0, Ecn::NotEct, 0);
+        let mut pings = |count| (0..count).filter(|_| ack(&mut r, 0).ping).count();
+        assert_eq!(pings(6), 0, "no gap");
+        r.on_packet(Time(0), 2, Ecn::NotEct, 0);
+        let mut pings = |count| (0..count).map(|_| ack(&mut r, 0).ping).collect::<Vec<_>>();
+        assert_eq!(pings(6), [false, false, true, false, false, true]);
+        r.on_packet(Time(0), 3, Ecn::NotEct, 2);
+        assert!((0..6).all(|_| !ack(&mut r, 0).ping), "the old range is forgotten");
     }
 
     /// RFC 9000 section 13.2.3: the newest ranges are kept, and the largest packet is always among them.

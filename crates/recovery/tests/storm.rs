@@ -391,7 +391,13 @@ impl World {
         let answer = match self.far {
             Far::Quic(_) => {
                 let timestamps = ranges.iter().map(|r| (r.1, i64::MIN)).collect();
-                Answer::Quic(AckFrame { ranges: ranges.to_vec(), ack_delay: Duration::MAX, ecn, timestamps })
+                Answer::Quic(AckFrame {
+                    ranges: ranges.to_vec(),
+                    ack_delay: Duration::MAX,
+                    ecn,
+                    timestamps,
+                    ping: false,
+                })
             }
             // A cumulative ACK of everything would end the exercise: SACKs may lie, it only repeats itself.
             Far::Tcp(_) => {

@@ -9,9 +9,15 @@ use crate::application::Source;
 use crate::links::Links;
 use crate::packet::{Chunk, Data, Feedback};
 use crate::record::Record;
-use crate::scenario::{Back, FlowConfig, Scenario, Transport};
+use crate::scenario::{Back, FlowConfig, Route, Scenario, Transport};
 use crate::way_back::WayBack;
 use recovery::reassembly::Reassembly;
+
+/// The frame in a packet that holds an ACK alone, as long as those of the way back.
+const ACK_FRAME: u32 = 20;
+
+/// The connection of packets that arrive at nobody.
+const NO_CONNECTION: u32 = u32::MAX;
 
 /// The receiving end.
 #[derive(Debug)]
@@ -158,7 +164,7 @@ impl Flow {
         }
         self.acknowledge_late(now, links);
         if let Some(feedback) = self.back.arrived(now) {
-            self.on_feedback(now, feedback);
+            self.on_feedback(now, feedback, links);
         }
         if self.sender.next_timer().is_some_and(|t| t <= now) {
             self.sender.on_timer(now, &mut self.outcome);
@@ -288,10 +294,13 @@ impl Flow {
         }
     }
 
-    fn on_feedback(&mut self, now: Time, feedback: Feedback) {
+    fn on_feedback(&mut self, now: Time, feedback: Feedback, links: &mut Links) {
         self.record.on_feedback(now, &feedback);
         match feedback {
             Feedback::Quic(frame) => {
+                if frame.ping {
+                    self.answer_ping(now, links);
+                }
                 let waiting = self.resend.iter().map(|c| c.offset).min();
                 self.sender.on_ack(now, &frame, waiting, &mut self.outcome);
                 self.spare.push(frame);
@@ -305,6 +314,19 @@ impl Flow {
         }
         self.digest(now);
         self.record.on_metrics(now, &self.sender, self.outcome.rtt);
+    }
+
+    /// A packet with an ACK alone. It is not in flight and nobody cares whether it arrives: all that it does is cross the links.
+    /// Deviation: it takes no packet number.
+    #[inline(never)]
+    fn answer_ping(&mut self, now: Time, links: &mut Links) {
+        let Route { first, last } = self.config.route;
+        let size = self.config.transport.wire_bytes(ACK_FRAME);
+        let packet = Data { connection: NO_CONNECTION, ..Data::bare(self.id, size, last, 0, now) };
+        self.record.on_ack_sent(now, size);
+        if links.push(now, usize::from(first), packet).is_err() {
+            self.record.on_ack_dropped(now);
+        }
     }
 
     /// Takes over what the ledger found out.
@@ -326,8 +348,11 @@ impl Flow {
                 self.resend.push_back(chunk);
             }
         }
+        if self.record.awaits_end_of_slow_start() {
+            self.record.on_slow_start(&self.sender.controller().control(), self.outcome.congestion.is_some());
+        }
         if let Some(cause) = self.outcome.congestion {
-            self.record.on_reduced(now, cause);
+            self.record.on_reduced(now, cause, self.sender.controller().control().cwnd);
         }
         if self.outcome.probe && self.resend.is_empty() && self.fresh_chunk(now).is_none() {
             self.probe();
@@ -354,12 +379,20 @@ impl Flow {
         self.pacer_at = Time::NEVER;
         loop {
             let repeat = self.resend.front().copied();
-            let Some(chunk) = repeat.or_else(|| self.fresh_chunk(now)) else {
+            let Some(mut chunk) = repeat.or_else(|| self.fresh_chunk(now)) else {
                 self.sender.mark_app_limited();
                 return;
             };
-            let bytes = u64::from(self.config.transport.window_bytes(chunk.len));
-            match self.sender.gate(now, bytes) {
+            let mut bytes = u64::from(self.config.transport.window_bytes(chunk.len));
+            let mut gate = self.sender.gate(now, bytes);
+            if gate == Gate::Window
+                && let Some(len) = self.fitting()
+            {
+                chunk.len = len;
+                bytes = u64::from(self.config.transport.window_bytes(len));
+                gate = self.sender.gate(now, bytes);
+            }
+            match gate {
                 Gate::Open => {}
                 Gate::Window => return,
                 Gate::At(at) => {
@@ -367,8 +400,12 @@ impl Flow {
                     return;
                 }
             }
-            if repeat.is_some() {
+            if let Some(whole) = repeat {
                 self.resend.pop_front();
+                if chunk.len < whole.len {
+                    let (offset, len) = (whole.offset + u64::from(chunk.len), whole.len - chunk.len);
+                    self.resend.push_front(Chunk { offset, len });
+                }
             } else {
                 self.fresh += u64::from(chunk.len);
             }
@@ -377,10 +414,20 @@ impl Flow {
         }
     }
 
+    /// The payload of a packet that just fits into what is left of the window, where smaller packets may fill it.
+    fn fitting(&self) -> Option<u32> {
+        if !self.config.recovery.small_last_packet {
+            return None;
+        }
+        let room = self.sender.window().saturating_sub(self.sender.bytes_in_flight());
+        let bare = u64::from(self.config.transport.window_bytes(0));
+        room.checked_sub(bare).filter(|len| *len > 0).and_then(|len| u32::try_from(len).ok())
+    }
+
     fn transmit(&mut self, now: Time, chunk: Chunk, bytes: u64, repeat: bool, links: &mut Links) {
         let (pn, ecn) = self.sender.on_sent(now, bytes, chunk, repeat);
-        self.record.on_sent(now, pn, bytes, &chunk);
         let size = self.config.transport.wire_bytes(chunk.len);
+        self.record.on_sent(now, pn, bytes, size, &chunk);
         let least_unacked = self.sender.least_unacked();
         let (entry, last_link) = (usize::from(self.config.route.first), self.config.route.last);
         let (flow, connection, sent) = (self.id, self.connection, now);

@@ -1,6 +1,6 @@
 //! What one flow's run leaves behind: counters inside the measuring window, distributions, packet events.
 
-use congestion::{Cause, Detection, Duration, Time};
+use congestion::{Cause, Control, Detection, Duration, Time};
 use recovery::{Ecn, EcnCounts, Sender, Stats};
 
 use crate::application::Application;
@@ -17,8 +17,14 @@ pub struct Totals {
     pub delivered: u64,
     /// Stream bytes sent, repeats included.
     pub sent: u64,
+    /// Bytes sent, as they are on the wire.
+    pub wire: u64,
     /// Packets sent.
     pub packets: u64,
+    /// Those of them that held an ACK alone, for a PING of the receiver.
+    pub acks: u64,
+    /// Those of these that the first link dropped.
+    pub acks_dropped: u64,
     /// Packets that the path dropped.
     pub dropped: u64,
     /// Feedback packets that entered the links of the way back.
@@ -70,6 +76,10 @@ pub struct Record {
     pub totals: Totals,
     /// Of the ledger, since the start.
     pub stats: Stats,
+    /// The largest window of the first slow start, bytes.
+    pub slow_start_window: u64,
+    /// The smallest window that a reduction left, bytes.
+    pub least_window: Option<u64>,
     /// Of a media source.
     pub media: Option<MediaTotals>,
     /// Bytes of video that the encoder made since the start.
@@ -80,6 +90,7 @@ pub struct Record {
     pub trace: Option<Trace>,
     /// One-way delay of the newest packet that arrived since somebody asked.
     owd: Option<Duration>,
+    slow_start_over: bool,
     window: Window,
 }
 
@@ -92,11 +103,14 @@ impl Record {
             ecn: EcnCounts::default(),
             totals: Totals::default(),
             stats: Stats::default(),
+            slow_start_window: 0,
+            least_window: None,
             media: matches!(application, Application::Media(_)).then(MediaTotals::default),
             made: 0,
             objects: matches!(application, Application::OnOff(_)).then(ObjectTotals::default),
             trace: scenario.trace.then(Vec::new),
             owd: None,
+            slow_start_over: false,
             window: scenario.window(),
         }
     }
@@ -113,12 +127,29 @@ impl Record {
         }
     }
 
-    pub(crate) fn on_sent(&mut self, now: Time, pn: u64, bytes: u64, chunk: &Chunk) {
+    /// A packet that counts `bytes` in the window and `size` on the wire.
+    pub(crate) fn on_sent(&mut self, now: Time, pn: u64, bytes: u64, size: u32, chunk: &Chunk) {
         if self.window.holds(now) {
             self.totals.packets += 1;
             self.totals.sent += u64::from(chunk.len);
+            self.totals.wire += u64::from(size);
         }
         self.log(now, || Event::Sent { pn, bytes: bytes as u32, offset: chunk.offset, len: chunk.len });
+    }
+
+    /// A packet of so many bytes on the wire that holds an ACK alone.
+    pub(crate) fn on_ack_sent(&mut self, now: Time, size: u32) {
+        if self.window.holds(now) {
+            self.totals.packets += 1;
+            self.totals.acks += 1;
+            self.totals.wire += u64::from(size);
+        }
+    }
+
+    /// Such a packet finds no room on its first link.
+    pub(crate) fn on_ack_dropped(&mut self, now: Time) {
+        self.totals.acks_dropped += u64::from(self.window.holds(now));
+        self.on_dropped(now);
     }
 
     #[inline]
@@ -202,7 +233,23 @@ impl Record {
         self.log(now, || Event::Lost { pn, detection });
     }
 
-    pub(crate) fn on_reduced(&mut self, now: Time, cause: Cause) {
+    /// Whether the window of the first slow start may still grow.
+    #[inline]
+    pub(crate) fn awaits_end_of_slow_start(&self) -> bool {
+        !self.slow_start_over
+    }
+
+    /// What the controller says after an ACK or a timer that did or did not reduce its window.
+    pub(crate) fn on_slow_start(&mut self, control: &Control, reduced: bool) {
+        self.slow_start_over = !control.slow_start || reduced;
+        if !reduced {
+            self.slow_start_window = self.slow_start_window.max(control.cwnd);
+        }
+    }
+
+    /// To `cwnd`.
+    pub(crate) fn on_reduced(&mut self, now: Time, cause: Cause, cwnd: u64) {
+        self.least_window = Some(self.least_window.map_or(cwnd, |least| least.min(cwnd)));
         self.log(now, || Event::Reduced(cause));
     }
 
