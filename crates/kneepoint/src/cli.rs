@@ -95,7 +95,9 @@ struct RunArgs {
     /// Change a value of every experiment: `--set link.rate=20Mbit/s`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
-    /// Try this controller where the file tries its own, again for each: `--controller nada`.
+    /// Try this controller where the file tries its own, again for each: `--controller bbr3`, or as TOML with parameters,
+    /// `--controller '{ name = "nada", rmax = "1.7 Mbit/s" }'`. For files with one list of controllers in [vary], like those
+    /// of rfc8867; reasons on record do not count then.
     #[arg(long = "controller", value_name = "CONTROLLER")]
     controllers: Vec<String>,
     /// Seed of the first repetition.
@@ -257,6 +259,9 @@ fn count(all: &[Results], verdict: Verdict) -> usize {
 fn conclusion(all: &[Results]) -> String {
     let [holds, known, missed] =
         [Verdict::Holds, Verdict::KnownMiss, Verdict::UnexpectedMiss].map(|verdict| count(all, verdict));
+    if all.iter().all(|r| r.summary.claims.is_empty()) {
+        return "\nno claim was judged\n".to_owned();
+    }
     let everywhere = |c: &&ClaimResult| c.variants.iter().all(|variant| variant.1);
     let whole = all.iter().flat_map(|r| &r.summary.claims).filter(everywhere).count();
     format!(

@@ -665,7 +665,11 @@ fn candidates() {
     let [general] = &tried.claims[..] else { panic!("{:?}", tried.claims) };
     assert_eq!((general.id.as_str(), general.everywhere, &general.reason), ("general", true, &None));
     assert!(tried.note.contains("1 claims name others"), "{}", tried.note);
-    assert_eq!(tried.with_overrides(&set("seed", "40")).unwrap().claims.len(), 1);
+    for (key, value) in [("seed", "40"), ("repetitions", "3"), ("series", "off")] {
+        let again = tried.with_overrides(&set(key, value)).unwrap();
+        let [claim] = &again.claims[..] else { panic!("{key}: {:?}", again.claims) };
+        assert_eq!((&claim.reason, &again.note), (&None, &tried.note), "{key}");
+    }
     let wrong = |candidate: &str| exp.with_controllers(&[candidate.to_owned()]).unwrap_err().to_string();
     assert!(wrong("nadda").contains("did you mean \"nada\""), "{}", wrong("nadda"));
     assert!(wrong("nadda").contains("--controller nadda"), "{}", wrong("nadda"));

@@ -169,9 +169,19 @@ impl Experiment {
             let set = document.set(&path, &at, &Node::argument(&at, value));
             set.map_err(|wrong| refuse(wrong, String::new()))?;
         }
-        let changed = Self::read(&self.name, &self.file, document, self.unfit)
-            .map_err(|problem| with_cause(problem, sets))?;
+        let changed = self.read_again(document).map_err(|problem| with_cause(problem, sets))?;
         Ok(changed.without_judgement(sets))
+    }
+
+    /// Of a changed document. Reasons on record are of the file's own controllers, not of candidates.
+    fn read_again(&self, document: Node) -> Result<Self, Problem> {
+        let mut changed = Self::read(&self.name, &self.file, document, self.unfit)?;
+        if self.unfit == Unfit::LeftOut {
+            changed.claims.iter_mut().for_each(|claim| claim.reason = None);
+            changed.misses.clear();
+            changed.note.clone_from(&self.note);
+        }
+        Ok(changed)
     }
 
     /// On another network the source's numbers, the claims about them and the reasons on record say nothing: they are
