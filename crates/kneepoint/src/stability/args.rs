@@ -15,10 +15,10 @@ const KNOWN: &str = "dccc";
 const PACKET: u32 = 1094;
 /// Round trips of a simulation at least.
 const LEAST_TRIPS: u64 = 20;
-/// Flows, packets and steps of a simulation at most: seconds of work.
+/// Flows, packets and steps of the fluid (of all flows together) at most: seconds of work.
 const MAX_FLOWS: usize = 16;
 const MAX_PACKETS: u128 = 20_000_000;
-const MAX_STEPS: u64 = 500_000;
+const MAX_STEPS: u64 = 1_000_000;
 
 /// What to analyse. What is not given is the controller's default.
 #[derive(Debug, Args)]
@@ -116,7 +116,7 @@ impl StabilityArgs {
         }
         let packets =
             u128::from(capacity.0) * u128::from(duration.0) / 1_000_000_000 / u128::from(8 * PACKET);
-        let steps = duration.0 / case.step().0.max(1);
+        let steps = (duration.0 / case.step().0.max(1)).saturating_mul(self.start.len() as u64);
         if packets > MAX_PACKETS || steps > MAX_STEPS {
             return Err(format!(
                 "--simulate {duration}: {packets} packets and {steps} steps of the fluid are more than {MAX_PACKETS} and \
