@@ -38,7 +38,7 @@ impl Library {
     }
 
     /// The experiments that the words of a command line mean: files, folders (all `.toml` below), shipped names and
-    /// prefixes of them, in this order. None twice.
+    /// prefixes of them, numbers in shipped names (`thesis/table-9` is in `thesis/table-9-10`), in this order. None twice.
     ///
     /// # Errors
     /// A word that means nothing, a file that cannot be read or is empty, a folder without experiments.
@@ -73,12 +73,20 @@ impl Library {
         }
     }
 
-    /// The shipped ones of this name or with this prefix at a `/`.
+    /// The shipped ones of this name or with this prefix at a `/`, or else those that hold this table or figure.
     fn named(&self, name: &str) -> Vec<Source> {
         let name = name.trim_end_matches('/');
+        if name.is_empty() {
+            return Vec::new();
+        }
         let below =
             |n: &str| n.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        self.shipped().into_iter().filter(|s| !name.is_empty() && below(&s.name)).collect()
+        let (exact, others): (Vec<Source>, Vec<Source>) =
+            self.shipped().into_iter().partition(|s| below(&s.name));
+        match exact.is_empty() {
+            true => others.into_iter().filter(|s| holds(&s.name, name)).collect(),
+            false => exact,
+        }
     }
 
     fn unknown(&self, name: &str) -> Problem {
@@ -91,6 +99,25 @@ impl Library {
         let name = if name.is_empty() { "\"\"" } else { name };
         Problem::new(name, wrong, format!("{}; see `kneepoint list`", did_you_mean(name, known)))
     }
+}
+
+/// Whether the experiment of this name holds the one table or figure that is asked for: `thesis/table-9-10` holds
+/// `thesis/table-9`, and `dstar/figure-3-table-1` holds `dstar/table-1`. Numbers count for the word before them.
+fn holds(name: &str, asked: &str) -> bool {
+    let (Some((folder, name)), Some((of, asked))) = (name.rsplit_once('/'), asked.rsplit_once('/')) else {
+        return false;
+    };
+    let Some((word, number)) = asked.split_once('-') else { return false };
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let mut last = "";
+    let mut found = false;
+    for part in name.split('-') {
+        match is_number(part) {
+            true => found |= last == word && part == number,
+            false => last = part,
+        }
+    }
+    found && folder == of && !word.is_empty()
 }
 
 fn collect_shipped(dir: &Dir<'_>, sources: &mut Vec<Source>) {

@@ -62,6 +62,47 @@ fn names_and_prefixes() {
     assert_eq!(twice.len(), names("quic-dc").len());
 }
 
+/// A table or figure by its number, where a file holds several.
+#[test]
+fn numbers_in_names() {
+    assert_eq!(names("thesis/table-8"), ["thesis/table-8"]);
+    for number in [9, 10] {
+        assert_eq!(names(&format!("thesis/table-{number}")), ["thesis/table-9-10"]);
+    }
+    assert_eq!(names("thesis/table-12"), ["thesis/table-11-12-13"]);
+    assert_eq!(names("thesis/figure-23/"), ["thesis/figure-22-23-24-25"]);
+    assert_eq!(names("dccc/figure-19"), ["dccc/figure-12-18-19"]);
+    assert_eq!(names("dstar/figure-3"), ["dstar/figure-3-table-1"]);
+    assert_eq!(names("dstar/table-1"), ["dstar/figure-3-table-1", "dstar/table-1-10gbit"]);
+    assert_eq!(names("dccc/table-2"), ["dccc/table-2-sensitivity", "dccc/table-2-stability"]);
+    // An exact name wins: `thesis/table-1` is not in `thesis/table-11-12-13`, nor `dccc/figure-13` in its ablations.
+    assert_eq!(names("thesis/table-1"), ["thesis/table-1"]);
+    assert_eq!(names("dccc/figure-13"), ["dccc/figure-13"]);
+    // The number is a whole one, of its own word and folder; what stands in the list of numbers must be in the file.
+    for word in [
+        "thesis/table-99",
+        "thesis/table-09",
+        "thesis/table-16",
+        "thesis/table-22",
+        "thesis/figure-9",
+        "thesis/figure-3",
+        "dstar/table-3",
+        "dstar/table-10",
+        "quic-dc/table-9",
+        "thesis/table-9-11",
+        "thesis/table",
+        "thesis/table-",
+        "rfc8867/-5",
+        "thesis/9",
+        "table-9",
+        "quic-dc/figure-",
+    ] {
+        assert!(Library.resolve(&[word.to_owned()]).is_err(), "{word}");
+    }
+    let thesis = Library.resolve(&["thesis".to_owned(), "thesis/table-9".to_owned()]).unwrap();
+    assert_eq!(thesis.len(), names("thesis").len(), "none twice");
+}
+
 #[test]
 fn files_and_folders() {
     let dir = folder(&[
