@@ -85,7 +85,7 @@ impl Cubic {
         let mds = path.mds as f64;
         let cwnd = initial_window(path.mds) as f64 / mds;
         let now = Window { cwnd, ssthresh: f64::INFINITY, w_max: 0.0, cwnd_prior: 0.0, epoch: None };
-        let slow_start = SlowStart::new(params.slow_start, path.mds);
+        let slow_start = SlowStart::new(params.slow_start, path);
         Self { params, mds, now, before: None, slow_start, last_ack: Time::ZERO, timed_out: false }
     }
 

@@ -103,7 +103,7 @@ impl Hstcp {
     pub fn new(params: Params, path: Path) -> Self {
         let mds = path.mds.max(1);
         let now = Window { cwnd: initial_window(mds) as f64 / mds as f64, ssthresh: f64::INFINITY };
-        let slow_start = SlowStart::new(params.slow_start, mds);
+        let slow_start = SlowStart::new(params.slow_start, path);
         Self { params, mds: mds as f64, now, before: None, slow_start, timed_out: false }
     }
 

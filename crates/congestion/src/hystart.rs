@@ -15,18 +15,17 @@
 //!   delay        HYSTART_MIN_SAMPLES samples seen before this one, and
 //!                curr_rtt > delay_min + clamp(delay_min / 8, HYSTART_DELAY_MIN, HYSTART_DELAY_MAX)
 //!   ACK train    ACKs at most HYSTART_ACK_DELTA apart since the round began, and
-//!                now - round_start > delay_min + HYSTART_ACK_DELAY
+//!                now - round_start > delay_min + HYSTART_ACK_DELAY, or half of that where nothing paces
 //!   either       ssthresh = cwnd
 //! ```
 //!
 //! Deviations, `hystart++`: L is infinite because the ledger paces (section 4.3 allows it). The rounds are the
 //! ledger's packet-timed ones. `hystart`: the same rounds; Linux' ACK-delay allowance, min(1 ms, four GSO bursts at
-//! the pacing rate), is 1 ms, which it is below 2 Gbit/s; the unpaced half train does not exist, because the ledger
-//! paces; tests see the window after this ACK's growth, Linux' before.
+//! the pacing rate), is 1 ms, which it is below 2 Gbit/s; tests see the window after this ACK's growth, Linux' before.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Ack, Duration, Time};
+use crate::{Ack, Duration, Path, Time};
 
 /// MIN_RTT_THRESH, RFC 9406 section 4.3.
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
@@ -76,6 +75,7 @@ pub enum Kind {
 pub struct SlowStart {
     mode: Mode,
     mds: u64,
+    paced: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -87,13 +87,13 @@ enum Mode {
 
 impl SlowStart {
     /// Before the first ACK.
-    pub fn new(kind: Kind, mds: u64) -> Self {
+    pub fn new(kind: Kind, path: Path) -> Self {
         let mode = match kind {
             Kind::Standard => Mode::Standard,
             Kind::HystartPlusPlus => Mode::PlusPlus(PlusPlus::default()),
             Kind::Hystart => Mode::Linux(Linux::default()),
         };
-        Self { mode, mds }
+        Self { mode, mds: path.mds, paced: path.paced }
     }
 
     /// Bytes to add to the window for this ACK. To be followed by [`SlowStart::ended`].
@@ -110,7 +110,7 @@ impl SlowStart {
         let ended = match &mut self.mode {
             Mode::Standard => false,
             Mode::PlusPlus(h) => h.ended(ack),
-            Mode::Linux(h) => h.ended(ack, cwnd >= HYSTART_LOW_WINDOW * self.mds),
+            Mode::Linux(h) => h.ended(ack, cwnd >= HYSTART_LOW_WINDOW * self.mds, self.paced),
         };
         if ended {
             self.leave();
@@ -225,7 +225,7 @@ impl Default for Linux {
 }
 
 impl Linux {
-    fn ended(&mut self, ack: &Ack, large_enough: bool) -> bool {
+    fn ended(&mut self, ack: &Ack, large_enough: bool, paced: bool) -> bool {
         if ack.round_start {
             self.current = Round::EMPTY;
             self.train = Train { round_start: ack.now, last_ack: ack.now };
@@ -234,15 +234,17 @@ impl Linux {
         let Some(rtt) = ack.latest_rtt else { return false };
         self.delay_min = self.delay_min.min(rtt);
         // Both tests keep state, so neither may hide the other.
-        large_enough && (self.train_is_long(ack.now) | self.delay_rose(rtt))
+        large_enough && (self.train_is_long(ack.now, paced) | self.delay_rose(rtt))
     }
 
-    fn train_is_long(&mut self, now: Time) -> bool {
+    /// Pacing spreads a window's packets over up to half of the round trip in slow start.
+    fn train_is_long(&mut self, now: Time, paced: bool) -> bool {
         if now - self.train.last_ack > HYSTART_ACK_DELTA {
             return false;
         }
         self.train.last_ack = now;
-        now - self.train.round_start > self.delay_min + HYSTART_ACK_DELAY
+        let whole = self.delay_min + HYSTART_ACK_DELAY;
+        now - self.train.round_start > if paced { whole } else { whole / 2 }
     }
 
     fn delay_rose(&mut self, rtt: Duration) -> bool {
@@ -256,7 +258,7 @@ impl Linux {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::acked;
+    use crate::script::{acked, path};
 
     const MDS: u64 = 1200;
 
@@ -276,7 +278,7 @@ mod tests {
 
     /// Rounds of ten ACKs at one second intervals, too far apart for a train. The number of the round that ended it.
     fn rounds(kind: Kind, rtts: &[u64]) -> Option<usize> {
-        let mut s = SlowStart::new(kind, MDS);
+        let mut s = SlowStart::new(kind, path(MDS));
         rtts.iter().enumerate().position(|(i, &rtt)| {
             round(&mut s, Time::from_millis(1000 * i as u64), ms(5), ms(rtt), 10, 20 * MDS)
         })
@@ -300,7 +302,7 @@ mod tests {
     /// RFC 9406 section 4.2: a quarter of the growth in CSS, so at most 1.25^5 = 3.05 times in all.
     #[test]
     fn css_grows_by_a_quarter() {
-        let mut s = SlowStart::new(Kind::HystartPlusPlus, MDS);
+        let mut s = SlowStart::new(Kind::HystartPlusPlus, path(MDS));
         round(&mut s, Time::ZERO, ms(5), ms(80), 10, 0);
         assert_eq!(s.growth(&acked(MDS)), MDS);
         round(&mut s, Time::from_millis(1000), ms(5), ms(90), 10, 0);
@@ -316,7 +318,7 @@ mod tests {
     /// RFC 9406 section 4.2: fewer than eight samples prove nothing.
     #[test]
     fn seven_samples_are_too_few() {
-        let mut s = SlowStart::new(Kind::HystartPlusPlus, MDS);
+        let mut s = SlowStart::new(Kind::HystartPlusPlus, path(MDS));
         for (i, rtt) in [80, 160, 320, 640].into_iter().enumerate() {
             round(&mut s, Time::from_millis(1000 * i as u64), ms(5), ms(rtt), 7, 0);
             assert_eq!(s.growth(&acked(MDS)), MDS);
@@ -326,7 +328,7 @@ mod tests {
     /// RFC 9406 section 4.3: in the initial slow start only.
     #[test]
     fn only_the_initial_slow_start() {
-        let mut s = SlowStart::new(Kind::HystartPlusPlus, MDS);
+        let mut s = SlowStart::new(Kind::HystartPlusPlus, path(MDS));
         s.leave();
         for (i, rtt) in [80, 160, 160, 160, 160, 160, 160].into_iter().enumerate() {
             assert!(!round(&mut s, Time::from_millis(1000 * i as u64), ms(5), ms(rtt), 10, 0));
@@ -339,17 +341,18 @@ mod tests {
     fn linux_delay() {
         assert_eq!(rounds(Kind::Hystart, &[80, 90, 90]), None);
         assert_eq!(rounds(Kind::Hystart, &[80, 91, 91]), Some(1));
-        let mut s = SlowStart::new(Kind::Hystart, MDS);
+        let mut s = SlowStart::new(Kind::Hystart, path(MDS));
         assert!(!round(&mut s, Time::ZERO, ms(5), ms(80), 10, 15 * MDS));
         assert!(!round(&mut s, Time::from_millis(1000), ms(5), ms(200), 10, 15 * MDS));
     }
 
-    /// Linux: ACKs 2 ms apart for longer than delay_min + 1 ms; 3 ms apart are no train.
+    /// Linux: ACKs 2 ms apart for longer than delay_min + 1 ms, or half of that without pacing; 3 ms apart are no train.
     #[test]
     fn linux_ack_train() {
-        let train = |gap, count| {
+        let train = |paced, gap, count| {
+            let path = Path { paced, ..path(MDS) };
             round(
-                &mut SlowStart::new(Kind::Hystart, MDS),
+                &mut SlowStart::new(Kind::Hystart, path),
                 Time::from_millis(7),
                 ms(gap),
                 ms(80),
@@ -357,8 +360,10 @@ mod tests {
                 99 * MDS,
             )
         };
-        assert!(!train(2, 41), "80 ms of train");
-        assert!(train(2, 42), "82 ms of train");
-        assert!(!train(3, 100));
+        assert!(!train(true, 2, 41), "80 ms of train");
+        assert!(train(true, 2, 42), "82 ms of train");
+        assert!(!train(false, 2, 21), "40 ms of train, unpaced");
+        assert!(train(false, 2, 22), "42 ms of train, unpaced");
+        assert!(!train(true, 3, 100) && !train(false, 3, 100));
     }
 }

@@ -135,7 +135,7 @@ impl Ledbat {
             mds: mds as f64,
             now: Window { cwnd: (params.init_window.max(1) * mds) as f64, ssthresh },
             before: None,
-            slow_start: params.slow_start.map(|kind| SlowStart::new(kind, mds)),
+            slow_start: params.slow_start.map(|kind| SlowStart::new(kind, path)),
             delays: Delays { base_history, base_interval, current_filter, base, interval: 0, current },
             params,
         }

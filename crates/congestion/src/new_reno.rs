@@ -103,7 +103,7 @@ impl NewReno {
     /// In slow start, with the initial window of RFC 9002.
     pub fn new(params: Params, path: Path) -> Self {
         let now = Window::new(initial_window(path.mds));
-        let slow_start = SlowStart::new(params.slow_start, path.mds);
+        let slow_start = SlowStart::new(params.slow_start, path);
         Self { params, mds: path.mds, now, before: None, slow_start }
     }
 }

@@ -3,7 +3,7 @@
 use crate::{Ack, AckedPacket, Cause, Congestion, Duration, Path, Time};
 
 pub(crate) fn path(mds: u64) -> Path {
-    Path { mds, buffer: None, seed: 1 }
+    Path { mds, buffer: None, paced: true, seed: 1 }
 }
 
 /// `bytes` newly acknowledged, all of which may open the window, at time 0 with an RTT of 100 ms.

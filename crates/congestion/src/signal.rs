@@ -12,6 +12,8 @@ pub struct Path {
     pub mds: u64,
     /// The bottleneck buffer in time, where the experiment declares it (QUIC-DC's fractional threshold needs it).
     pub buffer: Option<Duration>,
+    /// Whether the ledger spreads the packets over the round trip also for a controller without a rate of its own.
+    pub paced: bool,
     /// Seed of the controller's own dice (BBR's probe phases).
     pub seed: u64,
 }

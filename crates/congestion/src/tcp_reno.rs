@@ -93,7 +93,7 @@ impl TcpReno {
             Count::Bytes => packets.min((params.min_window * mds).max(params.initial_window_limit.0)),
             Count::Packets => packets,
         };
-        let slow_start = SlowStart::new(params.slow_start, mds);
+        let slow_start = SlowStart::new(params.slow_start, path);
         let abc_limit = params.abc_limit.saturating_mul(mds);
         Self { params, mds, now: Window::new(cwnd), before: None, slow_start, abc_limit, timed_out: false }
     }

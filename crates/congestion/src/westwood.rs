@@ -163,7 +163,7 @@ impl WestwoodPlus {
             mds: path.mds,
             now: Window::new(initial_window(path.mds)),
             before: None,
-            slow_start: SlowStart::new(params.slow_start, path.mds),
+            slow_start: SlowStart::new(params.slow_start, path),
             bandwidth: Bandwidth::new(params.filter, params.sample_window),
             rtt_min: MinRtt { value: Duration::MAX, reset: true },
             params,

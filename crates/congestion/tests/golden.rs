@@ -35,7 +35,7 @@ impl Link {
     fn new(algorithm: &Algorithm) -> Self {
         let buffer = Some(PACKET_TIME * BUFFER);
         Self {
-            cc: algorithm.build(Path { mds: MDS, buffer, seed: 1 }),
+            cc: algorithm.build(Path { mds: MDS, buffer, paced: true, seed: 1 }),
             start: Time::ZERO,
             pn: 0,
             delivered: 0,

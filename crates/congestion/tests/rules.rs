@@ -7,7 +7,7 @@ use congestion::{
 use proptest::prelude::*;
 
 const MDS: u64 = 1200;
-const PATH: Path = Path { mds: MDS, buffer: Some(Duration::from_millis(50)), seed: 1 };
+const PATH: Path = Path { mds: MDS, buffer: Some(Duration::from_millis(50)), paced: true, seed: 1 };
 
 /// One step of a script.
 #[derive(Clone, Copy, Debug)]

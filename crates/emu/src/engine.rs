@@ -151,6 +151,11 @@ impl Engine {
         Ok(self.finish())
     }
 
+    /// When the run began: times count from here.
+    pub(crate) fn start(&self) -> Instant {
+        self.start
+    }
+
     fn now(&self) -> Time {
         Time(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
@@ -245,6 +250,7 @@ impl Engine {
             departure: packet.departure,
             marked: packet.marked,
             end,
+            segment: packet.segment(),
         });
     }
 

@@ -24,15 +24,17 @@ pub mod engine;
 mod error;
 pub mod log;
 mod namespace;
+mod netlink;
 mod packet;
 mod pcap;
 pub mod privilege;
 mod rig;
 pub mod selftest;
 pub mod signals;
+pub mod tcp;
 mod tun;
 
 pub use error::Error;
 pub use namespace::Namespace;
-pub use packet::WirePacket;
+pub use packet::{SYN, Segment, WirePacket};
 pub use rig::{Config, Report, Rig, Side, SideReport, Snapshot};

@@ -1,6 +1,7 @@
 //! The packet log: one row per packet, streamed to a file by a thread of its own. The ground truth of queue, drops, marks.
 //!
-//! The engine never waits for it. What the writer cannot take is counted as lost, and makes the run invalid.
+//! The engine never waits for it. What the writer cannot take is counted as lost, and makes the run invalid. It may also be kept in
+//! memory, for who wants to reckon with it.
 //!
 //! ```text
 //! from         client or server: who sent it
@@ -29,6 +30,7 @@ use path::DropReason;
 
 use crate::engine::word;
 use crate::error::Error;
+use crate::packet::Segment;
 use crate::pcap::Pcap;
 
 /// Entries that go to the writer together.
@@ -46,6 +48,8 @@ pub struct Files {
     pub csv: Option<PathBuf>,
     /// The traffic as pcapng: every packet at the interface where it was sent and, if it arrived, where it was received.
     pub pcap: Option<PathBuf>,
+    /// Keep the rows in memory, some 80 bytes a packet, for the run's report.
+    pub keep: bool,
 }
 
 /// How the log fared.
@@ -58,23 +62,48 @@ pub struct LogReport {
 }
 
 /// What became of a packet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum End {
-    Delivered { at: Time, late: Duration },
-    Dropped { at: Time, reason: DropReason },
-    Overflow { at: Time },
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It was handed over, this much after it was due.
+    Delivered {
+        /// When.
+        at: Time,
+        /// How much after it was due.
+        late: Duration,
+    },
+    /// The link dropped it.
+    Dropped {
+        /// When.
+        at: Time,
+        /// Why.
+        reason: DropReason,
+    },
+    /// The emulator's memory was full.
+    Overflow {
+        /// When.
+        at: Time,
+    },
 }
 
-/// A packet's life. `from` is 0 for the client.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
-    pub(crate) from: usize,
-    pub(crate) arrival: Time,
-    pub(crate) size: u32,
-    pub(crate) flow: u32,
-    pub(crate) departure: Option<Time>,
-    pub(crate) marked: bool,
-    pub(crate) end: End,
+/// A packet's life; times count from the start of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Who sent it: 0 is the client.
+    pub from: usize,
+    /// When the emulator read it.
+    pub arrival: Time,
+    /// Bytes on the wire, with the declared overhead.
+    pub size: u32,
+    /// Hash of addresses, protocol and ports.
+    pub flow: u32,
+    /// When its last bit left the queue.
+    pub departure: Option<Time>,
+    /// Whether the link set CE.
+    pub marked: bool,
+    /// What became of it.
+    pub end: End,
+    /// Its transport header.
+    pub segment: Option<Segment>,
 }
 
 impl Row {
@@ -121,7 +150,7 @@ pub(crate) struct Log {
 /// The other end, for when the run is over.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    done: Receiver<io::Result<()>>,
+    done: Receiver<io::Result<Vec<Row>>>,
     lost: Receiver<u64>,
     names: String,
 }
@@ -132,7 +161,7 @@ impl Log {
         if *files == Files::default() {
             return Ok(None);
         }
-        let mut outputs = Outputs { csv: None, pcap: None };
+        let mut outputs = Outputs { csv: None, pcap: None, kept: files.keep.then(Vec::new) };
         if let Some(path) = &files.csv {
             let mut csv = BufWriter::new(create(path)?);
             writeln!(csv, "{HEADER}").map_err(|e| unwritable(path, &e))?;
@@ -150,7 +179,7 @@ impl Log {
         thread::spawn(move || drop(finished.send(outputs.write_all(&batches))));
         let writer = Writer { done, lost: losses, names: names.collect::<Vec<_>>().join(", ") };
         let log = Self {
-            rows: files.csv.is_some(),
+            rows: files.csv.is_some() || files.keep,
             frames: files.pcap.is_some(),
             batch: Batch::default(),
             to,
@@ -200,27 +229,35 @@ impl Drop for Log {
 }
 
 impl Writer {
-    /// Once the engine has let go of its end.
-    pub(crate) fn finish(self) -> LogReport {
-        let error = match self.done.recv_timeout(PATIENCE) {
-            Ok(Ok(())) => None,
-            Ok(Err(e)) => Some(format!("the packet log cannot be written to {}: {e}", self.names)),
-            Err(_) => Some(format!("the packet log is not finished: nobody reads {}", self.names)),
+    /// Once the engine has let go of its end; also the rows that were kept, in the order of their ends.
+    pub(crate) fn finish(self) -> (LogReport, Vec<Row>) {
+        let (rows, error) = match self.done.recv_timeout(PATIENCE) {
+            Ok(Ok(rows)) => (rows, None),
+            Ok(Err(e)) => {
+                (Vec::new(), Some(format!("the packet log cannot be written to {}: {e}", self.names)))
+            }
+            Err(_) => {
+                (Vec::new(), Some(format!("the packet log is not finished: nobody reads {}", self.names)))
+            }
         };
-        LogReport { lost: self.lost.try_iter().sum(), error }
+        (LogReport { lost: self.lost.try_iter().sum(), error }, rows)
     }
 }
 
 struct Outputs {
     csv: Option<BufWriter<File>>,
     pcap: Option<Pcap<File>>,
+    kept: Option<Vec<Row>>,
 }
 
 impl Outputs {
-    fn write_all(mut self, batches: &Receiver<Batch>) -> io::Result<()> {
+    fn write_all(mut self, batches: &Receiver<Batch>) -> io::Result<Vec<Row>> {
         for batch in batches {
             if let Some(csv) = &mut self.csv {
                 batch.rows.iter().try_for_each(|row| row.write(csv))?;
+            }
+            if let Some(kept) = &mut self.kept {
+                kept.extend(&batch.rows);
             }
             if let Some(pcap) = &mut self.pcap {
                 batch.frames.into_iter().try_for_each(|frame| pcap.write(frame))?;
@@ -229,7 +266,8 @@ impl Outputs {
         if let Some(csv) = &mut self.csv {
             csv.flush()?;
         }
-        self.pcap.as_mut().map_or(Ok(()), Pcap::flush)
+        self.pcap.as_mut().map_or(Ok(()), Pcap::flush)?;
+        Ok(self.kept.unwrap_or_default())
     }
 }
 
@@ -267,6 +305,7 @@ mod tests {
             departure: Some(Time(3000)),
             marked: true,
             end: End::Delivered { at: Time(9000), late: Duration(5) },
+            segment: None,
         };
         let line = |row: Row| {
             let mut out = Vec::new();

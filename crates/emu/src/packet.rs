@@ -21,7 +21,7 @@ pub struct WirePacket {
 const IPV6_HEADER: usize = 40;
 const IPV4_HEADER: usize = 20;
 /// Protocols whose header begins with two ports.
-const TCP_UDP: [u8; 2] = [6, 17];
+const TCP_UDP: [u8; 2] = [TCP, UDP];
 
 impl WirePacket {
     /// The packet as it came from the TUN device; `overhead` bytes of lower layers count on the wire.
@@ -36,6 +36,63 @@ impl WirePacket {
     /// The packet itself.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// What its transport header says, if it is TCP or UDP.
+    pub fn segment(&self) -> Option<Segment> {
+        Segment::read(&self.bytes)
+    }
+}
+
+/// What the header of TCP or UDP says of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// 6 for TCP, 17 for UDP.
+    pub protocol: u8,
+    /// The sender's port.
+    pub source: u16,
+    /// The receiver's port.
+    pub destination: u16,
+    /// Bytes behind the header.
+    pub payload: u32,
+    /// TCP's sequence number; 0 for UDP.
+    pub sequence: u32,
+    /// TCP's acknowledgement number; 0 for UDP.
+    pub acknowledgement: u32,
+    /// TCP's flags; 0 for UDP.
+    pub flags: u8,
+}
+
+/// TCP's flag SYN.
+pub const SYN: u8 = 2;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const UDP_HEADER: usize = 8;
+
+impl Segment {
+    /// Of an IP packet that is whole; `None` for fragments and other protocols.
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (header, protocol) = transport(bytes).ok()?;
+        if !TCP_UDP.contains(&protocol) || is_fragment(bytes) {
+            return None;
+        }
+        let word =
+            |at: usize| Some(u16::from_be_bytes([*bytes.get(header + at)?, *bytes.get(header + at + 1)?]));
+        let double = |at: usize| Some((u32::from(word(at)?) << 16) | u32::from(word(at + 2)?));
+        let (source, destination) = (word(0)?, word(2)?);
+        let behind = |length: usize| bytes.len().checked_sub(header + length).map(|n| n as u32);
+        let udp = Self { protocol, source, destination, ..Self::default() };
+        if protocol == UDP {
+            return Some(Self { payload: behind(UDP_HEADER)?, ..udp });
+        }
+        let length = usize::from(bytes.get(header + 12)? >> 4) * 4;
+        Some(Self {
+            payload: behind(length)?,
+            sequence: double(4)?,
+            acknowledgement: double(8)?,
+            flags: *bytes.get(header + 13)?,
+            ..udp
+        })
     }
 }
 
@@ -64,17 +121,19 @@ fn transport(bytes: &[u8]) -> Result<(usize, u8), &'static str> {
 
 /// Of addresses, protocol and ports: FNV-1a, folded. Fragments and what has no ports go by their addresses.
 fn flow(bytes: &[u8], (header, protocol): (usize, u8)) -> u32 {
-    let (addresses, fragment) = match bytes[0] >> 4 {
-        4 => (&bytes[12..20], u16::from_be_bytes([bytes[6], bytes[7]]) & 0x3fff != 0),
-        _ => (&bytes[8..40], false),
-    };
+    let addresses = if bytes[0] >> 4 == 4 { &bytes[12..20] } else { &bytes[8..40] };
     let ports = match bytes.get(header..header + 4) {
-        Some(ports) if TCP_UDP.contains(&protocol) && !fragment => ports,
+        Some(ports) if TCP_UDP.contains(&protocol) && !is_fragment(bytes) => ports,
         _ => &[],
     };
     let all = addresses.iter().chain(ports).chain(std::iter::once(&protocol));
     let hash = all.fold(0xcbf2_9ce4_8422_2325_u64, |h, &b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
     (hash ^ (hash >> 32)) as u32
+}
+
+/// Whether the packet is a part of an IPv4 datagram.
+fn is_fragment(bytes: &[u8]) -> bool {
+    bytes[0] >> 4 == 4 && u16::from_be_bytes([bytes[6], bytes[7]]) & 0x3fff != 0
 }
 
 fn ecn_of(bits: u8) -> Ecn {
@@ -223,6 +282,33 @@ mod tests {
     }
 
     #[test]
+    fn reads_the_headers_of_tcp_and_udp() {
+        let mut bytes = ipv4(0, 1);
+        bytes[9] = TCP;
+        // Ports, sequence, acknowledgement, 32 bytes of header, ACK and SYN, then the rest of it and 5 bytes of payload.
+        bytes.extend([0x1b, 0x58, 0x00, 0x50, 0, 0, 1, 2, 0, 0, 3, 4, 0x80, 0x12]);
+        bytes.extend([0; 18 + 5]);
+        let length = (bytes.len() as u16).to_be_bytes();
+        bytes[2..4].copy_from_slice(&length);
+        let tcp = Segment {
+            protocol: TCP,
+            source: 7000,
+            destination: 80,
+            payload: 5,
+            sequence: 0x102,
+            acknowledgement: 0x304,
+            flags: 0x10 | SYN,
+        };
+        assert_eq!(packet(bytes.clone()).segment(), Some(tcp));
+        bytes[9] = UDP;
+        let udp = Segment { protocol: UDP, payload: 29, sequence: 0, acknowledgement: 0, flags: 0, ..tcp };
+        assert_eq!(packet(bytes.clone()).segment(), Some(udp));
+        bytes[7] = 1;
+        assert_eq!(packet(bytes).segment(), None, "a fragment");
+        assert_eq!(packet(ipv4(0, 1)).segment(), None, "no header");
+    }
+
+    #[test]
     fn says_what_is_wrong() {
         let wrong = |bytes: &[u8]| WirePacket::new(bytes.to_vec(), 0, Time::ZERO).unwrap_err();
         assert_eq!(wrong(&[]), "an empty packet");
@@ -253,6 +339,7 @@ mod tests {
             if let Ok(mut p) = WirePacket::new(bytes.clone(), 0, Time::ZERO) {
                 prop_assert!(version == 4 || version == 6);
                 p.set_ce();
+                p.segment();
                 p.set_ecn(Ecn::Ect1);
                 prop_assert_eq!(p.ecn(), Ecn::Ect1);
                 prop_assert_eq!(p.size() as usize, bytes.len());
@@ -272,7 +359,9 @@ mod tests {
             }
             let p = WirePacket::new(bytes, 0, Time::ZERO);
             prop_assert!(p.is_ok());
-            p.unwrap().set_ecn(Ecn::Ce);
+            let mut p = p.unwrap();
+            p.segment();
+            p.set_ecn(Ecn::Ce);
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use congestion::{Duration, Rate};
 use path::{Backlog, Counters, LinkConfig};
@@ -11,7 +12,7 @@ use path::{Backlog, Counters, LinkConfig};
 use crate::audit::{Audit, Ticks};
 use crate::engine::{Engine, Outcome, Stop};
 use crate::error::Error;
-use crate::log::{Files, Log, LogReport, Writer};
+use crate::log::{Files, Log, Row, Writer};
 use crate::namespace::Namespace;
 use crate::privilege;
 use crate::tun::{self, Tun};
@@ -112,6 +113,8 @@ pub struct Report {
     pub last: Snapshot,
     /// The self-audit.
     pub audit: Audit,
+    /// The packets, in the order in which they were handed over or dropped, if they were to be kept.
+    pub packets: Vec<Row>,
 }
 
 /// A running link. Dropped, it ends, and nothing of it remains.
@@ -124,6 +127,7 @@ pub struct Rig {
     writer: Option<Writer>,
     real_time: bool,
     ticks: Ticks,
+    start: Instant,
 }
 
 impl Rig {
@@ -143,6 +147,7 @@ impl Rig {
         let links = [&config.there, &config.back];
         let settings = (config.overhead, config.seed);
         let engine = Engine::new(tuns, links, settings, log, stop.clone(), Arc::clone(&shared));
+        let start = engine.start();
         let (tell, told) = mpsc::channel();
         let thread = thread::Builder::new().name("emulator".to_owned()).spawn(move || {
             // The one who asks waits for the answer.
@@ -158,12 +163,18 @@ impl Rig {
             writer,
             real_time: told.recv().unwrap_or(false),
             ticks: Ticks::now(),
+            start,
         })
     }
 
     /// The namespace of an end.
     pub fn namespace(&self, side: Side) -> &Namespace {
         &self.namespaces[side as usize]
+    }
+
+    /// When the run began: the times of its packets count from here.
+    pub fn start_time(&self) -> Instant {
+        self.start
     }
 
     /// How it stands.
@@ -188,10 +199,10 @@ impl Rig {
         ];
         let steal = Ticks::now().steal_since(self.ticks);
         let outcome = self.join();
-        let log: Option<LogReport> = self.writer.take().map(Writer::finish);
+        let (log, packets) = self.writer.take().map(Writer::finish).unzip();
         let outcome = outcome?;
         let audit = Audit::new(&outcome, self.real_time, steal, hidden, log);
-        Ok(Report { last: outcome.snapshot, audit })
+        Ok(Report { last: outcome.snapshot, audit, packets: packets.unwrap_or_default() })
     }
 
     fn join(&mut self) -> Result<Outcome, Error> {

@@ -1,6 +1,6 @@
 //! A TUN device inside a namespace: opened, addressed, up; its packets are read and written by the engine outside.
 //!
-//! Plain ioctls and one netlink message: smaller than any netlink library, and no `ip` program is needed.
+//! Plain ioctls and one netlink request: smaller than any netlink library, and no `ip` program is needed.
 // Ioctls have no safe signature.
 #![allow(unsafe_code)]
 
@@ -13,10 +13,11 @@ use std::thread;
 use std::time::Duration;
 
 use nix::libc;
-use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
 use crate::error::Error;
 use crate::namespace::Namespace;
+use crate::netlink;
 
 /// The interface's name in both namespaces.
 pub(crate) const NAME: &str = "kp0";
@@ -131,33 +132,15 @@ fn configure(ipv4: Ipv4Addr, ipv6: Ipv6Addr) -> Result<(), Error> {
     add_ipv6(ipv6)
 }
 
-/// One message of rtnetlink: in a user namespace the kernel refuses the ioctl for this, and only for this.
+/// By rtnetlink: in a user namespace the kernel refuses the ioctl for this, and only for this.
 fn set_queue_length() -> io::Result<()> {
     let index = nix::net::if_::if_nametoindex(NAME)?;
-    let route =
-        socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::NetlinkRoute)?;
-    let flags = (libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16;
-    // nlmsghdr: length, type, flags, sequence number, sender. ifinfomsg: family, type, index, flags, change.
-    let mut message = Vec::new();
-    message.extend(40_u32.to_ne_bytes());
-    message.extend(libc::RTM_NEWLINK.to_ne_bytes());
-    message.extend(flags.to_ne_bytes());
-    message.extend([0; 12]);
-    message.extend(index.to_ne_bytes());
-    message.extend([0; 8]);
-    // rtattr: length, type, value.
-    message.extend(8_u16.to_ne_bytes());
-    message.extend(libc::IFLA_TXQLEN.to_ne_bytes());
-    message.extend(QUEUE.to_ne_bytes());
-    send(route.as_raw_fd(), &message, MsgFlags::empty())?;
-    // nlmsghdr again, then the error number, negative; 0 if it is done.
-    let mut answer = [0; 1024];
-    let length = recv(route.as_raw_fd(), &mut answer, MsgFlags::empty())?;
-    let error = answer[..length]
-        .get(16..20)
-        .and_then(|e| e.try_into().ok())
-        .map_or(-libc::EPROTO, i32::from_ne_bytes);
-    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-error)) }
+    // ifinfomsg: family, type, index, flags, change.
+    let mut body = vec![0; 4];
+    body.extend(index.to_ne_bytes());
+    body.extend([0; 8]);
+    body.extend(netlink::attribute(libc::IFLA_TXQLEN, &QUEUE.to_ne_bytes()));
+    netlink::request(libc::RTM_NEWLINK, 0, &body)
 }
 
 /// Where the kernel has no IPv6, there is none.

@@ -95,7 +95,7 @@ fn what_is_sent_arrives_or_is_logged_as_dropped() {
     let Some(_turn) = turn("what_is_sent_arrives_or_is_logged_as_dropped") else { return };
     let file = std::env::temp_dir().join(format!("kneepoint-rig-{}.csv", std::process::id()));
     let mut config = Config::new(link(20, 5, Limit::Packets(30)));
-    config.log = Files { csv: Some(file.clone()), pcap: None };
+    config.log = Files { csv: Some(file.clone()), pcap: None, keep: false };
     let rig = Rig::start(&config).unwrap();
     let (client, server) = pair(&rig);
     send(&client, 500);
@@ -346,7 +346,7 @@ fn a_log_that_nobody_reads_is_an_error_or_makes_the_run_invalid() {
     let pipe = std::env::temp_dir().join(format!("kneepoint-pipe-{}", std::process::id()));
     nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let mut config = Config::new(link(1000, 0, Limit::Unlimited));
-    config.log = Files { csv: None, pcap: Some(pipe.clone()) };
+    config.log = Files { csv: None, pcap: Some(pipe.clone()), keep: false };
     let error = Rig::start(&config).unwrap_err().to_string();
     assert!(error.contains("nobody reads the pipe"), "{error}");
     // A reader that never reads.

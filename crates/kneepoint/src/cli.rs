@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use congestion::Algorithm;
 use sim::Watch;
 
@@ -14,6 +14,7 @@ use crate::run::{self, Failure, Options};
 use crate::spec::Experiment;
 use crate::stability::{self, args::StabilityArgs};
 use crate::summary::{ClaimResult, Results, Verdict};
+use crate::world::World;
 use crate::{bench, report, store, terminal};
 
 /// All claims hold or are recorded as known misses.
@@ -115,15 +116,12 @@ struct RunArgs {
     /// Write a qlog of every flow (JSON-SEQ, for qvis): some 400 bytes for each packet of each run.
     #[arg(long)]
     qlog: bool,
+    /// Write the traffic of every run on the wire at both ends (pcapng, for Wireshark).
+    #[arg(long)]
+    pcap: bool,
     /// Print the summaries as JSON instead of tables.
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum World {
-    /// The deterministic simulator.
-    Sim,
 }
 
 /// Runs the command of this process's arguments; returns the exit status.
@@ -167,6 +165,7 @@ impl From<Failure> for Error {
                 "cannot write results to {}: {e}; nothing was left there; choose another folder with --out",
                 path.display()
             )),
+            Failure::Wire(sentence) => Self::bad(sentence),
             Failure::Interrupted => Self {
                 message: "interrupted; the unfinished experiment left nothing behind".into(),
                 status: INTERRUPTED,
@@ -188,7 +187,14 @@ fn print(text: &str) {
 }
 
 fn run(args: &RunArgs) -> Result<u8, Error> {
-    let World::Sim = args.on;
+    if args.pcap && args.on == World::Sim {
+        return Err(Error::bad("--pcap: the simulator has no packets to write; it goes with --on wire"));
+    }
+    // The user namespace must come before any thread.
+    #[cfg(target_os = "linux")]
+    if args.on == World::Wire {
+        emu::privilege::acquire().map_err(Error::bad)?;
+    }
     if let Some(jobs) = args.jobs {
         if jobs == 0 {
             return Err(Error::bad("--jobs 0: at least one run at a time"));
@@ -199,7 +205,7 @@ fn run(args: &RunArgs) -> Result<u8, Error> {
     let watch = Arc::new(Watch::default());
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
-    let options = Options { out: args.out.clone(), qlog: args.qlog };
+    let options = Options { out: args.out.clone(), qlog: args.qlog, pcap: args.pcap, world: args.on };
     let mut all = Vec::new();
     for experiment in &experiments {
         let (results, folder) = run::experiment(experiment, &options, &watch)?;

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use crate::measure::{deviation, mean};
 use crate::spec::{Case, Claim, Experiment};
 use crate::store::RunRow;
-use crate::summary::{Cell, ClaimResult, Row, Summary, Variant, Verdict};
+use crate::summary::{Cell, Chart, ClaimResult, Row, Summary, Trust, Variant, Verdict};
+use crate::world::World;
 
-/// The summary of these runs.
-pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow]) -> Summary {
+/// The summary of these runs; only claims about this world are judged.
+pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: World) -> Summary {
     let mut variants: Vec<Variant> = Vec::new();
     for case in cases {
         if variants.last().is_none_or(|v| v.name != case.variant) {
@@ -24,15 +25,26 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow]) -> Summary {
         source: exp.source.clone(),
         note: exp.note.clone(),
         metrics: exp.metrics.clone(),
-        claims: exp.claims.iter().map(|c| judge(exp, c, &variants)).collect(),
-        charts: exp.charts.clone(),
+        claims: exp.claims.iter().filter(|c| c.on == world).map(|c| judge(exp, c, &variants)).collect(),
+        charts: exp.charts.iter().map(|chart| with_rows_of(world, chart)).collect(),
         variants,
     }
 }
 
+/// A chart of some rows shows those of the wire beside them.
+fn with_rows_of(world: World, chart: &Chart) -> Chart {
+    let mut chart = chart.clone();
+    if let (World::Wire, Some(rows)) = (world, chart.rows_mut()) {
+        *rows = rows.iter().flat_map(|row| [row.clone(), world.label(row)]).collect();
+    }
+    chart
+}
+
 /// Every metric, not only those of the table: claims and JSON may want others.
 fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
-    let mine: Vec<&RunRow> = runs.iter().filter(|r| r.variant == case.variant && r.row == case.row).collect();
+    let all: Vec<&RunRow> = runs.iter().filter(|r| r.variant == case.variant && r.row == case.row).collect();
+    let valid: Vec<&RunRow> = all.iter().copied().filter(|run| run.is_valid()).collect();
+    let mine = if valid.is_empty() { &all } else { &valid };
     let names: BTreeSet<&String> = mine.iter().flat_map(|r| r.values.keys()).collect();
     let cells = names.into_iter().map(|name| {
         let values: Vec<f64> = mine.iter().filter_map(|r| r.values.get(name).copied()).collect();
@@ -44,7 +56,23 @@ fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
         };
         (name.clone(), cell)
     });
-    Row { label: case.row.clone(), algorithm: case.algorithm.clone(), cells: cells.collect() }
+    Row {
+        label: case.row.clone(),
+        algorithm: case.algorithm.clone(),
+        cells: cells.collect(),
+        trust: trust(&all),
+    }
+}
+
+/// Of runs that were audited.
+fn trust(runs: &[&RunRow]) -> Option<Trust> {
+    let audits = || runs.iter().filter_map(|run| run.audit.as_ref());
+    audits().next()?;
+    Some(Trust {
+        valid: audits().filter(|audit| audit.objections.is_empty()).count() as u32,
+        invalid: audits().filter(|a| !a.objections.is_empty()).map(|a| a.objections.join("; ")).collect(),
+        repeated: audits().map(|audit| audit.repeated).sum(),
+    })
 }
 
 /// A claim holds if it holds in at least one variant in which it is judged; one that must hold everywhere, in all.
@@ -55,9 +83,11 @@ fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> ClaimResult {
         .map(|variant| {
             let labels: Vec<String> = variant.rows.iter().map(|r| r.label.clone()).collect();
             let of = |label: &str| cell(variant, label, &claim.metric);
+            let untrusted = variant.rows.iter().any(|row| !row.is_trusted());
+            let missing = if untrusted { "a run it needs is not valid" } else { "a value is missing" };
             let verdict =
                 claim.judge(&labels, |l| of(l).map(|c| c.mean), |l| of(l).and_then(|c| c.published));
-            let (holds, numbers) = verdict.unwrap_or((false, "a value is missing".to_owned()));
+            let (holds, numbers) = verdict.unwrap_or((false, missing.to_owned()));
             (variant.name.clone(), holds, numbers)
         })
         .collect();
@@ -80,8 +110,9 @@ fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> ClaimResult {
     }
 }
 
+/// None of rows without a valid run: no claim holds by them.
 fn cell<'v>(variant: &'v Variant, label: &str, metric: &str) -> Option<&'v Cell> {
-    variant.rows.iter().find(|r| r.label == label)?.cells.get(metric)
+    variant.rows.iter().find(|r| r.label == label && r.is_trusted())?.cells.get(metric)
 }
 
 #[cfg(test)]
@@ -89,6 +120,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::store::Audit;
 
     const FILE: &str = r#"
 title = "t"
@@ -133,13 +165,47 @@ everywhere = true
             repetition: 0,
             seed: 1,
             values: [("goodput".to_owned(), goodput)].into_iter().collect(),
+            audit: None,
         };
         let verdicts = |goodputs: [f64; 2]| {
             let runs: Vec<_> = cases.iter().zip(goodputs).map(run).collect();
-            summary(&exp, &cases, &runs).claims.iter().map(|c| c.verdict).collect::<Vec<_>>()
+            summary(&exp, &cases, &runs, World::Sim).claims.iter().map(|c| c.verdict).collect::<Vec<_>>()
         };
         assert_eq!(verdicts([1.0, 2.0]), [Verdict::Holds, Verdict::UnexpectedMiss]);
         assert_eq!(verdicts([1.6, 2.0]), [Verdict::Holds, Verdict::Holds]);
         assert_eq!(verdicts([1.0, 1.0]), [Verdict::UnexpectedMiss, Verdict::UnexpectedMiss]);
+    }
+
+    /// Runs that are not valid count only where no other does, and never for a claim.
+    #[test]
+    fn invalid_runs_are_not_averaged() {
+        let exp = Experiment::parse("x", Path::new("x.toml"), FILE).unwrap();
+        let case = exp.cases().swap_remove(0);
+        let run = |goodput: f64, objections: &[&str]| RunRow {
+            variant: case.variant.clone(),
+            row: case.row.clone(),
+            repetition: 0,
+            seed: 1,
+            values: [("goodput".to_owned(), goodput)].into_iter().collect(),
+            audit: Some(Audit {
+                objections: objections.iter().map(|o| (*o).to_owned()).collect(),
+                repeated: 1,
+            }),
+        };
+        let row = |runs: &[RunRow]| {
+            summary(&exp, std::slice::from_ref(&case), runs, World::Wire).variants[0].rows[0].clone()
+        };
+        let mixed = row(&[run(2.0, &[]), run(8.0, &["late"]), run(4.0, &[])]);
+        assert_eq!(mixed.cells["goodput"].mean, 3.0);
+        let remark = mixed.trust.as_ref().unwrap().remark().unwrap();
+        assert_eq!((remark.as_str(), mixed.is_trusted()), ("1 of 3 runs not counted, not valid: late", true));
+        assert_eq!(mixed.trust.unwrap().repeated, 3);
+        let bad = row(&[run(8.0, &["late", "stolen"])]);
+        assert_eq!((bad.cells["goodput"].mean, bad.is_trusted()), (8.0, false));
+        assert_eq!(bad.trust.unwrap().remark().unwrap(), "none of its 1 runs is valid: late; stolen");
+        let judged = summary(&exp, std::slice::from_ref(&case), &[run(8.0, &["late"])], World::Sim);
+        assert!(judged.claims.iter().all(|c| c.verdict == Verdict::UnexpectedMiss));
+        assert_eq!(judged.claims[0].variants[0].2, "a run it needs is not valid");
+        assert_eq!(row(&[run(1.0, &[])]).trust.unwrap().remark(), None);
     }
 }

@@ -19,3 +19,4 @@ pub mod summary;
 pub mod terminal;
 #[cfg(target_os = "linux")]
 pub mod wire;
+pub mod world;

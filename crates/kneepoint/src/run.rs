@@ -1,4 +1,8 @@
-//! Runs experiments: every case times every repetition, on all cores, then measures, judges and stores.
+//! Runs experiments: every case times every repetition, then measures, judges and stores. Simulations run on all cores;
+//! on the wire one run follows the other.
+
+#[cfg_attr(not(target_os = "linux"), path = "run/no_wire.rs")]
+mod on_wire;
 
 use std::fs::File;
 use std::io;
@@ -13,8 +17,9 @@ use crate::measure::{self, Values};
 use crate::problem::Problem;
 use crate::qlog;
 use crate::spec::{Case, Experiment};
-use crate::store::{Folder, Manifest, ManifestCase, RunRow};
+use crate::store::{Audit, Folder, Manifest, ManifestCase, RunRow};
 use crate::summary::{Cdf, FlowRow, Results, Summary, Track};
+use crate::world::World;
 
 /// Points of a stored distribution at most: finer than any chart shows.
 const CDF_POINTS: usize = 500;
@@ -26,6 +31,10 @@ pub struct Options {
     pub out: PathBuf,
     /// Write a qlog per flow.
     pub qlog: bool,
+    /// Write the traffic of each run on the wire.
+    pub pcap: bool,
+    /// Where the runs take place.
+    pub world: World,
 }
 
 /// What can go wrong once the experiment's file is accepted.
@@ -35,6 +44,8 @@ pub enum Failure {
     Spec(Problem),
     /// The results folder.
     Store(PathBuf, io::Error),
+    /// The wire, in a sentence.
+    Wire(String),
     /// Ctrl-C.
     Interrupted,
 }
@@ -51,6 +62,7 @@ struct Done {
     flows: Vec<FlowRow>,
     rtt: Histogram,
     tracks: Vec<Track>,
+    audit: Option<Audit>,
 }
 
 /// Runs one experiment and stores its results; returns them and their folder. `watch.stop` interrupts it.
@@ -58,8 +70,8 @@ struct Done {
 /// # Errors
 /// An experiment that cannot be run, a folder that cannot be written, an interruption. Nothing is left behind then.
 pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<(Results, PathBuf), Failure> {
-    let cases = exp.cases();
-    let manifest = manifest(exp, &cases);
+    let (cases, left_out) = cases(exp, options.world)?;
+    let manifest = manifest(exp, &cases, options.world);
     let store = |e| Failure::Store(options.out.join(&exp.name), e);
     let folder = Folder::begin(&options.out, &manifest).map_err(store)?;
     let jobs: Vec<(&Case, u32)> = cases
@@ -67,26 +79,29 @@ pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<
         .flat_map(|case| (0..exp.repetitions).map(move |repetition| (case, repetition)))
         .collect();
     let bar = progress(&exp.name, jobs.len());
-    let done = jobs
-        .par_iter()
-        .map(|&(case, repetition)| {
-            let done = one(exp, case, repetition, options, folder.path(), watch)?;
-            bar.inc(1);
-            Ok(done)
-        })
-        .collect::<Result<Vec<Done>, Failure>>();
+    let run = Run { exp, options, folder: folder.path(), watch };
+    let done = run.all(&jobs, &bar);
     bar.finish_and_clear();
     let done = done?;
 
     let rows: Vec<RunRow> = jobs.iter().zip(&done).map(|(job, done)| run_row(exp, job, done)).collect();
-    let summary = judge::summary(exp, &cases, &rows);
+    let mut summary = judge::summary(exp, &cases, &rows, options.world);
+    summary.note = [summary.note, left_out].join(" ").trim().to_owned();
     let results = gather(summary, &cases, exp.repetitions, done);
     folder.fill(&results, &rows).map_err(store)?;
     let path = folder.publish().map_err(store)?;
     Ok((results, path))
 }
 
-fn manifest(exp: &Experiment, cases: &[Case]) -> Manifest {
+/// The cases to run. On the wire those that can run there, each in both worlds, side by side; and which cannot, and why.
+fn cases(exp: &Experiment, world: World) -> Result<(Vec<Case>, String), Failure> {
+    match world {
+        World::Sim => Ok((exp.cases(), String::new())),
+        World::Wire => on_wire::cases(exp),
+    }
+}
+
+fn manifest(exp: &Experiment, cases: &[Case], world: World) -> Manifest {
     let case = |case: &Case| {
         let spec = exp.expanded(case, exp.seed).parse().unwrap_or_default();
         ManifestCase { variant: case.variant.clone(), row: case.row.clone(), spec }
@@ -95,7 +110,8 @@ fn manifest(exp: &Experiment, cases: &[Case]) -> Manifest {
         experiment: exp.name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: env!("KNEEPOINT_COMMIT").to_owned(),
-        world: "sim".to_owned(),
+        world: world.name().to_owned(),
+        measured: (world == World::Wire).then(on_wire::here_and_now),
         seed: exp.seed,
         repetitions: exp.repetitions,
         case: cases.iter().map(case).collect(),
@@ -108,53 +124,115 @@ fn progress(name: &str, jobs: usize) -> ProgressBar {
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "))
 }
 
-fn one(
-    exp: &Experiment,
-    case: &Case,
-    repetition: u32,
-    options: &Options,
-    folder: &Path,
-    watch: &Watch,
-) -> Result<Done, Failure> {
-    let mut scenario = exp.scenario(case, repetition)?;
-    scenario.trace = options.qlog;
-    let outcome = sim::run(&scenario, watch).ok_or(Failure::Interrupted)?;
-    if options.qlog {
-        write_qlogs(exp, case, repetition, &scenario, &outcome, folder)
-            .map_err(|e| Failure::Store(options.out.join(&exp.name), e))?;
-    }
-    Ok(Done {
-        values: measure::measure(&scenario, &outcome, exp.groups()),
-        flows: flow_rows(case, repetition, &scenario, &outcome),
-        rtt: measure::rtt_of_all(&outcome.flows),
-        tracks: tracks(case, repetition, &outcome),
-    })
+/// What every run of an experiment needs.
+struct Run<'a> {
+    exp: &'a Experiment,
+    options: &'a Options,
+    folder: &'a Path,
+    watch: &'a Watch,
 }
 
-fn write_qlogs(
-    exp: &Experiment,
-    case: &Case,
-    repetition: u32,
-    scenario: &Scenario,
-    outcome: &Outcome,
-    folder: &Path,
-) -> io::Result<()> {
-    let dir = folder.join("qlog");
-    std::fs::create_dir_all(&dir)?;
-    for (i, (flow, record)) in scenario.flows.iter().zip(&outcome.flows).enumerate() {
-        let Some(trace) = &record.trace else { continue };
-        let name = file_name(&[&case.variant, &case.row, &format!("run{repetition}"), &format!("flow{i}")]);
-        let meta = qlog::Meta {
-            title: exp.name.clone(),
-            flow: flow.label.clone(),
-            algorithm: flow.algorithm.name().to_owned(),
-            transport: (&flow.transport).into(),
-            seed: scenario.seed,
-            start: flow.start,
+impl Run<'_> {
+    /// All of them, in the order of the jobs. Simulations come first: beside them nothing in real time would be valid.
+    fn all(&self, jobs: &[(&Case, u32)], bar: &ProgressBar) -> Result<Vec<Done>, Failure> {
+        let simulate = |&(case, repetition): &(&Case, u32)| match case.on {
+            World::Sim => self.simulate(case, repetition).inspect(|_| bar.inc(1)).map(Some),
+            World::Wire => Ok(None),
         };
-        qlog::write(File::create(dir.join(name + ".sqlog"))?, &meta, trace)?;
+        let simulated = jobs.par_iter().map(simulate).collect::<Result<Vec<Option<Done>>, Failure>>()?;
+        bar.enable_steady_tick(std::time::Duration::from_millis(500));
+        let complete = |(&(case, repetition), done): (&(&Case, u32), Option<Done>)| match done {
+            Some(done) => Ok(done),
+            None => self.measure(case, repetition).inspect(|_| bar.inc(1)),
+        };
+        jobs.iter().zip(simulated).map(complete).collect()
     }
-    Ok(())
+
+    fn scenario(&self, case: &Case, repetition: u32) -> Result<Scenario, Failure> {
+        let scenario = self.exp.scenario(case, repetition)?;
+        Ok(Scenario { trace: self.options.qlog, ..scenario })
+    }
+
+    fn simulate(&self, case: &Case, repetition: u32) -> Result<Done, Failure> {
+        let scenario = self.scenario(case, repetition)?;
+        let outcome = sim::run(&scenario, self.watch).ok_or(Failure::Interrupted)?;
+        self.done(case, repetition, &scenario, &outcome)
+    }
+
+    /// In real time.
+    fn measure(&self, case: &Case, repetition: u32) -> Result<Done, Failure> {
+        let scenario = self.scenario(case, repetition)?;
+        let pcap = match self.options.pcap {
+            true => Some(
+                self.in_folder("pcap", &(run_name(case, repetition, "") + ".pcapng"))
+                    .map_err(|e| self.store(e))?,
+            ),
+            false => None,
+        };
+        let (outcome, audit) = on_wire::run(&scenario, pcap.as_deref(), self.watch)?;
+        let mut done = self.done(case, repetition, &scenario, &outcome)?;
+        done.values.retain(|word, _| on_wire::tells(word));
+        done.flows.iter_mut().for_each(|flow| flow.values.retain(|word, _| on_wire::tells(word)));
+        Ok(Done { audit: Some(audit), ..done })
+    }
+
+    fn done(
+        &self,
+        case: &Case,
+        repetition: u32,
+        scenario: &Scenario,
+        outcome: &Outcome,
+    ) -> Result<Done, Failure> {
+        if self.options.qlog {
+            self.write_qlogs(case, repetition, scenario, outcome).map_err(|e| self.store(e))?;
+        }
+        Ok(Done {
+            values: measure::measure(scenario, outcome, self.exp.groups()),
+            flows: flow_rows(case, repetition, scenario, outcome),
+            rtt: measure::rtt_of_all(&outcome.flows),
+            tracks: tracks(case, repetition, outcome),
+            audit: None,
+        })
+    }
+
+    fn store(&self, error: io::Error) -> Failure {
+        Failure::Store(self.options.out.join(&self.exp.name), error)
+    }
+
+    /// A file in a folder of the results folder.
+    fn in_folder(&self, folder: &str, name: &str) -> io::Result<PathBuf> {
+        let dir = self.folder.join(folder);
+        std::fs::create_dir_all(&dir)?;
+        Ok(dir.join(name))
+    }
+
+    fn write_qlogs(
+        &self,
+        case: &Case,
+        repetition: u32,
+        scenario: &Scenario,
+        outcome: &Outcome,
+    ) -> io::Result<()> {
+        for (i, (flow, record)) in scenario.flows.iter().zip(&outcome.flows).enumerate() {
+            let Some(trace) = &record.trace else { continue };
+            let name = run_name(case, repetition, &format!("flow{i}")) + ".sqlog";
+            let meta = qlog::Meta {
+                title: self.exp.name.clone(),
+                flow: flow.label.clone(),
+                algorithm: flow.algorithm.name().to_owned(),
+                transport: (&flow.transport).into(),
+                seed: scenario.seed,
+                start: flow.start,
+            };
+            qlog::write(File::create(self.in_folder("qlog", &name)?)?, &meta, trace)?;
+        }
+        Ok(())
+    }
+}
+
+/// A file of a run.
+fn run_name(case: &Case, repetition: u32, what: &str) -> String {
+    file_name(&[&case.variant, &case.row, &format!("run{repetition}"), what])
 }
 
 /// Words joined into a name that every file system takes.
@@ -171,6 +249,7 @@ fn run_row(exp: &Experiment, (case, repetition): &(&Case, u32), done: &Done) -> 
         repetition: *repetition,
         seed: exp.seed + u64::from(*repetition),
         values: done.values.clone(),
+        audit: done.audit.clone(),
     }
 }
 
@@ -227,7 +306,8 @@ fn tracks(case: &Case, repetition: u32, outcome: &Outcome) -> Vec<Track> {
 /// Puts tracks and distributions together, in the order of the cases.
 fn gather(summary: Summary, cases: &[Case], repetitions: u32, done: Vec<Done>) -> Results {
     let mut rtt_cdf = Vec::new();
-    for (case, runs) in cases.iter().zip(done.chunks(repetitions.max(1) as usize)) {
+    let done = counted(done, repetitions.max(1) as usize);
+    for (case, runs) in cases.iter().zip(&done) {
         let mut all = Histogram::default();
         runs.iter().for_each(|run| all.merge(&run.rtt));
         rtt_cdf.push(Cdf {
@@ -237,11 +317,28 @@ fn gather(summary: Summary, cases: &[Case], repetitions: u32, done: Vec<Done>) -
         });
     }
     let (mut flows, mut series) = (Vec::new(), Vec::new());
-    for run in done {
+    for run in done.into_iter().flatten() {
         flows.extend(run.flows);
         series.extend(run.tracks);
     }
     Results { summary, series, flows, rtt_cdf }
+}
+
+/// The runs of each case, without those that are not valid, if there are others: as in its table.
+fn counted(done: Vec<Done>, repetitions: usize) -> Vec<Vec<Done>> {
+    let is_valid = |run: &Done| run.audit.as_ref().is_none_or(|audit| audit.objections.is_empty());
+    let mut done = done.into_iter();
+    let mut cases = Vec::new();
+    loop {
+        let mut runs: Vec<Done> = done.by_ref().take(repetitions).collect();
+        if runs.is_empty() {
+            return cases;
+        }
+        if runs.iter().any(is_valid) {
+            runs.retain(is_valid);
+        }
+        cases.push(runs);
+    }
 }
 
 /// At most [`CDF_POINTS`], evenly over the list, the last one always.

@@ -24,8 +24,11 @@ pub struct Manifest {
     pub version: String,
     /// Its commit.
     pub commit: String,
-    /// `sim`.
+    /// `sim` or `wire`.
     pub world: String,
+    /// When and on which kernel it was measured: a measurement is no other's repetition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
     /// Seed of the first repetition; the others count up.
     pub seed: u64,
     /// Runs of each case.
@@ -67,6 +70,33 @@ pub struct RunRow {
     pub seed: u64,
     /// All metrics.
     pub values: Values,
+    /// What a run in real time says of itself.
+    pub audit: Option<Audit>,
+}
+
+/// What a run in real time says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// Why it is not valid; empty if it is.
+    pub objections: Vec<String>,
+    /// Tries before it that were not valid.
+    pub repeated: u32,
+}
+
+impl RunRow {
+    /// Whether it counts.
+    pub fn is_valid(&self) -> bool {
+        self.audit.as_ref().is_none_or(|audit| audit.objections.is_empty())
+    }
+
+    /// Its word in `runs.csv`.
+    fn verdict(&self) -> String {
+        match &self.audit {
+            None => String::new(),
+            Some(audit) if audit.objections.is_empty() => "valid".to_owned(),
+            Some(audit) => format!("invalid: {}", audit.objections.join("; ")),
+        }
+    }
 }
 
 /// A results folder being filled. Dropped before [`Folder::publish`], it leaves nothing behind.
@@ -204,12 +234,13 @@ pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
 fn runs_csv(runs: &[RunRow]) -> io::Result<Vec<u8>> {
     let metrics: BTreeSet<&str> = runs.iter().flat_map(|r| r.values.keys().map(String::as_str)).collect();
     let mut csv = csv::Writer::from_writer(Vec::new());
-    let head = ["variant", "row", "repetition", "seed"].into_iter().chain(metrics.iter().copied());
-    csv.write_record(head)?;
+    let audited = runs.iter().any(|run| run.audit.is_some());
+    let head = ["variant", "row", "repetition", "seed"].into_iter().chain(audited.then_some("audit"));
+    csv.write_record(head.chain(metrics.iter().copied()))?;
     for run in runs {
         let values = metrics.iter().map(|m| run.values.get(*m).map_or(String::new(), f64::to_string));
         let key = [run.variant.clone(), run.row.clone(), run.repetition.to_string(), run.seed.to_string()];
-        csv.write_record(key.into_iter().chain(values))?;
+        csv.write_record(key.into_iter().chain(audited.then(|| run.verdict())).chain(values))?;
     }
     csv.flush()?;
     csv.into_inner().map_err(|e| io::Error::other(e.to_string()))

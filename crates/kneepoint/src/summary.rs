@@ -47,6 +47,34 @@ pub struct Row {
     pub algorithm: String,
     /// Metric to cell; a metric that does not apply is absent.
     pub cells: BTreeMap<String, Cell>,
+    /// How its runs went, if they were measured in real time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+}
+
+/// How far the runs of a row are to be believed that were measured in real time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trust {
+    /// Runs that are valid by their own audit. If there are any, they alone make up the numbers.
+    pub valid: u32,
+    /// Of each other run why it is not, after every try.
+    pub invalid: Vec<String>,
+    /// Tries that were not valid and were made again.
+    pub repeated: u32,
+}
+
+impl Trust {
+    /// In a few words, if there is anything to say against it.
+    pub fn remark(&self) -> Option<String> {
+        let runs = self.valid as usize + self.invalid.len();
+        match (self.valid, self.invalid.as_slice()) {
+            (_, []) => None,
+            (0, [why, ..]) => Some(format!("none of its {runs} runs is valid: {why}")),
+            (_, [why, ..]) => {
+                Some(format!("{} of {runs} runs not counted, not valid: {why}", self.invalid.len()))
+            }
+        }
+    }
 }
 
 /// One number of the table.
@@ -60,6 +88,13 @@ pub struct Cell {
     pub published: Option<f64>,
     /// Why ours differs, if the experiment's file has it on record.
     pub reason: Option<String>,
+}
+
+impl Row {
+    /// Whether its numbers come from runs that count.
+    pub fn is_trusted(&self) -> bool {
+        self.trust.as_ref().is_none_or(|trust| trust.valid > 0)
+    }
 }
 
 impl Cell {
@@ -161,6 +196,20 @@ pub enum Chart {
         #[serde(default)]
         rows: Vec<String>,
     },
+}
+
+impl Chart {
+    /// The rows that it names, empty for all; `None` for a chart that always has all.
+    pub fn rows_mut(&mut self) -> Option<&mut Vec<String>> {
+        match self {
+            Self::RttCdf { rows, .. }
+            | Self::OverTime { rows, .. }
+            | Self::Stacked { rows, .. }
+            | Self::Plane { rows, .. }
+            | Self::Shares { rows, .. } => Some(rows),
+            Self::Bars { .. } | Self::GroupedBars { .. } => None,
+        }
+    }
 }
 
 /// A finished experiment as the report needs it: everything comes from the files of its results folder.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use comfy_table::{CellAlignment, Table, presets};
 
 use crate::metric;
-use crate::summary::{Cell, ClaimResult, Summary, Variant, Verdict};
+use crate::summary::{Cell, ClaimResult, Row, Summary, Trust, Variant, Verdict};
 
 /// A difference from the published value that wants a reason.
 pub const NOTABLE: f64 = 0.10;
@@ -46,7 +46,7 @@ fn table(out: &mut String, metrics: &[String], variant: &Variant) {
     table.set_header(header);
     let mut reasons: Vec<String> = Vec::new();
     for row in &variant.rows {
-        let mut line = vec![row.label.clone()];
+        let mut line = vec![row.label.clone() + mark(row)];
         for name in metrics {
             let cell = row.cells.get(name);
             line.push(cell.map_or_else(|| "-".to_owned(), |c| value(name, c)));
@@ -65,6 +65,20 @@ fn table(out: &mut String, metrics: &[String], variant: &Variant) {
     let _ = writeln!(out, "{}", table.trim_fmt());
     for (i, reason) in reasons.iter().enumerate() {
         let _ = writeln!(out, "  [{}] {reason}", i + 1);
+    }
+    for row in &variant.rows {
+        for remark in row.trust.iter().filter_map(Trust::remark) {
+            let _ = writeln!(out, "  {} {}: {remark}", mark(row).trim(), row.label);
+        }
+    }
+}
+
+/// Behind a label: some of the row's runs do not count, or none does.
+fn mark(row: &Row) -> &'static str {
+    match &row.trust {
+        Some(_) if !row.is_trusted() => " !! INVALID",
+        Some(trust) if !trust.invalid.is_empty() => " !",
+        _ => "",
     }
 }
 

@@ -271,7 +271,7 @@ impl World {
         let spreads = config.reduction == Reduction::Prr;
         let books = Books { cwnd: 10 * FULL, tail_probes, spreads, ..Books::default() };
         let books = Arc::new(Mutex::new(books));
-        let path = Path { mds: FULL, buffer: None, seed: 1 };
+        let path = Path { mds: FULL, buffer: None, paced: true, seed: 1 };
         let ack = AckConfig { max_ranges: 4, ..AckConfig::default() };
         Self {
             now: Time::from_millis(1),

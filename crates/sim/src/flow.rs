@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use congestion::{Duration, Path, Time};
-use recovery::{AckFrame, Gate, Outcome, Payload, Receiver, Sender, Stats, TcpReceiver};
+use recovery::{AckFrame, Gate, Outcome, Paced, Payload, Receiver, Sender, Stats, TcpReceiver};
 
 use crate::application::Source;
 use crate::links::Links;
@@ -85,6 +85,7 @@ impl Flow {
             mds: u64::from(config.transport.mds()),
             // That of the forward link says nothing to one that never crosses it.
             buffer: scenario.buffer.filter(|_| config.route.first < scenario.first_reverse()),
+            paced: config.recovery.paced == Paced::Always,
             seed: scenario.seed.wrapping_add(u64::from(id)),
         };
         let source = Source::new(id, &config, scenario);

@@ -26,5 +26,5 @@ pub use queue_delay::QueueDelay;
 pub use record::{MediaTotals, ObjectTotals, Record, Totals};
 pub use scenario::{Back, FlowConfig, OnOff, ProbeConfig, Route, Scenario, Transport, UdpConfig};
 pub use series::{FlowSeries, Series};
-pub use udp::UdpRecord;
+pub use udp::{Emission, UdpRecord};
 pub use world::{Outcome, Watch, run};

@@ -95,7 +95,8 @@ pub struct Record {
 }
 
 impl Record {
-    pub(crate) fn new(application: &Application, scenario: &Scenario) -> Self {
+    /// Of a flow that has not begun.
+    pub fn new(application: &Application, scenario: &Scenario) -> Self {
         Self {
             started: Time::NEVER,
             finished: None,

@@ -8,7 +8,7 @@ use crate::links::Links;
 use crate::packet::Data;
 use crate::queue_delay::QueueDelay;
 use crate::scenario::{Route, Scenario, UdpConfig, Window};
-use emission::Emission;
+pub use emission::Emission;
 
 /// What became of one source's packets inside the measuring window.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,7 +48,7 @@ impl Udp {
             id,
             size: config.size,
             route: scenario.bounded(config.route),
-            next: emission.next(),
+            next: emission.next_departure(),
             emission,
             pn: 0,
             fresh: 0,
@@ -73,7 +73,7 @@ impl Udp {
             }
             Err(_) => self.on_dropped(now),
         }
-        self.next = self.emission.next();
+        self.next = self.emission.next_departure();
     }
 
     /// A packet leaves its last link.

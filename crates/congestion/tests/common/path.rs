@@ -112,7 +112,7 @@ impl Loop {
         let algorithm: Algorithm = toml::from_str(algorithm).expect(algorithm);
         let link = Rate(mbit * 1_000_000);
         Self {
-            cc: algorithm.build(Path { mds: MDS, buffer: None, seed: 1 }),
+            cc: algorithm.build(Path { mds: MDS, buffer: None, paced: true, seed: 1 }),
             link,
             rtt: RTT,
             buffer: (buffer_bdp * link.bytes_in(RTT) as f64) as u64 / MDS,

@@ -72,7 +72,12 @@ fn variant(name: &str, shift: f64) -> Variant {
     let cells = METRICS.iter().zip([9.19, 9.24, 1.312, 101.2, 24.1]);
     let cells =
         cells.map(|(m, mean)| ((*m).to_owned(), Cell { mean, spread: 0.02, published: None, reason: None }));
-    rows.push(Row { label: "BBRv1".to_owned(), algorithm: "bbr1".to_owned(), cells: cells.collect() });
+    rows.push(Row {
+        label: "BBRv1".to_owned(),
+        algorithm: "bbr1".to_owned(),
+        cells: cells.collect(),
+        trust: None,
+    });
     Variant { name: name.to_owned(), rows }
 }
 
@@ -88,7 +93,7 @@ fn row(index: usize, line: &str, shift: f64) -> Row {
         Cell { mean: published * skew, spread: published * 0.004, published: Some(published), reason }
     };
     let cells = METRICS.iter().zip(COLUMNS).enumerate().map(|(i, (m, c))| ((*m).to_owned(), cell(i, c)));
-    Row { label, algorithm: algorithm(fields[0]).to_owned(), cells: cells.collect() }
+    Row { label, algorithm: algorithm(fields[0]).to_owned(), cells: cells.collect(), trust: None }
 }
 
 fn algorithm(name: &str) -> &'static str {
@@ -289,7 +294,12 @@ pub(super) fn odd() -> Vec<Results> {
     let row = |(i, label): (usize, &&str)| {
         let count = if *label == "no cells" { 0 } else { 5 };
         let cells = metrics.iter().take(count).enumerate().map(|(j, m)| (m.clone(), cell(i * 5 + j)));
-        Row { label: (*label).to_owned(), algorithm: (*label).to_owned(), cells: cells.collect() }
+        Row {
+            label: (*label).to_owned(),
+            algorithm: (*label).to_owned(),
+            cells: cells.collect(),
+            trust: None,
+        }
     };
     let rows: Vec<Row> = labels.iter().enumerate().map(row).collect();
     let variants = ["", evil, &long].map(|name| Variant { name: name.to_owned(), rows: rows.clone() });

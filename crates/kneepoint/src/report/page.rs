@@ -115,9 +115,25 @@ fn section(section: &Section<'_>) -> Markup {
             h2 { (title(s)) " " span.id { (s.experiment) } }
             @if !s.source.is_empty() { p.source { "Source: " (s.source) } }
             @if !s.note.is_empty() { p.note { (s.note) } }
+            (warning(s))
             (tables(section))
             @if !s.claims.is_empty() { h3 { "Claims" } (claims::draw(&s.claims)) }
             div.charts { @for chart in &section.charts { (figures(chart)) } }
+        }
+    }
+}
+
+/// What charts cannot say of their lines.
+fn warning(summary: &Summary) -> Markup {
+    let rows = summary.variants.iter().flat_map(|v| &v.rows);
+    let invalid = rows.filter(|row| !row.is_trusted()).count();
+    html! {
+        @if invalid > 0 {
+            p.note.warning {
+                b { (invalid) (plural(invalid, " row is", " rows are")) " not valid: " }
+                "no run of theirs passed its own audit. Their numbers and their lines in the charts show what happened, and no \
+                 claim is judged by them."
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::number;
-use crate::summary::{Cell, Variant};
+use crate::summary::{Cell, Row, Trust, Variant};
 
 /// Relative differences beyond this are marked.
 const TOLERANCE: f64 = 0.10;
@@ -105,7 +105,12 @@ pub(super) fn draw(variant: &Variant, metrics: &[String], anchor: &str) -> Marku
         .map(|row| {
             let cells: Vec<Markup> =
                 columns.iter().map(|c| cells(c, row.cells.get(c.metric), &mut notes, anchor)).collect();
-            html! { tr { th scope="row" { span.label title=(row.label) { (row.label) } } @for cell in cells { (cell) } } }
+            html! {
+                tr.invalid[!row.is_trusted()] {
+                    th scope="row" { span.label title=(row.label) { (row.label) } (mark(row)) }
+                    @for cell in cells { (cell) }
+                }
+            }
         })
         .collect();
     html! {
@@ -116,6 +121,30 @@ pub(super) fn draw(variant: &Variant, metrics: &[String], anchor: &str) -> Marku
             }
         }
         @if !notes.0.is_empty() { (footnotes(&notes, anchor)) }
+        (audits(variant))
+    }
+}
+
+/// Of a row measured in real time, some or all of whose runs do not count.
+fn mark(row: &Row) -> Markup {
+    let remark = row.trust.as_ref().and_then(Trust::remark);
+    html! {
+        @if let Some(remark) = remark {
+            " " span.badge.known[row.is_trusted()].unexpected[!row.is_trusted()] title=(remark) {
+                @if row.is_trusted() { "partly valid" } @else { "not valid" }
+            }
+        }
+    }
+}
+
+/// Why runs do not count.
+fn audits(variant: &Variant) -> Markup {
+    let remarks: Vec<(&Row, String)> =
+        variant.rows.iter().filter_map(|row| Some((row, row.trust.as_ref()?.remark()?))).collect();
+    html! {
+        @if !remarks.is_empty() {
+            ul.audits { @for (row, remark) in &remarks { li { b { (row.label) } ": " (remark) } } }
+        }
     }
 }
 

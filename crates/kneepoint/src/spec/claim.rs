@@ -5,6 +5,7 @@ use crate::problem::Problem;
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::groups::Groups;
 use crate::spec::rows::Rows;
+use crate::world::World;
 
 /// A check on a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +24,8 @@ pub struct Claim {
     pub variants: Option<Rows>,
     /// Whether it holds only if it does in all of them.
     pub everywhere: bool,
+    /// The world it is about.
+    pub on: World,
     /// Why it does not hold, or not everywhere.
     pub reason: Option<String>,
 }
@@ -109,6 +112,7 @@ const CLAIM_KEYS: &[&str] = &[
     "holds-published",
     "variants",
     "everywhere",
+    "on",
     "reason",
 ];
 
@@ -127,7 +131,10 @@ pub(crate) struct Labels {
 impl Claim {
     pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Problem> {
         let fields = cursor.table(CLAIM_KEYS)?;
+        let on = read_world(&fields)?;
+        let labels = &labels.on(on);
         Ok(Self {
+            on,
             id: fields.need("id", "a name like \"S0-01\"")?.read()?,
             says: fields.need("says", "the sentence of the source")?.read()?,
             metric: labels
@@ -353,6 +360,8 @@ pub struct Miss {
     pub rows: Rows,
     /// These metrics.
     pub metrics: Vec<String>,
+    /// The world of the rows.
+    pub on: World,
     /// In these variants; `None`: all.
     pub variants: Option<Rows>,
     /// The reason.
@@ -361,9 +370,12 @@ pub struct Miss {
 
 impl Miss {
     pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Problem> {
-        let fields = cursor.table(&["rows", "metrics", "variants", "reason"])?;
+        let fields = cursor.table(&["rows", "metrics", "variants", "on", "reason"])?;
+        let on = read_world(&fields)?;
+        let labels = &labels.on(on);
         let metrics = fields.need("metrics", "the metrics that differ")?.filled_list()?;
         Ok(Self {
+            on,
             rows: Rows::read(
                 &fields.need("rows", "the rows that differ, like [\"*\"]")?,
                 "row",
@@ -378,9 +390,16 @@ impl Miss {
     /// Whether this cell is one of them.
     pub fn explains(&self, variant: &str, row: &str, metric: &str) -> bool {
         self.metrics.iter().any(|m| m == metric)
+            && World::of(row).1 == self.on
             && self.rows.matches(row)
             && self.variants.as_ref().is_none_or(|v| v.matches(variant))
     }
+}
+
+/// A claim or a miss is about the simulator's rows, unless it says `on = "wire"`: then about those of `run --on wire`.
+fn read_world(fields: &Fields<'_>) -> Result<World, Problem> {
+    const WORLDS: &[(&str, World)] = &[("sim", World::Sim), ("wire", World::Wire)];
+    fields.get("on").map_or(Ok(World::Sim), |cursor| cursor.word("world", WORLDS))
 }
 
 fn read_variants(fields: &Fields<'_>, labels: &Labels) -> Result<Option<Rows>, Problem> {

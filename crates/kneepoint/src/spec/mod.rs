@@ -70,6 +70,7 @@ use crate::spec::groups::Groups;
 use crate::spec::node::{At, Node};
 use crate::spec::setup::Setup;
 use crate::summary::Chart;
+use crate::world::World;
 
 const KEYS: &[&str] = &[
     "title",
@@ -287,7 +288,7 @@ impl Experiment {
 
     /// What the source prints for a cell.
     pub fn published(&self, row: &str, metric: &str) -> Option<f64> {
-        self.published.as_ref()?.value(row, metric)
+        self.published.as_ref()?.value(World::of(row).0, metric)
     }
 
     /// Why ours differs in a cell, if it is on record.
@@ -302,6 +303,15 @@ impl Experiment {
 }
 
 impl Labels {
+    /// With the rows of the wire beside the others, if that is the world.
+    pub(crate) fn on(&self, world: World) -> Self {
+        let mut labels = self.clone();
+        if world == World::Wire {
+            labels.rows.extend(self.rows.iter().map(|row| world.label(row)));
+        }
+        labels
+    }
+
     fn of(cases: &[Case], metrics: Vec<String>, groups: Groups) -> Self {
         let mut labels = Self { rows: Vec::new(), variants: Vec::new(), metrics, groups };
         for case in cases {

@@ -3,6 +3,7 @@
 use crate::problem::{Problem, did_you_mean};
 use crate::spec::cursor::Cursor;
 use crate::spec::node::{At, Node, Value};
+use crate::world::World;
 
 /// Cases of one experiment at most.
 const MAX_CASES: usize = 10_000;
@@ -25,7 +26,16 @@ pub struct Case {
     pub row: String,
     /// The name of the first flow's algorithm, `quic-dc`.
     pub algorithm: String,
+    /// Where it runs.
+    pub on: World,
     pub(crate) overrides: Vec<Override>,
+}
+
+impl Case {
+    /// The same on the wire, as a row of its own.
+    pub fn on_wire(&self) -> Self {
+        Self { row: World::Wire.label(&self.row), on: World::Wire, ..self.clone() }
+    }
 }
 
 /// A value and the key that it goes to.
@@ -228,6 +238,7 @@ pub(crate) fn cases(varied: &[Varied], rows: Option<&Varied>) -> Vec<Case> {
         variant: String::new(),
         row: String::new(),
         algorithm: String::new(),
+        on: World::Sim,
         overrides: Vec::new(),
     }];
     let is_row = |v: &Varied| rows.is_some_and(|r| r.key == v.key);

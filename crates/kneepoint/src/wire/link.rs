@@ -99,7 +99,7 @@ fn config(args: &LinkArgs) -> Result<Config, String> {
     let Pair { link, back } = pair(args)?;
     let back = back.unwrap_or_else(Config::delay);
     let (there, back) = if args.down { (back, link) } else { (link, back) };
-    let log = emu::log::Files { csv: args.log.clone(), pcap: args.pcap.clone() };
+    let log = emu::log::Files { csv: args.log.clone(), pcap: args.pcap.clone(), keep: false };
     Ok(Config { there, back, overhead: args.overhead, seed: args.seed, log })
 }
 

@@ -98,7 +98,7 @@ impl Bench {
         let notes =
             Notes { cwnd: 1 << 40, reduced: None, shapes_recovery: false, signals: Vec::new(), ask: None };
         let notes = Arc::new(Mutex::new(notes));
-        let path = Path { mds: SIZE, buffer: None, seed: 1 };
+        let path = Path { mds: SIZE, buffer: None, paced: true, seed: 1 };
         let sender = Sender::new(config, Box::new(Recorder(Arc::clone(&notes))), path);
         Self { sender, out: Outcome::default(), notes, next_piece: 0 }
     }

@@ -18,7 +18,7 @@ const BYTE: u128 = 8_000_000_000;
 
 /// The departures of one source, one after the other.
 #[derive(Debug)]
-pub(crate) struct Emission {
+pub struct Emission {
     rates: Vec<(Time, Rate)>,
     phases: Option<Phases>,
     /// Nothing leaves after this.
@@ -31,7 +31,8 @@ pub(crate) struct Emission {
 }
 
 impl Emission {
-    pub(crate) fn new(config: &UdpConfig, number: usize, scenario: &Scenario) -> Self {
+    /// Of the source with this number among those of the run, from 0.
+    pub fn new(config: &UdpConfig, number: usize, scenario: &Scenario) -> Self {
         let rng = Rng::stream(scenario.seed, &format!("udp.{number}.on-off"));
         let end = Time::ZERO + scenario.duration;
         Self {
@@ -45,7 +46,7 @@ impl Emission {
     }
 
     /// When the next packet leaves; [`Time::NEVER`] after the last.
-    pub(crate) fn next(&mut self) -> Time {
+    pub fn next_departure(&mut self) -> Time {
         while self.at < self.end {
             let (rate, until) = self.stretch();
             let work = rate * u128::from((until - self.at).0);
@@ -143,7 +144,9 @@ mod tests {
             trace: false,
         };
         let mut emission = Emission::new(&config, 0, &scenario);
-        std::iter::from_fn(|| Some(emission.next()).filter(|t| *t < Time::NEVER)).map(|t| t.0).collect()
+        std::iter::from_fn(|| Some(emission.next_departure()).filter(|t| *t < Time::NEVER))
+            .map(|t| t.0)
+            .collect()
     }
 
     /// 8000 bits at 7 kbit/s are no whole number of nanoseconds: each departure is rounded, none drifts.

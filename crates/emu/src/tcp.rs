@@ -1,0 +1,352 @@
+//! TCP of the kernel between the two ends: connections with a chosen controller and segment size, and what the kernel
+//! says of them (`TCP_INFO`, linux/tcp.h).
+// `TCP_INFO` in its whole length, and receive time-outs, have no safe signature.
+#![allow(unsafe_code)]
+
+use std::fs;
+use std::io;
+use std::net::{SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::{AsFd, AsRawFd};
+use std::thread;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrIn, bind, connect as connect_to, setsockopt, socket, sockopt,
+};
+use nix::sys::time::TimeVal;
+
+use crate::error::Error;
+use crate::netlink;
+use crate::rig::{Rig, Side};
+use crate::tun;
+
+/// How long a connection may take: an empty link answers at once, a lossy one after some repeats.
+const PATIENCE: TimeVal = TimeVal::new(15, 0);
+/// Option bytes that TCP's time stamps (RFC 7323) take of every segment.
+pub const TIMESTAMPS: u32 = 12;
+/// Bytes of the headers of IPv4 and TCP with time stamps.
+pub const HEADERS: u32 = 20 + 20 + TIMESTAMPS;
+/// Routing metrics (linux/rtnetlink.h).
+const RTAX_LOCK: u16 = 1;
+const RTAX_CWND: u16 = 7;
+const RTAX_INITCWND: u16 = 11;
+/// Of the connection that leaves a window in the kernel's memory.
+const MEMORY_PORT: u16 = 6999;
+
+/// What a connection is made with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The kernel's controller: `cubic`, `reno`, `bbr`.
+    pub controller: String,
+    /// Payload of a full segment, bytes.
+    pub mss: u32,
+    /// The server's port.
+    pub port: u16,
+}
+
+/// Both ends of a connection.
+#[derive(Debug)]
+pub struct Connection {
+    /// At the client's end of the link.
+    pub client: TcpStream,
+    /// At the server's.
+    pub server: TcpStream,
+}
+
+/// Settings of TCP at both ends: whether it negotiates ECN; and whether connections leave what they have learnt to later
+/// ones, as Linux does by default.
+///
+/// # Errors
+/// What the system refuses.
+pub fn configure(rig: &Rig, ecn: bool, learns: bool) -> Result<(), Error> {
+    let on = |yes: bool| if yes { "1" } else { "0" };
+    let settings = [("tcp_ecn", on(ecn)), ("tcp_no_metrics_save", on(!learns))];
+    for side in [Side::Client, Side::Server] {
+        rig.namespace(side).run(|| {
+            settings.iter().try_for_each(|(name, value)| {
+                fs::write(format!("/proc/sys/net/ipv4/{name}"), value)
+                    .map_err(|e| Error::system(format_args!("set {name} of the {side}"), e))
+            })
+        })?;
+    }
+    Ok(())
+}
+
+/// Holds the window of every connection that the client opens from now on at so many segments. `patience` is a few
+/// round-trip times.
+///
+/// The kernel takes a locked window from its memory of the peer, not from the route, and the peer enters that memory when a
+/// connection to it ends: so one is made and ended.
+///
+/// # Errors
+/// What the system refuses.
+pub fn lock_window(rig: &Rig, segments: u32, patience: Duration) -> Result<(), Error> {
+    rig.namespace(Side::Client)
+        .run(|| route_with_window(segments).map_err(|e| Error::system("fix the window on the route", e)))?;
+    configure(rig, false, true)?;
+    drop(connect(rig, &Options { controller: "reno".to_owned(), mss: 1000, port: MEMORY_PORT })?);
+    thread::sleep(patience);
+    Ok(())
+}
+
+/// A route to the server alone, with locked metrics: `ip route add 10.64.0.2 dev kp0 cwnd lock N initcwnd N`.
+fn route_with_window(segments: u32) -> io::Result<()> {
+    let index = nix::net::if_::if_nametoindex(tun::NAME)?;
+    let metrics = [
+        netlink::attribute(RTAX_LOCK, &(1_u32 << RTAX_CWND).to_ne_bytes()),
+        netlink::attribute(RTAX_CWND, &segments.to_ne_bytes()),
+        netlink::attribute(RTAX_INITCWND, &segments.to_ne_bytes()),
+    ];
+    // rtmsg: family, bits of the destination, of the source, service, table, protocol, scope, type; flags.
+    let mut body = vec![
+        libc::AF_INET as u8,
+        32,
+        0,
+        0,
+        libc::RT_TABLE_MAIN,
+        libc::RTPROT_STATIC,
+        libc::RT_SCOPE_LINK,
+        libc::RTN_UNICAST,
+    ];
+    body.extend([0; 4]);
+    body.extend(netlink::attribute(libc::RTA_DST, &Side::Server.ipv4().octets()));
+    body.extend(netlink::attribute(libc::RTA_OIF, &index.to_ne_bytes()));
+    body.extend(netlink::attribute(libc::RTA_METRICS, &metrics.concat()));
+    netlink::request(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_REPLACE, &body)
+}
+
+/// A connection from the client to the server.
+///
+/// # Errors
+/// What the system refuses: a controller that the kernel has not, no answer.
+pub fn connect(rig: &Rig, options: &Options) -> Result<Connection, Error> {
+    let address = SocketAddrV4::new(Side::Server.ipv4(), options.port);
+    let listener = rig.namespace(Side::Server).run(|| {
+        let listener =
+            TcpListener::bind(address).map_err(|e| Error::system(format_args!("listen at {address}"), e))?;
+        setsockopt(&listener, sockopt::ReceiveTimeout, &PATIENCE)
+            .map_err(|e| Error::system("limit the wait for a connection", e))?;
+        Ok(listener)
+    })?;
+    let client = rig.namespace(Side::Client).run(|| open(options, address))?;
+    let (server, _) = listener.accept().map_err(|e| Error::system("accept a connection", e))?;
+    Ok(Connection { client, server })
+}
+
+fn open(options: &Options, address: SocketAddrV4) -> Result<TcpStream, Error> {
+    let wrong = |tried: &'static str| move |e: Errno| Error::system(tried, e);
+    let flags = SockFlag::SOCK_CLOEXEC;
+    let socket =
+        socket(AddressFamily::Inet, SockType::Stream, flags, None).map_err(wrong("open a socket"))?;
+    let name = options.controller.clone().into();
+    setsockopt(&socket, sockopt::TcpCongestion, &name).map_err(|e| no_controller(&options.controller, e))?;
+    // The option counts the time stamps in.
+    setsockopt(&socket, sockopt::TcpMaxSeg, &(options.mss + TIMESTAMPS))
+        .map_err(wrong("set the segment size"))?;
+    let own = SockaddrIn::from(SocketAddrV4::new(Side::Client.ipv4(), 0));
+    bind(socket.as_raw_fd(), &own).map_err(wrong("bind a socket"))?;
+    setsockopt(&socket, sockopt::SendTimeout, &PATIENCE).map_err(wrong("limit the wait for a connection"))?;
+    connect_to(socket.as_raw_fd(), &SockaddrIn::from(address))
+        .map_err(|e| Error::system(format_args!("connect to {address} through the link"), e))?;
+    setsockopt(&socket, sockopt::SendTimeout, &TimeVal::new(0, 0)).map_err(wrong("wait without limit"))?;
+    Ok(TcpStream::from(socket))
+}
+
+fn no_controller(name: &str, error: Errno) -> Error {
+    match error {
+        Errno::ENOENT => Error::new(format!(
+            "this kernel has no TCP controller `{name}`: load it with `sudo modprobe tcp_{name}`; it has {}",
+            controllers().join(", ")
+        )),
+        error => Error::system(format_args!("choose the TCP controller `{name}`"), error),
+    }
+}
+
+/// The TCP controllers that the kernel has loaded.
+pub fn controllers() -> Vec<String> {
+    let list = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    list.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Ends a connection at once: what is not yet sent is forgotten, the peer gets a reset.
+pub fn abort(stream: &TcpStream) {
+    // Both fail only where the connection has ended already.
+    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+    let _ = setsockopt(&stream, sockopt::Linger, &linger);
+    let _ = stream.shutdown(std::net::Shutdown::Both);
+}
+
+/// State of the kernel's loss recovery (`tcp_ca_state`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CaState {
+    /// Nothing is wrong.
+    #[default]
+    Open,
+    /// Duplicate acknowledgements, or SACK blocks, but no loss yet.
+    Disorder,
+    /// The window goes down for ECN.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a timeout.
+    Loss,
+}
+
+/// What the kernel says of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Info {
+    /// Loss recovery.
+    pub state: CaState,
+    /// Segments sent and not acknowledged, those declared lost and those in SACK blocks included.
+    pub unacked: u32,
+    /// Segments in SACK blocks.
+    pub sacked: u32,
+    /// Segments declared lost.
+    pub lost: u32,
+    /// Repeated segments that are on their way.
+    pub retrans: u32,
+    /// Payload of a segment, bytes.
+    pub snd_mss: u32,
+    /// Smoothed RTT.
+    pub smoothed_rtt: Duration,
+    /// Its variation.
+    pub rttvar: Duration,
+    /// Smallest RTT.
+    pub min_rtt: Duration,
+    /// Slow start threshold, segments; `None`: infinite.
+    pub ssthresh: Option<u32>,
+    /// Window, segments.
+    pub cwnd: u32,
+    /// Repeated segments since the start.
+    pub total_retrans: u32,
+    /// Bytes per second; `None`: no pacing.
+    pub pacing_rate: Option<u64>,
+    /// Bytes per second that were delivered lately.
+    pub delivery_rate: u64,
+    /// Time with something to send, since the start.
+    pub busy: Duration,
+    /// Of that, held back by the receiver's window.
+    pub rwnd_limited: Duration,
+    /// Of that, held back by the send buffer.
+    pub sndbuf_limited: Duration,
+    /// Segments that the receiver had twice (RFC 2883), since the start.
+    pub dsack_dups: u32,
+    /// Segments delivered with a CE mark, since the start.
+    pub delivered_ce: u32,
+}
+
+/// Bytes of `struct tcp_info` that are read; an older kernel gives fewer, and zeros stand for the rest.
+const LENGTH: usize = 232;
+/// `TCP_INFINITE_SSTHRESH`.
+const INFINITE: u32 = 0x7fff_ffff;
+
+impl Info {
+    /// Of this connection, now.
+    ///
+    /// # Errors
+    /// What the system says of a socket that is none of TCP.
+    pub fn of(stream: &TcpStream) -> io::Result<Self> {
+        let mut bytes = [0_u8; LENGTH];
+        let mut length = LENGTH as libc::socklen_t;
+        // SAFETY: the kernel writes at most `length` bytes, which is the buffer's size, and the new length.
+        let done = unsafe {
+            libc::getsockopt(
+                stream.as_fd().as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_INFO,
+                bytes.as_mut_ptr().cast(),
+                &raw mut length,
+            )
+        };
+        if done == 0 { Ok(Self::parse(&bytes)) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// By the offsets of linux/tcp.h, which only ever grows at its end.
+    fn parse(bytes: &[u8; LENGTH]) -> Self {
+        let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let double = |at: usize| {
+            let mut eight = [0; 8];
+            eight.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_ne_bytes(eight)
+        };
+        let us = |micros: u64| Duration::from_micros(micros);
+        let state = match bytes[1] {
+            0 => CaState::Open,
+            1 => CaState::Disorder,
+            2 => CaState::Cwr,
+            3 => CaState::Recovery,
+            _ => CaState::Loss,
+        };
+        Self {
+            state,
+            snd_mss: word(16),
+            unacked: word(24),
+            sacked: word(28),
+            lost: word(32),
+            retrans: word(36),
+            smoothed_rtt: us(word(68).into()),
+            rttvar: us(word(72).into()),
+            ssthresh: Some(word(76)).filter(|&s| s < INFINITE),
+            cwnd: word(80),
+            total_retrans: word(100),
+            pacing_rate: Some(double(104)).filter(|&rate| rate < u64::MAX),
+            min_rtt: us(word(148).into()),
+            delivery_rate: double(160),
+            busy: us(double(168)),
+            rwnd_limited: us(double(176)),
+            sndbuf_limited: us(double(184)),
+            delivered_ce: word(196),
+            dsack_dups: word(216),
+        }
+    }
+
+    /// Segments in flight, as the kernel counts them against the window.
+    pub fn in_flight(&self) -> u32 {
+        (self.unacked + self.retrans).saturating_sub(self.sacked + self.lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_kernels_numbers() {
+        let mut bytes = [0; LENGTH];
+        bytes[1] = 3;
+        for (at, value) in [
+            (16, 1448_u32),
+            (24, 30),
+            (28, 5),
+            (32, 2),
+            (36, 1),
+            (68, 50_123),
+            (76, INFINITE),
+            (80, 42),
+            (148, 50_000),
+        ] {
+            bytes[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        }
+        bytes[104..112].copy_from_slice(&u64::MAX.to_ne_bytes());
+        bytes[168..176].copy_from_slice(&7_u64.to_ne_bytes());
+        let info = Info::parse(&bytes);
+        assert_eq!((info.state, info.cwnd, info.snd_mss, info.ssthresh), (CaState::Recovery, 42, 1448, None));
+        assert_eq!((info.in_flight(), info.pacing_rate), (24, None));
+        assert_eq!(info.smoothed_rtt, Duration::from_micros(50_123));
+        assert_eq!((info.min_rtt, info.busy), (Duration::from_millis(50), Duration::from_micros(7)));
+        bytes[76..80].copy_from_slice(&21_u32.to_ne_bytes());
+        assert_eq!(Info::parse(&bytes).ssthresh, Some(21));
+    }
+
+    /// A connection over the loopback interface: the offsets fit the kernel that runs here.
+    #[test]
+    fn fits_this_kernel() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let info = Info::of(&client).unwrap();
+        assert_eq!((info.state, info.cwnd, info.ssthresh, info.total_retrans), (CaState::Open, 10, None, 0));
+        assert!(info.snd_mss >= 536 && info.smoothed_rtt > Duration::ZERO);
+    }
+}

@@ -1,0 +1,29 @@
+//! Where there is no emulator.
+
+use std::path::Path;
+
+use sim::{Outcome, Scenario, Watch};
+
+use super::Failure;
+use crate::spec::{Case, Experiment};
+use crate::store::Audit;
+
+fn refused() -> Failure {
+    Failure::Wire("the wire needs Linux: its network namespaces and TUN devices".to_owned())
+}
+
+pub(super) fn cases(_: &Experiment) -> Result<(Vec<Case>, String), Failure> {
+    Err(refused())
+}
+
+pub(super) fn run(_: &Scenario, _: Option<&Path>, _: &Watch) -> Result<(Outcome, Audit), Failure> {
+    Err(refused())
+}
+
+pub(super) fn tells(_: &str) -> bool {
+    true
+}
+
+pub(super) fn here_and_now() -> String {
+    String::new()
+}

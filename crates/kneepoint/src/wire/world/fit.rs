@@ -1,0 +1,186 @@
+//! Whether a scenario can run on the wire, and with which settings of the kernel.
+
+use congestion::{Algorithm, Duration, Rate};
+use emu::tcp::{HEADERS, Options};
+use path::{LinkConfig, RateModel};
+use recovery::Ecn;
+use sim::{Application, FlowConfig, Scenario, Transport};
+
+/// Flows of a run at most: each has two threads.
+pub const MAX_FLOWS: usize = 64;
+/// Length of a run at most.
+pub const MAX_DURATION: Duration = Duration::from_secs(600);
+/// Packets that the link can carry in a run at most: they are kept in memory until it is over.
+const MAX_PACKETS: u64 = 10_000_000;
+/// Bytes of an IP packet at most, as the TUN devices have it.
+const MTU: u32 = 1500;
+/// Payload of a segment at least (`TCP_MIN_MSS`).
+const MIN_MSS: u32 = 88;
+/// Bytes of the headers of IPv4 and UDP.
+pub(super) const UDP_HEADERS: u32 = 28;
+/// Bytes that the probe writes into its packets.
+pub(super) const PROBE_PAYLOAD: u32 = 8;
+/// Server's port of the first flow, client's port of the first source of UDP.
+pub(super) const FLOW_PORT: u16 = 7000;
+pub(super) const UDP_PORT: u16 = 5000;
+
+/// The kernel's settings for a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fit {
+    /// Connections, in the scenario's order.
+    pub flows: Vec<Options>,
+    /// Bytes of lower layers that count with every packet.
+    pub overhead: u32,
+    /// Whether TCP negotiates ECN.
+    pub ecn: bool,
+    /// Segments that every window is held at.
+    pub window: Option<u32>,
+}
+
+impl Fit {
+    /// # Errors
+    /// Why the kernel cannot run it: a clause like `its flows are of QUIC`.
+    pub fn of(scenario: &Scenario) -> Result<Self, String> {
+        check_bounds(scenario)?;
+        check_links(scenario)?;
+        let Some(first) = scenario.flows.first() else { return Err("it has no flow".to_owned()) };
+        let overhead = overhead(first)?;
+        let mut flows = Vec::new();
+        let mut windows = Vec::new();
+        for (flow, port) in scenario.flows.iter().zip(FLOW_PORT..) {
+            check_alike(scenario, first, flow)?;
+            let mss = flow.transport.payload();
+            if !(MIN_MSS..=MTU - HEADERS).contains(&mss) {
+                return Err(format!(
+                    "a segment of {mss} bytes is none of {MIN_MSS} to {} bytes",
+                    MTU - HEADERS
+                ));
+            }
+            windows.extend(window(&flow.algorithm));
+            flows.push(Options { controller: controller(&flow.algorithm)?.to_owned(), mss, port });
+        }
+        windows.dedup();
+        let window = match (windows.as_slice(), scenario.flows.iter().all(|f| window(&f.algorithm).is_some()))
+        {
+            ([], _) => None,
+            ([window], true) => Some(*window),
+            _ => return Err("fixed windows on the wire must be the same for all flows".to_owned()),
+        };
+        check_packets(scenario, overhead)?;
+        Ok(Self { flows, overhead, ecn: first.recovery.ecn != Ecn::NotEct, window })
+    }
+
+    /// The links there and back.
+    pub(super) fn links(&self, scenario: &Scenario) -> (LinkConfig, LinkConfig) {
+        let rest = scenario.flows.first().map_or(Duration::ZERO, |flow| flow.rtt - scenario.link.delay);
+        let back = scenario.reverse.first().cloned().unwrap_or_else(|| emu::Config::delay(rest));
+        (scenario.link.clone(), back)
+    }
+}
+
+/// What the kernel calls it.
+fn controller(algorithm: &Algorithm) -> Result<&'static str, String> {
+    match algorithm {
+        Algorithm::TcpReno(_) | Algorithm::FixedWindow(_) => Ok("reno"),
+        Algorithm::Cubic(_) => Ok("cubic"),
+        Algorithm::Bbr1(_) => Ok("bbr"),
+        other => {
+            Err(format!("the kernel has no {}: it has tcp-reno, cubic, bbr1 and fixed-window", other.name()))
+        }
+    }
+}
+
+fn window(algorithm: &Algorithm) -> Option<u32> {
+    let Algorithm::FixedWindow(params) = algorithm else { return None };
+    u32::try_from(params.window).ok()
+}
+
+/// What every packet has beside IP's bytes.
+fn overhead(flow: &FlowConfig) -> Result<u32, String> {
+    let Transport::Tcp { overhead, .. } = flow.transport else {
+        return Err("its flows are of QUIC".to_owned());
+    };
+    overhead.checked_sub(HEADERS).ok_or_else(|| {
+        format!("its segments have {overhead} bytes of headers, the kernel's {HEADERS} (IPv4, TCP, time stamps) or more")
+    })
+}
+
+/// What is one setting for all flows here.
+fn check_alike(scenario: &Scenario, first: &FlowConfig, flow: &FlowConfig) -> Result<(), String> {
+    if overhead(flow)? != overhead(first)? {
+        return Err("its flows differ in the overhead of their packets".to_owned());
+    }
+    if flow.recovery.ecn == Ecn::Ect1 || flow.recovery.ecn != first.recovery.ecn {
+        return Err("its flows differ in ECN, or mark ECT(1), which the kernel's TCP does not".to_owned());
+    }
+    if !matches!(flow.application, Application::Bulk) || !flow.pauses.is_empty() {
+        return Err("its flows are not bulk".to_owned());
+    }
+    if usize::from(flow.route.first) > 0 {
+        return Err("a flow comes from the other end".to_owned());
+    }
+    if flow.back.is_some() != (scenario.reverse.len() == 1) {
+        return Err("its acknowledgements do not cross the link of the way back".to_owned());
+    }
+    if flow.rtt != first.rtt {
+        return Err("its flows differ in their base RTT, and the emulator has one link".to_owned());
+    }
+    Ok(())
+}
+
+fn check_links(scenario: &Scenario) -> Result<(), String> {
+    if !scenario.beyond.is_empty() || scenario.reverse.len() > 1 {
+        return Err("it has several links in a row".to_owned());
+    }
+    let base = scenario.forward().chain(&scenario.reverse).fold(Duration::ZERO, |sum, link| sum + link.delay);
+    if !scenario.reverse.is_empty() && scenario.flows.iter().any(|flow| flow.rtt != base) {
+        return Err("its base RTT is not the sum of its links' delays".to_owned());
+    }
+    Ok(())
+}
+
+fn check_bounds(scenario: &Scenario) -> Result<(), String> {
+    if scenario.flows.len() + scenario.udp.len() > MAX_FLOWS {
+        return Err(format!("more than {MAX_FLOWS} flows"));
+    }
+    if scenario.duration > MAX_DURATION {
+        let may_end = scenario.flows.iter().all(|flow| flow.transfer.is_some());
+        let why = if may_end { "; give a shorter `duration` that its transfers need" } else { "" };
+        return Err(format!("it takes {}, more than {MAX_DURATION} of real time{why}", scenario.duration));
+    }
+    Ok(())
+}
+
+/// They must fit into memory, and sources of UDP into packets.
+fn check_packets(scenario: &Scenario, overhead: u32) -> Result<(), String> {
+    let packet = scenario.flows.iter().map(|flow| flow.transport.wire_bytes(flow.transport.payload())).min();
+    let carried = scenario.flows.iter().map(|flow| flow.transfer).sum::<Option<u64>>();
+    let most = highest(&scenario.link.rate).bytes_in(scenario.duration);
+    let packets = carried.unwrap_or(most).min(most) / u64::from(packet.unwrap_or(MTU).max(1));
+    if packets > MAX_PACKETS {
+        return Err(format!("its link carries {packets} packets, more than {MAX_PACKETS}"));
+    }
+    let fits = UDP_HEADERS + PROBE_PAYLOAD + overhead..=MTU + overhead;
+    let wrong = |what: &str| {
+        format!(
+            "{what} does not go as UDP over IPv4 from the client: packets of {} to {} bytes do",
+            fits.start(),
+            fits.end()
+        )
+    };
+    if let Some(udp) = scenario.udp.iter().find(|udp| udp.route.first > 0 || !fits.contains(&udp.size)) {
+        return Err(wrong(&format!("`{}`", udp.label)));
+    }
+    match scenario.probe {
+        Some(probe) if probe.route.first > 0 || !fits.contains(&probe.size) => Err(wrong("the probe")),
+        _ => Ok(()),
+    }
+}
+
+fn highest(rate: &RateModel) -> Rate {
+    match rate {
+        RateModel::Constant(rate) => *rate,
+        RateModel::Steps(steps) => steps.iter().map(|step| step.1).max().unwrap_or(Rate(0)),
+        RateModel::Slots(slots) => slots.max,
+    }
+}

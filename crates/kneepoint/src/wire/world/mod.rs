@@ -1,0 +1,118 @@
+//! The wire: an experiment's flows as the kernel's TCP through the emulator, in real time.
+//!
+//! ```text
+//! scenario -> fit.rs       can the kernel do that? then which controller, which segment size
+//!          -> traffic.rs   connections, senders, UDP, ping; TCP_INFO sampled beside them
+//!          -> packets.rs   the emulator's packet log, the ground truth, to the simulator's records; series.rs to its series
+//! ```
+//!
+//! The outcome is the simulator's own type, so that metrics, tables, series, qlog and report are the same for both worlds.
+//! Whatever can be read off the packets is: bytes, losses, RTT per acknowledgement, delays, the queue. The window, the
+//! smoothed RTT and the periods of recovery are the kernel's word, sampled; [`UNKNOWN`] says what stays unknown.
+
+mod fit;
+mod packets;
+mod ping;
+mod samples;
+mod series;
+mod traffic;
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use emu::{Config, Rig, tcp};
+use sim::{Outcome, Scenario, Watch};
+
+pub use self::fit::{Fit, MAX_DURATION, MAX_FLOWS};
+use self::traffic::Traffic;
+
+/// Metrics that neither the packets nor the kernel tell: which rule found a loss.
+pub const UNKNOWN: [&str; 4] =
+    ["lost_by_packet_threshold", "lost_by_time_threshold", "lost_by_timeout", "time_threshold_share"];
+
+/// From the last handshake to the beginning of the run: the emulator is idle again.
+const SETTLE: Duration = Duration::from_millis(100);
+/// Between two looks at whether a flow's time, or the run's, is over.
+const LOOK: Duration = Duration::from_millis(2);
+/// A first packet later than this is a sender that the machine held up.
+const LATE_START: congestion::Duration = congestion::Duration::from_millis(5);
+/// A flow that something else than the link held back for more than this share of its time is no bulk flow.
+const HELD_BACK: f64 = 0.02;
+
+/// A run on the wire, done.
+#[derive(Debug)]
+pub struct Measured {
+    /// In the simulator's words.
+    pub outcome: Outcome,
+    /// Why it is not valid; empty if it is.
+    pub objections: Vec<String>,
+}
+
+/// Runs a scenario that fits; `None` when `watch.stop` ended it early. The traffic goes to `pcap` on request.
+///
+/// # Errors
+/// What the system refuses, in a sentence.
+pub fn run(
+    scenario: &Scenario,
+    fit: &Fit,
+    pcap: Option<PathBuf>,
+    watch: &Watch,
+) -> Result<Option<Measured>, emu::Error> {
+    let (there, back) = fit.links(scenario);
+    let log = emu::log::Files { csv: None, pcap, keep: true };
+    let rig = Rig::start(&Config { there, back, overhead: fit.overhead, seed: scenario.seed, log })?;
+    if let Some(segments) = fit.window {
+        tcp::lock_window(&rig, segments, SETTLE + round_trips(scenario))?;
+    }
+    tcp::configure(&rig, fit.ecn, false)?;
+    let connections =
+        fit.flows.iter().map(|options| tcp::connect(&rig, options)).collect::<Result<_, _>>()?;
+    let origin = Instant::now() + SETTLE;
+    let mut traffic = Traffic::start(&rig, scenario, fit, connections, origin)?;
+    while !traffic.is_over(scenario) && !rig.has_failed() {
+        if watch.stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let elapsed = Instant::now().saturating_duration_since(origin).as_nanos();
+        watch.reached.store(u64::try_from(elapsed).unwrap_or(u64::MAX), Ordering::Relaxed);
+        thread::sleep(LOOK);
+        traffic.stop_due(scenario);
+    }
+    let origin = congestion::Time((origin - rig.start_time()).as_nanos() as u64);
+    let seen = traffic.finish();
+    let report = rig.stop()?;
+    let mut objections = report.audit.objections();
+    let outcome = packets::outcome(scenario, &report, &seen, origin);
+    objections.extend(objections_of(scenario, &outcome, &seen));
+    Ok(Some(Measured { outcome, objections }))
+}
+
+/// A few of the longest, without a queue.
+fn round_trips(scenario: &Scenario) -> Duration {
+    let rtt = scenario.flows.iter().map(|flow| flow.rtt).max().unwrap_or_default();
+    Duration::from_nanos(rtt.0) * 4
+}
+
+/// What is wrong with the traffic, apart from the emulator.
+fn objections_of(scenario: &Scenario, outcome: &Outcome, seen: &traffic::Seen) -> Vec<String> {
+    let mut all = Vec::new();
+    for ((flow, record), samples) in scenario.flows.iter().zip(&outcome.flows).zip(&seen.samples) {
+        if record.started > flow.start + LATE_START && record.started < congestion::Time::NEVER {
+            all.push(format!("{} began {} late", flow.label, record.started - flow.start));
+        }
+        if record.started == congestion::Time::NEVER && flow.start < outcome.end {
+            all.push(format!("{} sent nothing", flow.label));
+        }
+        let held_back = samples.held_back();
+        if flow.transfer.is_none() && held_back > HELD_BACK {
+            let share = held_back * 100.0;
+            all.push(format!(
+                "buffers of the hosts, not the link, held {} back {share:.0} % of its time",
+                flow.label
+            ));
+        }
+    }
+    all
+}

@@ -1,0 +1,150 @@
+//! The probe on the wire: small packets of UDP that the far end answers at once.
+
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use congestion::Time;
+use emu::{Error, Rig, Side, privilege};
+use sim::{ProbeConfig, ProbeRecord, Scenario};
+
+use super::fit::{PROBE_PAYLOAD, UDP_HEADERS};
+use super::traffic::{at, failed, since, socket, spawn};
+
+const PORT: u16 = 4998;
+/// How long a thread waits for a packet before it looks whether the run is over.
+const WAIT: Duration = Duration::from_millis(50);
+/// The number of a packet, at the beginning of its payload.
+const NUMBER: usize = PROBE_PAYLOAD as usize;
+
+/// Answers with their times.
+type Answers = Vec<(Time, congestion::Duration)>;
+
+/// A probe under way.
+#[derive(Debug)]
+pub(super) struct Ping {
+    over: Arc<AtomicBool>,
+    sender: JoinHandle<()>,
+    receiver: JoinHandle<Answers>,
+    echo: JoinHandle<()>,
+    sent: Arc<Mutex<Vec<Time>>>,
+    window: (Time, Time),
+}
+
+pub(super) fn start(
+    rig: &Rig,
+    config: ProbeConfig,
+    overhead: u32,
+    origin: Instant,
+    scenario: &Scenario,
+) -> Result<Ping, Error> {
+    let (client, server) = (socket(rig, Side::Client, PORT)?, socket(rig, Side::Server, PORT)?);
+    client.connect((Side::Server.ipv4(), PORT)).map_err(failed)?;
+    server.connect((Side::Client.ipv4(), PORT)).map_err(failed)?;
+    for socket in [&client, &server] {
+        socket.set_read_timeout(Some(WAIT)).map_err(failed)?;
+    }
+    let size = (config.size - overhead - UDP_HEADERS) as usize;
+    let over = Arc::new(AtomicBool::new(false));
+    let sent = Arc::<Mutex<Vec<Time>>>::default();
+    let echo = {
+        let over = Arc::clone(&over);
+        spawn("ping's answers", move || echo(&server, size, &over))?
+    };
+    let receiver = {
+        let (socket, over, sent) =
+            (client.try_clone().map_err(failed)?, Arc::clone(&over), Arc::clone(&sent));
+        spawn("ping's receiver", move || receive(&socket, size, origin, &sent, &over))?
+    };
+    let sender = {
+        let (over, sent) = (Arc::clone(&over), Arc::clone(&sent));
+        spawn("ping", move || send(&client, config, size, origin, &sent, &over))?
+    };
+    let window = scenario.measure.unwrap_or((Time::ZERO, Time::NEVER));
+    Ok(Ping { over, sender, receiver, echo, sent, window })
+}
+
+impl Ping {
+    /// Ends it. What has no answer by then counts as dropped if it was sent a round trip of the slowest answer before.
+    pub(super) fn finish(self) -> (ProbeRecord, Answers) {
+        self.over.store(true, Ordering::Relaxed);
+        let _ = (self.sender.join(), self.echo.join());
+        let answers = self.receiver.join().unwrap_or_default();
+        let sent = self.sent.lock().map(|sent| sent.clone()).unwrap_or_default();
+        let (from, to) = self.window;
+        let mut record = ProbeRecord::default();
+        let slowest = answers.iter().map(|answer| answer.1).max().unwrap_or_default();
+        let last = answers.last().map_or(Time::ZERO, |answer| answer.0);
+        record.sent = sent.iter().filter(|at| (from..=to).contains(at)).count() as u64;
+        let due = sent.iter().filter(|at| (from..=to).contains(at) && **at + slowest <= last).count() as u64;
+        let answered = answers.iter().filter(|(at, rtt)| {
+            let sent = Time((*at - Time::ZERO).0.saturating_sub(rtt.0));
+            (from..=to).contains(&sent) && sent + slowest <= last
+        });
+        record.dropped = due.saturating_sub(answered.count() as u64);
+        answers.iter().filter(|(at, _)| (from..=to).contains(at)).for_each(|(_, rtt)| record.rtt.add(*rtt));
+        (record, answers)
+    }
+}
+
+fn send(
+    socket: &UdpSocket,
+    config: ProbeConfig,
+    size: usize,
+    origin: Instant,
+    sent: &Mutex<Vec<Time>>,
+    over: &AtomicBool,
+) {
+    privilege::real_time(1);
+    let mut payload = vec![0; size];
+    for number in 0_u64.. {
+        let next = at(origin, Time::ZERO + config.interval * number);
+        while let Some(left) = next.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+            if over.load(Ordering::Relaxed) {
+                return;
+            }
+            thread::sleep(left.min(WAIT));
+        }
+        if over.load(Ordering::Relaxed) {
+            return;
+        }
+        payload[..NUMBER].copy_from_slice(&number.to_be_bytes());
+        if let Ok(mut sent) = sent.lock() {
+            sent.push(since(origin));
+        }
+        let _ = socket.send(&payload);
+    }
+}
+
+fn receive(
+    socket: &UdpSocket,
+    size: usize,
+    origin: Instant,
+    sent: &Mutex<Vec<Time>>,
+    over: &AtomicBool,
+) -> Answers {
+    privilege::real_time(1);
+    let mut buffer = vec![0; size];
+    let mut answers = Vec::new();
+    while !over.load(Ordering::Relaxed) {
+        let Ok(NUMBER..) = socket.recv(&mut buffer) else { continue };
+        let now = since(origin);
+        let mut number = [0; NUMBER];
+        number.copy_from_slice(&buffer[..NUMBER]);
+        let asked = sent.lock().ok().and_then(|sent| sent.get(u64::from_be_bytes(number) as usize).copied());
+        asked.into_iter().for_each(|asked| answers.push((now, now - asked)));
+    }
+    answers
+}
+
+fn echo(socket: &UdpSocket, size: usize, over: &AtomicBool) {
+    privilege::real_time(1);
+    let mut buffer = vec![0; size];
+    while !over.load(Ordering::Relaxed) {
+        if let Ok(length) = socket.recv(&mut buffer) {
+            let _ = socket.send(&buffer[..length]);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The simulator's time series of a run on the wire: from packets, and what the kernel says of its windows.
+
+use congestion::{Duration, Time};
+use sim::{FlowSeries, Scenario, Series};
+
+use super::packets::{FlowLog, Packet, UdpLog};
+use super::samples::{self, Samples};
+use super::traffic::Seen;
+
+/// One entry per interval up to `end`.
+pub(super) fn of(
+    scenario: &Scenario,
+    seen: &Seen,
+    packets: &[Packet],
+    flows: &[FlowLog],
+    udp: &[UdpLog],
+    end: Time,
+) -> Series {
+    let Some(interval) = scenario.series else { return Series::default() };
+    let ticks: Vec<Time> = (1..).map(|k| Time::ZERO + interval * k).take_while(|tick| *tick <= end).collect();
+    let (backlog, drops) = queue(packets, &ticks);
+    let mut udp_arrivals: Vec<(Time, u64)> = udp.iter().flat_map(|s| s.arrivals.iter().copied()).collect();
+    udp_arrivals.sort_unstable();
+    let answers = seen.probe.as_ref().map(|(_, answers)| answers.as_slice()).unwrap_or_default();
+    let mbit_s = |bytes: u64| bytes as f64 * 8e-6 / interval.as_secs_f64();
+    let in_interval = |tick: Time| move |at: Time| at <= tick && at + interval > tick;
+    Series {
+        times: ticks.iter().map(|t| t.as_secs_f64()).collect(),
+        backlog,
+        drops,
+        probe_ms: ticks
+            .iter()
+            .map(|tick| newest(answers, *tick, |a| a.0).filter(|a| in_interval(*tick)(a.0)))
+            .map(|answer| answer.map_or(f64::NAN, |(_, rtt)| rtt.as_millis_f64()))
+            .collect(),
+        udp_mbit_s: match udp.is_empty() {
+            true => vec![f64::NAN; ticks.len()],
+            false => sums(&udp_arrivals, &ticks, |a| *a).into_iter().map(mbit_s).collect(),
+        },
+        flows: flows
+            .iter()
+            .zip(&seen.samples)
+            .map(|(flow, samples)| flow_series(flow, samples, &ticks, interval))
+            .collect(),
+    }
+}
+
+/// Bytes in the bottleneck's queue and on its wire, and packets dropped so far, at each time.
+fn queue(packets: &[Packet], ticks: &[Time]) -> (Vec<f64>, Vec<f64>) {
+    let mut steps: Vec<(Time, i64, u64)> = Vec::new();
+    for packet in packets.iter().filter(|packet| packet.row.from == 0) {
+        let size = i64::from(packet.row.size);
+        let left = if packet.dropped { packet.end } else { packet.departed.unwrap_or(packet.end) };
+        steps.push((packet.sent, size, 0));
+        steps.push((left, -size, u64::from(packet.dropped)));
+    }
+    steps.sort_unstable_by_key(|step| step.0);
+    let mut steps = steps.into_iter().peekable();
+    let (mut held, mut drops) = (0_i64, 0_u64);
+    let mut at_tick = |tick: &Time| {
+        while let Some((_, bytes, dropped)) = steps.next_if(|step| step.0 <= *tick) {
+            held += bytes;
+            drops += dropped;
+        }
+        (held.max(0) as f64, drops as f64)
+    };
+    ticks.iter().map(&mut at_tick).unzip()
+}
+
+fn flow_series(flow: &FlowLog, samples: &Samples, ticks: &[Time], interval: Duration) -> FlowSeries {
+    let mut series = FlowSeries::default();
+    let fresh = sums(&flow.arrivals, ticks, |(at, fresh, _)| (*at, *fresh));
+    let mut ssthresh = Vec::new();
+    for (tick, fresh) in ticks.iter().zip(fresh) {
+        let runs = flow.record.started <= *tick && flow.record.finished.is_none_or(|end| end > *tick);
+        let or_nan = |value: Option<f64>| value.filter(|_| runs).unwrap_or(f64::NAN);
+        let info = samples.at(*tick);
+        series.cwnd.push(or_nan(info.map(|i| samples::bytes(i, i.cwnd) as f64)));
+        series.bytes_in_flight.push(or_nan(info.map(|i| samples::bytes(i, i.in_flight()) as f64)));
+        series.smoothed_rtt_ms.push(or_nan(info.map(|i| i.smoothed_rtt.as_secs_f64() * 1e3)));
+        let rtt = newest(&flow.rtts, *tick, |rtt| rtt.0);
+        series.latest_rtt_ms.push(or_nan(rtt.map(|(_, rtt)| rtt.as_millis_f64())));
+        series.goodput_mbit_s.push(or_nan(Some(fresh as f64 * 8e-6 / interval.as_secs_f64())));
+        series.media_mbit_s.push(f64::NAN);
+        let arrival = newest(&flow.arrivals, *tick, |a| a.0).filter(|a| a.0 + interval > *tick);
+        series.owd_ms.push(or_nan(arrival.map(|(_, _, owd)| owd.as_millis_f64())));
+        ssthresh.push(or_nan(info.and_then(|i| Some(samples::bytes(i, i.ssthresh?) as f64))));
+    }
+    series.inner.insert("ssthresh", ssthresh);
+    series
+}
+
+/// The last entry up to a time; entries are in order.
+fn newest<T: Copy>(entries: &[T], tick: Time, time: impl Fn(&T) -> Time) -> Option<T> {
+    let after = entries.partition_point(|entry| time(entry) <= tick);
+    entries.get(after.checked_sub(1)?).copied()
+}
+
+/// What each interval before a tick adds up to.
+fn sums<T>(entries: &[T], ticks: &[Time], entry: impl Fn(&T) -> (Time, u64)) -> Vec<u64> {
+    let mut entries = entries.iter().map(entry).peekable();
+    let mut sum = |tick: &Time| {
+        let mut sum = 0;
+        while let Some((_, bytes)) = entries.next_if(|e| e.0 <= *tick) {
+            sum += bytes;
+        }
+        sum
+    };
+    ticks.iter().map(&mut sum).collect()
+}

@@ -1,0 +1,255 @@
+//! The traffic of a run: senders and receivers of TCP, UDP, a ping, and a look at the kernel now and then.
+//!
+//! The kernel sends on its own as acknowledgements come; the threads here only keep its buffers filled and empty.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use congestion::Time;
+use emu::tcp::{self, Connection, Info};
+use emu::{Error, Rig, Side, privilege};
+use sim::{Emission, ProbeRecord, Scenario};
+
+use super::fit::{Fit, UDP_HEADERS, UDP_PORT};
+use super::ping::{self, Ping};
+use super::samples::Samples;
+
+/// Bytes handed to the kernel, or taken from it, at a time.
+const CHUNK: usize = 256 << 10;
+/// Looks at the kernel of all flows together, at most.
+const MAX_SAMPLES: u64 = 500_000;
+/// Between two looks, at least.
+const LOOK: Duration = Duration::from_millis(1);
+/// The server's port for UDP.
+const SINK_PORT: u16 = 4999;
+/// A longer pause of a source is slept in parts of this length, so that it hears when the run is over.
+const NAP: Duration = Duration::from_millis(50);
+
+/// What was seen apart from packets.
+#[derive(Debug)]
+pub(super) struct Seen {
+    /// When the run was over.
+    pub(super) end: Time,
+    /// Of each flow.
+    pub(super) samples: Vec<Samples>,
+    /// Of the probe, and when its answers came.
+    pub(super) probe: Option<(ProbeRecord, Vec<(Time, congestion::Duration)>)>,
+}
+
+/// A flow under way.
+#[derive(Debug)]
+struct Running {
+    /// Until it is over.
+    client: Option<Arc<TcpStream>>,
+    sender: JoinHandle<()>,
+    receiver: JoinHandle<()>,
+}
+
+/// Everything under way.
+#[derive(Debug)]
+pub(super) struct Traffic {
+    origin: Instant,
+    flows: Vec<Running>,
+    over: Arc<AtomicBool>,
+    sampler: JoinHandle<Vec<Samples>>,
+    udp: Vec<JoinHandle<()>>,
+    /// Keeps the port open: an answer that nobody listens would be a packet.
+    _sink: UdpSocket,
+    ping: Option<Ping>,
+}
+
+impl Traffic {
+    /// Starts it; the run begins at `origin`.
+    pub(super) fn start(
+        rig: &Rig,
+        scenario: &Scenario,
+        fit: &Fit,
+        connections: Vec<Connection>,
+        origin: Instant,
+    ) -> Result<Self, Error> {
+        let over = Arc::new(AtomicBool::new(false));
+        let mut flows = Vec::new();
+        for (connection, config) in connections.into_iter().zip(&scenario.flows) {
+            flows.push(Running::start(connection, at(origin, config.start), config.transfer)?);
+        }
+        let sampler = start_sampler(scenario, &flows, origin, &over)?;
+        let sink = socket(rig, Side::Server, SINK_PORT)?;
+        let mut udp = Vec::new();
+        for (number, config) in scenario.udp.iter().enumerate() {
+            let socket = socket(rig, Side::Client, UDP_PORT + number as u16)?;
+            socket.connect((Side::Server.ipv4(), SINK_PORT)).map_err(failed)?;
+            let emission = Emission::new(config, number, scenario);
+            let payload = vec![0; (config.size - fit.overhead - UDP_HEADERS) as usize];
+            let over = Arc::clone(&over);
+            udp.push(spawn("UDP", move || send_udp(&socket, emission, &payload, origin, &over))?);
+        }
+        let ping = match scenario.probe {
+            Some(probe) => Some(ping::start(rig, probe, fit.overhead, origin, scenario)?),
+            None => None,
+        };
+        Ok(Self { origin, flows, over, sampler, udp, _sink: sink, ping })
+    }
+
+    fn now(&self) -> Time {
+        since(self.origin)
+    }
+
+    /// Ends the flows whose time has come.
+    pub(super) fn stop_due(&mut self, scenario: &Scenario) {
+        let now = self.now();
+        for (flow, config) in self.flows.iter_mut().zip(&scenario.flows) {
+            if config.stop.is_some_and(|stop| stop <= now) {
+                flow.abort();
+            }
+        }
+    }
+
+    /// Whether the run's time is over, or all flows have ended.
+    pub(super) fn is_over(&self, scenario: &Scenario) -> bool {
+        self.now() >= Time::ZERO + scenario.duration || self.flows.iter().all(Running::has_ended)
+    }
+
+    /// Ends everything.
+    pub(super) fn finish(mut self) -> Seen {
+        let end = self.now();
+        self.over.store(true, Ordering::Relaxed);
+        self.flows.iter_mut().for_each(Running::abort);
+        for flow in self.flows {
+            // A thread that panicked has said so.
+            let _ = (flow.sender.join(), flow.receiver.join());
+        }
+        let samples = self.sampler.join().unwrap_or_default();
+        for source in self.udp {
+            let _ = source.join();
+        }
+        Seen { end, samples, probe: self.ping.map(Ping::finish) }
+    }
+}
+
+impl Running {
+    fn start(connection: Connection, start: Instant, transfer: Option<u64>) -> Result<Self, Error> {
+        let Connection { client, server } = connection;
+        let client = Arc::new(client);
+        let stream = Arc::clone(&client);
+        let sender = spawn("sender", move || send(&stream, start, transfer))?;
+        let receiver = spawn("receiver", move || receive(server))?;
+        Ok(Self { client: Some(client), sender, receiver })
+    }
+
+    /// All of its bytes have arrived, or it was stopped.
+    fn has_ended(&self) -> bool {
+        self.receiver.is_finished()
+    }
+
+    fn abort(&mut self) {
+        if let Some(client) = self.client.take() {
+            tcp::abort(&client);
+        }
+    }
+}
+
+/// Keeps the kernel's buffer filled, until all is sent or the connection ends.
+fn send(stream: &TcpStream, start: Instant, transfer: Option<u64>) {
+    let chunk = vec![0; CHUNK];
+    let mut left = transfer.unwrap_or(u64::MAX);
+    thread::sleep(start.saturating_duration_since(Instant::now()));
+    while left > 0 {
+        let length = usize::try_from(left).unwrap_or(CHUNK).min(CHUNK);
+        match (&*stream).write(&chunk[..length]) {
+            Ok(sent) if transfer.is_some() => left -= sent as u64,
+            Ok(_) => {}
+            // It was ended.
+            Err(_) => return,
+        }
+    }
+    let _ = stream.shutdown(Shutdown::Write);
+}
+
+/// Takes what comes, until there is no more.
+fn receive(mut stream: TcpStream) {
+    let mut chunk = vec![0; CHUNK];
+    while let Ok(1..) = stream.read(&mut chunk) {}
+}
+
+fn start_sampler(
+    scenario: &Scenario,
+    flows: &[Running],
+    origin: Instant,
+    over: &Arc<AtomicBool>,
+) -> Result<JoinHandle<Vec<Samples>>, Error> {
+    let starts = scenario.flows.iter().map(|flow| flow.start);
+    let clients = flows.iter().filter_map(|flow| flow.client.as_ref().map(Arc::downgrade));
+    let watched: Vec<(Time, Weak<TcpStream>)> = starts.zip(clients).collect();
+    let looks = MAX_SAMPLES / (flows.len() as u64).max(1);
+    let period = LOOK.max(Duration::from_nanos(scenario.duration.0 / looks));
+    let over = Arc::clone(over);
+    spawn("sampler", move || {
+        let mut samples = vec![Samples::default(); watched.len()];
+        let mut next = origin;
+        while !over.load(Ordering::Relaxed) {
+            next += period;
+            thread::sleep(next.saturating_duration_since(Instant::now()));
+            for ((start, client), samples) in watched.iter().zip(&mut samples) {
+                let now = since(origin);
+                // It holds a connection only while it looks at it, or that could not end.
+                let info = client.upgrade().filter(|_| *start <= now).and_then(|c| Info::of(&c).ok());
+                info.into_iter().for_each(|info| samples.push(now, info));
+            }
+        }
+        samples
+    })
+}
+
+/// Sends each packet when its time has come.
+fn send_udp(socket: &UdpSocket, mut emission: Emission, payload: &[u8], origin: Instant, over: &AtomicBool) {
+    // Beside flows that fill the processors it would be late.
+    privilege::real_time(2);
+    loop {
+        let next = emission.next_departure();
+        if next == Time::NEVER {
+            return;
+        }
+        let next = at(origin, next);
+        while let Some(left) = next.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+            if over.load(Ordering::Relaxed) {
+                return;
+            }
+            thread::sleep(left.min(NAP));
+        }
+        // A full buffer of the host is a packet that was not sent.
+        let _ = socket.send(payload);
+        if over.load(Ordering::Relaxed) {
+            return;
+        }
+    }
+}
+
+pub(super) fn socket(rig: &Rig, side: Side, port: u16) -> Result<UdpSocket, Error> {
+    rig.namespace(side).run(|| UdpSocket::bind((side.ipv4(), port)).map_err(failed))
+}
+
+pub(super) fn failed(error: std::io::Error) -> Error {
+    Error::new(format!("cannot open a socket of UDP at the link's ends: {error}"))
+}
+
+pub(super) fn spawn<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, Error> {
+    let spawned = thread::Builder::new().name(name.to_owned()).spawn(work);
+    spawned.map_err(|e| Error::new(format!("cannot start a thread for the {name}: {e}")))
+}
+
+/// A time of the run on the clock.
+pub(super) fn at(origin: Instant, time: Time) -> Instant {
+    origin + Duration::from_nanos(time.0)
+}
+
+/// The time of the run; zero before it.
+pub(super) fn since(origin: Instant) -> Time {
+    Time(u64::try_from(Instant::now().saturating_duration_since(origin).as_nanos()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,51 @@
+//! Where an experiment's runs take place.
+
+use clap::ValueEnum;
+
+/// The world of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum World {
+    /// The deterministic simulator.
+    #[default]
+    Sim,
+    /// The kernel's TCP, and UDP, through the emulator in real time (Linux); the simulator's rows stand beside.
+    Wire,
+}
+
+/// What the labels of rows on the wire end with.
+const WIRE: &str = " (wire)";
+
+impl World {
+    /// Its word in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sim => "sim",
+            Self::Wire => "wire",
+        }
+    }
+
+    /// A row's label in this world.
+    pub fn label(self, row: &str) -> String {
+        match self {
+            Self::Sim => row.to_owned(),
+            Self::Wire => format!("{row}{WIRE}"),
+        }
+    }
+
+    /// The row's label in the experiment's file, and the world it was run in.
+    pub fn of(label: &str) -> (&str, Self) {
+        label.strip_suffix(WIRE).map_or((label, Self::Sim), |row| (row, Self::Wire))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_lead_back_to_their_rows() {
+        for world in [World::Sim, World::Wire] {
+            assert_eq!(World::of(&world.label("TCP 5")), ("TCP 5", world));
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! `kneepoint run --on wire`: the kernel's TCP through the emulator, as a user has it. Needs root and /dev/net/tun.
+//!
+//! Whether a run is valid depends on the machine's day, so that nothing here asks for it; what the packets say of a fixed
+//! window does not.
+#![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_methods)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn may_run(test: &str) -> bool {
+    match emu::privilege::missing() {
+        Some(why) => {
+            eprintln!("skipped: {test}: {why}");
+            false
+        }
+        None => true,
+    }
+}
+
+fn run(dir: &Path, text: &str, arguments: &[&str]) -> Output {
+    fs::write(dir.join("x.toml"), text).unwrap();
+    Command::new(env!("CARGO_BIN_EXE_kneepoint"))
+        .current_dir(dir)
+        .args(["run", "x.toml", "--on", "wire", "--out", "out"])
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The only results folder of the experiment.
+fn results(dir: &Path) -> std::path::PathBuf {
+    let mut entries = fs::read_dir(dir.join("out/x")).unwrap();
+    let only = entries.next().unwrap().unwrap().path();
+    assert!(entries.next().is_none());
+    only
+}
+
+const WINDOW: &str = r#"
+title = "a fixed window"
+source = "Little's law"
+duration = "4 s"
+[measure]
+from = "1 s"
+[link]
+rate = "100 Mbit/s"
+delay = "25 ms"
+queue = "1 BDP"
+[[flow]]
+transport = "tcp"
+controller = { name = "fixed-window", window = 42 }
+packet = { mss = "1448 bytes", overhead = "52 bytes" }
+[table]
+metrics = ["goodput", "rtt_mean", "loss"]
+[[claim]]
+id = "sim"
+says = "42 segments per round trip"
+metric = "goodput"
+left = 9.7
+is = "near"
+within-factor = 1.01
+right = { max = ["*"] }
+[[claim]]
+id = "wire"
+on = "wire"
+says = "both worlds alike"
+metric = "goodput"
+left = { max = ["fixed-window (wire)"] }
+is = "near"
+within-factor = 2
+right = { max = ["fixed-window"] }
+"#;
+
+/// The self-test of platform.md with the kernel's TCP: 42 segments of 1448 bytes per round trip, within 0.5 % of the
+/// formula at the RTT that the packets had.
+#[test]
+fn forty_two_segments() {
+    if !may_run("forty_two_segments") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let output = run(dir.path(), WINDOW, &["--qlog", "--pcap"]);
+    assert!(output.status.code().is_some_and(|code| code < 2), "{}", stderr(&output));
+    let folder = results(dir.path());
+    let summary: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.join("summary.json")).unwrap()).unwrap();
+    let rows = summary["variants"][0]["rows"].as_array().unwrap().clone();
+    assert_eq!(rows.len(), 2);
+    assert_eq!(
+        (&rows[0]["label"], &rows[1]["label"]),
+        (&"fixed-window".into(), &"fixed-window (wire)".into())
+    );
+    assert!(rows[0].get("trust").is_none() && rows[1].get("trust").is_some());
+    let mean = |row: usize, metric: &str| rows[row]["cells"][metric]["mean"].as_f64().unwrap();
+    for row in [0, 1] {
+        let expected = 42.0 * 1448.0 * 8e-3 / mean(row, "rtt_mean");
+        let error = mean(row, "goodput") / expected - 1.0;
+        assert!(error.abs() < 0.005, "row {row}: {} for {expected}", mean(row, "goodput"));
+    }
+    assert_eq!((mean(1, "loss"), mean(1, "retransmissions")), (0.0, 0.0));
+    assert!(rows[1]["cells"].get("lost_by_packet_threshold").is_none(), "nobody knows");
+    let claims = summary["claims"].as_array().unwrap();
+    assert_eq!(
+        (claims.len(), &claims[0]["id"]),
+        (1, &"wire".into()),
+        "claims of the other world are not judged"
+    );
+    for file in ["qlog/fixed-window_wire_--run0--flow0.sqlog", "qlog/fixed-window--run0--flow0.sqlog"] {
+        let found: Vec<_> =
+            fs::read_dir(folder.join("qlog")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(found.len(), 2, "{file} among {found:?}");
+    }
+    assert_eq!(fs::read_dir(folder.join("pcap")).unwrap().count(), 1);
+    let manifest = fs::read_to_string(folder.join("manifest.toml")).unwrap();
+    assert!(manifest.contains("world = \"wire\"") && manifest.contains("Linux "), "{manifest}");
+    let runs = fs::read_to_string(folder.join("runs.csv")).unwrap();
+    let line = runs.lines().nth(2).unwrap();
+    assert!(line.contains(",valid,") || line.contains("invalid: "), "{line}");
+}
+
+const MIXED: &str = r#"
+title = "TCP, UDP, a ping, a transfer"
+source = "test"
+duration = "3 s"
+[link]
+rate = "5 Mbit/s"
+delay = "10 ms"
+queue = "2 BDP"
+aqm = { name = "codel" }
+[reverse]
+rate = "5 Mbit/s"
+delay = "10 ms"
+queue = "100 packets"
+[probe]
+interval = "100 ms"
+size = "100 bytes"
+[[udp]]
+label = "video"
+rate = "1 Mbit/s"
+size = "1000 bytes"
+[[flow]]
+label = "late"
+transport = "tcp"
+controller = "cubic"
+packet = { mss = "1256 bytes", overhead = "66 bytes" }
+recovery = { ecn = "ect0" }
+start = "1 s"
+stop = "2 s"
+[[flow]]
+label = "short"
+transport = "tcp"
+controller = "tcp-reno"
+packet = { mss = "1256 bytes", overhead = "66 bytes" }
+recovery = { ecn = "ect0" }
+transfer = "200 kB"
+[table]
+metrics = ["goodput of late", "completion of short", "ping_p50", "udp_throughput", "udp_loss", "loss"]
+"#;
+
+/// Staggered and bounded flows beside UDP and a ping, marked by an AQM, through a link on the way back.
+#[test]
+fn everything_that_goes() {
+    if !may_run("everything_that_goes") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let output = run(dir.path(), MIXED, &["--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let all: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let rows = &all[0]["variants"][0]["rows"];
+    let mean = |row: usize, metric: &str| rows[row]["cells"][metric]["mean"].as_f64().unwrap();
+    // Roughly alike: the shape is what counts here, not the number.
+    for (metric, factor) in
+        [("completion of short", 2.0), ("udp_throughput", 1.05), ("ping_p50", 2.0), ("goodput of late", 2.0)]
+    {
+        let (sim, wire) = (mean(0, metric), mean(1, metric));
+        assert!(wire > 0.0 && sim.max(wire) <= factor * sim.min(wire), "{metric}: {sim} {wire}");
+    }
+    let columns = kneepoint::store::load(&results(dir.path())).unwrap().series;
+    let wire: Vec<_> = columns.iter().filter(|t| t.row.ends_with("(wire)")).collect();
+    assert_eq!(wire.len(), 2);
+    for name in [
+        "cwnd_bytes",
+        "smoothed_rtt_ms",
+        "latest_rtt_ms",
+        "goodput_mbit_s",
+        "queue_bytes",
+        "ping_ms",
+        "udp_mbit_s",
+    ] {
+        assert!(wire[0].columns.contains_key(name), "{name}");
+    }
+}
+
+#[test]
+fn says_what_cannot_go() {
+    if !may_run("says_what_cannot_go") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for (from, to, says) in [
+        ("transport = \"tcp\"\n", "", "its flows are of QUIC"),
+        ("{ name = \"fixed-window\", window = 42 }", "\"vegas\"", "the kernel has no vegas: it has"),
+        ("\"52 bytes\"", "\"40 bytes\"", "40 bytes of headers, the kernel's 52"),
+        ("\"1448 bytes\"", "\"1460 bytes\"", "a segment of 1460 bytes is none of 88 to 1448 bytes"),
+        ("duration = \"4 s\"", "duration = \"11 min\"", "more than 10 min of real time"),
+        ("100 Mbit/s", "900 Gbit/s", "packets, more than 10000000"),
+    ] {
+        assert!(WINDOW.contains(from), "{from}");
+        let output = run(dir.path(), &WINDOW.replacen(from, to, 1), &[]);
+        assert_eq!(output.status.code(), Some(2), "{to}: {}", stdout(&output));
+        let text = stderr(&output);
+        assert!(text.contains("can run on the wire") && text.contains(says), "{says}: {text}");
+        assert!(!dir.path().join("out").exists(), "{to}: nothing is written");
+    }
+}
+
+/// Killed in the middle, nothing of the run is left, and the next one works in the same place.
+#[test]
+fn survives_its_own_death() {
+    if !may_run("survives_its_own_death") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x.toml"), WINDOW.replace("4 s", "60 s")).unwrap();
+    let mut killed = Command::new(env!("CARGO_BIN_EXE_kneepoint"))
+        .current_dir(dir.path())
+        .args(["run", "x.toml", "--on", "wire", "--out", "out"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let partial = || fs::read_dir(dir.path().join("out/x")).is_ok_and(|mut e| e.next().is_some());
+    let until = Instant::now() + Duration::from_secs(30);
+    while !partial() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(50));
+    }
+    thread::sleep(Duration::from_secs(1));
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let output = run(dir.path(), &WINDOW.replace("4 s", "2 s"), &[]);
+    assert!(output.status.code().is_some_and(|code| code < 2), "{}", stderr(&output));
+    // Only the finished folder: what the killed one had begun is swept away.
+    assert!(results(dir.path()).join("summary.json").is_file());
+}
+
+/// Ctrl-C in the middle of a run in real time ends it at once and leaves no results behind.
+#[test]
+fn ends_at_an_interrupt() {
+    if !may_run("ends_at_an_interrupt") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x.toml"), WINDOW.replace("4 s", "60 s")).unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_kneepoint"))
+        .current_dir(dir.path())
+        .args(["run", "x.toml", "--on", "wire", "--out", "out"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    thread::sleep(Duration::from_secs(3));
+    nix_kill(child.id());
+    let began = Instant::now();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    assert!(began.elapsed() < Duration::from_secs(10), "not the 57 s that are left");
+    assert!(stderr(&output).contains("interrupted"));
+    assert!(fs::read_dir(dir.path().join("out/x")).is_ok_and(|mut e| e.next().is_none()));
+}
+
+fn nix_kill(pid: u32) {
+    let done = Command::new("kill").args(["-INT", &pid.to_string()]).status().unwrap();
+    assert!(done.success());
+}
