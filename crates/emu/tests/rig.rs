@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use congestion::{Bytes, Rate};
 use emu::child::{Child, Signal, code};
 use emu::log::Files;
-use emu::{Config, Error, Report, Rig, Side, privilege};
+use emu::{Config, Error, Report, Rig, Side, privilege, tcp};
 use nix::sys::socket::{setsockopt, sockopt};
 use path::aqm::{Aqm, Threshold, red};
 use path::{Limit, LinkConfig};
@@ -95,7 +95,7 @@ fn what_is_sent_arrives_or_is_logged_as_dropped() {
     let Some(_turn) = turn("what_is_sent_arrives_or_is_logged_as_dropped") else { return };
     let file = std::env::temp_dir().join(format!("kneepoint-rig-{}.csv", std::process::id()));
     let mut config = Config::new(link(20, 5, Limit::Packets(30)));
-    config.log = Files { csv: Some(file.clone()), pcap: None, keep: false };
+    config.log = Files { csv: Some(file.clone()), pcap: None, ..Files::default() };
     let rig = Rig::start(&config).unwrap();
     let (client, server) = pair(&rig);
     send(&client, 500);
@@ -346,7 +346,7 @@ fn a_log_that_nobody_reads_is_an_error_or_makes_the_run_invalid() {
     let pipe = std::env::temp_dir().join(format!("kneepoint-pipe-{}", std::process::id()));
     nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let mut config = Config::new(link(1000, 0, Limit::Unlimited));
-    config.log = Files { csv: None, pcap: Some(pipe.clone()), keep: false };
+    config.log = Files { csv: None, pcap: Some(pipe.clone()), ..Files::default() };
     let error = Rig::start(&config).unwrap_err().to_string();
     assert!(error.contains("nobody reads the pipe"), "{error}");
     // A reader that never reads.
@@ -361,6 +361,64 @@ fn a_log_that_nobody_reads_is_an_error_or_makes_the_run_invalid() {
     fs::remove_file(pipe).unwrap();
     config.log.pcap = Some("/proc/nowhere/x".into());
     assert!(Rig::start(&config).unwrap_err().to_string().contains("/proc/nowhere/x"));
+}
+
+fn tcp_options(controller: &str) -> tcp::Options {
+    tcp::Options { controller: controller.to_owned(), mss: 1200, port: PORT }
+}
+
+/// The kernel does what it is asked for, and says so.
+#[test]
+fn tcp_with_a_controller_and_a_segment_size() {
+    let Some(_turn) = turn("tcp_with_a_controller_and_a_segment_size") else { return };
+    let mut config = Config::new(link(20, 5, Limit::Unlimited));
+    config.log.keep = true;
+    let rig = Rig::start(&config).unwrap();
+    tcp::configure(&rig, true, false).unwrap();
+    let connection = tcp::connect(&rig, &tcp_options("reno")).unwrap();
+    (&connection.client).write_all(&[7; 12_000]).unwrap();
+    let mut got = vec![0; 12_000];
+    (&connection.server).read_exact(&mut got).unwrap();
+    let info = tcp::Info::of(&connection.client).unwrap();
+    assert_eq!((info.snd_mss, info.total_retrans, info.ssthresh), (1200, 0, None));
+    assert!(info.smoothed_rtt >= Duration::from_millis(10));
+    tcp::abort(&connection.client);
+    drop(connection);
+    let report = rig.stop().unwrap();
+    let data: Vec<u32> =
+        report.packets.iter().filter_map(|row| row.segment.map(|s| s.payload).filter(|&n| n > 0)).collect();
+    assert_eq!((data.iter().sum::<u32>(), data.iter().max()), (12_000, Some(&1200)));
+    // SYN with ECE and CWR: it asks for ECN.
+    let first = report.packets[0].segment.unwrap();
+    assert_eq!((first.destination, first.flags & 0xc2), (PORT, 0xc2));
+}
+
+#[test]
+fn a_controller_that_the_kernel_has_not_is_an_error() {
+    let Some(_turn) = turn("a_controller_that_the_kernel_has_not_is_an_error") else { return };
+    let rig = Rig::start(&Config::new(link(20, 5, Limit::Unlimited))).unwrap();
+    let said = tcp::connect(&rig, &tcp_options("no-such")).unwrap_err().to_string();
+    assert!(said.contains("no TCP controller `no-such`") && said.contains("cubic"), "{said}");
+}
+
+/// Its window closes, the sender waits, the link goes on and ends when it is told to.
+#[test]
+fn a_receiver_that_never_reads_holds_up_nothing() {
+    let Some(_turn) = turn("a_receiver_that_never_reads_holds_up_nothing") else { return };
+    let rig = Rig::start(&Config::new(link(1000, 1, Limit::Unlimited))).unwrap();
+    let connection = tcp::connect(&rig, &tcp_options("cubic")).unwrap();
+    connection.client.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+    let chunk = vec![0; 1 << 20];
+    let until = Instant::now() + Duration::from_secs(20);
+    while (&connection.client).write(&chunk).is_ok() {
+        assert!(Instant::now() < until, "the window never closes");
+    }
+    let (client, server) = pair(&rig);
+    client.send(&[0; 100]).unwrap();
+    assert_eq!(receive(&server), 1);
+    let stopping = Instant::now();
+    assert_eq!(hidden(&rig.stop().unwrap()), 0);
+    assert!(stopping.elapsed() < Duration::from_secs(5));
 }
 
 #[test]
