@@ -21,6 +21,7 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: World) 
     }
     Summary {
         experiment: exp.name.clone(),
+        world,
         title: exp.title.clone(),
         source: exp.source.clone(),
         note: exp.note.clone(),

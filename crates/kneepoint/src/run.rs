@@ -110,7 +110,7 @@ fn manifest(exp: &Experiment, cases: &[Case], world: World) -> Manifest {
         experiment: exp.name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: env!("KNEEPOINT_COMMIT").to_owned(),
-        world: world.name().to_owned(),
+        world,
         measured: (world == World::Wire).then(on_wire::here_and_now),
         seed: exp.seed,
         repetitions: exp.repetitions,

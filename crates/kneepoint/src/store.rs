@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use crate::columns::{self, Column, Table};
 use crate::measure::Values;
 use crate::summary::{Cdf, FlowRow, Results, Summary, Track};
+use crate::world::World;
 
 /// Everything that decides a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,8 +25,8 @@ pub struct Manifest {
     pub version: String,
     /// Its commit.
     pub commit: String,
-    /// `sim` or `wire`.
-    pub world: String,
+    /// Where it ran.
+    pub world: World,
     /// When and on which kernel it was measured: a measurement is no other's repetition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
@@ -203,19 +204,19 @@ pub fn load(dir: &Path) -> io::Result<Results> {
     Ok(Results { summary, series: tracks(series)?, flows: flow_rows(flows)?, rtt_cdf: cdfs(cdf)? })
 }
 
-/// The newest results folder of every experiment under `root`, by experiment name.
+/// The newest results folder of every experiment and world under `root`, by experiment name.
 ///
 /// # Errors
 /// What the file system refuses.
 pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut best: BTreeMap<PathBuf, (std::time::SystemTime, PathBuf)> = BTreeMap::new();
+    let mut best: BTreeMap<(PathBuf, World), (std::time::SystemTime, PathBuf)> = BTreeMap::new();
     let mut open = vec![root.to_owned()];
     while let Some(dir) = open.pop() {
         let summary = dir.join("summary.json");
         if summary.is_file() {
             let found = (fs::metadata(&summary)?.modified()?, dir.clone());
             let parent = dir.parent().unwrap_or(&dir).to_owned();
-            let slot = best.entry(parent).or_insert_with(|| found.clone());
+            let slot = best.entry((parent, world_of(&summary))).or_insert_with(|| found.clone());
             if found > *slot {
                 *slot = found;
             }
@@ -229,6 +230,17 @@ pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
         }
     }
     Ok(best.into_values().map(|(_, dir)| dir).collect())
+}
+
+/// What a summary says of it; one that cannot be read is an error when it is loaded.
+fn world_of(summary: &Path) -> World {
+    #[derive(Deserialize)]
+    struct Only {
+        #[serde(default)]
+        world: World,
+    }
+    let read = fs::read(summary).ok().and_then(|bytes| serde_json::from_slice::<Only>(&bytes).ok());
+    read.map_or(World::Sim, |only| only.world)
 }
 
 fn runs_csv(runs: &[RunRow]) -> io::Result<Vec<u8>> {

@@ -8,11 +8,16 @@ use std::collections::BTreeMap;
 use congestion::Duration;
 use serde::{Deserialize, Serialize};
 
+use crate::world::World;
+
 /// The results of one experiment, as `summary.json` holds them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// `quic-dc/table-1`.
     pub experiment: String,
+    /// Where its runs took place; on the wire beside their simulations.
+    #[serde(default)]
+    pub world: World,
     /// The experiment's title.
     pub title: String,
     /// The document it comes from.

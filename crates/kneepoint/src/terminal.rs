@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use crate::metric;
 use crate::summary::{Cell, ClaimResult, Row, Summary, Trust, Variant, Verdict};
+use crate::world::World;
 
 /// A difference from the published value that wants a reason.
 pub const NOTABLE: f64 = 0.10;
@@ -13,7 +14,14 @@ pub const NOTABLE: f64 = 0.10;
 /// The whole answer of one experiment.
 pub fn text(summary: &Summary) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "\n{}: {}\n{}", summary.experiment, summary.title, summary.source);
+    let _ = writeln!(
+        out,
+        "\n{}: {}{}\n{}",
+        summary.experiment,
+        summary.title,
+        suffix(summary.world),
+        summary.source
+    );
     if !summary.note.is_empty() {
         let _ = writeln!(out, "{}", summary.note);
     }
@@ -71,6 +79,10 @@ fn table(out: &mut String, metrics: &[String], variant: &Variant) {
             let _ = writeln!(out, "  {} {}: {remark}", mark(row).trim(), row.label);
         }
     }
+}
+
+fn suffix(world: World) -> &'static str {
+    if world == World::Wire { ", on the wire" } else { "" }
 }
 
 /// Behind a label: some of the row's runs do not count, or none does.

@@ -1,9 +1,11 @@
 //! Where an experiment's runs take place.
 
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
 /// The world of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum World {
     /// The deterministic simulator.
     #[default]
@@ -16,14 +18,6 @@ pub enum World {
 const WIRE: &str = " (wire)";
 
 impl World {
-    /// Its word in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sim => "sim",
-            Self::Wire => "wire",
-        }
-    }
-
     /// A row's label in this world.
     pub fn label(self, row: &str) -> String {
         match self {

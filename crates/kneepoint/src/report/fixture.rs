@@ -49,6 +49,7 @@ fn table_1() -> Results {
     ];
     let summary = Summary {
         experiment: "quic-dc/table-1".to_owned(),
+        world: crate::world::World::Sim,
         title: "One flow, buffer of 4 BDP".to_owned(),
         source: "QUIC Delay Control, arXiv 2507.00896 (July 2025), Table 1 and Figure 4".to_owned(),
         note: "10 Mbit/s, 25 ms each way, 250 kB of buffer, 100 MB per run. The second variant counts packets in \
@@ -214,6 +215,7 @@ fn table_5() -> Results {
     ];
     let summary = Summary {
         experiment: "quic-dc/table-5".to_owned(),
+        world: crate::world::World::Sim,
         title: "Four staggered flows".to_owned(),
         source: "QUIC Delay Control, Table 5 and Figure 6".to_owned(),
         note: String::new(),
@@ -306,6 +308,7 @@ pub(super) fn odd() -> Vec<Results> {
     let charts = odd_charts(evil, &metrics);
     let summary = Summary {
         experiment: format!("../{evil}/é"),
+        world: crate::world::World::Sim,
         title: evil.to_owned(),
         source: long.clone(),
         note: evil.to_owned(),

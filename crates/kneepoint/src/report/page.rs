@@ -7,6 +7,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::chart::Figure;
 use super::{claims, palette, table};
 use crate::summary::{Results, Summary, Verdict};
+use crate::world::World;
 
 /// An experiment with its drawn charts.
 pub(super) struct Section<'a> {
@@ -104,8 +105,9 @@ fn contents(sections: &[Section<'_>]) -> Markup {
     }
 }
 
-fn title(summary: &Summary) -> &str {
-    if summary.title.is_empty() { &summary.experiment } else { &summary.title }
+fn title(summary: &Summary) -> Markup {
+    let text = if summary.title.is_empty() { &summary.experiment } else { &summary.title };
+    html! { (text) @if summary.world == World::Wire { ", on the wire" } }
 }
 
 fn section(section: &Section<'_>) -> Markup {

@@ -11,7 +11,7 @@ pub const MAX_FLOWS: usize = 64;
 /// Length of a run at most.
 pub const MAX_DURATION: Duration = Duration::from_secs(600);
 /// Packets that the link can carry in a run at most: they are kept in memory until it is over.
-const MAX_PACKETS: u64 = 10_000_000;
+const MAX_PACKETS: u64 = 5_000_000;
 /// Bytes of an IP packet at most, as the TUN devices have it.
 const MTU: u32 = 1500;
 /// Payload of a segment at least (`TCP_MIN_MSS`).
