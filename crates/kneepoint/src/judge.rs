@@ -8,7 +8,8 @@ use crate::store::RunRow;
 use crate::summary::{Cell, Chart, ClaimResult, Row, Summary, Trust, Variant, Verdict};
 use crate::world::World;
 
-/// The summary of these runs; only claims about this world are judged.
+/// The summary of these runs. Claims about the wire are judged there alone, the others in both worlds: the simulator's rows are
+/// always there.
 pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: World) -> Summary {
     let mut variants: Vec<Variant> = Vec::new();
     for case in cases {
@@ -26,7 +27,7 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: World) 
         source: exp.source.clone(),
         note: exp.note.clone(),
         metrics: exp.metrics.clone(),
-        claims: exp.claims.iter().filter(|c| c.on == world).map(|c| judge(exp, c, &variants)).collect(),
+        claims: exp.claims.iter().filter(|c| c.on <= world).map(|c| judge(exp, c, &variants)).collect(),
         charts: exp.charts.iter().map(|chart| with_rows_of(world, chart)).collect(),
         variants,
     }

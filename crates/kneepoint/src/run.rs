@@ -93,7 +93,7 @@ pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<
     Ok((results, path))
 }
 
-/// The cases to run. On the wire those that can run there, each in both worlds, side by side; and which cannot, and why.
+/// The cases to run. For the wire those that can run there a second time, side by side; and which cannot, and why.
 fn cases(exp: &Experiment, world: World) -> Result<(Vec<Case>, String), Failure> {
     match world {
         World::Sim => Ok((exp.cases(), String::new())),

@@ -77,7 +77,7 @@ metrics = ["goodput", "rtt_mean", "loss"]
 id = "sim"
 says = "42 segments per round trip"
 metric = "goodput"
-left = 9.7
+left = 9.38
 is = "near"
 within-factor = 1.01
 right = { max = ["*"] }
@@ -124,11 +124,10 @@ fn forty_two_segments() {
     assert_eq!((mean(1, "loss"), mean(1, "retransmissions")), (0.0, 0.0));
     assert!(rows[1]["cells"].get("lost_by_packet_threshold").is_none(), "nobody knows");
     let claims = summary["claims"].as_array().unwrap();
-    assert_eq!(
-        (claims.len(), &claims[0]["id"]),
-        (1, &"wire".into()),
-        "claims of the other world are not judged"
-    );
+    let judged: Vec<_> =
+        claims.iter().map(|c| (c["id"].as_str().unwrap(), c["variants"][0][1].as_bool().unwrap())).collect();
+    // Without a valid run nothing is said of the wire.
+    assert_eq!(judged, [("sim", true), ("wire", valid)]);
     for file in ["qlog/fixed-window_wire_--run0--flow0.sqlog", "qlog/fixed-window--run0--flow0.sqlog"] {
         let found: Vec<_> =
             fs::read_dir(folder.join("qlog")).unwrap().map(|e| e.unwrap().file_name()).collect();

@@ -10,20 +10,20 @@ use super::Failure;
 use crate::spec::{Case, Experiment};
 use crate::store::Audit;
 use crate::wire::world::{self, Fit, Measured};
+use crate::world::World;
 
 /// A shared machine is not always itself: a run that is not valid is made again, so often altogether.
 const TRIES: u32 = 3;
 
-/// The cases that can run on the wire, each with its simulation before it; and why others cannot.
+/// Every case, and behind it, as a row of its own, the same on the wire if it can run there; and why others cannot.
 pub(super) fn cases(exp: &Experiment) -> Result<(Vec<Case>, String), Failure> {
     let mut cases = Vec::new();
     let mut left_out: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for case in exp.cases() {
-        match Fit::of(&exp.scenario(&case, 0)?) {
-            Ok(_) => {
-                let wire = case.on_wire();
-                cases.extend([case, wire]);
-            }
+        let fit = Fit::of(&exp.scenario(&case, 0)?);
+        cases.push(case.clone());
+        match fit {
+            Ok(_) => cases.push(case.on_wire()),
             Err(why) => {
                 let rows = left_out.entry(why).or_default();
                 if !rows.contains(&case.row) {
@@ -32,13 +32,14 @@ pub(super) fn cases(exp: &Experiment) -> Result<(Vec<Case>, String), Failure> {
             }
         }
     }
+    let on_wire = cases.iter().any(|case| case.on == World::Wire);
     let reasons: Vec<String> =
         left_out.iter().map(|(why, rows)| format!("{} ({why})", rows.join(", "))).collect();
     let reasons = reasons.join("; ");
-    match (cases.is_empty(), reasons.is_empty()) {
-        (true, _) => Err(Failure::Wire(format!("nothing of {} can run on the wire: {reasons}", exp.file))),
-        (false, true) => Ok((cases, String::new())),
-        (false, false) => Ok((cases, format!("Not on the wire: {reasons}."))),
+    match (on_wire, reasons.is_empty()) {
+        (false, _) => Err(Failure::Wire(format!("nothing of {} can run on the wire: {reasons}", exp.file))),
+        (true, true) => Ok((cases, String::new())),
+        (true, false) => Ok((cases, format!("Not on the wire: {reasons}."))),
     }
 }
 
