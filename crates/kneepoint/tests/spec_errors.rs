@@ -355,6 +355,12 @@ const BAD: &[(&str, &str, &str, &[&str])] = &[
         "exponent",
         &["flow.0.ack.timestamp-exponent", "at most 20"],
     ),
+    (
+        "ack-every = 4",
+        "quick-acks = true",
+        "quick-acks",
+        &["flow.0.ack.quick-acks: a rule of Linux TCP", "`ack-every = 1`"],
+    ),
     ("drift-ppm = 50", "drift-ppm = nan", "drift", &["flow.0.clock.drift-ppm: the drift must be between"]),
     // Controllers.
     (

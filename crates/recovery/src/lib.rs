@@ -10,6 +10,7 @@ mod epoch;
 mod loss;
 pub mod pacer;
 mod prr;
+mod quick_acks;
 pub mod rate;
 pub mod reassembly;
 pub mod receiver;

@@ -45,6 +45,9 @@ pub struct AckConfig {
         deserialize_with = "congestion::units::deserialize_or_off"
     )]
     pub ping_every: Option<u64>,
+    /// TCP alone: acknowledge every packet as long as Linux does, through most of slow start and after data that had arrived
+    /// before; the rule is in `quick_acks.rs`.
+    pub quick_acks: bool,
 }
 
 impl Default for AckConfig {
@@ -57,6 +60,7 @@ impl Default for AckConfig {
             timestamp_exponent: 0,
             max_ranges: 64,
             ping_every: None,
+            quick_acks: false,
         }
     }
 }

@@ -1,8 +1,9 @@
 //! A TCP receiver's acknowledgements: cumulative, three SACK blocks (RFC 2018), delayed (RFC 1122, Linux timers).
 
-use congestion::Time;
+use congestion::{Duration, Time};
 
 use crate::ecn::{Ecn, EcnCounts};
+use crate::quick_acks::QuickAcks;
 use crate::reassembly::Reassembly;
 use crate::receiver::AckConfig;
 
@@ -39,12 +40,15 @@ pub struct TcpReceiver {
     ecn: EcnCounts,
     unacked: u64,
     due: Option<Time>,
+    quick_acks: Option<QuickAcks>,
 }
 
 impl TcpReceiver {
-    /// That has received nothing.
-    pub fn new(config: AckConfig) -> Self {
+    /// That has received nothing. Linux's rule of quick ACKs, if the configuration has it, needs the payload of a full segment,
+    /// `mss` bytes, and an RTT, the base RTT.
+    pub fn new(config: AckConfig, mss: u32, rtt: Duration) -> Self {
         Self {
+            quick_acks: config.quick_acks.then(|| QuickAcks::new(mss, rtt)),
             config,
             stream: Reassembly::default(),
             newest: 0,
@@ -66,7 +70,9 @@ impl TcpReceiver {
         self.newest = start;
         self.echo = pn;
         self.unacked += 1;
-        if self.unacked >= self.config.ack_every || !in_order || ecn == Ecn::Ce {
+        let after = self.stream.contiguous();
+        let quick = self.quick_acks.as_mut().is_some_and(|q| q.on_packet(now, start, end, before, after));
+        if quick || self.unacked >= self.config.ack_every || !in_order || ecn == Ecn::Ce {
             return (fresh, true);
         }
         self.due.get_or_insert(now + self.config.max_ack_delay);
@@ -82,6 +88,7 @@ impl TcpReceiver {
     pub fn ack(&mut self) -> TcpAck {
         self.unacked = 0;
         self.due = None;
+        self.quick_acks.iter_mut().for_each(QuickAcks::on_ack);
         let mut sacks = [(0, 0); SACK_BLOCKS];
         let newest = self.stream.island_at(self.newest);
         let others = self.stream.islands().rev().filter(|b| Some(*b) != newest);
@@ -104,7 +111,7 @@ mod tests {
 
     #[test]
     fn delayed_then_sacked() {
-        let mut r = TcpReceiver::new(AckConfig::default());
+        let mut r = TcpReceiver::new(AckConfig::default(), 1000, Duration::ZERO);
         assert_eq!(r.on_packet(Time(0), 0, Ecn::NotEct, 0, 1000), (1000, false));
         assert!(r.on_packet(Time(0), 1, Ecn::NotEct, 1000, 2000).1);
         assert_eq!(r.ack().cumulative, 2000);
@@ -122,7 +129,7 @@ mod tests {
     /// RFC 5681 section 4.2: what fills a part of a gap is acknowledged at once, although it moves the edge in order.
     #[test]
     fn part_of_a_gap() {
-        let mut r = TcpReceiver::new(AckConfig::default());
+        let mut r = TcpReceiver::new(AckConfig::default(), 1000, Duration::ZERO);
         assert!(r.on_packet(Time(0), 3, Ecn::NotEct, 3000, 4000).1);
         r.ack();
         for (pn, edge) in [(0, 1000), (1, 2000), (2, 4000)] {

@@ -272,14 +272,14 @@ impl World {
         let books = Books { cwnd: 10 * FULL, tail_probes, spreads, ..Books::default() };
         let books = Arc::new(Mutex::new(books));
         let path = Path { mds: FULL, buffer: None, paced: true, seed: 1 };
-        let ack = AckConfig { max_ranges: 4, ..AckConfig::default() };
+        let ack = AckConfig { max_ranges: 4, quick_acks: spreads, ..AckConfig::default() };
         Self {
             now: Time::from_millis(1),
             sender: Sender::new(config, Box::new(Auditor(Arc::clone(&books))), path),
             out: Outcome::default(),
             books,
             far: if tcp {
-                Far::Tcp(TcpReceiver::new(ack))
+                Far::Tcp(TcpReceiver::new(ack, FULL as u32, Duration::from_millis(30)))
             } else {
                 Far::Quic(Receiver::new(ack, Clock::default()))
             },

@@ -33,7 +33,7 @@ impl Far {
                 receiver: Receiver::new(config.ack.clone(), config.clock),
                 stream: Reassembly::default(),
             },
-            Transport::Tcp { .. } => Self::Tcp(TcpReceiver::new(config.ack.clone())),
+            Transport::Tcp { mss, .. } => Self::Tcp(TcpReceiver::new(config.ack.clone(), mss, config.rtt)),
         }
     }
 }

@@ -88,7 +88,11 @@ impl Flow {
         let way = network.way(&fields)?;
         let tcp = matches!(transport, Transport::Tcp { .. });
         let default = || label.unwrap_or_else(|| algorithm.name().to_owned());
-        let ack = overlaid(&fields, "ack", if tcp { tcp_ack() } else { AckConfig::default() }, check_ack)?;
+        let ack = if tcp {
+            overlaid(&fields, "ack", tcp_ack(), check_ack)?
+        } else {
+            overlaid(&fields, "ack", AckConfig::default(), check_quic_ack)?
+        };
         let application = application::read(&fields, transport)?;
         let bulk = application == Application::Bulk;
         Ok(Self {
@@ -202,6 +206,11 @@ fn check_ack(config: &AckConfig) -> Result<(), String> {
     rule(config.max_ranges >= 1, "an ACK holds at least 1 range")?;
     rule(config.ping_every != Some(0), "a PING with every ACK is 1, none is \"off\"")?;
     rule(config.timestamp_exponent <= 20, "the exponent is at most 20")
+}
+
+fn check_quic_ack(config: &AckConfig) -> Result<(), String> {
+    rule(!config.quick_acks, "a rule of Linux TCP; QUIC has `ack-every = 1` and `immediate-on-gap`")?;
+    check_ack(config)
 }
 
 fn check_clock(clock: &Clock) -> Result<(), String> {
