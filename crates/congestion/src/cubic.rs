@@ -11,6 +11,7 @@
 //! event:  W_max = cwnd * (1 + beta) / 2 if cwnd < W_max (fast convergence), else cwnd   (4.7)
 //!         ssthresh = beta * cwnd; cwnd = max(ssthresh, floor of loss or of ECN)         (4.6)
 //! after a timeout, and after a slow start left without loss: K = 0, W_max = cwnd        (4.8, 4.10)
+//! before the first loss cwnd += at least initial_growth * segments_acked               (Linux bictcp_update, off)
 //! spurious event: everything back, if cwnd < cwnd_prior                                 (4.9.2)
 //! ```
 //!
@@ -37,6 +38,8 @@ params! {
     fast_convergence: bool = true,
     /// Most growth of the window in one round trip, as a factor. RFC 9438 section 4.2.
     target_limit: f64 = 1.5,
+    /// Least growth of the window in a round trip while no loss has shown a maximum, as a share. Linux: 0.05; RFC 9438 has none.
+    initial_growth: f64 = 0.0,
     /// Smallest window after a loss, packets. RFC 9438 section 4.6, RFC 9002 section 7.2.
     min_window: u64 = 2,
     /// Smallest window after an ECN mark, packets. RFC 9002 section 7.2; RFC 9438 section 4.6 says 1.
@@ -61,6 +64,8 @@ struct Window {
     /// 0 while undefined (4.10).
     w_max: f64,
     cwnd_prior: f64,
+    /// No loss since the start, or since a timeout: how much the path carries is unknown.
+    searching: bool,
     /// `None` in slow start and until the first growth after a congestion event.
     epoch: Option<Epoch>,
 }
@@ -84,7 +89,8 @@ impl Cubic {
     pub fn new(params: Params, path: Path) -> Self {
         let mds = path.mds as f64;
         let cwnd = initial_window(path.mds) as f64 / mds;
-        let now = Window { cwnd, ssthresh: f64::INFINITY, w_max: 0.0, cwnd_prior: 0.0, epoch: None };
+        let (ssthresh, searching) = (f64::INFINITY, true);
+        let now = Window { cwnd, ssthresh, w_max: 0.0, cwnd_prior: 0.0, searching, epoch: None };
         let slow_start = SlowStart::new(params.slow_start, path);
         Self { params, mds, now, before: None, slow_start, last_ack: Time::ZERO, timed_out: false }
     }
@@ -97,7 +103,7 @@ impl Cubic {
     }
 
     fn avoid_congestion(&mut self, ack: &Ack) {
-        let Params { c, beta, target_limit, .. } = self.params;
+        let Params { c, beta, target_limit, initial_growth, .. } = self.params;
         let segments_acked = ack.growth as f64 / self.mds;
         let w = &mut self.now;
         let epoch = w.epoch.get_or_insert_with(|| {
@@ -109,6 +115,7 @@ impl Cubic {
         let a = if epoch.w_est < w.cwnd_prior { alpha(beta) } else { 1.0 };
         epoch.w_est += a * segments_acked / w.cwnd;
 
+        let least = w.cwnd + if w.searching { initial_growth * segments_acked } else { 0.0 };
         let t = (ack.now - epoch.start).as_secs_f64();
         if w_cubic(c, w.w_max, epoch.k, t) < epoch.w_est {
             w.cwnd = w.cwnd.max(epoch.w_est);
@@ -117,6 +124,7 @@ impl Cubic {
             let target = ahead.min(target_limit * w.cwnd).max(w.cwnd);
             w.cwnd += (target - w.cwnd) / w.cwnd * segments_acked;
         }
+        w.cwnd = w.cwnd.max(least);
     }
 
     /// The window was not used since the last ACK: this time must not count as `t`.
@@ -134,6 +142,7 @@ impl Cubic {
         let shrinking = fast_convergence && w.cwnd < w.w_max;
         w.w_max = if shrinking { w.cwnd * (1.0 + beta) / 2.0 } else { w.cwnd };
         w.cwnd_prior = w.cwnd;
+        w.searching = false;
         w.ssthresh = ssthresh;
         // The floor must not lift a window that a timeout left below it.
         w.cwnd = (w.cwnd * beta).max(floor).min(w.cwnd);
@@ -143,7 +152,8 @@ impl Cubic {
     /// Section 4.8: slow start up to `ssthresh`, then a curve with K = 0.
     fn restart(&mut self, cwnd: f64, ssthresh: f64) {
         let w = &mut self.now;
-        *w = Window { cwnd: cwnd.min(w.cwnd), ssthresh, w_max: 0.0, cwnd_prior: w.cwnd_prior, epoch: None };
+        let (cwnd, cwnd_prior) = (cwnd.min(w.cwnd), w.cwnd_prior);
+        *w = Window { cwnd, ssthresh, w_max: 0.0, cwnd_prior, searching: true, epoch: None };
     }
 
     fn reduced(&self) -> f64 {
@@ -332,6 +342,27 @@ mod tests {
         let before = cc.now.cwnd;
         round(&mut cc, Time::from_millis(60_000));
         assert!(cc.now.cwnd > 1.3 * before && cc.now.cwnd <= before * libm::exp(0.5), "{}", cc.now.cwnd);
+    }
+
+    /// Linux: 5 % a round trip until a loss shows a maximum, and again after a timeout; the RFC's curve is flat there.
+    #[test]
+    fn initial_growth_ends_with_the_first_loss() {
+        let grown = |initial_growth: f64, causes: &[Cause]| {
+            let mut cc = with(Params { initial_growth, ..Params::default() }, 100.0);
+            cc.now.ssthresh = 100.0;
+            causes.iter().for_each(|cause| event(&mut cc, *cause));
+            // What a timeout leaves is too small to see a share of it.
+            cc.now.cwnd = cc.now.cwnd.max(50.0);
+            cc.now.ssthresh = cc.now.cwnd;
+            cc.on_ack(&ack(Time::ZERO, MDS));
+            let before = cc.now.cwnd;
+            (0..before as u64).for_each(|_| drop(cc.on_ack(&ack(Time::from_millis(1), MDS))));
+            cc.now.cwnd / before - 1.0
+        };
+        assert!(grown(0.0, &[]) < 0.011, "W_est alone: a segment");
+        near(grown(0.05, &[]), 0.05, 1e-3);
+        assert_eq!(grown(0.05, &[Cause::Loss]), grown(0.0, &[Cause::Loss]), "the curve back to W_max");
+        near(grown(0.05, &[Cause::Timeout]), 0.05, 2e-3);
     }
 
     /// Section 4.3: Reno-friendly with slope alpha up to the window before the event, then slope 1.

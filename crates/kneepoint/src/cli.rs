@@ -201,7 +201,7 @@ fn run(args: &RunArgs) -> Result<u8, Error> {
         }
         rayon::ThreadPoolBuilder::new().num_threads(jobs.min(MAX_JOBS)).build_global().map_err(Error::bad)?;
     }
-    let experiments = read(args)?;
+    let experiments = fitting(read(args)?, args.on)?;
     let watch = Arc::new(Watch::default());
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
@@ -226,6 +226,23 @@ fn run(args: &RunArgs) -> Result<u8, Error> {
         print(&format!("report: {}\n", page.display()));
     }
     Ok(if count(&all, Verdict::UnexpectedMiss) > 0 { MISS } else { HOLDS })
+}
+
+/// Those that can run in this world. Where several are named, the others are left out with a word; where none can, that is
+/// an error.
+fn fitting(experiments: Vec<Experiment>, world: World) -> Result<Vec<Experiment>, Error> {
+    let (mut fit, mut unfit) = (Vec::new(), Vec::new());
+    for experiment in experiments {
+        match run::check(&experiment, world) {
+            Ok(()) => fit.push(experiment),
+            Err(why) => unfit.push(Error::from(why)),
+        }
+    }
+    if fit.is_empty() {
+        return unfit.into_iter().next().map_or(Ok(fit), Err);
+    }
+    unfit.iter().for_each(|why| eprintln!("kneepoint: left out: {}", why.message));
+    Ok(fit)
 }
 
 /// The experiments that the arguments name, with their changes. All are checked before the first one runs.

@@ -93,6 +93,14 @@ pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<
     Ok((results, path))
 }
 
+/// Whether there is anything in it for this world.
+///
+/// # Errors
+/// Why there is not.
+pub fn check(exp: &Experiment, world: World) -> Result<(), Failure> {
+    cases(exp, world).map(drop)
+}
+
 /// The cases to run. For the wire those that can run there a second time, side by side; and which cannot, and why.
 fn cases(exp: &Experiment, world: World) -> Result<(Vec<Case>, String), Failure> {
     match world {
