@@ -356,7 +356,9 @@ mod tests {
             cc.now.ssthresh = cc.now.cwnd;
             cc.on_ack(&ack(Time::ZERO, MDS));
             let before = cc.now.cwnd;
-            (0..before as u64).for_each(|_| drop(cc.on_ack(&ack(Time::from_millis(1), MDS))));
+            for _ in 0..before as u64 {
+                cc.on_ack(&ack(Time::from_millis(1), MDS));
+            }
             cc.now.cwnd / before - 1.0
         };
         assert!(grown(0.0, &[]) < 0.011, "W_est alone: a segment");
