@@ -310,10 +310,21 @@ impl Engine {
         }
     }
 
+    /// What is still under way ends here; of packets that would never be delivered nobody hears.
+    fn log_held(&mut self, now: Time) {
+        for from in 0..2 {
+            while let Some(packet) = self.links[from].pop(Time(u64::MAX - 2)) {
+                self.record(from, &packet, End::Held { at: now });
+            }
+        }
+    }
+
     fn finish(mut self) -> Outcome {
         let now = self.now();
+        let snapshot = self.snapshot(now);
+        self.log_held(now);
         Outcome {
-            snapshot: self.snapshot(now),
+            snapshot,
             oddities: self.oddities,
             cpu: clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
                 .map_or(Duration::ZERO, |t| Duration(t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64)),

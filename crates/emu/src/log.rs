@@ -10,8 +10,8 @@
 //! flow         hash of addresses, protocol and ports
 //! departure_ns when its last bit left the queue
 //! queue_delay_ns   departure - arrival: waiting and transmission, no propagation
-//! fate         delivered, queue-full, aqm, random, outage, memory
-//! end_ns       when it was handed over or dropped
+//! fate         delivered, queue-full, aqm, random, outage, memory, held when the run ended
+//! end_ns       when it was handed over or dropped, or the run ended
 //! late_ns      how much after it was due
 //! marked       1 if the link set CE
 //! ```
@@ -78,6 +78,11 @@ pub enum End {
         /// Why.
         reason: DropReason,
     },
+    /// It was in the queue or on its way when the run ended.
+    Held {
+        /// The end of the run.
+        at: Time,
+    },
     /// The emulator's memory was full.
     Overflow {
         /// When.
@@ -111,6 +116,7 @@ impl Row {
         let (fate, end, late) = match self.end {
             End::Delivered { at, late } => ("delivered", at, late.0.to_string()),
             End::Dropped { at, reason } => (word(reason), at, String::new()),
+            End::Held { at } => ("held", at, String::new()),
             End::Overflow { at } => ("memory", at, String::new()),
         };
         let from = ["client", "server"][self.from.min(1)];

@@ -131,8 +131,18 @@ pub fn connect(rig: &Rig, options: &Options) -> Result<Connection, Error> {
         Ok(listener)
     })?;
     let client = rig.namespace(Side::Client).run(|| open(options, address))?;
-    let (server, _) = listener.accept().map_err(|e| Error::system("accept a connection", e))?;
+    let (server, _) = listener.accept().map_err(|_| no_answer())?;
+    // It inherits the listener's, and must outlive any silence.
+    setsockopt(&server, sockopt::ReceiveTimeout, &TimeVal::new(0, 0))
+        .map_err(|e| Error::system("wait without limit", e))?;
     Ok(Connection { client, server })
+}
+
+fn no_answer() -> Error {
+    Error::new(format!(
+        "no connection through the link within {} s: does it lose every packet?",
+        PATIENCE.tv_sec()
+    ))
 }
 
 fn open(options: &Options, address: SocketAddrV4) -> Result<TcpStream, Error> {
@@ -148,8 +158,7 @@ fn open(options: &Options, address: SocketAddrV4) -> Result<TcpStream, Error> {
     let own = SockaddrIn::from(SocketAddrV4::new(Side::Client.ipv4(), 0));
     bind(socket.as_raw_fd(), &own).map_err(wrong("bind a socket"))?;
     setsockopt(&socket, sockopt::SendTimeout, &PATIENCE).map_err(wrong("limit the wait for a connection"))?;
-    connect_to(socket.as_raw_fd(), &SockaddrIn::from(address))
-        .map_err(|e| Error::system(format_args!("connect to {address} through the link"), e))?;
+    connect_to(socket.as_raw_fd(), &SockaddrIn::from(address)).map_err(|_| no_answer())?;
     setsockopt(&socket, sockopt::SendTimeout, &TimeVal::new(0, 0)).map_err(wrong("wait without limit"))?;
     Ok(TcpStream::from(socket))
 }

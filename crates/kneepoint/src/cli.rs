@@ -285,11 +285,15 @@ fn conclusion(all: &[Results]) -> String {
     if all.iter().all(|r| r.summary.claims.is_empty()) {
         return "\nno claim was judged\n".to_owned();
     }
+    let unjudged = match count(all, Verdict::NotJudged) {
+        0 => String::new(),
+        number => format!(", {number} not judged, since runs were not valid"),
+    };
     let everywhere = |c: &&ClaimResult| c.variants.iter().all(|variant| variant.1);
     let whole = all.iter().flat_map(|r| &r.summary.claims).filter(everywhere).count();
     format!(
         "\n{holds} claims hold ({whole} in every variant, {} in some), {known} known misses with their reason, \
-         {missed} unexpected misses\n",
+         {missed} unexpected misses{unjudged}\n",
         holds.saturating_sub(whole)
     )
 }

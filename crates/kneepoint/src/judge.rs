@@ -77,16 +77,21 @@ fn trust(runs: &[&RunRow]) -> Option<Trust> {
     })
 }
 
+/// Of a claim that cannot be judged.
+const NOT_VALID: &str = "a run it needs is not valid";
+
 /// A claim holds if it holds in at least one variant in which it is judged; one that must hold everywhere, in all.
 fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> ClaimResult {
     let judged: Vec<(String, bool, String)> = variants
         .iter()
         .filter(|v| claim.applies_to(&v.name))
         .map(|variant| {
-            let labels: Vec<String> = variant.rows.iter().map(|r| r.label.clone()).collect();
+            // A claim about the simulator does not see the rows of the wire beside its own.
+            let seen = variant.rows.iter().filter(|row| World::of(&row.label).1 <= claim.on);
+            let labels: Vec<String> = seen.map(|row| row.label.clone()).collect();
             let of = |label: &str| cell(variant, label, &claim.metric);
             let untrusted = variant.rows.iter().any(|row| !row.is_trusted());
-            let missing = if untrusted { "a run it needs is not valid" } else { "a value is missing" };
+            let missing = if untrusted { NOT_VALID } else { "a value is missing" };
             let verdict =
                 claim.judge(&labels, |l| of(l).map(|c| c.mean), |l| of(l).and_then(|c| c.published));
             let (holds, numbers) = verdict.unwrap_or((false, missing.to_owned()));
@@ -99,6 +104,8 @@ fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> ClaimResult {
     };
     let verdict = match (holds, &claim.reason) {
         (true, _) => Verdict::Holds,
+        // What was found where it could be judged does not hold; but it may hold where it could not.
+        (false, _) if judged.iter().any(|v| v.2 == NOT_VALID) => Verdict::NotJudged,
         (false, Some(_)) => Verdict::KnownMiss,
         (false, None) => Verdict::UnexpectedMiss,
     };
@@ -178,6 +185,28 @@ everywhere = true
         assert_eq!(verdicts([1.0, 1.0]), [Verdict::UnexpectedMiss, Verdict::UnexpectedMiss]);
     }
 
+    /// `*` in a claim about the simulator means its rows, not those of the wire beside them.
+    #[test]
+    fn claims_about_the_simulator_do_not_see_the_wire() {
+        let exp = Experiment::parse("x", Path::new("x.toml"), FILE).unwrap();
+        let cases: Vec<Case> =
+            exp.cases().into_iter().flat_map(|case| [case.clone(), case.on_wire()]).collect();
+        let run = |case: &Case| RunRow {
+            variant: case.variant.clone(),
+            row: case.row.clone(),
+            repetition: 0,
+            seed: 1,
+            values: [("goodput".to_owned(), if case.on == World::Sim { 2.0 } else { 1.0 })]
+                .into_iter()
+                .collect(),
+            audit: (case.on == World::Wire).then(Audit::default),
+        };
+        let runs: Vec<_> = cases.iter().map(run).collect();
+        let judged = summary(&exp, &cases, &runs, World::Wire);
+        assert_eq!(judged.variants[0].rows.len(), 2);
+        assert!(judged.claims.iter().all(|claim| claim.verdict == Verdict::Holds));
+    }
+
     /// Runs that are not valid count only where no other does, and never for a claim.
     #[test]
     fn invalid_runs_are_not_averaged() {
@@ -206,7 +235,7 @@ everywhere = true
         assert_eq!((bad.cells["goodput"].mean, bad.is_trusted()), (8.0, false));
         assert_eq!(bad.trust.unwrap().remark().unwrap(), "none of its 1 runs is valid: late; stolen");
         let judged = summary(&exp, std::slice::from_ref(&case), &[run(8.0, &["late"])], World::Sim);
-        assert!(judged.claims.iter().all(|c| c.verdict == Verdict::UnexpectedMiss));
+        assert!(judged.claims.iter().all(|c| c.verdict == Verdict::NotJudged));
         assert_eq!(judged.claims[0].variants[0].2, "a run it needs is not valid");
         assert_eq!(row(&[run(1.0, &[])]).trust.unwrap().remark(), None);
     }

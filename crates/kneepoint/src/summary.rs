@@ -119,6 +119,8 @@ pub enum Verdict {
     KnownMiss,
     /// Holds in none and nobody has said why.
     UnexpectedMiss,
+    /// It needs runs of which none was valid.
+    NotJudged,
 }
 
 /// A claim, judged.

@@ -129,6 +129,7 @@ fn claims(out: &mut String, claims: &[ClaimResult]) {
             Verdict::Holds => held(claim),
             Verdict::KnownMiss => missed("known miss", claim),
             Verdict::UnexpectedMiss => missed("MISS", claim),
+            Verdict::NotJudged => "not judged".to_owned(),
         };
         let paper = match claim.holds_published {
             Some(false) => " (does not hold on the paper's own numbers)",

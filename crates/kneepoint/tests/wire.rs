@@ -216,6 +216,34 @@ fn everything_that_goes() {
     }
 }
 
+/// A flow that begins late, beside a link whose rate falls, a ping and UDP that fill the queue to the end: nothing counts
+/// beyond the run, nothing ends early, and the steps come when the run says.
+#[test]
+fn times_are_those_of_the_run() {
+    if !may_run("times_are_those_of_the_run") {
+        return;
+    }
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let text = MIXED
+        .replace("rate = \"5 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"2 BDP\"", "rate = [[\"0 s\", \"8 Mbit/s\"], [\"17 s\", \"2 Mbit/s\"]]\ndelay = \"10 ms\"\nqueue = \"400 packets\"")
+        .replace("aqm = { name = \"codel\" }\n", "")
+        .replace("rate = \"1 Mbit/s\"", "rate = \"3 Mbit/s\"")
+        .replace("start = \"1 s\"\nstop = \"2 s\"", "start = \"15500 ms\"")
+        .replace("duration = \"3 s\"", "duration = \"18 s\"");
+    let output = run(dir.path(), &text, &["--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let all: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let rows = &all[0]["variants"][0]["rows"];
+    let mean = |row: usize, metric: &str| rows[row]["cells"][metric]["mean"].as_f64().unwrap();
+    for (metric, factor) in
+        [("goodput of late", 1.3), ("udp_throughput", 1.05), ("ping_mean", 1.5), ("ping_p99", 1.5)]
+    {
+        let (sim, wire) = (mean(0, metric), mean(1, metric));
+        assert!(wire > 0.0 && sim.max(wire) <= factor * sim.min(wire), "{metric}: {sim} {wire}");
+    }
+}
+
 #[test]
 fn says_what_cannot_go() {
     if !may_run("says_what_cannot_go") {

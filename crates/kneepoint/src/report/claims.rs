@@ -10,17 +10,20 @@ pub(super) fn words(verdict: Verdict) -> (&'static str, &'static str, &'static s
         Verdict::Holds => ("✓", "holds", "holds"),
         Verdict::KnownMiss => ("◆", "known miss", "known"),
         Verdict::UnexpectedMiss => ("✗", "unexpected miss", "unexpected"),
+        Verdict::NotJudged => ("?", "not judged", "unexpected"),
     }
 }
 
-/// How many claims hold, are known misses, are unexpected misses.
-pub(super) fn count<'a>(claims: impl Iterator<Item = &'a ClaimResult>) -> [(Verdict, usize); 3] {
-    let mut counts = [(Verdict::Holds, 0), (Verdict::KnownMiss, 0), (Verdict::UnexpectedMiss, 0)];
+/// How many claims hold, are known misses, are unexpected misses; and how many were not judged, if there are any.
+pub(super) fn count<'a>(claims: impl Iterator<Item = &'a ClaimResult>) -> Vec<(Verdict, usize)> {
+    let all = [Verdict::Holds, Verdict::KnownMiss, Verdict::UnexpectedMiss, Verdict::NotJudged];
+    let mut counts = all.map(|verdict| (verdict, 0)).to_vec();
     for claim in claims {
         for (_, count) in counts.iter_mut().filter(|(v, _)| *v == claim.verdict) {
             *count += 1;
         }
     }
+    counts.retain(|(verdict, count)| *verdict != Verdict::NotJudged || *count > 0);
     counts
 }
 

@@ -73,6 +73,7 @@ fn card(verdict: Verdict, count: usize) -> &'static str {
         Verdict::Holds => plural(count, "claim holds", "claims hold"),
         Verdict::KnownMiss => plural(count, "known miss", "known misses"),
         Verdict::UnexpectedMiss => plural(count, "unexpected miss", "unexpected misses"),
+        Verdict::NotJudged => plural(count, "claim not judged", "claims not judged"),
     }
 }
 

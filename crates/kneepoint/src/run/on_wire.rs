@@ -53,7 +53,14 @@ pub(super) fn run(
     let mut repeated = 0;
     loop {
         let measured = world::run(scenario, &fit, pcap.map(Path::to_owned), watch);
-        let measured = measured.map_err(|e| Failure::Wire(e.to_string()))?;
+        let measured = match measured {
+            // A handshake may be lost like any packet.
+            Err(_) if repeated + 1 < TRIES => {
+                repeated += 1;
+                continue;
+            }
+            measured => measured.map_err(|e| Failure::Wire(e.to_string()))?,
+        };
         let Measured { outcome, objections } = measured.ok_or(Failure::Interrupted)?;
         if objections.is_empty() || repeated + 1 == TRIES {
             return Ok((outcome, Audit { objections, repeated }));

@@ -10,5 +10,5 @@ pub mod world;
 
 /// The time of day, for the manifest of a measurement.
 pub(crate) fn clock() -> String {
-    humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string()
+    humantime::format_rfc3339_nanos(std::time::SystemTime::now()).to_string()
 }

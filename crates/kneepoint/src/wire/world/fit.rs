@@ -4,7 +4,7 @@ use congestion::{Algorithm, Duration, Rate};
 use emu::tcp::{HEADERS, Options};
 use path::{LinkConfig, RateModel};
 use recovery::Ecn;
-use sim::{Application, FlowConfig, Scenario, Transport};
+use sim::{Application, FlowConfig, Scenario, Transport, UdpConfig};
 
 /// Flows of a run at most: each has two threads.
 pub const MAX_FLOWS: usize = 64;
@@ -23,6 +23,8 @@ pub(super) const PROBE_PAYLOAD: u32 = 8;
 /// Server's port of the first flow, client's port of the first source of UDP.
 pub(super) const FLOW_PORT: u16 = 7000;
 pub(super) const UDP_PORT: u16 = 5000;
+/// Of the probe, at both ends.
+pub(super) const PING_PORT: u16 = 4998;
 
 /// The kernel's settings for a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,11 +72,11 @@ impl Fit {
         Ok(Self { flows, overhead, ecn: first.recovery.ecn != Ecn::NotEct, window })
     }
 
-    /// The links there and back.
-    pub(super) fn links(&self, scenario: &Scenario) -> (LinkConfig, LinkConfig) {
+    /// The links there and back. The run begins so much after the emulator: what changes by the clock is shifted.
+    pub(super) fn links(&self, scenario: &Scenario, origin: Duration) -> (LinkConfig, LinkConfig) {
         let rest = scenario.flows.first().map_or(Duration::ZERO, |flow| flow.rtt - scenario.link.delay);
         let back = scenario.reverse.first().cloned().unwrap_or_else(|| emu::Config::delay(rest));
-        (scenario.link.clone(), back)
+        (shifted(scenario.link.clone(), origin), shifted(back, origin))
     }
 }
 
@@ -156,9 +158,14 @@ fn check_packets(scenario: &Scenario, overhead: u32) -> Result<(), String> {
     let packet = scenario.flows.iter().map(|flow| flow.transport.wire_bytes(flow.transport.payload())).min();
     let carried = scenario.flows.iter().map(|flow| flow.transfer).sum::<Option<u64>>();
     let most = highest(&scenario.link.rate).bytes_in(scenario.duration);
-    let packets = carried.unwrap_or(most).min(most) / u64::from(packet.unwrap_or(MTU).max(1));
+    let of_udp = |udp: &UdpConfig| {
+        let rate = udp.rate.iter().map(|step| step.1).max().unwrap_or(Rate(0));
+        rate.bytes_in(scenario.duration) / u64::from(udp.size.max(1))
+    };
+    let packets = carried.unwrap_or(most).min(most) / u64::from(packet.unwrap_or(MTU).max(1))
+        + scenario.udp.iter().map(of_udp).sum::<u64>();
     if packets > MAX_PACKETS {
-        return Err(format!("its link carries {packets} packets, more than {MAX_PACKETS}"));
+        return Err(format!("it sends up to {packets} packets, more than {MAX_PACKETS}"));
     }
     let fits = UDP_HEADERS + PROBE_PAYLOAD + overhead..=MTU + overhead;
     let wrong = |what: &str| {
@@ -175,6 +182,22 @@ fn check_packets(scenario: &Scenario, overhead: u32) -> Result<(), String> {
         Some(probe) if probe.route.first > 0 || !fits.contains(&probe.size) => Err(wrong("the probe")),
         _ => Ok(()),
     }
+}
+
+fn shifted(mut link: LinkConfig, by: Duration) -> LinkConfig {
+    match &mut link.rate {
+        RateModel::Constant(_) => {}
+        RateModel::Steps(steps) => steps.iter_mut().for_each(|step| step.0 += by),
+        RateModel::Slots(slots) => {
+            slots.phase = Duration((slots.phase.0 + by.0) % slots.period.0.max(1));
+        }
+    }
+    link
+}
+
+/// Whether the link changes by the clock.
+pub(super) fn is_timed(scenario: &Scenario) -> bool {
+    scenario.links().any(|link| !matches!(link.rate, RateModel::Constant(_)))
 }
 
 fn highest(rate: &RateModel) -> Rate {

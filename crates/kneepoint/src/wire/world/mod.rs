@@ -34,6 +34,8 @@ pub const UNKNOWN: [&str; 4] =
 
 /// From the last handshake to the beginning of the run: the emulator is idle again.
 const SETTLE: Duration = Duration::from_millis(100);
+/// What a handshake takes beside its round trips.
+const HANDSHAKE: Duration = Duration::from_millis(10);
 /// Between two looks at whether a flow's time, or the run's, is over.
 const LOOK: Duration = Duration::from_millis(2);
 /// A first packet later than this is a sender that the machine held up.
@@ -60,7 +62,8 @@ pub fn run(
     pcap: Option<PathBuf>,
     watch: &Watch,
 ) -> Result<Option<Measured>, emu::Error> {
-    let (there, back) = fit.links(scenario);
+    let planned = lead(scenario, fit);
+    let (there, back) = fit.links(scenario, planned);
     let log = emu::log::Files { csv: None, pcap, keep: true };
     let rig = Rig::start(&Config { there, back, overhead: fit.overhead, seed: scenario.seed, log })?;
     if let Some(segments) = fit.window {
@@ -69,7 +72,7 @@ pub fn run(
     tcp::configure(&rig, fit.ecn, false)?;
     let connections =
         fit.flows.iter().map(|options| tcp::connect(&rig, options)).collect::<Result<_, _>>()?;
-    let origin = Instant::now() + SETTLE;
+    let origin = (rig.start_time() + Duration::from_nanos(planned.0)).max(Instant::now() + SETTLE / 2);
     let mut traffic = Traffic::start(&rig, scenario, fit, connections, origin)?;
     while !traffic.is_over(scenario) && !rig.has_failed() {
         if watch.stop.load(Ordering::Relaxed) {
@@ -81,11 +84,15 @@ pub fn run(
         traffic.stop_due(scenario);
     }
     let origin = congestion::Time((origin - rig.start_time()).as_nanos() as u64);
+    let shifted = origin - congestion::Time::ZERO - planned;
     let seen = traffic.finish();
     let report = rig.stop()?;
     let mut objections = report.audit.objections();
     let outcome = packets::outcome(scenario, &report, &seen, origin);
     objections.extend(objections_of(scenario, &outcome, &seen));
+    if fit::is_timed(scenario) && shifted > LATE_START {
+        objections.push(format!("the run began {shifted} late, so that the link changed too early"));
+    }
     Ok(Some(Measured { outcome, objections }))
 }
 
@@ -95,15 +102,27 @@ fn round_trips(scenario: &Scenario) -> Duration {
     Duration::from_nanos(rtt.0) * 4
 }
 
+/// How long after the emulator the run begins: handshakes, one after the other, and some silence.
+fn lead(scenario: &Scenario, fit: &Fit) -> congestion::Duration {
+    let rtt = round_trips(scenario) / 4;
+    let handshakes = (rtt * 2 + HANDSHAKE) * fit.flows.len() as u32;
+    let memory = if fit.window.is_some() { SETTLE + rtt * 6 + HANDSHAKE } else { Duration::ZERO };
+    samples::duration(SETTLE + handshakes + memory)
+}
+
 /// What is wrong with the traffic, apart from the emulator.
 fn objections_of(scenario: &Scenario, outcome: &Outcome, seen: &traffic::Seen) -> Vec<String> {
     let mut all = Vec::new();
-    for ((flow, record), samples) in scenario.flows.iter().zip(&outcome.flows).zip(&seen.samples) {
+    let flows = scenario.flows.iter().zip(&outcome.flows).zip(&seen.samples).zip(&seen.cut_short);
+    for (((flow, record), samples), cut_short) in flows {
         if record.started > flow.start + LATE_START && record.started < congestion::Time::NEVER {
             all.push(format!("{} began {} late", flow.label, record.started - flow.start));
         }
         if record.started == congestion::Time::NEVER && flow.start < outcome.end {
             all.push(format!("{} sent nothing", flow.label));
+        }
+        if *cut_short {
+            all.push(format!("{} ended before its time", flow.label));
         }
         let held_back = samples.held_back();
         if flow.transfer.is_none() && held_back > HELD_BACK {

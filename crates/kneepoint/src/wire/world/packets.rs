@@ -19,9 +19,9 @@ use path::Backlog;
 use recovery::Ecn;
 use recovery::reassembly::Reassembly;
 use sim::trace::Event;
-use sim::{FlowConfig, Outcome, Record, Scenario, UdpRecord};
+use sim::{FlowConfig, Outcome, ProbeRecord, Record, Scenario, UdpRecord};
 
-use super::fit::{FLOW_PORT, UDP_PORT};
+use super::fit::{FLOW_PORT, PING_PORT, UDP_PORT};
 use super::samples::{self, Samples};
 use super::series;
 use super::traffic::Seen;
@@ -41,8 +41,10 @@ pub(super) fn outcome(scenario: &Scenario, report: &Report, seen: &Seen, origin:
         .zip(FLOW_PORT..)
         .map(|((config, samples), port)| FlowLog::read(scenario, config, samples, &packets, port, end))
         .collect();
-    let udp: Vec<UdpLog> =
-        (UDP_PORT..).take(scenario.udp.len()).map(|port| UdpLog::read(scenario, &packets, port)).collect();
+    let udp: Vec<UdpLog> = (UDP_PORT..)
+        .take(scenario.udp.len())
+        .map(|port| UdpLog::read(scenario, &packets, port, end))
+        .collect();
     let mut link = report.last.sides[0].counters;
     link.delivered = delivered(&packets, end);
     let mut reverse = Vec::new();
@@ -50,7 +52,7 @@ pub(super) fn outcome(scenario: &Scenario, report: &Report, seen: &Seen, origin:
     Outcome {
         series: series::of(scenario, seen, &packets, &flows, &udp, end),
         flows: flows.into_iter().map(|flow| flow.record).collect(),
-        probe: seen.probe.as_ref().map(|(record, _)| record.clone()),
+        probe: seen.pings.as_ref().map(|pings| probe(scenario, &packets, pings, end)),
         udp: udp.into_iter().map(|source| source.record).collect(),
         link,
         beyond: Vec::new(),
@@ -79,13 +81,14 @@ fn run_packets(rows: &[Row], origin: Time, end: Time) -> Vec<Packet> {
         .map(|row| {
             let (at, dropped) = match row.end {
                 End::Delivered { at, .. } => (at, false),
+                End::Held { .. } => (Time::NEVER, false),
                 End::Dropped { at, .. } | End::Overflow { at } => (at, true),
             };
             Packet {
                 row: *row,
                 sent: of_run(row.arrival),
                 departed: row.departure.map(of_run),
-                end: of_run(at),
+                end: if at == Time::NEVER { at } else { of_run(at) },
                 dropped,
             }
         })
@@ -366,6 +369,20 @@ impl Reader<'_> {
     }
 }
 
+/// The ping: what became of it and its answers by the packets, and the round trips that it saw itself.
+fn probe(scenario: &Scenario, packets: &[Packet], pings: &[(Time, Duration)], end: Time) -> ProbeRecord {
+    let (from, to) = scenario.measure.unwrap_or((Time::ZERO, Time::NEVER));
+    let counts = |at: Time| (from..=to.min(end)).contains(&at);
+    let mut record = ProbeRecord::default();
+    let mine = |p: &&Packet| p.row.segment.is_some_and(|s| s.protocol == UDP && s.source == PING_PORT);
+    for packet in packets.iter().filter(mine) {
+        record.sent += u64::from(packet.row.from == 0 && counts(packet.sent));
+        record.dropped += u64::from(packet.dropped && counts(packet.end));
+    }
+    pings.iter().filter(|(at, _)| counts(*at)).for_each(|(_, rtt)| record.rtt.add(*rtt));
+    record
+}
+
 /// A source of UDP, read.
 #[derive(Debug)]
 pub(super) struct UdpLog {
@@ -374,9 +391,9 @@ pub(super) struct UdpLog {
 }
 
 impl UdpLog {
-    fn read(scenario: &Scenario, packets: &[Packet], port: u16) -> Self {
+    fn read(scenario: &Scenario, packets: &[Packet], port: u16, end: Time) -> Self {
         let (from, to) = scenario.measure.unwrap_or((Time::ZERO, Time::NEVER));
-        let counts = |at: Time| (from..=to).contains(&at);
+        let counts = |at: Time| (from..=to.min(end)).contains(&at);
         let mut log = Self { record: UdpRecord::default(), arrivals: Vec::new() };
         let is_mine = |p: &&Packet| {
             let of_source = |s: emu::Segment| s.protocol == UDP && s.source == port;

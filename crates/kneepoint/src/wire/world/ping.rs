@@ -3,24 +3,23 @@
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use congestion::Time;
 use emu::{Error, Rig, Side, privilege};
-use sim::{ProbeConfig, ProbeRecord, Scenario};
+use sim::ProbeConfig;
 
-use super::fit::{PROBE_PAYLOAD, UDP_HEADERS};
-use super::traffic::{at, failed, since, socket, spawn};
+use super::fit::{PING_PORT, PROBE_PAYLOAD, UDP_HEADERS};
+use super::traffic::{at, failed, since, sleep_until, socket, spawn};
 
-const PORT: u16 = 4998;
 /// How long a thread waits for a packet before it looks whether the run is over.
 const WAIT: Duration = Duration::from_millis(50);
 /// The number of a packet, at the beginning of its payload.
 const NUMBER: usize = PROBE_PAYLOAD as usize;
 
-/// Answers with their times.
-type Answers = Vec<(Time, congestion::Duration)>;
+/// When answers came, and their round trips.
+pub(super) type Answers = Vec<(Time, congestion::Duration)>;
 
 /// A probe under way.
 #[derive(Debug)]
@@ -29,20 +28,12 @@ pub(super) struct Ping {
     sender: JoinHandle<()>,
     receiver: JoinHandle<Answers>,
     echo: JoinHandle<()>,
-    sent: Arc<Mutex<Vec<Time>>>,
-    window: (Time, Time),
 }
 
-pub(super) fn start(
-    rig: &Rig,
-    config: ProbeConfig,
-    overhead: u32,
-    origin: Instant,
-    scenario: &Scenario,
-) -> Result<Ping, Error> {
-    let (client, server) = (socket(rig, Side::Client, PORT)?, socket(rig, Side::Server, PORT)?);
-    client.connect((Side::Server.ipv4(), PORT)).map_err(failed)?;
-    server.connect((Side::Client.ipv4(), PORT)).map_err(failed)?;
+pub(super) fn start(rig: &Rig, config: ProbeConfig, overhead: u32, origin: Instant) -> Result<Ping, Error> {
+    let (client, server) = (socket(rig, Side::Client, PING_PORT)?, socket(rig, Side::Server, PING_PORT)?);
+    client.connect((Side::Server.ipv4(), PING_PORT)).map_err(failed)?;
+    server.connect((Side::Client.ipv4(), PING_PORT)).map_err(failed)?;
     for socket in [&client, &server] {
         socket.set_read_timeout(Some(WAIT)).map_err(failed)?;
     }
@@ -59,33 +50,18 @@ pub(super) fn start(
         spawn("ping's receiver", move || receive(&socket, size, origin, &sent, &over))?
     };
     let sender = {
-        let (over, sent) = (Arc::clone(&over), Arc::clone(&sent));
+        let over = Arc::clone(&over);
         spawn("ping", move || send(&client, config, size, origin, &sent, &over))?
     };
-    let window = scenario.measure.unwrap_or((Time::ZERO, Time::NEVER));
-    Ok(Ping { over, sender, receiver, echo, sent, window })
+    Ok(Ping { over, sender, receiver, echo })
 }
 
 impl Ping {
-    /// Ends it. What has no answer by then counts as dropped if it was sent a round trip of the slowest answer before.
-    pub(super) fn finish(self) -> (ProbeRecord, Answers) {
+    /// Ends it.
+    pub(super) fn finish(self) -> Answers {
         self.over.store(true, Ordering::Relaxed);
         let _ = (self.sender.join(), self.echo.join());
-        let answers = self.receiver.join().unwrap_or_default();
-        let sent = self.sent.lock().map(|sent| sent.clone()).unwrap_or_default();
-        let (from, to) = self.window;
-        let mut record = ProbeRecord::default();
-        let slowest = answers.iter().map(|answer| answer.1).max().unwrap_or_default();
-        let last = answers.last().map_or(Time::ZERO, |answer| answer.0);
-        record.sent = sent.iter().filter(|at| (from..=to).contains(at)).count() as u64;
-        let due = sent.iter().filter(|at| (from..=to).contains(at) && **at + slowest <= last).count() as u64;
-        let answered = answers.iter().filter(|(at, rtt)| {
-            let sent = Time((*at - Time::ZERO).0.saturating_sub(rtt.0));
-            (from..=to).contains(&sent) && sent + slowest <= last
-        });
-        record.dropped = due.saturating_sub(answered.count() as u64);
-        answers.iter().filter(|(at, _)| (from..=to).contains(at)).for_each(|(_, rtt)| record.rtt.add(*rtt));
-        (record, answers)
+        self.receiver.join().unwrap_or_default()
     }
 }
 
@@ -101,13 +77,7 @@ fn send(
     let mut payload = vec![0; size];
     for number in 0_u64.. {
         let next = at(origin, Time::ZERO + config.interval * number);
-        while let Some(left) = next.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
-            if over.load(Ordering::Relaxed) {
-                return;
-            }
-            thread::sleep(left.min(WAIT));
-        }
-        if over.load(Ordering::Relaxed) {
+        if !sleep_until(next, over) {
             return;
         }
         payload[..NUMBER].copy_from_slice(&number.to_be_bytes());

@@ -1,7 +1,7 @@
 //! What the kernel says of a connection (`TCP_INFO`), over time.
 //!
-//! Sampled, not traced: what comes and goes between two samples stays unseen. Periods of recovery last a round trip and
-//! more, samples are some milliseconds apart, so that none of them is missed.
+//! Sampled, not traced: what comes and goes between two samples stays unseen. Samples are 1 ms apart, in long runs of many
+//! flows up to 20 ms; periods of recovery last a round trip and more, so that they are missed only where that is shorter.
 
 use congestion::{Cause, Duration, Time};
 use emu::tcp::{CaState, Info};
@@ -47,7 +47,7 @@ impl Samples {
     pub(super) fn slow_start_window(&self) -> u64 {
         let mut largest = 0;
         for Sample { info, .. } in &self.0 {
-            if cause(info.state).is_some() {
+            if cause(info).is_some() {
                 break;
             }
             largest = largest.max(bytes(info, info.cwnd));
@@ -62,7 +62,7 @@ impl Samples {
     pub(super) fn reductions(&self) -> impl Iterator<Item = (Time, Cause, u64)> + '_ {
         let entered = |pair: &[Sample]| {
             let [before, after] = pair else { return None };
-            let cause = cause(after.info.state).filter(|new| cause(before.info.state) != Some(*new))?;
+            let cause = cause(&after.info).filter(|new| cause(&before.info) != Some(*new))?;
             let left = match cause {
                 Cause::Timeout => after.info.cwnd,
                 _ => after.info.ssthresh.unwrap_or(after.info.cwnd),
@@ -73,11 +73,13 @@ impl Samples {
     }
 }
 
-/// Why the window went down on the way into this state; `None` where it did not.
-fn cause(state: CaState) -> Option<Cause> {
-    match state {
+/// Why the window went down on the way into this state; `None` where it did not. The kernel enters CWR for marks, and for a
+/// loss that a tail loss probe has mended.
+fn cause(info: &Info) -> Option<Cause> {
+    match info.state {
         CaState::Open | CaState::Disorder => None,
-        CaState::Cwr => Some(Cause::Ecn),
+        CaState::Cwr if info.delivered_ce > 0 => Some(Cause::Ecn),
+        CaState::Cwr => Some(Cause::Loss),
         CaState::Recovery => Some(Cause::Loss),
         CaState::Loss => Some(Cause::Timeout),
     }
@@ -115,7 +117,9 @@ mod tests {
     fn samples(states: &[(u64, CaState, u32, Option<u32>)]) -> Samples {
         let mut all = Samples::default();
         for &(ms, state, cwnd, ssthresh) in states {
-            all.push(Time::from_millis(ms), Info { state, cwnd, ssthresh, snd_mss: 1000, ..Info::default() });
+            let delivered_ce = u32::from(state == CaState::Cwr);
+            let info = Info { state, cwnd, ssthresh, snd_mss: 1000, delivered_ce, ..Info::default() };
+            all.push(Time::from_millis(ms), info);
         }
         all
     }

@@ -21,7 +21,7 @@ pub(super) fn of(
     let (backlog, drops) = queue(packets, &ticks);
     let mut udp_arrivals: Vec<(Time, u64)> = udp.iter().flat_map(|s| s.arrivals.iter().copied()).collect();
     udp_arrivals.sort_unstable();
-    let answers = seen.probe.as_ref().map(|(_, answers)| answers.as_slice()).unwrap_or_default();
+    let answers = seen.pings.as_deref().unwrap_or_default();
     let mbit_s = |bytes: u64| bytes as f64 * 8e-6 / interval.as_secs_f64();
     let in_interval = |tick: Time| move |at: Time| at <= tick && at + interval > tick;
     Series {

@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 use congestion::Time;
 use emu::tcp::{self, Connection, Info};
 use emu::{Error, Rig, Side, privilege};
-use sim::{Emission, ProbeRecord, Scenario};
+use sim::{Emission, Scenario};
 
 use super::fit::{Fit, UDP_HEADERS, UDP_PORT};
-use super::ping::{self, Ping};
+use super::ping::{self, Answers, Ping};
 use super::samples::Samples;
 
 /// Bytes handed to the kernel, or taken from it, at a time.
 const CHUNK: usize = 256 << 10;
 /// Looks at the kernel of all flows together, at most.
-const MAX_SAMPLES: u64 = 500_000;
+const MAX_SAMPLES: u64 = 2_000_000;
 /// Between two looks, at least.
 const LOOK: Duration = Duration::from_millis(1);
 /// The server's port for UDP.
@@ -36,8 +36,10 @@ pub(super) struct Seen {
     pub(super) end: Time,
     /// Of each flow.
     pub(super) samples: Vec<Samples>,
-    /// Of the probe, and when its answers came.
-    pub(super) probe: Option<(ProbeRecord, Vec<(Time, congestion::Duration)>)>,
+    /// Answers to the probe.
+    pub(super) pings: Option<Answers>,
+    /// Flows that ended before their time.
+    pub(super) cut_short: Vec<bool>,
 }
 
 /// A flow under way.
@@ -45,6 +47,9 @@ pub(super) struct Seen {
 struct Running {
     /// Until it is over.
     client: Option<Arc<TcpStream>>,
+    server: Arc<TcpStream>,
+    /// It has always more to send.
+    endless: bool,
     sender: JoinHandle<()>,
     receiver: JoinHandle<()>,
 }
@@ -74,7 +79,8 @@ impl Traffic {
         let over = Arc::new(AtomicBool::new(false));
         let mut flows = Vec::new();
         for (connection, config) in connections.into_iter().zip(&scenario.flows) {
-            flows.push(Running::start(connection, at(origin, config.start), config.transfer)?);
+            let start = at(origin, config.start);
+            flows.push(Running::start(connection, start, config.transfer, Arc::clone(&over))?);
         }
         let sampler = start_sampler(scenario, &flows, origin, &over)?;
         let sink = socket(rig, Side::Server, SINK_PORT)?;
@@ -88,7 +94,7 @@ impl Traffic {
             udp.push(spawn("UDP", move || send_udp(&socket, emission, &payload, origin, &over))?);
         }
         let ping = match scenario.probe {
-            Some(probe) => Some(ping::start(rig, probe, fit.overhead, origin, scenario)?),
+            Some(probe) => Some(ping::start(rig, probe, fit.overhead, origin)?),
             None => None,
         };
         Ok(Self { origin, flows, over, sampler, udp, _sink: sink, ping })
@@ -116,6 +122,7 @@ impl Traffic {
     /// Ends everything.
     pub(super) fn finish(mut self) -> Seen {
         let end = self.now();
+        let cut_short = self.flows.iter().map(Running::is_cut_short).collect();
         self.over.store(true, Ordering::Relaxed);
         self.flows.iter_mut().for_each(Running::abort);
         for flow in self.flows {
@@ -126,18 +133,31 @@ impl Traffic {
         for source in self.udp {
             let _ = source.join();
         }
-        Seen { end, samples, probe: self.ping.map(Ping::finish) }
+        Seen { end, samples, pings: self.ping.map(Ping::finish), cut_short }
     }
 }
 
 impl Running {
-    fn start(connection: Connection, start: Instant, transfer: Option<u64>) -> Result<Self, Error> {
-        let Connection { client, server } = connection;
-        let client = Arc::new(client);
-        let stream = Arc::clone(&client);
-        let sender = spawn("sender", move || send(&stream, start, transfer))?;
-        let receiver = spawn("receiver", move || receive(server))?;
-        Ok(Self { client: Some(client), sender, receiver })
+    fn start(
+        connection: Connection,
+        start: Instant,
+        transfer: Option<u64>,
+        over: Arc<AtomicBool>,
+    ) -> Result<Self, Error> {
+        let (client, server) = (Arc::new(connection.client), Arc::new(connection.server));
+        let (from, to) = (Arc::clone(&client), Arc::clone(&server));
+        let sender = spawn("sender", move || {
+            if sleep_until(start, &over) {
+                send(&from, transfer);
+            }
+        })?;
+        let receiver = spawn("receiver", move || receive(&to))?;
+        Ok(Self { client: Some(client), server, endless: transfer.is_none(), sender, receiver })
+    }
+
+    /// It has ended, though it has always more to send and nobody stopped it.
+    fn is_cut_short(&self) -> bool {
+        self.endless && self.client.is_some() && self.has_ended()
     }
 
     /// All of its bytes have arrived, or it was stopped.
@@ -148,18 +168,19 @@ impl Running {
     fn abort(&mut self) {
         if let Some(client) = self.client.take() {
             tcp::abort(&client);
+            // The reset has yet to pass the queue, and may be lost there: nobody waits for it.
+            let _ = self.server.shutdown(Shutdown::Both);
         }
     }
 }
 
 /// Keeps the kernel's buffer filled, until all is sent or the connection ends.
-fn send(stream: &TcpStream, start: Instant, transfer: Option<u64>) {
+fn send(stream: &TcpStream, transfer: Option<u64>) {
     let chunk = vec![0; CHUNK];
     let mut left = transfer.unwrap_or(u64::MAX);
-    thread::sleep(start.saturating_duration_since(Instant::now()));
     while left > 0 {
         let length = usize::try_from(left).unwrap_or(CHUNK).min(CHUNK);
-        match (&*stream).write(&chunk[..length]) {
+        match (&mut &*stream).write(&chunk[..length]) {
             Ok(sent) if transfer.is_some() => left -= sent as u64,
             Ok(_) => {}
             // It was ended.
@@ -170,9 +191,20 @@ fn send(stream: &TcpStream, start: Instant, transfer: Option<u64>) {
 }
 
 /// Takes what comes, until there is no more.
-fn receive(mut stream: TcpStream) {
+fn receive(mut stream: &TcpStream) {
     let mut chunk = vec![0; CHUNK];
     while let Ok(1..) = stream.read(&mut chunk) {}
+}
+
+/// False if the run is over before.
+pub(super) fn sleep_until(time: Instant, over: &AtomicBool) -> bool {
+    while let Some(left) = time.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+        if over.load(Ordering::Relaxed) {
+            return false;
+        }
+        thread::sleep(left.min(NAP));
+    }
+    !over.load(Ordering::Relaxed)
 }
 
 fn start_sampler(
@@ -213,18 +245,11 @@ fn send_udp(socket: &UdpSocket, mut emission: Emission, payload: &[u8], origin: 
         if next == Time::NEVER {
             return;
         }
-        let next = at(origin, next);
-        while let Some(left) = next.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
-            if over.load(Ordering::Relaxed) {
-                return;
-            }
-            thread::sleep(left.min(NAP));
+        if !sleep_until(at(origin, next), over) {
+            return;
         }
         // A full buffer of the host is a packet that was not sent.
         let _ = socket.send(payload);
-        if over.load(Ordering::Relaxed) {
-            return;
-        }
     }
 }
 

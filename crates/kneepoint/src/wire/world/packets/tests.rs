@@ -91,7 +91,7 @@ fn outcome_of(rows: &[Row]) -> (Scenario, Outcome) {
     let packets = run_packets(rows, ORIGIN, end);
     let mut packets = packets;
     packets.sort_by_key(|packet| packet.sent);
-    let seen = Seen { end, samples: vec![Samples::default()], probe: None };
+    let seen = Seen { end, samples: vec![Samples::default()], pings: None, cut_short: vec![false] };
     let flow = FlowLog::read(&scenario, &scenario.flows[0], &seen.samples[0], &packets, FLOW_PORT, end);
     let series = series::of(&scenario, &seen, &packets, std::slice::from_ref(&flow), &[], end);
     let link = path::Counters { delivered: super::delivered(&packets, end), ..path::Counters::default() };
