@@ -232,22 +232,18 @@ pub struct Info {
     pub total_retrans: u32,
     /// Bytes per second; `None`: no pacing.
     pub pacing_rate: Option<u64>,
-    /// Bytes per second that were delivered lately.
-    pub delivery_rate: u64,
     /// Time with something to send, since the start.
     pub busy: Duration,
     /// Of that, held back by the receiver's window.
     pub rwnd_limited: Duration,
     /// Of that, held back by the send buffer.
     pub sndbuf_limited: Duration,
-    /// Segments that the receiver had twice (RFC 2883), since the start.
-    pub dsack_dups: u32,
     /// Segments delivered with a CE mark, since the start.
     pub delivered_ce: u32,
 }
 
 /// Bytes of `struct tcp_info` that are read; an older kernel gives fewer, and zeros stand for the rest.
-const LENGTH: usize = 232;
+const LENGTH: usize = 200;
 /// `TCP_INFINITE_SSTHRESH`.
 const INFINITE: u32 = 0x7fff_ffff;
 
@@ -302,12 +298,10 @@ impl Info {
             total_retrans: word(100),
             pacing_rate: Some(double(104)).filter(|&rate| rate < u64::MAX),
             min_rtt: us(word(148).into()),
-            delivery_rate: double(160),
             busy: us(double(168)),
             rwnd_limited: us(double(176)),
             sndbuf_limited: us(double(184)),
             delivered_ce: word(196),
-            dsack_dups: word(216),
         }
     }
 

@@ -151,7 +151,13 @@ impl Run<'_> {
         bar.enable_steady_tick(std::time::Duration::from_millis(500));
         let complete = |(&(case, repetition), done): (&(&Case, u32), Option<Done>)| match done {
             Some(done) => Ok(done),
-            None => self.measure(case, repetition).inspect(|_| bar.inc(1)),
+            None => {
+                // In real time, and no bar to be seen: a line each.
+                if bar.is_hidden() {
+                    eprintln!("measuring {} {} run {repetition}", case.variant, case.row);
+                }
+                self.measure(case, repetition).inspect(|_| bar.inc(1))
+            }
         };
         jobs.iter().zip(simulated).map(complete).collect()
     }

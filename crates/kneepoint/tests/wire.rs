@@ -16,19 +16,14 @@ use std::time::{Duration, Instant};
 /// Two runs at a time would spoil each other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-fn may_run(test: &str) -> bool {
-    match emu::privilege::missing() {
-        Some(why) => {
-            // Past the test harness, which shows nothing of tests that pass.
-            std::io::stderr().write_all(format!("{test}: skipped: {why}\n").as_bytes()).unwrap();
-            false
-        }
-        None => true,
-    }
-}
-
-fn alone() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+/// The turn of a test, or `None` and a word on standard error where it cannot run.
+fn turn(test: &str) -> Option<MutexGuard<'static, ()>> {
+    let Some(why) = emu::privilege::missing() else {
+        return Some(ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner));
+    };
+    // Past the test harness, which shows nothing of tests that pass.
+    std::io::stderr().write_all(format!("{test}: skipped: {why}\n").as_bytes()).unwrap();
+    None
 }
 
 fn run(dir: &Path, text: &str, arguments: &[&str]) -> Output {
@@ -96,10 +91,7 @@ right = { max = ["fixed-window"] }
 /// formula at the RTT that the packets had.
 #[test]
 fn forty_two_segments() {
-    if !may_run("forty_two_segments") {
-        return;
-    }
-    let _alone = alone();
+    let Some(_turn) = turn("forty_two_segments") else { return };
     let dir = tempfile::tempdir().unwrap();
     let output = run(dir.path(), WINDOW, &["--qlog", "--pcap"]);
     assert!(output.status.code().is_some_and(|code| code < 2), "{}", stderr(&output));
@@ -183,10 +175,7 @@ metrics = ["goodput of late", "completion of short", "ping_p50", "udp_throughput
 /// Staggered and bounded flows beside UDP and a ping, marked by an AQM, through a link on the way back.
 #[test]
 fn everything_that_goes() {
-    if !may_run("everything_that_goes") {
-        return;
-    }
-    let _alone = alone();
+    let Some(_turn) = turn("everything_that_goes") else { return };
     let dir = tempfile::tempdir().unwrap();
     let output = run(dir.path(), MIXED, &["--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -220,10 +209,7 @@ fn everything_that_goes() {
 /// beyond the run, nothing ends early, and the steps come when the run says.
 #[test]
 fn times_are_those_of_the_run() {
-    if !may_run("times_are_those_of_the_run") {
-        return;
-    }
-    let _alone = alone();
+    let Some(_turn) = turn("times_are_those_of_the_run") else { return };
     let dir = tempfile::tempdir().unwrap();
     let text = MIXED
         .replace("rate = \"5 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"2 BDP\"", "rate = [[\"0 s\", \"8 Mbit/s\"], [\"17 s\", \"2 Mbit/s\"]]\ndelay = \"10 ms\"\nqueue = \"400 packets\"")
@@ -246,10 +232,7 @@ fn times_are_those_of_the_run() {
 
 #[test]
 fn says_what_cannot_go() {
-    if !may_run("says_what_cannot_go") {
-        return;
-    }
-    let _alone = alone();
+    let Some(_turn) = turn("says_what_cannot_go") else { return };
     let dir = tempfile::tempdir().unwrap();
     for (from, to, says) in [
         (
@@ -276,10 +259,7 @@ fn says_what_cannot_go() {
 /// Killed in the middle, nothing of the run is left, and the next one works in the same place.
 #[test]
 fn survives_its_own_death() {
-    if !may_run("survives_its_own_death") {
-        return;
-    }
-    let _alone = alone();
+    let Some(_turn) = turn("survives_its_own_death") else { return };
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("x.toml"), WINDOW.replace("4 s", "60 s")).unwrap();
     let mut killed = Command::new(env!("CARGO_BIN_EXE_kneepoint"))
@@ -305,10 +285,7 @@ fn survives_its_own_death() {
 /// Ctrl-C in the middle of a run in real time ends it at once and leaves no results behind.
 #[test]
 fn ends_at_an_interrupt() {
-    if !may_run("ends_at_an_interrupt") {
-        return;
-    }
-    let _alone = alone();
+    let Some(_turn) = turn("ends_at_an_interrupt") else { return };
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("x.toml"), WINDOW.replace("4 s", "60 s")).unwrap();
     let child = Command::new(env!("CARGO_BIN_EXE_kneepoint"))
