@@ -216,7 +216,7 @@ impl Controller for Cubic {
 
     fn control(&self) -> Control {
         let slow_start = self.now.cwnd < self.now.ssthresh;
-        Control { cwnd: self.cwnd_bytes(), pacing_rate: None, slow_start }
+        Control { cwnd: self.cwnd_bytes(), pacing_rate: None, slow_start, send_quantum: None }
     }
 
     /// Windows in bytes, as [`Control::cwnd`].

@@ -331,7 +331,7 @@ impl Controller for CubicPicoquic {
 
     fn control(&self) -> Control {
         let slow_start = self.slow_start && self.ssthresh == u64::MAX;
-        Control { cwnd: self.cwin, pacing_rate: None, slow_start }
+        Control { cwnd: self.cwin, pacing_rate: None, slow_start, send_quantum: None }
     }
 
     /// Windows in bytes, as [`Control::cwnd`].

@@ -287,7 +287,7 @@ impl Controller for Dstar {
 
     fn control(&self) -> Control {
         let cwnd = self.cwnd.saturating_mul(self.mds);
-        Control { cwnd, pacing_rate: None, slow_start: self.slow_start }
+        Control { cwnd, pacing_rate: None, slow_start: self.slow_start, send_quantum: None }
     }
 
     /// Windows in bytes, as [`Control::cwnd`].

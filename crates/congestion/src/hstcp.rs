@@ -170,7 +170,7 @@ impl Controller for Hstcp {
 
     fn control(&self) -> Control {
         let slow_start = self.now.cwnd < self.now.ssthresh;
-        Control { cwnd: self.cwnd_bytes(), pacing_rate: None, slow_start }
+        Control { cwnd: self.cwnd_bytes(), pacing_rate: None, slow_start, send_quantum: None }
     }
 
     /// `ssthresh` in bytes, as [`Control::cwnd`]; `a` and `b` of the present window.

@@ -219,7 +219,7 @@ impl Controller for Ledbat {
 
     fn control(&self) -> Control {
         let slow_start = self.now.cwnd < self.now.ssthresh;
-        Control { cwnd: self.cwnd(), pacing_rate: None, slow_start }
+        Control { cwnd: self.cwnd(), pacing_rate: None, slow_start, send_quantum: None }
     }
 
     /// In seconds.

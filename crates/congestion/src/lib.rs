@@ -48,7 +48,7 @@ pub use ecn::Ecn;
 pub use params::ParamDoc;
 pub use rng::Rng;
 pub use signal::{
-    Ack, AckedPacket, Cause, Congestion, Control, Detection, Lost, LostPacket, Path, RateSample, Sent,
+    Ack, AckedPacket, Cause, Congestion, Control, Detection, Idle, Lost, LostPacket, Path, RateSample, Sent,
 };
 pub use time::{Duration, Time};
 pub use units::{Bytes, Rate};
@@ -65,8 +65,11 @@ pub trait Controller: std::fmt::Debug + Send {
     fn on_congestion(&mut self, event: &Congestion);
     /// Every batch of lost packets, before the congestion event it may cause.
     fn on_lost(&mut self, _: &Lost) {}
-    /// The last congestion event was a mistake: all its packets arrived. Undo.
+    /// The last congestion event, a loss or a timeout, was a mistake: all its packets arrived. Undo.
     fn on_spurious(&mut self) {}
+    /// The sender was idle for longer than its retransmission timeout and sends again, and its window is to be restarted
+    /// (RFC 5681 section 4.1, RFC 2861). Called where the experiment asks for it and nothing paces the old window.
+    fn on_idle(&mut self, _: &Idle) {}
     /// It shapes its own window inside a recovery period, so that the ledger must not spread the reduction (Linux: the
     /// modules with `cong_control`, whose window bypasses PRR).
     fn shapes_recovery(&self) -> bool {

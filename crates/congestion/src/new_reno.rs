@@ -81,7 +81,12 @@ impl Window {
     }
 
     pub(crate) fn control(&self) -> Control {
-        Control { cwnd: self.cwnd, pacing_rate: None, slow_start: self.cwnd < self.ssthresh }
+        Control {
+            cwnd: self.cwnd,
+            pacing_rate: None,
+            slow_start: self.cwnd < self.ssthresh,
+            send_quantum: None,
+        }
     }
 
     pub(crate) fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {

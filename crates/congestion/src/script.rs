@@ -12,6 +12,7 @@ pub(crate) fn acked(bytes: u64) -> Ack<'static> {
         now: Time::ZERO,
         packets: &[],
         acked: bytes,
+        late: 0,
         growth: bytes,
         lost: 0,
         prior_in_flight: bytes,
@@ -27,6 +28,7 @@ pub(crate) fn acked(bytes: u64) -> Ack<'static> {
         round_start: false,
         in_recovery: false,
         app_limited: false,
+        cwnd_limited: true,
     }
 }
 

@@ -76,6 +76,9 @@ pub struct Ack<'a> {
     pub packets: &'a [AckedPacket],
     /// Bytes newly acknowledged.
     pub acked: u64,
+    /// Bytes of packets that had been declared lost and have arrived after all. Not part of `acked`, since they had left
+    /// the flight already; part of `delivered`. An ACK of such packets alone has no `packets`.
+    pub late: u64,
     /// The part of `acked` that may open the window: sent after the last reduction, and not while the sender left
     /// the window unused (RFC 9002 section 7.8).
     pub growth: u64,
@@ -107,6 +110,8 @@ pub struct Ack<'a> {
     pub in_recovery: bool,
     /// The sender has been limited by the application, not the window.
     pub app_limited: bool,
+    /// The window was full at some time since the newest of these packets left (`C.is_cwnd_limited` of the last round).
+    pub cwnd_limited: bool,
 }
 
 /// Which rule found a loss.
@@ -184,6 +189,17 @@ pub struct Congestion {
     pub smoothed_rtt: Duration,
 }
 
+/// A sender that had nothing in flight sends again.
+#[derive(Clone, Copy, Debug)]
+pub struct Idle {
+    /// When it sends.
+    pub now: Time,
+    /// Since the last packet left.
+    pub idle: Duration,
+    /// Retransmission timeout, without backoff.
+    pub rto: Duration,
+}
+
 /// A controller's whole answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Control {
@@ -193,4 +209,7 @@ pub struct Control {
     pub pacing_rate: Option<Rate>,
     /// Below `ssthresh`: the pacer may spread faster (Linux paces slow start at twice the window per RTT).
     pub slow_start: bool,
+    /// Most bytes that the pacer may release at once (`C.send_quantum`, draft-ietf-ccwg-bbr section 5.6.3), or `None`: as
+    /// many as an initial window (RFC 9002 section 7.7). An experiment that names a burst of its own overrules both.
+    pub send_quantum: Option<u64>,
 }

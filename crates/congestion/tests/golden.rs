@@ -120,6 +120,7 @@ impl Link {
             now: sent + RTT + queued,
             packets: &[packet],
             acked: MDS,
+            late: 0,
             growth: if cut { 0 } else { MDS },
             lost: 0,
             prior_in_flight: self.cc.control().cwnd,
@@ -135,6 +136,7 @@ impl Link {
             round_start,
             in_recovery: cut,
             app_limited: false,
+            cwnd_limited: true,
         })
     }
 }

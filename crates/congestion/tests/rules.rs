@@ -86,6 +86,7 @@ impl Driver {
             now: self.now,
             packets: &packets,
             acked,
+            late: 0,
             growth: if grow { acked } else { 0 },
             lost: 0,
             prior_in_flight: acked,
@@ -101,6 +102,7 @@ impl Driver {
             round_start: true,
             in_recovery: false,
             app_limited: !grow,
+            cwnd_limited: grow,
         })
     }
 

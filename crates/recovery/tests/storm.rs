@@ -157,7 +157,7 @@ impl Controller for Auditor {
 
     fn control(&self) -> Control {
         let cwnd = self.0.lock().unwrap().cwnd;
-        Control { cwnd, pacing_rate: None, slow_start: true }
+        Control { cwnd, pacing_rate: None, slow_start: true, send_quantum: None }
     }
 }
 

@@ -231,7 +231,12 @@ impl Controller for Bbr1 {
 
     fn control(&self) -> Control {
         let slow_start = self.mode == Mode::Startup;
-        Control { cwnd: self.window.cwnd, pacing_rate: Some(self.window.pacing_rate), slow_start }
+        Control {
+            cwnd: self.window.cwnd,
+            pacing_rate: Some(self.window.pacing_rate),
+            slow_start,
+            send_quantum: None,
+        }
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {

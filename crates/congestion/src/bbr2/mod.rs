@@ -195,6 +195,7 @@ impl Controller for Bbr2 {
             cwnd: self.window.cwnd,
             pacing_rate: Some(self.window.pacing_rate),
             slow_start: self.state == State::Startup,
+            send_quantum: None,
         }
     }
 

@@ -316,6 +316,7 @@ impl Loop {
             now,
             packets: &packets,
             acked: bytes,
+            late: 0,
             growth: bytes,
             lost,
             prior_in_flight,
@@ -331,6 +332,7 @@ impl Loop {
             round_start: false,
             in_recovery: newest.pn < self.recovery_pn,
             app_limited: newest.app_limited,
+            cwnd_limited: !newest.app_limited,
         });
     }
 

@@ -243,6 +243,7 @@ impl<T: Payload> Sender<T> {
             now,
             packets: &self.acked,
             acked: self.tally.bytes,
+            late: 0,
             growth: self.tally.growth,
             lost: self.lost.iter().map(|l| l.bytes).sum(),
             prior_in_flight: report.prior_in_flight,
@@ -258,6 +259,7 @@ impl<T: Payload> Sender<T> {
             round_start,
             in_recovery: self.epoch.in_recovery(),
             app_limited: self.tally.app_limited,
+            cwnd_limited: !self.tally.app_limited,
         });
         // Whatever the controller asks, one reduction per round trip.
         if let Some(cause) = asked.filter(|_| !self.epoch.covers(newest)) {

@@ -76,7 +76,12 @@ impl Controller for Recorder {
         self.0.lock().unwrap().shapes_recovery
     }
     fn control(&self) -> Control {
-        Control { cwnd: self.0.lock().unwrap().cwnd, pacing_rate: None, slow_start: false }
+        Control {
+            cwnd: self.0.lock().unwrap().cwnd,
+            pacing_rate: None,
+            slow_start: false,
+            send_quantum: None,
+        }
     }
 }
 
