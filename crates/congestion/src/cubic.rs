@@ -26,24 +26,24 @@
 //! (RFC 5681 section 3.1). A spurious timeout is undone as a spurious loss (4.9.1 points to RFC 4015).
 
 use crate::hystart::SlowStart;
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::{Ack, Cause, Congestion, Control, Controller, Path, Sent, Time, initial_window};
 
 params! {
     /// C, how fast the window returns, segments per second cubed. RFC 9438 section 5.1.
-    c: f64 = 0.4,
+    c: f64 = 0.4 => Range::FACTOR,
     /// What is left of the window after a congestion event, 0..1. RFC 9438 section 4.6; 0.875 in picoquic.
-    beta: f64 = 0.7,
+    beta: f64 = 0.7 => Range::SHARE,
     /// Give up more than the window when the maximum fell, to let new flows in. RFC 9438 section 4.7.
     fast_convergence: bool = true,
     /// Most growth of the window in one round trip, as a factor. RFC 9438 section 4.2.
-    target_limit: f64 = 1.5,
+    target_limit: f64 = 1.5 => Range::from(1.0),
     /// Least growth of the window in a round trip while no loss has shown a maximum, as a share. Linux: 0.05; RFC 9438 has none.
     initial_growth: f64 = 0.0,
     /// Smallest window after a loss, packets. RFC 9438 section 4.6, RFC 9002 section 7.2.
-    min_window: u64 = 2,
+    min_window: u64 = 2 => Range::PACKETS,
     /// Smallest window after an ECN mark, packets. RFC 9002 section 7.2; RFC 9438 section 4.6 says 1.
-    min_window_ecn: u64 = 2,
+    min_window_ecn: u64 = 2 => Range::PACKETS,
     /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406) or `hystart` (Linux).
     slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,
 }

@@ -38,7 +38,7 @@ params! {
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     min_rtt_window: Option<Duration> = None,
     /// The parameters of `cubic-picoquic` below it.
-    base: cubic_picoquic::Params = cubic_picoquic::Params::default(),
+    base: cubic_picoquic::Params = cubic_picoquic::Params::default(); cubic_picoquic::Params::DOCS,
 }
 
 /// The controller.

@@ -42,7 +42,7 @@
 //! 3986aa88: the Newton steps, and that `spurious` undoes only fast convergence, because picoquic saves the previous
 //! epoch after it has set the new one.
 
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::picoquic::{LossFilter, RttTest};
 use crate::{
     Ack, Bytes, Cause, Congestion, Control, Controller, Detection, Duration, Lost, Path, Rate, Sent, Time,
@@ -50,9 +50,9 @@ use crate::{
 
 params! {
     /// C, how fast the window returns, packets per second cubed. picoquic cubic.c.
-    c: f64 = 0.4,
+    c: f64 = 0.4 => Range::FACTOR,
     /// What is left of the window after an event, 0..1. picoquic cubic.c: 7/8.
-    beta: f64 = 0.875,
+    beta: f64 = 0.875 => Range::SHARE,
     /// Initial window. picoquic PICOQUIC_CWIN_INITIAL: 10 * 1536 bytes.
     initial_window: Bytes = Bytes(15_360),
     /// Smallest window. picoquic PICOQUIC_CWIN_MINIMUM: 2 * 1536 bytes.
@@ -60,17 +60,17 @@ params! {
     /// Answer CE marks; `false` is the CE-blind baseline of Uchida et al. picoquic cubic.c: yes.
     ecn: bool = true,
     /// Smoothed loss rate above which a loss is an event, 0..1; 0: every loss. picoquic PICOQUIC_SMOOTHED_LOSS_THRESHOLD.
-    loss_threshold: f64 = 0.2,
+    loss_threshold: f64 = 0.2 => Range::PART,
     /// Weight of one packet in that rate. picoquic PICOQUIC_SMOOTHED_LOSS_FACTOR: 1/16.
-    loss_gain: f64 = 0.0625,
+    loss_gain: f64 = 0.0625 => Range::SHARE,
     /// Most packet numbers between two losses that count. picoquic PICOQUIC_SMOOTHED_LOSS_SCOPE.
-    loss_scope: u64 = 32,
+    loss_scope: u64 = 32 => Range::COUNT,
     /// RTT samples in the window of the slow-start test, and high windows that end slow start. picoquic PICOQUIC_MIN_MAX_RTT_SCOPE.
-    rtt_window: u64 = 7,
+    rtt_window: u64 = 7 => Range::PACKETS,
     /// Least time between two of these samples. picoquic cc_common.c.
     rtt_spacing: Duration = Duration::from_millis(1),
     /// What is high, as a factor of the filtered minimum. picoquic cc_common.c.
-    rtt_excess: f64 = 1.25,
+    rtt_excess: f64 = 1.25 => Range::from(1.0),
     /// RTT above which the window is corrected when slow start ends. picoquic PICOQUIC_TARGET_RENO_RTT.
     target_rtt: Duration = Duration::from_millis(100),
     /// RTT above which the correction refers to this instead. picoquic PICOQUIC_TARGET_SATELLITE_RTT.

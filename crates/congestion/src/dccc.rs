@@ -41,23 +41,23 @@ use serde::{Deserialize, Serialize};
 
 use self::feedback::{Averages, Feedback};
 use crate::owd::{Anchor, QueuingDelay};
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Path, Rate, Sent, Time};
 
 params! {
     /// h, weight of the utility h log x. Table I; 5 to 50 kbit/s.
     h: Rate = Rate(20_000),
     /// Price of delay, 0..1. Table I; 0.05 to 0.2. Delay alone never pushes the rate below h / beta.
-    beta: f64 = 0.1,
+    beta: f64 = 0.1 => Range::SHARE,
     /// T_r, the one-way delay that is free. Table I has 50 to 100 ms, section V-B 100 ms.
     threshold: Duration = Duration::from_millis(100),
     /// kr times RTT, 0..1. Table I: 1/2.5; down to 1/10.
-    gain: f64 = 0.4,
+    gain: f64 = 0.4 => Range::FACTOR,
     /// T_s, a fixed feedback period (Table I: 50 to 500 ms), or `"off"`: one RTT.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     fixed_period: Option<Duration> = None,
     /// alpha, weight of the past in the receive rate, 0..1. Equation 61 has 0.5 against noise; 0 is off.
-    smoothing: f64 = 0.0,
+    smoothing: f64 = 0.0 => Range::from(0.0).below(1.0),
     /// What one-way delay means: `absolute`, `anchored` (less the smallest so far), `windowed` (less the smallest lately). Appendix B.
     owd: Owd = Owd::Absolute,
     /// Window of `owd = "windowed"`. Fact sheet section 3.2.
@@ -72,9 +72,9 @@ params! {
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     max_rate: Option<Rate> = None,
     /// Window in round trips at the rate of sending; should never bind. Fact sheet section 7.2; the paper has no window.
-    window: f64 = 2.0,
+    window: f64 = 2.0 => Range::PACKETS,
     /// Smallest window, packets. Fact sheet section 7.2.
-    min_window: u64 = 10,
+    min_window: u64 = 10 => Range::PACKETS,
     /// Round trips without an ACK, while packets are in flight, after which each further one halves the rate, or `"off"`. Fact sheet section 7.2.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     silence: Option<f64> = Some(4.0),

@@ -34,26 +34,26 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Path, Sent, Time};
 
 params! {
     /// Smallest window, the first one, and that of DRAIN, packets. tcp_davis.c MIN_CWND.
-    min_cwnd: u64 = 4,
+    min_cwnd: u64 = 4 => Range::PACKETS,
     /// Smallest gain_cwnd, packets. tcp_davis.c MIN_GAIN_CWND.
     min_gain_cwnd: u64 = 4,
     /// Gain per packet of change of bdp: "twice the absolute deviation". Paper section 3.2.4.
-    gain: f64 = 2.0,
+    gain: f64 = 2.0 => Range::FACTOR,
     /// Most of that part of the gain, in bdp. tcp_davis.c; the paper's range [4, BDP + 4].
-    max_gain: f64 = 1.0,
+    max_gain: f64 = 1.0 => Range::FACTOR,
     /// Window of slow start, in bdp. Paper equation 6.
-    slow_start_gain: f64 = 1.5,
+    slow_start_gain: f64 = 1.5 => Range::FACTOR,
     /// How long DRAIN lasts, RTTs. tcp_davis.c DRAIN_RTTS.
     drain_rtts: u64 = 2,
     /// How long GAIN 1 lasts, RTTs. tcp_davis.c GAIN_1_RTTS.
-    gain_1_rtts: u64 = 2,
+    gain_1_rtts: u64 = 2 => Range::COUNT,
     /// How long GAIN 2 measures, RTTs. tcp_davis.c GAIN_2_RTTS.
-    gain_2_rtts: u64 = 1,
+    gain_2_rtts: u64 = 1 => Range::COUNT,
     /// Age of RTTmin at which DRAIN looks for it again. Paper section 3.2.1; tcp_davis.c RTT_TIMEOUT_MS.
     rtt_timeout: Duration = Duration::from_secs(10),
     /// A measurement that the application limited may raise bdp, but neither lowers it nor ends slow start. Not in the paper.

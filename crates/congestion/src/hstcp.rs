@@ -24,29 +24,29 @@
 //! RFC 3742's pacing of bursts is the ledger's.
 
 use crate::hystart::SlowStart;
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::{Ack, Cause, Congestion, Control, Controller, Path, initial_window};
 
 params! {
     /// Low_Window, packets: up to it Reno. RFC 3649 section 5.
-    low_window: f64 = 38.0,
+    low_window: f64 = 38.0 => Range::PACKETS,
     /// High_Window, packets. RFC 3649 section 5.
-    high_window: f64 = 83_000.0,
+    high_window: f64 = 83_000.0 => Range::PACKETS,
     /// Low_P, loss rate that leaves Low_Window, 0..1. RFC 3649 section 5.
-    low_p: f64 = 1e-3,
+    low_p: f64 = 1e-3 => Range::SHARE,
     /// High_P, loss rate that leaves High_Window, 0..1. RFC 3649 section 5.
-    high_p: f64 = 1e-7,
+    high_p: f64 = 1e-7 => Range::SHARE,
     /// High_Decrease, part of High_Window that a loss takes, 0..1. RFC 3649 section 5.
-    high_decrease: f64 = 0.1,
+    high_decrease: f64 = 0.1 => Range::SHARE,
     /// Part of Low_Window and of less that a loss takes, 0..1. RFC 3649 section 5, as Reno.
-    low_decrease: f64 = 0.5,
+    low_decrease: f64 = 0.5 => Range::SHARE,
     /// Smallest window, packets. RFC 5681 equation 4.
-    min_window: u64 = 2,
+    min_window: u64 = 2 => Range::PACKETS,
     /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406) or `hystart` (Linux).
     slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,
     /// max_ssthresh of limited slow start, packets, or `"off"`. RFC 3742 section 2 has 100.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
-    max_ssthresh: Option<f64> = None,
+    max_ssthresh: Option<f64> = None => Range::PACKETS,
 }
 
 /// Where the table ends, packets. RFC 3649 appendix B.

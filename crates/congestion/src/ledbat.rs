@@ -32,28 +32,28 @@
 use std::collections::VecDeque;
 
 use crate::hystart::{Kind, SlowStart};
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Path, Time};
 
 params! {
     /// TARGET, the queuing delay to add. RFC 6817 section 2.5; at most 100 ms.
     target: Duration = Duration::from_millis(100),
     /// GAIN, growth per round trip at an empty queue, packets. RFC 6817 section 2.5; at most 1. D'Aronco et al. have 0.5.
-    gain: f64 = 1.0,
+    gain: f64 = 1.0 => Range::FACTOR,
     /// ALLOWED_INCREASE, what the window may be above the flight size, packets. RFC 6817 section 2.5; more than 0.
-    allowed_increase: f64 = 1.0,
+    allowed_increase: f64 = 1.0 => Range::above(0.0),
     /// BASE_HISTORY, minima kept of the base delay. RFC 6817 section 2.5.
-    base_history: usize = 10,
+    base_history: usize = 10 => Range::COUNT,
     /// Time over which each of these minima is taken. RFC 6817 section 2.4.2.
     base_interval: Duration = Duration::from_secs(60),
     /// CURRENT_FILTER, delays of the last RTT of which the smallest is the current one. RFC 6817 section 2.5; at least 4.
-    current_filter: usize = 4,
+    current_filter: usize = 4 => Range::COUNT,
     /// INIT_CWND, packets. RFC 6817 section 2.5.
-    init_window: u64 = 2,
+    init_window: u64 = 2 => Range::PACKETS,
     /// MIN_CWND, packets. RFC 6817 section 2.5.
-    min_window: u64 = 2,
+    min_window: u64 = 2 => Range::PACKETS,
     /// What is left of the window after a loss, 0..1. RFC 6817 section 2.4.2.
-    beta: f64 = 0.5,
+    beta: f64 = 0.5 => Range::SHARE,
     /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), or `"off"`. Not in RFC 6817.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     slow_start: Option<Kind> = None,

@@ -45,7 +45,7 @@ pub mod westwood;
 
 pub use algorithm::Algorithm;
 pub use ecn::Ecn;
-pub use params::ParamDoc;
+pub use params::{ParamDoc, Range};
 pub use rng::Rng;
 pub use signal::{
     Ack, AckedPacket, Cause, Congestion, Control, Detection, Idle, Lost, LostPacket, Path, RateSample, Sent,

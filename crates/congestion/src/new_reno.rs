@@ -15,14 +15,14 @@
 use serde::{Deserialize, Serialize};
 
 use crate::hystart::SlowStart;
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::{Ack, Cause, Congestion, Control, Controller, Path, initial_window};
 
 params! {
     /// What is left of the window after a congestion event, 0..1. RFC 9002 appendix B.1.
-    beta: f64 = 0.5,
+    beta: f64 = 0.5 => Range::SHARE,
     /// Smallest window, packets. RFC 9002 section 7.2.
-    min_window: u64 = 2,
+    min_window: u64 = 2 => Range::PACKETS,
     /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1) or a fraction of one each
     /// `ack` (RFC 9002 appendix B.5).
     growth: Growth = Growth::Window,

@@ -21,7 +21,7 @@ use std::str::FromStr;
 
 use crate::hystart::Kind;
 use crate::owd::{Anchor, QueuingDelay};
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::units::split_number;
 use crate::westwood::{self, Filter, WestwoodPlus};
 use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Path, Sent};
@@ -39,9 +39,9 @@ params! {
     /// Shortest window of a bandwidth sample. Linux TCP_WESTWOOD_RTT_MIN.
     sample_window: Duration = Duration::from_millis(50),
     /// What is left of the window after an event before the first bandwidth sample, 0..1. RFC 9002 appendix B.1.
-    beta: f64 = 0.5,
+    beta: f64 = 0.5 => Range::SHARE,
     /// Smallest window, packets. RFC 9002 section 7.2.
-    min_window: u64 = 2,
+    min_window: u64 = 2 => Range::PACKETS,
     /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406) or `hystart` (Linux).
     slow_start: Kind = Kind::Standard,
 }

@@ -24,28 +24,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::hystart::SlowStart;
 use crate::new_reno::Window;
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::{Ack, Bytes, Cause, Congestion, Control, Controller, Path};
 
 params! {
     /// Initial window, packets. RFC 6928 section 2.
-    initial_window: u64 = 10,
+    initial_window: u64 = 10 => Range::PACKETS,
     /// The initial window's other limit, if more than two packets. RFC 6928 section 2; not used by `count = "packets"`.
     initial_window_limit: Bytes = Bytes(14_600),
     /// What is left of FlightSize or window after a congestion event, 0..1. RFC 5681 equation 4.
-    beta: f64 = 0.5,
+    beta: f64 = 0.5 => Range::SHARE,
     /// What is halved: `flight` (RFC 5681 equation 4) or `cwnd` (Linux).
     halve: Halve = Halve::Flight,
     /// How the window is counted: in `bytes` (RFC 3465) or in whole `packets` (Linux).
     count: Count = Count::Bytes,
     /// L, most packets of growth per ACK in slow start. RFC 3465 section 2.3; Linux knows no limit.
-    abc_limit: u64 = 2,
+    abc_limit: u64 = 2 => Range::COUNT,
     /// L in the slow start that follows a timeout, packets. RFC 3465 section 2.3.
-    abc_limit_after_timeout: u64 = 1,
+    abc_limit_after_timeout: u64 = 1 => Range::COUNT,
     /// Smallest `ssthresh`, packets. RFC 5681 equation 4.
-    min_window: u64 = 2,
+    min_window: u64 = 2 => Range::PACKETS,
     /// Window after a timeout, packets: the loss window. RFC 5681 section 3.1.
-    loss_window: u64 = 1,
+    loss_window: u64 = 1 => Range::PACKETS,
     /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406) or `hystart` (Linux).
     slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,
 }

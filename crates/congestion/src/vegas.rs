@@ -24,7 +24,7 @@
 //! whether the window was used before it adds a packet; here the ledger's growth must allow it. RTTs are not rounded
 //! up to the next microsecond. Products take 128 bits. Pacing is the ledger's; Linux does not pace (`paced = by-rate`).
 
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::tcp_reno::{self, Count, Halve, TcpReno};
 use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Path, Sent};
 
@@ -38,15 +38,15 @@ params! {
     /// RTT samples of a round trip that are too few for the arithmetic: Reno steps in. Linux tcp_vegas.c.
     few_samples: u64 = 2,
     /// Smallest window, packets. Linux tcp_vegas.c.
-    min_window: u64 = 2,
+    min_window: u64 = 2 => Range::PACKETS,
     /// Least ssthresh after a round trip of Vegas, as a part of the window, 0..1. Linux tcp_current_ssthresh.
-    ssthresh_floor: f64 = 0.75,
+    ssthresh_floor: f64 = 0.75 => Range::PART,
     /// Forget baseRTT when sending again with nothing in flight. Linux tcp_vegas_cwnd_event.
     idle_restart: bool = true,
     /// Initial window, packets. RFC 6928 section 2.
-    initial_window: u64 = 10,
+    initial_window: u64 = 10 => Range::PACKETS,
     /// What is left of the window after a loss or a mark, 0..1. RFC 5681 equation 4.
-    reduction: f64 = 0.5,
+    reduction: f64 = 0.5 => Range::SHARE,
 }
 
 /// The controller. Windows in bytes, always whole packets.
