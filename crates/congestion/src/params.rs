@@ -159,18 +159,24 @@ mod tests {
         }
     }
 
-    params! {
-        /// Any. Test.
-        any: f64 = 0.5,
-        /// A share. Test.
-        share: f64 = 0.5 => Range::SHARE,
-        /// A table. Test.
-        inner: crate::new_reno::Params = crate::new_reno::Params::default(); crate::new_reno::Params::DOCS,
+    #[allow(unreachable_pub)]
+    mod declared {
+        use super::Range;
+        use crate::new_reno;
+
+        params! {
+            /// Any. Test.
+            any: f64 = 0.5,
+            /// A share. Test.
+            share: f64 = 0.5 => Range::SHARE,
+            /// A table. Test.
+            inner: new_reno::Params = new_reno::Params::default(); new_reno::Params::DOCS,
+        }
     }
 
     #[test]
     fn declarations() {
-        let docs = Params::DOCS;
+        let docs = declared::Params::DOCS;
         assert_eq!(docs[0].allowed(), Range::from(0.0));
         assert_eq!(docs[1].range, Some(Range::SHARE));
         assert_eq!(docs[2].keys.len(), crate::new_reno::Params::DOCS.len());
