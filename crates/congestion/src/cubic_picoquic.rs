@@ -57,7 +57,7 @@
 //! knows no recovery without growth, and an ignored event must not cost a round of it. The ledger's count of
 //! reductions counts its periods, also the ignored ones.
 //!
-//! RTTs are samples with the delay of the ACK in them, as picoquic's.
+//! The RTTs that end slow start are without the delay of the ACK as far as RFC 9002 section 5.3 allows, as picoquic's.
 //!
 //! Deviations: `cbrt` is exact, picoquic's three Newton steps make K up to 1.1 % too long. RTTs always, never one-way
 //! delays. Growth and the seed of the bandwidth stop, and the epoch moves, while the sender is limited as the ledger
@@ -68,7 +68,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::params::{Range, params};
-use crate::picoquic::{LossFilter, RttTest, packet_time};
+use crate::picoquic::{LossFilter, RttTest, packet_time, rtt_measurement};
 use crate::{
     Ack, Bytes, Cause, Congestion, Control, Controller, Detection, Duration, Idle, Lost, Path, Rate, Sent,
     Time, idle,
@@ -410,7 +410,7 @@ impl CubicPicoquic {
             Revision::B7bf3ded => Duration::ZERO,
             Revision::D199d45b => packet_time(ack.smoothed_rtt, self.cwin, self.mds),
         };
-        if ack.latest_rtt.is_some_and(|rtt| self.rtt_test.add(ack.now, rtt, least)) {
+        if rtt_measurement(ack).is_some_and(|rtt| self.rtt_test.add(ack.now, rtt, least)) {
             self.leave_slow_start(ack.now);
         }
     }

@@ -26,8 +26,9 @@
 //!   excess = 7:  ssthresh = cwnd
 //! ```
 //!
-//! RTTs hold the delay of the ACK, as in these documents: a receiver that waits for a second packet raises the smallest
-//! RTT of a round only if it does so for every packet of it.
+//! RTTs are as measured, the delay of the ACK in them: TCP knows no other, and RFC 9406 takes nothing off. A receiver that
+//! waits for a second packet raises the smallest RTT of a round only if it does so for every packet of it. picoquic takes the
+//! delay off as RFC 9002 section 5.3 does.
 //!
 //! Deviations, `hystart++`: the rounds are the
 //! ledger's packet-timed ones. `hystart`: the same rounds; Linux' ACK-delay allowance, min(1 ms, four GSO bursts at
@@ -37,7 +38,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::picoquic::{RttTest, packet_time};
+use crate::picoquic::{RttTest, packet_time, rtt_measurement};
 use crate::{Ack, Duration, Path, Time};
 
 /// MIN_RTT_THRESH, RFC 9406 section 4.3.
@@ -136,7 +137,7 @@ impl SlowStart {
             Mode::Linux(h) => h.ended(ack, cwnd >= HYSTART_LOW_WINDOW * self.mds, self.paced),
             Mode::Picoquic(test) => {
                 let least = packet_time(ack.smoothed_rtt, cwnd, self.mds);
-                ack.latest_rtt.is_some_and(|rtt| test.add(ack.now, rtt, least))
+                rtt_measurement(ack).is_some_and(|rtt| test.add(ack.now, rtt, least))
             }
         };
         if ended {

@@ -14,7 +14,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Duration, Time};
+use crate::{Ack, Duration, Time};
 
 /// `picoquic_hystart_loss_test`: are losses many?
 #[derive(Clone, Debug)]
@@ -45,6 +45,12 @@ impl LossFilter {
         self.last = pn;
         self.smoothed > self.threshold
     }
+}
+
+/// `rtt_measurement`: without the delay of the ACK, where that leaves more than the smallest RTT (RFC 9002 section 5.3).
+pub(crate) fn rtt_measurement(ack: &Ack) -> Option<Duration> {
+    let whole = ack.latest_rtt?;
+    Some(if ack.min_rtt + ack.ack_delay < whole { whole - ack.ack_delay } else { whole })
 }
 
 /// d199d45b: the time between two packets at the pace of slow start; none where picoquic does not pace.
@@ -164,6 +170,17 @@ mod tests {
         let rtt = Duration::from_millis(40);
         (0..1000).for_each(|i| assert!(!test.add(Time(i * 1000), rtt, Duration::ZERO)));
         assert_eq!(test.samples.len(), 1);
+    }
+
+    /// RFC 9002 section 5.3: 100 ms, of which the peer says that its ACK waited so long; the smallest RTT is 80 ms.
+    #[test]
+    fn delay_of_the_ack() {
+        for (ack_delay, rtt) in [(0, 100), (10, 90), (19, 81), (20, 100), (25, 100)] {
+            let [ack_delay, min_rtt, rtt] = [ack_delay, 80, rtt].map(Duration::from_millis);
+            let latest_rtt = Some(Duration::from_millis(100));
+            let ack = Ack { ack_delay, min_rtt, latest_rtt, ..crate::script::acked(0) };
+            assert_eq!(rtt_measurement(&ack), Some(rtt));
+        }
     }
 
     /// d199d45b: nor is a rise above it that is no more than the time between two packets.
