@@ -61,7 +61,7 @@ impl Reordering {
     }
 
     /// `reo_wnd`. `eager`: in recovery, or three packets arrived beyond the first missing one.
-    fn window(&self, rtt: &Rtt, eager: impl FnOnce() -> bool) -> Duration {
+    pub(crate) fn window(&self, rtt: &Rtt, eager: impl FnOnce() -> bool) -> Duration {
         if !self.seen && eager() {
             return Duration::ZERO;
         }
