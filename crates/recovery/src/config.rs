@@ -19,6 +19,21 @@ pub struct Config {
     /// RTTs a missing packet may be late, `"rack"` for the adaptive window of RFC 8985, or `"off"`.
     /// RFC 9002 section 6.1.2.
     pub time_threshold: TimeThreshold,
+    /// How far packets that arrive late may raise the packet threshold, or `"off"`: not at all. RFC 9002 section 6.1.1 allows it;
+    /// google/quiche and lsquic have no bound (name one beyond the window), cloudflare/quiche 20 packets, quinn, noq, msquic, neqo and
+    /// s2n-quic do not adapt.
+    #[serde(
+        serialize_with = "congestion::units::serialize_or_off",
+        deserialize_with = "congestion::units::deserialize_or_off"
+    )]
+    pub max_packet_threshold: Option<u64>,
+    /// How far they may raise the time threshold, in RTTs, or `"off"`. google/quiche (connection option ILD4) and cloudflare/quiche 2,
+    /// by doubling what is above 1.
+    #[serde(
+        serialize_with = "congestion::units::serialize_or_off",
+        deserialize_with = "congestion::units::deserialize_or_off"
+    )]
+    pub max_time_threshold: Option<f64>,
     /// When a recovery period ends.
     pub exit: Exit,
     /// How the window falls at a congestion event.
@@ -182,6 +197,8 @@ impl Config {
         Self {
             packet_threshold: Some(3),
             time_threshold: TimeThreshold::Factor(1.125),
+            max_packet_threshold: None,
+            max_time_threshold: None,
             exit: Exit::Quic,
             reduction: Reduction::AtOnce,
             timeout: Timeout::Pto,

@@ -197,6 +197,9 @@ fn check_recovery(config: &Config) -> Result<(), String> {
         "with packet-threshold and time-threshold off and a timeout that only probes, no loss is ever found",
     )?;
     rule(config.packet_threshold != Some(0), "the threshold is at least 1 packet, or \"off\"")?;
+    rule(config.max_packet_threshold != Some(0), "the threshold is at least 1 packet, or \"off\"")?;
+    let growth = config.max_time_threshold;
+    rule(growth.is_none_or(|f| f >= 1.0 && f.is_finite()), "the threshold is at least 1 RTT, or \"off\"")?;
     rule(config.initial_rtt > Duration::ZERO, "the initial RTT must be above 0")
 }
 

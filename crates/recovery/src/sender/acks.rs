@@ -92,7 +92,7 @@ impl<T: Payload> Sender<T> {
             };
             self.digest(now, &report, out);
         }
-        self.forgive_late(period);
+        self.forgive_late(now, period, prior_largest);
     }
 
     /// A TCP acknowledgement arrives.
@@ -119,7 +119,7 @@ impl<T: Payload> Sender<T> {
             };
             self.digest(now, &report, out);
         }
-        self.forgive_late(period);
+        self.forgive_late(now, period, prior_largest);
     }
 
     /// What had been declared lost is delivered all the same.

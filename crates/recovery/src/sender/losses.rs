@@ -154,13 +154,17 @@ impl<T: Payload> Sender<T> {
 
     /// What was declared lost and has arrived with this ACK: it is delivered, the losses were none, and if that leaves the recovery
     /// period without a reason the reduction is undone. `period` is the one before this ACK: it may have opened another,
-    /// which these packets do not excuse.
-    pub(super) fn forgive_late(&mut self, period: u64) {
+    /// which these packets do not excuse. `prior_largest` had arrived before.
+    pub(super) fn forgive_late(&mut self, now: Time, period: u64, prior_largest: Option<u64>) {
         if self.late_now.is_empty() {
             return;
         }
         self.stats.spurious += self.late_now.len() as u64;
         self.reordering.on_spurious(self.largest_acked.unwrap_or(0), self.sent.next_pn());
+        for late in &self.late_now {
+            let distance = prior_largest.unwrap_or(0).saturating_sub(late.pn);
+            self.reordering.raise_thresholds(&self.config, distance, now - late.sent, &self.rtt);
+        }
         let current = self.late_now.iter().filter(|v| v.is_of(period)).count() as u64;
         if period == self.epoch.serial() && self.config.undo && self.epoch.on_spurious(current) {
             self.undo();
