@@ -24,7 +24,9 @@ impl<T: Payload> Sender<T> {
         }
         .run(&self.sent, &mut found);
         self.loss_time = found.loss_time;
-        self.lose(now, &found.lost, Some(Cause::Loss), prior_in_flight, out);
+        if !found.lost.is_empty() {
+            self.lose(now, &found.lost, Some(Cause::Loss), prior_in_flight, out);
+        }
         self.found = found;
     }
 
@@ -155,10 +157,8 @@ impl<T: Payload> Sender<T> {
     /// What was declared lost and has arrived with this ACK: it is delivered, the losses were none, and if that leaves the recovery
     /// period without a reason the reduction is undone. `period` is the one before this ACK: it may have opened another,
     /// which these packets do not excuse. `prior_largest` had arrived before.
+    #[inline(never)]
     pub(super) fn forgive_late(&mut self, now: Time, period: u64, prior_largest: Option<u64>) {
-        if self.late_now.is_empty() {
-            return;
-        }
         self.stats.spurious += self.late_now.len() as u64;
         self.reordering.on_spurious(self.largest_acked.unwrap_or(0), self.sent.next_pn());
         for late in &self.late_now {

@@ -2,6 +2,7 @@
 
 use congestion::{Cause, Detection, Duration, Time};
 
+use super::acks::Report;
 use super::{Outcome, Sender, Suspicion};
 use crate::config::{Rto, Timeout};
 use crate::sent::Payload;
@@ -119,20 +120,21 @@ impl<T: Payload> Sender<T> {
         young.map_or(self.sent.next_pn(), |(pn, _)| pn)
     }
 
-    /// The first acknowledgement after a timeout; it answers packet `newest`.
+    /// The first acknowledgement after a timeout.
     ///
     /// Of a packet sent since: the timeout was right, and what was overdue then is lost. Of an older one: the path was slow, not
     /// broken (Eifel detection, RFC 3522, and step 3b of F-RTO, RFC 5682), and the window comes back; if the oldest packet is
     /// missing all the same it is a loss like others.
+    #[inline(never)]
     pub(super) fn judge_timeout(
         &mut self,
         now: Time,
-        newest: u64,
-        prior_in_flight: u64,
+        Suspicion { below, since }: Suspicion,
+        report: &Report,
         out: &mut Outcome<T>,
     ) {
-        let Some(Suspicion { below, since }) = self.suspicion.take() else { return };
-        if newest >= since {
+        let prior_in_flight = report.prior_in_flight;
+        if report.answers >= since {
             let overdue = self.sent.in_flight().map(|(pn, _)| (pn, Detection::Timeout));
             let overdue: Vec<_> = overdue.take_while(|(pn, _)| *pn < below.min(since)).collect();
             self.lose(now, &overdue, None, prior_in_flight, out);
