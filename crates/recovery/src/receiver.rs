@@ -3,6 +3,7 @@
 use congestion::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::ack_every::AckEvery;
 use crate::clock::Clock;
 use crate::ecn::{Ecn, EcnCounts};
 
@@ -25,10 +26,13 @@ pub struct AckFrame {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AckConfig {
-    /// Ack-eliciting packets per ACK. RFC 9000 section 13.2.2.
-    pub ack_every: u64,
+    /// Ack-eliciting packets per ACK, a number or steps of the run. RFC 9000 section 13.2.2.
+    pub ack_every: AckEvery,
     /// Longest delay of an ACK. RFC 9000 section 13.2.1 (QUIC 25 ms; Linux TCP 40 ms).
     pub max_ack_delay: Duration,
+    /// How long a written ACK takes at most until it leaves, uniform from 0 and in order; not part of the ACK delay that it
+    /// reports. Whoever carries the ACKs sees to it.
+    pub jitter: Duration,
     /// Acknowledge at once on reordering and on a gap. RFC 9000 section 13.2.1.
     pub immediate_on_gap: bool,
     /// Receive timestamps per ACK at most, 0 for none. draft-ietf-quic-receive-ts-02.
@@ -53,8 +57,9 @@ pub struct AckConfig {
 impl Default for AckConfig {
     fn default() -> Self {
         Self {
-            ack_every: 2,
+            ack_every: AckEvery::Constant(2),
             max_ack_delay: Duration::from_millis(25),
+            jitter: Duration::ZERO,
             immediate_on_gap: true,
             timestamps: 64,
             timestamp_exponent: 0,
@@ -111,7 +116,7 @@ impl Receiver {
         }
         self.unacked += 1;
         let in_order = largest.map_or(pn == 0, |l| l.checked_add(1) == Some(pn));
-        if self.unacked >= self.config.ack_every
+        if self.unacked >= self.config.ack_every.at(now)
             || (self.config.immediate_on_gap && !in_order)
             || ecn == Ecn::Ce
         {

@@ -72,7 +72,7 @@ impl TcpReceiver {
         self.unacked += 1;
         let after = self.stream.contiguous();
         let quick = self.quick_acks.as_mut().is_some_and(|q| q.on_packet(now, start, end, before, after));
-        if quick || self.unacked >= self.config.ack_every || !in_order || ecn == Ecn::Ce {
+        if quick || self.unacked >= self.config.ack_every.at(now) || !in_order || ecn == Ecn::Ce {
             return (fresh, true);
         }
         self.due.get_or_insert(now + self.config.max_ack_delay);

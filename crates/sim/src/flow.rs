@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use congestion::{Duration, Path, Time};
 use recovery::{AckFrame, Gate, Outcome, Paced, Payload, Receiver, Sender, Stats, TcpReceiver};
 
+use crate::ack_jitter::AckJitter;
 use crate::application::Source;
 use crate::links::Links;
 use crate::packet::{Chunk, Data, Feedback};
@@ -108,7 +109,12 @@ impl Flow {
             far: Far::new(&config),
             ahead: VecDeque::new(),
             ahead_delay: forward - delay,
-            back: WayBack::new(feedback_id, back, config.rtt - forward - delay_back),
+            back: WayBack::new(
+                feedback_id,
+                AckJitter::new(id, config.ack.jitter, scenario.seed),
+                back,
+                config.rtt - forward - delay_back,
+            ),
             spare: Vec::new(),
             record: Record::new(&config.application, scenario),
             config,
@@ -164,6 +170,9 @@ impl Flow {
             self.receive(now, &data, links);
         }
         self.acknowledge_late(now, links);
+        if let Some(feedback) = self.back.jitter.leaving(now) {
+            self.send_back(now, feedback, links);
+        }
         if let Some(feedback) = self.back.arrived(now) {
             self.on_feedback(now, feedback, links);
         }
@@ -266,14 +275,22 @@ impl Flow {
         };
         // No packet arrives twice, so the receiver's totals are those of all that arrived.
         debug_assert!(self.connection > 0 || feedback.ecn() == self.record.ecn);
+        if self.back.jitter.is_on() {
+            self.back.jitter.hold(now, feedback);
+        } else {
+            self.send_back(now, feedback, links);
+        }
+    }
+
+    fn send_back(&mut self, now: Time, feedback: Feedback, links: &mut Links) {
         match self.back.entry() {
             None => self.back.delay(now, feedback),
-            Some(link) => self.send_back(now, feedback, link, links),
+            Some(link) => self.send_back_over(now, feedback, link, links),
         }
     }
 
     #[inline(never)]
-    fn send_back(&mut self, now: Time, feedback: Feedback, link: usize, links: &mut Links) {
+    fn send_back_over(&mut self, now: Time, feedback: Feedback, link: usize, links: &mut Links) {
         let Some(token) = self.back.token(now, feedback) else { return };
         self.record.on_feedback_sent(now);
         if links.push(now, link, token).is_err() {

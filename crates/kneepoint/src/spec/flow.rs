@@ -202,7 +202,7 @@ fn check_recovery(config: &Config) -> Result<(), String> {
 }
 
 fn check_ack(config: &AckConfig) -> Result<(), String> {
-    rule(config.ack_every >= 1, "an ACK is for at least 1 packet")?;
+    config.ack_every.check()?;
     rule(config.max_ranges >= 1, "an ACK holds at least 1 range")?;
     rule(config.ping_every != Some(0), "a PING with every ACK is 1, none is \"off\"")?;
     rule(config.timestamp_exponent <= 20, "the exponent is at most 20")
