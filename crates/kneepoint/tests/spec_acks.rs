@@ -61,3 +61,40 @@ fn ack_frequencies_vary() {
     let every = |case| scenario(&exp, case).flows[0].ack.ack_every.at(Time::from_millis(20_000));
     assert_eq!((every(0), every(1)), (2, 10));
 }
+
+/// Controllers of one-way delay run on TCP with timestamps: those that count arrivals by them with an ACK for each.
+#[test]
+fn receive_times() {
+    let ack = flow("ack = { timestamp-exponent = 3 }").ack;
+    assert_eq!((ack.timestamps, ack.timestamp_exponent), (64, 3));
+    let ack = flow("transport = \"tcp\"\nack = { timestamps = 1, timestamp-granularity = \"10 ms\" }").ack;
+    assert_eq!((ack.timestamps, ack.timestamp_granularity), (1, Duration::from_millis(10)));
+    refused("ack.timestamp-granularity = \"10 ms\"", "flow.0.ack.timestamp-granularity: of TCP's timestamps");
+    let tcp = |keys: &str| format!("transport = \"tcp\"\n{keys}");
+    refused(&tcp("ack.timestamps = 64"), "flow.0.ack.timestamps: TCP's option holds 1 receive time");
+    refused(&tcp("ack.timestamp-exponent = 3"), "flow.0.ack.timestamp-exponent: of QUIC's timestamps");
+    refused(&tcp("ack.timestamp-granularity = \"2 s\""), "at most 1 s");
+
+    let run = |name: &str, ack: &str| {
+        let to = format!("controller = \"{name}\"\ntransport = \"tcp\"\nack = {{ {ack} }}");
+        small("controller = \"cubic\"", &to)
+    };
+    for name in ["dccc", "ledbat", "quic-dc"] {
+        assert!(run(name, "timestamps = 1").is_ok(), "{name}");
+        let said = run(name, "timestamps = 0").unwrap_err().to_string();
+        assert!(said.contains("give it ack.timestamps = 1"), "{said}");
+    }
+    for name in ["gcc", "gcc-simplified", "nada", "nada-2013"] {
+        assert!(run(name, "timestamps = 1, ack-every = 1").is_ok(), "{name}");
+        let said = run(name, "timestamps = 1").unwrap_err().to_string();
+        assert!(said.contains("flow.0.controller") && said.contains("give it ack.ack-every = 1"), "{said}");
+    }
+}
+
+#[test]
+fn clocks() {
+    assert_eq!(flow("").clock.granularity, Duration::ZERO);
+    let clock = flow("clock = { granularity = \"1 ms\", drift-ppm = 50 }").clock;
+    assert_eq!((clock.granularity, clock.drift_ppm), (Duration::from_millis(1), 50.0));
+    refused("clock.granularity = \"2 s\"", "flow.0.clock.granularity: a clock counts in at most 1 s");
+}

@@ -34,7 +34,9 @@ impl Far {
                 receiver: Receiver::new(config.ack.clone(), config.clock),
                 stream: Reassembly::default(),
             },
-            Transport::Tcp { mss, .. } => Self::Tcp(TcpReceiver::new(config.ack.clone(), mss, config.rtt)),
+            Transport::Tcp { mss, .. } => {
+                Self::Tcp(TcpReceiver::new(config.ack.clone(), config.clock, mss, config.rtt))
+            }
         }
     }
 }
@@ -100,7 +102,7 @@ impl Flow {
             path,
             connection: 0,
             closed: Stats::default(),
-            sender: Sender::new(config.recovery.clone(), config.algorithm.build(path), path),
+            sender: sender(&config, path),
             outcome: Outcome::default(),
             fresh: 0,
             resend: VecDeque::new(),
@@ -202,7 +204,7 @@ impl Flow {
         self.connection += 1;
         self.closed += self.sender.stats();
         let path = Path { seed: self.path.seed ^ (u64::from(self.connection) << 32), ..self.path };
-        self.sender = Sender::new(self.config.recovery.clone(), self.config.algorithm.build(path), path);
+        self.sender = sender(&self.config, path);
         self.far = Far::new(&self.config);
         self.fresh = 0;
         self.resend.clear();
@@ -271,7 +273,7 @@ impl Flow {
                 receiver.write_ack(now, &mut frame);
                 Feedback::Quic(frame)
             }
-            Far::Tcp(receiver) => Feedback::Tcp(receiver.ack()),
+            Far::Tcp(receiver) => Feedback::Tcp(receiver.ack(now)),
         };
         // No packet arrives twice, so the receiver's totals are those of all that arrived.
         debug_assert!(self.connection > 0 || feedback.ecn() == self.record.ecn);
@@ -459,6 +461,14 @@ impl Flow {
             Err(_) => self.record.on_dropped(now),
         }
     }
+}
+
+/// That of a new connection. Its clock counts in what the timestamps do, where TCP has them.
+fn sender(config: &FlowConfig, path: Path) -> Sender<Chunk> {
+    let stamps = matches!(config.transport, Transport::Tcp { .. }) && config.ack.timestamps > 0;
+    let unit = if stamps { config.ack.timestamp_granularity } else { Duration::ZERO };
+    Sender::new(config.recovery.clone(), config.algorithm.build(path), path)
+        .with_clock_unit(unit.max(config.clock.granularity))
 }
 
 /// What the controller lets a flow send, bytes per second as the window counts them. Before the first RTT sample a window

@@ -164,7 +164,7 @@ fn one_way_delay_is_by_the_simulators_clock() {
     };
     let mut odd = window(1);
     odd.ack.ack_every = 2.into();
-    odd.clock = recovery::Clock { offset_seconds: 100.0, drift_ppm: 500.0 };
+    odd.clock = recovery::Clock { offset_seconds: 100.0, drift_ppm: 500.0, ..recovery::Clock::default() };
     close(owd(odd, 0), 25.0 + PACKET_MS, 1e-9);
     close(owd(window(1), 10), 30.0 + PACKET_MS, 0.02);
 }
