@@ -3,6 +3,7 @@
 //!
 //! Pure: time comes in with each call, nothing is sent, nothing fails.
 
+pub mod ack_every;
 pub mod clock;
 pub mod config;
 pub mod ecn;
@@ -24,6 +25,7 @@ mod sent;
 pub mod stats;
 pub mod tcp;
 
+pub use ack_every::AckEvery;
 pub use clock::Clock;
 pub use config::{Config, Exit, Paced, Reduction, Rto, TimeThreshold, Timeout};
 pub use ecn::{Ecn, EcnCounts};

@@ -284,7 +284,7 @@ impl World {
             out: Outcome::default(),
             books,
             far: if tcp {
-                Far::Tcp(TcpReceiver::new(ack, FULL as u32, Duration::from_millis(30)))
+                Far::Tcp(TcpReceiver::new(ack, Clock::default(), FULL as u32, Duration::from_millis(30)))
             } else {
                 Far::Quic(Receiver::new(ack, Clock::default()))
             },
@@ -372,7 +372,7 @@ impl World {
                 r.write_ack(self.now, &mut frame);
                 Answer::Quic(frame)
             }
-            Far::Tcp(r) => Answer::Tcp(r.ack()),
+            Far::Tcp(r) => Answer::Tcp(r.ack(self.now)),
         });
     }
 
@@ -406,7 +406,9 @@ impl World {
             }
             // A cumulative ACK of everything would end the exercise: SACKs may lie, it only repeats itself.
             Far::Tcp(_) => {
-                Answer::Tcp(TcpAck { cumulative: 0, sacks: [at(0), at(1), at(2)], echo: at(3).0, ecn })
+                let timestamps = Some((at(3).0, i64::MIN));
+                let sacks = [at(0), at(1), at(2)];
+                Answer::Tcp(TcpAck { cumulative: 0, sacks, echo: at(3).0, timestamps, ecn })
             }
         };
         self.digest(&answer);

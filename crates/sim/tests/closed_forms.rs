@@ -27,7 +27,7 @@ fn fixed_window_is_window_per_rtt() {
     for packets in [1u64, 5, 10, 20, 30, 60] {
         let mut flow = quic_flow(&format!("name = 'fixed-window'\nwindow = {packets}"));
         flow.recovery.paced = recovery::Paced::ByRate;
-        flow.ack.ack_every = 1;
+        flow.ack.ack_every = 1.into();
         let out = run(&settled(scenario(4.0, 60, vec![flow]), 1));
         // Each packet's RTT without queue is propagation and its own transmission.
         let per_rtt = packets as f64 / (0.05 + PACKET);
@@ -40,7 +40,7 @@ fn fixed_window_is_window_per_rtt() {
 #[test]
 fn fixed_window_of_the_kernel_rig() {
     let mut flow = tcp_flow("name = 'fixed-window'\nwindow = 42");
-    flow.ack.ack_every = 1;
+    flow.ack.ack_every = 1.into();
     flow.rtt = Duration::from_micros(50_260);
     let mut s = settled(scenario(4.0, 30, vec![flow]), 1);
     s.link = path::LinkConfig {
@@ -56,7 +56,7 @@ fn fixed_window_of_the_kernel_rig() {
 fn reno_sawtooth() {
     for bdp in [1.0, 2.0] {
         let mut flow = quic_flow("name = 'new-reno'");
-        flow.ack.ack_every = 1;
+        flow.ack.ack_every = 1.into();
         let out = run(&settled(scenario(bdp, 600, vec![flow]), 60));
         let peak = 0.05 * (1.0 + bdp);
         let window = peak / PACKET;
@@ -76,7 +76,7 @@ fn reno_sawtooth() {
 fn cubic_sawtooth() {
     let rate = Rate(50_000_000);
     let mut flow = quic_flow("name = 'cubic'\nfast-convergence = false");
-    flow.ack.ack_every = 1;
+    flow.ack.ack_every = 1.into();
     let mut s = settled(scenario(1.0, 900, vec![flow]), 100);
     s.link.rate = path::RateModel::Constant(rate);
     s.link.limit = Limit::Bytes(Bytes(rate.bytes_in(RTT)));
@@ -97,7 +97,7 @@ fn cubic_sawtooth() {
 fn mathis() {
     for p in [0.0001, 0.0003, 0.001] {
         let mut flow = quic_flow("name = 'new-reno'");
-        flow.ack.ack_every = 1;
+        flow.ack.ack_every = 1.into();
         flow.recovery.undo = false;
         let mut s = settled(scenario(1.0, 3000, vec![flow]), 60);
         s.link = path::LinkConfig { delay: RTT / 2, loss: p, ..path::LinkConfig::plain(Rate(1_000_000_000)) };
@@ -154,7 +154,7 @@ fn loss_is_what_goodput_lacks() {
 #[test]
 fn netem_limit_is_a_window() {
     let mut flow = quic_flow("name = 'fixed-window'\nwindow = 100");
-    flow.ack.ack_every = 1;
+    flow.ack.ack_every = 1.into();
     let mut s = settled(scenario(1.0, 60, vec![flow]), 5);
     s.link.limit = Limit::Packets(12);
     s.link.limit_counts = path::LimitCounts::QueueAndDelay;
@@ -197,7 +197,7 @@ fn each_flow_has_its_own_rtt() {
         let arrival = ms as f64 / 2e3 + 1079.0 * 8.0 / 10e6;
         close("arrival", one.flows[0].finished.unwrap().as_secs_f64(), arrival, 1e-6);
         flow.transfer = Some(20_000);
-        flow.ack.ack_every = 1;
+        flow.ack.ack_every = 1.into();
         let many = run(&scenario(4.0, 10, vec![flow]));
         let base = ms as f64 + PACKET * 1e3;
         close("smallest RTT", many.flows[0].totals.rtt.quantile_ms(0.0), base, 0.01);

@@ -152,7 +152,7 @@ impl Case {
             algorithm: Algorithm::Dccc(self.params.clone()),
             transport: Transport::Quic { datagram: self.packet, header: 25, overhead: 0 },
             recovery,
-            ack: AckConfig { ack_every: 1, ..AckConfig::default() },
+            ack: AckConfig { ack_every: 1.into(), ..AckConfig::default() },
             start,
             stop: None,
             application: sim::Application::Bulk,

@@ -164,7 +164,8 @@ impl<T: Payload> Sender<T> {
             if self.tail_repeat == Some((ack.echo, start)) && pn < ack.echo {
                 self.tally.repaired = Some(pn);
             }
-            self.settle(now, pn, None, arrival);
+            let received = ack.timestamps.filter(|echoed| echoed.0 == pn).map(|echoed| echoed.1);
+            self.settle(now, pn, received, arrival);
         }
         self.covered = covered;
     }
@@ -208,6 +209,7 @@ impl<T: Payload> Sender<T> {
             self.advance(pn, sent);
         }
         self.stats.acked += 1;
+        let sent = Time(sent.0 - sent.0 % self.clock_unit.0);
         self.acked.push(AckedPacket { pn, bytes, sent, received, before_reduction });
     }
 

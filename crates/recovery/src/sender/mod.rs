@@ -98,6 +98,8 @@ pub struct Sender<T> {
     epoch: Epoch,
     /// The window's way down, while the recovery period lasts.
     prr: Option<Prr>,
+    /// What the sender's clock counts in, for the send times that the controller is told.
+    clock_unit: Duration,
     stats: Stats,
     bytes_in_flight: u64,
     largest_acked: Option<u64>,
@@ -149,6 +151,7 @@ impl<T: Payload> Sender<T> {
             seen: Seen::default(),
             epoch: Epoch::new(config.exit),
             prr: None,
+            clock_unit: Duration(1),
             stats: Stats::default(),
             bytes_in_flight: 0,
             largest_acked: None,
@@ -177,6 +180,12 @@ impl<T: Payload> Sender<T> {
             config,
             controller,
         }
+    }
+
+    /// The sender's clock counts in this unit: the controller is told send times rounded down to it. Everything else, RTTs too,
+    /// is measured to the nanosecond.
+    pub fn with_clock_unit(self, unit: Duration) -> Self {
+        Self { clock_unit: unit.max(Duration(1)), ..self }
     }
 
     /// Whether a packet of `bytes` may leave.
