@@ -138,6 +138,13 @@ impl Occupancy {
         self.gauge.held()
     }
 
+    /// All but the first to leave.
+    #[inline]
+    pub(crate) fn behind_first(&self) -> Tally {
+        let held = self.gauge.held();
+        self.entries.front().map_or(held, |first| held - Tally { packets: 1, bytes: first.size.into() })
+    }
+
     /// Takes a packet in. Call [`Occupancy::drain`] with the same `now` before.
     #[inline]
     pub(crate) fn admit(&mut self, now: Time, leaves: Time, size: u32) {
