@@ -105,3 +105,30 @@ fn separate_acks_lost_in_a_full_queue() {
         &[("separate_acks", 8.0), ("separate_acks_lost", 4.0), ("retransmissions", 1.0), ("loss", loss)],
     );
 }
+
+/// A metric of an experiment with one flow of CUBIC over this link.
+fn of_link(duration: &str, link: &str, metric: &str) -> f64 {
+    let text = format!(
+        "title = \"t\"\nsource = \"s\"\nduration = \"{duration}\"\nseries = \"off\"\n[link]\n{link}\n[[flow]]\n\
+         controller = \"cubic\"\n"
+    );
+    let scenario = common::scenario(&common::parse(&text).unwrap(), 0);
+    measure(&scenario, &sim::run(&scenario, &Watch::default()).unwrap(), &[])[metric]
+}
+
+/// 1 MB at 128 kbit/s are 62.5 s: with CUBIC the queue is more than half full most of the time.
+#[test]
+fn percentiles_beyond_twenty_seconds() {
+    let link = "rate = \"128 kbit/s\"\ndelay = \"25 ms\"\nqueue = \"1 MB\"";
+    let of = |metric| of_link("600 s", link, metric);
+    let (median, p95, most) = (of("rtt_p50"), of("rtt_p95"), of("rtt_max"));
+    assert!(median > 31_250.0 && median < p95 && p95 <= most && most < 63_000.0, "{median} {p95} {most}");
+}
+
+/// 20 us of propagation and 1 us of transmission, with a queue of 20 us.
+#[test]
+fn percentiles_of_microseconds() {
+    let link = "rate = \"10 Gbit/s\"\ndelay = \"10 us\"\nqueue = \"1 BDP\"";
+    let median = of_link("100 ms", link, "rtt_p50");
+    assert!((0.021..0.050).contains(&median), "{median}");
+}

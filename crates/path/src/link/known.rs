@@ -40,11 +40,13 @@ impl Known {
     /// Time passes; what counts towards the limit is left.
     #[inline]
     pub(crate) fn drain(&mut self, now: Time) -> Tally {
-        let held = self.queue.drain(now);
         match &mut self.window {
-            Some(window) => window.drain(now),
-            None if self.transmits => self.queue.behind_first(),
-            None => held,
+            None if self.transmits => self.queue.behind_first(now),
+            None => self.queue.drain(now),
+            Some(window) => {
+                self.queue.drain(now);
+                window.drain(now)
+            }
         }
     }
 
