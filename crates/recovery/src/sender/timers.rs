@@ -140,6 +140,7 @@ impl<T: Payload> Sender<T> {
             self.lose(now, &overdue, None, prior_in_flight, out);
         } else if self.config.undo && self.epoch.on_spurious_timeout() {
             self.undo();
+            self.timeouts = 0;
             if self.late_now.is_empty() {
                 self.reduce(now, Cause::Loss, prior_in_flight, out);
             }
