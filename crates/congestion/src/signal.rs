@@ -40,9 +40,10 @@ pub struct AckedPacket {
     pub pn: u64,
     /// Size in the window, bytes.
     pub bytes: u64,
-    /// When it left.
+    /// When it left, in the unit of the sender's clock.
     pub sent: Time,
-    /// When it arrived, nanoseconds on the peer's clock (unknown offset); only if the peer reports it.
+    /// When it arrived, nanoseconds on the peer's clock (unknown offset); only if the peer reports it. With TCP's timestamps:
+    /// when the ACK left that echoes it.
     pub received: Option<i64>,
     /// Sent before the last reduction: no growth for it, no second reduction because of it.
     pub before_reduction: bool,

@@ -29,7 +29,7 @@ fn a_file_becomes_runs() {
         (flow.recovery.packet_threshold, flow.recovery.pacing.interval),
         (None, Duration::from_micros(200))
     );
-    assert_eq!((flow.ack.ack_every, flow.ack.timestamps, flow.clock.drift_ppm), (4, 64, 50.0));
+    assert_eq!((flow.ack.ack_every.at(Time::ZERO), flow.ack.timestamps, flow.clock.drift_ppm), (4, 64, 50.0));
 }
 
 #[test]

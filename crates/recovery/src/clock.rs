@@ -1,6 +1,6 @@
 //! A host's own clock: the run's time seen through an unknown offset and a drift.
 
-use congestion::Time;
+use congestion::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 /// How a host's clock differs from the run's time.
@@ -11,13 +11,24 @@ pub struct Clock {
     pub offset_seconds: f64,
     /// Parts per million by which the clock runs fast (negative: slow).
     pub drift_ppm: f64,
+    /// What it counts in, rounded down; 0 for nanoseconds. The sender's clock, which has neither offset nor drift, counts in
+    /// the same.
+    pub granularity: Duration,
 }
 
 impl Clock {
     /// What the clock shows, nanoseconds.
     pub fn read(&self, now: Time) -> i64 {
         let error = self.offset_seconds * 1e9 + self.drift_ppm * 1e-6 * now.0 as f64;
-        now.0 as i64 + error as i64
+        floor(now.0 as i64 + error as i64, self.granularity)
+    }
+}
+
+/// A reading in whole units; as it is where they are 0.
+pub(crate) fn floor(reading: i64, unit: Duration) -> i64 {
+    match i64::try_from(unit.0) {
+        Ok(unit) if unit > 1 => reading.div_euclid(unit).saturating_mul(unit),
+        _ => reading,
     }
 }
 
@@ -28,8 +39,18 @@ mod tests {
     /// 50 ppm are 3 ms per minute.
     #[test]
     fn drifts() {
-        let clock = Clock { offset_seconds: -5.0, drift_ppm: 50.0 };
+        let clock = Clock { offset_seconds: -5.0, drift_ppm: 50.0, ..Clock::default() };
         assert_eq!(clock.read(Time::ZERO), -5_000_000_000);
         assert_eq!(clock.read(Time::from_millis(60_000)), 55_003_000_000);
+    }
+
+    /// The reading is what is cut, not the time: at an offset of -1000.25 ms the clock ticks 0.25 ms after each millisecond.
+    #[test]
+    fn ticks() {
+        let clock =
+            Clock { offset_seconds: -1.00025, granularity: Duration::from_millis(1), ..Clock::default() };
+        assert_eq!(clock.read(Time(240_000)), -1_001_000_000);
+        assert_eq!(clock.read(Time(260_000)), -1_000_000_000);
+        assert_eq!(clock.read(Time(1_240_000)), -1_000_000_000);
     }
 }

@@ -3,17 +3,21 @@
 //!
 //! Pure: time comes in with each call, nothing is sent, nothing fails.
 
+pub mod ack_every;
 pub mod clock;
 pub mod config;
 pub mod ecn;
 mod epoch;
+mod late;
 mod loss;
+mod min_rtt;
 pub mod pacer;
 mod prr;
 mod quick_acks;
 pub mod rate;
 pub mod reassembly;
 pub mod receiver;
+mod rto;
 pub mod rtt;
 mod seen;
 pub mod sender;
@@ -21,8 +25,9 @@ mod sent;
 pub mod stats;
 pub mod tcp;
 
+pub use ack_every::AckEvery;
 pub use clock::Clock;
-pub use config::{Config, Exit, Paced, Reduction, TimeThreshold, Timeout};
+pub use config::{Config, Exit, Paced, Reduction, Rto, TimeThreshold, Timeout};
 pub use ecn::{Ecn, EcnCounts};
 pub use pacer::Pacing;
 pub use receiver::{AckConfig, AckFrame, Receiver};

@@ -175,6 +175,7 @@ impl QuickAcks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Clock;
     use crate::ecn::Ecn;
     use crate::receiver::AckConfig;
     use crate::tcp::TcpReceiver;
@@ -300,14 +301,14 @@ mod tests {
             let now = Time((number * 51_200 + (n - from) * 1200) * 1000);
             waiting += 1;
             if r.on_packet(now, n, Ecn::NotEct, n * MSS, (n + 1) * MSS).1 {
-                r.ack();
+                r.ack(now);
                 acks.push(waiting);
                 waiting = 0;
             }
         }
         if waiting > 0 {
             // The delayed one.
-            r.ack();
+            r.ack(Time::ZERO);
             acks.push(waiting);
         }
         acks
@@ -320,7 +321,7 @@ mod tests {
 
     fn receiver() -> TcpReceiver {
         let config = AckConfig { quick_acks: true, ..AckConfig::default() };
-        TcpReceiver::new(config, MSS as u32, RTT)
+        TcpReceiver::new(config, Clock::default(), MSS as u32, RTT)
     }
 
     /// As measured on the wire: 22 single ACKs, 10 and 12, then pairs. The count is 16 at first; from 65 160 bytes to

@@ -3,7 +3,8 @@
 use congestion::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Clock;
+use crate::ack_every::AckEvery;
+use crate::clock::{Clock, floor};
 use crate::ecn::{Ecn, EcnCounts};
 
 /// What the sender learns from one ACK.
@@ -25,16 +26,22 @@ pub struct AckFrame {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AckConfig {
-    /// Ack-eliciting packets per ACK. RFC 9000 section 13.2.2.
-    pub ack_every: u64,
+    /// Ack-eliciting packets per ACK, a number or steps of the run. RFC 9000 section 13.2.2.
+    pub ack_every: AckEvery,
     /// Longest delay of an ACK. RFC 9000 section 13.2.1 (QUIC 25 ms; Linux TCP 40 ms).
     pub max_ack_delay: Duration,
+    /// How long a written ACK takes at most until it leaves, uniform from 0 and in order; not part of the ACK delay that it
+    /// reports. Whoever carries the ACKs sees to it.
+    pub jitter: Duration,
     /// Acknowledge at once on reordering and on a gap. RFC 9000 section 13.2.1.
     pub immediate_on_gap: bool,
-    /// Receive timestamps per ACK at most, 0 for none. draft-ietf-quic-receive-ts-02.
+    /// Receive timestamps per ACK at most, 0 for none. QUIC: draft-ietf-quic-receive-ts-02. TCP: the one that RFC 7323's option
+    /// holds.
     pub timestamps: usize,
-    /// Unit of the timestamps: 2^exponent microseconds, 0..20. draft-ietf-quic-receive-ts-02.
+    /// QUIC alone, unit of the timestamps: 2^exponent microseconds, 0..20. draft-ietf-quic-receive-ts-02.
     pub timestamp_exponent: u32,
+    /// TCP alone, unit of the timestamps of both ends. RFC 7323 section 5.4 has 1 ms to 1 s; Linux: 1 ms.
+    pub timestamp_granularity: Duration,
     /// Ranges per ACK at most. RFC 9000 section 13.2.3.
     pub max_ranges: usize,
     /// Every so many ACKs, one with more than one range comes with a PING, which the peer answers with a packet that holds an
@@ -53,11 +60,13 @@ pub struct AckConfig {
 impl Default for AckConfig {
     fn default() -> Self {
         Self {
-            ack_every: 2,
+            ack_every: AckEvery::Constant(2),
             max_ack_delay: Duration::from_millis(25),
+            jitter: Duration::ZERO,
             immediate_on_gap: true,
             timestamps: 64,
             timestamp_exponent: 0,
+            timestamp_granularity: Duration::from_millis(1),
             max_ranges: 64,
             ping_every: None,
             quick_acks: false,
@@ -111,7 +120,7 @@ impl Receiver {
         }
         self.unacked += 1;
         let in_order = largest.map_or(pn == 0, |l| l.checked_add(1) == Some(pn));
-        if self.unacked >= self.config.ack_every
+        if self.unacked >= self.config.ack_every.at(now)
             || (self.config.immediate_on_gap && !in_order)
             || ecn == Ecn::Ce
         {
@@ -184,8 +193,8 @@ impl Receiver {
         if self.config.timestamps == 0 {
             return;
         }
-        let unit = 1000_i64 << self.config.timestamp_exponent.min(20);
-        let received = self.clock.read(now).div_euclid(unit) * unit;
+        let unit = Duration::from_micros(1 << self.config.timestamp_exponent.min(20));
+        let received = floor(self.clock.read(now), unit);
         let i = self.timestamps.partition_point(|t| t.0 < pn);
         self.timestamps.insert(i, (pn, received));
         if self.timestamps.len() > self.config.timestamps {
@@ -319,7 +328,7 @@ mod tests {
     #[test]
     fn timestamp_unit() {
         let config = AckConfig { timestamp_exponent: 3, ..AckConfig::default() };
-        let mut r = Receiver::new(config, Clock { offset_seconds: -1.0, drift_ppm: 0.0 });
+        let mut r = Receiver::new(config, Clock { offset_seconds: -1.0, ..Clock::default() });
         r.on_packet(Time(20_500), 0, Ecn::NotEct, 0);
         assert_eq!(ack(&mut r, 0).timestamps, vec![(0, -1_000_000_000 + 16_000)]);
     }

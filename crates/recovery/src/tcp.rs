@@ -1,7 +1,13 @@
 //! A TCP receiver's acknowledgements: cumulative, three SACK blocks (RFC 2018), delayed (RFC 1122, Linux timers).
+//!
+//! Its timestamps are RFC 7323's: an ACK holds the receiver's clock when it leaves (TSval) and says which transmission's
+//! timestamp it echoes (TSecr), by the rule of section 4.3: the newest of those that began at or before the edge of the ACK
+//! before. So it is the earliest of those that a delayed ACK covers, and TSval - TSecr is its one-way delay *and* its wait for
+//! the ACK; what arrives beyond a hole is not echoed, what fills it is.
 
 use congestion::{Duration, Time};
 
+use crate::clock::{Clock, floor};
 use crate::ecn::{Ecn, EcnCounts};
 use crate::quick_acks::QuickAcks;
 use crate::reassembly::Reassembly;
@@ -17,8 +23,10 @@ pub struct TcpAck {
     pub cumulative: u64,
     /// SACK blocks `start..end`, the one of the newest arrival first; unused ones are empty.
     pub sacks: [(u64, u64); SACK_BLOCKS],
-    /// The transmission that triggered this acknowledgement (RFC 7323 echoes its timestamp; here exact).
+    /// The transmission that triggered this acknowledgement, whatever timestamps tell of it.
     pub echo: u64,
+    /// The transmission whose timestamp is echoed, and the receiver's clock, nanoseconds; if the connection has timestamps.
+    pub timestamps: Option<(u64, i64)>,
     /// ECN totals (AccECN), if any packet carried a mark.
     pub ecn: Option<EcnCounts>,
 }
@@ -34,9 +42,13 @@ impl TcpAck {
 #[derive(Clone, Debug)]
 pub struct TcpReceiver {
     config: AckConfig,
+    clock: Clock,
     stream: Reassembly,
     newest: u64,
     echo: u64,
+    /// `Last.ACK.sent` and the transmission behind `TS.Recent`.
+    last_ack: u64,
+    recent: Option<u64>,
     ecn: EcnCounts,
     unacked: u64,
     due: Option<Time>,
@@ -46,13 +58,16 @@ pub struct TcpReceiver {
 impl TcpReceiver {
     /// That has received nothing. Linux's rule of quick ACKs, if the configuration has it, needs the payload of a full segment,
     /// `mss` bytes, and an RTT, the base RTT.
-    pub fn new(config: AckConfig, mss: u32, rtt: Duration) -> Self {
+    pub fn new(config: AckConfig, clock: Clock, mss: u32, rtt: Duration) -> Self {
         Self {
             quick_acks: config.quick_acks.then(|| QuickAcks::new(mss, rtt)),
             config,
+            clock,
             stream: Reassembly::default(),
             newest: 0,
             echo: 0,
+            last_ack: 0,
+            recent: None,
             ecn: EcnCounts::default(),
             unacked: 0,
             due: None,
@@ -69,10 +84,13 @@ impl TcpReceiver {
         self.ecn.add(ecn);
         self.newest = start;
         self.echo = pn;
+        if start <= self.last_ack {
+            self.recent = self.recent.max(Some(pn));
+        }
         self.unacked += 1;
         let after = self.stream.contiguous();
         let quick = self.quick_acks.as_mut().is_some_and(|q| q.on_packet(now, start, end, before, after));
-        if quick || self.unacked >= self.config.ack_every || !in_order || ecn == Ecn::Ce {
+        if quick || self.unacked >= self.config.ack_every.at(now) || !in_order || ecn == Ecn::Ce {
             return (fresh, true);
         }
         self.due.get_or_insert(now + self.config.max_ack_delay);
@@ -85,7 +103,7 @@ impl TcpReceiver {
     }
 
     /// The ACK that leaves now.
-    pub fn ack(&mut self) -> TcpAck {
+    pub fn ack(&mut self, now: Time) -> TcpAck {
         self.unacked = 0;
         self.due = None;
         self.quick_acks.iter_mut().for_each(QuickAcks::on_ack);
@@ -96,7 +114,14 @@ impl TcpReceiver {
             *slot = block;
         }
         let ecn = (self.ecn != EcnCounts::default()).then_some(self.ecn);
-        TcpAck { cumulative: self.stream.contiguous(), sacks, echo: self.echo, ecn }
+        self.last_ack = self.stream.contiguous();
+        let timestamps = self.timestamps(now);
+        TcpAck { cumulative: self.last_ack, sacks, echo: self.echo, timestamps, ecn }
+    }
+
+    fn timestamps(&self, now: Time) -> Option<(u64, i64)> {
+        let echoed = self.recent.filter(|_| self.config.timestamps > 0)?;
+        Some((echoed, floor(self.clock.read(now), self.config.timestamp_granularity)))
     }
 
     /// All bytes before this one have arrived.
@@ -109,33 +134,61 @@ impl TcpReceiver {
 mod tests {
     use super::*;
 
+    fn receiver(config: AckConfig) -> TcpReceiver {
+        TcpReceiver::new(config, Clock::default(), 1000, Duration::ZERO)
+    }
+
     #[test]
     fn delayed_then_sacked() {
-        let mut r = TcpReceiver::new(AckConfig::default(), 1000, Duration::ZERO);
+        let mut r = receiver(AckConfig::default());
         assert_eq!(r.on_packet(Time(0), 0, Ecn::NotEct, 0, 1000), (1000, false));
         assert!(r.on_packet(Time(0), 1, Ecn::NotEct, 1000, 2000).1);
-        assert_eq!(r.ack().cumulative, 2000);
+        assert_eq!(r.ack(Time(0)).cumulative, 2000);
         assert!(r.on_packet(Time(0), 3, Ecn::NotEct, 3000, 4000).1, "gap");
-        let ack = r.ack();
+        let ack = r.ack(Time(0));
         assert_eq!((ack.cumulative, ack.sacks[0], ack.echo), (2000, (3000, 4000), 3));
         assert!(ack.covers(3000, 4000) && !ack.covers(2000, 3000));
         r.on_packet(Time(0), 5, Ecn::NotEct, 5000, 6000);
-        assert_eq!(r.ack().sacks, [(5000, 6000), (3000, 4000), (0, 0)]);
+        assert_eq!(r.ack(Time(0)).sacks, [(5000, 6000), (3000, 4000), (0, 0)]);
         assert!(r.on_packet(Time(0), 6, Ecn::NotEct, 2000, 3000).1, "fills a hole");
-        assert_eq!(r.ack().cumulative, 4000);
+        assert_eq!(r.ack(Time(0)).cumulative, 4000);
         assert_eq!(r.on_packet(Time(0), 7, Ecn::NotEct, 0, 1000), (0, true), "duplicate");
     }
 
     /// RFC 5681 section 4.2: what fills a part of a gap is acknowledged at once, although it moves the edge in order.
     #[test]
     fn part_of_a_gap() {
-        let mut r = TcpReceiver::new(AckConfig::default(), 1000, Duration::ZERO);
+        let mut r = receiver(AckConfig::default());
         assert!(r.on_packet(Time(0), 3, Ecn::NotEct, 3000, 4000).1);
-        r.ack();
+        r.ack(Time(0));
         for (pn, edge) in [(0, 1000), (1, 2000), (2, 4000)] {
             assert!(r.on_packet(Time(0), pn, Ecn::NotEct, 1000 * pn, 1000 * pn + 1000).1, "{pn}");
-            assert_eq!((r.ack().cumulative, r.timer()), (edge, None));
+            assert_eq!((r.ack(Time(0)).cumulative, r.timer()), (edge, None));
         }
         assert!(!r.on_packet(Time(0), 4, Ecn::NotEct, 4000, 5000).1, "whole again: delayed");
+    }
+
+    /// RFC 7323 section 4.3, its three cases (A) to (C): the earliest of a delayed ACK, nothing beyond a hole, what fills it;
+    /// and a repeat of what has been acknowledged. The clock is that of the ACK, in whole milliseconds.
+    #[test]
+    fn timestamps_by_the_letter() {
+        let mut r = receiver(AckConfig { timestamps: 1, ..AckConfig::default() });
+        for (us, pn, segment, echoed) in [
+            (10_100, 0, 0, None),
+            (11_900, 1, 1, Some((0, 11_000_000))),
+            (13_500, 3, 3, Some((0, 13_000_000))),
+            (14_500, 4, 4, Some((0, 14_000_000))),
+            (15_500, 5, 2, Some((5, 15_000_000))),
+            (16_500, 6, 5, None),
+            (17_500, 7, 0, Some((7, 17_000_000))),
+            (18_500, 2, 2, Some((7, 18_000_000))),
+        ] {
+            let now = Time(us * 1000);
+            let (_, must) = r.on_packet(now, pn, Ecn::NotEct, 1000 * segment, 1000 * segment + 1000);
+            assert_eq!(must.then(|| r.ack(now).timestamps.unwrap()), echoed, "{pn}");
+        }
+        let mut r = receiver(AckConfig { timestamps: 0, ..AckConfig::default() });
+        r.on_packet(Time(0), 0, Ecn::NotEct, 0, 1000);
+        assert_eq!(r.ack(Time(0)).timestamps, None, "off");
     }
 }

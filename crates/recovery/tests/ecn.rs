@@ -31,7 +31,7 @@ struct Line {
 
 impl Line {
     fn new(mark: Ecn) -> Self {
-        let ack = AckConfig { ack_every: 1, ..AckConfig::default() };
+        let ack = AckConfig { ack_every: 1.into(), ..AckConfig::default() };
         let bench = Bench::new(Config { ecn: mark, ..Config::quic() });
         Self { bench, receiver: Receiver::new(ack, Clock::default()), marked: 0, arrived: 0, held: None }
     }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use congestion::{Duration, Path, Time};
 use recovery::{AckFrame, Gate, Outcome, Paced, Payload, Receiver, Sender, Stats, TcpReceiver};
 
+use crate::ack_jitter::AckJitter;
 use crate::application::Source;
 use crate::links::Links;
 use crate::packet::{Chunk, Data, Feedback};
@@ -33,7 +34,9 @@ impl Far {
                 receiver: Receiver::new(config.ack.clone(), config.clock),
                 stream: Reassembly::default(),
             },
-            Transport::Tcp { mss, .. } => Self::Tcp(TcpReceiver::new(config.ack.clone(), mss, config.rtt)),
+            Transport::Tcp { mss, .. } => {
+                Self::Tcp(TcpReceiver::new(config.ack.clone(), config.clock, mss, config.rtt))
+            }
         }
     }
 }
@@ -99,7 +102,7 @@ impl Flow {
             path,
             connection: 0,
             closed: Stats::default(),
-            sender: Sender::new(config.recovery.clone(), config.algorithm.build(path), path),
+            sender: sender(&config, path),
             outcome: Outcome::default(),
             fresh: 0,
             resend: VecDeque::new(),
@@ -108,7 +111,12 @@ impl Flow {
             far: Far::new(&config),
             ahead: VecDeque::new(),
             ahead_delay: forward - delay,
-            back: WayBack::new(feedback_id, back, config.rtt - forward - delay_back),
+            back: WayBack::new(
+                feedback_id,
+                AckJitter::new(id, config.ack.jitter, scenario.seed),
+                back,
+                config.rtt - forward - delay_back,
+            ),
             spare: Vec::new(),
             record: Record::new(&config.application, scenario),
             config,
@@ -164,6 +172,9 @@ impl Flow {
             self.receive(now, &data, links);
         }
         self.acknowledge_late(now, links);
+        if let Some(feedback) = self.back.jitter.leaving(now) {
+            self.send_back(now, feedback, links);
+        }
         if let Some(feedback) = self.back.arrived(now) {
             self.on_feedback(now, feedback, links);
         }
@@ -193,7 +204,7 @@ impl Flow {
         self.connection += 1;
         self.closed += self.sender.stats();
         let path = Path { seed: self.path.seed ^ (u64::from(self.connection) << 32), ..self.path };
-        self.sender = Sender::new(self.config.recovery.clone(), self.config.algorithm.build(path), path);
+        self.sender = sender(&self.config, path);
         self.far = Far::new(&self.config);
         self.fresh = 0;
         self.resend.clear();
@@ -262,18 +273,26 @@ impl Flow {
                 receiver.write_ack(now, &mut frame);
                 Feedback::Quic(frame)
             }
-            Far::Tcp(receiver) => Feedback::Tcp(receiver.ack()),
+            Far::Tcp(receiver) => Feedback::Tcp(receiver.ack(now)),
         };
         // No packet arrives twice, so the receiver's totals are those of all that arrived.
         debug_assert!(self.connection > 0 || feedback.ecn() == self.record.ecn);
+        if self.back.jitter.is_on() {
+            self.back.jitter.hold(now, feedback);
+        } else {
+            self.send_back(now, feedback, links);
+        }
+    }
+
+    fn send_back(&mut self, now: Time, feedback: Feedback, links: &mut Links) {
         match self.back.entry() {
             None => self.back.delay(now, feedback),
-            Some(link) => self.send_back(now, feedback, link, links),
+            Some(link) => self.send_back_over(now, feedback, link, links),
         }
     }
 
     #[inline(never)]
-    fn send_back(&mut self, now: Time, feedback: Feedback, link: usize, links: &mut Links) {
+    fn send_back_over(&mut self, now: Time, feedback: Feedback, link: usize, links: &mut Links) {
         let Some(token) = self.back.token(now, feedback) else { return };
         self.record.on_feedback_sent(now);
         if links.push(now, link, token).is_err() {
@@ -442,6 +461,14 @@ impl Flow {
             Err(_) => self.record.on_dropped(now),
         }
     }
+}
+
+/// That of a new connection. Its clock counts in what the timestamps do, where TCP has them.
+fn sender(config: &FlowConfig, path: Path) -> Sender<Chunk> {
+    let stamps = matches!(config.transport, Transport::Tcp { .. }) && config.ack.timestamps > 0;
+    let unit = if stamps { config.ack.timestamp_granularity } else { Duration::ZERO };
+    Sender::new(config.recovery.clone(), config.algorithm.build(path), path)
+        .with_clock_unit(unit.max(config.clock.granularity))
 }
 
 /// What the controller lets a flow send, bytes per second as the window counts them. Before the first RTT sample a window

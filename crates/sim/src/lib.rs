@@ -3,6 +3,7 @@
 //!
 //! **Invariant:** the same scenario gives the same outcome, bit by bit, on every machine and beside any other run.
 
+mod ack_jitter;
 pub mod agenda;
 mod application;
 mod flow;

@@ -202,7 +202,7 @@ pub struct FlowConfig {
     /// Round-trip time without queue; at least its links' delay, there and back. Half of it, or the links' delay if
     /// that is more, is on the way of the data.
     pub rtt: Duration,
-    /// The receiver's clock, as the sender sees it.
+    /// The receiver's clock, as the sender sees it; the sender's counts in the same unit.
     pub clock: Clock,
 }
 

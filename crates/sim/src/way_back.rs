@@ -1,4 +1,4 @@
-//! The way back of a flow's feedback: the links there, if it crosses any, and then a delay.
+//! The way back of a flow's feedback: what the receiver takes to send it, the links there, if it crosses any, and then a delay.
 //!
 //! On a link an acknowledgement is a packet without a payload, a token. What it says stays here until that packet has
 //! arrived or is lost.
@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use congestion::{Duration, Time};
 
+use crate::ack_jitter::AckJitter;
 use crate::packet::{Data, Feedback};
 use crate::scenario::Back;
 
@@ -14,6 +15,8 @@ use crate::scenario::Back;
 pub(crate) struct WayBack {
     /// The number of the feedback among the senders of packets.
     id: u32,
+    /// Before the first link.
+    pub(crate) jitter: AckJitter,
     links: Option<Back>,
     on_links: Numbered,
     /// Behind the last link.
@@ -22,8 +25,8 @@ pub(crate) struct WayBack {
 }
 
 impl WayBack {
-    pub(crate) fn new(id: u32, links: Option<Back>, delay: Duration) -> Self {
-        Self { id, links, on_links: Numbered::default(), delay, arriving: VecDeque::new() }
+    pub(crate) fn new(id: u32, jitter: AckJitter, links: Option<Back>, delay: Duration) -> Self {
+        Self { id, jitter, links, on_links: Numbered::default(), delay, arriving: VecDeque::new() }
     }
 
     /// The link that feedback enters, if there is one.
@@ -45,6 +48,7 @@ impl WayBack {
 
     /// Whatever is under way means nothing any more.
     pub(crate) fn forget(&mut self) {
+        self.jitter.forget();
         self.on_links.forget();
         self.arriving.clear();
     }
@@ -55,16 +59,22 @@ impl WayBack {
         self.arriving.push_back((now + self.delay, feedback));
     }
 
-    /// When the next feedback arrives, as far as that is known.
+    /// When the next feedback leaves or arrives, as far as that is known.
     #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
+        let (leaves, arrives) = (self.jitter.next(), self.next_arrival());
+        leaves.map_or(arrives, |leaves| Some(arrives.map_or(leaves, |arrives| arrives.min(leaves))))
+    }
+
+    #[inline]
+    fn next_arrival(&self) -> Option<Time> {
         self.arriving.front().map(|f| f.0)
     }
 
     /// The next feedback, if it is due.
     #[inline]
     pub(crate) fn arrived(&mut self, now: Time) -> Option<Feedback> {
-        self.next().filter(|&at| at <= now)?;
+        self.next_arrival().filter(|&at| at <= now)?;
         Some(self.arriving.pop_front()?.1)
     }
 }

@@ -13,7 +13,7 @@ const PACKET: Duration = Duration::from_nanos(1_035_200);
 
 fn window(packets: u64) -> FlowConfig {
     let mut flow = quic_flow(&format!("name = 'fixed-window'\nwindow = {packets}"));
-    (flow.ack.ack_every, flow.recovery.paced) = (1, recovery::Paced::Never);
+    (flow.ack.ack_every, flow.recovery.paced) = (1.into(), recovery::Paced::Never);
     flow
 }
 

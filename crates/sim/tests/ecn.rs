@@ -55,7 +55,7 @@ fn counts_are_exact() {
     for flow in [quic_flow("name = 'cubic'"), tcp_flow("name = 'tcp-reno'")] {
         for ack_every in [1, 2, 10] {
             let mut flow = marking(flow.clone());
-            flow.ack.ack_every = ack_every;
+            flow.ack.ack_every = ack_every.into();
             let mut s = managed(half(), 60, vec![flow.clone(), flow]);
             s.link.limit = Limit::Packets(48);
             s.link.loss = 0.001;

@@ -20,7 +20,7 @@ const PING_MS: f64 = 0.0672;
 
 fn pinged(size: u32, window: u64, queue_bdp: f64) -> sim::ProbeRecord {
     let mut flow = quic_flow(&format!("name = 'fixed-window'\nwindow = {window}"));
-    (flow.ack.ack_every, flow.recovery.paced) = (1, recovery::Paced::Never);
+    (flow.ack.ack_every, flow.recovery.paced) = (1.into(), recovery::Paced::Never);
     let measure = Some((Time::from_millis(2000), Time::from_millis(19_950)));
     let scenario = Scenario {
         probe: Some(ProbeConfig { size, ..PING }),

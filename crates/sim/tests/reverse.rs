@@ -21,7 +21,7 @@ const REVERSE: Route = Route { first: 1, last: u16::MAX };
 
 fn window(packets: u64) -> FlowConfig {
     let mut flow = quic_flow(&format!("name = 'fixed-window'\nwindow = {packets}"));
-    (flow.ack.ack_every, flow.recovery.paced) = (1, Paced::Never);
+    (flow.ack.ack_every, flow.recovery.paced) = (1.into(), Paced::Never);
     flow
 }
 
@@ -95,7 +95,7 @@ fn an_empty_link_back_is_its_transmission() {
 fn a_slow_link_back_limits_the_acknowledgements() {
     for (rate, every) in [(200e3, 1), (400e3, 1), (100e3, 2)] {
         let mut flow = forward(window(80));
-        flow.ack.ack_every = every;
+        flow.ack.ack_every = every.into();
         let out = run(&from_second(both_ways(60, link(rate, 1000), vec![flow]), 10));
         let packets = rate / ACK_BITS * every as f64;
         close("goodput", goodput(&out, 0), packets * 1215.0 * 8.0 * 1e-6, 2e-3);

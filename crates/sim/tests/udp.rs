@@ -24,7 +24,7 @@ fn udp(kbit_s: u64, size: u32) -> UdpConfig {
 /// A flow of a fixed window, an ACK for each packet.
 fn window(packets: u64) -> FlowConfig {
     let mut flow = quic_flow(&format!("name = 'fixed-window'\nwindow = {packets}"));
-    (flow.ack.ack_every, flow.recovery.paced) = (1, recovery::Paced::Never);
+    (flow.ack.ack_every, flow.recovery.paced) = (1.into(), recovery::Paced::Never);
     flow
 }
 
@@ -40,11 +40,11 @@ fn close(got: f64, expected: f64, tolerance: f64) {
 }
 
 /// Twice what the link carries: every other packet is dropped, and each of the others finds a queue that is full but for
-/// itself. Departures fall on arrivals, so that all this is exact.
+/// itself, and a transmission that begins. Departures fall on arrivals, so that all this is exact.
 #[test]
 fn overload_fills_the_queue() {
     let mut s = alone(42, vec![udp(4000, 1000)]);
-    s.link = LinkConfig { limit: Limit::Packets(25), delay: RTT / 2, ..LinkConfig::plain(Rate(2_000_000)) };
+    s.link = LinkConfig { limit: Limit::Packets(24), delay: RTT / 2, ..LinkConfig::plain(Rate(2_000_000)) };
     let out = run(&s);
     let record = &out.udp[0];
     // Both ends of the window count, and at both a packet is dropped.
@@ -163,8 +163,8 @@ fn one_way_delay_is_by_the_simulators_clock() {
         run(&s).flows[0].totals.owd.mean_ms()
     };
     let mut odd = window(1);
-    odd.ack.ack_every = 2;
-    odd.clock = recovery::Clock { offset_seconds: 100.0, drift_ppm: 500.0 };
+    odd.ack.ack_every = 2.into();
+    odd.clock = recovery::Clock { offset_seconds: 100.0, drift_ppm: 500.0, ..recovery::Clock::default() };
     close(owd(odd, 0), 25.0 + PACKET_MS, 1e-9);
     close(owd(window(1), 10), 30.0 + PACKET_MS, 0.02);
 }

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::number;
+use crate::metric;
 use crate::summary::{Cell, Row, Trust, Variant};
 
 /// Relative differences beyond this are marked.
@@ -180,7 +181,7 @@ fn cells<'a>(column: &Column<'_>, cell: Option<&'a Cell>, notes: &mut Notes<'a>,
     let Some(cell) = cell else {
         return html! { td.first.none { "–" } @if column.span() > 1 { td colspan=(column.span() - 1) {} } };
     };
-    let decimals = column.words.decimals;
+    let decimals = metric::decimals(column.metric, cell.mean);
     html! {
         td.first { (number::fixed(cell.mean, decimals)) }
         @if column.has_spread {

@@ -36,6 +36,11 @@ pub(crate) const KEYS: &[&str] = &[
     "clock",
 ];
 
+/// What counts in more is no clock to measure delays by.
+const MAX_CLOCK_UNIT: Duration = Duration::from_secs(1);
+/// RFC 7323 section 5.4.
+const MAX_TIMESTAMP_UNIT: Duration = Duration::from_secs(1);
+
 /// Most flows of one run.
 pub(crate) const MAX_FLOWS: u64 = 100_000;
 
@@ -89,7 +94,7 @@ impl Flow {
         let tcp = matches!(transport, Transport::Tcp { .. });
         let default = || label.unwrap_or_else(|| algorithm.name().to_owned());
         let ack = if tcp {
-            overlaid(&fields, "ack", tcp_ack(), check_ack)?
+            overlaid(&fields, "ack", tcp_ack(), check_tcp_ack)?
         } else {
             overlaid(&fields, "ack", AckConfig::default(), check_quic_ack)?
         };
@@ -191,18 +196,20 @@ fn check_recovery(config: &Config) -> Result<(), String> {
     let above_zero = |factor: f64| factor > 0.0 && factor.is_finite();
     rule(above_zero(config.pacing.factor), "the pacing factor must be a number above 0")?;
     rule(above_zero(config.pacing.slow_start_factor), "the pacing factor must be a number above 0")?;
-    rule(config.pacing.burst >= 1, "a burst is at least 1 packet")?;
     let blind = config.packet_threshold.is_none() && config.time_threshold == TimeThreshold::Off;
     rule(
         !(blind && config.timeout == Timeout::Pto),
         "with packet-threshold and time-threshold off and a timeout that only probes, no loss is ever found",
     )?;
     rule(config.packet_threshold != Some(0), "the threshold is at least 1 packet, or \"off\"")?;
+    rule(config.max_packet_threshold != Some(0), "the threshold is at least 1 packet, or \"off\"")?;
+    let growth = config.max_time_threshold;
+    rule(growth.is_none_or(|f| f >= 1.0 && f.is_finite()), "the threshold is at least 1 RTT, or \"off\"")?;
     rule(config.initial_rtt > Duration::ZERO, "the initial RTT must be above 0")
 }
 
 fn check_ack(config: &AckConfig) -> Result<(), String> {
-    rule(config.ack_every >= 1, "an ACK is for at least 1 packet")?;
+    config.ack_every.check()?;
     rule(config.max_ranges >= 1, "an ACK holds at least 1 range")?;
     rule(config.ping_every != Some(0), "a PING with every ACK is 1, none is \"off\"")?;
     rule(config.timestamp_exponent <= 20, "the exponent is at most 20")
@@ -210,6 +217,15 @@ fn check_ack(config: &AckConfig) -> Result<(), String> {
 
 fn check_quic_ack(config: &AckConfig) -> Result<(), String> {
     rule(!config.quick_acks, "a rule of Linux TCP; QUIC has `ack-every = 1` and `immediate-on-gap`")?;
+    let default = AckConfig::default().timestamp_granularity;
+    rule(config.timestamp_granularity == default, "of TCP's timestamps; QUIC's have a `timestamp-exponent`")?;
+    check_ack(config)
+}
+
+fn check_tcp_ack(config: &AckConfig) -> Result<(), String> {
+    rule(config.timestamps <= 1, "TCP's option holds 1 receive time, or there are none: 0")?;
+    rule(config.timestamp_exponent == 0, "of QUIC's timestamps; TCP's have a `timestamp-granularity`")?;
+    rule(config.timestamp_granularity <= MAX_TIMESTAMP_UNIT, "RFC 7323 has timestamps of at most 1 s")?;
     check_ack(config)
 }
 
@@ -217,7 +233,8 @@ fn check_clock(clock: &Clock) -> Result<(), String> {
     // A reading is nanoseconds in 64 bits; half of them are left to the run's time.
     let offset_fits = clock.offset_seconds.abs() <= 4e9;
     rule(offset_fits, "the offset must be a number of seconds between -4e9 and 4e9")?;
-    rule(clock.drift_ppm.abs() <= 1e5, "the drift must be between -100 000 and 100 000 ppm")
+    rule(clock.drift_ppm.abs() <= 1e5, "the drift must be between -100 000 and 100 000 ppm")?;
+    rule(clock.granularity <= MAX_CLOCK_UNIT, "a clock counts in at most 1 s")
 }
 
 /// Feedback crosses the links of the way back, if there are any, as packets of one size.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use congestion::{Algorithm, Duration, Rng, Time, quic_dc};
 use path::{Limit, LinkConfig};
-use sim::{FlowConfig, ProbeConfig, Scenario, UdpConfig};
+use recovery::AckEvery;
+use sim::{FlowConfig, ProbeConfig, Scenario, Transport, UdpConfig};
 
 use crate::problem::Problem;
 use crate::spec::cursor::{Cursor, Fields};
@@ -202,7 +203,11 @@ fn check_thresholds(
 /// Without receive times controllers of one-way delay do nothing, or something else under their name.
 fn check_timestamps(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Problem> {
     for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
-        if flow.ack.timestamps > 0 || !flow.algorithm.needs_receive_times() {
+        if !flow.algorithm.needs_receive_times() {
+            continue;
+        }
+        if flow.ack.timestamps > 0 {
+            check_rate_of_timestamps(flow, &cursor)?;
             continue;
         }
         let off = if let Algorithm::QuicDc(_) = flow.algorithm { ", or threshold = \"off\"" } else { "" };
@@ -212,10 +217,28 @@ fn check_timestamps(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Problem> {
                 "{} needs the receive times of its packets, which this flow's receiver does not report",
                 flow.algorithm.name()
             ),
-            format!("use transport = \"quic\" with ack.timestamps above 0{off}"),
+            format!("give it ack.timestamps = 1, or transport = \"quic\", which has them{off}"),
         ));
     }
     Ok(())
+}
+
+/// TCP's timestamps are one for each ACK, and some controllers count what arrives by its receive times.
+fn check_rate_of_timestamps(flow: &Flow, cursor: &Cursor<'_>) -> Result<(), Problem> {
+    let counts = matches!(
+        flow.algorithm,
+        Algorithm::Gcc(_) | Algorithm::GccSimplified(_) | Algorithm::Nada(_) | Algorithm::Nada2013(_)
+    );
+    let each = flow.ack.ack_every == AckEvery::Constant(1);
+    if !counts || each || matches!(flow.transport, Transport::Quic { .. }) {
+        return Ok(());
+    }
+    let at = cursor.table(super::flow::KEYS)?.need("controller", "")?;
+    let name = flow.algorithm.name();
+    Err(at.problem(
+        format!("{name} needs the receive time of every packet, and TCP has one for each acknowledgement"),
+        "give it ack.ack-every = 1",
+    ))
 }
 
 fn read_measure(root: &Fields<'_>, duration: Duration) -> Result<Option<(Duration, Duration)>, Problem> {

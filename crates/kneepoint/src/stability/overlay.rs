@@ -145,14 +145,14 @@ impl Case {
 
     fn flow(&self, start: Time) -> FlowConfig {
         let mut recovery = Config::quic();
-        recovery.pacing.burst = 1;
+        recovery.pacing.burst = Some(1);
         FlowConfig {
             label: "dccc".to_owned(),
             group: "dccc".to_owned(),
             algorithm: Algorithm::Dccc(self.params.clone()),
             transport: Transport::Quic { datagram: self.packet, header: 25, overhead: 0 },
             recovery,
-            ack: AckConfig { ack_every: 1, ..AckConfig::default() },
+            ack: AckConfig { ack_every: 1.into(), ..AckConfig::default() },
             start,
             stop: None,
             application: sim::Application::Bulk,

@@ -115,7 +115,7 @@ fn upper(cell: &Cell, metric: &str) -> f64 {
 fn bar(y: &Scale, left: f64, width: f64, cell: &Cell, row: Row<'_>, metric: &str) -> Markup {
     let (value, base) = (y.at(cell.mean), y.at(y.base()));
     let gap = if width > 6.0 { 1.0 } else { 0.0 };
-    let decimals = number::metric(metric).decimals;
+    let decimals = metric::decimals(metric, cell.mean);
     let name = format!(
         "{}: {} ± {}",
         row.0,

@@ -1,0 +1,100 @@
+//! How long a receiver takes to get a written acknowledgement out: nothing, or uniform from 0 to `ack.jitter`, in order.
+//!
+//! ```text
+//! leaves = max(the one before leaves, written + uniform[0, jitter])
+//! ```
+
+use std::collections::VecDeque;
+
+use congestion::{Duration, Rng, Time};
+
+use crate::packet::Feedback;
+
+/// The acknowledgements that are written and have not left.
+#[derive(Debug)]
+pub(crate) struct AckJitter {
+    jitter: Duration,
+    dice: Rng,
+    /// When the one before leaves.
+    latest: Time,
+    written: VecDeque<(Time, Feedback)>,
+}
+
+impl AckJitter {
+    /// Of flow number `id`.
+    pub(crate) fn new(id: u32, jitter: Duration, seed: u64) -> Self {
+        let dice = Rng::stream(seed, &format!("flow.{id}.ack-jitter"));
+        Self { jitter, dice, latest: Time::ZERO, written: VecDeque::new() }
+    }
+
+    /// Whether there is any.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.jitter > Duration::ZERO
+    }
+
+    pub(crate) fn hold(&mut self, now: Time, feedback: Feedback) {
+        let extra = Duration(self.dice.below(self.jitter.0.saturating_add(1)));
+        self.latest = self.latest.max(now + extra);
+        self.written.push_back((self.latest, feedback));
+    }
+
+    /// When the next one leaves.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.written.front().map(|f| f.0)
+    }
+
+    /// The next one, if it leaves now.
+    #[inline]
+    pub(crate) fn leaving(&mut self, now: Time) -> Option<Feedback> {
+        self.next().filter(|&at| at <= now)?;
+        Some(self.written.pop_front()?.1)
+    }
+
+    /// Whatever is written means nothing any more.
+    pub(crate) fn forget(&mut self) {
+        self.written.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use recovery::TcpAck;
+
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn ack(cumulative: u64) -> Feedback {
+        Feedback::Tcp(TcpAck { cumulative, ..TcpAck::default() })
+    }
+
+    /// Far apart, each draw shows: from 0 to the jitter, its mean the half. Close together, none overtakes another.
+    #[test]
+    fn uniform_and_in_order() {
+        let mut jitter = AckJitter::new(3, MS * 10, 1);
+        let (mut sum, n) = (0.0, 10_000_u64);
+        for i in 0..n {
+            let written = Time::from_millis(11 * i);
+            jitter.hold(written, ack(i));
+            let leaves = jitter.next().unwrap();
+            assert!(leaves >= written && leaves - written <= MS * 10);
+            assert!(jitter.leaving(leaves - Duration(1)).is_none() || leaves == written);
+            assert!(matches!(jitter.leaving(leaves), Some(Feedback::Tcp(a)) if a.cumulative == i));
+            sum += (leaves - written).as_millis_f64();
+        }
+        // Four standard errors of a uniform mean.
+        assert!((sum / n as f64 - 5.0).abs() < 4.0 * 10.0 / (12.0 * n as f64).sqrt(), "{}", sum / n as f64);
+        let start = Time::from_millis(11 * n);
+        (0..100).for_each(|i| jitter.hold(start + Duration(i), ack(i)));
+        let (mut last, mut count) = (Time::ZERO, 0);
+        while let Some(at) = jitter.next() {
+            assert!(at >= last);
+            last = at;
+            assert!(matches!(jitter.leaving(at), Some(Feedback::Tcp(a)) if a.cumulative == count));
+            count += 1;
+        }
+        assert_eq!(count, 100);
+    }
+}
