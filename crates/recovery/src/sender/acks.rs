@@ -151,7 +151,8 @@ impl<T: Payload> Sender<T> {
     /// acknowledges nothing.
     pub fn on_handshake(&mut self, now: Time, rtt: Duration, out: &mut Outcome<T>) {
         out.clear();
-        self.rtt.sample(rtt, Duration::ZERO);
+        self.variance.sample(rtt, self.rtt.smoothed(), 0, 0);
+        self.rtt.sample(now, rtt, Duration::ZERO);
         self.rack_rtt = rtt;
         self.first_rtt_sample.get_or_insert(now);
         out.rtt = Some(rtt);
@@ -160,6 +161,8 @@ impl<T: Payload> Sender<T> {
             ecn: None,
             cumulative: 0,
             advanced: false,
+            answers: 0,
+            is_tcp: false,
             prior_in_flight: 0,
             prior_largest: None,
         };
