@@ -24,7 +24,7 @@
 //! at 2 Mbit/s the queue is longer than NADA's, which the paper's figure 13 denies. Cap and window of R are the fact
 //! sheet's.
 //!
-//! Deviations: the receiver runs at the sender, see `media`; without receive times the rate stays. Losses act only
+//! Deviations: the receiver runs at the sender, see `media`; without receive times the rate stays. No RTT is needed. Losses act only
 //! through R and marks not at all, as in the paper: do not use with ECT. Rates of start and floor are not in the
 //! paper. Persistent congestion or a timeout sets the rate to `min-rate`. R begins anew after a silence of the
 //! application (see `media`).

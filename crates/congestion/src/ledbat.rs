@@ -19,7 +19,7 @@
 //! minutes counts as queue (50 ppm: 27 to 30 ms) and the flow gets less. The base follows a slow clock at once. A flow
 //! whose queue stands for longer than BASE_HISTORY minutes takes it for its base and adds another TARGET, again and again.
 //!
-//! FILTER() is the minimum. The timeout, its backoff and the flight size are the ledger's. Slow start is not in the
+//! FILTER() is the minimum. Delays are one-way, without the delay of an ACK; the RTT that ages them is `smoothed_rtt`. The timeout, its backoff and the flight size are the ledger's. Slow start is not in the
 //! RFC's algorithm; ns-3 and M. Kühlewind's Linux module have it up to the first loss, here `slow-start`. It knows
 //! nothing of TARGET and is not bound by ALLOWED_INCREASE. ssthresh is the window after each reduction, and falls with it
 //! where the delay shrinks it, as in ns-3: slow start returns after a timeout only.

@@ -12,6 +12,9 @@
 //! ledger found since the last report. Bytes are those that count in the window, headers included as far as `mds`
 //! includes them. Packets without a receive time count in the loss ratio and nowhere else.
 //!
+//! Delays are one-way: no delay of an ACK is in them. RTTs, of the window and of what names one, are `smoothed_rtt`, from which
+//! the ledger takes the delay of the ACK (RFC 9002 section 5.3).
+//!
 //! The rate, not the window, is the control: the window is some times what the rate has in flight, so that it does not
 //! bind, but the sender stops when a path dies.
 

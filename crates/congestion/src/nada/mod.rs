@@ -29,7 +29,8 @@
 //! a report and x_curr by 19 %; equation 7 then adds KAPPA ETA 0.19 x_prev / TAU = 0.38 x_prev of r_ref (x in seconds),
 //! where x_offset takes 0.16: the rate grows while the penalty stands. `x-max` bounds it, as ns3-rmcat does (500 ms).
 //! `delta` is at most `max-delta`: after a long silence equation 7 would leap. The level of the shaping buffer is a
-//! constant, since no ledger has an encoder before it; 0 makes r_vin = r_send = r_ref. rtt is `smoothed_rtt`. Before
+//! constant, since no ledger has an encoder before it; 0 makes r_vin = r_send = r_ref. rtt is `smoothed_rtt`,
+//! without the delay of ACKs; the delays are one-way. Before
 //! the first window of r_recv is full, the average is taken over what there is. Persistent congestion or a timeout sets
 //! the rate to RMIN.
 
