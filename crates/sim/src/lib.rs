@@ -8,6 +8,7 @@ mod application;
 mod flow;
 pub mod histogram;
 mod links;
+mod mean;
 pub mod packet;
 mod probe;
 mod queue_delay;
@@ -21,6 +22,7 @@ mod world;
 
 pub use application::{AUDIO_INTERVAL, Application, Connection, MediaConfig, ObjectsConfig};
 pub use histogram::Histogram;
+pub use mean::Mean;
 pub use probe::ProbeRecord;
 pub use queue_delay::QueueDelay;
 pub use record::{MediaTotals, ObjectTotals, Record, Totals};
