@@ -84,6 +84,7 @@ fn of_flows(flows: &[&Record], end: Time) -> Values {
 
     put("rtt_mean", mean(&rtts));
     put("rtt_flow_std", deviation(&rtts));
+    put("rtt_variation", mean(&each(flows, |f| f.totals.rtt_variation.ms())));
     put("rtt_std", mean(&each(flows, |f| f.totals.rtt.std_ms())));
     let all = rtt_of_all(flows.iter().copied());
     put("rtt_p50", all.quantile_ms(0.5));
@@ -100,6 +101,7 @@ fn of_flows(flows: &[&Record], end: Time) -> Values {
 
     put("retransmissions", total(|f| f.stats.retransmissions));
     put("spurious_retransmissions", total(|f| f.stats.spurious));
+    put("redundant_retransmissions", total(|f| f.totals.redundant));
     put("declared_lost", total(|f| f.stats.lost()));
     put("lost_by_packet_threshold", total(|f| f.stats.lost_by_packet_threshold));
     put("lost_by_time_threshold", total(|f| f.stats.lost_by_time_threshold));

@@ -24,9 +24,9 @@ fn assert_values(got: &Values, expected: &[(&str, f64)]) {
     }
 }
 
-/// Ten packets at once, of which one is in transmission and six may wait: 7, 8 and 9 are dropped. Each of the seven acknowledgements lets one more go, 10
-/// to 16. That of 10 is the first beyond the gap: 7 is three below it, while 8 and 9 are not, but left two round trips ago. The
-/// four packets that now leave find room.
+/// Ten packets at once, of which one is in transmission and six may wait: 7, 8 and 9 are dropped. Each of the seven
+/// acknowledgements lets one more go, 10 to 16. That of 10 is the first beyond the gap: 7 is three below it, while 8 and 9 are
+/// not, but left two round trips ago. The four packets that now leave find room.
 #[test]
 fn declared_lost_by_both_thresholds() {
     let got = values(10, "duration = \"1 s\"", "rate = \"10 Mbit/s\"\nqueue = \"6 packets\"", "");
@@ -39,14 +39,16 @@ fn declared_lost_by_both_thresholds() {
             ("time_threshold_share", 100.0 * 2.0 / 3.0),
             ("lost_by_timeout", 0.0),
             ("retransmissions", 3.0),
+            ("redundant_retransmissions", 0.0),
             ("spurious_retransmissions", 0.0),
         ],
     );
 }
 
 /// 650 packets of which every hundredth arrives 10.5 ms early, before the ten ahead of it: all but the newest two are three or
-/// more below it. With the repeats they are less than 700, so that six are early. All arrive after all; nothing is late by an
-/// eighth of the RTT, 5 ms at least.
+/// more below it. With the repeats they are less than 700, so that six are early. All arrive after all, and do so before the
+/// early one's acknowledgement is back, so that each repeat is of what has arrived. Nothing is late by an eighth of the RTT,
+/// 5 ms at least.
 #[test]
 fn declared_lost_by_reordering() {
     let top = "duration = \"60 s\"\ntransfer = \"762450 bytes\"";
@@ -64,6 +66,7 @@ fn declared_lost_by_reordering() {
                 ("lost_by_packet_threshold", lost),
                 ("time_threshold_share", 0.0),
                 ("retransmissions", lost),
+                ("redundant_retransmissions", lost),
                 ("spurious_retransmissions", lost),
                 ("reductions", events),
             ],
@@ -74,9 +77,9 @@ fn declared_lost_by_reordering() {
     assert!(!none.contains_key("time_threshold_share"), "of nothing there is no share");
 }
 
-/// Ten packets at once, one in transmission and a queue of eight: the last is dropped. The nine that the acknowledgements let go, 10 to 18, arrive
-/// with a gap below. The sender had heard of all before the gap when 18 left, so that the receiver may forget these: its tenth
-/// to its seventeenth acknowledgement have two ranges.
+/// Ten packets at once, one in transmission and a queue of eight: the last is dropped. The nine that the acknowledgements let
+/// go, 10 to 18, arrive with a gap below. The sender had heard of all before the gap when 18 left, so that the receiver may
+/// forget these: its tenth to its seventeenth acknowledgement have two ranges.
 #[test]
 fn separate_acks_while_there_is_a_gap() {
     let sent = |every: &str| {
@@ -91,9 +94,9 @@ fn separate_acks_while_there_is_a_gap() {
     }
 }
 
-/// As before, but before the nine come back the link all but stops: what leaves then stays in transmission and in its queue. The first
-/// brings an ACK, a repeat and a new packet, the next seven an ACK and a packet each, the last one a packet. After four of them
-/// the queue is full: four ACKs and five packets find no room.
+/// As before, but before the nine come back the link all but stops: what leaves then stays in transmission and in its queue.
+/// The first brings an ACK, a repeat and a new packet, the next seven an ACK and a packet each, the last one a packet. After
+/// four of them the queue is full: four ACKs and five packets find no room.
 #[test]
 fn separate_acks_lost_in_a_full_queue() {
     let link = "rate = [[\"0 s\", \"10 Mbit/s\"], [\"60 ms\", \"10 kbit/s\"]]\nqueue = \"8 packets\"";
@@ -131,4 +134,14 @@ fn percentiles_of_microseconds() {
     let link = "rate = \"10 Gbit/s\"\ndelay = \"10 us\"\nqueue = \"1 BDP\"";
     let median = of_link("100 ms", link, "rtt_p50");
     assert!((0.021..0.050).contains(&median), "{median}");
+}
+
+/// One packet per round trip of 41 ms: rttvar is half of it after the first sample and three quarters of what it was after
+/// each other one, of 24 in a second.
+#[test]
+fn rtt_variation_is_the_estimators() {
+    let got = values(1, "duration = \"1 s\"", "rate = \"10 Mbit/s\"\nqueue = \"9 packets\"", "");
+    let exact = 2.0 * 41.0 / 24.0 * (1.0 - (0..24).fold(1.0, |power, _| power * 0.75));
+    assert!((got["rtt_variation"] - exact).abs() < 1e-5, "{} for {exact}", got["rtt_variation"]);
+    assert!((got["rtt_mean"] - 41.0).abs() < 1e-9);
 }

@@ -128,6 +128,11 @@ impl TcpReceiver {
     pub fn contiguous(&self) -> u64 {
         self.stream.contiguous()
     }
+
+    /// All of `start..end` has arrived.
+    pub fn holds(&self, start: u64, end: u64) -> bool {
+        self.stream.holds(start, end)
+    }
 }
 
 #[cfg(test)]

@@ -40,6 +40,15 @@ impl Far {
             }
         }
     }
+
+    /// Whether all of it has arrived.
+    fn holds(&self, chunk: &Chunk) -> bool {
+        let range = chunk.range();
+        match self {
+            Self::Quic { stream, .. } => stream.holds(range.start, range.end),
+            Self::Tcp(receiver) => receiver.holds(range.start, range.end),
+        }
+    }
 }
 
 /// Whether a flow still takes part.
@@ -400,7 +409,7 @@ impl Flow {
     /// Takes over what the ledger found out.
     fn digest(&mut self, now: Time) {
         if let Some(rtt) = self.outcome.rtt {
-            self.record.on_rtt(now, rtt);
+            self.record.on_rtt(now, rtt, self.sender.rtt().variation());
         }
         for (_, chunk) in &self.outcome.late {
             self.arrived_late.insert(chunk.range().start, chunk.range().end);
@@ -499,6 +508,9 @@ impl Flow {
         let (pn, ecn) = self.sender.on_sent(now, bytes, chunk, repeat);
         let size = self.config.transport.wire_bytes(chunk.len);
         self.record.on_sent(now, pn, bytes, size, &chunk);
+        if repeat && self.far.holds(&chunk) {
+            self.record.on_redundant(now);
+        }
         let least_unacked = self.sender.least_unacked();
         let (entry, last_link) = (usize::from(self.config.route.first), self.config.route.last);
         let (flow, connection, sent) = (self.id, self.connection, now);

@@ -10,6 +10,7 @@ mod flow;
 mod handshake;
 pub mod histogram;
 mod links;
+mod mean;
 pub mod packet;
 mod probe;
 mod queue_delay;
@@ -23,6 +24,7 @@ mod world;
 
 pub use application::{AUDIO_INTERVAL, Application, Connection, MediaConfig, ObjectsConfig};
 pub use histogram::Histogram;
+pub use mean::Mean;
 pub use probe::ProbeRecord;
 pub use queue_delay::QueueDelay;
 pub use record::{MediaTotals, ObjectTotals, Record, Totals};

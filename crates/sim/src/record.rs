@@ -5,6 +5,7 @@ use recovery::{Ecn, EcnCounts, Sender, Stats};
 
 use crate::application::Application;
 use crate::histogram::Histogram;
+use crate::mean::Mean;
 use crate::packet::{Chunk, Feedback};
 use crate::queue_delay::QueueDelay;
 use crate::scenario::{Scenario, Window};
@@ -33,6 +34,10 @@ pub struct Totals {
     pub feedback_dropped: u64,
     /// RTT samples.
     pub rtt: Histogram,
+    /// The estimator's `rttvar` after each of them (RFC 9002 section 5.3).
+    pub rtt_variation: Mean,
+    /// Packets with a repeated payload, all of which had arrived when they left: the sender did not know it.
+    pub redundant: u64,
     /// Time each packet spent in the queues of its links and on their wires.
     pub queue_delay: QueueDelay,
     /// From a packet's departure at the sender to its arrival at the receiver, by the simulator's clock.
@@ -232,10 +237,17 @@ impl Record {
         }
     }
 
-    pub(crate) fn on_rtt(&mut self, now: Time, rtt: Duration) {
+    /// A sample, and the `rttvar` that it leaves.
+    pub(crate) fn on_rtt(&mut self, now: Time, rtt: Duration, variation: Duration) {
         if self.window.holds(now) {
             self.totals.rtt.add(rtt);
+            self.totals.rtt_variation.add(variation);
         }
+    }
+
+    /// A repeat leaves of what had arrived.
+    pub(crate) fn on_redundant(&mut self, now: Time) {
+        self.totals.redundant += u64::from(self.window.holds(now));
     }
 
     pub(crate) fn on_lost(&mut self, now: Time, pn: u64, detection: Detection) {

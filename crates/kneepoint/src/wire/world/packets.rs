@@ -268,7 +268,7 @@ impl Reader<'_> {
             }
         }
         if end <= self.sent_until {
-            self.on_repeat(now, offset);
+            self.on_repeat(now, offset, end);
         }
         self.sent_until = self.sent_until.max(end);
         let pn = self.pn;
@@ -280,7 +280,9 @@ impl Reader<'_> {
     }
 
     /// The kernel took the bytes for lost.
-    fn on_repeat(&mut self, now: Time, offset: u64) {
+    fn on_repeat(&mut self, now: Time, offset: u64, end: u64) {
+        let redundant = self.counts(now) && self.received.holds(offset, end);
+        self.log.record.totals.redundant += u64::from(redundant);
         self.log.record.stats.retransmissions += 1;
         self.log.record.stats.lost_by_time_threshold += 1;
         let timeout = self.samples.at(now).is_some_and(|info| info.state == emu::tcp::CaState::Loss);
