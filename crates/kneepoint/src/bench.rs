@@ -52,6 +52,7 @@ fn scenario(count: u32, rate: Rate, transfer: Option<u64>, seconds: u64) -> Scen
         route: Route::ALL,
         back: None,
         rtt,
+        handshake: false,
         clock: Clock::default(),
     };
     Scenario {

@@ -41,12 +41,13 @@ pub const METRICS: &[Metric] = &[
     metric("owd_mean", "ms", "mean one-way delay, from departure to arrival of a packet; mean over flows", 2),
     metric("owd_std", "ms", "standard deviation of a flow's one-way delays; mean over flows", 2),
     metric("owd_p95", "ms", "95th percentile of the one-way delays of all flows", 1),
-    metric("rtt_flow_std", "ms", "standard deviation of the flows' mean RTTs", 2),
-    metric("goodput_flow_std", "Mbit/s", "standard deviation of the flows' goodputs", 2),
+    metric("rtt_flow_std", "ms", "sample standard deviation (n - 1) of the flows' mean RTTs", 2),
+    metric("goodput_flow_std", "Mbit/s", "sample standard deviation (n - 1) of the flows' goodputs", 2),
+    metric("loss_flow_std", "%", "sample standard deviation (n - 1) of the flows' losses", 3),
     metric(
         "goodput_time_std",
         "Mbit/s",
-        "standard deviation of a flow's goodput from second to second; mean over flows; needs a series",
+        "sample standard deviation of a flow's goodput from second to second; mean over flows; needs a series",
         3,
     ),
     metric(

@@ -680,6 +680,7 @@ mod tests {
             route: sim::Route::ALL,
             back: None,
             rtt,
+            handshake: false,
             clock: Clock::default(),
         };
         let scenario = Scenario {

@@ -97,9 +97,9 @@ fn mark(row: &Row) -> &'static str {
 /// The deviation with the decimals of the value.
 fn value(metric: &str, cell: &Cell) -> String {
     let decimals = metric::decimals(metric, cell.mean);
-    match cell.spread == 0.0 {
-        true => format!("{:.decimals$}", cell.mean),
-        false => format!("{:.decimals$} ±{:.decimals$}", cell.mean, cell.spread),
+    match cell.spread.filter(|spread| *spread > 0.0) {
+        Some(spread) => format!("{:.decimals$} ±{spread:.decimals$}", cell.mean),
+        None => format!("{:.decimals$}", cell.mean),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What experiment files say of a flow's receiver and of the two ends' clocks.
+//! What experiment files say of a flow's receiver, of the two ends' clocks and of the handshake.
 
 mod common;
 
@@ -97,4 +97,11 @@ fn clocks() {
     let clock = flow("clock = { granularity = \"1 ms\", drift-ppm = 50 }").clock;
     assert_eq!((clock.granularity, clock.drift_ppm), (Duration::from_millis(1), 50.0));
     refused("clock.granularity = \"2 s\"", "flow.0.clock.granularity: a clock counts in at most 1 s");
+}
+
+#[test]
+fn handshakes() {
+    assert!(!flow("").handshake);
+    assert!(flow("handshake = true").handshake);
+    refused("handshake = 1", "flow.0.handshake: invalid type");
 }

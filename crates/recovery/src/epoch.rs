@@ -52,6 +52,12 @@ impl Epoch {
     pub(crate) fn begin(&mut self, now: Time, cause: Cause, next_pn: u64, highest_offset: u64) {
         let collapsed = matches!(cause, Cause::Timeout | Cause::PersistentCongestion);
         let persistent = cause == Cause::PersistentCongestion;
+        let undoable = match cause {
+            Cause::Loss => true,
+            // While losses are repaired it is no mistake of the timer's alone (Linux tries F-RTO outside of recovery only).
+            Cause::Timeout => !self.active || self.cause == Some(Cause::Timeout),
+            _ => false,
+        };
         *self = Self {
             serial: self.serial + 1,
             // RFC 9002 section 7.6.2: persistent congestion forgets the recovery period.
@@ -63,7 +69,7 @@ impl Epoch {
             no_growth_below: if collapsed { 0 } else { next_pn },
             until_offset: highest_offset,
             collapsed,
-            undoable: matches!(cause, Cause::Loss | Cause::Timeout),
+            undoable,
             ..Self::new(self.exit)
         };
     }

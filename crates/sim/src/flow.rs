@@ -7,6 +7,7 @@ use recovery::{AckFrame, Gate, Outcome, Paced, Payload, Receiver, Sender, Stats,
 
 use crate::ack_jitter::AckJitter;
 use crate::application::Source;
+use crate::handshake::Handshake;
 use crate::links::Links;
 use crate::packet::{Chunk, Data, Feedback};
 use crate::record::Record;
@@ -61,6 +62,8 @@ pub(crate) struct Flow {
     connection: u32,
     /// What the ledgers of the connections before counted.
     closed: Stats,
+    /// Until the connection is open.
+    handshake: Option<Handshake>,
     sender: Sender<Chunk>,
     outcome: Outcome<Chunk>,
     /// Next new byte of the stream.
@@ -102,6 +105,7 @@ impl Flow {
             path,
             connection: 0,
             closed: Stats::default(),
+            handshake: handshake(&config),
             sender: sender(&config, path),
             outcome: Outcome::default(),
             fresh: 0,
@@ -147,6 +151,7 @@ impl Flow {
         let timers = [
             self.back.next(),
             self.ahead.front().map(|d| d.0),
+            self.handshake.as_ref().map(Handshake::due),
             receiver,
             self.sender.next_timer(),
             self.config.stop,
@@ -165,6 +170,9 @@ impl Flow {
         }
         if self.source.next() <= now {
             self.on_application(now);
+        }
+        if self.handshake.as_ref().is_some_and(|handshake| handshake.due() <= now) {
+            self.open(now, links);
         }
         if self.ahead.front().is_some_and(|d| d.0 <= now)
             && let Some((_, data)) = self.ahead.pop_front()
@@ -204,6 +212,7 @@ impl Flow {
         self.connection += 1;
         self.closed += self.sender.stats();
         let path = Path { seed: self.path.seed ^ (u64::from(self.connection) << 32), ..self.path };
+        self.handshake = handshake(&self.config);
         self.sender = sender(&self.config, path);
         self.far = Far::new(&self.config);
         self.fresh = 0;
@@ -231,6 +240,9 @@ impl Flow {
     fn receive(&mut self, now: Time, data: &Data, links: &mut Links) {
         if self.stage == Stage::Done || data.connection != self.connection {
             return;
+        }
+        if data.is_handshake() {
+            return self.send_back(now, Feedback::Handshake(data.pn), links);
         }
         let (start, end) = (data.chunk.offset, data.chunk.offset + u64::from(data.chunk.len));
         let (fresh, must_ack, contiguous) = match &mut self.far {
@@ -293,7 +305,8 @@ impl Flow {
 
     #[inline(never)]
     fn send_back_over(&mut self, now: Time, feedback: Feedback, link: usize, links: &mut Links) {
-        let Some(token) = self.back.token(now, feedback) else { return };
+        let handshake = self.config.transport.handshake_bytes();
+        let Some(token) = self.back.token(now, feedback, handshake) else { return };
         self.record.on_feedback_sent(now);
         if links.push(now, link, token).is_err() {
             self.on_feedback_dropped(now, token.pn);
@@ -331,9 +344,44 @@ impl Flow {
                     self.resend.retain(|c| !ack.covers(c.offset, c.offset + u64::from(c.len)));
                 }
             }
+            Feedback::Handshake(number) => {
+                // It is open already: a repeat was answered too.
+                let Some(rtt) = self.handshake.as_ref().and_then(|h| h.answered(now, number)) else { return };
+                self.handshake = None;
+                self.sender.on_handshake(now, rtt, &mut self.outcome);
+            }
         }
         self.digest(now);
         self.record.on_metrics(now, &self.sender, self.outcome.rtt);
+    }
+
+    /// An Initial or a SYN leaves, the first or a repeat.
+    #[inline(never)]
+    fn open(&mut self, now: Time, links: &mut Links) {
+        let Some(handshake) = &mut self.handshake else { return };
+        let Route { first, last } = self.config.route;
+        let size = self.config.transport.handshake_bytes();
+        let bare = Data::bare(self.id, size, last, handshake.open(now), now);
+        self.record.on_handshake_sent(now, size);
+        let packet = Data { connection: self.connection, ..bare }.of_handshake();
+        let entry = usize::from(first);
+        match links.push(now, entry, packet) {
+            Ok(admitted) => {
+                if let Some(delay) = admitted.queue_delay {
+                    self.record.on_queued(now, entry, delay);
+                }
+            }
+            Err(_) => self.record.on_dropped(now),
+        }
+    }
+
+    /// Nothing leaves before the connection is open; it is opened for the first that wants to.
+    #[inline(never)]
+    fn wait_for_handshake(&mut self, now: Time, links: &mut Links) {
+        let begun = self.handshake.as_ref().is_some_and(Handshake::has_begun);
+        if !begun && self.fresh_chunk(now).is_some() {
+            self.open(now, links);
+        }
     }
 
     /// A packet with an ACK alone. It is not in flight and nobody cares whether it arrives: all that it does is cross the links.
@@ -397,6 +445,9 @@ impl Flow {
     /// Sends until window, pacer or application stop it.
     fn send(&mut self, now: Time, links: &mut Links) {
         self.pacer_at = Time::NEVER;
+        if self.handshake.is_some() {
+            return self.wait_for_handshake(now, links);
+        }
         loop {
             let repeat = self.resend.front().copied();
             let Some(mut chunk) = repeat.or_else(|| self.fresh_chunk(now)) else {
@@ -461,6 +512,11 @@ impl Flow {
             Err(_) => self.record.on_dropped(now),
         }
     }
+}
+
+/// What a new connection begins with, if it is to.
+fn handshake(config: &FlowConfig) -> Option<Handshake> {
+    config.handshake.then(|| Handshake::new(config.transport, &config.recovery))
 }
 
 /// That of a new connection. Its clock counts in what the timestamps do, where TCP has them.

@@ -7,6 +7,7 @@ mod ack_jitter;
 pub mod agenda;
 mod application;
 mod flow;
+mod handshake;
 pub mod histogram;
 mod links;
 pub mod packet;

@@ -74,6 +74,8 @@ pub enum Feedback {
     Quic(AckFrame),
     /// Of a TCP receiver.
     Tcp(TcpAck),
+    /// The reply to the Initial or SYN of this number.
+    Handshake(u64),
 }
 
 impl Feedback {
@@ -82,6 +84,7 @@ impl Feedback {
         let reported = match self {
             Self::Quic(frame) => frame.ecn,
             Self::Tcp(ack) => ack.ecn,
+            Self::Handshake(_) => None,
         };
         reported.unwrap_or_default()
     }

@@ -138,6 +138,14 @@ impl Record {
         self.log(now, || Event::Sent { pn, bytes: bytes as u32, offset: chunk.offset, len: chunk.len });
     }
 
+    /// An Initial or a SYN of so many bytes on the wire.
+    pub(crate) fn on_handshake_sent(&mut self, now: Time, size: u32) {
+        if self.window.holds(now) {
+            self.totals.packets += 1;
+            self.totals.wire += u64::from(size);
+        }
+    }
+
     /// A packet of so many bytes on the wire that holds an ACK alone.
     pub(crate) fn on_ack_sent(&mut self, now: Time, size: u32) {
         if self.window.holds(now) {
@@ -258,6 +266,7 @@ impl Record {
         self.log(now, || match feedback {
             Feedback::Quic(frame) => Event::Acked { ranges: frame.ranges.clone(), delay: frame.ack_delay },
             Feedback::Tcp(ack) => Event::Acked { ranges: vec![(0, ack.cumulative)], delay: Duration::ZERO },
+            Feedback::Handshake(_) => Event::Acked { ranges: Vec::new(), delay: Duration::ZERO },
         });
     }
 

@@ -202,9 +202,16 @@ pub struct FlowConfig {
     /// Round-trip time without queue; at least its links' delay, there and back. Half of it, or the links' delay if
     /// that is more, is on the way of the data.
     pub rtt: Duration,
+    /// A round trip before the first data of each connection.
+    pub handshake: bool,
     /// The receiver's clock, as the sender sees it; the sender's counts in the same unit.
     pub clock: Clock,
 }
+
+/// UDP payload of a datagram with an Initial packet. RFC 9000 section 14.1.
+const INITIAL_DATAGRAM: u32 = 1200;
+/// IP and TCP headers without options.
+const TCP_HEADERS: u32 = 40;
 
 /// Packet sizes of a transport. `window` bytes count against cwnd, `window + overhead` bytes are on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,6 +256,15 @@ impl Transport {
         match *self {
             Self::Quic { header, .. } => payload + header,
             Self::Tcp { mss, .. } => mss,
+        }
+    }
+
+    /// A packet of the handshake on the wire, either way: a padded datagram (RFC 9000 section 14.1), a segment without
+    /// payload.
+    pub fn handshake_bytes(&self) -> u32 {
+        match *self {
+            Self::Quic { overhead, .. } => INITIAL_DATAGRAM + overhead,
+            Self::Tcp { overhead, .. } => overhead.max(TCP_HEADERS),
         }
     }
 

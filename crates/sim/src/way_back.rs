@@ -35,9 +35,10 @@ impl WayBack {
         self.links.map(|links| links.route.first.into())
     }
 
-    /// The packet that stands for this feedback on the links.
-    pub(crate) fn token(&mut self, now: Time, feedback: Feedback) -> Option<Data> {
+    /// The packet that stands for this feedback on the links; one of a handshake has `handshake` bytes.
+    pub(crate) fn token(&mut self, now: Time, feedback: Feedback, handshake: u32) -> Option<Data> {
         let Back { route, size } = self.links?;
+        let size = if matches!(feedback, Feedback::Handshake(_)) { handshake } else { size };
         Some(Data::bare(self.id, size, route.last, self.on_links.put(feedback), now))
     }
 

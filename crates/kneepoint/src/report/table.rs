@@ -39,7 +39,12 @@ impl<'a> Column<'a> {
 }
 
 fn has_spread(cell: &Cell) -> bool {
-    cell.spread.is_finite() && cell.spread > 0.0
+    spread(cell).is_some()
+}
+
+/// The deviation, if there is any.
+fn spread(cell: &Cell) -> Option<f64> {
+    cell.spread.filter(|spread| spread.is_finite() && *spread > 0.0)
 }
 
 /// How a cell differs from the published value.
@@ -185,7 +190,7 @@ fn cells<'a>(column: &Column<'_>, cell: Option<&'a Cell>, notes: &mut Notes<'a>,
     html! {
         td.first { (number::fixed(cell.mean, decimals)) }
         @if column.has_spread {
-            td.spread { @if has_spread(cell) { "± " (number::fixed(cell.spread, decimals)) } }
+            td.spread { @if let Some(spread) = spread(cell) { "± " (number::fixed(spread, decimals)) } }
         }
         @if column.has_published {
             td.published { @if let Some(p) = cell.published { (number::fixed(p, column.published_decimals)) } }
@@ -228,7 +233,7 @@ mod tests {
     use super::*;
 
     fn cell(mean: f64, published: Option<f64>) -> Cell {
-        Cell { mean, spread: 0.0, published, reason: None }
+        Cell { mean, spread: None, runs: None, published, reason: None }
     }
 
     #[test]

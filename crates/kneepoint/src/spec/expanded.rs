@@ -110,6 +110,7 @@ struct FlowTable<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pauses: Vec<(Duration, Duration)>,
     rtt: Duration,
+    handshake: bool,
     controller: &'a Algorithm,
     packet: Packet,
     recovery: &'a Config,
@@ -260,6 +261,7 @@ fn flow<'a>(setup: &'a Setup, flow: &'a Flow) -> FlowTable<'a> {
         application: application(&flow.application),
         pauses: flow.pauses.iter().map(|(from, to)| (*from - Time::ZERO, *to - Time::ZERO)).collect(),
         rtt: flow.rtt,
+        handshake: flow.handshake,
         controller: &flow.algorithm,
         packet: Packet { ack, ..packet },
         recovery: &flow.recovery,

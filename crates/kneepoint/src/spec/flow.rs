@@ -31,6 +31,7 @@ pub(crate) const KEYS: &[&str] = &[
     "back-route",
     "slow-start",
     "packet",
+    "handshake",
     "recovery",
     "ack",
     "clock",
@@ -63,6 +64,7 @@ pub(crate) struct Flow {
     pub(crate) route: Route,
     pub(crate) back: Option<Back>,
     pub(crate) rtt: Duration,
+    pub(crate) handshake: bool,
     pub(crate) recovery: Config,
     pub(crate) ack: AckConfig,
     pub(crate) clock: Clock,
@@ -115,6 +117,7 @@ impl Flow {
             route: way.there,
             back: read_back(&fields, &way, transport)?,
             rtt: read_rtt(&fields, &way)?,
+            handshake: fields.read("handshake")?.unwrap_or(false),
             // The sender knows its peer's delay: one transport parameter, unless the file parts them on purpose.
             recovery: overlaid(
                 &fields,
@@ -158,6 +161,7 @@ impl Flow {
             route: self.route,
             back: self.back,
             rtt: self.rtt,
+            handshake: self.handshake,
             clock: self.clock,
         }
     }

@@ -161,6 +161,7 @@ impl Case {
             route: Route::ALL,
             back: None,
             rtt: self.base_rtt,
+            handshake: false,
             clock: Clock::default(),
         }
     }

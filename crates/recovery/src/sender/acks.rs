@@ -147,6 +147,28 @@ impl<T: Payload> Sender<T> {
         }
     }
 
+    /// The peer answers a handshake, before any packet: the first sample of the RTT. The controller hears of it in an ACK that
+    /// acknowledges nothing.
+    pub fn on_handshake(&mut self, now: Time, rtt: Duration, out: &mut Outcome<T>) {
+        out.clear();
+        self.variance.sample(rtt, self.rtt.smoothed(), 0, 0);
+        self.rtt.sample(now, rtt, Duration::ZERO);
+        self.rack_rtt = rtt;
+        self.first_rtt_sample.get_or_insert(now);
+        out.rtt = Some(rtt);
+        let report = Report {
+            ack_delay: Duration::ZERO,
+            ecn: None,
+            cumulative: 0,
+            advanced: false,
+            answers: 0,
+            is_tcp: false,
+            prior_in_flight: 0,
+            prior_largest: None,
+        };
+        self.tell_controller(now, 0, 0, false, &report, out);
+    }
+
     /// Settles the packets whose payload a TCP acknowledgement covers.
     fn settle_covered(&mut self, now: Time, ack: &TcpAck) {
         let mut covered = std::mem::take(&mut self.covered);

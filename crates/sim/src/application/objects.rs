@@ -7,7 +7,8 @@
 //! ```
 //!
 //! With a `new` connection each object begins like a flow: its own controller, ledger and receiver, packet numbers from 0.
-//! The old connection hears its last acknowledgements until then. No handshake: an object's time has none in it.
+//! The old connection hears its last acknowledgements until then. A handshake, if the flow has one, is part of the object's
+//! time.
 
 use congestion::{Bytes, Duration, Rng, Time};
 use serde::{Deserialize, Serialize};

@@ -31,6 +31,7 @@ pub fn quic_flow(toml: &str) -> FlowConfig {
         route: Route::ALL,
         back: None,
         rtt: RTT,
+        handshake: false,
         clock: Clock::default(),
     }
 }

@@ -33,7 +33,7 @@ fn scale(variants: &[Variant], metric: &str) -> Scale {
 
 /// The deviation over the repetitions, if it can be drawn.
 pub(super) fn spread(cell: &Cell) -> f64 {
-    if is_drawable(cell.spread) { cell.spread.max(0.0) } else { 0.0 }
+    cell.spread.filter(|spread| is_drawable(*spread)).map_or(0.0, |spread| spread.max(0.0))
 }
 
 fn figure(source: &Source<'_>, title: &str, variant: &Variant, panels: &[(&str, &Scale)]) -> Figure {
