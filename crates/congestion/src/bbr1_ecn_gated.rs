@@ -75,7 +75,7 @@ params! {
     /// Which gain tells how a phase ends: the cycle's `own` or the `scaled`. Not in the paper.
     phase_end: PhaseEnd = PhaseEnd::Own,
     /// The parameters of `bbr1` below it.
-    base: bbr1::Params = bbr1::Params::default(),
+    base: bbr1::Params = bbr1::Params::default(); bbr1::Params::DOCS,
 }
 
 /// N.

@@ -23,28 +23,40 @@
 //! ledger grants no growth to an unused window). The ECN floor is RFC 9002's 2 packets, see `min-window-ecn`.
 //! Persistent congestion (RFC 9002 section 7.6.2) follows 4.8 with `ssthresh` as the loss left it. The standard slow
 //! start is the default; 4.10 prefers HyStart++. A second timeout without an ACK in between keeps `ssthresh`
-//! (RFC 5681 section 3.1). A spurious timeout is undone as a spurious loss (4.9.1 points to RFC 4015).
+//! (RFC 5681 section 3.1). A spurious timeout is undone as a spurious loss (4.9.1 points to RFC 4015). Idle time restarts the
+//! window where the ledger asks for it (see `idle`), and a new curve begins after it. `count` is about slow start and the
+//! Reno-friendly part alone: the curve is a function of time.
 
+use crate::count::{Count, Counting};
 use crate::hystart::SlowStart;
-use crate::params::params;
-use crate::{Ack, Cause, Congestion, Control, Controller, Path, Sent, Time, initial_window};
+use crate::params::{Range, params};
+use crate::undo::Undo;
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, Sent, Time, idle, initial_window_of};
 
 params! {
     /// C, how fast the window returns, segments per second cubed. RFC 9438 section 5.1.
-    c: f64 = 0.4,
+    c: f64 = 0.4 => Range::FACTOR,
     /// What is left of the window after a congestion event, 0..1. RFC 9438 section 4.6; 0.875 in picoquic.
-    beta: f64 = 0.7,
+    beta: f64 = 0.7 => Range::SHARE,
     /// Give up more than the window when the maximum fell, to let new flows in. RFC 9438 section 4.7.
     fast_convergence: bool = true,
     /// Most growth of the window in one round trip, as a factor. RFC 9438 section 4.2.
-    target_limit: f64 = 1.5,
+    target_limit: f64 = 1.5 => Range::from(1.0),
     /// Least growth of the window in a round trip while no loss has shown a maximum, as a share. Linux: 0.05; RFC 9438 has none.
     initial_growth: f64 = 0.0,
     /// Smallest window after a loss, packets. RFC 9438 section 4.6, RFC 9002 section 7.2.
-    min_window: u64 = 2,
+    min_window: u64 = 2 => Range::PACKETS,
     /// Smallest window after an ECN mark, packets. RFC 9002 section 7.2; RFC 9438 section 4.6 says 1.
-    min_window_ecn: u64 = 2,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406) or `hystart` (Linux).
+    min_window_ecn: u64 = 2 => Range::PACKETS,
+    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
+    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    initial_window: Option<u64> = None => Range::PACKETS,
+    /// What opens the window in slow start and in the Reno-friendly part: `bytes` acknowledged, `packets` (Linux), or `acks`, each as one packet (RFC 5681; ns-3, htsim).
+    count: Count = Count::Bytes,
+    /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 and Linux none.
+    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    abc_limit: Option<u64> = None => Range::COUNT,
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux) or `hystart-picoquic`.
     slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,
 }
 
@@ -61,6 +73,7 @@ struct Epoch {
 struct Window {
     cwnd: f64,
     ssthresh: f64,
+    slow_start: SlowStart,
     /// 0 while undefined (4.10).
     w_max: f64,
     cwnd_prior: f64,
@@ -74,30 +87,38 @@ struct Window {
 #[derive(Debug)]
 pub struct Cubic {
     params: Params,
+    counting: Counting,
     mds: f64,
+    initial: f64,
     now: Window,
-    before: Option<Window>,
-    slow_start: SlowStart,
+    undo: Undo<Window>,
     /// The last ACK, from which an unused time is measured.
     last_ack: Time,
-    /// A timeout since the last ACK.
-    timed_out: bool,
 }
 
 impl Cubic {
-    /// In slow start, with the initial window of RFC 9002.
+    /// In slow start.
     pub fn new(params: Params, path: Path) -> Self {
-        let mds = path.mds as f64;
-        let cwnd = initial_window(path.mds) as f64 / mds;
-        let (ssthresh, searching) = (f64::INFINITY, true);
-        let now = Window { cwnd, ssthresh, w_max: 0.0, cwnd_prior: 0.0, searching, epoch: None };
-        let slow_start = SlowStart::new(params.slow_start, path);
-        Self { params, mds, now, before: None, slow_start, last_ack: Time::ZERO, timed_out: false }
+        let mds = path.mds.max(1);
+        let cwnd = initial_window_of(params.initial_window, mds) as f64 / mds as f64;
+        let now = Window {
+            cwnd,
+            ssthresh: f64::INFINITY,
+            slow_start: SlowStart::new(params.slow_start, path),
+            w_max: 0.0,
+            cwnd_prior: 0.0,
+            searching: true,
+            epoch: None,
+        };
+        let counting = Counting { count: params.count, limit: params.abc_limit, mds };
+        let (mds, undo) = (mds as f64, Undo::new());
+        Self { params, counting, mds, initial: cwnd, now, undo, last_ack: Time::ZERO }
     }
 
     fn start_slowly(&mut self, ack: &Ack) {
-        self.now.cwnd += self.slow_start.growth(ack) as f64 / self.mds;
-        if self.slow_start.ended(ack, self.cwnd_bytes()) {
+        self.now.cwnd += self.now.slow_start.growth(self.counting.of_slow_start(ack)) as f64 / self.mds;
+        let cwnd = self.cwnd_bytes();
+        if self.now.slow_start.ended(ack, cwnd) {
             self.now.ssthresh = self.now.cwnd;
         }
     }
@@ -113,7 +134,7 @@ impl Cubic {
         });
 
         let a = if epoch.w_est < w.cwnd_prior { alpha(beta) } else { 1.0 };
-        epoch.w_est += a * segments_acked / w.cwnd;
+        epoch.w_est += a * self.counting.of(ack) as f64 / self.mds / w.cwnd;
 
         let least = w.cwnd + if w.searching { initial_growth * segments_acked } else { 0.0 };
         let t = (ack.now - epoch.start).as_secs_f64();
@@ -150,22 +171,21 @@ impl Cubic {
     }
 
     /// Section 4.8: slow start up to `ssthresh`, then a curve with K = 0.
-    fn restart(&mut self, cwnd: f64, ssthresh: f64) {
+    fn collapse(&mut self, cwnd: f64, ssthresh: f64) {
         let w = &mut self.now;
-        let (cwnd, cwnd_prior) = (cwnd.min(w.cwnd), w.cwnd_prior);
-        *w = Window { cwnd, ssthresh, w_max: 0.0, cwnd_prior, searching: true, epoch: None };
+        (w.cwnd, w.ssthresh) = (cwnd.min(w.cwnd), ssthresh);
+        (w.w_max, w.searching, w.epoch) = (0.0, true, None);
     }
 
     fn reduced(&self) -> f64 {
         (self.now.cwnd * self.params.beta).max(self.params.min_window as f64)
     }
 
-    fn on_timeout(&mut self) {
-        let ssthresh = if self.timed_out { self.now.ssthresh } else { self.reduced() };
-        self.now.cwnd_prior = if self.timed_out { self.now.cwnd_prior } else { self.now.cwnd };
-        self.timed_out = true;
+    fn on_timeout(&mut self, repeated: bool) {
+        let ssthresh = if repeated { self.now.ssthresh } else { self.reduced() };
+        self.now.cwnd_prior = if repeated { self.now.cwnd_prior } else { self.now.cwnd };
         // RFC 5681 section 3.1: the loss window is one segment.
-        self.restart(1.0, ssthresh);
+        self.collapse(1.0, ssthresh);
     }
 
     fn cwnd_bytes(&self) -> u64 {
@@ -182,7 +202,11 @@ impl Controller for Cubic {
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        self.timed_out = false;
+        self.undo.on_ack(ack);
+        // An ACK of nothing but late packets says nothing of the use of the window.
+        if ack.acked == 0 {
+            return None;
+        }
         if self.now.cwnd < self.now.ssthresh {
             self.start_slowly(ack);
         } else if ack.growth == 0 {
@@ -195,23 +219,29 @@ impl Controller for Cubic {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        // Two timeouts in a row were one mistake.
-        if !(event.cause == Cause::Timeout && self.timed_out) {
-            self.before = matches!(event.cause, Cause::Loss | Cause::Timeout).then(|| self.now.clone());
-        }
-        self.slow_start.leave();
+        let repeated = self.undo.on_congestion(event.cause, &self.now);
+        self.now.slow_start.leave();
         match event.cause {
             Cause::Loss | Cause::Delay => self.reduce(self.params.min_window as f64),
             Cause::Ecn => self.reduce(self.params.min_window_ecn as f64),
-            Cause::PersistentCongestion => self.restart(self.params.min_window as f64, self.now.ssthresh),
-            Cause::Timeout => self.on_timeout(),
+            Cause::PersistentCongestion => {
+                self.collapse(self.params.min_window as f64, self.now.ssthresh);
+            }
+            Cause::Timeout => self.on_timeout(repeated),
         }
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.before.take().filter(|b| b.cwnd > self.now.cwnd) {
+        if let Some(before) = self.undo.take().filter(|b| b.cwnd > self.now.cwnd) {
             self.now = before;
         }
+    }
+
+    /// The congestion avoidance that follows is a new stage.
+    fn on_idle(&mut self, event: &Idle) {
+        let w = &mut self.now;
+        (w.cwnd, w.ssthresh) = idle::restart(event, w.cwnd, w.ssthresh, self.initial);
+        w.epoch = None;
     }
 
     fn control(&self) -> Control {
@@ -470,15 +500,73 @@ mod tests {
         near(idle.now.cwnd, busy.now.cwnd, 2.0);
     }
 
-    /// Section 4.9.2.
+    /// Section 4.9.2, of a timeout too, and of one that follows a loss: as before the first.
     #[test]
     fn spurious_event_is_undone() {
+        for causes in [&[Cause::Loss][..], &[Cause::Timeout], &[Cause::Loss, Cause::Timeout]] {
+            let mut cc = avoiding(1000.0);
+            round(&mut cc, Time::ZERO);
+            let before = format!("{:?}", cc.now);
+            causes.iter().for_each(|cause| event(&mut cc, *cause));
+            cc.on_spurious();
+            assert_eq!(format!("{:?}", cc.now), before, "{causes:?}");
+        }
+    }
+
+    /// ns-3, htsim: an ACK of two packets counts as one in slow start and in W_est; the curve does not ask.
+    #[test]
+    fn growth_per_ack() {
+        for (count, grown) in [(Count::Bytes, 2.0), (Count::Acks, 1.0)] {
+            let mut cc = with(Params { count, ..Params::default() }, 10.0);
+            cc.on_ack(&ack(Time::ZERO, 2 * MDS));
+            near(cc.now.cwnd, 10.0 + grown, 1e-9);
+            let mut cc = with(Params { count, ..Params::default() }, 10.0);
+            event(&mut cc, Cause::Loss);
+            cc.on_ack(&Ack { smoothed_rtt: Duration::from_millis(1), ..ack(Time::ZERO, 2 * MDS) });
+            near(cc.now.cwnd, 7.0 + 9.0 / 17.0 * grown / 7.0, 1e-9);
+            let mut cc = with(Params { count, ..Params::default() }, 1000.0);
+            event(&mut cc, Cause::Loss);
+            cc.on_ack(&ack(Time::ZERO, MDS));
+            let before = cc.now.cwnd;
+            cc.on_ack(&ack(Time::from_millis(1000), 2 * MDS));
+            let target = w_cubic(0.4, 1000.0, k(0.4, 1000.0, 700.0), 1.1);
+            near(cc.now.cwnd, before + (target - before) / before * 2.0, 1e-6);
+        }
+    }
+
+    #[test]
+    fn limited_per_ack() {
+        let mut cc = with(Params { abc_limit: Some(10), ..Params::default() }, 100.0);
+        cc.on_ack(&ack(Time::ZERO, 60 * MDS));
+        near(cc.now.cwnd, 110.0, 1e-9);
+    }
+
+    /// Three quarters of the window before are the new threshold; from there a new curve to the old maximum.
+    #[test]
+    fn idle_time() {
+        let mut cc = avoiding(1000.0);
+        round(&mut cc, Time::ZERO);
+        let cwnd = cc.now.cwnd;
+        let (idle, rto) = (Duration::from_secs(10), Duration::from_secs(1));
+        cc.on_idle(&Idle { now: Time::from_millis(10_000), idle, rto });
+        near(cc.now.cwnd, 10.0, 0.0);
+        near(cc.now.ssthresh, (0.75 * cwnd).max(700.0), 0.0);
+        cc.now.cwnd = cc.now.ssthresh;
+        cc.on_ack(&ack(Time::from_millis(11_000), MDS));
+        let expected = k(0.4, 1000.0, cc.now.ssthresh);
+        near(cc.now.epoch.as_ref().map_or(0.0, |e| e.k), expected, 1e-9);
+        assert!(cc.now.cwnd < cc.now.ssthresh + 1.0, "{}", cc.now.cwnd);
+    }
+
+    /// Late packets alone leave the curve where it is.
+    #[test]
+    fn late_packets_stop_nothing() {
         let mut cc = avoiding(1000.0);
         round(&mut cc, Time::ZERO);
         let before = format!("{:?}", cc.now);
-        event(&mut cc, Cause::Loss);
-        cc.on_spurious();
+        cc.on_ack(&Ack { late: MDS, acked: 0, ..ack(Time::from_millis(50), 0) });
         assert_eq!(format!("{:?}", cc.now), before);
+        assert_eq!(cc.last_ack, Time::ZERO);
     }
 
     /// Section 5.1, table 1: mean window 187 under one loss per 10 000 packets, RTT 100 ms. The maximum of that sawtooth

@@ -10,9 +10,9 @@
 //! C = 0.4, beta = 7/8
 //! ```
 //!
-//! With W_max = cwnd_current equation 1 is 7/8 cwnd, picoquic's own answer to a mark: so the proposal is that answer
-//! behind a gate, with picoquic's fast convergence (7/8 of it again when the maximum fell). Everything else is
-//! [`cubic_picoquic`]'s, in `base`; its `ecn = true` is meant. Losses are not gated.
+//! The answer to a mark is [`cubic_picoquic`]'s, with equation 1's centre (`base.centre = "cwnd"`) and picoquic's W_max, which
+//! fast convergence lowers; its header says how the readings differ. Everything else is picoquic's too, in `base`; its
+//! `ecn = true` is meant. Losses are not gated.
 //!
 //! **Ambiguities** (fact sheet section 5.2), each a parameter: which RTT, which minimum, the gate itself.
 //!
@@ -27,7 +27,7 @@
 use crate::cubic_picoquic::{self, CubicPicoquic};
 use crate::ecn_gate::{Estimator, Ratio};
 use crate::params::params;
-use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Lost, Path, Sent};
+use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Idle, Lost, Path, Sent};
 
 params! {
     /// R from which on a mark counts. Uchida et al. section 3: "at least 1.5 times".
@@ -38,7 +38,7 @@ params! {
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     min_rtt_window: Option<Duration> = None,
     /// The parameters of `cubic-picoquic` below it.
-    base: cubic_picoquic::Params = cubic_picoquic::Params::default(),
+    base: cubic_picoquic::Params = cubic_picoquic::Params::equation_1(); cubic_picoquic::Params::DOCS,
 }
 
 /// The controller.
@@ -80,6 +80,10 @@ impl Controller for CubicEcnGated {
 
     fn on_spurious(&mut self) {
         self.base.on_spurious();
+    }
+
+    fn on_idle(&mut self, idle: &Idle) {
+        self.base.on_idle(idle);
     }
 
     fn control(&self) -> Control {
@@ -165,7 +169,7 @@ mod tests {
     fn open_gate_is_the_base() {
         let params = Params { gate: 0.0, ..Params::default() };
         let mut cc = CubicEcnGated::new(&params, path(MTU));
-        let mut base = CubicPicoquic::new(cubic_picoquic::Params::default(), path(MTU));
+        let mut base = CubicPicoquic::new(params.base.clone(), path(MTU));
         for pn in 0..1000 {
             let now = Time::from_millis(pn);
             for cc in [&mut cc as &mut dyn Controller, &mut base] {

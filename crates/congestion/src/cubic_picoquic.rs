@@ -1,5 +1,6 @@
-//! CUBIC of picoquic at commit b7bf3ded (29 June 2023; `cubic.c`, `cc_common.c`): the stack of "Fairness improvement
-//! method using explicit congestion notification for QUIC" (Uchida et al., IEICE ComEX, April 2024). Not RFC 9438.
+//! CUBIC of picoquic (`cubic.c`, `cc_common.c`): not RFC 9438. At commit b7bf3ded (29 June 2023), the stack of "Fairness
+//! improvement method using explicit congestion notification for QUIC" (Uchida et al., IEICE ComEX, April 2024), or, with
+//! `revision`, at d199d45b (16 August 2026).
 //!
 //! ```text
 //! W_cubic(t) = C (t - K)^3 + W_max          packets; t, K in seconds, t = now - epoch
@@ -21,11 +22,34 @@
 //!              filtered_min > 100 ms: cwin -= (1 - 100 ms / filtered_min) cwin / 2    (above 610 ms: 610 ms)
 //!              ssthresh = cwin;  W_max = W_last_max = cwin / mtu;  W_reno = cwin;  epoch = now - K: on the plateau
 //! spurious:    W_max = W_last_max;  epoch = previous epoch;  cwin = W_reno = W_cubic(now) * mtu
+//!
+//! d199d45b differs:
+//! loss:        once s > 0.15
+//! slow start:  += acked only while the window limits the sender
+//! high RTT:    1.25 filtered_min, and filtered_min + the time between two packets; at 7:
+//!              filtered_min <= 100 ms: cwin /= 2;  then an event, which covers what has been sent (no answer to the losses
+//!              of the overshoot), and epoch = now - K: beta * W_max until the next ACK, then W_max
+//! spurious:    if the event ended slow start: cwin = W_reno = before, ssthresh = before;
+//!              else as above, with ssthresh = 3/4 W_max
 //! ```
 //!
-//! One event per round trip: in avoidance the lost or marked packet must have left after the last event; in slow start
-//! that event must be older than srtt or something sent after it acknowledged. The first event of a connection that
-//! left slow start by loss counts as fast convergence, because W_last_max starts infinite.
+//! One event per round trip: in avoidance the lost or marked packet must have left after the last event, and only then its
+//! loss counts in s; in slow start every loss counts, and the event must be older than srtt or something sent after it
+//! acknowledged. The first event of a connection that left slow start by loss counts as fast convergence, because
+//! W_last_max starts infinite.
+//!
+//! **Marks as in Uchida et al.**, equations 1 to 3, cwnd_current being the window that the mark finds:
+//!
+//! ```text
+//! cwnd_cubic = C (t - K)^3 + cwnd_current;  K of W_max;  cwnd = max(cwnd_cubic, cwnd_current / 2)
+//! ```
+//!
+//! `centre = "cwnd"` is this letter, `"w-max"` picoquic's own answer. They differ where fast convergence has lowered W_max:
+//! at 80 packets after a maximum of 100 picoquic leaves 61.25, the letter 71.25, and 70 without fast convergence, which the
+//! paper does not mention (`fast-convergence`). The curve that follows has the same centre. "t is the elapsed time since
+//! congestion avoidance": avoidance begins with the mark (`mark-epoch = "new"`), so t is 0 and the window shrinks, as the
+//! paper says it does. Counted from the avoidance before (`"old"`) the equation opens the window once t > K; here it never
+//! opens it at the mark itself. Losses are answered as picoquic does.
 //!
 //! **The ledger's recovery period.** The ledger opens one at the first lost or marked packet, which this controller may
 //! ignore. So losses are judged in `on_lost`, marks in `on_ack`, each against an event number of its own;
@@ -33,50 +57,117 @@
 //! knows no recovery without growth, and an ignored event must not cost a round of it. The ledger's count of
 //! reductions counts its periods, also the ignored ones.
 //!
+//! The RTTs that end slow start are without the delay of the ACK as far as RFC 9002 section 5.3 allows, as picoquic's.
+//!
 //! Deviations: `cbrt` is exact, picoquic's three Newton steps make K up to 1.1 % too long. RTTs always, never one-way
 //! delays. Growth and the seed of the bandwidth stop, and the epoch moves, while the sender is limited as the ledger
 //! sees it (per packet). Persistent congestion is a timeout; a collapse right after an event does not reduce W_max
-//! again. The smallest window holds always. Pacing is the ledger's: picoquic's is `factor = 1.0`, slow start 1.25.
-//!
-//! The rules are those of the fact sheet (core.md), section 2.3. Two details come from the source at another commit,
-//! 3986aa88: the Newton steps, and that `spurious` undoes only fast convergence, because picoquic saves the previous
-//! epoch after it has set the new one.
+//! again. The smallest window holds always. Pacing is the ledger's: picoquic's is `factor = 1.0`, slow start 1.25. picoquic
+//! knows no restart after idle; where the ledger asks for one it is Linux' (see `idle`).
 
-use crate::params::params;
-use crate::picoquic::{LossFilter, RttTest};
+use serde::{Deserialize, Serialize};
+
+use crate::params::{Range, params};
+use crate::picoquic::{LossFilter, RttTest, packet_time, rtt_measurement};
 use crate::{
-    Ack, Bytes, Cause, Congestion, Control, Controller, Detection, Duration, Lost, Path, Rate, Sent, Time,
+    Ack, Bytes, Cause, Congestion, Control, Controller, Detection, Duration, Idle, Lost, Path, Rate, Sent,
+    Time, idle,
 };
 
 params! {
+    /// Which picoquic: `b7bf3ded` (June 2023, that of Uchida et al.) or `d199d45b` (August 2026).
+    revision: Revision = Revision::B7bf3ded,
     /// C, how fast the window returns, packets per second cubed. picoquic cubic.c.
-    c: f64 = 0.4,
+    c: f64 = 0.4 => Range::FACTOR,
     /// What is left of the window after an event, 0..1. picoquic cubic.c: 7/8.
-    beta: f64 = 0.875,
+    beta: f64 = 0.875 => Range::SHARE,
+    /// Lower the maximum where it fell, to let new flows in. picoquic cubic.c.
+    fast_convergence: bool = true,
+    /// Centre of the curve after a mark: `w-max` (picoquic cubic.c) or the window `cwnd` that the mark finds (Uchida et al., equation 1).
+    centre: Centre = Centre::WMax,
+    /// Where t of the curve begins at a mark: with it, a `new` epoch (picoquic cubic.c), or where it began before, the `old` one.
+    mark_epoch: MarkEpoch = MarkEpoch::New,
     /// Initial window. picoquic PICOQUIC_CWIN_INITIAL: 10 * 1536 bytes.
     initial_window: Bytes = Bytes(15_360),
     /// Smallest window. picoquic PICOQUIC_CWIN_MINIMUM: 2 * 1536 bytes.
     min_window: Bytes = Bytes(3_072),
     /// Answer CE marks; `false` is the CE-blind baseline of Uchida et al. picoquic cubic.c: yes.
     ecn: bool = true,
-    /// Smoothed loss rate above which a loss is an event, 0..1; 0: every loss. picoquic PICOQUIC_SMOOTHED_LOSS_THRESHOLD.
-    loss_threshold: f64 = 0.2,
+    /// Smoothed loss rate above which a loss is an event, 0..1; 0: every loss. `"auto"`: PICOQUIC_SMOOTHED_LOSS_THRESHOLD of the revision, 0.2 or 0.15.
+    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    loss_threshold: Option<f64> = None => Range::PART,
     /// Weight of one packet in that rate. picoquic PICOQUIC_SMOOTHED_LOSS_FACTOR: 1/16.
-    loss_gain: f64 = 0.0625,
+    loss_gain: f64 = 0.0625 => Range::SHARE,
     /// Most packet numbers between two losses that count. picoquic PICOQUIC_SMOOTHED_LOSS_SCOPE.
-    loss_scope: u64 = 32,
+    loss_scope: u64 = 32 => Range::COUNT,
     /// RTT samples in the window of the slow-start test, and high windows that end slow start. picoquic PICOQUIC_MIN_MAX_RTT_SCOPE.
-    rtt_window: u64 = 7,
+    rtt_window: u64 = 7 => Range::PACKETS,
     /// Least time between two of these samples. picoquic cc_common.c.
     rtt_spacing: Duration = Duration::from_millis(1),
     /// What is high, as a factor of the filtered minimum. picoquic cc_common.c.
-    rtt_excess: f64 = 1.25,
+    rtt_excess: f64 = 1.25 => Range::from(1.0),
     /// RTT above which the window is corrected when slow start ends. picoquic PICOQUIC_TARGET_RENO_RTT.
     target_rtt: Duration = Duration::from_millis(100),
     /// RTT above which the correction refers to this instead. picoquic PICOQUIC_TARGET_SATELLITE_RTT.
     satellite_rtt: Duration = Duration::from_millis(610),
     /// Part of peak delivery rate times srtt that slow start opens at once; 0: none. picoquic cubic.c: 1/2.
     bandwidth_seed: f64 = 0.5,
+}
+
+/// A state of picoquic's source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Revision {
+    /// 29 June 2023.
+    B7bf3ded,
+    /// 16 August 2026.
+    D199d45b,
+}
+
+/// What the curve after a mark is centred on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Centre {
+    /// The maximum, lowered by fast convergence.
+    WMax,
+    /// The window that the mark found.
+    Cwnd,
+}
+
+/// Where the time of the curve after a mark begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MarkEpoch {
+    /// With the mark.
+    New,
+    /// Where it began before the mark.
+    Old,
+}
+
+impl Params {
+    /// With the answer to marks that equations 1 to 3 of Uchida et al. give.
+    pub fn equation_1() -> Self {
+        Self { centre: Centre::Cwnd, ..Self::default() }
+    }
+
+    fn is_new(&self) -> bool {
+        self.revision == Revision::D199d45b
+    }
+
+    fn loss_filter(&self) -> LossFilter {
+        let threshold = self.loss_threshold.unwrap_or(if self.is_new() { 0.15 } else { 0.2 });
+        LossFilter::new(threshold, self.loss_gain, self.loss_scope)
+    }
+}
+
+/// What asks for an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    Loss,
+    Mark,
+    Timeout,
+    /// d199d45b: slow start left by RTT.
+    RisenRtt,
 }
 
 /// The cubic curve and its rival.
@@ -86,6 +177,8 @@ struct Curve {
     w_max: f64,
     /// Packets.
     w_last_max: f64,
+    /// Where the curve is flat, packets.
+    centre: f64,
     /// Bytes.
     w_reno: f64,
     /// Seconds.
@@ -98,26 +191,48 @@ impl Curve {
     /// Packets.
     fn w_cubic(&self, c: f64, now: Time) -> f64 {
         let x = (now - self.epoch).as_secs_f64() - self.k;
-        c * x * x * x + self.w_max
+        c * x * x * x + self.centre
     }
 
     /// `picoquic_cubic_enter_avoidance`, with its order: the previous epoch is this one.
     fn start(&mut self, params: &Params, epoch: Time) {
-        self.k = libm::cbrt(self.w_max * (1.0 - params.beta) / params.c);
+        self.set_k(params);
+        self.centre = self.w_max;
         (self.epoch, self.previous_epoch) = (epoch, epoch);
     }
+
+    fn set_k(&mut self, params: &Params) {
+        self.k = libm::cbrt(self.w_max * (1.0 - params.beta) / params.c);
+    }
+
+    /// The centre is passed now.
+    fn enter_plateau(&mut self, now: Time) {
+        // No time before the start of the run: then K is shorter, the plateau the same.
+        self.k = self.k.min(now.as_secs_f64());
+        self.epoch = now - Duration::from_secs_f64(self.k);
+    }
+}
+
+/// What the last event found; d199d45b gives it back if the event ended slow start by mistake.
+#[derive(Clone, Copy, Debug)]
+struct Previous {
+    slow_start: bool,
+    cwin: u64,
+    ssthresh: u64,
 }
 
 /// The controller. Windows in bytes, but for the curve's maxima.
 #[derive(Debug)]
 pub struct CubicPicoquic {
     params: Params,
+    mds: u64,
     mtu: f64,
     floor: u64,
     cwin: u64,
     ssthresh: u64,
     slow_start: bool,
     curve: Curve,
+    previous: Previous,
     loss_filter: LossFilter,
     rtt_test: RttTest,
     peak: Rate,
@@ -140,23 +255,24 @@ impl CubicPicoquic {
         let curve = Curve {
             w_max: f64::INFINITY,
             w_last_max: f64::INFINITY,
+            centre: f64::INFINITY,
             w_reno: cwin as f64,
             k: 0.0,
             epoch: Time::ZERO,
             previous_epoch: Time::ZERO,
         };
-        let loss_filter = LossFilter::new(params.loss_threshold, params.loss_gain, params.loss_scope);
-        let rtt_test = RttTest::new(params.rtt_window, params.rtt_spacing, params.rtt_excess);
         Self {
-            params,
+            mds: path.mds,
             mtu: path.mds.max(1) as f64,
             floor,
             cwin,
             ssthresh: u64::MAX,
             slow_start: true,
             curve,
-            loss_filter,
-            rtt_test,
+            previous: Previous { slow_start: true, cwin, ssthresh: u64::MAX },
+            loss_filter: params.loss_filter(),
+            rtt_test: RttTest::new(params.rtt_window, params.rtt_spacing, params.rtt_excess),
+            params,
             peak: Rate::default(),
             srtt: Duration::ZERO,
             now: Time::ZERO,
@@ -177,13 +293,14 @@ impl CubicPicoquic {
     }
 
     /// `picoquic_cubic_enter_recovery`.
-    fn event(&mut self, now: Time, timeout: bool) {
-        let Params { beta, c, .. } = self.params;
+    fn event(&mut self, now: Time, event: Event) {
+        let Params { beta, fast_convergence, .. } = self.params;
         let before = self.cwin as f64;
         self.recovery_pn = self.next_pn;
+        self.previous = Previous { slow_start: self.slow_start, cwin: self.cwin, ssthresh: self.ssthresh };
         let w = &mut self.curve;
         w.w_max = before / self.mtu;
-        let shrinking = w.w_max < w.w_last_max;
+        let shrinking = fast_convergence && w.w_max < w.w_last_max;
         w.w_last_max = w.w_max;
         w.w_max *= if shrinking { beta } else { 1.0 };
         self.ssthresh = (w.w_max * beta * self.mtu) as u64;
@@ -191,15 +308,30 @@ impl CubicPicoquic {
             self.ssthresh = u64::MAX;
             w.w_reno = self.floor as f64;
             self.restart(now);
-        } else if timeout {
+        } else if event == Event::Timeout {
             self.restart(now);
         } else {
-            self.slow_start = false;
-            w.start(&self.params, now);
             w.w_reno = before / 2.0;
-            let cwin = (w.w_cubic(c, now) * self.mtu).max(w.w_reno);
-            self.set(cwin);
+            self.enter_avoidance(now, event, before);
         }
+    }
+
+    /// Onto the curve, at t = 0 if it is a new one; never to more than there was.
+    fn enter_avoidance(&mut self, now: Time, event: Event, before: f64) {
+        let Params { c, centre, mark_epoch, .. } = self.params;
+        let w = &mut self.curve;
+        if event == Event::Mark && mark_epoch == MarkEpoch::Old && !self.slow_start {
+            w.set_k(&self.params);
+            w.centre = w.w_max;
+        } else {
+            w.start(&self.params, now);
+        }
+        if event == Event::Mark && centre == Centre::Cwnd {
+            w.centre = before / self.mtu;
+        }
+        let cwin = (w.w_cubic(c, now) * self.mtu).max(before / 2.0).min(before);
+        self.slow_start = false;
+        self.set(cwin);
     }
 
     /// Slow start at the smallest window.
@@ -215,7 +347,7 @@ impl CubicPicoquic {
 
     fn collapse(&mut self, now: Time) {
         // The losses of this very collapse may have been an event already.
-        if self.recovery_pn < self.next_pn { self.event(now, true) } else { self.restart(now) }
+        if self.recovery_pn < self.next_pn { self.event(now, Event::Timeout) } else { self.restart(now) }
     }
 
     fn start_slowly(&mut self, ack: &Ack) {
@@ -223,7 +355,8 @@ impl CubicPicoquic {
             self.peak = self.peak.max(rate);
         }
         let seed = self.params.bandwidth_seed * self.peak.bytes_in(ack.smoothed_rtt) as f64;
-        self.cwin = self.cwin.max(seed as u64) + ack.acked;
+        let blocked = ack.cwnd_limited || !self.params.is_new();
+        self.cwin = self.cwin.max(seed as u64) + if blocked { ack.acked } else { 0 };
         if self.cwin >= self.ssthresh {
             self.curve.w_reno = self.cwin as f64 / 2.0;
             self.avoid(ack.now);
@@ -251,22 +384,33 @@ impl CubicPicoquic {
             let reference = if min > satellite_rtt { satellite_rtt } else { target_rtt };
             let kept = reference.as_secs_f64() / min.as_secs_f64();
             self.set(self.cwin as f64 * (1.0 + kept) / 2.0);
+        } else if self.params.is_new() {
+            // For the growth since the packet left that tells of the queue.
+            self.set(self.cwin as f64 / 2.0);
         }
         self.ssthresh = self.cwin;
         let cwin = self.cwin as f64;
         let w = &mut self.curve;
         (w.w_max, w.w_last_max, w.w_reno) = (cwin / self.mtu, cwin / self.mtu, cwin);
-        self.avoid(now);
-        // No time before the start of the run: then K is shorter, the plateau the same.
-        self.curve.k = self.curve.k.min(now.as_secs_f64());
-        self.curve.epoch = now - Duration::from_secs_f64(self.curve.k);
+        if self.params.is_new() {
+            self.event(now, Event::RisenRtt);
+        } else {
+            self.avoid(now);
+        }
+        if !self.slow_start {
+            self.curve.enter_plateau(now);
+        }
     }
 
     fn test_rtt(&mut self, ack: &Ack) {
-        let searching = self.slow_start && self.ssthresh == u64::MAX;
-        if let Some(rtt) = ack.latest_rtt.filter(|_| searching)
-            && self.rtt_test.add(ack.now, rtt)
-        {
+        if !self.slow_start || self.ssthresh != u64::MAX {
+            return;
+        }
+        let least = match self.params.revision {
+            Revision::B7bf3ded => Duration::ZERO,
+            Revision::D199d45b => packet_time(ack.smoothed_rtt, self.cwin, self.mds),
+        };
+        if rtt_measurement(ack).is_some_and(|rtt| self.rtt_test.add(ack.now, rtt, least)) {
             self.leave_slow_start(ack.now);
         }
     }
@@ -284,11 +428,13 @@ impl Controller for CubicPicoquic {
         let pn = newest.map_or(self.acked_pn, |p| p.pn);
         self.acked_pn = self.acked_pn.max(pn);
         if ack.ce > 0 && self.params.ecn && self.is_new(ack.now, pn) {
-            self.event(ack.now, false);
+            self.event(ack.now, Event::Mark);
         }
         self.test_rtt(ack);
         if ack.app_limited {
             self.limited = self.limited.max(newest.map_or(self.limited, |p| p.sent));
+        } else if ack.acked == 0 {
+            // Late packets alone acknowledge nothing in picoquic.
         } else if self.slow_start {
             self.start_slowly(ack);
         } else {
@@ -300,10 +446,14 @@ impl Controller for CubicPicoquic {
     fn on_lost(&mut self, lost: &Lost) {
         self.now = lost.now;
         for packet in lost.packets {
+            let new = self.is_new(lost.now, packet.pn);
+            if !new && !self.slow_start {
+                continue; // avoidance does not even count it
+            }
             let many = self.loss_filter.add(packet.pn);
             // A timeout is answered as a collapse.
-            if many && packet.detection != Detection::Timeout && self.is_new(lost.now, packet.pn) {
-                self.event(lost.now, false);
+            if new && many && packet.detection != Detection::Timeout {
+                self.event(lost.now, Event::Loss);
             }
         }
     }
@@ -322,11 +472,28 @@ impl Controller for CubicPicoquic {
             return;
         }
         self.curve.w_max = self.curve.w_last_max;
+        if self.params.is_new() && self.previous.slow_start {
+            let Previous { cwin, ssthresh, .. } = self.previous;
+            self.slow_start = true;
+            (self.cwin, self.ssthresh) = (cwin, ssthresh);
+            self.curve.w_reno = cwin as f64;
+            self.curve.epoch = self.curve.previous_epoch;
+            return;
+        }
         self.avoid(self.curve.previous_epoch);
         let cwin = self.curve.w_cubic(self.params.c, self.now) * self.mtu;
         self.curve.w_reno = cwin.max(self.floor as f64);
-        self.ssthresh = (self.curve.w_max * self.params.beta * self.mtu) as u64;
+        let beta = if self.params.is_new() { 0.75 } else { self.params.beta };
+        self.ssthresh = (self.curve.w_max * beta * self.mtu) as u64;
         self.set(cwin);
+    }
+
+    fn on_idle(&mut self, event: &Idle) {
+        let initial = self.params.initial_window.0 as f64;
+        let (cwin, ssthresh) = idle::restart(event, self.cwin as f64, self.ssthresh as f64, initial);
+        self.set(cwin);
+        self.ssthresh = ssthresh as u64;
+        self.slow_start = self.cwin < self.ssthresh;
     }
 
     fn control(&self) -> Control {
@@ -401,7 +568,7 @@ pub(crate) mod tests {
     fn curve() {
         for (w, k) in [(10, 1.462), (50, 2.5), (100, 3.15), (1000, 6.786), (10_000, 14.62)] {
             let mut cc = with(Params::default(), w, 0.0);
-            cc.event(Time::ZERO, false);
+            cc.event(Time::ZERO, Event::Loss);
             near(cc.curve.k, k, 5e-4);
             near(packets(&cc), 0.875 * w as f64, 1e-3);
             let at_k = Time::ZERO + Duration::from_secs_f64(cc.curve.k);
@@ -416,7 +583,7 @@ pub(crate) mod tests {
         let table = [(1, 96.03), (2, 99.39), (3, 100.0), (4, 100.25), (5, 102.53), (8, 145.64), (10, 228.58)];
         for (s, w) in table {
             let mut cc = with(Params::default(), 100, 0.0);
-            cc.event(Time::ZERO, false);
+            cc.event(Time::ZERO, Event::Loss);
             ack(&mut cc, Time::from_millis(s * 1000), 1000, 0);
             near(packets(&cc), w, 6e-3);
         }
@@ -429,12 +596,63 @@ pub(crate) mod tests {
             [(100, 100.0, 100.0, 87.5), (80, 100.0, 70.0, 61.25), (100, f64::INFINITY, 87.5, 76.5625)]
         {
             let mut cc = with(Params::default(), cwin, w_last_max);
-            cc.event(Time::ZERO, false);
+            cc.event(Time::ZERO, Event::Loss);
             near(cc.curve.w_max, w_max, 1e-9);
             near(cc.curve.w_last_max, cwin as f64, 1e-9);
             near(packets(&cc), left, 1e-3);
             near(cc.curve.w_reno, cwin as f64 / 2.0 * MTU as f64, 1e-9);
         }
+    }
+
+    /// Equation 1: 80 packets after a maximum of 100, and the very first mark at picoquic's initial window. The curve goes on
+    /// from what the mark left, and is flat at its centre after K.
+    #[test]
+    fn equation_1() {
+        for (centre, fast_convergence, left, first) in [
+            (Centre::WMax, true, 61.25, 0.765_625),
+            (Centre::WMax, false, 70.0, 0.875),
+            (Centre::Cwnd, true, 71.25, 0.890_625),
+            (Centre::Cwnd, false, 70.0, 0.875),
+        ] {
+            let params = Params { centre, fast_convergence, ..Params::default() };
+            let mut cc = with(params.clone(), 80, 100.0);
+            cc.slow_start = false;
+            cc.event(Time::ZERO, Event::Mark);
+            near(packets(&cc), left, 1e-3);
+            ack(&mut cc, Time::ZERO, 1001, 0);
+            near(packets(&cc), left, 1e-3);
+            let k = Time::ZERO + Duration::from_secs_f64(cc.curve.k);
+            ack(&mut cc, k, 1002, 0);
+            near(packets(&cc), if centre == Centre::Cwnd { 80.0 } else { cc.curve.w_max }, 1e-2);
+            let mut cc = CubicPicoquic::new(params.clone(), path(MTU));
+            cc.event(Time::ZERO, Event::Mark);
+            near(cc.cwin as f64 / 15_360.0, first, 1e-4);
+            // Losses are picoquic's.
+            let mut cc = with(params, 80, 100.0);
+            cc.event(Time::ZERO, Event::Loss);
+            near(packets(&cc), if fast_convergence { 61.25 } else { 70.0 }, 1e-3);
+        }
+        assert_eq!(Params::equation_1(), Params { centre: Centre::Cwnd, ..Params::default() });
+    }
+
+    /// t from the avoidance before: at K nothing is left to give up, beyond it the mark must not open the window.
+    #[test]
+    fn old_epoch() {
+        let params = Params { mark_epoch: MarkEpoch::Old, ..Params::equation_1() };
+        for (seconds, left) in [(0.0, 87.5), (1.0, 96.03), (3.15, 100.0), (8.0, 100.0)] {
+            let mut cc = with(params.clone(), 100, 0.0);
+            cc.slow_start = false;
+            cc.event(Time::ZERO + Duration::from_secs_f64(seconds), Event::Mark);
+            near(packets(&cc), left, 1e-2);
+        }
+    }
+
+    /// The window is less than 7/8 of itself where the maximum is more than four times it; the floor is half.
+    #[test]
+    fn floor_of_equation_3() {
+        let mut cc = with(Params { beta: 0.3, ..Params::equation_1() }, 100, 0.0);
+        cc.event(Time::ZERO, Event::Mark);
+        near(packets(&cc), 50.0, 1e-3);
     }
 
     /// (d) in the controller: three losses cost nothing, the fourth is the event, the next are covered by it.
@@ -452,6 +670,28 @@ pub(crate) mod tests {
         sent(&mut cc, 1010);
         lose(&mut cc, Time::from_millis(150), &[1001, 1002, 1003, 1004]);
         near(packets(&cc), 87.5 * 0.875 * 0.875, 1e-3);
+    }
+
+    /// Ten losses in a row: in avoidance the six that the event covers do not count, in slow start they do. The newer
+    /// picoquic speaks at the third.
+    #[test]
+    fn covered_losses_are_not_counted() {
+        for (revision, slow_start, rate) in [
+            (Revision::B7bf3ded, false, 0.2081),
+            (Revision::D199d45b, false, 0.1657),
+            (Revision::B7bf3ded, true, 0.3742),
+        ] {
+            let mut cc = with(Params { revision, ..Params::default() }, 100, 0.0);
+            // In slow start an event puts an end to it: none comes.
+            cc.slow_start = slow_start;
+            if slow_start {
+                (cc.recovery_pn, cc.srtt) = (2000, RTT);
+            }
+            lose(&mut cc, Time::ZERO, &(500..510).collect::<Vec<_>>());
+            // From a rate of nothing, the long gap before the first does not matter.
+            near(cc.loss_filter.smoothed, rate, 1e-4);
+            near(packets(&cc), if slow_start { 100.0 } else { 87.5 }, 1e-3);
+        }
     }
 
     /// (e) A mark is an event although nothing was lost; ten of them in one round trip are one.
@@ -508,6 +748,56 @@ pub(crate) mod tests {
         }
     }
 
+    /// d199d45b: half of the window; what has been sent is covered; 7/8 until the next ACK, then the plateau.
+    #[test]
+    fn newer_exit_by_rtt() {
+        for (min, kept) in [(40, 0.5), (100, 0.5), (200, 0.75)] {
+            let params = Params { revision: Revision::D199d45b, ..Params::default() };
+            let mut cc = with(params, 100, f64::INFINITY);
+            cc.rtt_test.filtered_min = Duration::from_millis(min);
+            let now = Time::from_millis(10_000);
+            cc.leave_slow_start(now);
+            near(packets(&cc), 100.0 * kept * 0.875, 1e-3);
+            assert_eq!(cc.recovery_pn, 1001);
+            lose(&mut cc, now, &(900..1000).collect::<Vec<_>>());
+            near(cc.loss_filter.smoothed, 0.0, 0.0);
+            ack(&mut cc, now, 1000, 0);
+            near(packets(&cc), 100.0 * kept, 1e-3);
+            near(cc.curve.w_reno, 50.0 * kept * MTU as f64, MTU as f64);
+        }
+    }
+
+    /// d199d45b: no growth in slow start for a window that does not limit the sender.
+    #[test]
+    fn newer_slow_start() {
+        for (revision, cwnd_limited, grown) in [
+            (Revision::B7bf3ded, false, 10.0),
+            (Revision::D199d45b, false, 0.0),
+            (Revision::D199d45b, true, 10.0),
+        ] {
+            let mut cc = with(Params { revision, ..Params::default() }, 100, 0.0);
+            cc.on_ack(&Ack { cwnd_limited, ..acked(10 * MTU) });
+            near(packets(&cc), 100.0 + grown, 0.0);
+        }
+    }
+
+    /// d199d45b: a mistake that ended slow start is undone as if it had not been; 3/4 where it did not.
+    #[test]
+    fn newer_undo() {
+        let params = Params { revision: Revision::D199d45b, ..Params::default() };
+        let mut cc = with(params.clone(), 100, f64::INFINITY);
+        cc.event(Time::ZERO, Event::Loss);
+        assert!(!cc.slow_start && packets(&cc) < 77.0);
+        cc.on_spurious();
+        assert_eq!((cc.slow_start, cc.cwin, cc.ssthresh), (true, 100 * MTU, u64::MAX));
+        let mut cc = with(params, 80, 100.0);
+        cc.slow_start = false;
+        cc.event(Time::ZERO, Event::Loss);
+        cc.on_spurious();
+        near(packets(&cc), 70.0, 1e-3);
+        assert_eq!((cc.slow_start, cc.ssthresh), (false, 60 * MTU));
+    }
+
     /// Half of peak rate times srtt at once.
     #[test]
     fn bandwidth_seed() {
@@ -530,7 +820,7 @@ pub(crate) mod tests {
     #[test]
     fn limited_time_does_not_count() {
         let mut cc = with(Params::default(), 100, 0.0);
-        cc.event(Time::ZERO, false);
+        cc.event(Time::ZERO, Event::Loss);
         let late = Time::from_millis(20_000);
         let packet =
             AckedPacket { pn: 1001, bytes: MTU, sent: late, received: None, before_reduction: false };
@@ -544,12 +834,12 @@ pub(crate) mod tests {
     #[test]
     fn spurious() {
         let mut cc = with(Params::default(), 80, 100.0);
-        cc.event(Time::ZERO, false);
+        cc.event(Time::ZERO, Event::Loss);
         near(packets(&cc), 61.25, 1e-3);
         cc.on_spurious();
         near(packets(&cc), 70.0, 1e-3);
         let mut cc = with(Params::default(), 100, 0.0);
-        cc.event(Time::ZERO, false);
+        cc.event(Time::ZERO, Event::Loss);
         cc.curve.w_last_max = 0.0;
         let now = Time::ZERO + Duration::from_secs_f64(cc.curve.k);
         ack(&mut cc, now, 1001, 0);

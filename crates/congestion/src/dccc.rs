@@ -7,7 +7,7 @@
 //!   e       = mean of received - sent                                     s        one-way delay
 //!   x_recv  = bits / (last arrival - last arrival of the period before)   bit/s    (21), all interarrival times
 //!   x_sent  = mean rate x at which these packets left = x(t - RTT)        bit/s
-//!   RTT     = mean RTT sample                                             s
+//!   RTT     = mean RTT sample less the delay of its ACK                   s        appendix C: forward plus backward delay
 //!   x_recv  = alpha x_recv_before + (1 - alpha) x_recv                             (61), off by default
 //!   x      += T_s kr x (h/x - beta ((e - T_r) / RTT)+ - (x_sent - x_recv) / x_recv)       (26), (17)
 //! rests at  e = T_r + RTT h / (beta x),  RTT = e + e_b;  x > h / beta              (18)-(20)
@@ -28,8 +28,9 @@
 //! follows clocks that drift, but also the flow's own queue, which stands: alone it fills any buffer, a threshold per window.
 //!
 //! Deviations: the receiver's part runs at the sender, on the receive times in ACKs (appendix C allows it); a
-//! period ends with the first ACK after its time. RTT is the ledger's sample, ACK delay included, not forward plus backward
-//! delay. T_s kr is `gain`, less if the period is shorter than the RTT, so that kr = gain / max(T_s, RTT). The rates
+//! period ends with the first ACK after its time. RTT is the ledger's sample of the newest packet less the ACK delay that the
+//! peer reports, in which the forward delay is that packet's and not the mean e; feedback takes the backward delay alone, and
+//! a receiver that waits for a second packet would add its timer to it wherever packets are rarer. T_s kr is `gain`, less if the period is shorter than the RTT, so that kr = gain / max(T_s, RTT). The rates
 //! of start, floor and ceiling, the halving in silence and the window are the fact sheet's (core.md section 7): the
 //! paper has none. Losses, marks and timeouts do nothing of their own. Without receive times the rate stays.
 
@@ -41,23 +42,23 @@ use serde::{Deserialize, Serialize};
 
 use self::feedback::{Averages, Feedback};
 use crate::owd::{Anchor, QueuingDelay};
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Path, Rate, Sent, Time};
 
 params! {
     /// h, weight of the utility h log x. Table I; 5 to 50 kbit/s.
     h: Rate = Rate(20_000),
     /// Price of delay, 0..1. Table I; 0.05 to 0.2. Delay alone never pushes the rate below h / beta.
-    beta: f64 = 0.1,
+    beta: f64 = 0.1 => Range::SHARE,
     /// T_r, the one-way delay that is free. Table I has 50 to 100 ms, section V-B 100 ms.
     threshold: Duration = Duration::from_millis(100),
     /// kr times RTT, 0..1. Table I: 1/2.5; down to 1/10.
-    gain: f64 = 0.4,
+    gain: f64 = 0.4 => Range::FACTOR,
     /// T_s, a fixed feedback period (Table I: 50 to 500 ms), or `"off"`: one RTT.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     fixed_period: Option<Duration> = None,
     /// alpha, weight of the past in the receive rate, 0..1. Equation 61 has 0.5 against noise; 0 is off.
-    smoothing: f64 = 0.0,
+    smoothing: f64 = 0.0 => Range::from(0.0).below(1.0),
     /// What one-way delay means: `absolute`, `anchored` (less the smallest so far), `windowed` (less the smallest lately). Appendix B.
     owd: Owd = Owd::Absolute,
     /// Window of `owd = "windowed"`. Fact sheet section 3.2.
@@ -72,9 +73,9 @@ params! {
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     max_rate: Option<Rate> = None,
     /// Window in round trips at the rate of sending; should never bind. Fact sheet section 7.2; the paper has no window.
-    window: f64 = 2.0,
+    window: f64 = 2.0 => Range::PACKETS,
     /// Smallest window, packets. Fact sheet section 7.2.
-    min_window: u64 = 10,
+    min_window: u64 = 10 => Range::PACKETS,
     /// Round trips without an ACK, while packets are in flight, after which each further one halves the rate, or `"off"`. Fact sheet section 7.2.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     silence: Option<f64> = Some(4.0),
@@ -246,7 +247,7 @@ impl Controller for Dccc {
         self.deadline = self.expect_feedback(ack.now).filter(|_| ack.bytes_in_flight > 0);
         if let Some(rtt) = ack.latest_rtt {
             self.latest_rtt = rtt;
-            self.averages.on_rtt(rtt);
+            self.averages.on_rtt(rtt - ack.ack_delay);
         }
         for packet in ack.packets {
             self.on_packet(packet);
@@ -372,11 +373,12 @@ mod tests {
         pn: u64,
         sent: Time,
         received: i64,
+        ack_delay: Duration,
     }
 
     impl Script {
         fn new(cc: Dccc) -> Self {
-            Self { cc, pn: 0, sent: Time::ZERO, received: 25_000_000 }
+            Self { cc, pn: 0, sent: Time::ZERO, received: 25_000_000, ack_delay: Duration::ZERO }
         }
 
         /// The next packet, of 1200 bytes, lost or not, its ACK with or without a receive time.
@@ -392,10 +394,13 @@ mod tests {
                 Seen::Acked => AckedPacket { received: None, ..packet },
                 Seen::Lost => return,
             };
+            let rtt = MS * 50 + self.ack_delay;
+            let ack_delay = self.ack_delay;
             self.cc.on_ack(&Ack {
-                now: now + MS * 50,
+                now: now + rtt,
                 packets: &[packet],
-                latest_rtt: Some(MS * 50),
+                latest_rtt: Some(rtt),
+                ack_delay,
                 ..acked(1200)
             });
         }
@@ -420,6 +425,18 @@ mod tests {
     fn still() -> Dccc {
         let rate = Rate(96_000);
         controller(Params { initial_rate: rate, min_rate: rate, max_rate: Some(rate), ..Params::default() })
+    }
+
+    /// Appendix C: RTT is forward plus backward delay, 50 ms here; what the receiver waited for its ACK is neither.
+    #[test]
+    fn delay_of_the_ack() {
+        for ack_delay in [0, 10, 25] {
+            let mut s = Script::new(still());
+            s.ack_delay = MS * ack_delay;
+            s.even(20, MS * 20);
+            near(s.cc.feedback.map_or(f64::NAN, |f| f.rtt), 0.05, 1e-9);
+            near(s.cc.rtt.as_secs_f64(), 0.05, 1e-9);
+        }
     }
 
     /// 1200 bytes every 100 ms are 96 kbit/s, though only every second RTT has a packet; likewise 1, 2 and 25 per RTT.

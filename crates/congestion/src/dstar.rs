@@ -7,6 +7,7 @@
 //! bdp       = ceil(r * RTTmin)                           packets     (equation 2)
 //! gain_cwnd = 4 + min(2 |bdp - last_bdp|, bdp)           packets     (section 3.2.4)
 //! cwnd      = bdp + gain_cwnd                            packets     (section 3.2.2)
+//!             from 4 to 32 767, whatever these equations say          (tcp_davis.c: MAX_TCP_WINDOW)
 //!
 //! GAIN 1    settle, longer than 2 RTT; then GAIN 2                                (3.2.2)
 //! GAIN 2    measure, longer than 1 RTT; then bdp, gain_cwnd, cwnd and GAIN 1, or  (3.2.3)
@@ -15,9 +16,11 @@
 //!
 //! slow start (3.3): GAIN 1 and 2 as above, but cwnd = 3/2 bdp (equation 6) while bdp grows;
 //!           bdp did not grow, loss or mark: DRAIN, and slow start is over
+//!           entered at the start, and again when the flow sends after an RTO of silence (RFC 2861): bdp, RTTmin forgotten
 //! ```
 //!
-//! RTT is the latest sample; every "longer" is strict and judged when an ACK arrives: there is no timer. Outside of
+//! RTT is the latest sample, with the delay of the ACK in it, as the module's: of r, RTTmin and the times of the modes all
+//! three hold it. Every "longer" is strict and judged when an ACK arrives: there is no timer. Outside of
 //! slow start neither loss nor mark moves the window.
 //!
 //! Nothing is paced: the window is the only control. The controller can only leave `pacing_rate` open; whether the
@@ -27,33 +30,42 @@
 //! Deviations: time in nanoseconds, Linux in microseconds. The product of bytes and RTT takes 128 bits; the module's 32
 //! overflow at 43 000 packets of 100 ms. Slow start is a mode of its own, not `cwnd < ssthresh`, so Linux' accident
 //! after a timeout (one ACK of slow-start rules at a window of 1) does not happen. A loss ends slow start at once, as
-//! in the paper and its simulation; the module learns of it late. It is not undone when spurious. What follows
-//! persistent congestion (unknown to the paper), a timeout and idle time is a parameter. Application-limited time
+//! in the paper and its simulation; the module learns of it late, and goes to DRAIN where Linux undoes. Here what proves
+//! spurious is undone: GAIN 1 with the window and the estimates from before. What follows
+//! persistent congestion (unknown to the paper), a timeout and idle time is a parameter. The module's hook for idle time is
+//! not connected, and Linux would not call it; with `idle-restart = "off"` there is none. Its simulation has a cap of
+//! 33 554 432 packets. Application-limited time
 //! counts as in the paper, which lowers `bdp`, unless `ignore-app-limited`; so the window may move without growth
 //! granted by the ledger.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
-use crate::params::params;
-use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Path, Sent, Time};
+use crate::params::{Range, params};
+use crate::undo::Undo;
+use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Idle, Path, Sent, Time};
 
 params! {
     /// Smallest window, the first one, and that of DRAIN, packets. tcp_davis.c MIN_CWND.
-    min_cwnd: u64 = 4,
+    min_cwnd: u64 = 4 => Range::PACKETS,
+    /// Largest window, packets. tcp_davis.c: MAX_TCP_WINDOW.
+    max_cwnd: u64 = 32_767 => Range::PACKETS,
     /// Smallest gain_cwnd, packets. tcp_davis.c MIN_GAIN_CWND.
     min_gain_cwnd: u64 = 4,
     /// Gain per packet of change of bdp: "twice the absolute deviation". Paper section 3.2.4.
-    gain: f64 = 2.0,
+    gain: f64 = 2.0 => Range::FACTOR,
     /// Most of that part of the gain, in bdp. tcp_davis.c; the paper's range [4, BDP + 4].
-    max_gain: f64 = 1.0,
+    max_gain: f64 = 1.0 => Range::FACTOR,
     /// Window of slow start, in bdp. Paper equation 6.
-    slow_start_gain: f64 = 1.5,
+    slow_start_gain: f64 = 1.5 => Range::FACTOR,
     /// How long DRAIN lasts, RTTs. tcp_davis.c DRAIN_RTTS.
     drain_rtts: u64 = 2,
     /// How long GAIN 1 lasts, RTTs. tcp_davis.c GAIN_1_RTTS.
-    gain_1_rtts: u64 = 2,
+    gain_1_rtts: u64 = 2 => Range::COUNT,
     /// How long GAIN 2 measures, RTTs. tcp_davis.c GAIN_2_RTTS.
-    gain_2_rtts: u64 = 1,
+    gain_2_rtts: u64 = 1 => Range::COUNT,
     /// Age of RTTmin at which DRAIN looks for it again. Paper section 3.2.1; tcp_davis.c RTT_TIMEOUT_MS.
     rtt_timeout: Duration = Duration::from_secs(10),
     /// A measurement that the application limited may raise bdp, but neither lowers it nor ends slow start. Not in the paper.
@@ -62,9 +74,43 @@ params! {
     persistent_congestion: Restart = Restart::Drain,
     /// Answer to a retransmission timeout. `window` is what Linux does to the module, `slow-start` section 3.3.
     timeout: Restart = Restart::Window,
-    /// Idle time after which slow start begins anew, or `"off"`. Section 3.3 (RFC 2861); the module's hook is not connected.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
-    idle_restart: Option<Duration> = None,
+    /// Idle time after which slow start begins anew: the `"rto"` where the ledger restarts windows (section 3.3: RFC 2861), a time like `"1 s"`, or `"off"` (the module).
+    idle_restart: IdleRestart = IdleRestart::Rto,
+}
+
+/// When idle time begins slow start anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// `"off"`: never.
+    Off,
+    /// `"rto"`: when the ledger says that the window is to be restarted.
+    Rto,
+    /// `"1 s"`: after more than this.
+    After(Duration),
+}
+
+crate::serde_as_string!(IdleRestart);
+
+impl FromStr for IdleRestart {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "off" => Ok(Self::Off),
+            "rto" => Ok(Self::Rto),
+            time => time.parse().map(Self::After).map_err(|e| format!("{e}; or \"rto\" or \"off\"")),
+        }
+    }
+}
+
+impl fmt::Display for IdleRestart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Rto => f.write_str("rto"),
+            Self::After(time) => time.fmt(f),
+        }
+    }
 }
 
 /// What follows a collapse.
@@ -96,72 +142,92 @@ struct Start {
     app_limited: bool,
 }
 
-/// The controller. Windows in packets.
-#[derive(Debug)]
-pub struct Dstar {
-    params: Params,
-    mds: u64,
+/// What an undo restores. Packets.
+#[derive(Clone, Debug)]
+struct Model {
     slow_start: bool,
-    mode: Mode,
-    /// When the mode began. `None` before the first packet.
-    trans_time: Option<Time>,
-    start: Start,
-    last_rtt: Duration,
     min_rtt: Duration,
     min_rtt_time: Time,
     bdp: u64,
     last_bdp: u64,
     gain_cwnd: u64,
     cwnd: u64,
+}
+
+/// The controller. Windows in packets.
+#[derive(Debug)]
+pub struct Dstar {
+    params: Params,
+    mds: u64,
+    mode: Mode,
+    /// When the mode began. `None` before the first packet.
+    trans_time: Option<Time>,
+    start: Start,
+    last_rtt: Duration,
+    model: Model,
+    undo: Undo<Model>,
     last_sent: Time,
+    /// The last signal: `on_spurious` has no time of its own.
+    now: Time,
 }
 
 impl Dstar {
     /// In slow start.
     pub fn new(params: Params, path: Path) -> Self {
-        let cwnd = params.min_cwnd.max(1);
+        let cwnd = params.min_cwnd;
         Self {
             mds: path.mds.max(1),
-            slow_start: true,
             mode: Mode::Gain1,
             trans_time: None,
             start: Start { delivered: 0, time: Time::ZERO, app_limited: false },
             last_rtt: Duration::ZERO,
-            min_rtt: Duration::MAX,
-            min_rtt_time: Time::ZERO,
-            bdp: cwnd,
-            last_bdp: 0,
-            gain_cwnd: params.min_gain_cwnd,
-            cwnd,
+            model: Model {
+                slow_start: true,
+                min_rtt: Duration::MAX,
+                min_rtt_time: Time::ZERO,
+                bdp: cwnd,
+                last_bdp: 0,
+                gain_cwnd: params.min_gain_cwnd,
+                cwnd,
+            },
+            undo: Undo::new(),
             last_sent: Time::ZERO,
+            now: Time::ZERO,
             params,
         }
     }
 
     fn enter(&mut self, mode: Mode, now: Time, cwnd: u64) {
         (self.mode, self.trans_time) = (mode, Some(now));
-        self.cwnd = cwnd.max(self.params.min_cwnd).max(1);
+        self.model.cwnd = cwnd.max(self.params.min_cwnd).min(self.params.max_cwnd);
     }
 
     fn restart(&mut self, now: Time) {
-        self.slow_start = true;
-        (self.bdp, self.last_bdp) = (self.params.min_cwnd, 0);
+        self.model.slow_start = true;
+        (self.model.bdp, self.model.last_bdp) = (self.params.min_cwnd, 0);
         if self.last_rtt > Duration::ZERO {
-            (self.min_rtt, self.min_rtt_time) = (self.last_rtt, now);
+            (self.model.min_rtt, self.model.min_rtt_time) = (self.last_rtt, now);
         }
         self.enter(Mode::Gain1, now, self.params.min_cwnd);
     }
 
+    /// Sends again; a flow that has measured nothing yet has nothing to forget.
+    fn wake(&mut self, now: Time, restart: bool) {
+        if restart && self.model.min_rtt != Duration::MAX {
+            self.restart(now);
+        }
+    }
+
     fn end_slow_start(&mut self, now: Time) {
-        self.slow_start = false;
+        self.model.slow_start = false;
         self.enter(Mode::Drain, now, self.params.min_cwnd);
     }
 
     fn take_rtt(&mut self, now: Time, rtt: Duration) {
         self.last_rtt = rtt;
         // Strict, so a standing queue lets RTTmin grow old.
-        if rtt < self.min_rtt {
-            (self.min_rtt, self.min_rtt_time) = (rtt, now);
+        if rtt < self.model.min_rtt {
+            (self.model.min_rtt, self.model.min_rtt_time) = (rtt, now);
         }
     }
 
@@ -179,23 +245,23 @@ impl Dstar {
     /// Equations 1 and 2, packets. The old estimate when no time has passed.
     fn measure(&self, ack: &Ack) -> u64 {
         let interval = u128::from((ack.now - self.start.time).0);
-        if interval == 0 || self.min_rtt == Duration::MAX {
-            return self.bdp;
+        if interval == 0 || self.model.min_rtt == Duration::MAX {
+            return self.model.bdp;
         }
         let bytes = u128::from(ack.delivered.saturating_sub(self.start.delivered));
-        let packets = (bytes * u128::from(self.min_rtt.0)).div_ceil(interval * u128::from(self.mds));
+        let packets = (bytes * u128::from(self.model.min_rtt.0)).div_ceil(interval * u128::from(self.mds));
         // What a window in bytes can hold.
         u64::try_from(packets).unwrap_or(u64::MAX).min(u64::MAX / self.mds)
     }
 
     /// Section 3.3: on while bdp grows.
     fn measured_in_slow_start(&mut self, now: Time, bdp: u64, limited: bool) {
-        if limited && bdp <= self.last_bdp {
-            return self.enter(Mode::Gain1, now, self.cwnd);
+        if limited && bdp <= self.model.last_bdp {
+            return self.enter(Mode::Gain1, now, self.model.cwnd);
         }
-        self.bdp = bdp;
-        if bdp > self.last_bdp {
-            self.last_bdp = bdp;
+        self.model.bdp = bdp;
+        if bdp > self.model.last_bdp {
+            self.model.last_bdp = bdp;
             self.enter(Mode::Gain1, now, (bdp as f64 * self.params.slow_start_gain) as u64);
         } else {
             self.end_slow_start(now);
@@ -203,30 +269,32 @@ impl Dstar {
     }
 
     fn measured(&mut self, now: Time, bdp: u64, limited: bool) {
-        self.last_bdp = self.bdp;
-        self.bdp = if limited { bdp.max(self.bdp) } else { bdp };
-        let change = self.bdp.abs_diff(self.last_bdp) as f64 * self.params.gain;
-        let most = self.bdp as f64 * self.params.max_gain;
-        self.gain_cwnd = self.params.min_gain_cwnd.saturating_add(change.min(most) as u64);
-        if now > self.min_rtt_time + self.params.rtt_timeout {
-            (self.min_rtt, self.min_rtt_time) = (self.last_rtt, now);
+        self.model.last_bdp = self.model.bdp;
+        self.model.bdp = if limited { bdp.max(self.model.bdp) } else { bdp };
+        let change = self.model.bdp.abs_diff(self.model.last_bdp) as f64 * self.params.gain;
+        let most = self.model.bdp as f64 * self.params.max_gain;
+        self.model.gain_cwnd = self.params.min_gain_cwnd.saturating_add(change.min(most) as u64);
+        if now > self.model.min_rtt_time + self.params.rtt_timeout {
+            (self.model.min_rtt, self.model.min_rtt_time) = (self.last_rtt, now);
             self.enter(Mode::Drain, now, self.params.min_cwnd);
         } else {
-            self.enter(Mode::Gain1, now, self.bdp.saturating_add(self.gain_cwnd));
+            self.enter(Mode::Gain1, now, self.model.bdp.saturating_add(self.model.gain_cwnd));
         }
     }
 
     fn advance(&mut self, ack: &Ack) {
         match self.mode {
-            Mode::Drain => self.enter(Mode::Gain1, ack.now, self.bdp.saturating_add(self.gain_cwnd)),
+            Mode::Drain => {
+                self.enter(Mode::Gain1, ack.now, self.model.bdp.saturating_add(self.model.gain_cwnd))
+            }
             Mode::Gain1 => {
-                self.enter(Mode::Gain2, ack.now, self.cwnd);
+                self.enter(Mode::Gain2, ack.now, self.model.cwnd);
                 self.start = Start { delivered: ack.delivered, time: ack.now, app_limited: false };
             }
             Mode::Gain2 => {
                 let bdp = self.measure(ack);
                 let limited = self.start.app_limited && self.params.ignore_app_limited;
-                if self.slow_start {
+                if self.model.slow_start {
                     self.measured_in_slow_start(ack.now, bdp, limited);
                 } else {
                     self.measured(ack.now, bdp, limited);
@@ -238,7 +306,7 @@ impl Dstar {
     fn collapse(&mut self, now: Time, answer: Restart) {
         match answer {
             Restart::SlowStart => self.restart(now),
-            Restart::Window if !self.slow_start => self.cwnd = self.params.min_cwnd.max(1),
+            Restart::Window if !self.model.slow_start => self.model.cwnd = self.params.min_cwnd,
             // In slow start it is a loss.
             Restart::Window | Restart::Drain => self.end_slow_start(now),
         }
@@ -247,21 +315,20 @@ impl Dstar {
 
 impl Controller for Dstar {
     fn on_sent(&mut self, sent: &Sent) {
+        self.now = sent.now;
         if self.trans_time.is_none() {
-            (self.trans_time, self.min_rtt_time) = (Some(sent.now), sent.now);
+            (self.trans_time, self.model.min_rtt_time) = (Some(sent.now), sent.now);
         }
         let idle = sent.bytes_in_flight <= sent.bytes;
-        let since = sent.now - self.last_sent;
-        if idle
-            && self.min_rtt != Duration::MAX
-            && self.params.idle_restart.is_some_and(|limit| since > limit)
-        {
-            self.restart(sent.now);
+        if let (true, IdleRestart::After(limit)) = (idle, self.params.idle_restart) {
+            self.wake(sent.now, sent.now - self.last_sent > limit);
         }
         self.last_sent = sent.now;
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        self.now = ack.now;
+        self.undo.on_ack(ack);
         if let Some(rtt) = ack.latest_rtt.filter(|rtt| *rtt > Duration::ZERO) {
             self.take_rtt(ack.now, rtt);
         }
@@ -273,12 +340,27 @@ impl Controller for Dstar {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
+        self.now = event.now;
+        self.undo.on_congestion(event.cause, &self.model);
         match event.cause {
-            Cause::Loss | Cause::Ecn if self.slow_start => self.end_slow_start(event.now),
-            Cause::Loss | Cause::Ecn | Cause::Delay => {}
+            Cause::Loss | Cause::Ecn if self.model.slow_start => self.end_slow_start(event.now),
+            // It changes nothing: nor may its undo.
+            Cause::Loss | Cause::Ecn | Cause::Delay => _ = self.undo.take(),
             Cause::PersistentCongestion => self.collapse(event.now, self.params.persistent_congestion),
             Cause::Timeout => self.collapse(event.now, self.params.timeout),
         }
+    }
+
+    fn on_spurious(&mut self) {
+        if let Some(before) = self.undo.take() {
+            let cwnd = before.cwnd;
+            self.model = before;
+            self.enter(Mode::Gain1, self.now, cwnd);
+        }
+    }
+
+    fn on_idle(&mut self, idle: &Idle) {
+        self.wake(idle.now, self.params.idle_restart == IdleRestart::Rto);
     }
 
     fn shapes_recovery(&self) -> bool {
@@ -286,18 +368,22 @@ impl Controller for Dstar {
     }
 
     fn control(&self) -> Control {
-        let cwnd = self.cwnd.saturating_mul(self.mds);
-        Control { cwnd, pacing_rate: None, slow_start: self.slow_start, send_quantum: None }
+        let cwnd = self.model.cwnd.saturating_mul(self.mds);
+        Control { cwnd, pacing_rate: None, slow_start: self.model.slow_start, send_quantum: None }
     }
 
     /// Windows in bytes, as [`Control::cwnd`].
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         put("mode", f64::from(self.mode as u8));
-        put("bdp", self.bdp as f64 * self.mds as f64);
-        put("gain_cwnd", self.gain_cwnd as f64 * self.mds as f64);
+        put("bdp", self.model.bdp as f64 * self.mds as f64);
+        put("gain_cwnd", self.model.gain_cwnd as f64 * self.mds as f64);
         put(
             "min_rtt",
-            if self.min_rtt == Duration::MAX { f64::INFINITY } else { self.min_rtt.as_secs_f64() },
+            if self.model.min_rtt == Duration::MAX {
+                f64::INFINITY
+            } else {
+                self.model.min_rtt.as_secs_f64()
+            },
         );
     }
 }
@@ -326,10 +412,10 @@ mod tests {
     /// Until a measurement is done; the window it was done with and what came of it.
     fn measurement(link: &mut Link<Dstar>) -> (u64, u64) {
         loop {
-            let (mode, cwnd) = (cc(link).mode, cc(link).cwnd);
+            let (mode, cwnd) = (cc(link).mode, cc(link).model.cwnd);
             link.step();
             if mode == Mode::Gain2 && cc(link).mode != Mode::Gain2 {
-                return (cwnd, cc(link).bdp);
+                return (cwnd, cc(link).model.bdp);
             }
         }
     }
@@ -338,7 +424,7 @@ mod tests {
     fn windows<const N: usize>(link: &mut Link<Dstar>) -> [u64; N] {
         std::array::from_fn(|_| {
             measurement(link);
-            cc(link).cwnd
+            cc(link).model.cwnd
         })
     }
 
@@ -349,12 +435,12 @@ mod tests {
         for expected in
             [(4, 5), (7, 8), (12, 13), (19, 20), (30, 31), (46, 47), (70, 71), (106, 101), (151, 101)]
         {
-            assert!(cc(&link).slow_start);
+            assert!(cc(&link).model.slow_start);
             assert_eq!(measurement(&mut link), expected);
         }
-        assert!(!cc(&link).slow_start);
+        assert!(!cc(&link).model.slow_start);
         assert_eq!(link.now, Time::from_millis(2910));
-        assert_eq!((cc(&link).mode, cc(&link).cwnd), (Mode::Drain, 4));
+        assert_eq!((cc(&link).mode, cc(&link).model.cwnd), (Mode::Drain, 4));
     }
 
     /// Fact sheet section 6.5: cwnd 105, RTT 105 ms, gain 4, on and on between two drains.
@@ -365,7 +451,7 @@ mod tests {
         while link.now < Time::from_millis(9500) {
             measurement(&mut link);
             let d = cc(&link);
-            assert_eq!((d.bdp, d.gain_cwnd, d.cwnd), (101, 4, 105), "{:?}", link.now);
+            assert_eq!((d.model.bdp, d.model.gain_cwnd, d.model.cwnd), (101, 4, 105), "{:?}", link.now);
             assert_eq!(d.last_rtt, Duration::from_millis(105));
         }
     }
@@ -375,7 +461,7 @@ mod tests {
     fn queue_of_slow_start() {
         let mut link = alone();
         let mut longest = Duration::ZERO;
-        while cc(&link).slow_start {
+        while cc(&link).model.slow_start {
             link.step();
             longest = longest.max(link.flows[0].latest_rtt);
         }
@@ -413,7 +499,7 @@ mod tests {
         let starts: Vec<_> = drains.iter().copied().step_by(2).collect();
         assert!(starts.windows(2).skip(1).all(|s| (10.0..10.7).contains(&(s[1] - s[0]))), "{starts:?}");
         assert!(drains.chunks_exact(2).all(|d| (0.2..0.45).contains(&(d[1] - d[0]))), "{drains:?}");
-        assert_eq!(cc(&link).min_rtt, Duration::from_millis(101));
+        assert_eq!(cc(&link).model.min_rtt, Duration::from_millis(101));
     }
 
     /// Fact sheet section 6.5: |d| counts decreases too, so the window overshoots for one cycle.
@@ -424,7 +510,7 @@ mod tests {
         measurement(&mut link);
         link.packet_time = Duration::from_millis(2);
         assert_eq!(measurement(&mut link), (105, 51));
-        assert_eq!((cc(&link).gain_cwnd, cc(&link).cwnd), (55, 106));
+        assert_eq!((cc(&link).model.gain_cwnd, cc(&link).model.cwnd), (55, 106));
         assert_eq!(windows(&mut link), [55, 55]);
     }
 
@@ -484,14 +570,15 @@ mod tests {
             let mut link = alone();
             link.run(1500);
             let d = &mut link.flows[0].cc;
-            assert!(d.slow_start && d.cwnd > 4);
+            assert!(d.model.slow_start && d.model.cwnd > 4);
             d.on_congestion(&Congestion { now: link.now, ..congestion(cause, 0) });
-            assert_eq!((d.slow_start, d.mode, d.cwnd), (false, Mode::Drain, 4));
+            assert_eq!((d.model.slow_start, d.mode, d.model.cwnd), (false, Mode::Drain, 4));
             link.run(4000);
             let d = &mut link.flows[0].cc;
-            let before = format!("{d:?}");
+            let state = |d: &Dstar| format!("{:?} {:?} {:?}", d.mode, d.trans_time, d.model);
+            let before = state(d);
             d.on_congestion(&Congestion { now: link.now, ..congestion(cause, 0) });
-            assert_eq!(format!("{d:?}"), before);
+            assert_eq!(state(d), before);
         }
     }
 
@@ -512,23 +599,84 @@ mod tests {
             let d = &mut link.flows[0].cc;
             d.params.timeout = answer;
             d.on_congestion(&Congestion { now: link.now, ..congestion(Cause::Timeout, 0) });
-            assert_eq!((d.slow_start, d.mode, d.bdp, d.cwnd), (slow_start, mode, bdp, 4), "{answer:?}");
+            assert_eq!(
+                (d.model.slow_start, d.mode, d.model.bdp, d.model.cwnd),
+                (slow_start, mode, bdp, 4),
+                "{answer:?}"
+            );
             link.run(9000);
-            assert_eq!(cc(&link).cwnd, 105, "{answer:?}");
+            assert_eq!(cc(&link).model.cwnd, 105, "{answer:?}");
         }
     }
 
     /// Section 3.3: only if asked for.
     #[test]
     fn idle_restart() {
-        for (limit, slow_start) in [(None, false), (Some(Duration::from_secs(1)), true)] {
+        let second = |s| IdleRestart::After(Duration::from_secs(s));
+        for (limit, slow_start) in
+            [(IdleRestart::Off, false), (second(1), true), (second(4), false), (IdleRestart::Rto, false)]
+        {
             let mut link = alone();
             link.run(4000);
             let d = &mut link.flows[0].cc;
             d.params.idle_restart = limit;
             let now = link.now + Duration::from_secs(3);
             d.on_sent(&Sent { now, pn: 0, bytes: MDS, bytes_in_flight: MDS, app_limited: false });
-            assert_eq!(d.slow_start, slow_start);
+            assert_eq!(d.model.slow_start, slow_start, "{limit:?}");
+        }
+        for (limit, slow_start) in [(IdleRestart::Off, false), (second(1), false), (IdleRestart::Rto, true)] {
+            let mut link = alone();
+            link.run(4000);
+            let d = &mut link.flows[0].cc;
+            d.params.idle_restart = limit;
+            let (idle, rto) = (Duration::from_secs(3), Duration::from_millis(300));
+            d.on_idle(&Idle { now: link.now + idle, idle, rto });
+            assert_eq!(d.model.slow_start, slow_start, "{limit:?}");
+            assert_eq!(d.model.bdp, if slow_start { 4 } else { 101 });
+        }
+        for text in ["off", "rto", "1.5 s"] {
+            assert_eq!(text.parse::<IdleRestart>().map(|i| i.to_string()), Ok(text.to_owned()));
+        }
+        assert!("never".parse::<IdleRestart>().is_err_and(|e| e.contains("rto")));
+    }
+
+    /// tcp_davis.c clamps the window, not the estimate.
+    #[test]
+    fn largest_window() {
+        let params = Params { max_cwnd: 103, ..Params::default() };
+        let mut link = Link::new(vec![Flow::new(Dstar::new(params, path(MDS)), T, Time::ZERO)], T / 100);
+        let mut largest = 0;
+        while link.now < Time::from_millis(9000) {
+            link.step();
+            largest = largest.max(cc(&link).model.cwnd);
+        }
+        assert_eq!((largest, cc(&link).model.bdp), (103, 101));
+    }
+
+    /// What a timeout or the end of slow start forgot comes back, in GAIN 1; a loss that changed nothing brings nothing back.
+    #[test]
+    fn undone() {
+        for (answer, cause, ms) in [
+            (Restart::Window, Cause::Timeout, 4000),
+            (Restart::SlowStart, Cause::Timeout, 4000),
+            (Restart::Drain, Cause::Timeout, 4000),
+            (Restart::Window, Cause::Loss, 1500),
+        ] {
+            let mut link = alone();
+            link.run(ms);
+            let d = &mut link.flows[0].cc;
+            d.params.timeout = answer;
+            let before = format!("{:?}", d.model);
+            d.on_congestion(&Congestion { now: link.now, ..congestion(cause, 0) });
+            assert_eq!(d.model.cwnd, 4);
+            d.on_spurious();
+            assert_eq!((format!("{:?}", d.model), d.mode), (before, Mode::Gain1), "{answer:?}");
+            d.on_congestion(&congestion(Cause::Loss, 0));
+            d.model.slow_start = false;
+            d.on_congestion(&congestion(Cause::Loss, 0));
+            d.model.cwnd = 7;
+            d.on_spurious();
+            assert_eq!(d.model.cwnd, 7);
         }
     }
 
@@ -547,7 +695,7 @@ mod tests {
                 let now = link.now + Duration::from_millis(10) * i;
                 d.on_ack(&Ack { now, delivered, app_limited: true, ..acked(MDS) });
             }
-            assert_eq!(d.bdp, bdp, "ignored: {ignore}");
+            assert_eq!(d.model.bdp, bdp, "ignored: {ignore}");
         }
     }
 

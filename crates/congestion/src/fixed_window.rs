@@ -6,12 +6,12 @@
 //!
 //! Deviations: none; no document defines it. Losses and marks do not move it.
 
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::{Ack, Cause, Congestion, Control, Controller, Path};
 
 params! {
     /// Bytes that may be in flight, packets of `mds` each.
-    window: u64 = 10,
+    window: u64 = 10 => Range::PACKETS,
 }
 
 /// The controller.

@@ -32,14 +32,14 @@
 use crate::gcc::state::{Signal, State};
 use crate::media::{ReceiveRate, Reports, Window, bits};
 use crate::owd::{Anchor, QueuingDelay};
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Path, Rate, Sent};
 
 params! {
     /// eta, growth per REMB. Appendix C-B.
-    eta: f64 = 1.2,
+    eta: f64 = 1.2 => Range::FACTOR,
     /// alpha, what Decrease leaves of the receive rate, 0..1. Appendix C-B.
-    alpha: f64 = 0.9,
+    alpha: f64 = 0.9 => Range::FACTOR,
     /// gamma, threshold of the delay variation. Appendix C-B.
     gamma: Duration = Duration::from_micros(400),
     /// Interval of REMB messages. Appendix C-B.
@@ -48,11 +48,11 @@ params! {
     overuse_time: Duration = Duration::ZERO,
     /// A fall of the rate by more than this part, 0..1, does not wait for a REMB, or `"off"`. Fact sheet section 15a.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
-    early_drop: Option<f64> = Some(0.03),
+    early_drop: Option<f64> = Some(0.03) => Range::PART,
     /// Window of the receive rate. Fact sheet section 15b.
     rate_window: Duration = Duration::from_millis(500),
     /// Largest rate, of the receive rate. Fact sheet section 15b.
-    headroom: f64 = 1.5,
+    headroom: f64 = 1.5 => Range::FACTOR,
     /// Rate at the start. Not in the paper.
     initial_rate: Rate = Rate(100_000),
     /// Smallest rate. Not in the paper.
@@ -61,9 +61,9 @@ params! {
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     max_rate: Option<Rate> = None,
     /// Window, in what the rate sends in an RTT and a REMB interval; should never bind. Not in the paper.
-    window: f64 = 2.0,
+    window: f64 = 2.0 => Range::PACKETS,
     /// Smallest window, packets. Not in the paper.
-    min_window: u64 = 10,
+    min_window: u64 = 10 => Range::PACKETS,
 }
 
 /// The controller.

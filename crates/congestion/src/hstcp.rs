@@ -23,30 +23,40 @@
 //! keeps ssthresh (RFC 5681 section 3.1). Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
 //! RFC 3742's pacing of bursts is the ledger's.
 
+use crate::count::{Count, Counting};
 use crate::hystart::SlowStart;
-use crate::params::params;
-use crate::{Ack, Cause, Congestion, Control, Controller, Path, initial_window};
+use crate::params::{Range, params};
+use crate::undo::Undo;
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, idle, initial_window_of};
 
 params! {
     /// Low_Window, packets: up to it Reno. RFC 3649 section 5.
-    low_window: f64 = 38.0,
+    low_window: f64 = 38.0 => Range::PACKETS,
     /// High_Window, packets. RFC 3649 section 5.
-    high_window: f64 = 83_000.0,
+    high_window: f64 = 83_000.0 => Range::PACKETS,
     /// Low_P, loss rate that leaves Low_Window, 0..1. RFC 3649 section 5.
-    low_p: f64 = 1e-3,
+    low_p: f64 = 1e-3 => Range::SHARE,
     /// High_P, loss rate that leaves High_Window, 0..1. RFC 3649 section 5.
-    high_p: f64 = 1e-7,
+    high_p: f64 = 1e-7 => Range::SHARE,
     /// High_Decrease, part of High_Window that a loss takes, 0..1. RFC 3649 section 5.
-    high_decrease: f64 = 0.1,
+    high_decrease: f64 = 0.1 => Range::SHARE,
     /// Part of Low_Window and of less that a loss takes, 0..1. RFC 3649 section 5, as Reno.
-    low_decrease: f64 = 0.5,
+    low_decrease: f64 = 0.5 => Range::SHARE,
     /// Smallest window, packets. RFC 5681 equation 4.
-    min_window: u64 = 2,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406) or `hystart` (Linux).
+    min_window: u64 = 2 => Range::PACKETS,
+    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
+    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    initial_window: Option<u64> = None => Range::PACKETS,
+    /// What opens the window: `bytes` acknowledged, `packets` (Linux), or `acks`, each as one packet (RFC 5681; ns-3, htsim).
+    count: Count = Count::Bytes,
+    /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 and Linux none.
+    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    abc_limit: Option<u64> = None => Range::COUNT,
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux) or `hystart-picoquic`.
     slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,
     /// max_ssthresh of limited slow start, packets, or `"off"`. RFC 3742 section 2 has 100.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
-    max_ssthresh: Option<f64> = None,
+    max_ssthresh: Option<f64> = None => Range::PACKETS,
 }
 
 /// Where the table ends, packets. RFC 3649 appendix B.
@@ -80,40 +90,49 @@ impl Params {
 }
 
 /// What an undo restores, packets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Window {
     cwnd: f64,
     ssthresh: f64,
+    slow_start: SlowStart,
 }
 
 /// The controller. Windows in packets.
 #[derive(Debug)]
 pub struct Hstcp {
     params: Params,
+    counting: Counting,
     mds: f64,
+    initial: f64,
     now: Window,
-    before: Option<Window>,
-    slow_start: SlowStart,
-    /// A timeout since the last ACK.
-    timed_out: bool,
+    undo: Undo<Window>,
 }
 
 impl Hstcp {
-    /// In slow start, with the initial window of RFC 9002.
+    /// In slow start.
     pub fn new(params: Params, path: Path) -> Self {
         let mds = path.mds.max(1);
-        let now = Window { cwnd: initial_window(mds) as f64 / mds as f64, ssthresh: f64::INFINITY };
+        let cwnd = initial_window_of(params.initial_window, mds) as f64 / mds as f64;
         let slow_start = SlowStart::new(params.slow_start, path);
-        Self { params, mds: mds as f64, now, before: None, slow_start, timed_out: false }
+        Self {
+            counting: Counting { count: params.count, limit: params.abc_limit, mds },
+            mds: mds as f64,
+            initial: cwnd,
+            now: Window { cwnd, ssthresh: f64::INFINITY, slow_start },
+            undo: Undo::new(),
+            params,
+        }
     }
 
     fn start_slowly(&mut self, ack: &Ack) {
-        let packets = self.slow_start.growth(ack) as f64 / self.mds;
+        let counted = self.counting.of_slow_start(ack);
+        let packets = self.now.slow_start.growth(counted) as f64 / self.mds;
         // RFC 3742 section 2.
         let k = self.params.max_ssthresh.map_or(1.0, |max| libm::floor(self.now.cwnd / (0.5 * max)));
         let limited = self.params.max_ssthresh.is_some_and(|max| self.now.cwnd > max);
         self.now.cwnd += if limited { packets / k } else { packets };
-        if self.slow_start.ended(ack, self.cwnd_bytes()) {
+        let cwnd = self.cwnd_bytes();
+        if self.now.slow_start.ended(ack, cwnd) {
             self.now.ssthresh = self.now.cwnd;
         }
     }
@@ -125,7 +144,8 @@ impl Hstcp {
 
     /// Never opens the window: after a timeout it may be below every floor.
     fn shrink(&mut self, cwnd: f64, ssthresh: f64) {
-        self.now = Window { cwnd: cwnd.min(self.now.cwnd), ssthresh };
+        self.now.slow_start.leave();
+        (self.now.cwnd, self.now.ssthresh) = (cwnd.min(self.now.cwnd), ssthresh);
     }
 
     fn cwnd_bytes(&self) -> u64 {
@@ -135,37 +155,36 @@ impl Hstcp {
 
 impl Controller for Hstcp {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        self.timed_out = false;
+        self.undo.on_ack(ack);
         if self.now.cwnd < self.now.ssthresh {
             self.start_slowly(ack);
         } else {
-            let packets = ack.growth as f64 / self.mds;
+            let packets = self.counting.of(ack) as f64 / self.mds;
             self.now.cwnd += self.params.increase(self.now.cwnd) * packets / self.now.cwnd;
         }
         None
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        // Two timeouts in a row were one mistake.
-        let repeated = event.cause == Cause::Timeout && self.timed_out;
-        if !repeated {
-            self.before = matches!(event.cause, Cause::Loss | Cause::Timeout).then_some(self.now);
-        }
-        self.slow_start.leave();
-        let reduced = self.reduced();
+        let repeated = self.undo.on_congestion(event.cause, &self.now);
+        let (reduced, ssthresh) = (self.reduced(), self.now.ssthresh);
         match event.cause {
             Cause::Loss | Cause::Ecn | Cause::Delay => self.shrink(reduced, reduced),
             // RFC 9002 section 7.6.2 lowers the window alone; ssthresh stays.
-            Cause::PersistentCongestion => self.shrink(self.params.min_window as f64, self.now.ssthresh),
-            Cause::Timeout => self.shrink(1.0, if repeated { self.now.ssthresh } else { reduced }),
+            Cause::PersistentCongestion => self.shrink(self.params.min_window as f64, ssthresh),
+            Cause::Timeout => self.shrink(1.0, if repeated { ssthresh } else { reduced }),
         }
-        self.timed_out = event.cause == Cause::Timeout;
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.before.take().filter(|b| b.cwnd > self.now.cwnd) {
+        if let Some(before) = self.undo.take().filter(|b| b.cwnd > self.now.cwnd) {
             self.now = before;
         }
+    }
+
+    fn on_idle(&mut self, event: &Idle) {
+        let w = &mut self.now;
+        (w.cwnd, w.ssthresh) = idle::restart(event, w.cwnd, w.ssthresh, self.initial);
     }
 
     fn control(&self) -> Control {
@@ -218,7 +237,7 @@ mod tests {
 
     fn with(cwnd: u64, params: Params) -> Hstcp {
         let mut cc = Hstcp::new(params, path(MDS));
-        cc.now = Window { cwnd: cwnd as f64, ssthresh: 0.0 };
+        (cc.now.cwnd, cc.now.ssthresh) = (cwnd as f64, 0.0);
         cc
     }
 
@@ -334,6 +353,22 @@ mod tests {
             cc.now.ssthresh = f64::INFINITY;
             cc.on_ack(&acked(before * MDS));
             assert!((cc.now.cwnd - before as f64 - grown).abs() < 1e-9, "{before}: {}", cc.now.cwnd);
+        }
+    }
+
+    /// ns-3, htsim: an ACK of five packets counts as one in both phases; L is of slow start.
+    #[test]
+    fn growth_per_ack() {
+        for (count, abc_limit, slow_start, avoidance) in
+            [(Count::Bytes, None, 5.0, 5.0), (Count::Acks, None, 1.0, 1.0), (Count::Bytes, Some(2), 2.0, 5.0)]
+        {
+            let mut cc = with(1529, Params { count, abc_limit, ..Params::default() });
+            let a = cc.params.increase(1529.0);
+            cc.on_ack(&acked(5 * MDS));
+            assert!((cc.now.cwnd - 1529.0 - a * avoidance / 1529.0).abs() < 1e-9);
+            (cc.now.cwnd, cc.now.ssthresh) = (100.0, 200.0);
+            cc.on_ack(&acked(5 * MDS));
+            assert!((cc.now.cwnd - 100.0 - slow_start).abs() < 1e-9);
         }
     }
 

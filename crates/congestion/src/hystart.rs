@@ -3,7 +3,7 @@
 //! ```text
 //! standard   RFC 9002 section 7.3.1, RFC 5681 section 3.1: cwnd += N, until loss, mark or ssthresh
 //!
-//! hystart++  RFC 9406 (May 2023), section 4.2. N = bytes acknowledged, RTTs in seconds
+//! hystart++  RFC 9406 (May 2023), section 4.2. N = bytes acknowledged, RTTs in seconds; L = 8, infinite where paced
 //!   slow start   cwnd += min(N, L * SMSS)
 //!                RttThresh = max(MIN_RTT_THRESH, min(lastRoundMinRTT / MIN_RTT_DIVISOR, MAX_RTT_THRESH))
 //!                to CSS when rttSampleCount >= N_RTT_SAMPLE and currentRoundMinRTT >= lastRoundMinRTT + RttThresh
@@ -17,14 +17,28 @@
 //!   ACK train    ACKs at most HYSTART_ACK_DELTA apart since the round began, and
 //!                now - round_start > delay_min + HYSTART_ACK_DELAY, or half of that where nothing paces
 //!   either       ssthresh = cwnd
+//!
+//! hystart-picoquic   picoquic newreno.c, cc_common.c at commit d199d45b (August 2026), in the initial slow start
+//!   samples of the RTT more than 1 ms apart, the last 7 of them; packet_time = srtt * mds / (1.25 cwnd)
+//!   filtered_min = smallest maximum of 7 samples so far                                              seconds
+//!   excess      += 1 if their minimum > filtered_min + max(filtered_min / 4, packet_time)
+//!                = 0 if their minimum <= filtered_min
+//!   excess = 7:  ssthresh = cwnd
 //! ```
 //!
-//! Deviations, `hystart++`: L is infinite because the ledger paces (section 4.3 allows it). The rounds are the
+//! RTTs are as measured, the delay of the ACK in them: TCP knows no other, and RFC 9406 takes nothing off. A receiver that
+//! waits for a second packet raises the smallest RTT of a round only if it does so for every packet of it. picoquic takes the
+//! delay off as RFC 9002 section 5.3 does.
+//!
+//! Deviations, `hystart++`: the rounds are the
 //! ledger's packet-timed ones. `hystart`: the same rounds; Linux' ACK-delay allowance, min(1 ms, four GSO bursts at
 //! the pacing rate), is 1 ms, which it is below 2 Gbit/s; tests see the window after this ACK's growth, Linux' before.
+//! `hystart-picoquic`: picoquic takes one-way delays where the peer reports them, here RTTs always. Its NewReno also opens
+//! the window to half of peak rate times srtt, and in proportion to an RTT above 100 ms; here this is only the exit.
 
 use serde::{Deserialize, Serialize};
 
+use crate::picoquic::{RttTest, packet_time, rtt_measurement};
 use crate::{Ack, Duration, Path, Time};
 
 /// MIN_RTT_THRESH, RFC 9406 section 4.3.
@@ -39,6 +53,8 @@ const N_RTT_SAMPLE: u64 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 /// CSS_ROUNDS, RFC 9406 section 4.3.
 const CSS_ROUNDS: u64 = 5;
+/// L of a sender that does not pace, packets, RFC 9406 section 4.3.
+const L_UNPACED: u64 = 8;
 
 /// hystart_low_window, packets, Linux tcp_cubic.c.
 const HYSTART_LOW_WINDOW: u64 = 16;
@@ -68,6 +84,9 @@ pub enum Kind {
     /// Linux tcp_cubic: a rising RTT or a long ACK train ends it at once.
     #[serde(rename = "hystart")]
     Hystart,
+    /// picoquic: an RTT that stays a quarter above the smallest ends it.
+    #[serde(rename = "hystart-picoquic")]
+    HystartPicoquic,
 }
 
 /// Slow start of one connection. The controller calls it only while its window is below `ssthresh`.
@@ -83,6 +102,7 @@ enum Mode {
     Standard,
     PlusPlus(PlusPlus),
     Linux(Linux),
+    Picoquic(RttTest),
 }
 
 impl SlowStart {
@@ -92,15 +112,19 @@ impl SlowStart {
             Kind::Standard => Mode::Standard,
             Kind::HystartPlusPlus => Mode::PlusPlus(PlusPlus::default()),
             Kind::Hystart => Mode::Linux(Linux::default()),
+            Kind::HystartPicoquic => Mode::Picoquic(RttTest::default()),
         };
         Self { mode, mds: path.mds, paced: path.paced }
     }
 
-    /// Bytes to add to the window for this ACK. To be followed by [`SlowStart::ended`].
-    pub fn growth(&mut self, ack: &Ack) -> u64 {
+    /// Bytes to add to the window for an ACK of which so many count. To be followed by [`SlowStart::ended`].
+    pub fn growth(&mut self, counted: u64) -> u64 {
         match &self.mode {
-            Mode::PlusPlus(h) if h.css.is_some() => ack.growth / CSS_GROWTH_DIVISOR,
-            _ => ack.growth,
+            Mode::PlusPlus(h) => {
+                let limited = if self.paced { counted } else { counted.min(L_UNPACED * self.mds) };
+                limited / if h.css.is_some() { CSS_GROWTH_DIVISOR } else { 1 }
+            }
+            _ => counted,
         }
     }
 
@@ -111,6 +135,10 @@ impl SlowStart {
             Mode::Standard => false,
             Mode::PlusPlus(h) => h.ended(ack),
             Mode::Linux(h) => h.ended(ack, cwnd >= HYSTART_LOW_WINDOW * self.mds, self.paced),
+            Mode::Picoquic(test) => {
+                let least = packet_time(ack.smoothed_rtt, cwnd, self.mds);
+                rtt_measurement(ack).is_some_and(|rtt| test.add(ack.now, rtt, least))
+            }
         };
         if ended {
             self.leave();
@@ -118,11 +146,11 @@ impl SlowStart {
         ended
     }
 
-    /// A congestion event: slow start is over. RFC 9406 section 4.3 allows HyStart++ in the initial slow start only;
-    /// Linux forgets everything on a timeout and searches again.
+    /// A congestion event: slow start is over. RFC 9406 section 4.3 allows HyStart++ in the initial slow start only,
+    /// picoquic likewise; Linux forgets everything on a timeout and searches again.
     pub fn leave(&mut self) {
         self.mode = match self.mode {
-            Mode::Standard | Mode::PlusPlus(_) => Mode::Standard,
+            Mode::Standard | Mode::PlusPlus(_) | Mode::Picoquic(_) => Mode::Standard,
             Mode::Linux(_) => Mode::Linux(Linux::default()),
         };
     }
@@ -267,7 +295,7 @@ mod tests {
         (0..count).any(|i| {
             let (now, round_start) = (start + gap * i, i == 0);
             let ack = Ack { now, round_start, latest_rtt: Some(rtt), ..acked(MDS) };
-            s.growth(&ack);
+            s.growth(ack.growth);
             s.ended(&ack, cwnd)
         })
     }
@@ -304,9 +332,9 @@ mod tests {
     fn css_grows_by_a_quarter() {
         let mut s = SlowStart::new(Kind::HystartPlusPlus, path(MDS));
         round(&mut s, Time::ZERO, ms(5), ms(80), 10, 0);
-        assert_eq!(s.growth(&acked(MDS)), MDS);
+        assert_eq!(s.growth(MDS), MDS);
         round(&mut s, Time::from_millis(1000), ms(5), ms(90), 10, 0);
-        assert_eq!(s.growth(&acked(MDS)), MDS / 4);
+        assert_eq!(s.growth(MDS), MDS / 4);
     }
 
     /// RFC 9406 section 4.2: an RTT below the baseline resumes slow start.
@@ -321,7 +349,7 @@ mod tests {
         let mut s = SlowStart::new(Kind::HystartPlusPlus, path(MDS));
         for (i, rtt) in [80, 160, 320, 640].into_iter().enumerate() {
             round(&mut s, Time::from_millis(1000 * i as u64), ms(5), ms(rtt), 7, 0);
-            assert_eq!(s.growth(&acked(MDS)), MDS);
+            assert_eq!(s.growth(MDS), MDS);
         }
     }
 
@@ -333,7 +361,37 @@ mod tests {
         for (i, rtt) in [80, 160, 160, 160, 160, 160, 160].into_iter().enumerate() {
             assert!(!round(&mut s, Time::from_millis(1000 * i as u64), ms(5), ms(rtt), 10, 0));
         }
-        assert_eq!(s.growth(&acked(MDS)), MDS);
+        assert_eq!(s.growth(MDS), MDS);
+    }
+
+    /// RFC 9406 section 4.3: L = 8 without a pacer, in conservative slow start too; infinite with one.
+    #[test]
+    fn limit_of_an_unpaced_sender() {
+        for (paced, grown) in [(true, [20, 5]), (false, [8, 2])] {
+            let mut s = SlowStart::new(Kind::HystartPlusPlus, Path { paced, ..path(MDS) });
+            round(&mut s, Time::ZERO, ms(5), ms(80), 10, 0);
+            let slow_start = s.growth(20 * MDS);
+            round(&mut s, Time::from_millis(1000), ms(5), ms(90), 10, 0);
+            assert_eq!([slow_start, s.growth(20 * MDS)], grown.map(|packets| packets * MDS), "{paced}");
+        }
+        let mut standard = SlowStart::new(Kind::Standard, Path { paced: false, ..path(MDS) });
+        assert_eq!(standard.growth(20 * MDS), 20 * MDS);
+    }
+
+    /// picoquic: 7 windows of 7 samples whose smallest is a quarter above 80 ms; a quarter exactly is not above.
+    #[test]
+    fn picoquic_exit() {
+        let ends_at = |rtt| {
+            let mut s = SlowStart::new(Kind::HystartPicoquic, path(MDS));
+            assert!(!round(&mut s, Time::ZERO, ms(5), ms(80), 20, 20 * MDS));
+            (0..20).position(|i| round(&mut s, Time::from_millis(200 + 5 * i), ms(5), ms(rtt), 1, 20 * MDS))
+        };
+        assert_eq!(ends_at(101), Some(12), "7 samples until the smallest of them is high, 6 more");
+        assert_eq!(ends_at(100), None);
+        let mut s = SlowStart::new(Kind::HystartPicoquic, path(MDS));
+        s.leave();
+        assert!(!round(&mut s, Time::ZERO, ms(5), ms(80), 20, 0));
+        assert!(!round(&mut s, Time::from_millis(200), ms(5), ms(200), 100, 0), "the initial one only");
     }
 
     /// Linux: 80 ms + 80/8 ms is the limit; below 16 packets nobody looks.

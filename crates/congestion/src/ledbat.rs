@@ -26,35 +26,37 @@
 //!
 //! Deviations: the window grows (not: shrinks) by the bytes that the ledger grants, none of which left before the last
 //! reduction or an idle sender; the RFC counts every byte. After a timeout the window is MIN_CWND only with the first
-//! byte that may grow it. Persistent congestion (RFC 9002 section 7.6.2) leaves MIN_CWND. A spurious loss is undone.
+//! byte that may grow it. Persistent congestion (RFC 9002 section 7.6.2) leaves MIN_CWND. A spurious loss or timeout is undone. Idle time restarts the
+//! window where the ledger asks for it (see `idle`), with INIT_CWND for the initial one.
 //! Without receive times off_target is 1, which is Reno's growth and Reno's cut, as in ns-3.
 
 use std::collections::VecDeque;
 
 use crate::hystart::{Kind, SlowStart};
-use crate::params::params;
-use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Path, Time};
+use crate::params::{Range, params};
+use crate::undo::Undo;
+use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Idle, Path, Time, idle};
 
 params! {
     /// TARGET, the queuing delay to add. RFC 6817 section 2.5; at most 100 ms.
     target: Duration = Duration::from_millis(100),
     /// GAIN, growth per round trip at an empty queue, packets. RFC 6817 section 2.5; at most 1. D'Aronco et al. have 0.5.
-    gain: f64 = 1.0,
+    gain: f64 = 1.0 => Range::FACTOR,
     /// ALLOWED_INCREASE, what the window may be above the flight size, packets. RFC 6817 section 2.5; more than 0.
-    allowed_increase: f64 = 1.0,
+    allowed_increase: f64 = 1.0 => Range::above(0.0),
     /// BASE_HISTORY, minima kept of the base delay. RFC 6817 section 2.5.
-    base_history: usize = 10,
+    base_history: usize = 10 => Range::COUNT,
     /// Time over which each of these minima is taken. RFC 6817 section 2.4.2.
     base_interval: Duration = Duration::from_secs(60),
     /// CURRENT_FILTER, delays of the last RTT of which the smallest is the current one. RFC 6817 section 2.5; at least 4.
-    current_filter: usize = 4,
+    current_filter: usize = 4 => Range::COUNT,
     /// INIT_CWND, packets. RFC 6817 section 2.5.
-    init_window: u64 = 2,
+    init_window: u64 = 2 => Range::PACKETS,
     /// MIN_CWND, packets. RFC 6817 section 2.5.
-    min_window: u64 = 2,
+    min_window: u64 = 2 => Range::PACKETS,
     /// What is left of the window after a loss, 0..1. RFC 6817 section 2.4.2.
-    beta: f64 = 0.5,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), or `"off"`. Not in RFC 6817.
+    beta: f64 = 0.5 => Range::SHARE,
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic`, or `"off"`. Not in RFC 6817.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     slow_start: Option<Kind> = None,
 }
@@ -106,10 +108,11 @@ impl Delays {
 }
 
 /// What an undo restores, bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Window {
     cwnd: f64,
     ssthresh: f64,
+    slow_start: Option<SlowStart>,
 }
 
 /// The controller. Windows in bytes.
@@ -118,8 +121,7 @@ pub struct Ledbat {
     params: Params,
     mds: f64,
     now: Window,
-    before: Option<Window>,
-    slow_start: Option<SlowStart>,
+    undo: Undo<Window>,
     delays: Delays,
 }
 
@@ -129,13 +131,15 @@ impl Ledbat {
         let mds = path.mds.max(1);
         let Params { base_history, base_interval, current_filter, .. } = params;
         let (base, current) = (VecDeque::new(), VecDeque::new());
-        // Without slow start the window is always at or above it.
         let ssthresh = params.slow_start.map_or(0.0, |_| f64::INFINITY);
         Self {
             mds: mds as f64,
-            now: Window { cwnd: (params.init_window.max(1) * mds) as f64, ssthresh },
-            before: None,
-            slow_start: params.slow_start.map(|kind| SlowStart::new(kind, path)),
+            now: Window {
+                cwnd: (params.init_window * mds) as f64,
+                ssthresh,
+                slow_start: params.slow_start.map(|kind| SlowStart::new(kind, path)),
+            },
+            undo: Undo::new(),
             delays: Delays { base_history, base_interval, current_filter, base, interval: 0, current },
             params,
         }
@@ -172,21 +176,31 @@ impl Ledbat {
         (self.now.cwnd * self.params.beta).max(self.min_window())
     }
 
+    /// Without slow start the window is always at or above its end.
+    fn set(&mut self, cwnd: f64, ssthresh: f64) {
+        let ssthresh = if self.now.slow_start.is_some() { ssthresh } else { 0.0 };
+        (self.now.cwnd, self.now.ssthresh) = (cwnd, ssthresh);
+    }
+
     fn shrink(&mut self, cwnd: f64, ssthresh: f64) {
-        let ssthresh = if self.slow_start.is_some() { ssthresh } else { 0.0 };
-        self.now = Window { cwnd: cwnd.min(self.now.cwnd), ssthresh };
+        let cwnd = cwnd.min(self.now.cwnd);
+        if let Some(slow_start) = &mut self.now.slow_start {
+            slow_start.leave();
+        }
+        self.set(cwnd, ssthresh);
     }
 }
 
 impl Controller for Ledbat {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        self.undo.on_ack(ack);
         for packet in ack.packets {
             self.delays.on_packet(ack.now, packet);
         }
         self.delays.forget(ack.now, ack.smoothed_rtt);
-        match &mut self.slow_start {
+        match &mut self.now.slow_start {
             Some(slow_start) if self.now.cwnd < self.now.ssthresh => {
-                self.now.cwnd += slow_start.growth(ack) as f64;
+                self.now.cwnd += slow_start.growth(ack.growth) as f64;
                 if slow_start.ended(ack, self.now.cwnd as u64) {
                     self.now.ssthresh = self.now.cwnd;
                 }
@@ -197,10 +211,7 @@ impl Controller for Ledbat {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        self.before = (event.cause == Cause::Loss).then_some(self.now);
-        if let Some(slow_start) = &mut self.slow_start {
-            slow_start.leave();
-        }
+        self.undo.on_congestion(event.cause, &self.now);
         let reduced = self.reduced();
         match event.cause {
             Cause::Loss | Cause::Ecn | Cause::Delay => self.shrink(reduced, reduced),
@@ -212,9 +223,15 @@ impl Controller for Ledbat {
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.before.take().filter(|b| b.cwnd > self.now.cwnd) {
+        if let Some(before) = self.undo.take().filter(|b| b.cwnd > self.now.cwnd) {
             self.now = before;
         }
+    }
+
+    fn on_idle(&mut self, event: &Idle) {
+        let initial = self.params.init_window as f64 * self.mds;
+        let (cwnd, ssthresh) = idle::restart(event, self.now.cwnd, self.now.ssthresh, initial);
+        self.set(cwnd, ssthresh);
     }
 
     fn control(&self) -> Control {

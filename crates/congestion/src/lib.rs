@@ -10,6 +10,7 @@ pub mod bbr1;
 pub mod bbr1_ecn_gated;
 pub mod bbr2;
 pub mod bbr3;
+pub mod count;
 pub mod cubic;
 pub mod cubic_ecn_gated;
 pub mod cubic_picoquic;
@@ -24,6 +25,7 @@ pub mod gcc;
 pub mod gcc_simplified;
 pub mod hstcp;
 pub mod hystart;
+mod idle;
 pub mod ledbat;
 mod media;
 pub mod nada;
@@ -33,19 +35,21 @@ pub mod owd;
 mod params;
 mod picoquic;
 pub mod quic_dc;
+pub mod reno;
 pub mod rng;
 #[cfg(test)]
 mod script;
 pub mod signal;
 pub mod tcp_reno;
 pub mod time;
+mod undo;
 pub mod units;
 pub mod vegas;
 pub mod westwood;
 
 pub use algorithm::Algorithm;
 pub use ecn::Ecn;
-pub use params::ParamDoc;
+pub use params::{ParamDoc, Range};
 pub use rng::Rng;
 pub use signal::{
     Ack, AckedPacket, Cause, Congestion, Control, Detection, Idle, Lost, LostPacket, Path, RateSample, Sent,
@@ -79,6 +83,11 @@ pub trait Controller: std::fmt::Debug + Send {
     fn control(&self) -> Control;
     /// Name and value of each inner variable worth a line on a chart, by their paper's name.
     fn trace(&self, _put: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// The initial window in bytes: so many packets, or RFC 9002's.
+pub(crate) fn initial_window_of(packets: Option<u64>, mds: u64) -> u64 {
+    packets.map_or_else(|| initial_window(mds), |packets| packets.saturating_mul(mds))
 }
 
 /// RFC 9002 section 7.2: ten packets, but not more than 14 720 bytes or two packets, whichever is larger.

@@ -36,7 +36,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::media::{Report, Reports, Window, bits};
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Lost, Path, Rate, Time};
 
 params! {
@@ -45,12 +45,12 @@ params! {
     /// R_max, the largest rate. Appendix C-B.
     rmax: Rate = Rate(6_000_000),
     /// w, weight of priority of the flow. Fact sheet section 14.
-    w: f64 = 1.0,
+    w: f64 = 1.0 => Range::FACTOR,
     /// x_ref, the delay at which a flow has its R_max, or `"off"`: the smallest one-way delay. Appendix C-B.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     x_ref: Option<Duration> = None,
     /// alpha, weight of the newest packet in the signal, 0..1. Appendix C-B.
-    alpha: f64 = 0.001,
+    alpha: f64 = 0.001 => Range::above(0.0).to(1.0),
     /// tau_o, how far ahead the signal is predicted. Appendix C-B: 0.1, taken as seconds.
     tau_o: Duration = Duration::from_millis(100),
     /// How the rate follows the signal: `static` or `gradual`.
@@ -68,9 +68,9 @@ params! {
     /// T, time in which slow start lets the rate grow from R_min to R_max; 0 is off. This project's.
     slow_start: Duration = Duration::from_secs(10),
     /// Window, in what the rate sends in an RTT and a report interval; should never bind. This project's.
-    window: f64 = 2.0,
+    window: f64 = 2.0 => Range::PACKETS,
     /// Smallest window, packets. This project's.
-    min_window: u64 = 10,
+    min_window: u64 = 10 => Range::PACKETS,
 }
 
 /// How the rate follows from the signal.

@@ -8,138 +8,111 @@
 //! ```
 //!
 //! `growth = "window"` keeps the fraction in RFC 3465's accumulator, so that the window grows by whole packets; `"ack"` adds
-//! it to the window at each acknowledgement, as the pseudocode of appendix B.5 does, rounded down to bytes.
+//! it to the window at each acknowledgement, as the pseudocode of appendix B.5 does, rounded down to bytes. What of an ACK
+//! counts as `acked` is `count`'s and `abc-limit`'s. A spurious loss or timeout is undone.
+//!
+//! Over TCP: a timeout leaves one packet, and `ssthresh` as after a loss, which a second timeout in a row keeps
+//! (RFC 5681 section 3.1); idle time restarts the window if the ledger asks for it (see `idle`).
 //!
 //! Deviations: none. Which packets may grow the window and how often it may shrink is the ledger's business.
 
 use serde::{Deserialize, Serialize};
 
+use crate::count::{Count, Counting};
 use crate::hystart::SlowStart;
-use crate::params::params;
-use crate::{Ack, Cause, Congestion, Control, Controller, Path, initial_window};
+use crate::params::{Range, params};
+use crate::reno::{Growth, Window};
+use crate::undo::Undo;
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, initial_window_of};
 
 params! {
+    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
+    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    initial_window: Option<u64> = None => Range::PACKETS,
     /// What is left of the window after a congestion event, 0..1. RFC 9002 appendix B.1.
-    beta: f64 = 0.5,
+    beta: f64 = 0.5 => Range::SHARE,
     /// Smallest window, packets. RFC 9002 section 7.2.
-    min_window: u64 = 2,
+    min_window: u64 = 2 => Range::PACKETS,
+    /// What persistent congestion leaves: the `minimum` window (RFC 9002 section 7.6.2) or the `initial` one (so Reynders' thesis, 2020, describes QUIC).
+    persistent_congestion: Collapse = Collapse::Minimum,
     /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1) or a fraction of one each
     /// `ack` (RFC 9002 appendix B.5).
     growth: Growth = Growth::Window,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406) or `hystart` (Linux).
+    /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets`, or `acks`, each as one packet (RFC 5681; ns-3, htsim).
+    count: Count = Count::Bytes,
+    /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 none.
+    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    abc_limit: Option<u64> = None => Range::COUNT,
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux) or `hystart-picoquic`.
     slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,
 }
 
-/// How the window grows in congestion avoidance.
+/// What persistent congestion leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Growth {
-    /// By a packet once a window has been acknowledged.
-    Window,
-    /// By a fraction of a packet at each acknowledgement.
-    Ack,
-}
-
-/// The window of every algorithm that grows as Reno does, in bytes; also what an undo restores.
-#[derive(Clone, Debug)]
-pub(crate) struct Window {
-    pub(crate) cwnd: u64,
-    pub(crate) ssthresh: u64,
-    /// Bytes acknowledged towards the next growth by one packet (RFC 3465 section 2.1).
-    pub(crate) bytes_acked: u64,
-}
-
-impl Window {
-    /// In slow start.
-    pub(crate) fn new(cwnd: u64) -> Self {
-        Self { cwnd, ssthresh: u64::MAX, bytes_acked: 0 }
-    }
-
-    /// Slow start below `ssthresh`, one packet per window above it.
-    pub(crate) fn grow(&mut self, ack: &Ack, slow_start: &mut SlowStart, mds: u64) {
-        if self.cwnd >= self.ssthresh {
-            return self.avoid_congestion(ack.growth, mds);
-        }
-        self.cwnd += slow_start.growth(ack);
-        if slow_start.ended(ack, self.cwnd) {
-            self.ssthresh = self.cwnd;
-        }
-    }
-
-    fn avoid_congestion(&mut self, growth: u64, mds: u64) {
-        self.bytes_acked += growth;
-        // An ACK larger than the window leaves a remainder that an ACK without growth must not spend.
-        if growth > 0 && self.bytes_acked >= self.cwnd {
-            self.bytes_acked -= self.cwnd;
-            self.cwnd += mds;
-        }
-    }
-
-    /// A congestion event. It never opens the window: after a timeout `cwnd` may be below every floor.
-    pub(crate) fn shrink(&mut self, cwnd: u64, ssthresh: u64) {
-        *self = Self { cwnd: cwnd.min(self.cwnd), ssthresh, bytes_acked: 0 };
-    }
-
-    pub(crate) fn control(&self) -> Control {
-        Control {
-            cwnd: self.cwnd,
-            pacing_rate: None,
-            slow_start: self.cwnd < self.ssthresh,
-            send_quantum: None,
-        }
-    }
-
-    pub(crate) fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        put("ssthresh", if self.ssthresh == u64::MAX { f64::INFINITY } else { self.ssthresh as f64 });
-    }
+pub enum Collapse {
+    /// The smallest window.
+    Minimum,
+    /// The initial window, if that is less than what there was.
+    Initial,
 }
 
 /// The controller. Windows in bytes.
 #[derive(Debug)]
 pub struct NewReno {
     params: Params,
-    mds: u64,
+    counting: Counting,
+    initial: u64,
     now: Window,
-    before: Option<Window>,
-    slow_start: SlowStart,
+    undo: Undo<Window>,
 }
 
 impl NewReno {
-    /// In slow start, with the initial window of RFC 9002.
+    /// In slow start.
     pub fn new(params: Params, path: Path) -> Self {
-        let now = Window::new(initial_window(path.mds));
-        let slow_start = SlowStart::new(params.slow_start, path);
-        Self { params, mds: path.mds, now, before: None, slow_start }
+        let initial = initial_window_of(params.initial_window, path.mds);
+        Self {
+            counting: Counting { count: params.count, limit: params.abc_limit, mds: path.mds },
+            initial,
+            now: Window::new(initial, SlowStart::new(params.slow_start, path)),
+            undo: Undo::new(),
+            params,
+        }
     }
 }
 
 impl Controller for NewReno {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        if self.params.growth == Growth::Ack && self.now.cwnd >= self.now.ssthresh {
-            self.now.cwnd += self.mds * ack.growth / self.now.cwnd;
-        } else {
-            self.now.grow(ack, &mut self.slow_start, self.mds);
-        }
+        self.undo.on_ack(ack);
+        self.now.grow(ack, &self.counting, self.params.growth);
         None
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let floor = self.params.min_window * self.mds;
-        self.before = (event.cause == Cause::Loss).then(|| self.now.clone());
-        self.slow_start.leave();
+        let mds = self.counting.mds;
+        let floor = self.params.min_window * mds;
+        let repeated = self.undo.on_congestion(event.cause, &self.now);
         let reduced = ((self.now.cwnd as f64 * self.params.beta) as u64).max(floor);
         match event.cause {
             // RFC 9002 section 7.6.2 lowers the window alone; ssthresh stays.
-            Cause::PersistentCongestion => self.now.shrink(floor, self.now.ssthresh),
-            Cause::Timeout => self.now.shrink(self.mds, reduced),
+            Cause::PersistentCongestion => {
+                let collapsed = match self.params.persistent_congestion {
+                    Collapse::Minimum => floor,
+                    Collapse::Initial => self.initial,
+                };
+                self.now.shrink(collapsed, self.now.ssthresh);
+            }
+            Cause::Timeout => self.now.shrink(mds, if repeated { self.now.ssthresh } else { reduced }),
             Cause::Loss | Cause::Ecn | Cause::Delay => self.now.shrink(reduced, reduced),
         }
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.before.take().filter(|b| b.cwnd > self.now.cwnd) {
-            self.now = before;
-        }
+        self.now.undo(self.undo.take());
+    }
+
+    fn on_idle(&mut self, idle: &Idle) {
+        self.now.restart(idle, self.initial);
     }
 
     fn control(&self) -> Control {
@@ -163,6 +136,8 @@ mod tests {
         cc.now.cwnd = 2 * cwnd;
         cc.on_congestion(&congestion(Cause::Loss, 2 * cwnd));
         assert_eq!(cc.now.cwnd, cwnd);
+        // Recovery is over.
+        cc.on_ack(&acked(0));
         cc
     }
 
@@ -223,13 +198,81 @@ mod tests {
         cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
         assert_eq!(cc.control().cwnd, 2 * MDS);
         assert!(cc.control().slow_start, "slow start up to the old ssthresh");
+        let params = Params { persistent_congestion: Collapse::Initial, ..Params::default() };
+        for (before, after) in [(100, 10), (4, 4)] {
+            let mut cc = NewReno::new(params.clone(), path(MDS));
+            cc.now.cwnd = before * MDS;
+            cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
+            assert_eq!(cc.control().cwnd, after * MDS);
+        }
     }
 
     #[test]
     fn spurious_event_is_undone() {
+        for cause in [Cause::Loss, Cause::Timeout] {
+            let mut cc = avoiding(100 * MDS);
+            cc.on_congestion(&congestion(cause, 100 * MDS));
+            cc.on_spurious();
+            assert_eq!((cc.now.cwnd, cc.now.ssthresh), (100 * MDS, 100 * MDS), "{cause:?}");
+        }
+        // A loss, then a timeout before its recovery is over: as before the loss.
         let mut cc = avoiding(100 * MDS);
         cc.on_congestion(&congestion(Cause::Loss, 100 * MDS));
+        cc.on_ack(&Ack { growth: 0, in_recovery: true, ..acked(MDS) });
+        for _ in 0..2 {
+            cc.on_congestion(&congestion(Cause::Timeout, 50 * MDS));
+            assert_eq!((cc.now.cwnd, cc.now.ssthresh), (MDS, 25 * MDS), "a second timeout keeps ssthresh");
+        }
         cc.on_spurious();
-        assert_eq!(cc.control().cwnd, 100 * MDS);
+        assert_eq!((cc.now.cwnd, cc.now.ssthresh), (100 * MDS, 100 * MDS));
+    }
+
+    /// Slow start that was left by mistake goes on as it was, HyStart++ too.
+    #[test]
+    fn undone_slow_start() {
+        let params = Params { slow_start: crate::hystart::Kind::HystartPlusPlus, ..Params::default() };
+        let mut cc = NewReno::new(params, path(MDS));
+        let before = format!("{:?}", cc.now);
+        cc.on_congestion(&congestion(Cause::Timeout, 0));
+        assert_ne!(format!("{:?}", cc.now), before);
+        cc.on_spurious();
+        assert_eq!(format!("{:?}", cc.now), before);
+    }
+
+    /// RFC 5681, ns-3: an ACK opens the window by a packet at most, whatever it acknowledges, in both phases; with L = 10
+    /// only slow start is limited.
+    #[test]
+    fn growth_per_ack() {
+        for (count, abc_limit, slow_start, avoidance) in [
+            (Count::Acks, None, 5, MDS * MDS * 5 / (64 * MDS)),
+            (Count::Bytes, Some(10), 50, 5 * MDS * 20 / 64),
+            (Count::Bytes, None, 100, 5 * MDS * 20 / 64),
+        ] {
+            let params = Params { count, abc_limit, growth: Growth::Ack, ..Params::default() };
+            let mut cc = NewReno::new(params, path(MDS));
+            (0..5).for_each(|_| _ = cc.on_ack(&acked(20 * MDS)));
+            assert_eq!(cc.control().cwnd, (10 + slow_start) * MDS);
+            (cc.now.cwnd, cc.now.ssthresh) = (64 * MDS, 64 * MDS);
+            (0..5).for_each(|_| _ = cc.on_ack(&acked(20 * MDS)));
+            let grown = cc.control().cwnd - 64 * MDS;
+            // The window grows meanwhile.
+            assert!(grown <= avoidance && grown > avoidance * 95 / 100, "{grown}, not {avoidance}");
+        }
+    }
+
+    #[test]
+    fn declared_initial_window() {
+        for (initial_window, packets) in [(None, 10), (Some(32), 32), (Some(1), 1)] {
+            let params = Params { initial_window, ..Params::default() };
+            assert_eq!(NewReno::new(params, path(MDS)).control().cwnd, packets * MDS);
+        }
+    }
+
+    #[test]
+    fn idle_time() {
+        let mut cc = avoiding(100 * MDS);
+        let (idle, rto) = (crate::Duration::from_millis(500), crate::Duration::from_millis(200));
+        cc.on_idle(&Idle { now: crate::Time::ZERO, idle, rto });
+        assert_eq!((cc.now.cwnd, cc.now.ssthresh), (25 * MDS, 100 * MDS));
     }
 }

@@ -1,19 +1,20 @@
-//! What picoquic's controllers share, at commit b7bf3ded (29 June 2023; `cc_common.c`).
+//! What picoquic's controllers share, at commits b7bf3ded (29 June 2023) and d199d45b (16 August 2026); `cc_common.c`.
 //!
 //! ```text
 //! losses       per lost packet, d packet numbers after the lost one before:
 //!              s *= (1 - gain)^min(d, scope);  s += (1 - s) gain;  many when s > threshold        1
 //! risen RTT    over a sliding window of samples: filtered_min = lowest maximum so far             seconds
-//!              a minimum above excess * filtered_min counts, one not above filtered_min clears the count;
-//!              risen for good when a whole window of them counted
+//!              a minimum above filtered_min + max((excess - 1) filtered_min, packet_time) counts, one not above
+//!              filtered_min clears the count; risen for good when a whole window of them counted
+//! packet_time  0 at b7bf3ded; srtt * mds / (1.25 cwnd) at d199d45b, 0 below 8 packets               seconds
 //! ```
 //!
-//! Rules and constants from the fact sheet (core.md), section 2.3; that packet 0 never counts as lost, from the source at
-//! another commit, 032f5573. Deviations: none.
+//! A lost packet that a reduction covers is not counted in congestion avoidance: the caller asks for the reduction first.
+//! Packet 0 never counts as lost. Deviations: none.
 
 use std::collections::VecDeque;
 
-use crate::{Duration, Time};
+use crate::{Ack, Duration, Time};
 
 /// `picoquic_hystart_loss_test`: are losses many?
 #[derive(Clone, Debug)]
@@ -46,6 +47,17 @@ impl LossFilter {
     }
 }
 
+/// `rtt_measurement`: without the delay of the ACK, where that leaves more than the smallest RTT (RFC 9002 section 5.3).
+pub(crate) fn rtt_measurement(ack: &Ack) -> Option<Duration> {
+    let whole = ack.latest_rtt?;
+    Some(if ack.min_rtt + ack.ack_delay < whole { whole - ack.ack_delay } else { whole })
+}
+
+/// d199d45b: the time between two packets at the pace of slow start; none where picoquic does not pace.
+pub(crate) fn packet_time(smoothed_rtt: Duration, cwnd: u64, mds: u64) -> Duration {
+    if cwnd < 8 * mds { Duration::ZERO } else { smoothed_rtt.mul_f64(mds as f64 / (1.25 * cwnd as f64)) }
+}
+
 /// `picoquic_hystart_test`: has the RTT risen for good?
 #[derive(Clone, Debug)]
 pub(crate) struct RttTest {
@@ -64,7 +76,8 @@ impl RttTest {
         Self { window: window.max(1), spacing, excess, samples, last: None, filtered_min, count: 0 }
     }
 
-    pub(crate) fn add(&mut self, now: Time, rtt: Duration) -> bool {
+    /// `least`: what the RTT must have risen by at least.
+    pub(crate) fn add(&mut self, now: Time, rtt: Duration, least: Duration) -> bool {
         if self.last.is_some_and(|last| now - last <= self.spacing) {
             return false;
         }
@@ -80,10 +93,17 @@ impl RttTest {
         self.filtered_min = self.filtered_min.min(max);
         if min <= self.filtered_min {
             self.count = 0;
-        } else if min > self.filtered_min.mul_f64(self.excess) {
+        } else if min > self.filtered_min + self.filtered_min.mul_f64(self.excess - 1.0).max(least) {
             self.count += 1;
         }
         self.count >= self.window
+    }
+}
+
+/// PICOQUIC_MIN_MAX_RTT_SCOPE, the spacing and the quarter of cc_common.c.
+impl Default for RttTest {
+    fn default() -> Self {
+        Self::new(7, Duration::from_millis(1), 1.25)
     }
 }
 
@@ -128,9 +148,9 @@ mod tests {
     /// 40 ms, then 51 ms for good: 7 windows of 7 samples above 1.25 times the lowest maximum.
     #[test]
     fn rising_rtt() {
-        let fresh = || RttTest::new(7, Duration::from_millis(1), 1.25);
+        let fresh = RttTest::default;
         let sample = |test: &mut RttTest, i: u64, rtt: u64| {
-            test.add(Time::from_millis(2 * i), Duration::from_millis(rtt))
+            test.add(Time::from_millis(2 * i), Duration::from_millis(rtt), Duration::ZERO)
         };
         let mut test = fresh();
         assert!(!(0..20).any(|i| sample(&mut test, i, 40)));
@@ -147,7 +167,37 @@ mod tests {
         assert_eq!(test.count, 0);
         // Samples less than 1 ms apart are one.
         let mut test = fresh();
-        (0..1000).for_each(|i| assert!(!test.add(Time(i * 1000), Duration::from_millis(40))));
+        let rtt = Duration::from_millis(40);
+        (0..1000).for_each(|i| assert!(!test.add(Time(i * 1000), rtt, Duration::ZERO)));
         assert_eq!(test.samples.len(), 1);
+    }
+
+    /// RFC 9002 section 5.3: 100 ms, of which the peer says that its ACK waited so long; the smallest RTT is 80 ms.
+    #[test]
+    fn delay_of_the_ack() {
+        for (ack_delay, rtt) in [(0, 100), (10, 90), (19, 81), (20, 100), (25, 100)] {
+            let [ack_delay, min_rtt, rtt] = [ack_delay, 80, rtt].map(Duration::from_millis);
+            let latest_rtt = Some(Duration::from_millis(100));
+            let ack = Ack { ack_delay, min_rtt, latest_rtt, ..crate::script::acked(0) };
+            assert_eq!(rtt_measurement(&ack), Some(rtt));
+        }
+    }
+
+    /// d199d45b: nor is a rise above it that is no more than the time between two packets.
+    #[test]
+    fn slow_links() {
+        for (least, speaks) in [(0, true), (15, true), (16, false)] {
+            let mut test = RttTest::default();
+            let mut sample = |i: u64, rtt: u64| {
+                let [rtt, least] = [rtt, least].map(Duration::from_millis);
+                test.add(Time::from_millis(2 * i), rtt, least)
+            };
+            assert!(!(0..20).any(|i| sample(i, 40)));
+            assert_eq!((20..60).any(|i| sample(i, 56)), speaks, "{least}");
+        }
+        let rtt = Duration::from_millis(100);
+        for (packets, ms) in [(7, 0), (8, 10), (80, 1)] {
+            assert_eq!(packet_time(rtt, packets * 1200, 1200), Duration::from_millis(ms));
+        }
     }
 }

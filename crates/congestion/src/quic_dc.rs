@@ -6,12 +6,18 @@
 //! OWQD   the one-way queuing delay of each packet, from its send and receive time, see `owd`    ns    (3)-(5)
 //! event  OWQD > OWQD_th, or a loss, or a timeout                                                      (6)
 //! BWE    = 0.2 BWE + 0.8 sample                                                             bytes/s   (7)
-//! cut    ssthresh = max(2 * mds, BWE * RTTmin);  cwnd = min(cwnd, ssthresh)            as Westwood+
+//! cut    cwnd = ssthresh = max(2 * mds, BWE * RTTmin)                                  as Westwood+
 //! ```
 //!
 //! Equation 6 is tested on every acknowledged packet that tells when it arrived and left after the last reduction, so
 //! there is one cut per round trip and the next one judges packets sent after it. Timeout and persistent congestion
-//! restart OWQD together with RTTmin. Without receive times this is Westwood+.
+//! restart OWQD together with RTTmin.
+//!
+//! With `threshold = "off"`, or without receive times, this is the paper's Westwood+ ("QUIC Westwood+ corresponds to QUIC-DC
+//! (100 %)", 5.2.1): `westwood-plus` with `filter = "one-pole"`. Linux' Westwood+, the default of `westwood-plus`, has
+//! another filter.
+//!
+//! OWQD is a one-way delay, which holds no delay of an ACK; RTTmin is Westwood+'s.
 //!
 //! Deviations: the anchor of OWQD is not in the paper; `clamped` is the fact sheet's choice. The cut uses a BWE that
 //! includes the ACK which asks for it. See `westwood` for its deviations, which all hold here.
@@ -19,16 +25,18 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::count::Count;
 use crate::hystart::Kind;
 use crate::owd::{Anchor, QueuingDelay};
-use crate::params::params;
+use crate::params::{Range, params};
+use crate::reno::Growth;
 use crate::units::split_number;
 use crate::westwood::{self, Filter, WestwoodPlus};
-use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Path, Sent};
+use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Idle, Path, Sent};
 
 params! {
     /// OWQD_th: a delay (`"20 ms"`), a part of the path's declared buffer (`"20 % of buffer"`; never if the path declares
-    /// none) or `"off"`, which is Westwood+. The paper tries 10, 20, 50 and 80 % of buffer.
+    /// none) or `"off"`, which is the paper's Westwood+. It tries 10, 20, 50 and 80 % of buffer.
     threshold: Threshold = Threshold::OfBuffer { percent: 20.0 },
     /// What the queuing delay is measured from: `raw`, `clamped` or `windowed`. The paper does not say.
     anchor: Anchor = Anchor::Clamped,
@@ -39,10 +47,21 @@ params! {
     /// Shortest window of a bandwidth sample. Linux TCP_WESTWOOD_RTT_MIN.
     sample_window: Duration = Duration::from_millis(50),
     /// What is left of the window after an event before the first bandwidth sample, 0..1. RFC 9002 appendix B.1.
-    beta: f64 = 0.5,
+    beta: f64 = 0.5 => Range::SHARE,
     /// Smallest window, packets. RFC 9002 section 7.2.
-    min_window: u64 = 2,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406) or `hystart` (Linux).
+    min_window: u64 = 2 => Range::PACKETS,
+    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
+    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    initial_window: Option<u64> = None => Range::PACKETS,
+    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1) or a fraction of one each
+    /// `ack` (RFC 9002 appendix B.5).
+    growth: Growth = Growth::Window,
+    /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets` (Linux), or `acks`, each as one packet (RFC 5681; ns-3, htsim).
+    count: Count = Count::Bytes,
+    /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 and Linux none.
+    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    abc_limit: Option<u64> = None => Range::COUNT,
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux) or `hystart-picoquic`.
     slow_start: Kind = Kind::Standard,
 }
 
@@ -112,10 +131,19 @@ pub struct QuicDc {
 }
 
 impl QuicDc {
-    /// In slow start, with the initial window of RFC 9002.
+    /// In slow start.
     pub fn new(params: &Params, path: Path) -> Self {
-        let &Params { filter, sample_window, beta, min_window, slow_start, .. } = params;
-        let westwood = westwood::Params { filter, sample_window, beta, min_window, slow_start };
+        let westwood = westwood::Params {
+            filter: params.filter,
+            sample_window: params.sample_window,
+            beta: params.beta,
+            min_window: params.min_window,
+            initial_window: params.initial_window,
+            growth: params.growth,
+            count: params.count,
+            abc_limit: params.abc_limit,
+            slow_start: params.slow_start,
+        };
         Self {
             westwood: WestwoodPlus::new(westwood, path),
             delay: QueuingDelay::new(params.anchor, params.anchor_window),
@@ -158,6 +186,10 @@ impl Controller for QuicDc {
 
     fn on_spurious(&mut self) {
         self.westwood.on_spurious();
+    }
+
+    fn on_idle(&mut self, idle: &Idle) {
+        self.westwood.on_idle(idle);
     }
 
     fn control(&self) -> Control {

@@ -13,40 +13,48 @@
 //!
 //! FlightSize, not `cwnd`, is halved: RFC 5681 demands it, and a window that was never filled must not excuse its
 //! size. Linux halves `cwnd` (`halve = "cwnd"`), which is the same for a bulk flow. `count = "packets"` keeps the
-//! window in whole packets and counts every acknowledged piece as one, as Linux does: growth comes in steps.
+//! window in whole packets and counts every acknowledged piece as one, as Linux does: growth comes in steps. `count = "acks"`
+//! is RFC 5681 without RFC 3465: every ACK opens the window by a packet at most (ns-3's TcpNewReno, htsim).
+//!
+//! Idle time restarts the window where the ledger asks for it (RFC 5681 section 4.1; see `idle`). A spurious loss or timeout
+//! is undone, as Linux does; RFC 5682 and RFC 3522 only detect it.
 //!
 //! Deviations: the window drops to `ssthresh` at once (the ledger may spread that over the round trip: its `reduction`);
 //! its inflation by duplicate ACKs, partial ACKs and the moment
-//! of exit are the ledger's. No restart window after idle time (RFC 5681 section 4.1): the ledger grants no growth to
-//! an unused window and paces. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
+//! of exit are the ledger's. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
 
 use serde::{Deserialize, Serialize};
 
+use crate::count::{Count, Counting};
 use crate::hystart::SlowStart;
-use crate::new_reno::Window;
-use crate::params::params;
-use crate::{Ack, Bytes, Cause, Congestion, Control, Controller, Path};
+use crate::params::{Range, params};
+use crate::reno::{Growth, Window};
+use crate::undo::Undo;
+use crate::{Ack, Bytes, Cause, Congestion, Control, Controller, Idle, Path};
 
 params! {
     /// Initial window, packets. RFC 6928 section 2.
-    initial_window: u64 = 10,
+    initial_window: u64 = 10 => Range::PACKETS,
     /// The initial window's other limit, if more than two packets. RFC 6928 section 2; not used by `count = "packets"`.
     initial_window_limit: Bytes = Bytes(14_600),
     /// What is left of FlightSize or window after a congestion event, 0..1. RFC 5681 equation 4.
-    beta: f64 = 0.5,
+    beta: f64 = 0.5 => Range::SHARE,
     /// What is halved: `flight` (RFC 5681 equation 4) or `cwnd` (Linux).
     halve: Halve = Halve::Flight,
-    /// How the window is counted: in `bytes` (RFC 3465) or in whole `packets` (Linux).
+    /// What opens the window: `bytes` acknowledged (RFC 3465), `packets`, in which the window is whole (Linux), or `acks`, each as one packet (RFC 5681; ns-3, htsim).
     count: Count = Count::Bytes,
+    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1) or a fraction of one each
+    /// `ack` (RFC 5681 equation 3).
+    growth: Growth = Growth::Window,
     /// L, most packets of growth per ACK in slow start. RFC 3465 section 2.3; Linux knows no limit.
-    abc_limit: u64 = 2,
+    abc_limit: u64 = 2 => Range::COUNT,
     /// L in the slow start that follows a timeout, packets. RFC 3465 section 2.3.
-    abc_limit_after_timeout: u64 = 1,
+    abc_limit_after_timeout: u64 = 1 => Range::COUNT,
     /// Smallest `ssthresh`, packets. RFC 5681 equation 4.
-    min_window: u64 = 2,
+    min_window: u64 = 2 => Range::PACKETS,
     /// Window after a timeout, packets: the loss window. RFC 5681 section 3.1.
-    loss_window: u64 = 1,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406) or `hystart` (Linux).
+    loss_window: u64 = 1 => Range::PACKETS,
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux) or `hystart-picoquic`.
     slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,
 }
 
@@ -60,14 +68,12 @@ pub enum Halve {
     Cwnd,
 }
 
-/// What the window is counted in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Count {
-    /// Bytes.
-    Bytes,
-    /// Whole packets.
-    Packets,
+/// A window and what slow start may add to it; what an undo restores.
+#[derive(Clone, Debug)]
+struct State {
+    window: Window,
+    /// A timeout began the present slow start.
+    timed_out: bool,
 }
 
 /// The controller. Windows in bytes.
@@ -75,13 +81,9 @@ pub enum Count {
 pub struct TcpReno {
     params: Params,
     mds: u64,
-    pub(crate) now: Window,
-    before: Option<Window>,
-    slow_start: SlowStart,
-    /// L of the present slow start, bytes.
-    abc_limit: u64,
-    /// A timeout since the last ACK.
-    timed_out: bool,
+    initial: u64,
+    state: State,
+    undo: Undo<State>,
 }
 
 impl TcpReno {
@@ -89,88 +91,99 @@ impl TcpReno {
     pub fn new(params: Params, path: Path) -> Self {
         let mds = path.mds.max(1);
         let packets = params.initial_window * mds;
-        let cwnd = match params.count {
-            Count::Bytes => packets.min((params.min_window * mds).max(params.initial_window_limit.0)),
+        let initial = match params.count {
             Count::Packets => packets,
+            Count::Bytes | Count::Acks => {
+                packets.min((params.min_window * mds).max(params.initial_window_limit.0))
+            }
         };
-        let slow_start = SlowStart::new(params.slow_start, path);
-        let abc_limit = params.abc_limit.saturating_mul(mds);
-        Self { params, mds, now: Window::new(cwnd), before: None, slow_start, abc_limit, timed_out: false }
+        let window = Window::new(initial, SlowStart::new(params.slow_start, path));
+        Self { params, mds, initial, state: State { window, timed_out: false }, undo: Undo::new() }
+    }
+
+    /// The window, for what stands on this.
+    pub(crate) fn window(&self) -> &Window {
+        &self.state.window
+    }
+
+    /// The same, to change it.
+    pub(crate) fn window_mut(&mut self) -> &mut Window {
+        &mut self.state.window
     }
 
     /// RFC 5681 equation 4.
     fn reduced(&self, flight: u64) -> u64 {
         let base = match self.params.halve {
             Halve::Flight => flight,
-            Halve::Cwnd => self.now.cwnd,
+            Halve::Cwnd => self.window().cwnd,
         };
-        let part = (base as f64 * self.params.beta) as u64;
-        let counted = match self.params.count {
-            Count::Bytes => part,
-            Count::Packets => part - part % self.mds,
-        };
-        counted.max(self.params.min_window * self.mds)
+        self.counted((base as f64 * self.params.beta) as u64).max(self.params.min_window * self.mds)
     }
 
-    /// The bytes of this ACK that may open the window.
-    fn counted(&self, ack: &Ack) -> u64 {
-        let bytes = match self.params.count {
-            Count::Bytes => ack.growth,
-            Count::Packets => ack.growth.div_ceil(self.mds) * self.mds,
-        };
-        if self.now.cwnd < self.now.ssthresh { bytes.min(self.abc_limit) } else { bytes }
+    /// Whole packets, where the window is.
+    fn counted(&self, bytes: u64) -> u64 {
+        if self.params.count == Count::Packets { bytes - bytes % self.mds } else { bytes }
     }
 
-    fn on_timeout(&mut self, flight: u64) {
-        let ssthresh = if self.timed_out { self.now.ssthresh } else { self.reduced(flight) };
-        self.timed_out = true;
-        self.abc_limit = self.params.abc_limit_after_timeout.saturating_mul(self.mds);
-        self.now.shrink(self.params.loss_window * self.mds, ssthresh);
+    fn counting(&self) -> Counting {
+        let Params { count, abc_limit, abc_limit_after_timeout, .. } = self.params;
+        let limit = if self.state.timed_out { abc_limit_after_timeout } else { abc_limit };
+        Counting { count, limit: Some(limit), mds: self.mds }
     }
 }
 
 impl Controller for TcpReno {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        self.timed_out = false;
-        let counted = Ack { growth: self.counted(ack), ..*ack };
-        self.now.grow(&counted, &mut self.slow_start, self.mds);
+        self.undo.on_ack(ack);
+        let counting = self.counting();
+        self.state.window.grow(ack, &counting, self.params.growth);
         None
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        // Two timeouts in a row were one mistake.
-        if !(event.cause == Cause::Timeout && self.timed_out) {
-            self.before = matches!(event.cause, Cause::Loss | Cause::Timeout).then(|| self.now.clone());
-        }
-        self.slow_start.leave();
+        let repeated = self.undo.on_congestion(event.cause, &self.state);
         let reduced = self.reduced(event.prior_in_flight);
+        let ssthresh = self.window().ssthresh;
+        let Params { min_window, loss_window, .. } = self.params;
+        let mds = self.mds;
+        let State { window, timed_out } = &mut self.state;
         match event.cause {
-            Cause::PersistentCongestion => {
-                self.now.shrink(self.params.min_window * self.mds, self.now.ssthresh);
+            Cause::Loss | Cause::Ecn | Cause::Delay => window.shrink(reduced, reduced),
+            Cause::PersistentCongestion => window.shrink(min_window * mds, ssthresh),
+            Cause::Timeout => {
+                *timed_out = true;
+                window.shrink(loss_window * mds, if repeated { ssthresh } else { reduced });
             }
-            Cause::Timeout => self.on_timeout(event.prior_in_flight),
-            Cause::Loss | Cause::Ecn | Cause::Delay => self.now.shrink(reduced, reduced),
         }
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.before.take().filter(|b| b.cwnd > self.now.cwnd) {
-            self.now = before;
+        if let Some(before) = self.undo.take().filter(|b| b.window.cwnd > self.window().cwnd) {
+            self.state = before;
         }
     }
 
+    fn on_idle(&mut self, idle: &Idle) {
+        let initial = self.initial;
+        self.state.timed_out = false;
+        self.state.window.restart(idle, initial);
+        // The initial window may be less than a packet more than whole ones.
+        self.state.window.cwnd = self.counted(self.state.window.cwnd);
+    }
+
     fn control(&self) -> Control {
-        self.now.control()
+        self.window().control()
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        self.now.trace(put);
+        self.window().trace(put);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reno::tests::avoiding;
     use crate::script::{acked, congestion, path};
 
     const MDS: u64 = 1460;
@@ -216,7 +229,7 @@ mod tests {
     fn one_packet_per_window() {
         for size in [500, MDS, 2 * MDS, 20 * MDS] {
             let mut cc = with(Params::default());
-            cc.now = Window { cwnd: 40 * MDS, ssthresh: 40 * MDS, bytes_acked: 0 };
+            cc.state.window = avoiding(40 * MDS);
             let mut left = 40 * MDS;
             while left > 0 {
                 cc.on_ack(&acked(left.min(size)));
@@ -230,7 +243,7 @@ mod tests {
     #[test]
     fn whole_packets() {
         let mut cc = with(linux());
-        cc.now = Window { cwnd: 41 * MDS, ssthresh: 41 * MDS, bytes_acked: 0 };
+        cc.state.window = avoiding(41 * MDS);
         event(&mut cc, Cause::Loss);
         assert_eq!(cc.control().cwnd, 20 * MDS);
         for n in 1..=20 {
@@ -245,7 +258,7 @@ mod tests {
     fn halves_the_flight() {
         for (params, left) in [(Params::default(), 20), (linux(), 50)] {
             let mut cc = with(params);
-            cc.now.cwnd = 100 * MDS;
+            cc.state.window.cwnd = 100 * MDS;
             cc.on_congestion(&congestion(Cause::Loss, 40 * MDS));
             assert_eq!(cc.control().cwnd, left * MDS);
         }
@@ -258,10 +271,10 @@ mod tests {
     #[test]
     fn timeouts() {
         let mut cc = with(Params::default());
-        cc.now.cwnd = 100 * MDS;
+        cc.state.window.cwnd = 100 * MDS;
         for _ in 0..3 {
             event(&mut cc, Cause::Timeout);
-            assert_eq!((cc.control().cwnd, cc.now.ssthresh), (MDS, 50 * MDS));
+            assert_eq!((cc.control().cwnd, cc.window().ssthresh), (MDS, 50 * MDS));
         }
         cc.on_spurious();
         assert_eq!(cc.control().cwnd, 100 * MDS);
@@ -271,7 +284,7 @@ mod tests {
     #[test]
     fn response_function() {
         let mut cc = with(Params::default());
-        cc.now = Window { cwnd: 122 * MDS, ssthresh: 122 * MDS, bytes_acked: 0 };
+        cc.state.window = avoiding(122 * MDS);
         let (mut packets, mut sum) = (0, 0);
         for _ in 0..4000 {
             let cwnd = cc.control().cwnd / MDS;

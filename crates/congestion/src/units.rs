@@ -190,10 +190,7 @@ mod as_string {
 /// # Errors
 /// What the serializer says.
 pub fn serialize_or_off<S: Serializer, T: Serialize>(value: &Option<T>, s: S) -> Result<S::Ok, S::Error> {
-    match value {
-        Some(v) => v.serialize(s),
-        None => s.serialize_str("off"),
-    }
+    serialize_or("off", value, s)
 }
 
 /// Reads a value, or the word `off` as `None`.
@@ -203,16 +200,48 @@ pub fn serialize_or_off<S: Serializer, T: Serialize>(value: &Option<T>, s: S) ->
 pub fn deserialize_or_off<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     d: D,
 ) -> Result<Option<T>, D::Error> {
+    deserialize_or("off", d)
+}
+
+/// Serializes a value that its document sets as the word `auto`.
+///
+/// # Errors
+/// What the serializer says.
+pub fn serialize_or_auto<S: Serializer, T: Serialize>(value: &Option<T>, s: S) -> Result<S::Ok, S::Error> {
+    serialize_or("auto", value, s)
+}
+
+/// Reads a value, or the word `auto` as `None`.
+///
+/// # Errors
+/// What the value's own reader says.
+pub fn deserialize_or_auto<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    d: D,
+) -> Result<Option<T>, D::Error> {
+    deserialize_or("auto", d)
+}
+
+fn serialize_or<S: Serializer, T: Serialize>(word: &str, value: &Option<T>, s: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(v) => v.serialize(s),
+        None => s.serialize_str(word),
+    }
+}
+
+fn deserialize_or<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    word: &str,
+    d: D,
+) -> Result<Option<T>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum OrOff<T> {
+    enum Or<T> {
         Value(T),
         Word(String),
     }
-    match OrOff::deserialize(d)? {
-        OrOff::Value(v) => Ok(Some(v)),
-        OrOff::Word(w) if w == "off" => Ok(None),
-        OrOff::Word(w) => Err(de::Error::custom(format!("`{w}` is neither a value nor \"off\""))),
+    match Or::deserialize(d)? {
+        Or::Value(v) => Ok(Some(v)),
+        Or::Word(w) if w == word => Ok(None),
+        Or::Word(w) => Err(de::Error::custom(format!("`{w}` is neither a value nor \"{word}\""))),
     }
 }
 

@@ -15,18 +15,22 @@
 //! else a round trip of Reno. Other ACKs: slow start grows as Reno's, congestion avoidance rests.
 //!
 //! loss, mark, timeout   Reno (see `tcp_reno`: half of cwnd, whole packets); and Reno alone until recovery is over,
-//!                       then a fresh round trip, with baseRTT kept
-//! idle                  everything measured is forgotten, baseRTT too
+//!                       then a fresh round trip, with baseRTT kept; undone as Reno's if it was a mistake
+//! idle                  everything measured is forgotten, baseRTT too; the window as Reno's
 //! ```
+//!
+//! RTTs hold the delay of the ACK, as in Linux, where nothing else is known. The smallest of a round trip and of all time is
+//! of an ACK that came at once, if there is one each round; where every ACK is delayed, both hold the delay.
 //!
 //! Deviations: the original doubles the window every second round trip, here (Linux) every one. Linux switches the
 //! arithmetic off at the first duplicate ACK, here when the ledger opens a recovery period. Linux' Vegas does not ask
 //! whether the window was used before it adds a packet; here the ledger's growth must allow it. RTTs are not rounded
 //! up to the next microsecond. Products take 128 bits. Pacing is the ledger's; Linux does not pace (`paced = by-rate`).
 
-use crate::params::params;
-use crate::tcp_reno::{self, Count, Halve, TcpReno};
-use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Path, Sent};
+use crate::count::Count;
+use crate::params::{Range, params};
+use crate::tcp_reno::{self, Halve, TcpReno};
+use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Idle, Path, Sent};
 
 params! {
     /// Packets in the queue below which the window grows. Linux tcp_vegas.c; 1 in the paper.
@@ -38,15 +42,20 @@ params! {
     /// RTT samples of a round trip that are too few for the arithmetic: Reno steps in. Linux tcp_vegas.c.
     few_samples: u64 = 2,
     /// Smallest window, packets. Linux tcp_vegas.c.
-    min_window: u64 = 2,
+    min_window: u64 = 2 => Range::PACKETS,
     /// Least ssthresh after a round trip of Vegas, as a part of the window, 0..1. Linux tcp_current_ssthresh.
-    ssthresh_floor: f64 = 0.75,
+    ssthresh_floor: f64 = 0.75 => Range::PART,
     /// Forget baseRTT when sending again with nothing in flight. Linux tcp_vegas_cwnd_event.
     idle_restart: bool = true,
     /// Initial window, packets. RFC 6928 section 2.
-    initial_window: u64 = 10,
+    initial_window: u64 = 10 => Range::PACKETS,
     /// What is left of the window after a loss or a mark, 0..1. RFC 5681 equation 4.
-    reduction: f64 = 0.5,
+    reduction: f64 = 0.5 => Range::SHARE,
+    /// What opens the window in Reno's steps: `packets` acknowledged (Linux), `bytes`, or `acks`, each as one packet (RFC 5681; ns-3, htsim).
+    count: Count = Count::Packets,
+    /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; Linux none.
+    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    abc_limit: Option<u64> = None => Range::COUNT,
 }
 
 /// The controller. Windows in bytes, always whole packets.
@@ -69,15 +78,15 @@ pub struct Vegas {
 impl Vegas {
     /// In slow start.
     pub fn new(params: Params, path: Path) -> Self {
-        // Linux' Reno counts packets and knows no limit per ACK.
+        let abc_limit = params.abc_limit.unwrap_or(u64::MAX);
         let reno = tcp_reno::Params {
             initial_window: params.initial_window,
             beta: params.reduction,
             min_window: params.min_window,
             halve: Halve::Cwnd,
-            count: Count::Packets,
-            abc_limit: u64::MAX,
-            abc_limit_after_timeout: u64::MAX,
+            count: params.count,
+            abc_limit,
+            abc_limit_after_timeout: abc_limit,
             ..tcp_reno::Params::default()
         };
         Self {
@@ -112,7 +121,7 @@ impl Vegas {
 
     /// (diff, target), packets.
     fn queued(&self) -> (u64, u64) {
-        let packets = u128::from(self.reno.now.cwnd / self.mds);
+        let packets = u128::from(self.reno.window().cwnd / self.mds);
         let (base, rtt) = (u128::from(self.base_rtt.0.max(1)), u128::from(self.min_rtt.0.max(1)));
         let whole = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);
         (whole(packets * rtt.saturating_sub(base) / base), whole(packets * base / rtt))
@@ -127,17 +136,17 @@ impl Vegas {
             if diff <= gamma {
                 return self.reno_step(ack);
             }
-            let w = &mut self.reno.now;
+            let w = self.reno.window_mut();
             w.cwnd = w.cwnd.min(target.saturating_add(1).saturating_mul(mds));
             w.ssthresh = w.ssthresh.min(w.cwnd);
         } else if diff > beta {
-            let w = &mut self.reno.now;
+            let w = self.reno.window_mut();
             w.cwnd = w.cwnd.saturating_sub(mds);
             w.ssthresh = w.ssthresh.min(w.cwnd);
         } else if diff < alpha && ack.growth > 0 {
-            self.reno.now.cwnd += mds;
+            self.reno.window_mut().cwnd += mds;
         }
-        let w = &mut self.reno.now;
+        let w = self.reno.window_mut();
         w.cwnd = w.cwnd.max(min_window * mds);
         w.ssthresh = w.ssthresh.max((w.cwnd as f64 * ssthresh_floor) as u64);
         // Reno hears of each ACK, though it may do nothing.
@@ -145,7 +154,7 @@ impl Vegas {
     }
 
     fn in_slow_start(&self) -> bool {
-        self.reno.now.cwnd < self.reno.now.ssthresh
+        self.reno.window().in_slow_start()
     }
 
     fn reno_step(&mut self, ack: &Ack) {
@@ -211,6 +220,11 @@ impl Controller for Vegas {
         self.reno.on_spurious();
     }
 
+    /// The measurements are `on_sent`'s.
+    fn on_idle(&mut self, idle: &Idle) {
+        self.reno.on_idle(idle);
+    }
+
     fn control(&self) -> Control {
         self.reno.control()
     }
@@ -227,7 +241,7 @@ impl Controller for Vegas {
 mod tests {
     use super::*;
     use crate::fifo::{Flow, Link, MDS};
-    use crate::new_reno::Window;
+    use crate::reno::tests::avoiding as window;
     use crate::script::{acked, congestion, path};
     use crate::{AckedPacket, Time};
 
@@ -236,7 +250,7 @@ mod tests {
     /// Avoiding congestion with so many packets; the next ACK of packet 10 ends a round trip.
     fn avoiding(packets: u64) -> Vegas {
         let mut cc = Vegas::new(Params::default(), path(MDS));
-        cc.reno.now = Window { cwnd: packets * MDS, ssthresh: packets * MDS, bytes_acked: 0 };
+        *cc.reno.window_mut() = window(packets * MDS);
         sent(&mut cc, 9, 2);
         cc.round_end = 10;
         cc
@@ -281,11 +295,11 @@ mod tests {
     fn between_and_without_samples() {
         let mut cc = avoiding(100);
         (0..9).for_each(|pn| ack(&mut cc, pn, MS * 100));
-        assert_eq!((packets(&cc), cc.reno.now.bytes_acked), (100, 0));
+        assert_eq!((packets(&cc), cc.reno.window().bytes_acked), (100, 0));
         let mut cc = avoiding(100);
         ack(&mut cc, 9, MS * 100);
         ack(&mut cc, 10, MS * 200);
-        assert_eq!((packets(&cc), cc.reno.now.bytes_acked), (100, MDS));
+        assert_eq!((packets(&cc), cc.reno.window().bytes_acked), (100, MDS));
     }
 
     /// Slow start ends when more than gamma packets are queued, at the rate that was had.
@@ -293,7 +307,7 @@ mod tests {
     fn slow_start() {
         for (ms, expected, slow) in [(100, 104, true), (101, 104, true), (102, 99, false), (125, 81, false)] {
             let mut cc = avoiding(100);
-            cc.reno.now.ssthresh = u64::MAX;
+            cc.reno.window_mut().ssthresh = u64::MAX;
             round(&mut cc, MS * ms);
             // Three packets came in before the round trip ended: 103 at the decision.
             assert_eq!(

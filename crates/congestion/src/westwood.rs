@@ -6,23 +6,38 @@
 //! one-pole: BWE = 0.2 BWE + 0.8 sample                                                (QUIC-DC equation 7)
 //!           either filter starts at the first sample
 //! RTTmin  = smallest RTT sample since the start or the last timeout         seconds   (Linux)
-//! event     ssthresh = max(2 * mds, BWE * RTTmin);  cwnd = min(cwnd, ssthresh)        (MobiCom 2001, figure 2)
+//! event     cwnd = ssthresh = max(2 * mds, BWE * RTTmin), more or less than it was   (QUIC-DC section 3; Linux)
 //! timeout   ssthresh likewise;  cwnd = 1 packet;  persistent congestion: 2 packets
-//! growth    NewReno's (RFC 9002 section 7.3)
+//! growth    NewReno's (RFC 9002 section 7.3; see `reno`)
 //! ```
 //!
-//! Deviations from Linux: `ssthresh` is set and the window cut when recovery begins, as in the paper; Linux lets PRR
-//! halve it and sets `BWE * RTTmin` when recovery ends. Over TCP the ledger spreads the cut (its `reduction`). Acknowledged bytes are what the ledger newly acknowledged,
-//! which is what Linux' rule for duplicate and partial ACKs approximates. A sample window in which the application
-//! limited the sender is thrown away: it measures the application. Half of the window until the first sample.
-//! ECN marks act like losses. Only a loss is undone if spurious, and only in the window: the estimates were right.
+//! **Which filter.** Linux' module has two poles and calls itself Westwood+; it is the default here. "QUIC Westwood+
+//! corresponds to QUIC-DC (100 %)" of arXiv 2507.00896 (5.2.1) has QUIC-DC's one pole: `filter = "one-pole"`, or
+//! `quic-dc` with `threshold = "off"`, which is the same to the bit.
+//!
+//! The event sets the window, up as well as down: after a collapse the next loss takes it back to what the path holds.
+//! MobiCom 2001, figure 2, only cuts: cwnd = min(cwnd, ssthresh).
+//!
+//! RTTs hold the delay of the ACK, as in Linux, where nothing else is known: RTTmin is the smallest, which an ACK that was
+//! not delayed gives.
+//!
+//! Deviations from Linux: the window is set when recovery begins, as in the papers; Linux lets PRR halve it and sets
+//! `BWE * RTTmin` when recovery ends. Over TCP the ledger spreads a cut (its `reduction`). Acknowledged bytes are what the
+//! ledger newly acknowledged and what came late, which is what Linux' rule for duplicate and partial ACKs approximates. A
+//! sample window in which the application limited the sender is thrown away: it measures the application. Half of the
+//! window until the first sample, where Linux has 2 packets. ECN marks act like losses. A spurious loss or timeout is
+//! undone in the window alone: the estimates stay, RTTmin's new beginning after a timeout too (Linux).
 
 use serde::{Deserialize, Serialize};
 
+use crate::count::{Count, Counting};
 use crate::hystart::SlowStart;
-use crate::new_reno::Window;
-use crate::params::params;
-use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Path, Sent, Time, initial_window};
+use crate::params::{Range, params};
+use crate::reno::{Growth, Window};
+use crate::undo::Undo;
+use crate::{
+    Ack, Cause, Congestion, Control, Controller, Duration, Idle, Path, Sent, Time, initial_window_of,
+};
 
 params! {
     /// Low-pass filter of the bandwidth samples: `two-pole` (Linux, 7/8 twice) or `one-pole` (QUIC-DC, 0.2/0.8).
@@ -30,10 +45,21 @@ params! {
     /// Shortest window of a bandwidth sample. Linux TCP_WESTWOOD_RTT_MIN.
     sample_window: Duration = Duration::from_millis(50),
     /// What is left of the window after an event before the first bandwidth sample, 0..1. RFC 9002 appendix B.1.
-    beta: f64 = 0.5,
+    beta: f64 = 0.5 => Range::SHARE,
     /// Smallest window, packets. Linux tcp_westwood.c, RFC 9002 section 7.2.
-    min_window: u64 = 2,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406) or `hystart` (Linux).
+    min_window: u64 = 2 => Range::PACKETS,
+    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
+    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    initial_window: Option<u64> = None => Range::PACKETS,
+    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1) or a fraction of one each
+    /// `ack` (RFC 9002 appendix B.5).
+    growth: Growth = Growth::Window,
+    /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets` (Linux), or `acks`, each as one packet (RFC 5681; ns-3, htsim).
+    count: Count = Count::Bytes,
+    /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 and Linux none.
+    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    abc_limit: Option<u64> = None => Range::COUNT,
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux) or `hystart-picoquic`.
     slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,
 }
 
@@ -96,7 +122,7 @@ impl Bandwidth {
     /// Bytes were acknowledged.
     pub fn on_ack(&mut self, ack: &Ack) {
         let window = ack.now - *self.start.get_or_insert(ack.now);
-        self.acked += ack.acked;
+        self.acked += ack.acked + ack.late;
         self.app_limited |= ack.app_limited;
         self.latest_rtt = ack.latest_rtt.or(self.latest_rtt);
         if self.latest_rtt.is_none_or(|rtt| window <= rtt.max(self.sample_window)) {
@@ -148,22 +174,23 @@ impl MinRtt {
 #[derive(Debug)]
 pub struct WestwoodPlus {
     params: Params,
-    mds: u64,
+    counting: Counting,
+    initial: u64,
     now: Window,
-    before: Option<Window>,
-    slow_start: SlowStart,
+    undo: Undo<Window>,
     bandwidth: Bandwidth,
     rtt_min: MinRtt,
 }
 
 impl WestwoodPlus {
-    /// In slow start, with the initial window of RFC 9002.
+    /// In slow start.
     pub fn new(params: Params, path: Path) -> Self {
+        let initial = initial_window_of(params.initial_window, path.mds);
         Self {
-            mds: path.mds,
-            now: Window::new(initial_window(path.mds)),
-            before: None,
-            slow_start: SlowStart::new(params.slow_start, path),
+            counting: Counting { count: params.count, limit: params.abc_limit, mds: path.mds },
+            initial,
+            now: Window::new(initial, SlowStart::new(params.slow_start, path)),
+            undo: Undo::new(),
             bandwidth: Bandwidth::new(params.filter, params.sample_window),
             rtt_min: MinRtt { value: Duration::MAX, reset: true },
             params,
@@ -176,7 +203,11 @@ impl WestwoodPlus {
             Some(bwe) => bwe * self.rtt_min.value.as_secs_f64(),
             None => self.now.cwnd as f64 * self.params.beta,
         };
-        (pipe as u64).max(self.params.min_window * self.mds)
+        (pipe as u64).max(self.min_window())
+    }
+
+    fn min_window(&self) -> u64 {
+        self.params.min_window * self.counting.mds
     }
 }
 
@@ -186,30 +217,30 @@ impl Controller for WestwoodPlus {
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        self.undo.on_ack(ack);
         self.rtt_min.on_ack(ack);
         self.bandwidth.on_ack(ack);
-        self.now.grow(ack, &mut self.slow_start, self.mds);
+        self.now.grow(ack, &self.counting, self.params.growth);
         None
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        self.before = (event.cause == Cause::Loss).then(|| self.now.clone());
-        self.slow_start.leave();
+        self.undo.on_congestion(event.cause, &self.now);
         let ssthresh = self.ssthresh();
         match event.cause {
-            Cause::Loss | Cause::Ecn | Cause::Delay => self.now.shrink(ssthresh, ssthresh),
-            Cause::PersistentCongestion => self.now.shrink(self.params.min_window * self.mds, ssthresh),
-            Cause::Timeout => self.now.shrink(self.mds, ssthresh),
+            Cause::Loss | Cause::Ecn | Cause::Delay => return self.now.set(ssthresh, ssthresh),
+            Cause::PersistentCongestion => self.now.shrink(self.min_window(), ssthresh),
+            Cause::Timeout => self.now.shrink(self.counting.mds, ssthresh),
         }
-        if matches!(event.cause, Cause::PersistentCongestion | Cause::Timeout) {
-            self.rtt_min.reset = true;
-        }
+        self.rtt_min.reset = true;
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.before.take().filter(|b| b.cwnd > self.now.cwnd) {
-            self.now = before;
-        }
+        self.now.undo(self.undo.take());
+    }
+
+    fn on_idle(&mut self, idle: &Idle) {
+        self.now.restart(idle, self.initial);
     }
 
     fn control(&self) -> Control {
@@ -231,6 +262,7 @@ impl Controller for WestwoodPlus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reno::tests::avoiding;
     use crate::script::{acked, congestion, path};
 
     const MDS: u64 = 1200;
@@ -311,7 +343,7 @@ mod tests {
     /// A pipe of 100 packets, one round after the other.
     fn filled(cwnd: u64) -> (WestwoodPlus, Time) {
         let mut cc = WestwoodPlus::new(Params::default(), path(MDS));
-        cc.now = Window { cwnd, ssthresh: cwnd, bytes_acked: 0 };
+        cc.now = avoiding(cwnd);
         let mut now = Time::ZERO;
         cc.bandwidth.on_sent(now);
         for _ in 0..300 {
@@ -321,10 +353,11 @@ mod tests {
         (cc, now)
     }
 
-    /// The cut leaves what the pipe holds: 100 packets, whatever was queued besides; without a queue, nothing is cut.
+    /// The event leaves what the pipe holds: 100 packets, whatever was queued besides, and also where that is more than
+    /// there was.
     #[test]
-    fn cut_to_the_pipe() {
-        for (before, after) in [(200, 100.0), (100, 100.0), (60, 60.0)] {
+    fn set_to_the_pipe() {
+        for (before, after) in [(200, 100.0), (100, 100.0), (60, 100.0)] {
             let (mut cc, _) = filled(before * MDS);
             cc.on_congestion(&congestion(Cause::Loss, before * MDS));
             let packets = cc.control().cwnd as f64 / MDS as f64;
@@ -355,11 +388,43 @@ mod tests {
         }
     }
 
+    /// By hand: 10 MB/s and 99 ms are 990 000 bytes. A collapse leaves 2 000 of them, the next loss gives them back.
+    #[test]
+    fn back_up_after_a_collapse() {
+        const MDS: u64 = 1000;
+        let mut cc = WestwoodPlus::new(Params::default(), path(MDS));
+        cc.now = avoiding(2_000_000);
+        cc.bandwidth.on_sent(Time::ZERO);
+        let rtt = Duration::from_millis(99);
+        for ms in 1..=300 {
+            let now = Time::from_millis(ms);
+            cc.on_ack(&Ack { now, growth: 0, latest_rtt: Some(rtt), ..acked(10 * MDS) });
+        }
+        cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
+        assert_eq!(cc.control().cwnd, 2000);
+        cc.on_congestion(&congestion(Cause::Loss, 2000));
+        assert_eq!((cc.now.cwnd, cc.now.ssthresh), (990_000, 990_000));
+        assert!(!cc.control().slow_start);
+    }
+
+    /// Bytes that arrive after they were declared lost were delivered.
+    #[test]
+    fn late_bytes_count() {
+        let mut b = Bandwidth::new(Filter::OnePole, Duration::from_millis(50));
+        b.on_sent(Time::ZERO);
+        b.on_ack(&Ack { now: Time::from_millis(50), late: 60_000, latest_rtt: None, ..acked(0) });
+        b.on_ack(&Ack { now: Time::from_millis(101), ..acked(41_000) });
+        assert!(b.estimate().is_some_and(|bwe| (bwe - 1e6).abs() < 1.0), "{:?}", b.estimate());
+    }
+
     #[test]
     fn spurious_event_is_undone() {
-        let (mut cc, _) = filled(200 * MDS);
-        cc.on_congestion(&congestion(Cause::Loss, 0));
-        cc.on_spurious();
-        assert_eq!(cc.control().cwnd, 200 * MDS);
+        for cause in [Cause::Loss, Cause::Timeout] {
+            let (mut cc, _) = filled(200 * MDS);
+            cc.on_congestion(&congestion(cause, 0));
+            assert!(cc.control().cwnd < 101 * MDS);
+            cc.on_spurious();
+            assert_eq!((cc.now.cwnd, cc.now.ssthresh), (200 * MDS, 200 * MDS));
+        }
     }
 }

@@ -307,7 +307,8 @@ fn x10_up() {
     });
     let doubles =
         |w: &[u64]| w.windows(2).all(|p| p[0] > 0 && (1.6..2.4).contains(&(p[1] as f64 / p[0] as f64)));
-    assert!(steps.windows(5).any(doubles), "{steps:?}");
+    // After four rounds the window is wider than what a round at the pacing rate fills.
+    assert!(steps.windows(4).any(doubles), "{steps:?}");
     // Ten times at a quarter per round are ten rounds and a half; the first UP of a cycle is a precautionary one.
     assert!(full && path.now - began < RTT * 30, "{} {steps:?}", path.now - began);
 }
@@ -363,8 +364,9 @@ fn spurious_fast_recovery() {
     assert!(path.get("inflight_longterm").is_finite());
     assert!(path.run_until(RTT, |path| path.undone > 0));
     assert!(path.get("inflight_longterm").is_infinite() && path.get("bw_shortterm").is_infinite());
-    assert!(path.cc.control().cwnd >= cwnd);
     assert_eq!(path.get("state"), REFILL);
+    // REFILL's gain is 2, UP's was 2.25.
+    assert!(path.cc.control().cwnd >= cwnd * 8 / 9, "{} {cwnd}", path.cc.control().cwnd);
     assert_eq!(next(&mut path, RTT * 4), UP);
 }
 
@@ -382,7 +384,8 @@ fn spurious_rto() {
     assert!(path.cc.control().cwnd >= 2 * path.bdp());
     // The ACK that shows it may end REFILL's round as well.
     assert!([REFILL, UP].contains(&path.get("state")), "{:?}", path.cc);
-    assert_eq!(path.get("bw"), bw);
+    // The late packets come beside the new ones, with the link to themselves.
+    assert!((bw..=2.0 * bw).contains(&path.get("bw")), "{}", path.get("bw"));
     assert!(path.run_secs(4).goodput > 0.9);
 }
 

@@ -1,8 +1,8 @@
 //! What every controller must obey, whatever it is. A new algorithm is covered by being in `Algorithm::all()`.
 
 use congestion::{
-    Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Duration, Lost, LostPacket, Path,
-    RateSample, Sent, Time,
+    Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Duration, Idle, Lost, LostPacket,
+    Path, RateSample, Sent, Time,
 };
 use proptest::prelude::*;
 
@@ -19,7 +19,16 @@ enum Step {
         queue: Duration,
     },
     Event(Cause),
+    /// An ACK of nothing but packets that had been declared lost.
+    Late {
+        packets: u64,
+        in_recovery: bool,
+    },
     Spurious,
+    /// Sends again after so many retransmission timeouts of silence, and the window is to be restarted.
+    Idle {
+        rtos: u64,
+    },
 }
 
 fn step(causes: &'static [Cause]) -> impl Strategy<Value = (u64, Step)> {
@@ -29,7 +38,10 @@ fn step(causes: &'static [Cause]) -> impl Strategy<Value = (u64, Step)> {
         queue: Duration::from_millis(ms),
     });
     let event = prop::sample::select(causes).prop_map(Step::Event);
-    (0u64..300, prop_oneof![16 => ack, 3 => event, 1 => Just(Step::Spurious)])
+    let late =
+        (1u64..=10, any::<bool>()).prop_map(|(packets, in_recovery)| Step::Late { packets, in_recovery });
+    let idle = (1u64..20).prop_map(|rtos| Step::Idle { rtos });
+    (0u64..300, prop_oneof![16 => ack, 3 => event, 2 => late, 1 => Just(Step::Spurious), 1 => idle])
 }
 
 const QUIC: &[Cause] = &[Cause::Loss, Cause::Ecn, Cause::Delay, Cause::PersistentCongestion];
@@ -106,6 +118,41 @@ impl Driver {
         })
     }
 
+    fn late(&mut self, cc: &mut dyn Controller, packets: u64, in_recovery: bool) -> Option<Cause> {
+        let late = packets * MDS;
+        self.delivered += late;
+        cc.on_ack(&Ack {
+            now: self.now,
+            packets: &[],
+            acked: 0,
+            late,
+            growth: 0,
+            lost: 0,
+            prior_in_flight: 0,
+            bytes_in_flight: 0,
+            latest_rtt: None,
+            min_rtt: self.min_rtt,
+            smoothed_rtt: Duration::from_millis(60),
+            ack_delay: Duration::ZERO,
+            ce: 0,
+            delivered: self.delivered,
+            rate: None,
+            round: self.pn,
+            round_start: false,
+            in_recovery,
+            app_limited: false,
+            cwnd_limited: true,
+        })
+    }
+
+    fn idle(&mut self, cc: &mut dyn Controller, rtos: u64) {
+        let rto = Duration::from_millis(260);
+        let idle = rto * rtos + Duration::from_millis(1);
+        self.now += idle;
+        cc.on_idle(&Idle { now: self.now, idle, rto });
+        self.send(cc, self.now, 1);
+    }
+
     /// The `nth` packet in flight, the first being 1.
     fn send(&mut self, cc: &mut dyn Controller, sent: Time, nth: u64) -> u64 {
         let pn = self.pn;
@@ -155,6 +202,8 @@ struct Exempt {
     ungranted: bool,
     /// It may grow by more than was acknowledged.
     faster: bool,
+    /// A congestion event may open it.
+    by_event: bool,
     /// A spurious loss may leave more than there ever was.
     beyond_undo: bool,
 }
@@ -169,6 +218,8 @@ fn exempt(algorithm: &Algorithm) -> Exempt {
         Algorithm::CubicPicoquic(_) | Algorithm::CubicEcnGated(_) => {
             Exempt { faster: true, beyond_undo: true, ..Exempt::default() }
         }
+        // The event sets the window to what the path holds (arXiv 2507.00896 section 3; tcp_westwood.c).
+        Algorithm::WestwoodPlus(_) | Algorithm::QuicDc(_) => Exempt { by_event: true, ..Exempt::default() },
         _ => Exempt::default(),
     }
 }
@@ -202,21 +253,39 @@ fn play(algorithm: &Algorithm, script: &[(u64, Step)], min: u64) -> Result<(), T
                 );
             }
             Step::Event(cause) => event = Some(cause),
+            Step::Late { packets, in_recovery } => {
+                event = driver.late(&mut *cc, packets, in_recovery);
+                let after = cc.control().cwnd;
+                if by_window && !exempt.ungranted {
+                    prop_assert!(after <= before, "{algorithm:?} grew by late packets: {before} -> {after}");
+                }
+            }
             Step::Spurious => cc.on_spurious(),
+            Step::Idle { rtos } => {
+                driver.idle(&mut *cc, rtos);
+                let after = cc.control().cwnd;
+                prop_assert!(
+                    !by_window || after <= before,
+                    "{algorithm:?} grew by waiting: {before} -> {after}"
+                );
+            }
         }
         if let Some(cause) = event {
             let before = cc.control().cwnd;
             driver.congestion(&mut *cc, cause);
             let after = cc.control().cwnd;
             prop_assert!(
-                !by_window || after <= before,
+                !by_window || exempt.by_event || after <= before,
                 "{algorithm:?} grew on {cause:?}: {before} -> {after}"
             );
         }
-        if event.is_some() || matches!(step, Step::Spurious) {
+        if event.is_some() || matches!(step, Step::Spurious | Step::Idle { .. }) {
             (start, growth) = (cc.control().cwnd, 0);
         }
-        let undone = !by_window || exempt.beyond_undo || matches!(step, Step::Ack { .. });
+        let undone = !by_window
+            || exempt.beyond_undo
+            || exempt.by_event
+            || matches!(step, Step::Ack { .. } | Step::Late { .. });
         prop_assert!(undone || start <= largest, "more than undone");
         largest = largest.max(cc.control().cwnd);
         sane(&*cc, if by_window { min } else { MDS })?;
@@ -255,15 +324,26 @@ const VARIANTS: &[&str] = &[
     "name = 'new-reno'\nslow-start = 'hystart'",
     "name = 'cubic'\nslow-start = 'hystart++'",
     "name = 'cubic'\nslow-start = 'hystart'\nbeta = 0.875\nfast-convergence = false",
+    "name = 'new-reno'\nslow-start = 'hystart-picoquic'\ngrowth = 'ack'\ncount = 'acks'\npersistent-congestion = 'initial'",
+    "name = 'new-reno'\nabc-limit = 10\ninitial-window = 32\ncount = 'packets'",
+    "name = 'cubic'\nslow-start = 'hystart-picoquic'\ncount = 'acks'\ninitial-window = 4\nabc-limit = 10",
     "name = 'tcp-reno'\ncount = 'packets'\nhalve = 'cwnd'\nabc-limit = 1000000",
+    "name = 'tcp-reno'\ncount = 'acks'\ngrowth = 'ack'\nslow-start = 'hystart-picoquic'",
+    "name = 'westwood-plus'\ncount = 'acks'\ngrowth = 'ack'\nabc-limit = 2\ninitial-window = 3",
+    "name = 'quic-dc'\ncount = 'acks'\nslow-start = 'hystart-picoquic'\ninitial-window = 3",
+    "name = 'vegas'\ncount = 'acks'\nabc-limit = 2",
+    "name = 'hstcp'\ncount = 'acks'\nabc-limit = 10\ninitial-window = 20\nslow-start = 'hystart-picoquic'",
     "name = 'westwood-plus'\nfilter = 'one-pole'\nslow-start = 'hystart'",
     "name = 'quic-dc'\nthreshold = '5 ms'\nanchor = 'raw'",
     "name = 'quic-dc'\nthreshold = '50 % of buffer'\nanchor = 'windowed'\nanchor-window = '10 s'",
     "name = 'quic-dc'\nthreshold = 'off'\nfilter = 'two-pole'",
     "name = 'vegas'\nalpha = 1\nbeta = 3\nidle-restart = false",
     "name = 'dstar'\nignore-app-limited = true\npersistent-congestion = 'slow-start'\nidle-restart = '100 ms'",
-    "name = 'dstar'\npersistent-congestion = 'window'\nrtt-timeout = '1 s'",
+    "name = 'dstar'\npersistent-congestion = 'window'\nrtt-timeout = '1 s'\nidle-restart = 'off'\nmax-cwnd = 20",
     "name = 'cubic-picoquic'\nloss-threshold = 0\necn = false",
+    "name = 'cubic-picoquic'\nrevision = 'd199d45b'",
+    "name = 'cubic-picoquic'\ncentre = 'cwnd'\nfast-convergence = false",
+    "name = 'cubic-picoquic'\ncentre = 'cwnd'\nmark-epoch = 'old'\nloss-threshold = 0",
     "name = 'cubic-ecn-gated'\nrtt = 'latest'\nmin-rtt-window = '10 s'",
     "name = 'cubic-ecn-gated'\nrtt = 'round-min'\nbase = { beta = 0.7, bandwidth-seed = 0 }",
     "name = 'dccc'\nowd = 'anchored'\nthreshold = '0 ms'\nsmoothing = 0.5\nmax-rate = '2 Mbit/s'",
@@ -292,12 +372,15 @@ fn unknown_word_is_refused() {
     for (text, known) in [
         ("name = 'cubbic'", "cubic"),
         ("name = 'cubic'\nslow-start = 'fast'", "hystart++"),
-        ("name = 'tcp-reno'\ncount = 'acks'", "packets"),
+        ("name = 'tcp-reno'\ncount = 'all'", "packets"),
+        ("name = 'hstcp'\ninitial-window = 'off'", "auto"),
+        ("name = 'cubic-picoquic'\nrevision = 'head'", "d199d45b"),
         ("name = 'westwood-plus'\nfilter = 'none'", "two-pole"),
         ("name = 'quic-dc'\nanchor = 'none'", "clamped"),
         ("name = 'quic-dc'\nthreshold = 20", "string"),
         ("name = 'quic-dc'\nthreshold = '20 %'", "% of buffer"),
         ("name = 'dstar'\ntimeout = 'ignore'", "slow-start"),
+        ("name = 'dstar'\nidle-restart = 'always'", "rto"),
         ("name = 'cubic-ecn-gated'\nrtt = 'mean'", "round-min"),
         ("name = 'cubic-ecn-gated'\nbase = { betta = 1 }", "betta"),
         ("name = 'dccc'\nowd = 'raw'", "anchored"),

@@ -319,7 +319,10 @@ fn algorithms(name: Option<&str>) -> Result<u8, Error> {
         for param in algorithm.params() {
             let key = param.name.replace('_', "-");
             let default = defaults.get(&key).map_or_else(|| "none".to_owned(), ToString::to_string);
-            print(&format!("   {:28} {:20} {}\n", key, default, param.doc.trim()));
+            let number = defaults.get(&key).is_some_and(|value| value.is_integer() || value.is_float());
+            let range = param.range.or(number.then(|| param.allowed()));
+            let range = range.map_or_else(String::new, |range| format!(" Range: {range}."));
+            print(&format!("   {:28} {:20} {}{range}\n", key, default, param.doc.trim()));
         }
     }
     Ok(HOLDS)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::measure::{deviation, mean};
 use crate::spec::{Case, Claim, Experiment};
 use crate::store::RunRow;
-use crate::summary::{Cell, Chart, ClaimResult, Row, Summary, Trust, Variant, Verdict};
+use crate::summary::{Cell, Chart, ClaimResult, Quartiles, Row, Summary, Trust, Variant, Verdict};
 use crate::world::World;
 
 /// The summary of these runs. Claims about the wire are judged there alone, the others in both worlds: the simulator's rows are
@@ -52,7 +52,8 @@ fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
         let values: Vec<f64> = mine.iter().filter_map(|r| r.values.get(name).copied()).collect();
         let cell = Cell {
             mean: mean(&values),
-            spread: deviation(&values),
+            spread: Some(deviation(&values)).filter(|spread| spread.is_finite()),
+            runs: Quartiles::of(&values),
             published: exp.published(&case.row, name),
             reason: exp.reason(&case.variant, &case.row, name).map(str::to_owned),
         };

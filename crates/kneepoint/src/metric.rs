@@ -11,7 +11,7 @@ pub struct Metric {
     pub unit: &'static str,
     /// What it is.
     pub doc: &'static str,
-    /// Decimals worth printing.
+    /// Decimals worth printing; of short times more, see [`decimals`].
     pub decimals: usize,
 }
 
@@ -41,12 +41,13 @@ pub const METRICS: &[Metric] = &[
     metric("owd_mean", "ms", "mean one-way delay, from departure to arrival of a packet; mean over flows", 2),
     metric("owd_std", "ms", "standard deviation of a flow's one-way delays; mean over flows", 2),
     metric("owd_p95", "ms", "95th percentile of the one-way delays of all flows", 1),
-    metric("rtt_flow_std", "ms", "standard deviation of the flows' mean RTTs", 2),
-    metric("goodput_flow_std", "Mbit/s", "standard deviation of the flows' goodputs", 2),
+    metric("rtt_flow_std", "ms", "sample standard deviation (n - 1) of the flows' mean RTTs", 2),
+    metric("goodput_flow_std", "Mbit/s", "sample standard deviation (n - 1) of the flows' goodputs", 2),
+    metric("loss_flow_std", "%", "sample standard deviation (n - 1) of the flows' losses", 3),
     metric(
         "goodput_time_std",
         "Mbit/s",
-        "standard deviation of a flow's goodput from second to second; mean over flows; needs a series",
+        "sample standard deviation of a flow's goodput from second to second; mean over flows; needs a series",
         3,
     ),
     metric(
@@ -146,6 +147,18 @@ pub fn find(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|m| m.name == word)
 }
 
+/// Decimals worth printing of this value. Times below a millisecond have more, three digits below a tenth of one: in a data
+/// centre 30 us are an RTT, not 0.0 ms.
+pub fn decimals(name: &str, value: f64) -> usize {
+    const SHORT: [(f64, usize); 4] = [(1.0, 0), (0.1, 2), (0.01, 4), (0.001, 5)];
+    let Some(metric) = find(name) else { return 3 };
+    if metric.unit != "ms" || value == 0.0 || !value.is_finite() {
+        return metric.decimals;
+    }
+    let worth = SHORT.iter().find(|(least, _)| value.abs() >= *least).map_or(6, |(_, decimals)| *decimals);
+    worth.max(metric.decimals)
+}
+
 /// A metric's word and the label of the flows that it is of: `goodput of BBR`.
 pub fn scope(name: &str) -> (&str, Option<&str>) {
     match name.split_once(" of ") {
@@ -157,4 +170,21 @@ pub fn scope(name: &str) -> (&str, Option<&str>) {
 /// Metrics of the link, the probe, UDP or all flows together, which some flows have not alone.
 pub fn is_of_run(word: &str) -> bool {
     matches!(word, "utilization" | "jain_1s") || word.starts_with("ping_") || word.starts_with("udp_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_times_keep_their_digits() {
+        let shown = |name, value: f64| format!("{value:.*}", decimals(name, value));
+        for (value, text) in
+            [(0.030_17, "0.0302"), (0.001_26, "0.00126"), (0.5, "0.50"), (50.123, "50.1"), (0.0, "0.0")]
+        {
+            assert_eq!(shown("rtt_p50", value), text);
+        }
+        assert_eq!(shown("rtt_mean of BBR", 0.030_17), "0.0302");
+        assert_eq!([shown("goodput", 0.001), shown("no such", 0.001)], ["0.00", "0.001"]);
+    }
 }

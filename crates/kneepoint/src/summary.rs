@@ -87,12 +87,47 @@ impl Trust {
 pub struct Cell {
     /// Mean over the repetitions.
     pub mean: f64,
-    /// Standard deviation over the repetitions (0 for one).
-    pub spread: f64,
+    /// Sample standard deviation over the repetitions (n - 1); none of one.
+    #[serde(default)]
+    pub spread: Option<f64>,
+    /// Where the repetitions lie, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<Quartiles>,
     /// What the source prints.
     pub published: Option<f64>,
     /// Why ours differs, if the experiment's file has it on record.
     pub reason: Option<String>,
+}
+
+/// Five numbers of a sample: between two values quartiles are interpolated, the p-th of n sorted ones at 1 + p (n - 1) (R's
+/// type 7).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Quartiles {
+    /// The smallest.
+    pub min: f64,
+    /// A quarter is no larger.
+    pub lower: f64,
+    /// Half is no larger.
+    pub median: f64,
+    /// Three quarters are no larger.
+    pub upper: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Quartiles {
+    /// None of fewer than two values.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted.len().checked_sub(1).filter(|last| *last > 0)?;
+        let at = |part: f64| {
+            let place = part * last as f64;
+            let (below, rest) = (place.floor() as usize, place - place.floor());
+            sorted[below] + rest * (sorted[(below + 1).min(last)] - sorted[below])
+        };
+        Some(Self { min: at(0.0), lower: at(0.25), median: at(0.5), upper: at(0.75), max: at(1.0) })
+    }
 }
 
 impl Row {
@@ -278,4 +313,18 @@ pub struct Cdf {
     pub row: String,
     /// Milliseconds and the share of samples up to there, ascending.
     pub points: Vec<(f64, f64)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R: `quantile(c(7, 1, 3, 5))` is 1, 2.5, 4, 5.5, 7, and of five values each is one of them.
+    #[test]
+    fn quartiles_of_few_values() {
+        let of = |values: &[f64]| Quartiles::of(values).map(|q| [q.min, q.lower, q.median, q.upper, q.max]);
+        assert_eq!(of(&[7.0, 1.0, 3.0, 5.0]), Some([1.0, 2.5, 4.0, 5.5, 7.0]));
+        assert_eq!(of(&[9.0, 2.0, 4.0, 3.0, 7.0]), Some([2.0, 3.0, 4.0, 7.0, 9.0]));
+        assert_eq!(of(&[1.0]), None);
+    }
 }

@@ -94,15 +94,17 @@ fn mark(row: &Row) -> &'static str {
     }
 }
 
+/// The deviation with the decimals of the value.
 fn value(metric: &str, cell: &Cell) -> String {
-    if cell.spread == 0.0 {
-        return number(metric, cell.mean);
+    let decimals = metric::decimals(metric, cell.mean);
+    match cell.spread.filter(|spread| *spread > 0.0) {
+        Some(spread) => format!("{:.decimals$} ±{spread:.decimals$}", cell.mean),
+        None => format!("{:.decimals$}", cell.mean),
     }
-    format!("{} ±{}", number(metric, cell.mean), number(metric, cell.spread))
 }
 
 fn number(metric: &str, value: f64) -> String {
-    let decimals = metric::find(metric).map_or(3, |m| m.decimals);
+    let decimals = metric::decimals(metric, value);
     format!("{value:.decimals$}")
 }
 

@@ -375,7 +375,12 @@ const BAD: &[(&str, &str, &str, &[&str])] = &[
         "\"x\"",
         &["flow.0.controller.beta: invalid type: string", "default: 0.7"],
     ),
-    ("beta = 0.6", "beta = -0.6", "-0.6", &["flow.0.controller.beta: `-0.6` is negative"]),
+    (
+        "beta = 0.6",
+        "beta = -0.6",
+        "-0.6",
+        &["flow.0.controller.beta: `-0.6` is out of range", "allowed: above 0, below 1"],
+    ),
     ("80 % of buffer", "80 % of bufer", "bufer", &["flow.0.controller.threshold", "20 % of buffer"]),
     (
         "\"80 % of buffer\"",
@@ -679,12 +684,22 @@ fn parameters_inside_base() {
         ),
         (
             "{ name = \"cubic-ecn-gated\", base = { beta = nan } }",
-            "flow.0.controller.base.beta: `NaN` is not a finite",
+            "flow.0.controller.base.beta: `nan` is out of range",
         ),
-        ("{ name = \"bbr1-ecn-gated\", base = { high-gain = -1.0 } }", "base.high-gain: `-1` is negative"),
+        (
+            "{ name = \"bbr1-ecn-gated\", base = { high-gain = -1.0 } }",
+            "base.high-gain: `-1.0` is out of range",
+        ),
         ("{ name = \"dstar\", min-cwnd = 2000000 }", "flow.0.controller.min-cwnd: `2000000` is out of range"),
+        (
+            "{ name = \"bbr1\", pacing-gain-cycle = [1.25, -0.75, 1, 1, 1, 1, 1, 1] }",
+            "flow.0.controller.pacing-gain-cycle: `-0.75` is out of range",
+        ),
     ] {
         let said = common::small("\"cubic\"", controller).unwrap_err().to_string();
         assert!(said.contains(says), "{said}");
     }
+    // 0 switches this one off; the range is the parameter's own, not its name's.
+    let off = common::small("\"cubic\"", "{ name = \"bbr1\", extra-acked-gain = 0 }");
+    assert!(off.is_ok(), "{}", off.unwrap_err());
 }

@@ -130,12 +130,28 @@ impl Occupancy {
     /// Lets go what has left by `now`; a packet that leaves at `now` has left.
     #[inline]
     pub(crate) fn drain(&mut self, now: Time) -> Backlog {
-        while let Some(entry) = self.entries.front().filter(|e| e.leaves <= now) {
-            let (arrival, leaves, size) = (entry.arrival, entry.leaves, entry.size);
+        self.first(now);
+        self.gauge.held()
+    }
+
+    /// The same, and all but the next to leave.
+    #[inline]
+    pub(crate) fn behind_first(&mut self, now: Time) -> Tally {
+        let first = self.first(now).map_or(Tally::default(), |size| Tally { packets: 1, bytes: size.into() });
+        self.gauge.held() - first
+    }
+
+    /// The size of the first that has not left.
+    #[inline]
+    fn first(&mut self, now: Time) -> Option<u32> {
+        loop {
+            let &Entry { arrival, leaves, size } = self.entries.front()?;
+            if leaves > now {
+                return Some(size);
+            }
             self.entries.pop_front();
             self.gauge.leave(leaves, arrival, size);
         }
-        self.gauge.held()
     }
 
     /// Takes a packet in. Call [`Occupancy::drain`] with the same `now` before.

@@ -1,12 +1,21 @@
 //! Drop-tail: how much a queue may hold, and what counts towards it.
 //!
 //! ```text
-//! packets: drop iff held packets >= limit        (10.1)
-//! bytes:   drop iff held bytes + size > limit    (10.1)
+//! packets: drop iff counted packets >= limit
+//! bytes:   drop iff counted bytes + size > limit
 //! ```
 //!
-//! **The packet in transmission counts, whole, in both units**, until its last bit has left. Linux pfifo and bfifo
-//! count only what waits behind it: `limit 24` there is 25 packets here.
+//! **What waits counts, each packet whole; the packet in transmission does not**, as in Linux' pfifo and bfifo (sch_fifo.c:
+//! the device has taken it), under every AQM of Linux' (`qlen` and `backlog` of the qdisc), in ns-3's DropTailQueue, and,
+//! as a time, in picoquic's simulator. So `24 packets` may be 25 on the link, and a packet that finds one of `1 BDP` all but
+//! full waits for 1 BDP and the rest of the packet before it. A packet passes the queue also where none waits: one that
+//! exceeds the limit by itself is dropped (Linux: such a fifo may not be bypassed).
+//!
+//! A token bucket has no packet in transmission: the first one waits for its tokens in the queue, and counts (Linux'
+//! sch_tbf looks at it there and takes it when it may leave at once).
+//!
+//! netem counts everything that it has not handed on (`tfifo`: what waits, is being sent at its `rate`, or is delayed):
+//! that is `queue+delay`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,11 +40,11 @@ pub enum Limit {
 /// Which packets count towards the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LimitCounts {
-    /// Those queued or in transmission (departure > now).
+    /// Those that wait: their transmission has not begun or, behind a token bucket, they have not left.
     #[default]
     #[serde(rename = "queue")]
     Queue,
-    /// Those queued, in transmission or in propagation (delivery > now): Linux netem as delay line and queue in one.
+    /// Those that wait, are in transmission or in propagation (delivery > now): Linux netem as delay line and queue in one.
     /// The limit then works like a window on packets in flight: throughput <= limit / (delay + transmission).
     #[serde(rename = "queue+delay")]
     QueueAndDelay,
@@ -49,15 +58,15 @@ pub(crate) struct Ceiling {
 }
 
 impl Ceiling {
-    /// Whether a packet of this size still fits beside what is held.
+    /// Whether a packet of this size still fits beside what counts already.
     #[inline]
-    pub(crate) fn admits(self, held: Tally, size: u32) -> bool {
-        (held.packets < self.packets) & (held.bytes.saturating_add(u64::from(size)) <= self.bytes)
+    pub(crate) fn admits(self, counted: Tally, size: u32) -> bool {
+        (counted.packets < self.packets) & (counted.bytes.saturating_add(u64::from(size)) <= self.bytes)
     }
 
-    /// Whether that much may be held.
-    pub(crate) fn holds(self, held: Tally) -> bool {
-        held.packets <= self.packets && held.bytes <= self.bytes
+    /// Whether that much may be there.
+    pub(crate) fn holds(self, counted: Tally) -> bool {
+        counted.packets <= self.packets && counted.bytes <= self.bytes
     }
 
     /// Both limits.

@@ -64,7 +64,7 @@ impl<P: Packet> Link<P> {
         let LinkConfig { delay, jitter, reorder, .. } = *config;
         let server = Server::new(&config.rate, config.burst, stream("slots"));
         let queue = match Discipline::new(&config.aqm, config.limit, stream("aqm")) {
-            Some(discipline) => Queue::Timed(Box::new(Timed::new(discipline))),
+            Some(discipline) => Queue::Timed(Box::new(Timed::new(discipline, config.burst))),
             None => Queue::Known(Known::new(config, stream("aqm"))),
         };
         Self {
@@ -94,10 +94,10 @@ impl<P: Packet> Link<P> {
             Queue::Timed(timed) => return timed.arrive(now, packet, loss, wire, tallies),
         };
         wire.server.advance(now);
-        let held = known.drain(now);
+        let counted = known.drain(now);
         let size = packet.size();
         let verdict = match before_queue(loss, &wire.server) {
-            None => known.verdict(now, held, size, packet.ecn(), wire.server.rate()),
+            None => known.verdict(now, counted, size, packet.ecn(), wire.server.rate()),
             Some(lost) => Verdict::Drop(lost),
         };
         match verdict {

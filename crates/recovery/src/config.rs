@@ -19,6 +19,21 @@ pub struct Config {
     /// RTTs a missing packet may be late, `"rack"` for the adaptive window of RFC 8985, or `"off"`.
     /// RFC 9002 section 6.1.2.
     pub time_threshold: TimeThreshold,
+    /// How far packets that arrive late may raise the packet threshold, or `"off"`: not at all. RFC 9002 section 6.1.1 allows it;
+    /// google/quiche and lsquic have no bound (name one beyond the window), cloudflare/quiche 20 packets, quinn, noq, msquic, neqo and
+    /// s2n-quic do not adapt.
+    #[serde(
+        serialize_with = "congestion::units::serialize_or_off",
+        deserialize_with = "congestion::units::deserialize_or_off"
+    )]
+    pub max_packet_threshold: Option<u64>,
+    /// How far they may raise the time threshold, in RTTs, or `"off"`. google/quiche (connection option ILD4) and cloudflare/quiche 2,
+    /// by doubling what is above 1.
+    #[serde(
+        serialize_with = "congestion::units::serialize_or_off",
+        deserialize_with = "congestion::units::deserialize_or_off"
+    )]
+    pub max_time_threshold: Option<f64>,
     /// When a recovery period ends.
     pub exit: Exit,
     /// How the window falls at a congestion event.
@@ -37,12 +52,27 @@ pub struct Config {
     pub initial_rtt: Duration,
     /// The longest the peer says it holds an ACK back. RFC 9000 section 18.2.
     pub max_ack_delay: Duration,
-    /// Floor of the retransmission timeout. Linux: 200 ms; RFC 6298: 1 s.
+    /// Floor of the retransmission timeout, or of what it adds to the RTT, as `rto` says. Linux: 200 ms; RFC 6298: 1 s.
     pub min_rto: Duration,
+    /// What the floor of the retransmission timeout holds up.
+    pub rto: Rto,
+    /// How long `min_rtt` remembers, or `"off"`: for ever. Linux: 300 s. RFC 9002 section 5.2 leaves it open.
+    #[serde(
+        serialize_with = "congestion::units::serialize_or_off",
+        deserialize_with = "congestion::units::deserialize_or_off"
+    )]
+    pub min_rtt_window: Option<Duration>,
     /// Undo a reduction when all packets that caused it arrive late.
     pub undo: bool,
+    /// Sending again after more than a retransmission timeout of silence, a window controller restarts its window. RFC 5681
+    /// section 4.1; Linux `tcp_slow_start_after_idle`. QUIC need not, since it paces (RFC 9002 section 7.8).
+    pub restart_after_idle: bool,
     /// The mark of outgoing packets. RFC 9000 section 13.4.
     pub ecn: Ecn,
+    /// Repeats carry the mark, too. QUIC's packets are never repeated, only what they hold; RFC 3168 section 6.1.5 forbids it to TCP.
+    pub ecn_on_repeats: bool,
+    /// Mark nothing more when the path is seen to bleach or miscount. RFC 9000 section 13.4.2; TCP settles it in its handshake.
+    pub ecn_validation: bool,
     /// Pacing.
     pub pacing: Pacing,
     /// QUIC: fill what is left of the window with a packet that is smaller. Otherwise a packet waits until it fits whole.
@@ -92,6 +122,16 @@ pub enum Timeout {
     Pto,
     /// One tail loss probe (RFC 8985 section 7), then retransmission timeouts that collapse the window (RFC 6298).
     TlpRto,
+}
+
+/// What `min_rto` is the floor of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rto {
+    /// What the timeout adds to `smoothed_rtt`, which falls once per round trip (Linux): at rest `smoothed_rtt + min_rto`.
+    Linux,
+    /// The timeout, `max(smoothed_rtt + 4 * rttvar, min_rto)` (RFC 6298 section 2).
+    Rfc6298,
 }
 
 /// The time threshold.
@@ -157,6 +197,8 @@ impl Config {
         Self {
             packet_threshold: Some(3),
             time_threshold: TimeThreshold::Factor(1.125),
+            max_packet_threshold: None,
+            max_time_threshold: None,
             exit: Exit::Quic,
             reduction: Reduction::AtOnce,
             timeout: Timeout::Pto,
@@ -165,16 +207,21 @@ impl Config {
             initial_rtt: Duration::from_millis(333),
             max_ack_delay: Duration::from_millis(25),
             min_rto: Duration::from_millis(200),
+            rto: Rto::Linux,
+            min_rtt_window: None,
             undo: true,
+            restart_after_idle: false,
             ecn: Ecn::NotEct,
+            ecn_on_repeats: true,
+            ecn_validation: true,
             pacing: Pacing::default(),
             small_last_packet: false,
             paced: Paced::Always,
         }
     }
 
-    /// Linux-like TCP: SACK, RACK-TLP (RFC 8985), RTO (RFC 6298), one reduction until all holes are filled, spread over
-    /// that time (RFC 9937); ACK-clocked.
+    /// Linux-like TCP: SACK, RACK-TLP (RFC 8985), RTO (RFC 6298) with Linux' floor and Eifel detection (RFC 3522), one reduction
+    /// until all holes are filled, spread over that time (RFC 9937); ACK-clocked; the window restarts after idle times.
     pub fn tcp() -> Self {
         Self {
             packet_threshold: None,
@@ -183,8 +230,11 @@ impl Config {
             reduction: Reduction::Prr,
             timeout: Timeout::TlpRto,
             persistent_congestion: None,
-            initial_rtt: Duration::from_millis(333),
             max_ack_delay: Duration::from_millis(40),
+            min_rtt_window: Some(Duration::from_secs(300)),
+            restart_after_idle: true,
+            ecn_on_repeats: false,
+            ecn_validation: false,
             pacing: Pacing { factor: 1.2, slow_start_factor: 2.0, ..Pacing::default() },
             paced: Paced::ByRate,
             ..Self::quic()

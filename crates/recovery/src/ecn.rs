@@ -37,6 +37,8 @@ pub enum State {
     Capable,
     /// The path bleaches or miscounts: packets carry none.
     Failed,
+    /// Settled elsewhere: packets carry ECT, and what is reported counts.
+    Trusted,
 }
 
 /// The sender's side of one path.
@@ -56,11 +58,12 @@ const TEST_PACKETS: u64 = 10;
 const TEST_PTOS: u64 = 3;
 
 impl Validation {
-    /// A sender that marks with `mark`; `NotEct` switches ECN off.
-    pub fn new(mark: Ecn) -> Self {
+    /// A sender that marks with `mark`; `NotEct` switches ECN off. Without `validation` the path is known to carry it.
+    pub fn new(mark: Ecn, validation: bool) -> Self {
+        let state = if validation { State::Testing } else { State::Trusted };
         Self {
             mark,
-            state: if mark == Ecn::NotEct { State::Failed } else { State::Testing },
+            state: if mark == Ecn::NotEct { State::Failed } else { state },
             sent: EcnCounts::default(),
             seen: EcnCounts::default(),
             test_packets: 0,
@@ -69,8 +72,11 @@ impl Validation {
         }
     }
 
-    /// The mark of the packet that leaves now.
-    pub fn on_sent(&mut self, now: Time, pto: Duration) -> Ecn {
+    /// The mark of the packet that leaves now, unless it may bear none.
+    pub fn on_sent(&mut self, now: Time, pto: Duration, may_mark: bool) -> Ecn {
+        if !may_mark {
+            return Ecn::NotEct;
+        }
         if self.state == State::Testing {
             let until = *self.test_until.get_or_insert(now + pto * TEST_PTOS);
             if self.test_packets >= TEST_PACKETS || now > until {
@@ -78,7 +84,7 @@ impl Validation {
             }
         }
         let mark = match self.state {
-            State::Testing | State::Capable => self.mark,
+            State::Testing | State::Capable | State::Trusted => self.mark,
             State::Unknown | State::Failed => Ecn::NotEct,
         };
         self.test_packets += u64::from(self.state == State::Testing);
@@ -101,6 +107,11 @@ impl Validation {
     pub fn on_ack(&mut self, newly: &EcnCounts, reported: Option<&EcnCounts>) -> u64 {
         if self.state == State::Failed {
             return 0;
+        }
+        if self.state == State::Trusted {
+            let ce = reported.map_or(0, |counts| counts.ce.saturating_sub(self.seen.ce));
+            self.seen.ce += ce;
+            return ce;
         }
         let Some(counts) = reported else {
             if newly.ect0 + newly.ect1 > 0 {
@@ -146,11 +157,11 @@ mod tests {
     const PTO: Duration = Duration::from_millis(100);
 
     fn tested() -> Validation {
-        let mut v = Validation::new(Ecn::Ect0);
+        let mut v = Validation::new(Ecn::Ect0, true);
         for _ in 0..10 {
-            assert_eq!(v.on_sent(Time(0), PTO), Ecn::Ect0);
+            assert_eq!(v.on_sent(Time(0), PTO, true), Ecn::Ect0);
         }
-        assert_eq!(v.on_sent(Time(0), PTO), Ecn::NotEct, "after the test, before the answer");
+        assert_eq!(v.on_sent(Time(0), PTO, true), Ecn::NotEct, "after the test, before the answer");
         v
     }
 
@@ -164,7 +175,7 @@ mod tests {
         let reported = EcnCounts { ect0: 7, ect1: 0, ce: 3 };
         assert_eq!(v.on_ack(&ect0(10), Some(&reported)), 3);
         assert_eq!(v.state(), State::Capable);
-        assert_eq!(v.on_sent(Time(0), PTO), Ecn::Ect0);
+        assert_eq!(v.on_sent(Time(0), PTO, true), Ecn::Ect0);
     }
 
     /// A lost ACK makes the counts grow by more than is newly acknowledged: allowed.
@@ -183,7 +194,7 @@ mod tests {
             let mut v = tested();
             assert_eq!(v.on_ack(&ect0(10), reported.as_ref()), 0);
             assert_eq!(v.state(), State::Failed, "{reported:?}");
-            assert_eq!(v.on_sent(Time(0), PTO), Ecn::NotEct);
+            assert_eq!(v.on_sent(Time(0), PTO, true), Ecn::NotEct);
         }
     }
 

@@ -1,8 +1,6 @@
 //! Recovery periods: one reduction for each, which packets it covers, when it ends, and whether it was a mistake.
 
-use std::collections::VecDeque;
-
-use congestion::{Cause, Duration, Time};
+use congestion::{Cause, Time};
 
 use crate::config::Exit;
 
@@ -12,7 +10,12 @@ pub(crate) struct Epoch {
     exit: Exit,
     serial: u64,
     active: bool,
-    /// Packets below this one left before the reduction: their loss or mark is covered by it.
+    /// When it began.
+    since: Time,
+    cause: Option<Cause>,
+    /// [`Exit::Quic`]: ends with the acknowledgement of this packet or a later one, the first sent since the reduction.
+    ends_with: u64,
+    /// Packets below this one left before the reduction or at that moment: their loss or mark is covered by it.
     covered_below: u64,
     /// Packets below this one do not open the window.
     no_growth_below: u64,
@@ -20,7 +23,7 @@ pub(crate) struct Epoch {
     until_offset: u64,
     /// The window collapsed and may grow again although the period lasts.
     collapsed: bool,
-    /// Only losses, which may prove spurious, caused it.
+    /// Only losses or a timeout, which may prove spurious, caused it.
     undoable: bool,
     losses: u64,
     spurious: u64,
@@ -32,6 +35,9 @@ impl Epoch {
             exit,
             serial: 0,
             active: false,
+            since: Time::ZERO,
+            cause: None,
+            ends_with: 0,
             covered_below: 0,
             no_growth_below: 0,
             until_offset: 0,
@@ -43,20 +49,38 @@ impl Epoch {
     }
 
     /// The window shrinks.
-    pub(crate) fn begin(&mut self, cause: Cause, next_pn: u64, highest_offset: u64) {
+    pub(crate) fn begin(&mut self, now: Time, cause: Cause, next_pn: u64, highest_offset: u64) {
         let collapsed = matches!(cause, Cause::Timeout | Cause::PersistentCongestion);
         let persistent = cause == Cause::PersistentCongestion;
+        let undoable = match cause {
+            Cause::Loss => true,
+            // While losses are repaired it is no mistake of the timer's alone (Linux tries F-RTO outside of recovery only).
+            Cause::Timeout => !self.active || self.cause == Some(Cause::Timeout),
+            _ => false,
+        };
         *self = Self {
             serial: self.serial + 1,
             // RFC 9002 section 7.6.2: persistent congestion forgets the recovery period.
             active: !persistent,
+            since: now,
+            cause: Some(cause),
+            ends_with: next_pn,
             covered_below: if persistent { 0 } else { next_pn },
             no_growth_below: if collapsed { 0 } else { next_pn },
             until_offset: highest_offset,
             collapsed,
-            undoable: cause == Cause::Loss,
+            undoable,
             ..Self::new(self.exit)
         };
+    }
+
+    /// This packet leaves. At the very moment of the reduction it still belongs to what that answers for (RFC 9002 appendix B.6:
+    /// `sent_time <= congestion_recovery_start_time`): it meets the queue that has just overflowed.
+    pub(crate) fn on_sent(&mut self, now: Time, pn: u64) {
+        if self.active && now == self.since {
+            self.covered_below = pn + 1;
+            self.no_growth_below = if self.collapsed { 0 } else { pn + 1 };
+        }
     }
 
     /// A reduction since this packet's departure answers for it.
@@ -72,7 +96,7 @@ impl Epoch {
     /// Ends the period if this acknowledgement does; returns whether it did.
     pub(crate) fn try_exit(&mut self, newest_acked: u64, cumulative: u64) -> bool {
         let over = match self.exit {
-            Exit::Quic => newest_acked >= self.covered_below,
+            Exit::Quic => newest_acked >= self.ends_with,
             Exit::NewrenoTcp => cumulative >= self.until_offset,
         };
         let ends = self.active && over;
@@ -95,9 +119,28 @@ impl Epoch {
         self.spurious += count;
         let mistake = self.undoable && self.losses > 0 && self.spurious >= self.losses;
         if mistake {
-            *self = Self { serial: self.serial, ..Self::new(self.exit) };
+            self.forget();
         }
         mistake
+    }
+
+    /// The period was a mistake.
+    fn forget(&mut self) {
+        *self = Self { serial: self.serial, ..Self::new(self.exit) };
+    }
+
+    /// Its timeout was a mistake, although a loss may remain. True when that can be undone: the period is forgotten.
+    pub(crate) fn on_spurious_timeout(&mut self) -> bool {
+        let mistake = self.undoable && self.cause == Some(Cause::Timeout);
+        if mistake {
+            self.forget();
+        }
+        mistake
+    }
+
+    /// A tail may be probed: not while losses are repaired, but a CE mark has nothing to repair (Linux: in CWR).
+    pub(crate) fn lets_probe(&self) -> bool {
+        !self.active || self.cause == Some(Cause::Ecn)
     }
 
     /// Where [`Exit::NewrenoTcp`] ends.
@@ -111,60 +154,5 @@ impl Epoch {
 
     pub(crate) fn in_recovery(&self) -> bool {
         self.active
-    }
-}
-
-/// Packets declared lost that may still be acknowledged.
-#[derive(Clone, Debug)]
-pub(crate) struct LateAcks<T> {
-    /// Ascending in packet number and time: a verdict falls on the oldest packets in flight.
-    lost: VecDeque<Verdict<T>>,
-}
-
-#[derive(Clone, Debug)]
-struct Verdict<T> {
-    pn: u64,
-    at: Time,
-    /// Serial of the recovery period.
-    period: u64,
-    data: T,
-}
-
-/// How long a lost packet may come back, in probe timeouts.
-const MEMORY: u64 = 3;
-
-impl<T> LateAcks<T> {
-    pub(crate) fn new() -> Self {
-        Self { lost: VecDeque::new() }
-    }
-
-    pub(crate) fn add(&mut self, pn: u64, at: Time, period: u64, data: T) {
-        self.lost.push_back(Verdict { pn, at, period, data });
-    }
-
-    /// Forgets verdicts older than three probe timeouts.
-    pub(crate) fn prune(&mut self, now: Time, probe_timeout: Duration) {
-        while self.lost.front().is_some_and(|v| v.at + probe_timeout * MEMORY < now) {
-            self.lost.pop_front();
-        }
-    }
-
-    /// Moves the packets `low..=high` into `arrived`; returns how many of them belong to this recovery period.
-    pub(crate) fn take(&mut self, low: u64, high: u64, period: u64, arrived: &mut Vec<(u64, T)>) -> u64 {
-        if self.lost.back().is_none_or(|v| v.pn < low) {
-            return 0; // nearly always: what arrives is newer than what was given up
-        }
-        let from = self.lost.partition_point(|v| v.pn < low);
-        let to = self.lost.partition_point(|v| v.pn <= high).max(from);
-        let mut current = 0;
-        for verdict in self.lost.drain(from..to) {
-            current += u64::from(verdict.period == period);
-            arrived.push((verdict.pn, verdict.data));
-        }
-        current
-    }
-
-    pub(crate) fn oldest(&self) -> Option<u64> {
-        self.lost.front().map(|v| v.pn)
     }
 }

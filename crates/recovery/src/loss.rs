@@ -14,9 +14,13 @@ use crate::config::{Config, TimeThreshold};
 use crate::rtt::Rtt;
 use crate::sent::{Fate, Payload, SentPackets};
 
-/// RACK's memory of reordering (RFC 8985 section 6.2 steps 3 and 4).
+/// The memory of reordering: RACK's (RFC 8985 section 6.2 steps 3 and 4), and thresholds that late packets raise.
 #[derive(Clone, Debug)]
 pub(crate) struct Reordering {
+    /// The packet threshold that would have spared every late packet.
+    enough: u64,
+    /// The time threshold, where late packets have raised it.
+    factor: f64,
     seen: bool,
     /// `reo_wnd_mult`.
     mult: u64,
@@ -32,7 +36,7 @@ const RACK_PERSIST: u64 = 16;
 
 impl Default for Reordering {
     fn default() -> Self {
-        Self { seen: false, mult: 1, persist: RACK_PERSIST, round_end: 0 }
+        Self { enough: 0, factor: 0.0, seen: false, mult: 1, persist: RACK_PERSIST, round_end: 0 }
     }
 }
 
@@ -52,6 +56,24 @@ impl Reordering {
         }
     }
 
+    /// A packet that had been given up arrives `distance` packets after the newest that was known to have arrived, at an age of `age`.
+    pub(crate) fn raise_thresholds(&mut self, config: &Config, distance: u64, age: Duration, rtt: &Rtt) {
+        self.enough = self.enough.max(distance + 1);
+        if let (Some(most), TimeThreshold::Factor(fixed)) = (config.max_time_threshold, config.time_threshold)
+        {
+            let rtt = rtt.smoothed().max(rtt.latest());
+            self.factor = self.factor.max(fixed);
+            while self.factor < most && rtt.mul_f64(self.factor) < age {
+                self.factor = (2.0 * self.factor - 1.0).min(most);
+            }
+        }
+    }
+
+    fn packet_threshold(&self, config: &Config) -> Option<u64> {
+        let raised = |most: u64| self.enough.min(most);
+        config.packet_threshold.map(|fixed| fixed.max(config.max_packet_threshold.map_or(0, raised)))
+    }
+
     /// A recovery period ended.
     pub(crate) fn on_recovered(&mut self) {
         self.persist = self.persist.saturating_sub(1);
@@ -61,7 +83,7 @@ impl Reordering {
     }
 
     /// `reo_wnd`. `eager`: in recovery, or three packets arrived beyond the first missing one.
-    fn window(&self, rtt: &Rtt, eager: impl FnOnce() -> bool) -> Duration {
+    pub(crate) fn window(&self, rtt: &Rtt, eager: impl FnOnce() -> bool) -> Duration {
         if !self.seen && eager() {
             return Duration::ZERO;
         }
@@ -99,12 +121,12 @@ impl Search<'_> {
         if self.config.packet_threshold.is_none() && self.config.time_threshold == TimeThreshold::Off {
             return;
         }
-        let mut patience = None;
+        let (mut patience, packet_threshold) = (None, self.reordering.packet_threshold(self.config));
         for (pn, packet) in sent.iter().take_while(|(pn, _)| *pn < self.largest_acked) {
             if packet.fate != Fate::InFlight {
                 continue;
             }
-            if self.config.packet_threshold.is_some_and(|k| self.largest_acked - pn >= k) {
+            if packet_threshold.is_some_and(|k| self.largest_acked - pn >= k) {
                 found.lost.push((pn, Detection::PacketThreshold));
             } else if let Some(patience) = *patience.get_or_insert_with(|| self.patience(sent, pn)) {
                 if packet.sent + patience <= self.now {
@@ -125,8 +147,10 @@ impl Search<'_> {
     fn patience<T: Payload>(&self, sent: &SentPackets<T>, hole: u64) -> Option<Duration> {
         match self.config.time_threshold {
             TimeThreshold::Off => None,
-            TimeThreshold::Factor(f) => {
-                Some(self.rtt.smoothed().max(self.rtt.latest()).mul_f64(f).max(self.config.granularity))
+            TimeThreshold::Factor(fixed) => {
+                let (factor, rtt) =
+                    (self.reordering.factor.max(fixed), self.rtt.smoothed().max(self.rtt.latest()));
+                Some(rtt.mul_f64(factor).max(self.config.granularity))
             }
             TimeThreshold::Rack => {
                 let mut beyond = sent.iter_from(hole).filter(|p| p.fate == Fate::Acked);

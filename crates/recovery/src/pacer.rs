@@ -9,9 +9,10 @@
 //! the bursts small.
 
 use congestion::{Duration, Time};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// How a sender paces.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pacing {
     /// N in congestion avoidance, for controllers without a rate of their own. RFC 9002 section 7.7.
@@ -20,13 +21,39 @@ pub struct Pacing {
     pub slow_start_factor: f64,
     /// Releases happen at whole multiples of this after the previous one; zero: exactly on time.
     pub interval: Duration,
-    /// Largest burst, packets of `max_datagram_size`. RFC 9002 section 7.7: at most the initial window.
-    pub burst: u64,
+    /// Largest burst, packets of `max_datagram_size`, or `"auto"`: the controller's send quantum, or ten packets for one that has
+    /// none (RFC 9002 section 7.7: at most the initial window).
+    #[serde(serialize_with = "serialize_or_auto", deserialize_with = "deserialize_or_auto")]
+    pub burst: Option<u64>,
 }
 
 impl Default for Pacing {
     fn default() -> Self {
-        Self { factor: 1.25, slow_start_factor: 1.25, interval: Duration::ZERO, burst: 10 }
+        Self { factor: 1.25, slow_start_factor: 1.25, interval: Duration::ZERO, burst: None }
+    }
+}
+
+/// Packets that a controller without a send quantum may send at once.
+const USUAL_BURST: u64 = 10;
+
+fn serialize_or_auto<S: Serializer>(burst: &Option<u64>, s: S) -> Result<S::Ok, S::Error> {
+    match burst {
+        Some(packets) => s.serialize_u64(*packets),
+        None => s.serialize_str("auto"),
+    }
+}
+
+fn deserialize_or_auto<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OrAuto {
+        Packets(u64),
+        Word(String),
+    }
+    match OrAuto::deserialize(d) {
+        Ok(OrAuto::Packets(packets)) if packets > 0 => Ok(Some(packets)),
+        Ok(OrAuto::Word(word)) if word == "auto" => Ok(None),
+        _ => Err(de::Error::custom("a burst is a number of packets, at least 1, or \"auto\"")),
     }
 }
 
@@ -34,7 +61,10 @@ impl Default for Pacing {
 #[derive(Clone, Debug)]
 pub struct Pacer {
     interval: Duration,
-    burst: f64,
+    /// Of the experiment, bytes.
+    fixed: Option<f64>,
+    /// Of a controller without a send quantum, bytes.
+    usual: f64,
     tokens: f64,
     updated: Time,
     last_release: Time,
@@ -43,19 +73,21 @@ pub struct Pacer {
 impl Pacer {
     /// With a full bucket.
     pub fn new(config: &Pacing, mds: u64) -> Self {
-        let burst = (config.burst.max(1) * mds) as f64;
+        let bytes = |packets: u64| (packets.max(1) * mds) as f64;
+        let (fixed, usual) = (config.burst.map(bytes), bytes(USUAL_BURST));
         Self {
             interval: config.interval,
-            burst,
-            tokens: burst,
+            fixed,
+            usual,
+            tokens: fixed.unwrap_or(usual),
             updated: Time::ZERO,
             last_release: Time::ZERO,
         }
     }
 
-    /// When a packet of `bytes` may leave: `now` or later. `rate` in bytes per second.
-    pub fn release(&mut self, now: Time, bytes: u64, rate: f64) -> Time {
-        self.refill(now, bytes, rate);
+    /// When a packet of `bytes` may leave: `now` or later. `rate` in bytes per second, `quantum` of the controller in bytes.
+    pub fn release(&mut self, now: Time, bytes: u64, rate: f64, quantum: Option<u64>) -> Time {
+        self.refill(now, bytes, rate, quantum);
         let missing = bytes as f64 - self.tokens;
         // A thousandth of a byte: what rounding a release to whole nanoseconds may leave missing.
         if missing <= 1e-3 {
@@ -74,12 +106,13 @@ impl Pacer {
         self.last_release = now;
     }
 
-    fn refill(&mut self, now: Time, bytes: u64, rate: f64) {
+    fn refill(&mut self, now: Time, bytes: u64, rate: f64, quantum: Option<u64>) {
         if now > self.updated {
             let earned = rate * (now - self.updated).as_secs_f64();
+            let burst = self.fixed.or(quantum.map(|bytes| bytes as f64)).unwrap_or(self.usual);
             // The bucket must hold what one interval earns, or a coarse timer would cap the rate.
             // And the packet that waits, or it would wait for ever.
-            let depth = self.burst.max(rate * self.interval.as_secs_f64()).max(bytes as f64);
+            let depth = burst.max(rate * self.interval.as_secs_f64()).max(bytes as f64);
             self.tokens = (self.tokens + earned).min(depth);
             self.updated = now;
         }
@@ -104,7 +137,7 @@ mod tests {
         let mut now = Time::ZERO;
         let mut left = Vec::new();
         while now < Time::from_millis(seconds * 1000) {
-            let at = pacer.release(now, 1200, rate);
+            let at = pacer.release(now, 1200, rate, None);
             if at == now {
                 pacer.on_sent(now, 1200);
                 left.push(now);
@@ -117,7 +150,7 @@ mod tests {
     /// cwnd 10 packets, srtt 100 ms, N = 1.25: one packet per 8 ms.
     #[test]
     fn spacing() {
-        let left = run(&Pacing { burst: 1, ..Pacing::default() }, 1.25 * 12_000.0 / 0.1, 1);
+        let left = run(&Pacing { burst: Some(1), ..Pacing::default() }, 1.25 * 12_000.0 / 0.1, 1);
         for pair in left.windows(2) {
             let gap = (pair[1] - pair[0]).0;
             assert!(gap.abs_diff(8_000_000) <= 2, "{gap}");
@@ -139,24 +172,42 @@ mod tests {
         }
     }
 
+    /// A controller's quantum bounds the burst after a silence; an experiment's burst overrules it.
+    #[test]
+    fn quantum() {
+        for (burst, quantum, expected) in [(None, Some(2400), 2), (None, None, 10), (Some(4), Some(2400), 4)]
+        {
+            let mut pacer = Pacer::new(&Pacing { burst, ..Pacing::default() }, 1200);
+            while pacer.release(Time::ZERO, 1200, 1.2e6, quantum) == Time::ZERO {
+                pacer.on_sent(Time::ZERO, 1200);
+            }
+            let (later, mut at_once) = (Time::from_millis(1000), 0);
+            while pacer.release(later, 1200, 1.2e6, quantum) == later {
+                pacer.on_sent(later, 1200);
+                at_once += 1;
+            }
+            assert_eq!(at_once, expected, "{burst:?} {quantum:?}");
+        }
+    }
+
     /// A packet larger than the bucket leaves when the rate has paid for it.
     #[test]
     fn larger_than_the_bucket() {
-        let mut pacer = Pacer::new(&Pacing { burst: 1, ..Pacing::default() }, 1200);
+        let mut pacer = Pacer::new(&Pacing { burst: Some(1), ..Pacing::default() }, 1200);
         pacer.on_sent(Time::ZERO, 1200);
-        let at = pacer.release(Time::ZERO, 9000, 9000.0);
+        let at = pacer.release(Time::ZERO, 9000, 9000.0, None);
         assert_eq!(at.0, 1_000_000_001, "rounded up");
-        assert_eq!(pacer.release(at, 9000, 9000.0), at);
+        assert_eq!(pacer.release(at, 9000, 9000.0, None), at);
     }
 
     /// Rates of nothing and next to nothing wait for ever, or nearly.
     #[test]
     fn next_to_nothing() {
         for interval in [Duration::ZERO, Duration::from_millis(1)] {
-            let mut pacer = Pacer::new(&Pacing { burst: 1, interval, ..Pacing::default() }, 1200);
+            let mut pacer = Pacer::new(&Pacing { burst: Some(1), interval, ..Pacing::default() }, 1200);
             pacer.on_sent(Time::ZERO, 1200);
-            assert_eq!(pacer.release(Time(1), 1200, 0.0), Time::NEVER);
-            assert_eq!(pacer.release(Time(1), 1200, 1e-300), Time::NEVER);
+            assert_eq!(pacer.release(Time(1), 1200, 0.0, None), Time::NEVER);
+            assert_eq!(pacer.release(Time(1), 1200, 1e-300, None), Time::NEVER);
         }
     }
 

@@ -68,7 +68,8 @@ impl Sampler {
             self.app_limited = 0;
         }
         let (sent, _, p) = self.newest.take()?;
-        self.first_sent_time = sent;
+        // An ACK of nothing but packets that others overtook must not lengthen the interval of what is sent next.
+        self.first_sent_time = self.first_sent_time.max(sent);
         let send_elapsed = sent - p.first_sent_time;
         let ack_elapsed = self.delivered_time - p.delivered_time;
         let interval = send_elapsed.max(ack_elapsed);

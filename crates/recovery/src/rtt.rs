@@ -1,23 +1,26 @@
 //! Round-trip time estimation, RFC 9002 section 5 (the order of appendix A.7, as RFC 6298: variance before mean).
 
-use congestion::Duration;
+use congestion::{Duration, Time};
+
+use crate::min_rtt::MinRtt;
 
 /// The estimator of one path.
 #[derive(Clone, Copy, Debug)]
 pub struct Rtt {
     latest: Duration,
-    min: Duration,
+    min: MinRtt,
     smoothed: Duration,
     variation: Duration,
     sampled: bool,
 }
 
 impl Rtt {
-    /// Before the first sample: `smoothed_rtt = initial`, `rttvar = initial / 2`.
-    pub fn new(initial: Duration) -> Self {
+    /// Before the first sample: `smoothed_rtt = initial`, `rttvar = initial / 2`. The minimum is that of the last
+    /// `min_window`, or of all time.
+    pub fn new(initial: Duration, min_window: Option<Duration>) -> Self {
         Self {
             latest: initial,
-            min: Duration::MAX,
+            min: MinRtt::new(min_window),
             smoothed: initial,
             variation: initial / 2,
             sampled: false,
@@ -25,23 +28,30 @@ impl Rtt {
     }
 
     /// Takes a sample. `ack_delay` is what the peer reports, already capped at its `max_ack_delay`.
-    pub fn sample(&mut self, latest: Duration, ack_delay: Duration) {
+    pub fn sample(&mut self, now: Time, latest: Duration, ack_delay: Duration) {
+        let min = self.min.get().min(latest);
+        let adjusted = if latest >= min + ack_delay { latest - ack_delay } else { latest };
+        self.sample_apart(now, latest, adjusted);
+    }
+
+    /// Takes a sample whose mean is measured on another packet: of the segments that one TCP acknowledgement covers, the
+    /// mean wants the oldest (RFC 7323 section 4), minimum and congestion control the newest.
+    pub fn sample_apart(&mut self, now: Time, latest: Duration, of_mean: Duration) {
         self.latest = latest;
+        self.min.update(now, latest);
         if !self.sampled {
-            *self = Self { latest, min: latest, smoothed: latest, variation: latest / 2, sampled: true };
+            (self.smoothed, self.variation, self.sampled) = (of_mean, of_mean / 2, true);
             return;
         }
-        self.min = self.min.min(latest);
-        let adjusted = if latest >= self.min + ack_delay { latest - ack_delay } else { latest };
-        let deviation = Duration(self.smoothed.0.abs_diff(adjusted.0));
+        let deviation = Duration(self.smoothed.0.abs_diff(of_mean.0));
         self.variation = Duration((3 * self.variation.0 + deviation.0) / 4);
-        self.smoothed = Duration((7 * self.smoothed.0 + adjusted.0) / 8);
+        self.smoothed = Duration((7 * self.smoothed.0 + of_mean.0) / 8);
     }
 
     /// Forgets the minimum in favour of the newest sample (after persistent congestion, section 5.2).
-    pub fn reset_min(&mut self) {
+    pub fn reset_min(&mut self, now: Time) {
         if self.sampled {
-            self.min = self.latest;
+            self.min.reset(now, self.latest);
         }
     }
 
@@ -51,7 +61,7 @@ impl Rtt {
     }
     /// The smallest sample; [`Duration::MAX`] before the first.
     pub fn min(&self) -> Duration {
-        self.min
+        self.min.get()
     }
     /// `smoothed_rtt`.
     pub fn smoothed(&self) -> Duration {
@@ -81,29 +91,42 @@ mod tests {
 
     #[test]
     fn first_sample_replaces_the_guess() {
-        let mut rtt = Rtt::new(ms(333));
+        let mut rtt = Rtt::new(ms(333), None);
         assert_eq!(rtt.timeout(ms(1)), ms(999));
-        rtt.sample(ms(100), ms(25));
+        rtt.sample(Time::ZERO, ms(100), ms(25));
         assert_eq!((rtt.smoothed(), rtt.variation(), rtt.min()), (ms(100), ms(50), ms(100)));
     }
 
     /// rttvar from the old smoothed_rtt, ACK delay subtracted only where it leaves at least the minimum.
     #[test]
     fn later_samples() {
-        let mut rtt = Rtt::new(ms(333));
-        rtt.sample(ms(100), ms(0));
-        rtt.sample(ms(180), ms(20)); // adjusted 160
+        let mut rtt = Rtt::new(ms(333), None);
+        rtt.sample(Time::ZERO, ms(100), ms(0));
+        rtt.sample(Time::ZERO, ms(180), ms(20)); // adjusted 160
         assert_eq!(rtt.variation(), Duration::from_micros(52_500)); // 3/4*50 + 1/4*60
         assert_eq!(rtt.smoothed(), Duration::from_micros(107_500)); // 7/8*100 + 1/8*160
-        rtt.sample(ms(101), ms(20)); // 81 would be under the minimum
+        rtt.sample(Time::ZERO, ms(101), ms(20)); // 81 would be under the minimum
         assert_eq!(rtt.smoothed(), Duration((7 * 107_500_000 + 101_000_000) / 8));
         assert_eq!(rtt.min(), ms(100));
+    }
+
+    /// The mean follows the oldest segment of an acknowledgement, the minimum the newest.
+    #[test]
+    fn two_samples_of_one_acknowledgement() {
+        let mut rtt = Rtt::new(ms(333), None);
+        rtt.sample_apart(Time::ZERO, ms(100), ms(110));
+        assert_eq!(
+            (rtt.latest(), rtt.min(), rtt.smoothed(), rtt.variation()),
+            (ms(100), ms(100), ms(110), ms(55))
+        );
+        rtt.sample_apart(Time::ZERO, ms(90), ms(102));
+        assert_eq!((rtt.latest(), rtt.min(), rtt.smoothed()), (ms(90), ms(90), ms(109)));
     }
 
     /// Appendix A of the fact sheet: srtt 100, rttvar 25, max_ack_delay 25: 225 ms.
     #[test]
     fn probe_timeout() {
-        let rtt = Rtt { latest: ms(100), min: ms(100), smoothed: ms(100), variation: ms(25), sampled: true };
+        let rtt = Rtt { smoothed: ms(100), variation: ms(25), sampled: true, ..Rtt::new(ms(100), None) };
         assert_eq!(rtt.timeout(ms(1)) + ms(25), ms(225));
     }
 }

@@ -163,3 +163,44 @@ fn unused_credit_lapses() {
     b.ack(206.0, &[(3, 5)]);
     assert_eq!(b.sender.gate(ms(206.0), SIZE), recovery::Gate::Window);
 }
+
+/// Packets that arrive late raise the packet threshold to what would have spared them, up to a bound: google/quiche has none,
+/// cloudflare/quiche 20.
+#[test]
+fn late_packets_raise_the_packet_threshold() {
+    for (most, declared) in [(None, 2), (Some(20), 1), (Some(8), 2)] {
+        let mut b = Bench::primed(
+            Config { max_packet_threshold: most, time_threshold: TimeThreshold::Off, ..Config::quic() },
+            100.0,
+        );
+        for flight in 0..2u64 {
+            // One packet is overtaken by nine.
+            let (at, first) = (100.0 + 200.0 * flight as f64, 1 + 10 * flight);
+            b.send_at((0..10).map(|n| at + f64::from(n)));
+            b.ack(at + 110.0, &[(first + 1, first + 9)]);
+            b.ack(at + 111.0, &[(first, first + 9)]);
+        }
+        assert_eq!(b.sender.stats().lost(), declared, "{most:?}");
+    }
+}
+
+/// And the time threshold: 1.125, 1.25, 1.5, 2.
+#[test]
+fn late_packets_raise_the_time_threshold() {
+    for (most, late, patience) in
+        [(None, 40.0, 112.5), (Some(2.0), 20.0, 125.0), (Some(2.0), 40.0, 150.0), (Some(1.3), 40.0, 130.0)]
+    {
+        let mut b = Bench::primed(
+            Config { max_time_threshold: most, packet_threshold: None, ..Config::quic() },
+            100.0,
+        );
+        b.send_at([100.0, 100.0]);
+        b.ack(200.0, &[(2, 2)]);
+        b.timer();
+        assert_eq!(b.lost_pns(), [1]);
+        b.ack(200.0 + late, &[(1, 2)]);
+        b.send_at([1000.0, 1000.0]);
+        b.ack(1100.0, &[(4, 4)]);
+        assert_ms(b.due().unwrap(), 1000.0 + patience);
+    }
+}

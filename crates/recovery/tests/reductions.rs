@@ -4,7 +4,7 @@ mod common;
 use common::*;
 use congestion::Cause::{self, Delay, Ecn as Mark, Loss, PersistentCongestion, Timeout};
 use congestion::{Detection, Duration};
-use recovery::{AckFrame, Config, Ecn, EcnCounts, Exit, TimeThreshold};
+use recovery::{AckFrame, Config, Ecn, EcnCounts, Exit, Gate, Paced, TimeThreshold};
 
 fn reduce(causes: &[Cause]) -> Vec<Signal> {
     causes.iter().map(|c| Signal::Reduce(*c)).collect()
@@ -44,13 +44,29 @@ fn two_losses_in_a_flight() {
 fn loss_of_a_packet_sent_after() {
     let mut b = flight(Config::quic());
     b.ack(205.0, &[(2, 5)]);
-    b.send_at((0..6).map(|n| 205.0 + f64::from(n))); // 21..=26
-    b.ack(306.0, &[(2, 20), (22, 22)]);
+    b.send_at((1..=6).map(|n| 205.0 + f64::from(n))); // 21..=26
+    b.ack(307.0, &[(2, 20), (22, 22)]);
     assert!(!b.sender.in_recovery());
     assert_eq!(b.verdicts(), reduce(&[Loss]));
-    b.ack(309.0, &[(2, 20), (22, 25)]);
+    b.ack(310.0, &[(2, 20), (22, 25)]);
     assert_eq!(b.lost_pns(), [21]);
     assert_eq!(b.verdicts(), reduce(&[Loss]));
+}
+
+/// RFC 9002 appendix B.6: `sent_time <= congestion_recovery_start_time` is covered. The packet that may leave at once to speed up
+/// recovery finds the queue that has just overflowed: its loss is the same event.
+#[test]
+fn loss_of_the_packet_that_leaves_at_once() {
+    let mut b = flight(Config::quic());
+    b.ack(205.0, &[(2, 5)]);
+    let first = b.resend(205.0, piece(1));
+    b.send_at((1..=6).map(|n| 205.0 + f64::from(n)));
+    b.ack(308.0, &[(2, 20), (first + 1, first + 3)]);
+    assert_eq!(b.lost_pns(), [first]);
+    b.ack(309.0, &[(2, 20), (first + 1, first + 4)]);
+    assert_eq!(b.verdicts(), reduce(&[Loss]));
+    b.ack(320.0, &[(2, 20), (first + 1, first + 1), (first + 3, first + 6)]);
+    assert_eq!(b.verdicts(), [], "known already");
 }
 
 /// A packet sent before the reduction but declared lost after the period's end belongs to it.
@@ -73,10 +89,10 @@ fn growth_stops_for_the_round() {
     assert_eq!(growth(&mut b), [SIZE]);
     b.ack(206.0, &[(1, 1), (3, 6)]);
     assert_eq!(growth(&mut b), [0], "the ACK that reduces");
-    b.send(206.0); // 21
+    b.send(206.5); // 21
     b.ack(220.0, &[(1, 1), (3, 20)]);
     assert_eq!(growth(&mut b), [0], "sent before");
-    b.ack(306.0, &[(1, 1), (3, 21)]);
+    b.ack(306.5, &[(1, 1), (3, 21)]);
     assert_eq!(growth(&mut b), [SIZE], "sent after");
 }
 
@@ -97,6 +113,34 @@ fn no_growth_while_application_limited() {
     b.send(204.0);
     b.ack(304.0, &[(3, 4)]);
     assert_eq!(growth(&mut b), [2 * SIZE], "a full window limits the sender, not the application");
+}
+
+/// RFC 9002 section 7.8: after an idle time a flight that fills the window has used it, although the application paused before.
+#[test]
+fn a_full_window_after_an_idle_time_grows() {
+    for (count, expected) in [(10, 10 * SIZE), (9, 0)] {
+        let mut b = Bench::primed(Config { paced: Paced::Never, ..Config::quic() }, 100.0);
+        b.set_window(10 * SIZE);
+        b.sender.mark_app_limited();
+        for _ in 0..count {
+            assert_eq!(b.sender.gate(ms(1000.0), SIZE), Gate::Open);
+            b.send(1000.0);
+        }
+        // Nine leave room for a tenth, which the application does not have.
+        let gate = b.sender.gate(ms(1000.0), SIZE);
+        assert_eq!(gate, if count == 10 { Gate::Window } else { Gate::Open });
+        b.sender.mark_app_limited();
+        for ack in 0..5 {
+            b.ack(1100.0, &[(1, (2 * ack + 2).min(count))]);
+        }
+        assert_eq!(growth(&mut b).iter().sum::<u64>(), expected, "{count} packets");
+        assert_eq!(b.notes.lock().unwrap().cwnd_limited, count == 10);
+        b.sender.mark_app_limited();
+        // What leaves while the window is not full is not part of it.
+        b.send(1200.0);
+        b.ack(1300.0, &[(1, count + 1)]);
+        assert_eq!(growth(&mut b), [0]);
+    }
 }
 
 fn marking() -> Config {
@@ -147,7 +191,7 @@ fn delay_event() {
     b.ask(Delay);
     b.ack(202.0, &[(1, 2)]);
     assert!(b.sender.in_recovery());
-    b.send(202.0); // 21
+    b.send(202.5); // 21
     b.ask(Delay);
     b.ack(203.0, &[(1, 3)]);
     b.ack(210.0, &[(1, 5), (7, 10)]);

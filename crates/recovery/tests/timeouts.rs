@@ -3,7 +3,7 @@
 mod common;
 use common::*;
 use congestion::{Cause, Detection};
-use recovery::{Config, Gate};
+use recovery::{Config, Gate, Rto, TimeThreshold};
 
 /// After one sample of 100 ms: smoothed_rtt + 4 * (100 / 2) + max_ack_delay.
 const PTO: f64 = 325.0;
@@ -110,48 +110,110 @@ fn early_call_does_nothing() {
 fn tail_loss_probe_then_timeout() {
     let mut b = Bench::primed(Config::tcp(), 100.0);
     b.send_at([100.0, 110.0]);
-    assert_ms(b.timer(), 310.0);
+    assert_ms(b.timer(), 110.0 + 2.0 * 100.0 + 2.0);
     assert!(b.out.probe && b.out.lost.is_empty());
     let data = b.sender.probe_payload().unwrap();
     assert_eq!(data, piece(2), "the newest in flight");
-    b.resend(310.0, data);
+    b.resend(312.0, data);
     assert!(b.verdicts().is_empty());
-    // Section 7.3: the probe re-arms the RTO, 100 + 4 * 50 ms.
-    assert_ms(b.timer(), 310.0 + 300.0);
-    let timeout = Detection::Timeout;
-    assert_eq!(b.lost(), [(1, timeout), (2, timeout), (3, timeout)]);
-    assert_eq!((b.out.probe, b.sender.bytes_in_flight(), b.due()), (false, 0, None));
+    // Section 7.3: the probe re-arms the RTO, 100 + 200 ms.
+    assert_ms(b.timer(), 312.0 + 300.0);
+    assert_eq!(
+        b.lost(),
+        [(1, Detection::Timeout)],
+        "the oldest; the rest waits for the next acknowledgement"
+    );
+    assert_eq!((b.out.probe, b.sender.bytes_in_flight()), (false, 2 * SIZE));
     assert_eq!(b.verdicts(), [Signal::Reduce(Cause::Timeout)]);
+    b.set_window(SIZE);
+    assert_eq!(b.sender.gate(ms(612.0), SIZE), Gate::Open, "for the repeat, whatever the window says");
+    let repeat = b.resend(612.0, piece(1));
+    assert_eq!(b.sender.gate(ms(612.0), SIZE), Gate::Window);
+    b.tcp_ack(712.0, 2, &[], repeat);
+    assert_eq!(b.lost(), [(2, Detection::Timeout), (3, Detection::Timeout)]);
+    assert!(b.verdicts().is_empty(), "one collapse");
     assert_eq!(b.sender.stats().lost_by_timeout, 3);
 }
 
 /// RFC 8985 section 7.2: an ACK restarts it; a packet that flies alone waits for a delayed ACK, too.
 #[test]
 fn tail_loss_probe_restarts() {
-    let mut b = Bench::primed(Config::tcp(), 100.0);
+    let mut b = Bench::primed(Config::tcp(), 50.0);
     b.send_at([100.0, 100.0, 100.0]);
-    b.tcp_ack(200.0, 2, &[], 1);
-    assert_ms(b.due().unwrap(), 200.0 + 200.0);
-    b.tcp_ack(201.0, 3, &[], 2);
-    // Alone: 2 * srtt + 200 ms, but not after the RTO. rttvar fell with every sample.
-    let rtt = b.sender.rtt();
-    let rto = rtt.smoothed().as_millis_f64() + 4.0 * rtt.variation().as_millis_f64();
-    assert!(rto < 2.0 * rtt.smoothed().as_millis_f64() + 200.0);
-    assert_ms(b.due().unwrap(), 201.0 + rto);
+    b.tcp_ack(150.0, 3, &[], 2);
+    assert_ms(b.due().unwrap(), 150.0 + (50.0 + 200.0)); // 2 * 50 + 200 ms would be later than the RTO
+    b.tcp_ack(151.0, 4, &[], 3);
+    b.send_at([200.0, 200.0]);
+    let rtt = b.sender.rtt().smoothed().as_millis_f64();
+    assert_ms(b.due().unwrap(), 200.0 + 2.0 * rtt + 2.0);
 }
 
-/// RFC 6298 section 5.5: doubles; Linux: never under 200 ms, never over 120 s.
+/// Section 7.2: where the RTO would come first the probe takes its time *and its place*. At rest the RTO is srtt + 200 ms, so that
+/// from 200 ms of RTT on no tail would ever be probed otherwise.
+#[test]
+fn a_settled_timer_probes_first() {
+    for rtt in [1.0, 20.0, 50.0, 100.0, 150.0, 190.0, 250.0, 300.0, 600.0] {
+        let mut b = settled(Config::tcp(), rtt);
+        let now = 1e5;
+        b.send_at([now; 5]);
+        let due = (2.0 * rtt + 2.0).min(rtt + 200.0);
+        assert!((b.due().unwrap() - now - due).abs() < 0.1, "{rtt}: {}", b.due().unwrap() - now);
+        let at = b.timer();
+        assert!(b.out.probe && b.out.lost.is_empty(), "{rtt} ms: a probe");
+        let data = b.sender.probe_payload().unwrap();
+        b.resend(at, data);
+        assert!((b.due().unwrap() - at - rtt - 200.0).abs() < 0.1, "then the whole RTO");
+        b.timer();
+        assert_eq!(b.verdicts(), [Signal::Reduce(Cause::Timeout)]);
+    }
+}
+
+/// A flow of 20 packets a round for a hundred rounds, until a little before 10^5 ms.
+fn settled(config: Config, rtt: f64) -> Bench {
+    let mut b = Bench::primed(config, rtt);
+    let start = 1e5 - 100.0 * rtt - 1.0;
+    for round in 0..100 {
+        let now = start + f64::from(round) * rtt;
+        b.send_at([now; 20]);
+        for _ in 0..10 {
+            let acked = b.sender.stats().acked + 2;
+            b.tcp_ack(now + rtt, acked, &[], acked - 1);
+        }
+    }
+    assert_eq!(b.sender.bytes_in_flight(), 0);
+    b.signals();
+    b
+}
+
+/// At rest Linux' timeout is srtt + 200 ms, however many packets a round has; RFC 6298's, of 1 s at least, is the RTT and a tick.
+#[test]
+fn settled_timeouts() {
+    let seconds = congestion::Duration::from_secs(1);
+    for rtt in [1.0, 50.0, 150.0, 300.0, 600.0, 1500.0] {
+        let linux = settled(Config::tcp(), rtt);
+        let rfc = settled(Config { rto: Rto::Rfc6298, min_rto: seconds, ..Config::tcp() }, rtt);
+        for (mut b, expected) in [(linux, rtt + 200.0), (rfc, 1000.0_f64.max(rtt + 1.0))] {
+            b.send(1e5);
+            let probe = b.timer(); // which re-arms it
+            let rto = b.due().unwrap() - probe;
+            assert!((rto - expected).abs() < 1.5, "{rtt}: {rto} ms for {expected}");
+        }
+    }
+}
+
+/// RFC 6298 section 5.5: doubles, never over 120 s (Linux). RFC 5681 section 3.1: one collapse, however often.
 #[test]
 fn retransmission_timeout_backs_off() {
-    let mut b = Bench::primed(Config::tcp(), 10.0); // srtt + 4 * rttvar = 30 ms
+    let mut b = Bench::primed(Config::tcp(), 10.0); // 10 + 200 ms
     b.send(100.0);
-    let mut at = 100.0;
+    let mut at = b.timer(); // the probe
     for n in 0..14 {
-        let expected = (200.0 * f64::from(1 << n)).min(120_000.0);
+        let expected = (210.0 * f64::from(1 << n)).min(120_000.0);
         assert_ms(b.due().unwrap() - at, expected);
         at = b.timer();
         assert_eq!(b.out.lost.len(), 1);
-        assert_eq!(b.verdicts(), [Signal::Reduce(Cause::Timeout)], "each timeout collapses the window");
+        let cuts: &[Signal] = if n == 0 { &[Signal::Reduce(Cause::Timeout)] } else { &[] };
+        assert_eq!(b.verdicts(), cuts);
         let data = b.out.lost[0].2;
         b.resend(at, data);
     }
@@ -160,5 +222,101 @@ fn retransmission_timeout_backs_off() {
     b.send(at + 10.0);
     b.send(at + 10.0);
     let due = b.due().unwrap() - at - 10.0;
-    assert!(due < 201.0, "an ACK ends the backoff: {due}");
+    assert!(due < 210.1, "an ACK ends the backoff: {due}");
+}
+
+/// RFC 6298 section 5.3: SACKs of what left later do not put off the timeout of the oldest packet.
+#[test]
+fn the_oldest_packet_times_out() {
+    let off = TimeThreshold::Off;
+    let mut b = Bench::primed(Config { time_threshold: off, ..Config::tcp() }, 100.0);
+    b.send(100.0); // 1, lost
+    for n in 0..4 {
+        let at = 110.0 + 50.0 * f64::from(n);
+        b.send(at);
+        b.tcp_ack(at + 100.0, 1, &[(2, 3 + n as u64)], 2 + n as u64);
+    }
+    b.timer(); // the probe
+    assert_ms(b.due().unwrap(), 100.0 + 300.0 + 300.0);
+    b.timer();
+    assert_eq!(b.lost(), [(1, Detection::Timeout)]);
+}
+
+/// Ten packets, an RTO at 201 ms after the last progress, and all ten originals acknowledged 9 ms later: the timeout is undone with the
+/// first acknowledgement that answers an original (Eifel detection, RFC 3522), and nothing else is sent again.
+#[test]
+fn a_spurious_timeout_is_undone() {
+    for undo in [true, false] {
+        let mut b = settled(Config { undo, ..Config::tcp() }, 100.0);
+        let first = b.sender.stats().sent;
+        b.send_at([1e5; 10]);
+        b.timer(); // the probe, not sent
+        let at = b.timer();
+        assert_eq!((b.verdicts(), b.lost_pns()), (vec![Signal::Reduce(Cause::Timeout)], vec![first]));
+        let data = b.out.lost[0].2;
+        b.resend(at, data);
+        b.tcp_ack(at + 9.0, first + 2, &[], first + 1);
+        let (late, lost) = (b.out.late.clone(), b.out.lost.clone());
+        assert_eq!((late, lost.len()), (vec![(first, piece(first))], 0), "undo: {undo}");
+        assert_eq!(b.verdicts(), if undo { vec![Signal::Undo] } else { vec![] });
+        for acked in [4, 6, 8, 10] {
+            b.tcp_ack(at + 9.0, first + acked, &[], first + acked - 1);
+            assert!(b.out.lost.is_empty());
+        }
+        assert_eq!(b.sender.bytes_in_flight(), 0, "the repeat is off the books");
+        let stats = b.sender.stats();
+        assert_eq!((stats.lost_by_timeout, stats.spurious, stats.undone), (1, 1, u64::from(undo)));
+        assert_eq!(b.sender.delivered(), (first + 10) * SIZE);
+    }
+}
+
+/// Step 3b of F-RTO (RFC 5682): the oldest packet was lost but the others were only slow. A loss, no collapse.
+#[test]
+fn a_timeout_that_was_a_loss() {
+    let mut b = settled(Config::tcp(), 100.0);
+    let first = b.sender.stats().sent;
+    b.send_at([1e5; 10]);
+    b.timer();
+    let at = b.timer();
+    let data = b.out.lost[0].2;
+    let repeat = b.resend(at, data);
+    b.signals();
+    b.tcp_ack(at + 9.0, first, &[(first + 1, first + 2)], first + 1);
+    assert_eq!(b.verdicts(), [Signal::Undo, Signal::Reduce(Cause::Loss)]);
+    assert!(b.out.lost.is_empty());
+    b.tcp_ack(at + 10.0, first, &[(first + 1, first + 10)], first + 9);
+    b.tcp_ack(at + 100.0, first + 10, &[], repeat);
+    assert!(b.verdicts().is_empty());
+    assert_eq!((b.sender.stats().lost(), b.sender.bytes_in_flight()), (1, 0));
+}
+
+/// RFC 8985 section 6.3: what left within an RTT (and the reordering window) of the timeout may still be on its way.
+#[test]
+fn the_young_are_not_overdue() {
+    let mut b = settled(Config { time_threshold: TimeThreshold::Off, ..Config::tcp() }, 100.0);
+    let first = b.sender.stats().sent;
+    b.send_at([1e5; 4]);
+    b.timer();
+    b.send_at([1e5 + 480.0; 3]); // within 125 ms of the timeout
+    let at = b.timer();
+    let data = b.out.lost[0].2;
+    let repeat = b.resend(at, data);
+    b.signals();
+    b.tcp_ack(at + 50.0, first + 1, &[], repeat);
+    assert_eq!(b.lost_pns(), [first + 1, first + 2, first + 3]);
+    assert_eq!(b.sender.bytes_in_flight(), 3 * SIZE);
+}
+
+/// RFC 5681 section 4.1 where the experiment asks for it: once, after more than an RTO of silence.
+#[test]
+fn idle_restart() {
+    for (restart_after_idle, idle, told) in [(true, 301.0, 1), (true, 299.0, 0), (false, 301.0, 0)] {
+        let mut b = settled(Config { restart_after_idle, ..Config::tcp() }, 100.0);
+        let last = 1e5 - 100.0 - 1.0;
+        for _ in 0..3 {
+            assert_eq!(b.sender.gate(ms(last + idle), SIZE), Gate::Open);
+        }
+        let idles = b.signals().into_iter().filter(|s| *s == Signal::Idle).count();
+        assert_eq!(idles, told, "{restart_after_idle} {idle}");
+    }
 }

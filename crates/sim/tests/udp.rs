@@ -40,11 +40,11 @@ fn close(got: f64, expected: f64, tolerance: f64) {
 }
 
 /// Twice what the link carries: every other packet is dropped, and each of the others finds a queue that is full but for
-/// itself. Departures fall on arrivals, so that all this is exact.
+/// itself, and a transmission that begins. Departures fall on arrivals, so that all this is exact.
 #[test]
 fn overload_fills_the_queue() {
     let mut s = alone(42, vec![udp(4000, 1000)]);
-    s.link = LinkConfig { limit: Limit::Packets(25), delay: RTT / 2, ..LinkConfig::plain(Rate(2_000_000)) };
+    s.link = LinkConfig { limit: Limit::Packets(24), delay: RTT / 2, ..LinkConfig::plain(Rate(2_000_000)) };
     let out = run(&s);
     let record = &out.udp[0];
     // Both ends of the window count, and at both a packet is dropped.

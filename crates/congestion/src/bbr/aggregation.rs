@@ -48,7 +48,7 @@ impl Aggregation {
             self.restart(ack.now);
             expected = 0;
         }
-        self.delivered += ack.acked;
+        self.delivered = self.delivered.saturating_add(ack.acked);
         self.filter.update(ack.tick, (self.delivered - expected).min(ack.cwnd));
     }
 

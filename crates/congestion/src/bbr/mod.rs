@@ -26,3 +26,10 @@ pub(crate) mod script;
 pub(crate) mod signals;
 pub(crate) mod state;
 pub(crate) mod window;
+
+use crate::Ack;
+
+/// `RS.newly_acked`, Linux' `acked_sacked`: with what arrived after it had been declared lost.
+pub(crate) fn newly_acked(ack: &Ack) -> u64 {
+    ack.acked.saturating_add(ack.late)
+}

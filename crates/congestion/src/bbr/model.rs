@@ -2,6 +2,7 @@
 
 use super::aggregation::{Aggregation, Arrival};
 use super::filters::{MinRtt, WindowedMax};
+use super::newly_acked;
 use super::rounds::Rounds;
 use super::signals::Signals;
 use crate::{Ack, Rate, RateSample};
@@ -98,7 +99,7 @@ impl Model {
 
     /// `UpdateACKAggregation`.
     pub(crate) fn update_ack_aggregation(&mut self, ack: &Ack, cwnd: u64) {
-        let (now, acked, bw, tick) = (ack.now, ack.acked, self.bw, self.rounds.count);
+        let (now, acked, bw, tick) = (ack.now, newly_acked(ack), self.bw, self.rounds.count);
         self.aggregation.update(&Arrival { now, acked, bw, cwnd, tick });
     }
 

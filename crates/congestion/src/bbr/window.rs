@@ -1,6 +1,13 @@
 //! What the model makes of the sender: pacing rate, send quantum, congestion window, recovery. Windows in bytes.
 
-use crate::{Ack, Bytes, Duration, Rate, RateSample, Sent, initial_window};
+use super::newly_acked;
+use crate::{Ack, Bytes, Duration, Lost, Rate, RateSample, Sent};
+
+/// RFC 9002 section 7.2, for so many packets instead of ten: no packet counts more than 1472 bytes, but two count whole.
+fn initial_window(packets: u64, mds: u64) -> u64 {
+    let limit = packets.saturating_mul(1472).max(mds.saturating_mul(2));
+    packets.saturating_mul(mds).min(limit)
+}
 
 /// `InitPacingRate`: the window of the first round, spread over a guess of the RTT or its first sample.
 pub(crate) fn initial_pacing_rate(gain: f64, cwnd: u64, rtt: Duration) -> Rate {
@@ -10,14 +17,6 @@ pub(crate) fn initial_pacing_rate(gain: f64, cwnd: u64, rtt: Duration) -> Rate {
 /// The rate of `SetPacingRateWithGain`: a little below the estimate, so that queues drain.
 pub(crate) fn paced(bw: Rate, gain: f64, margin: f64) -> Rate {
     Rate::from_bytes_per_sec(gain * bw.bytes_per_sec() * (1.0 - margin))
-}
-
-/// `BDPMultiple`. The initial window while there is no RTT.
-pub(crate) fn bdp_multiple(bw: Rate, min_rtt: Duration, gain: f64, mds: u64) -> u64 {
-    match min_rtt {
-        Duration::MAX => initial_window(mds),
-        min_rtt => (gain * bw.bytes_per_sec() * min_rtt.as_secs_f64() + 0.5) as u64,
-    }
 }
 
 /// `SetSendQuantum`: what leaves in `time` at this rate, between `floor` and `max` bytes.
@@ -33,6 +32,8 @@ pub(crate) fn restarts_from_idle(sent: &Sent) -> bool {
 #[derive(Debug)]
 pub(crate) struct Window {
     mds: u64,
+    /// `C.InitialCwnd`.
+    initial: u64,
     pub(crate) cwnd: u64,
     /// To come back to after recovery or ProbeRTT.
     pub(crate) prior_cwnd: u64,
@@ -44,23 +45,27 @@ pub(crate) struct Window {
     /// One packet out for one packet delivered: the first round of recovery (versions 1 and 2).
     pub(crate) packet_conservation: bool,
     /// `C.delivered` when recovery began.
-    recovery_delivered: u64,
+    recovery_begin: u64,
+    /// `C.delivered` when its last loss was found: what left before may still be missing.
+    recovery_end: u64,
 }
 
 impl Window {
-    /// The initial window of RFC 9002, paced as if the RTT were `initial_rtt`.
-    pub(crate) fn new(mds: u64, startup_gain: f64, initial_rtt: Duration) -> Self {
-        let cwnd = initial_window(mds);
+    /// A window of so many packets, paced as if the RTT were `initial_rtt`.
+    pub(crate) fn new(packets: u64, mds: u64, startup_gain: f64, initial_rtt: Duration) -> Self {
+        let initial = initial_window(packets, mds);
         Self {
             mds,
-            cwnd,
+            initial,
+            cwnd: initial,
             prior_cwnd: 0,
-            pacing_rate: initial_pacing_rate(startup_gain, cwnd, initial_rtt),
-            send_quantum: mds,
+            pacing_rate: initial_pacing_rate(startup_gain, initial, initial_rtt),
+            send_quantum: 0,
             inflight: 0,
             in_recovery: false,
             packet_conservation: false,
-            recovery_delivered: 0,
+            recovery_begin: 0,
+            recovery_end: 0,
         }
     }
 
@@ -68,7 +73,15 @@ impl Window {
     /// full would never forget it.
     pub(crate) fn init_pacing_rate(&mut self, startup_gain: f64, first_rtt: Option<Duration>) {
         if let Some(rtt) = first_rtt.filter(|&rtt| rtt > Duration::ZERO) {
-            self.pacing_rate = initial_pacing_rate(startup_gain, initial_window(self.mds), rtt);
+            self.pacing_rate = initial_pacing_rate(startup_gain, self.initial, rtt);
+        }
+    }
+
+    /// `BDPMultiple`. The initial window while there is no RTT.
+    pub(crate) fn bdp_multiple(&self, bw: Rate, min_rtt: Duration, gain: f64) -> u64 {
+        match min_rtt {
+            Duration::MAX => self.initial,
+            min_rtt => (gain * bw.bytes_per_sec() * min_rtt.as_secs_f64() + 0.5) as u64,
         }
     }
 
@@ -81,10 +94,10 @@ impl Window {
 
     /// `SetCwnd`: towards the target by what is acknowledged; beyond it only until the pipe has been full.
     pub(crate) fn grow(&mut self, ack: &Ack, target: u64, filled_pipe: bool, min_pipe_cwnd: u64) {
-        let grown = self.cwnd.saturating_add(ack.acked);
+        let grown = self.cwnd.saturating_add(newly_acked(ack));
         if filled_pipe {
             self.cwnd = grown.min(target);
-        } else if self.cwnd < target || ack.delivered < initial_window(self.mds) {
+        } else if self.cwnd < target || ack.delivered < self.initial {
             self.cwnd = grown;
         }
         self.cwnd = self.cwnd.max(min_pipe_cwnd);
@@ -96,7 +109,7 @@ impl Window {
             self.cwnd = self.cwnd.saturating_sub(ack.lost).max(self.mds);
         }
         if self.packet_conservation {
-            self.cwnd = self.cwnd.max(ack.bytes_in_flight.saturating_add(ack.acked));
+            self.cwnd = self.cwnd.max(ack.bytes_in_flight.saturating_add(newly_acked(ack)));
         }
     }
 
@@ -111,11 +124,18 @@ impl Window {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
+    /// Losses were found: what left before may be missing too.
+    pub(crate) fn on_lost(&mut self, lost: &Lost) {
+        self.inflight = lost.bytes_in_flight;
+        self.recovery_end = lost.delivered;
+    }
+
     /// Recovery begins at this value of `C.delivered`. The window is the caller's.
     pub(crate) fn enter_recovery(&mut self, delivered: u64, in_probe_rtt: bool) {
         self.save_cwnd(in_probe_rtt);
         self.in_recovery = true;
-        self.recovery_delivered = delivered;
+        self.recovery_begin = delivered;
+        self.recovery_end = delivered;
     }
 
     /// What a timeout leaves, and what packet conservation starts from: one packet may leave.
@@ -125,16 +145,19 @@ impl Window {
 
     /// Recovery began a round ago, or earlier.
     pub(crate) fn has_recovered_for_a_round(&self, rs: &RateSample) -> bool {
-        self.in_recovery && rs.delivered > 0 && rs.prior_delivered >= self.recovery_delivered
+        self.in_recovery && rs.delivered > 0 && rs.prior_delivered >= self.recovery_begin
     }
 
-    /// After a round conservation ends; recovery with it, unless the ledger goes on.
+    /// Conservation ends after a round, recovery after a round without a loss, if the ledger's period is over too.
+    ///
+    /// A period of RFC 9002 ends after a round whatever else is lost. Were each a recovery of its own, random loss would
+    /// hold the sender to conservation, which keeps in flight what a round delivers of it, less every round.
     pub(crate) fn leave_recovery(&mut self, ack: &Ack, rs: &RateSample) {
         if !self.has_recovered_for_a_round(rs) {
             return;
         }
         self.packet_conservation = false;
-        if !ack.in_recovery {
+        if !ack.in_recovery && rs.prior_delivered >= self.recovery_end {
             self.in_recovery = false;
             self.restore_cwnd();
         }
@@ -145,5 +168,62 @@ impl Window {
         self.in_recovery = false;
         self.packet_conservation = false;
         self.restore_cwnd();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::{MDS, lost, sample};
+    use super::*;
+    use crate::script::acked;
+
+    /// Ten packets are RFC 9002's: 14 720 bytes at most, but two packets at least.
+    #[test]
+    fn initial_windows() {
+        for mds in [500, 1200, 1472, 1500, 7360, 9000] {
+            assert_eq!(initial_window(10, mds), crate::initial_window(mds), "{mds}");
+        }
+        assert_eq!(initial_window(32, MDS), 32 * MDS);
+        assert_eq!(initial_window(1, MDS), MDS);
+    }
+
+    fn window() -> Window {
+        Window::new(10, MDS, 2.0, Duration::from_millis(1))
+    }
+
+    /// Losses that go on, each found in the round of the one before: conservation for the first round, and recovery until
+    /// a packet is acknowledged that left after the last of them was found.
+    #[test]
+    fn recovery_goes_on_with_its_losses() {
+        let mut w = window();
+        w.cwnd = 100 * MDS;
+        w.enter_recovery(10_000, false);
+        (w.packet_conservation, w.cwnd) = (true, 50 * MDS);
+        let ack = |w: &mut Window, loss: Option<u64>, prior_delivered| {
+            if let Some(delivered) = loss {
+                w.on_lost(&Lost { delivered, ..lost(&[1], MDS).batch() });
+            }
+            w.leave_recovery(&acked(MDS), &sample(10, prior_delivered));
+            (w.packet_conservation, w.in_recovery)
+        };
+        assert_eq!(ack(&mut w, Some(15_000), 9_999), (true, true));
+        assert_eq!(ack(&mut w, Some(20_000), 10_000), (false, true));
+        assert_eq!(ack(&mut w, Some(30_000), 20_000), (false, true));
+        assert_eq!(ack(&mut w, None, 29_999), (false, true));
+        assert_eq!(w.cwnd, 50 * MDS);
+        assert_eq!(ack(&mut w, None, 30_000), (false, false));
+        assert_eq!(w.cwnd, 100 * MDS, "restored");
+    }
+
+    /// What arrives late opens the window as what arrives in time, and is conserved.
+    #[test]
+    fn late_packets_count() {
+        let late = Ack { late: 3 * MDS, bytes_in_flight: 40 * MDS, ..acked(0) };
+        let mut w = window();
+        w.grow(&late, 100 * MDS, true, 4 * MDS);
+        assert_eq!(w.cwnd, 13 * MDS);
+        w.packet_conservation = true;
+        w.modulate_for_recovery(&late);
+        assert_eq!(w.cwnd, 43 * MDS);
     }
 }

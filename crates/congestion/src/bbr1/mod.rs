@@ -58,6 +58,7 @@ pub use params::Params;
 use crate::bbr::aggregation::{Aggregation, Arrival};
 use crate::bbr::dwell::Dwell;
 use crate::bbr::filters::{MinRtt, WindowedMax};
+use crate::bbr::newly_acked;
 use crate::bbr::plateau::Plateau;
 use crate::bbr::rounds::Rounds;
 use crate::bbr::window::{Window, restarts_from_idle};
@@ -84,6 +85,8 @@ pub struct Bbr1 {
     policer: Policer,
     dwell: Dwell,
     window: Window,
+    /// The next ACK begins a round, the one of conservation.
+    conservation_begins: bool,
     /// The first packets after an idle time are on their way: nothing was in flight, so no ProbeRTT is needed.
     idle_restart: bool,
     /// Bytes lost since the start.
@@ -93,28 +96,32 @@ pub struct Bbr1 {
 }
 
 impl Bbr1 {
-    /// In Startup, with the initial window of RFC 9002 (`BBRInit`).
+    /// In Startup, with the initial window (`BBRInit`).
     pub fn new(params: Params, path: Path) -> Self {
-        Self {
+        let p = &params;
+        let mut cc = Self {
             mds: path.mds,
             rng: Rng::stream(path.seed, "bbr1"),
             mode: Mode::Startup,
             cycle: Cycle::default(),
             scale: Scale::NONE,
             rounds: Rounds::default(),
-            bw_filter: WindowedMax::new(params.bw_filter_len),
+            bw_filter: WindowedMax::new(p.bw_filter_len),
             min_rtt: MinRtt::new(),
-            aggregation: Aggregation::new(params.extra_acked_windows),
+            aggregation: Aggregation::new(p.extra_acked_windows),
             plateau: Plateau::default(),
             full_bw_reached: false,
             policer: Policer::default(),
             dwell: Dwell::default(),
-            window: Window::new(path.mds, params.high_gain, params.initial_rtt),
+            window: Window::new(p.initial_window, path.mds, p.high_gain, p.initial_rtt),
+            conservation_begins: false,
             idle_restart: false,
             total_lost: 0,
             delivered_time: Time::ZERO,
             params,
-        }
+        };
+        cc.set_send_quantum();
+        cc
     }
 
     fn max_bw(&self) -> Rate {
@@ -146,12 +153,15 @@ impl Bbr1 {
         if let Some(rate) = rs.delivery_rate.filter(|&r| r >= self.max_bw() || !rs.app_limited) {
             self.bw_filter.update(self.rounds.count, rate.0);
         }
+        if std::mem::take(&mut self.conservation_begins) {
+            self.rounds.begin();
+        }
     }
 
     /// `bbr_update_ack_aggregation`.
     fn update_ack_aggregation(&mut self, ack: &Ack) {
         let tick = self.rounds.count / self.params.extra_acked_win_rtts.max(1);
-        let (now, acked, bw, cwnd) = (ack.now, ack.acked, self.bw(), self.window.cwnd);
+        let (now, acked, bw, cwnd) = (ack.now, newly_acked(ack), self.bw(), self.window.cwnd);
         self.aggregation.update(&Arrival { now, acked, bw, cwnd, tick });
     }
 
@@ -212,7 +222,8 @@ impl Controller for Bbr1 {
     }
 
     fn on_lost(&mut self, lost: &Lost) {
-        self.window.inflight = lost.bytes_in_flight;
+        self.window.on_lost(lost);
+        self.rounds.delivered = lost.delivered;
         self.total_lost = lost.total_lost;
     }
 
@@ -235,7 +246,7 @@ impl Controller for Bbr1 {
             cwnd: self.window.cwnd,
             pacing_rate: Some(self.window.pacing_rate),
             slow_start,
-            send_quantum: None,
+            send_quantum: Some(self.window.send_quantum),
         }
     }
 

@@ -24,17 +24,17 @@ params! {
     full_bw_rounds: u64 = 3,
     /// Smallest window, and the one of ProbeRTT, packets. BBRMinPipeCwnd, draft section 4.2.3.3.
     min_pipe_cwnd: u64 = 4,
+    /// Initial window, packets of at most 1472 bytes, but two whole ones at least. RFC 9002 section 7.2.
+    initial_window: u64 = 10,
     /// RTT behind the pacing rate before the first sample. Draft section 4.2.1.
     initial_rtt: Duration = Duration::from_millis(1),
-    /// Time at the pacing rate that one send quantum lasts. Draft section 4.2.2.
-    send_quantum_time: Duration = Duration::from_millis(1),
+    /// Time at the pacing rate that one send quantum lasts. Linux: 1/1024 s (`sk_pacing_shift`); draft section 4.2.2: 1 ms.
+    send_quantum_time: Duration = Duration(976_563),
     /// Largest send quantum. Draft section 4.2.2: 64 KBytes.
     send_quantum_max: Bytes = Bytes(65_536),
-    /// Pacing rate below which the send quantum is one packet. Draft section 4.2.2.
+    /// Pacing rate below which a send quantum may be one packet. Draft section 4.2.2, Linux `bbr_min_tso_rate`.
     send_quantum_low_rate: Rate = Rate(1_200_000),
-    /// Pacing rate below which it is the small one. Draft section 4.2.2.
-    send_quantum_high_rate: Rate = Rate(24_000_000),
-    /// The small send quantum, packets. Draft section 4.2.2.
+    /// Smallest send quantum above it, packets. Draft section 4.2.2, Linux `bbr_min_tso_segs`.
     send_quantum_packets: u64 = 2,
     /// Send quanta that the window has room for besides the BDP. Draft section 4.2.3.2.
     offload_quanta: u64 = 3,

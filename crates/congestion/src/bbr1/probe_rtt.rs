@@ -3,6 +3,7 @@
 use super::Bbr1;
 use super::cycle::Mode;
 use crate::bbr::dwell::Dwell;
+use crate::bbr::newly_acked;
 use crate::{Ack, RateSample, Time};
 
 impl Bbr1 {
@@ -29,7 +30,7 @@ impl Bbr1 {
                 self.check_probe_rtt_done(ack.now);
             }
         }
-        self.idle_restart &= ack.acked == 0;
+        self.idle_restart &= newly_acked(ack) == 0;
     }
 
     /// `bbr_check_probe_rtt_done`.

@@ -7,6 +7,8 @@ use crate::bbr::script::{MDS, lost, sample};
 use crate::script::{acked, congestion, path};
 use crate::{AckedPacket, Duration};
 
+const LINUX_MSS: u64 = 1448;
+
 fn bbr() -> Bbr1 {
     Bbr1::new(Params::default(), path(MDS))
 }
@@ -61,15 +63,47 @@ fn initial_pacing_rate() {
     assert_eq!(cc.control().pacing_rate, Some(Rate(2_769_600)));
 }
 
+/// `bbr_tso_segs_goal` with Linux' usual segments of 1448 bytes: bytes per second >> 10, in whole segments.
 #[test]
 fn send_quantum() {
-    let mut cc = known(10, 100);
-    for (mbit, quantum) in [(1, MDS), (2, 2 * MDS), (23, 2 * MDS), (100, 12_375), (1000, 65_536)] {
-        cc.bw_filter = WindowedMax::new(10);
-        cc.bw_filter.update(0, mbit * 1_000_000);
-        cc.cycle.idx = 2;
-        cc.update_control_parameters(&acked(MDS), &NO_SAMPLE);
-        assert_eq!(cc.window.send_quantum, quantum, "{mbit}");
+    let mut cc = Bbr1::new(Params::default(), path(LINUX_MSS));
+    for (kbit, segments) in [
+        (1_199, 1),
+        (1_200, 2),
+        (10_000, 2),
+        (35_000, 2),
+        (36_000, 3),
+        (100_000, 8),
+        (142_000, 11),
+        (143_000, 12),
+        (1_000_000, 45),
+    ] {
+        cc.window.pacing_rate = Rate(kbit * 1000);
+        cc.set_send_quantum();
+        let goal = (kbit * 125 >> 10).min(65_536 - 1 - 320) / LINUX_MSS;
+        assert_eq!(segments, goal.max(if kbit < 1_200 { 1 } else { 2 }), "{kbit}: Linux");
+        assert_eq!(cc.control().send_quantum, Some(segments * LINUX_MSS), "{kbit}");
+    }
+}
+
+/// At 10 Mbit/s of 1500 bytes each: ceil(2.885 BDP) and three quanta of two segments, an even number. The window doubles
+/// up to it and no further. With 50.15 ms, what a SYN takes, Linux' peak is 128.
+#[test]
+fn startup_window() {
+    for (micros, segments) in [(50_150, 128), (51_200, 130), (40_000, 104)] {
+        let mut cc = Bbr1::new(Params::default(), path(LINUX_MSS));
+        let rate = Rate(10_000_000 / 1500 * LINUX_MSS);
+        let (rtt, len) = (Some(Duration::from_micros(micros)), cc.params.min_rtt_filter_len);
+        cc.init_pacing_rate(&Ack { latest_rtt: rtt, ..acked(LINUX_MSS) });
+        cc.min_rtt.update(Time::ZERO, rtt, len, len);
+        cc.bw_filter.update(0, rate.0);
+        let bdp = (2.885 * rate.bytes_per_sec() * micros as f64 / 1e6 / LINUX_MSS as f64).ceil() as u64;
+        assert_eq!(segments, (bdp + 6).next_multiple_of(2), "Linux");
+        for _ in 0..200 {
+            let delivered = 1 << 30;
+            cc.update_control_parameters(&Ack { delivered, ..acked(2 * LINUX_MSS) }, &NO_SAMPLE);
+        }
+        assert_eq!(cc.window.cwnd, segments * LINUX_MSS, "{micros}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Bbr1;
 use super::cycle::Mode;
-use crate::bbr::window::{bdp_multiple, paced, send_quantum};
+use crate::bbr::window::{paced, send_quantum};
 use crate::{Ack, Duration, RateSample};
 
 impl Bbr1 {
@@ -26,16 +26,13 @@ impl Bbr1 {
         self.window.set_pacing_rate(rate, self.full_bw_reached);
     }
 
-    /// Draft section 4.2.2.
-    fn set_send_quantum(&mut self) {
+    /// `bbr_tso_segs_goal`: whole packets.
+    pub(super) fn set_send_quantum(&mut self) {
         let (p, rate) = (&self.params, self.window.pacing_rate);
-        self.window.send_quantum = if rate < p.send_quantum_low_rate {
-            self.mds
-        } else if rate < p.send_quantum_high_rate {
-            self.mds.saturating_mul(p.send_quantum_packets)
-        } else {
-            send_quantum(rate, p.send_quantum_time, self.mds, p.send_quantum_max)
-        };
+        let slow = rate < p.send_quantum_low_rate;
+        let floor = if slow { self.mds } else { self.mds.saturating_mul(p.send_quantum_packets) };
+        let quantum = send_quantum(rate, p.send_quantum_time, floor, p.send_quantum_max);
+        self.window.send_quantum = quantum - quantum % self.mds.max(1);
     }
 
     pub(super) fn min_pipe_cwnd(&self) -> u64 {
@@ -55,7 +52,7 @@ impl Bbr1 {
 
     /// `bbr_inflight`, by the windowed maximum also while a policer's rate is used.
     pub(super) fn inflight(&self, gain: f64) -> u64 {
-        self.quantization_budget(bdp_multiple(self.max_bw(), self.min_rtt.min_rtt, gain, self.mds))
+        self.quantization_budget(self.window.bdp_multiple(self.max_bw(), self.min_rtt.min_rtt, gain))
     }
 
     /// `bbr_ack_aggregation_cwnd`.
@@ -71,7 +68,7 @@ impl Bbr1 {
     pub(super) fn set_cwnd(&mut self, ack: &Ack) {
         self.window.modulate_for_recovery(ack);
         if !self.window.packet_conservation {
-            let bdp = bdp_multiple(self.bw(), self.min_rtt.min_rtt, self.cwnd_gain(), self.mds);
+            let bdp = self.window.bdp_multiple(self.bw(), self.min_rtt.min_rtt, self.cwnd_gain());
             let target = self.quantization_budget(bdp.saturating_add(self.ack_aggregation_cwnd()));
             self.window.grow(ack, target, self.full_bw_reached, self.min_pipe_cwnd());
         }
@@ -85,8 +82,6 @@ impl Bbr1 {
         self.window.enter_recovery(self.rounds.delivered, self.mode == Mode::ProbeRtt);
         self.window.packet_conservation = packet_conservation;
         self.window.cut_to_inflight();
-        if packet_conservation {
-            self.rounds.begin();
-        }
+        self.conservation_begins = packet_conservation;
     }
 }

@@ -92,26 +92,32 @@ pub struct Bbr2 {
     /// The first packets after an idle time are on their way: what they show is the application's pace.
     idle_restart: bool,
     /// The bounds before the last losses.
-    before: Option<Bounds>,
+    batch: Option<Bounds>,
+    /// The bounds before the losses of the ledger's last recovery period.
+    undo: Option<Bounds>,
 }
 
 impl Bbr2 {
-    /// In Startup, with the initial window of RFC 9002 (`BBROnInit`).
+    /// In Startup, with the initial window (`BBROnInit`).
     pub fn new(params: Params, path: Path) -> Self {
-        Self {
+        let p = &params;
+        let mut cc = Self {
             mds: path.mds,
             rng: Rng::stream(path.seed, "bbr2"),
             state: State::Startup,
-            model: Model::new(params.max_bw_filter_len, params.extra_acked_filter_len),
+            model: Model::new(p.max_bw_filter_len, p.extra_acked_filter_len),
             signals: Signals::default(),
             full_pipe: FullPipe::default(),
             probe: Probe::default(),
             dwell: Dwell::default(),
-            window: Window::new(path.mds, params.startup_pacing_gain, params.initial_rtt),
+            window: Window::new(p.initial_window, path.mds, p.startup_pacing_gain, p.initial_rtt),
             idle_restart: false,
-            before: None,
+            batch: None,
+            undo: None,
             params,
-        }
+        };
+        cc.set_send_quantum();
+        cc
     }
 
     /// The ledger's sample, with ProbeRTT's own limit and the marks that count as losses.
@@ -161,6 +167,7 @@ impl Controller for Bbr2 {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
+        self.undo = self.batch.take();
         match event.cause {
             Cause::Loss if !self.window.in_recovery => self.enter_recovery(true),
             Cause::Timeout | Cause::PersistentCongestion => self.enter_recovery(false),
@@ -171,16 +178,15 @@ impl Controller for Bbr2 {
 
     /// `BBRUpdateOnLoss`.
     fn on_lost(&mut self, lost: &Lost) {
-        self.window.inflight = lost.bytes_in_flight;
-        if !self.window.in_recovery {
-            self.before = Some(self.model.bounds.clone());
-        }
+        self.window.on_lost(lost);
+        self.model.rounds.delivered = lost.delivered;
+        self.batch = Some(self.model.bounds.clone());
         self.handle_lost(lost);
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.before.take() {
-            self.model.bounds.loosen(&before);
+        if let Some(bounds) = self.undo.take() {
+            self.model.bounds.loosen(&bounds);
             self.signals.loss_in_round = false;
             self.window.undo_recovery();
         }
@@ -195,7 +201,7 @@ impl Controller for Bbr2 {
             cwnd: self.window.cwnd,
             pacing_rate: Some(self.window.pacing_rate),
             slow_start: self.state == State::Startup,
-            send_quantum: None,
+            send_quantum: Some(self.window.send_quantum),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Bbr2, State};
 use crate::bbr::model::INFINITE;
+use crate::bbr::newly_acked;
 use crate::bbr::probe::Wait;
 use crate::{Ack, RateSample, Time};
 
@@ -110,11 +111,10 @@ impl Bbr2 {
 
     /// `BBRProbeInflightHiUpward`: only a flow that uses all of the bound may raise it.
     fn probe_inflight_hi_upward(&mut self, ack: &Ack) {
-        let is_cwnd_limited = ack.prior_in_flight.saturating_add(self.mds) > self.window.cwnd;
-        if !is_cwnd_limited || self.window.cwnd < self.model.bounds.inflight_hi {
+        if !ack.cwnd_limited || self.window.cwnd < self.model.bounds.inflight_hi {
             return;
         }
-        let delta = self.probe.upward(ack.acked);
+        let delta = self.probe.upward(newly_acked(ack));
         let hi = self.model.bounds.inflight_hi;
         self.model.bounds.inflight_hi = hi.saturating_add(delta.saturating_mul(self.mds));
         if self.model.rounds.start {
@@ -269,11 +269,11 @@ mod tests {
 
     #[test]
     fn an_unused_bound_does_not_grow() {
-        for (cwnd, inflight, grows) in [(100, 100, true), (100, 99, false), (99, 99, false)] {
+        for (cwnd, cwnd_limited, grows) in [(100, true, true), (100, false, false), (99, true, false)] {
             let mut cc = probing_up(cwnd * MDS, 100 * MDS);
             cc.probe.probe_up_cnt = MDS;
-            cc.probe_inflight_hi_upward(&ack(1, inflight * MDS));
-            assert_eq!(cc.model.bounds.inflight_hi > 100 * MDS, grows, "{cwnd} {inflight}");
+            cc.probe_inflight_hi_upward(&Ack { cwnd_limited, ..ack(1, cwnd * MDS) });
+            assert_eq!(cc.model.bounds.inflight_hi > 100 * MDS, grows, "{cwnd} {cwnd_limited}");
         }
         let mut cc = probing_up(100 * MDS, 100 * MDS);
         cc.adapt_upper_bounds(&ack(1, MDS), &RateSample { tx_in_flight: 130 * MDS, ..sample(10, 0) });

@@ -2,6 +2,7 @@
 
 use super::{Bbr2, State};
 use crate::bbr::dwell::Dwell;
+use crate::bbr::newly_acked;
 use crate::bbr::probe::AckPhase;
 use crate::{Ack, Time};
 
@@ -25,7 +26,7 @@ impl Bbr2 {
         if self.state == State::ProbeRtt {
             self.handle_probe_rtt(ack);
         }
-        self.idle_restart &= ack.acked == 0;
+        self.idle_restart &= newly_acked(ack) == 0;
     }
 
     /// `BBRHandleProbeRTT`.

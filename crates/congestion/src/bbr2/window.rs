@@ -1,7 +1,7 @@
 //! What the model makes of the sender, draft section 4.6: pacing rate, send quantum, congestion window, recovery.
 
 use super::{Bbr2, State};
-use crate::bbr::window::{bdp_multiple, paced, send_quantum};
+use crate::bbr::window::{paced, send_quantum};
 use crate::{Ack, Duration, Rate, RateSample};
 
 impl Bbr2 {
@@ -27,7 +27,7 @@ impl Bbr2 {
     }
 
     /// `BBRSetSendQuantum`.
-    fn set_send_quantum(&mut self) {
+    pub(super) fn set_send_quantum(&mut self) {
         let (p, rate) = (&self.params, self.window.pacing_rate);
         let slow = rate < p.send_quantum_low_rate;
         let floor = if slow { p.send_quantum_low_packets } else { p.send_quantum_packets };
@@ -41,7 +41,7 @@ impl Bbr2 {
 
     /// `BBRBDPMultiple`.
     pub(super) fn bdp_multiple(&self, bw: Rate, gain: f64) -> u64 {
-        bdp_multiple(bw, self.model.min_rtt.min_rtt, gain, self.mds)
+        self.window.bdp_multiple(bw, self.model.min_rtt.min_rtt, gain)
     }
 
     /// `BBRQuantizationBudget`: enough for the machinery that sends and acknowledges in lumps.
@@ -144,7 +144,7 @@ mod tests {
         {
             cc.window.pacing_rate = Rate(rate);
             cc.set_send_quantum();
-            assert_eq!(cc.window.send_quantum, quantum);
+            assert_eq!(cc.control().send_quantum, Some(quantum));
         }
     }
 

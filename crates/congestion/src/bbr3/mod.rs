@@ -86,7 +86,6 @@ use crate::bbr::window::{Window, restarts_from_idle};
 use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Rng, Sent};
 use probe_bw::Caution;
 use startup::FullPipe;
-use window::CwndLimited;
 
 /// What a spurious loss takes back.
 #[derive(Debug)]
@@ -111,32 +110,37 @@ pub struct Bbr3 {
     caution: Caution,
     dwell: Dwell,
     window: Window,
-    cwnd_limited: CwndLimited,
     /// The first packets after an idle time are on their way: what they show is the application's pace.
     idle_restart: bool,
+    /// Before the last losses.
+    batch: Option<Undo>,
+    /// Before the losses of the ledger's last recovery period.
     undo: Option<Undo>,
 }
 
 impl Bbr3 {
-    /// In Startup, with the initial window of RFC 9002 (`OnInit`).
+    /// In Startup, with the initial window (`OnInit`).
     pub fn new(params: Params, path: Path) -> Self {
-        Self {
+        let p = &params;
+        let mut cc = Self {
             mds: path.mds,
             rng: Rng::stream(path.seed, "bbr3"),
             state: State::Startup,
-            model: Model::new(params.max_bw_filter_len, params.startup_extra_acked_filter_len),
+            model: Model::new(p.max_bw_filter_len, p.startup_extra_acked_filter_len),
             signals: Signals::default(),
             full_pipe: FullPipe::default(),
             drain_start_round: 0,
             probe: Probe::default(),
             caution: Caution::default(),
             dwell: Dwell::default(),
-            window: Window::new(path.mds, params.startup_pacing_gain, params.initial_rtt),
-            cwnd_limited: CwndLimited::default(),
+            window: Window::new(p.initial_window, path.mds, p.startup_pacing_gain, p.initial_rtt),
             idle_restart: false,
+            batch: None,
             undo: None,
             params,
-        }
+        };
+        cc.set_send_quantum();
+        cc
     }
 
     /// `UpdateModelAndState`.
@@ -158,7 +162,6 @@ impl Controller for Bbr3 {
     /// `HandleRestartFromIdle`: back at the estimated rate at once, since the pipe is empty.
     fn on_sent(&mut self, sent: &Sent) {
         self.window.inflight = sent.bytes_in_flight;
-        self.cwnd_limited.on_sent(sent.bytes_in_flight.saturating_add(self.mds) > self.window.cwnd);
         if !restarts_from_idle(sent) {
             return;
         }
@@ -182,6 +185,7 @@ impl Controller for Bbr3 {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
+        self.undo = self.batch.take();
         match event.cause {
             Cause::Loss if !self.window.in_recovery => self.enter_recovery(),
             Cause::Timeout | Cause::PersistentCongestion => {
@@ -195,8 +199,9 @@ impl Controller for Bbr3 {
 
     /// Per-loss steps, section 5.2.4.
     fn on_lost(&mut self, lost: &Lost) {
-        self.window.inflight = lost.bytes_in_flight;
-        self.save_state_upon_loss();
+        self.window.on_lost(lost);
+        self.model.rounds.delivered = lost.delivered;
+        self.batch = Some(Undo { bounds: self.model.bounds.clone(), state: None });
         self.handle_lost(lost);
     }
 
@@ -213,7 +218,7 @@ impl Controller for Bbr3 {
             cwnd: self.window.cwnd,
             pacing_rate: Some(self.window.pacing_rate),
             slow_start: self.state == State::Startup,
-            send_quantum: None,
+            send_quantum: Some(self.window.send_quantum),
         }
     }
 

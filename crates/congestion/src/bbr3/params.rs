@@ -26,6 +26,8 @@ params! {
     probe_rtt_cwnd_gain: f64 = 0.5,
     /// Share of the computed rate that is not paced, 0..1. PacingMarginPercent, section 2: 1 %.
     pacing_margin: f64 = 0.01,
+    /// Initial window, packets of at most 1472 bytes, but two whole ones at least. RFC 9002 section 7.2.
+    initial_window: u64 = 10,
     /// RTT behind the pacing rate before the first sample. Section 5.6.2.
     initial_rtt: Duration = Duration::from_millis(1),
     /// Loss rate of a round that is too much, 0..1. LossThresh, section 2.

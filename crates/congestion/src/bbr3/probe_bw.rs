@@ -2,6 +2,7 @@
 
 use super::{Bbr3, State};
 use crate::bbr::model::INFINITE;
+use crate::bbr::newly_acked;
 use crate::bbr::probe::Wait;
 use crate::{Ack, Rate, RateSample, Time};
 
@@ -78,7 +79,7 @@ impl Bbr3 {
         let longterm = self.model.bounds.inflight_hi;
         let reached = ack.prior_in_flight.saturating_add(self.mds) > longterm;
         let precaution = self.caution.prev_probe_too_high && reached;
-        if !precaution && self.cwnd_limited.get() && self.window.cwnd >= longterm {
+        if !precaution && ack.cwnd_limited && self.window.cwnd >= longterm {
             // The bound limits the rate, not the path: the plateau means nothing.
             self.full_pipe.reset(rs.delivery_rate.unwrap_or(Rate(0)));
         } else if precaution || self.full_pipe.full_bw_now {
@@ -126,19 +127,17 @@ impl Bbr3 {
             self.model.bounds.inflight_hi = rs.tx_in_flight.max(kept);
         }
         if self.state == State::ProbeBwUp {
-            if let Some(undo) = &mut self.undo {
-                undo.state = Some(State::ProbeBwUp);
-            }
+            self.note_ended(State::ProbeBwUp);
             self.start_probe_bw_down(now);
         }
     }
 
     /// `ProbeInflightLongtermUpward`: only a flow that uses all of the bound may raise it.
     fn probe_inflight_longterm_upward(&mut self, ack: &Ack) {
-        if !self.cwnd_limited.get() || self.window.cwnd < self.model.bounds.inflight_hi {
+        if !ack.cwnd_limited || self.window.cwnd < self.model.bounds.inflight_hi {
             return;
         }
-        let delta = self.probe.upward(ack.acked).saturating_mul(self.mds);
+        let delta = self.probe.upward(newly_acked(ack)).saturating_mul(self.mds);
         self.model.bounds.inflight_hi = self.model.bounds.inflight_hi.saturating_add(delta);
         if self.model.rounds.start {
             self.raise_inflight_longterm_slope();
@@ -186,10 +185,10 @@ mod tests {
             let mut cc = probing_up(2 * BDP, longterm);
             for round in 1..=3 {
                 assert_eq!(cc.state, State::ProbeBwUp, "{round}");
-                cc.cwnd_limited.on_sent(cwnd_limited);
                 cc.model.rounds.start = true;
                 cc.check_full_bw_reached(&sample(12, 0));
-                cc.update_probe_bw_cycle_phase(&ack(round * 100, BDP), &sample(12, 0));
+                let ack = Ack { cwnd_limited, ..ack(round * 100, BDP) };
+                cc.update_probe_bw_cycle_phase(&ack, &sample(12, 0));
             }
             assert_eq!(cc.state == State::ProbeBwDown, ends, "{cwnd_limited} {longterm}");
         }
@@ -240,7 +239,6 @@ mod tests {
         let mut cc = probing_up(packets * MDS, packets * MDS);
         let mut grown = Vec::new();
         for _ in 0..4 {
-            cc.cwnd_limited.on_sent(true);
             for _ in 0..packets {
                 cc.probe_inflight_longterm_upward(&ack(1, cc.window.cwnd));
                 cc.window.cwnd = cc.model.bounds.inflight_hi;

@@ -2,6 +2,7 @@
 
 use super::{Bbr3, State};
 use crate::bbr::dwell::Dwell;
+use crate::bbr::newly_acked;
 use crate::bbr::probe::AckPhase;
 use crate::{Ack, Time};
 
@@ -24,7 +25,7 @@ impl Bbr3 {
                 self.check_probe_rtt_done(ack.now);
             }
         }
-        self.idle_restart &= ack.acked == 0;
+        self.idle_restart &= newly_acked(ack) == 0;
     }
 
     fn enter_probe_rtt(&mut self) {

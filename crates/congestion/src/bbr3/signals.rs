@@ -1,6 +1,6 @@
 //! Congestion signals, draft section 5.5.10, and what is taken back when there was none (5.5.11).
 
-use super::{Bbr3, State, Undo};
+use super::{Bbr3, State};
 use crate::bbr::signals::{inflight_at_loss, is_inflight_too_high, samples};
 use crate::{Ack, Lost, Rate, RateSample};
 
@@ -21,7 +21,6 @@ impl Bbr3 {
         self.model.rounds.update(ack.delivered, rs);
         if self.model.rounds.start {
             self.probe.rounds_since_bw_probe += 1;
-            self.cwnd_limited.on_round();
         }
         self.model.update_max_bw(rs);
         if self.signals.loss_round_start {
@@ -64,10 +63,10 @@ impl Bbr3 {
         }
     }
 
-    /// `SaveStateUponLoss` (deviation 2).
-    pub(super) fn save_state_upon_loss(&mut self) {
-        if !self.window.in_recovery {
-            self.undo = Some(Undo { bounds: self.model.bounds.clone(), state: None });
+    /// This state has ended because of losses.
+    pub(super) fn note_ended(&mut self, state: State) {
+        for undo in [&mut self.undo, &mut self.batch].into_iter().flatten() {
+            undo.state = Some(state);
         }
     }
 
@@ -97,7 +96,8 @@ mod tests {
     use super::super::script::{MDS, bbr, known, lost, sample};
     use super::*;
     use crate::bbr::model::INFINITE;
-    use crate::{Controller, script::acked};
+    use crate::script::{acked, congestion};
+    use crate::{Cause, Controller};
 
     /// Cruising at 10 Mbit/s with a loss: both bounds fall to what the round delivered, but not below 0.7.
     #[test]
@@ -154,11 +154,11 @@ mod tests {
             let mut cc = known(10, 100);
             (cc.model.bounds.bw_lo, cc.model.bounds.inflight_hi) = (9_000_000, 200_000);
             cc.window.cwnd = 190_000;
-            cc.save_state_upon_loss();
-            cc.enter_recovery();
+            cc.on_lost(&lost(&[7], 100 * MDS).batch());
+            cc.on_congestion(&congestion(Cause::Loss, 190_000));
             (cc.model.bounds.bw_lo, cc.model.bounds.inflight_hi) = (4_000_000, 90_000);
             (cc.window.cwnd, cc.state) = (90_000, State::ProbeBwDown);
-            cc.undo.as_mut().unwrap().state = state;
+            state.into_iter().for_each(|state| cc.note_ended(state));
             cc.on_spurious();
             assert_eq!((cc.state, cc.window.cwnd), (expected, 190_000));
             assert_eq!(cc.full_pipe.full_bw_reached, expected != State::Startup);

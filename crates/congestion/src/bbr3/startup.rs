@@ -54,9 +54,7 @@ impl Bbr3 {
         if !high {
             return;
         }
-        if let Some(undo) = &mut self.undo {
-            undo.state = Some(State::Startup);
-        }
+        self.note_ended(State::Startup);
         self.full_pipe.full_bw_now = true;
         self.full_pipe.full_bw_reached = true;
         self.model.bounds.inflight_hi =

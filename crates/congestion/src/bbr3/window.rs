@@ -2,30 +2,8 @@
 
 use super::{Bbr3, State};
 use crate::bbr::model::INFINITE;
-use crate::bbr::window::{bdp_multiple, paced, send_quantum};
+use crate::bbr::window::{paced, send_quantum};
 use crate::{Ack, Duration, Rate, RateSample};
-
-/// `C.is_cwnd_limited`: was all of the window used in the last round?
-#[derive(Debug, Default)]
-pub(super) struct CwndLimited {
-    this_round: bool,
-    last_round: bool,
-}
-
-impl CwndLimited {
-    /// A packet left; does another one fit?
-    pub(super) fn on_sent(&mut self, full: bool) {
-        self.this_round |= full;
-    }
-
-    pub(super) fn on_round(&mut self) {
-        self.last_round = std::mem::take(&mut self.this_round);
-    }
-
-    pub(super) fn get(&self) -> bool {
-        self.this_round || self.last_round
-    }
-}
 
 impl Bbr3 {
     /// Until there is a first RTT sample (deviation 9).
@@ -38,10 +16,7 @@ impl Bbr3 {
     /// `UpdateControlParameters`.
     pub(super) fn update_control_parameters(&mut self, ack: &Ack, rs: &RateSample) {
         self.set_pacing_rate_with_gain(self.pacing_gain());
-        let p = &self.params;
-        let floor = p.send_quantum_packets.saturating_mul(self.mds);
-        self.window.send_quantum =
-            send_quantum(self.window.pacing_rate, p.send_quantum_time, floor, p.send_quantum_max);
+        self.set_send_quantum();
         self.window.leave_recovery(ack, rs);
         self.set_cwnd(ack);
     }
@@ -52,13 +27,20 @@ impl Bbr3 {
         self.window.set_pacing_rate(rate, self.full_pipe.full_bw_reached);
     }
 
+    /// `SetSendQuantum`.
+    pub(super) fn set_send_quantum(&mut self) {
+        let (p, rate) = (&self.params, self.window.pacing_rate);
+        let floor = p.send_quantum_packets.saturating_mul(self.mds);
+        self.window.send_quantum = send_quantum(rate, p.send_quantum_time, floor, p.send_quantum_max);
+    }
+
     pub(super) fn min_pipe_cwnd(&self) -> u64 {
         self.params.min_pipe_cwnd.saturating_mul(self.mds)
     }
 
     /// `BDPMultiple`.
     pub(super) fn bdp_multiple(&self, bw: Rate, gain: f64) -> u64 {
-        bdp_multiple(bw, self.model.min_rtt.min_rtt, gain, self.mds)
+        self.window.bdp_multiple(bw, self.model.min_rtt.min_rtt, gain)
     }
 
     /// `QuantizationBudget`: enough for the machinery that sends and acknowledges in lumps.
@@ -146,9 +128,22 @@ mod tests {
             assert_eq!(cc.max_inflight(), expected, "{state:?}");
         }
         let mut cc = known(1, 1);
+        cc.window.send_quantum = 2 * MDS;
         assert_eq!(cc.max_inflight(), 4 * MDS);
         cc.window.send_quantum = 65_536;
         assert_eq!(cc.max_inflight(), 65_536, "one quantum in QUIC");
+    }
+
+    /// 1 ms of the rate, from two packets to 64 KB; the first from the initial rate of 10 packets per ms times 2.77.
+    #[test]
+    fn send_quantum() {
+        let mut cc = bbr();
+        assert_eq!(cc.control().send_quantum, Some(33_240));
+        for (mbit, quantum) in [(1, 2 * MDS), (19, 2 * MDS), (20, 2500), (100, 12_500), (1000, 65_536)] {
+            cc.window.pacing_rate = Rate(mbit * 1_000_000);
+            cc.set_send_quantum();
+            assert_eq!(cc.control().send_quantum, Some(quantum), "{mbit}");
+        }
     }
 
     #[test]
@@ -190,17 +185,5 @@ mod tests {
             cc.window.leave_recovery(&acked(MDS), &sample(10, 1_000_000));
             assert_eq!((cc.window.cwnd, cc.window.in_recovery), (240_000, false));
         }
-    }
-
-    #[test]
-    fn a_round_long_cwnd_limited() {
-        let mut limited = CwndLimited::default();
-        limited.on_sent(true);
-        limited.on_sent(false);
-        assert!(limited.get());
-        limited.on_round();
-        assert!(limited.get(), "in the last round");
-        limited.on_round();
-        assert!(!limited.get());
     }
 }

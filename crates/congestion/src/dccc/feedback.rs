@@ -45,6 +45,7 @@ pub(super) struct Averages {
 }
 
 impl Averages {
+    /// Without the delay of the ACK.
     pub(super) fn on_rtt(&mut self, rtt: Duration) {
         self.rtt.add(rtt.as_secs_f64());
     }

@@ -39,12 +39,12 @@ mod tests;
 
 use self::receiver::{Feedback, Receiver};
 use crate::media::{Reports, Window, bits};
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::{Ack, Bytes, Cause, Congestion, Control, Controller, Duration, Lost, Path, Rate};
 
 params! {
     /// PRIO: weight of priority of the flow. RFC 8698 table 2, as all up to `alpha`.
-    prio: f64 = 1.0,
+    prio: f64 = 1.0 => Range::FACTOR,
     /// RMIN: smallest rate of the application; the rate at the start.
     rmin: Rate = Rate(150_000),
     /// RMAX: largest rate of the application.
@@ -74,25 +74,25 @@ params! {
     /// QTH: queuing delay from which the warping sets in.
     qth: Duration = Duration::from_millis(50),
     /// LAMBDA: exponent of the warping.
-    lambda: f64 = 0.5,
+    lambda: f64 = 0.5 => Range::PART,
     /// PLRREF: reference packet loss ratio, 0..1.
-    plrref: f64 = 0.01,
+    plrref: f64 = 0.01 => Range::above(0.0).to(1.0),
     /// PMRREF: reference packet marking ratio, 0..1.
-    pmrref: f64 = 0.01,
+    pmrref: f64 = 0.01 => Range::above(0.0).to(1.0),
     /// DLOSS: delay penalty at the reference loss ratio.
     dloss: Duration = Duration::from_millis(10),
     /// DMARK: delay penalty at the reference marking ratio.
     dmark: Duration = Duration::from_millis(2),
     /// FPS: frames per second of the video.
-    fps: f64 = 30.0,
+    fps: f64 = 30.0 => Range::above(0.0),
     /// BETA_S: how far the shaping buffer raises the sending rate.
-    beta_s: f64 = 0.1,
+    beta_s: f64 = 0.1 => Range::PART,
     /// BETA_V: how far the shaping buffer lowers the encoder's rate.
-    beta_v: f64 = 0.1,
+    beta_v: f64 = 0.1 => Range::PART,
     /// ALPHA: weight of the newest loss and marking ratio.
-    alpha: f64 = 0.1,
+    alpha: f64 = 0.1 => Range::above(0.0).to(1.0),
     /// Packets in the minimum filter of the queuing delay. RFC 8698 section 5.1.1.
-    taps: usize = 15,
+    taps: usize = 15 => Range::COUNT,
     /// Window of the smallest one-way delay. RFC 8698 section 5.1.1: tens of minutes.
     base_window: Duration = Duration::from_secs(600),
     /// Largest `delta` in the gradual update. Not in the RFC.
@@ -103,11 +103,11 @@ params! {
     /// Level of the shaping buffer. Not in the RFC as a constant.
     buffer_len: Bytes = Bytes(0),
     /// Most that the shaping buffer moves a rate, of the rate. RFC 8698 section 5.2.2.
-    shaping_max: f64 = 0.05,
+    shaping_max: f64 = 0.05 => Range::PART,
     /// Window, in what the rate sends in an RTT and a report interval; should never bind. Not in the RFC.
-    window: f64 = 2.0,
+    window: f64 = 2.0 => Range::PACKETS,
     /// Smallest window, packets. Not in the RFC.
-    min_window: u64 = 10,
+    min_window: u64 = 10 => Range::PACKETS,
 }
 
 /// The controller: the sender of the RFC, and its receiver.

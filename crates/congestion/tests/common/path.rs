@@ -95,6 +95,8 @@ pub struct Loop {
     /// Packets overtake: the first in flight need not be the first back.
     disordered: bool,
     progress: Time,
+    /// When the window was full last.
+    full: Option<Time>,
     pn: u64,
     delivered_time: Time,
     first_sent: Time,
@@ -135,6 +137,7 @@ impl Loop {
             next_ack: Time::NEVER,
             disordered: false,
             progress: Time::ZERO,
+            full: None,
             pn: 0,
             delivered_time: Time::ZERO,
             first_sent: Time::ZERO,
@@ -228,6 +231,9 @@ impl Loop {
         let (now, pn, app_limited) = (packet.sent, packet.pn, packet.app_limited);
         let bytes_in_flight = packet.tx_in_flight;
         self.cc.on_sent(&Sent { now, pn, bytes: MDS, bytes_in_flight, app_limited });
+        if !self.may_send() {
+            self.full = Some(self.now);
+        }
         self.next_send = self.now + self.cc.control().pacing_rate.map_or(Duration::ZERO, |r| r.time_for(MDS));
     }
 
@@ -288,18 +294,26 @@ impl Loop {
 
     /// The ACK of all that is back now.
     fn ack(&mut self) {
-        self.spurious();
+        let late = MDS * self.late_packets();
         let now = self.now;
         let prior_in_flight = self.in_flight();
         let acked = self.arrived();
-        let Some(&newest) = acked.last() else { return };
         let bytes = MDS * acked.len() as u64;
-        self.delivered += bytes;
-        (self.delivered_time, self.progress, self.first_sent) = (now, now, newest.sent);
-        let lost = self.lose((newest.pn + 1).saturating_sub(PACKET_THRESHOLD), Cause::Loss);
-        let rtt = now - newest.sent;
-        self.min_rtt = self.min_rtt.min(rtt);
-        (self.rtt_sum, self.rtts) = (self.rtt_sum + rtt.0, self.rtts + 1);
+        if bytes + late == 0 {
+            return;
+        }
+        self.delivered += bytes + late;
+        (self.delivered_time, self.progress) = (now, now);
+        let newest = acked.last();
+        let lost = newest.map_or(0, |p| {
+            self.first_sent = p.sent;
+            self.lose((p.pn + 1).saturating_sub(PACKET_THRESHOLD), Cause::Loss)
+        });
+        let latest_rtt = newest.map(|p| now - p.sent);
+        for rtt in latest_rtt {
+            self.min_rtt = self.min_rtt.min(rtt);
+            (self.rtt_sum, self.rtts) = (self.rtt_sum + rtt.0, self.rtts + 1);
+        }
         if self.delivered > self.app_limited {
             self.app_limited = 0;
         }
@@ -316,23 +330,23 @@ impl Loop {
             now,
             packets: &packets,
             acked: bytes,
-            late: 0,
+            late,
             growth: bytes,
             lost,
             prior_in_flight,
             bytes_in_flight: self.in_flight(),
-            latest_rtt: Some(rtt),
+            latest_rtt,
             min_rtt: self.min_rtt,
-            smoothed_rtt: rtt,
+            smoothed_rtt: latest_rtt.unwrap_or(self.rtt),
             ack_delay: Duration::ZERO,
             ce: 0,
             delivered: self.delivered,
-            rate: Some(self.sample(&newest)),
+            rate: newest.map(|p| self.sample(p)),
             round: 0,
             round_start: false,
-            in_recovery: newest.pn < self.recovery_pn,
-            app_limited: newest.app_limited,
-            cwnd_limited: !newest.app_limited,
+            in_recovery: newest.is_none_or(|p| p.pn < self.recovery_pn),
+            app_limited: newest.is_some_and(|p| p.app_limited),
+            cwnd_limited: newest.is_some_and(|p| self.full.is_some_and(|full| full >= p.sent)),
         });
     }
 
@@ -350,8 +364,8 @@ impl Loop {
         }
     }
 
-    /// Packets that were declared lost arrive: when they were all there was, the recovery was a mistake.
-    fn spurious(&mut self) {
+    /// Packets that were declared lost arrive: when they were all there was, the recovery was a mistake. Answers how many.
+    fn late_packets(&mut self) -> u64 {
         let before = self.given_up.len();
         self.given_up.retain(|p| p.back > self.now);
         let arrived = (before - self.given_up.len()) as u64;
@@ -362,6 +376,7 @@ impl Loop {
                 self.cc.on_spurious();
             }
         }
+        arrived
     }
 
     /// The next event, if it is not after `end`: a packet leaves, an ACK arrives, the timer fires.

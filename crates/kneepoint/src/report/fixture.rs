@@ -71,8 +71,9 @@ fn variant(name: &str, shift: f64) -> Variant {
     let mut rows: Vec<Row> =
         TABLE_1.lines().skip(1).enumerate().map(|(i, line)| row(i, line, shift)).collect();
     let cells = METRICS.iter().zip([9.19, 9.24, 1.312, 101.2, 24.1]);
-    let cells =
-        cells.map(|(m, mean)| ((*m).to_owned(), Cell { mean, spread: 0.02, published: None, reason: None }));
+    let cells = cells.map(|(m, mean)| {
+        ((*m).to_owned(), Cell { mean, spread: Some(0.02), runs: None, published: None, reason: None })
+    });
     rows.push(Row {
         label: "BBRv1".to_owned(),
         algorithm: "bbr1".to_owned(),
@@ -91,7 +92,13 @@ fn row(index: usize, line: &str, shift: f64) -> Row {
         let skew = 1.0 + (((index * 7 + metric * 3) % 9) as f64 - 4.0) * 0.012 + shift * 0.02;
         let skew = if metric == 2 { skew * 1.4 } else { skew };
         let reason = (metric == 2 && index != 5).then(|| REASON.to_owned());
-        Cell { mean: published * skew, spread: published * 0.004, published: Some(published), reason }
+        Cell {
+            mean: published * skew,
+            spread: Some(published * 0.004),
+            runs: None,
+            published: Some(published),
+            reason,
+        }
     };
     let cells = METRICS.iter().zip(COLUMNS).enumerate().map(|(i, (m, c))| ((*m).to_owned(), cell(i, c)));
     Row { label, algorithm: algorithm(fields[0]).to_owned(), cells: cells.collect(), trust: None }
@@ -289,7 +296,8 @@ pub(super) fn odd() -> Vec<Results> {
     let metrics = words(&["goodput", "loss", evil, "", "_", "never measured"]);
     let cell = |i: usize| Cell {
         mean: values[i % 8],
-        spread: values[(i / 2) % 8],
+        spread: Some(values[(i / 2) % 8]),
+        runs: None,
         published: [None, Some(values[(i + 3) % 8])][i % 2],
         reason: [None, Some(evil.to_owned()), Some(long.clone())][i % 3].clone(),
     };

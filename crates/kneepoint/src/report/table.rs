@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::number;
+use crate::metric;
 use crate::summary::{Cell, Row, Trust, Variant};
 
 /// Relative differences beyond this are marked.
@@ -38,7 +39,12 @@ impl<'a> Column<'a> {
 }
 
 fn has_spread(cell: &Cell) -> bool {
-    cell.spread.is_finite() && cell.spread > 0.0
+    spread(cell).is_some()
+}
+
+/// The deviation, if there is any.
+fn spread(cell: &Cell) -> Option<f64> {
+    cell.spread.filter(|spread| spread.is_finite() && *spread > 0.0)
 }
 
 /// How a cell differs from the published value.
@@ -180,11 +186,11 @@ fn cells<'a>(column: &Column<'_>, cell: Option<&'a Cell>, notes: &mut Notes<'a>,
     let Some(cell) = cell else {
         return html! { td.first.none { "–" } @if column.span() > 1 { td colspan=(column.span() - 1) {} } };
     };
-    let decimals = column.words.decimals;
+    let decimals = metric::decimals(column.metric, cell.mean);
     html! {
         td.first { (number::fixed(cell.mean, decimals)) }
         @if column.has_spread {
-            td.spread { @if has_spread(cell) { "± " (number::fixed(cell.spread, decimals)) } }
+            td.spread { @if let Some(spread) = spread(cell) { "± " (number::fixed(spread, decimals)) } }
         }
         @if column.has_published {
             td.published { @if let Some(p) = cell.published { (number::fixed(p, column.published_decimals)) } }
@@ -227,7 +233,7 @@ mod tests {
     use super::*;
 
     fn cell(mean: f64, published: Option<f64>) -> Cell {
-        Cell { mean, spread: 0.0, published, reason: None }
+        Cell { mean, spread: None, runs: None, published, reason: None }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The `controller` of a flow: an algorithm with its parameters, and optionally a label.
 
-use congestion::Algorithm;
 use congestion::hystart::Kind;
+use congestion::{Algorithm, ParamDoc};
 
 use crate::problem::Problem;
 use crate::spec::cursor::Cursor;
@@ -13,9 +13,6 @@ pub(crate) struct Controller {
     pub(crate) label: Option<String>,
     pub(crate) algorithm: Algorithm,
 }
-
-/// Packets. A run that begins with more at once would fill the memory before it does anything else.
-const MAX_WINDOW: f64 = 1e6;
 
 const RIGHT: &str =
     "a controller is { name = \"cubic\" } with its parameters, or just \"cubic\"; see `kneepoint algorithms`";
@@ -32,8 +29,7 @@ impl Controller {
         let find = |key: &str| entries.iter().find(|(e, _)| e.key == key).map(|(_, below)| below);
         let name_at = find("name").ok_or_else(|| cursor.problem("`name` is missing", RIGHT))?;
         let default = named(name_at, &name_at.read::<String>()?)?;
-        let usual = toml::Table::try_from(&default).unwrap_or_default();
-        check_numbers(cursor, &usual)?;
+        check_numbers(cursor, default.params())?;
         let label = find("label").map(label).transpose()?;
         Ok(Self { label, algorithm: merge(&default, cursor, &["name", "label"], |_| Ok(()))? })
     }
@@ -61,48 +57,28 @@ pub(crate) fn label(cursor: &Cursor<'_>) -> Result<String, Problem> {
     if label.trim().is_empty() { Err(cursor.problem("the label is empty", "")) } else { Ok(label) }
 }
 
-/// Also those of a controller inside (`base`).
-fn check_numbers(cursor: &Cursor<'_>, usual: &toml::Table) -> Result<(), Problem> {
+/// Each number against the range that its parameter declares; also those of a controller inside (`base`).
+fn check_numbers(cursor: &Cursor<'_>, params: &[ParamDoc]) -> Result<(), Problem> {
     for (entry, below) in cursor.entries()? {
-        let default = usual.get(&entry.key);
-        if let Some(toml::Value::Table(inner)) = default {
-            check_numbers(&below, inner)?;
-            continue;
+        let Some(param) = params.iter().find(|p| p.name.replace('_', "-") == entry.key) else { continue };
+        match param.keys {
+            [] => check_value(&below, &below.node().to_toml(), param)?,
+            keys => check_numbers(&below, keys)?,
         }
-        refuse_odd_number(&below)?;
-        refuse_out_of_range(&entry.key, default, &below)?;
     }
     Ok(())
 }
 
-/// What parameters of these names have in common in every algorithm: a factor that shrinks is below 1, a window holds a
-/// packet, a gain and CUBIC's C are above 0.
-fn refuse_out_of_range(key: &str, usual: Option<&toml::Value>, cursor: &Cursor<'_>) -> Result<(), Problem> {
-    let value = cursor.node().to_toml();
-    let Some(number) = value.as_float().or_else(|| value.as_integer().map(|n| n as f64)) else {
-        return Ok(());
-    };
-    let usual = usual.and_then(|v| v.as_float().or_else(|| v.as_integer().map(|n| n as f64))).unwrap_or(0.0);
-    let shrinks = key.contains("beta") && usual > 0.0 && usual < 1.0;
-    let wrong = if shrinks && !(number > 0.0 && number < 1.0) {
-        "a share of the window: above 0, below 1"
-    } else if (key.contains("window") || key.ends_with("cwnd")) && !(1.0..=MAX_WINDOW).contains(&number) {
-        "a window: from 1 to 1000000 packets"
-    } else if (key == "c" || key.contains("gain")) && !(number > 0.0 && number <= 1e6) {
-        "above 0, at most 1000000"
-    } else {
-        return Ok(());
-    };
-    Err(cursor.problem(format!("`{value}` is out of range"), wrong))
-}
-
-/// No parameter of any algorithm is negative, infinite or no number at all.
-fn refuse_odd_number(cursor: &Cursor<'_>) -> Result<(), Problem> {
-    let value = cursor.node().to_toml();
-    let number = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
-    match number {
-        Some(n) if n < 0.0 => Err(cursor.problem(format!("`{n}` is negative"), "")),
-        Some(n) if !n.is_finite() => Err(cursor.problem(format!("`{n}` is not a finite number"), "")),
+/// A number, or each of an array.
+fn check_value(cursor: &Cursor<'_>, value: &toml::Value, param: &ParamDoc) -> Result<(), Problem> {
+    if let toml::Value::Array(values) = value {
+        return values.iter().try_for_each(|value| check_value(cursor, value, param));
+    }
+    let range = param.allowed();
+    match value.as_float().or_else(|| value.as_integer().map(|n| n as f64)) {
+        Some(n) if !range.contains(n) => {
+            Err(cursor.problem(format!("`{value}` is out of range"), format!("allowed: {range}")))
+        }
         _ => Ok(()),
     }
 }

@@ -200,13 +200,15 @@ fn check_recovery(config: &Config) -> Result<(), String> {
     let above_zero = |factor: f64| factor > 0.0 && factor.is_finite();
     rule(above_zero(config.pacing.factor), "the pacing factor must be a number above 0")?;
     rule(above_zero(config.pacing.slow_start_factor), "the pacing factor must be a number above 0")?;
-    rule(config.pacing.burst >= 1, "a burst is at least 1 packet")?;
     let blind = config.packet_threshold.is_none() && config.time_threshold == TimeThreshold::Off;
     rule(
         !(blind && config.timeout == Timeout::Pto),
         "with packet-threshold and time-threshold off and a timeout that only probes, no loss is ever found",
     )?;
     rule(config.packet_threshold != Some(0), "the threshold is at least 1 packet, or \"off\"")?;
+    rule(config.max_packet_threshold != Some(0), "the threshold is at least 1 packet, or \"off\"")?;
+    let growth = config.max_time_threshold;
+    rule(growth.is_none_or(|f| f >= 1.0 && f.is_finite()), "the threshold is at least 1 RTT, or \"off\"")?;
     rule(config.initial_rtt > Duration::ZERO, "the initial RTT must be above 0")
 }
 

@@ -145,7 +145,7 @@ impl Case {
 
     fn flow(&self, start: Time) -> FlowConfig {
         let mut recovery = Config::quic();
-        recovery.pacing.burst = 1;
+        recovery.pacing.burst = Some(1);
         FlowConfig {
             label: "dccc".to_owned(),
             group: "dccc".to_owned(),

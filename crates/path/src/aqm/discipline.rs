@@ -39,28 +39,28 @@ impl<P: Packet> Discipline<P> {
         Some(Self { kind, ceiling: Ceiling::from(limit) })
     }
 
-    /// Why a packet that arrives is not taken; it may come back with a mark. `held` counts the one in transmission.
+    /// Why a packet that arrives beside those that wait is not taken; it may come back with a mark.
     pub(crate) fn refusal(
         &mut self,
         now: Time,
-        held: Tally,
+        waiting: Tally,
         packet: &mut P,
         bin: &mut Bin<P>,
     ) -> Option<DropReason> {
         match &mut self.kind {
             // Makes room by itself.
             Kind::FqCodel(_) => None,
-            _ if !self.ceiling.admits(held, packet.size()) => Some(DropReason::QueueFull),
+            _ if !self.ceiling.admits(waiting, packet.size()) => Some(DropReason::QueueFull),
             Kind::Pie(pie) => (!pie.takes(now, packet, bin)).then_some(DropReason::Aqm),
             Kind::Codel(_) | Kind::DualPi2(_) => None,
         }
     }
 
-    /// Takes a packet. `transmitting` is the one in transmission.
-    pub(crate) fn enqueue(&mut self, waiting: Waiting<P>, transmitting: Tally, bin: &mut Bin<P>) {
+    /// Takes a packet. `first` is one that waits for tokens, outside of the discipline.
+    pub(crate) fn enqueue(&mut self, waiting: Waiting<P>, first: Tally, bin: &mut Bin<P>) {
         match &mut self.kind {
             Kind::Codel(codel) => codel.enqueue(waiting),
-            Kind::FqCodel(fq) => fq.enqueue(waiting, transmitting, bin),
+            Kind::FqCodel(fq) => fq.enqueue(waiting, first, bin),
             Kind::Pie(pie) => pie.enqueue(waiting),
             Kind::DualPi2(dual) => dual.enqueue(waiting),
         }

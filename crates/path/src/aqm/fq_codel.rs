@@ -117,8 +117,8 @@ impl<P: Packet> FqCodel<P> {
         }
     }
 
-    /// Takes a packet; `wire` is what the packet in transmission adds to the limit's count.
-    pub(crate) fn enqueue(&mut self, waiting: Waiting<P>, wire: Tally, bin: &mut Bin<P>) {
+    /// Takes a packet; `first` is one that waits for tokens outside and counts towards the limit too.
+    pub(crate) fn enqueue(&mut self, waiting: Waiting<P>, first: Tally, bin: &mut Bin<P>) {
         let index = self.index(waiting.packet.flow());
         self.held.add(waiting.packet.size());
         let flow = &mut self.flows[index];
@@ -128,7 +128,7 @@ impl<P: Packet> FqCodel<P> {
             flow.deficit = quantum(&self.params);
             self.new.push_back(index);
         }
-        while !self.ceiling.holds(self.held + wire) && self.held.packets > 0 {
+        while !self.ceiling.holds(self.held + first) && self.held.packets > 0 {
             self.shorten_fattest(bin);
         }
     }

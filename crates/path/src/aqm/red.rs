@@ -2,8 +2,8 @@
 //! numbers below); the gentle variant: Floyd 2000.
 //!
 //! ```text
-//! arrival, q > 0   avg += weight (q - avg)                                                  (4)
-//! arrival, q = 0   avg *= (1 - weight)^m,  m = idle time / transmission time of mean-packet (4)
+//! arrival, busy    avg += weight (q - avg)                                                  (4)
+//! arrival, idle    avg *= (1 - weight)^m,  m = idle time / transmission time of mean-packet (4)
 //! avg < min        no signal, n = 0
 //! min <= avg < max p_b = max-p (avg - min)/(max - min)          [* size/mean-packet by bytes]
 //!                  p_a = p_b / (1 - n p_b),  n = packets let pass since the last signal     (7, method 2)
@@ -11,9 +11,10 @@
 //! min = max        every packet that finds avg > max: a step, "more than 50 % of the buffer"
 //! ```
 //!
-//! q is what an arriving packet finds, the packet in transmission included, itself not. With `n` counted so, the gap
-//! between two signals is uniform on 1..=1/p_b as section 7 says; its pseudo-code, taken literally, sets count to 0 and
-//! counts before it divides, which makes the gap uniform on 1..=1/p_b - 1.
+//! q is what an arriving packet finds waiting: neither itself nor the packet in transmission (sch_red.c: the backlog of its
+//! child). An idle link does not transmit either. With `n` counted so, the gap between two signals is uniform on
+//! 1..=1/p_b as section 7 says; its pseudo-code, taken literally, sets count to 0 and counts before it divides, which makes
+//! the gap uniform on 1..=1/p_b - 1.
 //!
 //! The decision falls at arrival and needs the backlog alone, so RED runs on a link that knows departures at arrival.
 
@@ -115,7 +116,7 @@ pub(crate) struct Red {
     average: f64,
     /// Packets let pass since the last signal, or since the average rose above `min`.
     passed: f64,
-    /// When the last packet taken leaves: from then the queue is empty.
+    /// When the last packet taken leaves: from then on the link is idle.
     empty_from: Time,
     rng: Rng,
 }
@@ -129,10 +130,10 @@ impl Red {
         Self { params, unit, min, max, average: 0.0, passed: 0.0, empty_from: Time::ZERO, rng }
     }
 
-    /// A packet arrives and finds `held`; what is to be done with it.
+    /// A packet arrives and finds those that wait; what is to be done with it.
     #[inline(never)]
-    pub(crate) fn verdict(&mut self, now: Time, held: Tally, size: u32, ecn: Ecn, rate: Rate) -> Verdict {
-        let signal = self.signals(now, held, size, rate);
+    pub(crate) fn verdict(&mut self, now: Time, waiting: Tally, size: u32, ecn: Ecn, rate: Rate) -> Verdict {
+        let signal = self.signals(now, waiting, size, rate);
         match self.params.action {
             _ if !signal => Verdict::Pass,
             Action::Mark | Action::MarkOnly if ecn != Ecn::NotEct => Verdict::Mark,
@@ -142,8 +143,8 @@ impl Red {
     }
 
     /// Whether it gets a signal.
-    fn signals(&mut self, now: Time, held: Tally, size: u32, rate: Rate) -> bool {
-        self.update(now, self.unit.of(held), rate);
+    fn signals(&mut self, now: Time, waiting: Tally, size: u32, rate: Rate) -> bool {
+        self.update(now, self.unit.of(waiting), rate);
         let Some(p) = self.probability(size) else {
             self.passed = 0.0;
             return false;
@@ -163,7 +164,7 @@ impl Red {
         let weight = self.params.weight;
         if weight >= 1.0 {
             self.average = queue;
-        } else if queue > 0.0 {
+        } else if queue > 0.0 || now < self.empty_from {
             self.average += weight * (queue - self.average);
         } else {
             let Bytes(packet) = self.params.mean_packet;
@@ -240,6 +241,10 @@ mod tests {
         let before = idle.average;
         idle.signals(Time::from_millis(700), packets(0), 1000, RATE);
         assert_eq!(idle.average, before);
+        // None waits, but the link transmits: a sample of zero like any other.
+        idle.on_taken(Time::from_millis(701));
+        idle.signals(Time::from_millis(700), packets(0), 1000, RATE);
+        assert!((idle.average - 0.998 * before).abs() < 1e-12);
     }
 
     /// Section 7, method 2: the gap is uniform on 1..=1/p with mean (1/p + 1)/2.

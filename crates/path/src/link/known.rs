@@ -1,6 +1,6 @@
 //! A FIFO whose departures are known at arrival: drop-tail and RED.
 
-use congestion::{Ecn, Rate, Rng, Time};
+use congestion::{Bytes, Ecn, Rate, Rng, Time};
 
 use crate::aqm::Aqm;
 use crate::aqm::red::{Red, Verdict};
@@ -17,6 +17,8 @@ pub(crate) struct Known {
     pub(crate) queue: Occupancy,
     /// Until delivery, when that is what the limit counts.
     window: Option<Occupancy>,
+    /// Whether the first packet of the queue is in transmission, and not in a token bucket's queue.
+    transmits: bool,
     red: Option<Box<Red>>,
 }
 
@@ -30,27 +32,31 @@ impl Known {
             ceiling: Ceiling::from(config.limit),
             queue: Occupancy::default(),
             window: (config.limit_counts == LimitCounts::QueueAndDelay).then(Occupancy::default),
+            transmits: config.burst == Bytes(0),
             red,
         }
     }
 
-    /// Time passes.
+    /// Time passes; what counts towards the limit is left.
     #[inline]
     pub(crate) fn drain(&mut self, now: Time) -> Tally {
-        let held = self.queue.drain(now);
         match &mut self.window {
-            Some(window) => window.drain(now),
-            None => held,
+            None if self.transmits => self.queue.behind_first(now),
+            None => self.queue.drain(now),
+            Some(window) => {
+                self.queue.drain(now);
+                window.drain(now)
+            }
         }
     }
 
-    /// What is to be done with a packet that arrives and finds `held`.
+    /// What is to be done with a packet that arrives and finds what counts.
     #[inline]
-    pub(crate) fn verdict(&mut self, now: Time, held: Tally, size: u32, ecn: Ecn, rate: Rate) -> Verdict {
-        let fits = self.ceiling.admits(held, size);
+    pub(crate) fn verdict(&mut self, now: Time, counted: Tally, size: u32, ecn: Ecn, rate: Rate) -> Verdict {
+        let fits = self.ceiling.admits(counted, size);
         // RED averages over every arrival, also over one that does not fit.
         let managed = match &mut self.red {
-            Some(red) => red.verdict(now, held, size, ecn, rate),
+            Some(red) => red.verdict(now, counted, size, ecn, rate),
             None => Verdict::Pass,
         };
         if fits { managed } else { Verdict::Drop(DropReason::QueueFull) }

@@ -43,13 +43,22 @@ fn deliveries(link: &mut Link<Pkt>, until: Time) -> Vec<(Time, Pkt)> {
     all
 }
 
+/// What counts towards a link's limit.
+pub(super) fn counted<P: Packet>(l: &mut Link<P>, now: Time) -> Tally {
+    l.backlog(now);
+    match &mut l.queue {
+        Queue::Known(known) => known.drain(now),
+        Queue::Timed(timed) => timed.waiting(),
+    }
+}
+
 fn tally(packets: u64, size: u64) -> Tally {
     Tally { packets, bytes: packets * size }
 }
 
 #[test]
 fn one_packet_after_the_other() {
-    let mut l = link(&config(12, Limit::Packets(3), 10));
+    let mut l = link(&config(12, Limit::Packets(2), 10));
     for i in 0..5 {
         let answer = l.push(Time::ZERO, Pkt(i, 1500));
         match i {
@@ -57,7 +66,7 @@ fn one_packet_after_the_other() {
             _ => assert_eq!(answer, Err(Dropped { packet: Pkt(i, 1500), reason: DropReason::QueueFull })),
         }
     }
-    // The packet in transmission counts whole until its last bit left.
+    // The packet in transmission is in the backlog, whole, until its last bit has left.
     assert_eq!(l.backlog(Time(999_999)), tally(3, 1500));
     assert_eq!(l.backlog(Time::from_millis(1)), tally(2, 1500));
     assert!(l.push(Time::from_millis(1), Pkt(5, 1500)).is_ok(), "room from that very moment");
@@ -70,7 +79,8 @@ fn one_packet_after_the_other() {
     assert_eq!(c.sojourn, 9_000_000);
 }
 
-/// 10.1: the last packet that fits waits B/C, with and without the one in transmission.
+/// 10.1: the last packet that fits waits for the one in transmission, which may have just begun, and leaves B/C
+/// later, itself the last of B.
 #[test]
 fn longest_queuing_delay() {
     let mut l = link(&config(10, Limit::Bytes(Bytes(62_500)), 25));
@@ -78,7 +88,37 @@ fn longest_queuing_delay() {
         .filter_map(|i| l.push(Time(i * 900_000), Pkt(i, 1250)).ok())
         .filter_map(|admitted| admitted.queue_delay)
         .max();
-    assert_eq!(longest, Some(Duration::from_millis(50)), "B/C");
+    assert_eq!(longest, Some(Duration::from_millis(51)), "B/C and a packet");
+}
+
+/// Linux' `pfifo limit 3` and `bfifo limit 4500` behind a device of 12 Mbit/s: one packet on the wire, three that wait.
+/// A small one fits where bytes are counted. At the moment at which a transmission ends, the next one has begun.
+#[test]
+fn the_limit_counts_what_waits() {
+    for (limit, small) in [(Limit::Packets(3), false), (Limit::Bytes(Bytes(4_600)), true)] {
+        let mut l = link(&config(12, limit, 0));
+        let mut offer =
+            |us, size| l.push(Time::from_millis(0) + Duration::from_micros(us), Pkt(us, size)).is_ok();
+        assert_eq!([0; 5].map(|at| offer(at, 1500)), [true, true, true, true, false], "{limit}");
+        assert_eq!(offer(500, 100), small, "{limit}");
+        assert_eq!([999, 1000, 1000].map(|at| offer(at, 1500)), [false, true, false], "{limit}");
+    }
+    // Of packets of unequal length it is the one on the wire that does not count, not the mean of them.
+    let mut l = link(&config(12, Limit::Bytes(Bytes(1_600)), 0));
+    let taken = [3000, 100, 1500, 1].map(|size| l.push(Time::ZERO, Pkt(0, size)).is_ok());
+    assert_eq!(
+        taken,
+        [false, true, true, true],
+        "what does not fit the queue does not pass it, though the link is idle"
+    );
+}
+
+/// Behind a token bucket the first packet waits for its tokens in the queue (Linux' tbf): with `limit` 2 no third.
+#[test]
+fn what_waits_for_tokens_counts() {
+    let mut l = link(&LinkConfig { burst: Bytes(1500), ..config(12, Limit::Packets(2), 0) });
+    assert_eq!([0; 4].map(|i| l.push(Time::ZERO, Pkt(i, 1500)).is_ok()), [true, true, true, false]);
+    assert_eq!(l.backlog(Time::ZERO), tally(2, 1500), "the first has left");
 }
 
 /// netem as delay and queue in one: n packets per (delay + own transmission), like a window.
@@ -240,7 +280,7 @@ fn same_seed_same_run_and_streams_apart() {
 
 #[test]
 fn rate_zero_never_delivers() {
-    let mut l = link(&config(0, Limit::Packets(2), 10));
+    let mut l = link(&config(0, Limit::Packets(1), 10));
     assert!(l.push(Time(3), Pkt(0, 1500)).is_ok());
     assert!(l.push(Time(3), Pkt(1, 1500)).is_ok());
     assert!(l.push(Time::NEVER, Pkt(2, 1500)).is_err());
@@ -348,10 +388,10 @@ proptest! {
             while let Some(packet) = pop.then(|| l.pop(now)).flatten() {
                 popped.add(packet.size());
             }
-            let held = l.backlog(now);
+            let counted = counted(&mut l, now);
             match config.limit {
-                Limit::Packets(n) => prop_assert!(held.packets <= n),
-                Limit::Bytes(Bytes(n)) => prop_assert!(held.bytes <= n),
+                Limit::Packets(n) => prop_assert!(counted.packets <= n),
+                Limit::Bytes(Bytes(n)) => prop_assert!(counted.bytes <= n),
                 Limit::Unlimited => {}
             }
         }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use congestion::Time;
+use congestion::{Bytes, Time};
 
 use crate::Packet;
 use crate::aqm::{Bin, Discipline, Waiting};
@@ -15,7 +15,7 @@ use crate::link::counters::{Admitted, DropReason, Dropped, Fate, Tallies};
 use crate::link::wire::Wire;
 use crate::loss::Bernoulli;
 
-/// The packet in transmission.
+/// The packet in transmission, or the one that waits for a token bucket.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
     arrival: Time,
@@ -28,6 +28,8 @@ struct Transmission {
 pub(crate) struct Timed<P> {
     discipline: Discipline<P>,
     transmission: Option<Transmission>,
+    /// Whether that packet no longer counts as one that waits; it does behind a token bucket.
+    transmits: bool,
     /// Those in the discipline and the one in transmission.
     pub(crate) gauge: Gauge,
     bin: Bin<P>,
@@ -35,10 +37,11 @@ pub(crate) struct Timed<P> {
 }
 
 impl<P: Packet> Timed<P> {
-    pub(crate) fn new(discipline: Discipline<P>) -> Self {
+    pub(crate) fn new(discipline: Discipline<P>, burst: Bytes) -> Self {
         Self {
             discipline,
             transmission: None,
+            transmits: burst == Bytes(0),
             gauge: Gauge::default(),
             bin: Bin::default(),
             fates: VecDeque::new(),
@@ -82,16 +85,15 @@ impl<P: Packet> Timed<P> {
     }
 
     fn refusal(&mut self, now: Time, packet: &mut P, tallies: &mut Tallies) -> Option<DropReason> {
-        let reason = self.discipline.refusal(now, self.gauge.held(), packet, &mut self.bin);
+        let reason = self.discipline.refusal(now, self.waiting(), packet, &mut self.bin);
         self.empty_bin(now, tallies);
         reason
     }
 
     fn take(&mut self, now: Time, packet: P, wire: &mut Wire<P>, tallies: &mut Tallies) {
+        let first = if self.transmits { Tally::default() } else { self.first() };
         self.gauge.enter(now, packet.size());
-        let transmitting =
-            self.transmission.map_or(Tally::default(), |t| Tally { packets: 1, bytes: t.size.into() });
-        self.discipline.enqueue(Waiting { arrival: now, packet }, transmitting, &mut self.bin);
+        self.discipline.enqueue(Waiting { arrival: now, packet }, first, &mut self.bin);
         self.empty_bin(now, tallies);
         if self.transmission.is_none() {
             self.begin(now, false, wire, tallies);
@@ -99,6 +101,17 @@ impl<P: Packet> Timed<P> {
             self.run(now, wire, tallies);
         }
         self.gauge.peak();
+    }
+
+    /// The packet that has left the discipline.
+    fn first(&self) -> Tally {
+        self.transmission.map_or(Tally::default(), |t| Tally { packets: 1, bytes: t.size.into() })
+    }
+
+    /// What counts towards the limit.
+    pub(crate) fn waiting(&self) -> Tally {
+        let held = self.gauge.held();
+        if self.transmits { held - self.first() } else { held }
     }
 
     /// The server is free: the next packet's transmission begins. `busy`: it has just ended that of another.

@@ -5,8 +5,9 @@ use std::ops::Range;
 use congestion::{Ack, AckedPacket, Cause, Duration, Time};
 
 use super::{Outcome, Sender};
-use crate::config::Exit;
+use crate::config::{Exit, Timeout};
 use crate::ecn::EcnCounts;
+use crate::late::Verdict;
 use crate::receiver::AckFrame;
 use crate::sent::{Fate, Packet, Payload};
 use crate::tcp::TcpAck;
@@ -19,8 +20,14 @@ pub(super) struct Tally {
     pub(super) growth: u64,
     ecn: EcnCounts,
     app_limited: bool,
+    /// Bytes that had been declared lost.
+    late: u64,
+    /// The window was full while one of these packets was in flight.
+    window_filled: bool,
     /// The newest packet that is known to have arrived, and when it left.
     newest: Option<(u64, Time)>,
+    /// When the oldest of them left that was no repeat.
+    oldest: Option<Time>,
     /// The packet whose loss a tail loss probe repaired.
     repaired: Option<u64>,
 }
@@ -37,14 +44,17 @@ enum Arrival {
 }
 
 /// What an ACK says besides packet numbers.
-struct Report<'a> {
+pub(super) struct Report<'a> {
     ack_delay: Duration,
     ecn: Option<&'a EcnCounts>,
     /// All stream bytes before this one have arrived (matters to [`Exit::NewrenoTcp`] alone).
     cumulative: u64,
-    /// TCP: `SND.UNA` advances. QUIC has none; there every ACK is progress, unless it reveals a loss.
+    /// `SND.UNA` advances; in QUIC the oldest packet arrives, or any where there is no retransmission timer.
     advanced: bool,
-    prior_in_flight: u64,
+    /// The packet that it answers: the newest, or the one that a TCP acknowledgement echoes.
+    pub(super) answers: u64,
+    is_tcp: bool,
+    pub(super) prior_in_flight: u64,
     prior_largest: Option<u64>,
 }
 
@@ -54,12 +64,12 @@ impl<T: Payload> Sender<T> {
         out.clear();
         self.forget_late(now);
         let (prior_in_flight, prior_largest) = (self.bytes_in_flight, self.largest_acked);
-        let (period, mut current) = (self.epoch.serial(), 0);
+        let (period, oldest) = (self.epoch.serial(), self.sent.base());
         let mut stamps = frame.timestamps.iter().peekable();
         let mut spans = std::mem::take(&mut self.spans);
         self.seen.take(&frame.ranges, self.sent.next_pn(), &mut spans);
         for &(low, high) in &spans {
-            current += self.late.take(low, high, period, &mut out.late);
+            self.late.take(low, high, &mut self.late_now);
             for pn in low.max(self.sent.base())..=high {
                 while stamps.next_if(|s| s.0 < pn).is_some() {}
                 let received = stamps.peek().filter(|s| s.0 == pn).map(|s| s.1);
@@ -67,18 +77,26 @@ impl<T: Payload> Sender<T> {
             }
         }
         self.spans = spans;
-        if !self.acked.is_empty() {
+        if !self.late_now.is_empty() {
+            self.settle_late(now, out);
+        }
+        if !self.acked.is_empty() || !out.late.is_empty() {
+            let flies = self.sent.get(oldest).is_some_and(|p| p.fate == Fate::InFlight);
             let report = Report {
                 ack_delay: frame.ack_delay,
                 ecn: frame.ecn.as_ref(),
                 cumulative: self.cumulative(waiting),
-                advanced: true,
+                advanced: !flies || self.config.timeout == Timeout::Pto,
+                answers: self.tally.newest.map_or(0, |n| n.0),
+                is_tcp: false,
                 prior_in_flight,
                 prior_largest,
             };
             self.digest(now, &report, out);
         }
-        self.on_late(out.late.len() as u64, current, period);
+        if !self.late_now.is_empty() {
+            self.forgive_late(now, period, prior_largest);
+        }
     }
 
     /// A TCP acknowledgement arrives.
@@ -87,28 +105,54 @@ impl<T: Payload> Sender<T> {
         self.forget_late(now);
         let (prior_in_flight, prior_largest) = (self.bytes_in_flight, self.largest_acked);
         let period = self.epoch.serial();
-        let current = self.late.take(ack.echo, ack.echo, period, &mut out.late);
+        self.late.take_covered(ack, &mut self.late_now);
         self.settle_covered(now, ack);
-        if !self.acked.is_empty() {
+        if !self.late_now.is_empty() {
+            self.settle_late(now, out);
+        }
+        let advanced = ack.cumulative > self.unacknowledged || self.config.timeout == Timeout::Pto;
+        self.unacknowledged = self.unacknowledged.max(ack.cumulative);
+        if !self.acked.is_empty() || !out.late.is_empty() {
             let report = Report {
                 ack_delay: Duration::ZERO,
                 ecn: ack.ecn.as_ref(),
                 cumulative: ack.cumulative,
-                advanced: ack.cumulative > self.unacknowledged,
+                advanced,
+                answers: ack.echo,
+                is_tcp: true,
                 prior_in_flight,
                 prior_largest,
             };
             self.digest(now, &report, out);
         }
-        self.unacknowledged = self.unacknowledged.max(ack.cumulative);
-        self.on_late(out.late.len() as u64, current, period);
+        if !self.late_now.is_empty() {
+            self.forgive_late(now, period, prior_largest);
+        }
+    }
+
+    /// What had been declared lost is delivered all the same.
+    #[inline(never)]
+    fn settle_late(&mut self, now: Time, out: &mut Outcome<T>) {
+        self.late_now.sort_by_key(|v| v.pn);
+        for verdict in &self.late_now {
+            let Verdict { pn, sent, bytes, ecn, ref snapshot, ref data, .. } = *verdict;
+            self.sampler.on_acked(now, pn, sent, bytes, snapshot);
+            self.tally.ecn.add(ecn);
+            self.tally.late += bytes;
+            if self.largest_acked.is_none_or(|largest| pn > largest) {
+                self.largest_acked = Some(pn);
+                self.tally.newest = Some((pn, sent));
+            }
+            out.late.push((pn, data.clone()));
+        }
     }
 
     /// The peer answers a handshake, before any packet: the first sample of the RTT. The controller hears of it in an ACK that
     /// acknowledges nothing.
     pub fn on_handshake(&mut self, now: Time, rtt: Duration, out: &mut Outcome<T>) {
         out.clear();
-        self.rtt.sample(rtt, Duration::ZERO);
+        self.variance.sample(rtt, self.rtt.smoothed(), 0, 0);
+        self.rtt.sample(now, rtt, Duration::ZERO);
         self.rack_rtt = rtt;
         self.first_rtt_sample.get_or_insert(now);
         out.rtt = Some(rtt);
@@ -117,6 +161,8 @@ impl<T: Payload> Sender<T> {
             ecn: None,
             cumulative: 0,
             advanced: false,
+            answers: 0,
+            is_tcp: false,
             prior_in_flight: 0,
             prior_largest: None,
         };
@@ -130,6 +176,12 @@ impl<T: Payload> Sender<T> {
         for &pn in &covered {
             let Some(packet) = self.sent.get(pn) else { continue };
             let (arrival, start) = (self.arrival(now, pn, packet, ack.echo), packet.data.range().start);
+            let sent = packet.sent;
+            if !packet.repeat {
+                self.tally.oldest = Some(self.tally.oldest.map_or(sent, |oldest| oldest.min(sent)));
+            } else {
+                self.late.on_repeat_settled(start, arrival == Arrival::Unproven, &mut self.late_now);
+            }
             // The peer answers the repeat: the original, much older, has not arrived. RFC 8985 section 7.4.
             if self.tail_repeat == Some((ack.echo, start)) && pn < ack.echo {
                 self.tally.repaired = Some(pn);
@@ -152,18 +204,27 @@ impl<T: Payload> Sender<T> {
     }
 
     /// Takes one packet out of flight as acknowledged, unless its fate is sealed already.
+    #[inline(always)] // once for each packet: a call would cost 3 %
     fn settle(&mut self, now: Time, pn: u64, received: Option<i64>, arrival: Arrival) {
         let Some(p) = self.sent.settle(pn, Fate::Acked) else { return };
         let (bytes, sent) = (p.bytes, p.sent);
-        self.sampler.on_acked(now, pn, sent, bytes, &p.snapshot);
+        // Its bytes came with an earlier transmission that had been given up: they are not delivered twice.
+        let start = p.data.range().start;
+        let again =
+            arrival == Arrival::Unproven && self.late_now.iter().any(|v| v.data.range().start == start);
+        if !again {
+            self.sampler.on_acked(now, pn, sent, bytes, &p.snapshot);
+        }
         if arrival == Arrival::Certain {
             self.tally.ecn.add(p.ecn);
         }
         self.tally.app_limited = p.snapshot.app_limited;
         let before_reduction = self.epoch.forbids_growth(pn);
+        let filled = pn < self.window_filled;
+        self.tally.window_filled |= filled;
         self.bytes_in_flight -= bytes;
         self.tally.bytes += bytes;
-        if !before_reduction && !p.snapshot.app_limited {
+        if !before_reduction && (filled || !p.snapshot.app_limited) {
             self.tally.growth += bytes;
         }
         if arrival != Arrival::Unproven {
@@ -186,18 +247,24 @@ impl<T: Payload> Sender<T> {
     fn digest(&mut self, now: Time, report: &Report, out: &mut Outcome<T>) {
         let raised = self.largest_acked > report.prior_largest;
         let newest = self.tally.newest.map_or(0, |n| n.0);
-        self.measure(now, raised, report.ack_delay, out);
+        self.measure(now, raised, report, out);
         let ce = if raised { self.ecn.on_ack(&self.tally.ecn, report.ecn) } else { 0 };
         let round_start = newest >= self.round_end;
         if round_start {
             self.round += 1;
             self.round_end = self.sent.next_pn();
         }
-        self.progress = now;
-        self.timeouts = 0;
-        self.tail_probed = false;
+        // RFC 6298 section 5.3: a retransmission timer waits for the oldest packet, whatever else arrives.
+        if report.advanced {
+            self.progress = now;
+            self.timeouts = 0;
+            self.tail_probed = false;
+        }
         self.probes = 0;
 
+        if let Some(suspicion) = self.suspicion.take() {
+            self.judge_timeout(now, suspicion, report, out);
+        }
         self.detect_losses(now, report.prior_in_flight, out);
         self.answer_marks_and_repairs(now, newest, ce, report.prior_in_flight, out);
         if self.epoch.try_exit(newest, report.cumulative) {
@@ -206,7 +273,11 @@ impl<T: Payload> Sender<T> {
         }
         self.tell_controller(now, newest, ce, round_start, report, out);
         if let Some(prr) = &mut self.prr {
-            prr.on_ack(self.tally.bytes, self.bytes_in_flight, report.advanced && self.lost.is_empty());
+            prr.on_ack(
+                self.tally.bytes + self.tally.late,
+                self.bytes_in_flight,
+                report.advanced && self.lost.is_empty(),
+            );
         }
         self.sent.forget_settled();
         self.acked.clear();
@@ -215,16 +286,24 @@ impl<T: Payload> Sender<T> {
     }
 
     /// RTT of the newest packet. A sample for the estimator if it raises the largest acknowledged (RFC 9002
-    /// section 5.1); RACK takes every one.
-    fn measure(&mut self, now: Time, raised: bool, ack_delay: Duration, out: &mut Outcome<T>) {
+    /// section 5.1); RACK takes every one. TCP measures the mean on the oldest packet (RFC 7323 section 4).
+    fn measure(&mut self, now: Time, raised: bool, report: &Report, out: &mut Outcome<T>) {
         let Some((_, sent)) = self.tally.newest else { return };
         let latest = now - sent;
         self.rack_rtt = latest;
-        if raised {
-            self.rtt.sample(latest, ack_delay.min(self.config.max_ack_delay));
-            self.first_rtt_sample.get_or_insert(now);
-            out.rtt = Some(latest);
+        if !raised {
+            return;
         }
+        if report.is_tcp {
+            let oldest = now - self.tally.oldest.unwrap_or(sent);
+            let (smoothed, edge) = (self.rtt.smoothed(), self.sent.edge());
+            self.variance.sample(oldest, smoothed, self.unacknowledged, edge);
+            self.rtt.sample_apart(now, latest, oldest);
+        } else {
+            self.rtt.sample(now, latest, report.ack_delay.min(self.config.max_ack_delay));
+        }
+        self.first_rtt_sample.get_or_insert(now);
+        out.rtt = Some(latest);
     }
 
     /// Reductions for what is no declared loss: CE marks, and a loss that a tail loss probe repaired.
@@ -264,7 +343,7 @@ impl<T: Payload> Sender<T> {
             now,
             packets: &self.acked,
             acked: self.tally.bytes,
-            late: 0,
+            late: self.tally.late,
             growth: self.tally.growth,
             lost: self.lost.iter().map(|l| l.bytes).sum(),
             prior_in_flight: report.prior_in_flight,
@@ -280,7 +359,7 @@ impl<T: Payload> Sender<T> {
             round_start,
             in_recovery: self.epoch.in_recovery(),
             app_limited: self.tally.app_limited,
-            cwnd_limited: !self.tally.app_limited,
+            cwnd_limited: self.tally.window_filled,
         });
         // Whatever the controller asks, one reduction per round trip.
         if let Some(cause) = asked.filter(|_| !self.epoch.covers(newest)) {

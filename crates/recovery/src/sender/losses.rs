@@ -25,49 +25,51 @@ impl<T: Payload> Sender<T> {
         .run(&self.sent, &mut found);
         self.loss_time = found.loss_time;
         if !found.lost.is_empty() {
-            self.lose(now, &found.lost, prior_in_flight, out);
+            self.lose(now, &found.lost, Some(Cause::Loss), prior_in_flight, out);
         }
         self.found = found;
     }
 
-    /// Declares packets lost (ascending) and reduces the window unless a reduction since their departure covers them.
+    /// Declares packets lost (ascending). A `cause` to reduce the window: a loss, unless a reduction since their departure covers
+    /// them, or a timeout.
     pub(super) fn lose(
         &mut self,
         now: Time,
         lost: &[(u64, Detection)],
+        cause: Option<Cause>,
         prior_in_flight: u64,
         out: &mut Outcome<T>,
     ) {
-        let persistent = self.is_persistent(lost);
+        let Some(&(newest, _)) = lost.last() else { return };
+        let persistent = cause == Some(Cause::Loss) && self.is_persistent(lost);
+        let first = self.lost.len();
         for &(pn, detection) in lost {
             self.forsake(pn, detection, out);
         }
         self.controller.on_lost(&Lost {
             now,
-            packets: &self.lost,
+            packets: self.lost.get(first..).unwrap_or_default(),
             total_lost: self.sampler.lost(),
             delivered: self.sampler.delivered(),
             bytes_in_flight: self.bytes_in_flight,
         });
-        let newest = lost.last().map_or(0, |l| l.0);
-        let timeout = lost.last().is_some_and(|l| l.1 == Detection::Timeout);
-        if timeout {
-            self.reduce(now, Cause::Timeout, prior_in_flight, out);
-        } else if !self.epoch.covers(newest) {
-            self.reduce(now, Cause::Loss, prior_in_flight, out);
+        if let Some(cause) = cause.filter(|cause| *cause != Cause::Loss || !self.epoch.covers(newest)) {
+            self.reduce(now, cause, prior_in_flight, out);
         }
         if persistent {
-            self.rtt.reset_min();
+            self.rtt.reset_min(now);
             self.reduce(now, Cause::PersistentCongestion, prior_in_flight, out);
         }
         self.epoch.add_losses(lost.len() as u64);
         self.forget_late(now);
-        // `out` holds exactly these: both callers clear it first, and each declares losses once.
-        for (pn, _, data) in &out.lost {
-            self.late.add(*pn, now, self.epoch.serial(), data.clone());
+        for &(pn, _) in lost {
+            if let Some(packet) = self.sent.get(pn) {
+                self.late.add(pn, now, self.epoch.serial(), packet);
+            }
         }
     }
 
+    /// Takes one packet out of flight as lost.
     fn forsake(&mut self, pn: u64, detection: Detection, out: &mut Outcome<T>) {
         let Some(p) = self.sent.settle(pn, Fate::Lost) else { return };
         let (bytes, sent, snapshot) = (p.bytes, p.sent, p.snapshot);
@@ -120,7 +122,7 @@ impl<T: Payload> Sender<T> {
     }
 
     pub(super) fn reduce(&mut self, now: Time, cause: Cause, prior_in_flight: u64, out: &mut Outcome<T>) {
-        self.epoch.begin(cause, self.sent.next_pn(), self.sent.edge());
+        self.epoch.begin(now, cause, self.sent.next_pn(), self.sent.edge());
         self.stats.count_reduction(cause);
         out.congestion = Some(cause);
         // What this ACK acknowledged left before the reduction.
@@ -152,18 +154,28 @@ impl<T: Payload> Sender<T> {
         }
     }
 
-    /// These packets, declared lost before, have arrived after all. `period` is the recovery period they were counted
-    /// in: the same ACK may have opened another one, which they do not excuse.
-    pub(super) fn on_late(&mut self, all: u64, current: u64, period: u64) {
-        if all == 0 {
-            return;
-        }
-        self.stats.spurious += all;
+    /// What was declared lost and has arrived with this ACK: it is delivered, the losses were none, and if that leaves the recovery
+    /// period without a reason the reduction is undone. `period` is the one before this ACK: it may have opened another,
+    /// which these packets do not excuse. `prior_largest` had arrived before.
+    #[inline(never)]
+    pub(super) fn forgive_late(&mut self, now: Time, period: u64, prior_largest: Option<u64>) {
+        self.stats.spurious += self.late_now.len() as u64;
         self.reordering.on_spurious(self.largest_acked.unwrap_or(0), self.sent.next_pn());
-        if period == self.epoch.serial() && self.config.undo && self.epoch.on_spurious(current) {
-            self.stats.undone += 1;
-            self.prr = None;
-            self.controller.on_spurious();
+        for late in &self.late_now {
+            let distance = prior_largest.unwrap_or(0).saturating_sub(late.pn);
+            self.reordering.raise_thresholds(&self.config, distance, now - late.sent, &self.rtt);
         }
+        let current = self.late_now.iter().filter(|v| v.is_of(period)).count() as u64;
+        if period == self.epoch.serial() && self.config.undo && self.epoch.on_spurious(current) {
+            self.undo();
+        }
+        self.late_now.clear();
+    }
+
+    /// The last reduction was a mistake.
+    pub(super) fn undo(&mut self) {
+        self.stats.undone += 1;
+        self.prr = None;
+        self.controller.on_spurious();
     }
 }

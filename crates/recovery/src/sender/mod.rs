@@ -9,16 +9,18 @@ mod losses;
 mod timers;
 
 use congestion::{
-    AckedPacket, Cause, Control, Controller, Detection, Duration, LostPacket, Path, Sent, Time,
+    AckedPacket, Cause, Control, Controller, Detection, Duration, Idle, LostPacket, Path, Sent, Time,
 };
 
 use crate::config::{Config, Paced};
 use crate::ecn::{Ecn, Validation};
-use crate::epoch::{Epoch, LateAcks};
+use crate::epoch::Epoch;
+use crate::late::{LateAcks, Verdict};
 use crate::loss::{Found, Reordering};
 use crate::pacer::Pacer;
 use crate::prr::Prr;
 use crate::rate::Sampler;
+use crate::rto::LinuxVariance;
 use crate::rtt::Rtt;
 use crate::seen::{Seen, Span};
 use crate::sent::{Payload, SentPackets};
@@ -68,6 +70,15 @@ impl<T> Outcome<T> {
     }
 }
 
+/// After a retransmission timeout: what else may be lost, until an acknowledgement tells (see `timers`).
+#[derive(Clone, Copy, Debug)]
+struct Suspicion {
+    /// Packets below this one left so long before the timeout that they should have been acknowledged.
+    below: u64,
+    /// Packets from this one on left after the timeout.
+    since: u64,
+}
+
 /// The ledger of one path.
 #[derive(Debug)]
 pub struct Sender<T> {
@@ -77,6 +88,7 @@ pub struct Sender<T> {
     mds: u64,
     sent: SentPackets<T>,
     rtt: Rtt,
+    variance: LinuxVariance,
     sampler: Sampler,
     pacer: Pacer,
     ecn: Validation,
@@ -102,16 +114,22 @@ pub struct Sender<T> {
     /// From when the retransmission timeout counts: the last progress.
     progress: Time,
     timeouts: u32,
+    suspicion: Option<Suspicion>,
     tail_probed: bool,
     /// The tail loss probe that repeats a payload still in flight: its number and first byte.
     tail_repeat: Option<(u64, u64)>,
     /// Packets that may leave whatever the window says. What the next ACK finds unused has lapsed.
     probes: u32,
     loss_time: Option<Time>,
+    /// Packets below this one were in flight when the window was full: they may open it.
+    window_filled: u64,
+    /// The controller knows that this sender was idle.
+    restarted: bool,
     found: Found,
     // Digest of the ACK at hand, kept to reuse their memory.
     acked: Vec<AckedPacket>,
     lost: Vec<LostPacket>,
+    late_now: Vec<Verdict<T>>,
     spans: Vec<Span>,
     covered: Vec<u64>,
     tally: Tally,
@@ -123,10 +141,11 @@ impl<T: Payload> Sender<T> {
         Self {
             mds: path.mds,
             sent: SentPackets::new(),
-            rtt: Rtt::new(config.initial_rtt),
+            rtt: Rtt::new(config.initial_rtt, config.min_rtt_window),
+            variance: LinuxVariance::new(config.min_rto),
             sampler: Sampler::default(),
             pacer: Pacer::new(&config.pacing, path.mds),
-            ecn: Validation::new(config.ecn),
+            ecn: Validation::new(config.ecn, config.ecn_validation),
             reordering: Reordering::default(),
             late: LateAcks::new(),
             seen: Seen::default(),
@@ -144,13 +163,17 @@ impl<T: Payload> Sender<T> {
             last_sent: Time::ZERO,
             progress: Time::ZERO,
             timeouts: 0,
+            suspicion: None,
             tail_probed: false,
             tail_repeat: None,
             probes: 0,
             loss_time: None,
+            window_filled: 0,
+            restarted: false,
             found: Found::default(),
             acked: Vec::new(),
             lost: Vec::new(),
+            late_now: Vec::new(),
             spans: Vec::new(),
             covered: Vec::new(),
             tally: Tally::default(),
@@ -170,14 +193,30 @@ impl<T: Payload> Sender<T> {
         if self.probes > 0 {
             return Gate::Open;
         }
+        if self.bytes_in_flight == 0 {
+            self.restart_after_idle(now);
+        }
         let control = self.controller.control();
         if self.bytes_in_flight + bytes > self.window_of(&control) {
+            self.window_filled = self.sent.next_pn();
             return Gate::Window;
         }
         let Some(rate) = self.pacing_rate(&control) else { return Gate::Open };
-        match self.pacer.release(now, bytes, rate) {
+        match self.pacer.release(now, bytes, rate, control.send_quantum) {
             at if at <= now => Gate::Open,
             at => Gate::At(at),
+        }
+    }
+
+    /// Tells the controller, once, that its window is old.
+    fn restart_after_idle(&mut self, now: Time) {
+        if !self.config.restart_after_idle || self.restarted || self.stats.sent == 0 {
+            return;
+        }
+        let (idle, rto) = (now - self.last_sent, self.retransmission_timeout());
+        if idle > rto {
+            self.restarted = true;
+            self.controller.on_idle(&Idle { now, idle, rto });
         }
     }
 
@@ -203,17 +242,27 @@ impl<T: Payload> Sender<T> {
     /// payload has been sent before; what is not repeated leaves in the order of the stream.
     pub fn on_sent(&mut self, now: Time, bytes: u64, data: T, repeat: bool) -> (u64, Ecn) {
         let pn = self.sent.next_pn();
-        let ecn = self.ecn.on_sent(now, self.probe_timeout());
+        let may_mark = !repeat || self.config.ecn_on_repeats;
+        let ecn = self.ecn.on_sent(now, self.probe_timeout(), may_mark);
         let snapshot = self.sampler.on_sent(now, bytes, self.bytes_in_flight);
         if self.bytes_in_flight == 0 {
             self.progress = now;
         }
         self.bytes_in_flight += bytes;
-        if repeat && self.tail_probed && self.probes > 0 {
-            self.tail_repeat = Some((pn, data.range().start));
+        if repeat {
+            self.late.on_repeat(data.range().start);
+            // RFC 6298 section 5.4: the repeat of the oldest segment has the whole timeout to arrive.
+            if data.range().start == self.unacknowledged {
+                self.progress = now;
+            }
+            if self.tail_probed && self.probes > 0 {
+                self.tail_repeat = Some((pn, data.range().start));
+            }
         }
+        self.epoch.on_sent(now, pn);
         self.sent.push(now, bytes, repeat, ecn, snapshot, data);
         self.last_sent = now;
+        self.restarted = false;
         self.probes = self.probes.saturating_sub(1);
         self.pacer.on_sent(now, bytes);
         if let Some(prr) = &mut self.prr {

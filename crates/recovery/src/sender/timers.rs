@@ -1,13 +1,17 @@
 //! Timers: when they are due, probes, retransmission timeouts.
 
-use congestion::{Detection, Duration, Time};
+use congestion::{Cause, Detection, Duration, Time};
 
-use super::{Outcome, Sender};
-use crate::config::Timeout;
+use super::acks::Report;
+use super::{Outcome, Sender, Suspicion};
+use crate::config::{Rto, Timeout};
 use crate::sent::Payload;
 
 /// Probes sent on a QUIC probe timeout. RFC 9002 section 6.2.4: one or two.
 const PTO_PROBES: u32 = 2;
+
+/// What a tail loss probe waits beyond two RTTs (Linux `TCP_TIMEOUT_MIN_US`).
+const MIN_PATIENCE: Duration = Duration::from_millis(2);
 
 /// Longest retransmission timeout. RFC 6298 section 2.5: 60 s or more; Linux 120 s.
 const MAX_RTO: Duration = Duration::from_secs(120);
@@ -27,26 +31,41 @@ impl<T: Payload> Sender<T> {
     }
 
     fn timeout_at(&self) -> Time {
-        let backoff = 1u64 << self.timeouts.min(20);
         match self.config.timeout {
-            Timeout::Pto => self.last_sent + self.probe_timeout() * backoff,
-            Timeout::TlpRto => {
-                let rto = self.rtt.timeout(self.config.granularity).max(self.config.min_rto);
-                let rto_at = self.progress + (rto * backoff).min(MAX_RTO);
-                if self.may_probe_tail() { self.tail_probe_at().min(rto_at) } else { rto_at }
-            }
+            Timeout::Pto => self.last_sent + self.probe_timeout() * self.backoff(),
+            Timeout::TlpRto if self.may_probe_tail() => self.tail_probe_at().min(self.retransmission_at()),
+            Timeout::TlpRto => self.retransmission_at(),
         }
     }
 
-    fn may_probe_tail(&self) -> bool {
-        !self.tail_probed && self.timeouts == 0 && !self.epoch.in_recovery() && self.rtt.is_sampled()
+    fn backoff(&self) -> u64 {
+        1 << self.timeouts.min(20)
     }
 
-    /// RFC 8985 section 7.2: two RTTs after the last packet or ACK, and the peer's ACK delay when it flies alone.
+    fn retransmission_at(&self) -> Time {
+        self.progress + (self.retransmission_timeout() * self.backoff()).min(MAX_RTO)
+    }
+
+    /// RTO without backoff.
+    pub(super) fn retransmission_timeout(&self) -> Duration {
+        let margin = self.variance.margin().filter(|_| self.config.rto == Rto::Linux);
+        match margin {
+            Some(margin) => self.rtt.smoothed() + margin,
+            None => self.rtt.timeout(self.config.granularity).max(self.config.min_rto),
+        }
+    }
+
+    /// RFC 8985 section 7.2: nothing is known to be missing, nothing is being repaired, no probe is out.
+    fn may_probe_tail(&self) -> bool {
+        let repairing = self.timeouts > 0 || !self.epoch.lets_probe() || self.loss_time.is_some();
+        !self.tail_probed && !repairing && self.rtt.is_sampled()
+    }
+
+    /// RFC 8985 section 7.2: two RTTs after the last packet or progress, and the peer's ACK delay when it flies alone.
     fn tail_probe_at(&self) -> Time {
         let alone = self.stats.in_flight() <= 1;
-        let wait = self.rtt.smoothed() * 2;
-        self.last_sent.max(self.progress) + if alone { wait + self.config.min_rto } else { wait }
+        let patience = if alone { self.config.min_rto } else { MIN_PATIENCE };
+        self.last_sent.max(self.progress) + self.rtt.smoothed() * 2 + patience
     }
 
     /// The time of [`Sender::next_timer`] has come (calling earlier does nothing).
@@ -61,12 +80,13 @@ impl<T: Payload> Sender<T> {
         } else if self.config.timeout == Timeout::Pto {
             self.timeouts += 1;
             self.probe(PTO_PROBES, out);
-        } else if self.may_probe_tail() && self.tail_probe_at() <= now {
+        } else if self.may_probe_tail() {
+            // Where the RTO would come first the probe takes its time and its place (RFC 8985 section 7.2).
             self.tail_probed = true;
-            self.progress = now; // RFC 8985 section 7.3: the probe re-arms the RTO
+            self.progress = now; // section 7.3: the probe re-arms the RTO
             self.probe(1, out);
         } else {
-            self.retransmission_timeout(now, prior_in_flight, out);
+            self.time_out(now, prior_in_flight, out);
         }
         self.lost.clear();
         self.sent.forget_settled();
@@ -78,13 +98,53 @@ impl<T: Payload> Sender<T> {
         out.probe = true;
     }
 
-    /// RFC 6298 section 5: everything outstanding counts as lost.
-    fn retransmission_timeout(&mut self, now: Time, prior_in_flight: u64, out: &mut Outcome<T>) {
+    /// RFC 6298 section 5: the window collapses and the oldest packet is sent again. What becomes of the rest the next
+    /// acknowledgement tells: until then the window lets nothing else leave, so that the verdict can wait.
+    fn time_out(&mut self, now: Time, prior_in_flight: u64, out: &mut Outcome<T>) {
         self.timeouts += 1;
         self.stats.timeouts += 1;
         self.progress = now;
-        let all: Vec<_> = self.sent.in_flight().map(|(pn, _)| (pn, Detection::Timeout)).collect();
-        self.lose(now, &all, prior_in_flight, out);
+        let Some((oldest, _)) = self.sent.in_flight().next() else { return };
+        let since = self.suspicion.map_or(self.sent.next_pn(), |s| s.since);
+        self.suspicion = Some(Suspicion { below: self.overdue(now), since });
+        // RFC 5681 section 3.1: ssthresh is held while the same data times out again.
+        let cause = (self.timeouts == 1).then_some(Cause::Timeout);
+        self.lose(now, &[(oldest, Detection::Timeout)], cause, prior_in_flight, out);
+        self.probes = self.probes.max(1);
+    }
+
+    /// RFC 8985 section 6.3: packets below the one returned should have been acknowledged.
+    fn overdue(&self, now: Time) -> u64 {
+        let patience = self.rack_rtt + self.reordering.window(&self.rtt, || false);
+        let young = self.sent.iter().find(|(_, p)| p.sent + patience > now);
+        young.map_or(self.sent.next_pn(), |(pn, _)| pn)
+    }
+
+    /// The first acknowledgement after a timeout.
+    ///
+    /// Of a packet sent since: the timeout was right, and what was overdue then is lost. Of an older one: the path was slow, not
+    /// broken (Eifel detection, RFC 3522, and step 3b of F-RTO, RFC 5682), and the window comes back; if the oldest packet is
+    /// missing all the same it is a loss like others.
+    #[inline(never)]
+    pub(super) fn judge_timeout(
+        &mut self,
+        now: Time,
+        Suspicion { below, since }: Suspicion,
+        report: &Report,
+        out: &mut Outcome<T>,
+    ) {
+        let prior_in_flight = report.prior_in_flight;
+        if report.answers >= since {
+            let overdue = self.sent.in_flight().map(|(pn, _)| (pn, Detection::Timeout));
+            let overdue: Vec<_> = overdue.take_while(|(pn, _)| *pn < below.min(since)).collect();
+            self.lose(now, &overdue, None, prior_in_flight, out);
+        } else if self.config.undo && self.epoch.on_spurious_timeout() {
+            self.undo();
+            self.timeouts = 0;
+            if self.late_now.is_empty() {
+                self.reduce(now, Cause::Loss, prior_in_flight, out);
+            }
+        }
     }
 
     /// The payload a probe repeats when there is nothing new: the oldest in flight (QUIC), the newest (TCP's TLP).

@@ -4,8 +4,8 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, Path, Time};
-use recovery::{AckFrame, Config, EcnCounts, Gate, Outcome, Payload, Sender, TcpAck};
+use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, Path, Time};
+use recovery::{AckFrame, Config, EcnCounts, Gate, Outcome, Payload, Sender, TcpAck, Timeout};
 
 /// Bytes of every packet, in the window and in the stream.
 pub const SIZE: u64 = 1000;
@@ -36,16 +36,23 @@ pub enum Signal {
     Lost(Vec<(u64, Detection)>),
     Reduce(Cause),
     Undo,
+    Idle,
 }
 
 /// What test and controller share.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Notes {
     pub cwnd: u64,
     /// The window after any congestion event; without it the window stays.
     pub reduced: Option<u64>,
     pub shapes_recovery: bool,
     pub signals: Vec<Signal>,
+    /// Delivery rates, bytes per second.
+    pub rates: Vec<f64>,
+    /// Bytes declared lost before that arrived.
+    pub late: u64,
+    /// Whether the last ACK said that the window had been full.
+    pub cwnd_limited: bool,
     /// The answer to the next ACK.
     pub ask: Option<Cause>,
 }
@@ -57,6 +64,9 @@ pub struct Recorder(Arc<Mutex<Notes>>);
 impl Controller for Recorder {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         let mut notes = self.0.lock().unwrap();
+        notes.rates.extend(ack.rate.and_then(|sample| sample.delivery_rate).map(|rate| rate.bytes_per_sec()));
+        notes.late += ack.late;
+        notes.cwnd_limited = ack.cwnd_limited;
         notes.signals.push(Signal::Ack { acked: ack.acked, growth: ack.growth });
         notes.ask.take()
     }
@@ -71,6 +81,9 @@ impl Controller for Recorder {
     }
     fn on_spurious(&mut self) {
         self.0.lock().unwrap().signals.push(Signal::Undo);
+    }
+    fn on_idle(&mut self, _: &Idle) {
+        self.0.lock().unwrap().signals.push(Signal::Idle);
     }
     fn shapes_recovery(&self) -> bool {
         self.0.lock().unwrap().shapes_recovery
@@ -100,8 +113,7 @@ pub fn ms(ms: f64) -> Time {
 
 impl Bench {
     pub fn new(config: Config) -> Self {
-        let notes =
-            Notes { cwnd: 1 << 40, reduced: None, shapes_recovery: false, signals: Vec::new(), ask: None };
+        let notes = Notes { cwnd: 1 << 40, ..Notes::default() };
         let notes = Arc::new(Mutex::new(notes));
         let path = Path { mds: SIZE, buffer: None, paced: true, seed: 1 };
         let sender = Sender::new(config, Box::new(Recorder(Arc::clone(&notes))), path);
@@ -118,9 +130,14 @@ impl Bench {
 
     /// One packet, sent and acknowledged at once after `rtt`: the estimator starts at `rtt`. At time 0.
     pub fn primed(config: Config, rtt: f64) -> Self {
+        let tcp = config.timeout == Timeout::TlpRto;
         let mut bench = Self::new(config);
         bench.send(0.0);
-        bench.tcp_or_quic_ack(rtt, 0);
+        if tcp {
+            bench.tcp_ack(rtt, 1, &[], 0);
+        } else {
+            bench.ack(rtt, &[(0, 0)]);
+        }
         bench.signals();
         bench
     }
@@ -162,10 +179,6 @@ impl Bench {
             *slot = (sack.0 * SIZE, sack.1 * SIZE);
         }
         self.sender.on_tcp_ack(ms(at), &ack, &mut self.out);
-    }
-
-    fn tcp_or_quic_ack(&mut self, at: f64, pn: u64) {
-        self.ack(at, &[(pn, pn)]);
     }
 
     /// Calls the timer at its time; returns that time in milliseconds.

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::Source;
 use super::axis::{Scale, extent, is_drawable};
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
+use crate::metric;
 use crate::report::number;
 use crate::report::palette::{INK, MUTED, Style};
 use crate::summary::{Cell, Variant};
@@ -32,7 +33,7 @@ fn scale(variants: &[Variant], metric: &str) -> Scale {
 
 /// The deviation over the repetitions, if it can be drawn.
 pub(super) fn spread(cell: &Cell) -> f64 {
-    if is_drawable(cell.spread) { cell.spread.max(0.0) } else { 0.0 }
+    cell.spread.filter(|spread| is_drawable(*spread)).map_or(0.0, |spread| spread.max(0.0))
 }
 
 fn figure(source: &Source<'_>, title: &str, variant: &Variant, panels: &[(&str, &Scale)]) -> Figure {
@@ -86,7 +87,7 @@ fn panel(
     let words = number::metric(metric);
     let rows: Vec<_> = variant.rows.iter().filter_map(|r| Some((r, r.cells.get(metric)?))).collect();
     let printed = rows.iter().filter_map(|(_, c)| c.published);
-    let decimals = (words.decimals, number::printed_decimals(printed, words.decimals));
+    let printed = number::printed_decimals(printed, words.decimals);
     let first = top + 24.0;
     let bottom = first + PAIR * rows.len().max(1) as f64 + 4.0;
     let scale = scale.on(left, WIDTH - 56.0);
@@ -96,7 +97,7 @@ fn panel(
         @for (i, (row, cell)) in rows.iter().enumerate() {
             @let y = first + PAIR * i as f64 + 4.0;
             (svg::label(left - 8.0, y + 12.0, TEXT, Anchor::End, left - 14.0, &row.label))
-            (pair(&scale, y, cell, &source.style(&row.label), decimals))
+            (pair(&scale, y, cell, &source.style(&row.label), (metric::decimals(metric, cell.mean), printed)))
         }
         @if rows.is_empty() { (svg::nothing(first + 16.0, "no values")) }
         (svg::line(scale.at(scale.base()), first, scale.at(scale.base()), bottom, crate::report::palette::AXIS))

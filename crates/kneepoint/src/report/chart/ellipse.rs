@@ -14,15 +14,17 @@ pub(super) struct Ellipse {
 }
 
 impl Ellipse {
-    /// Of the points' covariance (the population's); none without points.
+    /// Of the points' covariance (the sample's); none without points, a point of one.
     pub(super) fn of(points: &[(f64, f64)]) -> Option<Self> {
         let count = points.len() as f64;
         let mean = |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
         let centre = (mean(&|p| p.0), mean(&|p| p.1));
+        let product =
+            |of: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / (count - 1.0).max(1.0);
         let covariance = (
-            mean(&|p| (p.0 - centre.0) * (p.0 - centre.0)),
-            mean(&|p| (p.0 - centre.0) * (p.1 - centre.1)),
-            mean(&|p| (p.1 - centre.1) * (p.1 - centre.1)),
+            product(&|p| (p.0 - centre.0) * (p.0 - centre.0)),
+            product(&|p| (p.0 - centre.0) * (p.1 - centre.1)),
+            product(&|p| (p.1 - centre.1) * (p.1 - centre.1)),
         );
         let (variances, direction) = eigen(covariance.0, covariance.1, covariance.2);
         let axes = (variances.0.max(0.0).sqrt(), variances.1.max(0.0).sqrt());
@@ -67,10 +69,10 @@ mod tests {
 
     #[test]
     fn axes_along_the_axes() {
-        // Variances 8 (of ±4, 0) and 0.5.
+        // Variances 32/3 (of ±4, 0, 0) and 2/3.
         let wide = Ellipse::of(&[(-3.0, 2.0), (5.0, 2.0), (1.0, 3.0), (1.0, 1.0)]).unwrap();
         near(wide.centre, (1.0, 2.0));
-        near(wide.axes, (8.0_f64.sqrt(), 0.5_f64.sqrt()));
+        near(wide.axes, ((32.0_f64 / 3.0).sqrt(), (2.0_f64 / 3.0).sqrt()));
         near(wide.direction, (1.0, 0.0));
         let tall = Ellipse::of(&[(2.0, -3.0), (2.0, 5.0), (3.0, 1.0), (1.0, 1.0)]).unwrap();
         near(tall.axes, wide.axes);
@@ -79,17 +81,20 @@ mod tests {
 
     #[test]
     fn a_turned_cloud_has_a_turned_ellipse() {
-        // A cross of half lengths 10 and 5 along (3, 4) / 5 and (-4, 3) / 5: variances 50 and 12.5.
+        // A cross of half lengths 10 and 5 along (3, 4) / 5 and (-4, 3) / 5: variances 200/3 and 50/3.
         let cross = [(6.0, 8.0), (-6.0, -8.0), (-4.0, 3.0), (4.0, -3.0)];
         let ellipse = Ellipse::of(&cross).unwrap();
-        near(ellipse.axes, (50.0_f64.sqrt(), 12.5_f64.sqrt()));
+        near(ellipse.axes, ((200.0_f64 / 3.0).sqrt(), (50.0_f64 / 3.0).sqrt()));
         near(ellipse.direction, (0.6, 0.8));
         let mirrored = cross.map(|(x, y)| (x, -y));
         let direction = Ellipse::of(&mirrored).unwrap().direction;
         near((direction.0.abs(), direction.0 * direction.1), (0.6, -0.48));
         for (x, y) in ellipse.outline() {
             let (along, across) = (x * 0.6 + y * 0.8, y * 0.6 - x * 0.8);
-            assert!((along * along / 50.0 + across * across / 12.5 - 1.0).abs() < 1e-9, "{x} {y}");
+            assert!(
+                (along * along * 3.0 / 200.0 + across * across * 3.0 / 50.0 - 1.0).abs() < 1e-9,
+                "{x} {y}"
+            );
         }
         assert_eq!(ellipse.outline().count(), 4 * QUARTER);
     }
@@ -100,10 +105,11 @@ mod tests {
         let point = Ellipse::of(&[(7.0, 3.0); 5]).unwrap();
         assert_eq!((point.centre, point.axes), ((7.0, 3.0), (0.0, 0.0)));
         let line = Ellipse::of(&[(0.0, 0.0), (2.0, 2.0), (4.0, 4.0)]).unwrap();
-        near(line.axes, ((16.0_f64 / 3.0).sqrt(), 0.0));
+        near(line.axes, (8.0_f64.sqrt(), 0.0));
         near(line.direction, (0.5_f64.sqrt(), 0.5_f64.sqrt()));
         let circle = Ellipse::of(&[(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)]).unwrap();
-        near(circle.axes, (0.5_f64.sqrt(), 0.5_f64.sqrt()));
-        assert!(circle.outline().all(|(x, y)| (x.hypot(y) - 0.5_f64.sqrt()).abs() < 1e-9));
+        let radius = (2.0_f64 / 3.0).sqrt();
+        near(circle.axes, (radius, radius));
+        assert!(circle.outline().all(|(x, y)| (x.hypot(y) - radius).abs() < 1e-9));
     }
 }

@@ -115,13 +115,9 @@ fn upper(cell: &Cell, metric: &str) -> f64 {
 fn bar(y: &Scale, left: f64, width: f64, cell: &Cell, row: Row<'_>, metric: &str) -> Markup {
     let (value, base) = (y.at(cell.mean), y.at(y.base()));
     let gap = if width > 6.0 { 1.0 } else { 0.0 };
-    let decimals = number::metric(metric).decimals;
-    let name = format!(
-        "{}: {} ± {}",
-        row.0,
-        number::fixed(cell.mean, decimals),
-        number::fixed(cell.spread, decimals)
-    );
+    let decimals = metric::decimals(metric, cell.mean);
+    let deviation = cell.spread.map(|spread| format!(" ± {}", number::fixed(spread, decimals)));
+    let name = format!("{}: {}{}", row.0, number::fixed(cell.mean, decimals), deviation.unwrap_or_default());
     html! {
         rect x=(svg::px(left + gap)) y=(svg::px(value.min(base))) width=(svg::px(width - 2.0 * gap))
             height=(svg::px((value - base).abs())) fill=(row.1.colour) { title { (name) } }
@@ -218,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_whisker_ends_where_the_metric_does() {
-        let cell = Cell { mean: 0.98, spread: 0.1, published: None, reason: None };
+        let cell = Cell { mean: 0.98, spread: Some(0.1), runs: None, published: None, reason: None };
         assert_eq!(upper(&cell, "jain"), 1.0);
         assert!((upper(&cell, "goodput") - 1.08).abs() < 1e-12);
     }

@@ -1,0 +1,143 @@
+//! Packets declared lost that may still be acknowledged.
+//!
+//! QUIC's ACK names the packet. A TCP acknowledgement names bytes: they may have come with the packet or with its repeat. The
+//! packet it echoes is certain; beyond that, bytes that nobody has sent again came with the packet declared lost.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use congestion::{Duration, Time};
+
+use crate::ecn::Ecn;
+use crate::rate::Snapshot;
+use crate::sent::{Packet, Payload};
+use crate::tcp::TcpAck;
+
+/// A packet declared lost: all that must be known should it arrive.
+#[derive(Clone, Debug)]
+pub(crate) struct Verdict<T> {
+    pub(crate) pn: u64,
+    /// When it was given up.
+    at: Time,
+    /// Serial of the recovery period.
+    period: u64,
+    pub(crate) sent: Time,
+    pub(crate) bytes: u64,
+    pub(crate) ecn: Ecn,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) data: T,
+}
+
+/// The packets declared lost of the last probe timeouts.
+#[derive(Clone, Debug)]
+pub(crate) struct LateAcks<T> {
+    /// Ascending in packet number, and as good as always in time: a verdict falls on the oldest packets in flight.
+    lost: VecDeque<Verdict<T>>,
+    /// By first byte the number of the last one given up, and whether its payload has been sent again.
+    by_start: BTreeMap<u64, (u64, bool)>,
+}
+
+/// How long a lost packet may come back, in probe timeouts.
+const MEMORY: u64 = 3;
+
+impl<T: Payload> LateAcks<T> {
+    pub(crate) fn new() -> Self {
+        Self { lost: VecDeque::new(), by_start: BTreeMap::new() }
+    }
+
+    /// `packet`, number `pn`, is given up in a recovery period.
+    pub(crate) fn add(&mut self, pn: u64, at: Time, period: u64, packet: &Packet<T>) {
+        let Packet { sent, bytes, ecn, snapshot, ref data, .. } = *packet;
+        let range = data.range();
+        if !range.is_empty() {
+            self.by_start.insert(range.start, (pn, false));
+        }
+        let verdict = Verdict { pn, at, period, sent, bytes, ecn, snapshot, data: data.clone() };
+        if self.lost.back().is_none_or(|v| v.pn < pn) {
+            self.lost.push_back(verdict);
+        } else {
+            self.lost.insert(self.lost.partition_point(|v| v.pn < pn), verdict);
+        }
+    }
+
+    /// What starts at this byte is sent again.
+    pub(crate) fn on_repeat(&mut self, start: u64) {
+        if let Some((_, repeated)) = self.by_start.get_mut(&start) {
+            *repeated = true;
+        }
+    }
+
+    /// Forgets verdicts older than three probe timeouts.
+    pub(crate) fn prune(&mut self, now: Time, probe_timeout: Duration) {
+        while self.lost.front().is_some_and(|v| v.at + probe_timeout * MEMORY < now)
+            && let Some(verdict) = self.lost.pop_front()
+        {
+            self.unlist(&verdict);
+        }
+    }
+
+    fn unlist(&mut self, verdict: &Verdict<T>) {
+        let start = verdict.data.range().start;
+        if self.by_start.get(&start).is_some_and(|listed| listed.0 == verdict.pn) {
+            self.by_start.remove(&start);
+        }
+    }
+
+    /// Moves the packets `low..=high` into `arrived`.
+    pub(crate) fn take(&mut self, low: u64, high: u64, arrived: &mut Vec<Verdict<T>>) {
+        if self.lost.back().is_none_or(|v| v.pn < low) {
+            return; // nearly always: what arrives is newer than what was given up
+        }
+        let from = self.lost.partition_point(|v| v.pn < low);
+        let to = self.lost.partition_point(|v| v.pn <= high).max(from);
+        let first = arrived.len();
+        arrived.extend(self.lost.drain(from..to));
+        for verdict in arrived.get(first..).unwrap_or_default() {
+            self.unlist(verdict);
+        }
+    }
+
+    /// Moves the packets that a TCP acknowledgement proves to have arrived into `arrived`.
+    pub(crate) fn take_covered(&mut self, ack: &TcpAck, arrived: &mut Vec<Verdict<T>>) {
+        if self.lost.is_empty() {
+            return;
+        }
+        self.take(ack.echo, ack.echo, arrived);
+        while let Some(pn) = self.covered(ack) {
+            self.take(pn, pn, arrived);
+        }
+    }
+
+    /// The repeat of what starts at this byte is off the books. If it cannot be the repeat that arrived it was the original, which is
+    /// moved into `arrived`.
+    pub(crate) fn on_repeat_settled(&mut self, start: u64, by_original: bool, arrived: &mut Vec<Verdict<T>>) {
+        let Some((pn, _)) = self.by_start.remove(&start) else { return };
+        if by_original {
+            self.take(pn, pn, arrived);
+        }
+    }
+
+    /// One that nobody has sent again, all of whose payload has arrived.
+    fn covered(&self, ack: &TcpAck) -> Option<u64> {
+        let mut spans = std::iter::once((0, ack.cumulative)).chain(ack.sacks).filter(|s| s.0 < s.1);
+        spans.find_map(|(start, end)| {
+            let listed = self.by_start.range(start..end).filter(|(_, listed)| !listed.1);
+            let mut alone = listed.map(|(_, listed)| listed.0);
+            alone.find(|pn| self.get(*pn).is_some_and(|v| v.data.range().end <= end))
+        })
+    }
+
+    fn get(&self, pn: u64) -> Option<&Verdict<T>> {
+        self.lost.get(self.lost.partition_point(|v| v.pn < pn)).filter(|v| v.pn == pn)
+    }
+
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        self.lost.front().map(|v| v.pn)
+    }
+}
+
+impl<T> Verdict<T> {
+    /// It was counted in this recovery period.
+    pub(crate) fn is_of(&self, period: u64) -> bool {
+        self.period == period
+    }
+}
