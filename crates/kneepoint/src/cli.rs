@@ -113,7 +113,7 @@ struct RunArgs {
     /// Where results go.
     #[arg(long, default_value = "results")]
     out: PathBuf,
-    /// Write a qlog of every flow (JSON-SEQ, for qvis): some 400 bytes for each packet of each run.
+    /// Write qlogs of both ends of every flow (JSON-SEQ, for qvis): some 700 bytes for each packet of each run.
     #[arg(long)]
     qlog: bool,
     /// Write the traffic of every run on the wire at both ends (pcapng, for Wireshark).

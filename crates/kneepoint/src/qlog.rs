@@ -1,4 +1,5 @@
-//! A flow's packet events as a qlog file (`.sqlog`) for [qvis](https://qvis.quictools.info).
+//! A flow's packet events as qlog files (`.sqlog`) for [qvis](https://qvis.quictools.info): the sender's, and beside it the
+//! receiver's, `far.rs`.
 //!
 //! The format is JSON-SEQ (RFC 7464) of qlog 0.3 with names like `transport:packet_sent`: the newest that qvis
 //! loads. It knows neither the later header (`file_schema`) nor the later names (`quic:packet_sent`).
@@ -13,12 +14,16 @@
 //! - `congestion_state_updated` tells `recovery` from every reduction until a packet sent later is acknowledged (TCP:
 //!   everything sent before it); `slow_start` and `congestion_avoidance` are told apart by `ssthresh`, and without
 //!   one every state outside recovery is `congestion_avoidance`. An undone reduction is not told.
-//! - `packet_received` is an ACK, numbered in order of arrival; the trace does not have its size. A QUIC range
+//! - `packet_received` is an ACK, numbered as the receiver's file numbers it (on the wire: in order of arrival); the trace does
+//!   not have its size. A QUIC range
 //!   begins at its first packet that was not acknowledged before, because a receiver repeats everything since the
 //!   last gap and qvis visits each packet of each range. For TCP packet numbers count transmissions, `acked_ranges`
 //!   has those that the cumulative ACK covers for the first time, and `cumulative` is its byte.
 //! - `packet_lost` has the packet's `raw.length`, because qvis shows it.
+//! - A packet of a handshake is an `initial`, of TCP too; the reply has the number of what it answers.
 //! - A trace without events gives a header alone, which qvis refuses.
+
+mod far;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
@@ -26,7 +31,7 @@ use std::io::{self, BufWriter, Write};
 use congestion::{Cause, Duration, Time};
 use serde::{Serialize, Serializer};
 use serde_json::Number;
-use sim::trace::{Event, Metrics, Trace, trigger};
+use sim::trace::{Ack, Event, Handshake, Metrics, Trace, trigger};
 
 /// What the header says about a flow.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,26 +68,33 @@ impl From<&sim::Transport> for Transport {
     }
 }
 
-/// Writes one flow's log.
+/// Writes the log of one flow's sender.
 ///
 /// # Errors
 /// What `out` refuses.
 pub fn write(out: impl Write, meta: &Meta, trace: &Trace) -> io::Result<()> {
     let mut log = Log {
-        out: BufWriter::new(out),
-        start: meta.start,
+        out: Out::new(out, meta),
         transport: meta.transport,
         sent: Sent::default(),
-        acks: 0,
         metrics: BTreeMap::new(),
         state: None,
         recovery: None,
     };
-    log.header(meta)?;
+    // The peer that sends the data, as in a download.
+    log.out.header(meta, &VantagePoint { name: &meta.flow, r#type: "server" })?;
     for (time, event) in trace {
         log.event(*time, event)?;
     }
     log.out.flush()
+}
+
+/// Writes the log of one flow's receiver.
+///
+/// # Errors
+/// What `out` refuses.
+pub fn write_far(out: impl Write, meta: &Meta, trace: &Trace) -> io::Result<()> {
+    far::write(Out::new(out, meta), meta, trace)
 }
 
 #[derive(Serialize)]
@@ -96,7 +108,7 @@ struct Header<'a> {
 
 #[derive(Serialize)]
 struct TraceHeader<'a> {
-    vantage_point: VantagePoint<'a>,
+    vantage_point: &'a VantagePoint<'a>,
     title: &'a str,
     description: &'a str,
     configuration: Configuration<'a>,
@@ -139,13 +151,24 @@ struct Packet {
     #[serde(skip_serializing_if = "Option::is_none")]
     frames: Option<[Frame; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    ecn: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     trigger: Option<&'static str>,
 }
 
 impl Packet {
     fn new(packet_number: u64, length: Option<u32>) -> Self {
         let header = PacketHeader { packet_type: "1RTT", packet_number };
-        Self { header, raw: length.map(|length| Raw { length }), frames: None, trigger: None }
+        Self { header, raw: length.map(|length| Raw { length }), frames: None, ecn: None, trigger: None }
+    }
+
+    fn with(frame: Frame, packet_number: u64, length: Option<u32>) -> Self {
+        Self { frames: Some([frame]), ..Self::new(packet_number, length) }
+    }
+
+    fn of_handshake(packet: &Handshake) -> Self {
+        let header = PacketHeader { packet_type: "initial", packet_number: packet.number };
+        Self { header, ..Self::new(packet.number, Some(packet.bytes)) }
     }
 }
 
@@ -282,31 +305,33 @@ impl Sent {
             self.packets.remove(&pn);
             pns.insert(pn);
         }
-        let mut ranges: Vec<(u64, u64)> = Vec::new();
-        for pn in pns {
-            match ranges.last_mut() {
-                Some(last) if last.1.checked_add(1) == Some(pn) => last.1 = pn,
-                _ => ranges.push((pn, pn)),
-            }
-        }
-        ranges
+        ranges(pns)
     }
 }
 
-struct Log<W: Write> {
-    out: BufWriter<W>,
-    start: Time,
-    transport: Transport,
-    sent: Sent,
-    acks: u64,
-    /// As last written.
-    metrics: BTreeMap<Key, Number>,
-    state: Option<State>,
-    /// The recovery period ends with this packet number (QUIC) or byte (TCP).
-    recovery: Option<u64>,
+/// Ascending numbers as ranges.
+fn ranges(numbers: impl IntoIterator<Item = u64>) -> Vec<(u64, u64)> {
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut() {
+            Some(last) if last.1.checked_add(1) == Some(number) => last.1 = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    ranges
 }
 
-impl<W: Write> Log<W> {
+/// A file that begins with its header.
+struct Out<W: Write> {
+    out: BufWriter<W>,
+    start: Time,
+}
+
+impl<W: Write> Out<W> {
+    fn new(out: W, meta: &Meta) -> Self {
+        Self { out: BufWriter::new(out), start: meta.start }
+    }
+
     fn record(&mut self, record: &impl Serialize) -> io::Result<()> {
         self.out.write_all(b"\x1e")?;
         serde_json::to_writer(&mut self.out, record)?;
@@ -318,7 +343,7 @@ impl<W: Write> Log<W> {
         self.record(&Entry { time, name, data })
     }
 
-    fn header(&mut self, meta: &Meta) -> io::Result<()> {
+    fn header(&mut self, meta: &Meta, vantage_point: &VantagePoint<'_>) -> io::Result<()> {
         let protocol = match meta.transport {
             Transport::Quic => "QUIC",
             Transport::Tcp => "TCP",
@@ -330,9 +355,8 @@ impl<W: Write> Log<W> {
             title: &meta.title,
             description: &description,
             trace: TraceHeader {
-                // The peer that sends the data, as in a download.
-                vantage_point: VantagePoint { name: &meta.flow, r#type: "server" },
-                title: &meta.flow,
+                vantage_point,
+                title: vantage_point.name,
                 description: &description,
                 configuration: Configuration {
                     time_offset: 0.0,
@@ -348,19 +372,35 @@ impl<W: Write> Log<W> {
         })
     }
 
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+struct Log<W: Write> {
+    out: Out<W>,
+    transport: Transport,
+    sent: Sent,
+    /// As last written.
+    metrics: BTreeMap<Key, Number>,
+    state: Option<State>,
+    /// The recovery period ends with this packet number (QUIC) or byte (TCP).
+    recovery: Option<u64>,
+}
+
+impl<W: Write> Log<W> {
     fn event(&mut self, time: Time, event: &Event) -> io::Result<()> {
         match event {
             Event::Sent { pn, bytes, offset, len } => {
                 self.sent.add(self.transport, *pn, *bytes, offset.saturating_add(u64::from(*len)));
-                let mut packet = Packet::new(*pn, Some(*bytes));
-                packet.frames = Some([Frame::Stream { stream_id: 0, offset: *offset, length: *len }]);
-                self.entry(time, "transport:packet_sent", packet)
+                let frame = Frame::Stream { stream_id: 0, offset: *offset, length: *len };
+                self.out.entry(time, "transport:packet_sent", Packet::with(frame, *pn, Some(*bytes)))
             }
-            Event::Acked { ranges, delay } => self.on_ack(time, ranges, *delay),
+            Event::Acked(ack) => self.on_ack(time, ack),
             Event::Lost { pn, detection } => {
                 let mut packet = Packet::new(*pn, self.sent.lose(*pn));
                 packet.trigger = Some(trigger(*detection));
-                self.entry(time, "recovery:packet_lost", packet)
+                self.out.entry(time, "recovery:packet_lost", packet)
             }
             Event::Reduced(cause) => {
                 self.recovery = Some(match self.transport {
@@ -370,17 +410,25 @@ impl<W: Write> Log<W> {
                 self.change(time, State::Recovery, Some(cause_word(*cause)))
             }
             Event::Metrics(metrics) => self.on_metrics(time, metrics),
+            Event::Opens(packet) => {
+                self.out.entry(time, "transport:packet_sent", Packet::of_handshake(packet))
+            }
+            Event::Opened(packet) => {
+                self.out.entry(time, "transport:packet_received", Packet::of_handshake(packet))
+            }
+            // Of the other end.
+            Event::Received { .. } | Event::Acks(_) => Ok(()),
         }
     }
 
-    fn on_ack(&mut self, time: Time, ranges: &[(u64, u64)], delay: Duration) -> io::Result<()> {
+    fn on_ack(&mut self, time: Time, Ack { number, ranges, delay }: &Ack) -> io::Result<()> {
         let newest = ranges.iter().map(|r| r.1).max();
         if self.recovery.is_some_and(|end| newest.is_some_and(|newest| newest >= end)) {
             self.recovery = None;
         }
         let frame = match self.transport {
             Transport::Quic => Frame::Ack {
-                ack_delay: Some(ms(delay)),
+                ack_delay: Some(ms(*delay)),
                 acked_ranges: self.sent.acknowledge(ranges),
                 cumulative: None,
             },
@@ -389,10 +437,7 @@ impl<W: Write> Log<W> {
                 Frame::Ack { ack_delay: None, acked_ranges, cumulative: newest }
             }
         };
-        let mut packet = Packet::new(self.acks, None);
-        packet.frames = Some([frame]);
-        self.acks += 1;
-        self.entry(time, "transport:packet_received", packet)
+        self.out.entry(time, "transport:packet_received", Packet::with(frame, *number, None))
     }
 
     fn on_metrics(&mut self, time: Time, metrics: &Metrics) -> io::Result<()> {
@@ -422,7 +467,7 @@ impl<W: Write> Log<W> {
             }
         }
         if !changed.is_empty() {
-            self.entry(time, "recovery:metrics_updated", Fields(changed))?;
+            self.out.entry(time, "recovery:metrics_updated", Fields(changed))?;
         }
         let threshold = own.get(SSTHRESH).copied().filter(|s| !s.is_nan());
         match threshold {
@@ -441,7 +486,7 @@ impl<W: Write> Log<W> {
             return Ok(());
         }
         let old = self.state.replace(new);
-        self.entry(time, "recovery:congestion_state_updated", StateChange { old, new, trigger })
+        self.out.entry(time, "recovery:congestion_state_updated", StateChange { old, new, trigger })
     }
 }
 
@@ -498,8 +543,8 @@ mod tests {
         (Time(at), Event::Sent { pn, bytes: 1252, offset, len: 1215 })
     }
 
-    fn acked(at: u64, ranges: Vec<(u64, u64)>) -> (Time, Event) {
-        (Time(at), Event::Acked { ranges, delay: Duration::from_micros(1500) })
+    fn acked(at: u64, number: u64, ranges: Vec<(u64, u64)>) -> (Time, Event) {
+        (Time(at), Event::Acked(Ack { number, ranges, delay: Duration::from_micros(1500) }))
     }
 
     fn metrics(at: u64, cwnd: u64, inner: Vec<(&'static str, f64)>) -> (Time, Event) {
@@ -540,7 +585,7 @@ mod tests {
             sent(start, 0, 0),
             sent(start + 123_456, 1, 1215),
             sent(start + 123_456, 2, 2430),
-            acked(start + 50_000_000, vec![(1, 1)]),
+            acked(start + 50_000_000, 0, vec![(1, 1)]),
             (Time(start + 50_000_000), Event::Lost { pn: 0, detection: Detection::TimeThreshold }),
             (Time(start + 50_000_000), Event::Reduced(Cause::Loss)),
             metrics(
@@ -554,7 +599,7 @@ mod tests {
                 5000,
                 vec![("ssthresh", f64::INFINITY), ("bwe", 1.5), ("min_rtt", 0.05)],
             ),
-            acked(start + 110_000_000, vec![(1, 3)]),
+            acked(start + 110_000_000, 2, vec![(1, 3)]),
             metrics(start + 110_000_000, 6000, vec![("ssthresh", 5000.7)]),
         ];
         let records = records(&log(&meta(Transport::Quic), &trace));
@@ -572,7 +617,7 @@ mod tests {
             [
                 &json!({ "header": { "packet_type": "1RTT", "packet_number": 0 },
                     "frames": [{ "frame_type": "ack", "ack_delay": 1.5, "acked_ranges": [[1, 1]] }] }),
-                &json!({ "header": { "packet_type": "1RTT", "packet_number": 1 },
+                &json!({ "header": { "packet_type": "1RTT", "packet_number": 2 },
                     "frames": [{ "frame_type": "ack", "ack_delay": 1.5, "acked_ranges": [[2, 3]] }] }),
             ]
         );
@@ -604,11 +649,11 @@ mod tests {
     fn quic_acks_begin_with_what_is_new() {
         let mut trace: Trace = (0..6).map(|pn| sent(0, pn, pn * 1215)).collect();
         trace.extend([
-            acked(1, vec![(0, 1), (3, 4)]),
+            acked(1, 1, vec![(0, 1), (3, 4)]),
             (Time(1), Event::Lost { pn: 2, detection: Detection::PacketThreshold }),
-            acked(2, vec![(0, 1), (3, 5)]),
+            acked(2, 2, vec![(0, 1), (3, 5)]),
             // The lost one arrives after all.
-            acked(3, vec![(0, 5)]),
+            acked(3, 3, vec![(0, 5)]),
         ]);
         let records = records(&log(&meta(Transport::Quic), &trace));
         let acks = named(&records, "transport:packet_received");
@@ -636,13 +681,13 @@ mod tests {
             sent(0, 0, 0),
             sent(0, 1, 1215),
             sent(0, 2, 2430),
-            acked(1, vec![(0, 0)]),
+            acked(1, 1, vec![(0, 0)]),
             (Time(2), Event::Lost { pn: 0, detection: Detection::PacketThreshold }),
             sent(2, 3, 0),
             sent(2, 4, 3645),
-            acked(3, vec![(0, 3645)]),
-            acked(4, vec![(0, 4000)]),
-            acked(5, vec![(0, 4860)]),
+            acked(3, 3, vec![(0, 3645)]),
+            acked(4, 4, vec![(0, 4000)]),
+            acked(5, 5, vec![(0, 4860)]),
         ];
         let records = records(&log(&meta(Transport::Tcp), &trace));
         assert_eq!(records[0]["trace"]["common_fields"]["protocol_type"], json!(["TCP"]));
@@ -680,7 +725,7 @@ mod tests {
             route: sim::Route::ALL,
             back: None,
             rtt,
-            handshake: false,
+            handshake: true,
             clock: Clock::default(),
         };
         let scenario = Scenario {
@@ -726,6 +771,7 @@ mod tests {
             let records = records(&log(&meta, record.trace.as_ref().unwrap()));
             assert_monotone(&records[1..]);
             let count = |name: &str| named(&records, name).len() as u64;
+            // The Initial or SYN is among them.
             assert_eq!(count("transport:packet_sent"), record.totals.packets, "{algorithm}");
             let lost = named(&records, "recovery:packet_lost");
             assert_eq!(lost.len() as u64, record.stats.lost(), "{algorithm}");
@@ -741,5 +787,87 @@ mod tests {
             assert_eq!(reductions, record.stats.loss_events + record.stats.collapses, "{algorithm}");
             assert!(states.iter().any(|s| s["old"] == "recovery"), "{algorithm}");
         }
+    }
+
+    /// What leaves one end under a name arrives at the other under the same, later: packets, ACKs, handshakes. What was lost on the
+    /// way leaves and does not arrive.
+    #[test]
+    fn both_ends_tell_the_same() {
+        for transport in [QUIC, TCP] {
+            let (meta, record) = simulate("new-reno", transport, 1_000_000);
+            let near = records(&log(&meta, record.trace.as_ref().unwrap()));
+            let mut far = Vec::new();
+            write_far(&mut far, &meta, record.far_trace.as_ref().unwrap()).unwrap();
+            let far = records(&far);
+            assert_monotone(&far[1..]);
+            assert_eq!(
+                far[0]["trace"]["vantage_point"],
+                json!({ "name": "one, receiver", "type": "client" })
+            );
+            let key = |entry: &Value| {
+                let header = &entry["data"]["header"];
+                (header["packet_type"].to_string(), header["packet_number"].as_u64().unwrap())
+            };
+            let times = |records: &[Value], name: &str| -> BTreeMap<(String, u64), (f64, Value)> {
+                let named = records.iter().filter(|r| r["name"] == name);
+                named.map(|r| (key(r), (r["time"].as_f64().unwrap(), r["data"]["raw"].clone()))).collect()
+            };
+            let (sent, received) = ("transport:packet_sent", "transport:packet_received");
+            for (from, to, lost) in [(&near, &far, record.totals.dropped), (&far, &near, 0)] {
+                let (left, arrived) = (times(from, sent), times(to, received));
+                // What is under way when the last byte arrives has left only.
+                assert!(left.len() as u64 >= arrived.len() as u64 + lost && !arrived.is_empty());
+                for (key, (at, raw)) in &arrived {
+                    let (since, sent_raw) = &left[key];
+                    assert!(at - since >= 24.999, "{key:?}: {since} {at}");
+                    assert_eq!(raw, sent_raw, "{key:?}");
+                }
+            }
+            let initials = times(&far, received);
+            assert_eq!(initials.keys().filter(|key| key.0 == "\"initial\"").count(), 1);
+        }
+    }
+
+    /// The receiver's file: marks, and for TCP which transmissions an ACK answers.
+    #[test]
+    fn the_far_end_in_its_own_words() {
+        let received = |at: u64, pn: u64, marked: bool| {
+            (Time(at), Event::Received { pn, bytes: 1252, offset: 1215 * pn, len: 1215, marked })
+        };
+        let acks = |at: u64, number: u64, ranges: Vec<(u64, u64)>| {
+            (Time(at), Event::Acks(Ack { number, ranges, delay: Duration::from_micros(500) }))
+        };
+        let trace = vec![
+            received(1, 0, false),
+            received(2, 2, true),
+            acks(2, 0, vec![(0, 0), (2, 2)]),
+            received(3, 3, false),
+            acks(3, 1, vec![(0, 0), (2, 3)]),
+        ];
+        let told = |transport| {
+            let mut out = Vec::new();
+            write_far(&mut out, &meta(transport), &trace).unwrap();
+            records(&out)
+        };
+        let quic = told(Transport::Quic);
+        let arrived = named(&quic, "transport:packet_received");
+        assert_eq!(
+            arrived[1],
+            &json!({ "header": { "packet_type": "1RTT", "packet_number": 2 }, "raw": { "length": 1252 }, "ecn": "CE",
+                "frames": [{ "frame_type": "stream", "stream_id": 0, "offset": 2430, "length": 1215 }] })
+        );
+        assert!(arrived[0].get("ecn").is_none());
+        let ranges = |records: &[Value]| -> Vec<Value> {
+            named(records, "transport:packet_sent")
+                .iter()
+                .map(|p| p["frames"][0]["acked_ranges"].clone())
+                .collect()
+        };
+        assert_eq!(ranges(&quic), [json!([[0, 0], [2, 2]]), json!([[0, 0], [2, 3]])], "as in the frame");
+        assert_eq!(
+            ranges(&told(Transport::Tcp)),
+            [json!([[0, 0], [2, 2]]), json!([[3, 3]])],
+            "what it answers"
+        );
     }
 }

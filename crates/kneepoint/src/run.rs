@@ -229,7 +229,10 @@ impl Run<'_> {
     ) -> io::Result<()> {
         for (i, (flow, record)) in scenario.flows.iter().zip(&outcome.flows).enumerate() {
             let Some(trace) = &record.trace else { continue };
-            let name = run_name(case, repetition, &format!("flow{i}")) + ".sqlog";
+            let file = |end: &str| {
+                let name = run_name(case, repetition, &format!("flow{i}{end}")) + ".sqlog";
+                File::create(self.in_folder("qlog", &name)?)
+            };
             let meta = qlog::Meta {
                 title: self.exp.name.clone(),
                 flow: flow.label.clone(),
@@ -238,7 +241,11 @@ impl Run<'_> {
                 seed: scenario.seed,
                 start: flow.start,
             };
-            qlog::write(File::create(self.in_folder("qlog", &name)?)?, &meta, trace)?;
+            qlog::write(file("")?, &meta, trace)?;
+            // On the wire the receiver is the kernel's.
+            if let Some(trace) = record.far_trace.as_ref().filter(|trace| !trace.is_empty()) {
+                qlog::write_far(file("-receiver")?, &meta, trace)?;
+            }
         }
         Ok(())
     }

@@ -9,9 +9,10 @@ use crate::ack_jitter::AckJitter;
 use crate::application::Source;
 use crate::handshake::Handshake;
 use crate::links::Links;
-use crate::packet::{Chunk, Data, Feedback};
+use crate::packet::{Chunk, Data, Feedback, Says};
 use crate::record::Record;
 use crate::scenario::{Back, FlowConfig, Route, Scenario, Transport};
+use crate::trace;
 use crate::way_back::WayBack;
 use recovery::reassembly::Reassembly;
 
@@ -87,6 +88,8 @@ pub(crate) struct Flow {
     ahead: VecDeque<(Time, Data)>,
     ahead_delay: Duration,
     back: WayBack,
+    /// ACKs written on this connection.
+    written: u64,
     spare: Vec<AckFrame>,
     pub(crate) record: Record,
 }
@@ -130,6 +133,7 @@ impl Flow {
                 back,
                 config.rtt - forward - delay_back,
             ),
+            written: 0,
             spare: Vec::new(),
             record: Record::new(&config.application, scenario),
             config,
@@ -228,6 +232,7 @@ impl Flow {
         self.resend.clear();
         self.arrived_late = Reassembly::default();
         self.back.forget();
+        self.written = 0;
     }
 
     /// Of the ledgers of all its connections.
@@ -251,7 +256,7 @@ impl Flow {
             return;
         }
         if data.is_handshake() {
-            return self.send_back(now, Feedback::Handshake(data.pn), links);
+            return self.answer_handshake(now, data.pn, links);
         }
         let (start, end) = (data.chunk.offset, data.chunk.offset + u64::from(data.chunk.len));
         let (fresh, must_ack, contiguous) = match &mut self.far {
@@ -264,12 +269,20 @@ impl Flow {
                 (fresh, must_ack, receiver.contiguous())
             }
         };
+        self.record.on_packet(now, data, self.config.transport.window_bytes(data.chunk.len));
         self.record.on_received(now, now - data.sent, fresh, data.ecn);
         if self.source.on_received(now, (start, end), contiguous, &mut self.record) {
             self.finish(now);
         } else if must_ack {
             self.acknowledge(now, links);
         }
+    }
+
+    #[inline(never)]
+    fn answer_handshake(&mut self, now: Time, number: u64, links: &mut Links) {
+        let bytes = self.config.transport.handshake_payload();
+        self.record.on_handshake_received(now, trace::Handshake { number, bytes });
+        self.send_back(now, Feedback { number, says: Says::Open }, links);
     }
 
     fn finish(&mut self, now: Time) {
@@ -288,14 +301,16 @@ impl Flow {
     }
 
     fn acknowledge(&mut self, now: Time, links: &mut Links) {
-        let feedback = match &mut self.far {
+        let says = match &mut self.far {
             Far::Quic { receiver, .. } => {
                 let mut frame = self.spare.pop().unwrap_or_default();
                 receiver.write_ack(now, &mut frame);
-                Feedback::Quic(frame)
+                Says::Quic(frame)
             }
-            Far::Tcp(receiver) => Feedback::Tcp(receiver.ack(now)),
+            Far::Tcp(receiver) => Says::Tcp(receiver.ack(now)),
         };
+        let feedback = Feedback { number: self.written, says };
+        self.written += 1;
         // No packet arrives twice, so the receiver's totals are those of all that arrived.
         debug_assert!(self.connection > 0 || feedback.ecn() == self.record.ecn);
         if self.back.jitter.is_on() {
@@ -306,6 +321,7 @@ impl Flow {
     }
 
     fn send_back(&mut self, now: Time, feedback: Feedback, links: &mut Links) {
+        self.record.on_feedback_leaving(now, &feedback);
         match self.back.entry() {
             None => self.back.delay(now, feedback),
             Some(link) => self.send_back_over(now, feedback, link, links),
@@ -331,15 +347,15 @@ impl Flow {
 
     pub(crate) fn on_feedback_dropped(&mut self, now: Time, number: u64) {
         self.record.on_feedback_dropped(now);
-        if let Some(Feedback::Quic(frame)) = self.back.take(number) {
+        if let Some(Feedback { says: Says::Quic(frame), .. }) = self.back.take(number) {
             self.spare.push(frame);
         }
     }
 
     fn on_feedback(&mut self, now: Time, feedback: Feedback, links: &mut Links) {
-        self.record.on_feedback(now, &feedback);
-        match feedback {
-            Feedback::Quic(frame) => {
+        self.record.on_feedback(now, &feedback, self.config.transport.handshake_payload());
+        match feedback.says {
+            Says::Quic(frame) => {
                 if frame.ping {
                     self.answer_ping(now, links);
                 }
@@ -347,13 +363,14 @@ impl Flow {
                 self.sender.on_ack(now, &frame, waiting, &mut self.outcome);
                 self.spare.push(frame);
             }
-            Feedback::Tcp(ack) => {
+            Says::Tcp(ack) => {
                 self.sender.on_tcp_ack(now, &ack, &mut self.outcome);
                 if !self.resend.is_empty() {
                     self.resend.retain(|c| !ack.covers(c.offset, c.offset + u64::from(c.len)));
                 }
             }
-            Feedback::Handshake(number) => {
+            Says::Open => {
+                let number = feedback.number;
                 // It is open already: a repeat was answered too.
                 let Some(rtt) = self.handshake.as_ref().and_then(|h| h.answered(now, number)) else { return };
                 self.handshake = None;
@@ -370,8 +387,10 @@ impl Flow {
         let Some(handshake) = &mut self.handshake else { return };
         let Route { first, last } = self.config.route;
         let size = self.config.transport.handshake_bytes();
-        let bare = Data::bare(self.id, size, last, handshake.open(now), now);
-        self.record.on_handshake_sent(now, size);
+        let number = handshake.open(now);
+        let bare = Data::bare(self.id, size, last, number, now);
+        let bytes = self.config.transport.handshake_payload();
+        self.record.on_handshake_sent(now, trace::Handshake { number, bytes }, size);
         let packet = Data { connection: self.connection, ..bare }.of_handshake();
         let entry = usize::from(first);
         match links.push(now, entry, packet) {

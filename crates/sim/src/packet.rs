@@ -67,24 +67,33 @@ impl path::Packet for Data {
     }
 }
 
-/// An acknowledgement on its way back.
+/// What comes back: an acknowledgement, or the reply of a handshake.
 #[derive(Clone, Debug)]
-pub enum Feedback {
-    /// Of a QUIC receiver.
+pub struct Feedback {
+    /// Of the acknowledgement, from 0 on each connection; of the Initial or SYN that is answered.
+    pub number: u64,
+    /// What it says.
+    pub says: Says,
+}
+
+/// What feedback says.
+#[derive(Clone, Debug)]
+pub enum Says {
+    /// An ACK of a QUIC receiver.
     Quic(AckFrame),
-    /// Of a TCP receiver.
+    /// An ACK of a TCP receiver.
     Tcp(TcpAck),
-    /// The reply to the Initial or SYN of this number.
-    Handshake(u64),
+    /// The connection is open.
+    Open,
 }
 
 impl Feedback {
     /// The marks it reports, none if it says nothing of them.
     pub fn ecn(&self) -> EcnCounts {
-        let reported = match self {
-            Self::Quic(frame) => frame.ecn,
-            Self::Tcp(ack) => ack.ecn,
-            Self::Handshake(_) => None,
+        let reported = match &self.says {
+            Says::Quic(frame) => frame.ecn,
+            Says::Tcp(ack) => ack.ecn,
+            Says::Open => None,
         };
         reported.unwrap_or_default()
     }

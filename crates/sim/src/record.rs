@@ -6,10 +6,10 @@ use recovery::{Ecn, EcnCounts, Sender, Stats};
 use crate::application::Application;
 use crate::histogram::Histogram;
 use crate::mean::Mean;
-use crate::packet::{Chunk, Feedback};
+use crate::packet::{Chunk, Data, Feedback, Says};
 use crate::queue_delay::QueueDelay;
 use crate::scenario::{Scenario, Window};
-use crate::trace::{Event, Metrics, Trace};
+use crate::trace::{Ack, Event, Handshake, Metrics, Trace};
 
 /// Totals of one flow.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -91,8 +91,10 @@ pub struct Record {
     pub(crate) made: u64,
     /// Of an on-off source.
     pub objects: Option<ObjectTotals>,
-    /// Packet events, if recorded.
+    /// Packet events of the sender's end, if recorded.
     pub trace: Option<Trace>,
+    /// Those of the receiver's end.
+    pub far_trace: Option<Trace>,
     /// One-way delay of the newest packet that arrived since somebody asked.
     owd: Option<Duration>,
     slow_start_over: bool,
@@ -115,6 +117,7 @@ impl Record {
             made: 0,
             objects: matches!(application, Application::OnOff(_)).then(ObjectTotals::default),
             trace: scenario.trace.then(Vec::new),
+            far_trace: scenario.trace.then(Vec::new),
             owd: None,
             slow_start_over: false,
             window: scenario.window(),
@@ -144,7 +147,8 @@ impl Record {
     }
 
     /// An Initial or a SYN of so many bytes on the wire.
-    pub(crate) fn on_handshake_sent(&mut self, now: Time, size: u32) {
+    pub(crate) fn on_handshake_sent(&mut self, now: Time, packet: Handshake, size: u32) {
+        self.log(now, || Event::Opens(packet));
         if self.window.holds(now) {
             self.totals.packets += 1;
             self.totals.wire += u64::from(size);
@@ -184,6 +188,32 @@ impl Record {
 
     pub(crate) fn on_feedback_dropped(&mut self, now: Time) {
         self.totals.feedback_dropped += u64::from(self.window.holds(now));
+    }
+
+    /// An Initial or a SYN arrives, and is answered at once.
+    pub(crate) fn on_handshake_received(&mut self, now: Time, packet: Handshake) {
+        self.log_far(now, || Event::Opened(packet));
+        self.log_far(now, || Event::Opens(packet));
+    }
+
+    /// A packet arrives that counts `bytes` in the window.
+    #[inline]
+    pub(crate) fn on_packet(&mut self, now: Time, data: &Data, bytes: u32) {
+        let Data { pn, chunk: Chunk { offset, len }, ecn, .. } = *data;
+        self.log_far(now, || Event::Received { pn, bytes, offset, len, marked: ecn == Ecn::Ce });
+    }
+
+    /// Feedback leaves the receiver.
+    pub(crate) fn on_feedback_leaving(&mut self, now: Time, feedback: &Feedback) {
+        if let Some(ack) = self.far_trace.is_some().then(|| told(feedback)).flatten() {
+            self.log_far(now, || Event::Acks(ack));
+        }
+    }
+
+    fn log_far(&mut self, now: Time, event: impl FnOnce() -> Event) {
+        if let Some(trace) = &mut self.far_trace {
+            trace.push((now, event()));
+        }
     }
 
     /// A packet arrives, `owd` after it left, with so many bytes that are new.
@@ -274,11 +304,11 @@ impl Record {
         self.log(now, || Event::Reduced(cause));
     }
 
-    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
-        self.log(now, || match feedback {
-            Feedback::Quic(frame) => Event::Acked { ranges: frame.ranges.clone(), delay: frame.ack_delay },
-            Feedback::Tcp(ack) => Event::Acked { ranges: vec![(0, ack.cumulative)], delay: Duration::ZERO },
-            Feedback::Handshake(_) => Event::Acked { ranges: Vec::new(), delay: Duration::ZERO },
+    /// Feedback arrives; the reply of a handshake has so many bytes.
+    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback, handshake: u32) {
+        self.log(now, || match told(feedback) {
+            Some(ack) => Event::Acked(ack),
+            None => Event::Opened(Handshake { number: feedback.number, bytes: handshake }),
         });
     }
 
@@ -299,4 +329,14 @@ impl Record {
             })
         });
     }
+}
+
+/// The ACK, if it is one.
+fn told(feedback: &Feedback) -> Option<Ack> {
+    let (ranges, delay) = match &feedback.says {
+        Says::Quic(frame) => (frame.ranges.clone(), frame.ack_delay),
+        Says::Tcp(ack) => (vec![(0, ack.cumulative)], Duration::ZERO),
+        Says::Open => return None,
+    };
+    Some(Ack { number: feedback.number, ranges, delay })
 }

@@ -263,8 +263,16 @@ impl Transport {
     /// payload.
     pub fn handshake_bytes(&self) -> u32 {
         match *self {
-            Self::Quic { overhead, .. } => INITIAL_DATAGRAM + overhead,
+            Self::Quic { overhead, .. } => self.handshake_payload() + overhead,
             Self::Tcp { overhead, .. } => overhead.max(TCP_HEADERS),
+        }
+    }
+
+    /// What of it is payload of UDP or TCP.
+    pub fn handshake_payload(&self) -> u32 {
+        match self {
+            Self::Quic { .. } => INITIAL_DATAGRAM,
+            Self::Tcp { .. } => 0,
         }
     }
 

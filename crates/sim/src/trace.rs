@@ -16,13 +16,8 @@ pub enum Event {
         /// Stream bytes.
         len: u32,
     },
-    /// An ACK arrived.
-    Acked {
-        /// Acknowledged packet numbers (QUIC), ascending; for TCP `(0, byte)`, all bytes before which have arrived.
-        ranges: Vec<(u64, u64)>,
-        /// The peer's ACK delay.
-        delay: Duration,
-    },
+    /// An ACK arrived, at the sender's end.
+    Acked(Ack),
     /// A packet was declared lost.
     Lost {
         /// Packet number.
@@ -34,6 +29,45 @@ pub enum Event {
     Reduced(Cause),
     /// State after an ACK.
     Metrics(Metrics),
+    /// A packet of a handshake left.
+    Opens(Handshake),
+    /// A packet of the peer's handshake arrived.
+    Opened(Handshake),
+    /// A packet arrived, at the receiver's end.
+    Received {
+        /// Packet number.
+        pn: u64,
+        /// Bytes in the window.
+        bytes: u32,
+        /// Stream offset and length.
+        offset: u64,
+        /// Stream bytes.
+        len: u32,
+        /// It came with a CE mark.
+        marked: bool,
+    },
+    /// An ACK left, at the receiver's end.
+    Acks(Ack),
+}
+
+/// What an ACK says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ack {
+    /// Of the ACK, from 0 on each connection.
+    pub number: u64,
+    /// Acknowledged packet numbers (QUIC), ascending; for TCP `(0, byte)`, all bytes before which have arrived.
+    pub ranges: Vec<(u64, u64)>,
+    /// The receiver's ACK delay.
+    pub delay: Duration,
+}
+
+/// A packet of a handshake: an Initial or a SYN, or the reply to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handshake {
+    /// Of the Initial or SYN, from 0; its reply has the same.
+    pub number: u64,
+    /// Its payload beyond IP and UDP or TCP.
+    pub bytes: u32,
 }
 
 /// qlog's `recovery:metrics_updated`, and the controller's own variables.

@@ -48,7 +48,7 @@ fn jitter_is_uniform_and_no_ack_delay() {
             assert!(rtt.max_ms() <= least + jitter + 1e-3, "{}", rtt.max_ms());
             assert!((samples / 600e3 - 1.0 / rtt.mean_ms()).abs() < 1e-5, "{samples}");
             let delays = out.flows[0].trace.iter().flatten().filter_map(|(_, event)| match event {
-                Event::Acked { delay, .. } => Some(*delay),
+                Event::Acked(ack) => Some(ack.delay),
                 _ => None,
             });
             assert!(

@@ -31,8 +31,8 @@ fn first_recovery(trace: &Trace) -> Option<Duration> {
         match event {
             Event::Sent { offset, len, .. } => sent = sent.max(offset + u64::from(*len)),
             Event::Reduced(_) => _ = begun.get_or_insert((*now, sent)),
-            Event::Acked { ranges, .. } => {
-                let all = ranges.first().map_or(0, |r| r.1);
+            Event::Acked(ack) => {
+                let all = ack.ranges.first().map_or(0, |r| r.1);
                 if let Some((since, _)) = begun.filter(|b| all >= b.1) {
                     return Some(*now - since);
                 }

@@ -157,7 +157,7 @@ fn what_links_leave_of_the_rtt() {
 fn gaps(out: &Outcome, flow: usize) -> Vec<f64> {
     let trace = out.flows[flow].trace.as_ref().unwrap();
     let times: Vec<Time> =
-        trace.iter().filter(|(_, event)| matches!(event, Event::Acked { .. })).map(|(at, _)| *at).collect();
+        trace.iter().filter(|(_, event)| matches!(event, Event::Acked(_))).map(|(at, _)| *at).collect();
     times.windows(2).map(|pair| (pair[1] - pair[0]).as_millis_f64()).collect()
 }
 

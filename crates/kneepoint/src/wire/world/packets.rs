@@ -18,7 +18,7 @@ use emu::{Report, SYN};
 use path::Backlog;
 use recovery::Ecn;
 use recovery::reassembly::Reassembly;
-use sim::trace::Event;
+use sim::trace::{Ack, Event};
 use sim::{FlowConfig, Outcome, ProbeRecord, Record, Scenario, UdpRecord};
 
 use super::fit::{FLOW_PORT, PING_PORT, UDP_PORT};
@@ -141,6 +141,8 @@ struct Reader<'a> {
     /// What acknowledgements on their way answer to: when they left, and when that segment was sent.
     answers: VecDeque<(Time, Time)>,
     pn: u64,
+    /// Number of the next acknowledgement that arrives.
+    acks: u64,
 }
 
 impl FlowLog {
@@ -186,6 +188,7 @@ impl FlowLog {
             last_received: None,
             answers: VecDeque::new(),
             pn: 0,
+            acks: 0,
         };
         for (at, moment, i) in moments {
             reader.step(at, moment, mine[i]);
@@ -340,7 +343,10 @@ impl Reader<'_> {
         }
         if self.log.record.trace.is_some() {
             let cumulative = self.sequence.as_mut().map_or(0, |s| s.offset(segment.acknowledgement));
-            self.event(now, || Event::Acked { ranges: vec![(0, cumulative)], delay: Duration::ZERO });
+            let number = self.acks;
+            self.acks += 1;
+            let (ranges, delay) = (vec![(0, cumulative)], Duration::ZERO);
+            self.event(now, || Event::Acked(Ack { number, ranges, delay }));
         }
     }
 

@@ -147,7 +147,7 @@ fn the_trace_has_every_packet_in_order() {
     let trace = outcome.flows[0].trace.as_ref().unwrap();
     let count = |wanted: fn(&Event) -> bool| trace.iter().filter(|(_, event)| wanted(event)).count();
     assert_eq!(count(|e| matches!(e, Event::Sent { .. })), 6);
-    assert_eq!(count(|e| matches!(e, Event::Acked { .. })), 5);
+    assert_eq!(count(|e| matches!(e, Event::Acked(_))), 5);
     assert!(trace.is_sorted_by_key(|(at, _)| *at));
     let lost: Vec<u64> = trace
         .iter()
@@ -157,7 +157,7 @@ fn the_trace_has_every_packet_in_order() {
     let last = trace
         .iter()
         .rev()
-        .find_map(|(_, e)| if let Event::Acked { ranges, .. } = e { Some(ranges) } else { None });
+        .find_map(|(_, e)| if let Event::Acked(ack) = e { Some(&ack.ranges) } else { None });
     assert_eq!(last.unwrap(), &[(0, 4000)]);
 }
 
