@@ -49,8 +49,8 @@ use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Lost, Path, S
 params! {
     /// R that separates a small from a large buffer. Uchida et al. section 3.
     gate: f64 = 1.5,
-    /// Which RTT is in R: `smoothed`, `latest` or `round-min`. Not in the paper; fact sheet section 5.2.
-    rtt: Estimator = Estimator::Smoothed,
+    /// Which RTT is in R, "the current RTT" of section 3: `latest`, `smoothed` or `round-min`.
+    rtt: Estimator = Estimator::Latest,
     /// How long a minimum RTT is believed, or `"off"`: for ever. Not in the paper; fact sheet section 5.2.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     min_rtt_window: Option<Duration> = None,
@@ -66,8 +66,9 @@ params! {
     marks: Marks = Marks::Packets(0),
     /// Which gain of ProbeBW: `pacing`, `cwnd` or `both`. Not in the paper; fact sheet section 5.2.
     scope: Scope = Scope::Pacing,
-    /// "The previous ProbeBW": one `cycle` of gains, one `phase`, or one `visit` between two ProbeRTTs. Fact sheet section 5.2.
-    unit: Unit = Unit::Cycle,
+    /// "The previous ProbeBW": one `visit` between two ProbeRTTs, as one of "four phases" (section 3.2), one `cycle` of gains, or one
+    /// `phase` of a cycle.
+    unit: Unit = Unit::Visit,
     /// The factor holds until the next decision (`reset`), or multiplies what was there (`compound`). Fact sheet section 5.2.
     persistence: Persistence = Persistence::Reset,
     /// What compounded factors stay within: this and its reciprocal. Not in the paper, which diverges.
@@ -342,6 +343,11 @@ mod tests {
         Flow::new(Bbr1EcnGated::new(params, path(MDS)))
     }
 
+    /// The reading that these tests can follow gain by gain; the default decides once per visit.
+    fn by_cycle() -> Params {
+        Params { unit: Unit::Cycle, rtt: Estimator::Smoothed, ..Params::default() }
+    }
+
     /// In the last phase of a cycle, with R = 1.5 up to here.
     fn before_cycle(params: Params) -> Flow<Bbr1EcnGated> {
         let mut flow = gated(params);
@@ -366,12 +372,12 @@ mod tests {
         for (r, ce, state) in
             [(1.2, 1, DRAIN), (1.49, 1, DRAIN), (1.5, 1, STARTUP), (1.51, 1, STARTUP), (1.2, 0, STARTUP)]
         {
-            let mut flow = gated(Params::default());
+            let mut flow = gated(by_cycle());
             flow.ack(50, r, 0);
             flow.ack(50, r, ce);
             assert_eq!(flow.get("state"), state, "R = {r}, {ce} marks");
         }
-        let mut flow = gated(Params { startup_drain: false, ..Params::default() });
+        let mut flow = gated(Params { startup_drain: false, ..by_cycle() });
         flow.ack(50, 1.2, 1);
         assert_eq!(flow.get("state"), STARTUP);
     }
@@ -382,12 +388,12 @@ mod tests {
         for (r, ce, factor) in
             [(1.51, 0, 1.25), (1.51, 9, 1.25), (1.5, 9, 1.0), (1.49, 0, 1.0), (1.49, 1, 0.75)]
         {
-            let mut flow = before_cycle(Params::default());
+            let mut flow = before_cycle(by_cycle());
             flow.cc.ce = ce;
             assert_eq!(cycle(&mut flow, r, 0), CYCLE.map(|gain| gain * factor), "R = {r}, {ce} marks");
             assert_eq!(cycle(&mut flow, 1.5, 0), CYCLE, "restored");
         }
-        let mut flow = before_cycle(Params::default());
+        let mut flow = before_cycle(by_cycle());
         flow.cc.ce = 1;
         let lowered = cycle(&mut flow, 1.4, 0);
         assert_eq!((lowered[0], lowered[1]), (0.9375, 0.5625));
@@ -397,7 +403,7 @@ mod tests {
     /// The pacing rate follows with the ACK that begins the cycle: 1.5625 * 10 Mbit/s less 1 %.
     #[test]
     fn rate_follows_at_once() {
-        let mut flow = before_cycle(Params::default());
+        let mut flow = before_cycle(by_cycle());
         flow.ack(50, 1.6, 0);
         let rate = flow.cc.control().pacing_rate.map_or(0.0, crate::Rate::mbit_s);
         assert!((rate - 15.625 * 0.99).abs() < 0.02, "{rate}");
@@ -413,7 +419,7 @@ mod tests {
             (Marks::Percent(10.0), 1, false),
             (Marks::Percent(9.0), 1, true),
         ] {
-            let mut flow = before_cycle(Params { marks, ..Params::default() });
+            let mut flow = before_cycle(Params { marks, ..by_cycle() });
             cycle(&mut flow, 1.5, ce);
             let factor = if lowered { 0.75 } else { 1.0 };
             assert_eq!(cycle(&mut flow, 1.4, ce)[0], 1.25 * factor, "{marks}");
@@ -429,7 +435,7 @@ mod tests {
         for (scope, pacing, cwnd) in
             [(Scope::Pacing, 1.5625, 2.0), (Scope::Cwnd, 1.25, 2.5), (Scope::Both, 1.5625, 2.5)]
         {
-            let mut flow = before_cycle(Params { scope, ..Params::default() });
+            let mut flow = before_cycle(Params { scope, ..by_cycle() });
             flow.ack(50, 2.0, 0);
             assert_eq!((flow.get("pacing_gain"), flow.get("cwnd_gain")), (pacing, cwnd), "{scope:?}");
         }
@@ -441,7 +447,7 @@ mod tests {
         for (unit, next_phase, next_cycle) in
             [(Unit::Phase, 1.25, 1.25), (Unit::Cycle, 1.0, 1.25), (Unit::Visit, 1.0, 1.0)]
         {
-            let mut flow = before_cycle(Params { unit, ..Params::default() });
+            let mut flow = before_cycle(Params { unit, ..by_cycle() });
             (0..4).for_each(|_| flow.ack(50, 1.5, 0));
             flow.ack(50, 2.0, 0);
             assert_eq!(flow.get("factor"), next_phase, "{unit:?}");
@@ -459,7 +465,7 @@ mod tests {
 
     #[test]
     fn persistence() {
-        let mut flow = before_cycle(Params { persistence: Persistence::Compound, ..Params::default() });
+        let mut flow = before_cycle(Params { persistence: Persistence::Compound, ..by_cycle() });
         for factor in [1.25, 1.5625, 1.953125] {
             cycle(&mut flow, 2.0, 0);
             assert_eq!(flow.get("factor"), factor);
@@ -473,7 +479,7 @@ mod tests {
     #[test]
     fn raise_may_need_marks() {
         for (ce, factor) in [(0, 1.0), (1, 1.25)] {
-            let mut flow = before_cycle(Params { raise_needs_marks: true, ..Params::default() });
+            let mut flow = before_cycle(Params { raise_needs_marks: true, ..by_cycle() });
             flow.cc.ce = ce;
             flow.ack(50, 2.0, 0);
             assert_eq!(flow.get("factor"), factor);
@@ -485,7 +491,7 @@ mod tests {
     #[test]
     fn phase_end() {
         for (phase_end, passed) in [(PhaseEnd::Own, 1), (PhaseEnd::Scaled, 5)] {
-            let mut flow = before_cycle(Params { phase_end, ..Params::default() });
+            let mut flow = before_cycle(Params { phase_end, ..by_cycle() });
             flow.cc.ce = 1;
             flow.ack(50, 1.4, 0);
             flow.in_flight = 50_000;
@@ -497,8 +503,8 @@ mod tests {
     /// Without factors it is its base.
     #[test]
     fn unscaled_is_the_base() {
-        let params = Params { raise: 1.0, lower: 1.0, startup_drain: false, ..Params::default() };
-        let (mut layer, mut base) = (gated(params), Flow::new(Bbr1::new(bbr1::Params::default(), path(MDS))));
+        let params = Params { raise: 1.0, lower: 1.0, startup_drain: false, ..by_cycle() };
+        let (mut layer, mut base) = (gated(params), Flow::new(Bbr1::new(bbr1::by_cycle(), path(MDS))));
         for i in 0..2000 {
             let (r, ce, in_flight) = (1.0 + (i % 10) as f64 / 10.0, u64::from(i % 3 == 0), (i % 7) * 20_000);
             (layer.in_flight, base.in_flight) = (in_flight, in_flight);

@@ -32,8 +32,8 @@ use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Idle, Lost, P
 params! {
     /// R from which on a mark counts. Uchida et al. section 3: "at least 1.5 times".
     gate: f64 = 1.5,
-    /// Which RTT is in R: `smoothed`, `latest` or `round-min`. Not in the paper; fact sheet section 5.2.
-    rtt: Estimator = Estimator::Smoothed,
+    /// Which RTT is in R, "the current RTT" of section 3: `latest`, `smoothed` or `round-min`.
+    rtt: Estimator = Estimator::Latest,
     /// How long a minimum RTT is believed, or `"off"`: for ever. Not in the paper; fact sheet section 5.2.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     min_rtt_window: Option<Duration> = None,

@@ -310,7 +310,7 @@ impl Loop {
             self.lose((p.pn + 1).saturating_sub(PACKET_THRESHOLD), Cause::Loss)
         });
         let latest_rtt = newest.map(|p| now - p.sent);
-        for rtt in latest_rtt {
+        if let Some(rtt) = latest_rtt {
             self.min_rtt = self.min_rtt.min(rtt);
             (self.rtt_sum, self.rtts) = (self.rtt_sum + rtt.0, self.rtts + 1);
         }
