@@ -504,7 +504,7 @@ mod tests {
     #[test]
     fn unscaled_is_the_base() {
         let params = Params { raise: 1.0, lower: 1.0, startup_drain: false, ..by_cycle() };
-        let (mut layer, mut base) = (gated(params), Flow::new(Bbr1::new(bbr1::by_cycle(), path(MDS))));
+        let (mut layer, mut base) = (gated(params), Flow::new(Bbr1::new(bbr1::Params::default(), path(MDS))));
         for i in 0..2000 {
             let (r, ce, in_flight) = (1.0 + (i % 10) as f64 / 10.0, u64::from(i % 3 == 0), (i % 7) * 20_000);
             (layer.in_flight, base.in_flight) = (in_flight, in_flight);
