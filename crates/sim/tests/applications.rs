@@ -90,7 +90,7 @@ fn media_alone_makes_its_largest_rate() {
 fn frame_delay_of_a_paced_frame() {
     for kbit_s in [2000, 4000] {
         let mut flow = at(kbit_s, even());
-        flow.recovery.pacing.burst = 1;
+        flow.recovery.pacing.burst = Some(1);
         let out = run(&wide(20, vec![flow]));
         let paced = (4.0 * 1252.0 + 212.0) * 8.0 / kbit_s as f64;
         let expected = 25.0 + paced + (175.0 + 79.0) * 8e-6;
@@ -218,7 +218,8 @@ fn media_controllers_survive_a_pause() {
             application: Application::Media(media),
             ..quic_flow(&format!("{name} = '1.7 Mbit/s'"))
         };
-        (flow.pauses, flow.recovery.pacing.burst) = (vec![(Time::ZERO + S * 60, Time::ZERO + S * 80)], 1);
+        (flow.pauses, flow.recovery.pacing.burst) =
+            (vec![(Time::ZERO + S * 60, Time::ZERO + S * 80)], Some(1));
         let mut s = scenario(6.0, 110, vec![flow]);
         s.series = Some(S);
         let series = &run(&s).series.flows[0];
@@ -249,7 +250,7 @@ fn media_at_any_rtt() {
                 application: Application::Media(media),
                 ..quic_flow(&format!("{name} = '1.7 Mbit/s'"))
             };
-            flow.recovery.pacing.burst = 1;
+            flow.recovery.pacing.burst = Some(1);
             flow.rtt = congestion::Duration::from_millis(ms);
             let mut s = scenario(3.0, 90, vec![flow]);
             s.link.delay = congestion::Duration::from_millis(ms / 2);

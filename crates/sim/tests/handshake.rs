@@ -114,7 +114,7 @@ fn the_first_sample_paces_and_times() {
         (sent[9] - sent[0]).as_millis_f64()
     };
     let mut flow = quic_flow("name = 'new-reno'");
-    flow.recovery.pacing.burst = 1;
+    flow.recovery.pacing.burst = Some(1);
     assert_eq!(spread(flow.clone()), 0.0, "without a sample the initial window leaves at once");
     let rtt = 1e3 * (0.05 + wire(1242));
     // Nine packets of the ten over the round trip, at the factor of slow start.
