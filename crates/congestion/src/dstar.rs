@@ -285,7 +285,7 @@ impl Dstar {
     fn advance(&mut self, ack: &Ack) {
         match self.mode {
             Mode::Drain => {
-                self.enter(Mode::Gain1, ack.now, self.model.bdp.saturating_add(self.model.gain_cwnd))
+                self.enter(Mode::Gain1, ack.now, self.model.bdp.saturating_add(self.model.gain_cwnd));
             }
             Mode::Gain1 => {
                 self.enter(Mode::Gain2, ack.now, self.model.cwnd);

@@ -99,6 +99,10 @@ fn of_flows(flows: &[&Record], end: Time) -> Values {
     put("queue_delay", mean(&each(flows, |f| f.totals.queue_delay.mean_ms())));
     put("power", mean(&goodputs) / mean(&rtts));
 
+    put("pto_mean", mean(&each(flows, |f| f.totals.timers.pto.ms())));
+    put("rto_mean", mean(&each(flows, |f| f.totals.timers.rto.ms())));
+    put("reo_wnd_mean", mean(&each(flows, |f| f.totals.timers.reo_wnd.ms())));
+
     put("retransmissions", total(|f| f.stats.retransmissions));
     put("spurious_retransmissions", total(|f| f.stats.spurious));
     put("redundant_retransmissions", total(|f| f.totals.redundant));

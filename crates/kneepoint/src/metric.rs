@@ -57,6 +57,19 @@ pub const METRICS: &[Metric] = &[
         3,
     ),
     metric(
+        "pto_mean",
+        "ms",
+        "QUIC's probe timeout, TCP's wait for a tail loss probe, without backoff: mean over the ACKs that a sender heard",
+        1,
+    ),
+    metric("rto_mean", "ms", "TCP's retransmission timeout, without backoff; mean as of `pto_mean`", 1),
+    metric(
+        "reo_wnd_mean",
+        "ms",
+        "what a missing packet may be late: RACK's reordering window, or the time threshold beyond an RTT; mean as of `pto_mean`",
+        2,
+    ),
+    metric(
         "queue_delay",
         "ms",
         "mean time in a link's queue and on its wire, added up over the flow's links",

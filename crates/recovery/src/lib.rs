@@ -31,7 +31,7 @@ pub use config::{Config, Exit, Paced, Reduction, Rto, TimeThreshold, Timeout};
 pub use ecn::{Ecn, EcnCounts};
 pub use pacer::Pacing;
 pub use receiver::{AckConfig, AckFrame, Receiver};
-pub use sender::{Gate, Outcome, Sender};
+pub use sender::{Gate, Outcome, Sender, Timers};
 pub use sent::Payload;
 pub use stats::Stats;
 pub use tcp::{TcpAck, TcpReceiver};

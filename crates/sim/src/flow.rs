@@ -378,6 +378,7 @@ impl Flow {
             }
         }
         self.digest(now);
+        self.record.on_timers(now, &self.sender);
         self.record.on_metrics(now, &self.sender, self.outcome.rtt);
     }
 

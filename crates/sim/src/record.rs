@@ -9,6 +9,7 @@ use crate::mean::Mean;
 use crate::packet::{Chunk, Data, Feedback, Says};
 use crate::queue_delay::QueueDelay;
 use crate::scenario::{Scenario, Window};
+use crate::timers::TimerMeans;
 use crate::trace::{Ack, Event, Handshake, Metrics, Trace};
 
 /// Totals of one flow.
@@ -42,6 +43,8 @@ pub struct Totals {
     pub queue_delay: QueueDelay,
     /// From a packet's departure at the sender to its arrival at the receiver, by the simulator's clock.
     pub owd: Histogram,
+    /// Timers of loss recovery.
+    pub timers: TimerMeans,
 }
 
 /// What became of the frames of a media source inside the measuring window; each counts when its fate is known.
@@ -310,6 +313,14 @@ impl Record {
             Some(ack) => Event::Acked(ack),
             None => Event::Opened(Handshake { number: feedback.number, bytes: handshake }),
         });
+    }
+
+    /// What the ledger would wait, after an ACK.
+    #[inline]
+    pub(crate) fn on_timers(&mut self, now: Time, sender: &Sender<Chunk>) {
+        if self.window.holds(now) {
+            self.totals.timers.add(&sender.timers());
+        }
     }
 
     pub(crate) fn on_metrics(&mut self, now: Time, sender: &Sender<Chunk>, latest_rtt: Option<Duration>) {

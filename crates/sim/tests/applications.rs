@@ -218,7 +218,8 @@ fn media_controllers_survive_a_pause() {
             application: Application::Media(media),
             ..quic_flow(&format!("{name} = '1.7 Mbit/s'"))
         };
-        (flow.pauses, flow.recovery.pacing.burst) = (vec![(Time::ZERO + S * 60, Time::ZERO + S * 80)], Some(1));
+        (flow.pauses, flow.recovery.pacing.burst) =
+            (vec![(Time::ZERO + S * 60, Time::ZERO + S * 80)], Some(1));
         let mut s = scenario(6.0, 110, vec![flow]);
         s.series = Some(S);
         let series = &run(&s).series.flows[0];

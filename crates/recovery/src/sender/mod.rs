@@ -27,6 +27,7 @@ use crate::sent::{Payload, SentPackets};
 use crate::stats::Stats;
 
 use acks::Tally;
+pub use timers::Timers;
 
 /// Whether a packet may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

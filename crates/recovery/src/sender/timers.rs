@@ -4,7 +4,7 @@ use congestion::{Cause, Detection, Duration, Time};
 
 use super::acks::Report;
 use super::{Outcome, Sender, Suspicion};
-use crate::config::{Rto, Timeout};
+use crate::config::{Rto, TimeThreshold, Timeout};
 use crate::sent::Payload;
 
 /// Probes sent on a QUIC probe timeout. RFC 9002 section 6.2.4: one or two.
@@ -16,7 +16,42 @@ const MIN_PATIENCE: Duration = Duration::from_millis(2);
 /// Longest retransmission timeout. RFC 6298 section 2.5: 60 s or more; Linux 120 s.
 const MAX_RTO: Duration = Duration::from_secs(120);
 
+/// What loss recovery would wait, for somebody who looks at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timers {
+    /// Until a probe, without backoff: QUIC's PTO (RFC 9002 section 6.2.1), TCP's tail loss probe (RFC 8985 section 7.2) while
+    /// more than one packet flies.
+    pub pto: Duration,
+    /// TCP: until a retransmission timeout, without backoff.
+    pub rto: Option<Duration>,
+    /// What a missing packet may be later than the newest that arrived: RACK's `reo_wnd`, or the part of the time threshold
+    /// beyond an RTT; none without a time threshold.
+    pub reo_wnd: Option<Duration>,
+}
+
 impl<T: Payload> Sender<T> {
+    /// The timers as they stand, whatever is in flight.
+    pub fn timers(&self) -> Timers {
+        let (pto, rto) = match self.config.timeout {
+            Timeout::Pto => (self.probe_timeout(), None),
+            Timeout::TlpRto => (self.tail_patience(), Some(self.retransmission_timeout())),
+        };
+        let reo_wnd = match self.config.time_threshold {
+            TimeThreshold::Off => None,
+            TimeThreshold::Rack => Some(self.reordering.window(&self.rtt, || self.epoch.in_recovery())),
+            TimeThreshold::Factor(factor) => {
+                let rtt = self.rtt.smoothed().max(self.rtt.latest());
+                Some(rtt.mul_f64(factor).max(self.config.granularity) - rtt)
+            }
+        };
+        Timers { pto, rto, reo_wnd }
+    }
+
+    /// Two RTTs and a little: what a tail loss probe waits that does not fly alone.
+    fn tail_patience(&self) -> Duration {
+        self.rtt.smoothed() * 2 + MIN_PATIENCE
+    }
+
     /// When [`Sender::on_timer`] wants to be called.
     pub fn next_timer(&self) -> Option<Time> {
         if self.bytes_in_flight == 0 {
@@ -64,8 +99,9 @@ impl<T: Payload> Sender<T> {
     /// RFC 8985 section 7.2: two RTTs after the last packet or progress, and the peer's ACK delay when it flies alone.
     fn tail_probe_at(&self) -> Time {
         let alone = self.stats.in_flight() <= 1;
-        let patience = if alone { self.config.min_rto } else { MIN_PATIENCE };
-        self.last_sent.max(self.progress) + self.rtt.smoothed() * 2 + patience
+        let patience =
+            if alone { self.rtt.smoothed() * 2 + self.config.min_rto } else { self.tail_patience() };
+        self.last_sent.max(self.progress) + patience
     }
 
     /// The time of [`Sender::next_timer`] has come (calling earlier does nothing).
