@@ -31,6 +31,6 @@ pub use queue_delay::QueueDelay;
 pub use record::{MediaTotals, ObjectTotals, Record, Totals};
 pub use scenario::{Back, FlowConfig, OnOff, ProbeConfig, Route, Scenario, Transport, UdpConfig};
 pub use series::{FlowSeries, Series};
-pub use timers::{Mean, TimerMeans};
+pub use timers::TimerMeans;
 pub use udp::{Emission, UdpRecord};
 pub use world::{Outcome, Watch, run};

@@ -1,7 +1,8 @@
 //! Means of what loss recovery would have waited, taken at every ACK that reaches the sender.
 
-use congestion::Duration;
 use recovery::Timers;
+
+use crate::mean::Mean;
 
 /// The means of a flow, inside the measuring window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -17,30 +18,8 @@ pub struct TimerMeans {
 impl TimerMeans {
     #[inline]
     pub(crate) fn add(&mut self, timers: &Timers) {
-        self.pto.add(Some(timers.pto));
-        self.rto.add(timers.rto);
-        self.reo_wnd.add(timers.reo_wnd);
-    }
-}
-
-/// A mean of durations.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Mean {
-    count: u64,
-    sum: u128,
-}
-
-impl Mean {
-    #[inline]
-    fn add(&mut self, value: Option<Duration>) {
-        if let Some(value) = value {
-            self.count += 1;
-            self.sum += u128::from(value.0);
-        }
-    }
-
-    /// Milliseconds; NaN when empty.
-    pub fn ms(&self) -> f64 {
-        self.sum as f64 * 1e-6 / self.count as f64
+        self.pto.add(timers.pto);
+        timers.rto.into_iter().for_each(|rto| self.rto.add(rto));
+        timers.reo_wnd.into_iter().for_each(|window| self.reo_wnd.add(window));
     }
 }

@@ -80,7 +80,7 @@ fn send_quantum() {
     ] {
         cc.window.pacing_rate = Rate(kbit * 1000);
         cc.set_send_quantum();
-        let goal = (kbit * 125 >> 10).min(65_536 - 1 - 320) / LINUX_MSS;
+        let goal = ((kbit * 125) >> 10).min(65_536 - 1 - 320) / LINUX_MSS;
         assert_eq!(segments, goal.max(if kbit < 1_200 { 1 } else { 2 }), "{kbit}: Linux");
         assert_eq!(cc.control().send_quantum, Some(segments * LINUX_MSS), "{kbit}");
     }

@@ -64,7 +64,9 @@ pub struct Recorder(Arc<Mutex<Notes>>);
 impl Controller for Recorder {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         let mut notes = self.0.lock().unwrap();
-        notes.rates.extend(ack.rate.and_then(|sample| sample.delivery_rate).map(|rate| rate.bytes_per_sec()));
+        notes
+            .rates
+            .extend(ack.rate.and_then(|sample| sample.delivery_rate).map(congestion::Rate::bytes_per_sec));
         notes.late += ack.late;
         notes.cwnd_limited = ack.cwnd_limited;
         notes.signals.push(Signal::Ack { acked: ack.acked, growth: ack.growth });
