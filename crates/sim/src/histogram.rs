@@ -7,7 +7,7 @@
 //! quantile        the middle of the bin in which it lies, or the longest sample
 //! ```
 //!
-//! Bins are kept in blocks of [`BLOCK`], a cache line, which are there once a sample has fallen into them. What a flow
+//! Bins are kept in blocks of `BLOCK` bins, a cache line, which are there once a sample has fallen into them. What a flow
 //! takes grows with the width of what it saw, not with the number of samples nor with the time they stand for: RTTs from 50
 //! to 100 ms are 64 blocks of 64 B, and the whole range from 1 us to 3 hours is 131 kB.
 
