@@ -208,6 +208,7 @@ impl Flow {
         self.resend.clear();
         self.arrived_late = Reassembly::default();
         self.back.forget();
+        self.record.on_reconnect();
     }
 
     /// Of the ledgers of all its connections.
@@ -242,6 +243,9 @@ impl Flow {
             }
         };
         self.record.on_received(now, now - data.sent, fresh, data.ecn);
+        if fresh > 0 && self.source.is_reliable() {
+            self.record.on_stream(now, end, contiguous);
+        }
         if self.source.on_received(now, (start, end), contiguous, &mut self.record) {
             self.finish(now);
         } else if must_ack {
@@ -447,8 +451,8 @@ impl Flow {
         let data = Data { flow, size, last_link, connection, pn, sent, chunk, ecn, least_unacked };
         match links.push_data(now, entry, data) {
             Ok(admitted) => {
-                if let Some(delay) = admitted.queue_delay {
-                    self.record.on_queued(now, entry, delay);
+                if let Some(stay) = admitted.stay {
+                    self.record.on_queued(now, entry, stay);
                 }
             }
             Err(_) => self.record.on_dropped(now),

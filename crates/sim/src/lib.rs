@@ -18,6 +18,7 @@ pub mod series;
 pub mod trace;
 mod udp;
 mod way_back;
+mod windows;
 mod world;
 
 pub use application::{AUDIO_INTERVAL, Application, Connection, MediaConfig, ObjectsConfig};
@@ -29,4 +30,5 @@ pub use record::{MediaTotals, ObjectTotals, Record, Totals};
 pub use scenario::{Back, FlowConfig, OnOff, ProbeConfig, Route, Scenario, Transport, UdpConfig};
 pub use series::{FlowSeries, Series};
 pub use udp::{Emission, UdpRecord};
+pub use windows::{FlowInside, Inside};
 pub use world::{Outcome, Watch, run};
