@@ -68,6 +68,7 @@ fn scenario(count: u32, rate: Rate, transfer: Option<u64>, seconds: u64) -> Scen
         reverse_names: Vec::new(),
         probe: None,
         udp: Vec::new(),
+        windows: Vec::new(),
         series: None,
         trace: false,
     }

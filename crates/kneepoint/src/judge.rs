@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::measure::{deviation, mean};
 use crate::spec::{Case, Claim, Experiment};
 use crate::store::RunRow;
-use crate::summary::{Cell, Chart, ClaimResult, Quartiles, Row, Summary, Trust, Variant, Verdict};
+use crate::summary::{Cell, Chart, ClaimResult, OverRuns, Quartiles, Row, Summary, Trust, Variant, Verdict};
 use crate::world::World;
 
 /// The summary of these runs. Claims about the wire are judged there alone, the others in both worlds: the simulator's rows are
@@ -25,7 +25,11 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: World) 
         world,
         title: exp.title.clone(),
         source: exp.source.clone(),
-        note: exp.note.clone(),
+        note: [Some(exp.note.clone()), exp.over_runs.remark()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
         metrics: exp.metrics.clone(),
         claims: exp.claims.iter().filter(|c| c.on <= world).map(|c| judge(exp, c, &variants)).collect(),
         charts: exp.charts.iter().map(|chart| with_rows_of(world, chart)).collect(),
@@ -48,12 +52,19 @@ fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
     let valid: Vec<&RunRow> = all.iter().copied().filter(|run| run.is_valid()).collect();
     let mine = if valid.is_empty() { &all } else { &valid };
     let names: BTreeSet<&String> = mine.iter().flat_map(|r| r.values.keys()).collect();
+    let chosen = median_run(&exp.over_runs, mine);
     let cells = names.into_iter().map(|name| {
         let values: Vec<f64> = mine.iter().filter_map(|r| r.values.get(name).copied()).collect();
+        let runs = Quartiles::of(&values);
         let cell = Cell {
+            shown: match exp.over_runs {
+                OverRuns::Mean => None,
+                OverRuns::Median => runs.map(|runs| runs.median),
+                OverRuns::MedianRun(_) => chosen.and_then(|run| run.values.get(name).copied()),
+            },
             mean: mean(&values),
             spread: Some(deviation(&values)).filter(|spread| spread.is_finite()),
-            runs: Quartiles::of(&values),
+            runs,
             published: exp.published(&case.row, name),
             reason: exp.reason(&case.variant, &case.row, name).map(str::to_owned),
         };
@@ -65,6 +76,15 @@ fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
         cells: cells.collect(),
         trust: trust(&all),
     }
+}
+
+/// The run that stands for all, if one does.
+fn median_run<'r>(over_runs: &OverRuns, runs: &[&'r RunRow]) -> Option<&'r RunRow> {
+    let OverRuns::MedianRun(metric) = over_runs else { return None };
+    let mut with: Vec<(f64, &RunRow)> =
+        runs.iter().filter_map(|run| Some((*run.values.get(metric)?, *run))).collect();
+    with.sort_by(|a, b| a.0.total_cmp(&b.0));
+    with.get(with.len() / 2).map(|(_, run)| *run)
 }
 
 /// Of runs that were audited.
@@ -94,7 +114,7 @@ fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> ClaimResult {
             let untrusted = variant.rows.iter().any(|row| !row.is_trusted());
             let missing = if untrusted { NOT_VALID } else { "a value is missing" };
             let verdict =
-                claim.judge(&labels, |l| of(l).map(|c| c.mean), |l| of(l).and_then(|c| c.published));
+                claim.judge(&labels, |l| of(l).map(Cell::value), |l| of(l).and_then(|c| c.published));
             let (holds, numbers) = verdict.unwrap_or((false, missing.to_owned()));
             (variant.name.clone(), holds, numbers)
         })
@@ -239,5 +259,33 @@ everywhere = true
         assert!(judged.claims.iter().all(|c| c.verdict == Verdict::NotJudged));
         assert_eq!(judged.claims[0].variants[0].2, "a run it needs is not valid");
         assert_eq!(row(&[run(1.0, &[])]).trust.unwrap().remark(), None);
+    }
+
+    /// Mean, median, and the whole run that has the median of one metric.
+    #[test]
+    fn what_stands_for_the_repetitions() {
+        let row = |over_runs: &str| {
+            let file = FILE
+                .replace("rows = \"flow.controller\"", &format!("rows = \"flow.controller\"\n{over_runs}"));
+            let exp = Experiment::parse("x", Path::new("x.toml"), &file).unwrap();
+            let case = exp.cases().swap_remove(0);
+            let run = |(goodput, loss): (f64, f64)| RunRow {
+                variant: case.variant.clone(),
+                row: case.row.clone(),
+                repetition: 0,
+                seed: 1,
+                values: [("goodput".to_owned(), goodput), ("loss".to_owned(), loss)].into_iter().collect(),
+                audit: None,
+            };
+            let runs = [(3.0, 1.0), (1.0, 6.0), (2.0, 8.0), (9.0, 2.0), (5.0, 3.0)].map(run);
+            let summary = summary(&exp, std::slice::from_ref(&case), &runs, World::Sim);
+            let cell = |metric: &str| summary.variants[0].rows[0].cells[metric].value();
+            (cell("goodput"), cell("loss"), summary.note.clone())
+        };
+        assert_eq!(row(""), (4.0, 4.0, String::new()));
+        let (goodput, loss, note) = row("over-runs = \"median\"");
+        assert!((goodput, loss) == (3.0, 3.0) && note.contains("medians"));
+        let (goodput, loss, note) = row("over-runs = { median-of = \"goodput\" }");
+        assert!((goodput, loss) == (3.0, 1.0) && note.contains("the median goodput"));
     }
 }

@@ -1,6 +1,7 @@
-//! Metric words, defined once; `goodput of BBR` is the goodput of the flows with that label. Rates, losses, RTTs, queue
-//! delays, frames and objects count inside the measuring window; counts of packets and events, `completion` and `utilization` count the
-//! whole run.
+//! Metric words, defined once; `goodput of BBR` is the goodput of the flows with that label, `goodput of BBR @ before` that in
+//! the window `before`. Without `@` rates, losses, RTTs, queue delays, frames and objects count inside the measuring window, what
+//! the ledger counts (retransmissions, losses by rule, reductions) and `utilization` in the whole run; with it, all of them in that
+//! window. [`is_of_whole_run`] says what has none.
 
 /// A metric of a flow or a run.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,12 @@ pub const METRICS: &[Metric] = &[
         "goodput",
         "Mbit/s",
         "stream bytes that arrived for the first time, per second; mean over flows",
+        2,
+    ),
+    metric(
+        "total_goodput",
+        "Mbit/s",
+        "stream bytes of all the flows that arrived for the first time, per second of the window, whenever each of them ran",
         2,
     ),
     metric("throughput", "Mbit/s", "stream bytes sent, repeats included, per second; mean over flows", 2),
@@ -75,6 +82,19 @@ pub const METRICS: &[Metric] = &[
         "mean time in a link's queue and on its wire, added up over the flow's links",
         2,
     ),
+    metric(
+        "queue_wait",
+        "ms",
+        "the same without the packet's own time on the wire: until its transmission begins (q of source 003, equation 2)",
+        2,
+    ),
+    metric(
+        "delivery_delay_mean",
+        "ms",
+        "mean time from a packet's arrival until all bytes before it have arrived too and it is handed over in order; mean over flows",
+        2,
+    ),
+    metric("delivery_delay_p95", "ms", "95th percentile of that time, the packets of all flows together", 1),
     metric(
         "utilization",
         "%",
@@ -171,7 +191,7 @@ const fn metric(name: &'static str, unit: &'static str, doc: &'static str, decim
     Metric { name, unit, doc, decimals }
 }
 
-/// The metric of this name, also when it is one of some flows alone: `goodput of BBR`.
+/// The metric of this name, also when it is one of some flows alone, or of another window: `goodput of BBR @ before`.
 pub fn find(name: &str) -> Option<&'static Metric> {
     let (word, _) = scope(name);
     METRICS.iter().find(|m| m.name == word)
@@ -191,10 +211,24 @@ pub fn decimals(name: &str, value: f64) -> usize {
 
 /// A metric's word and the label of the flows that it is of: `goodput of BBR`.
 pub fn scope(name: &str) -> (&str, Option<&str>) {
+    let (name, _) = window(name);
     match name.split_once(" of ") {
         Some((word, label)) => (word, Some(label)),
         None => (name, None),
     }
+}
+
+/// A metric and the window that it is of: `goodput @ before`.
+pub fn window(name: &str) -> (&str, Option<&str>) {
+    match name.rsplit_once(" @ ") {
+        Some((metric, window)) => (metric, Some(window)),
+        None => (name, None),
+    }
+}
+
+/// What says something of a run as a whole, and of no window.
+pub fn is_of_whole_run(word: &str) -> bool {
+    matches!(word, "slow_start_window" | "least_window" | "completion")
 }
 
 /// Metrics of the link, the probe, UDP or all flows together, which some flows have not alone.

@@ -739,6 +739,7 @@ mod tests {
             buffer: Some(rate.time_for(limit)),
             flows: vec![flow],
             measure: None,
+            windows: Vec::new(),
             beyond: Vec::new(),
             link_names: Vec::new(),
             reverse: Vec::new(),

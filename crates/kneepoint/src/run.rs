@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
-use sim::{FlowConfig, Histogram, Outcome, Record, Scenario, Watch};
+use sim::{FlowConfig, Histogram, Outcome, Scenario, Watch};
 
 use crate::judge;
 use crate::measure::{self, Values};
@@ -275,15 +275,15 @@ fn run_row(exp: &Experiment, (case, repetition): &(&Case, u32), done: &Done) -> 
 }
 
 fn flow_rows(case: &Case, repetition: u32, scenario: &Scenario, outcome: &Outcome) -> Vec<FlowRow> {
-    let flows = scenario.flows.iter().zip(&outcome.flows).zip(0..);
-    let row = |((config, record), number): ((&FlowConfig, &Record), u32)| FlowRow {
+    let flows = scenario.flows.iter().zip(0..);
+    let row = |(config, number): (&FlowConfig, u32)| FlowRow {
         variant: case.variant.clone(),
         row: case.row.clone(),
         repetition,
         flow: number,
         label: config.group.clone(),
         algorithm: config.algorithm.name().to_owned(),
-        values: measure::of_flow(record, outcome.end),
+        values: measure::of_flow(scenario, outcome, number as usize),
     };
     flows.map(row).collect()
 }

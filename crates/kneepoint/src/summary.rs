@@ -93,6 +93,9 @@ pub struct Cell {
     /// Where the repetitions lie, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<Quartiles>,
+    /// What the table shows and claims are judged by, if the file asks for something else than the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<f64>,
     /// What the source prints.
     pub published: Option<f64>,
     /// Why ours differs, if the experiment's file has it on record.
@@ -137,10 +140,45 @@ impl Row {
     }
 }
 
+/// What stands for the repetitions of a row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum OverRuns {
+    /// The mean of each metric.
+    #[default]
+    Mean,
+    /// The median of each metric.
+    Median,
+    /// One run: that with the median of this metric, of an even number the larger of the two in the middle.
+    MedianRun(String),
+}
+
+impl OverRuns {
+    /// The metric that decides which run it is.
+    pub fn metric(&self) -> Option<&String> {
+        if let Self::MedianRun(metric) = self { Some(metric) } else { None }
+    }
+
+    /// What a reader of the table must know.
+    pub fn remark(&self) -> Option<String> {
+        match self {
+            Self::Mean => None,
+            Self::Median => Some("Numbers are medians over the repetitions.".to_owned()),
+            Self::MedianRun(metric) => {
+                Some(format!("Numbers are of the repetition that has the median {metric}."))
+            }
+        }
+    }
+}
+
 impl Cell {
+    /// The number that stands for its runs.
+    pub fn value(&self) -> f64 {
+        self.shown.unwrap_or(self.mean)
+    }
+
     /// Relative difference from the published value, if there is one and it is not zero.
     pub fn difference(&self) -> Option<f64> {
-        self.published.filter(|p| *p != 0.0).map(|p| self.mean / p - 1.0)
+        self.published.filter(|p| *p != 0.0).map(|p| self.value() / p - 1.0)
     }
 }
 
@@ -204,6 +242,18 @@ pub enum Chart {
         /// Metrics of the table.
         metrics: Vec<String>,
     },
+    /// A box per row: quartiles, the least and the most of a metric over the repetitions, one panel per metric; without metrics,
+    /// of the RTT samples.
+    Box {
+        /// Title; the paper's figure.
+        title: String,
+        /// Metrics of the table; none: RTTs.
+        #[serde(default)]
+        metrics: Vec<String>,
+        /// Row labels; empty: all.
+        #[serde(default)]
+        rows: Vec<String>,
+    },
     /// Bars per variant, one per row, one panel per metric: all variants in one figure.
     GroupedBars {
         /// Title; the paper's figure.
@@ -246,6 +296,7 @@ impl Chart {
         match self {
             Self::RttCdf { rows, .. }
             | Self::OverTime { rows, .. }
+            | Self::Box { rows, .. }
             | Self::Stacked { rows, .. }
             | Self::Plane { rows, .. }
             | Self::Shares { rows, .. } => Some(rows),

@@ -96,10 +96,10 @@ fn mark(row: &Row) -> &'static str {
 
 /// The deviation with the decimals of the value.
 fn value(metric: &str, cell: &Cell) -> String {
-    let decimals = metric::decimals(metric, cell.mean);
+    let decimals = metric::decimals(metric, cell.value());
     match cell.spread.filter(|spread| *spread > 0.0) {
-        Some(spread) => format!("{:.decimals$} ±{spread:.decimals$}", cell.mean),
-        None => format!("{:.decimals$}", cell.mean),
+        Some(spread) => format!("{:.decimals$} ±{spread:.decimals$}", cell.value()),
+        None => format!("{:.decimals$}", cell.value()),
     }
 }
 

@@ -72,6 +72,10 @@ fn declared_lost_by_reordering() {
             ],
         );
     }
+    // The early one is handed over when the last of the ten has arrived, a millisecond before its own time would have come.
+    let held = with("3");
+    assert!((held["delivery_delay_mean"] - events * 9.5 / 650.0).abs() < 1e-9);
+    assert!(held["delivery_delay_p95"] == 0.0);
     let none = with("\"off\"");
     assert_values(&none, &[("declared_lost", 0.0), ("spurious_retransmissions", 0.0)]);
     assert!(!none.contains_key("time_threshold_share"), "of nothing there is no share");
@@ -144,4 +148,74 @@ fn rtt_variation_is_the_estimators() {
     let exact = 2.0 * 41.0 / 24.0 * (1.0 - (0..24).fold(1.0, |power, _| power * 0.75));
     assert!((got["rtt_variation"] - exact).abs() < 1e-5, "{} for {exact}", got["rtt_variation"]);
     assert!((got["rtt_mean"] - 41.0).abs() < 1e-9);
+}
+
+/// 60 packets on a path that holds 40 besides the one on the wire: 19 wait, each for a millisecond.
+#[test]
+fn waiting_is_without_the_own_transmission() {
+    let top = "duration = \"3 s\"\n[measure]\nfrom = \"1 s\"";
+    let got = values(60, top, "rate = \"10 Mbit/s\"\nqueue = \"unlimited\"", "");
+    let near = |word: &str, ms: f64| assert!((got[word] - ms).abs() < 1e-6, "{word}: {}", got[word]);
+    [("rtt_mean", 60.0), ("queue_delay", 20.0), ("queue_wait", 19.0)]
+        .into_iter()
+        .for_each(|(word, ms)| near(word, ms));
+}
+
+/// The rate halves after 2 s. In each window what the link carries then; and whatever is counted, two windows that share the
+/// run share it without rest.
+#[test]
+fn windows_of_one_run() {
+    let text = "title = \"t\"\nsource = \"s\"\nduration = \"4 s\"\n\
+        [measure]\nfrom = \"1 s\"\nto = \"2 s\"\n\
+        [windows]\nbefore = { to = \"2 s\" }\nafter = { from = \"2000000001 ns\" }\nlate = { from = \"3 s\" }\n\
+        [link]\nrate = [[\"0 s\", \"10 Mbit/s\"], [\"2 s\", \"5 Mbit/s\"]]\ndelay = \"20 ms\"\nqueue = \"unlimited\"\n\
+        loss = \"1 %\"\n\
+        [[flow]]\nlabel = \"a\"\ncontroller = { name = \"fixed-window\", window = 60 }\n\
+        [[flow]]\nlabel = \"b\"\ncontroller = { name = \"fixed-window\", window = 60 }\n\
+        [[udp]]\nrate = \"80 kbit/s\"\nsize = \"1000 bytes\"\n[probe]\n\
+        [table]\nmetrics = [\"goodput\", \"goodput @ before\", \"goodput of a @ after\", \"goodput @ late\",\n\
+        \"retransmissions @ run\", \"retransmissions @ measure\"]\n";
+    let exp = common::parse(text).unwrap();
+    let scenario = common::scenario(&exp, 0);
+    let got = measure(&scenario, &sim::run(&scenario, &Watch::default()).unwrap(), exp.groups());
+    // 10 packets of 1294 bytes a second for UDP and ping are little; 1215 of 1294 bytes are payload, 1 % is lost.
+    let carried = |mbit_s: f64| (mbit_s - 0.083) * 1215.0 / 1294.0;
+    let near = |word: &str, expected: f64| {
+        assert!((got[word] / expected - 1.0).abs() < 0.02, "{word}: {} for {expected}", got[word]);
+    };
+    near("total_goodput", carried(10.0));
+    near("total_goodput @ measure", carried(10.0));
+    near("total_goodput @ late", carried(5.0));
+    near("total_goodput @ run", carried(7.5));
+    assert_eq!(got["goodput"], got["goodput @ measure"]);
+    assert!((got["goodput"] - got["total_goodput"] / 2.0).abs() < 1e-9);
+    let sum = got["total_goodput of a @ late"] + got["total_goodput of b @ late"];
+    assert!((sum / got["total_goodput @ late"] - 1.0).abs() < 1e-12);
+    for word in ["retransmissions", "declared_lost", "retransmissions of a", "lost_by_packet_threshold"] {
+        let parts = got[&format!("{word} @ before")] + got[&format!("{word} @ after")];
+        assert_eq!((parts, got[word]), (got[&format!("{word} @ run")], parts), "{word}");
+        assert!(parts > got[&format!("{word} @ measure")], "{word}");
+    }
+    near("udp_throughput @ late", 0.08);
+    assert!(got["ping_mean @ late"] > got["ping_mean @ measure"], "a longer queue");
+    assert!(!got.contains_key("slow_start_window @ late") && got.contains_key("slow_start_window"));
+}
+
+#[test]
+fn windows_are_checked() {
+    let text = |windows: &str, metric: &str| {
+        format!(
+            "title = \"t\"\nsource = \"s\"\nduration = \"4 s\"\n{windows}\n[link]\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+             [[flow]]\ncontroller = \"cubic\"\n[table]\nmetrics = [\"{metric}\"]\n"
+        )
+    };
+    let wrong = |windows: &str, metric: &str| common::parse(&text(windows, metric)).unwrap_err().to_string();
+    let before = "[windows]\nbefore = { to = \"2 s\" }";
+    common::parse(&text(before, "goodput @ before")).unwrap();
+    assert!(wrong(before, "goodput @ befor").contains("did you mean \"before\"?"));
+    assert!(wrong(before, "completion @ before").contains("`completion` is of the whole run"));
+    assert!(wrong(before, "godput @ before").contains("did you mean \"goodput\"?"));
+    assert!(wrong("[windows]\nrun = { to = \"2 s\" }", "goodput").contains("cannot be called `run`"));
+    assert!(wrong("[windows]\na = { to = \"5 s\" }", "goodput").contains("the run ends at 4 s"));
+    assert!(wrong("[windows]\na = { from = \"3 s\", to = \"2 s\" }", "goodput").contains("windows.a.from"));
 }

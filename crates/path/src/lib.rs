@@ -24,7 +24,7 @@ pub use aqm::{Aqm, Threshold};
 pub use backlog::{Backlog, Tally};
 pub use delay::Reorder;
 pub use limit::{Limit, LimitCounts};
-pub use link::{Admitted, Counters, DropReason, Dropped, Fate, Link, LinkConfig};
+pub use link::{Admitted, Counters, DropReason, Dropped, Fate, Link, LinkConfig, Stay};
 pub use rate::RateModel;
 pub use slots::SlotModel;
 

@@ -25,7 +25,7 @@ use congestion::{Ecn, Rng, Time};
 
 pub use self::config::LinkConfig;
 use self::counters::Tallies;
-pub use self::counters::{Admitted, Counters, DropReason, Dropped, Fate};
+pub use self::counters::{Admitted, Counters, DropReason, Dropped, Fate, Stay};
 use self::known::Known;
 use self::timed::Timed;
 use self::wire::Wire;
@@ -114,10 +114,10 @@ impl<P: Packet> Link<P> {
         tallies.admitted.add(size);
         let departure = wire.server.depart(size);
         let delivery = wire.deliver(&departure);
-        known.admit(now, departure.at, delivery, size);
+        let stay = known.admit(now, departure.at, delivery, size);
         packet.set_departure(departure.at);
         wire.store(delivery, packet);
-        Ok(Admitted { queue_delay: Some(departure.at - now) })
+        Ok(Admitted { stay: Some(stay) })
     }
 
     /// When the link wants to be looked at next: a packet is delivered, or one departs and the queue moves on. Nothing

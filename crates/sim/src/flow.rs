@@ -233,6 +233,7 @@ impl Flow {
         self.arrived_late = Reassembly::default();
         self.back.forget();
         self.written = 0;
+        self.record.on_reconnect();
     }
 
     /// Of the ledgers of all its connections.
@@ -271,6 +272,9 @@ impl Flow {
         };
         self.record.on_packet(now, data, self.config.transport.window_bytes(data.chunk.len));
         self.record.on_received(now, now - data.sent, fresh, data.ecn);
+        if fresh > 0 && self.source.is_reliable() {
+            self.record.on_stream(now, end, contiguous);
+        }
         if self.source.on_received(now, (start, end), contiguous, &mut self.record) {
             self.finish(now);
         } else if must_ack {
@@ -396,8 +400,8 @@ impl Flow {
         let entry = usize::from(first);
         match links.push(now, entry, packet) {
             Ok(admitted) => {
-                if let Some(delay) = admitted.queue_delay {
-                    self.record.on_queued(now, entry, delay);
+                if let Some(stay) = admitted.stay {
+                    self.record.on_queued(now, entry, stay);
                 }
             }
             Err(_) => self.record.on_dropped(now),
@@ -537,8 +541,8 @@ impl Flow {
         let data = Data { flow, size, last_link, connection, pn, sent, chunk, ecn, least_unacked };
         match links.push_data(now, entry, data) {
             Ok(admitted) => {
-                if let Some(delay) = admitted.queue_delay {
-                    self.record.on_queued(now, entry, delay);
+                if let Some(stay) = admitted.stay {
+                    self.record.on_queued(now, entry, stay);
                 }
             }
             Err(_) => self.record.on_dropped(now),

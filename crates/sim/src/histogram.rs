@@ -58,6 +58,20 @@ impl Histogram {
         self.max = self.max.max(sample);
     }
 
+    /// Adds so many samples of this time.
+    pub fn add_many(&mut self, sample: Duration, times: u64) {
+        if times == 0 {
+            return;
+        }
+        let n = self.at(bin(sample));
+        *n = n.saturating_add(u32::try_from(times).unwrap_or(u32::MAX));
+        self.count += times;
+        self.sum += u128::from(sample.0) * u128::from(times);
+        let ms = sample.as_millis_f64();
+        self.sum_of_squares += ms * ms * times as f64;
+        self.max = self.max.max(sample);
+    }
+
     /// The count of a bin.
     #[inline]
     fn at(&mut self, bin: usize) -> &mut u32 {

@@ -21,6 +21,7 @@ mod timers;
 pub mod trace;
 mod udp;
 mod way_back;
+mod windows;
 mod world;
 
 pub use application::{AUDIO_INTERVAL, Application, Connection, MediaConfig, ObjectsConfig};
@@ -33,4 +34,5 @@ pub use scenario::{Back, FlowConfig, OnOff, ProbeConfig, Route, Scenario, Transp
 pub use series::{FlowSeries, Series};
 pub use timers::TimerMeans;
 pub use udp::{Emission, UdpRecord};
+pub use windows::{FlowInside, Inside};
 pub use world::{Outcome, Watch, run};

@@ -93,6 +93,11 @@ impl Links {
         (bytes, drops)
     }
 
+    /// Bytes that have left each link.
+    pub(crate) fn delivered(&mut self, now: Time) -> Vec<u64> {
+        (0..self.links.len()).map(|link| self.touch(link).counters(now).delivered.bytes).collect()
+    }
+
     /// The counters of the forward links and of the others.
     pub(crate) fn counters(&mut self, now: Time) -> (Vec<Counters>, Vec<Counters>) {
         let mut forward: Vec<_> = (0..self.links.len()).map(|link| self.touch(link).counters(now)).collect();

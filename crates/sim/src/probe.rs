@@ -31,6 +31,8 @@ pub(crate) struct Probe {
     answer: Option<Duration>,
     window: Window,
     record: ProbeRecord,
+    /// The same for other windows.
+    others: Vec<(Window, ProbeRecord)>,
 }
 
 impl Probe {
@@ -44,8 +46,16 @@ impl Probe {
             answer: None,
             window: scenario.window(),
             record: ProbeRecord::default(),
+            others: scenario.other_windows().map(|window| (window, ProbeRecord::default())).collect(),
             config: ProbeConfig { route, back, ..config },
         }
+    }
+
+    /// Counts what happens now, in every window that it is in.
+    fn count(&mut self, now: Time, count: impl Fn(&mut ProbeRecord)) {
+        let all = std::iter::once((&self.window, &mut self.record))
+            .chain(self.others.iter_mut().map(|(w, r)| (&*w, r)));
+        all.filter(|(window, _)| window.holds(now)).for_each(|(_, record)| count(record));
     }
 
     /// When the next packet leaves.
@@ -54,7 +64,7 @@ impl Probe {
     }
 
     pub(crate) fn send(&mut self, now: Time, links: &mut Links) {
-        self.record.sent += u64::from(self.window.holds(now));
+        self.count(now, |record| record.sent += 1);
         let pn = self.next;
         self.next += 1;
         self.push(now, self.config.route, pn, now, links);
@@ -68,7 +78,7 @@ impl Probe {
     }
 
     pub(crate) fn on_dropped(&mut self, now: Time) {
-        self.record.dropped += u64::from(self.window.holds(now));
+        self.count(now, |record| record.dropped += 1);
     }
 
     /// A packet leaves its last link: the answer begins its way or, if there are no links on that, its round trip is
@@ -79,9 +89,7 @@ impl Probe {
         }
         let rtt = now - data.sent + self.rest;
         self.answer = Some(rtt);
-        if self.window.holds(now) {
-            self.record.rtt.add(rtt);
-        }
+        self.count(now, |record| record.rtt.add(rtt));
     }
 
     /// The newest answer since this was last asked.
@@ -89,7 +97,8 @@ impl Probe {
         self.answer.take()
     }
 
-    pub(crate) fn into_record(self) -> ProbeRecord {
-        self.record
+    /// That of the measuring window, and those of the others.
+    pub(crate) fn into_records(self) -> (ProbeRecord, Vec<ProbeRecord>) {
+        (self.record, self.others.into_iter().map(|(_, record)| record).collect())
     }
 }

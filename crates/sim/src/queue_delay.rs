@@ -1,9 +1,10 @@
-//! Times in queues, link by link.
+//! Times in queues and on the links' wires, link by link.
 //!
 //! A link whose AQM decides at departure tells whose packet left and after how long, not which packet it was. So the
 //! time on a whole route is known as the sum of the links' means, not packet by packet.
 
 use congestion::Duration;
+use path::Stay;
 
 /// Times that packets spent in each link's queue and on its wire.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,14 +16,16 @@ pub struct QueueDelay {
 struct Times {
     count: u64,
     sum: u128,
+    /// Without the packets' own transmissions.
+    waits: u128,
     max: Duration,
 }
 
 impl QueueDelay {
     /// A packet has left this link.
     #[inline]
-    pub fn add(&mut self, link: usize, delay: Duration) {
-        let one = Times { count: 1, sum: delay.0.into(), max: delay };
+    pub fn add(&mut self, link: usize, stay: Stay) {
+        let one = Times { count: 1, sum: stay.total.0.into(), waits: stay.wait.0.into(), max: stay.total };
         self.of(link).merge(&one);
     }
 
@@ -45,6 +48,12 @@ impl QueueDelay {
         means.reduce(|a, b| a + b).unwrap_or(f64::NAN)
     }
 
+    /// The same without the packets' own time on the wires: until their transmissions begin.
+    pub fn mean_wait_ms(&self) -> f64 {
+        let means = self.used().map(|times| times.waits as f64 * 1e-6 / times.count as f64);
+        means.reduce(|a, b| a + b).unwrap_or(f64::NAN)
+    }
+
     /// The longest at each link, added up, milliseconds; NaN when empty.
     pub fn max_ms(&self) -> f64 {
         self.used().map(|times| times.max.as_millis_f64()).reduce(|a, b| a + b).unwrap_or(f64::NAN)
@@ -63,6 +72,7 @@ impl Times {
     fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.sum += other.sum;
+        self.waits += other.waits;
         self.max = self.max.max(other.max);
     }
 }
@@ -74,11 +84,12 @@ mod tests {
     #[test]
     fn links_add_up() {
         let mut delay = QueueDelay::default();
-        assert!(delay.mean_ms().is_nan() && delay.max_ms().is_nan());
+        assert!(delay.mean_ms().is_nan() && delay.mean_wait_ms().is_nan() && delay.max_ms().is_nan());
         for (link, ms) in [(0, 10), (0, 20), (2, 5)] {
-            delay.add(link, Duration::from_millis(ms));
+            let total = Duration::from_millis(ms);
+            delay.add(link, Stay { wait: total - Duration::from_millis(2), total });
         }
-        assert_eq!((delay.mean_ms(), delay.max_ms()), (20.0, 25.0));
+        assert_eq!((delay.mean_ms(), delay.mean_wait_ms(), delay.max_ms()), (20.0, 16.0, 25.0));
         let mut twice = delay.clone();
         twice.merge(&delay);
         assert_eq!((twice.mean_ms(), twice.max_ms()), (20.0, 25.0));

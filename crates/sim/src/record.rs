@@ -1,6 +1,9 @@
 //! What one flow's run leaves behind: counters inside the measuring window, distributions, packet events.
 
+use std::collections::BTreeMap;
+
 use congestion::{Cause, Control, Detection, Duration, Time};
+use path::Stay;
 use recovery::{Ecn, EcnCounts, Sender, Stats};
 
 use crate::application::Application;
@@ -11,6 +14,7 @@ use crate::queue_delay::QueueDelay;
 use crate::scenario::{Scenario, Window};
 use crate::timers::TimerMeans;
 use crate::trace::{Ack, Event, Handshake, Metrics, Trace};
+use crate::windows::FlowInside;
 
 /// Totals of one flow.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,6 +49,27 @@ pub struct Totals {
     pub owd: Histogram,
     /// Timers of loss recovery.
     pub timers: TimerMeans,
+    /// From a packet's arrival until its payload is handed over in order.
+    pub delivery: Delivery,
+}
+
+/// How long what had arrived was held back until all bytes before it had; a packet whose payload had arrived before does not
+/// count.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Delivery {
+    /// Packets in order.
+    pub at_once: u64,
+    /// The others.
+    pub waits: Histogram,
+}
+
+impl Delivery {
+    /// Of all of them.
+    pub fn times(&self) -> Histogram {
+        let mut times = self.waits.clone();
+        times.add_many(Duration::ZERO, self.at_once);
+        times
+    }
 }
 
 /// What became of the frames of a media source inside the measuring window; each counts when its fate is known.
@@ -100,13 +125,20 @@ pub struct Record {
     pub far_trace: Option<Trace>,
     /// One-way delay of the newest packet that arrived since somebody asked.
     owd: Option<Duration>,
+    /// What arrived with a gap before it: up to which byte, and when.
+    held: BTreeMap<u64, Time>,
     slow_start_over: bool,
     window: Window,
+    /// The same for other windows.
+    others: Vec<(Window, FlowInside)>,
 }
 
 impl Record {
     /// Of a flow that has not begun.
     pub fn new(application: &Application, scenario: &Scenario) -> Self {
+        let media = matches!(application, Application::Media(_)).then(MediaTotals::default);
+        let objects = matches!(application, Application::OnOff(_)).then(ObjectTotals::default);
+        let inside = FlowInside { media: media.clone(), objects: objects.clone(), ..FlowInside::default() };
         Self {
             started: Time::NEVER,
             finished: None,
@@ -116,21 +148,46 @@ impl Record {
             stats: Stats::default(),
             slow_start_window: 0,
             least_window: None,
-            media: matches!(application, Application::Media(_)).then(MediaTotals::default),
+            media,
             made: 0,
-            objects: matches!(application, Application::OnOff(_)).then(ObjectTotals::default),
+            objects,
             trace: scenario.trace.then(Vec::new),
             far_trace: scenario.trace.then(Vec::new),
             owd: None,
+            held: BTreeMap::new(),
             slow_start_over: false,
             window: scenario.window(),
+            others: scenario.other_windows().map(|window| (window, inside.clone())).collect(),
         }
     }
 
     /// How long the flow ran inside the measuring window, of a run that ended at `end`.
     pub fn measured(&self, end: Time) -> Duration {
-        let until = self.finished.unwrap_or(end).min(self.window.to).min(end);
-        until - self.started.max(self.window.from)
+        self.measured_in(self.window, end)
+    }
+
+    /// How long it ran inside this one.
+    pub(crate) fn measured_in(&self, window: Window, end: Time) -> Duration {
+        let until = self.finished.unwrap_or(end).min(window.to).min(end);
+        until - self.started.max(window.from)
+    }
+
+    /// What was counted in another window of the scenario's.
+    pub(crate) fn take_inside(&mut self, number: usize) -> FlowInside {
+        self.others.get_mut(number).map(|(_, inside)| std::mem::take(inside)).unwrap_or_default()
+    }
+
+    /// Counts what happens now, in every window that it is in.
+    #[inline]
+    fn count(&mut self, now: Time, count: impl Fn(&mut Totals)) {
+        if self.window.holds(now) {
+            count(&mut self.totals);
+        }
+        for (window, inside) in &mut self.others {
+            if window.holds(now) {
+                count(&mut inside.totals);
+            }
+        }
     }
 
     fn log(&mut self, now: Time, event: impl FnOnce() -> Event) {
@@ -141,11 +198,11 @@ impl Record {
 
     /// A packet that counts `bytes` in the window and `size` on the wire.
     pub(crate) fn on_sent(&mut self, now: Time, pn: u64, bytes: u64, size: u32, chunk: &Chunk) {
-        if self.window.holds(now) {
-            self.totals.packets += 1;
-            self.totals.sent += u64::from(chunk.len);
-            self.totals.wire += u64::from(size);
-        }
+        self.count(now, |totals| {
+            totals.packets += 1;
+            totals.sent += u64::from(chunk.len);
+            totals.wire += u64::from(size);
+        });
         self.log(now, || Event::Sent { pn, bytes: bytes as u32, offset: chunk.offset, len: chunk.len });
     }
 
@@ -160,37 +217,35 @@ impl Record {
 
     /// A packet of so many bytes on the wire that holds an ACK alone.
     pub(crate) fn on_ack_sent(&mut self, now: Time, size: u32) {
-        if self.window.holds(now) {
-            self.totals.packets += 1;
-            self.totals.acks += 1;
-            self.totals.wire += u64::from(size);
-        }
+        self.count(now, |totals| {
+            totals.packets += 1;
+            totals.acks += 1;
+            totals.wire += u64::from(size);
+        });
     }
 
     /// Such a packet finds no room on its first link.
     pub(crate) fn on_ack_dropped(&mut self, now: Time) {
-        self.totals.acks_dropped += u64::from(self.window.holds(now));
+        self.count(now, |totals| totals.acks_dropped += 1);
         self.on_dropped(now);
     }
 
     #[inline]
-    pub(crate) fn on_queued(&mut self, now: Time, link: usize, delay: Duration) {
-        if self.window.holds(now) {
-            self.totals.queue_delay.add(link, delay);
-        }
+    pub(crate) fn on_queued(&mut self, now: Time, link: usize, stay: Stay) {
+        self.count(now, |totals| totals.queue_delay.add(link, stay));
     }
 
     pub(crate) fn on_dropped(&mut self, now: Time) {
-        self.totals.dropped += u64::from(self.window.holds(now));
+        self.count(now, |totals| totals.dropped += 1);
     }
 
     /// Feedback leaves for the links of the way back.
     pub(crate) fn on_feedback_sent(&mut self, now: Time) {
-        self.totals.feedback += u64::from(self.window.holds(now));
+        self.count(now, |totals| totals.feedback += 1);
     }
 
     pub(crate) fn on_feedback_dropped(&mut self, now: Time) {
-        self.totals.feedback_dropped += u64::from(self.window.holds(now));
+        self.count(now, |totals| totals.feedback_dropped += 1);
     }
 
     /// An Initial or a SYN arrives, and is answered at once.
@@ -224,10 +279,35 @@ impl Record {
         self.ecn.add(ecn);
         self.delivered += fresh;
         self.owd = Some(owd);
-        if self.window.holds(now) {
-            self.totals.delivered += fresh;
-            self.totals.owd.add(owd);
+        self.count(now, |totals| {
+            totals.delivered += fresh;
+            totals.owd.add(owd);
+        });
+    }
+
+    /// New bytes of the stream arrive, up to `end`; all before `contiguous` have arrived by now. They are handed over once
+    /// all before them have.
+    #[inline]
+    pub(crate) fn on_stream(&mut self, now: Time, end: u64, contiguous: u64) {
+        if end <= contiguous && self.held.is_empty() {
+            self.count(now, |totals| totals.delivery.at_once += 1);
+        } else {
+            self.on_gap(now, end, contiguous);
         }
+    }
+
+    #[cold]
+    fn on_gap(&mut self, now: Time, end: u64, contiguous: u64) {
+        self.held.insert(end, now);
+        while let Some(first) = self.held.first_entry().filter(|first| *first.key() <= contiguous) {
+            let arrived = first.remove();
+            self.count(now, |totals| totals.delivery.waits.add(now - arrived));
+        }
+    }
+
+    /// The stream begins anew, with another connection.
+    pub(crate) fn on_reconnect(&mut self) {
+        self.held.clear();
     }
 
     /// The one-way delay of the newest packet that arrived since this was last asked.
@@ -236,51 +316,54 @@ impl Record {
     }
 
     /// What to count of a media source, now.
-    fn media(&mut self, now: Time) -> Option<&mut MediaTotals> {
-        self.media.as_mut().filter(|_| self.window.holds(now))
+    fn media(&mut self, now: Time) -> impl Iterator<Item = &mut MediaTotals> {
+        let others = self.others.iter_mut().map(|(window, inside)| (*window, inside.media.as_mut()));
+        let all = std::iter::once((self.window, self.media.as_mut())).chain(others);
+        all.filter(move |(window, _)| window.holds(now)).filter_map(|(_, media)| media)
     }
 
     pub(crate) fn on_frame_made(&mut self, now: Time, bytes: u64) {
         self.made += bytes;
-        self.media(now).into_iter().for_each(|media| media.made += bytes);
+        self.media(now).for_each(|media| media.made += bytes);
     }
 
     pub(crate) fn on_frame_skipped(&mut self, now: Time) {
-        self.media(now).into_iter().for_each(|media| media.skipped += 1);
+        self.media(now).for_each(|media| media.skipped += 1);
     }
 
     pub(crate) fn on_frame_lost(&mut self, now: Time) {
-        self.media(now).into_iter().for_each(|media| media.lost += 1);
+        self.media(now).for_each(|media| media.lost += 1);
     }
 
     /// It had been counted as lost at that time, too early.
     pub(crate) fn on_frame_complete(&mut self, now: Time, delay: Duration, lost: Option<Time>) {
-        if let Some(media) = lost.and_then(|lost| self.media(lost)) {
-            media.lost -= 1;
+        if let Some(lost) = lost {
+            self.media(lost).for_each(|media| media.lost -= 1);
         }
-        if let Some(media) = self.media(now) {
+        self.media(now).for_each(|media| {
             media.complete += 1;
             media.delay.add(delay);
-        }
+        });
     }
 
     pub(crate) fn on_object(&mut self, now: Time, time: Duration) {
-        if let Some(objects) = self.objects.as_mut().filter(|_| self.window.holds(now)) {
-            objects.time.add(time);
-        }
+        let others = self.others.iter_mut().map(|(window, inside)| (*window, inside.objects.as_mut()));
+        let all = std::iter::once((self.window, self.objects.as_mut())).chain(others);
+        let counted = all.filter(|(window, _)| window.holds(now)).filter_map(|(_, objects)| objects);
+        counted.for_each(|objects| objects.time.add(time));
     }
 
     /// A sample, and the `rttvar` that it leaves.
     pub(crate) fn on_rtt(&mut self, now: Time, rtt: Duration, variation: Duration) {
-        if self.window.holds(now) {
-            self.totals.rtt.add(rtt);
-            self.totals.rtt_variation.add(variation);
-        }
+        self.count(now, |totals| {
+            totals.rtt.add(rtt);
+            totals.rtt_variation.add(variation);
+        });
     }
 
     /// A repeat leaves of what had arrived.
     pub(crate) fn on_redundant(&mut self, now: Time) {
-        self.totals.redundant += u64::from(self.window.holds(now));
+        self.count(now, |totals| totals.redundant += 1);
     }
 
     pub(crate) fn on_lost(&mut self, now: Time, pn: u64, detection: Detection) {

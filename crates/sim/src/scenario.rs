@@ -34,6 +34,8 @@ pub struct Scenario {
     pub udp: Vec<UdpConfig>,
     /// Metrics count only what happens in this window; without it, each flow from its start to its end.
     pub measure: Option<(Time, Time)>,
+    /// Other windows with counts of their own: name, from, to.
+    pub windows: Vec<(String, Time, Time)>,
     /// Interval of the recorded time series; none are recorded without it.
     pub series: Option<Duration>,
     /// Record every packet event of every flow (for qlog).
@@ -76,6 +78,11 @@ impl Scenario {
         Window { from, to }
     }
 
+    /// Those beside the measuring one.
+    pub(crate) fn other_windows(&self) -> impl Iterator<Item = Window> {
+        self.windows.iter().map(|(_, from, to)| Window { from: *from, to: *to })
+    }
+
     /// How much of the measuring window a run had that ended at `end`.
     pub fn measured(&self, end: Time) -> Duration {
         let Window { from, to } = self.window();
@@ -111,7 +118,7 @@ pub struct Back {
     pub size: u32,
 }
 
-/// The measuring window, both ends inside.
+/// A window of time, both ends inside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub(crate) from: Time,

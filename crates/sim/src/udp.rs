@@ -2,7 +2,8 @@
 
 mod emission;
 
-use congestion::{Duration, Time};
+use congestion::Time;
+use path::Stay;
 
 use crate::links::Links;
 use crate::packet::Data;
@@ -38,6 +39,8 @@ pub(crate) struct Udp {
     fresh: u64,
     window: Window,
     record: UdpRecord,
+    /// The same for other windows.
+    others: Vec<(Window, UdpRecord)>,
 }
 
 impl Udp {
@@ -54,7 +57,15 @@ impl Udp {
             fresh: 0,
             window: scenario.window(),
             record: UdpRecord::default(),
+            others: scenario.other_windows().map(|window| (window, UdpRecord::default())).collect(),
         }
+    }
+
+    /// Counts what happens now, in every window that it is in.
+    fn count(&mut self, now: Time, count: impl Fn(&mut UdpRecord)) {
+        let all = std::iter::once((&self.window, &mut self.record))
+            .chain(self.others.iter_mut().map(|(w, r)| (&*w, r)));
+        all.filter(|(window, _)| window.holds(now)).for_each(|(_, record)| count(record));
     }
 
     /// When the next packet leaves.
@@ -64,12 +75,12 @@ impl Udp {
 
     pub(crate) fn send(&mut self, now: Time, links: &mut Links) {
         let entry = self.route.first.into();
-        self.record.sent += u64::from(self.window.holds(now));
+        self.count(now, |record| record.sent += 1);
         let data = Data::bare(self.id, self.size, self.route.last, self.pn, now);
         self.pn += 1;
         match links.push(now, entry, data) {
             Ok(admitted) => {
-                admitted.queue_delay.into_iter().for_each(|delay| self.on_queued(now, entry, delay));
+                admitted.stay.into_iter().for_each(|stay| self.on_queued(now, entry, stay));
             }
             Err(_) => self.on_dropped(now),
         }
@@ -80,19 +91,15 @@ impl Udp {
     pub(crate) fn on_delivery(&mut self, now: Time, data: &Data) {
         let bytes = u64::from(data.size);
         self.fresh += bytes;
-        if self.window.holds(now) {
-            self.record.delivered += bytes;
-        }
+        self.count(now, |record| record.delivered += bytes);
     }
 
-    pub(crate) fn on_queued(&mut self, now: Time, link: usize, delay: Duration) {
-        if self.window.holds(now) {
-            self.record.queue_delay.add(link, delay);
-        }
+    pub(crate) fn on_queued(&mut self, now: Time, link: usize, stay: Stay) {
+        self.count(now, |record| record.queue_delay.add(link, stay));
     }
 
     pub(crate) fn on_dropped(&mut self, now: Time) {
-        self.record.dropped += u64::from(self.window.holds(now));
+        self.count(now, |record| record.dropped += 1);
     }
 
     /// Bytes that arrived since this was last asked.
@@ -100,7 +107,8 @@ impl Udp {
         std::mem::take(&mut self.fresh)
     }
 
-    pub(crate) fn into_record(self) -> UdpRecord {
-        self.record
+    /// That of the measuring window, and those of the others.
+    pub(crate) fn into_records(self) -> (UdpRecord, Vec<UdpRecord>) {
+        (self.record, self.others.into_iter().map(|(_, record)| record).collect())
     }
 }

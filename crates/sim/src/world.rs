@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use congestion::{Duration, Time};
-use path::{Counters, Fate};
+use path::{Counters, Fate, Stay};
 
 use crate::agenda::Agenda;
 use crate::flow::Flow;
@@ -16,6 +16,7 @@ use crate::record::Record;
 use crate::scenario::Scenario;
 use crate::series::{Series, mbit_s};
 use crate::udp::{Udp, UdpRecord};
+use crate::windows::{Inside, Windows};
 
 /// What a run leaves behind.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub struct Outcome {
     pub beyond: Vec<Counters>,
     /// Those of the links of the other direction.
     pub reverse: Vec<Counters>,
+    /// What happened in the scenario's other windows, in their order.
+    pub windows: Vec<Inside>,
     /// Time series, empty unless asked for.
     pub series: Series,
     /// Virtual time at the end.
@@ -64,6 +67,7 @@ struct World {
     udp: Vec<Udp>,
     /// The actor of the first flow.
     first_flow: usize,
+    windows: Windows,
     series: Series,
     interval: Option<Duration>,
     running: usize,
@@ -81,6 +85,9 @@ pub fn run(scenario: &Scenario, watch: &Watch) -> Option<Outcome> {
             break;
         };
         now = time;
+        if now >= world.windows.next() {
+            world.windows.look(now, &world.flows, &mut world.links);
+        }
         world.turn(now, actor);
         events += 1;
         if events % LOOK_EVERY == 0 {
@@ -125,6 +132,7 @@ impl World {
             links,
             running: flows.len(),
             flows,
+            windows: Windows::new(scenario),
             series: Series::default(),
             interval: scenario.series,
         }
@@ -162,16 +170,16 @@ impl World {
     #[inline(never)]
     fn hear(&mut self, now: Time, link: usize, fate: &Fate<Data>) {
         match fate {
-            Fate::Departs { flow, queue_delay } => self.on_queued(now, *flow, link, *queue_delay),
+            Fate::Departs { flow, stay } => self.on_queued(now, *flow, link, *stay),
             Fate::Dropped(dropped) => self.on_dropped(now, &dropped.packet),
         }
     }
 
-    fn on_queued(&mut self, now: Time, id: u32, link: usize, delay: Duration) {
+    fn on_queued(&mut self, now: Time, id: u32, link: usize, stay: Stay) {
         match self.owner(id) {
-            Owner::Flow(i) => self.flows[i].record.on_queued(now, link, delay),
+            Owner::Flow(i) => self.flows[i].record.on_queued(now, link, stay),
             Owner::Probe | Owner::Feedback(_) => {}
-            Owner::Udp(i) => self.udp[i].on_queued(now, link, delay),
+            Owner::Udp(i) => self.udp[i].on_queued(now, link, stay),
         }
     }
 
@@ -219,10 +227,7 @@ impl World {
     fn forward(&mut self, now: Time, link: usize, data: Data) {
         match self.links.push(now, link, data) {
             Ok(admitted) => {
-                admitted
-                    .queue_delay
-                    .into_iter()
-                    .for_each(|delay| self.on_queued(now, data.flow, link, delay));
+                admitted.stay.into_iter().for_each(|stay| self.on_queued(now, data.flow, link, stay));
             }
             Err(_) => self.on_dropped(now, &data),
         }
@@ -277,6 +282,9 @@ impl World {
     fn finish(mut self, now: Time, events: u64) -> Outcome {
         let (mut counters, reverse) = self.links.counters(now);
         self.links.take_touched().for_each(|link| self.hear_fates(now, link));
+        let (probe, probe_inside) = self.probe.map(Probe::into_records).unzip();
+        let (udp, udp_inside) = self.udp.into_iter().map(Udp::into_records).unzip();
+        let windows = self.windows.finish(now, &mut self.flows, &mut self.links, probe_inside, udp_inside);
         if cfg!(debug_assertions) {
             self.links.check();
         }
@@ -284,10 +292,8 @@ impl World {
             flow.record.stats = flow.stats();
             flow.record
         });
-        let probe = self.probe.map(Probe::into_record);
-        let udp = self.udp.into_iter().map(Udp::into_record).collect();
-        let (flows, link) = (records.collect(), counters.remove(0));
-        Outcome { flows, probe, udp, link, beyond: counters, reverse, series: self.series, end: now, events }
+        let (flows, link, series) = (records.collect(), counters.remove(0), self.series);
+        Outcome { flows, probe, udp, link, beyond: counters, reverse, windows, series, end: now, events }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use congestion::Duration;
 
 use crate::summary::{
-    Cdf, Cell, Chart, ClaimResult, FlowRow, Results, Row, Summary, Track, Variant, Verdict,
+    Cdf, Cell, Chart, ClaimResult, FlowRow, Quartiles, Results, Row, Summary, Track, Variant, Verdict,
 };
 
 const METRICS: [&str; 5] = ["goodput", "throughput", "loss", "rtt_mean", "rtt_std"];
@@ -72,7 +72,10 @@ fn variant(name: &str, shift: f64) -> Variant {
         TABLE_1.lines().skip(1).enumerate().map(|(i, line)| row(i, line, shift)).collect();
     let cells = METRICS.iter().zip([9.19, 9.24, 1.312, 101.2, 24.1]);
     let cells = cells.map(|(m, mean)| {
-        ((*m).to_owned(), Cell { mean, spread: Some(0.02), runs: None, published: None, reason: None })
+        (
+            (*m).to_owned(),
+            Cell { mean, spread: Some(0.02), runs: None, shown: None, published: None, reason: None },
+        )
     });
     rows.push(Row {
         label: "BBRv1".to_owned(),
@@ -92,10 +95,14 @@ fn row(index: usize, line: &str, shift: f64) -> Row {
         let skew = 1.0 + (((index * 7 + metric * 3) % 9) as f64 - 4.0) * 0.012 + shift * 0.02;
         let skew = if metric == 2 { skew * 1.4 } else { skew };
         let reason = (metric == 2 && index != 5).then(|| REASON.to_owned());
+        let at = |part: f64| published * skew * (1.0 + 0.006 * part);
+        let runs =
+            Quartiles { min: at(-1.3), lower: at(-0.5), median: at(0.1), upper: at(0.6), max: at(1.0) };
         Cell {
             mean: published * skew,
             spread: Some(published * 0.004),
-            runs: None,
+            runs: Some(runs),
+            shown: None,
             published: Some(published),
             reason,
         }
@@ -218,6 +225,7 @@ fn table_5() -> Results {
         over_time,
         Chart::Stacked { title: title.clone(), rows: rows.clone(), interval: None },
         Chart::Plane { title: title.clone(), rows: rows.clone() },
+        Chart::Box { title: title.clone(), metrics: words(&["goodput", "rtt_mean"]), rows: rows.clone() },
         Chart::Shares { title, rows },
     ];
     let summary = Summary {
@@ -298,6 +306,7 @@ pub(super) fn odd() -> Vec<Results> {
         mean: values[i % 8],
         spread: Some(values[(i / 2) % 8]),
         runs: None,
+        shown: None,
         published: [None, Some(values[(i + 3) % 8])][i % 2],
         reason: [None, Some(evil.to_owned()), Some(long.clone())][i % 3].clone(),
     };
@@ -347,6 +356,9 @@ fn odd_charts(evil: &str, metrics: &[String]) -> Vec<Chart> {
         Chart::OverTime { title: evil.to_owned(), metrics: Vec::new(), rows: Vec::new() },
         Chart::Bars { title: evil.to_owned(), metrics: metrics.to_vec() },
         Chart::Bars { title: evil.to_owned(), metrics: Vec::new() },
+        Chart::Box { title: evil.to_owned(), metrics: metrics.to_vec(), rows: Vec::new() },
+        Chart::Box { title: String::new(), metrics: Vec::new(), rows: words(&["nobody"]) },
+        Chart::Box { title: evil.to_owned(), metrics: Vec::new(), rows: Vec::new() },
         Chart::GroupedBars { title: evil.to_owned(), metrics: metrics.to_vec() },
         Chart::GroupedBars { title: evil.to_owned(), metrics: Vec::new() },
         Chart::Stacked { title: evil.to_owned(), rows: Vec::new(), interval: None },

@@ -65,8 +65,8 @@ impl Difference {
         match cell.difference() {
             Some(d) if d.abs() <= TOLERANCE => Self::Near(d),
             Some(d) => Self::Far(d),
-            None if cell.mean == published => Self::Near(0.0),
-            None => Self::Far(cell.mean / 0.0),
+            None if cell.value() == published => Self::Near(0.0),
+            None => Self::Far(cell.value() / 0.0),
         }
     }
 }
@@ -186,9 +186,9 @@ fn cells<'a>(column: &Column<'_>, cell: Option<&'a Cell>, notes: &mut Notes<'a>,
     let Some(cell) = cell else {
         return html! { td.first.none { "–" } @if column.span() > 1 { td colspan=(column.span() - 1) {} } };
     };
-    let decimals = metric::decimals(column.metric, cell.mean);
+    let decimals = metric::decimals(column.metric, cell.value());
     html! {
-        td.first { (number::fixed(cell.mean, decimals)) }
+        td.first { (number::fixed(cell.value(), decimals)) }
         @if column.has_spread {
             td.spread { @if let Some(spread) = spread(cell) { "± " (number::fixed(spread, decimals)) } }
         }
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     fn cell(mean: f64, published: Option<f64>) -> Cell {
-        Cell { mean, spread: None, runs: None, published, reason: None }
+        Cell { mean, spread: None, runs: None, shown: None, published, reason: None }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! rtt-cdf        rows                distribution of RTT
 //! over-time      metrics, rows       columns of the time series, first repetition
 //! bars           metrics             ours beside the published value, per row
+//! box            metrics, rows       quartiles of a metric over the repetitions; without metrics, of the RTT samples
 //! grouped-bars   metrics             bars per variant, one per row, all variants in one figure
 //! stacked        rows, interval      goodput of a run's flows on top of each other over time, first repetition;
 //!                                    by default in bins of 1 s where the run is longer than 20 s
@@ -24,6 +25,7 @@ enum Kind {
     RttCdf,
     OverTime,
     Bars,
+    Box,
     GroupedBars,
     Stacked,
     Plane,
@@ -34,6 +36,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("rtt-cdf", Kind::RttCdf),
     ("over-time", Kind::OverTime),
     ("bars", Kind::Bars),
+    ("box", Kind::Box),
     ("grouped-bars", Kind::GroupedBars),
     ("stacked", Kind::Stacked),
     ("plane", Kind::Plane),
@@ -44,7 +47,7 @@ impl Kind {
     fn keys(self) -> &'static [&'static str] {
         match self {
             Self::RttCdf | Self::Plane | Self::Shares => &["kind", "title", "rows"],
-            Self::OverTime => &["kind", "title", "metrics", "rows"],
+            Self::OverTime | Self::Box => &["kind", "title", "metrics", "rows"],
             Self::Bars | Self::GroupedBars => &["kind", "title", "metrics"],
             Self::Stacked => &["kind", "title", "rows", "interval"],
         }
@@ -66,6 +69,11 @@ pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Chart, Proble
             Chart::OverTime { title, metrics, rows: read_rows(&fields, labels)? }
         }
         Kind::Bars => Chart::Bars { title, metrics: of_table(&fields, labels)? },
+        Kind::Box => Chart::Box {
+            title,
+            metrics: if fields.get("metrics").is_some() { of_table(&fields, labels)? } else { Vec::new() },
+            rows: read_rows(&fields, labels)?,
+        },
         Kind::GroupedBars => Chart::GroupedBars { title, metrics: of_table(&fields, labels)? },
         Kind::Stacked => {
             Chart::Stacked { title, rows: read_rows(&fields, labels)?, interval: read_interval(&fields)? }
@@ -120,6 +128,8 @@ mod tests {
             ("kind = \"stacked\"\ntitle = \"T\"\ninterval = \"500 ms\"", "Stacked"),
             ("kind = \"stacked\"\ntitle = \"T\"\nrows = [\"*\"]", "Stacked"),
             ("kind = \"plane\"\ntitle = \"T\"", "Plane"),
+            ("kind = \"box\"\ntitle = \"T\"\nmetrics = [\"loss\"]\nrows = [\"*\"]", "Box"),
+            ("kind = \"box\"\ntitle = \"T\"", "Box"),
             ("kind = \"shares\"\ntitle = \"T\"", "Shares"),
         ] {
             let chart = chart(keys).unwrap();

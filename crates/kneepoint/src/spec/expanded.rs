@@ -1,5 +1,7 @@
 //! One run as an experiment file of its own, with every default written out: what its manifest keeps.
 
+use std::collections::BTreeMap;
+
 use congestion::{Algorithm, Bytes, Duration, Rate, Time};
 use path::{Aqm, Limit, LimitCounts, LinkConfig, RateModel, Reorder};
 use recovery::{AckConfig, Clock, Config};
@@ -23,6 +25,8 @@ struct File<'a> {
     seed: i64,
     series: String,
     measure: Option<Measure>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    windows: BTreeMap<&'a str, Measure>,
     link: Links<'a>,
     reverse: Option<Links<'a>>,
     probe: Option<Probe<'a>>,
@@ -162,6 +166,11 @@ pub(crate) fn write(experiment: &Experiment, case: &Case, setup: &Setup, seed: u
         seed: i64::try_from(seed).unwrap_or(i64::MAX),
         series: setup.series.map_or_else(|| "off".to_owned(), |interval| interval.to_string()),
         measure: setup.measure.map(|(from, to)| Measure { from, to }),
+        windows: setup
+            .windows
+            .iter()
+            .map(|(name, from, to)| (name.as_str(), Measure { from: *from, to: *to }))
+            .collect(),
         link: links(&setup.links, &setup.link_names),
         reverse: (!setup.reverse.is_empty()).then(|| links(&setup.reverse, reverse_names(setup))),
         probe: setup.probe.map(|p| Probe {

@@ -12,7 +12,13 @@ pub(crate) struct Groups {
     pub(crate) flows: Vec<String>,
     udp: Vec<String>,
     links: Vec<String>,
+    windows: Vec<String>,
 }
+
+/// Windows that every experiment has: the whole run, and `[measure]`.
+pub(crate) const RUN: &str = "run";
+/// See [`RUN`].
+pub(crate) const MEASURE: &str = "measure";
 
 impl Groups {
     /// Adds the labels of one run, unless there is but one: its flows are all flows.
@@ -34,9 +40,29 @@ impl Groups {
         add_new(&mut self.links, names);
     }
 
-    /// A word of [`metric::METRICS`], or `word of label`.
+    /// Adds the names of `[windows]`.
+    pub(crate) fn add_windows<'l>(&mut self, names: impl Iterator<Item = &'l str>) {
+        add_new(&mut self.windows, names);
+    }
+
+    /// Refuses a metric of a window that is not there, or that has none.
+    pub(crate) fn check_window(&self, cursor: &Cursor<'_>, metric: &str) -> Result<(), Problem> {
+        let (_, Some(window)) = metric::window(metric) else { return Ok(()) };
+        let known = || self.windows.iter().map(String::as_str).chain([RUN, MEASURE]);
+        let (word, _) = metric::scope(metric);
+        if metric::is_of_whole_run(word) {
+            return Err(cursor.problem(format!("`{word}` is of the whole run, not of a window"), ""));
+        }
+        match known().any(|name| name == window) {
+            true => Ok(()),
+            false => Err(cursor.unknown("window", window, known())),
+        }
+    }
+
+    /// A word of [`metric::METRICS`], or `word of label`; perhaps `@` a window.
     pub(crate) fn read_metric(&self, cursor: &Cursor<'_>) -> Result<String, Problem> {
         let text: String = cursor.read()?;
+        self.check_window(cursor, &text)?;
         let (word, label) = metric::scope(&text);
         if !metric::METRICS.iter().any(|m| m.name == word) {
             return Err(cursor.unknown("metric", word, metric::METRICS.iter().map(|m| m.name)));

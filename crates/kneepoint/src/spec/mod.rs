@@ -6,6 +6,7 @@
 //! repetitions, seed           default 1 and 1; repetition n has the seed plus n
 //! series                      sampling interval of the time series, default "100 ms", or "off"
 //! [measure]  from, to         metrics count only this window
+//! [windows]  name = { from, to }    other windows: `goodput @ name`
 //! [link]     rate, burst, delay, queue, limit-counts, aqm, bleach, jitter, loss, reorder     see `link`, `queue`
 //!            [[link]] with a `name` each: a chain of links                               see `chain`
 //! [reverse]  the same for the way back, also [[reverse]]                                     see `network`
@@ -16,7 +17,7 @@
 //! [[udp]]    label, rate, on-off, size, start, stop, route    traffic that heeds no congestion    see `udp`
 //! [vary]     "link.rate" = [...]    "flow." means every flow, "flow.0." the first            see `vary`
 //!            name = [{ label, set = { "link.rate" = "..." } }]    several keys together
-//! [table]    rows = "flow.controller", metrics = [...]
+//! [table]    rows = "flow.controller", metrics = [...], over-runs = "mean", "median" or { median-of = "goodput" }
 //! [published] table = "x.csv", rows = [columns], columns = { metric = "column" }
 //! [[claim]], [[miss]], [[chart]]                                                             see `claim`, `chart`
 //! ```
@@ -63,13 +64,14 @@ pub use reference::Reference;
 pub use rows::Rows;
 pub use vary::Case;
 
+use crate::metric;
 use crate::problem::{Problem, did_you_mean};
 use crate::spec::claim::Labels;
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::groups::Groups;
-use crate::spec::node::{At, Node};
+use crate::spec::node::{At, Node, Value};
 use crate::spec::setup::Setup;
-use crate::summary::Chart;
+use crate::summary::{Chart, OverRuns};
 use crate::world::World;
 
 const KEYS: &[&str] = &[
@@ -82,6 +84,7 @@ const KEYS: &[&str] = &[
     "seed",
     "series",
     "measure",
+    "windows",
     "link",
     "reverse",
     "probe",
@@ -132,6 +135,8 @@ pub struct Experiment {
     pub seed: u64,
     /// Metrics of its table, in order.
     pub metrics: Vec<String>,
+    /// What stands for the repetitions.
+    pub over_runs: OverRuns,
     /// The source's own numbers.
     pub published: Option<Reference>,
     /// Its checks.
@@ -142,6 +147,8 @@ pub struct Experiment {
     pub charts: Vec<Chart>,
     cases: Vec<Case>,
     groups: Vec<String>,
+    /// Names of windows that some metric is of.
+    windows: Vec<String>,
     document: Arc<Node>,
     unfit: Unfit,
 }
@@ -227,7 +234,7 @@ impl Experiment {
         let source = root.need("source", "the document it comes from")?.read()?;
         let (repetitions, seed) = (read_repetitions(&root)?, read_seed(&root)?);
         let varied = vary::read(root.get("vary").as_ref())?;
-        let table = root.get("table").map(|c| c.table(&["rows", "metrics"])).transpose()?;
+        let table = root.get("table").map(|c| c.table(&["rows", "metrics", "over-runs"])).transpose()?;
         let rows = vary::rows_key(&varied, table.as_ref().and_then(|t| t.get("rows")).as_ref())?;
         let mut groups = Groups::default();
         let cases = checked(vary::cases(&varied, rows), &mut groups, file, &document)?;
@@ -236,10 +243,20 @@ impl Experiment {
         }
         let columns = reference::metrics(root.get("published").as_ref())?;
         let metrics = read_metrics(table.as_ref(), columns, &groups)?;
+        let over_runs = table.as_ref().and_then(|t| t.get("over-runs"));
+        let over_runs = over_runs.map(|c| read_over_runs(&c, &groups)).transpose()?.unwrap_or_default();
         let labels = Labels::of(&cases, metrics, groups);
         let published = root.get("published").map(|c| Reference::read(&c, file, &labels));
         let published = unfit.kept(published.into_iter())?.pop();
+        let claims = read_claims(&root, &labels, published.as_ref(), unfit)?;
         Ok(Self {
+            windows: windows_of(
+                labels
+                    .metrics
+                    .iter()
+                    .chain(claims.iter().map(|claim| &claim.metric))
+                    .chain(over_runs.metric()),
+            ),
             name: name.to_owned(),
             file: file.to_owned(),
             title,
@@ -247,10 +264,11 @@ impl Experiment {
             note: root.read("note")?.unwrap_or_default(),
             repetitions,
             seed,
-            claims: read_claims(&root, &labels, published.as_ref(), unfit)?,
+            claims,
             misses: each(&root, "miss", unfit, |c| Miss::read(c, &labels))?,
             charts: each(&root, "chart", unfit, |c| chart::read(c, &labels))?,
             metrics: labels.metrics,
+            over_runs,
             groups: labels.groups.flows,
             published,
             cases,
@@ -275,7 +293,7 @@ impl Experiment {
     /// None for a case of this experiment: they were all checked when it was read.
     pub fn scenario(&self, case: &Case, repetition: u32) -> Result<Scenario, Problem> {
         Ok(setup_of(&self.file, &self.document, case)?
-            .scenario(self.seed.wrapping_add(u64::from(repetition))))
+            .scenario(self.seed.wrapping_add(u64::from(repetition)), &self.windows))
     }
 
     /// The experiment file of one run alone, with every default written out.
@@ -337,6 +355,7 @@ fn checked(
         let setup = setup_of(file, document, case)?;
         groups.add(setup.present().map(|flow| flow.label.as_str()));
         groups.add_links(setup.link_names.iter().chain(&setup.reverse_names).map(String::as_str));
+        groups.add_windows(setup.windows.iter().map(|(name, ..)| name.as_str()));
         groups.add_udp(setup.udp.iter().map(|source| source.label.as_str()));
         let Some(first) = setup.present().next() else { continue };
         case.algorithm = first.algorithm.name().to_owned();
@@ -345,6 +364,17 @@ fn checked(
         }
     }
     Ok(cases)
+}
+
+/// The windows that these metrics are of, in their order.
+fn windows_of<'m>(metrics: impl Iterator<Item = &'m String>) -> Vec<String> {
+    let mut windows: Vec<String> = Vec::new();
+    for window in metrics.filter_map(|name| metric::window(name).1) {
+        if !windows.iter().any(|known| known == window) {
+            windows.push(window.to_owned());
+        }
+    }
+    windows
 }
 
 /// Results are found by these names.
@@ -417,6 +447,19 @@ fn read_metrics(
         return Ok(if published.is_empty() { default() } else { published });
     };
     cursor.filled_list()?.iter().map(|c| groups.read_metric(c)).collect()
+}
+
+/// `"mean"`, `"median"`, or `{ median-of = "goodput" }`.
+fn read_over_runs(cursor: &Cursor<'_>, groups: &Groups) -> Result<OverRuns, Problem> {
+    if let Value::Table(_) = cursor.node().value {
+        let fields = cursor.table(&["median-of"])?;
+        let metric = fields.need("median-of", "the metric of which the run has the median")?;
+        return groups.read_metric(&metric).map(OverRuns::MedianRun);
+    }
+    match cursor.word("way over the runs", &[("mean", false), ("median", true)])? {
+        true => Ok(OverRuns::Median),
+        false => Ok(OverRuns::Mean),
+    }
 }
 
 fn read_claims(

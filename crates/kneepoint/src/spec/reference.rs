@@ -40,7 +40,9 @@ impl Reference {
         let rows_at = fields.need("rows", "the columns that name a row")?;
         let rows: Vec<String> =
             rows_at.filled_list()?.iter().map(|c| read_column(c, &table, &csv)).collect::<Result<_, _>>()?;
-        let columns = read_columns(&fields.need("columns", "{ metric = \"column\" }")?, &table, &csv)?;
+        let columns_at = fields.need("columns", "{ metric = \"column\" }")?;
+        let columns = read_columns(&columns_at, &table, &csv)?;
+        columns.iter().try_for_each(|(metric, _)| labels.groups.check_window(&columns_at, metric))?;
         let names: Vec<String> = columns.iter().map(|(_, column)| column.clone()).collect();
         let numbers = csv.numbers(&rows, &names)?;
         if !labels.rows.iter().any(|row| numbers.rows.contains_key(row)) {

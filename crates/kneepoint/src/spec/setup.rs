@@ -10,7 +10,9 @@ use sim::{FlowConfig, ProbeConfig, Scenario, Transport, UdpConfig};
 use crate::problem::Problem;
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::flow::{Flow, MAX_FLOWS, Stop, read_transfer};
+use crate::spec::groups::{MEASURE, RUN};
 use crate::spec::network::{Load, Network};
+use crate::spec::node::Entry;
 use crate::spec::{probe, udp};
 
 /// Samples of one run's time series at most.
@@ -21,6 +23,8 @@ const MAX_SAMPLES: u64 = 1_000_000;
 pub(crate) struct Setup {
     pub(crate) duration: Duration,
     pub(crate) measure: Option<(Duration, Duration)>,
+    /// Other windows by name.
+    pub(crate) windows: Vec<(String, Duration, Duration)>,
     pub(crate) series: Option<Duration>,
     /// In order, at least one.
     pub(crate) links: Vec<LinkConfig>,
@@ -56,7 +60,8 @@ impl Setup {
         let (reverse_names, reverse_named) = network.reverse_names();
         Ok(Self {
             duration,
-            measure: read_measure(root, duration)?,
+            measure: root.get("measure").map(|c| read_window(&c, duration)).transpose()?,
+            windows: read_windows(root, duration)?,
             series,
             link_names: network.names(),
             reverse,
@@ -75,8 +80,26 @@ impl Setup {
         self.flows.iter().filter(|flow| flow.count > 0)
     }
 
-    pub(crate) fn scenario(&self, seed: u64) -> Scenario {
+    /// The window of this name.
+    fn window(&self, name: &str) -> (Time, Time) {
+        let whole = (Time::ZERO, Time::NEVER);
+        let span = |(from, to): (Duration, Duration)| (Time::ZERO + from, Time::ZERO + to);
+        let own = self.windows.iter().find(|(known, ..)| known == name).map(|(_, from, to)| (*from, *to));
+        match name {
+            RUN => whole,
+            MEASURE => self.measure.map_or(whole, span),
+            _ => own.map_or(whole, span),
+        }
+    }
+
+    /// With these windows beside the measuring one.
+    pub(crate) fn scenario(&self, seed: u64, windows: &[String]) -> Scenario {
+        let window = |name: &String| {
+            let (from, to) = self.window(name);
+            (name.clone(), from, to)
+        };
         Scenario {
+            windows: windows.iter().map(window).collect(),
             seed,
             duration: self.duration,
             link: self.links[0].clone(),
@@ -241,20 +264,33 @@ fn check_rate_of_timestamps(flow: &Flow, cursor: &Cursor<'_>) -> Result<(), Prob
     ))
 }
 
-fn read_measure(root: &Fields<'_>, duration: Duration) -> Result<Option<(Duration, Duration)>, Problem> {
-    let Some(cursor) = root.get("measure") else { return Ok(None) };
+fn read_window(cursor: &Cursor<'_>, duration: Duration) -> Result<(Duration, Duration), Problem> {
     let fields = cursor.table(&["from", "to"])?;
     let from = fields.read("from")?.unwrap_or(Duration::ZERO);
     let to = fields.read("to")?.unwrap_or(duration);
     if to > duration {
-        let at = fields.get("to").unwrap_or(cursor);
+        let at = fields.get("to").unwrap_or_else(|| cursor.clone());
         return Err(at.problem(format!("measures until {to}"), format!("the run ends at {duration}")));
     }
     if from >= to {
-        let at = fields.get("from").unwrap_or(cursor);
+        let at = fields.get("from").unwrap_or_else(|| cursor.clone());
         return Err(at.problem(format!("measures from {from} to {to}"), "`from` must be before `to`"));
     }
-    Ok(Some((from, to)))
+    Ok((from, to))
+}
+
+/// `[windows]`: a name each.
+fn read_windows(root: &Fields<'_>, duration: Duration) -> Result<Vec<(String, Duration, Duration)>, Problem> {
+    let Some(cursor) = root.get("windows") else { return Ok(Vec::new()) };
+    let read = |(entry, below): (&Entry, Cursor<'_>)| {
+        let name = &entry.key;
+        if [RUN, MEASURE].contains(&name.as_str()) || name.contains(" @ ") {
+            let right = format!("`{RUN}` and `{MEASURE}` are always there, and ` @ ` stands before a name");
+            return Err(below.problem(format!("a window cannot be called `{name}`"), right));
+        }
+        read_window(&below, duration).map(|(from, to)| (name.clone(), from, to))
+    };
+    cursor.entries()?.into_iter().map(read).collect()
 }
 
 fn read_series(root: &Fields<'_>, duration: Duration) -> Result<Option<Duration>, Problem> {

@@ -138,6 +138,7 @@ impl Case {
             probe: None,
             udp: Vec::new(),
             measure: None,
+            windows: Vec::new(),
             series: Some(STEP),
             trace: false,
         }

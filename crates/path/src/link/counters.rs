@@ -7,9 +7,17 @@ use crate::backlog::{Backlog, Gauge, Tally};
 /// The packet was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted {
-    /// From arrival to departure, its own transmission included, propagation not. At rate zero: centuries. `None`: the
-    /// AQM decides at departure; [`crate::Link::fate`] will tell.
-    pub queue_delay: Option<Duration>,
+    /// How long it stays. `None`: the AQM decides at departure; [`crate::Link::fate`] will tell.
+    pub stay: Option<Stay>,
+}
+
+/// How long a packet is on a link before it propagates. At rate zero: centuries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stay {
+    /// From arrival until its transmission begins or, behind a token bucket, until it leaves.
+    pub wait: Duration,
+    /// From arrival to departure, its own transmission included.
+    pub total: Duration,
 }
 
 /// The packet was not taken, or was dropped later.
@@ -28,8 +36,8 @@ pub enum Fate<P> {
     Departs {
         /// Of the packet.
         flow: u32,
-        /// From arrival to departure, its own transmission included, propagation not.
-        queue_delay: Duration,
+        /// How long it stays.
+        stay: Stay,
     },
     /// It was dropped after all.
     Dropped(Dropped<P>),

@@ -7,7 +7,7 @@ use crate::aqm::red::{Red, Verdict};
 use crate::backlog::{Occupancy, Tally};
 use crate::limit::{Ceiling, LimitCounts};
 use crate::link::LinkConfig;
-use crate::link::counters::DropReason;
+use crate::link::counters::{DropReason, Stay};
 
 /// The queue before the server.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(crate) struct Known {
     window: Option<Occupancy>,
     /// Whether the first packet of the queue is in transmission, and not in a token bucket's queue.
     transmits: bool,
+    /// When the last packet taken leaves.
+    free_at: Time,
     red: Option<Box<Red>>,
 }
 
@@ -33,6 +35,7 @@ impl Known {
             queue: Occupancy::default(),
             window: (config.limit_counts == LimitCounts::QueueAndDelay).then(Occupancy::default),
             transmits: config.burst == Bytes(0),
+            free_at: Time::ZERO,
             red,
         }
     }
@@ -62,9 +65,9 @@ impl Known {
         if fits { managed } else { Verdict::Drop(DropReason::QueueFull) }
     }
 
-    /// A packet was taken.
+    /// A packet was taken; how long it stays.
     #[inline]
-    pub(crate) fn admit(&mut self, now: Time, departure: Time, delivery: Time, size: u32) {
+    pub(crate) fn admit(&mut self, now: Time, departure: Time, delivery: Time, size: u32) -> Stay {
         self.queue.admit(now, departure, size);
         if let Some(window) = &mut self.window {
             window.admit(now, delivery, size);
@@ -72,5 +75,8 @@ impl Known {
         if let Some(red) = &mut self.red {
             red.on_taken(departure);
         }
+        let free_at = std::mem::replace(&mut self.free_at, departure);
+        let total = departure - now;
+        Stay { wait: if self.transmits { free_at - now } else { total }, total }
     }
 }

@@ -98,9 +98,10 @@ fn fates_come_in_order() {
     for i in 0..4 {
         let answer = l.push(ms(0), Pkt::new(i, 1500));
         assert_eq!(answer.is_ok(), i < 3);
-        assert_eq!(answer.map_or(None, |a| a.queue_delay), None);
+        assert_eq!(answer.map_or(None, |a| a.stay), None);
     }
-    let departs = |n| Fate::Departs { flow: 0, queue_delay: Duration::from_millis(n) };
+    let span = Duration::from_millis;
+    let departs = |n| Fate::Departs { flow: 0, stay: Stay { wait: span(n - 1), total: span(n) } };
     assert_eq!(fates(&mut l), [departs(1)]);
     assert_eq!(l.backlog(ms(0)).packets, 3);
     assert_eq!((l.next(), l.pop(ms(0))), (Some(ms(1)), None));
@@ -323,7 +324,7 @@ proptest! {
             let packet = Pkt::new(i as u64, size).with(ecn).of(flow);
             let (a, b) = (known.push(now, packet), timed.push(now, packet));
             prop_assert_eq!(a.as_ref().err(), b.as_ref().err());
-            delays.extend(a.ok().and_then(|a| a.queue_delay));
+            delays.extend(a.ok().and_then(|a| a.stay));
             while let Some(packet) = pop.then(|| known.pop(now)).flatten() {
                 prop_assert_eq!(timed.pop(now), Some(packet));
             }
@@ -339,8 +340,8 @@ proptest! {
         let told: Vec<_> = fates(&mut timed)
             .into_iter()
             .map(|fate| match fate {
-                Fate::Departs { queue_delay, .. } => queue_delay,
-                Fate::Dropped(_) => Duration::ZERO,
+                Fate::Departs { stay, .. } => stay,
+                Fate::Dropped(_) => Stay::default(),
             })
             .collect();
         prop_assert_eq!(&delays[..told.len()], &told[..]);

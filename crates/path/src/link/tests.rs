@@ -52,6 +52,10 @@ pub(super) fn counted<P: Packet>(l: &mut Link<P>, now: Time) -> Tally {
     }
 }
 
+fn stay_ms(wait: u64, total: u64) -> Stay {
+    Stay { wait: Duration::from_millis(wait), total: Duration::from_millis(total) }
+}
+
 fn tally(packets: u64, size: u64) -> Tally {
     Tally { packets, bytes: packets * size }
 }
@@ -62,7 +66,7 @@ fn one_packet_after_the_other() {
     for i in 0..5 {
         let answer = l.push(Time::ZERO, Pkt(i, 1500));
         match i {
-            0..3 => assert_eq!(answer, Ok(Admitted { queue_delay: Some(Duration::from_millis(i + 1)) })),
+            0..3 => assert_eq!(answer, Ok(Admitted { stay: Some(stay_ms(i, i + 1)) })),
             _ => assert_eq!(answer, Err(Dropped { packet: Pkt(i, 1500), reason: DropReason::QueueFull })),
         }
     }
@@ -86,9 +90,9 @@ fn longest_queuing_delay() {
     let mut l = link(&config(10, Limit::Bytes(Bytes(62_500)), 25));
     let longest = (0..100_000)
         .filter_map(|i| l.push(Time(i * 900_000), Pkt(i, 1250)).ok())
-        .filter_map(|admitted| admitted.queue_delay)
-        .max();
-    assert_eq!(longest, Some(Duration::from_millis(51)), "B/C and a packet");
+        .filter_map(|admitted| admitted.stay)
+        .max_by_key(|stay| stay.total);
+    assert_eq!(longest, Some(stay_ms(50, 51)), "B/C and a packet");
 }
 
 /// Linux' `pfifo limit 3` and `bfifo limit 4500` behind a device of 12 Mbit/s: one packet on the wire, three that wait.
@@ -169,9 +173,12 @@ fn window_in_closed_loop() {
 #[test]
 fn what_passes_on_tokens_was_never_in_the_backlog() {
     let mut l = link(&LinkConfig { burst: Bytes(3000), ..config(12, Limit::Packets(1), 0) });
-    let waits: Vec<_> =
-        (0..4).map(|i| l.push(Time(5), Pkt(i, 1500)).ok().and_then(|a| a.queue_delay)).collect();
-    assert_eq!(waits, [Some(Duration::ZERO), Some(Duration::ZERO), Some(Duration::from_millis(1)), None]);
+    let waits: Vec<_> = (0..4).map(|i| l.push(Time(5), Pkt(i, 1500)).ok().and_then(|a| a.stay)).collect();
+    assert_eq!(
+        waits,
+        [Some(stay_ms(0, 0)), Some(stay_ms(0, 0)), Some(stay_ms(1, 1)), None],
+        "tokens are waited for"
+    );
     assert_eq!(l.counters(Time(5)).max_backlog, tally(1, 1500));
 }
 
@@ -294,7 +301,7 @@ fn time_never_runs_backwards() {
     let mut l = link(&config(12, Limit::Unlimited, 0));
     l.push(Time::from_millis(10), Pkt(0, 1500)).unwrap();
     let late = l.push(Time::from_millis(5), Pkt(1, 1500));
-    assert_eq!(late, Ok(Admitted { queue_delay: Some(Duration::from_millis(2)) }));
+    assert_eq!(late, Ok(Admitted { stay: Some(stay_ms(1, 2)) }));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::Packet;
 use crate::aqm::{Bin, Discipline, Waiting};
 use crate::backlog::{Gauge, Tally};
 use crate::link::before_queue;
-use crate::link::counters::{Admitted, DropReason, Dropped, Fate, Tallies};
+use crate::link::counters::{Admitted, DropReason, Dropped, Fate, Stay, Tallies};
 use crate::link::wire::Wire;
 use crate::loss::Bernoulli;
 
@@ -81,7 +81,7 @@ impl<P: Packet> Timed<P> {
         }
         tallies.admitted.add(packet.size());
         self.take(now, packet, wire, tallies);
-        Ok(Admitted { queue_delay: None })
+        Ok(Admitted { stay: None })
     }
 
     fn refusal(&mut self, now: Time, packet: &mut P, tallies: &mut Tallies) -> Option<DropReason> {
@@ -124,7 +124,9 @@ impl<P: Packet> Timed<P> {
         let departure = if busy { wire.server.depart_next(size) } else { wire.server.depart(size) };
         let delivery = wire.deliver(&departure);
         self.transmission = Some(Transmission { arrival, size, ends: departure.at });
-        self.fates.push_back(Fate::Departs { flow: packet.flow(), queue_delay: departure.at - arrival });
+        let total = departure.at - arrival;
+        let stay = Stay { wait: if self.transmits { now - arrival } else { total }, total };
+        self.fates.push_back(Fate::Departs { flow: packet.flow(), stay });
         packet.set_departure(departure.at);
         wire.store(delivery, packet);
     }

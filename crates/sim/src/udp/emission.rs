@@ -140,6 +140,7 @@ mod tests {
             probe: None,
             udp: Vec::new(),
             measure: None,
+            windows: Vec::new(),
             series: None,
             trace: false,
         };

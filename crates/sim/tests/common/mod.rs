@@ -62,6 +62,7 @@ pub fn scenario(bdp: f64, seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
         reverse_names: Vec::new(),
         probe: None,
         udp: Vec::new(),
+        windows: Vec::new(),
         series: None,
         trace: false,
     }

@@ -27,7 +27,7 @@ pub(super) fn draw(source: &Source<'_>, title: &str, metrics: &[String]) -> Vec<
 
 fn scale(variants: &[Variant], metric: &str) -> Scale {
     let cells = variants.iter().flat_map(|v| &v.rows).filter_map(|r| r.cells.get(metric));
-    let ends = cells.flat_map(|c| [c.mean, c.mean + spread(c), c.published.unwrap_or(c.mean)]);
+    let ends = cells.flat_map(|c| [c.value(), c.value() + spread(c), c.published.unwrap_or(c.value())]);
     Scale::values(extent(ends), false, 5)
 }
 
@@ -97,7 +97,7 @@ fn panel(
         @for (i, (row, cell)) in rows.iter().enumerate() {
             @let y = first + PAIR * i as f64 + 4.0;
             (svg::label(left - 8.0, y + 12.0, TEXT, Anchor::End, left - 14.0, &row.label))
-            (pair(&scale, y, cell, &source.style(&row.label), (metric::decimals(metric, cell.mean), printed)))
+            (pair(&scale, y, cell, &source.style(&row.label), (metric::decimals(metric, cell.value()), printed)))
         }
         @if rows.is_empty() { (svg::nothing(first + 16.0, "no values")) }
         (svg::line(scale.at(scale.base()), first, scale.at(scale.base()), bottom, crate::report::palette::AXIS))
@@ -109,12 +109,12 @@ fn panel(
 fn pair(scale: &Scale, y: f64, cell: &Cell, style: &Style, decimals: (usize, usize)) -> Markup {
     let base = scale.at(scale.base());
     let solid = Style { dash: None, ..style.clone() };
-    let ours = number::fixed(cell.mean, decimals.0);
+    let ours = number::fixed(cell.value(), decimals.0);
     let values = cell.published.map(|p| (p, number::fixed(p, decimals.1)));
     html! {
-        @if is_drawable(cell.mean) {
-            (bar(base, y, scale.at(cell.mean) - base, OURS, &solid, true, &ours))
-            @if spread(cell) > 0.0 { (whisker(scale, y + OURS / 2.0, cell.mean, spread(cell))) }
+        @if is_drawable(cell.value()) {
+            (bar(base, y, scale.at(cell.value()) - base, OURS, &solid, true, &ours))
+            @if spread(cell) > 0.0 { (whisker(scale, y + OURS / 2.0, cell.value(), spread(cell))) }
         }
         (svg::text(WIDTH - 4.0, y + 8.5, SMALL - 1.0, INK, Anchor::End, &ours))
         @if let Some((value, text)) = &values {

@@ -79,7 +79,7 @@ fn panel(variants: &[Variant], metric: &str, rows: &[Row<'_>], top: f64) -> Mark
             @let start = middle(variants, i) - width * rows.len() as f64 / 2.0;
             @for (j, row) in rows.iter().enumerate() {
                 @let cell = variant.rows.iter().find(|r| r.label == row.0).and_then(|r| r.cells.get(metric));
-                @if let Some(cell) = cell.filter(|c| is_drawable(c.mean)) {
+                @if let Some(cell) = cell.filter(|c| is_drawable(c.value())) {
                     (bar(&y, start + width * j as f64, width, cell, *row, metric))
                 }
             }
@@ -98,8 +98,8 @@ fn middle(variants: &[Variant], index: usize) -> f64 {
 
 fn scale(variants: &[Variant], metric: &str) -> Scale {
     let cells = variants.iter().flat_map(|v| &v.rows).filter_map(|r| r.cells.get(metric));
-    let cells = cells.filter(|c| is_drawable(c.mean));
-    Scale::values(extent(cells.flat_map(|c| [c.mean, upper(c, metric)])), false, 4)
+    let cells = cells.filter(|c| is_drawable(c.value()));
+    Scale::values(extent(cells.flat_map(|c| [c.value(), upper(c, metric)])), false, 4)
 }
 
 /// Where a cell's deviation ends: it may reach beyond what can be, its whisker must not.
@@ -109,20 +109,21 @@ fn upper(cell: &Cell, metric: &str) -> f64 {
         Some(known) if known.unit == "%" => 100.0,
         _ => f64::INFINITY,
     };
-    (cell.mean + spread(cell)).min(most).max(cell.mean)
+    (cell.value() + spread(cell)).min(most).max(cell.value())
 }
 
 fn bar(y: &Scale, left: f64, width: f64, cell: &Cell, row: Row<'_>, metric: &str) -> Markup {
-    let (value, base) = (y.at(cell.mean), y.at(y.base()));
+    let (value, base) = (y.at(cell.value()), y.at(y.base()));
     let gap = if width > 6.0 { 1.0 } else { 0.0 };
-    let decimals = metric::decimals(metric, cell.mean);
+    let decimals = metric::decimals(metric, cell.value());
     let deviation = cell.spread.map(|spread| format!(" ± {}", number::fixed(spread, decimals)));
-    let name = format!("{}: {}{}", row.0, number::fixed(cell.mean, decimals), deviation.unwrap_or_default());
+    let name =
+        format!("{}: {}{}", row.0, number::fixed(cell.value(), decimals), deviation.unwrap_or_default());
     html! {
         rect x=(svg::px(left + gap)) y=(svg::px(value.min(base))) width=(svg::px(width - 2.0 * gap))
             height=(svg::px((value - base).abs())) fill=(row.1.colour) { title { (name) } }
         @if spread(cell) > 0.0 {
-            (whisker(left + width / 2.0, (width / 4.0).min(3.0), y.at(upper(cell, metric)), y.at(cell.mean - spread(cell))))
+            (whisker(left + width / 2.0, (width / 4.0).min(3.0), y.at(upper(cell, metric)), y.at(cell.value() - spread(cell))))
         }
     }
 }
@@ -214,7 +215,8 @@ mod tests {
 
     #[test]
     fn a_whisker_ends_where_the_metric_does() {
-        let cell = Cell { mean: 0.98, spread: Some(0.1), runs: None, published: None, reason: None };
+        let cell =
+            Cell { mean: 0.98, spread: Some(0.1), runs: None, shown: None, published: None, reason: None };
         assert_eq!(upper(&cell, "jain"), 1.0);
         assert!((upper(&cell, "goodput") - 1.08).abs() < 1e-12);
     }

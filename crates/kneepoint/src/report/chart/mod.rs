@@ -4,6 +4,7 @@ mod axis;
 mod bars;
 mod bins;
 mod bode;
+mod boxes;
 mod cdf;
 mod ellipse;
 mod grouped_bars;
@@ -70,6 +71,7 @@ pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
         Chart::RttCdf { title, rows } => cdf::draw(source, title, rows),
         Chart::OverTime { title, metrics, rows } => over_time::draw(source, title, metrics, rows),
         Chart::Bars { title, metrics } => bars::draw(source, title, metrics),
+        Chart::Box { title, metrics, rows } => boxes::draw(source, title, metrics, rows),
         Chart::GroupedBars { title, metrics } => grouped_bars::draw(source, title, metrics),
         Chart::Stacked { title, rows, interval } => stacked::draw(source, title, rows, *interval),
         Chart::Plane { title, rows } => plane::draw(source, title, rows),

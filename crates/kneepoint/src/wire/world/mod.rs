@@ -28,9 +28,14 @@ use sim::{Outcome, Scenario, Watch};
 pub use self::fit::{Fit, MAX_DURATION, MAX_FLOWS};
 use self::traffic::Traffic;
 
-/// Metrics that neither the packets nor the kernel tell: which rule found a loss.
-pub const UNKNOWN: [&str; 4] =
-    ["lost_by_packet_threshold", "lost_by_time_threshold", "lost_by_timeout", "time_threshold_share"];
+/// Metrics that neither the packets nor the kernel tell: which rule found a loss, when a transmission began.
+pub const UNKNOWN: [&str; 5] = [
+    "lost_by_packet_threshold",
+    "lost_by_time_threshold",
+    "lost_by_timeout",
+    "time_threshold_share",
+    "queue_wait",
+];
 
 /// From the last handshake to the beginning of the run: the emulator is idle again.
 const SETTLE: Duration = Duration::from_millis(100);

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use congestion::{Detection, Duration, Time};
 use emu::log::{End, Row};
 use emu::{Report, SYN};
-use path::Backlog;
+use path::{Backlog, Stay};
 use recovery::Ecn;
 use recovery::reassembly::Reassembly;
 use sim::trace::{Ack, Event};
@@ -57,6 +57,7 @@ pub(super) fn outcome(scenario: &Scenario, report: &Report, seen: &Seen, origin:
         link,
         beyond: Vec::new(),
         reverse,
+        windows: Vec::new(),
         end,
         events: packets.len() as u64,
     }
@@ -267,7 +268,7 @@ impl Reader<'_> {
             record.totals.sent += u64::from(segment.payload);
             record.totals.wire += u64::from(packet.row.size);
             if let Some(departed) = packet.departed {
-                record.totals.queue_delay.add(0, departed - packet.sent);
+                record.totals.queue_delay.add(0, stay(departed - packet.sent));
             }
         }
         if end <= self.sent_until {
@@ -377,6 +378,11 @@ impl Reader<'_> {
     }
 }
 
+/// The log does not say when a transmission began.
+fn stay(total: Duration) -> Stay {
+    Stay { wait: Duration::ZERO, total }
+}
+
 /// The ping: what became of it and its answers by the packets, and the round trips that it saw itself.
 fn probe(scenario: &Scenario, packets: &[Packet], pings: &[(Time, Duration)], end: Time) -> ProbeRecord {
     let (from, to) = scenario.measure.unwrap_or((Time::ZERO, Time::NEVER));
@@ -411,7 +417,7 @@ impl UdpLog {
             let bytes = u64::from(packet.row.size);
             log.record.sent += u64::from(counts(packet.sent));
             if let Some(departed) = packet.departed.filter(|_| counts(packet.sent)) {
-                log.record.queue_delay.add(0, departed - packet.sent);
+                log.record.queue_delay.add(0, stay(departed - packet.sent));
             }
             match packet.dropped {
                 true => log.record.dropped += u64::from(counts(packet.end)),

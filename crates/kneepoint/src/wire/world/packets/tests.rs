@@ -102,6 +102,7 @@ fn outcome_of(rows: &[Row]) -> (Scenario, Outcome) {
         link,
         beyond: Vec::new(),
         reverse: Vec::new(),
+        windows: Vec::new(),
         series,
         end,
         events: 0,
