@@ -401,9 +401,8 @@ impl Record {
     /// What the ledger would wait, after an ACK.
     #[inline]
     pub(crate) fn on_timers(&mut self, now: Time, sender: &Sender<Chunk>) {
-        if self.window.holds(now) {
-            self.totals.timers.add(&sender.timers());
-        }
+        let timers = sender.timers();
+        self.count(now, |totals| totals.timers.add(&timers));
     }
 
     pub(crate) fn on_metrics(&mut self, now: Time, sender: &Sender<Chunk>, latest_rtt: Option<Duration>) {
