@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Controller, ParamDoc, Path, bbr1, bbr1_ecn_gated, bbr2, bbr3, cubic, cubic_ecn_gated, cubic_picoquic,
-    dccc, dstar, fixed_window, gcc, gcc_simplified, hstcp, ledbat, nada, nada_2013, new_reno, quic_dc,
-    tcp_reno, vegas, westwood,
+    Controller, ParamDoc, Path, bbr1, bbr1_ecn_gated, bbr1_picoquic, bbr2, bbr3, cubic, cubic_ecn_gated,
+    cubic_picoquic, dccc, dstar, fixed_window, gcc, gcc_simplified, hstcp, ledbat, nada, nada_2013, new_reno,
+    quic_dc, tcp_reno, vegas, westwood,
 };
 
 macro_rules! algorithms {
@@ -69,6 +69,8 @@ algorithms! {
     "cubic-ecn-gated" CubicEcnGated(cubic_ecn_gated) = |p, path| Box::new(cubic_ecn_gated::CubicEcnGated::new(p, path));
     /// BBRv1 whose gain follows RTT and marks: Uchida et al., IEICE ComEX (April 2024).
     "bbr1-ecn-gated" Bbr1EcnGated(bbr1_ecn_gated) = |p, path| Box::new(bbr1_ecn_gated::Bbr1EcnGated::new(p.clone(), path));
+    /// BBRv1 of picoquic, which halves its window on marks: commit b7bf3ded (June 2023).
+    "bbr1-picoquic" Bbr1Picoquic(bbr1_picoquic) = |p, path| Box::new(bbr1_picoquic::Bbr1Picoquic::new(p.clone(), path));
     /// DCCC, a rate that prices one-way delay and loss: D'Aronco et al., arXiv 1506.02799v3 (January 2017).
     "dccc" Dccc(dccc) = |p, path| Box::new(dccc::Dccc::new(p.clone(), path));
     /// LEDBAT, a window that adds no more than a target to the delay: RFC 6817 (December 2012).

@@ -42,13 +42,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::bbr1::{self, Bbr1, Scale};
 use crate::ecn_gate::{Estimator, Ratio};
-use crate::params::params;
+use crate::params::{Range, params};
 use crate::units::split_number;
 use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Lost, Path, Sent};
 
 params! {
     /// R that separates a small from a large buffer. Uchida et al. section 3.
-    gate: f64 = 1.5,
+    gate: f64 = 1.5 => Range::from(1.0),
     /// Which RTT is in R, "the current RTT" of section 3: `latest`, `smoothed` or `round-min`.
     rtt: Estimator = Estimator::Latest,
     /// How long a minimum RTT is believed, or `"off"`: for ever. Not in the paper; fact sheet section 5.2.
@@ -57,9 +57,9 @@ params! {
     /// A mark below the gate ends Startup. Uchida et al. section 3.
     startup_drain: bool = true,
     /// Factor on the gain above the gate. Uchida et al. section 3.
-    raise: f64 = 1.25,
+    raise: f64 = 1.25 => Range::FACTOR,
     /// Factor on the gain below the gate after many marks. Uchida et al. section 3.
-    lower: f64 = 0.75,
+    lower: f64 = 0.75 => Range::FACTOR,
     /// The factor above the gate needs many marks too. By section 3 no; section 5 may be read so.
     raise_needs_marks: bool = false,
     /// N, more than which are many: `"0 packets"`, or a part of the packets acknowledged, `"5 %"`. "A certain value" in the paper.
@@ -72,7 +72,7 @@ params! {
     /// The factor holds until the next decision (`reset`), or multiplies what was there (`compound`). Fact sheet section 5.2.
     persistence: Persistence = Persistence::Reset,
     /// What compounded factors stay within: this and its reciprocal. Not in the paper, which diverges.
-    compound_limit: f64 = 8.0,
+    compound_limit: f64 = 8.0 => Range::from(1.0),
     /// Which gain tells how a phase ends: the cycle's `own` or the `scaled`. Not in the paper.
     phase_end: PhaseEnd = PhaseEnd::Own,
     /// The parameters of `bbr1` below it.
@@ -233,7 +233,7 @@ impl Controller for Bbr1EcnGated {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.r = self.ratio.update(ack).unwrap_or(self.r);
         let before = self.base.phase();
-        let startup = self.base.control().slow_start;
+        let startup = self.base.control().in_slow_start();
         if startup && self.params.startup_drain && ack.ce > 0 && self.r < self.params.gate {
             self.base.end_startup();
         }

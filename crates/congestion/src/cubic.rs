@@ -245,8 +245,8 @@ impl Controller for Cubic {
     }
 
     fn control(&self) -> Control {
-        let slow_start = self.now.cwnd < self.now.ssthresh;
-        Control { cwnd: self.cwnd_bytes(), pacing_rate: None, slow_start, send_quantum: None }
+        let ssthresh = (self.now.ssthresh * self.mds) as u64;
+        Control { cwnd: self.cwnd_bytes(), pacing_rate: None, ssthresh, send_quantum: None }
     }
 
     /// Windows in bytes, as [`Control::cwnd`].

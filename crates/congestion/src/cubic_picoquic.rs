@@ -431,7 +431,7 @@ impl Controller for CubicPicoquic {
             self.event(ack.now, Event::Mark);
         }
         self.test_rtt(ack);
-        if ack.app_limited {
+        if ack.app_limited && !ack.cwnd_limited {
             self.limited = self.limited.max(newest.map_or(self.limited, |p| p.sent));
         } else if ack.acked == 0 {
             // Late packets alone acknowledge nothing in picoquic.
@@ -498,7 +498,8 @@ impl Controller for CubicPicoquic {
 
     fn control(&self) -> Control {
         let slow_start = self.slow_start && self.ssthresh == u64::MAX;
-        Control { cwnd: self.cwin, pacing_rate: None, slow_start, send_quantum: None }
+        let ssthresh = if slow_start { u64::MAX } else { 0 };
+        Control { cwnd: self.cwin, pacing_rate: None, ssthresh, send_quantum: None }
     }
 
     /// Windows in bytes, as [`Control::cwnd`].
@@ -740,7 +741,7 @@ pub(crate) mod tests {
             cc.leave_slow_start(now);
             near(packets(&cc), 100.0 * kept, 1e-3);
             near(cc.curve.w_cubic(0.4, now), 100.0 * kept, 1e-3);
-            assert!(!cc.control().slow_start);
+            assert!(!cc.control().in_slow_start());
             let early = Time::from_millis(100);
             cc.slow_start = true;
             cc.leave_slow_start(early);
@@ -824,7 +825,8 @@ pub(crate) mod tests {
         let late = Time::from_millis(20_000);
         let packet =
             AckedPacket { pn: 1001, bytes: MTU, sent: late, received: None, before_reduction: false };
-        cc.on_ack(&Ack { now: late, packets: &[packet], app_limited: true, ..acked(MTU) });
+        let limited = Ack { app_limited: true, cwnd_limited: false, ..acked(MTU) };
+        cc.on_ack(&Ack { now: late, packets: &[packet], ..limited });
         near(packets(&cc), 87.5, 1e-3);
         ack(&mut cc, late, 1002, 0);
         near(packets(&cc), 87.5, 0.1);

@@ -369,7 +369,8 @@ impl Controller for Dstar {
 
     fn control(&self) -> Control {
         let cwnd = self.model.cwnd.saturating_mul(self.mds);
-        Control { cwnd, pacing_rate: None, slow_start: self.model.slow_start, send_quantum: None }
+        let ssthresh = if self.model.slow_start { u64::MAX } else { 0 };
+        Control { cwnd, pacing_rate: None, ssthresh, send_quantum: None }
     }
 
     /// Windows in bytes, as [`Control::cwnd`].

@@ -33,6 +33,6 @@ impl Controller for FixedWindow {
     }
     fn on_congestion(&mut self, _: &Congestion) {}
     fn control(&self) -> Control {
-        Control { cwnd: self.cwnd, pacing_rate: None, slow_start: false, send_quantum: None }
+        Control { cwnd: self.cwnd, pacing_rate: None, ssthresh: 0, send_quantum: None }
     }
 }

@@ -188,8 +188,8 @@ impl Controller for Hstcp {
     }
 
     fn control(&self) -> Control {
-        let slow_start = self.now.cwnd < self.now.ssthresh;
-        Control { cwnd: self.cwnd_bytes(), pacing_rate: None, slow_start, send_quantum: None }
+        let ssthresh = (self.now.ssthresh * self.mds) as u64;
+        Control { cwnd: self.cwnd_bytes(), pacing_rate: None, ssthresh, send_quantum: None }
     }
 
     /// `ssthresh` in bytes, as [`Control::cwnd`]; `a` and `b` of the present window.
@@ -381,7 +381,7 @@ mod tests {
             cc.on_congestion(&congestion(Cause::Timeout, 0));
             assert_eq!((cc.now.cwnd, cc.now.ssthresh), (1.0, half));
         }
-        assert!(cc.control().slow_start);
+        assert!(cc.control().in_slow_start());
         cc.on_spurious();
         assert_eq!(cc.now.cwnd, 1529.0);
         // By now the window has outgrown what a late undo would restore.

@@ -8,6 +8,7 @@ pub mod algorithm;
 mod bbr;
 pub mod bbr1;
 pub mod bbr1_ecn_gated;
+pub mod bbr1_picoquic;
 pub mod bbr2;
 pub mod bbr3;
 pub mod count;

@@ -187,7 +187,7 @@ impl Window {
         let fills = rate / 8.0 * (self.smoothed_rtt + self.interval).as_secs_f64();
         let cwnd = ((self.gain * fills) as u64).max(self.min);
         let pacing_rate = Some(Rate::from_bytes_per_sec(rate / 8.0));
-        Control { cwnd, pacing_rate, slow_start: false, send_quantum: None }
+        Control { cwnd, pacing_rate, ssthresh: 0, send_quantum: None }
     }
 }
 

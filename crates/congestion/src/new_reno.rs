@@ -197,7 +197,7 @@ mod tests {
         let mut cc = avoiding(100 * MDS);
         cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
         assert_eq!(cc.control().cwnd, 2 * MDS);
-        assert!(cc.control().slow_start, "slow start up to the old ssthresh");
+        assert!(cc.control().in_slow_start(), "slow start up to the old ssthresh");
         let params = Params { persistent_congestion: Collapse::Initial, ..Params::default() };
         for (before, after) in [(100, 10), (4, 4)] {
             let mut cc = NewReno::new(params.clone(), path(MDS));

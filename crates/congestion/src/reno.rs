@@ -90,7 +90,7 @@ impl Window {
     }
 
     pub(crate) fn control(&self) -> Control {
-        Control { cwnd: self.cwnd, pacing_rate: None, slow_start: self.in_slow_start(), send_quantum: None }
+        Control { cwnd: self.cwnd, pacing_rate: None, ssthresh: self.ssthresh, send_quantum: None }
     }
 
     pub(crate) fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {

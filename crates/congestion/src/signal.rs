@@ -208,9 +208,17 @@ pub struct Control {
     pub cwnd: u64,
     /// The pacing rate, or `None`: the pacer spreads `cwnd` over `smoothed_rtt` (RFC 9002 section 7.7).
     pub pacing_rate: Option<Rate>,
-    /// Below `ssthresh`: the pacer may spread faster (Linux paces slow start at twice the window per RTT).
-    pub slow_start: bool,
+    /// Slow start ends at this window, bytes: below it the pacer may spread faster. `u64::MAX` while no end is in sight, 0 for
+    /// who has no slow start or is past it.
+    pub ssthresh: u64,
     /// Most bytes that the pacer may release at once (`C.send_quantum`, draft-ietf-ccwg-bbr section 5.6.3), or `None`: as
     /// many as an initial window (RFC 9002 section 7.7). An experiment that names a burst of its own overrules both.
     pub send_quantum: Option<u64>,
+}
+
+impl Control {
+    /// Whether the window is below `ssthresh`.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
 }

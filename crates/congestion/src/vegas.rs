@@ -311,7 +311,7 @@ mod tests {
             round(&mut cc, MS * ms);
             // Three packets came in before the round trip ended: 103 at the decision.
             assert_eq!(
-                (packets(&cc), cc.control().slow_start),
+                (packets(&cc), cc.control().in_slow_start()),
                 (expected + if slow { 0 } else { 2 }, slow),
                 "{ms}"
             );

@@ -380,7 +380,7 @@ mod tests {
             let (mut cc, now) = filled(100 * MDS);
             cc.on_congestion(&congestion(cause, 0));
             assert_eq!(cc.control().cwnd, cwnd);
-            assert!(cc.control().slow_start, "up to the pipe");
+            assert!(cc.control().in_slow_start(), "up to the pipe");
             for rtt in [150, 130, 140] {
                 cc.on_ack(&Ack { now, latest_rtt: Some(Duration::from_millis(rtt)), ..acked(MDS) });
             }
@@ -404,7 +404,7 @@ mod tests {
         assert_eq!(cc.control().cwnd, 2000);
         cc.on_congestion(&congestion(Cause::Loss, 2000));
         assert_eq!((cc.now.cwnd, cc.now.ssthresh), (990_000, 990_000));
-        assert!(!cc.control().slow_start);
+        assert!(!cc.control().in_slow_start());
     }
 
     /// Bytes that arrive after they were declared lost were delivered.

@@ -374,6 +374,18 @@ fn gcc() {
     compare("gcc", &table);
 }
 
+/// The link's rate and one of the gains 1, 1.25 and 0.75; a queue of no more than 1 BDP and the quanta. Nothing is lost.
+#[test]
+fn bbr1_picoquic() {
+    let (table, rows) = seconds("name = 'bbr1-picoquic'", Duration::from_millis(300));
+    for row in &rows[5..] {
+        let gain = row[0] / 2000.0;
+        assert!([1.0, 1.25, 0.75].iter().any(|g| (gain - g).abs() < 0.02), "{row:?}");
+        assert!(row[1] < 2.0 * 54.8 + 35.0 && row[2] == 0.0, "{row:?}");
+    }
+    compare("bbr1-picoquic", &table);
+}
+
 /// A fifth more each second, until a packet comes 0.4 ms later than the one before; then 0.9 of what arrives.
 #[test]
 fn gcc_simplified() {

@@ -354,6 +354,11 @@ const VARIANTS: &[&str] = &[
     "name = 'ledbat'\nslow-start = 'hystart++'\nbase-history = 1\nbase-interval = '1 s'\ncurrent-filter = 1",
     "name = 'nada'\nbuffer-len = '10 kB'\ntaps = 1\nrmin = '1 Mbit/s'\nrmax = '1 Mbit/s'",
     "name = 'nada-2013'\nupdate = 'gradual'\nx-ref = '25 ms'\nalpha = 0.1\ntau-o = '500 ms'",
+    "name = 'bbr1'\nprobe-rtt = false\nmin-rtt-slack = 0\ninitial-window = 32\nextra-acked-gain = 0",
+    "name = 'bbr1-picoquic'\necn = false\nloss-threshold = 0",
+    "name = 'bbr1'\nunpaced-packets = 10",
+    "name = 'bbr3'\nprobe-up-inflight-gain = 1.25\ninitial-window = 32",
+    "name = 'bbr1-ecn-gated'\nbase = { min-rtt-slack = 0.05, initial-window = 4 }",
     "name = 'gcc'\ndeltas = 1\nmax-rate = '2 Mbit/s'\nburst-time = '0 ms'",
     "name = 'gcc-simplified'\nearly-drop = 'off'\noveruse-time = '100 ms'\nmax-rate = '2 Mbit/s'",
 ];

@@ -282,6 +282,32 @@ fn stability_of_dccc() {
     );
 }
 
+/// A network from a file, and the curves of Figure 2: in the terminal, as JSON, as numbers.
+#[test]
+fn stability_of_networks_and_penalties() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, out) = (dir.path().join("net.toml"), dir.path().join("s"));
+    let one = "[[link]]\nname = \"l\"\nrate = \"1 Mbit/s\"\ndelay = \"25 ms\"\n[[flow]]\nroute = [\"l\"]\n";
+    std::fs::write(&file, one).unwrap();
+    let run = |more: &[&str]| {
+        let done = kneepoint(&[&["stability", "dccc", "--out", out.to_str().unwrap()][..], more].concat());
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        text(&done.stdout)
+    };
+    let file = file.to_str().unwrap();
+    let table = run(&["--network", file]);
+    for words in ["131.25", "156.25", "3.804 (11.6 dB)", "56.7", "379.18", "V_bent only falls"] {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&run(&["--network", file, "--json"])).unwrap();
+    assert_eq!(json["margins"]["closed-poles"], 0);
+    let curves = run(&["--threshold", "80ms", "--penalty", "10ms", "50ms"]);
+    assert!(curves.contains("threshold 80 ms") && curves.contains("p = 50 ms"), "{curves}");
+    assert!(run(&["--penalty"]).contains("p = 25 ms"));
+    let files: Vec<String> = tree(&out).into_iter().map(|f| f.0).collect();
+    assert_eq!(files, ["eigenvalues.csv", "passivity.csv", "penalty.csv"]);
+}
+
 #[test]
 fn stability_refuses_in_one_sentence() {
     for (arguments, words) in [
@@ -303,6 +329,9 @@ fn stability_refuses_in_one_sentence() {
         ("dccc --base-rtt 50ms --rate 1Mbit/s --simulate 60s --links 3", "has one link"),
         ("dccc --base-rtt 50ms --rate 9Gbit/s --simulate 600s", "give a shorter time"),
         ("dccc --base-rtt 1ns --rate 1Mbit/s --simulate 60s", "give a shorter time"),
+        ("dccc --network none.toml", "none.toml: No such file"),
+        ("dccc --network none.toml --rtt 100ms", "cannot be used with"),
+        ("dccc --penalty 10ms --threshold 0ms", "above zero"),
     ] {
         let done = kneepoint(&[&["stability"], &arguments.split(' ').collect::<Vec<_>>()[..]].concat());
         assert_eq!(done.status.code(), Some(2), "{arguments}");

@@ -215,6 +215,9 @@ fn expanded_files_mean_the_same() {
     let steps = "duration = \"60 s\"\nseries = \"off\"\nmeasure = { to = \"9 s\" }";
     let mut all = vec![good(), small("duration = \"60 s\"", steps).unwrap()];
     all.push(small("\"10 Mbit/s\"", "[[\"0 s\", \"20 Mbit/s\"], [\"9 s\", \"0 bit/s\"]]").unwrap());
+    let changing = "[[\"0 s\", \"1 BDP\"], [\"9 s\", \"24 packets\"], [\"20 s\", \"unlimited\"]]";
+    all.push(small("\"2 BDP\"", changing).unwrap());
+    all.push(small("\"25 ms\"", "[[\"2 s\", \"25 ms\"], [\"9 s\", \"80 ms\"]]").unwrap());
     let aqm = "[link]\naqm = { name = \"red\", min = \"50 %\", max = \"50 %\", action = \"mark-only\" }\nbleach = true";
     all.push(small("[link]", &format!("[probe]\nsize = \"100 bytes\"\n{aqm}")).unwrap());
     let udp = "[[udp]]\nsize = \"500 bytes\"\nrate = [[\"0 s\", \"1 Mbit/s\"], [\"9 s\", \"0 bit/s\"]]\nstart = \"2 s\"\n\

@@ -81,6 +81,12 @@ impl Aqm {
         }
     }
 
+    /// Whether one of its thresholds is a part of the link's limit.
+    pub(crate) fn is_part_of_limit(&self) -> bool {
+        let Self::Red(params) = self else { return false };
+        [params.min, params.max].iter().any(|threshold| matches!(threshold, Threshold::OfLimit(_)))
+    }
+
     /// Says in words which value is out of range, for a queue of this limit.
     ///
     /// # Errors

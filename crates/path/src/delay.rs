@@ -1,9 +1,14 @@
 //! From departure to delivery: propagation, jitter that keeps order, and reordering on purpose.
 //!
 //! ```text
-//! delivery = max(delivery of the packet before, departure + delay + extra + uniform[0, jitter])
-//! every k-th packet: that minus min(by, delay)
+//! delivery = max(delivery of the packet before, departure + delay(departure) + extra + uniform[0, jitter])
+//! every k-th packet: that minus min(by, shortest delay)
 //! ```
+//!
+//! **The delay is that at the departure**: a step applies to packets that enter the line from then on, those on it keep
+//! theirs. **Order is kept when it falls**, as with jitter: packets that would overtake arrive together with the last of
+//! the old ones, and the new delay shows once that one is there. `tc qdisc change` of a netem does otherwise: each skb has a
+//! time_to_send by the latency of its arrival (sch_netem.c: netem_enqueue), and tfifo_enqueue sorts by it, so that packets do overtake.
 //!
 //! Jitter alone never reorders (netem's does, a storm of it, which no router makes). A k-th packet moves nobody else:
 //! the others are delivered exactly as without reordering.
@@ -11,20 +16,23 @@
 use congestion::{Duration, Rng, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::link::LinkConfig;
+use crate::steps::Stepper;
+
 /// Every k-th packet arrives early, and overtakes those that would have arrived in that span before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reorder {
     /// Which packets: the k-th, 2k-th ... of those admitted; at least 1.
     pub every: u64,
-    /// How much earlier; at most the link's delay.
+    /// How much earlier; at most the link's delay, the shortest if it has steps.
     pub by: Duration,
 }
 
 /// The state behind the server.
 #[derive(Debug)]
 pub(crate) struct Propagation {
-    delay: Duration,
+    delay: Stepper<Duration>,
     jitter: Duration,
     rng: Rng,
     /// When the packet before is delivered (reordering aside).
@@ -35,16 +43,18 @@ pub(crate) struct Propagation {
 }
 
 impl Propagation {
-    pub(crate) fn new(delay: Duration, jitter: Duration, reorder: Option<Reorder>, rng: Rng) -> Self {
-        let reorder = reorder.filter(|r| r.every > 0).map(|r| Reorder { by: r.by.min(delay), ..r });
+    pub(crate) fn new(config: &LinkConfig, rng: Rng) -> Self {
+        let by = |r: Reorder| r.by.min(config.least_delay());
+        let reorder = config.reorder.filter(|r| r.every > 0).map(|r| Reorder { by: by(r), ..r });
         let countdown = reorder.map_or(0, |r| r.every);
-        Self { delay, jitter, rng, latest: Time::ZERO, reorder, countdown }
+        let delay = Stepper::new(config.delay, config.delay_steps.clone());
+        Self { delay, jitter: config.jitter, rng, latest: Time::ZERO, reorder, countdown }
     }
 
     /// When the packet that departs at this time, later than all before it, is delivered.
     #[inline]
     pub(crate) fn deliver(&mut self, departure: Time, extra: Duration) -> Time {
-        let due = departure + self.delay + extra + self.draw();
+        let due = departure + self.delay.at(departure) + extra + self.draw();
         self.latest = self.latest.max(due);
         match self.reorder {
             Some(reorder) => self.reordered(reorder),
@@ -73,12 +83,55 @@ impl Propagation {
 
 #[cfg(test)]
 mod tests {
+    use congestion::Rate;
+
     use super::*;
+    use crate::steps::Steps;
 
     const MS: Duration = Duration::from_millis(1);
 
     fn with(jitter: Duration, reorder: Option<Reorder>) -> Propagation {
-        Propagation::new(MS * 20, jitter, reorder, Rng::stream(3, "l.jitter"))
+        stepped(jitter, reorder, &[])
+    }
+
+    /// 20 ms, and later delays: both in milliseconds.
+    fn stepped(jitter: Duration, reorder: Option<Reorder>, steps: &[(u64, u64)]) -> Propagation {
+        let steps = steps.iter().map(|&(at, delay)| (Time::from_millis(at), MS * delay)).collect();
+        let config = LinkConfig {
+            delay: MS * 20,
+            delay_steps: Steps(steps),
+            jitter,
+            reorder,
+            ..LinkConfig::plain(Rate(1))
+        };
+        Propagation::new(&config, Rng::stream(3, "l.jitter"))
+    }
+
+    /// When packets that depart at these milliseconds are delivered.
+    fn deliveries(p: &mut Propagation, departures: &[u64]) -> Vec<u64> {
+        let deliver = |&at: &u64| p.deliver(Time::from_millis(at), Duration::ZERO).0 / MS.0;
+        departures.iter().map(deliver).collect()
+    }
+
+    /// It applies to what departs at its time or later, and to nothing on its way.
+    #[test]
+    fn a_step_up_delays_what_departs_from_then_on() {
+        let mut p = stepped(Duration::ZERO, None, &[(30, 80)]);
+        assert_eq!(deliveries(&mut p, &[0, 29, 30, 31]), [20, 49, 110, 111]);
+    }
+
+    /// Packets that would overtake arrive with the last of the old ones, all at once.
+    #[test]
+    fn a_step_down_keeps_order() {
+        let mut p = stepped(Duration::ZERO, None, &[(30, 80), (60, 5)]);
+        assert_eq!(deliveries(&mut p, &[30, 59, 60, 80, 133, 134, 140]), [110, 139, 139, 139, 139, 139, 145]);
+    }
+
+    /// Not earlier than the shortest of the delays allows.
+    #[test]
+    fn reordering_within_the_shortest_delay() {
+        let mut p = stepped(Duration::ZERO, Some(Reorder { every: 2, by: MS * 15 }), &[(10, 8), (20, 40)]);
+        assert_eq!(deliveries(&mut p, &[0, 1, 30, 31]), [20, 13, 70, 63]);
     }
 
     #[test]

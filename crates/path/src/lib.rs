@@ -19,6 +19,7 @@ mod link;
 mod loss;
 mod rate;
 mod slots;
+mod steps;
 
 pub use aqm::{Aqm, Threshold};
 pub use backlog::{Backlog, Tally};
@@ -27,6 +28,7 @@ pub use limit::{Limit, LimitCounts};
 pub use link::{Admitted, Counters, DropReason, Dropped, Fate, Link, LinkConfig, Stay};
 pub use rate::RateModel;
 pub use slots::SlotModel;
+pub use steps::Steps;
 
 use congestion::{Ecn, Time};
 

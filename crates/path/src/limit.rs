@@ -16,6 +16,10 @@
 //!
 //! netem counts everything that it has not handed on (`tfifo`: what waits, is being sent at its `rate`, or is delayed):
 //! that is `queue+delay`.
+//!
+//! **A limit that becomes smaller throws out nothing**: it refuses what comes until there is room, as pfifo and bfifo do
+//! after `tc qdisc change` (sch_fifo.c: __fifo_init sets the number alone). FQ-CoDel refuses nobody: the next arrival makes it drop from
+//! its longest queues until the new limit holds.
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,6 +29,8 @@ use congestion::units::split_number;
 use serde::{Deserialize, Serialize};
 
 use crate::backlog::Tally;
+use crate::link::LinkConfig;
+use crate::steps::Stepper;
 
 /// How much the queue may hold. In files: `"62.5 kB"`, `"24 packets"`, `"unlimited"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +79,13 @@ impl Ceiling {
     pub(crate) fn and(self, other: Limit) -> Self {
         let other = Self::from(other);
         Self { packets: self.packets.min(other.packets), bytes: self.bytes.min(other.bytes) }
+    }
+}
+
+impl Ceiling {
+    /// That of a link, at any time.
+    pub(crate) fn over_time(config: &LinkConfig) -> Stepper<Self> {
+        Stepper::new(config.limit.into(), config.limit_steps.map(Self::from))
     }
 }
 

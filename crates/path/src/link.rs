@@ -61,9 +61,8 @@ impl<P: Packet> Link<P> {
     /// `<name>.aqm`.
     pub fn new(config: &LinkConfig, rng_seed: u64, name: &str) -> Self {
         let stream = |element: &str| Rng::stream(rng_seed, &format!("{name}.{element}"));
-        let LinkConfig { delay, jitter, reorder, .. } = *config;
         let server = Server::new(&config.rate, config.burst, stream("slots"));
-        let queue = match Discipline::new(&config.aqm, config.limit, stream("aqm")) {
+        let queue = match Discipline::new(config, stream("aqm")) {
             Some(discipline) => Queue::Timed(Box::new(Timed::new(discipline, config.burst))),
             None => Queue::Known(Known::new(config, stream("aqm"))),
         };
@@ -71,7 +70,7 @@ impl<P: Packet> Link<P> {
             bleach: config.bleach,
             loss: Bernoulli::new(config.loss, stream("loss")),
             queue,
-            wire: Wire::new(server, Propagation::new(delay, jitter, reorder, stream("jitter"))),
+            wire: Wire::new(server, Propagation::new(config, stream("jitter"))),
             now: Time::ZERO,
             tallies: Tallies::default(),
         }

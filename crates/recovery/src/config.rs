@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::ecn::Ecn;
 use crate::pacer::Pacing;
+use crate::rtt::Rtt;
 
 /// The sender's rules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -192,6 +193,11 @@ impl Default for Config {
 }
 
 impl Config {
+    /// PTO without backoff: RFC 9002 section 6.2.1.
+    pub(crate) fn probe_timeout(&self, rtt: &Rtt) -> Duration {
+        rtt.timeout(self.granularity) + self.max_ack_delay
+    }
+
     /// RFC 9002.
     pub fn quic() -> Self {
         Self {
@@ -235,7 +241,12 @@ impl Config {
             restart_after_idle: true,
             ecn_on_repeats: false,
             ecn_validation: false,
-            pacing: Pacing { factor: 1.2, slow_start_factor: 2.0, ..Pacing::default() },
+            pacing: Pacing {
+                factor: 1.2,
+                slow_start_factor: 2.0,
+                slow_start_until: 0.5,
+                ..Pacing::default()
+            },
             paced: Paced::ByRate,
             ..Self::quic()
         }

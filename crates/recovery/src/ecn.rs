@@ -73,12 +73,12 @@ impl Validation {
     }
 
     /// The mark of the packet that leaves now, unless it may bear none.
-    pub fn on_sent(&mut self, now: Time, pto: Duration, may_mark: bool) -> Ecn {
-        if !may_mark {
+    pub fn on_sent(&mut self, now: Time, pto: impl FnOnce() -> Duration, may_mark: bool) -> Ecn {
+        if !may_mark || self.mark == Ecn::NotEct {
             return Ecn::NotEct;
         }
         if self.state == State::Testing {
-            let until = *self.test_until.get_or_insert(now + pto * TEST_PTOS);
+            let until = *self.test_until.get_or_insert_with(|| now + pto() * TEST_PTOS);
             if self.test_packets >= TEST_PACKETS || now > until {
                 self.state = State::Unknown;
             }
@@ -154,7 +154,7 @@ impl Validation {
 mod tests {
     use super::*;
 
-    const PTO: Duration = Duration::from_millis(100);
+    const PTO: fn() -> Duration = || Duration::from_millis(100);
 
     fn tested() -> Validation {
         let mut v = Validation::new(Ecn::Ect0, true);

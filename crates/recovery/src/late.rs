@@ -34,6 +34,8 @@ pub(crate) struct LateAcks<T> {
     lost: VecDeque<Verdict<T>>,
     /// By first byte the number of the last one given up, and whether its payload has been sent again.
     by_start: BTreeMap<u64, (u64, bool)>,
+    /// Acknowledgements name packets: nobody asks for bytes.
+    by_number: bool,
 }
 
 /// How long a lost packet may come back, in probe timeouts.
@@ -41,14 +43,23 @@ const MEMORY: u64 = 3;
 
 impl<T: Payload> LateAcks<T> {
     pub(crate) fn new() -> Self {
-        Self { lost: VecDeque::new(), by_start: BTreeMap::new() }
+        Self { lost: VecDeque::new(), by_start: BTreeMap::new(), by_number: false }
+    }
+
+    /// The acknowledgement at hand names packets, as all others will.
+    #[inline]
+    pub(crate) fn on_numbers(&mut self) {
+        if !self.by_number {
+            self.by_number = true;
+            self.by_start.clear();
+        }
     }
 
     /// `packet`, number `pn`, is given up in a recovery period.
     pub(crate) fn add(&mut self, pn: u64, at: Time, period: u64, packet: &Packet<T>) {
         let Packet { sent, bytes, ecn, snapshot, ref data, .. } = *packet;
         let range = data.range();
-        if !range.is_empty() {
+        if !self.by_number && !range.is_empty() {
             self.by_start.insert(range.start, (pn, false));
         }
         let verdict = Verdict { pn, at, period, sent, bytes, ecn, snapshot, data: data.clone() };
@@ -61,6 +72,9 @@ impl<T: Payload> LateAcks<T> {
 
     /// What starts at this byte is sent again.
     pub(crate) fn on_repeat(&mut self, start: u64) {
+        if self.by_number {
+            return;
+        }
         if let Some((_, repeated)) = self.by_start.get_mut(&start) {
             *repeated = true;
         }
@@ -76,6 +90,9 @@ impl<T: Payload> LateAcks<T> {
     }
 
     fn unlist(&mut self, verdict: &Verdict<T>) {
+        if self.by_number {
+            return;
+        }
         let start = verdict.data.range().start;
         if self.by_start.get(&start).is_some_and(|listed| listed.0 == verdict.pn) {
             self.by_start.remove(&start);

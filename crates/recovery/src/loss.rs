@@ -46,9 +46,10 @@ impl Reordering {
         self.seen = true;
     }
 
-    /// A loss was spurious: the window was too small. It widens once per round trip.
-    pub(crate) fn on_spurious(&mut self, largest_acked: u64, next_pn: u64) {
-        self.seen = true;
+    /// A loss was spurious: the window was too small. It widens once per round trip. `overtaken`: the packet came behind a newer
+    /// one; what merely comes after a timeout is not out of order.
+    pub(crate) fn on_spurious(&mut self, largest_acked: u64, next_pn: u64, overtaken: bool) {
+        self.seen |= overtaken;
         self.persist = RACK_PERSIST;
         if largest_acked >= self.round_end {
             self.mult += 1;
@@ -93,7 +94,7 @@ impl Reordering {
 }
 
 /// What the search for losses found.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
     /// Packet number and rule, ascending.
     pub(crate) lost: Vec<(u64, Detection)>,
@@ -158,5 +159,22 @@ impl Search<'_> {
                 Some(self.rack_rtt + self.reordering.window(self.rtt, eager))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What merely comes after a timeout is not out of order: in recovery nothing waits.
+    #[test]
+    fn a_late_timeout_is_no_reordering() {
+        let mut rtt = Rtt::new(Duration::from_millis(100), None);
+        rtt.sample(Time::ZERO, Duration::from_millis(100), Duration::ZERO);
+        let mut reordering = Reordering::default();
+        reordering.on_spurious(0, 10, false);
+        assert_eq!(reordering.window(&rtt, || true), Duration::ZERO);
+        reordering.on_spurious(0, 10, true);
+        assert_eq!(reordering.window(&rtt, || true), Duration::from_millis(50), "min_rtt / 4, widened once");
     }
 }

@@ -19,6 +19,8 @@ pub struct Pacing {
     pub factor: f64,
     /// N in slow start. RFC 9002 section 7.7; Linux uses 2.
     pub slow_start_factor: f64,
+    /// Slow start's factor holds below this share of `ssthresh`. Linux (`tcp_update_pacing_rate`): a half.
+    pub slow_start_until: f64,
     /// Releases happen at whole multiples of this after the previous one; zero: exactly on time.
     pub interval: Duration,
     /// Largest burst, packets of `max_datagram_size`, or `"auto"`: the controller's send quantum, or ten packets for one that has
@@ -29,7 +31,13 @@ pub struct Pacing {
 
 impl Default for Pacing {
     fn default() -> Self {
-        Self { factor: 1.25, slow_start_factor: 1.25, interval: Duration::ZERO, burst: None }
+        Self {
+            factor: 1.25,
+            slow_start_factor: 1.25,
+            slow_start_until: 1.0,
+            interval: Duration::ZERO,
+            burst: None,
+        }
     }
 }
 

@@ -17,9 +17,8 @@
 //! end    window = ssthresh
 //! ```
 //!
-//! Deviation: DeliveredData counts what flew. A packet declared lost that arrives before it is sent again has left
-//! the flight already and lets no other leave. As in Linux, losses that a timer finds inside the period leave the
-//! window alone and may be sent again at once; the next ACK makes up for it.
+//! DeliveredData counts what flew and what had been declared lost. Deviation, as in Linux: losses that a timer finds inside
+//! the period leave the window alone and may be sent again at once; the next ACK makes up for it.
 
 /// One reduction on its way. All in bytes.
 #[derive(Clone, Debug)]

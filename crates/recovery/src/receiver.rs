@@ -79,7 +79,9 @@ impl Default for AckConfig {
 pub struct Receiver {
     config: AckConfig,
     clock: Clock,
+    /// Those that are left begin at `first`, lowest packet numbers first: most gaps close at the bottom.
     ranges: Vec<(u64, u64)>,
+    first: usize,
     largest_at: Time,
     ecn: EcnCounts,
     unacked: u64,
@@ -96,6 +98,7 @@ impl Receiver {
             config,
             clock,
             ranges: Vec::new(),
+            first: 0,
             largest_at: Time::ZERO,
             ecn: EcnCounts::default(),
             unacked: 0,
@@ -137,16 +140,16 @@ impl Receiver {
 
     /// Writes the ACK that leaves now into `frame`.
     pub fn write_ack(&mut self, now: Time, frame: &mut AckFrame) {
-        let first = self.ranges.len().saturating_sub(self.config.max_ranges.max(1));
+        let newest = self.ranges.len().saturating_sub(self.config.max_ranges.max(1)).max(self.first);
         frame.ranges.clear();
-        frame.ranges.extend_from_slice(&self.ranges[first..]);
+        frame.ranges.extend_from_slice(&self.ranges[newest..]);
         frame.ack_delay = now - self.largest_at;
         frame.ecn = (self.ecn != EcnCounts::default()).then_some(self.ecn);
         frame.timestamps.clear();
         frame.timestamps.append(&mut self.timestamps);
         self.written += 1;
         let its_turn = |every: u64| self.written.is_multiple_of(every);
-        frame.ping = self.ranges.len() > 1 && self.config.ping_every.is_some_and(its_turn);
+        frame.ping = self.ranges.len() - self.first > 1 && self.config.ping_every.is_some_and(its_turn);
         self.unacked = 0;
         self.due = None;
     }
@@ -164,13 +167,17 @@ impl Receiver {
             }
             Some(_) => {}
         }
-        let i = self.ranges.partition_point(|r| r.1 < pn);
+        let i = self.first + self.ranges[self.first..].partition_point(|r| r.1 < pn);
         if self.ranges.get(i).is_some_and(|r| r.0 <= pn) {
             return false;
         }
-        let joins_left = i > 0 && self.ranges[i - 1].1 + 1 == pn;
+        let joins_left = i > self.first && self.ranges[i - 1].1 + 1 == pn;
         let joins_right = self.ranges.get(i).is_some_and(|r| r.0 == pn + 1);
         match (joins_left, joins_right) {
+            (true, true) if i - 1 == self.first => {
+                self.ranges[i].0 = self.ranges[i - 1].0;
+                self.drop_first(1);
+            }
             (true, true) => {
                 self.ranges[i - 1].1 = self.ranges[i].1;
                 self.ranges.remove(i);
@@ -183,9 +190,18 @@ impl Receiver {
     }
 
     fn forget_below(&mut self, pn: u64) {
-        if self.ranges[0].1 < pn {
-            let settled = self.ranges.partition_point(|r| r.1 < pn).min(self.ranges.len() - 1);
-            self.ranges.drain(..settled);
+        if self.ranges[self.first].1 < pn {
+            let left = &self.ranges[self.first..];
+            self.drop_first(left.partition_point(|r| r.1 < pn).min(left.len() - 1));
+        }
+    }
+
+    /// Forgets the lowest ranges; their memory is given back when they are the most.
+    fn drop_first(&mut self, count: usize) {
+        self.first += count;
+        if self.first > self.ranges.len() / 2 {
+            self.ranges.drain(..self.first);
+            self.first = 0;
         }
     }
 

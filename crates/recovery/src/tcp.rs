@@ -25,6 +25,8 @@ pub struct TcpAck {
     pub sacks: [(u64, u64); SACK_BLOCKS],
     /// The transmission that triggered this acknowledgement, whatever timestamps tell of it.
     pub echo: u64,
+    /// All of its bytes had arrived before: a DSACK says so (RFC 2883).
+    pub duplicate: bool,
     /// The transmission whose timestamp is echoed, and the receiver's clock, nanoseconds; if the connection has timestamps.
     pub timestamps: Option<(u64, i64)>,
     /// ECN totals (AccECN), if any packet carried a mark.
@@ -46,6 +48,7 @@ pub struct TcpReceiver {
     stream: Reassembly,
     newest: u64,
     echo: u64,
+    duplicate: bool,
     /// `Last.ACK.sent` and the transmission behind `TS.Recent`.
     last_ack: u64,
     recent: Option<u64>,
@@ -66,6 +69,7 @@ impl TcpReceiver {
             stream: Reassembly::default(),
             newest: 0,
             echo: 0,
+            duplicate: false,
             last_ack: 0,
             recent: None,
             ecn: EcnCounts::default(),
@@ -83,7 +87,7 @@ impl TcpReceiver {
         let in_order = start == before && self.stream.contiguous() == end && whole;
         self.ecn.add(ecn);
         self.newest = start;
-        self.echo = pn;
+        (self.echo, self.duplicate) = (pn, fresh == 0);
         if start <= self.last_ack {
             self.recent = self.recent.max(Some(pn));
         }
@@ -116,7 +120,8 @@ impl TcpReceiver {
         let ecn = (self.ecn != EcnCounts::default()).then_some(self.ecn);
         self.last_ack = self.stream.contiguous();
         let timestamps = self.timestamps(now);
-        TcpAck { cumulative: self.last_ack, sacks, echo: self.echo, timestamps, ecn }
+        let (cumulative, echo, duplicate) = (self.last_ack, self.echo, self.duplicate);
+        TcpAck { cumulative, sacks, echo, duplicate, timestamps, ecn }
     }
 
     fn timestamps(&self, now: Time) -> Option<(u64, i64)> {

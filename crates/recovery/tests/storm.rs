@@ -157,7 +157,7 @@ impl Controller for Auditor {
 
     fn control(&self) -> Control {
         let cwnd = self.0.lock().unwrap().cwnd;
-        Control { cwnd, pacing_rate: None, slow_start: true, send_quantum: None }
+        Control { cwnd, pacing_rate: None, ssthresh: u64::MAX, send_quantum: None }
     }
 }
 
@@ -408,7 +408,14 @@ impl World {
             Far::Tcp(_) => {
                 let timestamps = Some((at(3).0, i64::MIN));
                 let sacks = [at(0), at(1), at(2)];
-                Answer::Tcp(TcpAck { cumulative: 0, sacks, echo: at(3).0, timestamps, ecn })
+                Answer::Tcp(TcpAck {
+                    cumulative: 0,
+                    sacks,
+                    echo: at(3).0,
+                    duplicate: at(3).0 % 5 == 0,
+                    timestamps,
+                    ecn,
+                })
             }
         };
         self.digest(&answer);

@@ -3,7 +3,7 @@
 mod common;
 use common::*;
 use congestion::{Cause, Detection};
-use recovery::{Config, Gate, Rto, TimeThreshold};
+use recovery::{Config, Gate, Rto, TcpAck, TimeThreshold};
 
 /// After one sample of 100 ms: smoothed_rtt + 4 * (100 / 2) + max_ack_delay.
 const PTO: f64 = 325.0;
@@ -267,6 +267,58 @@ fn a_spurious_timeout_is_undone() {
         let stats = b.sender.stats();
         assert_eq!((stats.lost_by_timeout, stats.spurious, stats.undone), (1, 1, u64::from(undo)));
         assert_eq!(b.sender.delivered(), (first + 10) * SIZE);
+    }
+}
+
+/// The path is silent for three timeouts, longer than lost packets are remembered otherwise: nothing was lost all the same.
+#[test]
+fn a_long_silence_is_undone() {
+    let mut b = settled(Config::tcp(), 100.0);
+    let first = b.sender.stats().sent;
+    b.send_at([1e5; 10]);
+    b.timer();
+    let mut at = 0.0;
+    for _ in 0..3 {
+        at = b.timer();
+        let data = b.out.lost[0].2;
+        b.resend(at, data);
+    }
+    b.signals();
+    b.tcp_ack(at + 9.0, first + 2, &[], first + 1);
+    assert_eq!(b.verdicts(), [Signal::Undo]);
+}
+
+/// RFC 8985 section 7.3: one probe at a time, until what had left by then has arrived.
+#[test]
+fn one_probe_for_one_tail() {
+    let mut b = settled(Config::tcp(), 100.0);
+    let first = b.sender.stats().sent;
+    b.send_at([1e5; 5]);
+    let at = b.timer();
+    let data = b.sender.probe_payload().unwrap();
+    b.resend(at, data);
+    b.tcp_ack(at + 10.0, first + 2, &[], first + 1);
+    assert_ms(b.due().unwrap(), at + 10.0 + b.sender.timers().rto.unwrap().as_millis_f64());
+    b.tcp_ack(at + 20.0, first + 5, &[], first + 4);
+    b.send_at([at + 20.0; 2]);
+    assert_ms(b.due().unwrap(), at + 20.0 + b.sender.timers().pto.as_millis_f64());
+}
+
+/// RFC 8985 section 7.4: the probe repairs a loss only if its bytes were missing; a DSACK says that both arrived.
+#[test]
+fn an_unneeded_probe_repairs_nothing() {
+    for duplicate in [true, false] {
+        let mut b = settled(Config::tcp(), 100.0);
+        let first = b.sender.stats().sent;
+        b.send_at([1e5; 3]);
+        let at = b.timer();
+        let data = b.sender.probe_payload().unwrap();
+        let probe = b.resend(at, data);
+        b.signals();
+        let ack = TcpAck { cumulative: (first + 3) * SIZE, echo: probe, duplicate, ..TcpAck::default() };
+        b.sender.on_tcp_ack(ms(at + 100.0), &ack, &mut b.out);
+        let expected = if duplicate { vec![] } else { vec![Signal::Reduce(Cause::Loss)] };
+        assert_eq!(b.verdicts(), expected, "duplicate: {duplicate}");
     }
 }
 

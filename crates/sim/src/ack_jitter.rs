@@ -33,6 +33,7 @@ impl AckJitter {
         self.jitter > Duration::ZERO
     }
 
+    #[cold]
     pub(crate) fn hold(&mut self, now: Time, feedback: Feedback) {
         let extra = Duration(self.dice.below(self.jitter.0.saturating_add(1)));
         self.latest = self.latest.max(now + extra);

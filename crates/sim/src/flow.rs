@@ -42,6 +42,15 @@ impl Far {
         }
     }
 
+    /// When a delayed acknowledgement is due.
+    #[inline]
+    fn timer(&self) -> Option<Time> {
+        match self {
+            Self::Quic { receiver, .. } => receiver.timer(),
+            Self::Tcp(receiver) => receiver.timer(),
+        }
+    }
+
     /// Whether all of it has arrived.
     fn holds(&self, chunk: &Chunk) -> bool {
         let range = chunk.range();
@@ -60,6 +69,21 @@ enum Stage {
     Done,
 }
 
+/// What flows have in common: the links, and memory that none of them needs between two events.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) links: Links,
+    outcome: Outcome<Chunk>,
+    /// Frames of acknowledgements that have been read.
+    frames: Vec<AckFrame>,
+}
+
+impl Shared {
+    pub(crate) fn new(links: Links) -> Self {
+        Self { links, outcome: Outcome::default(), frames: Vec::new() }
+    }
+}
+
 /// One flow.
 #[derive(Debug)]
 pub(crate) struct Flow {
@@ -75,7 +99,6 @@ pub(crate) struct Flow {
     /// Until the connection is open.
     handshake: Option<Handshake>,
     sender: Sender<Chunk>,
-    outcome: Outcome<Chunk>,
     /// Next new byte of the stream.
     fresh: u64,
     /// Lost, to be sent again.
@@ -83,6 +106,8 @@ pub(crate) struct Flow {
     /// What arrived although its packet had been declared lost: not to be sent again, whatever becomes of its repeats.
     arrived_late: Reassembly,
     pacer_at: Time,
+    /// When the sending end acts next of its own, beside its application. What arrives at the other end does not move it.
+    near_next: Time,
     far: Far,
     /// Beyond the last link, for flows whose way is longer than that of their links.
     ahead: VecDeque<(Time, Data)>,
@@ -90,7 +115,6 @@ pub(crate) struct Flow {
     back: WayBack,
     /// ACKs written on this connection.
     written: u64,
-    spare: Vec<AckFrame>,
     pub(crate) record: Record,
 }
 
@@ -119,11 +143,11 @@ impl Flow {
             closed: Stats::default(),
             handshake: handshake(&config),
             sender: sender(&config, path),
-            outcome: Outcome::default(),
             fresh: 0,
             resend: VecDeque::new(),
             arrived_late: Reassembly::default(),
             pacer_at: Time::NEVER,
+            near_next: config.start,
             far: Far::new(&config),
             ahead: VecDeque::new(),
             ahead_delay: forward - delay,
@@ -134,7 +158,6 @@ impl Flow {
                 config.rtt - forward - delay_back,
             ),
             written: 0,
-            spare: Vec::new(),
             record: Record::new(&config.application, scenario),
             config,
         }
@@ -156,27 +179,21 @@ impl Flow {
         if self.stage == Stage::Waiting {
             return self.config.start;
         }
-        let receiver = match &self.far {
-            Far::Quic { receiver, .. } => receiver.timer(),
-            Far::Tcp(receiver) => receiver.timer(),
-        };
-        let mut next = self.pacer_at.min(self.source.next());
-        let timers = [
-            self.back.next(),
-            self.ahead.front().map(|d| d.0),
-            self.handshake.as_ref().map(Handshake::due),
-            receiver,
-            self.sender.next_timer(),
-            self.config.stop,
-        ];
-        for time in timers.into_iter().flatten() {
-            next = next.min(time);
-        }
-        next
+        let due = |time: Option<Time>| time.unwrap_or(Time::NEVER);
+        let ahead = self.ahead.front().map(|d| d.0);
+        let far = due(self.far.timer()).min(due(ahead)).min(due(self.back.next()));
+        self.near_next.min(self.source.next()).min(far)
+    }
+
+    /// What [`Flow::near_next`] holds.
+    fn due_near(&self) -> Time {
+        let handshake = self.handshake.as_ref().map(Handshake::due);
+        let timers = [self.sender.next_timer(), handshake, self.config.stop];
+        timers.into_iter().flatten().fold(self.pacer_at, Time::min)
     }
 
     /// Does what is due.
-    pub(crate) fn on_time(&mut self, now: Time, links: &mut Links) {
+    pub(crate) fn on_time(&mut self, now: Time, shared: &mut Shared) {
         if self.stage == Stage::Waiting {
             self.stage = Stage::Running;
             self.record.started = now;
@@ -184,31 +201,32 @@ impl Flow {
         if self.source.next() <= now {
             self.on_application(now);
         }
-        if self.handshake.as_ref().is_some_and(|handshake| handshake.due() <= now) {
-            self.open(now, links);
+        if self.handshake.is_some() {
+            self.open_if_due(now, &mut shared.links);
         }
         if self.ahead.front().is_some_and(|d| d.0 <= now)
             && let Some((_, data)) = self.ahead.pop_front()
         {
-            self.receive(now, &data, links);
+            self.receive(now, &data, shared);
         }
-        self.acknowledge_late(now, links);
+        self.acknowledge_late(now, shared);
         if let Some(feedback) = self.back.jitter.leaving(now) {
-            self.send_back(now, feedback, links);
+            self.send_back(now, feedback, shared);
         }
         if let Some(feedback) = self.back.arrived(now) {
-            self.on_feedback(now, feedback, links);
+            self.on_feedback(now, feedback, shared);
         }
         if self.sender.next_timer().is_some_and(|t| t <= now) {
-            self.sender.on_timer(now, &mut self.outcome);
-            self.digest(now);
+            self.sender.on_timer(now, &mut shared.outcome);
+            self.digest(now, &shared.outcome);
         }
         if self.config.stop.is_some_and(|stop| stop <= now) {
             self.finish(now);
         }
         if self.stage == Stage::Running {
-            self.send(now, links);
+            self.send(now, &mut shared.links);
         }
+        self.near_next = self.due_near();
     }
 
     /// The application has something to do.
@@ -244,20 +262,20 @@ impl Flow {
     }
 
     /// A packet leaves its last link.
-    pub(crate) fn on_delivery(&mut self, now: Time, data: Data, links: &mut Links) {
+    pub(crate) fn on_delivery(&mut self, now: Time, data: Data, shared: &mut Shared) {
         if self.ahead_delay == Duration::ZERO {
-            self.receive(now, &data, links);
+            self.receive(now, &data, shared);
         } else {
             self.ahead.push_back((now + self.ahead_delay, data));
         }
     }
 
-    fn receive(&mut self, now: Time, data: &Data, links: &mut Links) {
+    fn receive(&mut self, now: Time, data: &Data, shared: &mut Shared) {
         if self.stage == Stage::Done || data.connection != self.connection {
             return;
         }
         if data.is_handshake() {
-            return self.answer_handshake(now, data.pn, links);
+            return self.answer_handshake(now, data.pn, shared);
         }
         let (start, end) = (data.chunk.offset, data.chunk.offset + u64::from(data.chunk.len));
         let (fresh, must_ack, contiguous) = match &mut self.far {
@@ -271,22 +289,20 @@ impl Flow {
             }
         };
         self.record.on_packet(now, data, self.config.transport.window_bytes(data.chunk.len));
-        self.record.on_received(now, now - data.sent, fresh, data.ecn);
-        if fresh > 0 && self.source.is_reliable() {
-            self.record.on_stream(now, end, contiguous);
-        }
+        let stream = self.source.is_reliable().then_some((end, contiguous));
+        self.record.on_received(now, now - data.sent, fresh, data.ecn, stream);
         if self.source.on_received(now, (start, end), contiguous, &mut self.record) {
             self.finish(now);
         } else if must_ack {
-            self.acknowledge(now, links);
+            self.acknowledge(now, shared);
         }
     }
 
     #[inline(never)]
-    fn answer_handshake(&mut self, now: Time, number: u64, links: &mut Links) {
+    fn answer_handshake(&mut self, now: Time, number: u64, shared: &mut Shared) {
         let bytes = self.config.transport.handshake_payload();
         self.record.on_handshake_received(now, trace::Handshake { number, bytes });
-        self.send_back(now, Feedback { number, says: Says::Open }, links);
+        self.send_back(now, Feedback { number, says: Says::Open }, shared);
     }
 
     fn finish(&mut self, now: Time) {
@@ -294,20 +310,16 @@ impl Flow {
         self.record.finished = Some(now);
     }
 
-    fn acknowledge_late(&mut self, now: Time, links: &mut Links) {
-        let due = match &self.far {
-            Far::Quic { receiver, .. } => receiver.timer(),
-            Far::Tcp(receiver) => receiver.timer(),
-        };
-        if due.is_some_and(|due| due <= now) {
-            self.acknowledge(now, links);
+    fn acknowledge_late(&mut self, now: Time, shared: &mut Shared) {
+        if self.far.timer().is_some_and(|due| due <= now) {
+            self.acknowledge(now, shared);
         }
     }
 
-    fn acknowledge(&mut self, now: Time, links: &mut Links) {
+    fn acknowledge(&mut self, now: Time, shared: &mut Shared) {
         let says = match &mut self.far {
             Far::Quic { receiver, .. } => {
-                let mut frame = self.spare.pop().unwrap_or_default();
+                let mut frame = shared.frames.pop().unwrap_or_default();
                 receiver.write_ack(now, &mut frame);
                 Says::Quic(frame)
             }
@@ -318,27 +330,27 @@ impl Flow {
         // No packet arrives twice, so the receiver's totals are those of all that arrived.
         debug_assert!(self.connection > 0 || feedback.ecn() == self.record.ecn);
         if self.back.jitter.is_on() {
-            self.back.jitter.hold(now, feedback);
-        } else {
-            self.send_back(now, feedback, links);
+            return self.back.jitter.hold(now, feedback);
         }
+        self.send_back(now, feedback, shared);
     }
 
-    fn send_back(&mut self, now: Time, feedback: Feedback, links: &mut Links) {
+    #[inline(always)] // moves what it is given
+    fn send_back(&mut self, now: Time, feedback: Feedback, shared: &mut Shared) {
         self.record.on_feedback_leaving(now, &feedback);
         match self.back.entry() {
             None => self.back.delay(now, feedback),
-            Some(link) => self.send_back_over(now, feedback, link, links),
+            Some(link) => self.send_back_over(now, feedback, link, shared),
         }
     }
 
     #[inline(never)]
-    fn send_back_over(&mut self, now: Time, feedback: Feedback, link: usize, links: &mut Links) {
+    fn send_back_over(&mut self, now: Time, feedback: Feedback, link: usize, shared: &mut Shared) {
         let handshake = self.config.transport.handshake_bytes();
         let Some(token) = self.back.token(now, feedback, handshake) else { return };
         self.record.on_feedback_sent(now);
-        if links.push(now, link, token).is_err() {
-            self.on_feedback_dropped(now, token.pn);
+        if shared.links.push(now, link, token).is_err() {
+            self.on_feedback_dropped(now, token.pn, shared);
         }
     }
 
@@ -349,26 +361,26 @@ impl Flow {
         }
     }
 
-    pub(crate) fn on_feedback_dropped(&mut self, now: Time, number: u64) {
+    pub(crate) fn on_feedback_dropped(&mut self, now: Time, number: u64, shared: &mut Shared) {
         self.record.on_feedback_dropped(now);
         if let Some(Feedback { says: Says::Quic(frame), .. }) = self.back.take(number) {
-            self.spare.push(frame);
+            shared.frames.push(frame);
         }
     }
 
-    fn on_feedback(&mut self, now: Time, feedback: Feedback, links: &mut Links) {
+    fn on_feedback(&mut self, now: Time, feedback: Feedback, shared: &mut Shared) {
         self.record.on_feedback(now, &feedback, self.config.transport.handshake_payload());
         match feedback.says {
             Says::Quic(frame) => {
                 if frame.ping {
-                    self.answer_ping(now, links);
+                    self.answer_ping(now, &mut shared.links);
                 }
                 let waiting = self.resend.iter().map(|c| c.offset).min();
-                self.sender.on_ack(now, &frame, waiting, &mut self.outcome);
-                self.spare.push(frame);
+                self.sender.on_ack(now, &frame, waiting, &mut shared.outcome);
+                shared.frames.push(frame);
             }
             Says::Tcp(ack) => {
-                self.sender.on_tcp_ack(now, &ack, &mut self.outcome);
+                self.sender.on_tcp_ack(now, &ack, &mut shared.outcome);
                 if !self.resend.is_empty() {
                     self.resend.retain(|c| !ack.covers(c.offset, c.offset + u64::from(c.len)));
                 }
@@ -378,12 +390,19 @@ impl Flow {
                 // It is open already: a repeat was answered too.
                 let Some(rtt) = self.handshake.as_ref().and_then(|h| h.answered(now, number)) else { return };
                 self.handshake = None;
-                self.sender.on_handshake(now, rtt, &mut self.outcome);
+                self.sender.on_handshake(now, rtt, &mut shared.outcome);
             }
         }
-        self.digest(now);
-        self.record.on_timers(now, &self.sender);
-        self.record.on_metrics(now, &self.sender, self.outcome.rtt);
+        self.digest(now, &shared.outcome);
+        self.record.on_digested(now, shared.outcome.rtt, &self.sender);
+        self.record.on_metrics(now, &self.sender, shared.outcome.rtt);
+    }
+
+    #[cold]
+    fn open_if_due(&mut self, now: Time, links: &mut Links) {
+        if self.handshake.as_ref().is_some_and(|handshake| handshake.due() <= now) {
+            self.open(now, links);
+        }
     }
 
     /// An Initial or a SYN leaves, the first or a repeat.
@@ -431,17 +450,14 @@ impl Flow {
     }
 
     /// Takes over what the ledger found out.
-    fn digest(&mut self, now: Time) {
-        if let Some(rtt) = self.outcome.rtt {
-            self.record.on_rtt(now, rtt, self.sender.rtt().variation());
-        }
-        for (_, chunk) in &self.outcome.late {
+    fn digest(&mut self, now: Time, outcome: &Outcome<Chunk>) {
+        for (_, chunk) in &outcome.late {
             self.arrived_late.insert(chunk.range().start, chunk.range().end);
         }
-        if !self.outcome.late.is_empty() {
+        if !outcome.late.is_empty() {
             self.resend.retain(|c| !self.arrived_late.holds(c.range().start, c.range().end));
         }
-        for &(pn, detection, chunk) in &self.outcome.lost {
+        for &(pn, detection, chunk) in &outcome.lost {
             self.record.on_lost(now, pn, detection);
             if !self.source.is_reliable() {
                 self.source.on_lost(now, chunk.offset, &mut self.record);
@@ -450,12 +466,12 @@ impl Flow {
             }
         }
         if self.record.awaits_end_of_slow_start() {
-            self.record.on_slow_start(&self.sender.controller().control(), self.outcome.congestion.is_some());
+            self.record.on_slow_start(&self.sender.controller().control(), outcome.congestion.is_some());
         }
-        if let Some(cause) = self.outcome.congestion {
+        if let Some(cause) = outcome.congestion {
             self.record.on_reduced(now, cause, self.sender.controller().control().cwnd);
         }
-        if self.outcome.probe && self.resend.is_empty() && self.fresh_chunk(now).is_none() {
+        if outcome.probe && self.resend.is_empty() && self.fresh_chunk(now).is_none() {
             self.probe();
         }
     }

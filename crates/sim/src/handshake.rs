@@ -54,6 +54,7 @@ impl Handshake {
     }
 
     /// When it is sent again.
+    #[cold]
     pub(crate) fn due(&self) -> Time {
         let Some(last) = self.sent.last() else { return Time::NEVER };
         *last + self.timeout * (1 << (self.sent.len() - 1).min(MAX_BACKOFF))

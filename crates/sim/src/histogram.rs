@@ -27,7 +27,8 @@ pub struct Histogram {
     places: Vec<u16>,
     blocks: Vec<[u32; BLOCK]>,
     count: u64,
-    sum: u128,
+    /// Nanoseconds: whole ones up to 104 days (2^53), then to ten digits.
+    sum: f64,
     sum_of_squares: f64,
     max: Duration,
 }
@@ -52,7 +53,7 @@ impl Histogram {
         let n = self.at(bin);
         *n = n.saturating_add(1);
         self.count += 1;
-        self.sum += u128::from(sample.0);
+        self.sum += sample.0 as f64;
         let ms = sample.as_millis_f64();
         self.sum_of_squares += ms * ms;
         self.max = self.max.max(sample);
@@ -66,7 +67,7 @@ impl Histogram {
         let n = self.at(bin(sample));
         *n = n.saturating_add(u32::try_from(times).unwrap_or(u32::MAX));
         self.count += times;
-        self.sum += u128::from(sample.0) * u128::from(times);
+        self.sum += sample.0 as f64 * times as f64;
         let ms = sample.as_millis_f64();
         self.sum_of_squares += ms * ms * times as f64;
         self.max = self.max.max(sample);
@@ -116,7 +117,7 @@ impl Histogram {
 
     /// Milliseconds; NaN when empty.
     pub fn mean_ms(&self) -> f64 {
-        self.sum as f64 * 1e-6 / self.count as f64
+        self.sum * 1e-6 / self.count as f64
     }
 
     /// Standard deviation in milliseconds; NaN when empty.

@@ -9,15 +9,18 @@ use path::Stay;
 /// Times that packets spent in each link's queue and on its wire.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueueDelay {
-    links: Vec<Times>,
+    /// Of link 0, which mostly is the only one.
+    first: Times,
+    beyond: Vec<Times>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Times {
     count: u64,
-    sum: u128,
+    /// Nanoseconds, as in `Mean`.
+    sum: f64,
     /// Without the packets' own transmissions.
-    waits: u128,
+    waits: f64,
     max: Duration,
 }
 
@@ -25,32 +28,33 @@ impl QueueDelay {
     /// A packet has left this link.
     #[inline]
     pub fn add(&mut self, link: usize, stay: Stay) {
-        let one = Times { count: 1, sum: stay.total.0.into(), waits: stay.wait.0.into(), max: stay.total };
+        let one = Times { count: 1, sum: stay.total.0 as f64, waits: stay.wait.0 as f64, max: stay.total };
         self.of(link).merge(&one);
     }
 
     #[inline]
     fn of(&mut self, link: usize) -> &mut Times {
-        if link >= self.links.len() {
-            self.links.resize(link + 1, Times::default());
+        let Some(beyond) = link.checked_sub(1) else { return &mut self.first };
+        if beyond >= self.beyond.len() {
+            self.beyond.resize(link, Times::default());
         }
-        &mut self.links[link]
+        &mut self.beyond[beyond]
     }
 
     /// Those that saw packets.
     fn used(&self) -> impl Iterator<Item = &Times> {
-        self.links.iter().filter(|times| times.count > 0)
+        std::iter::once(&self.first).chain(&self.beyond).filter(|times| times.count > 0)
     }
 
     /// The links' means added up, milliseconds; NaN when empty.
     pub fn mean_ms(&self) -> f64 {
-        let means = self.used().map(|times| times.sum as f64 * 1e-6 / times.count as f64);
+        let means = self.used().map(|times| times.sum * 1e-6 / times.count as f64);
         means.reduce(|a, b| a + b).unwrap_or(f64::NAN)
     }
 
     /// The same without the packets' own time on the wires: until their transmissions begin.
     pub fn mean_wait_ms(&self) -> f64 {
-        let means = self.used().map(|times| times.waits as f64 * 1e-6 / times.count as f64);
+        let means = self.used().map(|times| times.waits * 1e-6 / times.count as f64);
         means.reduce(|a, b| a + b).unwrap_or(f64::NAN)
     }
 
@@ -61,8 +65,9 @@ impl QueueDelay {
 
     /// Adds the times of another.
     pub fn merge(&mut self, other: &Self) {
-        for (link, theirs) in other.links.iter().enumerate() {
-            self.of(link).merge(theirs);
+        self.first.merge(&other.first);
+        for (i, theirs) in other.beyond.iter().enumerate() {
+            self.of(i + 1).merge(theirs);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What one flow's run leaves behind: counters inside the measuring window, distributions, packet events.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use congestion::{Cause, Control, Detection, Duration, Time};
 use path::Stay;
@@ -126,7 +126,7 @@ pub struct Record {
     /// One-way delay of the newest packet that arrived since somebody asked.
     owd: Option<Duration>,
     /// What arrived with a gap before it: up to which byte, and when.
-    held: BTreeMap<u64, Time>,
+    held: VecDeque<(u64, Time)>,
     slow_start_over: bool,
     window: Window,
     /// The same for other windows.
@@ -154,7 +154,7 @@ impl Record {
             trace: scenario.trace.then(Vec::new),
             far_trace: scenario.trace.then(Vec::new),
             owd: None,
-            held: BTreeMap::new(),
+            held: VecDeque::new(),
             slow_start_over: false,
             window: scenario.window(),
             others: scenario.other_windows().map(|window| (window, inside.clone())).collect(),
@@ -183,16 +183,21 @@ impl Record {
         if self.window.holds(now) {
             count(&mut self.totals);
         }
-        for (window, inside) in &mut self.others {
-            if window.holds(now) {
-                count(&mut inside.totals);
-            }
+        if !self.others.is_empty() {
+            self.count_in_others(now, count);
         }
     }
 
+    #[cold] // out of the way of what every packet runs through, like the next ones
+    fn count_in_others(&mut self, now: Time, count: impl Fn(&mut Totals)) {
+        let open = self.others.iter_mut().filter(|(window, _)| window.holds(now));
+        open.for_each(|(_, inside)| count(&mut inside.totals));
+    }
+
+    #[inline]
     fn log(&mut self, now: Time, event: impl FnOnce() -> Event) {
         if let Some(trace) = &mut self.trace {
-            trace.push((now, event()));
+            push(trace, now, event);
         }
     }
 
@@ -262,45 +267,56 @@ impl Record {
     }
 
     /// Feedback leaves the receiver.
+    #[inline]
     pub(crate) fn on_feedback_leaving(&mut self, now: Time, feedback: &Feedback) {
         if let Some(ack) = self.far_trace.is_some().then(|| told(feedback)).flatten() {
             self.log_far(now, || Event::Acks(ack));
         }
     }
 
+    #[inline]
     fn log_far(&mut self, now: Time, event: impl FnOnce() -> Event) {
         if let Some(trace) = &mut self.far_trace {
-            trace.push((now, event()));
+            push(trace, now, event);
         }
     }
 
-    /// A packet arrives, `owd` after it left, with so many bytes that are new.
-    pub(crate) fn on_received(&mut self, now: Time, owd: Duration, fresh: u64, ecn: Ecn) {
+    /// A packet arrives, `owd` after it left, with so many bytes that are new. `stream`: they are handed over in order, these end
+    /// here, and before the other byte everything has arrived.
+    pub(crate) fn on_received(
+        &mut self,
+        now: Time,
+        owd: Duration,
+        fresh: u64,
+        ecn: Ecn,
+        stream: Option<(u64, u64)>,
+    ) {
         self.ecn.add(ecn);
         self.delivered += fresh;
         self.owd = Some(owd);
+        let stream = stream.filter(|_| fresh > 0);
+        let at_once = stream.is_some_and(|(end, contiguous)| end <= contiguous && self.held.is_empty());
         self.count(now, |totals| {
             totals.delivered += fresh;
             totals.owd.add(owd);
+            totals.delivery.at_once += u64::from(at_once);
         });
-    }
-
-    /// New bytes of the stream arrive, up to `end`; all before `contiguous` have arrived by now. They are handed over once
-    /// all before them have.
-    #[inline]
-    pub(crate) fn on_stream(&mut self, now: Time, end: u64, contiguous: u64) {
-        if end <= contiguous && self.held.is_empty() {
-            self.count(now, |totals| totals.delivery.at_once += 1);
-        } else {
+        if let Some((end, contiguous)) = stream.filter(|_| !at_once) {
             self.on_gap(now, end, contiguous);
         }
     }
 
     #[cold]
     fn on_gap(&mut self, now: Time, end: u64, contiguous: u64) {
-        self.held.insert(end, now);
-        while let Some(first) = self.held.first_entry().filter(|first| *first.key() <= contiguous) {
-            let arrived = first.remove();
+        // Mostly the last of them, or a repeat for the first gap.
+        if self.held.back().is_none_or(|last| last.0 < end) {
+            self.held.push_back((end, now));
+        } else {
+            self.held.insert(self.held.partition_point(|held| held.0 < end), (end, now));
+        }
+        while self.held.front().is_some_and(|first| first.0 <= contiguous)
+            && let Some((_, arrived)) = self.held.pop_front()
+        {
             self.count(now, |totals| totals.delivery.waits.add(now - arrived));
         }
     }
@@ -353,11 +369,17 @@ impl Record {
         counted.for_each(|objects| objects.time.add(time));
     }
 
-    /// A sample, and the `rttvar` that it leaves.
-    pub(crate) fn on_rtt(&mut self, now: Time, rtt: Duration, variation: Duration) {
+    /// An acknowledgement has been digested, perhaps with a sample of the RTT: what the estimator is left with, and what the
+    /// ledger would wait.
+    #[inline]
+    pub(crate) fn on_digested(&mut self, now: Time, rtt: Option<Duration>, sender: &Sender<Chunk>) {
+        let timers = sender.timers();
         self.count(now, |totals| {
-            totals.rtt.add(rtt);
-            totals.rtt_variation.add(variation);
+            if let Some(rtt) = rtt {
+                totals.rtt.add(rtt);
+                totals.rtt_variation.add(sender.rtt().variation());
+            }
+            totals.timers.add(&timers);
         });
     }
 
@@ -378,7 +400,7 @@ impl Record {
 
     /// What the controller says after an ACK or a timer that did or did not reduce its window.
     pub(crate) fn on_slow_start(&mut self, control: &Control, reduced: bool) {
-        self.slow_start_over = !control.slow_start || reduced;
+        self.slow_start_over = !control.in_slow_start() || reduced;
         if !reduced {
             self.slow_start_window = self.slow_start_window.max(control.cwnd);
         }
@@ -396,13 +418,6 @@ impl Record {
             Some(ack) => Event::Acked(ack),
             None => Event::Opened(Handshake { number: feedback.number, bytes: handshake }),
         });
-    }
-
-    /// What the ledger would wait, after an ACK.
-    #[inline]
-    pub(crate) fn on_timers(&mut self, now: Time, sender: &Sender<Chunk>) {
-        let timers = sender.timers();
-        self.count(now, |totals| totals.timers.add(&timers));
     }
 
     pub(crate) fn on_metrics(&mut self, now: Time, sender: &Sender<Chunk>, latest_rtt: Option<Duration>) {
@@ -424,7 +439,13 @@ impl Record {
     }
 }
 
+#[cold]
+fn push(trace: &mut Trace, now: Time, event: impl FnOnce() -> Event) {
+    trace.push((now, event()));
+}
+
 /// The ACK, if it is one.
+#[cold]
 fn told(feedback: &Feedback) -> Option<Ack> {
     let (ranges, delay) = match &feedback.says {
         Says::Quic(frame) => (frame.ranges.clone(), frame.ack_delay),

@@ -8,7 +8,7 @@ use congestion::{Duration, Time};
 use path::{Counters, Fate, Stay};
 
 use crate::agenda::Agenda;
-use crate::flow::Flow;
+use crate::flow::{Flow, Shared};
 use crate::links::Links;
 use crate::packet::Data;
 use crate::probe::{Probe, ProbeRecord};
@@ -61,7 +61,7 @@ const UDP: usize = 2;
 
 struct World {
     agenda: Agenda,
-    links: Links,
+    shared: Shared,
     flows: Vec<Flow>,
     probe: Option<Probe>,
     udp: Vec<Udp>,
@@ -86,7 +86,7 @@ pub fn run(scenario: &Scenario, watch: &Watch) -> Option<Outcome> {
         };
         now = time;
         if now >= world.windows.next() {
-            world.windows.look(now, &world.flows, &mut world.links);
+            world.windows.look(now, &world.flows, &mut world.shared.links);
         }
         world.turn(now, actor);
         events += 1;
@@ -129,7 +129,7 @@ impl World {
             probe,
             udp,
             first_flow,
-            links,
+            shared: Shared::new(links),
             running: flows.len(),
             flows,
             windows: Windows::new(scenario),
@@ -142,27 +142,27 @@ impl World {
         let first_flow = self.first_flow;
         if actor >= first_flow {
             let flow = &mut self.flows[actor - first_flow];
-            flow.on_time(now, &mut self.links);
+            flow.on_time(now, &mut self.shared);
             self.running -= usize::from(flow.is_done());
             self.agenda.set(actor, flow.next());
         } else {
-            match actor.checked_sub(self.links.len()) {
+            match actor.checked_sub(self.shared.links.len()) {
                 None => self.deliver(now, actor),
                 Some(SAMPLER) => self.sample(now),
                 Some(PROBE) => self.ask(now),
                 Some(seat) => self.flood(now, seat - UDP),
             }
         }
-        for link in self.links.take_touched() {
+        for link in self.shared.links.take_touched() {
             self.hear_fates(now, link);
-            self.agenda.set(link, self.links.next(link));
+            self.agenda.set(link, self.shared.links.next(link));
         }
     }
 
     /// Tells the senders what an AQM decided about their packets after it had taken them.
     #[inline]
     fn hear_fates(&mut self, now: Time, link: usize) {
-        while let Some(fate) = self.links.fate(link) {
+        while let Some(fate) = self.shared.links.fate(link) {
             self.hear(now, link, &fate);
         }
     }
@@ -188,27 +188,27 @@ impl World {
             Owner::Flow(i) => self.flows[i].record.on_dropped(now),
             Owner::Probe => self.probe.iter_mut().for_each(|probe| probe.on_dropped(now)),
             Owner::Udp(i) => self.udp[i].on_dropped(now),
-            Owner::Feedback(i) => self.flows[i].on_feedback_dropped(now, data.pn),
+            Owner::Feedback(i) => self.flows[i].on_feedback_dropped(now, data.pn, &mut self.shared),
         }
     }
 
     fn ask(&mut self, now: Time) {
         let Some(probe) = &mut self.probe else { return };
-        probe.send(now, &mut self.links);
-        self.agenda.set(self.links.len() + PROBE, probe.next());
+        probe.send(now, &mut self.shared.links);
+        self.agenda.set(self.shared.links.len() + PROBE, probe.next());
     }
 
     fn flood(&mut self, now: Time, source: usize) {
         let udp = &mut self.udp[source];
-        udp.send(now, &mut self.links);
-        self.agenda.set(self.links.len() + UDP + source, udp.next());
+        udp.send(now, &mut self.shared.links);
+        self.agenda.set(self.shared.links.len() + UDP + source, udp.next());
     }
 
     /// Packets come out of a link: to their receivers or, in the same instant, into the next link of their route.
     fn deliver(&mut self, now: Time, link: usize) {
-        let last = link + 1 == self.links.len();
-        self.links.touch(link);
-        while let Some(data) = self.links.pop(now, link) {
+        let last = link + 1 == self.shared.links.len();
+        self.shared.links.touch(link);
+        while let Some(data) = self.shared.links.pop(now, link) {
             if !last && usize::from(data.last_link) > link {
                 self.forward(now, link + 1, data);
                 continue;
@@ -216,7 +216,9 @@ impl World {
             match self.owner(data.flow) {
                 Owner::Flow(i) => self.deliver_to(now, i, data),
                 Owner::Probe => {
-                    self.probe.iter_mut().for_each(|probe| probe.on_delivery(now, &data, &mut self.links));
+                    self.probe
+                        .iter_mut()
+                        .for_each(|probe| probe.on_delivery(now, &data, &mut self.shared.links));
                 }
                 Owner::Udp(i) => self.udp[i].on_delivery(now, &data),
                 Owner::Feedback(i) => self.deliver_feedback(now, i, data.pn),
@@ -225,7 +227,7 @@ impl World {
     }
 
     fn forward(&mut self, now: Time, link: usize, data: Data) {
-        match self.links.push(now, link, data) {
+        match self.shared.links.push(now, link, data) {
             Ok(admitted) => {
                 admitted.stay.into_iter().for_each(|stay| self.on_queued(now, data.flow, link, stay));
             }
@@ -238,7 +240,7 @@ impl World {
         let actor = self.first_flow + flow;
         let flow = &mut self.flows[flow];
         if !flow.is_done() {
-            flow.on_delivery(now, data, &mut self.links);
+            flow.on_delivery(now, data, &mut self.shared);
             self.running -= usize::from(flow.is_done());
             self.agenda.set(actor, flow.next());
         }
@@ -253,7 +255,7 @@ impl World {
 
     fn sample(&mut self, now: Time) {
         let Some(interval) = self.interval else { return };
-        let (backlog, drops) = self.links.backlog_and_drops(now);
+        let (backlog, drops) = self.shared.links.backlog_and_drops(now);
         let answer = self.probe.as_mut().and_then(Probe::take_answer);
         let udp = match self.udp.is_empty() {
             true => f64::NAN,
@@ -261,7 +263,7 @@ impl World {
         };
         self.series.sample_path(backlog, drops, answer, udp);
         self.series.sample_flows(now, interval, &mut self.flows);
-        self.agenda.set(self.links.len() + SAMPLER, now + interval);
+        self.agenda.set(self.shared.links.len() + SAMPLER, now + interval);
     }
 
     /// Packets are numbered like their senders: the flows from 0, then the probe, the sources of UDP, and at last each flow's
@@ -280,13 +282,14 @@ impl World {
     }
 
     fn finish(mut self, now: Time, events: u64) -> Outcome {
-        let (mut counters, reverse) = self.links.counters(now);
-        self.links.take_touched().for_each(|link| self.hear_fates(now, link));
+        let (mut counters, reverse) = self.shared.links.counters(now);
+        self.shared.links.take_touched().for_each(|link| self.hear_fates(now, link));
         let (probe, probe_inside) = self.probe.map(Probe::into_records).unzip();
         let (udp, udp_inside) = self.udp.into_iter().map(Udp::into_records).unzip();
-        let windows = self.windows.finish(now, &mut self.flows, &mut self.links, probe_inside, udp_inside);
+        let windows =
+            self.windows.finish(now, &mut self.flows, &mut self.shared.links, probe_inside, udp_inside);
         if cfg!(debug_assertions) {
-            self.links.check();
+            self.shared.links.check();
         }
         let records = self.flows.into_iter().map(|mut flow| {
             flow.record.stats = flow.stats();

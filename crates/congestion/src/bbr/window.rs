@@ -3,12 +3,6 @@
 use super::newly_acked;
 use crate::{Ack, Bytes, Duration, Lost, Rate, RateSample, Sent};
 
-/// RFC 9002 section 7.2, for so many packets instead of ten: no packet counts more than 1472 bytes, but two count whole.
-fn initial_window(packets: u64, mds: u64) -> u64 {
-    let limit = packets.saturating_mul(1472).max(mds.saturating_mul(2));
-    packets.saturating_mul(mds).min(limit)
-}
-
 /// `InitPacingRate`: the window of the first round, spread over a guess of the RTT or its first sample.
 pub(crate) fn initial_pacing_rate(gain: f64, cwnd: u64, rtt: Duration) -> Rate {
     Rate::from_bytes_per_sec(Rate::from_delivery(cwnd, rtt).bytes_per_sec() * gain)
@@ -51,9 +45,8 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// A window of so many packets, paced as if the RTT were `initial_rtt`.
-    pub(crate) fn new(packets: u64, mds: u64, startup_gain: f64, initial_rtt: Duration) -> Self {
-        let initial = initial_window(packets, mds);
+    /// An initial window of so many bytes, paced as if the RTT were `initial_rtt`.
+    pub(crate) fn new(initial: u64, mds: u64, startup_gain: f64, initial_rtt: Duration) -> Self {
         Self {
             mds,
             initial,
@@ -177,18 +170,19 @@ mod tests {
     use super::*;
     use crate::script::acked;
 
-    /// Ten packets are RFC 9002's: 14 720 bytes at most, but two packets at least.
+    /// RFC 9002's, 14 720 bytes at most but two packets at least, or so many whole packets: the first rate follows.
     #[test]
     fn initial_windows() {
-        for mds in [500, 1200, 1472, 1500, 7360, 9000] {
-            assert_eq!(initial_window(10, mds), crate::initial_window(mds), "{mds}");
+        for (packets, mds, expected) in
+            [(None, 1200, 12_000), (None, 9000, 18_000), (Some(10), 9000, 90_000), (Some(1), 1200, 1200)]
+        {
+            let w = Window::new(crate::initial_window_of(packets, mds), mds, 2.0, Duration::from_millis(1));
+            assert_eq!((w.cwnd, w.pacing_rate), (expected, Rate(expected * 16_000)), "{packets:?} of {mds}");
         }
-        assert_eq!(initial_window(32, MDS), 32 * MDS);
-        assert_eq!(initial_window(1, MDS), MDS);
     }
 
     fn window() -> Window {
-        Window::new(10, MDS, 2.0, Duration::from_millis(1))
+        Window::new(10 * MDS, MDS, 2.0, Duration::from_millis(1))
     }
 
     /// Losses that go on, each found in the round of the one before: conservation for the first round, and recovery until

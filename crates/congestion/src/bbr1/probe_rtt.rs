@@ -4,7 +4,7 @@ use super::Bbr1;
 use super::cycle::Mode;
 use crate::bbr::dwell::Dwell;
 use crate::bbr::newly_acked;
-use crate::{Ack, RateSample, Time};
+use crate::{Ack, Duration, RateSample, Time};
 
 impl Bbr1 {
     /// First half of `bbr_update_min_rtt`.
@@ -12,13 +12,25 @@ impl Bbr1 {
         // A lone packet of a round: the peer may have waited for a second one before it acknowledged.
         let maybe_delayed = ack.packets.len() == 1 && rs.delivered == ack.acked;
         let rtt = ack.latest_rtt.filter(|&rtt| !maybe_delayed || rtt < self.min_rtt.min_rtt);
-        let len = self.params.min_rtt_filter_len;
+        let (len, keeps_young) = (self.params.min_rtt_filter_len, self.keeps_young(ack.latest_rtt));
         self.min_rtt.update(ack.now, rtt, len, len);
+        if keeps_young {
+            self.min_rtt.schedule_next_probe(ack.now);
+        }
+    }
+
+    /// Is this sample as good as the minimum? picoquic: below 1.05 of it.
+    fn keeps_young(&self, rtt: Option<Duration>) -> bool {
+        let min = self.min_rtt.min_rtt;
+        let Some((slack, rtt)) = self.params.min_rtt_slack.zip(rtt).filter(|_| min < Duration::MAX) else {
+            return false;
+        };
+        rtt <= min || rtt < min + min.mul_f64(slack)
     }
 
     /// Second half of `bbr_update_min_rtt`.
     pub(super) fn check_probe_rtt(&mut self, ack: &Ack) {
-        let due = self.min_rtt.probe_rtt_expired && !self.idle_restart;
+        let due = self.params.probe_rtt && self.min_rtt.probe_rtt_expired && !self.idle_restart;
         if self.mode != Mode::ProbeRtt && due {
             self.mode = Mode::ProbeRtt;
             self.window.save_cwnd(true);

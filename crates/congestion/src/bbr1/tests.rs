@@ -86,6 +86,18 @@ fn send_quantum() {
     }
 }
 
+/// `tcp_update_skb_after_send`: ten packets at once, then the quantum of the rate.
+#[test]
+fn unpaced_start() {
+    let mut cc = Bbr1::new(Params { unpaced_packets: 10, ..Params::default() }, path(MDS));
+    cc.window.send_quantum = 2 * MDS;
+    for (pn, packets) in [10, 9, 8, 7, 6, 5, 4, 3, 2, 2, 2].into_iter().enumerate() {
+        assert_eq!(cc.control().send_quantum, Some(packets * MDS), "{pn}");
+        let (now, pn, bytes_in_flight) = (Time::ZERO, pn as u64, (pn as u64 + 1) * MDS);
+        cc.on_sent(&Sent { now, pn, bytes: MDS, bytes_in_flight, app_limited: false });
+    }
+}
+
 /// At 10 Mbit/s of 1500 bytes each: ceil(2.885 BDP) and three quanta of two segments, an even number. The window doubles
 /// up to it and no further. With 50.15 ms, what a SYN takes, Linux' peak is 128.
 #[test]
@@ -304,6 +316,45 @@ fn probe_rtt() {
     assert_eq!(round(&mut cc, 10_600, 4 * MDS, 101), Mode::ProbeBw);
     assert!(cc.control().cwnd >= before, "restored");
     assert_eq!(cc.min_rtt.min_rtt, Duration::from_millis(101));
+}
+
+/// Without: what the path shows after 10 s is the minimum, at once and with the window as it was.
+#[test]
+fn no_probe_rtt() {
+    let mut cc = known(10, 100);
+    cc.params.probe_rtt = false;
+    for (ms, min_rtt) in [(5_000, 100), (10_000, 100), (10_001, 110), (15_000, 110), (20_002, 110)] {
+        assert_eq!(round(&mut cc, ms, 125_000, 110), Mode::ProbeBw, "{ms}");
+        assert_eq!(cc.min_rtt.min_rtt, Duration::from_millis(min_rtt), "{ms}");
+    }
+    assert!(cc.control().cwnd > 4 * MDS);
+}
+
+/// 8 s after the minimum of 100 ms, which samples put ProbeRTT off? A lower one always. None of them raises the minimum.
+#[test]
+fn young_minimum() {
+    for (slack, younger) in [
+        (None, [true, false, false, false]),
+        (Some(0.0), [true, true, false, false]),
+        (Some(0.05), [true, true, true, false]),
+    ] {
+        for (rtt, younger) in [99, 100, 104, 105].into_iter().zip(younger) {
+            let mut cc = known(10, 100);
+            cc.params.min_rtt_slack = slack;
+            round(&mut cc, 8_000, 125_000, rtt);
+            assert_eq!(cc.min_rtt.min_rtt, Duration::from_millis(rtt.min(100)));
+            let state = round(&mut cc, 10_001, 125_000, 110);
+            assert_eq!(state == Mode::ProbeBw, younger, "{slack:?}: {rtt} ms");
+        }
+    }
+}
+
+/// A sample within the slack on the very ACK that finds the minimum expired does not save it (Linux: `filter_expired`).
+#[test]
+fn too_late_to_be_young() {
+    let mut cc = known(10, 100);
+    cc.params.min_rtt_slack = Some(0.0);
+    assert_eq!(round(&mut cc, 10_001, 125_000, 100), Mode::ProbeRtt);
 }
 
 #[test]

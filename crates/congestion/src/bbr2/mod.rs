@@ -72,7 +72,9 @@ use crate::bbr::model::{Bounds, INFINITE, Model};
 use crate::bbr::probe::Probe;
 use crate::bbr::signals::Signals;
 use crate::bbr::window::{Window, restarts_from_idle};
-use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Rng, Sent};
+use crate::{
+    Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Rng, Sent, initial_window_of,
+};
 use startup::FullPipe;
 use state::State;
 
@@ -110,7 +112,12 @@ impl Bbr2 {
             full_pipe: FullPipe::default(),
             probe: Probe::default(),
             dwell: Dwell::default(),
-            window: Window::new(p.initial_window, path.mds, p.startup_pacing_gain, p.initial_rtt),
+            window: Window::new(
+                initial_window_of(p.initial_window, path.mds),
+                path.mds,
+                p.startup_pacing_gain,
+                p.initial_rtt,
+            ),
             idle_restart: false,
             batch: None,
             undo: None,
@@ -200,7 +207,7 @@ impl Controller for Bbr2 {
         Control {
             cwnd: self.window.cwnd,
             pacing_rate: Some(self.window.pacing_rate),
-            slow_start: self.state == State::Startup,
+            ssthresh: if self.state == State::Startup { u64::MAX } else { 0 },
             send_quantum: Some(self.window.send_quantum),
         }
     }

@@ -18,6 +18,7 @@
 //!          |            |  one round
 //!          +----------- UP
 //!     3 flat rounds, or more than 2 % lost, or inflight where the last probe lost too much
+//!     older (`probe_up_inflight_gain`): inflight > 1.25 BDP after a min_rtt, instead of the flat rounds
 //!
 //! max_bw       max delivery rate of the last 2 ProbeBW cycles                                 (5.5.5)
 //! min_rtt      min RTT of the last 10 s, refreshed by ProbeRTT every 5 s                      (5.3.4)
@@ -83,7 +84,9 @@ use crate::bbr::probe::Probe;
 use crate::bbr::signals::Signals;
 use crate::bbr::state::State;
 use crate::bbr::window::{Window, restarts_from_idle};
-use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Rng, Sent};
+use crate::{
+    Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Rng, Sent, initial_window_of,
+};
 use probe_bw::Caution;
 use startup::FullPipe;
 
@@ -133,7 +136,12 @@ impl Bbr3 {
             probe: Probe::default(),
             caution: Caution::default(),
             dwell: Dwell::default(),
-            window: Window::new(p.initial_window, path.mds, p.startup_pacing_gain, p.initial_rtt),
+            window: Window::new(
+                initial_window_of(p.initial_window, path.mds),
+                path.mds,
+                p.startup_pacing_gain,
+                p.initial_rtt,
+            ),
             idle_restart: false,
             batch: None,
             undo: None,
@@ -217,7 +225,7 @@ impl Controller for Bbr3 {
         Control {
             cwnd: self.window.cwnd,
             pacing_rate: Some(self.window.pacing_rate),
-            slow_start: self.state == State::Startup,
+            ssthresh: if self.state == State::Startup { u64::MAX } else { 0 },
             send_quantum: Some(self.window.send_quantum),
         }
     }

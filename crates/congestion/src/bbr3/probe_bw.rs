@@ -79,13 +79,24 @@ impl Bbr3 {
         let longterm = self.model.bounds.inflight_hi;
         let reached = ack.prior_in_flight.saturating_add(self.mds) > longterm;
         let precaution = self.caution.prev_probe_too_high && reached;
-        if !precaution && ack.cwnd_limited && self.window.cwnd >= longterm {
-            // The bound limits the rate, not the path: the plateau means nothing.
-            self.full_pipe.reset(rs.delivery_rate.unwrap_or(Rate(0)));
-        } else if precaution || self.full_pipe.full_bw_now {
+        if precaution || self.is_probe_up_done(ack, rs) {
             self.caution = Caution { prev_probe_too_high: false, prev_probe_precautionary: precaution };
             self.start_probe_bw_down(ack.now);
         }
+    }
+
+    /// By a plateau or, before there was one, by the queue (`probe_up_inflight_gain`).
+    fn is_probe_up_done(&mut self, ack: &Ack, rs: &RateSample) -> bool {
+        if let Some(gain) = self.params.probe_up_inflight_gain {
+            let enough = self.inflight(self.model.max_bw(), gain);
+            let min_rtt = self.model.min_rtt.min_rtt;
+            return self.probe.has_elapsed_in_phase(ack.now, min_rtt) && ack.bytes_in_flight > enough;
+        }
+        if ack.cwnd_limited && self.window.cwnd >= self.model.bounds.inflight_hi {
+            // The bound limits the rate, not the path: the plateau means nothing.
+            self.full_pipe.reset(rs.delivery_rate.unwrap_or(Rate(0)));
+        }
+        self.full_pipe.full_bw_now
     }
 
     /// `InflightWithHeadroom`.
@@ -192,6 +203,29 @@ mod tests {
             }
             assert_eq!(cc.state == State::ProbeBwDown, ends, "{cwnd_limited} {longterm}");
         }
+    }
+
+    /// The older end: more than min_rtt and more than 1.25 BDP, with UP's two packets; no plateau.
+    #[test]
+    fn up_ends_when_the_queue_is_there() {
+        let enough = BDP * 5 / 4 + 2 * MDS;
+        for (gain, now, inflight, flat, ends) in [
+            (Some(1.25), 100, enough + 1, false, false),
+            (Some(1.25), 101, enough, true, false),
+            (Some(1.25), 101, enough + 1, false, true),
+            (None, 101, enough + 1, false, false),
+            (None, 101, enough + 1, true, true),
+        ] {
+            let mut cc = probing_up(2 * BDP, INFINITE);
+            cc.params.probe_up_inflight_gain = gain;
+            cc.full_pipe.full_bw_now = flat;
+            cc.update_probe_bw_cycle_phase(&ack(now, inflight), &sample(10, 0));
+            assert_eq!(cc.state == State::ProbeBwDown, ends, "{gain:?} {now} ms, {inflight}, {flat}");
+        }
+        let mut cc = probing_up(2 * BDP, 2 * BDP);
+        (cc.params.probe_up_inflight_gain, cc.caution.prev_probe_too_high) = (Some(1.25), true);
+        cc.update_probe_bw_cycle_phase(&ack(1, 2 * BDP), &sample(10, 0));
+        assert!(cc.state == State::ProbeBwDown && cc.caution.prev_probe_precautionary, "caution stays");
     }
 
     /// After a probe that lost too much: down as soon as no packet fits below the bound; up again after a clean round.

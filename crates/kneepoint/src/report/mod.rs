@@ -23,6 +23,15 @@ use self::palette::Palette;
 pub use self::stability::write as write_stability;
 use crate::summary::Results;
 
+/// Writes these files into `dir`.
+///
+/// # Errors
+/// What the file system refuses; no file is ever half written.
+pub fn write_numbers(dir: &Path, files: &[(&str, String)]) -> io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    files.iter().try_for_each(|(name, text)| put(&dir.join(name), text))
+}
+
 /// Writes `dir/index.html` and `dir/<experiment>-<chart>.svg`; returns the path of the page.
 ///
 /// The page holds everything it shows: it can be mailed alone. Files of the same names are replaced; what else is in

@@ -8,6 +8,16 @@ use crate::spec::cursor::Cursor;
 use crate::spec::link::{self, Link, Traffic};
 use crate::spec::node;
 
+/// Reads the delay of one `[link]` from TOML; that of the first step.
+///
+/// # Errors
+/// The first mistake, with its key.
+pub(crate) fn delay(name: &str, toml: &str) -> Result<Duration, Problem> {
+    let document = node::parse(name, toml)?;
+    let fields = Cursor::root(name, &document).table(link::KEYS)?;
+    Ok(link::read_delay(&fields)?.0)
+}
+
 /// Reads the keys of one `[link]` from TOML. `rtt` is what a queue in BDP refers to, from the link's own delay, and
 /// `packet` the largest in bytes.
 ///

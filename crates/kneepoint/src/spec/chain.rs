@@ -98,7 +98,7 @@ impl<'a> Chain<'a> {
         known().position(|n| n == name).ok_or_else(|| at.unknown("link", &name, known()))
     }
 
-    /// The propagation delay of a route.
+    /// The propagation delay of a route; that of the first steps.
     pub(crate) fn delay(&self, route: Route) -> Duration {
         let links = (self.first..).zip(&self.links).filter(|(i, _)| route.crosses(*i));
         links.fold(Duration::ZERO, |sum, (_, (_, link))| sum + link.config.delay)
@@ -123,9 +123,12 @@ impl<'a> Chain<'a> {
         links.map(|(i, (fields, link))| link.resolve(fields, traffic(i))).collect()
     }
 
-    /// The usable buffer in time, if there is one link. In a row of them there is no one buffer.
+    /// The usable buffer in time, if there is one link. In a row of them, or with steps, there is no one buffer.
     pub(crate) fn buffer(&self, configs: &[LinkConfig], packet: u32) -> Option<Duration> {
         let ([(_, Link { rate, .. })], [config]) = (&self.links[..], configs) else { return None };
+        if !config.limit_steps.is_empty() {
+            return None;
+        }
         queue::in_time(config.limit, config.limit_counts, *rate, config.delay, packet)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use congestion::{Algorithm, Bytes, Duration, Rate, Time};
-use path::{Aqm, Limit, LimitCounts, LinkConfig, RateModel, Reorder};
+use path::{Aqm, Limit, LimitCounts, LinkConfig, RateModel, Reorder, Steps};
 use recovery::{AckConfig, Clock, Config};
 use serde::Serialize;
 use sim::{Application, Connection, Route, Transport, UdpConfig};
@@ -49,6 +49,24 @@ enum Links<'a> {
     Chain(Vec<Link<'a>>),
 }
 
+/// A value, or all its steps.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Changing<T> {
+    Never(T),
+    Steps(Vec<(Duration, T)>),
+}
+
+impl<T: Copy> Changing<T> {
+    fn of(first: T, later: &Steps<T>) -> Self {
+        if later.is_empty() {
+            return Self::Never(first);
+        }
+        let later = later.0.iter().map(|&(at, value)| (at - Time::ZERO, value));
+        Self::Steps(std::iter::once((Duration::ZERO, first)).chain(later).collect())
+    }
+}
+
 #[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
 struct Probe<'a> {
@@ -84,8 +102,8 @@ struct OnOff {
 struct Link<'a> {
     name: Option<&'a str>,
     burst: Bytes,
-    delay: Duration,
-    queue: Limit,
+    delay: Changing<Duration>,
+    queue: Changing<Limit>,
     limit_counts: LimitCounts,
     jitter: Duration,
     loss: Percent,
@@ -227,8 +245,8 @@ fn link<'a>(config: &'a LinkConfig, name: Option<&'a str>) -> Link<'a> {
         name,
         rate: &config.rate,
         burst: config.burst,
-        delay: config.delay,
-        queue: config.limit,
+        delay: Changing::of(config.delay, &config.delay_steps),
+        queue: Changing::of(config.limit, &config.limit_steps),
         limit_counts: config.limit_counts,
         jitter: config.jitter,
         loss: Percent(config.loss * 100.0),

@@ -200,6 +200,10 @@ fn check_recovery(config: &Config) -> Result<(), String> {
     let above_zero = |factor: f64| factor > 0.0 && factor.is_finite();
     rule(above_zero(config.pacing.factor), "the pacing factor must be a number above 0")?;
     rule(above_zero(config.pacing.slow_start_factor), "the pacing factor must be a number above 0")?;
+    rule(
+        above_zero(config.pacing.slow_start_until),
+        "`slow-start-until` must be a share of ssthresh above 0",
+    )?;
     let blind = config.packet_threshold.is_none() && config.time_threshold == TimeThreshold::Off;
     rule(
         !(blind && config.timeout == Timeout::Pto),

@@ -1,7 +1,8 @@
 //! A `[link]` table.
 
 use congestion::{Bytes, Duration, Rate, Time};
-use path::{Limit, LimitCounts, LinkConfig, RateModel, Reorder, SlotModel};
+use path::{Limit, LimitCounts, LinkConfig, RateModel, Reorder, SlotModel, Steps};
+use serde::de::DeserializeOwned;
 
 use crate::problem::Problem;
 use crate::spec::aqm;
@@ -31,7 +32,9 @@ pub(crate) struct Traffic {
 pub(crate) struct Link {
     /// All but the limit, and the management that may refer to it.
     pub(crate) config: LinkConfig,
-    pub(crate) queue: Queue,
+    queue: Queue,
+    /// What it becomes later.
+    queue_steps: Steps<Queue>,
     /// The rate that BDP and buffer time refer to: the first step's, the slots' median.
     pub(crate) rate: Rate,
 }
@@ -48,21 +51,24 @@ impl Link {
         if rate > MAX_RATE {
             return Err(rate_at.problem(format!("{rate} is beyond any link"), "at most 1000 Gbit/s"));
         }
+        let (delay, delay_steps) = read_delay(fields)?;
         let config = LinkConfig {
             rate: model,
             burst: fields.read("burst")?.unwrap_or(Bytes(0)),
             limit: Limit::Unlimited,
             limit_counts: read_counts(fields.get("limit-counts").as_ref())?,
-            delay: fields.read("delay")?.unwrap_or(Duration::ZERO),
+            delay,
+            delay_steps,
             jitter: fields.read("jitter")?.unwrap_or(Duration::ZERO),
             bleach: fields.read("bleach")?.unwrap_or(false),
             ..LinkConfig::plain(rate)
         };
         config.check().map_err(|wrong| rate_at.problem(wrong, ""))?;
-        let mut link = Self { config, queue: Queue::Limit(Limit::Unlimited), rate };
+        let (queue, queue_steps) =
+            read_changing(fields, "queue", "\"1 BDP\"", Queue::Limit(Limit::Unlimited))?;
+        let mut link = Self { config, queue, queue_steps, rate };
         link.read_loss(fields.get("loss").as_ref())?;
         link.read_reorder(fields.get("reorder").as_ref())?;
-        link.queue = fields.read("queue")?.unwrap_or(link.queue);
         Ok(link)
     }
 
@@ -70,9 +76,10 @@ impl Link {
     pub(crate) fn resolve(&self, fields: &Fields<'_>, traffic: Traffic) -> Result<LinkConfig, Problem> {
         let mut config = self.config.clone();
         let packet = traffic.packet;
-        config.limit = self.limit(fields, traffic.rtt)?;
-        if queue::bytes(config.limit, packet).is_some_and(|bytes| bytes < u64::from(packet)) {
-            let wrong = format!("a queue of {} drops every full packet", config.limit);
+        (config.limit, config.limit_steps) = self.limits(fields, traffic.rtt)?;
+        let too_small = |limit: &Limit| queue::bytes(*limit, packet).is_some_and(|b| b < u64::from(packet));
+        if let Some(limit) = config.limit_steps.values(config.limit).find(too_small) {
+            let wrong = format!("a queue of {limit} drops every full packet");
             let at = fields.need("queue", "")?;
             return Err(at.problem(wrong, format!("at least one packet of {packet} bytes must fit")));
         }
@@ -83,15 +90,16 @@ impl Link {
         Ok(config)
     }
 
-    fn limit(&self, fields: &Fields<'_>, rtt: Option<Duration>) -> Result<Limit, Problem> {
-        match (self.queue, rtt) {
-            (Queue::Bdp(_), None) => {
-                let right = "give the queue in bytes, packets or ms";
-                let at = fields.need("queue", right)?;
-                Err(at.problem("no flow crosses this link, so it has no BDP", right))
-            }
-            (queue, rtt) => Ok(queue.limit(self.rate, rtt.unwrap_or(Duration::ZERO))),
+    /// A BDP is the same one in every step.
+    fn limits(&self, fields: &Fields<'_>, rtt: Option<Duration>) -> Result<(Limit, Steps<Limit>), Problem> {
+        let in_bdp = self.queue_steps.values(self.queue).any(|queue| matches!(queue, Queue::Bdp(_)));
+        if in_bdp && rtt.is_none() {
+            let right = "give the queue in bytes, packets or ms";
+            let at = fields.need("queue", right)?;
+            return Err(at.problem("no flow crosses this link, so it has no BDP", right));
         }
+        let limit = |queue: Queue| queue.limit(self.rate, rtt.unwrap_or(Duration::ZERO));
+        Ok((limit(self.queue), self.queue_steps.map(limit)))
     }
 
     fn read_loss(&mut self, cursor: Option<&Cursor<'_>>) -> Result<(), Problem> {
@@ -121,23 +129,55 @@ fn read_counts(cursor: Option<&Cursor<'_>>) -> Result<LimitCounts, Problem> {
 /// A rate, steps or slots.
 pub(crate) fn read_rate(cursor: &Cursor<'_>) -> Result<RateModel, Problem> {
     match &cursor.node().value {
-        Value::Array(_) => read_steps(cursor),
+        Value::Array(_) => read_rate_steps(cursor),
         Value::Table(_) => read_slots(cursor),
         Value::Leaf(_) => cursor.read().map(RateModel::Constant),
     }
 }
 
-fn read_steps(cursor: &Cursor<'_>) -> Result<RateModel, Problem> {
+fn read_rate_steps(cursor: &Cursor<'_>) -> Result<RateModel, Problem> {
+    read_steps(cursor, "rate", "\"5 Mbit/s\"").map(RateModel::Steps)
+}
+
+/// Times and values; `key` and `like` say what is right.
+fn read_steps<T: DeserializeOwned>(
+    cursor: &Cursor<'_>,
+    key: &str,
+    like: &str,
+) -> Result<Vec<(Time, T)>, Problem> {
     let mut steps = Vec::new();
     for step in cursor.filled_list()? {
-        let [at, rate] = &step.list()?[..] else {
-            return Err(
-                step.problem("not a step", "a step is [\"30 s\", \"5 Mbit/s\"]: its time and its rate")
-            );
+        let [at, value] = &step.list()?[..] else {
+            let right = format!("a step is [\"30 s\", {like}]: its time and its {key}");
+            return Err(step.problem("not a step", right));
         };
-        steps.push((Time::ZERO + at.read()?, rate.read()?));
+        steps.push((Time::ZERO + at.read()?, value.read()?));
     }
-    Ok(RateModel::Steps(steps))
+    Ok(steps)
+}
+
+/// The propagation delay, and what it becomes.
+pub(crate) fn read_delay(fields: &Fields<'_>) -> Result<(Duration, Steps<Duration>), Problem> {
+    read_changing(fields, "delay", "\"80 ms\"", Duration::ZERO)
+}
+
+/// A value that may have steps: the first, which also holds before its time, and the later ones.
+fn read_changing<T: DeserializeOwned + Copy>(
+    fields: &Fields<'_>,
+    key: &str,
+    like: &str,
+    default: T,
+) -> Result<(T, Steps<T>), Problem> {
+    let Some(cursor) = fields.get(key) else { return Ok((default, Steps::default())) };
+    if !matches!(cursor.node().value, Value::Array(_)) {
+        return Ok((cursor.read()?, Steps::default()));
+    }
+    let mut steps = read_steps(&cursor, key, like)?;
+    if !steps.is_sorted_by(|a, b| a.0 < b.0) {
+        return Err(cursor.problem(format!("the times of the steps of `{key}` do not rise"), ""));
+    }
+    let (_, first) = steps.remove(0);
+    Ok((first, Steps(steps)))
 }
 
 fn read_slots(cursor: &Cursor<'_>) -> Result<RateModel, Problem> {

@@ -109,7 +109,7 @@ impl<'a> Network<'a> {
         Ok((forward, reverse))
     }
 
-    /// The usable buffer in time, if one link leads forward. In a row of them there is no one buffer.
+    /// The usable buffer in time, if one link leads forward. In a row of them, or with steps, there is no one buffer.
     pub(crate) fn buffer(&self, configs: &[LinkConfig], packet: u32) -> Option<Duration> {
         self.forward.buffer(configs, packet)
     }

@@ -196,6 +196,9 @@ fn check_thresholds(
     let known = buffer.is_some_and(|b| b > Duration::ZERO);
     let wrong = match links[0].limit {
         _ if links.len() > 1 => "a threshold in % of buffer, but there are several links".to_owned(),
+        _ if !links[0].limit_steps.is_empty() => {
+            "a threshold in % of buffer, but the queue has steps".to_owned()
+        }
         Limit::Unlimited => "a threshold in % of buffer, but the queue is unlimited".to_owned(),
         limit => {
             format!("a threshold in % of buffer, but the link's delay fills the limit of {limit} by itself")

@@ -7,7 +7,9 @@ use congestion::dccc::Params;
 use congestion::{Algorithm, Duration, Rate, Time};
 
 use super::Setting;
+use super::network::{self, text::NetworkAnalysis};
 use super::overlay::Case;
+use super::penalty::Curves;
 
 /// The only controller with a published analysis of its loop.
 const KNOWN: &str = "dccc";
@@ -20,20 +22,31 @@ const MAX_FLOWS: usize = 16;
 const MAX_PACKETS: u128 = 20_000_000;
 const MAX_STEPS: u64 = 1_000_000;
 
+/// What a single flow's loop needs, and no other analysis takes.
+const ALONE: [&str; 8] = ["rtt", "base_rtt", "rate", "links", "gain", "h", "beta", "simulate"];
+/// Propagation delays of the penalty curves, if none are given.
+const PENALTIES: [u64; 4] = [10, 25, 50, 100];
+
 /// What to analyse. What is not given is the controller's default.
 #[derive(Debug, Args)]
 pub struct StabilityArgs {
     /// The controller: `dccc`.
     algorithm: String,
     /// RTT at rest, queue included, as in the paper's equation 46: `100ms`.
-    #[arg(long, required_unless_present = "base_rtt", conflicts_with = "base_rtt")]
+    #[arg(long, required_unless_present_any = ["base_rtt", "network", "penalty"], conflicts_with = "base_rtt")]
     rtt: Option<Duration>,
     /// RTT without queue; that at rest follows from the threshold (equation 19).
     #[arg(long)]
     base_rtt: Option<Duration>,
     /// Rate of each flow at rest: `1Mbit/s`.
-    #[arg(long)]
-    rate: Rate,
+    #[arg(long, required_unless_present_any = ["network", "penalty"])]
+    rate: Option<Rate>,
+    /// Instead: several links and flows, from a file with tables `link` and `flow`; docs/stability.md has its keys.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ALONE)]
+    pub network: Option<PathBuf>,
+    /// Instead: the penalty curves of the paper's Figure 2, one for each propagation delay given here.
+    #[arg(long, value_name = "TIME", num_args = 0.., conflicts_with_all = ALONE, conflicts_with = "network")]
+    pub penalty: Option<Vec<Duration>>,
     /// M, links on the path of a flow at most. Flows that share one link are one loop: M is 1.
     #[arg(long, default_value_t = 1)]
     links: u32,
@@ -46,8 +59,8 @@ pub struct StabilityArgs {
     /// Price of delay.
     #[arg(long)]
     beta: Option<f64>,
-    /// One-way delay that is free. It moves the rest, not the loop: it goes with --base-rtt.
-    #[arg(long, requires = "base_rtt", conflicts_with = "rtt")]
+    /// One-way delay that is free. It moves the rest, not the loop: it goes with --base-rtt, or --penalty.
+    #[arg(long, conflicts_with_all = ["rtt", "network"])]
     threshold: Option<Duration>,
     /// Also run so long as fluid and as packets, laid over each other on the page: `60s`.
     #[arg(long, value_name = "TIME", requires = "base_rtt", conflicts_with = "rtt")]
@@ -73,11 +86,43 @@ impl StabilityArgs {
         let params = self.params();
         let Params { gain, h, beta, .. } = params;
         let rtt = self.rtt.or(self.base_rtt).unwrap_or_default();
-        let setting = Setting { rtt, one_way_delay: None, rate: self.rate, links: self.links, gain, h, beta };
+        let rate = self.rate.unwrap_or_default();
+        let setting = Setting { rtt, one_way_delay: None, rate, links: self.links, gain, h, beta };
         setting.check()?;
         let Some(base) = self.base_rtt else { return Ok(setting) };
-        let (delay, rtt) = Setting::rest(base, self.rate, &params)?;
+        let (delay, rtt) = Setting::rest(base, rate, &params)?;
         Ok(Setting { rtt, one_way_delay: Some(delay), ..setting })
+    }
+
+    /// The curves of Figure 2, if they are asked for.
+    ///
+    /// # Errors
+    /// That the algorithm has no such penalty.
+    pub fn curves(&self) -> Result<Option<Curves>, String> {
+        self.check_algorithm()?;
+        let Some(given) = &self.penalty else { return Ok(None) };
+        let mut propagation = given.clone();
+        if propagation.is_empty() {
+            propagation = PENALTIES.map(Duration::from_millis).to_vec();
+        }
+        let threshold = self.params().threshold;
+        if threshold == Duration::ZERO {
+            return Err("--threshold 0: give a delay above zero, like --threshold 100ms".into());
+        }
+        Ok(Some(Curves { threshold, propagation }))
+    }
+
+    /// The network of a file, if one is given.
+    ///
+    /// # Errors
+    /// What is wrong with it, or where it has no rest.
+    pub fn network(&self) -> Result<Option<NetworkAnalysis>, String> {
+        self.check_algorithm()?;
+        let Some(file) = &self.network else { return Ok(None) };
+        let name = file.display();
+        let text = std::fs::read_to_string(file).map_err(|e| format!("{name}: {e}"))?;
+        let net = network::read(&text).map_err(|wrong| format!("{name}: {wrong}"))?;
+        NetworkAnalysis::of(net).map(Some).map_err(|wrong| format!("{name}: {wrong}"))
     }
 
     /// What to simulate, if anything.
@@ -86,7 +131,7 @@ impl StabilityArgs {
     /// A sentence that says what is out of range.
     pub fn case(&self) -> Result<Option<Case>, String> {
         let (Some(duration), Some(base_rtt)) = (self.simulate, self.base_rtt) else { return Ok(None) };
-        let capacity = Rate(self.rate.0.saturating_mul(self.start.len() as u64));
+        let capacity = Rate(self.rate.unwrap_or_default().0.saturating_mul(self.start.len() as u64));
         let starts = self.start.iter().map(|start| Time::ZERO + *start).collect();
         let case = Case { params: self.params(), base_rtt, capacity, packet: PACKET, starts, duration };
         self.check_case(&case)?;

@@ -41,6 +41,11 @@ impl History {
         &self.values[row * self.size..(row + 1) * self.size]
     }
 
+    /// The slopes of step `row`.
+    pub fn slopes(&self, row: usize) -> &[f64] {
+        &self.slopes[row * self.size..(row + 1) * self.size]
+    }
+
     /// Time between steps.
     pub fn step(&self) -> f64 {
         self.step

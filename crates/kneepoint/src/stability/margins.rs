@@ -108,14 +108,13 @@ fn encirclements(open: &OpenLoop) -> i64 {
     // Far below pole and zero; up to where M |G| < 1/3, which cannot turn around anything.
     let (low, high) =
         (1e-4 * pole.min(open.slope).min(1.0), open.top().min(4.0 * open.links * open.gain + 10.0));
-    let turned = turn(&difference, low, high);
+    let turned = turn(&difference, &frequencies(low, high, 0.01).collect::<Vec<_>>());
     // The half-turn of the indentation, less what both branches turn back; without turns both go from -90 degrees to 0.
     ((PI - 2.0 * turned) / (2.0 * PI)).round() as i64
 }
 
-/// How far an arc turns around zero between two frequencies.
-fn turn(f: &impl Fn(f64) -> Complex64, low: f64, high: f64) -> f64 {
-    let points: Vec<f64> = frequencies(low, high, 0.01).collect();
+/// How far an arc turns around zero along rising frequencies.
+pub(super) fn turn(f: &impl Fn(f64) -> Complex64, points: &[f64]) -> f64 {
     points.windows(2).map(|w| turn_between(f, (w[0], f(w[0])), (w[1], f(w[1])), 40)).sum()
 }
 

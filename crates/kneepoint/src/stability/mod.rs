@@ -5,8 +5,10 @@ pub mod args;
 pub mod dde;
 pub mod fluid;
 pub mod margins;
+pub mod network;
 pub mod open_loop;
 pub mod overlay;
+pub mod penalty;
 pub mod text;
 
 use congestion::dccc::{Params, equilibrium_delay};

@@ -94,5 +94,7 @@ pub(crate) fn link(config: &LinkConfig) -> String {
         Limit::Unlimited => "unlimited".to_owned(),
         limit => limit.to_string(),
     };
-    format!("{rate}, {} one way, queue {limit}, {}", config.delay, config.aqm.name())
+    let more = |steps: usize| if steps > 0 { format!(" and {steps} more steps") } else { String::new() };
+    let (delays, limits) = (more(config.delay_steps.0.len()), more(config.limit_steps.0.len()));
+    format!("{rate}, {}{delays} one way, queue {limit}{limits}, {}", config.delay, config.aqm.name())
 }

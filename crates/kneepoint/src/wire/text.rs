@@ -128,8 +128,11 @@ impl<'a> Words<'a> {
     }
 
     fn delay(&self) -> Result<Duration, Problem> {
-        let wrong = |wrong: String| Problem::new(self.name(), wrong, "").at_key("delay");
-        self.get("delay").map_or(Ok(Duration::ZERO), |delay| delay.parse().map_err(wrong))
+        bare::delay(&self.name(), &self.toml())
+    }
+
+    fn toml(&self) -> String {
+        self.pairs.iter().map(|(key, value)| format!("{key} = {}\n", toml_value(value))).collect()
     }
 
     fn name(&self) -> String {
@@ -137,9 +140,8 @@ impl<'a> Words<'a> {
     }
 
     fn link(&self, packet: u32, rtt: impl FnOnce(Duration) -> Duration) -> Result<LinkConfig, Problem> {
-        let lines = self.pairs.iter().map(|(key, value)| format!("{key} = {}\n", toml_value(value)));
         // The lines are ours, the user wrote one.
-        bare::link(&self.name(), &lines.collect::<String>(), rtt, packet)
+        bare::link(&self.name(), &self.toml(), rtt, packet)
             .map_err(|problem| Problem { line: None, ..problem })
     }
 }
@@ -223,6 +225,10 @@ mod tests {
             read("rate=10 Mbit/s delay=25 ms queue=1 BDP", Some("rate=1 Mbit/s queue=1 BDP"), 1500).unwrap();
         let back = pair.back.unwrap();
         assert_eq!((back.delay, back.limit), (Duration::from_millis(25), Limit::Bytes(Bytes(6250))));
+        let steps = "rate=10 Mbit/s delay=[[\"0 s\", \"10 ms\"], [\"5 s\", \"40 ms\"]] queue=1 BDP";
+        let pair = read(steps, Some("rate=1 Mbit/s"), 1500).unwrap();
+        assert_eq!(pair.link.limit, Limit::Bytes(Bytes(25_000)), "an RTT of twice the first step");
+        assert_eq!(pair.back.unwrap().delay_steps, pair.link.delay_steps);
         let pair =
             read("rate=10 Mbit/s rtt=20 ms queue=1 BDP", Some("rate=1 Mbit/s delay=40 ms"), 1500).unwrap();
         assert_eq!(pair.link.limit, Limit::Bytes(Bytes(62_500)), "an RTT of 10 + 40 ms");

@@ -7,7 +7,9 @@ use crate::aqm::dual_pi2::DualPi2;
 use crate::aqm::fq_codel::FqCodel;
 use crate::aqm::pie::Pie;
 use crate::aqm::{Aqm, Bin, Waiting};
-use crate::limit::{Ceiling, Limit};
+use crate::limit::Ceiling;
+use crate::link::LinkConfig;
+use crate::steps::Stepper;
 use crate::{DropReason, Packet, Tally};
 
 /// One of them.
@@ -23,20 +25,20 @@ enum Kind<P> {
 #[derive(Debug)]
 pub(crate) struct Discipline<P> {
     kind: Kind<P>,
-    ceiling: Ceiling,
+    ceiling: Stepper<Ceiling>,
 }
 
 impl<P: Packet> Discipline<P> {
     /// `None` for what decides at arrival.
-    pub(crate) fn new(aqm: &Aqm, limit: Limit, rng: Rng) -> Option<Self> {
-        let kind = match aqm {
+    pub(crate) fn new(config: &LinkConfig, rng: Rng) -> Option<Self> {
+        let kind = match &config.aqm {
             Aqm::DropTail(_) | Aqm::Red(_) => return None,
             Aqm::Codel(params) => Kind::Codel(Codel::new(params)),
-            Aqm::FqCodel(params) => Kind::FqCodel(FqCodel::new(params, limit, rng)),
+            Aqm::FqCodel(params) => Kind::FqCodel(FqCodel::new(params, Ceiling::over_time(config), rng)),
             Aqm::Pie(params) => Kind::Pie(Pie::new(params, rng)),
             Aqm::DualPi2(params) => Kind::DualPi2(DualPi2::new(params)),
         };
-        Some(Self { kind, ceiling: Ceiling::from(limit) })
+        Some(Self { kind, ceiling: Ceiling::over_time(config) })
     }
 
     /// Why a packet that arrives beside those that wait is not taken; it may come back with a mark.
@@ -50,7 +52,7 @@ impl<P: Packet> Discipline<P> {
         match &mut self.kind {
             // Makes room by itself.
             Kind::FqCodel(_) => None,
-            _ if !self.ceiling.admits(waiting, packet.size()) => Some(DropReason::QueueFull),
+            _ if !self.ceiling.at(now).admits(waiting, packet.size()) => Some(DropReason::QueueFull),
             Kind::Pie(pie) => (!pie.takes(now, packet, bin)).then_some(DropReason::Aqm),
             Kind::Codel(_) | Kind::DualPi2(_) => None,
         }

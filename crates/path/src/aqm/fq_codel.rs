@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::aqm::codel::{self, Control};
 use crate::aqm::{Bin, Fifo, Waiting, first_broken};
 use crate::limit::{Ceiling, Limit};
+use crate::steps::Stepper;
 use crate::{DropReason, Packet, Tally};
 
 /// The parameters.
@@ -93,7 +94,7 @@ impl<P> Default for Flow<P> {
 pub(crate) struct FqCodel<P> {
     params: Params,
     codel: codel::Params,
-    ceiling: Ceiling,
+    ceiling: Stepper<Ceiling>,
     salt: u64,
     flows: Vec<Flow<P>>,
     new: VecDeque<usize>,
@@ -102,12 +103,12 @@ pub(crate) struct FqCodel<P> {
 }
 
 impl<P: Packet> FqCodel<P> {
-    /// `limit` is the link's.
-    pub(crate) fn new(params: &Params, limit: Limit, mut rng: Rng) -> Self {
+    /// `ceiling` is the link's.
+    pub(crate) fn new(params: &Params, ceiling: Stepper<Ceiling>, mut rng: Rng) -> Self {
         let flows = params.flows.clamp(1, 65_536) as usize;
         Self {
             codel: params.codel(),
-            ceiling: Ceiling::from(limit).and(Limit::Packets(params.limit)),
+            ceiling,
             salt: rng.next_u64(),
             flows: std::iter::repeat_with(Flow::default).take(flows).collect(),
             new: VecDeque::new(),
@@ -120,6 +121,7 @@ impl<P: Packet> FqCodel<P> {
     /// Takes a packet; `first` is one that waits for tokens outside and counts towards the limit too.
     pub(crate) fn enqueue(&mut self, waiting: Waiting<P>, first: Tally, bin: &mut Bin<P>) {
         let index = self.index(waiting.packet.flow());
+        let ceiling = self.ceiling.at(waiting.arrival).and(Limit::Packets(self.params.limit));
         self.held.add(waiting.packet.size());
         let flow = &mut self.flows[index];
         flow.queue.push(waiting);
@@ -128,7 +130,7 @@ impl<P: Packet> FqCodel<P> {
             flow.deficit = quantum(&self.params);
             self.new.push_back(index);
         }
-        while !self.ceiling.holds(self.held + first) && self.held.packets > 0 {
+        while !ceiling.holds(self.held + first) && self.held.packets > 0 {
             self.shorten_fattest(bin);
         }
     }
@@ -199,11 +201,12 @@ fn quantum(params: &Params) -> i64 {
 mod tests {
     use super::*;
     use crate::aqm::script::{Pkt, ms};
+    use crate::steps::Steps;
 
     type Fq = FqCodel<Pkt>;
 
     fn fq(params: &Params, limit: Limit) -> Fq {
-        FqCodel::new(params, limit, Rng::stream(1, "l.aqm"))
+        FqCodel::new(params, Stepper::new(limit.into(), Steps::default()), Rng::stream(1, "l.aqm"))
     }
 
     fn add(fq: &mut Fq, bin: &mut Bin<Pkt>, flow: u32, packets: u64, size: u32) {
@@ -227,6 +230,23 @@ mod tests {
     }
 
     /// Flows with small and with large packets get the same bytes, to a quantum and a packet.
+    /// It refuses nobody: the first arrival under a smaller limit makes room, at the cost of the longest queue.
+    #[test]
+    fn a_smaller_limit_is_met_at_the_next_arrival() {
+        let limits = Steps(vec![(ms(10), Limit::Packets(20).into())]);
+        let stepper = Stepper::new(Limit::Packets(100).into(), limits);
+        let mut fq = Fq::new(&Params::default(), stepper, Rng::stream(1, "l.aqm"));
+        let mut bin = Bin::default();
+        add(&mut fq, &mut bin, 1, 90, 1000);
+        add(&mut fq, &mut bin, 2, 5, 1000);
+        assert_eq!((fq.held.packets, bin.dropped.len()), (95, 0));
+        let waiting = Waiting { arrival: ms(10), packet: Pkt::new(200, 1000).of(2) };
+        fq.enqueue(waiting, Tally::default(), &mut bin);
+        // Half of the longest at a time: 45, then 23, then 11 of 90.
+        assert_eq!((fq.held.packets, bin.dropped.len()), (17, 79));
+        assert!(bin.dropped.iter().all(|(gone, _)| gone.packet.flow() == 1), "not of the short queue");
+    }
+
     #[test]
     fn equal_byte_shares() {
         let (mut fq, mut bin) = (fq(&Params::default(), Limit::Unlimited), Bin::default());

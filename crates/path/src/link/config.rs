@@ -7,6 +7,7 @@ use crate::aqm::Aqm;
 use crate::delay::Reorder;
 use crate::limit::{Limit, LimitCounts};
 use crate::rate::RateModel;
+use crate::steps::Steps;
 
 /// A link in the words of an experiment file. Only the rate is required; what is left out is not there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,10 @@ pub struct LinkConfig {
     /// What the queue may hold; default unlimited.
     #[serde(default = "LinkConfig::default_limit")]
     pub limit: Limit,
+    /// What it may hold later; default the same. A smaller limit throws out nothing that waits: it refuses what comes
+    /// until there is room.
+    #[serde(default, skip_serializing_if = "Steps::is_empty")]
+    pub limit_steps: Steps<Limit>,
     /// Which packets count towards the limit; default those in the queue. Others only with drop-tail.
     #[serde(default)]
     pub limit_counts: LimitCounts,
@@ -33,6 +38,9 @@ pub struct LinkConfig {
     /// Propagation delay, one way; default none.
     #[serde(default)]
     pub delay: Duration,
+    /// The delay of packets that depart later; default the same. Packets on their way keep theirs, and order is kept.
+    #[serde(default, skip_serializing_if = "Steps::is_empty")]
+    pub delay_steps: Steps<Duration>,
     /// Upper end of the uniform extra delay, which keeps order; default none.
     #[serde(default)]
     pub jitter: Duration,
@@ -51,10 +59,12 @@ impl LinkConfig {
             rate: RateModel::Constant(rate),
             burst: Bytes(0),
             limit: Limit::Unlimited,
+            limit_steps: Steps::default(),
             limit_counts: LimitCounts::Queue,
             aqm: Aqm::default(),
             bleach: false,
             delay: Duration::ZERO,
+            delay_steps: Steps::default(),
             jitter: Duration::ZERO,
             reorder: None,
             loss: 0.0,
@@ -71,19 +81,30 @@ impl LinkConfig {
         }
         match self.reorder {
             Some(Reorder { every: 0, .. }) => return Err("`reorder.every` is 0, not at least 1".to_owned()),
-            Some(Reorder { by, .. }) if by > self.delay => {
-                return Err(format!("`reorder.by` is {by}, more than the `delay` of {}", self.delay));
+            Some(Reorder { by, .. }) if by > self.least_delay() => {
+                return Err(format!("`reorder.by` is {by}, more than the `delay` of {}", self.least_delay()));
             }
             _ => {}
         }
         self.check_aqm()?;
+        self.delay_steps.check("delay")?;
+        self.limit_steps.check("queue")?;
         self.rate.check()
+    }
+
+    /// The shortest propagation delay it ever has.
+    pub(crate) fn least_delay(&self) -> Duration {
+        self.delay_steps.values(self.delay).fold(self.delay, Duration::min)
     }
 
     fn check_aqm(&self) -> Result<(), String> {
         if self.limit_counts == LimitCounts::QueueAndDelay && !matches!(self.aqm, Aqm::DropTail(_)) {
             let name = self.aqm.name();
             return Err(format!("`limit-counts` is \"queue+delay\", which goes with drop-tail, not {name}"));
+        }
+        if !self.limit_steps.is_empty() && self.aqm.is_part_of_limit() {
+            return Err("`min` and `max` in % are parts of one queue, and `queue` has steps; give them in packets or bytes"
+                .to_owned());
         }
         self.aqm.check(self.limit)
     }

@@ -8,11 +8,12 @@ use crate::backlog::{Occupancy, Tally};
 use crate::limit::{Ceiling, LimitCounts};
 use crate::link::LinkConfig;
 use crate::link::counters::{DropReason, Stay};
+use crate::steps::Stepper;
 
 /// The queue before the server.
 #[derive(Debug)]
 pub(crate) struct Known {
-    ceiling: Ceiling,
+    ceiling: Stepper<Ceiling>,
     /// Until departure.
     pub(crate) queue: Occupancy,
     /// Until delivery, when that is what the limit counts.
@@ -31,7 +32,7 @@ impl Known {
             _ => None,
         };
         Self {
-            ceiling: Ceiling::from(config.limit),
+            ceiling: Ceiling::over_time(config),
             queue: Occupancy::default(),
             window: (config.limit_counts == LimitCounts::QueueAndDelay).then(Occupancy::default),
             transmits: config.burst == Bytes(0),
@@ -56,7 +57,7 @@ impl Known {
     /// What is to be done with a packet that arrives and finds what counts.
     #[inline]
     pub(crate) fn verdict(&mut self, now: Time, counted: Tally, size: u32, ecn: Ecn, rate: Rate) -> Verdict {
-        let fits = self.ceiling.admits(counted, size);
+        let fits = self.ceiling.at(now).admits(counted, size);
         // RED averages over every arrival, also over one that does not fit.
         let managed = match &mut self.red {
             Some(red) => red.verdict(now, counted, size, ecn, rate),

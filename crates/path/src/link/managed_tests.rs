@@ -3,7 +3,7 @@
 use congestion::{Bytes, Duration, Rate};
 use proptest::prelude::*;
 
-use super::tests::{configs, counted, limits};
+use super::tests::{configs, counted, limit_steps, limits};
 use super::*;
 use crate::aqm::script::{Pkt, ms};
 use crate::aqm::{codel, dual_pi2, fq_codel, pie, red};
@@ -315,8 +315,10 @@ proptest! {
     /// Both compositions are the same FIFO: a discipline that never objects delivers every packet at the nanosecond
     /// that the analytic link had foretold, and counts the same.
     #[test]
-    fn an_inert_discipline_is_drop_tail(link in configs(), script in scripts()) {
-        let plain = LinkConfig { limit_counts: LimitCounts::Queue, ..link };
+    fn an_inert_discipline_is_drop_tail(
+        link in configs(), limit_steps in limit_steps(), script in scripts(),
+    ) {
+        let plain = LinkConfig { limit_counts: LimitCounts::Queue, limit_steps, ..link };
         let (mut known, mut timed) = (self::link(&plain), self::link(&LinkConfig { aqm: inert(), ..plain }));
         let (mut now, mut delays) = (Time::ZERO, Vec::new());
         for (i, &(gap, size, ecn, flow, pop)) in script.iter().enumerate() {

@@ -4,7 +4,7 @@ use congestion::{Bytes, Duration, Rate, Rng};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Aqm, Limit, LimitCounts, RateModel, Reorder, SlotModel, Tally};
+use crate::{Aqm, Limit, LimitCounts, RateModel, Reorder, SlotModel, Steps, Tally};
 
 /// Number and size.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -304,6 +304,60 @@ fn time_never_runs_backwards() {
     assert_eq!(late, Ok(Admitted { stay: Some(stay_ms(1, 2)) }));
 }
 
+/// A smaller limit throws out nobody: it refuses until there is room. A larger one admits from its very time on.
+#[test]
+fn steps_of_the_limit() {
+    let steps = [(10, 2), (20, 6)].map(|(at, n)| (Time::from_millis(at), Limit::Packets(n)));
+    let config = LinkConfig { limit_steps: Steps(steps.to_vec()), ..config(12, Limit::Packets(9), 0) };
+    let mut l = link(&config);
+    let offer = |l: &mut Link<Pkt>, ms, n: u64| {
+        (0..n).filter(|&i| l.push(Time::from_millis(ms), Pkt(i, 1500)).is_ok()).count()
+    };
+    assert_eq!(offer(&mut l, 7, 12), 10, "nine wait behind one");
+    assert_eq!(offer(&mut l, 9, 12), 2, "the old limit");
+    // A millisecond each: at 10 ms eight wait, at 16 ms two, at 17 ms one.
+    assert_eq!([10, 16, 17].map(|ms| offer(&mut l, ms, 1)), [0, 0, 1]);
+    assert_eq!(l.backlog(Time::from_millis(17)).packets, 3, "two wait behind one");
+    assert_eq!(offer(&mut l, 20, 12), 7);
+    assert_eq!(deliveries(&mut l, Time::NEVER).len(), 20, "all that were admitted");
+}
+
+/// The delay of the departure, not of the arrival: what waits through the step has the new one. Both compositions.
+#[test]
+fn steps_of_the_delay() {
+    let codel = Aqm::Codel(crate::aqm::codel::Params::default());
+    for aqm in [Aqm::default(), codel] {
+        let steps = Steps(vec![(Time::from_millis(2), Duration::from_millis(50))]);
+        let mut l = link(&LinkConfig { delay_steps: steps, aqm, ..config(12, Limit::Unlimited, 10) });
+        (0..4).for_each(|i| assert!(l.push(Time::ZERO, Pkt(i, 1500)).is_ok()));
+        let mut delivered = Vec::new();
+        while let Some(at) = l.next() {
+            delivered.extend(l.pop(at).map(|_| at.0 / 1_000_000));
+        }
+        assert_eq!(delivered, [11, 52, 53, 54]);
+    }
+}
+
+/// Steps that do not rise, thresholds in % of a queue that has some, reordering beyond the shortest delay.
+#[test]
+fn refuses_steps_in_words() {
+    let ms = Time::from_millis;
+    let plain = || LinkConfig { delay: Duration::from_millis(9), ..LinkConfig::plain(Rate(MBIT)) };
+    let delay_steps = Steps(vec![(ms(5), Duration::from_millis(2)), (ms(5), Duration::from_millis(3))]);
+    let falling = LinkConfig { delay_steps, ..plain() };
+    assert!(falling.check().unwrap_err().contains("steps of `delay` do not rise"));
+    let limit_steps = Steps(vec![(ms(5), Limit::Packets(3)), (ms(4), Limit::Packets(2))]);
+    let falling = LinkConfig { limit_steps, ..plain() };
+    assert!(falling.check().unwrap_err().contains("steps of `queue` do not rise"));
+    let half = Aqm::Red(crate::aqm::red::Params::mark_above(crate::Threshold::OfLimit(0.5)));
+    let limit_steps = Steps(vec![(ms(5), Limit::Packets(3))]);
+    let part = LinkConfig { aqm: half, limit: Limit::Packets(9), limit_steps, ..plain() };
+    assert!(part.check().unwrap_err().contains("`queue` has steps"));
+    let delay_steps = Steps(vec![(ms(5), Duration::from_millis(2))]);
+    let reorder = Some(Reorder { every: 3, by: Duration::from_millis(3) });
+    assert!(LinkConfig { delay_steps, reorder, ..plain() }.check().unwrap_err().contains("`delay` of 2 ms"));
+}
+
 #[test]
 fn reads_experiment_files() {
     let read = |text: &str| toml::from_str::<LinkConfig>(text);
@@ -316,8 +370,13 @@ fn reads_experiment_files() {
         config.rate,
         RateModel::Steps(vec![(Time::ZERO, Rate(10 * MBIT)), (Time::from_millis(30_000), Rate(5 * MBIT))])
     );
+    let steps = read(
+        "rate = '10 Mbit/s'\nlimit = '9 packets'\nlimit-steps = [['5 s', '3 packets']]\n\
+        delay-steps = [['1 s', '2 ms']]",
+    )
+    .unwrap();
     let slots = read("[rate]\nmedian = '100 Mbit/s'\nsigma = 0.4\noutage = '80 ms'").unwrap();
-    for config in [config, slots] {
+    for config in [config, steps, slots] {
         assert_eq!(config.check(), Ok(()));
         assert_eq!(read(&toml::to_string(&config).unwrap()).unwrap(), config);
     }
@@ -361,16 +420,29 @@ pub(super) fn rates() -> impl Strategy<Value = RateModel> {
     ]
 }
 
+/// In no order of time.
+pub(super) fn limit_steps() -> impl Strategy<Value = Steps<Limit>> {
+    prop::collection::vec((0..40_000_000_u64, limits()), 0..3)
+        .prop_map(|s| Steps(s.into_iter().map(|(at, limit)| (Time(at), limit)).collect()))
+}
+
+/// In no order of time.
+fn delay_steps() -> impl Strategy<Value = Steps<Duration>> {
+    prop::collection::vec((0..40_000_000_u64, 0..20_000_000_u64), 0..3)
+        .prop_map(|s| Steps(s.into_iter().map(|(at, delay)| (Time(at), Duration(delay))).collect()))
+}
+
 prop_compose! {
     pub(super) fn configs()(
         rate in rates(), limit in limits(), netem in any::<bool>(),
         burst in prop_oneof![Just(0), 0..9000_u64],
-        delay in 0..20_000_000_u64, jitter in prop_oneof![Just(0), 0..9_000_000_u64],
+        delay in 0..20_000_000_u64, delay_steps in delay_steps(), jitter in prop_oneof![Just(0), 0..9_000_000_u64],
         every in 0..5_u64, by in 0..30_000_000_u64, loss in prop_oneof![Just(0.0), 0.0..1.0],
     ) -> LinkConfig {
         LinkConfig {
             rate, burst: Bytes(burst), limit,
             limit_counts: if netem { LimitCounts::QueueAndDelay } else { LimitCounts::Queue },
+            limit_steps: Steps::default(), delay_steps,
             delay: Duration(delay), jitter: Duration(jitter),
             reorder: (every > 0).then_some(Reorder { every, by: Duration(by) }), loss,
             aqm: Aqm::default(), bleach: false,
@@ -436,6 +508,7 @@ proptest! {
             rate: RateModel::Steps(vec![(Time(step), Rate(rate)), (Time(step / 2), Rate(rate % 1000))]),
             burst: Bytes(burst),
             delay: Duration(delay),
+            delay_steps: Steps(vec![(Time(step), Duration(delay / 3)), (Time(step / 2), Duration(by))]),
             jitter: Duration(jitter),
             reorder: Some(Reorder { every: 2, by: Duration(by) }),
             ..LinkConfig::plain(Rate(0))

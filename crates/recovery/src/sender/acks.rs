@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use congestion::{Ack, AckedPacket, Cause, Duration, Time};
 
-use super::{Outcome, Sender};
+use super::{Digest, Outcome, Sender};
 use crate::config::{Exit, Timeout};
 use crate::ecn::EcnCounts;
 use crate::late::Verdict;
@@ -62,40 +62,41 @@ impl<T: Payload> Sender<T> {
     /// A QUIC ACK arrives. `waiting` is the smallest stream offset that is lost and not yet sent again, if any.
     pub fn on_ack(&mut self, now: Time, frame: &AckFrame, waiting: Option<u64>, out: &mut Outcome<T>) {
         out.clear();
+        self.late.on_numbers();
         self.forget_late(now);
         let (prior_in_flight, prior_largest) = (self.bytes_in_flight, self.largest_acked);
         let (period, oldest) = (self.epoch.serial(), self.sent.base());
         let mut stamps = frame.timestamps.iter().peekable();
-        let mut spans = std::mem::take(&mut self.spans);
+        let mut spans = std::mem::take(&mut out.digest.spans);
         self.seen.take(&frame.ranges, self.sent.next_pn(), &mut spans);
         for &(low, high) in &spans {
-            self.late.take(low, high, &mut self.late_now);
+            self.late.take(low, high, &mut out.digest.late);
             for pn in low.max(self.sent.base())..=high {
                 while stamps.next_if(|s| s.0 < pn).is_some() {}
                 let received = stamps.peek().filter(|s| s.0 == pn).map(|s| s.1);
-                self.settle(now, pn, received, Arrival::Certain);
+                self.settle(now, pn, received, Arrival::Certain, &mut out.digest);
             }
         }
-        self.spans = spans;
-        if !self.late_now.is_empty() {
+        out.digest.spans = spans;
+        if !out.digest.late.is_empty() {
             self.settle_late(now, out);
         }
-        if !self.acked.is_empty() || !out.late.is_empty() {
+        if !out.digest.acked.is_empty() || !out.late.is_empty() {
             let flies = self.sent.get(oldest).is_some_and(|p| p.fate == Fate::InFlight);
             let report = Report {
                 ack_delay: frame.ack_delay,
                 ecn: frame.ecn.as_ref(),
                 cumulative: self.cumulative(waiting),
                 advanced: !flies || self.config.timeout == Timeout::Pto,
-                answers: self.tally.newest.map_or(0, |n| n.0),
+                answers: out.digest.tally.newest.map_or(0, |n| n.0),
                 is_tcp: false,
                 prior_in_flight,
                 prior_largest,
             };
             self.digest(now, &report, out);
         }
-        if !self.late_now.is_empty() {
-            self.forgive_late(now, period, prior_largest);
+        if !out.digest.late.is_empty() {
+            self.forgive_late(now, period, prior_largest, out);
         }
     }
 
@@ -105,14 +106,14 @@ impl<T: Payload> Sender<T> {
         self.forget_late(now);
         let (prior_in_flight, prior_largest) = (self.bytes_in_flight, self.largest_acked);
         let period = self.epoch.serial();
-        self.late.take_covered(ack, &mut self.late_now);
-        self.settle_covered(now, ack);
-        if !self.late_now.is_empty() {
+        self.late.take_covered(ack, &mut out.digest.late);
+        self.settle_covered(now, ack, out);
+        if !out.digest.late.is_empty() {
             self.settle_late(now, out);
         }
         let advanced = ack.cumulative > self.unacknowledged || self.config.timeout == Timeout::Pto;
         self.unacknowledged = self.unacknowledged.max(ack.cumulative);
-        if !self.acked.is_empty() || !out.late.is_empty() {
+        if !out.digest.acked.is_empty() || !out.late.is_empty() {
             let report = Report {
                 ack_delay: Duration::ZERO,
                 ecn: ack.ecn.as_ref(),
@@ -125,23 +126,23 @@ impl<T: Payload> Sender<T> {
             };
             self.digest(now, &report, out);
         }
-        if !self.late_now.is_empty() {
-            self.forgive_late(now, period, prior_largest);
+        if !out.digest.late.is_empty() {
+            self.forgive_late(now, period, prior_largest, out);
         }
     }
 
     /// What had been declared lost is delivered all the same.
     #[inline(never)]
     fn settle_late(&mut self, now: Time, out: &mut Outcome<T>) {
-        self.late_now.sort_by_key(|v| v.pn);
-        for verdict in &self.late_now {
+        out.digest.late.sort_by_key(|v| v.pn);
+        for verdict in &out.digest.late {
             let Verdict { pn, sent, bytes, ecn, ref snapshot, ref data, .. } = *verdict;
             self.sampler.on_acked(now, pn, sent, bytes, snapshot);
-            self.tally.ecn.add(ecn);
-            self.tally.late += bytes;
+            out.digest.tally.ecn.add(ecn);
+            out.digest.tally.late += bytes;
             if self.largest_acked.is_none_or(|largest| pn > largest) {
                 self.largest_acked = Some(pn);
-                self.tally.newest = Some((pn, sent));
+                out.digest.tally.newest = Some((pn, sent));
             }
             out.late.push((pn, data.clone()));
         }
@@ -170,26 +171,27 @@ impl<T: Payload> Sender<T> {
     }
 
     /// Settles the packets whose payload a TCP acknowledgement covers.
-    fn settle_covered(&mut self, now: Time, ack: &TcpAck) {
-        let mut covered = std::mem::take(&mut self.covered);
+    fn settle_covered(&mut self, now: Time, ack: &TcpAck, out: &mut Outcome<T>) {
+        let mut covered = std::mem::take(&mut out.digest.covered);
         self.sent.covered(ack, &mut covered);
         for &pn in &covered {
             let Some(packet) = self.sent.get(pn) else { continue };
             let (arrival, start) = (self.arrival(now, pn, packet, ack.echo), packet.data.range().start);
             let sent = packet.sent;
             if !packet.repeat {
-                self.tally.oldest = Some(self.tally.oldest.map_or(sent, |oldest| oldest.min(sent)));
+                out.digest.tally.oldest =
+                    Some(out.digest.tally.oldest.map_or(sent, |oldest| oldest.min(sent)));
             } else {
-                self.late.on_repeat_settled(start, arrival == Arrival::Unproven, &mut self.late_now);
+                self.late.on_repeat_settled(start, arrival == Arrival::Unproven, &mut out.digest.late);
             }
-            // The peer answers the repeat: the original, much older, has not arrived. RFC 8985 section 7.4.
-            if self.tail_repeat == Some((ack.echo, start)) && pn < ack.echo {
-                self.tally.repaired = Some(pn);
+            // The peer answers the repeat, and not as a duplicate: the original has not arrived. RFC 8985 section 7.4.
+            if self.tail_repeat == Some((ack.echo, start)) && pn < ack.echo && !ack.duplicate {
+                out.digest.tally.repaired = Some(pn);
             }
             let received = ack.timestamps.filter(|echoed| echoed.0 == pn).map(|echoed| echoed.1);
-            self.settle(now, pn, received, arrival);
+            self.settle(now, pn, received, arrival, &mut out.digest);
         }
-        self.covered = covered;
+        out.digest.covered = covered;
     }
 
     /// RFC 8985 section 6.2 step 2: the original may have arrived although its repeat is what still flies.
@@ -205,50 +207,56 @@ impl<T: Payload> Sender<T> {
 
     /// Takes one packet out of flight as acknowledged, unless its fate is sealed already.
     #[inline(always)] // once for each packet: a call would cost 3 %
-    fn settle(&mut self, now: Time, pn: u64, received: Option<i64>, arrival: Arrival) {
+    fn settle(
+        &mut self,
+        now: Time,
+        pn: u64,
+        received: Option<i64>,
+        arrival: Arrival,
+        digest: &mut Digest<T>,
+    ) {
         let Some(p) = self.sent.settle(pn, Fate::Acked) else { return };
         let (bytes, sent) = (p.bytes, p.sent);
         // Its bytes came with an earlier transmission that had been given up: they are not delivered twice.
         let start = p.data.range().start;
-        let again =
-            arrival == Arrival::Unproven && self.late_now.iter().any(|v| v.data.range().start == start);
+        let again = arrival == Arrival::Unproven && digest.late.iter().any(|v| v.data.range().start == start);
         if !again {
             self.sampler.on_acked(now, pn, sent, bytes, &p.snapshot);
         }
         if arrival == Arrival::Certain {
-            self.tally.ecn.add(p.ecn);
+            digest.tally.ecn.add(p.ecn);
         }
-        self.tally.app_limited = p.snapshot.app_limited;
+        digest.tally.app_limited = p.snapshot.app_limited;
         let before_reduction = self.epoch.forbids_growth(pn);
         let filled = pn < self.window_filled;
-        self.tally.window_filled |= filled;
+        digest.tally.window_filled |= filled;
         self.bytes_in_flight -= bytes;
-        self.tally.bytes += bytes;
+        digest.tally.bytes += bytes;
         if !before_reduction && (filled || !p.snapshot.app_limited) {
-            self.tally.growth += bytes;
+            digest.tally.growth += bytes;
         }
         if arrival != Arrival::Unproven {
-            self.advance(pn, sent);
+            self.advance(pn);
+            digest.tally.newest = Some((pn, sent));
         }
         self.stats.acked += 1;
         let sent = Time(sent.0 - sent.0 % self.clock_unit.0);
-        self.acked.push(AckedPacket { pn, bytes, sent, received, before_reduction });
+        digest.acked.push(AckedPacket { pn, bytes, sent, received, before_reduction });
     }
 
     /// This packet has arrived: what left before it may be missing.
-    fn advance(&mut self, pn: u64, sent: Time) {
+    fn advance(&mut self, pn: u64) {
         if self.largest_acked.is_some_and(|largest| pn < largest) {
             self.reordering.on_reordered();
         }
         self.largest_acked = self.largest_acked.max(Some(pn));
-        self.tally.newest = Some((pn, sent));
     }
 
     fn digest(&mut self, now: Time, report: &Report, out: &mut Outcome<T>) {
         let raised = self.largest_acked > report.prior_largest;
-        let newest = self.tally.newest.map_or(0, |n| n.0);
+        let newest = out.digest.tally.newest.map_or(0, |n| n.0);
         self.measure(now, raised, report, out);
-        let ce = if raised { self.ecn.on_ack(&self.tally.ecn, report.ecn) } else { 0 };
+        let ce = if raised { self.ecn.on_ack(&out.digest.tally.ecn, report.ecn) } else { 0 };
         let round_start = newest >= self.round_end;
         if round_start {
             self.round += 1;
@@ -258,7 +266,8 @@ impl<T: Payload> Sender<T> {
         if report.advanced {
             self.progress = now;
             self.timeouts = 0;
-            self.tail_probed = false;
+            // RFC 8985 section 7.3: one probe at a time, until what had left by then has arrived (`tlp_high_seq` in Linux).
+            self.tail_probed &= report.is_tcp && self.unacknowledged < self.tail_end;
         }
         self.probes = 0;
 
@@ -274,28 +283,25 @@ impl<T: Payload> Sender<T> {
         self.tell_controller(now, newest, ce, round_start, report, out);
         if let Some(prr) = &mut self.prr {
             prr.on_ack(
-                self.tally.bytes + self.tally.late,
+                out.digest.tally.bytes + out.digest.tally.late,
                 self.bytes_in_flight,
-                report.advanced && self.lost.is_empty(),
+                report.advanced && out.digest.lost.is_empty(),
             );
         }
         self.sent.forget_settled();
-        self.acked.clear();
-        self.lost.clear();
-        self.tally = Tally::default();
     }
 
     /// RTT of the newest packet. A sample for the estimator if it raises the largest acknowledged (RFC 9002
     /// section 5.1); RACK takes every one. TCP measures the mean on the oldest packet (RFC 7323 section 4).
     fn measure(&mut self, now: Time, raised: bool, report: &Report, out: &mut Outcome<T>) {
-        let Some((_, sent)) = self.tally.newest else { return };
+        let Some((_, sent)) = out.digest.tally.newest else { return };
         let latest = now - sent;
         self.rack_rtt = latest;
         if !raised {
             return;
         }
         if report.is_tcp {
-            let oldest = now - self.tally.oldest.unwrap_or(sent);
+            let oldest = now - out.digest.tally.oldest.unwrap_or(sent);
             let (smoothed, edge) = (self.rtt.smoothed(), self.sent.edge());
             self.variance.sample(oldest, smoothed, self.unacknowledged, edge);
             self.rtt.sample_apart(now, latest, oldest);
@@ -321,7 +327,7 @@ impl<T: Payload> Sender<T> {
             }
             self.epoch.forbid_undo();
         }
-        if let Some(pn) = self.tally.repaired {
+        if let Some(pn) = out.digest.tally.repaired {
             if !self.epoch.covers(pn) {
                 self.reduce(now, Cause::Loss, prior, out);
             }
@@ -329,6 +335,7 @@ impl<T: Payload> Sender<T> {
         }
     }
 
+    #[inline(always)] // once for each ACK; the other caller is there once for each connection
     fn tell_controller(
         &mut self,
         now: Time,
@@ -341,11 +348,11 @@ impl<T: Payload> Sender<T> {
         let rate = self.sampler.sample(self.rtt.min());
         let asked = self.controller.on_ack(&Ack {
             now,
-            packets: &self.acked,
-            acked: self.tally.bytes,
-            late: self.tally.late,
-            growth: self.tally.growth,
-            lost: self.lost.iter().map(|l| l.bytes).sum(),
+            packets: &out.digest.acked,
+            acked: out.digest.tally.bytes,
+            late: out.digest.tally.late,
+            growth: out.digest.tally.growth,
+            lost: out.digest.lost.iter().map(|l| l.bytes).sum(),
             prior_in_flight: report.prior_in_flight,
             bytes_in_flight: self.bytes_in_flight,
             latest_rtt: out.rtt,
@@ -358,8 +365,8 @@ impl<T: Payload> Sender<T> {
             round: self.round,
             round_start,
             in_recovery: self.epoch.in_recovery(),
-            app_limited: self.tally.app_limited,
-            cwnd_limited: self.tally.window_filled,
+            app_limited: out.digest.tally.app_limited,
+            cwnd_limited: out.digest.tally.window_filled,
         });
         // Whatever the controller asks, one reduction per round trip.
         if let Some(cause) = asked.filter(|_| !self.epoch.covers(newest)) {

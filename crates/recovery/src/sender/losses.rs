@@ -12,7 +12,7 @@ impl<T: Payload> Sender<T> {
     /// Finds losses and answers them.
     pub(super) fn detect_losses(&mut self, now: Time, prior_in_flight: u64, out: &mut Outcome<T>) {
         let Some(largest_acked) = self.largest_acked else { return };
-        let mut found = std::mem::take(&mut self.found);
+        let mut found = std::mem::take(&mut out.digest.found);
         Search {
             config: &self.config,
             rtt: &self.rtt,
@@ -27,7 +27,7 @@ impl<T: Payload> Sender<T> {
         if !found.lost.is_empty() {
             self.lose(now, &found.lost, Some(Cause::Loss), prior_in_flight, out);
         }
-        self.found = found;
+        out.digest.found = found;
     }
 
     /// Declares packets lost (ascending). A `cause` to reduce the window: a loss, unless a reduction since their departure covers
@@ -42,13 +42,13 @@ impl<T: Payload> Sender<T> {
     ) {
         let Some(&(newest, _)) = lost.last() else { return };
         let persistent = cause == Some(Cause::Loss) && self.is_persistent(lost);
-        let first = self.lost.len();
+        let first = out.digest.lost.len();
         for &(pn, detection) in lost {
             self.forsake(pn, detection, out);
         }
         self.controller.on_lost(&Lost {
             now,
-            packets: self.lost.get(first..).unwrap_or_default(),
+            packets: out.digest.lost.get(first..).unwrap_or_default(),
             total_lost: self.sampler.lost(),
             delivered: self.sampler.delivered(),
             bytes_in_flight: self.bytes_in_flight,
@@ -78,7 +78,7 @@ impl<T: Payload> Sender<T> {
         self.ecn.on_lost(p.ecn);
         out.lost.push((pn, detection, p.data.clone()));
         self.stats.count_loss(detection);
-        self.lost.push(LostPacket {
+        out.digest.lost.push(LostPacket {
             pn,
             bytes,
             sent,
@@ -123,11 +123,12 @@ impl<T: Payload> Sender<T> {
 
     pub(super) fn reduce(&mut self, now: Time, cause: Cause, prior_in_flight: u64, out: &mut Outcome<T>) {
         self.epoch.begin(now, cause, self.sent.next_pn(), self.sent.edge());
+        self.tail_probed = false; // Linux: `tcp_init_cwnd_reduction`
         self.stats.count_reduction(cause);
         out.congestion = Some(cause);
         // What this ACK acknowledged left before the reduction.
-        self.tally.growth = 0;
-        self.acked.iter_mut().for_each(|p| p.before_reduction = true);
+        out.digest.tally.growth = 0;
+        out.digest.acked.iter_mut().for_each(|p| p.before_reduction = true);
         let (min_rtt, smoothed_rtt) = (self.rtt.min(), self.rtt.smoothed());
         let before = self.controller.control().cwnd;
         self.controller.on_congestion(&Congestion { now, cause, prior_in_flight, min_rtt, smoothed_rtt });
@@ -147,9 +148,10 @@ impl<T: Payload> Sender<T> {
         spreads.then(|| Prr::new(self.mds, ssthresh, prior_in_flight, self.bytes_in_flight))
     }
 
-    /// Forgets what was lost so long ago that it cannot come back.
+    /// Forgets what was lost so long ago that it cannot come back. What a timeout gave up stays until the next acknowledgement
+    /// has told whether that was right, however long the path was silent.
     pub(super) fn forget_late(&mut self, now: Time) {
-        if self.late.oldest().is_some() {
+        if self.late.oldest().is_some() && self.suspicion.is_none() {
             self.late.prune(now, self.probe_timeout());
         }
     }
@@ -158,18 +160,25 @@ impl<T: Payload> Sender<T> {
     /// period without a reason the reduction is undone. `period` is the one before this ACK: it may have opened another,
     /// which these packets do not excuse. `prior_largest` had arrived before.
     #[inline(never)]
-    pub(super) fn forgive_late(&mut self, now: Time, period: u64, prior_largest: Option<u64>) {
-        self.stats.spurious += self.late_now.len() as u64;
-        self.reordering.on_spurious(self.largest_acked.unwrap_or(0), self.sent.next_pn());
-        for late in &self.late_now {
+    pub(super) fn forgive_late(
+        &mut self,
+        now: Time,
+        period: u64,
+        prior_largest: Option<u64>,
+        out: &mut Outcome<T>,
+    ) {
+        self.stats.spurious += out.digest.late.len() as u64;
+        let overtaken =
+            out.digest.late.iter().any(|late| prior_largest.is_some_and(|newest| late.pn < newest));
+        self.reordering.on_spurious(self.largest_acked.unwrap_or(0), self.sent.next_pn(), overtaken);
+        for late in &out.digest.late {
             let distance = prior_largest.unwrap_or(0).saturating_sub(late.pn);
             self.reordering.raise_thresholds(&self.config, distance, now - late.sent, &self.rtt);
         }
-        let current = self.late_now.iter().filter(|v| v.is_of(period)).count() as u64;
+        let current = out.digest.late.iter().filter(|v| v.is_of(period)).count() as u64;
         if period == self.epoch.serial() && self.config.undo && self.epoch.on_spurious(current) {
             self.undo();
         }
-        self.late_now.clear();
     }
 
     /// The last reduction was a mistake.

@@ -40,7 +40,7 @@ pub enum Gate {
     Window,
 }
 
-/// What came of an ACK or a timer. Reused between calls.
+/// What came of an ACK or a timer. Reused between calls, of one sender or of many.
 #[derive(Clone, Debug)]
 pub struct Outcome<T> {
     /// Payloads declared lost, to be sent again, with packet number and rule; ascending.
@@ -53,11 +53,33 @@ pub struct Outcome<T> {
     pub congestion: Option<Cause>,
     /// A probe must be sent: [`Sender::gate`] is open for it whatever the window says.
     pub probe: bool,
+    digest: Digest<T>,
+}
+
+/// Digest of the ACK at hand. It is in the outcome, which senders can share, so that its memory is not in each of them.
+#[derive(Clone, Debug)]
+struct Digest<T> {
+    acked: Vec<AckedPacket>,
+    lost: Vec<LostPacket>,
+    late: Vec<Verdict<T>>,
+    spans: Vec<Span>,
+    covered: Vec<u64>,
+    found: Found,
+    tally: Tally,
 }
 
 impl<T> Default for Outcome<T> {
     fn default() -> Self {
-        Self { lost: Vec::new(), late: Vec::new(), rtt: None, congestion: None, probe: false }
+        let digest = Digest {
+            acked: Vec::new(),
+            lost: Vec::new(),
+            late: Vec::new(),
+            spans: Vec::new(),
+            covered: Vec::new(),
+            found: Found::default(),
+            tally: Tally::default(),
+        };
+        Self { lost: Vec::new(), late: Vec::new(), rtt: None, congestion: None, probe: false, digest }
     }
 }
 
@@ -68,6 +90,10 @@ impl<T> Outcome<T> {
         self.rtt = None;
         self.congestion = None;
         self.probe = false;
+        self.digest.acked.clear();
+        self.digest.lost.clear();
+        self.digest.late.clear();
+        self.digest.tally = Tally::default();
     }
 }
 
@@ -117,6 +143,8 @@ pub struct Sender<T> {
     timeouts: u32,
     suspicion: Option<Suspicion>,
     tail_probed: bool,
+    /// Where the stream ended when the tail was probed, the probe included.
+    tail_end: u64,
     /// The tail loss probe that repeats a payload still in flight: its number and first byte.
     tail_repeat: Option<(u64, u64)>,
     /// Packets that may leave whatever the window says. What the next ACK finds unused has lapsed.
@@ -126,14 +154,6 @@ pub struct Sender<T> {
     window_filled: u64,
     /// The controller knows that this sender was idle.
     restarted: bool,
-    found: Found,
-    // Digest of the ACK at hand, kept to reuse their memory.
-    acked: Vec<AckedPacket>,
-    lost: Vec<LostPacket>,
-    late_now: Vec<Verdict<T>>,
-    spans: Vec<Span>,
-    covered: Vec<u64>,
-    tally: Tally,
 }
 
 impl<T: Payload> Sender<T> {
@@ -166,18 +186,12 @@ impl<T: Payload> Sender<T> {
             timeouts: 0,
             suspicion: None,
             tail_probed: false,
+            tail_end: 0,
             tail_repeat: None,
             probes: 0,
             loss_time: None,
             window_filled: 0,
             restarted: false,
-            found: Found::default(),
-            acked: Vec::new(),
-            lost: Vec::new(),
-            late_now: Vec::new(),
-            spans: Vec::new(),
-            covered: Vec::new(),
-            tally: Tally::default(),
             config,
             controller,
         }
@@ -235,7 +249,8 @@ impl<T: Payload> Sender<T> {
             return None; // RFC 9002 section 7.7: the initial window may leave at once
         }
         let pacing = &self.config.pacing;
-        let factor = if control.slow_start { pacing.slow_start_factor } else { pacing.factor };
+        let early = (control.cwnd as f64) < control.ssthresh as f64 * pacing.slow_start_until;
+        let factor = if early { pacing.slow_start_factor } else { pacing.factor };
         Some(factor * control.cwnd as f64 / self.rtt.smoothed().as_secs_f64().max(1e-9))
     }
 
@@ -244,7 +259,8 @@ impl<T: Payload> Sender<T> {
     pub fn on_sent(&mut self, now: Time, bytes: u64, data: T, repeat: bool) -> (u64, Ecn) {
         let pn = self.sent.next_pn();
         let may_mark = !repeat || self.config.ecn_on_repeats;
-        let ecn = self.ecn.on_sent(now, self.probe_timeout(), may_mark);
+        let (rtt, config) = (&self.rtt, &self.config);
+        let ecn = self.ecn.on_sent(now, || config.probe_timeout(rtt), may_mark);
         let snapshot = self.sampler.on_sent(now, bytes, self.bytes_in_flight);
         if self.bytes_in_flight == 0 {
             self.progress = now;
@@ -262,6 +278,9 @@ impl<T: Payload> Sender<T> {
         }
         self.epoch.on_sent(now, pn);
         self.sent.push(now, bytes, repeat, ecn, snapshot, data);
+        if self.tail_probed && self.probes > 0 {
+            self.tail_end = self.sent.edge();
+        }
         self.last_sent = now;
         self.restarted = false;
         self.probes = self.probes.saturating_sub(1);

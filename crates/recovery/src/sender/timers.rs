@@ -62,7 +62,7 @@ impl<T: Payload> Sender<T> {
 
     /// PTO without backoff: RFC 9002 section 6.2.1.
     pub(super) fn probe_timeout(&self) -> Duration {
-        self.rtt.timeout(self.config.granularity) + self.config.max_ack_delay
+        self.config.probe_timeout(&self.rtt)
     }
 
     fn timeout_at(&self) -> Time {
@@ -118,13 +118,12 @@ impl<T: Payload> Sender<T> {
             self.probe(PTO_PROBES, out);
         } else if self.may_probe_tail() {
             // Where the RTO would come first the probe takes its time and its place (RFC 8985 section 7.2).
-            self.tail_probed = true;
+            (self.tail_probed, self.tail_end) = (true, self.sent.edge());
             self.progress = now; // section 7.3: the probe re-arms the RTO
             self.probe(1, out);
         } else {
             self.time_out(now, prior_in_flight, out);
         }
-        self.lost.clear();
         self.sent.forget_settled();
     }
 
@@ -177,7 +176,7 @@ impl<T: Payload> Sender<T> {
         } else if self.config.undo && self.epoch.on_spurious_timeout() {
             self.undo();
             self.timeouts = 0;
-            if self.late_now.is_empty() {
+            if out.digest.late.is_empty() {
                 self.reduce(now, Cause::Loss, prior_in_flight, out);
             }
         }

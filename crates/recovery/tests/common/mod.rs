@@ -43,6 +43,7 @@ pub enum Signal {
 #[derive(Debug, Default)]
 pub struct Notes {
     pub cwnd: u64,
+    pub ssthresh: u64,
     /// The window after any congestion event; without it the window stays.
     pub reduced: Option<u64>,
     pub shapes_recovery: bool,
@@ -91,12 +92,8 @@ impl Controller for Recorder {
         self.0.lock().unwrap().shapes_recovery
     }
     fn control(&self) -> Control {
-        Control {
-            cwnd: self.0.lock().unwrap().cwnd,
-            pacing_rate: None,
-            slow_start: false,
-            send_quantum: None,
-        }
+        let notes = self.0.lock().unwrap();
+        Control { cwnd: notes.cwnd, pacing_rate: None, ssthresh: notes.ssthresh, send_quantum: None }
     }
 }
 

@@ -191,6 +191,8 @@ fn check_packets(scenario: &Scenario, overhead: u32) -> Result<(), String> {
 }
 
 fn shifted(mut link: LinkConfig, by: Duration) -> LinkConfig {
+    link.delay_steps.0.iter_mut().for_each(|step| step.0 += by);
+    link.limit_steps.0.iter_mut().for_each(|step| step.0 += by);
     match &mut link.rate {
         RateModel::Constant(_) => {}
         RateModel::Steps(steps) => steps.iter_mut().for_each(|step| step.0 += by),
@@ -203,7 +205,10 @@ fn shifted(mut link: LinkConfig, by: Duration) -> LinkConfig {
 
 /// Whether the link changes by the clock.
 pub(super) fn is_timed(scenario: &Scenario) -> bool {
-    scenario.links().any(|link| !matches!(link.rate, RateModel::Constant(_)))
+    scenario.links().any(|link| {
+        let steps = !link.delay_steps.is_empty() || !link.limit_steps.is_empty();
+        steps || !matches!(link.rate, RateModel::Constant(_))
+    })
 }
 
 fn highest(rate: &RateModel) -> Rate {
@@ -211,5 +216,28 @@ fn highest(rate: &RateModel) -> Rate {
         RateModel::Constant(rate) => *rate,
         RateModel::Steps(steps) => steps.iter().map(|step| step.1).max().unwrap_or(Rate(0)),
         RateModel::Slots(slots) => slots.max,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use congestion::Time;
+    use path::{Limit, Steps};
+
+    use super::*;
+
+    /// Whatever changes by the clock of the run does so by the emulator's, which began earlier.
+    #[test]
+    fn steps_are_shifted() {
+        let at = Time::from_millis;
+        let link = LinkConfig {
+            rate: RateModel::Steps(vec![(at(0), Rate(9)), (at(5), Rate(8))]),
+            delay_steps: Steps(vec![(at(6), Duration(1))]),
+            limit_steps: Steps(vec![(at(7), Limit::Packets(3))]),
+            ..LinkConfig::plain(Rate(1))
+        };
+        let link = shifted(link, Duration::from_millis(100));
+        assert_eq!(link.rate, RateModel::Steps(vec![(at(100), Rate(9)), (at(105), Rate(8))]));
+        assert_eq!((link.delay_steps.0[0].0, link.limit_steps.0[0].0), (at(106), at(107)));
     }
 }
