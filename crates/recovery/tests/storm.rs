@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use congestion::{Ack, Cause, Congestion, Control, Controller, Duration, Lost, Path, Sent, Time};
+use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Duration, Lost, Path, Sent, Time};
 use proptest::prelude::*;
 use recovery::{
     AckConfig, AckFrame, Clock, Config, Ecn, EcnCounts, Exit, Gate, Outcome, Payload, Receiver, Reduction,
@@ -442,8 +442,10 @@ impl World {
             }
             let flying = self.sender.bytes_in_flight();
             self.sender.on_timer(self.now, &mut self.out);
+            // A timeout gives up one packet of any size and lets one of any size leave (RFC 6298 section 5.4).
+            let repeat = if self.out.lost.iter().any(|l| l.1 == Detection::Timeout) { FULL } else { 0 };
             let probes = if self.out.probe { 2 * FULL } else { 0 };
-            self.books.lock().unwrap().pay(flying - self.sender.bytes_in_flight() + probes);
+            self.books.lock().unwrap().pay(repeat.max(flying - self.sender.bytes_in_flight()) + probes);
             self.resend.extend(self.out.lost.iter().map(|l| l.2));
             if self.out.probe {
                 if self.resend.is_empty() {
