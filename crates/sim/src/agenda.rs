@@ -9,47 +9,53 @@ use congestion::Time;
 /// The tournament.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    times: Vec<Time>,
-    /// `winners[1]` is the overall winner; the children of node `n` are `2n` and `2n + 1`; leaves follow the nodes.
-    winners: Vec<u32>,
+    /// `nodes[1]` is the overall winner; the children of node `n` are `2n` and `2n + 1`, side by side in memory; the actors are
+    /// the last half.
+    nodes: Vec<Turn>,
+}
+
+/// Whose turn comes when. The time stands in every node that the actor has won, so that a match reads its two players alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Turn {
+    time: Time,
+    actor: u32,
 }
 
 impl Agenda {
     /// For actors `0..count`, none of which has anything to do.
     pub fn new(count: usize) -> Self {
         let size = count.max(2).next_power_of_two();
-        let mut winners = vec![0; 2 * size];
-        for (actor, leaf) in winners[size..].iter_mut().enumerate() {
-            *leaf = actor as u32;
+        let mut nodes = vec![Turn { time: Time::NEVER, actor: 0 }; 2 * size];
+        for (actor, leaf) in nodes[size..].iter_mut().enumerate() {
+            leaf.actor = actor as u32;
         }
         for node in (1..size).rev() {
-            winners[node] = winners[2 * node];
+            nodes[node] = nodes[2 * node];
         }
-        Self { times: vec![Time::NEVER; size], winners }
+        Self { nodes }
     }
 
     /// The actor whose turn it is, and when; `None` when nobody has anything to do.
     pub fn first(&self) -> Option<(Time, usize)> {
-        let actor = self.winners[1] as usize;
-        let time = self.times[actor];
-        (time < Time::NEVER).then_some((time, actor))
+        let Turn { time, actor } = self.nodes[1];
+        (time < Time::NEVER).then_some((time, actor as usize))
     }
 
     /// The actor's next time is `time` from now on.
     pub fn set(&mut self, actor: usize, time: Time) {
-        if self.times[actor] == time {
+        let mut node = self.nodes.len() / 2 + actor;
+        if self.nodes[node].time == time {
             return;
         }
-        self.times[actor] = time;
-        let mut node = (self.times.len() + actor) / 2;
-        while node >= 1 {
-            let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
-            let winner = if self.times[right as usize] < self.times[left as usize] { right } else { left };
-            let before = std::mem::replace(&mut self.winners[node], winner);
-            if before == winner && winner as usize != actor {
+        self.nodes[node].time = time;
+        while node > 1 {
+            let (left, right) = (self.nodes[node & !1], self.nodes[node | 1]);
+            let winner = if right.time < left.time { right } else { left };
+            node /= 2;
+            if self.nodes[node] == winner {
                 return; // nothing above has changed
             }
-            node /= 2;
+            self.nodes[node] = winner;
         }
     }
 }
