@@ -19,8 +19,11 @@ pub struct Clock {
 impl Clock {
     /// What the clock shows, nanoseconds.
     pub fn read(&self, now: Time) -> i64 {
-        let error = self.offset_seconds * 1e9 + self.drift_ppm * 1e-6 * now.0 as f64;
-        floor(now.0 as i64 + error as i64, self.granularity)
+        let mut reading = now.0 as i64;
+        if self.offset_seconds != 0.0 || self.drift_ppm != 0.0 {
+            reading += (self.offset_seconds * 1e9 + self.drift_ppm * 1e-6 * now.0 as f64) as i64;
+        }
+        floor(reading, self.granularity)
     }
 }
 
@@ -30,6 +33,12 @@ pub(crate) fn floor(reading: i64, unit: Duration) -> i64 {
         Ok(unit) if unit > 1 => reading.div_euclid(unit).saturating_mul(unit),
         _ => reading,
     }
+}
+
+/// A reading in whole units of 2^exponent microseconds, without a division: every packet that arrives is stamped.
+pub(crate) fn floor_to_power(reading: i64, exponent: u32) -> i64 {
+    let units = reading.div_euclid(1000) >> exponent;
+    (units << exponent).saturating_mul(1000)
 }
 
 #[cfg(test)]
@@ -42,6 +51,17 @@ mod tests {
         let clock = Clock { offset_seconds: -5.0, drift_ppm: 50.0, ..Clock::default() };
         assert_eq!(clock.read(Time::ZERO), -5_000_000_000);
         assert_eq!(clock.read(Time::from_millis(60_000)), 55_003_000_000);
+    }
+
+    /// The same as by division, below zero too.
+    #[test]
+    fn powers() {
+        for reading in [0, 1, 999, 1000, 123_456_789_012, -1, -1000, -1001, -987_654_321_987] {
+            for exponent in [0, 1, 3, 10, 20] {
+                let unit = Duration::from_micros(1 << exponent);
+                assert_eq!(floor_to_power(reading, exponent), floor(reading, unit), "{reading} {exponent}");
+            }
+        }
     }
 
     /// The reading is what is cut, not the time: at an offset of -1000.25 ms the clock ticks 0.25 ms after each millisecond.

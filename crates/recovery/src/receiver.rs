@@ -4,7 +4,7 @@ use congestion::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::ack_every::AckEvery;
-use crate::clock::{Clock, floor};
+use crate::clock::{Clock, floor_to_power};
 use crate::ecn::{Ecn, EcnCounts};
 
 /// What the sender learns from one ACK.
@@ -209,8 +209,7 @@ impl Receiver {
         if self.config.timestamps == 0 {
             return;
         }
-        let unit = Duration::from_micros(1 << self.config.timestamp_exponent.min(20));
-        let received = floor(self.clock.read(now), unit);
+        let received = floor_to_power(self.clock.read(now), self.config.timestamp_exponent.min(20));
         let i = self.timestamps.partition_point(|t| t.0 < pn);
         self.timestamps.insert(i, (pn, received));
         if self.timestamps.len() > self.config.timestamps {

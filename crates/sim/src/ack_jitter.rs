@@ -61,15 +61,13 @@ impl AckJitter {
 
 #[cfg(test)]
 mod tests {
-    use recovery::TcpAck;
-
     use super::*;
     use crate::packet::Says;
 
     const MS: Duration = Duration::from_millis(1);
 
     fn ack(number: u64) -> Feedback {
-        Feedback { number, says: Says::Tcp(TcpAck::default()) }
+        Feedback { number, says: Says::Tcp(Box::default()) }
     }
 
     /// Far apart, each draw shows: from 0 to the jitter, its mean the half. Close together, none overtakes another.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use congestion::{Duration, Path, Time};
-use recovery::{AckFrame, Gate, Outcome, Paced, Payload, Receiver, Sender, Stats, TcpReceiver};
+use recovery::{AckFrame, Gate, Outcome, Paced, Payload, Receiver, Sender, Stats, TcpAck, TcpReceiver};
 
 use crate::ack_jitter::AckJitter;
 use crate::application::Source;
@@ -74,13 +74,31 @@ enum Stage {
 pub(crate) struct Shared {
     pub(crate) links: Links,
     outcome: Outcome<Chunk>,
-    /// Frames of acknowledgements that have been read.
-    frames: Vec<AckFrame>,
+    /// Acknowledgements that have been read, to be written anew.
+    spent: Spent,
+}
+
+#[derive(Debug, Default)]
+#[expect(clippy::vec_box, reason = "they are handed on in their boxes")]
+struct Spent {
+    quic: Vec<Box<AckFrame>>,
+    tcp: Vec<Box<TcpAck>>,
+}
+
+impl Spent {
+    #[inline]
+    fn take(&mut self, says: Says) {
+        match says {
+            Says::Quic(frame) => self.quic.push(frame),
+            Says::Tcp(ack) => self.tcp.push(ack),
+            Says::Open => {}
+        }
+    }
 }
 
 impl Shared {
     pub(crate) fn new(links: Links) -> Self {
-        Self { links, outcome: Outcome::default(), frames: Vec::new() }
+        Self { links, outcome: Outcome::default(), spent: Spent::default() }
     }
 }
 
@@ -319,11 +337,15 @@ impl Flow {
     fn acknowledge(&mut self, now: Time, shared: &mut Shared) {
         let says = match &mut self.far {
             Far::Quic { receiver, .. } => {
-                let mut frame = shared.frames.pop().unwrap_or_default();
+                let mut frame = shared.spent.quic.pop().unwrap_or_default();
                 receiver.write_ack(now, &mut frame);
                 Says::Quic(frame)
             }
-            Far::Tcp(receiver) => Says::Tcp(receiver.ack(now)),
+            Far::Tcp(receiver) => {
+                let mut ack = shared.spent.tcp.pop().unwrap_or_default();
+                *ack = receiver.ack(now);
+                Says::Tcp(ack)
+            }
         };
         let feedback = Feedback { number: self.written, says };
         self.written += 1;
@@ -363,24 +385,23 @@ impl Flow {
 
     pub(crate) fn on_feedback_dropped(&mut self, now: Time, number: u64, shared: &mut Shared) {
         self.record.on_feedback_dropped(now);
-        if let Some(Feedback { says: Says::Quic(frame), .. }) = self.back.take(number) {
-            shared.frames.push(frame);
+        if let Some(feedback) = self.back.take(number) {
+            shared.spent.take(feedback.says);
         }
     }
 
     fn on_feedback(&mut self, now: Time, feedback: Feedback, shared: &mut Shared) {
         self.record.on_feedback(now, &feedback, self.config.transport.handshake_payload());
-        match feedback.says {
+        match &feedback.says {
             Says::Quic(frame) => {
                 if frame.ping {
                     self.answer_ping(now, &mut shared.links);
                 }
                 let waiting = self.resend.iter().map(|c| c.offset).min();
-                self.sender.on_ack(now, &frame, waiting, &mut shared.outcome);
-                shared.frames.push(frame);
+                self.sender.on_ack(now, frame, waiting, &mut shared.outcome);
             }
             Says::Tcp(ack) => {
-                self.sender.on_tcp_ack(now, &ack, &mut shared.outcome);
+                self.sender.on_tcp_ack(now, ack, &mut shared.outcome);
                 if !self.resend.is_empty() {
                     self.resend.retain(|c| !ack.covers(c.offset, c.offset + u64::from(c.len)));
                 }
@@ -393,6 +414,7 @@ impl Flow {
                 self.sender.on_handshake(now, rtt, &mut shared.outcome);
             }
         }
+        shared.spent.take(feedback.says);
         self.digest(now, &shared.outcome);
         self.record.on_digested(now, shared.outcome.rtt, &self.sender);
         self.record.on_metrics(now, &self.sender, shared.outcome.rtt);

@@ -112,14 +112,12 @@ impl Numbered {
 
 #[cfg(test)]
 mod tests {
-    use recovery::TcpAck;
-
     use super::*;
 
     #[test]
     fn each_is_taken_once_in_any_order() {
         let mut store = Numbered::default();
-        let ack = |number| Feedback { number, says: Says::Tcp(TcpAck::default()) };
+        let ack = |number| Feedback { number, says: Says::Tcp(Box::default()) };
         let numbers: Vec<u64> = (0..4).map(|n| store.put(ack(10 * n))).collect();
         assert_eq!(numbers, [0, 1, 2, 3]);
         for number in [2, 0, 1, 3] {

@@ -240,7 +240,7 @@ impl<T: Payload> Sender<T> {
             digest.tally.newest = Some((pn, sent));
         }
         self.stats.acked += 1;
-        let sent = Time(sent.0 - sent.0 % self.clock_unit.0);
+        let sent = if self.clock_unit.0 > 1 { Time(sent.0 - sent.0 % self.clock_unit.0) } else { sent };
         digest.acked.push(AckedPacket { pn, bytes, sent, received, before_reduction });
     }
 

@@ -118,6 +118,8 @@ pub struct Sender<T> {
     variance: LinuxVariance,
     sampler: Sampler,
     pacer: Pacer,
+    /// The pacing rate of a window, and what it was computed from: the gate asks several times between two changes.
+    window_rate: ((u64, u64, Duration), f64),
     ecn: Validation,
     reordering: Reordering,
     late: LateAcks<T>,
@@ -166,6 +168,7 @@ impl<T: Payload> Sender<T> {
             variance: LinuxVariance::new(config.min_rto),
             sampler: Sampler::default(),
             pacer: Pacer::new(&config.pacing, path.mds),
+            window_rate: ((0, 0, Duration::ZERO), 0.0),
             ecn: Validation::new(config.ecn, config.ecn_validation),
             reordering: Reordering::default(),
             late: LateAcks::new(),
@@ -241,17 +244,26 @@ impl<T: Payload> Sender<T> {
     }
 
     /// Bytes per second, or `None` when this sender does not pace (yet).
-    fn pacing_rate(&self, control: &Control) -> Option<f64> {
+    fn pacing_rate(&mut self, control: &Control) -> Option<f64> {
         if let Some(rate) = control.pacing_rate.filter(|_| self.config.paced != Paced::Never) {
             return Some(rate.bytes_per_sec());
         }
         if self.config.paced != Paced::Always || !self.rtt.is_sampled() {
             return None; // RFC 9002 section 7.7: the initial window may leave at once
         }
+        let from = (control.cwnd, control.ssthresh, self.rtt.smoothed());
+        if self.window_rate.0 != from {
+            self.window_rate = (from, self.rate_of_window(control));
+        }
+        Some(self.window_rate.1)
+    }
+
+    /// A multiple of `cwnd / smoothed_rtt`.
+    fn rate_of_window(&self, control: &Control) -> f64 {
         let pacing = &self.config.pacing;
         let early = (control.cwnd as f64) < control.ssthresh as f64 * pacing.slow_start_until;
         let factor = if early { pacing.slow_start_factor } else { pacing.factor };
-        Some(factor * control.cwnd as f64 / self.rtt.smoothed().as_secs_f64().max(1e-9))
+        factor * control.cwnd as f64 / self.rtt.smoothed().as_secs_f64().max(1e-9)
     }
 
     /// A packet leaves; returns its number and mark. `bytes` is what it counts in the window. `repeat` says that its
