@@ -96,6 +96,10 @@ struct RunArgs {
     /// Change a value of every experiment: `--set link.rate=20Mbit/s`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
+    /// With --set: keep the published values, claims and reasons beside the changed runs, to try a hypothesis about the source's
+    /// network.
+    #[arg(long, requires = "sets")]
+    keep_published: bool,
     /// Try this controller where the file tries its own, again for each: `--controller bbr3`, or as TOML with parameters,
     /// `--controller '{ name = "nada", rmax = "1.7 Mbit/s" }'`. For files with one list of controllers in [vary], like those
     /// of rfc8867; reasons on record do not count then.
@@ -225,7 +229,7 @@ fn run(args: &RunArgs) -> Result<u8, Error> {
         print(&conclusion(&all));
         print(&format!("report: {}\n", page.display()));
     }
-    Ok(if count(&all, Verdict::UnexpectedMiss) > 0 { MISS } else { HOLDS })
+    Ok(if unexplained(&all) > 0 { MISS } else { HOLDS })
 }
 
 /// Those that can run in this world. Where several are named, the others are left out with a word; where none can, that is
@@ -262,7 +266,7 @@ fn read(args: &RunArgs) -> Result<Vec<Experiment>, Error> {
         if !args.controllers.is_empty() {
             experiment = experiment.with_controllers(&args.controllers)?;
         }
-        if sets.is_empty() { Ok(experiment) } else { experiment.with_overrides(&sets) }
+        if sets.is_empty() { Ok(experiment) } else { experiment.with_overrides(&sets, args.keep_published) }
     };
     sources.into_iter().map(read).collect::<Result<_, _>>().map_err(Error::bad)
 }
@@ -275,27 +279,39 @@ fn slug(names: &[String]) -> String {
     if slug.is_empty() { "run".to_owned() } else { slug }
 }
 
-fn count(all: &[Results], verdict: Verdict) -> usize {
-    all.iter().flat_map(|r| &r.summary.claims).filter(|c| c.verdict == verdict).count()
+fn claims(all: &[Results]) -> impl Iterator<Item = &ClaimResult> {
+    all.iter().flat_map(|r| &r.summary.claims)
+}
+
+fn unexplained(all: &[Results]) -> usize {
+    claims(all).filter(|claim| claim.is_unexplained()).count()
 }
 
 fn conclusion(all: &[Results]) -> String {
-    let [holds, known, missed] =
-        [Verdict::Holds, Verdict::KnownMiss, Verdict::UnexpectedMiss].map(|verdict| count(all, verdict));
-    if all.iter().all(|r| r.summary.claims.is_empty()) {
+    if claims(all).next().is_none() {
         return "\nno claim was judged\n".to_owned();
     }
-    let unjudged = match count(all, Verdict::NotJudged) {
-        0 => String::new(),
-        number => format!(", {number} not judged, since runs were not valid"),
+    let line = |ours: bool, whose: &str| {
+        let mine = || claims(all).filter(|claim| claim.ours == ours);
+        let count = |verdict| mine().filter(|claim| claim.verdict == verdict).count();
+        if mine().next().is_none() {
+            return String::new();
+        }
+        format!(
+            "{whose} {} claims: {} hold, {} partly, {} within the spread, {} missed, {} not judged\n",
+            mine().count(),
+            count(Verdict::Holds),
+            count(Verdict::Partly),
+            count(Verdict::WithinSpread),
+            count(Verdict::Missed),
+            count(Verdict::NotJudged),
+        )
     };
-    let everywhere = |c: &&ClaimResult| c.variants.iter().all(|variant| variant.1);
-    let whole = all.iter().flat_map(|r| &r.summary.claims).filter(everywhere).count();
-    format!(
-        "\n{holds} claims hold ({whole} in every variant, {} in some), {known} known misses with their reason, \
-         {missed} unexpected misses{unjudged}\n",
-        holds.saturating_sub(whole)
-    )
+    let bare = match unexplained(all) {
+        0 => String::new(),
+        number => format!("{number} of those that do not hold have no reason on record (marked !)\n"),
+    };
+    format!("\n{}{}{bare}", line(false, "of the source's"), line(true, "of our own"))
 }
 
 fn list() -> Result<u8, Error> {

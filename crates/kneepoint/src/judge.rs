@@ -1,11 +1,15 @@
 //! From the runs of an experiment to its summary: means, spreads, published values, claims.
 
+mod bias;
+mod claims;
+
 use std::collections::BTreeSet;
 
 use crate::measure::{deviation, mean};
-use crate::spec::{Case, Claim, Experiment};
+use crate::prose;
+use crate::spec::{Case, Experiment, matches};
 use crate::store::RunRow;
-use crate::summary::{Cell, Chart, ClaimResult, OverRuns, Quartiles, Row, Summary, Trust, Variant, Verdict};
+use crate::summary::{Cell, Chart, OverRuns, Quartiles, Row, Summary, Trust, Variant};
 use crate::world::World;
 
 /// The summary of these runs. Claims about the wire are judged there alone, the others in both worlds: the simulator's rows are
@@ -14,13 +18,18 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: World) 
     let mut variants: Vec<Variant> = Vec::new();
     for case in cases {
         if variants.last().is_none_or(|v| v.name != case.variant) {
-            variants.push(Variant { name: case.variant.clone(), rows: Vec::new() });
+            let reference = exp.is_reference(&case.variant);
+            let name = case.variant.clone();
+            variants.push(Variant { name, reference, rows: Vec::new(), biases: Vec::new() });
         }
         if let Some(variant) = variants.last_mut() {
             variant.rows.push(row(exp, case, runs));
         }
     }
-    Summary {
+    for variant in &mut variants {
+        variant.biases = bias::find(exp, variant);
+    }
+    let mut summary = Summary {
         experiment: exp.name.clone(),
         world,
         title: exp.title.clone(),
@@ -30,11 +39,33 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: World) 
             .flatten()
             .collect::<Vec<_>>()
             .join(" "),
+        why_reference: exp.why_reference.clone(),
         metrics: exp.metrics.clone(),
-        claims: exp.claims.iter().filter(|c| c.on <= world).map(|c| judge(exp, c, &variants)).collect(),
+        claims: exp
+            .claims
+            .iter()
+            .filter(|c| c.on <= world)
+            .map(|c| claims::judge(exp, c, &variants))
+            .collect(),
         charts: exp.charts.iter().map(|chart| with_rows_of(world, chart)).collect(),
         variants,
+    };
+    fill_in(&mut summary);
+    summary
+}
+
+/// Puts the run's numbers into its sentences.
+fn fill_in(summary: &mut Summary) {
+    let all = summary.variants.clone();
+    let fill = |text: &mut String, here: &Variant| *text = prose::fill(text, here, &all, matches);
+    for (variant, here) in summary.variants.iter_mut().zip(&all) {
+        let cells = variant.rows.iter_mut().flat_map(|row| row.cells.values_mut());
+        let biases = variant.biases.iter_mut().filter_map(|bias| bias.reason.as_mut());
+        cells.filter_map(|cell| cell.reason.as_mut()).chain(biases).for_each(|reason| fill(reason, here));
     }
+    let Some(here) = all.iter().find(|variant| variant.reference).or(all.first()) else { return };
+    let reasons = summary.claims.iter_mut().filter_map(|claim| claim.reason.as_mut());
+    reasons.chain([&mut summary.note, &mut summary.why_reference]).for_each(|text| fill(text, here));
 }
 
 /// A chart of some rows shows those of the wire beside them.
@@ -98,50 +129,8 @@ fn trust(runs: &[&RunRow]) -> Option<Trust> {
     })
 }
 
-/// Of a claim that cannot be judged.
-const NOT_VALID: &str = "a run it needs is not valid";
-
-/// A claim holds if it holds in at least one variant in which it is judged; one that must hold everywhere, in all.
-fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> ClaimResult {
-    let judged: Vec<(String, bool, String)> = variants
-        .iter()
-        .filter(|v| claim.applies_to(&v.name))
-        .map(|variant| {
-            // A claim about the simulator does not see the rows of the wire beside its own.
-            let seen = variant.rows.iter().filter(|row| World::of(&row.label).1 <= claim.on);
-            let labels: Vec<String> = seen.map(|row| row.label.clone()).collect();
-            let of = |label: &str| cell(variant, label, &claim.metric);
-            let untrusted = variant.rows.iter().any(|row| !row.is_trusted());
-            let missing = if untrusted { NOT_VALID } else { "a value is missing" };
-            let verdict =
-                claim.judge(&labels, |l| of(l).map(Cell::value), |l| of(l).and_then(|c| c.published));
-            let (holds, numbers) = verdict.unwrap_or((false, missing.to_owned()));
-            (variant.name.clone(), holds, numbers)
-        })
-        .collect();
-    let holds = match claim.everywhere {
-        true => judged.iter().all(|v| v.1),
-        false => judged.iter().any(|v| v.1),
-    };
-    let verdict = match (holds, &claim.reason) {
-        (true, _) => Verdict::Holds,
-        // What was found where it could be judged does not hold; but it may hold where it could not.
-        (false, _) if judged.iter().any(|v| v.2 == NOT_VALID) => Verdict::NotJudged,
-        (false, Some(_)) => Verdict::KnownMiss,
-        (false, None) => Verdict::UnexpectedMiss,
-    };
-    ClaimResult {
-        id: claim.id.clone(),
-        says: claim.says.clone(),
-        holds_published: exp.holds_published(claim),
-        variants: judged,
-        verdict,
-        reason: claim.reason.clone(),
-    }
-}
-
-/// None of rows without a valid run: no claim holds by them.
-fn cell<'v>(variant: &'v Variant, label: &str, metric: &str) -> Option<&'v Cell> {
+/// What a cell of a row holds; none of rows without a valid run, so that no claim holds by them.
+fn trusted_cell<'v>(variant: &'v Variant, label: &str, metric: &str) -> Option<&'v Cell> {
     variant.rows.iter().find(|r| r.label == label && r.is_trusted())?.cells.get(metric)
 }
 
@@ -151,6 +140,7 @@ mod tests {
 
     use super::*;
     use crate::store::Audit;
+    use crate::summary::Verdict;
 
     const FILE: &str = r#"
 title = "t"
@@ -184,26 +174,31 @@ right = 1.5
 everywhere = true
 "#;
 
-    /// One variant is enough for a claim, unless it is to hold everywhere.
+    /// A claim is judged in the reference, one that must hold everywhere in all variants; without a reference all are one.
     #[test]
-    fn somewhere_and_everywhere() {
-        let exp = Experiment::parse("x", Path::new("x.toml"), FILE).unwrap();
-        let cases = exp.cases();
-        let run = |(case, goodput): (&Case, f64)| RunRow {
-            variant: case.variant.clone(),
-            row: case.row.clone(),
-            repetition: 0,
-            seed: 1,
-            values: [("goodput".to_owned(), goodput)].into_iter().collect(),
-            audit: None,
-        };
-        let verdicts = |goodputs: [f64; 2]| {
+    fn reference_and_everywhere() {
+        let verdicts = |file: &str, goodputs: [f64; 2]| {
+            let exp = Experiment::parse("x", Path::new("x.toml"), file).unwrap();
+            let cases = exp.cases();
+            let run = |(case, goodput): (&Case, f64)| RunRow {
+                variant: case.variant.clone(),
+                row: case.row.clone(),
+                repetition: 0,
+                seed: 1,
+                values: [("goodput".to_owned(), goodput)].into_iter().collect(),
+                audit: None,
+            };
             let runs: Vec<_> = cases.iter().zip(goodputs).map(run).collect();
             summary(&exp, &cases, &runs, World::Sim).claims.iter().map(|c| c.verdict).collect::<Vec<_>>()
         };
-        assert_eq!(verdicts([1.0, 2.0]), [Verdict::Holds, Verdict::UnexpectedMiss]);
-        assert_eq!(verdicts([1.6, 2.0]), [Verdict::Holds, Verdict::Holds]);
-        assert_eq!(verdicts([1.0, 1.0]), [Verdict::UnexpectedMiss, Verdict::UnexpectedMiss]);
+        let reference =
+            "[reference]\nvariants = [\"rate = 2 Mbit/s\"]\nwhy = \"the source says so\"\n[[claim]]";
+        let file = FILE.replacen("[[claim]]", reference, 1);
+        assert_eq!(verdicts(&file, [1.0, 2.0]), [Verdict::Holds, Verdict::Partly]);
+        assert_eq!(verdicts(&file, [2.0, 1.0]), [Verdict::Partly, Verdict::Partly]);
+        assert_eq!(verdicts(&file, [1.6, 2.0]), [Verdict::Holds, Verdict::Holds]);
+        assert_eq!(verdicts(&file, [1.0, 1.0]), [Verdict::Missed, Verdict::Missed]);
+        assert_eq!(verdicts(FILE, [1.0, 2.0]), [Verdict::Partly, Verdict::Partly]);
     }
 
     /// `*` in a claim about the simulator means its rows, not those of the wire beside them.
@@ -257,7 +252,7 @@ everywhere = true
         assert_eq!(bad.trust.unwrap().remark().unwrap(), "none of its 1 runs is valid: late; stolen");
         let judged = summary(&exp, std::slice::from_ref(&case), &[run(8.0, &["late"])], World::Sim);
         assert!(judged.claims.iter().all(|c| c.verdict == Verdict::NotJudged));
-        assert_eq!(judged.claims[0].variants[0].2, "a run it needs is not valid");
+        assert_eq!(judged.claims[0].parts[0].variants[0].numbers, "a run it needs is not valid");
         assert_eq!(row(&[run(1.0, &[])]).trust.unwrap().remark(), None);
     }
 

@@ -8,6 +8,7 @@ pub mod library;
 pub mod measure;
 pub mod metric;
 pub mod problem;
+pub mod prose;
 pub mod published;
 pub mod qlog;
 pub mod report;
@@ -17,6 +18,7 @@ pub mod stability;
 pub mod store;
 pub mod summary;
 pub mod terminal;
+pub mod verdict;
 #[cfg(target_os = "linux")]
 pub mod wire;
 pub mod world;

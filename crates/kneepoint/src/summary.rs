@@ -24,6 +24,9 @@ pub struct Summary {
     pub source: String,
     /// A remark of the experiment's author on how to read it, may be empty.
     pub note: String,
+    /// Why the reference is what it is; may be empty.
+    #[serde(default)]
+    pub why_reference: String,
     /// Metrics of the table, in order.
     pub metrics: Vec<String>,
     /// One table each.
@@ -39,8 +42,18 @@ pub struct Summary {
 pub struct Variant {
     /// `limit-counts = queue+delay`; empty when nothing else varies.
     pub name: String,
+    /// Whether it is one of the file's reference.
+    #[serde(default = "yes")]
+    pub reference: bool,
     /// Rows of the table.
     pub rows: Vec<Row>,
+    /// Columns that differ from the published ones as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub biases: Vec<BiasFound>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// One value of the rows key.
@@ -183,17 +196,63 @@ impl Cell {
 }
 
 /// Where a claim stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Holds in at least one variant.
+    /// Every part of it holds in every reference variant that it speaks of, by more than the spread of the runs.
     Holds,
-    /// Holds in none; the reason is on record.
-    KnownMiss,
-    /// Holds in none and nobody has said why.
-    UnexpectedMiss,
-    /// It needs runs of which none was valid.
+    /// Some of its parts hold there, or all of them in some variant, but not all in all.
+    Partly,
+    /// The numbers are as it says or as it does not, by less than the spread of the runs.
+    WithinSpread,
+    /// It does not hold.
+    Missed,
+    /// It needs numbers that are not there: none of its runs was valid, or nothing was lost that it could compare.
     NotJudged,
+}
+
+/// How a check came out in a variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// By more than the spread.
+    Holds,
+    /// Neither way by more than the spread.
+    WithinSpread,
+    /// Not, by more than the spread.
+    Missed,
+    /// A number is missing, or there is nothing to compare.
+    NotJudged,
+}
+
+/// A check, judged in a variant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// The variant's name.
+    pub variant: String,
+    /// Whether it is one of the file's reference.
+    pub reference: bool,
+    /// How it came out.
+    pub outcome: Outcome,
+    /// By how much it holds (above 0) or not, relative to the right side.
+    pub margin: Option<f64>,
+    /// The deviation of the margin over the repetitions, likewise.
+    pub spread: Option<f64>,
+    /// The numbers that were compared, in words.
+    pub numbers: String,
+}
+
+/// A check of a claim, judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PartResult {
+    /// Which part of the sentence, if it has several.
+    pub says: Option<String>,
+    /// The metric it speaks of.
+    pub metric: String,
+    /// Whether it holds on the numbers that the source prints, where they can be checked.
+    pub holds_published: Option<bool>,
+    /// In each variant that it speaks of.
+    pub variants: Vec<Judged>,
 }
 
 /// A claim, judged.
@@ -201,15 +260,65 @@ pub enum Verdict {
 pub struct ClaimResult {
     /// `S0-02`.
     pub id: String,
-    /// The paper's sentence.
+    /// The source's sentence.
     pub says: String,
-    /// Whether it holds on the numbers that the paper itself prints, where they can be checked.
-    pub holds_published: Option<bool>,
-    /// Variant name, whether it holds there, and the two numbers that were compared, in words.
-    pub variants: Vec<(String, bool, String)>,
+    /// It is not the source's but this project's own.
+    #[serde(default)]
+    pub ours: bool,
+    /// The checks that it consists of.
+    pub parts: Vec<PartResult>,
     /// The answer.
     pub verdict: Verdict,
     /// Why it does not hold, or not everywhere, if the file has it on record.
+    pub reason: Option<String>,
+}
+
+impl ClaimResult {
+    /// Whether it holds on the numbers that the source prints, as far as they can be checked.
+    pub fn holds_published(&self) -> Option<bool> {
+        let parts = || self.parts.iter().map(|part| part.holds_published);
+        if parts().any(|holds| holds == Some(false)) {
+            Some(false)
+        } else {
+            parts().all(|h| h.is_some()).then_some(true)
+        }
+    }
+
+    /// It does not hold, or in part alone, and nobody has said why.
+    pub fn is_unexplained(&self) -> bool {
+        matches!(self.verdict, Verdict::Missed | Verdict::Partly) && self.reason.is_none()
+    }
+
+    /// The variants in which all of its parts that speak of them hold, and in how many it was judged.
+    pub fn held(&self) -> (Vec<&str>, usize) {
+        let mut names: Vec<&str> = Vec::new();
+        for judged in self.judged() {
+            if !names.contains(&judged.variant.as_str()) {
+                names.push(&judged.variant);
+            }
+        }
+        let all = names.len();
+        names
+            .retain(|name| self.judged().filter(|j| j.variant == *name).all(|j| j.outcome == Outcome::Holds));
+        (names, all)
+    }
+
+    /// Of all parts and variants.
+    pub fn judged(&self) -> impl Iterator<Item = &Judged> {
+        self.parts.iter().flat_map(|part| &part.variants)
+    }
+}
+
+/// A column of which all rows are above the published ones, or all below, by much the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BiasFound {
+    /// The column.
+    pub metric: String,
+    /// The mean relative difference.
+    pub mean: f64,
+    /// The smallest and the largest.
+    pub range: (f64, f64),
+    /// Why, if the file has it on record.
     pub reason: Option<String>,
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use comfy_table::{CellAlignment, Table, presets};
 
 use crate::metric;
-use crate::summary::{Cell, ClaimResult, Row, Summary, Trust, Variant, Verdict};
+use crate::summary::{BiasFound, Cell, ClaimResult, Judged, Outcome, Row, Summary, Trust, Variant, Verdict};
 use crate::world::World;
 
 /// A difference from the published value that wants a reason.
@@ -28,9 +28,14 @@ pub fn text(summary: &Summary) -> String {
     for variant in &summary.variants {
         out.push('\n');
         if !variant.name.is_empty() {
-            let _ = writeln!(out, "{}", variant.name);
+            let reference = if is_one_of_many(summary, variant) { "  (reference)" } else { "" };
+            let _ = writeln!(out, "{}{reference}", variant.name);
         }
         table(&mut out, &summary.metrics, variant);
+        variant.biases.iter().for_each(|bias| line_of_bias(&mut out, bias));
+    }
+    if !summary.why_reference.is_empty() {
+        let _ = writeln!(out, "\nreference: {}", summary.why_reference);
     }
     if !summary.claims.is_empty() {
         claims(&mut out, &summary.claims);
@@ -124,23 +129,45 @@ fn difference(cell: &Cell, reasons: &mut Vec<String>) -> String {
     format!("{text} [{}]", known + 1)
 }
 
+/// Whether it is of the reference, and not all variants are.
+fn is_one_of_many(summary: &Summary, variant: &Variant) -> bool {
+    variant.reference && summary.variants.iter().any(|other| !other.reference)
+}
+
+fn line_of_bias(out: &mut String, bias: &BiasFound) {
+    let percent = |share: f64| format!("{:+.1}", share * 100.0);
+    let reason = bias.reason.as_deref().unwrap_or("unexplained !");
+    let BiasFound { metric, mean, range: (low, high), .. } = bias;
+    let _ = writeln!(
+        out,
+        "  every {metric} is off to one side: {} % ({} to {}): {reason}",
+        percent(*mean),
+        percent(*low),
+        percent(*high)
+    );
+}
+
 fn claims(out: &mut String, claims: &[ClaimResult]) {
     out.push_str("\nclaims\n");
     for claim in claims {
-        let word = match claim.verdict {
-            Verdict::Holds => held(claim),
-            Verdict::KnownMiss => missed("known miss", claim),
-            Verdict::UnexpectedMiss => missed("MISS", claim),
-            Verdict::NotJudged => "not judged".to_owned(),
-        };
-        let paper = match claim.holds_published {
+        let paper = match claim.holds_published() {
             Some(false) => " (does not hold on the paper's own numbers)",
             _ => "",
         };
-        let _ = writeln!(out, "  {word:15} {}: {}{paper}", claim.id, claim.says);
-        for (variant, holds, numbers) in &claim.variants {
-            let name = if variant.is_empty() { "" } else { variant };
-            let _ = writeln!(out, "    {} {name}{}{numbers}", if *holds { "yes" } else { "no " }, sep(name));
+        let ours = if claim.ours { " (ours)" } else { "" };
+        let _ = writeln!(out, "  {:17} {}: {}{ours}{paper}", headline(claim), claim.id, claim.says);
+        for part in &claim.parts {
+            if let Some(says) = &part.says {
+                let _ = writeln!(out, "    {says}");
+            }
+            for judged in &part.variants {
+                let _ = writeln!(
+                    out,
+                    "    {} {}",
+                    sign(judged.outcome),
+                    line_of(judged, &claim.parts[0].variants)
+                );
+            }
         }
         if let Some(reason) = &claim.reason {
             let _ = writeln!(out, "    why: {reason}");
@@ -148,22 +175,55 @@ fn claims(out: &mut String, claims: &[ClaimResult]) {
     }
 }
 
-/// The word, and in how many variants it is one, if not in all.
-fn missed(word: &str, claim: &ClaimResult) -> String {
-    let (no, all) = (claim.variants.iter().filter(|v| !v.1).count(), claim.variants.len());
-    if no == all { word.to_owned() } else { format!("{word} in {no} of {all}") }
+/// The verdict, and in how many variants the claim holds, if it does in some alone.
+fn headline(claim: &ClaimResult) -> String {
+    let word = match claim.verdict {
+        Verdict::Holds => "holds",
+        Verdict::Partly => "partly",
+        Verdict::WithinSpread => "within the spread",
+        Verdict::Missed => "missed",
+        Verdict::NotJudged => "not judged",
+    };
+    let (held, all) = claim.held();
+    let some = if held.is_empty() || held.len() == all {
+        String::new()
+    } else {
+        format!(", {} of {all}", held.len())
+    };
+    let bare = if claim.is_unexplained() { " !" } else { "" };
+    format!("{word}{some}{bare}")
 }
 
-/// `holds`, or in how many variants it does.
-fn held(claim: &ClaimResult) -> String {
-    let yes = claim.variants.iter().filter(|v| v.1).count();
-    if yes == claim.variants.len() {
-        "holds".to_owned()
-    } else {
-        format!("holds in {yes} of {}", claim.variants.len())
+fn sign(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Holds => "yes",
+        Outcome::WithinSpread => " ~ ",
+        Outcome::Missed => "no ",
+        Outcome::NotJudged => " ? ",
     }
 }
 
-fn sep(name: &str) -> &'static str {
-    if name.is_empty() { "" } else { ": " }
+/// Variant, numbers, margin and spread. `all`: the reference is named where there are other variants.
+fn line_of(judged: &Judged, all: &[Judged]) -> String {
+    let name = match judged.variant.as_str() {
+        "" => String::new(),
+        name if judged.reference && all.iter().any(|other| !other.reference) => {
+            format!("{name} (reference): ")
+        }
+        name => format!("{name}: "),
+    };
+    format!("{name}{}{}", judged.numbers, by_how_much(judged))
+}
+
+/// `, margin 24 %, spread 1 %`: relative to the right side.
+pub fn by_how_much(judged: &Judged) -> String {
+    let percent = |share: f64| {
+        let percent = share * 100.0;
+        if percent.abs() < 10.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+    };
+    let margin = judged.margin.map_or_else(String::new, |margin| format!(", margin {}", percent(margin)));
+    match judged.spread.filter(|spread| *spread > 0.0) {
+        Some(spread) => format!("{margin}, spread {}", percent(spread)),
+        None => margin,
+    }
 }

@@ -32,8 +32,8 @@ jitter = "1 ms"
 
 [[claim]]
 id = "c"
-says = "loss is not negative"
-metric = "loss"
+says = "something arrives"
+metric = "goodput"
 left = { min = ["*"] }
 is = "at-least"
 right = RIGHT
@@ -43,7 +43,7 @@ kind = "rtt-cdf"
 title = "RTT"
 "#;
 
-/// The experiment as a file whose claim demands at least so much loss.
+/// The experiment as a file whose claim demands at least so much goodput.
 fn small(dir: &Path, at_least: &str) -> String {
     let file = dir.join("small.toml");
     fs::write(&file, SMALL.replace("RIGHT", at_least)).unwrap();
@@ -73,7 +73,7 @@ fn tree(dir: &Path) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn same_bytes_on_any_number_of_threads() {
     let dir = tempfile::tempdir().unwrap();
-    let file = small(dir.path(), "0");
+    let file = small(dir.path(), "0.1");
     let run = |jobs: &str| {
         let out = dir.path().join("results");
         let done = kneepoint(&["run", &file, "--qlog", "--jobs", jobs, "--out", out.to_str().unwrap()]);
@@ -102,7 +102,7 @@ fn same_bytes_on_any_number_of_threads() {
 #[test]
 fn another_seed_is_another_result() {
     let dir = tempfile::tempdir().unwrap();
-    let file = small(dir.path(), "0");
+    let file = small(dir.path(), "0.1");
     let out = dir.path().join("r");
     let run = |seed: &str| {
         let done = kneepoint(&["run", &file, "--json", "--seed", seed, "--out", out.to_str().unwrap()]);
@@ -119,11 +119,11 @@ fn exit_status_tells_whether_claims_hold() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("r");
     let out = out.to_str().unwrap();
-    assert_eq!(kneepoint(&["run", &small(dir.path(), "0"), "--out", out]).status.code(), Some(0));
+    assert_eq!(kneepoint(&["run", &small(dir.path(), "0.1"), "--out", out]).status.code(), Some(0));
     let missed = kneepoint(&["run", &small(dir.path(), "99"), "--out", out]);
     assert_eq!(missed.status.code(), Some(1));
-    assert!(text(&missed.stdout).contains("MISS"), "{}", text(&missed.stdout));
-    assert!(text(&missed.stdout).contains("1 unexpected misses"));
+    assert!(text(&missed.stdout).contains("  missed !"), "{}", text(&missed.stdout));
+    assert!(text(&missed.stdout).contains("1 missed, 0 not judged\n1 of those"));
 }
 
 /// Bad input: status 2, the words, and no results folder.
@@ -132,7 +132,7 @@ fn bad_input_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("r");
     let out_text = out.to_str().unwrap();
-    let file = small(dir.path(), "0");
+    let file = small(dir.path(), "0.1");
     let empty = dir.path().join("empty");
     fs::create_dir(&empty).unwrap();
     for (args, words) in [
@@ -172,7 +172,7 @@ fn unwritable_results() {
     let blocked = dir.path().join("file");
     fs::write(&blocked, "in the way").unwrap();
     let out = blocked.join("results");
-    let refused = kneepoint(&["run", &small(dir.path(), "0"), "--out", out.to_str().unwrap()]);
+    let refused = kneepoint(&["run", &small(dir.path(), "0.1"), "--out", out.to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(2));
     let said = text(&refused.stderr);
     assert!(said.contains("cannot write results") && said.contains("--out"), "{said}");
@@ -193,14 +193,17 @@ fn a_changed_network_is_not_judged() {
     assert_eq!(run(&["--seed", "3"]).0, Some(1));
     let (status, said) = run(&["--set", "link.rate=20 Mbit/s"]);
     assert_eq!(status, Some(0));
-    assert!(said.contains("Changed: link.rate = 20 Mbit/s") && !said.contains("MISS"), "{said}");
+    assert!(said.contains("Changed: link.rate = 20 Mbit/s") && !said.contains("missed"), "{said}");
+    let (status, said) = run(&["--set", "link.rate=20 Mbit/s", "--keep-published"]);
+    assert_eq!(status, Some(1));
+    assert!(said.contains("are those of the file as it is") && said.contains("missed"), "{said}");
 }
 
 /// Several runs of one manifest at once: all succeed, one folder is left, whole.
 #[test]
 fn runs_at_the_same_time() {
     let dir = tempfile::tempdir().unwrap();
-    let (file, out) = (small(dir.path(), "0"), dir.path().join("r"));
+    let (file, out) = (small(dir.path(), "0.1"), dir.path().join("r"));
     let start = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kneepoint"));
         command.args(["run", &file, "--jobs", "1", "--out", out.to_str().unwrap()]);
@@ -240,7 +243,7 @@ fn lists_and_explains() {
 fn report_from_folders() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("r");
-    assert!(kneepoint(&["run", &small(dir.path(), "0"), "--out", out.to_str().unwrap()]).status.success());
+    assert!(kneepoint(&["run", &small(dir.path(), "0.1"), "--out", out.to_str().unwrap()]).status.success());
     let again = dir.path().join("again");
     let done = kneepoint(&["report", out.to_str().unwrap(), "--out", again.to_str().unwrap()]);
     assert!(done.status.success(), "{}", text(&done.stderr));

@@ -6,7 +6,8 @@ use common::{good, parse, scenario, set, small};
 use congestion::{Bytes, Duration, Time};
 use kneepoint::library::Library;
 use kneepoint::spec::{Case, Check, Experiment, Rows};
-use kneepoint::summary::Chart;
+use kneepoint::summary::{Chart, Outcome};
+use kneepoint::verdict::{self, Sample};
 use path::{Limit, LimitCounts};
 use sim::{Application, Connection, Transport};
 
@@ -46,7 +47,7 @@ fn what_the_file_says_about_its_results() {
             && !exp.claims[0].applies_to("limit-counts = queue+delay")
     );
     assert_eq!(
-        exp.claims.iter().map(|c| exp.holds_published(c)).collect::<Vec<_>>(),
+        exp.claims.iter().map(|c| exp.holds_published(&c.parts[0])).collect::<Vec<_>>(),
         [Some(true), Some(true)]
     );
     let Chart::OverTime { rows, .. } = &exp.charts[0] else { panic!("{:?}", exp.charts) };
@@ -57,21 +58,29 @@ fn what_the_file_says_about_its_results() {
 fn claims_are_judged_in_words() {
     let exp = good();
     let labels: Vec<String> = exp.cases().iter().take(4).map(|c| c.row.clone()).collect();
+    let part = |claim: usize| &exp.claims[claim].parts[0];
     let judge = |claim: usize, quic_dc: f64| {
-        let value = |row: &str| match row {
-            "Cubic" => Some(1.03),
-            "QUIC-DC 80" => Some(quic_dc),
-            "QUIC-DC 10" => Some(0.02),
+        let value = |row: &str, _: &str| match row {
+            "Cubic" => Some(Sample { value: 1.03, spread: 0.1 }),
+            "QUIC-DC 80" => Some(Sample { value: quic_dc, spread: 0.0 }),
+            "QUIC-DC 10" => Some(Sample { value: 0.02, spread: 0.0 }),
             _ => None,
         };
-        exp.claims[claim].judge(&labels, value, |_| None)
+        let judgement = verdict::judge(&part(claim).check, &part(claim).metric, &labels, value, |_| None)?;
+        Some((judgement.outcome, judgement.numbers))
     };
-    assert_eq!(judge(0, 0.03), Some((true, "1.03 % is at least 0.9 %".to_owned())));
-    assert_eq!(judge(0, 0.5), Some((false, "1.03 % is not at least 15 %".to_owned())));
-    assert_eq!(judge(1, 0.03), Some((true, "0.02, 0.03 ms".to_owned())));
-    assert_eq!(judge(1, 0.02), Some((false, "0.02, 0.02 ms".to_owned())));
-    let Check::Increasing(rows) = &exp.claims[1].check else { panic!() };
-    assert_eq!(exp.claims[1].judge(&labels, |row| (row != rows[0]).then_some(1.0), |_| None), None);
+    let said = |outcome, numbers: &str| Some((outcome, numbers.to_owned()));
+    assert_eq!(judge(0, 0.03), said(Outcome::Holds, "1.03 % is at least 0.9 %"));
+    assert_eq!(judge(0, 0.032), said(Outcome::WithinSpread, "1.03 % is at least 0.96 %"));
+    assert_eq!(judge(0, 0.035), said(Outcome::WithinSpread, "1.03 % is not at least 1.05 %"));
+    assert_eq!(judge(0, 0.5), said(Outcome::Missed, "1.03 % is not at least 15 %"));
+    assert_eq!(judge(0, 0.0), said(Outcome::NotJudged, "1.03 % is at least 0 %"), "thirty times nothing");
+    assert_eq!(judge(1, 0.03), said(Outcome::Holds, "0.02, 0.03 ms"));
+    assert_eq!(judge(1, 0.02), said(Outcome::WithinSpread, "0.02, 0.02 ms"));
+    assert_eq!(judge(1, 0.01), said(Outcome::Missed, "0.02, 0.01 ms"));
+    let Check::Increasing(rows) = &part(1).check else { panic!() };
+    let none = |row: &str, _: &str| (row != rows[0]).then_some(Sample::exact(1.0));
+    assert_eq!(verdict::judge(&part(1).check, "rtt_mean", &labels, none, |_| None), None);
 }
 
 #[test]
@@ -340,8 +349,8 @@ fn udp() {
     assert_eq!((run.udp[0].rate.len(), run.udp[0].rate[0].1.0), (1, 1_000_000));
     assert_eq!(run.udp[1].rate[0].1.0, 12_000_000);
     assert!(run.udp.iter().all(|u| u.on_off.is_some_and(|o| o.on == o.off && !o.random)));
-    assert!(exp.with_overrides(&set("udp.0.rate", "2 Mbit/s")).is_ok());
-    let problem = exp.with_overrides(&set("udp.1.rate", "2 Mbit/s")).unwrap_err().to_string();
+    assert!(exp.with_overrides(&set("udp.0.rate", "2 Mbit/s"), false).is_ok());
+    let problem = exp.with_overrides(&set("udp.1.rate", "2 Mbit/s"), false).unwrap_err().to_string();
     assert!(problem.contains("`udp.1.rate` is varied"), "{problem}");
 
     let values = |case: usize| {
@@ -394,8 +403,13 @@ fn links_in_a_row() {
     assert!(run.links().all(|link| link.loss == 0.001));
 
     assert_eq!(exp.cases()[1].row, "2 BDP");
-    assert!(exp.with_overrides(&set("link.1.queue", "3 BDP")).unwrap_err().to_string().contains("is varied"));
-    let wide = exp.with_overrides(&set("link.0.rate", "90 Mbit/s")).unwrap();
+    assert!(
+        exp.with_overrides(&set("link.1.queue", "3 BDP"), false)
+            .unwrap_err()
+            .to_string()
+            .contains("is varied")
+    );
+    let wide = exp.with_overrides(&set("link.0.rate", "90 Mbit/s"), false).unwrap();
     let rates: Vec<_> = scenario(&wide, 0).links().map(|link| format!("{:?}", link.rate)).collect();
     assert!(rates[0].contains("90000000") && rates[1].contains("8000000"), "{rates:?}");
 
@@ -611,7 +625,8 @@ fn start_jitter() {
 #[test]
 fn overrides() {
     let exp = small("[link]", "[link]").unwrap();
-    let with = |key: &str, value: &str| exp.with_overrides(&set(key, value)).map(|exp| scenario(&exp, 0));
+    let with =
+        |key: &str, value: &str| exp.with_overrides(&set(key, value), false).map(|exp| scenario(&exp, 0));
     assert_eq!(with("link.rate", "20Mbit/s").unwrap().link.limit, Limit::Bytes(Bytes(250_000)));
     assert_eq!(with("link.rate", "\"20 Mbit/s\"").unwrap().link.limit, Limit::Bytes(Bytes(250_000)));
     assert_eq!(with("flow.controller", "bbr2").unwrap().flows[0].algorithm.name(), "bbr2");
@@ -620,9 +635,14 @@ fn overrides() {
         with("flow.recovery.pacing.interval", "1 ms").unwrap().flows[0].recovery.pacing.interval.0,
         1_000_000
     );
-    assert_eq!(exp.with_overrides(&set("repetitions", "5")).unwrap().repetitions, 5);
+    assert_eq!(exp.with_overrides(&set("repetitions", "5"), false).unwrap().repetitions, 5);
     assert_eq!(
-        good().with_overrides(&set("seed", "40")).unwrap().scenario(&good().cases()[0], 1).unwrap().seed,
+        good()
+            .with_overrides(&set("seed", "40"), false)
+            .unwrap()
+            .scenario(&good().cases()[0], 1)
+            .unwrap()
+            .seed,
         41
     );
 }
@@ -669,7 +689,7 @@ fn candidates() {
     assert_eq!((general.id.as_str(), general.everywhere, &general.reason), ("general", true, &None));
     assert!(tried.note.contains("1 claims name others"), "{}", tried.note);
     for (key, value) in [("seed", "40"), ("repetitions", "3"), ("series", "off")] {
-        let again = tried.with_overrides(&set(key, value)).unwrap();
+        let again = tried.with_overrides(&set(key, value), false).unwrap();
         let [claim] = &again.claims[..] else { panic!("{key}: {:?}", again.claims) };
         assert_eq!((&claim.reason, &again.note), (&None, &tried.note), "{key}");
     }

@@ -648,7 +648,8 @@ fn nesting_without_end_is_refused() {
 
 #[test]
 fn bad_overrides_name_the_argument() {
-    let bad = |key: &str, value: &str| good().with_overrides(&set(key, value)).unwrap_err().to_string();
+    let bad =
+        |key: &str, value: &str| good().with_overrides(&set(key, value), false).unwrap_err().to_string();
     for (key, value, parts) in [
         ("link.rate", "20", "--set link.rate=20: link.rate: `20` has no unit"),
         ("link.rate", "20Mbits", "--set link.rate=20Mbits: link.rate: `Mbits` is not a unit of a rate"),

@@ -115,7 +115,7 @@ proptest! {
     fn no_override_panics(key in "(link|reverse|flow|flow\\.[0-2]|measure)?\\.?[a-z-]{0,9}(\\.[a-z]{1,4})?", value in "[ -~]{0,12}") {
         let source = Library.shipped().remove(0);
         let exp = Experiment::parse(&source.name, &source.file, &source.text).unwrap();
-        if let Err(problem) = exp.with_overrides(&[(key, value)]) {
+        if let Err(problem) = exp.with_overrides(&[(key, value)], false) {
             prop_assert!(problem.to_string().contains("--set"), "{problem}");
         }
     }

@@ -144,7 +144,7 @@ fn one_link_back() {
     let used = measured(&run)["utilization of reverse"];
     assert!((36.0..38.5).contains(&used), "{used}");
 
-    let exp = plain.with_overrides(&set("reverse.rate", "2 Mbit/s")).unwrap();
+    let exp = plain.with_overrides(&set("reverse.rate", "2 Mbit/s"), false).unwrap();
     assert_eq!(
         (scenario(&exp, 0).reverse.len(), scenario(&exp, 0).flows[0].rtt),
         (1, Duration::from_millis(25))

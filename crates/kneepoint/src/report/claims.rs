@@ -2,28 +2,32 @@
 
 use maud::{Markup, html};
 
-use crate::summary::{ClaimResult, Verdict};
+use crate::summary::{ClaimResult, Outcome, PartResult, Verdict};
+use crate::terminal::by_how_much;
+
+const ALL: [Verdict; 5] =
+    [Verdict::Holds, Verdict::Partly, Verdict::WithinSpread, Verdict::Missed, Verdict::NotJudged];
 
 /// Symbol, word and class of a verdict: none of them depends on colour alone.
 pub(super) fn words(verdict: Verdict) -> (&'static str, &'static str, &'static str) {
     match verdict {
         Verdict::Holds => ("✓", "holds", "holds"),
-        Verdict::KnownMiss => ("◆", "known miss", "known"),
-        Verdict::UnexpectedMiss => ("✗", "unexpected miss", "unexpected"),
+        Verdict::Partly => ("◐", "partly", "known"),
+        Verdict::WithinSpread => ("≈", "within the spread", "known"),
+        Verdict::Missed => ("✗", "missed", "unexpected"),
         Verdict::NotJudged => ("?", "not judged", "unexpected"),
     }
 }
 
-/// How many claims hold, are known misses, are unexpected misses; and how many were not judged, if there are any.
+/// How many claims have each verdict; those that none has are left out, but for the first and the last word on them.
 pub(super) fn count<'a>(claims: impl Iterator<Item = &'a ClaimResult>) -> Vec<(Verdict, usize)> {
-    let all = [Verdict::Holds, Verdict::KnownMiss, Verdict::UnexpectedMiss, Verdict::NotJudged];
-    let mut counts = all.map(|verdict| (verdict, 0)).to_vec();
+    let mut counts = ALL.map(|verdict| (verdict, 0)).to_vec();
     for claim in claims {
         for (_, count) in counts.iter_mut().filter(|(v, _)| *v == claim.verdict) {
             *count += 1;
         }
     }
-    counts.retain(|(verdict, count)| *verdict != Verdict::NotJudged || *count > 0);
+    counts.retain(|(verdict, count)| matches!(verdict, Verdict::Holds | Verdict::Missed) || *count > 0);
     counts
 }
 
@@ -60,19 +64,36 @@ fn row(claim: &ClaimResult, has_reasons: bool) -> Markup {
         tr {
             td { (badge(claim.verdict)) }
             td.id { (claim.id) }
-            td.says { (claim.says) }
-            td { (published(claim.holds_published)) }
-            td.ours {
-                @for (variant, holds, numbers) in &claim.variants {
-                    div {
-                        span class=(if *holds { "yes" } else { "no" }) { (if *holds { "✓" } else { "✗" }) }
-                        " " @if !variant.is_empty() { span.variant { (variant) ": " } }
-                        (numbers)
-                    }
-                }
-            }
+            td.says { (claim.says) @if claim.ours { " (ours)" } }
+            td { (published(claim.holds_published())) }
+            td.ours { @for part in &claim.parts { (part_of(part)) } }
             @if has_reasons { td.reason { @if let Some(reason) = &claim.reason { (reason) } } }
         }
+    }
+}
+
+fn part_of(part: &PartResult) -> Markup {
+    let choice = part.variants.iter().any(|judged| !judged.reference);
+    html! {
+        @if let Some(says) = &part.says { div.says { (says) } }
+        @for judged in &part.variants {
+            @let (class, symbol) = sign(judged.outcome);
+            div {
+                span class=(class) { (symbol) }
+                " " @if !judged.variant.is_empty() { span.variant { (judged.variant) ": " } }
+                @if judged.reference && choice { b { "reference: " } }
+                (judged.numbers) (by_how_much(judged))
+            }
+        }
+    }
+}
+
+fn sign(outcome: Outcome) -> (&'static str, &'static str) {
+    match outcome {
+        Outcome::Holds => ("yes", "✓"),
+        Outcome::WithinSpread => ("unknown", "≈"),
+        Outcome::Missed => ("no", "✗"),
+        Outcome::NotJudged => ("unknown", "?"),
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::chart::Figure;
-use super::{claims, palette, table};
-use crate::summary::{Results, Summary, Verdict};
+use super::{claims, number, palette, table};
+use crate::summary::{Results, Summary, Variant, Verdict};
 use crate::world::World;
 
 /// An experiment with its drawn charts.
@@ -71,8 +71,9 @@ fn strip(experiments: &[Results]) -> Markup {
 fn card(verdict: Verdict, count: usize) -> &'static str {
     match verdict {
         Verdict::Holds => plural(count, "claim holds", "claims hold"),
-        Verdict::KnownMiss => plural(count, "known miss", "known misses"),
-        Verdict::UnexpectedMiss => plural(count, "unexpected miss", "unexpected misses"),
+        Verdict::Partly => plural(count, "claim holds in part", "claims hold in part"),
+        Verdict::WithinSpread => plural(count, "claim within the spread", "claims within the spread"),
+        Verdict::Missed => plural(count, "claim missed", "claims missed"),
         Verdict::NotJudged => plural(count, "claim not judged", "claims not judged"),
     }
 }
@@ -146,8 +147,26 @@ fn tables(section: &Section<'_>) -> Markup {
     html! {
         @if s.variants.is_empty() { p.empty { "No results." } }
         @for (i, variant) in s.variants.iter().enumerate() {
-            h3 { @if variant.name.is_empty() { "Results" } @else { "Results with " code { (variant.name) } } }
+            h3 {
+                @if variant.name.is_empty() { "Results" } @else { "Results with " code { (variant.name) } }
+                @if variant.reference && s.variants.iter().any(|other| !other.reference) { " (reference)" }
+            }
             (table::draw(variant, &s.metrics, &format!("{}-{i}", section.anchor)))
+            (biases(variant))
+        }
+        @if !s.why_reference.is_empty() { p.note { b { "Reference: " } (s.why_reference) } }
+    }
+}
+
+/// Columns that are off as a whole.
+fn biases(variant: &Variant) -> Markup {
+    html! {
+        @for bias in &variant.biases {
+            p.note {
+                "Every " b { (bias.metric) } " is off to one side: " (number::percent(bias.mean)) " % in the mean ("
+                (number::percent(bias.range.0)) " to " (number::percent(bias.range.1)) "). "
+                @match &bias.reason { Some(reason) => { (reason) } None => { span.no { "Unexplained." } } }
+            }
         }
     }
 }

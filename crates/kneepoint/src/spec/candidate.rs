@@ -36,6 +36,7 @@ impl Experiment {
     fn trial_of(mut self, file: &Self, candidates: &[String]) -> Self {
         self.claims.iter_mut().for_each(|claim| claim.reason = None);
         self.misses.clear();
+        self.biases.clear();
         let left_out = file.claims.len() - self.claims.len();
         let without = if left_out == 0 {
             String::new()

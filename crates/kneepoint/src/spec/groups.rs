@@ -62,8 +62,13 @@ impl Groups {
     /// A word of [`metric::METRICS`], or `word of label`; perhaps `@` a window.
     pub(crate) fn read_metric(&self, cursor: &Cursor<'_>) -> Result<String, Problem> {
         let text: String = cursor.read()?;
-        self.check_window(cursor, &text)?;
-        let (word, label) = metric::scope(&text);
+        self.check_metric(cursor, &text).map(|()| text)
+    }
+
+    /// Refuses what is no such metric.
+    pub(crate) fn check_metric(&self, cursor: &Cursor<'_>, text: &str) -> Result<(), Problem> {
+        self.check_window(cursor, text)?;
+        let (word, label) = metric::scope(text);
         if !metric::METRICS.iter().any(|m| m.name == word) {
             return Err(cursor.unknown("metric", word, metric::METRICS.iter().map(|m| m.name)));
         }
@@ -72,7 +77,7 @@ impl Groups {
                 "share" => {
                     Err(cursor.problem("a share of whom?", "\"share of BBR\", with the label of a flow"))
                 }
-                _ => Ok(text),
+                _ => Ok(()),
             };
         };
         let named = match word {
@@ -83,7 +88,7 @@ impl Groups {
         if let Some((what, known)) = named {
             let wrong = || format!("no {what} `{label}`");
             return match known.iter().any(|k| k == label) {
-                true => Ok(text),
+                true => Ok(()),
                 false => Err(cursor.problem(wrong(), did_you_mean(label, known.iter().map(String::as_str)))),
             };
         }
@@ -91,7 +96,7 @@ impl Groups {
             return Err(cursor.problem(format!("`{word}` is of the whole run, not of some flows"), ""));
         }
         if self.flows.iter().any(|known| known == label) {
-            return Ok(text);
+            return Ok(());
         }
         let right = match self.flows.is_empty() {
             true => "`of` picks flows by label where a run has several labels".to_owned(),

@@ -32,6 +32,7 @@ pub(crate) mod bare;
 mod candidate;
 mod chain;
 mod chart;
+mod check;
 mod claim;
 mod controller;
 mod cursor;
@@ -40,6 +41,7 @@ mod flow;
 mod groups;
 mod link;
 mod merge;
+mod miss;
 mod network;
 mod node;
 mod packet;
@@ -57,16 +59,19 @@ use std::sync::Arc;
 
 use sim::Scenario;
 
-pub use claim::{Check, Claim, Fold, Miss, Relation, Side};
+pub use check::{Check, Fold, Relation, Side};
+pub use claim::{Claim, Part};
+pub use miss::{Bias, Miss};
 pub(crate) use node::empty;
 pub use queue::Queue;
 pub use reference::Reference;
 pub use rows::Rows;
+pub(crate) use rows::matches;
 pub use vary::Case;
 
 use crate::metric;
 use crate::problem::{Problem, did_you_mean};
-use crate::spec::claim::Labels;
+use crate::spec::claim::{Labels, read_prose};
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::groups::Groups;
 use crate::spec::node::{At, Node, Value};
@@ -93,8 +98,10 @@ const KEYS: &[&str] = &[
     "vary",
     "table",
     "published",
+    "reference",
     "claim",
     "miss",
+    "bias",
     "chart",
 ];
 
@@ -143,6 +150,12 @@ pub struct Experiment {
     pub claims: Vec<Claim>,
     /// Known differences.
     pub misses: Vec<Miss>,
+    /// Known differences of whole columns.
+    pub biases: Vec<Bias>,
+    /// Why the reference variants are what they are; may be empty.
+    pub why_reference: String,
+    /// The variants that claims are judged in; `None`: all.
+    reference: Option<Rows>,
     /// Its charts.
     pub charts: Vec<Chart>,
     cases: Vec<Case>,
@@ -163,11 +176,12 @@ impl Experiment {
         Self::read(name, &file, node::parse(&file, text)?, Unfit::Refused)
     }
 
-    /// The same experiment with other values: `("link.rate", "20 Mbit/s")`, from `--set`. A value is TOML, or else text.
+    /// The same experiment with other values: `("link.rate", "20 Mbit/s")`, from `--set`. A value is TOML, or else text. What the
+    /// file says of the source's numbers is left out, unless `keep_published`.
     ///
     /// # Errors
     /// What the changed file would give; the message names the argument.
-    pub fn with_overrides(&self, sets: &[(String, String)]) -> Result<Self, Problem> {
+    pub fn with_overrides(&self, sets: &[(String, String)], keep_published: bool) -> Result<Self, Problem> {
         let mut document = (*self.document).clone();
         for (key, value) in sets {
             let at = At::Set(format!("--set {key}={value}").into());
@@ -178,7 +192,7 @@ impl Experiment {
             set.map_err(|wrong| refuse(wrong, String::new()))?;
         }
         let changed = self.read_again(document).map_err(|problem| with_cause(problem, sets))?;
-        Ok(changed.without_judgement(sets))
+        Ok(changed.without_judgement(sets, keep_published))
     }
 
     /// Of a changed document. Reasons on record are of the file's own controllers, not of candidates.
@@ -187,6 +201,7 @@ impl Experiment {
         if self.unfit == Unfit::LeftOut {
             changed.claims.iter_mut().for_each(|claim| claim.reason = None);
             changed.misses.clear();
+            changed.biases.clear();
             changed.note.clone_from(&self.note);
         }
         Ok(changed)
@@ -194,21 +209,26 @@ impl Experiment {
 
     /// On another network the source's numbers, the claims about them and the reasons on record say nothing: they are
     /// left out, and the note says so. More repetitions, another seed or sampling change no such thing.
-    fn without_judgement(mut self, sets: &[(String, String)]) -> Self {
+    fn without_judgement(mut self, sets: &[(String, String)], keep: bool) -> Self {
         let harmless = ["repetitions", "seed", "series"];
         let changes: Vec<String> = sets
             .iter()
             .filter(|(key, _)| !harmless.contains(&vary::path_of(key)[0].as_str()))
             .map(|(key, value)| format!("{key} = {value}"))
             .collect();
-        if !changes.is_empty() {
+        if changes.is_empty() {
+            return self;
+        }
+        let remark = if keep {
+            "published values, claims and reasons are those of the file as it is"
+        } else {
             self.published = None;
             self.claims.clear();
             self.misses.clear();
-            let left_out = "published values and claims, which speak of the file as it is, are left out";
-            self.note =
-                format!("{} Changed: {}; {left_out}.", self.note, changes.join(", ")).trim().to_owned();
-        }
+            self.biases.clear();
+            "published values and claims, which speak of the file as it is, are left out"
+        };
+        self.note = format!("{} Changed: {}; {remark}.", self.note, changes.join(", ")).trim().to_owned();
         self
     }
 
@@ -249,19 +269,25 @@ impl Experiment {
         let published = root.get("published").map(|c| Reference::read(&c, file, &labels));
         let published = unfit.kept(published.into_iter())?.pop();
         let claims = read_claims(&root, &labels, published.as_ref(), unfit)?;
+        let reference = unfit.kept(std::iter::once(read_reference(&root, &labels)))?.pop();
+        let (reference, why_reference) = reference.unwrap_or_default();
         Ok(Self {
             windows: windows_of(
                 labels
                     .metrics
                     .iter()
-                    .chain(claims.iter().map(|claim| &claim.metric))
-                    .chain(over_runs.metric()),
+                    .chain(over_runs.metric())
+                    .map(String::as_str)
+                    .chain(claims.iter().flat_map(Claim::metrics)),
             ),
+            reference,
+            why_reference,
+            biases: each(&root, "bias", unfit, |c| Bias::read(c, &labels))?,
             name: name.to_owned(),
             file: file.to_owned(),
             title,
             source,
-            note: root.read("note")?.unwrap_or_default(),
+            note: root.get("note").map(|c| read_prose(&c, &labels)).transpose()?.unwrap_or_default(),
             repetitions,
             seed,
             claims,
@@ -314,9 +340,14 @@ impl Experiment {
         self.misses.iter().find(|m| m.explains(variant, row, metric)).map(|m| m.reason.as_str())
     }
 
-    /// Whether a claim holds on the source's own numbers: as its file says, else as they say.
-    pub fn holds_published(&self, claim: &Claim) -> Option<bool> {
-        claim.holds_published.or_else(|| self.published.as_ref()?.judge(claim).map(|(holds, _)| holds))
+    /// Whether a part of a claim holds on the source's own numbers: as its file says, else as they say.
+    pub fn holds_published(&self, part: &Part) -> Option<bool> {
+        part.holds_published.or_else(|| self.published.as_ref()?.judge(part).map(|(holds, _)| holds))
+    }
+
+    /// Whether the file's claims are judged in this variant.
+    pub fn is_reference(&self, variant: &str) -> bool {
+        self.reference.as_ref().is_none_or(|rows| rows.matches(variant))
     }
 }
 
@@ -367,7 +398,7 @@ fn checked(
 }
 
 /// The windows that these metrics are of, in their order.
-fn windows_of<'m>(metrics: impl Iterator<Item = &'m String>) -> Vec<String> {
+fn windows_of<'m>(metrics: impl Iterator<Item = &'m str>) -> Vec<String> {
     let mut windows: Vec<String> = Vec::new();
     for window in metrics.filter_map(|name| metric::window(name).1) {
         if !windows.iter().any(|known| known == window) {
@@ -477,25 +508,41 @@ fn read_claims(
             );
         }
         ids.push(claim.id.clone());
-        if let Some(row) = claim
-            .rows_to_compare(&labels.rows)
-            .find(|row| published.and_then(|p| p.value(row, &claim.metric)).is_none())
-        {
-            let wrong = format!("no published {} of `{row}` to be near to", claim.metric);
-            return Err(
-                cursor.problem(wrong, "name the metric in published.columns, and only rows that it has")
-            );
-        }
-        let judged = published.and_then(|p| p.judge(&claim)).zip(claim.holds_published);
-        match judged {
-            Some(((holds, numbers), says)) if holds != says => {
-                let wrong =
-                    format!("the claim has holds-published = {says}, but in the published table {numbers}");
-                Err(cursor.problem(wrong, format!("holds-published = {holds}")))
-            }
-            _ => Ok(claim),
-        }
+        claim.parts.iter().try_for_each(|part| check_published(cursor, part, labels, published))?;
+        Ok(claim)
     })
+}
+
+/// What a claim says of the published numbers is what they say.
+fn check_published(
+    cursor: &Cursor<'_>,
+    part: &Part,
+    labels: &Labels,
+    published: Option<&Reference>,
+) -> Result<(), Problem> {
+    let has_none = |row: &&str| published.and_then(|p| p.value(row, &part.metric)).is_none();
+    if let Some(row) = part.rows_to_compare(&labels.rows).find(has_none) {
+        let wrong = format!("no published {} of `{row}` to be near to", part.metric);
+        return Err(cursor.problem(wrong, "name the metric in published.columns, and only rows that it has"));
+    }
+    match published.and_then(|p| p.judge(part)).zip(part.holds_published) {
+        Some(((holds, numbers), says)) if holds != says => {
+            let wrong =
+                format!("the claim has holds-published = {says}, but in the published table {numbers}");
+            Err(cursor.problem(wrong, format!("holds-published = {holds}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `[reference]`: the variants that are what the source states, and why they are.
+fn read_reference(root: &Fields<'_>, labels: &Labels) -> Result<(Option<Rows>, String), Problem> {
+    let Some(cursor) = root.get("reference") else { return Ok((None, String::new())) };
+    let fields = cursor.table(&["variants", "why"])?;
+    let variants =
+        fields.need("variants", "the variants that are what the source states, like [\"hystart,*\"]")?;
+    let why = fields.need("why", "what the source states, and where it is silent, whose default is taken")?;
+    Ok((Some(Rows::read(&variants, "variant", &labels.variants)?), read_prose(&why, labels)?))
 }
 
 /// Reads each table of a list that may be absent.

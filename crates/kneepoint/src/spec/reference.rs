@@ -3,8 +3,10 @@
 use crate::library;
 use crate::problem::{Problem, did_you_mean};
 use crate::published::{Csv, Published};
-use crate::spec::claim::{Check, Claim, Labels};
+use crate::spec::check::Check;
+use crate::spec::claim::{Labels, Part};
 use crate::spec::cursor::Cursor;
+use crate::verdict::{self, Sample};
 
 /// The source's own numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,15 +65,17 @@ impl Reference {
         self.numbers.rows.get(row)?.get(column).copied()
     }
 
-    /// Judges a claim on the rows that the source prints.
-    pub(crate) fn judge(&self, claim: &Claim) -> Option<(bool, String)> {
-        let value = |row: &str| self.value(row, &claim.metric);
+    /// Judges a claim's part on the rows that the source prints: whether it holds, and the numbers.
+    pub(crate) fn judge(&self, part: &Part) -> Option<(bool, String)> {
+        let value = |row: &str| self.value(row, &part.metric);
         let printed: Vec<String> =
             self.numbers.rows.keys().filter(|row| value(row).is_some()).cloned().collect();
-        if matches!(claim.check, Check::Near { .. }) {
+        if matches!(part.check, Check::Near { .. }) {
             return None; // the published numbers are near themselves
         }
-        claim.judge(&printed, value, value)
+        let sample = |row: &str, metric: &str| self.value(row, metric).map(Sample::exact);
+        let judgement = verdict::judge(&part.check, &part.metric, &printed, sample, value)?;
+        Some((judgement.stands, judgement.numbers))
     }
 }
 

@@ -48,7 +48,7 @@ impl Rows {
 }
 
 /// Whether a label is the pattern with texts for its asterisks.
-fn matches(pattern: &str, label: &str) -> bool {
+pub(crate) fn matches(pattern: &str, label: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| label.strip_prefix(first)) else { return false };
     if !pattern.contains('*') {
