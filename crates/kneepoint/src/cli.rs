@@ -15,7 +15,7 @@ use crate::spec::Experiment;
 use crate::stability::{self, args::StabilityArgs};
 use crate::summary::{ClaimResult, Results, Verdict};
 use crate::world::World;
-use crate::{bench, report, store, terminal};
+use crate::{bench, ledger, report, store, terminal};
 
 /// All claims hold or are recorded as known misses.
 const HOLDS: u8 = 0;
@@ -58,6 +58,9 @@ enum Command {
         #[arg(long, default_value = "results/report/all")]
         out: PathBuf,
     },
+    /// What became of the sources' claims and numbers, from results folders: per source how many claims hold, how near the numbers
+    /// are, and the largest differences.
+    Ledger(LedgerArgs),
     /// Margins of a controller's loop: Nyquist's criterion, with a page of Nyquist and Bode plots;
     /// on request the same flows as fluid and as packets.
     ///
@@ -83,6 +86,22 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Args)]
+struct LedgerArgs {
+    /// Folders to look in; the newest results of each experiment count.
+    #[arg(default_value = "results")]
+    dirs: Vec<PathBuf>,
+    /// Print a Markdown table.
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// Whether this file holds that table; exit status 1 if it holds another.
+    #[arg(long, value_name = "FILE")]
+    check: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -136,6 +155,7 @@ pub fn main() -> u8 {
         Command::List => list(),
         Command::Algorithms { name } => algorithms(name.as_deref()),
         Command::Report { dirs, out } => write_report(&dirs, &out),
+        Command::Ledger(args) => show_ledger(&args),
         Command::Stability(args) => analyse(&args),
         #[cfg(target_os = "linux")]
         Command::Link(args) => crate::wire::link::run(&args).map_err(Error::bad),
@@ -344,7 +364,8 @@ fn algorithms(name: Option<&str>) -> Result<u8, Error> {
     Ok(HOLDS)
 }
 
-fn write_report(dirs: &[PathBuf], out: &std::path::Path) -> Result<u8, Error> {
+/// The newest results of each experiment below these folders.
+fn load(dirs: &[PathBuf]) -> Result<Vec<Results>, Error> {
     let mut all = Vec::new();
     for dir in dirs {
         let at = |e: std::io::Error| Error::bad(format!("{}: {e}", dir.display()));
@@ -358,6 +379,32 @@ fn write_report(dirs: &[PathBuf], out: &std::path::Path) -> Result<u8, Error> {
         let dirs: Vec<_> = dirs.iter().map(|d| d.display().to_string()).collect();
         return Err(Error::bad(format!("{}: no results there; `kneepoint run` makes some", dirs.join(", "))));
     }
+    Ok(all)
+}
+
+fn show_ledger(args: &LedgerArgs) -> Result<u8, Error> {
+    let all = load(&args.dirs)?;
+    let sources = ledger::of(all.iter().map(|results| &results.summary));
+    let table = ledger::markdown(&sources);
+    if let Some(file) = &args.check {
+        let text =
+            std::fs::read_to_string(file).map_err(|e| Error::bad(format!("{}: {e}", file.display())))?;
+        if !text.contains(&table) {
+            let words = "does not hold the ledger of these results";
+            eprintln!("kneepoint: {} {words}, which is:\n{table}", file.display());
+            return Ok(MISS);
+        }
+    }
+    print(&match (args.markdown, args.json) {
+        (true, _) => table,
+        (_, true) => serde_json::to_string_pretty(&sources).map_err(Error::bad)? + "\n",
+        _ => ledger::text(&sources),
+    });
+    Ok(HOLDS)
+}
+
+fn write_report(dirs: &[PathBuf], out: &std::path::Path) -> Result<u8, Error> {
+    let all = load(dirs)?;
     let page = report::write(out, "Kneepoint", &all)
         .map_err(|e| Error::bad(format!("cannot write the report to {}: {e}", out.display())))?;
     print(&conclusion(&all));

@@ -87,6 +87,7 @@ fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
     let cells = names.into_iter().map(|name| {
         let values: Vec<f64> = mine.iter().filter_map(|r| r.values.get(name).copied()).collect();
         let runs = Quartiles::of(&values);
+        let miss = exp.miss(&case.variant, &case.row, name);
         let cell = Cell {
             shown: match exp.over_runs {
                 OverRuns::Mean => None,
@@ -97,7 +98,8 @@ fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
             spread: Some(deviation(&values)).filter(|spread| spread.is_finite()),
             runs,
             published: exp.published(&case.row, name),
-            reason: exp.reason(&case.variant, &case.row, name).map(str::to_owned),
+            reason: miss.map(|miss| miss.reason.clone()),
+            open: miss.is_some_and(|miss| miss.open),
         };
         (name.clone(), cell)
     });

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod cli;
 pub mod columns;
 pub mod judge;
+pub mod ledger;
 pub mod library;
 pub mod measure;
 pub mod metric;

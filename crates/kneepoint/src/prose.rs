@@ -86,6 +86,7 @@ mod tests {
             shown: None,
             published: Some(102.33),
             reason: None,
+            open: false,
         };
         let row = Row {
             label: "BBR: 2".to_owned(),

@@ -113,6 +113,14 @@ pub struct Cell {
     pub published: Option<f64>,
     /// Why ours differs, if the experiment's file has it on record.
     pub reason: Option<String>,
+    /// The cause is not known: the reason says what was tried.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub open: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Five numbers of a sample: between two values quartiles are interpolated, the p-th of n sorted ones at 1 + p (n - 1) (R's
@@ -271,6 +279,9 @@ pub struct ClaimResult {
     pub verdict: Verdict,
     /// Why it does not hold, or not everywhere, if the file has it on record.
     pub reason: Option<String>,
+    /// The cause is not known: the reason says what was tried.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub open: bool,
 }
 
 impl ClaimResult {

@@ -26,6 +26,7 @@ pub(super) fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> Cl
         verdict: verdict(&parts),
         parts,
         reason: claim.reason.clone(),
+        open: claim.open,
     }
 }
 

@@ -76,7 +76,15 @@ fn variant(name: &str, shift: f64) -> Variant {
     let cells = cells.map(|(m, mean)| {
         (
             (*m).to_owned(),
-            Cell { mean, spread: Some(0.02), runs: None, shown: None, published: None, reason: None },
+            Cell {
+                mean,
+                spread: Some(0.02),
+                runs: None,
+                shown: None,
+                published: None,
+                reason: None,
+                open: false,
+            },
         )
     });
     rows.push(Row {
@@ -116,6 +124,7 @@ fn row(index: usize, line: &str, shift: f64) -> Row {
             shown: None,
             published: Some(published),
             reason,
+            open: false,
         }
     };
     let cells = METRICS.iter().zip(COLUMNS).enumerate().map(|(i, (m, c))| ((*m).to_owned(), cell(i, c)));
@@ -183,6 +192,7 @@ fn claims() -> Vec<ClaimResult> {
                 parts: vec![part],
                 verdict,
                 reason: reason.map(str::to_owned),
+                open: reason.is_some(),
             }
         };
     vec![
@@ -326,6 +336,7 @@ pub(super) fn odd() -> Vec<Results> {
         shown: None,
         published: [None, Some(values[(i + 3) % 8])][i % 2],
         reason: [None, Some(evil.to_owned()), Some(long.clone())][i % 3].clone(),
+        open: false,
     };
     let row = |(i, label): (usize, &&str)| {
         let count = if *label == "no cells" { 0 } else { 5 };
@@ -447,6 +458,7 @@ fn odd_claims(evil: &str, long: &str) -> Vec<ClaimResult> {
         }],
         verdict,
         reason: Some(evil.to_owned()),
+        open: true,
     };
     let odd =
         Judged { margin: Some(f64::MAX), spread: None, outcome: Outcome::NotJudged, ..judged("", false, "") };

@@ -25,6 +25,8 @@ pub struct Claim {
     pub on: World,
     /// Why it does not hold, or not everywhere.
     pub reason: Option<String>,
+    /// The cause is not known: the reason says what was tried.
+    pub open: bool,
 }
 
 /// A check on a table.
@@ -42,7 +44,7 @@ pub struct Part {
     pub variants: Option<Rows>,
 }
 
-const KEYS: &[&str] = &["id", "says", "ours", "everywhere", "on", "reason", "part"];
+const KEYS: &[&str] = &["id", "says", "ours", "everywhere", "on", "reason", "open", "part"];
 const PART_KEYS: &[&str] = &["metric", "holds-published", "variants"];
 
 /// What a table has: for checking that a claim or a miss speaks of it.
@@ -67,6 +69,7 @@ impl Claim {
             parts: read_parts(&fields, labels)?,
             everywhere: fields.read("everywhere")?.unwrap_or_default(),
             reason: fields.get("reason").map(|c| read_prose(&c, labels)).transpose()?,
+            open: fields.read("open")?.unwrap_or_default(),
         })
     }
 

@@ -19,11 +19,13 @@ pub struct Miss {
     pub variants: Option<Rows>,
     /// The reason.
     pub reason: String,
+    /// The cause is not known: the reason says what was tried.
+    pub open: bool,
 }
 
 impl Miss {
     pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Problem> {
-        let fields = cursor.table(&["rows", "metrics", "variants", "on", "reason"])?;
+        let fields = cursor.table(&["rows", "metrics", "variants", "on", "reason", "open"])?;
         let on = read_world(&fields)?;
         let labels = &labels.on(on);
         let metrics = fields.need("metrics", "the metrics that differ")?.filled_list()?;
@@ -37,6 +39,7 @@ impl Miss {
             metrics: metrics.iter().map(|m| read_metric_of(m, labels)).collect::<Result<_, _>>()?,
             variants: read_variants(&fields, labels)?,
             reason: read_prose(&fields.need("reason", "why ours differs")?, labels)?,
+            open: fields.read("open")?.unwrap_or_default(),
         })
     }
 

@@ -336,8 +336,8 @@ impl Experiment {
     }
 
     /// Why ours differs in a cell, if it is on record.
-    pub fn reason(&self, variant: &str, row: &str, metric: &str) -> Option<&str> {
-        self.misses.iter().find(|m| m.explains(variant, row, metric)).map(|m| m.reason.as_str())
+    pub fn miss(&self, variant: &str, row: &str, metric: &str) -> Option<&Miss> {
+        self.misses.iter().find(|m| m.explains(variant, row, metric))
     }
 
     /// Whether a part of a claim holds on the source's own numbers: as its file says, else as they say.

@@ -175,7 +175,15 @@ mod tests {
 
     #[test]
     fn one_run_is_a_line() {
-        let cell = Cell { mean: 3.0, spread: None, runs: None, shown: None, published: None, reason: None };
+        let cell = Cell {
+            mean: 3.0,
+            spread: None,
+            runs: None,
+            shown: None,
+            published: None,
+            reason: None,
+            open: false,
+        };
         let five = of_runs(&cell).unwrap();
         assert_eq!((five.min, five.median, five.max), (3.0, 3.0, 3.0));
     }

@@ -215,8 +215,15 @@ mod tests {
 
     #[test]
     fn a_whisker_ends_where_the_metric_does() {
-        let cell =
-            Cell { mean: 0.98, spread: Some(0.1), runs: None, shown: None, published: None, reason: None };
+        let cell = Cell {
+            mean: 0.98,
+            spread: Some(0.1),
+            runs: None,
+            shown: None,
+            published: None,
+            reason: None,
+            open: false,
+        };
         assert_eq!(upper(&cell, "jain"), 1.0);
         assert!((upper(&cell, "goodput") - 1.08).abs() < 1e-12);
     }
