@@ -28,10 +28,10 @@ pub mod tcp;
 
 pub use ack_every::AckEvery;
 pub use clock::Clock;
-pub use config::{Config, Exit, Paced, Reduction, Rto, TimeThreshold, Timeout};
+pub use config::{Config, Exit, Paced, Pto, Reduction, Rto, TimeThreshold, Timeout};
 pub use ecn::{Ecn, EcnCounts};
 pub use on_gap::OnGap;
-pub use pacer::Pacing;
+pub use pacer::{Pacing, Style};
 pub use receiver::{AckConfig, AckFrame, Receiver};
 pub use sender::{Gate, Outcome, Sender, Timers};
 pub use sent::Payload;
