@@ -41,6 +41,8 @@ pub struct Config {
     pub reduction: Reduction,
     /// What happens when no acknowledgement comes.
     pub timeout: Timeout,
+    /// How long a probe timeout of QUIC is.
+    pub pto: Pto,
     /// PTOs without any acknowledgement that make congestion persistent, or `"off"`. RFC 9002 section 7.6.
     #[serde(
         serialize_with = "congestion::units::serialize_or_off",
@@ -78,6 +80,9 @@ pub struct Config {
     pub pacing: Pacing,
     /// QUIC: fill what is left of the window with a packet that is smaller. Otherwise a packet waits until it fits whole.
     pub small_last_packet: bool,
+    /// A packet leaves as long as the window is not full, so that the last one may pass it by less than a packet. Otherwise it waits
+    /// until it fits. mvfst (fact sheet mvfst.md section 1: QuicTransportFunctions.cpp:1060-1100).
+    pub overshoot: bool,
     /// Who is paced; without pacing a window leaves as fast as its acknowledgements come.
     pub paced: Paced,
 }
@@ -123,6 +128,18 @@ pub enum Timeout {
     Pto,
     /// One tail loss probe (RFC 8985 section 7), then retransmission timeouts that collapse the window (RFC 6298).
     TlpRto,
+}
+
+/// How long a probe timeout of QUIC is, without backoff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pto {
+    /// `smoothed_rtt + max(4 * rttvar, granularity) + max_ack_delay`, which is 3 `initial_rtt` and `max_ack_delay` before the first
+    /// sample (RFC 9002 section 6.2.1).
+    Rfc9002,
+    /// `smoothed_rtt + 4 * rttvar + the longest ACK delay reported so far`, 2 `initial_rtt` before the first sample (fact sheet
+    /// mvfst.md section 5: QuicLossFunctions.cpp:13-19, QuicConstants.h:602).
+    Mvfst,
 }
 
 /// What `min_rto` is the floor of.
@@ -195,7 +212,20 @@ impl Default for Config {
 impl Config {
     /// PTO without backoff: RFC 9002 section 6.2.1.
     pub(crate) fn probe_timeout(&self, rtt: &Rtt) -> Duration {
-        rtt.timeout(self.granularity) + self.max_ack_delay
+        match self.pto {
+            Pto::Rfc9002 => rtt.timeout(self.granularity) + self.max_ack_delay,
+            Pto::Mvfst if rtt.is_sampled() => rtt.timeout(Duration::ZERO) + rtt.longest_ack_delay(),
+            Pto::Mvfst => self.first_timeout(),
+        }
+    }
+
+    /// The PTO before the first sample of the RTT, of packets that the peer acknowledges at once.
+    pub fn first_timeout(&self) -> Duration {
+        self.initial_rtt
+            * match self.pto {
+                Pto::Rfc9002 => 3,
+                Pto::Mvfst => 2,
+            }
     }
 
     /// RFC 9002.
@@ -208,6 +238,7 @@ impl Config {
             exit: Exit::Quic,
             reduction: Reduction::AtOnce,
             timeout: Timeout::Pto,
+            pto: Pto::Rfc9002,
             persistent_congestion: Some(3),
             granularity: Duration::from_millis(1),
             initial_rtt: Duration::from_millis(333),
@@ -222,6 +253,7 @@ impl Config {
             ecn_validation: true,
             pacing: Pacing::default(),
             small_last_packet: false,
+            overshoot: false,
             paced: Paced::Always,
         }
     }

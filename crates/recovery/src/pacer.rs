@@ -1,4 +1,5 @@
-//! The pacer: a token bucket (RFC 9002 section 7.7) whose releases may be rounded up to a timer interval.
+//! The pacer: a token bucket (RFC 9002 section 7.7) whose releases may be rounded up to a timer interval, or [bursts at
+//! intervals](Style::Bursts), in `pacer/bursts.rs`.
 //!
 //! ```text
 //! rate   = the controller's pacing rate, or factor * cwnd / smoothed_rtt
@@ -8,6 +9,9 @@
 //! Burst credit makes up for coarse timers (without it a pacer loses a third of its rate to rounding), its cap keeps
 //! the bursts small.
 
+mod bursts;
+
+use bursts::Bursts;
 use congestion::{Duration, Time};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -15,15 +19,21 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pacing {
+    /// What lets packets leave at its rate.
+    pub style: Style,
     /// N in congestion avoidance, for controllers without a rate of their own. RFC 9002 section 7.7.
     pub factor: f64,
     /// N in slow start. RFC 9002 section 7.7; Linux uses 2.
     pub slow_start_factor: f64,
     /// Slow start's factor holds below this share of `ssthresh`. Linux (`tcp_update_pacing_rate`): a half.
     pub slow_start_until: f64,
-    /// Releases happen at whole multiples of this after the previous one; zero: exactly on time.
+    /// With tokens, releases happen at whole multiples of this after the previous one; zero: exactly on time. With bursts the
+    /// smallest interval from one to the next. mvfst: 1 ms, 200 us in hq and tperf (fact sheet mvfst.md section 3:
+    /// QuicConstants.h:455, HQCommandLine.cpp:77-78).
     pub interval: Duration,
-    /// Largest burst, packets of `max_datagram_size`, or `"auto"`: the controller's send quantum, or ten packets for one that has
+    /// With bursts, packets in each at least, 1 or more. mvfst: 5, 1 for L4S (fact sheet mvfst.md section 3: QuicConstants.h:451).
+    pub min_burst: u64,
+    /// With tokens, largest burst, packets of `max_datagram_size`, or `"auto"`: the controller's send quantum, or ten packets for one that has
     /// none (RFC 9002 section 7.7: at most the initial window).
     #[serde(serialize_with = "serialize_or_auto", deserialize_with = "deserialize_or_auto")]
     pub burst: Option<u64>,
@@ -32,13 +42,27 @@ pub struct Pacing {
 impl Default for Pacing {
     fn default() -> Self {
         Self {
+            style: Style::Tokens,
             factor: 1.25,
             slow_start_factor: 1.25,
             slow_start_until: 1.0,
             interval: Duration::ZERO,
+            min_burst: 5,
             burst: None,
         }
     }
+}
+
+/// What lets packets leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Style {
+    /// A bucket of tokens: each packet leaves on its own as soon as the rate has paid for it; what was not used is saved up to a
+    /// bucket's depth.
+    Tokens,
+    /// Bursts at intervals: at least `min-burst` packets back to back, then nothing until the rate has paid for them; nothing is
+    /// saved up (mvfst's TokenlessPacer).
+    Bursts,
 }
 
 /// Packets that a controller without a send quantum may send at once.
@@ -65,9 +89,52 @@ fn deserialize_or_auto<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D
     }
 }
 
+/// The pacer.
+#[derive(Clone, Debug)]
+pub struct Pacer(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Tokens(Tokens),
+    Bursts(Bursts),
+}
+
+impl Pacer {
+    /// That lets a burst leave at once.
+    pub fn new(config: &Pacing, mds: u64) -> Self {
+        Self(match config.style {
+            Style::Tokens => Kind::Tokens(Tokens::new(config, mds)),
+            Style::Bursts => Kind::Bursts(Bursts::new(config.interval, config.min_burst, mds)),
+        })
+    }
+
+    /// When a packet of `bytes` may leave: `now` or later. `rate` in bytes per second, `quantum` of the controller in bytes.
+    pub fn release(&mut self, now: Time, bytes: u64, rate: f64, quantum: Option<u64>) -> Time {
+        match &mut self.0 {
+            Kind::Tokens(tokens) => tokens.release(now, bytes, rate, quantum),
+            Kind::Bursts(bursts) => bursts.release(now, rate),
+        }
+    }
+
+    /// A packet left.
+    pub fn on_sent(&mut self, now: Time, bytes: u64) {
+        match &mut self.0 {
+            Kind::Tokens(tokens) => tokens.on_sent(now, bytes),
+            Kind::Bursts(bursts) => bursts.on_sent(),
+        }
+    }
+
+    /// The window holds the next packet back.
+    pub fn on_window_full(&mut self) {
+        if let Kind::Bursts(bursts) = &mut self.0 {
+            bursts.on_window_full();
+        }
+    }
+}
+
 /// The token bucket.
 #[derive(Clone, Debug)]
-pub struct Pacer {
+struct Tokens {
     interval: Duration,
     /// Of the experiment, bytes.
     fixed: Option<f64>,
@@ -78,9 +145,9 @@ pub struct Pacer {
     last_release: Time,
 }
 
-impl Pacer {
+impl Tokens {
     /// With a full bucket.
-    pub fn new(config: &Pacing, mds: u64) -> Self {
+    fn new(config: &Pacing, mds: u64) -> Self {
         let bytes = |packets: u64| (packets.max(1) * mds) as f64;
         let (fixed, usual) = (config.burst.map(bytes), bytes(USUAL_BURST));
         Self {
@@ -93,8 +160,7 @@ impl Pacer {
         }
     }
 
-    /// When a packet of `bytes` may leave: `now` or later. `rate` in bytes per second, `quantum` of the controller in bytes.
-    pub fn release(&mut self, now: Time, bytes: u64, rate: f64, quantum: Option<u64>) -> Time {
+    fn release(&mut self, now: Time, bytes: u64, rate: f64, quantum: Option<u64>) -> Time {
         self.refill(now, bytes, rate, quantum);
         let missing = bytes as f64 - self.tokens;
         // A thousandth of a byte: what rounding a release to whole nanoseconds may leave missing.
@@ -108,8 +174,7 @@ impl Pacer {
         self.on_tick(now + wait)
     }
 
-    /// A packet left.
-    pub fn on_sent(&mut self, now: Time, bytes: u64) {
+    fn on_sent(&mut self, now: Time, bytes: u64) {
         self.tokens -= bytes as f64;
         self.last_release = now;
     }

@@ -11,6 +11,7 @@ pub struct Rtt {
     min: MinRtt,
     smoothed: Duration,
     variation: Duration,
+    longest_ack_delay: Duration,
     sampled: bool,
 }
 
@@ -23,12 +24,14 @@ impl Rtt {
             min: MinRtt::new(min_window),
             smoothed: initial,
             variation: initial / 2,
+            longest_ack_delay: Duration::ZERO,
             sampled: false,
         }
     }
 
     /// Takes a sample. `ack_delay` is what the peer reports, already capped at its `max_ack_delay`.
     pub fn sample(&mut self, now: Time, latest: Duration, ack_delay: Duration) {
+        self.longest_ack_delay = self.longest_ack_delay.max(ack_delay);
         let min = self.min.get().min(latest);
         let adjusted = if latest >= min + ack_delay { latest - ack_delay } else { latest };
         self.sample_apart(now, latest, adjusted);
@@ -70,6 +73,10 @@ impl Rtt {
     /// `rttvar`.
     pub fn variation(&self) -> Duration {
         self.variation
+    }
+    /// The longest ACK delay that came with a sample.
+    pub fn longest_ack_delay(&self) -> Duration {
+        self.longest_ack_delay
     }
     /// There has been a sample.
     pub fn is_sampled(&self) -> bool {

@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use congestion::Cause;
+use congestion::{Cause, Duration};
 use proptest::prelude::*;
 use recovery::{AckConfig, AckFrame, Clock, Config, Ecn, Receiver};
 
@@ -33,7 +33,13 @@ impl Line {
     fn new(mark: Ecn) -> Self {
         let ack = AckConfig { ack_every: 1.into(), ..AckConfig::default() };
         let bench = Bench::new(Config { ecn: mark, ..Config::quic() });
-        Self { bench, receiver: Receiver::new(ack, Clock::default()), marked: 0, arrived: 0, held: None }
+        Self {
+            bench,
+            receiver: Receiver::new(ack, Clock::default(), Duration::from_millis(50)),
+            marked: 0,
+            arrived: 0,
+            held: None,
+        }
     }
 
     fn arrive(&mut self, at: f64, pn: u64, ecn: Ecn) {

@@ -286,7 +286,7 @@ impl World {
             far: if tcp {
                 Far::Tcp(TcpReceiver::new(ack, Clock::default(), FULL as u32, Duration::from_millis(30)))
             } else {
-                Far::Quic(Receiver::new(ack, Clock::default()))
+                Far::Quic(Receiver::new(ack, Clock::default(), Duration::from_millis(50)))
             },
             next_byte: 0,
             resend: VecDeque::new(),

@@ -2,8 +2,8 @@
 
 mod common;
 use common::*;
-use congestion::{Cause, Detection};
-use recovery::{Config, Gate, Rto, TcpAck, TimeThreshold};
+use congestion::{Cause, Detection, Duration};
+use recovery::{AckFrame, Config, Gate, Pto, Rto, TcpAck, TimeThreshold};
 
 /// After one sample of 100 ms: smoothed_rtt + 4 * (100 / 2) + max_ack_delay.
 const PTO: f64 = 325.0;
@@ -34,7 +34,7 @@ fn backs_off_and_resets() {
 #[test]
 fn the_vector() {
     // rttvar is 25 ms after a first sample of 50 ms; the longer ACK delay makes up for the shorter RTT.
-    let config = Config { max_ack_delay: congestion::Duration::from_millis(75), ..Config::quic() };
+    let config = Config { max_ack_delay: Duration::from_millis(75), ..Config::quic() };
     let mut b = Bench::primed(config, 50.0);
     b.send(100.0);
     let mut at = 100.0;
@@ -52,6 +52,28 @@ fn before_the_first_sample() {
     assert_eq!(b.due(), None);
     b.send(0.0);
     assert_ms(b.due().unwrap(), 999.0 + 25.0);
+}
+
+/// `pto = "mvfst"`: smoothed_rtt + 4 * rttvar + the longest ACK delay so far, nothing else; 2 initial RTTs before the first sample.
+#[test]
+fn the_longest_ack_delay_so_far() {
+    let config = Config { pto: Pto::Mvfst, initial_rtt: ms(50.0) - ms(0.0), ..Config::quic() };
+    let mut b = Bench::new(config);
+    b.send(0.0);
+    assert_ms(b.due().unwrap(), 100.0);
+    b.ack(100.0, &[(0, 0)]);
+    let (mut at, mut rttvar, mut pn) = (100.0, 50.0, 1);
+    for (delay, longest) in [(0, 0.0), (13, 13.0), (7, 13.0), (20, 20.0)] {
+        b.send(at);
+        let ack_delay = Duration::from_millis(delay);
+        let frame = AckFrame { ranges: vec![(pn, pn)], ack_delay, ..AckFrame::default() };
+        b.ack_frame(at + 100.0 + delay as f64, &frame);
+        (at, rttvar, pn) = (at + 100.0 + delay as f64, rttvar * 0.75, pn + 1);
+        b.send(at);
+        assert_ms(b.due().unwrap() - at, 100.0 + 4.0 * rttvar + longest);
+        b.ack(at + 100.0, &[(pn, pn)]);
+        (at, rttvar, pn) = (at + 100.0, rttvar * 0.75, pn + 1);
+    }
 }
 
 #[test]
@@ -188,7 +210,7 @@ fn settled(config: Config, rtt: f64) -> Bench {
 /// At rest Linux' timeout is srtt + 200 ms, however many packets a round has; RFC 6298's, of 1 s at least, is the RTT and a tick.
 #[test]
 fn settled_timeouts() {
-    let seconds = congestion::Duration::from_secs(1);
+    let seconds = Duration::from_secs(1);
     for rtt in [1.0, 50.0, 150.0, 300.0, 600.0, 1500.0] {
         let linux = settled(Config::tcp(), rtt);
         let rfc = settled(Config { rto: Rto::Rfc6298, min_rto: seconds, ..Config::tcp() }, rtt);

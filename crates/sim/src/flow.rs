@@ -33,7 +33,7 @@ impl Far {
     fn new(config: &FlowConfig) -> Self {
         match config.transport {
             Transport::Quic { .. } => Self::Quic {
-                receiver: Receiver::new(config.ack.clone(), config.clock),
+                receiver: Receiver::new(config.ack.clone(), config.clock, config.rtt),
                 stream: Reassembly::default(),
             },
             Transport::Tcp { mss, .. } => {

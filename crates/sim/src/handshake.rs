@@ -3,7 +3,7 @@
 //! ```text
 //! QUIC   Initial, UDP payload 1200 bytes (RFC 9000 section 14.1)   the peer's reply, 1200 bytes
 //! TCP    SYN, a segment without payload                            SYN-ACK, the same
-//! again  QUIC: after 3 initial RTTs, the PTO before any sample (RFC 9002 section 6.2.1: 999 ms);
+//! again  QUIC: after 3 initial RTTs (2 with `pto = "mvfst"`), the PTO before any sample (RFC 9002 section 6.2.1: 999 ms);
 //!        TCP: after 1 s (RFC 6298 section 2.1); twice as long each time
 //! ```
 //!
@@ -43,7 +43,7 @@ impl Handshake {
     /// Nothing has been sent.
     pub(crate) fn new(transport: Transport, recovery: &Config) -> Self {
         let timeout = match transport {
-            Transport::Quic { .. } => recovery.initial_rtt * 3,
+            Transport::Quic { .. } => recovery.first_timeout(),
             Transport::Tcp { .. } => SYN_TIMEOUT,
         };
         Self { sent: Vec::new(), timeout }

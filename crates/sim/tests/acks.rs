@@ -109,3 +109,16 @@ fn jitter_has_a_stream_of_its_own() {
     s.seed = 2;
     assert_ne!(run(&s).flows[0].totals.rtt, a.flows[0].totals.rtt);
 }
+
+/// One packet per round trip waits for a quarter of the base RTT, in whole milliseconds: 13.
+#[test]
+fn a_quarter_of_the_rtt() {
+    for (factor, wait) in [(None, 25.0), (Some(0.25), 13.0)] {
+        let mut flow = window(quic_flow("name = 'fixed-window'\nwindow = 1"));
+        flow.ack.ack_every = 10.into();
+        (flow.ack.delay_factor, flow.ack.timer_tick) = (factor, Duration::from_millis(1));
+        let rtt = &run(&scenario(4.0, 20, vec![flow])).flows[0].totals.rtt;
+        let expected = 50.0 + PACKET_MS + wait;
+        assert!((rtt.mean_ms() - expected).abs() < 1e-3 * expected, "{factor:?}: {}", rtt.mean_ms());
+    }
+}

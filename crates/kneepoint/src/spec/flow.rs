@@ -11,11 +11,13 @@ use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::merge::merge;
 use crate::spec::network::{Network, Way};
 use crate::spec::packet;
+use crate::spec::stack::Stack;
 
 pub(crate) const KEYS: &[&str] = &[
     "label",
     "controller",
     "transport",
+    "stack",
     "count",
     "start",
     "stagger",
@@ -39,6 +41,8 @@ pub(crate) const KEYS: &[&str] = &[
 
 /// What counts in more is no clock to measure delays by.
 const MAX_CLOCK_UNIT: Duration = Duration::from_secs(1);
+/// Coarser timers keep no delay.
+const MAX_TIMER_TICK: Duration = Duration::from_secs(1);
 /// RFC 7323 section 5.4.
 const MAX_TIMESTAMP_UNIT: Duration = Duration::from_secs(1);
 
@@ -91,15 +95,12 @@ impl Flow {
         let controller = fields.need("controller", "the flow's algorithm, like \"cubic\"")?;
         let Controller { label, algorithm } =
             Controller::read(&controller, fields.get("slow-start").as_ref())?;
-        let transport = packet::read(&fields)?;
+        let tcp = packet::is_tcp(&fields)?;
+        let stack = Stack::read(&fields, tcp)?;
+        let transport = packet::read(&fields, stack.transport())?;
         let way = network.way(&fields)?;
-        let tcp = matches!(transport, Transport::Tcp { .. });
         let default = || label.unwrap_or_else(|| algorithm.name().to_owned());
-        let ack = if tcp {
-            overlaid(&fields, "ack", tcp_ack(), check_tcp_ack)?
-        } else {
-            overlaid(&fields, "ack", AckConfig::default(), check_quic_ack)?
-        };
+        let ack = overlaid(&fields, "ack", stack.ack(), if tcp { check_tcp_ack } else { check_quic_ack })?;
         let application = application::read(&fields, transport)?;
         let bulk = application == Application::Bulk;
         Ok(Self {
@@ -122,10 +123,7 @@ impl Flow {
             recovery: overlaid(
                 &fields,
                 "recovery",
-                Config {
-                    max_ack_delay: ack.max_ack_delay,
-                    ..if tcp { Config::tcp() } else { Config::quic() }
-                },
+                Config { max_ack_delay: ack.max_ack_delay, ..stack.recovery() },
                 check_recovery,
             )?,
             ack,
@@ -172,11 +170,6 @@ impl Flow {
     }
 }
 
-/// How a Linux receiver acknowledges: delayed ACKs of up to 40 ms, no receive times.
-fn tcp_ack() -> AckConfig {
-    AckConfig { max_ack_delay: Duration::from_millis(40), timestamps: 0, ..AckConfig::default() }
-}
-
 fn overlaid<T>(
     fields: &Fields<'_>,
     key: &str,
@@ -204,6 +197,7 @@ fn check_recovery(config: &Config) -> Result<(), String> {
         above_zero(config.pacing.slow_start_until),
         "`slow-start-until` must be a share of ssthresh above 0",
     )?;
+    rule(config.pacing.min_burst >= 1, "a burst is at least 1 packet")?;
     let blind = config.packet_threshold.is_none() && config.time_threshold == TimeThreshold::Off;
     rule(
         !(blind && config.timeout == Timeout::Pto),
@@ -227,10 +221,18 @@ fn check_quic_ack(config: &AckConfig) -> Result<(), String> {
     rule(!config.quick_acks, "a rule of Linux TCP; QUIC has `ack-every = 1` and `immediate-on-gap`")?;
     let default = AckConfig::default().timestamp_granularity;
     rule(config.timestamp_granularity == default, "of TCP's timestamps; QUIC's have a `timestamp-exponent`")?;
+    let share = config.delay_factor;
+    rule(
+        share.is_none_or(|f| f > 0.0 && f.is_finite()),
+        "the factor is a number of RTTs above 0, or \"off\"",
+    )?;
+    rule(config.timer_tick <= MAX_TIMER_TICK, "a timer ticks at least once per second")?;
     check_ack(config)
 }
 
 fn check_tcp_ack(config: &AckConfig) -> Result<(), String> {
+    let waits = config.delay_factor.is_none() && config.timer_tick == Duration::ZERO;
+    rule(waits, "a rule of QUIC receivers; TCP's wait for `max-ack-delay`")?;
     rule(config.timestamps <= 1, "TCP's option holds 1 receive time, or there are none: 0")?;
     rule(config.timestamp_exponent == 0, "of QUIC's timestamps; TCP's have a `timestamp-granularity`")?;
     rule(config.timestamp_granularity <= MAX_TIMESTAMP_UNIT, "RFC 7323 has timestamps of at most 1 s")?;

@@ -10,7 +10,7 @@
 //! [link]     rate, burst, delay, queue, limit-counts, aqm, bleach, jitter, loss, reorder     see `link`, `queue`
 //!            [[link]] with a `name` each: a chain of links                               see `chain`
 //! [reverse]  the same for the way back, also [[reverse]]                                     see `network`
-//! [[flow]]   label, controller, transport, count, start, stagger, start-jitter, stop, lasts, transfer, application,
+//! [[flow]]   label, controller, transport, stack, count, start, stagger, start-jitter, stop, lasts, transfer, application,
 //!            pauses, rtt, direction, route, back-route, slow-start, [flow.packet], [flow.recovery], [flow.ack],
 //!            [flow.clock]                                                       see `flow`, `application`
 //! [probe]    interval, size, rtt, route, back-route    a ping beside the flows                                  see `probe`
@@ -51,6 +51,7 @@ mod queue;
 mod reference;
 mod rows;
 mod setup;
+mod stack;
 mod udp;
 mod vary;
 

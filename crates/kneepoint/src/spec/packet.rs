@@ -12,13 +12,14 @@ const ACK_FRAME: u32 = 20;
 /// IP and TCP headers without options.
 const TCP_HEADERS: u32 = 40;
 
-pub(crate) fn read(fields: &Fields<'_>) -> Result<Transport, Problem> {
-    let quic = Transport::Quic { datagram: 1252, header: 37, overhead: 42 };
-    let tcp = Transport::Tcp { mss: 1448, overhead: 52 };
-    let default = match fields.get("transport") {
-        Some(cursor) => cursor.word("transport", &[("quic", quic), ("tcp", tcp)])?,
-        None => quic,
-    };
+/// Whether `transport` says TCP.
+pub(crate) fn is_tcp(fields: &Fields<'_>) -> Result<bool, Problem> {
+    let transports = [("quic", false), ("tcp", true)];
+    fields.get("transport").map_or(Ok(false), |cursor| cursor.word("transport", &transports))
+}
+
+/// The sizes that `packet` says, the others as in `default`.
+pub(crate) fn read(fields: &Fields<'_>, default: Transport) -> Result<Transport, Problem> {
     let Some(packet) = fields.get("packet") else { return Ok(default) };
     let known: &[&str] = match default {
         Transport::Quic { .. } => &["datagram", "header", "overhead", "ack"],

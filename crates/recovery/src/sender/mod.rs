@@ -215,8 +215,11 @@ impl<T: Payload> Sender<T> {
             self.restart_after_idle(now);
         }
         let control = self.controller.control();
-        if self.bytes_in_flight + bytes > self.window_of(&control) {
+        // Whoever may pass the window needs room for a byte.
+        let needed = if self.config.overshoot { 1 } else { bytes };
+        if self.bytes_in_flight + needed > self.window_of(&control) {
             self.window_filled = self.sent.next_pn();
+            self.pacer.on_window_full();
             return Gate::Window;
         }
         let Some(rate) = self.pacing_rate(&control) else { return Gate::Open };
