@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Controller, ParamDoc, Path, bbr1, bbr1_ecn_gated, bbr1_picoquic, bbr2, bbr3, cubic, cubic_ecn_gated,
-    cubic_picoquic, dccc, dstar, fixed_window, gcc, gcc_simplified, hstcp, ledbat, nada, nada_2013, new_reno,
-    quic_dc, tcp_reno, vegas, westwood,
+    cubic_mvfst, cubic_picoquic, dccc, dstar, fixed_window, gcc, gcc_simplified, hstcp, ledbat, nada,
+    nada_2013, new_reno, quic_dc, tcp_reno, vegas, westwood,
 };
 
 macro_rules! algorithms {
@@ -65,6 +65,8 @@ algorithms! {
     "vegas" Vegas(vegas) = |p, path| Box::new(vegas::Vegas::new(p.clone(), path));
     /// CUBIC of picoquic, blind to single losses: commit b7bf3ded (June 2023).
     "cubic-picoquic" CubicPicoquic(cubic_picoquic) = |p, path| Box::new(cubic_picoquic::CubicPicoquic::new(p.clone(), path));
+    /// CUBIC of facebook/mvfst, with its HyStart and its pacing: commit b48045620d4a (May 2025).
+    "cubic-mvfst" CubicMvfst(cubic_mvfst) = |p, path| Box::new(cubic_mvfst::CubicMvfst::new(p.clone(), path));
     /// picoquic's CUBIC that answers marks only while the queue is long: Uchida et al., IEICE ComEX (April 2024).
     "cubic-ecn-gated" CubicEcnGated(cubic_ecn_gated) = |p, path| Box::new(cubic_ecn_gated::CubicEcnGated::new(p, path));
     /// BBRv1 whose gain follows RTT and marks: Uchida et al., IEICE ComEX (April 2024).
