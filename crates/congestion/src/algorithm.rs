@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bbr2::mvfst as bbr2_mvfst;
 use crate::{
     Controller, ParamDoc, Path, bbr1, bbr1_ecn_gated, bbr1_picoquic, bbr2, bbr3, cubic, cubic_ecn_gated,
     cubic_mvfst, cubic_picoquic, dccc, dstar, fixed_window, gcc, gcc_simplified, hstcp, ledbat, nada,
@@ -93,6 +94,8 @@ algorithms! {
     "bbr1" Bbr1(bbr1) = |p, path| Box::new(bbr1::Bbr1::new(p.clone(), path));
     /// BBRv2: draft-cardwell-iccrg-bbr-congestion-control-02, March 2022.
     "bbr2" Bbr2(bbr2) = |p, path| Box::new(bbr2::Bbr2::new(p.clone(), path));
+    /// BBRv2 as facebook/mvfst has it: `bbr2` with the values of commit b48045620d4a (May 2025).
+    "bbr2-mvfst" Bbr2Mvfst(bbr2_mvfst) = |p, path| Box::new(bbr2::Bbr2::new(p.0.clone(), path));
     /// BBRv3: draft-ietf-ccwg-bbr, working copy of August 2026 (commit 4ce5e87).
     "bbr3" Bbr3(bbr3) = |p, path| Box::new(bbr3::Bbr3::new(p.clone(), path));
 }
