@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Hystart       cwnd += acked, until ssthresh or the end of `hystart-mvfst`; then ssthresh = cwnd, W_max and epoch unknown
-//! Steady        W_max unknown:  W_max = W_est = cwnd, K = 0, epoch = now                                bytes     456-479
+//! Steady        W_max unknown:  W_max = W_est = cwnd, K = 0, epoch = now                                bytes     611-642
 //!               W(t)   = W_max + floor(C * mds * (t - K)^3)          t = now - epoch, rounded up to ms   208-308
 //!               W_est += alpha * acked * mds / W_est                 alpha = 3 (1 - beta) / (1 + beta)   661-674
 //!               cwnd   = max(cwnd, W(t), W_est)                      no look-ahead, no limit, no way down

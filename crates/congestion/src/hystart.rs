@@ -83,13 +83,13 @@ const HYSTART_ACK_DELAY: Duration = Duration::from_millis(1);
 
 /// kAckSampling, mvfst QuicConstants.h:512.
 const MVFST_SAMPLES: u64 = 8;
-/// kLowSsthreshInMss, packets, mvfst QuicConstants.h:516.
+/// kLowSsthreshInMss, packets, mvfst QuicConstants.h:514.
 const MVFST_LOW_WINDOW: u64 = 16;
-/// kDelayIncreaseLowerBound, mvfst QuicConstants.h.
+/// kDelayIncreaseLowerBound, mvfst QuicConstants.h:520.
 const MVFST_DELAY_MIN: Duration = Duration::from_millis(4);
-/// kDelayIncreaseUpperBound, mvfst QuicConstants.h.
+/// kDelayIncreaseUpperBound, mvfst QuicConstants.h:518.
 const MVFST_DELAY_MAX: Duration = Duration::from_millis(16);
-/// The 4-bit shift of the previous minimum, mvfst QuicCubic.cpp.
+/// The 4-bit shift of the previous minimum, mvfst QuicCubic.cpp:545.
 const MVFST_DELAY_DIVISOR: u64 = 16;
 
 /// How slow start grows and ends.

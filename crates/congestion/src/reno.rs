@@ -29,7 +29,7 @@ pub enum Growth {
     Packet,
 }
 
-/// kDefaultUDPSendPacketLen, bytes, mvfst QuicConstants.h:63.
+/// kDefaultUDPSendPacketLen, bytes, mvfst QuicConstants.h:60.
 const MVFST_PACKET: u64 = 1232;
 
 /// A window, in bytes; also what an undo restores.
