@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bbr2::mvfst as bbr2_mvfst;
 use crate::{
     Controller, ParamDoc, Path, bbr1, bbr1_ecn_gated, bbr1_picoquic, bbr2, bbr3, cubic, cubic_ecn_gated,
-    cubic_picoquic, dccc, dstar, fixed_window, gcc, gcc_simplified, hstcp, ledbat, nada, nada_2013, new_reno,
-    quic_dc, tcp_reno, vegas, westwood,
+    cubic_mvfst, cubic_picoquic, dccc, dstar, fixed_window, gcc, gcc_simplified, hstcp, ledbat, nada,
+    nada_2013, new_reno, quic_dc, tcp_reno, vegas, westwood,
 };
 
 macro_rules! algorithms {
@@ -65,6 +66,8 @@ algorithms! {
     "vegas" Vegas(vegas) = |p, path| Box::new(vegas::Vegas::new(p.clone(), path));
     /// CUBIC of picoquic, blind to single losses: commit b7bf3ded (June 2023).
     "cubic-picoquic" CubicPicoquic(cubic_picoquic) = |p, path| Box::new(cubic_picoquic::CubicPicoquic::new(p.clone(), path));
+    /// CUBIC of facebook/mvfst, with its HyStart and its pacing: commit b48045620d4a (May 2025).
+    "cubic-mvfst" CubicMvfst(cubic_mvfst) = |p, path| Box::new(cubic_mvfst::CubicMvfst::new(p.clone(), path));
     /// picoquic's CUBIC that answers marks only while the queue is long: Uchida et al., IEICE ComEX (April 2024).
     "cubic-ecn-gated" CubicEcnGated(cubic_ecn_gated) = |p, path| Box::new(cubic_ecn_gated::CubicEcnGated::new(p, path));
     /// BBRv1 whose gain follows RTT and marks: Uchida et al., IEICE ComEX (April 2024).
@@ -91,6 +94,8 @@ algorithms! {
     "bbr1" Bbr1(bbr1) = |p, path| Box::new(bbr1::Bbr1::new(p.clone(), path));
     /// BBRv2: draft-cardwell-iccrg-bbr-congestion-control-02, March 2022.
     "bbr2" Bbr2(bbr2) = |p, path| Box::new(bbr2::Bbr2::new(p.clone(), path));
+    /// BBRv2 as facebook/mvfst has it: `bbr2` with the values of commit b48045620d4a (May 2025).
+    "bbr2-mvfst" Bbr2Mvfst(bbr2_mvfst) = |p, path| Box::new(bbr2::Bbr2::new(p.0.clone(), path));
     /// BBRv3: draft-ietf-ccwg-bbr, working copy of August 2026 (commit 4ce5e87).
     "bbr3" Bbr3(bbr3) = |p, path| Box::new(bbr3::Bbr3::new(p.clone(), path));
 }

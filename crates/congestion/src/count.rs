@@ -5,6 +5,8 @@
 //! bytes     N                                      RFC 3465 section 2.1, RFC 9002 section 7.3
 //! packets   N, rounded up to whole packets         Linux: each piece that is acknowledged is a packet
 //! acks      min(N, SMSS)                           RFC 5681 section 3.1; ns-3's TcpNewReno, htsim
+//! always    what left since the last reduction, also while window or application left room: mvfst's NewReno, which
+//!           is never application-limited (mvfst.md section 6; mvfst b48045620d4a, NewReno.cpp:81-84, 187-193)
 //! slow start: of that at most L * SMSS             RFC 3465 section 2.2: L = 2, and 1 after a timeout; thesis 5.1: 10
 //! ```
 //!
@@ -24,6 +26,8 @@ pub enum Count {
     Packets,
     /// Acknowledgements, each as a full packet at most.
     Acks,
+    /// Bytes acknowledged, also of an unused window.
+    Always,
 }
 
 /// The growth that one ACK is worth.
@@ -42,6 +46,7 @@ impl Counting {
             Count::Bytes => ack.growth,
             Count::Packets => ack.growth.div_ceil(self.mds) * self.mds,
             Count::Acks => ack.growth.min(self.mds),
+            Count::Always => ack.packets.iter().filter(|p| !p.before_reduction).map(|p| p.bytes).sum(),
         }
     }
 
@@ -72,6 +77,20 @@ mod tests {
             let counting = Counting { count, limit, mds: MDS };
             assert_eq!(acks.map(|ack| counting.of(&ack)), avoidance, "{count:?}");
             assert_eq!(acks.map(|ack| counting.of_slow_start(&ack)), slow_start, "{count:?}, {limit:?}");
+        }
+    }
+
+    /// Three packets, of which one left before the last reduction, while the application limits the sender.
+    #[test]
+    fn unused_window_counts_too() {
+        let packet = |pn, before_reduction| crate::AckedPacket {
+            before_reduction,
+            ..crate::script::stamped(pn, crate::Time::ZERO, 0)
+        };
+        let packets = [packet(1, true), packet(2, false), packet(3, false)];
+        let ack = Ack { growth: 0, app_limited: true, packets: &packets, ..acked(3 * MDS) };
+        for (count, counted) in [(Count::Bytes, 0), (Count::Always, 2 * MDS)] {
+            assert_eq!(Counting { count, limit: None, mds: MDS }.of(&ack), counted, "{count:?}");
         }
     }
 }

@@ -24,6 +24,12 @@
 //!   excess      += 1 if their minimum > filtered_min + max(filtered_min / 4, packet_time)
 //!                = 0 if their minimum <= filtered_min
 //!   excess = 7:  ssthresh = cwnd
+//!
+//! hystart-mvfst   facebook/mvfst at commit b48045620d4a (May 2025), quic/congestion_control/QuicCubic.cpp, QuicConstants.h:510-520
+//!   round        from an ACK until one for a packet that left after that ACK, this one included
+//!   minimum      of the RTTs of the round's first 8 ACKs
+//!   found        from the 8th ACK on: minimum >= previous minimum + clamp(previous minimum / 16, 4 ms, 16 ms)
+//!   found and cwnd >= 16 packets:  ssthresh = cwnd
 //! ```
 //!
 //! RTTs are as measured, the delay of the ACK in them: TCP knows no other, and RFC 9406 takes nothing off. A receiver that
@@ -35,6 +41,10 @@
 //! the pacing rate), is 1 ms, which it is below 2 Gbit/s; tests see the window after this ACK's growth, Linux' before.
 //! `hystart-picoquic`: picoquic takes one-way delays where the peer reports them, here RTTs always. Its NewReno also opens
 //! the window to half of peak rate times srtt, and in proportion to an RTT above 100 ms; here this is only the exit.
+//! `hystart-mvfst`: only the delay, since mvfst's ACK train is off by default; a round of fewer than 8 ACKs never tests, so
+//! with an ACK for every tenth packet no window below 80 packets does. An ACK without an RTT sample is no sample, where
+//! mvfst takes the sample before. A slow start that ends at `ssthresh` keeps its last minimum for the next one, where mvfst
+//! forgets it; after a loss both keep it. mvfst has it in CUBIC alone.
 
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +81,17 @@ const HYSTART_ACK_DELTA: Duration = Duration::from_millis(2);
 /// The cap in hystart_ack_delay(), Linux tcp_cubic.c.
 const HYSTART_ACK_DELAY: Duration = Duration::from_millis(1);
 
+/// kAckSampling, mvfst QuicConstants.h:512.
+const MVFST_SAMPLES: u64 = 8;
+/// kLowSsthreshInMss, packets, mvfst QuicConstants.h:514.
+const MVFST_LOW_WINDOW: u64 = 16;
+/// kDelayIncreaseLowerBound, mvfst QuicConstants.h:520.
+const MVFST_DELAY_MIN: Duration = Duration::from_millis(4);
+/// kDelayIncreaseUpperBound, mvfst QuicConstants.h:518.
+const MVFST_DELAY_MAX: Duration = Duration::from_millis(16);
+/// The 4-bit shift of the previous minimum, mvfst QuicCubic.cpp:545.
+const MVFST_DELAY_DIVISOR: u64 = 16;
+
 /// How slow start grows and ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
@@ -87,6 +108,9 @@ pub enum Kind {
     /// picoquic: an RTT that stays a quarter above the smallest ends it.
     #[serde(rename = "hystart-picoquic")]
     HystartPicoquic,
+    /// mvfst: a smallest RTT above that of the round before ends it.
+    #[serde(rename = "hystart-mvfst")]
+    HystartMvfst,
 }
 
 /// Slow start of one connection. The controller calls it only while its window is below `ssthresh`.
@@ -103,6 +127,7 @@ enum Mode {
     PlusPlus(PlusPlus),
     Linux(Linux),
     Picoquic(RttTest),
+    Mvfst(Mvfst),
 }
 
 impl SlowStart {
@@ -113,6 +138,7 @@ impl SlowStart {
             Kind::HystartPlusPlus => Mode::PlusPlus(PlusPlus::default()),
             Kind::Hystart => Mode::Linux(Linux::default()),
             Kind::HystartPicoquic => Mode::Picoquic(RttTest::default()),
+            Kind::HystartMvfst => Mode::Mvfst(Mvfst::default()),
         };
         Self { mode, mds: path.mds, paced: path.paced }
     }
@@ -139,6 +165,7 @@ impl SlowStart {
                 let least = packet_time(ack.smoothed_rtt, cwnd, self.mds);
                 rtt_measurement(ack).is_some_and(|rtt| test.add(ack.now, rtt, least))
             }
+            Mode::Mvfst(h) => h.ended(ack, cwnd >= MVFST_LOW_WINDOW * self.mds),
         };
         if ended {
             self.leave();
@@ -147,12 +174,14 @@ impl SlowStart {
     }
 
     /// A congestion event: slow start is over. RFC 9406 section 4.3 allows HyStart++ in the initial slow start only,
-    /// picoquic likewise; Linux forgets everything on a timeout and searches again.
+    /// picoquic likewise; Linux forgets everything on a timeout and searches again; mvfst searches again after persistent
+    /// congestion, and remembers the last minimum unless it ended slow start.
     pub fn leave(&mut self) {
-        self.mode = match self.mode {
-            Mode::Standard | Mode::PlusPlus(_) | Mode::Picoquic(_) => Mode::Standard,
-            Mode::Linux(_) => Mode::Linux(Linux::default()),
-        };
+        match &mut self.mode {
+            Mode::Mvfst(h) => h.round = None,
+            Mode::Linux(h) => *h = Linux::default(),
+            mode => *mode = Mode::Standard,
+        }
     }
 }
 
@@ -283,9 +312,58 @@ impl Linux {
     }
 }
 
+#[derive(Clone, Debug, Default)]
+struct Mvfst {
+    previous_min: Option<Duration>,
+    current: Option<Round>,
+    /// When the round began; none runs without.
+    round: Option<Time>,
+    /// This round's RTT has risen.
+    found: bool,
+}
+
+impl Mvfst {
+    fn ended(&mut self, ack: &Ack, large_enough: bool) -> bool {
+        let start = self.round.unwrap_or_else(|| self.begin(ack.now));
+        if let Some(rtt) = ack.latest_rtt {
+            self.sample(rtt);
+        }
+        if self.found && large_enough {
+            *self = Self::default();
+            return true;
+        }
+        // What this ACK lets go leaves at the same moment, and later than the ACK.
+        if ack.packets.last().is_some_and(|newest| newest.sent >= start) {
+            self.round = None;
+        }
+        false
+    }
+
+    fn begin(&mut self, now: Time) -> Time {
+        self.previous_min = self.current.take().map(|round| round.min_rtt);
+        (self.round, self.found) = (Some(now), false);
+        now
+    }
+
+    fn sample(&mut self, rtt: Duration) {
+        let current = self.current.get_or_insert(Round::EMPTY);
+        if current.samples < MVFST_SAMPLES {
+            current.sample(rtt);
+        }
+        let risen = |before: Duration| current.min_rtt >= before + mvfst_thresh(before);
+        self.found = current.samples >= MVFST_SAMPLES && self.previous_min.is_some_and(risen);
+    }
+}
+
+/// How much the smallest RTT of a round may rise.
+fn mvfst_thresh(previous_min: Duration) -> Duration {
+    (previous_min / MVFST_DELAY_DIVISOR).clamp(MVFST_DELAY_MIN, MVFST_DELAY_MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AckedPacket;
     use crate::script::{acked, path};
 
     const MDS: u64 = 1200;
@@ -423,5 +501,79 @@ mod tests {
         assert!(!train(false, 2, 21), "40 ms of train, unpaced");
         assert!(train(false, 2, 22), "42 ms of train, unpaced");
         assert!(!train(true, 3, 100) && !train(false, 3, 100));
+    }
+
+    /// Rounds of so many ACKs and this RTT in ms, each a second after the one before, the packets sent 100 ms before their
+    /// ACKs: the first ACK of each ends the round before. The number of the one that ended slow start.
+    fn mvfst_rounds(s: &mut SlowStart, cwnd: u64, rounds: &[(u64, u64)]) -> Option<usize> {
+        rounds.iter().enumerate().position(|(i, &(acks, rtt))| {
+            (0..acks).any(|j| {
+                // The last ACK of a round is for a packet that left in it.
+                let start = 1000 * i as u64 + 1;
+                let sent = Time::from_millis(if j + 1 == acks { start } else { start - 1 });
+                let packet = AckedPacket { pn: 0, bytes: MDS, sent, received: None, before_reduction: false };
+                let now = Time::from_millis(start + j);
+                s.ended(&Ack { now, packets: &[packet], latest_rtt: Some(ms(rtt)), ..acked(MDS) }, cwnd)
+            })
+        })
+    }
+
+    fn mvfst() -> SlowStart {
+        SlowStart::new(Kind::HystartMvfst, path(MDS))
+    }
+
+    /// A sixteenth of the minimum before, between 4 and 16 ms.
+    #[test]
+    fn mvfst_thresholds() {
+        for (rtt, thresh) in [(10, 4), (64, 4), (80, 5), (160, 10), (256, 16), (600, 16)] {
+            assert_eq!(mvfst_thresh(ms(rtt)), ms(thresh), "{rtt} ms");
+            let mut s = mvfst();
+            assert_eq!(mvfst_rounds(&mut s, 16 * MDS, &[(8, rtt), (8, rtt + thresh - 1)]), None);
+            let mut s = mvfst();
+            assert_eq!(
+                mvfst_rounds(&mut s, 16 * MDS, &[(8, rtt), (8, rtt + thresh)]),
+                Some(1),
+                "equal is enough"
+            );
+        }
+    }
+
+    /// Seven ACKs prove nothing, however high; their minimum is compared with all the same. Below 16 packets nobody acts.
+    #[test]
+    fn mvfst_needs_eight_acks() {
+        for (cwnd, rounds, ended) in [
+            (16, &[(8, 50), (7, 200), (8, 203), (8, 216)][..], Some(3)),
+            (16, &[(1, 50), (8, 54)][..], Some(1)),
+            (16, &[(7, 50), (7, 60), (7, 70), (7, 80)][..], None),
+            (15, &[(8, 50), (8, 60), (8, 70)][..], None),
+            (16, &[(8, 50), (8, 53), (8, 56), (8, 59)][..], None),
+        ] {
+            assert_eq!(mvfst_rounds(&mut mvfst(), cwnd * MDS, rounds), ended, "{rounds:?}");
+        }
+    }
+
+    /// The minimum is of the first eight: a later low sample changes nothing, an early one does.
+    #[test]
+    fn mvfst_takes_the_first_eight() {
+        for (low, ended) in [(7, false), (8, true)] {
+            let mut s = mvfst();
+            assert_eq!(mvfst_rounds(&mut s, 0, &[(8, 50)]), None);
+            let mut sample = |i: u64, cwnd| {
+                let (now, rtt) = (Time::from_millis(1000 + i), if i == low { 50 } else { 60 });
+                s.ended(&Ack { now, latest_rtt: Some(ms(rtt)), ..acked(MDS) }, cwnd)
+            };
+            assert!(!(0..9).any(|i| sample(i, 15 * MDS)), "too small a window");
+            assert_eq!(sample(9, 16 * MDS), ended, "sample {low} is low");
+        }
+    }
+
+    /// After a loss the minimum is kept for the next slow start; after an end of its own it is not.
+    #[test]
+    fn mvfst_searches_again() {
+        let mut s = mvfst();
+        assert_eq!(mvfst_rounds(&mut s, 16 * MDS, &[(8, 50)]), None);
+        s.leave();
+        assert_eq!(mvfst_rounds(&mut s, 16 * MDS, &[(8, 54)]), Some(0));
+        assert_eq!(mvfst_rounds(&mut s, 16 * MDS, &[(8, 90), (8, 95), (8, 101)]), Some(2));
     }
 }

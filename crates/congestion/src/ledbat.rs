@@ -56,7 +56,7 @@ params! {
     min_window: u64 = 2 => Range::PACKETS,
     /// What is left of the window after a loss, 0..1. RFC 6817 section 2.4.2.
     beta: f64 = 0.5 => Range::SHARE,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic`, or `"off"`. Not in RFC 6817.
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic`, `hystart-mvfst`, or `"off"`. Not in RFC 6817.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     slow_start: Option<Kind> = None,
 }

@@ -14,6 +14,7 @@ pub mod bbr3;
 pub mod count;
 pub mod cubic;
 pub mod cubic_ecn_gated;
+pub mod cubic_mvfst;
 pub mod cubic_picoquic;
 pub mod dccc;
 pub mod dstar;

@@ -11,6 +11,10 @@
 //! it to the window at each acknowledgement, as the pseudocode of appendix B.5 does, rounded down to bytes. What of an ACK
 //! counts as `acked` is `count`'s and `abc-limit`'s. A spurious loss or timeout is undone.
 //!
+//! facebook/mvfst's NewReno (mvfst.md section 6; NewReno.cpp:79-160 at commit b48045620d4a) is `growth = "packet"`,
+//! `count = "always"`, `initial-window = 10`; the rest is this file's default. That it neither paces nor undoes is the ledger's
+//! business (`recovery.undo = false`).
+//!
 //! Over TCP: a timeout leaves one packet, and `ssthresh` as after a loss, which a second timeout in a row keeps
 //! (RFC 5681 section 3.1); idle time restarts the window if the ledger asks for it (see `idle`).
 //!
@@ -35,15 +39,15 @@ params! {
     min_window: u64 = 2 => Range::PACKETS,
     /// What persistent congestion leaves: the `minimum` window (RFC 9002 section 7.6.2) or the `initial` one (so Reynders' thesis, 2020, describes QUIC).
     persistent_congestion: Collapse = Collapse::Minimum,
-    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1) or a fraction of one each
-    /// `ack` (RFC 9002 appendix B.5).
+    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1), a fraction of one each
+    /// `ack` (RFC 9002 appendix B.5), or of 1232 bytes for each `packet`, rounded down (mvfst).
     growth: Growth = Growth::Window,
-    /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets`, or `acks`, each as one packet (RFC 5681; ns-3, htsim).
+    /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets`, `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
     count: Count = Count::Bytes,
     /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 none.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux) or `hystart-picoquic`.
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
     slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,
 }
 

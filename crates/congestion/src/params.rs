@@ -95,7 +95,26 @@ impl fmt::Display for Range {
 ///
 /// `name: type = default => range,` says which numbers it may have, `name: type = default; keys,` which parameters the
 /// table below it has.
+///
+/// `also Over;` before them all declares `Over::deserialize`, which reads the same `Params` with what `other_defaults()` of that
+/// module answers as defaults: for an algorithm that is another one with other values.
 macro_rules! params {
+    (also $over:ident; $($fields:tt)*) => {
+        $crate::params::params! { $($fields)* }
+        $crate::params::params! { @over $over; $($fields)* }
+    };
+    (@over $over:ident; $(
+        $(#[doc = $doc:literal])+
+        $(#[serde($($serde:meta),+)])?
+        $name:ident: $type:ty = $default:expr $(=> $range:expr)? $(; $keys:expr)?,
+    )*) => {
+        /// Reads [`Params`] with other defaults.
+        #[derive(serde::Deserialize)]
+        #[serde(remote = "Params", default = "other_defaults", deny_unknown_fields, rename_all = "kebab-case")]
+        pub(super) struct $over {
+            $($(#[serde($($serde),+)])? $name: $type,)*
+        }
+    };
     ($(
         $(#[doc = $doc:literal])+
         $(#[serde($($serde:meta),+)])?

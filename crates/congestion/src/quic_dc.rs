@@ -53,15 +53,15 @@ params! {
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
     #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
-    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1) or a fraction of one each
-    /// `ack` (RFC 9002 appendix B.5).
+    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1), a fraction of one each
+    /// `ack` (RFC 9002 appendix B.5), or of 1232 bytes for each `packet`, rounded down (mvfst).
     growth: Growth = Growth::Window,
-    /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets` (Linux), or `acks`, each as one packet (RFC 5681; ns-3, htsim).
+    /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets` (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
     count: Count = Count::Bytes,
     /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 and Linux none.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux) or `hystart-picoquic`.
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
     slow_start: Kind = Kind::Standard,
 }
 

@@ -41,10 +41,10 @@ params! {
     beta: f64 = 0.5 => Range::SHARE,
     /// What is halved: `flight` (RFC 5681 equation 4) or `cwnd` (Linux).
     halve: Halve = Halve::Flight,
-    /// What opens the window: `bytes` acknowledged (RFC 3465), `packets`, in which the window is whole (Linux), or `acks`, each as one packet (RFC 5681; ns-3, htsim).
+    /// What opens the window: `bytes` acknowledged (RFC 3465), `packets`, in which the window is whole (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
     count: Count = Count::Bytes,
-    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1) or a fraction of one each
-    /// `ack` (RFC 5681 equation 3).
+    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1), a fraction of one each
+    /// `ack` (RFC 5681 equation 3), or of 1232 bytes for each `packet`, rounded down (mvfst).
     growth: Growth = Growth::Window,
     /// L, most packets of growth per ACK in slow start. RFC 3465 section 2.3; Linux knows no limit.
     abc_limit: u64 = 2 => Range::COUNT,
@@ -54,7 +54,7 @@ params! {
     min_window: u64 = 2 => Range::PACKETS,
     /// Window after a timeout, packets: the loss window. RFC 5681 section 3.1.
     loss_window: u64 = 1 => Range::PACKETS,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux) or `hystart-picoquic`.
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
     slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,
 }
 
@@ -93,7 +93,7 @@ impl TcpReno {
         let packets = params.initial_window * mds;
         let initial = match params.count {
             Count::Packets => packets,
-            Count::Bytes | Count::Acks => {
+            Count::Bytes | Count::Acks | Count::Always => {
                 packets.min((params.min_window * mds).max(params.initial_window_limit.0))
             }
         };

@@ -51,7 +51,7 @@ params! {
     initial_window: u64 = 10 => Range::PACKETS,
     /// What is left of the window after a loss or a mark, 0..1. RFC 5681 equation 4.
     reduction: f64 = 0.5 => Range::SHARE,
-    /// What opens the window in Reno's steps: `packets` acknowledged (Linux), `bytes`, or `acks`, each as one packet (RFC 5681; ns-3, htsim).
+    /// What opens the window in Reno's steps: `packets` acknowledged (Linux), `bytes`, `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
     count: Count = Count::Packets,
     /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; Linux none.
     #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]

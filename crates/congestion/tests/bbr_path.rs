@@ -7,6 +7,7 @@ use congestion::{Duration, Rate};
 
 const BBR1: &str = "name = 'bbr1'";
 const BBR2: &str = "name = 'bbr2'";
+const BBR2_MVFST: &str = "name = 'bbr2-mvfst'";
 const BBR3: &str = "name = 'bbr3'";
 const ALL: &[&str] = &[BBR1, BBR2, BBR3];
 /// Startup and Drain come first.
@@ -62,9 +63,24 @@ fn survives_a_shallow_buffer() {
     }
 }
 
+/// mvfst probes for four rounds or more, every 2 to 3 s, and only losses shorten it: a queue in a deep buffer, losses in a
+/// shallow one, the link's rate in both.
+#[test]
+fn mvfst_probes_longer() {
+    for (buffer_bdp, queue, lost) in [(4.0, 1.1..1.3, 0.0..1e-9), (0.5, 1.0..1.2, 1e-4..0.02)] {
+        let mut path = Loop::new(BBR2_MVFST, 10, buffer_bdp);
+        path.run_secs(5);
+        let f = path.run_secs(60);
+        assert!(
+            f.goodput > 0.94 && queue.contains(&f.rtt) && lost.contains(&f.lost),
+            "{buffer_bdp} BDP: {f:?}"
+        );
+    }
+}
+
 #[test]
 fn finds_ten_times_the_rate() {
-    for name in ALL {
+    for name in ALL.iter().chain(&[BBR2_MVFST]) {
         let mut path = Loop::new(name, 10, 2.0);
         path.run_secs(10);
         path.link = Rate(100_000_000);
@@ -109,7 +125,9 @@ fn bbr1_adapts_to_a_tenth_of_the_rate() {
 /// The last state of each version is ProbeRTT.
 #[test]
 fn probes_the_rtt() {
-    for (name, probe_rtt, expected) in [(BBR1, 3.0, 5..=6), (BBR2, 6.0, 9..=12), (BBR3, 6.0, 9..=12)] {
+    for (name, probe_rtt, expected) in
+        [(BBR1, 3.0, 5..=6), (BBR2, 6.0, 9..=12), (BBR2_MVFST, 6.0, 5..=6), (BBR3, 6.0, 9..=12)]
+    {
         let mut path = Loop::new(name, 10, 2.0);
         path.run_secs(3);
         let (mut entries, mut before) = (0, path.get("state"));

@@ -263,6 +263,30 @@ fn cubic_picoquic() {
     }
 }
 
+/// CUBIC's sawtooth without look-ahead: 0.7 of some 201 packets, and back in K = cbrt(0.3 * 201 / 0.4) = 5.3 s, or 0.85 of that
+/// maximum first where the loss came a packet earlier than the last. HyStart ends slow start with the eighth ACK of the round that
+/// begins with 60 packets in the queue: 0.7 of 328 packets are left, where 0.7 of 520 would be.
+#[test]
+fn cubic_mvfst() {
+    check("cubic-mvfst", "name = 'cubic-mvfst'", &[138.0..=145.0, 165.0..=192.0, 200.0..=206.0]);
+    let windows = |text| rounds(text).1;
+    let standard = windows("name = 'cubic-mvfst'\nslow-start = 'standard'");
+    assert_eq!((standard[5], standard[6]), (320, 364));
+    let windows = windows("name = 'cubic-mvfst'");
+    assert_eq!((windows[5], windows[6]), (320, 230));
+    for cut in windows[SETTLED..].windows(2).filter(|pair| pair[1] < pair[0]) {
+        let left = cut[1] as f64 / cut[0] as f64;
+        assert!((0.70..0.72).contains(&left), "{cut:?}");
+    }
+}
+
+/// NewReno's sawtooth, a little slower back.
+#[test]
+fn new_reno_as_mvfst() {
+    let text = "name = 'new-reno'\ngrowth = 'packet'\ncount = 'always'\ninitial-window = 10\nslow-start = 'hystart-mvfst'";
+    check("new-reno-mvfst", text, &[100.0..=101.0, 145.0..=155.0, 200.0..=202.0]);
+}
+
 /// Without marks it is its base.
 #[test]
 fn cubic_ecn_gated() {
@@ -384,6 +408,20 @@ fn bbr1_picoquic() {
         assert!(row[1] < 2.0 * 54.8 + 35.0 && row[2] == 0.0, "{row:?}");
     }
     compare("bbr1-picoquic", &table);
+}
+
+/// The link's rate times 1, 1.25 or 0.9. A probe lasts four rounds or more and leaves a queue, which 2.25 BDP of window bound; for
+/// ten seconds between two of ProbeRTT the queue is seen in most seconds. Nothing is lost.
+#[test]
+fn bbr2_mvfst() {
+    let (table, rows) = seconds("name = 'bbr2-mvfst'", Duration::from_millis(300));
+    for row in &rows[5..] {
+        let gain = row[0] / 2000.0;
+        assert!([1.0, 1.25, 0.9].iter().any(|g| (gain - g).abs() < 0.03), "{row:?}");
+        assert!(row[1] < 2.25 * 54.8 && row[2] == 0.0, "{row:?}");
+    }
+    assert!((63.0..75.0).contains(&mean_of_last(&rows, 1)), "{}", mean_of_last(&rows, 1));
+    compare("bbr2-mvfst", &table);
 }
 
 /// A fifth more each second, until a packet comes 0.4 ms later than the one before; then 0.9 of what arrives.

@@ -1,8 +1,9 @@
-//! Which numbers the parameters of BBR may have: each says so itself, and no other number is taken by an experiment file.
+//! Which numbers the parameters of BBR and of mvfst's CUBIC may have: each says so itself, and no other number is taken by an experiment file.
 
 use congestion::{Algorithm, ParamDoc, Range};
 
-const BBR: [&str; 5] = ["bbr1", "bbr1-ecn-gated", "bbr1-picoquic", "bbr2", "bbr3"];
+const NAMES: [&str; 7] =
+    ["bbr1", "bbr1-ecn-gated", "bbr1-picoquic", "bbr2", "bbr2-mvfst", "bbr3", "cubic-mvfst"];
 
 fn named(name: &str) -> Algorithm {
     let found = Algorithm::all().into_iter().find(|algorithm| algorithm.name() == name);
@@ -41,7 +42,7 @@ fn check(name: &str, params: &[ParamDoc], defaults: &toml::Table) {
 /// Every number has a range, and its default is in it.
 #[test]
 fn every_number_has_one() {
-    for name in BBR {
+    for name in NAMES {
         let table = toml::Table::try_from(named(name)).expect(name);
         check(name, named(name).params(), &table);
     }
@@ -73,6 +74,18 @@ fn limits() {
         ("bbr2", "headroom", vec![0.0, 0.85], vec![1.0]),
         ("bbr2", "probe-up-inflight-gain", vec![1.25], vec![0.0]),
         ("bbr2", "send-quantum-low-packets", vec![1.0], vec![0.0]),
+        ("bbr2", "cwnd-limited-share", vec![0.0, 0.9, 1.0], vec![-0.1, 1.1]),
+        ("bbr2", "unpaced-packets", vec![0.0, 10.0], vec![-1.0, 2e6]),
+        ("bbr2", "pacing-burst", vec![0.0, 5.0], vec![-1.0, 2e6]),
+        ("bbr2-mvfst", "probe-up-cwnd-gain", vec![2.25], vec![0.0, 1e7]),
+        ("bbr2-mvfst", "startup-full-loss-cnt", vec![1.0, 6.0], vec![0.0]),
+        ("cubic-mvfst", "c", vec![1e-3, 0.4], vec![0.0]),
+        ("cubic-mvfst", "beta", vec![0.01, 0.99], vec![0.0, 1.0]),
+        ("cubic-mvfst", "last-max-reduction", vec![0.01, 1.0], vec![0.0, 1.01]),
+        ("cubic-mvfst", "initial-window", vec![1.0, 1e6], vec![0.0, 1e6 + 1.0]),
+        ("cubic-mvfst", "min-window", vec![1.0, 1e6], vec![0.0]),
+        ("cubic-mvfst", "pacing-gain-hystart", vec![1e-3, 2.0], vec![0.0, 1e7]),
+        ("cubic-mvfst", "pacing-burst", vec![1.0, 1e6], vec![0.0]),
         ("bbr3", "loss-thresh", vec![0.0, 0.99], vec![-0.02, 1.0]),
         ("bbr3", "probe-up-inflight-gain", vec![1.25], vec![0.0]),
         ("bbr3", "drain-max-rounds", vec![0.0, 3.0], vec![-1.0]),

@@ -218,6 +218,12 @@ fn exempt(algorithm: &Algorithm) -> Exempt {
         Algorithm::CubicPicoquic(_) | Algorithm::CubicEcnGated(_) => {
             Exempt { faster: true, beyond_undo: true, ..Exempt::default() }
         }
+        // No limit per round trip, and slow start counts every byte: only an idle application stops CUBIC (mvfst.md section 7).
+        Algorithm::CubicMvfst(_) => Exempt { ungranted: true, faster: true, ..Exempt::default() },
+        // Never application-limited (mvfst.md section 6).
+        Algorithm::NewReno(p) if p.count == congestion::count::Count::Always => {
+            Exempt { ungranted: true, faster: true, ..Exempt::default() }
+        }
         // The event sets the window to what the path holds (arXiv 2507.00896 section 3; tcp_westwood.c).
         Algorithm::WestwoodPlus(_) | Algorithm::QuicDc(_) => Exempt { by_event: true, ..Exempt::default() },
         _ => Exempt::default(),
@@ -358,6 +364,17 @@ const VARIANTS: &[&str] = &[
     "name = 'bbr1-picoquic'\necn = false\nloss-threshold = 0",
     "name = 'bbr1'\nunpaced-packets = 10",
     "name = 'bbr3'\nprobe-up-inflight-gain = 1.25\ninitial-window = 32",
+    "name = 'new-reno'\ngrowth = 'packet'\ncount = 'always'\nslow-start = 'hystart-mvfst'\ninitial-window = 10",
+    "name = 'tcp-reno'\ngrowth = 'packet'\nslow-start = 'hystart-mvfst'",
+    "name = 'cubic'\nslow-start = 'hystart-mvfst'",
+    "name = 'hstcp'\nslow-start = 'hystart-mvfst'",
+    "name = 'ledbat'\nslow-start = 'hystart-mvfst'",
+    "name = 'westwood-plus'\nfilter = 'one-pole'\nslow-start = 'hystart-mvfst'",
+    "name = 'quic-dc'\nslow-start = 'hystart-mvfst'\ngrowth = 'packet'",
+    "name = 'cubic-mvfst'\nslow-start = 'standard'\nlast-max-reduction = 1.0\nc = 4.0",
+    "name = 'bbr2'\nprobe-up-exit = 'plateau'\nrecovery = 'window'",
+    "name = 'bbr2'\ninflight-too-high = 'round'\nstartup-loss-exit = 'round'\nbandwidth-sample = 'best'",
+    "name = 'bbr2-mvfst'\nrecovery = 'event'\nmax-bw-advance = 'feedback'\necn = true\nundo = true",
     "name = 'bbr1-ecn-gated'\nbase = { min-rtt-slack = 0.05, initial-window = 4 }",
     "name = 'gcc'\ndeltas = 1\nmax-rate = '2 Mbit/s'\nburst-time = '0 ms'",
     "name = 'gcc-simplified'\nearly-drop = 'off'\noveruse-time = '100 ms'\nmax-rate = '2 Mbit/s'",
@@ -381,6 +398,10 @@ fn unknown_word_is_refused() {
         ("name = 'hstcp'\ninitial-window = 'off'", "auto"),
         ("name = 'cubic-picoquic'\nrevision = 'head'", "d199d45b"),
         ("name = 'westwood-plus'\nfilter = 'none'", "two-pole"),
+        ("name = 'bbr2-mvfst'\nrecovery = 'prr'", "window"),
+        ("name = 'bbr2'\nprobe-up-exit = 'loss'", "plateau"),
+        ("name = 'new-reno'\ngrowth = 'packets'", "packet"),
+        ("name = 'cubic-mvfst'\nslow-start = 'hystart-quic'", "hystart-mvfst"),
         ("name = 'quic-dc'\nanchor = 'none'", "clamped"),
         ("name = 'quic-dc'\nthreshold = 20", "string"),
         ("name = 'quic-dc'\nthreshold = '20 %'", "% of buffer"),

@@ -50,12 +50,18 @@
 //!    both its ends.
 //! 8. Rounds are counted here, not taken from the ledger: the draft begins a round of its own at changes of state.
 //!
+//! Where another rule than the draft's is a choice, its parameter names both; `bbr2-mvfst` (see `mvfst`) chooses mvfst's.
+//!
 //! `startup_full_loss_cnt` is the draft's 3, since this file follows the draft. Linux and s2n-quic wait for 8 ranges,
 //! which tolerates more random loss and overshoots shallow buffers for longer.
 
+mod best_sample;
+mod loss_round;
+pub mod mvfst;
 mod params;
 mod probe_bw;
 mod probe_rtt;
+mod recovery;
 #[cfg(test)]
 mod script;
 mod signals;
@@ -65,16 +71,20 @@ mod state;
 mod tests;
 mod window;
 
-pub use params::Params;
+pub use params::{Advance, BandwidthSample, Params, Recovery, StartupLossExit, TooHigh, UpExit};
 
 use crate::bbr::dwell::Dwell;
 use crate::bbr::model::{Bounds, INFINITE, Model};
+use crate::bbr::plateau::Plateau;
 use crate::bbr::probe::Probe;
 use crate::bbr::signals::Signals;
 use crate::bbr::window::{Window, restarts_from_idle};
 use crate::{
     Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Rng, Sent, initial_window_of,
 };
+use best_sample::BestSample;
+use loss_round::LossRound;
+use recovery::RecoveryWindow;
 use startup::FullPipe;
 use state::State;
 
@@ -91,6 +101,19 @@ pub struct Bbr2 {
     probe: Probe,
     dwell: Dwell,
     window: Window,
+    /// Of `recovery = "window"`.
+    recovery: RecoveryWindow,
+    loss_round: LossRound,
+    /// Of `bandwidth-sample = "best"`.
+    best: BestSample,
+    /// Of `probe-up-exit = "plateau"`.
+    up_plateau: Plateau,
+    /// Of `cwnd-limited-share`.
+    limited_in_round: bool,
+    /// The last ACK's newest packet left while the application limited the sender.
+    app_limited: bool,
+    /// Packets that are still to leave unpaced.
+    unpaced: u64,
     /// The first packets after an idle time are on their way: what they show is the application's pace.
     idle_restart: bool,
     /// The bounds before the last losses.
@@ -118,6 +141,13 @@ impl Bbr2 {
                 p.startup_pacing_gain,
                 p.initial_rtt,
             ),
+            recovery: RecoveryWindow::default(),
+            loss_round: LossRound::default(),
+            best: BestSample::default(),
+            up_plateau: Plateau::default(),
+            limited_in_round: false,
+            app_limited: false,
+            unpaced: p.unpaced_packets,
             idle_restart: false,
             batch: None,
             undo: None,
@@ -129,8 +159,23 @@ impl Bbr2 {
 
     /// The ledger's sample, with ProbeRTT's own limit and the marks that count as losses.
     fn sample(&mut self, ack: &Ack) -> RateSample {
-        let rs = self.dwell.mark(ack.rate);
+        let mut rs = self.dwell.mark(ack.rate);
+        if self.params.bandwidth_sample == BandwidthSample::Best {
+            rs = self.best.of(ack, rs);
+        }
+        self.app_limited = rs.app_limited;
         if self.params.ecn { self.signals.count_marks(rs, ack.ce, self.mds) } else { rs }
+    }
+
+    /// What only some options ask for.
+    fn count_sent(&mut self, sent: &Sent) {
+        self.unpaced = self.unpaced.saturating_sub(1);
+        self.loss_round.sent = self.loss_round.sent.saturating_add(sent.bytes);
+        if self.params.bandwidth_sample == BandwidthSample::Best {
+            self.best.on_sent(sent);
+        }
+        let used = |share: f64| sent.bytes_in_flight as f64 > share * self.window.cwnd as f64;
+        self.limited_in_round |= self.params.cwnd_limited_share.is_some_and(used);
     }
 
     /// `BBRUpdateModelAndState`.
@@ -151,6 +196,7 @@ impl Controller for Bbr2 {
     /// `BBRHandleRestartFromIdle`: back at the estimated rate at once, since the pipe is empty.
     fn on_sent(&mut self, sent: &Sent) {
         self.window.inflight = sent.bytes_in_flight;
+        self.count_sent(sent);
         if !restarts_from_idle(sent) {
             return;
         }
@@ -170,12 +216,17 @@ impl Controller for Bbr2 {
         self.init_pacing_rate(ack);
         self.update_model_and_state(ack, &rs);
         self.update_control_parameters(ack, &rs);
+        self.limited_in_round &= !self.model.rounds.start;
         None
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        self.undo = self.batch.take();
+        self.undo = self.batch.take().filter(|_| self.params.undo);
         match event.cause {
+            Cause::PersistentCongestion if self.has_recovery_window() => {
+                self.recovery_window_on_persistent_congestion();
+            }
+            _ if self.has_recovery_window() => {}
             Cause::Loss if !self.window.in_recovery => self.enter_recovery(true),
             Cause::Timeout | Cause::PersistentCongestion => self.enter_recovery(false),
             // BBR answers rates of loss, not events: what else there is to do happens at the end of the round.
@@ -188,6 +239,10 @@ impl Controller for Bbr2 {
         self.window.on_lost(lost);
         self.model.rounds.delivered = lost.delivered;
         self.batch = Some(self.model.bounds.clone());
+        self.best.on_lost(lost);
+        if self.has_recovery_window() {
+            self.recovery_window_on_lost(lost);
+        }
         self.handle_lost(lost);
     }
 
@@ -208,7 +263,7 @@ impl Controller for Bbr2 {
             cwnd: self.window.cwnd,
             pacing_rate: Some(self.window.pacing_rate),
             ssthresh: if self.state == State::Startup { u64::MAX } else { 0 },
-            send_quantum: Some(self.window.send_quantum),
+            send_quantum: Some(self.pacing_burst()),
         }
     }
 

@@ -1,8 +1,9 @@
 //! ProbeBW, draft section 4.3.3: the cycle DOWN, CRUISE, REFILL, UP, and the long-term bound it searches.
 
-use super::{Bbr2, State};
+use super::{Advance, Bbr2, State, TooHigh, UpExit};
 use crate::bbr::model::INFINITE;
 use crate::bbr::newly_acked;
+use crate::bbr::plateau::Plateau;
 use crate::bbr::probe::Wait;
 use crate::{Ack, RateSample, Time};
 
@@ -19,6 +20,15 @@ impl Bbr2 {
         self.probe.begin_down(now, &wait, &mut self.rng);
         self.model.rounds.begin();
         self.state = State::ProbeBwDown;
+        self.loss_round.lost = 0;
+        self.stop_probing();
+        let ends_cycle = self.params.max_bw_advance == Advance::Down && !self.app_limited;
+        self.model.cycle_count += u64::from(ends_cycle);
+    }
+
+    /// mvfst does not wait for the last packets of a probe.
+    pub(super) fn stop_probing(&mut self) {
+        self.probe.bw_probe_samples &= self.params.inflight_too_high == TooHigh::Packet;
     }
 
     fn start_probe_bw_refill(&mut self) {
@@ -32,6 +42,7 @@ impl Bbr2 {
         self.probe.begin_up(now);
         self.model.rounds.begin();
         self.state = State::ProbeBwUp;
+        self.up_plateau = Plateau::default();
         self.raise_inflight_hi_slope();
     }
 
@@ -41,6 +52,7 @@ impl Bbr2 {
             return;
         }
         self.adapt_upper_bounds(ack, rs);
+        let up_done = self.state == State::ProbeBwUp && self.is_probe_up_done(ack, rs);
         match self.state {
             State::ProbeBwDown | State::ProbeBwCruise if self.is_time_to_probe_bw(ack.now) => {
                 self.start_probe_bw_refill();
@@ -49,7 +61,7 @@ impl Bbr2 {
                 self.state = State::ProbeBwCruise;
             }
             State::ProbeBwRefill if self.model.rounds.start => self.start_probe_bw_up(ack.now),
-            State::ProbeBwUp if self.is_probe_up_done(ack) => self.start_probe_bw_down(ack.now),
+            State::ProbeBwUp if up_done => self.start_probe_bw_down(ack.now),
             _ => {}
         }
     }
@@ -61,12 +73,36 @@ impl Bbr2 {
     /// `BBRCheckTimeToProbeBW`.
     fn is_time_to_probe_bw(&self, now: Time) -> bool {
         let reno_rounds = self.target_inflight() / self.mds.max(1);
-        self.probe.is_time(now, reno_rounds.min(self.params.probe_max_rounds))
+        let rounds = reno_rounds.min(self.params.probe_max_rounds);
+        self.probe.is_time(now, if self.params.reno_coexistence { rounds } else { u64::MAX })
     }
 
-    fn is_probe_up_done(&self, ack: &Ack) -> bool {
+    fn is_probe_up_done(&mut self, ack: &Ack, rs: &RateSample) -> bool {
+        if self.params.probe_up_exit == UpExit::Plateau {
+            return self.is_probe_up_flat(ack, rs);
+        }
         let enough = self.inflight(self.model.max_bw(), self.params.probe_up_inflight_gain);
         self.probe.has_elapsed_in_phase(ack.now, self.model.min_rtt.min_rtt) && ack.bytes_in_flight > enough
+    }
+
+    /// mvfst.md section 8 (Bbr2.cpp:702-711): as long as the bound keeps the probe below 1.25 BDP, no plateau.
+    fn is_probe_up_flat(&mut self, ack: &Ack, rs: &RateSample) -> bool {
+        let p = &self.params;
+        let (growth, rounds) = (p.full_bw_growth, p.full_bw_rounds);
+        let full_bw = self.model.max_bw();
+        if self.model.rounds.start && !rs.app_limited && self.up_plateau.full_bw_count < rounds {
+            self.up_plateau.reached(full_bw, growth, rounds);
+        }
+        let (bound, enough) = (self.model.bounds.inflight_hi, p.probe_up_inflight_gain);
+        let bounded = bound != INFINITE && self.inflight(self.model.bw, enough) >= bound;
+        if bounded && self.is_cwnd_limited(ack) {
+            self.up_plateau = Plateau { full_bw, full_bw_count: 0 };
+        }
+        self.up_plateau.full_bw_count >= rounds
+    }
+
+    fn is_cwnd_limited(&self, ack: &Ack) -> bool {
+        self.params.cwnd_limited_share.map_or(ack.cwnd_limited, |_| self.limited_in_round)
     }
 
     /// `BBRInflightWithHeadroom`.
@@ -93,7 +129,8 @@ impl Bbr2 {
     fn advance_ack_phase(&mut self, rs: &RateSample) {
         if self.model.rounds.start && self.probe.advance_ack_phase() {
             // A cycle's bandwidth is all in: BBRAdvanceMaxBwFilter.
-            self.model.cycle_count += u64::from(self.state.is_probe_bw() && !rs.app_limited);
+            let ends_cycle = self.params.max_bw_advance == Advance::Feedback && self.state.is_probe_bw();
+            self.model.cycle_count += u64::from(ends_cycle && !rs.app_limited);
         }
     }
 
@@ -101,7 +138,11 @@ impl Bbr2 {
     pub(super) fn handle_inflight_too_high(&mut self, now: Time, rs: &RateSample) {
         self.probe.bw_probe_samples = false;
         if !rs.app_limited {
-            let kept = (self.target_inflight() as f64 * self.params.beta) as u64;
+            let target = match self.params.inflight_too_high {
+                TooHigh::Packet => self.target_inflight(),
+                TooHigh::Round => self.inflight(self.model.bw, 1.0),
+            };
+            let kept = (target as f64 * self.params.beta) as u64;
             self.model.bounds.inflight_hi = rs.tx_in_flight.max(kept);
         }
         if self.state == State::ProbeBwUp {
@@ -111,7 +152,7 @@ impl Bbr2 {
 
     /// `BBRProbeInflightHiUpward`: only a flow that uses all of the bound may raise it.
     fn probe_inflight_hi_upward(&mut self, ack: &Ack) {
-        if !ack.cwnd_limited || self.window.cwnd < self.model.bounds.inflight_hi {
+        if !self.is_cwnd_limited(ack) || self.window.cwnd < self.model.bounds.inflight_hi {
             return;
         }
         let delta = self.probe.upward(newly_acked(ack));
@@ -130,11 +171,11 @@ impl Bbr2 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Params;
-    use super::super::script::{MDS, bbr_with, known, sample};
+    use super::super::script::{MDS, bbr_with, known, known_with, lost, sample};
+    use super::super::{Params, mvfst};
     use super::*;
-    use crate::Duration;
     use crate::script::acked;
+    use crate::{Controller, Duration, Sent};
 
     /// 10 Mbit/s, 100 ms: 125 000 bytes.
     const BDP: u64 = 125_000;
@@ -294,6 +335,111 @@ mod tests {
         let mut cc = probing_up(2 * BDP, 160_000);
         cc.adapt_upper_bounds(&ack(1, BDP), &RateSample { app_limited: true, ..too_high(50_000) });
         assert_eq!((cc.state, cc.model.bounds.inflight_hi), (State::ProbeBwDown, 160_000));
+    }
+
+    fn mvfst_up(cwnd: u64, inflight_hi: u64) -> Bbr2 {
+        let mut cc = known_with(mvfst::values(), 10, 100);
+        cc.window.cwnd = cwnd;
+        cc.model.bounds.inflight_hi = inflight_hi;
+        cc.start_probe_bw_up(Time::ZERO);
+        cc
+    }
+
+    /// A round of UP at this rate: is it the last?
+    fn up_round(cc: &mut Bbr2, mbit: u64, app_limited: bool) -> bool {
+        cc.model.update_max_bw(&sample(mbit, 0));
+        cc.model.rounds.start = true;
+        cc.is_probe_up_done(&ack(1, BDP), &RateSample { app_limited, ..sample(mbit, 0) })
+    }
+
+    /// mvfst: the first round of UP is the baseline, three more without 25 % end it, however much is in flight. Growth and rounds
+    /// that the application limits do not count.
+    #[test]
+    fn up_ends_on_a_plateau() {
+        for (rounds, app_limited, ends_with) in [
+            (&[10, 10, 12, 12][..], false, Some(3)),
+            (&[10, 10, 13, 13, 13, 13][..], false, Some(5)),
+            (&[10; 9][..], true, None),
+        ] {
+            let mut cc = mvfst_up(2 * BDP, INFINITE);
+            let end = rounds.iter().position(|&mbit| up_round(&mut cc, mbit, app_limited));
+            assert_eq!(end, ends_with, "{rounds:?}");
+        }
+    }
+
+    /// As long as the window is used and 1.25 BDP (with UP's two packets) reach the bound, the rounds begin anew.
+    #[test]
+    fn a_bound_puts_the_plateau_off() {
+        let enough = BDP * 5 / 4 + 2 * MDS;
+        for (inflight_hi, limited, ends) in
+            [(enough, true, false), (enough + 1, true, true), (enough, false, true), (INFINITE, true, true)]
+        {
+            let mut cc = mvfst_up(2 * BDP, inflight_hi);
+            cc.limited_in_round = limited;
+            assert_eq!((0..9).any(|_| up_round(&mut cc, 10, false)), ends, "{inflight_hi} {limited}");
+            // The bound has gone: three more rounds.
+            cc.limited_in_round = false;
+            assert!(ends || (0..3).map(|_| up_round(&mut cc, 10, false)).eq([false, false, true]));
+        }
+    }
+
+    /// mvfst: 2 % of what was in flight lost in the loss round, whenever its packets left; to that inflight, or 0.7 of the BDP with
+    /// UP's two packets: 0.7 * 127 400 = 89 180. Then DOWN, which ends the cycle of the filter and the probe's answer at once.
+    #[test]
+    fn too_high_by_the_round() {
+        for (lost, tx, bound) in
+            [(2_500, 125_000, INFINITE), (2_501, 125_000, 125_000), (2_501, 50_000, 89_180)]
+        {
+            let mut cc = mvfst_up(2 * BDP, INFINITE);
+            cc.loss_round.lost = lost;
+            let rs = RateSample { tx_in_flight: tx, lost: 0, ..sample(10, 0) };
+            cc.update_probe_bw_cycle_phase(&ack(1, BDP), &rs);
+            assert_eq!(cc.model.bounds.inflight_hi, bound);
+            let down = bound != INFINITE;
+            assert_eq!((cc.state == State::ProbeBwDown, cc.probe.bw_probe_samples), (down, !down));
+            assert_eq!(cc.model.cycle_count, u64::from(down));
+        }
+        // Lost packets by themselves are not judged.
+        let mut cc = mvfst_up(2 * BDP, INFINITE);
+        cc.handle_lost(&lost(&[1, 2, 3, 4], 10 * MDS).batch());
+        assert_eq!(cc.state, State::ProbeBwUp);
+    }
+
+    /// mvfst: a cycle ends where DOWN begins, unless the newest packet was application-limited; its first round ends no other.
+    #[test]
+    fn down_advances_the_filter() {
+        for app_limited in [false, true] {
+            let mut cc = mvfst_up(2 * BDP, INFINITE);
+            cc.app_limited = app_limited;
+            cc.start_probe_bw_down(Time::ZERO);
+            assert_eq!(cc.model.cycle_count, u64::from(!app_limited));
+            cc.model.rounds.start = true;
+            cc.advance_ack_phase(&sample(10, 0));
+            assert_eq!(cc.model.cycle_count, u64::from(!app_limited));
+        }
+    }
+
+    /// mvfst: the wait alone, however many rounds it takes.
+    #[test]
+    fn no_reno_coexistence() {
+        let mut cc = known_with(mvfst::values(), 1, 100);
+        (cc.window.cwnd, cc.probe.rounds_since_bw_probe) = (BDP, 1 << 40);
+        cc.probe.bw_probe_wait = Duration::from_secs(2);
+        assert!(!cc.is_time_to_probe_bw(Time::from_millis(2000)));
+        assert!(cc.is_time_to_probe_bw(Time::from_millis(2001)));
+    }
+
+    /// More than nine tenths of the window in flight at a departure, until the round is over.
+    #[test]
+    fn nine_tenths_limit() {
+        for (inflight, limited) in [(90 * MDS, false), (90 * MDS + 1, true)] {
+            let mut cc = mvfst_up(100 * MDS, INFINITE);
+            let now = Time::ZERO;
+            cc.on_sent(&Sent { now, pn: 1, bytes: MDS, bytes_in_flight: inflight, app_limited: false });
+            assert_eq!(cc.is_cwnd_limited(&Ack { cwnd_limited: !limited, ..ack(1, 0) }), limited);
+            cc.on_ack(&Ack { rate: Some(sample(10, 0)), ..ack(1, 0) });
+            assert!(!cc.limited_in_round, "a new round");
+        }
     }
 
     /// DOWN's first round ends the probe's feedback and a cycle of the filter, unless the application limited it.

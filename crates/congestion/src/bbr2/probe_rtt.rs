@@ -21,6 +21,7 @@ impl Bbr2 {
             self.window.save_cwnd(true);
             self.dwell = Dwell::default();
             self.probe.ack_phase = AckPhase::ProbeStopping;
+            self.stop_probing();
             self.model.rounds.begin();
         }
         if self.state == State::ProbeRtt {

@@ -15,7 +15,11 @@ pub(super) fn bbr_with(params: Params) -> Bbr2 {
 
 /// The pipe has been full, at this rate (Mbit/s) and RTT (ms).
 pub(super) fn known(mbit: u64, rtt: u64) -> Bbr2 {
-    let mut cc = bbr();
+    known_with(Params::default(), mbit, rtt)
+}
+
+pub(super) fn known_with(params: Params, mbit: u64, rtt: u64) -> Bbr2 {
+    let mut cc = bbr_with(params);
     cc.full_pipe.filled_pipe = true;
     cc.model.update_max_bw(&sample(mbit, 0));
     cc.model.bound_bw();

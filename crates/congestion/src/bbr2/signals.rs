@@ -1,6 +1,6 @@
 //! Congestion signals, draft section 4.5.6: what the last round delivered, and what losses do to the bounds.
 
-use super::Bbr2;
+use super::{Bbr2, TooHigh};
 use crate::bbr::signals::{inflight_at_loss, is_inflight_too_high, samples};
 use crate::{Ack, Lost, RateSample};
 
@@ -9,6 +9,10 @@ impl Bbr2 {
     pub(super) fn update_congestion_signals(&mut self, ack: &Ack, rs: &RateSample) {
         self.signals.update_latest(ack.delivered, rs);
         self.model.rounds.update(ack.delivered, rs);
+        if self.has_recovery_window() {
+            self.recovery_window_on_ack(ack);
+        }
+        self.loss_round.on_ack(ack.lost, self.signals.loss_round_start, self.signals.lost_ranges);
         self.probe.rounds_since_bw_probe += u64::from(self.model.rounds.start);
         self.model.update_max_bw(rs);
         self.signals.loss_in_round |= ack.lost > 0;
@@ -28,14 +32,23 @@ impl Bbr2 {
 
     /// `IsInflightTooHigh`.
     pub(super) fn is_inflight_too_high(&self, rs: &RateSample) -> bool {
-        is_inflight_too_high(rs, self.params.loss_thresh)
+        let loss_thresh = self.params.loss_thresh;
+        match self.params.inflight_too_high {
+            TooHigh::Packet => is_inflight_too_high(rs, loss_thresh),
+            // Without a sample there is nothing to hold the losses against.
+            TooHigh::Round => {
+                rs.tx_in_flight > 0
+                    && is_inflight_too_high(&RateSample { lost: self.loss_round.lost, ..*rs }, loss_thresh)
+            }
+        }
     }
 
     /// `BBRHandleLostPacket` for each packet of the batch.
     pub(super) fn handle_lost(&mut self, lost: &Lost) {
         for (packet, rs) in samples(lost) {
             self.signals.note_loss(packet.pn);
-            if self.probe.bw_probe_samples && self.is_inflight_too_high(&rs) {
+            let judged = self.params.inflight_too_high == TooHigh::Packet;
+            if judged && self.probe.bw_probe_samples && self.is_inflight_too_high(&rs) {
                 let tx_in_flight = inflight_at_loss(&rs, packet.bytes, self.params.loss_thresh);
                 self.handle_inflight_too_high(lost.now, &RateSample { tx_in_flight, ..rs });
             }

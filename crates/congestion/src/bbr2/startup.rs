@@ -1,6 +1,6 @@
 //! Startup and Drain, draft sections 4.3.1 and 4.3.2.
 
-use super::{Bbr2, State};
+use super::{Bbr2, StartupLossExit, State};
 use crate::bbr::plateau::Plateau;
 use crate::{Ack, RateSample, Time};
 
@@ -17,7 +17,10 @@ impl Bbr2 {
     /// `BBRCheckStartupDone`.
     pub(super) fn check_startup_done(&mut self, ack: &Ack, rs: &RateSample) {
         self.check_startup_full_bandwidth(rs);
-        self.check_startup_high_loss(ack, rs);
+        match self.params.startup_loss_exit {
+            StartupLossExit::Recovery => self.check_startup_high_loss(ack, rs),
+            StartupLossExit::Round => self.check_startup_loss_round(rs),
+        }
         if self.state == State::Startup && self.full_pipe.filled_pipe {
             self.state = State::Drain;
         }
@@ -45,6 +48,17 @@ impl Bbr2 {
             && self.is_inflight_too_high(rs);
     }
 
+    /// mvfst.md section 8: the last loss round alone decides, at the start of a round.
+    fn check_startup_loss_round(&mut self, rs: &RateSample) {
+        let p = &self.params;
+        let lossy = self.loss_round.was_too_much(p.loss_thresh, p.startup_full_loss_cnt);
+        if lossy && self.model.rounds.start && !rs.app_limited && !self.full_pipe.filled_pipe {
+            self.full_pipe.filled_pipe = true;
+            let bdp = self.bdp_multiple(self.model.bw, 1.0);
+            self.model.bounds.inflight_hi = bdp.max(self.signals.inflight_latest);
+        }
+    }
+
     /// `BBRCheckDrain`.
     pub(super) fn check_drain(&mut self, now: Time, inflight: u64) {
         if self.state == State::Drain && inflight <= self.inflight(self.model.bw, 1.0) {
@@ -55,9 +69,10 @@ impl Bbr2 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Params;
-    use super::super::script::{MDS, bbr, bbr_with, known, sample};
+    use super::super::script::{MDS, bbr, bbr_with, known, known_with, sample};
+    use super::super::{Params, mvfst};
     use super::*;
+    use crate::bbr::model::INFINITE;
     use crate::script::acked;
 
     /// One round with this bandwidth.
@@ -117,6 +132,31 @@ mod tests {
         let mut linux = bbr_with(Params { startup_full_loss_cnt: 8, ..Params::default() });
         assert!(!loss_round(&mut linux, true, 7, 9) && !loss_round(&mut linux, true, 7, 9));
         assert!(loss_round(&mut linux, true, 8, 9));
+    }
+
+    /// mvfst: a loss round with 3 of 100 packets lost in 6 ranges, at the start of a round and not application-limited, in recovery
+    /// or not. The bound is the BDP, 125 000 bytes at 10 Mbit/s and 100 ms, or more if more was delivered in the round.
+    #[test]
+    fn a_lossy_round_ends_startup() {
+        for (lost, ranges, round_start, app_limited, delivered, bound) in [
+            (3, 6, true, false, 90_000, Some(125_000)),
+            (3, 6, true, false, 150_000, Some(150_000)),
+            (2, 6, true, false, 90_000, None),
+            (3, 5, true, false, 90_000, None),
+            (3, 6, false, false, 90_000, None),
+            (3, 6, true, true, 90_000, None),
+        ] {
+            let mut cc = known_with(mvfst::values(), 10, 100);
+            cc.full_pipe.filled_pipe = false;
+            cc.signals.inflight_latest = delivered;
+            cc.loss_round.sent = 100 * MDS;
+            cc.loss_round.on_ack(lost * MDS, false, 0);
+            cc.loss_round.on_ack(0, true, ranges);
+            cc.model.rounds.start = round_start;
+            cc.check_startup_done(&acked(MDS), &RateSample { app_limited, ..sample(10, 0) });
+            let bounded = Some(cc.model.bounds.inflight_hi).filter(|&hi| hi != INFINITE);
+            assert_eq!((cc.state == State::Drain, bounded), (bound.is_some(), bound), "{lost} {ranges}");
+        }
     }
 
     /// 10 Mbit/s and 100 ms are 125 000 bytes.

@@ -1,6 +1,6 @@
 //! The hooks: what a signal does to the whole controller.
 
-use super::script::{MDS, bbr_with, known, lost, sample};
+use super::script::{MDS, bbr_with, known, known_with, lost, sample};
 use super::*;
 use crate::script::{acked, congestion, path};
 use crate::{Rate, Time};
@@ -20,6 +20,38 @@ fn loss_and_its_undoing() {
     assert!(!cc.window.in_recovery);
     cc.on_spurious();
     assert_eq!(cc.window.cwnd, before, "once");
+}
+
+/// mvfst undoes nothing.
+#[test]
+fn mvfst_has_no_undo() {
+    let mut cc = known_with(mvfst::values(), 10, 100);
+    (cc.state, cc.window.cwnd) = (State::ProbeBwCruise, 240_000);
+    cc.model.bounds.inflight_lo = 100_000;
+    cc.on_lost(&lost(&[5], 100 * MDS).batch());
+    cc.on_congestion(&congestion(Cause::Loss, 100 * MDS));
+    cc.model.bounds.inflight_lo = 70_000;
+    cc.on_spurious();
+    assert!(cc.window.in_recovery && cc.model.bounds.inflight_lo == 70_000);
+}
+
+/// The same parameters with other defaults: what is not named is mvfst's, under either name everything can be named.
+#[test]
+fn mvfst_is_bbr2_with_other_values() {
+    use crate::Algorithm;
+    let read = |text: &str| toml::from_str::<Algorithm>(text).expect(text);
+    let Algorithm::Bbr2Mvfst(params) = read("name = 'bbr2-mvfst'\nbeta = 0.8\ninitial-window = 'auto'")
+    else {
+        panic!("another algorithm")
+    };
+    let expected = Params { beta: 0.8, initial_window: None, ..mvfst::values() };
+    assert_eq!(params.0, expected);
+    let Algorithm::Bbr2(params) = read("name = 'bbr2'\nbeta = 0.8") else { panic!("another algorithm") };
+    assert_eq!(params, Params { beta: 0.8, ..Params::default() });
+    let written = toml::to_string(&Algorithm::Bbr2Mvfst(mvfst::Params(expected.clone()))).expect("writes");
+    assert_eq!(read(&written), Algorithm::Bbr2Mvfst(mvfst::Params(expected)));
+    assert_eq!(Algorithm::Bbr2Mvfst(mvfst::Params::default()).params().len(), Params::DOCS.len());
+    assert!(toml::from_str::<Algorithm>("name = 'bbr2-mvfst'\nprobe-rtt-interval = 'never'").is_err());
 }
 
 /// Marks on 3 of 100 packets end UP like losses; with `ecn = false` nothing happens.

@@ -16,7 +16,9 @@ impl Bbr2 {
     pub(super) fn update_control_parameters(&mut self, ack: &Ack, rs: &RateSample) {
         self.set_pacing_rate_with_gain(self.pacing_gain());
         self.set_send_quantum();
-        self.window.leave_recovery(ack, rs);
+        if !self.has_recovery_window() {
+            self.window.leave_recovery(ack, rs);
+        }
         self.set_cwnd(ack);
     }
 
@@ -33,6 +35,12 @@ impl Bbr2 {
         let floor = if slow { p.send_quantum_low_packets } else { p.send_quantum_packets };
         let floor = floor.saturating_mul(self.mds);
         self.window.send_quantum = send_quantum(rate, p.send_quantum_time, floor, p.send_quantum_max);
+    }
+
+    /// Most bytes that may leave at once.
+    pub(super) fn pacing_burst(&self) -> u64 {
+        let packets = self.params.pacing_burst.max(self.unpaced);
+        self.window.send_quantum.max(packets.saturating_mul(self.mds))
     }
 
     pub(super) fn min_pipe_cwnd(&self) -> u64 {
@@ -71,16 +79,23 @@ impl Bbr2 {
     /// `BBRUpdateMaxInflight`.
     fn max_inflight(&self) -> u64 {
         let bdp = self.bdp_multiple(self.model.bw, self.cwnd_gain());
-        self.quantization_budget(bdp.saturating_add(self.model.aggregation.extra_acked()))
+        let aggregates = self.full_pipe.filled_pipe || self.params.extra_acked_in_startup;
+        let extra = if aggregates { self.model.aggregation.extra_acked() } else { 0 };
+        self.quantization_budget(bdp.saturating_add(extra))
     }
 
     /// `BBRSetCwnd`.
-    fn set_cwnd(&mut self, ack: &Ack) {
+    pub(super) fn set_cwnd(&mut self, ack: &Ack) {
         let max_inflight = self.max_inflight();
-        self.window.modulate_for_recovery(ack);
+        if !self.has_recovery_window() {
+            self.window.modulate_for_recovery(ack);
+        }
         if !self.window.packet_conservation {
             let (filled_pipe, least) = (self.full_pipe.filled_pipe, self.min_pipe_cwnd());
             self.window.grow(ack, max_inflight, filled_pipe, least);
+        }
+        if self.has_recovery_window() {
+            self.bound_cwnd_for_recovery();
         }
         if self.state == State::ProbeRtt {
             self.window.cwnd = self.window.cwnd.min(self.probe_rtt_cwnd());
@@ -109,7 +124,8 @@ impl Bbr2 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::script::{MDS, bbr, known, sample};
+    use super::super::mvfst;
+    use super::super::script::{MDS, bbr, bbr_with, known, known_with, sample};
     use super::*;
     use crate::script::{acked, congestion};
     use crate::{Cause, Controller};
@@ -145,6 +161,36 @@ mod tests {
             cc.window.pacing_rate = Rate(rate);
             cc.set_send_quantum();
             assert_eq!(cc.control().send_quantum, Some(quantum));
+        }
+    }
+
+    /// mvfst: 200 us at the rate, 2 packets to 64 KiB; the pacer lets 5 packets go at once, at the start 10.
+    #[test]
+    fn bursts_of_mvfst() {
+        let mut cc = bbr_with(mvfst::values());
+        for (unpaced, rate, quantum, burst) in [
+            (10, 1_000, 2 * MDS, 10 * MDS),
+            (0, 1_000, 2 * MDS, 5 * MDS),
+            (0, 400_000_000, 10_000, 10_000),
+            (0, 1 << 40, 65_536, 65_536),
+        ] {
+            (cc.unpaced, cc.window.pacing_rate) = (unpaced, Rate(rate));
+            cc.set_send_quantum();
+            assert_eq!((cc.window.send_quantum, cc.control().send_quantum), (quantum, Some(burst)));
+        }
+    }
+
+    /// mvfst: no margin, and room for aggregation only once the pipe has been full. 10 Mbit/s and 100 ms, 50 000 bytes of it:
+    /// 2.885 BDP are 360 625 bytes.
+    #[test]
+    fn aggregation_after_the_pipe_was_full() {
+        let mut cc = known_with(mvfst::values(), 10, 100);
+        cc.set_pacing_rate_with_gain(1.25);
+        assert_eq!(cc.window.pacing_rate, Rate(12_500_000));
+        cc.model.update_ack_aggregation(&acked(50_000), 1 << 40);
+        for (filled, target) in [(true, 410_625), (false, 360_625)] {
+            cc.full_pipe.filled_pipe = filled;
+            assert_eq!(cc.max_inflight(), target);
         }
     }
 

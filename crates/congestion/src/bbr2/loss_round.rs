@@ -1,0 +1,56 @@
+//! Bytes sent and lost in a loss round, where these are what counts (mvfst.md section 8; Bbr2.cpp:553-574, 718-748).
+//!
+//! ```text
+//! a loss round ends:   share = lost / sent, ranges as counted; both begin anew
+//! other ACKs:          lost += what they lost
+//! ```
+//!
+//! The order is mvfst's: what the ACK itself loses with which a round ends counts in neither.
+
+#[derive(Debug, Default)]
+pub(super) struct LossRound {
+    /// Bytes sent in this round.
+    pub(super) sent: u64,
+    /// Bytes lost in this round.
+    pub(super) lost: u64,
+    /// Of the round before: part of what was sent, and discontiguous ranges.
+    last_share: f64,
+    last_ranges: u64,
+}
+
+impl LossRound {
+    /// An ACK told of so many lost bytes.
+    pub(super) fn on_ack(&mut self, lost: u64, ends: bool, ranges: u64) {
+        if ends {
+            let last_share = self.lost as f64 / self.sent.max(1) as f64;
+            *self = Self { sent: 0, lost: 0, last_share, last_ranges: ranges };
+        } else {
+            self.lost = self.lost.saturating_add(lost);
+        }
+    }
+
+    /// Did the last whole round lose too much?
+    pub(super) fn was_too_much(&self, loss_thresh: f64, ranges: u64) -> bool {
+        self.last_share > loss_thresh && self.last_ranges >= ranges
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 100 packets sent: 2 lost are not more than 2 %, 3 are; what the last ACK lost does not count.
+    #[test]
+    fn share_of_a_round() {
+        for (lost, ranges, too_much) in [(2, 6, false), (3, 6, true), (3, 5, false)] {
+            let mut round = LossRound { sent: 100, ..LossRound::default() };
+            round.on_ack(1, false, 9);
+            round.on_ack(lost - 1, false, 9);
+            round.on_ack(50, true, ranges);
+            assert_eq!(round.was_too_much(0.02, 6), too_much, "{lost} in {ranges}");
+            assert_eq!((round.sent, round.lost), (0, 0));
+            round.on_ack(0, true, 0);
+            assert!(!round.was_too_much(0.02, 6), "one round only");
+        }
+    }
+}
