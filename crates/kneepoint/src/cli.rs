@@ -15,7 +15,7 @@ use crate::spec::Experiment;
 use crate::stability::{self, args::StabilityArgs};
 use crate::summary::{ClaimResult, Results, Verdict};
 use crate::world::World;
-use crate::{bench, ledger, report, store, terminal};
+use crate::{bench, ledger, numbers, report, store, terminal};
 
 /// All claims hold or are recorded as known misses.
 const HOLDS: u8 = 0;
@@ -61,6 +61,15 @@ enum Command {
     /// What became of the sources' claims and numbers, from results folders: per source how many claims hold, how near the numbers
     /// are, and the largest differences.
     Ledger(LedgerArgs),
+    /// The numbers in the prose of the shipped experiments that the run does not fill in: where each comes from; with results,
+    /// whether its command still prints it.
+    ///
+    /// Exit status: 0, or 1 if a number has no origin or is no longer printed.
+    Prose {
+        /// Folders with results to check against.
+        #[arg(long, value_name = "DIR")]
+        results: Vec<PathBuf>,
+    },
     /// Margins of a controller's loop: Nyquist's criterion, with a page of Nyquist and Bode plots;
     /// on request the same flows as fluid and as packets.
     ///
@@ -156,6 +165,7 @@ pub fn main() -> u8 {
         Command::Algorithms { name } => algorithms(name.as_deref()),
         Command::Report { dirs, out } => write_report(&dirs, &out),
         Command::Ledger(args) => show_ledger(&args),
+        Command::Prose { results } => prose(&results),
         Command::Stability(args) => analyse(&args),
         #[cfg(target_os = "linux")]
         Command::Link(args) => crate::wire::link::run(&args).map_err(Error::bad),
@@ -401,6 +411,31 @@ fn show_ledger(args: &LedgerArgs) -> Result<u8, Error> {
         _ => ledger::text(&sources),
     });
     Ok(HOLDS)
+}
+
+fn prose(dirs: &[PathBuf]) -> Result<u8, Error> {
+    let origins = numbers::register().map_err(Error::bad)?;
+    let results = if dirs.is_empty() { Vec::new() } else { load(dirs)? };
+    let mut wrong = Vec::new();
+    for source in Library.shipped() {
+        let exp = Experiment::parse(&source.name, &source.file, &source.text).map_err(Error::bad)?;
+        wrong.extend(numbers::compare(&exp, &origins));
+        if let Some(own) = results.iter().find(|r| r.summary.experiment == exp.name) {
+            let hugged = numbers::hugged(&exp, &own.summary);
+            wrong.extend(
+                hugged.iter().map(|(id, bound)| format!("{} {id}: {bound} is our own number", exp.name)),
+            );
+        }
+        for (by, known) in origins.get(&exp.name).into_iter().flatten() {
+            let list: Vec<&str> = known.iter().map(String::as_str).collect();
+            print(&format!("{:32} {by}: {}\n", exp.name, list.join(" ")));
+            let run = results.iter().find(|r| numbers::printed_by(by) == Some(r.summary.experiment.as_str()));
+            let stale = run.map_or_else(Vec::new, |run| numbers::stale(known, &run.summary));
+            wrong.extend(stale.iter().map(|n| format!("{}: {n} is not printed by `{by}`", exp.name)));
+        }
+    }
+    wrong.iter().for_each(|line| eprintln!("kneepoint: {line}"));
+    Ok(if wrong.is_empty() { HOLDS } else { MISS })
 }
 
 fn write_report(dirs: &[PathBuf], out: &std::path::Path) -> Result<u8, Error> {

@@ -9,6 +9,8 @@ use crate::summary::{Cell, ClaimResult, Summary, Verdict};
 
 /// Limits of the relative difference of a cell, percent.
 pub const LIMITS: [f64; 4] = [2.0, 5.0, 10.0, 25.0];
+/// A factor beyond which a difference wants a reason.
+const FAR: f64 = 1.1;
 /// Largest differences shown of a source.
 const LARGEST: usize = 10;
 
@@ -160,9 +162,9 @@ impl Cells {
         self.all += 1;
         let away = distance(cell.value(), published);
         for (limit, count) in LIMITS.iter().zip(&mut self.within) {
-            *count += usize::from(away <= (1.0 + limit / 100.0).ln());
+            *count += usize::from(away <= 1.0 + limit / 100.0);
         }
-        self.open += usize::from(away > 1.1_f64.ln() && State::of(cell) != State::Explained);
+        self.open += usize::from(away > FAR && State::of(cell) != State::Explained);
     }
 }
 
@@ -191,9 +193,9 @@ impl Difference {
     }
 }
 
-/// |ln(ours / published)|; none between zeros, infinite where one of them alone is zero.
+/// The larger over the smaller, 1 and above; infinite where one of them alone is zero.
 fn distance(ours: f64, published: f64) -> f64 {
-    if ours == published { 0.0 } else { (ours / published).ln().abs() }
+    if ours == published { 1.0 } else { (ours / published).max(published / ours) }
 }
 
 /// The table of the README, as Markdown.
@@ -249,13 +251,14 @@ pub fn text(sources: &[Source]) -> String {
                 cells.all, cells.open
             );
         }
-        for d in largest.iter().filter(|d| d.distance() > (1.0 + LIMITS[2] / 100.0).ln()) {
+        for d in largest.iter().filter(|d| d.distance() > FAR) {
             let shown = |value: f64| format!("{value:.*}", metric::decimals(&d.metric, value));
             let _ = writeln!(
                 out,
-                "    {} {}: {} {} for {} ({})",
+                "    {} {}{}: {} {} for {} ({})",
                 d.experiment,
                 d.row,
+                if d.variant.is_empty() { String::new() } else { format!(", {}", d.variant) },
                 d.metric,
                 shown(d.ours),
                 shown(d.published),

@@ -8,6 +8,7 @@ pub mod ledger;
 pub mod library;
 pub mod measure;
 pub mod metric;
+pub mod numbers;
 pub mod problem;
 pub mod prose;
 pub mod published;

@@ -24,6 +24,11 @@ pub struct Source {
     pub text: String,
 }
 
+/// Where the numbers in the prose of the shipped experiments come from.
+pub(crate) fn prose_numbers() -> &'static str {
+    EXPERIMENTS.get_file("prose-numbers.csv").and_then(include_dir::File::contents_utf8).unwrap_or_default()
+}
+
 /// All experiments that can be named.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Library;

@@ -136,8 +136,8 @@ fn compare(metric: &str, left: Sample, is: Relation, times: f64, right: Sample, 
 
 /// Of the logarithms; NaN becomes no slack at all.
 fn near(left: f64, right: f64, factor: f64) -> f64 {
-    let distance = (left / right).ln().abs();
-    if distance.is_nan() { f64::NEG_INFINITY } else { factor.ln() - distance }
+    let distance = libm::log(left / right).abs();
+    if distance.is_nan() { f64::NEG_INFINITY } else { libm::log(factor) - distance }
 }
 
 fn outcome(slack: f64, spread: f64) -> Outcome {

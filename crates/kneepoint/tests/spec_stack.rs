@@ -78,7 +78,8 @@ fn it_varies() {
     assert_eq!(rows, ["rfc9002", "mvfst"]);
     let every = |exp: &Experiment, case| scenario(exp, case).flows[0].ack.ack_every.clone();
     assert_eq!((every(&exp, 0), every(&exp, 1)), (AckEvery::Constant(2), AckEvery::Constant(10)));
-    let set = |value: &str| with("").unwrap().with_overrides(&[("flow.stack".to_owned(), value.to_owned())]);
+    let set =
+        |value: &str| with("").unwrap().with_overrides(&[("flow.stack".to_owned(), value.to_owned())], false);
     assert_eq!(every(&set("mvfst").unwrap(), 0), AckEvery::Constant(10));
     let said = set("mvfts").unwrap_err().to_string();
     assert!(said.contains("unknown stack `mvfts`; did you mean \"mvfst\"? known: rfc9002, mvfst"), "{said}");

@@ -2,6 +2,7 @@
 
 mod chart;
 mod claims;
+mod ledger;
 mod number;
 mod page;
 mod palette;
@@ -32,7 +33,7 @@ pub fn write_numbers(dir: &Path, files: &[(&str, String)]) -> io::Result<()> {
     files.iter().try_for_each(|(name, text)| put(&dir.join(name), text))
 }
 
-/// Writes `dir/index.html` and `dir/<experiment>-<chart>.svg`; returns the path of the page.
+/// Writes `dir/index.html`, `dir/ledger.html` and `dir/<experiment>-<chart>.svg`; returns the path of the first.
 ///
 /// The page holds everything it shows: it can be mailed alone. Files of the same names are replaced; what else is in
 /// the folder stays.
@@ -45,6 +46,8 @@ pub fn write(dir: &Path, heading: &str, experiments: &[Results]) -> io::Result<P
     for (figure, file) in sections.iter().flat_map(|s| &s.charts).flatten() {
         put(&dir.join(file), &figure.standalone().0)?;
     }
+    let sources = crate::ledger::of(experiments.iter().map(|results| &results.summary));
+    put(&dir.join("ledger.html"), &page::frame("Ledger", &ledger::draw(&sources)).0)?;
     let index = dir.join("index.html");
     put(&index, &page::draw(heading, experiments, &sections).0)?;
     Ok(index)

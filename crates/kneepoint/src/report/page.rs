@@ -25,6 +25,7 @@ pub(super) fn draw(heading: &str, experiments: &[Results], sections: &[Section<'
         header {
             h1 { (heading) }
             (strip(experiments))
+            p { a href="ledger.html" { "Ledger of claims and numbers by source" } }
         }
         @if sections.len() > 1 { (contents(sections)) }
         main { @for s in sections { (section(s)) } }

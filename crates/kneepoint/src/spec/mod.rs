@@ -331,6 +331,19 @@ impl Experiment {
         }
     }
 
+    /// Its note, the reason of its reference, and those of its claims and misses.
+    pub fn prose(&self) -> impl Iterator<Item = &str> {
+        let claims = self.claims.iter().filter_map(|claim| claim.reason.as_ref());
+        let misses = self.misses.iter().map(|miss| &miss.reason);
+        let biases = self.biases.iter().map(|bias| &bias.reason);
+        [&self.note, &self.why_reference]
+            .into_iter()
+            .chain(claims)
+            .chain(misses)
+            .chain(biases)
+            .map(String::as_str)
+    }
+
     /// What the source prints for a cell.
     pub fn published(&self, row: &str, metric: &str) -> Option<f64> {
         self.published.as_ref()?.value(World::of(row).0, metric)
