@@ -37,7 +37,8 @@ fn a_changed_number_is_seen() {
             continue;
         };
         let words: Vec<&str> = line.split(' ').collect();
-        let Some(at) = words.iter().position(|w| *w == "ms").filter(|at| *at > 0) else { continue };
+        let is_number = |at: &usize| *at > 0 && words[at - 1].parse::<f64>().is_ok();
+        let Some(at) = (0..words.len()).filter(|at| words[*at] == "ms").find(is_number) else { continue };
         let changed = words[..at - 1].join(" ") + " 77.3141 " + &words[at..].join(" ");
         let text = source.text.replace(line, &changed);
         let exp = Experiment::parse(&source.name, &source.file, &text).unwrap();

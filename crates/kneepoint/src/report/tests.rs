@@ -71,6 +71,7 @@ fn the_folder_holds_the_page_and_a_file_per_chart_and_variant() {
     expected.extend(charts.iter().flat_map(of_chart));
     // The second chart of a kind.
     expected.extend(variants.map(|v| format!("quic-dc-table-1-over-time-2-{v}.svg")));
+    expected.push("ledger.html".to_owned());
     expected.sort();
     assert_eq!(names, expected);
 }
@@ -96,7 +97,7 @@ fn odd_values_break_nothing() {
 fn nothing_at_all_is_a_page_too() {
     let files = files(&[]);
     parse_all(&files);
-    assert_eq!(files.len(), 1);
+    assert_eq!(files.len(), 2, "the page and the ledger");
 }
 
 #[test]

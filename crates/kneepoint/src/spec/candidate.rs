@@ -28,15 +28,13 @@ impl Experiment {
             Node::argument(&at, text)
         };
         **list = Node { at: whole, value: Value::Array(candidates.iter().map(argument).collect()) };
+        without_reasons(&mut document);
         let changed = Self::read(&self.name, &self.file, document, Unfit::LeftOut)?;
         Ok(changed.trial_of(self, candidates))
     }
 
     /// Reasons on record are of the file's own controllers. The note says what is left out.
     fn trial_of(mut self, file: &Self, candidates: &[String]) -> Self {
-        self.claims.iter_mut().for_each(|claim| claim.reason = None);
-        self.misses.clear();
-        self.biases.clear();
         let left_out = file.claims.len() - self.claims.len();
         let without = if left_out == 0 {
             String::new()
@@ -46,6 +44,20 @@ impl Experiment {
         self.note =
             format!("{} Candidates: {}{without}.", self.note, candidates.join(", ")).trim().to_owned();
         self
+    }
+}
+
+/// Reasons on record are of the file's own controllers, and name them.
+fn without_reasons(document: &mut Node) {
+    let Value::Table(entries) = &mut document.value else { return };
+    entries.retain(|e| e.key != "miss" && e.key != "bias");
+    for claims in entries.iter_mut().filter(|e| e.key == "claim") {
+        let Value::Array(claims) = &mut claims.node.value else { continue };
+        for claim in claims {
+            if let Value::Table(keys) = &mut claim.value {
+                keys.retain(|e| e.key != "reason");
+            }
+        }
     }
 }
 
