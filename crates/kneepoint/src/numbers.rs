@@ -63,9 +63,9 @@ pub fn compare(exp: &Experiment, origins: &Origins) -> Vec<String> {
     lacking.chain(left).collect()
 }
 
-/// The experiment whose runs print an entry's numbers.
+/// The experiment whose runs print an entry's numbers, as it is shipped: not with another key or on the wire.
 pub fn printed_by(by: &str) -> Option<&str> {
-    by.strip_prefix(RUN)?.split_whitespace().next()
+    by.strip_prefix(RUN).filter(|rest| !rest.contains(' '))
 }
 
 /// Those of the numbers that none of the summary's cells has, to their own digits: value, deviation, published value or

@@ -33,14 +33,6 @@ struct File<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     udp: Vec<Udp<'a>>,
     flow: Vec<FlowTable<'a>>,
-    /// Windows are there for metrics.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    table: Option<Table<'a>>,
-}
-
-#[derive(Serialize)]
-struct Table<'a> {
-    metrics: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -208,7 +200,6 @@ pub(crate) fn write(experiment: &Experiment, case: &Case, setup: &Setup, seed: u
         }),
         udp: setup.udp.iter().map(|source| udp(setup, source)).collect(),
         flow: setup.flows.iter().map(|f| flow(setup, f)).collect(),
-        table: (!setup.windows.is_empty()).then_some(Table { metrics: &experiment.metrics }),
     };
     toml::to_string(&file).unwrap_or_else(|e| format!("# {e}\n"))
 }

@@ -12,7 +12,7 @@ pub(crate) struct Groups {
     pub(crate) flows: Vec<String>,
     udp: Vec<String>,
     links: Vec<String>,
-    windows: Vec<String>,
+    pub(crate) windows: Vec<String>,
 }
 
 /// Windows that every experiment has: the whole run, and `[measure]`.

@@ -273,14 +273,18 @@ impl Experiment {
         let reference = unfit.kept(std::iter::once(read_reference(&root, &labels)))?.pop();
         let (reference, why_reference) = reference.unwrap_or_default();
         Ok(Self {
-            windows: windows_of(
-                labels
-                    .metrics
-                    .iter()
-                    .chain(over_runs.metric())
-                    .map(String::as_str)
-                    .chain(claims.iter().flat_map(Claim::metrics)),
-            ),
+            windows: match table {
+                // A file without a table, like that of a manifest, may be read for any of its windows.
+                None => labels.groups.windows.clone(),
+                Some(_) => windows_of(
+                    labels
+                        .metrics
+                        .iter()
+                        .chain(over_runs.metric())
+                        .map(String::as_str)
+                        .chain(claims.iter().flat_map(Claim::metrics)),
+                ),
+            },
             reference,
             why_reference,
             biases: each(&root, "bias", unfit, |c| Bias::read(c, &labels))?,
