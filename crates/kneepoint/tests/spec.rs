@@ -253,7 +253,10 @@ fn expanded_files_mean_the_same() {
         for case in exp.cases() {
             let text = exp.expanded(&case, exp.seed);
             let again = parse(&text).unwrap_or_else(|problem| panic!("{problem}\n{text}"));
-            let (ours, theirs) = (exp.scenario(&case, 0).unwrap(), scenario(&again, 0));
+            let (mut ours, mut theirs) = (exp.scenario(&case, 0).unwrap(), scenario(&again, 0));
+            // What is counted besides is what the file's metrics ask for (`@ run`), and an expanded file has no table.
+            ours.windows.clear();
+            theirs.windows.clear();
             assert_eq!(format!("{ours:?}"), format!("{theirs:?}"), "{text}");
             assert_eq!(again.expanded(&again.cases()[0], again.seed).lines().nth(3), text.lines().nth(3));
         }
