@@ -119,11 +119,18 @@ impl Check {
             return Err(increasing.problem("one row alone does not increase", "name at least two rows"));
         }
         let known = || labels.rows.iter().map(String::as_str);
-        let label = |row: &Cursor<'_>| {
+        let mut seen: Vec<String> = Vec::new();
+        let mut label = |row: &Cursor<'_>| {
             let label: String = row.read()?;
+            if seen.contains(&label) {
+                return Err(
+                    row.problem(format!("`{label}` a second time"), "a row is not compared with itself")
+                );
+            }
+            seen.push(label.clone());
             if labels.rows.contains(&label) { Ok(label) } else { Err(row.unknown("row", &label, known())) }
         };
-        rows.iter().map(label).collect::<Result<_, _>>().map(Self::Increasing)
+        rows.iter().map(&mut label).collect::<Result<_, _>>().map(Self::Increasing)
     }
 
     fn read_near(fields: &Fields<'_>, labels: &Labels) -> Result<Self, Problem> {
@@ -140,11 +147,31 @@ impl Check {
             return Err(right_at.problem(wrong, format!("take it away from one side with \"!{row}\"")));
         }
         let is = Relation::read(fields)?;
-        let times = fields.get("times").map_or(Ok(1.0), |c| read_number(&c))?;
-        if is == Relation::AtLeast && right == Side::Number(0.0) {
-            return Err(right_at.problem(format!("`{metric}` is never below 0, so this always holds"), ""));
+        let times = fields.get("times").map_or(Ok(1.0), |c| read_factor_above_0(&c))?;
+        if always_holds(&left, is, &right) {
+            let wrong = format!("`{metric}` is never below 0, so this always holds");
+            return Err(right_at.problem(wrong, "name a bound that it can miss"));
         }
         Ok(Self::Compare { left, is, times, right })
+    }
+}
+
+/// No metric is negative, and two numbers are what they are.
+fn always_holds(left: &Side, is: Relation, right: &Side) -> bool {
+    match (left, is, right) {
+        (Side::Number(_), _, Side::Number(_)) => true,
+        (_, Relation::AtLeast, Side::Number(bound)) => *bound <= 0.0,
+        (_, Relation::Above, Side::Number(bound)) => *bound < 0.0,
+        (Side::Number(bound), Relation::AtMost, _) => *bound <= 0.0,
+        (Side::Number(bound), Relation::Below, _) => *bound < 0.0,
+        _ => false,
+    }
+}
+
+fn read_factor_above_0(cursor: &Cursor<'_>) -> Result<f64, Problem> {
+    match read_number(cursor)? {
+        number if number > 0.0 => Ok(number),
+        number => Err(cursor.problem(format!("{number} is no factor"), "a number above 0")),
     }
 }
 
@@ -152,7 +179,8 @@ impl Check {
 fn own_rival(left: &Side, right: &Side, metric: &str, labels: &[String]) -> Option<String> {
     let (left, right) = (left.rows(metric)?, right.rows(metric)?);
     let (left_rows, right_rows) = (left.1.pick(labels), right.1.pick(labels));
-    let spans = left.0 != right.0 && left_rows == right_rows && left_rows.len() > 1;
+    let ends = matches!((left.0, right.0), (Fold::Max, Fold::Min) | (Fold::Min, Fold::Max));
+    let spans = ends && left_rows == right_rows && left_rows.len() > 1;
     let both = left_rows.into_iter().find(|row| right_rows.contains(row));
     both.filter(|_| !spans && left.2 == right.2).map(str::to_owned)
 }

@@ -148,6 +148,15 @@ pub(crate) fn read_metric_of(cursor: &Cursor<'_>, labels: &Labels) -> Result<Str
 /// A sentence whose `{row: metric}` are numbers of the table.
 pub(crate) fn read_prose(cursor: &Cursor<'_>, labels: &Labels) -> Result<String, Problem> {
     let text: String = cursor.read()?;
+    let depth = text.chars().try_fold(0_i32, |depth, c| match (c, depth) {
+        ('{', 0) => Some(1),
+        ('}', 1) => Some(0),
+        ('{' | '}', _) => None,
+        _ => Some(depth),
+    });
+    if depth != Some(0) {
+        return Err(cursor.problem("a brace without its other", "{row: metric} is a number of the run"));
+    }
     for place in prose::places(&text) {
         let right = "{row: metric}, {row: published metric} or {row: metric | variant}";
         let place = place.map_err(|inside| cursor.problem(format!("`{{{inside}}}` is no number"), right))?;
