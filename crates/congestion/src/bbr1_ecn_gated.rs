@@ -43,8 +43,9 @@ use serde::{Deserialize, Serialize};
 use crate::bbr1::{self, Bbr1, Scale};
 use crate::ecn_gate::{Estimator, Ratio};
 use crate::params::{Range, params};
-use crate::units::split_number;
-use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Lost, Path, Sent};
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path, Sent};
+use units::Duration;
+use units::split_number;
 
 params! {
     /// R that separates a small from a large buffer. Uchida et al. section 3.
@@ -52,7 +53,7 @@ params! {
     /// Which RTT is in R, "the current RTT" of section 3: `latest`, `smoothed` or `round-min`.
     rtt: Estimator = Estimator::Latest,
     /// How long a minimum RTT is believed, or `"off"`: for ever. Not in the paper; fact sheet section 5.2.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     min_rtt_window: Option<Duration> = None,
     /// A mark below the gate ends Startup. Uchida et al. section 3.
     startup_drain: bool = true,
@@ -88,7 +89,7 @@ pub enum Marks {
     Percent(f64),
 }
 
-crate::serde_as_string!(Marks);
+units::serde_as_string!(Marks);
 
 impl FromStr for Marks {
     type Err = String;
@@ -278,9 +279,10 @@ impl Controller for Bbr1EcnGated {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AckedPacket;
     use crate::bbr::script::{MDS, sample};
     use crate::script::{acked, path};
-    use crate::{AckedPacket, Time};
+    use units::Time;
 
     const MIN_RTT: Duration = Duration::from_millis(40);
     const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
@@ -405,7 +407,7 @@ mod tests {
     fn rate_follows_at_once() {
         let mut flow = before_cycle(by_cycle());
         flow.ack(50, 1.6, 0);
-        let rate = flow.cc.control().pacing_rate.map_or(0.0, crate::Rate::mbit_s);
+        let rate = flow.cc.control().pacing_rate.map_or(0.0, units::Rate::mbit_s);
         assert!((rate - 15.625 * 0.99).abs() < 0.02, "{rate}");
     }
 

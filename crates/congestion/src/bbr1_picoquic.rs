@@ -49,10 +49,8 @@ use crate::bbr::rounds::{NO_SAMPLE, Rounds};
 use crate::bbr::window::{Window, paced};
 use crate::params::{Range, params};
 use crate::picoquic::{LossFilter, rtt_measurement};
-use crate::{
-    Ack, Bytes, Cause, Congestion, Control, Controller, Detection, Duration, Lost, Path, Rate, RateSample,
-    Sent, Time,
-};
+use crate::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, Path, RateSample, Sent};
+use units::{Bytes, Duration, Rate, Time};
 
 params! {
     /// Pacing and window gain in Startup; Drain's pacing gain is 1 / this. BBR_HIGH_GAIN: 2 / ln 2.

@@ -85,7 +85,7 @@ mod tests {
     fn unused_window_counts_too() {
         let packet = |pn, before_reduction| crate::AckedPacket {
             before_reduction,
-            ..crate::script::stamped(pn, crate::Time::ZERO, 0)
+            ..crate::script::stamped(pn, units::Time::ZERO, 0)
         };
         let packets = [packet(1, true), packet(2, false), packet(3, false)];
         let ack = Ack { growth: 0, app_limited: true, packets: &packets, ..acked(3 * MDS) };

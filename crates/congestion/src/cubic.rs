@@ -31,7 +31,8 @@ use crate::count::{Count, Counting};
 use crate::hystart::SlowStart;
 use crate::params::{Range, params};
 use crate::undo::Undo;
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, Sent, Time, idle, initial_window_of};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, Sent, idle, initial_window_of};
+use units::Time;
 
 params! {
     /// C, how fast the window returns, segments per second cubed. RFC 9438 section 5.1.
@@ -49,12 +50,12 @@ params! {
     /// Smallest window after an ECN mark, packets. RFC 9002 section 7.2; RFC 9438 section 4.6 says 1.
     min_window_ecn: u64 = 2 => Range::PACKETS,
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
-    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
     /// What opens the window in slow start and in the Reno-friendly part: `bytes` acknowledged, `packets` (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
     count: Count = Count::Bytes,
     /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 and Linux none.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
     /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
     slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,
@@ -276,9 +277,9 @@ fn alpha(beta: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Duration;
     use crate::hystart::Kind;
     use crate::script::{acked, congestion, path};
+    use units::Duration;
 
     const RTT: Duration = Duration::from_millis(100);
     const MDS: u64 = 1200;

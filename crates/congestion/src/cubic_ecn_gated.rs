@@ -27,7 +27,8 @@
 use crate::cubic_picoquic::{self, CubicPicoquic};
 use crate::ecn_gate::{Estimator, Ratio};
 use crate::params::params;
-use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Idle, Lost, Path, Sent};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Lost, Path, Sent};
+use units::Duration;
 
 params! {
     /// R from which on a mark counts. Uchida et al. section 3: "at least 1.5 times".
@@ -35,7 +36,7 @@ params! {
     /// Which RTT is in R, "the current RTT" of section 3: `latest`, `smoothed` or `round-min`.
     rtt: Estimator = Estimator::Latest,
     /// How long a minimum RTT is believed, or `"off"`: for ever. Not in the paper; fact sheet section 5.2.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     min_rtt_window: Option<Duration> = None,
     /// The parameters of `cubic-picoquic` below it.
     base: cubic_picoquic::Params = cubic_picoquic::Params::equation_1(); cubic_picoquic::Params::DOCS,
@@ -99,9 +100,10 @@ impl Controller for CubicEcnGated {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AckedPacket;
     use crate::cubic_picoquic::tests::{MTU, ack, sent, with};
     use crate::script::{acked, path};
-    use crate::{AckedPacket, Time};
+    use units::Time;
 
     const MIN: u64 = 100;
 

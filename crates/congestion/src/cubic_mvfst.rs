@@ -30,9 +30,8 @@
 
 use crate::hystart::{Kind, SlowStart};
 use crate::params::{Range, params};
-use crate::{
-    Ack, Cause, Congestion, Control, Controller, Duration, Path, Rate, Sent, Time, initial_window_of,
-};
+use crate::{Ack, Cause, Congestion, Control, Controller, Path, Sent, initial_window_of};
+use units::{Duration, Rate, Time};
 
 params! {
     /// C, how fast the window returns, packets per second cubed. kTimeScalingFactor, mvfst QuicConstants.h:524-531.
@@ -42,7 +41,7 @@ params! {
     /// What W_max is of a window that had not come back to it, 0..1. kDefaultLastMaxReductionFactor, mvfst QuicConstants.h:524-531.
     last_max_reduction: f64 = 0.85 => Range::above(0.0).to(1.0),
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2. kInitCwndInMss, mvfst QuicConstants.h:495.
-    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = Some(10) => Range::PACKETS,
     /// Smallest window, packets. kMinCwndInMss, mvfst QuicConstants.h:496.
     min_window: u64 = 2 => Range::PACKETS,

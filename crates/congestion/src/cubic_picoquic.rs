@@ -69,10 +69,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::params::{Range, params};
 use crate::picoquic::{LossFilter, RttTest, packet_time, rtt_measurement};
-use crate::{
-    Ack, Bytes, Cause, Congestion, Control, Controller, Detection, Duration, Idle, Lost, Path, Rate, Sent,
-    Time, idle,
-};
+use crate::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, Path, Sent, idle};
+use units::{Bytes, Duration, Rate, Time};
 
 params! {
     /// Which picoquic: `b7bf3ded` (June 2023, that of Uchida et al.) or `d199d45b` (August 2026).
@@ -94,7 +92,7 @@ params! {
     /// Answer CE marks; `false` is the CE-blind baseline of Uchida et al. picoquic cubic.c: yes.
     ecn: bool = true,
     /// Smoothed loss rate above which a loss is an event, 0..1; 0: every loss. `"auto"`: PICOQUIC_SMOOTHED_LOSS_THRESHOLD of the revision, 0.2 or 0.15.
-    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    #[serde(with = "units::or_auto")]
     loss_threshold: Option<f64> = None => Range::PART,
     /// Weight of one packet in that rate. picoquic PICOQUIC_SMOOTHED_LOSS_FACTOR: 1/16.
     loss_gain: f64 = 0.0625 => Range::SHARE,

@@ -43,7 +43,8 @@ use serde::{Deserialize, Serialize};
 use self::feedback::{Averages, Feedback};
 use crate::owd::{Anchor, QueuingDelay};
 use crate::params::{Range, params};
-use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Path, Rate, Sent, Time};
+use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Path, Sent};
+use units::{Duration, Rate, Time};
 
 params! {
     /// h, weight of the utility h log x. Table I; 5 to 50 kbit/s.
@@ -55,7 +56,7 @@ params! {
     /// kr times RTT, 0..1. Table I: 1/2.5; down to 1/10.
     gain: f64 = 0.4 => Range::FACTOR,
     /// T_s, a fixed feedback period (Table I: 50 to 500 ms), or `"off"`: one RTT.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     fixed_period: Option<Duration> = None,
     /// alpha, weight of the past in the receive rate, 0..1. Equation 61 has 0.5 against noise; 0 is off.
     smoothing: f64 = 0.0 => Range::from(0.0).below(1.0),
@@ -70,14 +71,14 @@ params! {
     /// Smallest rate. Fact sheet section 7.1; the paper gives none.
     min_rate: Rate = Rate(10_000),
     /// Largest rate, that of the application, or `"off"`. Fact sheet section 7.1; the paper gives none.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     max_rate: Option<Rate> = None,
     /// Window in round trips at the rate of sending; should never bind. Fact sheet section 7.2; the paper has no window.
     window: f64 = 2.0 => Range::PACKETS,
     /// Smallest window, packets. Fact sheet section 7.2.
     min_window: u64 = 10 => Range::PACKETS,
     /// Round trips without an ACK, while packets are in flight, after which each further one halves the rate, or `"off"`. Fact sheet section 7.2.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     silence: Option<f64> = Some(4.0),
     /// The least such time. Fact sheet section 7.2.
     min_silence: Duration = Duration::from_millis(500),

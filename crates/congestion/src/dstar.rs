@@ -45,7 +45,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::params::{Range, params};
 use crate::undo::Undo;
-use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Idle, Path, Sent, Time};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, Sent};
+use units::{Duration, Time};
 
 params! {
     /// Smallest window, the first one, and that of DRAIN, packets. tcp_davis.c MIN_CWND.
@@ -89,7 +90,7 @@ pub enum IdleRestart {
     After(Duration),
 }
 
-crate::serde_as_string!(IdleRestart);
+units::serde_as_string!(IdleRestart);
 
 impl FromStr for IdleRestart {
     type Err = String;

@@ -10,7 +10,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Ack, Duration, Time};
+use crate::Ack;
+use units::{Duration, Time};
 
 /// Which RTT is the numerator of R.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,8 @@
 use std::collections::VecDeque;
 
 use crate::script::acked;
-use crate::{Ack, AckedPacket, Controller, Duration, Sent, Time};
+use crate::{Ack, AckedPacket, Controller, Sent};
+use units::{Duration, Time};
 
 pub(crate) const MDS: u64 = 1000;
 

@@ -33,7 +33,8 @@ use crate::gcc::state::{Signal, State};
 use crate::media::{ReceiveRate, Reports, Window, bits};
 use crate::owd::{Anchor, QueuingDelay};
 use crate::params::{Range, params};
-use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Path, Rate, Sent};
+use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Path, Sent};
+use units::{Duration, Rate};
 
 params! {
     /// eta, growth per REMB. Appendix C-B.
@@ -47,7 +48,7 @@ params! {
     /// Time above gamma until it counts as over-use. Not in the paper.
     overuse_time: Duration = Duration::ZERO,
     /// A fall of the rate by more than this part, 0..1, does not wait for a REMB, or `"off"`. Fact sheet section 15a.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     early_drop: Option<f64> = Some(0.03) => Range::PART,
     /// Window of the receive rate. Fact sheet section 15b.
     rate_window: Duration = Duration::from_millis(500),
@@ -58,7 +59,7 @@ params! {
     /// Smallest rate. Not in the paper.
     min_rate: Rate = Rate(10_000),
     /// Largest rate, that of the application, or `"off"`. Not in the paper.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     max_rate: Option<Rate> = None,
     /// Window, in what the rate sends in an RTT and a REMB interval; should never bind. Not in the paper.
     window: f64 = 2.0 => Range::PACKETS,
@@ -189,9 +190,9 @@ impl Controller for GccSimplified {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Time;
     use crate::fifo::{Flow, Link, MDS};
     use crate::script::{acked, congestion, path, stamped};
+    use units::Time;
 
     fn cc(params: Params) -> GccSimplified {
         GccSimplified::new(params, path(MDS))

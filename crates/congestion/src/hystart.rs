@@ -49,7 +49,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::picoquic::{RttTest, packet_time, rtt_measurement};
-use crate::{Ack, Duration, Path, Time};
+use crate::{Ack, Path};
+use units::{Duration, Time};
 
 /// MIN_RTT_THRESH, RFC 9406 section 4.3.
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);

@@ -29,7 +29,7 @@ pub(crate) fn restart(idle: &Idle, cwnd: f64, ssthresh: f64, initial: f64) -> (f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Duration, Time};
+    use units::{Duration, Time};
 
     fn after(ms: u64, cwnd: f64, ssthresh: f64) -> (f64, f64) {
         let [idle, rto] = [ms, 200].map(Duration::from_millis);

@@ -35,7 +35,8 @@ use std::collections::VecDeque;
 use crate::hystart::{Kind, SlowStart};
 use crate::params::{Range, params};
 use crate::undo::Undo;
-use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Idle, Path, Time, idle};
+use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Idle, Path, idle};
+use units::{Duration, Time};
 
 params! {
     /// TARGET, the queuing delay to add. RFC 6817 section 2.5; at most 100 ms.
@@ -57,7 +58,7 @@ params! {
     /// What is left of the window after a loss, 0..1. RFC 6817 section 2.4.2.
     beta: f64 = 0.5 => Range::SHARE,
     /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic`, `hystart-mvfst`, or `"off"`. Not in RFC 6817.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     slow_start: Option<Kind> = None,
 }
 

@@ -18,7 +18,6 @@ pub mod cubic_mvfst;
 pub mod cubic_picoquic;
 pub mod dccc;
 pub mod dstar;
-pub mod ecn;
 pub mod ecn_gate;
 #[cfg(test)]
 mod fifo;
@@ -38,26 +37,19 @@ mod params;
 mod picoquic;
 pub mod quic_dc;
 pub mod reno;
-pub mod rng;
 #[cfg(test)]
 mod script;
 pub mod signal;
 pub mod tcp_reno;
-pub mod time;
 mod undo;
-pub mod units;
 pub mod vegas;
 pub mod westwood;
 
 pub use algorithm::Algorithm;
-pub use ecn::Ecn;
 pub use params::{ParamDoc, Range};
-pub use rng::Rng;
 pub use signal::{
     Ack, AckedPacket, Cause, Congestion, Control, Detection, Idle, Lost, LostPacket, Path, RateSample, Sent,
 };
-pub use time::{Duration, Time};
-pub use units::{Bytes, Rate};
 
 /// What every algorithm must answer.
 pub trait Controller: std::fmt::Debug + Send {

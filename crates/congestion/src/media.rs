@@ -20,7 +20,8 @@
 
 use std::collections::VecDeque;
 
-use crate::{Ack, AckedPacket, Control, Duration, Lost, Path, Rate, Sent, Time};
+use crate::{Ack, AckedPacket, Control, Lost, Path, Sent};
+use units::{Duration, Rate, Time};
 
 /// RTT before the first sample: kInitialRtt of RFC 9002 appendix A.2.
 const INITIAL_RTT: Duration = Duration::from_millis(333);

@@ -38,7 +38,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::media::{Report, Reports, Window, bits};
 use crate::params::{Range, params};
-use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Lost, Path, Rate, Time};
+use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Lost, Path};
+use units::{Duration, Rate, Time};
 
 params! {
     /// R_min, the smallest rate. Appendix C-B.
@@ -48,7 +49,7 @@ params! {
     /// w, weight of priority of the flow. Fact sheet section 14.
     w: f64 = 1.0 => Range::FACTOR,
     /// x_ref, the delay at which a flow has its R_max, or `"off"`: the smallest one-way delay. Appendix C-B.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     x_ref: Option<Duration> = None,
     /// alpha, weight of the newest packet in the signal, 0..1. Appendix C-B.
     alpha: f64 = 0.001 => Range::above(0.0).to(1.0),

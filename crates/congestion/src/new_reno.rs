@@ -31,7 +31,7 @@ use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, initial_win
 
 params! {
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
-    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
     /// What is left of the window after a congestion event, 0..1. RFC 9002 appendix B.1.
     beta: f64 = 0.5 => Range::SHARE,
@@ -45,7 +45,7 @@ params! {
     /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets`, `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
     count: Count = Count::Bytes,
     /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 none.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
     /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
     slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,
@@ -275,8 +275,8 @@ mod tests {
     #[test]
     fn idle_time() {
         let mut cc = avoiding(100 * MDS);
-        let (idle, rto) = (crate::Duration::from_millis(500), crate::Duration::from_millis(200));
-        cc.on_idle(&Idle { now: crate::Time::ZERO, idle, rto });
+        let (idle, rto) = (units::Duration::from_millis(500), units::Duration::from_millis(200));
+        cc.on_idle(&Idle { now: units::Time::ZERO, idle, rto });
         assert_eq!((cc.now.cwnd, cc.now.ssthresh), (25 * MDS, 100 * MDS));
     }
 }

@@ -19,7 +19,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AckedPacket, Duration, Time};
+use crate::AckedPacket;
+use units::{Duration, Time};
 
 /// What the queuing delay is measured from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

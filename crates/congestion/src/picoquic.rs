@@ -14,7 +14,8 @@
 
 use std::collections::VecDeque;
 
-use crate::{Ack, Duration, Time};
+use crate::Ack;
+use units::{Duration, Time};
 
 /// `picoquic_hystart_loss_test`: are losses many?
 #[derive(Clone, Debug)]

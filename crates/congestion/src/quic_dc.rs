@@ -30,9 +30,10 @@ use crate::hystart::Kind;
 use crate::owd::{Anchor, QueuingDelay};
 use crate::params::{Range, params};
 use crate::reno::Growth;
-use crate::units::split_number;
 use crate::westwood::{self, Filter, WestwoodPlus};
-use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Idle, Path, Sent};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, Sent};
+use units::Duration;
+use units::split_number;
 
 params! {
     /// OWQD_th: a delay (`"20 ms"`), a part of the path's declared buffer (`"20 % of buffer"`; never if the path declares
@@ -51,7 +52,7 @@ params! {
     /// Smallest window, packets. RFC 9002 section 7.2.
     min_window: u64 = 2 => Range::PACKETS,
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
-    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
     /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1), a fraction of one each
     /// `ack` (RFC 9002 appendix B.5), or of 1232 bytes for each `packet`, rounded down (mvfst).
@@ -59,7 +60,7 @@ params! {
     /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets` (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
     count: Count = Count::Bytes,
     /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 and Linux none.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
     /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
     slow_start: Kind = Kind::Standard,
@@ -79,7 +80,7 @@ pub enum Threshold {
     },
 }
 
-crate::serde_as_string!(Threshold);
+units::serde_as_string!(Threshold);
 
 /// What follows the number in a threshold relative to the buffer.
 const OF_BUFFER: &str = "% of buffer";
@@ -208,8 +209,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::AckedPacket;
     use crate::script::{acked, congestion, path, stamped};
-    use crate::{AckedPacket, Time};
+    use units::Time;
 
     const MDS: u64 = 1200;
     const MS: i64 = 1_000_000;

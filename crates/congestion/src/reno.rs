@@ -142,7 +142,7 @@ pub(crate) mod tests {
         let packet = |bytes, before_reduction| crate::AckedPacket {
             bytes,
             before_reduction,
-            ..crate::script::stamped(0, crate::Time::ZERO, 0)
+            ..crate::script::stamped(0, units::Time::ZERO, 0)
         };
         for (size, before, grown) in [(1232, 0, 240), (1232, 2, 192), (1452, 9, 29)] {
             let packets: Vec<_> = (0..10).map(|i| packet(size, i < before)).collect();
@@ -164,7 +164,7 @@ pub(crate) mod tests {
             let counting = Counting { count: crate::count::Count::Bytes, limit: None, mds: 1232 };
             for _ in 0..packets {
                 let packet =
-                    [crate::AckedPacket { bytes: 1232, ..crate::script::stamped(0, crate::Time::ZERO, 0) }];
+                    [crate::AckedPacket { bytes: 1232, ..crate::script::stamped(0, units::Time::ZERO, 0) }];
                 let ack = Ack { packets: &packet, ..crate::script::acked(1232) };
                 window.grow(&ack, &counting, Growth::Packet);
             }

@@ -1,6 +1,7 @@
 //! Signals for the controllers' own tests, each with the fields that a test does not care for filled in.
 
-use crate::{Ack, AckedPacket, Cause, Congestion, Duration, Path, Time};
+use crate::{Ack, AckedPacket, Cause, Congestion, Path};
+use units::{Duration, Time};
 
 pub(crate) fn path(mds: u64) -> Path {
     Path { mds, buffer: None, paced: true, seed: 1 }

@@ -3,7 +3,7 @@
 //! The ledger owns bytes in flight, "was this packet sent before the last reduction", application-limited marking,
 //! persistent congestion, pacing and undo detection. A controller only answers.
 
-use crate::{Duration, Rate, Time};
+use units::{Duration, Rate, Time};
 
 /// What is known of a path before the first packet.
 #[derive(Clone, Copy, Debug)]

@@ -30,7 +30,8 @@ use crate::hystart::SlowStart;
 use crate::params::{Range, params};
 use crate::reno::{Growth, Window};
 use crate::undo::Undo;
-use crate::{Ack, Bytes, Cause, Congestion, Control, Controller, Idle, Path};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path};
+use units::Bytes;
 
 params! {
     /// Initial window, packets. RFC 6928 section 2.

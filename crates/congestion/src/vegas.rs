@@ -30,7 +30,8 @@
 use crate::count::Count;
 use crate::params::{Range, params};
 use crate::tcp_reno::{self, Halve, TcpReno};
-use crate::{Ack, Cause, Congestion, Control, Controller, Duration, Idle, Path, Sent};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, Sent};
+use units::Duration;
 
 params! {
     /// Packets in the queue below which the window grows. Linux tcp_vegas.c; 1 in the paper.
@@ -54,7 +55,7 @@ params! {
     /// What opens the window in Reno's steps: `packets` acknowledged (Linux), `bytes`, `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
     count: Count = Count::Packets,
     /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; Linux none.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
 }
 
@@ -240,10 +241,11 @@ impl Controller for Vegas {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AckedPacket;
     use crate::fifo::{Flow, Link, MDS};
     use crate::reno::tests::avoiding as window;
     use crate::script::{acked, congestion, path};
-    use crate::{AckedPacket, Time};
+    use units::Time;
 
     const MS: Duration = Duration::from_millis(1);
 

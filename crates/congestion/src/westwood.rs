@@ -35,9 +35,8 @@ use crate::hystart::SlowStart;
 use crate::params::{Range, params};
 use crate::reno::{Growth, Window};
 use crate::undo::Undo;
-use crate::{
-    Ack, Cause, Congestion, Control, Controller, Duration, Idle, Path, Sent, Time, initial_window_of,
-};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, Sent, initial_window_of};
+use units::{Duration, Time};
 
 params! {
     /// Low-pass filter of the bandwidth samples: `two-pole` (Linux, 7/8 twice) or `one-pole` (QUIC-DC, 0.2/0.8).
@@ -49,7 +48,7 @@ params! {
     /// Smallest window, packets. Linux tcp_westwood.c, RFC 9002 section 7.2.
     min_window: u64 = 2 => Range::PACKETS,
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
-    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
     /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1), a fraction of one each
     /// `ack` (RFC 9002 appendix B.5), or of 1232 bytes for each `packet`, rounded down (mvfst).
@@ -57,7 +56,7 @@ params! {
     /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets` (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
     count: Count = Count::Bytes,
     /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 and Linux none.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
     /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
     slow_start: crate::hystart::Kind = crate::hystart::Kind::Standard,

@@ -4,7 +4,7 @@
 mod common;
 
 use common::path::{Loop, MDS, Policer, RTT};
-use congestion::{Duration, Rate};
+use units::{Duration, Rate};
 
 const STARTUP: f64 = 0.0;
 const DRAIN: f64 = 1.0;

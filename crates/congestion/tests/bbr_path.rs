@@ -3,7 +3,7 @@
 mod common;
 
 use common::path::Loop;
-use congestion::{Duration, Rate};
+use units::{Duration, Rate};
 
 const BBR1: &str = "name = 'bbr1'";
 const BBR2: &str = "name = 'bbr2'";

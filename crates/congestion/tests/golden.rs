@@ -5,10 +5,10 @@ mod common;
 use std::fmt::Write;
 
 use common::path::Loop;
-use congestion::{
-    Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Duration, Lost, LostPacket, Path,
-    Rate, Sent, Time,
+use kneepoint_congestion::{
+    Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Lost, LostPacket, Path, Sent,
 };
+use units::{Duration, Rate, Time};
 
 const MDS: u64 = 1200;
 /// The link: 1000 packets per second, 100 ms there and back, so 100 packets in the pipe and as many in the buffer.

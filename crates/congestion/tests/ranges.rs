@@ -1,6 +1,6 @@
 //! Which numbers the parameters of BBR and of mvfst's CUBIC may have: each says so itself, and no other number is taken by an experiment file.
 
-use congestion::{Algorithm, ParamDoc, Range};
+use kneepoint_congestion::{Algorithm, ParamDoc, Range};
 
 const NAMES: [&str; 7] =
     ["bbr1", "bbr1-ecn-gated", "bbr1-picoquic", "bbr2", "bbr2-mvfst", "bbr3", "cubic-mvfst"];

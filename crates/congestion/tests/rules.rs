@@ -1,10 +1,11 @@
 //! What every controller must obey, whatever it is. A new algorithm is covered by being in `Algorithm::all()`.
 
-use congestion::{
-    Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Duration, Idle, Lost, LostPacket,
-    Path, RateSample, Sent, Time,
+use kneepoint_congestion::{
+    Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Idle, Lost, LostPacket, Path,
+    RateSample, Sent,
 };
 use proptest::prelude::*;
+use units::{Duration, Time};
 
 const MDS: u64 = 1200;
 const PATH: Path = Path { mds: MDS, buffer: Some(Duration::from_millis(50)), paced: true, seed: 1 };
@@ -89,7 +90,7 @@ impl Driver {
             prior_delivered,
             delivered: acked,
             interval: rtt,
-            delivery_rate: Some(congestion::Rate::from_delivery(acked, rtt)),
+            delivery_rate: Some(units::Rate::from_delivery(acked, rtt)),
             app_limited: !grow,
             tx_in_flight: acked,
             lost: 0,
@@ -221,7 +222,7 @@ fn exempt(algorithm: &Algorithm) -> Exempt {
         // No limit per round trip, and slow start counts every byte: only an idle application stops CUBIC (mvfst.md section 7).
         Algorithm::CubicMvfst(_) => Exempt { ungranted: true, faster: true, ..Exempt::default() },
         // Never application-limited (mvfst.md section 6).
-        Algorithm::NewReno(p) if p.count == congestion::count::Count::Always => {
+        Algorithm::NewReno(p) if p.count == kneepoint_congestion::count::Count::Always => {
             Exempt { ungranted: true, faster: true, ..Exempt::default() }
         }
         // The event sets the window to what the path holds (arXiv 2507.00896 section 3; tcp_westwood.c).

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use congestion::Duration;
 use hdrhistogram::Histogram;
+use units::Duration;
 
 use crate::engine::{Oddities, Outcome};
 use crate::log::LogReport;

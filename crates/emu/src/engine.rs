@@ -14,13 +14,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use congestion::{Duration, Time};
+use link::{DropReason, Dropped, Fate, Link, LinkConfig, Packet, RateModel};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
-use path::{DropReason, Dropped, Fate, Link, LinkConfig, Packet, RateModel};
+use units::{Duration, Time};
 
 use crate::audit::Timing;
 use crate::error::Error;

@@ -24,9 +24,9 @@ use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::thread;
 use std::time::SystemTime;
 
-use congestion::{Duration, Time};
+use link::DropReason;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use path::DropReason;
+use units::{Duration, Time};
 
 use crate::engine::word;
 use crate::error::Error;

@@ -1,7 +1,7 @@
 //! A raw IP packet as the elements of `path` see it: size, ECN field, flow.
 
-use congestion::{Ecn, Time};
-use path::Packet;
+use link::Packet;
+use units::{Ecn, Time};
 
 /// An IPv4 or IPv6 packet on its way through the emulator.
 #[derive(Debug)]

@@ -58,8 +58,8 @@ impl<W: Write> Pcap<W> {
 
 #[cfg(test)]
 mod tests {
-    use congestion::Time;
     use pcap_file::pcapng::{Block, PcapNgReader};
+    use units::Time;
 
     use super::*;
 

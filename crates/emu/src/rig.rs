@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use congestion::{Duration, Rate};
-use path::{Backlog, Counters, LinkConfig};
+use link::{Backlog, Counters, LinkConfig};
+use units::{Duration, Rate};
 
 use crate::audit::{Audit, Ticks};
 use crate::engine::{Engine, Outcome, Stop};

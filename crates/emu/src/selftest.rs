@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use congestion::{Bytes, Duration, Rate};
+use link::{Limit, LinkConfig};
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
 use nix::time::{ClockId, clock_gettime};
-use path::{Limit, LinkConfig};
+use units::{Bytes, Duration, Rate};
 
 use crate::audit::Audit;
 use crate::error::Error;

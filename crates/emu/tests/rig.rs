@@ -15,13 +15,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use congestion::{Bytes, Rate};
-use emu::child::{Child, Signal, code};
-use emu::log::Files;
-use emu::{Config, Error, Report, Rig, Side, privilege, tcp};
+use kneepoint_emu::child::{Child, Signal, code};
+use kneepoint_emu::log::Files;
+use kneepoint_emu::{Config, Error, Report, Rig, Side, privilege, tcp};
+use link::aqm::{Aqm, Threshold, red};
+use link::{Limit, LinkConfig};
 use nix::sys::socket::{setsockopt, sockopt};
-use path::aqm::{Aqm, Threshold, red};
-use path::{Limit, LinkConfig};
+use units::{Bytes, Rate};
 
 const PORT: u16 = 4000;
 
@@ -44,8 +44,8 @@ fn say_skipped(test: &str, reason: &str) {
     std::io::stderr().write_all(format!("{test}: skipped: {reason}\n").as_bytes()).unwrap();
 }
 
-fn ms(ms: u64) -> congestion::Duration {
-    congestion::Duration::from_millis(ms)
+fn ms(ms: u64) -> units::Duration {
+    units::Duration::from_millis(ms)
 }
 
 fn link(mbit_s: u64, delay: u64, limit: Limit) -> LinkConfig {
@@ -190,7 +190,7 @@ fn ecn_marks_arrive_over_ipv6_too() {
 #[test]
 fn an_aqm_that_decides_at_departure() {
     let Some(_turn) = turn("an_aqm_that_decides_at_departure") else { return };
-    let aqm = Aqm::Codel(path::aqm::codel::Params::default());
+    let aqm = Aqm::Codel(link::aqm::codel::Params::default());
     let rig = Rig::start(&Config::new(LinkConfig { aqm, ..link(10, 1, Limit::Packets(1000)) })).unwrap();
     let (client, server) = pair(&rig);
     // 480 ms of queue: CoDel drops after 100 ms above its target.

@@ -2,11 +2,12 @@
 //!
 //! What bounds it is on record in `docs/performance.md`.
 
-use congestion::{Algorithm, Bytes, Duration, Rate, Time, cubic};
+use congestion::{Algorithm, cubic};
 use cpu_time::ThreadTime;
-use path::{Limit, LinkConfig};
+use link::{Limit, LinkConfig};
 use recovery::{AckConfig, Clock, Config};
 use sim::{FlowConfig, Route, Scenario, Transport, Watch};
+use units::{Bytes, Duration, Rate, Time};
 
 /// One measured case.
 #[derive(Clone, Debug, serde::Serialize)]

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use congestion::{Duration, Time};
-use path::{LinkConfig, RateModel};
+use link::{LinkConfig, RateModel};
 use recovery::Stats;
 use sim::{
     FlowInside, FlowSeries, Histogram, Inside, MediaTotals, ObjectTotals, Outcome, ProbeRecord, QueueDelay,
     Record, Scenario, Series, Totals, UdpConfig, UdpRecord,
 };
+use units::{Duration, Time};
 
 /// Metric word to value. A metric that does not apply is absent; none is NaN.
 pub type Values = BTreeMap<String, f64>;

@@ -28,10 +28,11 @@ mod far;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 
-use congestion::{Cause, Duration, Time};
+use congestion::Cause;
 use serde::{Serialize, Serializer};
 use serde_json::Number;
 use sim::trace::{Ack, Event, Handshake, Metrics, Trace, trigger};
+use units::{Duration, Time};
 
 /// What the header says about a flow.
 #[derive(Clone, Debug, PartialEq)]
@@ -495,11 +496,12 @@ const SSTHRESH: &str = "ssthresh";
 
 #[cfg(test)]
 mod tests {
-    use congestion::{Algorithm, Detection, Rate};
-    use path::{Limit, LinkConfig};
+    use congestion::{Algorithm, Detection};
+    use link::{Limit, LinkConfig};
     use recovery::{AckConfig, Clock, Config};
     use serde_json::{Value, json};
     use sim::{FlowConfig, Record, Scenario, Watch};
+    use units::Rate;
 
     use super::*;
 
@@ -732,7 +734,7 @@ mod tests {
             seed: 1,
             duration: Duration::from_secs(600),
             link: LinkConfig {
-                limit: Limit::Bytes(congestion::Bytes(limit)),
+                limit: Limit::Bytes(units::Bytes(limit)),
                 delay: rtt / 2,
                 ..LinkConfig::plain(rate)
             },

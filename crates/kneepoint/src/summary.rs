@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use congestion::Duration;
 use serde::{Deserialize, Serialize};
+use units::Duration;
 
 use crate::world::World;
 

@@ -3,13 +3,13 @@
 mod common;
 
 use common::{good, parse, scenario, set, small};
-use congestion::{Bytes, Duration, Time};
 use kneepoint::library::Library;
 use kneepoint::spec::{Case, Check, Experiment, Rows};
 use kneepoint::summary::{Chart, Outcome};
 use kneepoint::verdict::{self, Sample};
-use path::{Limit, LimitCounts};
+use link::{Limit, LimitCounts};
 use sim::{Application, Connection, Transport};
+use units::{Bytes, Duration, Time};
 
 #[test]
 fn a_file_becomes_runs() {

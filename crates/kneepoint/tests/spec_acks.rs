@@ -3,10 +3,10 @@
 mod common;
 
 use common::{parse, scenario, small};
-use congestion::{Duration, Time};
 use kneepoint::spec::Experiment;
 use recovery::AckEvery;
 use sim::FlowConfig;
+use units::{Duration, Time};
 
 /// A flow with these keys.
 fn with(keys: &str) -> Result<Experiment, kneepoint::problem::Problem> {

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{parse, scenario, set, small};
-use congestion::{Bytes, Duration, Rate};
-use path::{Limit, RateModel};
+use link::{Limit, RateModel};
 use sim::{Back, Route, Scenario, Watch};
+use units::{Bytes, Duration, Rate};
 
 /// Both directions, two links each.
 const BOTH: &str = r#"

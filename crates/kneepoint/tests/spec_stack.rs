@@ -3,11 +3,11 @@
 mod common;
 
 use common::{parse, scenario, small};
-use congestion::Duration;
 use kneepoint::problem::Problem;
 use kneepoint::spec::Experiment;
 use recovery::{AckConfig, AckEvery, Config, OnGap, Paced, Pto, Style, TimeThreshold};
 use sim::{FlowConfig, Transport};
+use units::Duration;
 
 /// A flow with these keys.
 fn with(keys: &str) -> Result<Experiment, Problem> {

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{scenario, small};
-use congestion::{Bytes, Duration, Time};
-use path::{Limit, Steps};
+use link::{Limit, Steps};
 use sim::{Outcome, Scenario, Watch};
+use units::{Bytes, Duration, Time};
 
 const MS: Duration = Duration::from_millis(1);
 

@@ -1,11 +1,11 @@
 //! Prediction, fluid and packets: where the loop of dccc is stable, and where it rests.
 
 use congestion::dccc::Params;
-use congestion::{Duration, Rate, Time};
 use kneepoint::stability::margins::Margins;
 use kneepoint::stability::open_loop::OpenLoop;
 use kneepoint::stability::overlay::{Case, End};
 use sim::Watch;
+use units::{Duration, Rate, Time};
 
 const BASE: Duration = Duration::from_millis(50);
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use congestion::{Duration, Time};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use units::{Duration, Time};
 
 /// In files: `2`, or steps `[["0 s", 2], ["10 s", 10]]`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! A host's own clock: the run's time seen through an unknown offset and a drift.
 
-use congestion::{Duration, Time};
 use serde::{Deserialize, Serialize};
+use units::{Duration, Time};
 
 /// How a host's clock differs from the run's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

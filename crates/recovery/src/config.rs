@@ -1,21 +1,18 @@
 //! Every rule of loss recovery that an experiment may switch, with the QUIC and the TCP personality as defaults.
 
-use congestion::Duration;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use units::Duration;
 
-use crate::ecn::Ecn;
 use crate::pacer::Pacing;
 use crate::rtt::Rtt;
+use units::Ecn;
 
 /// The sender's rules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
     /// Packets that must be acknowledged beyond a missing one before it is lost, or `"off"`. RFC 9002 section 6.1.1.
-    #[serde(
-        serialize_with = "congestion::units::serialize_or_off",
-        deserialize_with = "congestion::units::deserialize_or_off"
-    )]
+    #[serde(with = "units::or_off")]
     pub packet_threshold: Option<u64>,
     /// RTTs a missing packet may be late, `"rack"` for the adaptive window of RFC 8985, or `"off"`.
     /// RFC 9002 section 6.1.2.
@@ -23,17 +20,11 @@ pub struct Config {
     /// How far packets that arrive late may raise the packet threshold, or `"off"`: not at all. RFC 9002 section 6.1.1 allows it;
     /// google/quiche and lsquic have no bound (name one beyond the window), cloudflare/quiche 20 packets, quinn, noq, msquic, neqo and
     /// s2n-quic do not adapt.
-    #[serde(
-        serialize_with = "congestion::units::serialize_or_off",
-        deserialize_with = "congestion::units::deserialize_or_off"
-    )]
+    #[serde(with = "units::or_off")]
     pub max_packet_threshold: Option<u64>,
     /// How far they may raise the time threshold, in RTTs, or `"off"`. google/quiche (connection option ILD4) and cloudflare/quiche 2,
     /// by doubling what is above 1.
-    #[serde(
-        serialize_with = "congestion::units::serialize_or_off",
-        deserialize_with = "congestion::units::deserialize_or_off"
-    )]
+    #[serde(with = "units::or_off")]
     pub max_time_threshold: Option<f64>,
     /// When a recovery period ends.
     pub exit: Exit,
@@ -44,10 +35,7 @@ pub struct Config {
     /// How long a probe timeout of QUIC is.
     pub pto: Pto,
     /// PTOs without any acknowledgement that make congestion persistent, or `"off"`. RFC 9002 section 7.6.
-    #[serde(
-        serialize_with = "congestion::units::serialize_or_off",
-        deserialize_with = "congestion::units::deserialize_or_off"
-    )]
+    #[serde(with = "units::or_off")]
     pub persistent_congestion: Option<u64>,
     /// Timer granularity. RFC 9002 section 6.1.2.
     pub granularity: Duration,
@@ -60,10 +48,7 @@ pub struct Config {
     /// What the floor of the retransmission timeout holds up.
     pub rto: Rto,
     /// How long `min_rtt` remembers, or `"off"`: for ever. Linux: 300 s. RFC 9002 section 5.2 leaves it open.
-    #[serde(
-        serialize_with = "congestion::units::serialize_or_off",
-        deserialize_with = "congestion::units::deserialize_or_off"
-    )]
+    #[serde(with = "units::or_off")]
     pub min_rtt_window: Option<Duration>,
     /// Undo a reduction when all packets that caused it arrive late.
     pub undo: bool,

@@ -1,7 +1,7 @@
 //! ECN validation, RFC 9000 section 13.4 and appendix A.4.
 
-pub use congestion::Ecn;
-use congestion::{Duration, Time};
+use units::Ecn;
+use units::{Duration, Time};
 
 /// The totals a receiver reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Recovery periods: one reduction for each, which packets it covers, when it ends, and whether it was a mistake.
 
-use congestion::{Cause, Time};
+use congestion::Cause;
+use units::Time;
 
 use crate::config::Exit;
 

@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use congestion::{Duration, Time};
+use units::{Duration, Time};
 
-use crate::ecn::Ecn;
 use crate::rate::Snapshot;
 use crate::sent::{Packet, Payload};
 use crate::tcp::TcpAck;
+use units::Ecn;
 
 /// A packet declared lost: all that must be known should it arrive.
 #[derive(Clone, Debug)]

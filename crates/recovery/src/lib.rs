@@ -29,7 +29,7 @@ pub mod tcp;
 pub use ack_every::AckEvery;
 pub use clock::Clock;
 pub use config::{Config, Exit, Paced, Pto, Reduction, Rto, TimeThreshold, Timeout};
-pub use ecn::{Ecn, EcnCounts};
+pub use ecn::EcnCounts;
 pub use on_gap::OnGap;
 pub use pacer::{Pacing, Style};
 pub use receiver::{AckConfig, AckFrame, Receiver};

@@ -8,7 +8,8 @@
 //!               = min(reo_wnd_mult * min_rtt / 4, smoothed_rtt) otherwise
 //! ```
 
-use congestion::{Detection, Duration, Time};
+use congestion::Detection;
+use units::{Duration, Time};
 
 use crate::config::{Config, TimeThreshold};
 use crate::rtt::Rtt;

@@ -1,7 +1,7 @@
 //! The smallest RTT of a window in time, as Linux keeps it (`lib/win_minmax.c` after Kathleen Nichols): the best, second best
 //! and third best sample, each from a later part of the window, so that the best that leaves has a successor.
 
-use congestion::{Duration, Time};
+use units::{Duration, Time};
 
 /// The filter.
 #[derive(Clone, Copy, Debug)]

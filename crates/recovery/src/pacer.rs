@@ -12,8 +12,8 @@
 mod bursts;
 
 use bursts::Bursts;
-use congestion::{Duration, Time};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use units::{Duration, Time};
 
 /// How a sender paces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -32,7 +32,7 @@
 //! * Packets out of order do not make the offered window grow, a CE mark does not count 2 more ACKs (the mark is acknowledged
 //!   at once all the same), nor does a pause longer than the retransmission timeout begin anew.
 
-use congestion::{Duration, Time};
+use units::{Duration, Time};
 
 /// Undelayed ACKs at most. `TCP_MAX_QUICKACKS`.
 const MOST_QUICK: u64 = 16;
@@ -176,9 +176,9 @@ impl QuickAcks {
 mod tests {
     use super::*;
     use crate::clock::Clock;
-    use crate::ecn::Ecn;
     use crate::receiver::AckConfig;
     use crate::tcp::TcpReceiver;
+    use units::Ecn;
 
     const MSS: u64 = 1448;
     const RTT: Duration = Duration::from_millis(50);

@@ -1,6 +1,7 @@
 //! Delivery-rate estimation, draft-ietf-ccwg-bbr section 4.1 (before: draft-cheng-iccrg-delivery-rate-estimation).
 
-use congestion::{Duration, Rate, RateSample, Time};
+use congestion::RateSample;
+use units::{Duration, Rate, Time};
 
 /// What a packet remembers of the moment it left.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,12 +1,13 @@
 //! ACK making of a QUIC receiver: RFC 9000 section 13.2, receive timestamps of draft-ietf-quic-receive-ts-02.
 
-use congestion::{Duration, Time};
 use serde::{Deserialize, Serialize};
+use units::{Duration, Time};
 
 use crate::ack_every::AckEvery;
 use crate::clock::{Clock, floor_to_power};
-use crate::ecn::{Ecn, EcnCounts};
+use crate::ecn::EcnCounts;
 use crate::on_gap::OnGap;
+use units::Ecn;
 
 /// What the sender learns from one ACK.
 #[derive(Clone, Debug, Default)]
@@ -34,10 +35,7 @@ pub struct AckConfig {
     /// QUIC alone: an ACK waits for this share of the receiver's estimate of the RTT where that is less than `max_ack_delay`, or
     /// `"off"`: always for that. A number above 0. mvfst: 0.25 (fact sheet mvfst.md section 2: QuicTransportBaseLite.cpp:3236-3254,
     /// TransportSettings.h:438). The estimate is the base RTT ([`Receiver::new`]).
-    #[serde(
-        serialize_with = "congestion::units::serialize_or_off",
-        deserialize_with = "congestion::units::deserialize_or_off"
-    )]
+    #[serde(with = "units::or_off")]
     pub delay_factor: Option<f64>,
     /// QUIC alone: the wait for an ACK lasts a whole number of these, rounded up and at least one; 0: as long as it should. mvfst:
     /// 1 ms under tperf, 10 ms under hq (fact sheet mvfst.md section 2: tperf.cpp:34-37).
@@ -59,10 +57,7 @@ pub struct AckConfig {
     /// Every so many ACKs, one with more than one range comes with a PING, which the peer answers with a packet that holds an
     /// ACK alone: how a receiver learns which ranges it may forget (RFC 9000 section 13.2.4). `"off"`: the peer's ACKs ride on
     /// its data. aioquic: 8.
-    #[serde(
-        serialize_with = "congestion::units::serialize_or_off",
-        deserialize_with = "congestion::units::deserialize_or_off"
-    )]
+    #[serde(with = "units::or_off")]
     pub ping_every: Option<u64>,
     /// TCP alone: acknowledge every packet as long as Linux does, through most of slow start and after data that had arrived
     /// before; the rule is in `quick_acks.rs`.

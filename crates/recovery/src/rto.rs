@@ -12,7 +12,7 @@
 //! RFC 6298 takes the mean deviation alone, floors the timeout instead of the variance, and lets it decay with every
 //! sample: at rest its timeout is one tick above the RTT, and an RTT that grows by more than that is a timeout.
 
-use congestion::Duration;
+use units::Duration;
 
 /// The estimator. All four times the deviations, as in `RTO = srtt + 4 * rttvar`.
 #[derive(Clone, Copy, Debug)]

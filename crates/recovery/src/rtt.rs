@@ -1,6 +1,6 @@
 //! Round-trip time estimation, RFC 9002 section 5 (the order of appendix A.7, as RFC 6298: variance before mean).
 
-use congestion::{Duration, Time};
+use units::{Duration, Time};
 
 use crate::min_rtt::MinRtt;
 

@@ -8,11 +8,11 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
-use congestion::Time;
+use units::Time;
 
-use crate::ecn::Ecn;
 use crate::rate::Snapshot;
 use crate::tcp::TcpAck;
+use units::Ecn;
 
 /// What a packet carries, as far as the ledger must know.
 pub trait Payload: Clone + std::fmt::Debug {

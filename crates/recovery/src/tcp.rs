@@ -5,13 +5,14 @@
 //! before. So it is the earliest of those that a delayed ACK covers, and TSval - TSecr is its one-way delay *and* its wait for
 //! the ACK; what arrives beyond a hole is not echoed, what fills it is.
 
-use congestion::{Duration, Time};
+use units::{Duration, Time};
 
 use crate::clock::{Clock, floor};
-use crate::ecn::{Ecn, EcnCounts};
+use crate::ecn::EcnCounts;
 use crate::quick_acks::QuickAcks;
 use crate::reassembly::Reassembly;
 use crate::receiver::AckConfig;
+use units::Ecn;
 
 /// RFC 7323's timestamps leave room for three blocks.
 pub const SACK_BLOCKS: usize = 3;

@@ -2,8 +2,9 @@
 
 mod common;
 use common::ms;
-use congestion::{Duration, Time};
-use recovery::{AckConfig, AckFrame, Clock, Ecn, OnGap, Receiver};
+use kneepoint_recovery::{AckConfig, AckFrame, Clock, OnGap, Receiver};
+use units::Ecn;
+use units::{Duration, Time};
 
 fn receiver(config: AckConfig, rtt_ms: u64) -> Receiver {
     Receiver::new(config, Clock::default(), Duration::from_millis(rtt_ms))

@@ -2,9 +2,11 @@
 
 mod common;
 use common::*;
-use congestion::{Cause, Duration};
+use congestion::Cause;
+use kneepoint_recovery::{AckConfig, AckFrame, Clock, Config, Receiver};
 use proptest::prelude::*;
-use recovery::{AckConfig, AckFrame, Clock, Config, Ecn, Receiver};
+use units::Duration;
+use units::Ecn;
 
 /// What happens to packet and ACK.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,10 +122,10 @@ fn overtaken_acks() {
     for at in 0..3 {
         b.send(f64::from(at));
     }
-    let count = |ect0| recovery::EcnCounts { ect0, ect1: 0, ce: 0 };
+    let count = |ect0| kneepoint_recovery::EcnCounts { ect0, ect1: 0, ce: 0 };
     b.ack_ecn(50.0, &[(0, 0), (2, 2)], count(2));
     b.ack_ecn(50.1, &[(0, 1)], count(1));
     b.send(60.0);
-    b.ack_ecn(110.0, &[(0, 3)], recovery::EcnCounts { ect0: 3, ect1: 0, ce: 1 });
+    b.ack_ecn(110.0, &[(0, 3)], kneepoint_recovery::EcnCounts { ect0: 3, ect1: 0, ce: 1 });
     assert_eq!(b.out.congestion, Some(Cause::Ecn));
 }

@@ -3,7 +3,7 @@
 mod common;
 use common::*;
 use congestion::Cause;
-use recovery::{AckFrame, Config};
+use kneepoint_recovery::{AckFrame, Config};
 
 /// A packet each millisecond, acknowledged 100 ms later; every 50th overtakes 20. Sends and ACKs in the order of time.
 fn overtaken(config: Config, seconds: u64) -> Bench {

@@ -3,8 +3,8 @@
 mod common;
 use common::*;
 use congestion::Detection::{PacketThreshold, TimeThreshold as Late};
-use congestion::{Duration, Time};
-use recovery::{Config, TimeThreshold};
+use kneepoint_recovery::{Config, TimeThreshold};
+use units::{Duration, Time};
 
 fn with(packet_threshold: Option<u64>, time_threshold: TimeThreshold) -> Config {
     Config { packet_threshold, time_threshold, ..Config::quic() }
@@ -58,7 +58,7 @@ fn equality_is_lost() {
         let mut b = Bench::primed(Config::quic(), 80.0);
         b.send_at([100.0, 144.375]);
         // 2's RTT is 40 ms, smoothed (7 * 80 + 40) / 8 = 75: 1 is lost from 100 + 84.375 ms on.
-        let frame = recovery::AckFrame { ranges: vec![(2, 2)], ..Default::default() };
+        let frame = kneepoint_recovery::AckFrame { ranges: vec![(2, 2)], ..Default::default() };
         b.sender.on_ack(Time(ms(184.375).0 - early), &frame, None, &mut b.out);
         assert_eq!(b.out.lost.len(), usize::from(lost), "{early} ns early");
     }
@@ -159,9 +159,9 @@ fn unused_credit_lapses() {
     let mut b = flight(Config::quic());
     b.ack(205.0, &[(5, 5)]); // a loss: one packet may leave at once
     b.set_window(0);
-    assert_eq!(b.sender.gate(ms(205.0), SIZE), recovery::Gate::Open);
+    assert_eq!(b.sender.gate(ms(205.0), SIZE), kneepoint_recovery::Gate::Open);
     b.ack(206.0, &[(3, 5)]);
-    assert_eq!(b.sender.gate(ms(206.0), SIZE), recovery::Gate::Window);
+    assert_eq!(b.sender.gate(ms(206.0), SIZE), kneepoint_recovery::Gate::Window);
 }
 
 /// Packets that arrive late raise the packet threshold to what would have spared them, up to a bound: google/quiche has none,

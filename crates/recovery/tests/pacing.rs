@@ -2,8 +2,8 @@
 
 mod common;
 use common::*;
-use congestion::Time;
-use recovery::{Config, Gate, Paced, Pacing, Style};
+use kneepoint_recovery::{Config, Gate, Paced, Pacing, Style};
+use units::Time;
 
 const RTT: f64 = 100.0;
 const CWND: u64 = 20;

@@ -3,7 +3,8 @@
 mod common;
 use common::*;
 use congestion::Cause;
-use recovery::{Config, Ecn, EcnCounts, Gate, Reduction, TcpAck};
+use kneepoint_recovery::{Config, EcnCounts, Gate, Reduction, TcpAck};
+use units::Ecn;
 
 const FLIGHT: u64 = 20;
 const SSTHRESH: u64 = 10;
@@ -186,7 +187,11 @@ fn undone() {
 /// QUIC may have it, too: a period ends with the first packet sent since.
 #[test]
 fn quic() {
-    let mut b = flight(Config { reduction: Reduction::Prr, paced: recovery::Paced::Never, ..Config::quic() });
+    let mut b = flight(Config {
+        reduction: Reduction::Prr,
+        paced: kneepoint_recovery::Paced::Never,
+        ..Config::quic()
+    });
     b.ack(204.0, &[(2, 4)]);
     let mut repeats = lost(&b);
     assert_eq!(pipe_and_room(&b), (16, 2));

@@ -3,8 +3,10 @@
 mod common;
 use common::*;
 use congestion::Cause::{self, Delay, Ecn as Mark, Loss, PersistentCongestion, Timeout};
-use congestion::{Detection, Duration};
-use recovery::{AckFrame, Config, Ecn, EcnCounts, Exit, Gate, Paced, TimeThreshold};
+use congestion::Detection;
+use kneepoint_recovery::{AckFrame, Config, EcnCounts, Exit, Gate, Paced, TimeThreshold};
+use units::Duration;
+use units::Ecn;
 
 fn reduce(causes: &[Cause]) -> Vec<Signal> {
     causes.iter().map(|c| Signal::Reduce(*c)).collect()
@@ -209,9 +211,9 @@ fn one_packet_on_entry() {
     let mut b = flight(Config::quic());
     b.set_window(0);
     b.ack(205.0, &[(2, 5)]);
-    assert_eq!(b.sender.gate(ms(205.0), SIZE), recovery::Gate::Open);
+    assert_eq!(b.sender.gate(ms(205.0), SIZE), kneepoint_recovery::Gate::Open);
     b.resend(205.0, piece(1));
-    assert_eq!(b.sender.gate(ms(205.0), SIZE), recovery::Gate::Window);
+    assert_eq!(b.sender.gate(ms(205.0), SIZE), kneepoint_recovery::Gate::Window);
 }
 
 /// A ledger whose probe timeout is 2 s, as section 7.6.3 has it: 0.5 s + 4 * 0.25 s + 0.5 s. Sample at 0.5 s.

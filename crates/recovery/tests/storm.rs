@@ -6,12 +6,14 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Duration, Lost, Path, Sent, Time};
-use proptest::prelude::*;
-use recovery::{
-    AckConfig, AckFrame, Clock, Config, Ecn, EcnCounts, Exit, Gate, Outcome, Payload, Receiver, Reduction,
-    Rto, Sender, TcpAck, TcpReceiver, TimeThreshold, Timeout, config::Paced,
+use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, Path, Sent};
+use kneepoint_recovery::{
+    AckConfig, AckFrame, Clock, Config, EcnCounts, Exit, Gate, Outcome, Payload, Receiver, Reduction, Rto,
+    Sender, TcpAck, TcpReceiver, TimeThreshold, Timeout, config::Paced,
 };
+use proptest::prelude::*;
+use units::Ecn;
+use units::{Duration, Time};
 
 const FULL: u64 = 1000;
 

@@ -4,8 +4,9 @@ mod common;
 use common::*;
 use congestion::Cause::{self, Loss};
 use congestion::Detection::TimeThreshold;
-use congestion::Duration;
-use recovery::{Config, Ecn, EcnCounts, Exit, TcpAck};
+use kneepoint_recovery::{Config, EcnCounts, Exit, TcpAck};
+use units::Duration;
+use units::Ecn;
 
 fn reduce(causes: &[Cause]) -> Vec<Signal> {
     causes.iter().map(|c| Signal::Reduce(*c)).collect()

@@ -2,8 +2,9 @@
 
 mod common;
 use common::*;
-use congestion::{Cause, Detection, Duration};
-use recovery::{AckFrame, Config, Gate, Pto, Rto, TcpAck, TimeThreshold};
+use congestion::{Cause, Detection};
+use kneepoint_recovery::{AckFrame, Config, Gate, Pto, Rto, TcpAck, TimeThreshold};
+use units::Duration;
 
 /// After one sample of 100 ms: smoothed_rtt + 4 * (100 / 2) + max_ack_delay.
 const PTO: f64 = 325.0;

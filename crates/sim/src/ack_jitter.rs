@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use congestion::{Duration, Rng, Time};
+use units::{Duration, Rng, Time};
 
 use crate::packet::Feedback;
 

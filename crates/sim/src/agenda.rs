@@ -4,7 +4,7 @@
 //! stays as small as the topology whatever is in flight, nothing is ever cancelled, and an update costs one comparison
 //! per level. Ties go to the actor with the lower number: the same on every machine.
 
-use congestion::Time;
+use units::Time;
 
 /// The tournament.
 #[derive(Clone, Debug)]

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use congestion::{Duration, Path, Time};
+use congestion::Path;
 use recovery::{AckFrame, Gate, Outcome, Paced, Payload, Receiver, Sender, Stats, TcpAck, TcpReceiver};
+use units::{Duration, Time};
 
 use crate::ack_jitter::AckJitter;
 use crate::application::Source;
@@ -606,5 +607,5 @@ fn sender(config: &FlowConfig, path: Path) -> Sender<Chunk> {
 fn allowed_rate(sender: &Sender<Chunk>) -> Option<f64> {
     let (control, rtt) = (sender.controller().control(), sender.rtt());
     let by_window = || control.cwnd as f64 / rtt.smoothed().as_secs_f64().max(1e-9);
-    rtt.is_sampled().then(|| control.pacing_rate.map_or_else(by_window, congestion::Rate::bytes_per_sec))
+    rtt.is_sampled().then(|| control.pacing_rate.map_or_else(by_window, units::Rate::bytes_per_sec))
 }

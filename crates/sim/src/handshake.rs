@@ -17,8 +17,8 @@
 //! whole initial window after a SYN was lost, and its retransmission timeout is that of the sample (RFC 5681 section 3.1 has
 //! one segment, RFC 6298 section 5.7 three seconds).
 
-use congestion::{Duration, Time};
 use recovery::Config;
+use units::{Duration, Time};
 
 use crate::packet::{Chunk, Data};
 use crate::scenario::Transport;

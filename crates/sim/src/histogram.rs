@@ -11,7 +11,7 @@
 //! takes grows with the width of what it saw, not with the number of samples nor with the time they stand for: RTTs from 50
 //! to 100 ms are 64 blocks of 64 B, and the whole range from 1 us to 3 hours is 131 kB.
 
-use congestion::Duration;
+use units::Duration;
 
 /// Bins of a power of two, as a power of two.
 const BITS: u32 = 10;

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use congestion::Time;
-use path::{Admitted, Counters, Dropped, Fate, Link};
+use link::{Admitted, Counters, Dropped, Fate, Link};
+use units::Time;
 
 use crate::packet::Data;
 use crate::scenario::Scenario;

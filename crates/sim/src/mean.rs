@@ -1,6 +1,6 @@
 //! A mean of times: exact up to 104 days of them together (2^53 ns), then to ten digits.
 
-use congestion::Duration;
+use units::Duration;
 
 /// How many times there were, and their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

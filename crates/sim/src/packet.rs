@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use congestion::Time;
-use recovery::{AckFrame, Ecn, EcnCounts, Payload, TcpAck};
+use recovery::{AckFrame, EcnCounts, Payload, TcpAck};
+use units::Ecn;
+use units::Time;
 
 /// A piece of a flow's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ impl Data {
     }
 }
 
-impl path::Packet for Data {
+impl link::Packet for Data {
     fn size(&self) -> u32 {
         self.size
     }

@@ -1,6 +1,6 @@
 //! A ping through the bottleneck beside the flows.
 
-use congestion::{Duration, Time};
+use units::{Duration, Time};
 
 use crate::histogram::Histogram;
 use crate::links::Links;

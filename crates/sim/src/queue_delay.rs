@@ -3,8 +3,8 @@
 //! A link whose AQM decides at departure tells whose packet left and after how long, not which packet it was. So the
 //! time on a whole route is known as the sum of the links' means, not packet by packet.
 
-use congestion::Duration;
-use path::Stay;
+use link::Stay;
+use units::Duration;
 
 /// Times that packets spent in each link's queue and on its wire.
 #[derive(Clone, Debug, Default, PartialEq)]

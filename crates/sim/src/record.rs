@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
-use congestion::{Cause, Control, Detection, Duration, Time};
-use path::Stay;
-use recovery::{Ecn, EcnCounts, Sender, Stats};
+use congestion::{Cause, Control, Detection};
+use link::Stay;
+use recovery::{EcnCounts, Sender, Stats};
+use units::Ecn;
+use units::{Duration, Time};
 
 use crate::application::Application;
 use crate::histogram::Histogram;

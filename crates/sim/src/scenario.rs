@@ -1,8 +1,9 @@
 //! One run, fully decided: what the experiment file says after units, sweeps and seeds have been resolved.
 
-use congestion::{Algorithm, Duration, Rate, Time};
-use path::LinkConfig;
+use congestion::Algorithm;
+use link::LinkConfig;
 use recovery::{AckConfig, Clock, Config};
+use units::{Duration, Rate, Time};
 
 use crate::application::Application;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use congestion::{Duration, Time};
+use units::{Duration, Time};
 
 use crate::flow::Flow;
 

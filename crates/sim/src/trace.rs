@@ -1,6 +1,7 @@
 //! Packet events in compact form; qlog is written from them after the run.
 
-use congestion::{Cause, Detection, Duration, Time};
+use congestion::{Cause, Detection};
+use units::{Duration, Time};
 
 /// One thing that happened to a flow.
 #[derive(Clone, Debug, PartialEq)]

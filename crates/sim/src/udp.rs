@@ -2,8 +2,8 @@
 
 mod emission;
 
-use congestion::Time;
-use path::Stay;
+use link::Stay;
+use units::Time;
 
 use crate::links::Links;
 use crate::packet::Data;

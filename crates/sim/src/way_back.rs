@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use congestion::{Duration, Time};
+use units::{Duration, Time};
 
 use crate::ack_jitter::AckJitter;
 use crate::packet::{Data, Feedback, Says};

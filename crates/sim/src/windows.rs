@@ -1,8 +1,8 @@
 //! Windows beside the measuring one: each has counts of its own, and what only ever grows is read off where it begins and
 //! where it ends.
 
-use congestion::{Duration, Time};
 use recovery::Stats;
+use units::{Duration, Time};
 
 use crate::flow::Flow;
 use crate::links::Links;

@@ -4,8 +4,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use congestion::{Duration, Time};
-use path::{Counters, Fate, Stay};
+use link::{Counters, Fate, Stay};
+use units::{Duration, Time};
 
 use crate::agenda::Agenda;
 use crate::flow::{Flow, Shared};

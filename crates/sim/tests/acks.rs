@@ -3,11 +3,11 @@
 mod common;
 
 use common::*;
-use congestion::{Duration, Rate, Time};
-use path::LinkConfig;
+use kneepoint_sim::trace::Event;
+use kneepoint_sim::{Back, FlowConfig, Outcome, Route, Scenario};
+use link::LinkConfig;
 use recovery::{AckEvery, Paced};
-use sim::trace::Event;
-use sim::{Back, FlowConfig, Outcome, Route, Scenario};
+use units::{Duration, Rate, Time};
 
 /// A full QUIC packet on the wire, milliseconds at [`RATE`].
 const PACKET_MS: f64 = 1294.0 * 8.0 / 10e3;

@@ -3,9 +3,11 @@
 mod common;
 
 use common::*;
-use congestion::{Bytes, Duration, Rate, Time};
-use path::{Limit, LinkConfig};
-use sim::{Application, Connection, FlowConfig, MediaConfig, ObjectsConfig, Outcome, Record, Scenario};
+use kneepoint_sim::{
+    Application, Connection, FlowConfig, MediaConfig, ObjectsConfig, Outcome, Record, Scenario,
+};
+use link::{Limit, LinkConfig};
+use units::{Bytes, Duration, Rate, Time};
 
 const S: Duration = Duration::from_secs(1);
 
@@ -54,11 +56,11 @@ fn wide(seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
     Scenario { link, measure, ..scenario(1.0, seconds, flows) }
 }
 
-fn media(out: &Outcome) -> &sim::MediaTotals {
+fn media(out: &Outcome) -> &kneepoint_sim::MediaTotals {
     out.flows[0].media.as_ref().unwrap()
 }
 
-fn of_objects(flow: &Record) -> &sim::Histogram {
+fn of_objects(flow: &Record) -> &kneepoint_sim::Histogram {
     &flow.objects.as_ref().unwrap().time
 }
 
@@ -68,7 +70,7 @@ fn of_objects(flow: &Record) -> &sim::Histogram {
 fn media_alone_makes_its_largest_rate() {
     for variation in [0.0, 0.05] {
         let mut s = wide(62, vec![at(10_000, MediaConfig { variation, ..even() })]);
-        s.link.rate = path::RateModel::Constant(Rate(10_000_000));
+        s.link.rate = link::RateModel::Constant(Rate(10_000_000));
         let out = run(&s);
         // Both ends of the window count: 1801 frames.
         close(
@@ -156,7 +158,7 @@ fn lost_packets_are_lost_frames() {
 #[test]
 fn late_packets_make_their_frame_whole() {
     let mut s = wide(62, vec![at(10_000, even())]);
-    s.link.reorder = Some(path::Reorder { every: 100, by: Duration::from_millis(100) });
+    s.link.reorder = Some(link::Reorder { every: 100, by: Duration::from_millis(100) });
     let out = run(&s);
     assert!(out.flows[0].stats.spurious > 50, "{}", out.flows[0].stats.spurious);
     assert!(media(&out).lost <= 2, "{:?}", media(&out).lost);
@@ -193,7 +195,7 @@ fn every_controller_carries_media() {
             ..flow.clone()
         };
         let mut s = scenario(4.0, 60, vec![flow, paused]);
-        s.link.rate = path::RateModel::Constant(Rate(4_000_000));
+        s.link.rate = link::RateModel::Constant(Rate(4_000_000));
         s.measure = Some((Time::ZERO + S * 50, Time::ZERO + S * 60));
         let out = run(&s);
         for flow in &out.flows {
@@ -251,9 +253,9 @@ fn media_at_any_rtt() {
                 ..quic_flow(&format!("{name} = '1.7 Mbit/s'"))
             };
             flow.recovery.pacing.burst = Some(1);
-            flow.rtt = congestion::Duration::from_millis(ms);
+            flow.rtt = units::Duration::from_millis(ms);
             let mut s = scenario(3.0, 90, vec![flow]);
-            s.link.delay = congestion::Duration::from_millis(ms / 2);
+            s.link.delay = units::Duration::from_millis(ms / 2);
             s.series = Some(S);
             let made = &run(&s).series.flows[0].media_mbit_s;
             assert!(made[80..].iter().all(|rate| *rate > 1.3), "{name} at {ms} ms: {made:?}");
@@ -383,7 +385,7 @@ fn same_scenario_same_outcome() {
         FlowConfig { application: on_off, ..quic_flow("name = 'bbr2'") },
     ];
     let mut s = scenario(1.0, 30, flows);
-    s.link.rate = path::RateModel::Constant(Rate(2_000_000));
+    s.link.rate = link::RateModel::Constant(Rate(2_000_000));
     s.series = Some(Duration::from_millis(500));
     let (a, b) = (run(&s), run(&s));
     assert_eq!(a.link, b.link);

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{goodput, quic_flow, run, scenario, tcp_flow};
-use congestion::{Bytes, Duration, Rate};
-use path::{Limit, LinkConfig};
-use sim::{FlowConfig, Scenario};
+use kneepoint_sim::{FlowConfig, Scenario};
+use link::{Limit, LinkConfig};
+use units::{Bytes, Duration, Rate};
 
 const RTT: Duration = Duration::from_millis(40);
 

@@ -4,9 +4,9 @@
 mod common;
 
 use common::*;
-use congestion::{Bytes, Duration, Rate, Time};
-use path::{Limit, LinkConfig};
-use sim::{FlowConfig, Outcome, ProbeConfig, Route, Scenario, UdpConfig};
+use kneepoint_sim::{FlowConfig, Outcome, ProbeConfig, Route, Scenario, UdpConfig};
+use link::{Limit, LinkConfig};
+use units::{Bytes, Duration, Rate, Time};
 
 /// A full QUIC packet on the wire at [`RATE`].
 const PACKET: Duration = Duration::from_nanos(1_035_200);
@@ -55,7 +55,7 @@ fn two_equal_links_are_one_and_a_delay() {
 fn the_narrow_link_is_the_bottleneck() {
     let mut s = scenario(4.0, 30, vec![window(80)]);
     s.measure = Some((Time::from_millis(5000), Time::from_millis(30_000)));
-    (s.link.rate, s.link.delay) = (path::RateModel::Constant(Rate(40_000_000)), RTT / 4);
+    (s.link.rate, s.link.delay) = (link::RateModel::Constant(Rate(40_000_000)), RTT / 4);
     s.beyond = vec![link(RTT / 4, 200)];
     let out = run(&s);
     close("goodput", goodput(&out, 0), 10.0 * 1215.0 / 1294.0, 1e-3);
@@ -110,13 +110,13 @@ fn parking_lot_of_fixed_windows() {
 /// Every drop at every link is somebody's, and what leaves a link enters the next, whatever the queue management.
 #[test]
 fn nothing_is_lost_unaccounted() {
-    for aqm in path::Aqm::all() {
+    for aqm in link::Aqm::all() {
         let of = |name: &str, route| FlowConfig { route, ..quic_flow(&format!("name = '{name}'")) };
         let flows = vec![of("cubic", Route::ALL), of("bbr2", route(0, 1)), of("new-reno", route(1, 2))];
         let mut s = scenario(1.0, 20, flows);
         let managed = |rate: u64| {
             let mut link = LinkConfig { loss: 0.001, aqm: aqm.clone(), ..link(RTT / 8, 60) };
-            link.rate = path::RateModel::Constant(Rate(rate * 1_000_000));
+            link.rate = link::RateModel::Constant(Rate(rate * 1_000_000));
             link.jitter = Duration::from_millis(1);
             link
         };
@@ -139,8 +139,9 @@ fn nothing_is_lost_unaccounted() {
         });
         let out = run(&s);
         let probe = out.probe.as_ref().unwrap();
-        let of_flows =
-            |count: fn(&sim::Totals) -> u64| out.flows.iter().map(|f| count(&f.totals)).sum::<u64>();
+        let of_flows = |count: fn(&kneepoint_sim::Totals) -> u64| {
+            out.flows.iter().map(|f| count(&f.totals)).sum::<u64>()
+        };
         let dropped = of_flows(|t| t.dropped) + out.udp[0].dropped + probe.dropped;
         let links = [out.link, out.beyond[0], out.beyond[1]];
         assert_eq!(links.iter().map(|l| l.dropped().packets).sum::<u64>(), dropped, "{aqm:?}");

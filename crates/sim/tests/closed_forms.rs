@@ -3,9 +3,9 @@
 mod common;
 use common::*;
 
-use congestion::{Bytes, Duration, Rate, Time};
-use path::Limit;
-use sim::Scenario;
+use kneepoint_sim::Scenario;
+use link::Limit;
+use units::{Bytes, Duration, Rate, Time};
 
 /// A full QUIC packet on the wire, seconds at [`RATE`].
 const PACKET: f64 = 1294.0 * 8.0 / 10e6;
@@ -43,9 +43,9 @@ fn fixed_window_of_the_kernel_rig() {
     flow.ack.ack_every = 1.into();
     flow.rtt = Duration::from_micros(50_260);
     let mut s = settled(scenario(4.0, 30, vec![flow]), 1);
-    s.link = path::LinkConfig {
+    s.link = link::LinkConfig {
         delay: Duration::from_micros(25_130),
-        ..path::LinkConfig::plain(Rate(1_000_000_000))
+        ..link::LinkConfig::plain(Rate(1_000_000_000))
     };
     close("42 segments", goodput(&run(&s), 0), 9.68, 2e-3);
 }
@@ -80,7 +80,7 @@ fn cubic_sawtooth() {
     let mut flow = quic_flow("name = 'cubic'\nfast-convergence = false");
     flow.ack.ack_every = 1.into();
     let mut s = settled(scenario(1.0, 900, vec![flow]), 100);
-    s.link.rate = path::RateModel::Constant(rate);
+    s.link.rate = link::RateModel::Constant(rate);
     s.link.limit = Limit::Bytes(Bytes(rate.bytes_in(RTT)));
     let out = run(&s);
     let packet = PACKET / 5.0;
@@ -102,7 +102,7 @@ fn mathis() {
         flow.ack.ack_every = 1.into();
         flow.recovery.undo = false;
         let mut s = settled(scenario(1.0, 3000, vec![flow]), 60);
-        s.link = path::LinkConfig { delay: RTT / 2, loss: p, ..path::LinkConfig::plain(Rate(1_000_000_000)) };
+        s.link = link::LinkConfig { delay: RTT / 2, loss: p, ..link::LinkConfig::plain(Rate(1_000_000_000)) };
         let out = run(&s);
         let expected = 1215.0 * 8e-6 / 0.05 * 1.31 / p.sqrt();
         close(&format!("p = {p}"), goodput(&out, 0), expected, 0.05);
@@ -159,7 +159,7 @@ fn netem_limit_is_a_window() {
     flow.ack.ack_every = 1.into();
     let mut s = settled(scenario(1.0, 60, vec![flow]), 5);
     s.link.limit = Limit::Packets(12);
-    s.link.limit_counts = path::LimitCounts::QueueAndDelay;
+    s.link.limit_counts = link::LimitCounts::QueueAndDelay;
     let out = run(&s);
     let ceiling = 12.0 * 1294.0 * 8e-6 / (0.025 + PACKET);
     let wire = out.link.delivered.bytes as f64 * 8e-6 / out.end.as_secs_f64();
@@ -174,7 +174,7 @@ fn nothing_is_lost_unaccounted() {
             let mut flow = quic_flow("name = 'new-reno'");
             flow.algorithm = algorithm.clone();
             let flows = (0..3)
-                .map(|i| sim::FlowConfig { start: Time::from_millis(i * 700), ..flow.clone() })
+                .map(|i| kneepoint_sim::FlowConfig { start: Time::from_millis(i * 700), ..flow.clone() })
                 .collect();
             let mut s = scenario(bdp, 20, flows);
             s.link.loss = 0.001;

@@ -3,11 +3,12 @@
 mod common;
 use common::*;
 
-use congestion::{Bytes, Cause, Duration, Ecn, Time};
-use path::aqm::{codel, dual_pi2, fq_codel, pie, red};
-use path::{Aqm, Limit, Reorder, Threshold};
-use sim::trace::Event;
-use sim::{FlowConfig, Outcome, Scenario};
+use congestion::Cause;
+use kneepoint_sim::trace::Event;
+use kneepoint_sim::{FlowConfig, Outcome, Scenario};
+use link::aqm::{codel, dual_pi2, fq_codel, pie, red};
+use link::{Aqm, Limit, Reorder, Threshold};
+use units::{Bytes, Duration, Ecn, Time};
 
 const MS: Duration = Duration::from_millis(1);
 

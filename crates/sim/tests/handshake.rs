@@ -3,11 +3,12 @@
 mod common;
 
 use common::*;
-use congestion::{Algorithm, Bytes, Duration, Rate, Time};
-use path::LinkConfig;
+use congestion::Algorithm;
+use kneepoint_sim::trace::{Event, Metrics};
+use kneepoint_sim::{Application, Back, Connection, FlowConfig, ObjectsConfig, Outcome, Route, Scenario};
+use link::LinkConfig;
 use recovery::Paced;
-use sim::trace::{Event, Metrics};
-use sim::{Application, Back, Connection, FlowConfig, ObjectsConfig, Outcome, Route, Scenario};
+use units::{Bytes, Duration, Rate, Time};
 
 /// A link's transmission of so many bytes, seconds at [`RATE`].
 fn wire(bytes: u32) -> f64 {

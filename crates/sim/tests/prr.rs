@@ -3,11 +3,11 @@
 mod common;
 
 use common::{RTT, run, scenario, tcp_flow};
-use congestion::{Bytes, Duration, Rate, Time};
-use path::{Limit, LinkConfig, Reorder};
+use kneepoint_sim::trace::{Event, Trace};
+use kneepoint_sim::{Outcome, Scenario};
+use link::{Limit, LinkConfig, Reorder};
 use recovery::Reduction;
-use sim::trace::{Event, Trace};
-use sim::{Outcome, Scenario};
+use units::{Bytes, Duration, Rate, Time};
 
 const RATE: Rate = Rate(100_000_000);
 

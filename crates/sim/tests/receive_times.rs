@@ -3,9 +3,9 @@
 mod common;
 
 use common::*;
-use congestion::{Duration, Time};
+use kneepoint_sim::{FlowConfig, Outcome, Scenario};
 use recovery::Clock;
-use sim::{FlowConfig, Outcome, Scenario};
+use units::{Duration, Time};
 
 /// A full packet on the wire, milliseconds at [`RATE`].
 const TCP_PACKET_MS: f64 = 1500.0 * 8.0 / 10e3;
@@ -48,7 +48,7 @@ fn ledbat_on_tcp_rests_at_its_target() {
 /// On 1 Mbit/s, where the price of a rate is no small number.
 fn dccc(flow: FlowConfig) -> f64 {
     let mut s = settled(flow);
-    s.link.rate = path::RateModel::Constant(congestion::Rate(1_000_000));
+    s.link.rate = link::RateModel::Constant(units::Rate(1_000_000));
     owd(&run(&s))
 }
 
@@ -114,7 +114,7 @@ fn the_controller_sees_whole_milliseconds() {
         s.trace = true;
         let mut seen = std::collections::BTreeSet::new();
         for (_, event) in run(&s).flows[0].trace.iter().flatten() {
-            if let sim::trace::Event::Metrics(metrics) = event {
+            if let kneepoint_sim::trace::Event::Metrics(metrics) = event {
                 let delays = metrics.inner.iter().filter(|(name, _)| *name == "queuing_delay");
                 seen.extend(delays.map(|(_, seconds)| (seconds * 1e9).round() as u64));
             }

@@ -3,10 +3,10 @@
 mod common;
 
 use common::*;
-use congestion::{Duration, Time};
+use kneepoint_sim::trace::Event;
+use kneepoint_sim::{FlowConfig, Outcome, Transport};
 use recovery::Paced;
-use sim::trace::Event;
-use sim::{FlowConfig, Outcome, Transport};
+use units::{Duration, Time};
 
 /// An unpaced QUIC flow that carries 1 MB.
 fn transfer() -> FlowConfig {

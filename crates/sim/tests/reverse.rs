@@ -4,11 +4,11 @@
 mod common;
 
 use common::*;
-use congestion::{Bytes, Duration, Rate, Time};
-use path::{Limit, LinkConfig, RateModel};
+use kneepoint_sim::trace::Event;
+use kneepoint_sim::{Back, FlowConfig, Outcome, ProbeConfig, Route, Scenario, UdpConfig};
+use link::{Limit, LinkConfig, RateModel};
 use recovery::Paced;
-use sim::trace::Event;
-use sim::{Back, FlowConfig, Outcome, ProbeConfig, Route, Scenario, UdpConfig};
+use units::{Bytes, Duration, Rate, Time};
 
 /// A full QUIC packet on the wire.
 const PACKET: f64 = 1294.0 * 8.0;
@@ -232,7 +232,7 @@ fn lost_acknowledgements_do_no_harm() {
 /// somebody's, whatever the queue management on either side.
 #[test]
 fn nothing_is_lost_unaccounted() {
-    for aqm in path::Aqm::all() {
+    for aqm in link::Aqm::all() {
         let mut flows = vec![
             forward(quic_flow("name = 'cubic'")),
             backward(quic_flow("name = 'bbr2'")),
@@ -250,7 +250,7 @@ fn nothing_is_lost_unaccounted() {
         let managed = |rate: f64| {
             let mut link = LinkConfig { loss: 0.01, aqm: aqm.clone(), ..link(rate, 40) };
             (link.delay, link.jitter) = (RTT / 4, Duration::from_millis(1));
-            link.reorder = Some(path::Reorder { every: 50, by: Duration::from_millis(5) });
+            link.reorder = Some(link::Reorder { every: 50, by: Duration::from_millis(5) });
             link.rate = RateModel::Constant(Rate(rate as u64));
             link
         };
@@ -273,8 +273,9 @@ fn nothing_is_lost_unaccounted() {
         let out = run(&s);
         assert!(out.flows.iter().all(|f| f.finished.is_some() && f.delivered == 1_000_000), "{aqm:?}");
         let probe = out.probe.as_ref().unwrap();
-        let of_flows =
-            |count: fn(&sim::Totals) -> u64| out.flows.iter().map(|f| count(&f.totals)).sum::<u64>();
+        let of_flows = |count: fn(&kneepoint_sim::Totals) -> u64| {
+            out.flows.iter().map(|f| count(&f.totals)).sum::<u64>()
+        };
         let dropped =
             of_flows(|t| t.dropped) + of_flows(|t| t.feedback_dropped) + out.udp[0].dropped + probe.dropped;
         let links = [out.link, out.beyond[0], out.reverse[0], out.reverse[1]];

@@ -8,9 +8,9 @@
 mod common;
 
 use common::*;
-use congestion::Time;
+use kneepoint_sim::{FlowConfig, TimerMeans};
 use recovery::{Rto, TimeThreshold};
-use sim::{FlowConfig, TimerMeans};
+use units::Time;
 
 fn means(mut flow: FlowConfig) -> (TimerMeans, f64) {
     flow.ack.ack_every = 1.into();

@@ -3,9 +3,9 @@
 mod common;
 
 use common::*;
-use congestion::{Duration, Rate, Time};
-use path::{Limit, LinkConfig};
-use sim::{FlowConfig, OnOff, Outcome, Route, Scenario, UdpConfig};
+use kneepoint_sim::{FlowConfig, OnOff, Outcome, Route, Scenario, UdpConfig};
+use link::{Limit, LinkConfig};
+use units::{Duration, Rate, Time};
 
 const PACKET_MS: f64 = 1294.0 * 8.0 / 10e3;
 
@@ -103,7 +103,7 @@ fn steps_and_silence_over_time() {
 /// Every packet of every sender is somewhere, whatever the queue management; debug builds check the link.
 #[test]
 fn nothing_is_lost_unaccounted() {
-    for aqm in path::Aqm::all() {
+    for aqm in link::Aqm::all() {
         let sources = vec![udp(6000, 1294), UdpConfig { label: "small".to_owned(), ..udp(6000, 300) }];
         let mut s = scenario(1.0, 20, vec![quic_flow("name = 'cubic'"), quic_flow("name = 'bbr2'")]);
         (s.udp, s.link.loss) = (sources, 0.001);
@@ -132,7 +132,7 @@ fn silence_moves_nobody() {
     assert_eq!(before.link, after.link);
     assert_eq!(before.series.flows, after.series.flows);
     assert!(before.flows.iter().zip(&after.flows).all(|(a, b)| a.totals == b.totals));
-    assert_eq!(after.udp[0], sim::UdpRecord::default());
+    assert_eq!(after.udp[0], kneepoint_sim::UdpRecord::default());
 }
 
 /// Propagation, queue, transmission: half the RTT and a packet on an idle link; a window above the BDP adds its queue.

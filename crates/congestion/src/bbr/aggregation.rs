@@ -8,7 +8,7 @@
 //! ```
 
 use super::filters::WindowedMax;
-use crate::{Rate, Time};
+use units::{Rate, Time};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Aggregation {

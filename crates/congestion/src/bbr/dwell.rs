@@ -1,7 +1,8 @@
 //! How long ProbeRTT lasts, and which packets it limits.
 
 use super::rounds::{NO_SAMPLE, Rounds};
-use crate::{Ack, Duration, RateSample, Time};
+use crate::{Ack, RateSample};
+use units::{Duration, Time};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dwell {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Duration, Time};
+use units::{Duration, Time};
 
 /// The largest value of the last `len` ticks, the running one included. The caller says what a tick is: a ProbeBW
 /// cycle (`MaxBwFilter`), a round trip (`ExtraACKedFilter`).
@@ -104,7 +104,7 @@ mod tests {
     fn maximum_of_the_last_ticks() {
         for len in [1, 2, 10] {
             let (mut filter, mut all, mut rng) =
-                (WindowedMax::new(len), Vec::new(), crate::Rng::stream(1, "max"));
+                (WindowedMax::new(len), Vec::new(), units::Rng::stream(1, "max"));
             for i in 0..500u64 {
                 let (tick, value) = (i / 3, rng.below(1000));
                 filter.update(tick, value);

@@ -5,7 +5,8 @@ use super::filters::{MinRtt, WindowedMax};
 use super::newly_acked;
 use super::rounds::Rounds;
 use super::signals::Signals;
-use crate::{Ack, Rate, RateSample};
+use crate::{Ack, RateSample};
+use units::Rate;
 
 /// No bound.
 pub(crate) const INFINITE: u64 = u64::MAX;

@@ -1,6 +1,6 @@
 //! The pipe is full when a few rounds of pushing have not brought a significantly higher bandwidth.
 
-use crate::Rate;
+use units::Rate;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plateau {

@@ -1,7 +1,7 @@
 //! Probing for bandwidth in versions 2 and 3: when, which ACKs tell of it, and how fast the long-term bound rises.
 
 use super::model::INFINITE;
-use crate::{Duration, Rng, Time};
+use units::{Duration, Rng, Time};
 
 /// Which packets the ACKs of now were sent in (`BBR.ack_phase`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Packet-timed round trips: one ends when a packet sent after its begin is acknowledged.
 
-use crate::{Duration, RateSample};
+use crate::RateSample;
+use units::Duration;
 
 /// An ACK that gave no sample: it begins no round, shows no rate and no loss, and proves nothing about the pipe.
 pub(crate) const NO_SAMPLE: RateSample = RateSample {

@@ -1,7 +1,8 @@
 //! Signals for the tests of every version.
 
 use super::rounds::NO_SAMPLE;
-use crate::{Detection, Duration, Lost, LostPacket, Rate, RateSample, Time};
+use crate::{Detection, Lost, LostPacket, RateSample};
+use units::{Duration, Rate, Time};
 
 pub(crate) const MDS: u64 = 1200;
 

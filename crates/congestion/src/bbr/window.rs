@@ -1,7 +1,8 @@
 //! What the model makes of the sender: pacing rate, send quantum, congestion window, recovery. Windows in bytes.
 
 use super::newly_acked;
-use crate::{Ack, Bytes, Duration, Lost, Rate, RateSample, Sent};
+use crate::{Ack, Lost, RateSample, Sent};
+use units::{Bytes, Duration, Rate};
 
 /// `InitPacingRate`: the window of the first round, spread over a guess of the RTT or its first sample.
 pub(crate) fn initial_pacing_rate(gain: f64, cwnd: u64, rtt: Duration) -> Rate {

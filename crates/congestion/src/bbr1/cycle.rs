@@ -1,7 +1,8 @@
 //! The modes, their gains, and the gain cycle of ProbeBW (draft section 4.3.4).
 
 use super::Bbr1;
-use crate::{Ack, Time};
+use crate::Ack;
+use units::Time;
 
 /// `bbr->mode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -70,13 +70,11 @@ use crate::bbr::newly_acked;
 use crate::bbr::plateau::Plateau;
 use crate::bbr::rounds::Rounds;
 use crate::bbr::window::{Window, restarts_from_idle};
-use crate::{
-    Ack, Cause, Congestion, Control, Controller, Lost, Path, Rate, RateSample, Rng, Sent, Time,
-    initial_window_of,
-};
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Sent, initial_window_of};
 pub(crate) use cycle::Scale;
 use cycle::{Cycle, Mode};
 use policer::{Evidence, Policer};
+use units::{Rate, Rng, Time};
 
 /// The controller. Windows in bytes.
 #[derive(Debug)]

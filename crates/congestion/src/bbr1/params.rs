@@ -1,7 +1,7 @@
 //! The parameters. "Draft" is draft-cardwell-iccrg-bbr-congestion-control-00, "Linux" is tcp_bbr.c of version 6.
 
 use crate::params::{Range, params};
-use crate::{Bytes, Duration, Rate};
+use units::{Bytes, Duration, Rate};
 
 params! {
     /// Pacing and window gain in Startup. Draft section 4.3.2.1: 2 / ln 2, doubles the rate each round.
@@ -18,7 +18,7 @@ params! {
     min_rtt_filter_len: Duration = Duration::from_secs(10),
     /// What a sample may exceed the minimum RTT by, a share of it, and still make it young again, or `"off"`: only a lower one does
     /// (Linux since 5.10). 0: an equal one too (draft section 4.1.2.3, Linux up to 5.9).
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     min_rtt_slack: Option<f64> = None => Range::PART,
     /// Whether there is a ProbeRTT; without, the first sample after `min-rtt-filter-len` replaces the minimum. Linux: `bbr_probe_rtt_mode_ms` > 0.
     probe_rtt: bool = true,
@@ -31,7 +31,7 @@ params! {
     /// Smallest window, and the one of ProbeRTT, packets. BBRMinPipeCwnd, draft section 4.2.3.3.
     min_pipe_cwnd: u64 = 4 => Range::PACKETS,
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2. Linux: 10.
-    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
     /// RTT behind the pacing rate before the first sample. Draft section 4.2.1.
     initial_rtt: Duration = Duration::from_millis(1),

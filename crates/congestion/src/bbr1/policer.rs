@@ -8,7 +8,7 @@
 //! ```
 
 use super::Params;
-use crate::{Rate, Time};
+use units::{Rate, Time};
 
 /// What one ACK, or a timeout, shows.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,8 @@ use super::Bbr1;
 use super::cycle::Mode;
 use crate::bbr::dwell::Dwell;
 use crate::bbr::newly_acked;
-use crate::{Ack, Duration, RateSample, Time};
+use crate::{Ack, RateSample};
+use units::{Duration, Time};
 
 impl Bbr1 {
     /// First half of `bbr_update_min_rtt`.

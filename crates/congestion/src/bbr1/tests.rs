@@ -2,10 +2,11 @@
 
 use super::cycle::Mode;
 use super::*;
+use crate::AckedPacket;
 use crate::bbr::rounds::NO_SAMPLE;
 use crate::bbr::script::{MDS, lost, sample};
 use crate::script::{acked, congestion, path};
-use crate::{AckedPacket, Duration};
+use units::Duration;
 
 const LINUX_MSS: u64 = 1448;
 

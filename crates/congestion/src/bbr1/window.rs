@@ -3,7 +3,8 @@
 use super::Bbr1;
 use super::cycle::Mode;
 use crate::bbr::window::{paced, send_quantum};
-use crate::{Ack, Duration, RateSample};
+use crate::{Ack, RateSample};
+use units::Duration;
 
 impl Bbr1 {
     /// Until there is a first RTT sample (deviation 7).

@@ -11,7 +11,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Ack, Duration, Lost, Rate, RateSample, Sent, Time};
+use crate::{Ack, Lost, RateSample, Sent};
+use units::{Duration, Rate, Time};
 
 /// The newest packet acknowledged at some time.
 #[derive(Clone, Copy, Debug)]

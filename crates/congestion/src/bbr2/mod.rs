@@ -79,14 +79,13 @@ use crate::bbr::plateau::Plateau;
 use crate::bbr::probe::Probe;
 use crate::bbr::signals::Signals;
 use crate::bbr::window::{Window, restarts_from_idle};
-use crate::{
-    Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Rng, Sent, initial_window_of,
-};
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Sent, initial_window_of};
 use best_sample::BestSample;
 use loss_round::LossRound;
 use recovery::RecoveryWindow;
 use startup::FullPipe;
 use state::State;
+use units::Rng;
 
 /// The controller. Windows in bytes.
 #[derive(Debug)]

@@ -36,7 +36,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::params::{Advance, BandwidthSample, OverMvfst, Recovery, StartupLossExit, TooHigh, UpExit};
-use crate::{Duration, ParamDoc};
+use crate::ParamDoc;
+use units::Duration;
 
 /// Those of `bbr2` with mvfst's values as defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mvfst::values as other_defaults;
 use crate::params::{Range, params};
-use crate::{Bytes, Duration, Rate};
+use units::{Bytes, Duration, Rate};
 
 params! {
     also OverMvfst;
@@ -27,7 +27,7 @@ params! {
     /// Window gain in ProbeBW. Section 4.6.1.
     probe_bw_cwnd_gain: f64 = 2.0 => Range::FACTOR,
     /// Window gain in ProbeBW_UP, or `"auto"`: that of ProbeBW. mvfst, draft-ietf-ccwg-bbr: 2.25.
-    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    #[serde(with = "units::or_auto")]
     probe_up_cwnd_gain: Option<f64> = None => Range::FACTOR,
     /// Window gain in ProbeRTT. BBRProbeRTTCwndGain, section 4.6.4.5.
     probe_rtt_cwnd_gain: f64 = 0.5 => Range::FACTOR,
@@ -36,12 +36,12 @@ params! {
     /// Inflight that ends ProbeBW_UP, in BDP; with `plateau` the bound below which a window that is used has no plateau. Section 4.3.3.6.
     probe_up_inflight_gain: f64 = 1.25 => Range::FACTOR,
     /// In flight at a departure from which the window limits the sender in UP, a share of it, or `"auto"`: all of it. mvfst: 0.9.
-    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    #[serde(with = "units::or_auto")]
     cwnd_limited_share: Option<f64> = None => Range::PART,
     /// Share of the computed rate that is not paced, 0..1. BBRPacingMarginPercent, section 4.6.2: 1 %.
     pacing_margin: f64 = 0.01 => Range::from(0.0).below(1.0),
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2. Linux: 10.
-    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
     /// Packets at the start that leave unpaced. mvfst: its initial window; draft: 0.
     unpaced_packets: u64 = 0 => Range::from(0.0).to(1e6),

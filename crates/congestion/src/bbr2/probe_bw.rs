@@ -5,7 +5,8 @@ use crate::bbr::model::INFINITE;
 use crate::bbr::newly_acked;
 use crate::bbr::plateau::Plateau;
 use crate::bbr::probe::Wait;
-use crate::{Ack, RateSample, Time};
+use crate::{Ack, RateSample};
+use units::Time;
 
 impl Bbr2 {
     /// `BBRStartProbeBW_DOWN`, which is also `BBREnterProbeBW`.
@@ -175,7 +176,8 @@ mod tests {
     use super::super::{Params, mvfst};
     use super::*;
     use crate::script::acked;
-    use crate::{Controller, Duration, Sent};
+    use crate::{Controller, Sent};
+    use units::Duration;
 
     /// 10 Mbit/s, 100 ms: 125 000 bytes.
     const BDP: u64 = 125_000;

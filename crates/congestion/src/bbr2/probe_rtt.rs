@@ -1,10 +1,11 @@
 //! ProbeRTT, draft section 4.3.4: the queue is drained now and then, so that the minimum RTT can be seen.
 
 use super::{Bbr2, State};
+use crate::Ack;
 use crate::bbr::dwell::Dwell;
 use crate::bbr::newly_acked;
 use crate::bbr::probe::AckPhase;
-use crate::{Ack, Time};
+use units::Time;
 
 impl Bbr2 {
     /// `BBRUpdateMinRTT`.
@@ -63,7 +64,8 @@ impl Bbr2 {
 mod tests {
     use super::super::script::{MDS, known, sample};
     use super::*;
-    use crate::{Controller, Duration, script::acked};
+    use crate::{Controller, script::acked};
+    use units::Duration;
 
     /// An ACK each round of 100 ms, all of it delivered; `inflight` stays.
     fn round(cc: &mut Bbr2, now: u64, inflight: u64, rtt: u64) -> State {

@@ -13,7 +13,8 @@
 use super::params::Recovery;
 use super::{Bbr2, State};
 use crate::bbr::newly_acked;
-use crate::{Ack, Lost, Time};
+use crate::{Ack, Lost};
+use units::Time;
 
 /// Means nothing outside of recovery.
 #[derive(Debug, Default)]
@@ -72,7 +73,8 @@ mod tests {
     use super::super::script::{MDS, known_with, lost};
     use super::*;
     use crate::script::{acked, congestion};
-    use crate::{AckedPacket, Cause, Controller, Rate};
+    use crate::{AckedPacket, Cause, Controller};
+    use units::Rate;
 
     /// 10 Mbit/s, 100 ms; 240 000 bytes of window, `inflight` bytes left after the loss of two packets at 1 s.
     fn recovering(inflight: u64) -> Bbr2 {

@@ -3,7 +3,7 @@
 use super::{Bbr2, Params};
 pub(super) use crate::bbr::script::{MDS, lost, sample};
 use crate::script::path;
-use crate::{Duration, Time};
+use units::{Duration, Time};
 
 pub(super) fn bbr() -> Bbr2 {
     bbr_with(Params::default())

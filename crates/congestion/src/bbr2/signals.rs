@@ -62,7 +62,8 @@ mod tests {
     use super::super::script::{MDS, bbr, lost, sample};
     use super::*;
     use crate::bbr::model::INFINITE;
-    use crate::{Rate, script::acked};
+    use crate::script::acked;
+    use units::Rate;
 
     /// Cruising at 10 Mbit/s with a loss: both bounds fall to what the round delivered, but not below 0.7.
     #[test]

@@ -2,7 +2,8 @@
 
 use super::{Bbr2, StartupLossExit, State};
 use crate::bbr::plateau::Plateau;
-use crate::{Ack, RateSample, Time};
+use crate::{Ack, RateSample};
+use units::Time;
 
 /// Has the flow ever used all the bandwidth there is?
 #[derive(Debug, Default)]

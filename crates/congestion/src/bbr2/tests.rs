@@ -3,7 +3,7 @@
 use super::script::{MDS, bbr_with, known, known_with, lost, sample};
 use super::*;
 use crate::script::{acked, congestion, path};
-use crate::{Rate, Time};
+use units::{Rate, Time};
 
 #[test]
 fn loss_and_its_undoing() {

@@ -2,7 +2,8 @@
 
 use super::{Bbr2, State};
 use crate::bbr::window::{paced, send_quantum};
-use crate::{Ack, Duration, Rate, RateSample};
+use crate::{Ack, RateSample};
+use units::{Duration, Rate};
 
 impl Bbr2 {
     /// Until there is a first RTT sample (deviation 5).

@@ -84,11 +84,10 @@ use crate::bbr::probe::Probe;
 use crate::bbr::signals::Signals;
 use crate::bbr::state::State;
 use crate::bbr::window::{Window, restarts_from_idle};
-use crate::{
-    Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Rng, Sent, initial_window_of,
-};
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Sent, initial_window_of};
 use probe_bw::Caution;
 use startup::FullPipe;
+use units::Rng;
 
 /// What a spurious loss takes back.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The parameters; sections are those of the draft in the header of `mod.rs`.
 
 use crate::params::{Range, params};
-use crate::{Bytes, Duration};
+use units::{Bytes, Duration};
 
 params! {
     /// Pacing gain in Startup. StartupPacingGain, section 2: 4 ln 2, doubles each round.
@@ -26,12 +26,12 @@ params! {
     probe_rtt_cwnd_gain: f64 = 0.5 => Range::FACTOR,
     /// Inflight that ends ProbeBW_UP once it has lasted a min_rtt, in BDP, or `"off"`: a plateau does. draft-cardwell-iccrg-bbr-congestion-control-02,
     /// section 4.3.3.6, and Linux' BBRv2 (`bbr2_update_cycle_phase`): 1.25, and no plateau.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     probe_up_inflight_gain: Option<f64> = None => Range::FACTOR,
     /// Share of the computed rate that is not paced, 0..1. PacingMarginPercent, section 2: 1 %.
     pacing_margin: f64 = 0.01 => Range::from(0.0).below(1.0),
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2. Linux: 10.
-    #[serde(serialize_with = "crate::units::serialize_or_auto", deserialize_with = "crate::units::deserialize_or_auto")]
+    #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
     /// RTT behind the pacing rate before the first sample. Section 5.6.2.
     initial_rtt: Duration = Duration::from_millis(1),

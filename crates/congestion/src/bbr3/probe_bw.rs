@@ -4,7 +4,8 @@ use super::{Bbr3, State};
 use crate::bbr::model::INFINITE;
 use crate::bbr::newly_acked;
 use crate::bbr::probe::Wait;
-use crate::{Ack, Rate, RateSample, Time};
+use crate::{Ack, RateSample};
+use units::{Rate, Time};
 
 /// Precautionary bandwidth probing, section 5.3.3.6.
 #[derive(Debug, Default)]

@@ -1,10 +1,11 @@
 //! ProbeRTT, draft section 5.3.4: the queue is drained now and then, so that the minimum RTT can be seen.
 
 use super::{Bbr3, State};
+use crate::Ack;
 use crate::bbr::dwell::Dwell;
 use crate::bbr::newly_acked;
 use crate::bbr::probe::AckPhase;
-use crate::{Ack, Time};
+use units::Time;
 
 impl Bbr3 {
     /// `UpdateMinRTT`.

@@ -2,7 +2,8 @@
 
 use super::{Bbr3, State};
 use crate::bbr::signals::{inflight_at_loss, is_inflight_too_high, samples};
-use crate::{Ack, Lost, Rate, RateSample};
+use crate::{Ack, Lost, RateSample};
+use units::Rate;
 
 impl Bbr3 {
     /// The ledger's sample, with ProbeRTT's own limit and the marks that count as losses (deviation 1).

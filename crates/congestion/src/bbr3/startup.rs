@@ -2,7 +2,8 @@
 
 use super::{Bbr3, State};
 use crate::bbr::plateau::Plateau;
-use crate::{Ack, Rate, RateSample};
+use crate::{Ack, RateSample};
+use units::Rate;
 
 #[derive(Debug, Default)]
 pub(super) struct FullPipe {
@@ -75,8 +76,8 @@ impl Bbr3 {
 mod tests {
     use super::super::script::{MDS, bbr, known, sample};
     use super::*;
-    use crate::Time;
     use crate::script::acked;
+    use units::Time;
 
     /// One round with this delivery rate.
     fn round(cc: &mut Bbr3, mbit: u64, app_limited: bool) {

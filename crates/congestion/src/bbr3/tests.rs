@@ -3,7 +3,7 @@
 use super::script::{MDS, bbr, known, lost, sample};
 use super::*;
 use crate::script::{acked, congestion, path};
-use crate::{Rate, Time};
+use units::{Rate, Time};
 
 /// Marks on 3 of 100 packets end UP like losses; with `ecn = false` nothing happens.
 #[test]

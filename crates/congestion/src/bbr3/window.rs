@@ -3,7 +3,8 @@
 use super::{Bbr3, State};
 use crate::bbr::model::INFINITE;
 use crate::bbr::window::{paced, send_quantum};
-use crate::{Ack, Duration, Rate, RateSample};
+use crate::{Ack, RateSample};
+use units::{Duration, Rate};
 
 impl Bbr3 {
     /// Until there is a first RTT sample (deviation 9).

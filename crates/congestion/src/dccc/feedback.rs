@@ -1,6 +1,7 @@
 //! What appendix C's receiver reports once per feedback period, from the packets acknowledged in it.
 
-use crate::{AckedPacket, Duration};
+use crate::AckedPacket;
+use units::Duration;
 
 /// One report. Rates in bits per second, times in seconds.
 #[derive(Clone, Copy, Debug)]

@@ -25,7 +25,7 @@ pub(super) struct Detector {
     m_prev: f64,
 }
 
-fn millis(duration: crate::Duration) -> f64 {
+fn millis(duration: units::Duration) -> f64 {
     duration.as_millis_f64()
 }
 
@@ -66,7 +66,7 @@ impl Detector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Duration;
+    use units::Duration;
 
     fn variation(arrival: f64) -> Variation {
         Variation { delay: 0.0, departure: arrival, arrival }

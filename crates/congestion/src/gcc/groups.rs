@@ -9,7 +9,8 @@
 //! The second rule gathers what comes in a burst after an outage. A queue that drains looks the same at more than 1.9
 //! Mbit/s (1200 bytes in 5 ms): a group that would never end. As in WebRTC, it ends after `max_burst`.
 
-use crate::{AckedPacket, Duration, Time};
+use crate::AckedPacket;
+use units::{Duration, Time};
 
 /// Packets that left together.
 #[derive(Clone, Copy, Debug)]

@@ -46,7 +46,8 @@ use self::rate::{DelayBased, Input, loss_based};
 use self::state::Signal;
 use crate::media::{ReceiveRate, Report, Reports, Window, bits};
 use crate::params::{Range, params};
-use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Duration, Lost, Path, Rate, Sent};
+use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Lost, Path, Sent};
+use units::{Duration, Rate};
 
 params! {
     /// Packets that leave within it are a group. Draft table 1.
@@ -116,7 +117,7 @@ params! {
     /// Smallest rate. Not in the draft.
     min_rate: Rate = Rate(10_000),
     /// Largest rate, that of the application, or `"off"`. Not in the draft.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     max_rate: Option<Rate> = None,
     /// Window, in what the rate sends in an RTT and an interval; should never bind. Not in the draft.
     window: f64 = 2.0 => Range::PACKETS,

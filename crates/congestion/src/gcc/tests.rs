@@ -2,7 +2,8 @@ use super::*;
 use crate::fifo::{Flow, Link, MDS};
 use crate::gcc::state::State;
 use crate::script::{acked, congestion, path, stamped};
-use crate::{Detection, LostPacket, Time};
+use crate::{Detection, LostPacket};
+use units::Time;
 
 fn gcc() -> Gcc {
     Gcc::new(Params::default(), path(MDS))

@@ -41,7 +41,8 @@ mod tests;
 use self::receiver::{Feedback, Receiver};
 use crate::media::{Reports, Window, bits};
 use crate::params::{Range, params};
-use crate::{Ack, Bytes, Cause, Congestion, Control, Controller, Duration, Lost, Path, Rate};
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path};
+use units::{Bytes, Duration, Rate};
 
 params! {
     /// PRIO: weight of priority of the flow. RFC 8698 table 2, as all up to `alpha`.
@@ -99,7 +100,7 @@ params! {
     /// Largest `delta` in the gradual update. Not in the RFC.
     max_delta: Duration = Duration::from_millis(500),
     /// Largest x_curr, or `"off"`. Not in the RFC; its authors' ns3-rmcat has 500 ms.
-    #[serde(serialize_with = "crate::units::serialize_or_off", deserialize_with = "crate::units::deserialize_or_off")]
+    #[serde(with = "units::or_off")]
     x_max: Option<Duration> = None,
     /// Level of the shaping buffer. Not in the RFC as a constant.
     buffer_len: Bytes = Bytes(0),

@@ -21,7 +21,8 @@ use std::collections::VecDeque;
 use super::Params;
 use crate::media::{Counts, ReceiveRate, Report};
 use crate::owd::{Anchor, QueuingDelay};
-use crate::{AckedPacket, Duration, Lost, Time};
+use crate::{AckedPacket, Lost};
+use units::{Duration, Time};
 
 /// Of RFC 5348 section 5.4, newest interval first.
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];

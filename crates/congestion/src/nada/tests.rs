@@ -1,7 +1,8 @@
 use super::*;
+use crate::AckedPacket;
 use crate::fifo::{Flow, Link, MDS};
 use crate::script::{acked, congestion, path, stamped};
-use crate::{AckedPacket, Time};
+use units::Time;
 
 fn nada() -> Nada {
     Nada::new(Params::default(), path(MDS))

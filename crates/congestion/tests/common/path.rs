@@ -3,10 +3,11 @@
 
 use std::collections::VecDeque;
 
-use congestion::{
-    Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Duration, Lost, LostPacket, Path,
-    Rate, RateSample, Sent, Time,
+use kneepoint_congestion::{
+    Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Lost, LostPacket, Path,
+    RateSample, Sent,
 };
+use units::{Duration, Rate, Time};
 
 pub const MDS: u64 = 1200;
 pub const RTT: Duration = Duration::from_millis(40);

@@ -6,8 +6,8 @@
 
 use std::io::{self, Write};
 
-use congestion::Time;
 use sim::trace::{Ack, Event, Trace};
+use units::Time;
 
 use super::{Frame, Meta, Out, Packet, Transport, VantagePoint, ms, ranges};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use congestion::Duration;
+use units::Duration;
 
 use crate::summary::{
     BiasFound, Cdf, Cell, Chart, ClaimResult, FlowRow, Judged, Outcome, PartResult, Quartiles, Results, Row,

@@ -131,7 +131,7 @@ fn response(analysis: &Analysis) -> String {
 
 #[cfg(test)]
 mod tests {
-    use congestion::{Duration, Rate};
+    use units::{Duration, Rate};
 
     use super::*;
     use crate::stability::Setting;

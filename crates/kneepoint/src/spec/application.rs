@@ -1,12 +1,12 @@
 //! The `application` of a flow and its `pauses`.
 
-use congestion::{Bytes, Duration, Rate, Time};
 use sim::{AUDIO_INTERVAL, Application, Connection, MediaConfig, ObjectsConfig, Transport};
+use units::{Bytes, Duration, Rate, Time};
 
 use crate::problem::Problem;
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::link::MAX_RATE;
-use crate::spec::percent::Percent;
+use units::Percent;
 
 const BULK: &[&str] = &["name"];
 const MEDIA: &[&str] =

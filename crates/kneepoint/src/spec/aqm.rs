@@ -1,6 +1,6 @@
 //! `link.aqm`: the queue's management with its parameters, or just its name.
 
-use path::{Aqm, Limit};
+use link::{Aqm, Limit};
 
 use crate::problem::Problem;
 use crate::spec::cursor::Cursor;

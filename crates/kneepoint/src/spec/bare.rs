@@ -1,7 +1,7 @@
 //! A link alone, without an experiment around it: the keys of `[link]`, for `kneepoint link`.
 
-use congestion::Duration;
-use path::LinkConfig;
+use ::link::LinkConfig;
+use units::Duration;
 
 use crate::problem::Problem;
 use crate::spec::cursor::Cursor;

@@ -1,9 +1,9 @@
 //! The links of one direction: one `[link]`, or several `[[link]]` in a row, each with a name; and routes along them.
 //! `[reverse]` is the same for the way back.
 
-use congestion::Duration;
-use path::LinkConfig;
+use ::link::LinkConfig;
 use sim::Route;
+use units::Duration;
 
 use crate::problem::Problem;
 use crate::spec::cursor::{Cursor, Fields};

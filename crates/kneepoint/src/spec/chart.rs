@@ -12,7 +12,7 @@
 //! shares         rows                how a run's flows divide its goodput, first repetition
 //! ```
 
-use congestion::Duration;
+use units::Duration;
 
 use crate::problem::Problem;
 use crate::spec::claim::{Labels, read_metric_of};

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use congestion::{Algorithm, Bytes, Duration, Rate, Time};
-use path::{Aqm, Limit, LimitCounts, LinkConfig, RateModel, Reorder, Steps};
+use congestion::Algorithm;
+use link::{Aqm, Limit, LimitCounts, LinkConfig, RateModel, Reorder, Steps};
 use recovery::{AckConfig, Clock, Config};
 use serde::Serialize;
 use sim::{Application, Connection, Route, Transport, UdpConfig};
+use units::{Bytes, Duration, Rate, Time};
 
 use crate::spec::flow::{Flow, Stop};
-use crate::spec::percent::Percent;
 use crate::spec::setup::Setup;
 use crate::spec::{Case, Experiment};
+use units::Percent;
 
 /// Keys in the order in which a person reads them.
 #[derive(Serialize)]

@@ -1,8 +1,9 @@
 //! A `[[flow]]` table.
 
-use congestion::{Algorithm, Bytes, Duration, Time};
+use congestion::Algorithm;
 use recovery::{AckConfig, Clock, Config, TimeThreshold, Timeout};
 use sim::{Application, Back, FlowConfig, Route, Transport};
+use units::{Bytes, Duration, Time};
 
 use crate::problem::Problem;
 use crate::spec::application;

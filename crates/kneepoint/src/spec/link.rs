@@ -1,16 +1,16 @@
 //! A `[link]` table.
 
-use congestion::{Bytes, Duration, Rate, Time};
-use path::{Limit, LimitCounts, LinkConfig, RateModel, Reorder, SlotModel, Steps};
+use link::{Limit, LimitCounts, LinkConfig, RateModel, Reorder, SlotModel, Steps};
 use serde::de::DeserializeOwned;
+use units::{Bytes, Duration, Rate, Time};
 
 use crate::problem::Problem;
 use crate::spec::aqm;
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::merge::merge;
 use crate::spec::node::Value;
-use crate::spec::percent::Percent;
 use crate::spec::queue::{self, Queue};
+use units::Percent;
 
 pub(crate) const KEYS: &[&str] =
     &["rate", "burst", "delay", "queue", "limit-counts", "aqm", "bleach", "jitter", "loss", "reorder"];

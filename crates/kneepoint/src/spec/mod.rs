@@ -45,7 +45,6 @@ mod miss;
 mod network;
 mod node;
 mod packet;
-mod percent;
 mod probe;
 mod queue;
 mod reference;

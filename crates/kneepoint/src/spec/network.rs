@@ -2,9 +2,9 @@
 //!
 //! Numbers of links count on from the forward ones to those of `[reverse]`, as in [`sim::Scenario`].
 
-use congestion::Duration;
-use path::LinkConfig;
+use link::LinkConfig;
 use sim::{ProbeConfig, Route, UdpConfig};
+use units::Duration;
 
 use crate::problem::Problem;
 use crate::spec::chain::Chain;

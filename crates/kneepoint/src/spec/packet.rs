@@ -1,7 +1,7 @@
 //! `transport` and `packet` of a flow: sizes of its packets.
 
-use congestion::Bytes;
 use sim::Transport;
+use units::Bytes;
 
 use crate::problem::Problem;
 use crate::spec::cursor::{Cursor, Fields};

@@ -1,7 +1,7 @@
 //! The `[probe]` table: a ping beside the flows, as Flent sends one.
 
-use congestion::{Bytes, Duration};
 use sim::ProbeConfig;
+use units::{Bytes, Duration};
 
 use crate::problem::Problem;
 use crate::spec::cursor::Cursor;

@@ -14,9 +14,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use congestion::units::split_number;
-use congestion::{Bytes, Duration, Rate};
-use path::{Limit, LimitCounts};
+use link::{Limit, LimitCounts};
+use units::split_number;
+use units::{Bytes, Duration, Rate};
 
 /// The `queue` of a link, as its file writes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub enum Queue {
     Limit(Limit),
 }
 
-congestion::serde_as_string!(Queue);
+units::serde_as_string!(Queue);
 
 impl FromStr for Queue {
     type Err = String;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use congestion::{Algorithm, Duration, Rng, Time, quic_dc};
-use path::{Limit, LinkConfig};
+use congestion::{Algorithm, quic_dc};
+use link::{Limit, LinkConfig};
 use recovery::AckEvery;
 use sim::{FlowConfig, ProbeConfig, Scenario, Transport, UdpConfig};
+use units::{Duration, Rng, Time};
 
 use crate::problem::Problem;
 use crate::spec::cursor::{Cursor, Fields};

@@ -37,9 +37,9 @@
 //! What it lacks: packet numbers left out on purpose (2: one in 1000, an early ACK for each), alarms in whole milliseconds (5), a
 //! receiver that reads several packets at once (2). The controller is the file's.
 
-use congestion::Duration;
 use recovery::{AckConfig, Config, OnGap, Paced, Pacing, Pto, Style, TimeThreshold};
 use sim::Transport;
+use units::Duration;
 
 use crate::problem::Problem;
 use crate::spec::cursor::Fields;

@@ -1,8 +1,8 @@
 //! A `[[udp]]` table: traffic that heeds no congestion.
 
-use congestion::{Bytes, Duration, Rate, Time};
-use path::{LinkConfig, RateModel};
+use link::{LinkConfig, RateModel};
 use sim::{OnOff, UdpConfig};
+use units::{Bytes, Duration, Rate, Time};
 
 use crate::problem::Problem;
 use crate::spec::cursor::{Cursor, Fields};

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use congestion::Algorithm;
 use congestion::dccc::Params;
-use congestion::{Algorithm, Duration, Rate, Time};
+use units::{Duration, Rate, Time};
 
 use super::Setting;
 use super::network::{self, text::NetworkAnalysis};

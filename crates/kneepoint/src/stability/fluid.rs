@@ -11,7 +11,7 @@
 //! no loss: the buffer has no end, as in the paper's section IV.
 
 use congestion::dccc::Params;
-use congestion::{Duration, Rate, Time};
+use units::{Duration, Rate, Time};
 
 use super::dde::{self, History, System};
 

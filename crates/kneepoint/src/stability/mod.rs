@@ -12,8 +12,8 @@ pub mod penalty;
 pub mod text;
 
 use congestion::dccc::{Params, equilibrium_delay};
-use congestion::{Duration, Rate};
 use serde::Serialize;
+use units::{Duration, Rate};
 
 use self::margins::Margins;
 use self::open_loop::OpenLoop;

@@ -224,7 +224,7 @@ impl Network {
 #[cfg(test)]
 pub(super) mod tests {
     use congestion::dccc::equilibrium_delay;
-    use congestion::{Duration, Rate};
+    use units::{Duration, Rate};
 
     use super::*;
 

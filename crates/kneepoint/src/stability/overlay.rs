@@ -1,11 +1,12 @@
 //! The same flows of dccc twice: as fluid and as packets in the simulator, for laying one over the other.
 
+use congestion::Algorithm;
 use congestion::dccc::Params;
-use congestion::{Algorithm, Duration, Rate, Time};
-use path::LinkConfig;
+use link::LinkConfig;
 use recovery::{AckConfig, Clock, Config};
 use serde::Serialize;
 use sim::{FlowConfig, Route, Scenario, Transport, Watch};
+use units::{Duration, Rate, Time};
 
 use super::fluid::{self, spread};
 

@@ -10,7 +10,7 @@
 use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
-use congestion::Duration;
+use units::Duration;
 
 /// The curves.
 #[derive(Clone, Debug)]

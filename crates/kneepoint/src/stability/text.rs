@@ -1,7 +1,7 @@
 //! The analysis in words, for the terminal and the page.
 
 use comfy_table::{CellAlignment, Table, presets};
-use congestion::Duration;
+use units::Duration;
 
 use super::margins::{Margins, degrees};
 use super::overlay::{End, Overlay};

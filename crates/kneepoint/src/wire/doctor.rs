@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
-use congestion::Rate;
 use emu::privilege::{self, Way};
 use emu::selftest::{Measurement, WINDOW, measure, window};
 use serde::Serialize;
+use units::Rate;
 
 use crate::wire::show::{micros, say};
 
 /// What is measured: Mbit/s, each with this delay one way.
 const RATES: [u64; 4] = [10, 100, 500, 1000];
-const DELAY: congestion::Duration = congestion::Duration::from_millis(25);
+const DELAY: units::Duration = units::Duration::from_millis(25);
 /// What a rate and a delay may be off. Kneepoint's own bars, not those of a standard.
 const RATE_ERROR: f64 = 1e-3;
 const WINDOW_ERROR: f64 = 5e-3;
-const DELAY_ERROR: congestion::Duration = congestion::Duration::from_micros(500);
+const DELAY_ERROR: units::Duration = units::Duration::from_micros(500);
 
 /// The arguments of `kneepoint doctor`.
 #[derive(Debug, Args)]
@@ -88,7 +88,7 @@ impl Row {
     fn new(m: &Measurement, tries: u32) -> Self {
         let mut objections = m.flood.objections();
         objections.extend(m.probes.objections().into_iter().map(|o| format!("delay: {o}")));
-        let off = |delay: congestion::Duration| (delay - m.delay).0.max((m.delay - delay).0);
+        let off = |delay: units::Duration| (delay - m.delay).0.max((m.delay - delay).0);
         Self {
             set_mbit_s: m.rate.mbit_s(),
             measured_mbit_s: m.measured * 1e-6,

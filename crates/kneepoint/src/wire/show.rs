@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use congestion::{Duration, Rate};
 use emu::audit::Audit;
 use emu::{SideReport, Snapshot};
-use path::{Limit, LinkConfig, RateModel};
+use link::{Limit, LinkConfig, RateModel};
+use units::{Duration, Rate};
 
 /// A line on standard error. That nobody reads it is no reason to end.
 pub(crate) fn say(line: &str) {

@@ -3,8 +3,8 @@
 //! The words are turned into the TOML of a `[link]` table and read as that, so that keys, units and errors are those of
 //! the experiment files. A value goes on until the next `key=`; a table or list is written as in TOML.
 
-use congestion::Duration;
-use path::LinkConfig;
+use link::LinkConfig;
+use units::Duration;
 
 use crate::problem::Problem;
 use crate::spec::{Experiment, bare};
@@ -184,9 +184,9 @@ impl Depth {
 
 #[cfg(test)]
 mod tests {
-    use congestion::{Bytes, Rate};
-    use path::{Limit, RateModel};
+    use link::{Limit, RateModel};
     use proptest::prelude::*;
+    use units::{Bytes, Rate};
 
     use super::*;
 

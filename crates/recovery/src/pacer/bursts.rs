@@ -17,7 +17,7 @@
 //! nothing to send begin at once; here it waits for the interval. Its BBRv2 has another pacer (`TokenlessPacer.cpp:144-191`), whose
 //! bursts make up for lost time, up to five at once.
 
-use congestion::{Duration, Time};
+use units::{Duration, Time};
 
 /// Bursts, one after the other.
 #[derive(Clone, Debug)]

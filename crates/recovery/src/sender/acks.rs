@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use congestion::{Ack, AckedPacket, Cause, Duration, Time};
+use congestion::{Ack, AckedPacket, Cause};
+use units::{Duration, Time};
 
 use super::{Digest, Outcome, Sender};
 use crate::config::{Exit, Timeout};

@@ -1,6 +1,7 @@
 //! Losses, the reductions that answer them and other signs of congestion, and what comes back late.
 
-use congestion::{Cause, Congestion, Detection, Lost, LostPacket, Time};
+use congestion::{Cause, Congestion, Detection, Lost, LostPacket};
+use units::Time;
 
 use super::{Outcome, Sender};
 use crate::config::Reduction;

@@ -8,12 +8,11 @@ mod acks;
 mod losses;
 mod timers;
 
-use congestion::{
-    AckedPacket, Cause, Control, Controller, Detection, Duration, Idle, LostPacket, Path, Sent, Time,
-};
+use congestion::{AckedPacket, Cause, Control, Controller, Detection, Idle, LostPacket, Path, Sent};
+use units::{Duration, Time};
 
 use crate::config::{Config, Paced};
-use crate::ecn::{Ecn, Validation};
+use crate::ecn::Validation;
 use crate::epoch::Epoch;
 use crate::late::{LateAcks, Verdict};
 use crate::loss::{Found, Reordering};
@@ -25,6 +24,7 @@ use crate::rtt::Rtt;
 use crate::seen::{Seen, Span};
 use crate::sent::{Payload, SentPackets};
 use crate::stats::Stats;
+use units::Ecn;
 
 use acks::Tally;
 pub use timers::Timers;

@@ -1,6 +1,7 @@
 //! Timers: when they are due, probes, retransmission timeouts.
 
-use congestion::{Cause, Detection, Duration, Time};
+use congestion::{Cause, Detection};
+use units::{Duration, Time};
 
 use super::acks::Report;
 use super::{Outcome, Sender, Suspicion};

@@ -4,8 +4,9 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, Path, Time};
-use recovery::{AckFrame, Config, EcnCounts, Gate, Outcome, Payload, Sender, TcpAck, Timeout};
+use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, Path};
+use kneepoint_recovery::{AckFrame, Config, EcnCounts, Gate, Outcome, Payload, Sender, TcpAck, Timeout};
+use units::Time;
 
 /// Bytes of every packet, in the window and in the stream.
 pub const SIZE: u64 = 1000;
@@ -65,9 +66,7 @@ pub struct Recorder(Arc<Mutex<Notes>>);
 impl Controller for Recorder {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         let mut notes = self.0.lock().unwrap();
-        notes
-            .rates
-            .extend(ack.rate.and_then(|sample| sample.delivery_rate).map(congestion::Rate::bytes_per_sec));
+        notes.rates.extend(ack.rate.and_then(|sample| sample.delivery_rate).map(units::Rate::bytes_per_sec));
         notes.late += ack.late;
         notes.cwnd_limited = ack.cwnd_limited;
         notes.signals.push(Signal::Ack { acked: ack.acked, growth: ack.growth });

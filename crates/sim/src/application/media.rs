@@ -20,7 +20,7 @@
 
 use std::collections::VecDeque;
 
-use congestion::{Duration, Rate, Rng, Time};
+use units::{Duration, Rate, Rng, Time};
 
 use crate::record::Record;
 use crate::scenario::{FlowConfig, Transport};

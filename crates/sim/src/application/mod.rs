@@ -7,7 +7,7 @@ pub(crate) mod media;
 pub(crate) mod objects;
 mod pauses;
 
-use congestion::Time;
+use units::Time;
 
 use crate::record::Record;
 use crate::scenario::{FlowConfig, Scenario};

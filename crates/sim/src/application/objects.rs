@@ -10,8 +10,8 @@
 //! The old connection hears its last acknowledgements until then. A handshake, if the flow has one, is part of the object's
 //! time.
 
-use congestion::{Bytes, Duration, Rng, Time};
 use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Rng, Time};
 
 use crate::record::Record;
 

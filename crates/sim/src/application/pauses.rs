@@ -1,6 +1,6 @@
 //! Spans in which an application offers nothing.
 
-use congestion::Time;
+use units::Time;
 
 /// Where it is in its list of pauses.
 #[derive(Debug)]

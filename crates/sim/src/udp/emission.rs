@@ -9,7 +9,7 @@
 //! source falls silent counts towards the next. Work is in bit/s times ns, whole numbers, as at a link: only the departure
 //! is rounded, up to the nanosecond, and no error is carried on to the next.
 
-use congestion::{Duration, Rate, Rng, Time};
+use units::{Duration, Rate, Rng, Time};
 
 use crate::scenario::{OnOff, Scenario, UdpConfig};
 
@@ -130,7 +130,7 @@ mod tests {
         let scenario = Scenario {
             seed: 1,
             duration: Duration::from_secs(1000),
-            link: path::LinkConfig::plain(Rate(1)),
+            link: link::LinkConfig::plain(Rate(1)),
             buffer: None,
             flows: Vec::new(),
             beyond: Vec::new(),

@@ -1,10 +1,11 @@
 //! Scenarios for the tests: one bottleneck of 10 Mbit/s and 50 ms unless changed.
 #![allow(dead_code, unreachable_pub, reason = "shared by test binaries, each of which uses a part of it")]
 
-use congestion::{Algorithm, Duration, Rate, Time};
-use path::{Limit, LinkConfig};
+use congestion::Algorithm;
+use kneepoint_sim::{FlowConfig, Outcome, Route, Scenario, Transport, Watch};
+use link::{Limit, LinkConfig};
 use recovery::{AckConfig, Clock, Config};
-use sim::{FlowConfig, Outcome, Route, Scenario, Transport, Watch};
+use units::{Duration, Rate, Time};
 
 pub const QUIC: Transport = Transport::Quic { datagram: 1252, header: 37, overhead: 42 };
 pub const TCP: Transport = Transport::Tcp { mss: 1448, overhead: 52 };
@@ -25,7 +26,7 @@ pub fn quic_flow(toml: &str) -> FlowConfig {
         ack: AckConfig::default(),
         start: Time::ZERO,
         stop: None,
-        application: sim::Application::Bulk,
+        application: kneepoint_sim::Application::Bulk,
         pauses: Vec::new(),
         transfer: None,
         route: Route::ALL,
@@ -44,11 +45,8 @@ pub fn tcp_flow(toml: &str) -> FlowConfig {
 /// `bdp` bandwidth-delay products of buffer.
 pub fn scenario(bdp: f64, seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
     let limit = RATE.bytes_in(RTT.mul_f64(bdp));
-    let link = LinkConfig {
-        limit: Limit::Bytes(congestion::Bytes(limit)),
-        delay: RTT / 2,
-        ..LinkConfig::plain(RATE)
-    };
+    let link =
+        LinkConfig { limit: Limit::Bytes(units::Bytes(limit)), delay: RTT / 2, ..LinkConfig::plain(RATE) };
     Scenario {
         seed: 1,
         duration: Duration::from_secs(seconds),
@@ -69,7 +67,7 @@ pub fn scenario(bdp: f64, seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
 }
 
 pub fn run(scenario: &Scenario) -> Outcome {
-    sim::run(scenario, &Watch::default()).unwrap()
+    kneepoint_sim::run(scenario, &Watch::default()).unwrap()
 }
 
 /// Stream bytes per second of flow `i`, Mbit/s.

@@ -1,6 +1,6 @@
 //! Time in equal bins, over which series are averaged: no sample is dropped.
 
-use congestion::Duration;
+use units::Duration;
 
 use super::axis::{extent, is_drawable, nice_step};
 use crate::summary::Track;

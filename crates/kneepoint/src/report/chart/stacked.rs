@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use congestion::Duration;
 use maud::{Markup, html};
+use units::Duration;
 
 use super::axis::{Scale, extent};
 use super::bins::Bins;

@@ -282,7 +282,7 @@ mod tests {
         for flow in &mut net.flows {
             // The same k, and the same rest of rates.
             (flow.back, flow.params.gain) = (2000.0, 0.4 * 2000.0 / 0.15);
-            flow.params.h = congestion::Rate(20);
+            flow.params.h = units::Rate(20);
         }
         let rest = net.rest().unwrap();
         let (queues, rates): (Vec<_>, Vec<_>) =

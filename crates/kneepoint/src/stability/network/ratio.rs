@@ -266,7 +266,7 @@ mod tests {
         for (i, flow) in net.flows.iter_mut().enumerate() {
             flow.back += 0.011 * i as f64;
             flow.params.gain = 0.3 + 0.05 * i as f64;
-            flow.params.threshold = congestion::Duration::from_millis(90 + 7 * i as u64);
+            flow.params.threshold = units::Duration::from_millis(90 + 7 * i as u64);
         }
         net
     }

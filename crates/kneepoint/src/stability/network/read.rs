@@ -1,8 +1,8 @@
 //! A network from a file: `[[link]]` and `[[flow]]`.
 
 use congestion::dccc::Params;
-use congestion::{Duration, Rate};
 use serde::Deserialize;
+use units::{Duration, Rate};
 
 use super::{Flow, Link, Network};
 

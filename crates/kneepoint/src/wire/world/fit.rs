@@ -1,10 +1,11 @@
 //! Whether a scenario can run on the wire, and with which settings of the kernel.
 
-use congestion::{Algorithm, Duration, Rate};
+use congestion::Algorithm;
 use emu::tcp::{HEADERS, Options};
-use path::{LinkConfig, RateModel};
-use recovery::Ecn;
+use link::{LinkConfig, RateModel};
 use sim::{Application, FlowConfig, Scenario, Transport, UdpConfig};
+use units::Ecn;
+use units::{Duration, Rate};
 
 /// Flows of a run at most: each has two threads.
 pub const MAX_FLOWS: usize = 64;
@@ -218,8 +219,8 @@ fn highest(rate: &RateModel) -> Rate {
 
 #[cfg(test)]
 mod tests {
-    use congestion::Time;
-    use path::{Limit, Steps};
+    use link::{Limit, Steps};
+    use units::Time;
 
     use super::*;
 

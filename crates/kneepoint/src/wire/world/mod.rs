@@ -44,7 +44,7 @@ const HANDSHAKE: Duration = Duration::from_millis(10);
 /// Between two looks at whether a flow's time, or the run's, is over.
 const LOOK: Duration = Duration::from_millis(2);
 /// A first packet later than this is a sender that the machine held up.
-const LATE_START: congestion::Duration = congestion::Duration::from_millis(5);
+const LATE_START: units::Duration = units::Duration::from_millis(5);
 /// A flow that something else than the link held back for more than this share of its time is no bulk flow.
 const HELD_BACK: f64 = 0.02;
 
@@ -88,8 +88,8 @@ pub fn run(
         thread::sleep(LOOK);
         traffic.stop_due(scenario);
     }
-    let origin = congestion::Time((origin - rig.start_time()).as_nanos() as u64);
-    let shifted = origin - congestion::Time::ZERO - planned;
+    let origin = units::Time((origin - rig.start_time()).as_nanos() as u64);
+    let shifted = origin - units::Time::ZERO - planned;
     let seen = traffic.finish();
     let report = rig.stop()?;
     let mut objections = report.audit.objections();
@@ -108,7 +108,7 @@ fn round_trips(scenario: &Scenario) -> Duration {
 }
 
 /// How long after the emulator the run begins: handshakes, one after the other, and some silence.
-fn lead(scenario: &Scenario, fit: &Fit) -> congestion::Duration {
+fn lead(scenario: &Scenario, fit: &Fit) -> units::Duration {
     let rtt = round_trips(scenario) / 4;
     let handshakes = (rtt * 2 + HANDSHAKE) * fit.flows.len() as u32;
     let memory = if fit.window.is_some() { SETTLE + rtt * 6 + HANDSHAKE } else { Duration::ZERO };
@@ -120,10 +120,10 @@ fn objections_of(scenario: &Scenario, outcome: &Outcome, seen: &traffic::Seen) -
     let mut all = Vec::new();
     let flows = scenario.flows.iter().zip(&outcome.flows).zip(&seen.samples).zip(&seen.cut_short);
     for (((flow, record), samples), cut_short) in flows {
-        if record.started > flow.start + LATE_START && record.started < congestion::Time::NEVER {
+        if record.started > flow.start + LATE_START && record.started < units::Time::NEVER {
             all.push(format!("{} began {} late", flow.label, record.started - flow.start));
         }
-        if record.started == congestion::Time::NEVER && flow.start < outcome.end {
+        if record.started == units::Time::NEVER && flow.start < outcome.end {
             all.push(format!("{} sent nothing", flow.label));
         }
         if *cut_short {

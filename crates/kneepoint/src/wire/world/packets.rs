@@ -12,14 +12,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use congestion::{Detection, Duration, Time};
+use congestion::Detection;
 use emu::log::{End, Row};
 use emu::{Report, SYN};
-use path::{Backlog, Stay};
-use recovery::Ecn;
+use link::{Backlog, Stay};
 use recovery::reassembly::Reassembly;
 use sim::trace::{Ack, Event};
 use sim::{FlowConfig, Outcome, ProbeRecord, Record, Scenario, UdpRecord};
+use units::Ecn;
+use units::{Duration, Time};
 
 use super::fit::{FLOW_PORT, PING_PORT, UDP_PORT};
 use super::samples::{self, Samples};

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use congestion::Time;
 use emu::{Error, Rig, Side, privilege};
 use sim::ProbeConfig;
+use units::Time;
 
 use super::fit::{PING_PORT, PROBE_PAYLOAD, UDP_HEADERS};
 use super::traffic::{at, failed, since, sleep_until, socket, spawn};
@@ -19,7 +19,7 @@ const WAIT: Duration = Duration::from_millis(50);
 const NUMBER: usize = PROBE_PAYLOAD as usize;
 
 /// When answers came, and their round trips.
-pub(super) type Answers = Vec<(Time, congestion::Duration)>;
+pub(super) type Answers = Vec<(Time, units::Duration)>;
 
 /// A probe under way.
 #[derive(Debug)]

@@ -3,9 +3,10 @@
 //! Sampled, not traced: what comes and goes between two samples stays unseen. Samples are 1 ms apart, in long runs of many
 //! flows up to 20 ms; periods of recovery last a round trip and more, so that they are missed only where that is shorter.
 
-use congestion::{Cause, Duration, Time};
+use congestion::Cause;
 use emu::tcp::{CaState, Info};
 use sim::trace::Metrics;
+use units::{Duration, Time};
 
 /// One look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The simulator's time series of a run on the wire: from packets, and what the kernel says of its windows.
 
-use congestion::{Duration, Time};
 use sim::{FlowSeries, Scenario, Series};
+use units::{Duration, Time};
 
 use super::packets::{FlowLog, Packet, UdpLog};
 use super::samples::{self, Samples};

@@ -9,10 +9,10 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use congestion::Time;
 use emu::tcp::{self, Connection, Info};
 use emu::{Error, Rig, Side, privilege};
 use sim::{Emission, Scenario};
+use units::Time;
 
 use super::fit::{Fit, UDP_HEADERS, UDP_PORT};
 use super::ping::{self, Answers, Ping};

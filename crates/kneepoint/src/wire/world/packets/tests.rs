@@ -1,7 +1,7 @@
 //! A flow of four segments whose packet log is known.
 
 use emu::Segment;
-use path::DropReason;
+use link::DropReason;
 
 use super::*;
 use crate::bench;
@@ -94,7 +94,7 @@ fn outcome_of(rows: &[Row]) -> (Scenario, Outcome) {
     let seen = Seen { end, samples: vec![Samples::default()], pings: None, cut_short: vec![false] };
     let flow = FlowLog::read(&scenario, &scenario.flows[0], &seen.samples[0], &packets, FLOW_PORT, end);
     let series = series::of(&scenario, &seen, &packets, std::slice::from_ref(&flow), &[], end);
-    let link = path::Counters { delivered: super::delivered(&packets, end), ..path::Counters::default() };
+    let link = link::Counters { delivered: super::delivered(&packets, end), ..link::Counters::default() };
     let outcome = Outcome {
         flows: vec![flow.record],
         probe: None,

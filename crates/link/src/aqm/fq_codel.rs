@@ -1,0 +1,342 @@
+//! FQ-CoDel: RFC 8290 (January 2018), section 4.
+//!
+//! ```text
+//! enqueue:  hash of the flow -> queue; an idle queue joins the tail of `new` with deficit = quantum        (4.1)
+//! over the limit: the queue with most bytes loses packets at its head, half of it or drop-batch at most     (4.1)
+//! dequeue:  first of `new`, else of `old`; deficit <= 0: deficit += quantum, to the tail of `old`, again;
+//!           CoDel; empty: from `new` to the tail of `old`, from `old` out; else deficit -= size             (4.2)
+//! ```
+//!
+//! The limit is the link's own or `limit`, whichever is reached first; the link itself drops nothing at the tail, which
+//! would undo the isolation. Two flows may share a queue, as in the RFC; the hash is salted per run.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Rng, Time};
+
+use crate::aqm::codel::{self, Control};
+use crate::aqm::{Bin, Fifo, Waiting, first_broken};
+use crate::limit::{Ceiling, Limit};
+use crate::steps::Stepper;
+use crate::{DropReason, Packet, Tally};
+
+/// The parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// Time in a queue that is acceptable, above 0 (default 5 ms: RFC 8290 section 5.2.2).
+    pub target: Duration,
+    /// How long it must be exceeded, above 0 (default 100 ms: section 5.2.1).
+    pub interval: Duration,
+    /// A queue of no more bytes than this is never too long (default 1514 B).
+    pub mtu: Bytes,
+    /// Whether ECN-capable packets are marked instead of dropped (default on: section 5.2.6).
+    pub ecn: bool,
+    /// Queues, at least 1 and at most 65 536 (default 1024: section 5.2.5).
+    pub flows: u32,
+    /// Bytes a flow may send per round, above 0 (default 1514 B: section 5.2.4).
+    pub quantum: Bytes,
+    /// Packets in all queues together (default 10 240: section 5.2.3). The link's own limit holds besides.
+    pub limit: u64,
+    /// Packets the fattest queue loses at once at most, at least 1 (default 64: section 5.2.8).
+    pub drop_batch: u64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        let codel::Params { target, interval, mtu, ecn } = codel::Params::default();
+        let (flows, quantum, limit, drop_batch) = (1024, Bytes(1514), 10_240, 64);
+        Self { target, interval, mtu, ecn, flows, quantum, limit, drop_batch }
+    }
+}
+
+impl Params {
+    fn codel(&self) -> codel::Params {
+        codel::Params { target: self.target, interval: self.interval, mtu: self.mtu, ecn: self.ecn }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.codel().check()?;
+        first_broken(&[
+            ((1..=65_536).contains(&self.flows), "`flows` is not from 1 to 65536"),
+            (self.quantum > Bytes(0), "`quantum` is no bytes"),
+            (self.drop_batch > 0, "`drop-batch` is 0"),
+        ])
+    }
+}
+
+/// Where a queue stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Turn {
+    #[default]
+    Idle,
+    New,
+    Old,
+}
+
+#[derive(Debug)]
+struct Flow<P> {
+    queue: Fifo<P>,
+    control: Control,
+    deficit: i64,
+    turn: Turn,
+}
+
+impl<P> Default for Flow<P> {
+    fn default() -> Self {
+        Self { queue: Fifo::default(), control: Control::default(), deficit: 0, turn: Turn::Idle }
+    }
+}
+
+/// The state.
+#[derive(Debug)]
+pub(crate) struct FqCodel<P> {
+    params: Params,
+    codel: codel::Params,
+    ceiling: Stepper<Ceiling>,
+    salt: u64,
+    flows: Vec<Flow<P>>,
+    new: VecDeque<usize>,
+    old: VecDeque<usize>,
+    held: Tally,
+}
+
+impl<P: Packet> FqCodel<P> {
+    /// `ceiling` is the link's.
+    pub(crate) fn new(params: &Params, ceiling: Stepper<Ceiling>, mut rng: Rng) -> Self {
+        let flows = params.flows.clamp(1, 65_536) as usize;
+        Self {
+            codel: params.codel(),
+            ceiling,
+            salt: rng.next_u64(),
+            flows: std::iter::repeat_with(Flow::default).take(flows).collect(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            held: Tally::default(),
+            params: params.clone(),
+        }
+    }
+
+    /// Takes a packet; `first` is one that waits for tokens outside and counts towards the limit too.
+    pub(crate) fn enqueue(&mut self, waiting: Waiting<P>, first: Tally, bin: &mut Bin<P>) {
+        let index = self.index(waiting.packet.flow());
+        let ceiling = self.ceiling.at(waiting.arrival).and(Limit::Packets(self.params.limit));
+        self.held.add(waiting.packet.size());
+        let flow = &mut self.flows[index];
+        flow.queue.push(waiting);
+        if flow.turn == Turn::Idle {
+            flow.turn = Turn::New;
+            flow.deficit = quantum(&self.params);
+            self.new.push_back(index);
+        }
+        while !ceiling.holds(self.held + first) && self.held.packets > 0 {
+            self.shorten_fattest(bin);
+        }
+    }
+
+    /// The packet that leaves now.
+    pub(crate) fn dequeue(&mut self, now: Time, bin: &mut Bin<P>) -> Option<Waiting<P>> {
+        loop {
+            let fresh = !self.new.is_empty();
+            let index = self.new.pop_front().or_else(|| self.old.pop_front())?;
+            let flow = &mut self.flows[index];
+            if flow.deficit <= 0 {
+                flow.deficit += quantum(&self.params);
+                flow.turn = Turn::Old;
+                self.old.push_back(index);
+                continue;
+            }
+            let dropped_before = bin.dropped.len();
+            let head = flow.control.dequeue(now, &mut flow.queue, &self.codel, bin);
+            for (gone, _) in &bin.dropped[dropped_before..] {
+                self.held.remove(gone.packet.size());
+            }
+            if let Some(head) = head {
+                self.held.remove(head.packet.size());
+                flow.deficit -= i64::from(head.packet.size());
+                let list = if fresh { &mut self.new } else { &mut self.old };
+                list.push_front(index);
+                return Some(head);
+            }
+            // A new queue must wait for its round before it may count as new again: else it would starve the old.
+            flow.turn = if fresh { Turn::Old } else { Turn::Idle };
+            if fresh {
+                self.old.push_back(index);
+            }
+        }
+    }
+
+    /// SplitMix64's mixing function over flow and salt.
+    fn index(&self, flow: u32) -> usize {
+        let mut z = (u64::from(flow) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ self.salt;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) % self.flows.len() as u64) as usize
+    }
+
+    fn shorten_fattest(&mut self, bin: &mut Bin<P>) {
+        // The first of equals, whatever the order of visits.
+        let fattest = (0..self.flows.len()).rev().max_by_key(|&i| self.flows[i].queue.bytes());
+        let Some(flow) = fattest.map(|i| &mut self.flows[i]) else { return };
+        let enough = flow.queue.bytes() / 2;
+        let mut lost = 0;
+        for _ in 0..self.params.drop_batch.max(1) {
+            let Some(head) = flow.queue.pop() else { return };
+            lost += u64::from(head.packet.size());
+            self.held.remove(head.packet.size());
+            bin.drop(head, DropReason::QueueFull);
+            if lost >= enough {
+                return;
+            }
+        }
+    }
+}
+
+fn quantum(params: &Params) -> i64 {
+    i64::try_from(params.quantum.0).unwrap_or(i64::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aqm::script::{Pkt, ms};
+    use crate::steps::Steps;
+
+    type Fq = FqCodel<Pkt>;
+
+    fn fq(params: &Params, limit: Limit) -> Fq {
+        FqCodel::new(params, Stepper::new(limit.into(), Steps::default()), Rng::stream(1, "l.aqm"))
+    }
+
+    fn add(fq: &mut Fq, bin: &mut Bin<Pkt>, flow: u32, packets: u64, size: u32) {
+        for id in 0..packets {
+            fq.enqueue(
+                Waiting { arrival: ms(0), packet: Pkt::new(id, size).of(flow) },
+                Tally::default(),
+                bin,
+            );
+        }
+    }
+
+    /// Bytes that each of the flows got.
+    fn shares(fq: &mut Fq, packets: u64, flows: usize) -> Vec<u64> {
+        let (mut got, mut bin) = (vec![0; flows], Bin::default());
+        for _ in 0..packets {
+            let packet = fq.dequeue(ms(0), &mut bin).unwrap().packet;
+            got[packet.flow() as usize] += u64::from(packet.size());
+        }
+        got
+    }
+
+    /// Flows with small and with large packets get the same bytes, to a quantum and a packet.
+    /// It refuses nobody: the first arrival under a smaller limit makes room, at the cost of the longest queue.
+    #[test]
+    fn a_smaller_limit_is_met_at_the_next_arrival() {
+        let limits = Steps(vec![(ms(10), Limit::Packets(20).into())]);
+        let stepper = Stepper::new(Limit::Packets(100).into(), limits);
+        let mut fq = Fq::new(&Params::default(), stepper, Rng::stream(1, "l.aqm"));
+        let mut bin = Bin::default();
+        add(&mut fq, &mut bin, 1, 90, 1000);
+        add(&mut fq, &mut bin, 2, 5, 1000);
+        assert_eq!((fq.held.packets, bin.dropped.len()), (95, 0));
+        let waiting = Waiting { arrival: ms(10), packet: Pkt::new(200, 1000).of(2) };
+        fq.enqueue(waiting, Tally::default(), &mut bin);
+        // Half of the longest at a time: 45, then 23, then 11 of 90.
+        assert_eq!((fq.held.packets, bin.dropped.len()), (17, 79));
+        assert!(bin.dropped.iter().all(|(gone, _)| gone.packet.flow() == 1), "not of the short queue");
+    }
+
+    #[test]
+    fn equal_byte_shares() {
+        let (mut fq, mut bin) = (fq(&Params::default(), Limit::Unlimited), Bin::default());
+        for (flow, size) in [(0, 1500), (1, 100), (2, 700)] {
+            add(&mut fq, &mut bin, flow, 3000, size);
+        }
+        let got = shares(&mut fq, 3000, 3);
+        let (least, most) = (got.iter().min().unwrap(), got.iter().max().unwrap());
+        assert!(most - least <= 1514 + 1500, "{got:?}");
+        assert!(bin.dropped.is_empty());
+    }
+
+    /// A packet of a flow that had nothing queued leaves next.
+    #[test]
+    fn the_sparse_flow_first() {
+        let (mut fq, mut bin) = (fq(&Params::default(), Limit::Unlimited), Bin::default());
+        add(&mut fq, &mut bin, 0, 500, 1500);
+        shares(&mut fq, 50, 1);
+        add(&mut fq, &mut bin, 1, 1, 100);
+        assert_eq!(fq.dequeue(ms(0), &mut bin).unwrap().packet.flow(), 1);
+        // But not twice in a round: it came back before its turn as an old one.
+        assert_eq!(fq.dequeue(ms(0), &mut bin).unwrap().packet.flow(), 0);
+        let mut wins = 0;
+        for _ in 0..100 {
+            add(&mut fq, &mut bin, 1, 1, 1500);
+            wins += u32::from(fq.dequeue(ms(0), &mut bin).unwrap().packet.flow() == 1);
+        }
+        assert!((45..=55).contains(&wins), "{wins} of 100: no more than its share");
+    }
+
+    /// 4.1: the fattest loses, at its head, half of its bytes or 64 packets.
+    #[test]
+    fn the_fattest_loses() {
+        let (mut fq, mut bin) =
+            (fq(&Params { limit: 1000, ..Params::default() }, Limit::Unlimited), Bin::default());
+        add(&mut fq, &mut bin, 0, 900, 1500);
+        add(&mut fq, &mut bin, 1, 100, 100);
+        assert!(bin.dropped.is_empty());
+        add(&mut fq, &mut bin, 1, 1, 100);
+        assert_eq!(bin.dropped.len(), 64);
+        for (i, (gone, reason)) in bin.dropped.iter().enumerate() {
+            assert_eq!((gone.packet.flow(), gone.packet.id, *reason), (0, i as u64, DropReason::QueueFull));
+        }
+        assert_eq!(fq.held.packets, 1001 - 64);
+        // The link's own limit acts in the same way; half of 10 packets here.
+        let mut fq = self::fq(&Params::default(), Limit::Bytes(Bytes(16_000)));
+        let mut bin = Bin::default();
+        add(&mut fq, &mut bin, 0, 10, 1500);
+        add(&mut fq, &mut bin, 1, 1, 1500);
+        assert_eq!(bin.dropped.len(), 5);
+    }
+
+    /// However much one flow offers, another that offers less than its share loses nothing and hardly waits.
+    #[test]
+    fn isolates() {
+        let (mut fq, mut bin) = (fq(&Params::default(), Limit::Packets(200)), Bin::default());
+        let mut waits = Vec::new();
+        for now in 0..5000 {
+            for id in 0..3 {
+                fq.enqueue(
+                    Waiting { arrival: ms(now), packet: Pkt::new(id, 1500) },
+                    Tally::default(),
+                    &mut bin,
+                );
+            }
+            if now % 4 == 0 {
+                let packet = Pkt::new(now, 1500).of(1);
+                fq.enqueue(Waiting { arrival: ms(now), packet }, Tally::default(), &mut bin);
+            }
+            let out = fq.dequeue(ms(now), &mut bin).unwrap();
+            if out.packet.flow() == 1 {
+                waits.push(ms(now) - out.arrival);
+            }
+        }
+        assert!(waits.len() >= 1249 && waits.iter().all(|w| *w <= Duration::from_millis(2)), "{waits:?}");
+        assert!(bin.dropped.iter().all(|(gone, _)| gone.packet.flow() == 0));
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        assert!(Params { flows: 0, ..Params::default() }.check().unwrap_err().contains("flows"));
+        assert!(Params { quantum: Bytes(0), ..Params::default() }.check().unwrap_err().contains("quantum"));
+        assert!(
+            Params { target: Duration::ZERO, ..Params::default() }.check().unwrap_err().contains("target")
+        );
+        // And is harmless all the same.
+        let params = Params { flows: 0, quantum: Bytes(0), drop_batch: 0, limit: 0, ..Params::default() };
+        let (mut fq, mut bin) = (fq(&params, Limit::Unlimited), Bin::default());
+        add(&mut fq, &mut bin, 3, 5, 1500);
+        assert_eq!(bin.dropped.len(), 5);
+        assert!(fq.dequeue(ms(0), &mut bin).is_none());
+    }
+}

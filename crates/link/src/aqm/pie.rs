@@ -1,0 +1,427 @@
+//! PIE: RFC 8033 (February 2017), section 4, with the enhancements of section 5 but 5.3 (switching itself off).
+//!
+//! ```text
+//! every t-update: d = alpha (delay - target) + beta (delay - old delay)                              (4.2)
+//!                 d scaled by p: 1/2048 below 1e-6, 1/512, 1/128, 1/32, 1/8, 1/2 below 0.1, else 1   (4.2)
+//!                 p >= 0.1: d at most 0.02                                                           (5.5)
+//!                 p += d;  delay = old delay = 0: p *= 0.98;  p within 0..=1                         (4.2)
+//!                 burst allowance -= t-update; p = 0 and both delays < target/2: = max-burst         (4.4)
+//! arrival:        burst allowance left, or old delay < target/2 and p < 0.2, or backlog <= 2 mtu: take (4.1)
+//!                 sum += p; below 0.85: take; from 8.5 on: signal; between: signal with probability p  (5.3)
+//!                 signal: sum = 0; a mark only while p <= mark-limit                                   (5.1)
+//! delay = backlog / departure rate, measured while 16 KiB wait (4.3, 5.2), or the age of the last packet that left
+//! ```
+//!
+//! Linux adds 0.02 above 250 ms; the RFC does not. The departure rate is measured from one departure to another: the
+//! packet that opens a measurement is not counted (RFC and Linux count it, 10 % too much at 16 KiB).
+
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Duration, Rng, Time};
+
+use crate::Packet;
+use crate::aqm::ticker::Ticker;
+use crate::aqm::{Bin, Fifo, Waiting, first_broken, is_share};
+
+/// The parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    /// Queuing delay to hold, above 0 (QDELAY_REF; default 15 ms: RFC 8033 section 4.2).
+    pub target: Duration,
+    /// Time between updates of the probability, above 0 (T_UPDATE; default 15 ms: section 4.2).
+    pub t_update: Duration,
+    /// Weight of the delay's distance from the target, 1/s (default 0.125: section 4.2).
+    pub alpha: f64,
+    /// Weight of the delay's change, 1/s (default 1.25: section 4.2).
+    pub beta: f64,
+    /// Bursts of up to this length pass (MAX_BURST; default 150 ms: section 4.4).
+    pub max_burst: Duration,
+    /// Whether ECN-capable packets are marked instead of dropped (default on: section 5.1).
+    pub ecn: bool,
+    /// Probability above which ECN-capable packets are dropped too, 0 to 1 (mark_ecnth; default 0.1: section 5.1).
+    pub mark_limit: f64,
+    /// Largest packet on the wire: a backlog of two is never too long (default 1514 B: section 4.1).
+    pub mtu: Bytes,
+    /// How the delay is known (default `departure-rate`).
+    pub delay: Delay,
+}
+
+/// How the queuing delay is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Delay {
+    /// Backlog by departure rate; the latter is measured while at least 16 KiB wait (section 5.2). Zero until then.
+    DepartureRate,
+    /// How long the last packet that left had waited; zero when the queue is empty (section 4.3; Linux's default).
+    Timestamp,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            target: Duration::from_millis(15),
+            t_update: Duration::from_millis(15),
+            alpha: 0.125,
+            beta: 1.25,
+            max_burst: Duration::from_millis(150),
+            ecn: true,
+            mark_limit: 0.1,
+            mtu: Bytes(1514),
+            delay: Delay::DepartureRate,
+        }
+    }
+}
+
+impl Params {
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let is_gain = |gain: f64| gain >= 0.0 && gain.is_finite();
+        first_broken(&[
+            (self.target > Duration::ZERO, "`target` is no time"),
+            (self.t_update > Duration::ZERO, "`t-update` is no time"),
+            (is_gain(self.alpha), "`alpha` is not a number of at least 0"),
+            (is_gain(self.beta), "`beta` is not a number of at least 0"),
+            (is_share(self.mark_limit), "`mark-limit` is not a probability from 0 to 1"),
+        ])
+    }
+}
+
+/// Section 4.2: below this probability the correction is divided by that.
+const SCALE: [(f64, f64); 6] =
+    [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+/// Section 5.5: from this probability on the correction is at most that.
+const STEEP: (f64, f64) = (0.1, 0.02);
+/// Section 4.2: what remains of the probability after an update with an idle link.
+const DECAY: f64 = 0.98;
+/// Section 4.1: below this probability a short delay spares everything.
+const SAFE: f64 = 0.2;
+/// Section 5.4: sums of the probability below which no packet, from which on every packet is signalled.
+const SPREAD: (f64, f64) = (0.85, 8.5);
+
+/// The controller: delays in, probability out.
+#[derive(Clone, Debug)]
+struct Controller {
+    probability: f64,
+    old: Duration,
+    burst: Duration,
+}
+
+impl Controller {
+    /// The correction before it is scaled.
+    fn correction(&self, params: &Params, delay: Duration) -> f64 {
+        let (now, old) = (delay.as_secs_f64(), self.old.as_secs_f64());
+        params.alpha * (now - params.target.as_secs_f64()) + params.beta * (now - old)
+    }
+
+    fn update(&mut self, params: &Params, delay: Duration) {
+        let p = self.probability;
+        let divisor = SCALE.iter().find(|step| p < step.0).map_or(1.0, |step| step.1);
+        let mut correction = self.correction(params, delay) / divisor;
+        if p >= STEEP.0 {
+            correction = correction.min(STEEP.1);
+        }
+        let idle = delay == Duration::ZERO && self.old == Duration::ZERO;
+        let moved = (p + correction) * if idle { DECAY } else { 1.0 };
+        self.probability = moved.clamp(0.0, 1.0);
+        self.burst = self.burst - params.t_update;
+        let half = params.target / 2;
+        if self.probability == 0.0 && delay < half && self.old < half {
+            self.burst = params.max_burst;
+        }
+        self.old = delay;
+    }
+}
+
+/// Section 5.2: the departure rate.
+#[derive(Clone, Debug, Default)]
+struct Meter {
+    /// When the measurement began and the bytes since.
+    open: Option<(Time, u64)>,
+    /// ns per byte.
+    average: Option<f64>,
+}
+
+/// Section 5.2: bytes that must wait for a measurement, and that end it (DQ_THRESHOLD).
+const MEASURED: u64 = 1 << 14;
+/// Section 5.2: weight of a new measurement.
+const WEIGHT: f64 = 0.25;
+
+impl Meter {
+    /// A packet leaves a queue of `bytes`, itself included.
+    fn on_departure(&mut self, now: Time, size: u32, bytes: u64) {
+        if let Some((began, count)) = &mut self.open {
+            *count += u64::from(size);
+            if *count < MEASURED {
+                return;
+            }
+            let sample = (now - *began).0 as f64 / *count as f64;
+            self.average = Some(self.average.map_or(sample, |a| a + WEIGHT * (sample - a)));
+        }
+        self.open = (bytes >= MEASURED).then_some((now, 0));
+    }
+
+    fn delay(&self, bytes: u64) -> Duration {
+        self.average.map_or(Duration::ZERO, |per_byte| Duration((per_byte * bytes as f64) as u64))
+    }
+}
+
+/// One queue under PIE.
+#[derive(Debug)]
+pub(crate) struct Pie<P> {
+    params: Params,
+    queue: Fifo<P>,
+    ticker: Ticker,
+    controller: Controller,
+    meter: Meter,
+    /// What the last packet that left had waited.
+    waited: Duration,
+    sum: f64,
+    rng: Rng,
+}
+
+impl<P: Packet> Pie<P> {
+    pub(crate) fn new(params: &Params, rng: Rng) -> Self {
+        Self {
+            queue: Fifo::default(),
+            ticker: Ticker::new(params.t_update),
+            controller: Controller { probability: 0.0, old: Duration::ZERO, burst: params.max_burst },
+            meter: Meter::default(),
+            waited: Duration::ZERO,
+            sum: 0.0,
+            rng,
+            params: params.clone(),
+        }
+    }
+
+    /// A packet arrives; false if it is to be dropped. It may come back with a mark.
+    pub(crate) fn takes(&mut self, now: Time, packet: &mut P, bin: &mut Bin<P>) -> bool {
+        self.catch_up(now);
+        if self.controller.burst > Duration::ZERO || !self.signals() {
+            return true;
+        }
+        let markable = self.params.ecn && self.controller.probability <= self.params.mark_limit;
+        markable && bin.mark(packet)
+    }
+
+    pub(crate) fn enqueue(&mut self, waiting: Waiting<P>) {
+        self.queue.push(waiting);
+    }
+
+    /// The packet that leaves now.
+    pub(crate) fn dequeue(&mut self, now: Time) -> Option<Waiting<P>> {
+        self.catch_up(now);
+        let bytes = self.queue.bytes();
+        let head = self.queue.pop()?;
+        self.waited = now - head.arrival;
+        self.meter.on_departure(now, head.packet.size(), bytes);
+        Some(head)
+    }
+
+    fn catch_up(&mut self, now: Time) {
+        while self.ticker.due(now).is_some() {
+            let delay = self.delay();
+            self.controller.update(&self.params, delay);
+        }
+    }
+
+    fn delay(&self) -> Duration {
+        match self.params.delay {
+            Delay::DepartureRate => self.meter.delay(self.queue.bytes()),
+            Delay::Timestamp if self.queue.is_empty() => Duration::ZERO,
+            Delay::Timestamp => self.waited,
+        }
+    }
+
+    /// Sections 4.1 and 5.4.
+    fn signals(&mut self) -> bool {
+        let p = self.controller.probability;
+        let short = self.controller.old < self.params.target / 2 && p < SAFE;
+        if short || self.queue.bytes() <= self.params.mtu.0.saturating_mul(2) {
+            return false;
+        }
+        self.sum = if p == 0.0 { 0.0 } else { self.sum + p };
+        let hit = self.sum >= SPREAD.1 || (self.sum >= SPREAD.0 && self.rng.unit() < p);
+        if hit {
+            self.sum = 0.0;
+        }
+        hit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Ecn;
+
+    use super::*;
+    use crate::aqm::script::{Pkt, ms};
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn controller(probability: f64, old: Duration) -> Controller {
+        Controller { probability, old, burst: Duration::ZERO }
+    }
+
+    fn pie(params: &Params) -> Pie<Pkt> {
+        Pie::new(params, Rng::stream(1, "l.aqm"))
+    }
+
+    /// 30 ms after 15 ms: 0.125 * 0.015 + 1.25 * 0.015.
+    #[test]
+    fn step() {
+        let params = Params::default();
+        assert!((controller(0.5, MS * 15).correction(&params, MS * 30) - 0.020_625).abs() < 1e-15);
+    }
+
+    #[test]
+    fn scaling_table() {
+        let table = [
+            (0.0, 2048.0),
+            (9e-7, 2048.0),
+            (1e-6, 512.0),
+            (9e-6, 512.0),
+            (1e-5, 128.0),
+            (1e-4, 32.0),
+            (1e-3, 8.0),
+            (1e-2, 2.0),
+            (0.099, 2.0),
+            (0.1, 1.0),
+        ];
+        for (p, divisor) in table {
+            // A correction of 0.010625 + 0.00125 is below the cap of 0.02.
+            let mut c = controller(p, MS * 15);
+            let exact = c.correction(&Params::default(), MS * 22);
+            c.update(&Params::default(), MS * 22);
+            assert!((c.probability - p - exact / divisor).abs() < 1e-12, "p = {p}");
+        }
+        let mut c = controller(0.1, MS * 15);
+        c.update(&Params::default(), MS * 100);
+        assert!((c.probability - 0.12).abs() < 1e-12, "at most 0.02 from 0.1 on");
+        let mut c = controller(0.09, MS * 15);
+        c.update(&Params::default(), MS * 100);
+        assert!((c.probability - 0.09 - (0.010_625 + 0.106_25) / 2.0).abs() < 1e-12, "not below");
+    }
+
+    #[test]
+    fn decays_when_idle_and_stays_a_probability() {
+        let mut c = controller(0.5, Duration::ZERO);
+        c.update(&Params::default(), Duration::ZERO);
+        assert!((c.probability - (0.5 - 0.125 * 0.015) * 0.98).abs() < 1e-12);
+        (0..2000).for_each(|_| c.update(&Params::default(), Duration::ZERO));
+        assert_eq!((c.probability, c.burst), (0.0, MS * 150));
+        (0..2000).for_each(|_| c.update(&Params::default(), MS * 500));
+        assert_eq!(c.probability, 1.0);
+    }
+
+    /// Ten updates of 15 ms after it began to matter; then none is left until all is calm again.
+    #[test]
+    fn burst_allowance() {
+        let mut p = pie(&Params::default());
+        p.controller.probability = 1.0;
+        p.controller.old = MS * 100;
+        p.waited = MS * 100;
+        p.params.delay = Delay::Timestamp;
+        let mut bin = Bin::default();
+        for id in 0..100 {
+            p.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500) });
+        }
+        let taken: Vec<_> = (0..20).map(|k| p.takes(ms(15 * k), &mut Pkt::new(0, 1500), &mut bin)).collect();
+        assert!(taken[..10].iter().all(|t| *t), "{taken:?}");
+        // From 150 ms on p = 1; the sum has to reach 0.85.
+        assert!(taken[10..].iter().all(|t| !*t), "{taken:?}");
+    }
+
+    #[test]
+    fn spares_the_short_queue() {
+        let mut p = pie(&Params::default());
+        p.controller = controller(0.19, MS * 7);
+        let mut bin = Bin::default();
+        for id in 0..100 {
+            p.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500) });
+        }
+        assert!((0..100).all(|_| p.takes(ms(1), &mut Pkt::new(0, 1500), &mut bin)), "short delay");
+        p.controller.probability = 0.3;
+        assert!((0..100).any(|_| !p.takes(ms(1), &mut Pkt::new(0, 1500), &mut bin)), "but p >= 0.2");
+        let mut p = pie(&Params::default());
+        p.controller = controller(1.0, MS * 100);
+        (0..2).for_each(|id| p.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500) }));
+        assert!((0..100).all(|_| p.takes(ms(1), &mut Pkt::new(0, 1500), &mut bin)), "two packets");
+    }
+
+    /// Marks up to 10 %, drops above; others are always dropped.
+    #[test]
+    fn ecn_up_to_its_limit() {
+        for (probability, ecn, marks) in
+            [(0.1, Ecn::Ect0, true), (0.11, Ecn::Ect0, false), (0.1, Ecn::NotEct, false)]
+        {
+            let mut p = pie(&Params::default());
+            p.controller = controller(probability, MS * 20);
+            let mut bin = Bin::default();
+            (0..100).for_each(|id| p.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500) }));
+            let (mut marked, mut dropped) = (0, 0);
+            for id in 0..10_000 {
+                let mut packet = Pkt::new(id, 1500).with(ecn);
+                dropped += u64::from(!p.takes(ms(1), &mut packet, &mut bin));
+                marked += u64::from(packet.ecn() == Ecn::Ce);
+            }
+            assert_eq!((marked > 0, dropped > 0), (marks, !marks), "{probability} {ecn:?}");
+            assert_eq!(bin.marked.packets, marked);
+            // Section 5.3: at least 0.85/p packets between two, so fewer than p and not far below.
+            let rate = (marked + dropped) as f64 / 10_000.0;
+            assert!(rate < probability && rate > 0.5 * probability, "{rate} for {probability}");
+        }
+    }
+
+    /// Loads that do not care: 20 % and 50 % too much. The queue settles at the target, p at the excess (less what the
+    /// spacing of 5.4 leaves out, which p makes up for).
+    #[test]
+    fn equilibrium_is_the_target() {
+        for delay in [Delay::DepartureRate, Delay::Timestamp] {
+            for load in [1.2, 1.5] {
+                let mut p = pie(&Params { delay, ..Params::default() });
+                // 1 ms a packet of 1500 bytes.
+                let (mut bin, mut sum, mut n, mut due) = (Bin::default(), 0.0, 0, 0.0_f64);
+                for now in 0..120_000_u64 {
+                    due += load;
+                    while due >= 1.0 {
+                        due -= 1.0;
+                        let mut packet = Pkt::new(now, 1500);
+                        if p.takes(ms(now), &mut packet, &mut bin) {
+                            p.enqueue(Waiting { arrival: ms(now), packet });
+                        }
+                    }
+                    if let Some(head) = p.dequeue(ms(now)).filter(|_| now > 60_000) {
+                        sum += (ms(now) - head.arrival).as_millis_f64();
+                        n += 1;
+                    }
+                }
+                let mean = sum / f64::from(n);
+                assert!((mean - 15.0).abs() < 1.5, "{delay:?} {load}: {mean} ms");
+            }
+        }
+    }
+
+    /// The measured rate is that of the link, to the digit.
+    #[test]
+    fn departure_rate() {
+        let mut meter = Meter::default();
+        for now in 0..100 {
+            meter.on_departure(ms(now), 1000, 16_383);
+        }
+        assert_eq!(meter.delay(5000), Duration::ZERO, "too few wait");
+        for now in 100..200 {
+            meter.on_departure(ms(now), 1000, 20_000);
+        }
+        assert_eq!(meter.delay(5000), MS * 5);
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        assert!(Params { mark_limit: 2.0, ..Params::default() }.check().unwrap_err().contains("mark-limit"));
+        assert!(Params { alpha: f64::NAN, ..Params::default() }.check().unwrap_err().contains("alpha"));
+        assert!(
+            Params { t_update: Duration::ZERO, ..Params::default() }
+                .check()
+                .unwrap_err()
+                .contains("t-update")
+        );
+    }
+}

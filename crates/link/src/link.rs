@@ -1,0 +1,206 @@
+//! A link: bleaching, loss, a queue with its limit and management, a server, a delay.
+//!
+//! One face, [`Link::push`], [`Link::next`], [`Link::pop`], and two compositions behind it:
+//!
+//! | composition | queue | a packet is handled | [`Link::next`] |
+//! |---|---|---|---|
+//! | `known.rs` | drop-tail, RED | twice: `push` works out its delivery, `pop` hands it over | the next delivery |
+//! | `timed.rs` | CoDel, FQ-CoDel, PIE, DualPI2 | three times: also when its transmission begins | the next departure or delivery |
+//!
+//! The first takes that the departure from a FIFO is known at arrival, and that the decision about a packet falls there
+//! too. In the second a departure is an event: it takes the next packet out of the queue discipline, which may drop
+//! some on the way. What `push` cannot say then, [`Link::fate`] tells afterwards. Updates on a timer (PIE, DualPI2) are
+//! no events: the discipline catches up with them before the next packet.
+//!
+//! Both stand before the same server and delay (`wire.rs`). The driver keeps one event per link, that of
+//! [`Link::next`], and calls [`Link::pop`] until `None` when it is due; there need not be a packet each time.
+
+mod config;
+mod counters;
+mod known;
+mod timed;
+mod wire;
+
+use units::{Ecn, Rng, Time};
+
+pub use self::config::LinkConfig;
+use self::counters::Tallies;
+pub use self::counters::{Admitted, Counters, DropReason, Dropped, Fate, Stay};
+use self::known::Known;
+use self::timed::Timed;
+use self::wire::Wire;
+use crate::Packet;
+use crate::aqm::Discipline;
+use crate::aqm::red::Verdict;
+use crate::backlog::Backlog;
+use crate::delay::Propagation;
+use crate::loss::Bernoulli;
+use crate::rate::Server;
+
+#[derive(Debug)]
+// One per link, and the large one is the fast one: no detour to it.
+#[allow(clippy::large_enum_variant)]
+enum Queue<P> {
+    Known(Known),
+    Timed(Box<Timed<P>>),
+}
+
+/// One direction of a link. Time must not run backwards: an earlier `now` counts as the latest one seen.
+#[derive(Debug)]
+pub struct Link<P> {
+    bleach: bool,
+    loss: Bernoulli,
+    queue: Queue<P>,
+    wire: Wire<P>,
+    now: Time,
+    tallies: Tallies,
+}
+
+impl<P: Packet> Link<P> {
+    /// An empty link. Its random streams are named after `name`: `<name>.loss`, `<name>.jitter`, `<name>.slots`,
+    /// `<name>.aqm`.
+    pub fn new(config: &LinkConfig, rng_seed: u64, name: &str) -> Self {
+        let stream = |element: &str| Rng::stream(rng_seed, &format!("{name}.{element}"));
+        let server = Server::new(&config.rate, config.burst, stream("slots"));
+        let queue = match Discipline::new(config, stream("aqm")) {
+            Some(discipline) => Queue::Timed(Box::new(Timed::new(discipline, config.burst))),
+            None => Queue::Known(Known::new(config, stream("aqm"))),
+        };
+        Self {
+            bleach: config.bleach,
+            loss: Bernoulli::new(config.loss, stream("loss")),
+            queue,
+            wire: Wire::new(server, Propagation::new(config, stream("jitter"))),
+            now: Time::ZERO,
+            tallies: Tallies::default(),
+        }
+    }
+
+    /// A packet arrives. Packets that depart or are delivered at this very time have already made room.
+    ///
+    /// # Errors
+    /// The packet and the reason it was dropped.
+    #[inline(always)]
+    pub fn push(&mut self, now: Time, mut packet: P) -> Result<Admitted, Dropped<P>> {
+        if self.bleach {
+            packet.set_ecn(Ecn::NotEct);
+        }
+        self.now = clock(self.now, now);
+        let Self { queue, loss, wire, tallies, now, .. } = self;
+        let now = *now;
+        let known = match queue {
+            Queue::Known(known) => known,
+            Queue::Timed(timed) => return timed.arrive(now, packet, loss, wire, tallies),
+        };
+        wire.server.advance(now);
+        let counted = known.drain(now);
+        let size = packet.size();
+        let verdict = match before_queue(loss, &wire.server) {
+            None => known.verdict(now, counted, size, packet.ecn(), wire.server.rate()),
+            Some(lost) => Verdict::Drop(lost),
+        };
+        match verdict {
+            Verdict::Pass => {}
+            Verdict::Mark => {
+                packet.set_ce();
+                tallies.marked.add(size);
+            }
+            Verdict::Drop(reason) => {
+                tallies.refuse(size, reason);
+                return Err(Dropped { packet, reason });
+            }
+        }
+        tallies.admitted.add(size);
+        let departure = wire.server.depart(size);
+        let delivery = wire.deliver(&departure);
+        let stay = known.admit(now, departure.at, delivery, size);
+        packet.set_departure(departure.at);
+        wire.store(delivery, packet);
+        Ok(Admitted { stay: Some(stay) })
+    }
+
+    /// When the link wants to be looked at next: a packet is delivered, or one departs and the queue moves on. Nothing
+    /// stored, or nothing that ever leaves: `None`.
+    #[inline]
+    pub fn next(&self) -> Option<Time> {
+        let delivery = self.wire.next();
+        match &self.queue {
+            Queue::Known(_) => delivery,
+            Queue::Timed(timed) => [timed.next(), delivery].into_iter().flatten().min(),
+        }
+    }
+
+    /// The next packet, if it is due by now. Call until `None`.
+    #[inline]
+    pub fn pop(&mut self, now: Time) -> Option<P> {
+        if let Queue::Timed(_) = self.queue {
+            self.advance(now);
+        }
+        let packet = self.wire.pop(now)?;
+        self.tallies.delivered.add(packet.size());
+        Some(packet)
+    }
+
+    /// What became of packets that [`Link::push`] took without knowing their departure, in the order in which it was
+    /// decided. They pile up until asked for: after each push and pop, call until `None`.
+    #[inline]
+    pub fn fate(&mut self) -> Option<Fate<P>> {
+        match &mut self.queue {
+            Queue::Known(_) => None,
+            Queue::Timed(timed) => timed.fates.pop_front(),
+        }
+    }
+
+    /// Packets and bytes queued or in transmission (the latter whole), not those in propagation.
+    pub fn backlog(&mut self, now: Time) -> Backlog {
+        let now = self.advance(now);
+        match &mut self.queue {
+            Queue::Known(known) => known.queue.drain(now),
+            Queue::Timed(timed) => timed.gauge.held(),
+        }
+    }
+
+    /// What happened up to now.
+    pub fn counters(&mut self, now: Time) -> Counters {
+        let now = self.advance(now);
+        let gauge = match &mut self.queue {
+            Queue::Known(known) => known.queue.gauge(now),
+            Queue::Timed(timed) => &mut timed.gauge,
+        };
+        let integral = gauge.integral(now);
+        self.tallies.with(gauge, integral)
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Time) -> Time {
+        self.now = clock(self.now, now);
+        if let Queue::Timed(timed) = &mut self.queue {
+            timed.run(self.now, &mut self.wire, &mut self.tallies);
+        }
+        self.now
+    }
+}
+
+/// The time that counts: not before the latest seen, and before the end of time.
+#[inline]
+fn clock(latest: Time, now: Time) -> Time {
+    latest.max(now.min(Time(u64::MAX - 1)))
+}
+
+/// What befalls a packet before it reaches the queue. Every one draws its loss, so that a fuller queue shifts nobody's
+/// dice.
+#[inline]
+fn before_queue(loss: &mut Bernoulli, server: &Server) -> Option<DropReason> {
+    if loss.loses() {
+        Some(DropReason::Random)
+    } else if server.is_out() {
+        Some(DropReason::Outage)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod managed_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! What a link says of its packets, one by one and in sum.
+
+use units::Duration;
+
+use crate::backlog::{Backlog, Gauge, Tally};
+
+/// The packet was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Admitted {
+    /// How long it stays. `None`: the AQM decides at departure; [`crate::Link::fate`] will tell.
+    pub stay: Option<Stay>,
+}
+
+/// How long a packet is on a link before it propagates. At rate zero: centuries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stay {
+    /// From arrival until its transmission begins or, behind a token bucket, until it leaves.
+    pub wait: Duration,
+    /// From arrival to departure, its own transmission included.
+    pub total: Duration,
+}
+
+/// The packet was not taken, or was dropped later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropped<P> {
+    /// The packet, back in the caller's hands.
+    pub packet: P,
+    /// Why.
+    pub reason: DropReason,
+}
+
+/// What became of a packet of which [`crate::Link::push`] could not say it yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate<P> {
+    /// Its transmission has begun.
+    Departs {
+        /// Of the packet.
+        flow: u32,
+        /// How long it stays.
+        stay: Stay,
+    },
+    /// It was dropped after all.
+    Dropped(Dropped<P>),
+}
+
+/// Why a packet was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// It would have exceeded the limit, or made room for another that would.
+    QueueFull,
+    /// Random loss.
+    Random,
+    /// It arrived during the outage at a slot boundary.
+    Outage,
+    /// The AQM's decision.
+    Aqm,
+}
+
+/// What happened on a link since the start. Packets still stored are `admitted - delivered`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Offered: admitted and dropped.
+    pub pushed: Tally,
+    /// Taken, and not dropped later.
+    pub admitted: Tally,
+    /// Dropped because the queue was full.
+    pub dropped_full: Tally,
+    /// Dropped at random.
+    pub dropped_random: Tally,
+    /// Dropped in an outage.
+    pub dropped_outage: Tally,
+    /// Dropped by the AQM, at arrival or at departure.
+    pub dropped_aqm: Tally,
+    /// Marked CE by the AQM.
+    pub marked: Tally,
+    /// Popped.
+    pub delivered: Tally,
+    /// Sum over the packets gone so far (departed, or dropped by the AQM from the queue) of the time from arrival to
+    /// then, ns.
+    pub sojourn: u128,
+    /// Packets of the backlog integrated over time, packet-ns. Equals `sojourn` whenever the queue is empty
+    /// (Little's law).
+    pub backlog_integral: u128,
+    /// Most packets and most bytes in the backlog, each at its own moment.
+    pub max_backlog: Backlog,
+}
+
+impl Counters {
+    /// All drops, whatever the reason.
+    pub fn dropped(&self) -> Tally {
+        self.dropped_full + self.dropped_random + self.dropped_outage + self.dropped_aqm
+    }
+}
+
+/// The counters that only grow, but for `admitted`.
+#[derive(Debug, Default)]
+pub(crate) struct Tallies {
+    pub(crate) admitted: Tally,
+    pub(crate) delivered: Tally,
+    pub(crate) marked: Tally,
+    dropped: [Tally; 4],
+}
+
+impl Tallies {
+    /// Dropped at arrival.
+    #[inline]
+    pub(crate) fn refuse(&mut self, size: u32, reason: DropReason) {
+        self.dropped[reason as usize].add(size);
+    }
+
+    /// Dropped although it had been taken.
+    pub(crate) fn take_back(&mut self, size: u32, reason: DropReason) {
+        self.admitted.remove(size);
+        self.refuse(size, reason);
+    }
+
+    pub(crate) fn with(&self, gauge: &Gauge, backlog_integral: u128) -> Counters {
+        let [dropped_full, dropped_random, dropped_outage, dropped_aqm] = self.dropped;
+        let mut all = Counters {
+            pushed: self.admitted,
+            admitted: self.admitted,
+            dropped_full,
+            dropped_random,
+            dropped_outage,
+            dropped_aqm,
+            marked: self.marked,
+            delivered: self.delivered,
+            sojourn: gauge.sojourn(),
+            backlog_integral,
+            max_backlog: gauge.max(),
+        };
+        all.pushed = all.admitted + all.dropped();
+        all
+    }
+}

@@ -1,0 +1,83 @@
+//! A FIFO whose departures are known at arrival: drop-tail and RED.
+
+use units::{Bytes, Ecn, Rate, Rng, Time};
+
+use crate::aqm::Aqm;
+use crate::aqm::red::{Red, Verdict};
+use crate::backlog::{Occupancy, Tally};
+use crate::limit::{Ceiling, LimitCounts};
+use crate::link::LinkConfig;
+use crate::link::counters::{DropReason, Stay};
+use crate::steps::Stepper;
+
+/// The queue before the server.
+#[derive(Debug)]
+pub(crate) struct Known {
+    ceiling: Stepper<Ceiling>,
+    /// Until departure.
+    pub(crate) queue: Occupancy,
+    /// Until delivery, when that is what the limit counts.
+    window: Option<Occupancy>,
+    /// Whether the first packet of the queue is in transmission, and not in a token bucket's queue.
+    transmits: bool,
+    /// When the last packet taken leaves.
+    free_at: Time,
+    red: Option<Box<Red>>,
+}
+
+impl Known {
+    pub(crate) fn new(config: &LinkConfig, rng: Rng) -> Self {
+        let red = match &config.aqm {
+            Aqm::Red(params) => Some(Box::new(Red::new(params, config.limit, rng))),
+            _ => None,
+        };
+        Self {
+            ceiling: Ceiling::over_time(config),
+            queue: Occupancy::default(),
+            window: (config.limit_counts == LimitCounts::QueueAndDelay).then(Occupancy::default),
+            transmits: config.burst == Bytes(0),
+            free_at: Time::ZERO,
+            red,
+        }
+    }
+
+    /// Time passes; what counts towards the limit is left.
+    #[inline]
+    pub(crate) fn drain(&mut self, now: Time) -> Tally {
+        match &mut self.window {
+            None if self.transmits => self.queue.behind_first(now),
+            None => self.queue.drain(now),
+            Some(window) => {
+                self.queue.drain(now);
+                window.drain(now)
+            }
+        }
+    }
+
+    /// What is to be done with a packet that arrives and finds what counts.
+    #[inline]
+    pub(crate) fn verdict(&mut self, now: Time, counted: Tally, size: u32, ecn: Ecn, rate: Rate) -> Verdict {
+        let fits = self.ceiling.at(now).admits(counted, size);
+        // RED averages over every arrival, also over one that does not fit.
+        let managed = match &mut self.red {
+            Some(red) => red.verdict(now, counted, size, ecn, rate),
+            None => Verdict::Pass,
+        };
+        if fits { managed } else { Verdict::Drop(DropReason::QueueFull) }
+    }
+
+    /// A packet was taken; how long it stays.
+    #[inline]
+    pub(crate) fn admit(&mut self, now: Time, departure: Time, delivery: Time, size: u32) -> Stay {
+        self.queue.admit(now, departure, size);
+        if let Some(window) = &mut self.window {
+            window.admit(now, delivery, size);
+        }
+        if let Some(red) = &mut self.red {
+            red.on_taken(departure);
+        }
+        let free_at = std::mem::replace(&mut self.free_at, departure);
+        let total = departure - now;
+        Stay { wait: if self.transmits { free_at - now } else { total }, total }
+    }
+}

@@ -1,0 +1,362 @@
+//! Links with an AQM: what must hold for each, and both compositions against each other.
+
+use proptest::prelude::*;
+use units::{Bytes, Duration, Rate};
+
+use super::tests::{configs, counted, limit_steps, limits};
+use super::*;
+use crate::aqm::script::{Pkt, ms};
+use crate::aqm::{codel, dual_pi2, fq_codel, pie, red};
+use crate::{Aqm, Limit, LimitCounts, Tally, Threshold};
+
+const MBIT: u64 = 1_000_000;
+
+fn config(mbit: u64, limit: Limit, aqm: Aqm) -> LinkConfig {
+    LinkConfig { limit, aqm, ..LinkConfig::plain(Rate(mbit * MBIT)) }
+}
+
+fn link(config: &LinkConfig) -> Link<Pkt> {
+    Link::new(config, 1, "l")
+}
+
+fn fates(link: &mut Link<Pkt>) -> Vec<Fate<Pkt>> {
+    std::iter::from_fn(|| link.fate()).collect()
+}
+
+/// A CoDel that never objects.
+fn inert() -> Aqm {
+    Aqm::Codel(codel::Params { target: Duration::MAX, ..codel::Params::default() })
+}
+
+/// All that is delivered, each at its time.
+fn drain(link: &mut Link<Pkt>) -> Vec<(Time, u64)> {
+    let mut all = Vec::new();
+    while let Some(at) = link.next() {
+        while let Some(packet) = link.pop(at) {
+            all.push((at, packet.id));
+        }
+    }
+    all
+}
+
+#[test]
+fn marks_and_drops_by_red_at_arrival() {
+    let half = red::Params::mark_above(Threshold::OfLimit(0.5));
+    let mut l = link(&config(12, Limit::Packets(10), Aqm::Red(half.clone())));
+    let answers: Vec<_> = (0..12).map(|i| l.push(ms(0), Pkt::new(i, 1500).with(Ecn::Ect0)).is_ok()).collect();
+    assert_eq!(answers, [[true; 11].as_slice(), &[false]].concat(), "drops only when ten wait");
+    let c = l.counters(ms(0));
+    assert_eq!(
+        (c.marked.packets, c.dropped_full.packets, c.dropped_aqm.packets),
+        (4, 1, 0),
+        "those that find 6 to 9 waiting"
+    );
+    let ce = drain_marks(&mut l);
+    assert_eq!(ce, [7, 8, 9, 10]);
+    // Not ECN-capable: untouched with mark-only, dropped with mark, as with drop.
+    for (action, ecn, taken) in [
+        (red::Action::MarkOnly, Ecn::NotEct, 11),
+        (red::Action::Mark, Ecn::NotEct, 7),
+        (red::Action::Drop, Ecn::Ect0, 7),
+    ] {
+        let mut l = link(&config(12, Limit::Packets(10), Aqm::Red(red::Params { action, ..half.clone() })));
+        let ok = (0..11).filter(|&i| l.push(ms(0), Pkt::new(i, 1500).with(ecn)).is_ok()).count();
+        assert_eq!(ok, taken, "{action:?}");
+        let c = l.counters(ms(0));
+        assert_eq!((c.marked.packets, c.dropped_aqm.packets, c.pushed.packets), (0, 11 - taken as u64, 11));
+    }
+}
+
+fn drain_marks(l: &mut Link<Pkt>) -> Vec<u64> {
+    let mut ce = Vec::new();
+    while let Some(at) = l.next() {
+        ce.extend(l.pop(at).filter(|p| p.ecn() == Ecn::Ce).map(|p| p.id));
+    }
+    ce
+}
+
+#[test]
+fn bleaching_hides_the_flow_from_the_aqm() {
+    let aqm =
+        Aqm::Red(red::Params { action: red::Action::Mark, ..red::Params::mark_above(Threshold::Packets(5)) });
+    let mut l = link(&LinkConfig { bleach: true, ..config(12, Limit::Unlimited, aqm) });
+    let dropped: Vec<_> =
+        (0..10).filter_map(|i| l.push(ms(0), Pkt::new(i, 1500).with(Ecn::Ect1)).err()).collect();
+    assert_eq!(dropped.len(), 3, "of those that find 0, 0, 1, 2 ... 8 waiting");
+    assert!(dropped.iter().all(|d| d.reason == DropReason::Aqm && d.packet.ecn() == Ecn::NotEct));
+    assert_eq!(l.counters(ms(0)).marked, Tally::default());
+    assert_eq!(l.pop(ms(1)).map(|p| p.ecn()), Some(Ecn::NotEct));
+    let mut l = link(&LinkConfig { bleach: true, ..config(12, Limit::Unlimited, Aqm::default()) });
+    l.push(ms(0), Pkt::new(0, 1500).with(Ecn::Ce)).unwrap();
+    assert_eq!(l.pop(ms(1)).map(|p| p.ecn()), Some(Ecn::NotEct), "with drop-tail too");
+}
+
+/// The packet whose transmission has begun is out of the discipline's reach; its delay is told then.
+#[test]
+fn fates_come_in_order() {
+    let mut l = link(&config(12, Limit::Packets(2), inert()));
+    for i in 0..4 {
+        let answer = l.push(ms(0), Pkt::new(i, 1500));
+        assert_eq!(answer.is_ok(), i < 3);
+        assert_eq!(answer.map_or(None, |a| a.stay), None);
+    }
+    let span = Duration::from_millis;
+    let departs = |n| Fate::Departs { flow: 0, stay: Stay { wait: span(n - 1), total: span(n) } };
+    assert_eq!(fates(&mut l), [departs(1)]);
+    assert_eq!(l.backlog(ms(0)).packets, 3);
+    assert_eq!((l.next(), l.pop(ms(0))), (Some(ms(1)), None));
+    assert_eq!(drain(&mut l), [(ms(1), 0), (ms(2), 1), (ms(3), 2)]);
+    assert_eq!(fates(&mut l), [departs(2), departs(3)]);
+}
+
+/// What CoDel drops was admitted, and is not any more; Little's law counts its time until then.
+#[test]
+fn drops_at_departure_are_told_and_counted() {
+    let mut l = link(&config(12, Limit::Unlimited, Aqm::Codel(codel::Params::default())));
+    let (mut dropped, mut departed) = (0, 0);
+    for now in 0..2000 {
+        for id in 0..2 {
+            assert!(l.push(ms(now), Pkt::new(id, 1500).of(9)).is_ok());
+        }
+        for fate in fates(&mut l) {
+            match fate {
+                Fate::Departs { flow, .. } => departed += u64::from(flow == 9),
+                Fate::Dropped(d) => dropped += u64::from(d.reason == DropReason::Aqm && d.packet.flow() == 9),
+            }
+        }
+    }
+    let c = l.counters(ms(1999));
+    assert_eq!((c.dropped_aqm.packets, c.pushed.packets), (dropped, 4000));
+    assert_eq!(c.admitted.packets, 4000 - dropped);
+    assert!(dropped > 50 && departed == 2000, "{dropped} {departed}");
+    drain(&mut l);
+    let c = l.counters(ms(10_000));
+    assert_eq!((c.delivered, c.sojourn), (c.admitted, c.backlog_integral));
+}
+
+#[test]
+fn only_drop_tail_counts_propagation() {
+    for aqm in Aqm::all() {
+        let config =
+            LinkConfig { limit_counts: LimitCounts::QueueAndDelay, ..config(12, Limit::Packets(9), aqm) };
+        let refused = config.check().is_err_and(|wrong| wrong.contains(config.aqm.name()));
+        assert_eq!(refused, config.aqm != Aqm::default());
+    }
+    let half = Aqm::Red(red::Params::mark_above(Threshold::OfLimit(0.5)));
+    assert!(config(12, Limit::Unlimited, half).check().unwrap_err().contains("`min` and `max`"));
+}
+
+#[test]
+fn reads_experiment_files() {
+    let text = "rate = '25 Mbit/s'\nlimit = '125 kB'\nbleach = true\n\
+        aqm = { name = 'pie', target = '20 ms', delay = 'timestamp' }";
+    let read: LinkConfig = toml::from_str(text).unwrap();
+    let params =
+        pie::Params { target: Duration::from_millis(20), delay: pie::Delay::Timestamp, ..Default::default() };
+    assert_eq!((read.aqm.clone(), read.bleach), (Aqm::Pie(params), true));
+    assert_eq!(toml::from_str::<LinkConfig>(&toml::to_string(&read).unwrap()).unwrap(), read);
+}
+
+#[test]
+fn same_seed_same_run_and_streams_apart() {
+    let run = |seed, loss| {
+        let mut config = config(12, Limit::Packets(60), Aqm::Pie(pie::Params::default()));
+        config.loss = loss;
+        let mut l: Link<Pkt> = Link::new(&config, seed, "l");
+        for now in 0..3000 {
+            for id in 0..1 + now % 2 {
+                let _ = l.push(ms(now), Pkt::new(2 * now + id, 1500));
+            }
+        }
+        drain(&mut l)
+    };
+    assert_eq!(run(1, 0.0), run(1, 0.0));
+    assert_ne!(run(1, 0.0), run(2, 0.0));
+    assert_ne!(run(1, 0.0), run(1, 0.01));
+}
+
+/// A burst of tokens lets packets pass a discipline at once, as it does a FIFO.
+#[test]
+fn what_passes_on_tokens_was_never_in_the_backlog() {
+    let mut l = link(&LinkConfig { burst: Bytes(3000), ..config(12, Limit::Packets(1), inert()) });
+    let taken: Vec<_> = (0..4).map(|i| l.push(Time(5), Pkt::new(i, 1500)).is_ok()).collect();
+    assert_eq!(taken, [true, true, true, false]);
+    assert_eq!(l.counters(Time(5)).max_backlog, Tally { packets: 1, bytes: 1500 });
+}
+
+fn thresholds() -> impl Strategy<Value = Threshold> {
+    prop_oneof![
+        (0..30_u64).prop_map(Threshold::Packets),
+        (0..40_000_u64).prop_map(|b| Threshold::Bytes(Bytes(b))),
+        (0.0..=1.0_f64).prop_map(Threshold::OfLimit),
+    ]
+}
+
+prop_compose! {
+    fn reds()(
+        min in thresholds(), max in thresholds(), max_p in 0.0..=1.0_f64, weight in prop_oneof![Just(1.0), 0.0..1.0_f64],
+        gentle in any::<bool>(), by_bytes in any::<bool>(),
+        action in prop_oneof![Just(red::Action::Drop), Just(red::Action::Mark), Just(red::Action::MarkOnly)],
+    ) -> Aqm {
+        Aqm::Red(red::Params { min, max, max_p, weight, gentle, by_bytes, action, mean_packet: Bytes(1000) })
+    }
+}
+
+/// Short times, so that scripts of some milliseconds see every state.
+fn aqms() -> impl Strategy<Value = Aqm> {
+    let span = || (0..3_000_000_u64).prop_map(Duration);
+    let codels = (span(), span(), any::<bool>(), 0..3000_u64)
+        .prop_map(|(target, interval, ecn, mtu)| codel::Params { target, interval, ecn, mtu: Bytes(mtu) });
+    let fqs = (codels.clone(), 0..5_u32, 0..4000_u64, 0..60_u64, 0..5_u64).prop_map(
+        |(codel, flows, quantum, limit, drop_batch)| fq_codel::Params {
+            target: codel.target,
+            interval: codel.interval,
+            mtu: codel.mtu,
+            ecn: codel.ecn,
+            flows,
+            quantum: Bytes(quantum),
+            limit,
+            drop_batch,
+        },
+    );
+    let pies = (span(), span(), 0.0..100.0_f64, 0.0..100.0_f64, any::<bool>(), any::<bool>()).prop_map(
+        |(target, t_update, alpha, beta, ecn, stamps)| pie::Params {
+            target,
+            t_update,
+            alpha,
+            beta,
+            ecn,
+            max_burst: target,
+            delay: if stamps { pie::Delay::Timestamp } else { pie::Delay::DepartureRate },
+            ..pie::Params::default()
+        },
+    );
+    let duals = (span(), span(), 0.0..100.0_f64, 0.0..100.0_f64, 0.0..9.0_f64, 0.0..=1.0_f64).prop_map(
+        |(target, t_update, alpha, beta, k, c_share)| dual_pi2::Params {
+            target,
+            t_update,
+            alpha,
+            beta,
+            k,
+            c_share,
+            ..dual_pi2::Params::default()
+        },
+    );
+    prop_oneof![
+        reds(),
+        codels.prop_map(Aqm::Codel),
+        fqs.prop_map(Aqm::FqCodel),
+        pies.prop_map(Aqm::Pie),
+        duals.prop_map(Aqm::DualPi2),
+    ]
+}
+
+/// Gap in ns, size, mark, flow, whether to pop what is due.
+fn scripts() -> impl Strategy<Value = Vec<(u64, u32, Ecn, u32, bool)>> {
+    let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)];
+    let gap = prop_oneof![Just(0), 0..2_000_000_u64];
+    prop::collection::vec((gap, 1..3000_u32, ecn, 0..6_u32, any::<bool>()), 1..300)
+}
+
+proptest! {
+    /// Conservation, limits, fates and Little's law with any AQM on any link, for any script.
+    #[test]
+    fn any_aqm_any_link_any_script(
+        link in configs(), aqm in aqms(), bleach in any::<bool>(), limit in limits(), script in scripts(),
+    ) {
+        let config = LinkConfig { aqm, bleach, limit, limit_counts: LimitCounts::Queue, ..link };
+        let mut l = self::link(&config);
+        let (mut now, mut refused, mut sizes, mut marks) = (Time::ZERO, 0, 0, 0);
+        for (i, &(gap, size, ecn, flow, pop)) in script.iter().enumerate() {
+            now += Duration(gap);
+            sizes += u64::from(size);
+            refused += u64::from(l.push(now, Pkt::new(i as u64, size).with(ecn).of(flow)).is_err());
+            while pop && l.pop(now).is_some() {}
+            let counted = counted(&mut l, now);
+            match config.limit {
+                Limit::Packets(n) => prop_assert!(counted.packets <= n),
+                Limit::Bytes(Bytes(n)) => prop_assert!(counted.bytes <= n),
+                Limit::Unlimited => {}
+            }
+        }
+        let mut last = Time::ZERO;
+        while let Some(at) = l.next() {
+            prop_assert!(at >= last);
+            last = at;
+            while let Some(packet) = l.pop(last) {
+                marks += u64::from(packet.ecn() == Ecn::Ce && script[packet.id as usize].2 != Ecn::Ce);
+                prop_assert!(!config.bleach || packet.ecn() == Ecn::NotEct);
+            }
+            prop_assert!(l.next().is_none_or(|next| next > last), "moves on");
+        }
+        let end = now.max(last) + Duration::from_secs(1);
+        let c = l.counters(end);
+        prop_assert_eq!((c.pushed.packets, c.pushed.bytes), (script.len() as u64, sizes));
+        prop_assert_eq!(c.pushed, c.admitted + c.dropped());
+        prop_assert!(marks <= c.marked.packets);
+        prop_assert!(c.sojourn <= c.backlog_integral);
+        let (mut departed, mut dropped) = (0, 0);
+        for fate in fates(&mut l) {
+            match fate {
+                Fate::Departs { .. } => departed += 1,
+                Fate::Dropped(_) => dropped += 1,
+            }
+        }
+        prop_assert_eq!(refused + dropped, c.dropped().packets);
+        if l.backlog(end) == Backlog::default() {
+            prop_assert_eq!(c.delivered, c.admitted);
+            prop_assert_eq!(c.sojourn, c.backlog_integral);
+            if !matches!(config.aqm, Aqm::Red(_)) {
+                prop_assert_eq!(departed, c.delivered.packets);
+            }
+        }
+    }
+
+    /// Both compositions are the same FIFO: a discipline that never objects delivers every packet at the nanosecond
+    /// that the analytic link had foretold, and counts the same.
+    #[test]
+    fn an_inert_discipline_is_drop_tail(
+        link in configs(), limit_steps in limit_steps(), script in scripts(),
+    ) {
+        let plain = LinkConfig { limit_counts: LimitCounts::Queue, limit_steps, ..link };
+        let (mut known, mut timed) = (self::link(&plain), self::link(&LinkConfig { aqm: inert(), ..plain }));
+        let (mut now, mut delays) = (Time::ZERO, Vec::new());
+        for (i, &(gap, size, ecn, flow, pop)) in script.iter().enumerate() {
+            now += Duration(gap);
+            let packet = Pkt::new(i as u64, size).with(ecn).of(flow);
+            let (a, b) = (known.push(now, packet), timed.push(now, packet));
+            prop_assert_eq!(a.as_ref().err(), b.as_ref().err());
+            delays.extend(a.ok().and_then(|a| a.stay));
+            while let Some(packet) = pop.then(|| known.pop(now)).flatten() {
+                prop_assert_eq!(timed.pop(now), Some(packet));
+            }
+            prop_assert_eq!(known.backlog(now), timed.backlog(now));
+            prop_assert_eq!(known.counters(now), timed.counters(now));
+        }
+        let (a, b) = (drain(&mut known), drain(&mut timed));
+        prop_assert!(a.len() >= b.len());
+        // At rate zero the rest waits for ever, in the discipline instead of on the wire.
+        prop_assert_eq!(&a[..], &b[..]);
+        let end = b.last().map_or(now, |d| d.0.max(now));
+        prop_assert_eq!(known.counters(end), timed.counters(end));
+        let told: Vec<_> = fates(&mut timed)
+            .into_iter()
+            .map(|fate| match fate {
+                Fate::Departs { stay, .. } => stay,
+                Fate::Dropped(_) => Stay::default(),
+            })
+            .collect();
+        prop_assert_eq!(&delays[..told.len()], &told[..]);
+    }
+
+    /// No panic for values of any size.
+    #[test]
+    fn huge_values(aqm in aqms(), rate in any::<u64>(), times in prop::collection::vec(any::<u64>(), 1..12)) {
+        let mut l = link(&LinkConfig { aqm, ..LinkConfig::plain(Rate(rate)) });
+        for time in times {
+            let _ = l.push(Time(time), Pkt::new(time, u32::MAX).with(Ecn::Ect1));
+            l.pop(Time(time));
+        }
+        l.counters(Time::NEVER);
+    }
+}

@@ -1,0 +1,525 @@
+//! The link against closed forms and random scripts.
+
+use proptest::prelude::*;
+use units::{Bytes, Duration, Rate, Rng};
+
+use super::*;
+use crate::{Aqm, Limit, LimitCounts, RateModel, Reorder, SlotModel, Steps, Tally};
+
+/// Number and size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Pkt(u64, u32);
+
+impl Packet for Pkt {
+    fn size(&self) -> u32 {
+        self.1
+    }
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+    fn set_ecn(&mut self, _: Ecn) {}
+    fn flow(&self) -> u32 {
+        0
+    }
+}
+
+const MBIT: u64 = 1_000_000;
+
+fn config(mbit: u64, limit: Limit, delay_ms: u64) -> LinkConfig {
+    LinkConfig { limit, delay: Duration::from_millis(delay_ms), ..LinkConfig::plain(Rate(mbit * MBIT)) }
+}
+
+fn link(config: &LinkConfig) -> Link<Pkt> {
+    Link::new(config, 1, "l")
+}
+
+/// Pops everything due by `until` at its own time.
+fn deliveries(link: &mut Link<Pkt>, until: Time) -> Vec<(Time, Pkt)> {
+    let mut all = Vec::new();
+    while let Some(at) = link.next().filter(|&at| at <= until) {
+        assert_eq!(link.pop(at - Duration(1)), None, "not before it is due");
+        all.push((at, link.pop(at).unwrap()));
+    }
+    all
+}
+
+/// What counts towards a link's limit.
+pub(super) fn counted<P: Packet>(l: &mut Link<P>, now: Time) -> Tally {
+    l.backlog(now);
+    match &mut l.queue {
+        Queue::Known(known) => known.drain(now),
+        Queue::Timed(timed) => timed.waiting(),
+    }
+}
+
+fn stay_ms(wait: u64, total: u64) -> Stay {
+    Stay { wait: Duration::from_millis(wait), total: Duration::from_millis(total) }
+}
+
+fn tally(packets: u64, size: u64) -> Tally {
+    Tally { packets, bytes: packets * size }
+}
+
+#[test]
+fn one_packet_after_the_other() {
+    let mut l = link(&config(12, Limit::Packets(2), 10));
+    for i in 0..5 {
+        let answer = l.push(Time::ZERO, Pkt(i, 1500));
+        match i {
+            0..3 => assert_eq!(answer, Ok(Admitted { stay: Some(stay_ms(i, i + 1)) })),
+            _ => assert_eq!(answer, Err(Dropped { packet: Pkt(i, 1500), reason: DropReason::QueueFull })),
+        }
+    }
+    // The packet in transmission is in the backlog, whole, until its last bit has left.
+    assert_eq!(l.backlog(Time(999_999)), tally(3, 1500));
+    assert_eq!(l.backlog(Time::from_millis(1)), tally(2, 1500));
+    assert!(l.push(Time::from_millis(1), Pkt(5, 1500)).is_ok(), "room from that very moment");
+    let at: Vec<_> = deliveries(&mut l, Time::NEVER).iter().map(|d| (d.0.0 / 1_000_000, d.1.0)).collect();
+    assert_eq!(at, [(11, 0), (12, 1), (13, 2), (14, 5)]);
+    let c = l.counters(Time::from_millis(14));
+    assert_eq!((c.pushed, c.admitted, c.delivered), (tally(6, 1500), tally(4, 1500), tally(4, 1500)));
+    assert_eq!((c.dropped_full, c.dropped()), (tally(2, 1500), tally(2, 1500)));
+    assert_eq!(c.max_backlog, tally(3, 1500));
+    assert_eq!(c.sojourn, 9_000_000);
+}
+
+/// 10.1: the last packet that fits waits for the one in transmission, which may have just begun, and leaves B/C
+/// later, itself the last of B.
+#[test]
+fn longest_queuing_delay() {
+    let mut l = link(&config(10, Limit::Bytes(Bytes(62_500)), 25));
+    let longest = (0..100_000)
+        .filter_map(|i| l.push(Time(i * 900_000), Pkt(i, 1250)).ok())
+        .filter_map(|admitted| admitted.stay)
+        .max_by_key(|stay| stay.total);
+    assert_eq!(longest, Some(stay_ms(50, 51)), "B/C and a packet");
+}
+
+/// Linux' `pfifo limit 3` and `bfifo limit 4500` behind a device of 12 Mbit/s: one packet on the wire, three that wait.
+/// A small one fits where bytes are counted. At the moment at which a transmission ends, the next one has begun.
+#[test]
+fn the_limit_counts_what_waits() {
+    for (limit, small) in [(Limit::Packets(3), false), (Limit::Bytes(Bytes(4_600)), true)] {
+        let mut l = link(&config(12, limit, 0));
+        let mut offer =
+            |us, size| l.push(Time::from_millis(0) + Duration::from_micros(us), Pkt(us, size)).is_ok();
+        assert_eq!([0; 5].map(|at| offer(at, 1500)), [true, true, true, true, false], "{limit}");
+        assert_eq!(offer(500, 100), small, "{limit}");
+        assert_eq!([999, 1000, 1000].map(|at| offer(at, 1500)), [false, true, false], "{limit}");
+    }
+    // Of packets of unequal length it is the one on the wire that does not count, not the mean of them.
+    let mut l = link(&config(12, Limit::Bytes(Bytes(1_600)), 0));
+    let taken = [3000, 100, 1500, 1].map(|size| l.push(Time::ZERO, Pkt(0, size)).is_ok());
+    assert_eq!(
+        taken,
+        [false, true, true, true],
+        "what does not fit the queue does not pass it, though the link is idle"
+    );
+}
+
+/// Behind a token bucket the first packet waits for its tokens in the queue (Linux' tbf): with `limit` 2 no third.
+#[test]
+fn what_waits_for_tokens_counts() {
+    let mut l = link(&LinkConfig { burst: Bytes(1500), ..config(12, Limit::Packets(2), 0) });
+    assert_eq!([0; 4].map(|i| l.push(Time::ZERO, Pkt(i, 1500)).is_ok()), [true, true, true, false]);
+    assert_eq!(l.backlog(Time::ZERO), tally(2, 1500), "the first has left");
+}
+
+/// netem as delay and queue in one: n packets per (delay + own transmission), like a window.
+#[test]
+fn queue_and_delay_limit_is_a_window() {
+    let mut config = config(100, Limit::Packets(24), 50);
+    for (counts, packets_per_s) in [
+        (LimitCounts::QueueAndDelay, 24.0 / (0.050 + 0.000_12)),
+        (LimitCounts::Queue, 100e6 / (8.0 * 1500.0)),
+    ] {
+        config.limit_counts = counts;
+        let mut l = link(&config);
+        // One offer per transmission time, on the same grid: saturating without a burst.
+        let seconds = 60;
+        for i in 0..seconds * 1_000_000 / 120 {
+            let now = Time(i * 120_000);
+            while l.pop(now).is_some() {}
+            let _ = l.push(now, Pkt(i, 1500));
+        }
+        let rate = l.counters(Time::from_millis(seconds * 1000)).delivered.packets as f64 / seconds as f64;
+        assert!((rate / packets_per_s - 1.0).abs() < 0.004, "{counts:?}: {rate} {packets_per_s}");
+    }
+}
+
+/// A closed loop hits the window's closed form exactly: 24 packets, then one per delivered one.
+#[test]
+fn window_in_closed_loop() {
+    let mut config = config(100, Limit::Packets(24), 50);
+    config.limit_counts = LimitCounts::QueueAndDelay;
+    let mut l = link(&config);
+    let mut offered = 0..;
+    let mut fill = |l: &mut Link<Pkt>, now| while l.push(now, Pkt(offered.next().unwrap(), 1500)).is_ok() {};
+    fill(&mut l, Time::ZERO);
+    let mut delivered = 0;
+    while let Some(now) = l.next() {
+        assert!(l.backlog(now).packets <= 24);
+        delivered += 1;
+        l.pop(now);
+        if delivered == 24 * 100 {
+            // A hundred rounds of delay plus one transmission, and the rest of the last burst.
+            assert_eq!(now, Time(100 * 50_120_000 + 23 * 120_000));
+            return;
+        }
+        fill(&mut l, now);
+    }
+}
+
+#[test]
+fn what_passes_on_tokens_was_never_in_the_backlog() {
+    let mut l = link(&LinkConfig { burst: Bytes(3000), ..config(12, Limit::Packets(1), 0) });
+    let waits: Vec<_> = (0..4).map(|i| l.push(Time(5), Pkt(i, 1500)).ok().and_then(|a| a.stay)).collect();
+    assert_eq!(
+        waits,
+        [Some(stay_ms(0, 0)), Some(stay_ms(0, 0)), Some(stay_ms(1, 1)), None],
+        "tokens are waited for"
+    );
+    assert_eq!(l.counters(Time(5)).max_backlog, tally(1, 1500));
+}
+
+#[test]
+fn reordering_overtakes_with_each_kth() {
+    let mut config = config(12, Limit::Unlimited, 20);
+    config.reorder = Some(Reorder { every: 5, by: Duration::from_micros(2500) });
+    let mut l = link(&config);
+    for i in 1..=1000 {
+        l.push(Time::ZERO, Pkt(i, 1500)).unwrap();
+    }
+    let order: Vec<_> = deliveries(&mut l, Time::NEVER).iter().map(|d| d.1.0).collect();
+    // One packet per ms, 2.5 ms early: each fifth comes before the two in front of it.
+    let expected: Vec<_> = (0..200).flat_map(|k| [1, 2, 5, 3, 4].map(|i| 5 * k + i)).collect();
+    assert_eq!(order, expected);
+}
+
+#[test]
+fn jitter_keeps_order() {
+    let mut config = config(1000, Limit::Unlimited, 20);
+    config.jitter = Duration::from_millis(5);
+    let mut l = link(&config);
+    for i in 0..10_000 {
+        l.push(Time(i * 20_000), Pkt(i, 1500)).unwrap();
+    }
+    let all = deliveries(&mut l, Time::NEVER);
+    assert!(all.is_sorted_by(|a, b| a.0 <= b.0 && a.1.0 + 1 == b.1.0));
+    assert!(all.iter().all(|&(at, Pkt(i, _))| {
+        let delay = at - Time(i * 20_000);
+        delay >= Duration::from_millis(20) && delay <= Duration::from_micros(25_012)
+    }));
+}
+
+#[test]
+fn random_loss_spares_the_queue() {
+    let mut config = config(12, Limit::Unlimited, 0);
+    config.loss = 0.02;
+    let mut l = link(&config);
+    let n = 200_000;
+    for i in 0..n {
+        let _ = l.push(Time(i * 2_000_000), Pkt(i, 1500));
+    }
+    let c = l.counters(Time::from_millis(2 * n));
+    let (mean, sigma) = (n as f64 * 0.02, (n as f64 * 0.02 * 0.98).sqrt());
+    assert!((c.dropped_random.packets as f64 - mean).abs() < 4.0 * sigma);
+    assert_eq!(c.sojourn, u128::from(c.admitted.packets) * 1_000_000);
+}
+
+/// Mean wait of M/D/1 is rho / (2 (1 - rho)) service times.
+#[test]
+fn m_d_1() {
+    let service = 1_000_000.0;
+    for rho in [0.5, 0.8] {
+        let mut l = link(&config(12, Limit::Unlimited, 0));
+        let mut rng = Rng::stream(11, "arrivals");
+        let (mut at, n) = (0.0, 4_000_000);
+        for i in 0..n {
+            at -= service / rho * libm::log(1.0 - rng.unit());
+            l.push(Time(at as u64), Pkt(i, 1500)).unwrap();
+            while l.pop(Time(at as u64)).is_some() {}
+        }
+        let sojourn = l.counters(Time(at as u64 + 1_000_000_000_000)).sojourn;
+        let wait = sojourn as f64 / n as f64 / service - 1.0;
+        let exact = rho / (2.0 * (1.0 - rho));
+        assert!((wait / exact - 1.0).abs() < 0.02, "rho {rho}: {wait}, not {exact}");
+    }
+}
+
+#[test]
+fn outage_at_slot_boundaries() {
+    let model = SlotModel {
+        sigma: 0.5,
+        extra_delay: [Duration::ZERO, Duration::from_micros(12_500)],
+        outage: Duration::from_millis(100),
+        ..SlotModel::plain(Rate(100 * MBIT))
+    };
+    let mut l = link(&LinkConfig { rate: RateModel::Slots(model), ..config(1, Limit::Unlimited, 20) });
+    for ms in 0..60_000 {
+        let lost =
+            l.push(Time::from_millis(ms), Pkt(ms, 1000)).is_err_and(|d| d.reason == DropReason::Outage);
+        assert_eq!(lost, ms >= 12_000 && (ms - 12_000) % 15_000 < 100, "{ms} ms");
+    }
+    assert_eq!(l.counters(Time::from_millis(60_000)).dropped_outage, tally(400, 1000));
+    // A lower extra delay in the next slot never reorders.
+    assert!(deliveries(&mut l, Time::NEVER).is_sorted_by(|a, b| a.0 <= b.0 && a.1.0 < b.1.0));
+}
+
+#[test]
+fn same_seed_same_run_and_streams_apart() {
+    let run = |seed, loss| {
+        let mut config = config(50, Limit::Packets(40), 20);
+        config.jitter = Duration::from_millis(3);
+        config.loss = loss;
+        let mut l: Link<Pkt> = Link::new(&config, seed, "l");
+        for i in 0..2000 {
+            let _ = l.push(Time(i * 240_000), Pkt(i, 1500));
+        }
+        deliveries(&mut l, Time::NEVER)
+    };
+    assert_eq!(run(1, 0.1), run(1, 0.1));
+    assert_ne!(run(1, 0.1), run(2, 0.1));
+    // The same packets are lost at another rate of loss, and more.
+    let (few, many) = (run(1, 0.01), run(1, 0.1));
+    assert!(many.iter().all(|m| few.iter().any(|f| f.1 == m.1)));
+}
+
+#[test]
+fn rate_zero_never_delivers() {
+    let mut l = link(&config(0, Limit::Packets(1), 10));
+    assert!(l.push(Time(3), Pkt(0, 1500)).is_ok());
+    assert!(l.push(Time(3), Pkt(1, 1500)).is_ok());
+    assert!(l.push(Time::NEVER, Pkt(2, 1500)).is_err());
+    assert_eq!((l.next(), l.pop(Time::NEVER)), (None, None));
+    assert_eq!(l.backlog(Time::NEVER), tally(2, 1500));
+    assert_eq!(l.counters(Time::NEVER).sojourn, 0);
+}
+
+#[test]
+fn time_never_runs_backwards() {
+    let mut l = link(&config(12, Limit::Unlimited, 0));
+    l.push(Time::from_millis(10), Pkt(0, 1500)).unwrap();
+    let late = l.push(Time::from_millis(5), Pkt(1, 1500));
+    assert_eq!(late, Ok(Admitted { stay: Some(stay_ms(1, 2)) }));
+}
+
+/// A smaller limit throws out nobody: it refuses until there is room. A larger one admits from its very time on.
+#[test]
+fn steps_of_the_limit() {
+    let steps = [(10, 2), (20, 6)].map(|(at, n)| (Time::from_millis(at), Limit::Packets(n)));
+    let config = LinkConfig { limit_steps: Steps(steps.to_vec()), ..config(12, Limit::Packets(9), 0) };
+    let mut l = link(&config);
+    let offer = |l: &mut Link<Pkt>, ms, n: u64| {
+        (0..n).filter(|&i| l.push(Time::from_millis(ms), Pkt(i, 1500)).is_ok()).count()
+    };
+    assert_eq!(offer(&mut l, 7, 12), 10, "nine wait behind one");
+    assert_eq!(offer(&mut l, 9, 12), 2, "the old limit");
+    // A millisecond each: at 10 ms eight wait, at 16 ms two, at 17 ms one.
+    assert_eq!([10, 16, 17].map(|ms| offer(&mut l, ms, 1)), [0, 0, 1]);
+    assert_eq!(l.backlog(Time::from_millis(17)).packets, 3, "two wait behind one");
+    assert_eq!(offer(&mut l, 20, 12), 7);
+    assert_eq!(deliveries(&mut l, Time::NEVER).len(), 20, "all that were admitted");
+}
+
+/// The delay of the departure, not of the arrival: what waits through the step has the new one. Both compositions.
+#[test]
+fn steps_of_the_delay() {
+    let codel = Aqm::Codel(crate::aqm::codel::Params::default());
+    for aqm in [Aqm::default(), codel] {
+        let steps = Steps(vec![(Time::from_millis(2), Duration::from_millis(50))]);
+        let mut l = link(&LinkConfig { delay_steps: steps, aqm, ..config(12, Limit::Unlimited, 10) });
+        (0..4).for_each(|i| assert!(l.push(Time::ZERO, Pkt(i, 1500)).is_ok()));
+        let mut delivered = Vec::new();
+        while let Some(at) = l.next() {
+            delivered.extend(l.pop(at).map(|_| at.0 / 1_000_000));
+        }
+        assert_eq!(delivered, [11, 52, 53, 54]);
+    }
+}
+
+/// Steps that do not rise, thresholds in % of a queue that has some, reordering beyond the shortest delay.
+#[test]
+fn refuses_steps_in_words() {
+    let ms = Time::from_millis;
+    let plain = || LinkConfig { delay: Duration::from_millis(9), ..LinkConfig::plain(Rate(MBIT)) };
+    let delay_steps = Steps(vec![(ms(5), Duration::from_millis(2)), (ms(5), Duration::from_millis(3))]);
+    let falling = LinkConfig { delay_steps, ..plain() };
+    assert!(falling.check().unwrap_err().contains("steps of `delay` do not rise"));
+    let limit_steps = Steps(vec![(ms(5), Limit::Packets(3)), (ms(4), Limit::Packets(2))]);
+    let falling = LinkConfig { limit_steps, ..plain() };
+    assert!(falling.check().unwrap_err().contains("steps of `queue` do not rise"));
+    let half = Aqm::Red(crate::aqm::red::Params::mark_above(crate::Threshold::OfLimit(0.5)));
+    let limit_steps = Steps(vec![(ms(5), Limit::Packets(3))]);
+    let part = LinkConfig { aqm: half, limit: Limit::Packets(9), limit_steps, ..plain() };
+    assert!(part.check().unwrap_err().contains("`queue` has steps"));
+    let delay_steps = Steps(vec![(ms(5), Duration::from_millis(2))]);
+    let reorder = Some(Reorder { every: 3, by: Duration::from_millis(3) });
+    assert!(LinkConfig { delay_steps, reorder, ..plain() }.check().unwrap_err().contains("`delay` of 2 ms"));
+}
+
+#[test]
+fn reads_experiment_files() {
+    let read = |text: &str| toml::from_str::<LinkConfig>(text);
+    assert_eq!(read("rate = '10 Mbit/s'").unwrap(), LinkConfig::plain(Rate(10 * MBIT)));
+    let text = "rate = [['0 s', '10 Mbit/s'], ['30 s', '5 Mbit/s']]\nlimit = '24 packets'\n\
+        limit-counts = 'queue+delay'\ndelay = '25 ms'\nreorder = { every = 100, by = '5 ms' }\nloss = 0.01";
+    let config = read(text).unwrap();
+    assert_eq!(config.limit_counts, LimitCounts::QueueAndDelay);
+    assert_eq!(
+        config.rate,
+        RateModel::Steps(vec![(Time::ZERO, Rate(10 * MBIT)), (Time::from_millis(30_000), Rate(5 * MBIT))])
+    );
+    let steps = read(
+        "rate = '10 Mbit/s'\nlimit = '9 packets'\nlimit-steps = [['5 s', '3 packets']]\n\
+        delay-steps = [['1 s', '2 ms']]",
+    )
+    .unwrap();
+    let slots = read("[rate]\nmedian = '100 Mbit/s'\nsigma = 0.4\noutage = '80 ms'").unwrap();
+    for config in [config, steps, slots] {
+        assert_eq!(config.check(), Ok(()));
+        assert_eq!(read(&toml::to_string(&config).unwrap()).unwrap(), config);
+    }
+}
+
+#[test]
+fn refuses_in_words() {
+    let error = |text| toml::from_str::<LinkConfig>(text).unwrap_err().to_string();
+    assert!(error("rate = 10").contains("10 Mbit/s"));
+    assert!(error("rate = '10 Mb'").contains("Mbit/s"));
+    assert!(error("rate = { median = '1 Mbit/s', sigme = 1 }").contains("sigma"));
+    assert!(error("rate = '10 Mbit/s'\ndealy = '1 ms'").contains("delay"));
+    let plain = || LinkConfig::plain(Rate(MBIT));
+    assert!(LinkConfig { loss: 1.5, ..plain() }.check().unwrap_err().contains("loss"));
+    let reorder = Some(Reorder { every: 3, by: Duration(1) });
+    assert!(LinkConfig { reorder, ..plain() }.check().unwrap_err().contains("more than the `delay`"));
+}
+
+pub(super) fn limits() -> impl Strategy<Value = Limit> {
+    prop_oneof![
+        (0..40_u64).prop_map(Limit::Packets),
+        (0..60_000_u64).prop_map(|b| Limit::Bytes(Bytes(b))),
+        Just(Limit::Unlimited)
+    ]
+}
+
+pub(super) fn rates() -> impl Strategy<Value = RateModel> {
+    let rate = || prop_oneof![Just(0), 100_000..1_000_000_000_u64].prop_map(Rate);
+    prop_oneof![
+        rate().prop_map(RateModel::Constant),
+        prop::collection::vec((0..40_000_000_u64, rate()), 0..6)
+            .prop_map(|s| RateModel::Steps(s.into_iter().map(|(at, r)| (Time(at), r)).collect())),
+        (1..30_u64, rate(), 0..5_u64).prop_map(|(ms, median, outage)| RateModel::Slots(SlotModel {
+            period: Duration::from_millis(ms),
+            sigma: 0.7,
+            min: Rate(1_000_000),
+            extra_delay: [Duration::ZERO, Duration::from_millis(4)],
+            outage: Duration::from_millis(outage),
+            ..SlotModel::plain(median)
+        })),
+    ]
+}
+
+/// In no order of time.
+pub(super) fn limit_steps() -> impl Strategy<Value = Steps<Limit>> {
+    prop::collection::vec((0..40_000_000_u64, limits()), 0..3)
+        .prop_map(|s| Steps(s.into_iter().map(|(at, limit)| (Time(at), limit)).collect()))
+}
+
+/// In no order of time.
+fn delay_steps() -> impl Strategy<Value = Steps<Duration>> {
+    prop::collection::vec((0..40_000_000_u64, 0..20_000_000_u64), 0..3)
+        .prop_map(|s| Steps(s.into_iter().map(|(at, delay)| (Time(at), Duration(delay))).collect()))
+}
+
+prop_compose! {
+    pub(super) fn configs()(
+        rate in rates(), limit in limits(), netem in any::<bool>(),
+        burst in prop_oneof![Just(0), 0..9000_u64],
+        delay in 0..20_000_000_u64, delay_steps in delay_steps(), jitter in prop_oneof![Just(0), 0..9_000_000_u64],
+        every in 0..5_u64, by in 0..30_000_000_u64, loss in prop_oneof![Just(0.0), 0.0..1.0],
+    ) -> LinkConfig {
+        LinkConfig {
+            rate, burst: Bytes(burst), limit,
+            limit_counts: if netem { LimitCounts::QueueAndDelay } else { LimitCounts::Queue },
+            limit_steps: Steps::default(), delay_steps,
+            delay: Duration(delay), jitter: Duration(jitter),
+            reorder: (every > 0).then_some(Reorder { every, by: Duration(by) }), loss,
+            aqm: Aqm::default(), bleach: false,
+        }
+    }
+}
+
+/// Gap in ns, size, whether to pop what is due.
+fn scripts() -> impl Strategy<Value = Vec<(u64, u32, bool)>> {
+    prop::collection::vec((prop_oneof![Just(0), 0..2_000_000_u64], 1..3000_u32, any::<bool>()), 1..300)
+}
+
+proptest! {
+    /// Conservation, limits and Little's law on any link, for any script.
+    #[test]
+    fn any_link_any_script(config in configs(), script in scripts()) {
+        let mut l = link(&config);
+        let (mut now, mut popped, mut last) = (Time::ZERO, Tally::default(), Time::ZERO);
+        for (i, &(gap, size, pop)) in script.iter().enumerate() {
+            now += Duration(gap);
+            let _ = l.push(now, Pkt(i as u64, size));
+            while let Some(packet) = pop.then(|| l.pop(now)).flatten() {
+                popped.add(packet.size());
+            }
+            let counted = counted(&mut l, now);
+            match config.limit {
+                Limit::Packets(n) => prop_assert!(counted.packets <= n),
+                Limit::Bytes(Bytes(n)) => prop_assert!(counted.bytes <= n),
+                Limit::Unlimited => {}
+            }
+        }
+        let c = l.counters(now);
+        prop_assert_eq!(c.pushed.packets, script.len() as u64);
+        prop_assert_eq!(c.pushed.bytes, script.iter().map(|s| u64::from(s.1)).sum::<u64>());
+        prop_assert_eq!(c.pushed, c.admitted + c.dropped());
+        prop_assert_eq!(c.delivered, popped);
+        prop_assert_eq!(c.admitted.packets - popped.packets, l.wire.len() as u64);
+        prop_assert!(c.sojourn <= c.backlog_integral);
+
+        while let Some(at) = l.next() {
+            prop_assert!(at >= last);
+            last = at;
+            l.pop(at).unwrap();
+        }
+        let end = now.max(last) + Duration::from_secs(1);
+        let c = l.counters(end);
+        if l.wire.len() == 0 {
+            prop_assert_eq!(c.admitted, c.delivered);
+        }
+        if l.backlog(end) == Backlog::default() {
+            prop_assert_eq!(c.sojourn, c.backlog_integral);
+        }
+    }
+
+    /// No panic, and time order, for values of any size.
+    #[test]
+    fn huge_values(
+        rate in any::<u64>(), burst in any::<u64>(), delay in any::<u64>(), jitter in any::<u64>(),
+        step in any::<u64>(), by in any::<u64>(),
+        script in prop::collection::vec((any::<u64>(), any::<u32>()), 1..40),
+    ) {
+        let config = LinkConfig {
+            rate: RateModel::Steps(vec![(Time(step), Rate(rate)), (Time(step / 2), Rate(rate % 1000))]),
+            burst: Bytes(burst),
+            delay: Duration(delay),
+            delay_steps: Steps(vec![(Time(step), Duration(delay / 3)), (Time(step / 2), Duration(by))]),
+            jitter: Duration(jitter),
+            reorder: Some(Reorder { every: 2, by: Duration(by) }),
+            ..LinkConfig::plain(Rate(0))
+        };
+        let mut l = link(&config);
+        for (i, (now, size)) in script.into_iter().enumerate() {
+            let _ = l.push(Time(now), Pkt(i as u64, size));
+            let before = l.next();
+            l.pop(Time(now));
+            prop_assert!(l.next().is_none_or(|next| Some(next) >= before));
+        }
+        l.counters(Time::NEVER);
+    }
+}

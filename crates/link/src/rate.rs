@@ -1,0 +1,544 @@
+//! When a packet departs: a work-conserving server behind a FIFO, its rate a known function of time.
+//!
+//! ```text
+//! R(t) = integral of the rate from 0 to t            work the server can have done by t
+//! F    = max(F, R(now)) + L                          work after which the bucket is full again
+//! departure = first t >= now with R(t) >= F - b      b = 0: the last bit leaves; b >= L: tokens(t) >= L
+//! ```
+//!
+//! The second line is Lindley's recursion. With `tokens = b - (F - R(t))` it is also the token bucket of 10.2,
+//! tokens(t) = min(b, tokens + r dt), initially full, for any rate R'(t). Departures over any window w are at most
+//! `r w + max(b, L)`. A packet larger than the bucket waits for what the bucket lacks (Linux tbf drops it instead).
+//!
+//! Work is counted in bit/s times ns, whole numbers, so nothing is ever rounded off: the long-run rate is exact. Only
+//! the departure is rounded, up, to the nanosecond at which the packet has wholly left; the backlog at each nanosecond
+//! is therefore that of the continuous system.
+//!
+//! The future rate is known, so a change acts on the packets already queued although their departure is worked out on
+//! arrival.
+
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use units::{Bytes, Duration, Rate, Rng, Time};
+
+use crate::slots::{SlotModel, Slots};
+
+/// How fast a link is, and when. In files: `"10 Mbit/s"`, or steps `[["0 s", "10 Mbit/s"], ["30 s", "5 Mbit/s"]]`,
+/// or the table of a [`SlotModel`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum RateModel {
+    /// Always the same. Rate zero never delivers.
+    Constant(Rate),
+    /// Each rate from its time on, times rising; the first also before its time. No step at all is rate zero.
+    Steps(Vec<(Time, Rate)>),
+    /// Drawn anew on a fixed grid.
+    Slots(SlotModel),
+}
+
+impl RateModel {
+    /// Says in words what is wrong with the values.
+    ///
+    /// # Errors
+    /// The first rule that does not hold.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Constant(_) => Ok(()),
+            Self::Steps(steps) if steps.is_empty() => Err("`rate` has no steps".to_owned()),
+            Self::Steps(steps) if !steps.is_sorted_by(|a, b| a.0 < b.0) => {
+                Err("the times of the steps of `rate` do not rise".to_owned())
+            }
+            Self::Steps(_) => Ok(()),
+            Self::Slots(slots) => slots.check(),
+        }
+    }
+}
+
+impl Serialize for RateModel {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Constant(rate) => rate.serialize(s),
+            Self::Steps(steps) => s.collect_seq(steps.iter().map(|&(at, rate)| (at - Time::ZERO, rate))),
+            Self::Slots(slots) => slots.serialize(s),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RateModel {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_any(Shape)
+    }
+}
+
+/// Tells the three kinds apart by their shape; errors then are those of the kind, not "no variant matches".
+struct Shape;
+
+impl<'de> de::Visitor<'de> for Shape {
+    type Value = RateModel;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a rate like \"10 Mbit/s\", a list of [time, rate], or a table with `median`")
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<RateModel, E> {
+        text.parse().map(RateModel::Constant).map_err(E::custom)
+    }
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<RateModel, A::Error> {
+        let mut steps = Vec::new();
+        while let Some((at, rate)) = seq.next_element::<(Duration, Rate)>()? {
+            steps.push((Time::ZERO + at, rate));
+        }
+        Ok(RateModel::Steps(steps))
+    }
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<RateModel, A::Error> {
+        SlotModel::deserialize(MapAccessDeserializer::new(map)).map(RateModel::Slots)
+    }
+}
+
+/// A stretch of time with one rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Segment {
+    /// bit/s.
+    pub(crate) rate: u64,
+    /// Where the next one begins; [`Time::NEVER`]: this is the last.
+    pub(crate) until: Time,
+    /// One-way delay on top of the link's.
+    pub(crate) extra_delay: Duration,
+    /// Up to when arriving packets are lost.
+    pub(crate) outage_until: Time,
+}
+
+impl Segment {
+    fn of_rate(Rate(rate): Rate, until: Time) -> Self {
+        Self { rate, until, extra_delay: Duration::ZERO, outage_until: Time::ZERO }
+    }
+
+    /// Work that can be done between two times of this segment.
+    #[inline]
+    fn work(&self, from: Time, to: Time) -> u128 {
+        u128::from(self.rate) * u128::from((to - from).0)
+    }
+}
+
+#[derive(Debug)]
+enum Schedule {
+    Steps(Vec<(Time, Rate)>),
+    Slots(Slots),
+}
+
+impl Schedule {
+    fn new(model: &RateModel, rng: Rng) -> Self {
+        match model {
+            RateModel::Constant(rate) => Self::Steps(vec![(Time::ZERO, *rate)]),
+            RateModel::Steps(steps) => {
+                let mut steps = steps.clone();
+                steps.sort_by_key(|step| step.0);
+                Self::Steps(steps)
+            }
+            RateModel::Slots(model) => Self::Slots(Slots::new(model, rng)),
+        }
+    }
+
+    /// The segment that contains this time.
+    #[cold]
+    fn segment(&self, at: Time) -> Segment {
+        match self {
+            Self::Steps(steps) => {
+                let next = steps.partition_point(|step| step.0 <= at).max(1);
+                let rate = steps.get(next - 1).map_or(Rate(0), |step| step.1);
+                Segment::of_rate(rate, steps.get(next).map_or(Time::NEVER, |step| step.0))
+            }
+            Self::Slots(slots) => slots.segment(at),
+        }
+    }
+}
+
+/// A packet that needs more segments than this to get through never does; else a rate drawn near zero would take
+/// forever to say so.
+const HORIZON: usize = 1 << 20;
+
+/// A point on the curve R(t) that only moves forward.
+#[derive(Clone, Copy, Debug)]
+struct Cursor {
+    at: Time,
+    /// R(at).
+    work: u128,
+    segment: Segment,
+}
+
+impl Cursor {
+    /// Forward to a time. Beyond `enough` work the curve no longer matters to anybody and may be cut short.
+    #[inline]
+    fn pass(&mut self, now: Time, enough: u128, schedule: &Schedule) {
+        if now >= self.segment.until {
+            self.cross_until(now, enough, schedule);
+        }
+        self.work += self.segment.work(self.at, now);
+        self.at = now;
+    }
+
+    #[cold]
+    fn cross_until(&mut self, now: Time, enough: u128, schedule: &Schedule) {
+        while now >= self.segment.until {
+            self.work += self.segment.work(self.at, self.segment.until);
+            // An idle server skips the segments between.
+            self.at = if self.work >= enough { now } else { self.segment.until };
+            self.segment = schedule.segment(self.at);
+        }
+    }
+
+    /// Forward to the last nanosecond with no more than this work; returns the first with no less.
+    #[inline]
+    fn reach(&mut self, work: u128, schedule: &Schedule) -> Time {
+        if work - self.work > self.segment.work(self.at, self.segment.until)
+            && !self.cross_for(work, schedule)
+        {
+            return Time::NEVER;
+        }
+        // At rate zero nothing is missing here.
+        let rate = self.segment.rate.max(1);
+        let missing = work - self.work;
+        let (whole, rest) = match u64::try_from(missing) {
+            Ok(missing) => (missing / rate, missing % rate),
+            Err(_) => divide(missing, rate),
+        };
+        self.at = Time(self.at.0 + whole);
+        self.work = work - u128::from(rest);
+        Time(self.at.0 + u64::from(rest > 0))
+    }
+
+    /// Forward to the segment in which this work gets done; false if that is never.
+    #[cold]
+    fn cross_for(&mut self, work: u128, schedule: &Schedule) -> bool {
+        for _ in 0..HORIZON {
+            let done = self.segment.work(self.at, self.segment.until);
+            if work - self.work <= done {
+                return true;
+            }
+            if self.segment.until == Time::NEVER {
+                break;
+            }
+            self.work += done;
+            self.at = self.segment.until;
+            self.segment = schedule.segment(self.at);
+        }
+        // And nothing after it either: the queue is a FIFO.
+        self.at = Time::NEVER;
+        self.segment = Segment::of_rate(Rate(0), Time::NEVER);
+        false
+    }
+}
+
+#[cold]
+fn divide(missing: u128, rate: u64) -> (u64, u64) {
+    let rate = u128::from(rate);
+    // The quotient lies within the segment, whose length is a u64.
+    ((missing / rate) as u64, (missing % rate) as u64)
+}
+
+/// One byte, in work.
+const BYTE: u128 = 8_000_000_000;
+
+/// The moment a packet leaves the server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Departure {
+    pub(crate) at: Time,
+    /// That of the segment it leaves in.
+    pub(crate) extra_delay: Duration,
+}
+
+/// The server with its token bucket.
+#[derive(Debug)]
+pub(crate) struct Server {
+    schedule: Schedule,
+    now: Cursor,
+    /// At the last departure that had to wait.
+    departure: Cursor,
+    /// F of the header.
+    frontier: u128,
+    /// b of the header.
+    depth: u128,
+}
+
+impl Server {
+    pub(crate) fn new(model: &RateModel, burst: Bytes, rng: Rng) -> Self {
+        let schedule = Schedule::new(model, rng);
+        let start = Cursor { at: Time::ZERO, work: 0, segment: schedule.segment(Time::ZERO) };
+        let depth = u128::from(burst.0) * BYTE;
+        Self { schedule, now: start, departure: start, frontier: 0, depth }
+    }
+
+    /// Time passes; never backwards, never to [`Time::NEVER`].
+    #[inline]
+    pub(crate) fn advance(&mut self, now: Time) {
+        self.now.pass(now, self.frontier, &self.schedule);
+    }
+
+    /// Whether packets that arrive now are lost.
+    #[inline]
+    pub(crate) fn is_out(&self) -> bool {
+        self.now.at < self.now.segment.outage_until
+    }
+
+    /// The rate of the moment.
+    pub(crate) fn rate(&self) -> Rate {
+        Rate(self.now.segment.rate)
+    }
+
+    /// A packet arrives now; when it will have left.
+    #[inline]
+    pub(crate) fn depart(&mut self, size: u32) -> Departure {
+        self.frontier = self.frontier.max(self.now.work);
+        self.depart_next(size)
+    }
+
+    /// A packet that already waited when the one before it left, which is now; when it will have left. That departure
+    /// was rounded up: the work done since belongs to this packet.
+    #[inline]
+    pub(crate) fn depart_next(&mut self, size: u32) -> Departure {
+        self.frontier = self.frontier.saturating_add(u128::from(size) * BYTE);
+        let needed = self.frontier.saturating_sub(self.depth);
+        if needed <= self.now.work {
+            return Departure { at: self.now.at, extra_delay: self.now.segment.extra_delay };
+        }
+        if self.departure.at <= self.now.at {
+            self.departure = self.now;
+        }
+        let at = self.departure.reach(needed, &self.schedule);
+        Departure { at, extra_delay: self.departure.segment.extra_delay }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+    use units::Rng;
+
+    use super::*;
+
+    fn server(model: &RateModel, burst: u64) -> Server {
+        Server::new(model, Bytes(burst), Rng::stream(1, "l.slots"))
+    }
+
+    fn constant(rate: u64, burst: u64) -> Server {
+        server(&RateModel::Constant(Rate(rate)), burst)
+    }
+
+    fn steps(list: &[(u64, u64)]) -> RateModel {
+        RateModel::Steps(
+            list.iter().map(|&(ms, mbit)| (Time::from_millis(ms), Rate(mbit * 1_000_000))).collect(),
+        )
+    }
+
+    fn depart(server: &mut Server, now: Time, size: u32) -> Time {
+        server.advance(now);
+        server.depart(size).at
+    }
+
+    #[test]
+    fn long_run_rate_is_exact() {
+        // 1500 bytes at 7 Mbit/s are 1 714 285.7 ns.
+        let mut s = constant(7_000_000, 0);
+        let last = (0..7_000_000).map(|_| depart(&mut s, Time::ZERO, 1500)).last();
+        assert_eq!(last, Some(Time::from_millis(12_000_000)));
+    }
+
+    #[test]
+    fn departures_are_rounded_up_and_nothing_else_is() {
+        let mut s = constant(3_000_000_000, 0);
+        // One byte in 8/3 ns.
+        let times: Vec<_> = (0..4).map(|_| depart(&mut s, Time::ZERO, 1).0).collect();
+        assert_eq!(times, [3, 6, 8, 11]);
+        assert_eq!(depart(&mut s, Time(10), 1), Time(14), "busy: 5 * 8/3");
+        assert_eq!(depart(&mut s, Time(14), 1), Time(17), "idle since 13 1/3: starts anew");
+    }
+
+    #[test]
+    fn rate_change_acts_on_the_queued() {
+        // 10 packets of 1.2 ms at 10 Mbit/s; from 6 ms on 5 Mbit/s: five before, five of 2.4 ms.
+        let mut s = server(&steps(&[(0, 10), (6, 5)]), 0);
+        let times: Vec<_> = (0..10).map(|_| depart(&mut s, Time::ZERO, 1500).0 / 100_000).collect();
+        assert_eq!(times, [12, 24, 36, 48, 60, 84, 108, 132, 156, 180]);
+        // A packet under way when the rate changes: 2/3 at 10, a pause, the rest at 5 Mbit/s.
+        let mut s = server(&steps(&[(0, 10), (8, 0), (20, 5)]), 0);
+        assert_eq!(depart(&mut s, Time::ZERO, 15_000), Time::from_millis(28));
+    }
+
+    #[test]
+    fn first_step_holds_before_its_time_and_order_does_not_matter() {
+        let mut s = server(&steps(&[(50, 20), (10, 10)]), 0);
+        assert_eq!(depart(&mut s, Time::ZERO, 1250), Time::from_millis(1));
+        assert_eq!(depart(&mut s, Time::from_millis(60), 2500), Time::from_millis(61));
+    }
+
+    #[test]
+    fn an_idle_server_skips_segments() {
+        let saw: Vec<_> = (0..1000).map(|i| (i, 1 + i % 10)).collect();
+        let mut s = server(&steps(&saw), 0);
+        assert_eq!(depart(&mut s, Time::from_millis(1), 250), Time::from_millis(2));
+        assert_eq!(depart(&mut s, Time::from_millis(989), 1250), Time::from_millis(990));
+    }
+
+    #[test]
+    fn rate_zero_and_huge_values() {
+        for model in [RateModel::Constant(Rate(0)), RateModel::Steps(vec![])] {
+            let mut s = server(&model, 3000);
+            assert_eq!(depart(&mut s, Time(5), 1500), Time(5), "initially full");
+            assert_eq!(depart(&mut s, Time(5), 1500), Time(5));
+            assert_eq!(depart(&mut s, Time(7), 1), Time::NEVER);
+            assert_eq!(depart(&mut s, Time(u64::MAX - 1), 0), Time::NEVER, "a FIFO");
+        }
+        let mut s = constant(1, 0);
+        assert_eq!(depart(&mut s, Time::ZERO, u32::MAX), Time::NEVER, "a thousand years");
+        let mut s = constant(u64::MAX, u64::MAX);
+        assert_eq!(depart(&mut s, Time(u64::MAX - 1), u32::MAX), Time(u64::MAX - 1));
+        let slow = SlotModel { max: Rate(1), ..SlotModel::plain(Rate(1)) };
+        assert_eq!(depart(&mut server(&RateModel::Slots(slow), 0), Time(9), u32::MAX), Time::NEVER);
+    }
+
+    #[test]
+    fn bucket_first_lets_b_bytes_through_then_the_rate() {
+        let mut s = constant(8_000_000, 3000);
+        let us: Vec<_> = (0..4).map(|_| depart(&mut s, Time::ZERO, 1500).0 / 1000).collect();
+        assert_eq!(us, [0, 0, 1500, 3000]);
+        // At 4 ms 1000 tokens: 500 more take 0.5 ms. At 20 ms it is full, not fuller.
+        assert_eq!(depart(&mut s, Time::from_millis(4), 1500).0 / 1000, 4500);
+        let us: Vec<_> = (0..3).map(|_| depart(&mut s, Time::from_millis(20), 1500).0 / 1000).collect();
+        assert_eq!(us, [20_000, 20_000, 21_500]);
+    }
+
+    #[test]
+    fn a_larger_packet_waits_for_what_the_bucket_lacks() {
+        assert_eq!(depart(&mut constant(8_000_000, 500), Time::ZERO, 1500).0 / 1000, 1000);
+    }
+
+    #[test]
+    fn extra_delay_is_that_of_the_departure() {
+        let model = SlotModel {
+            phase: Duration::from_secs(1),
+            sigma: 0.4,
+            extra_delay: [Duration::from_millis(1), Duration::from_millis(13)],
+            outage: Duration::from_millis(50),
+            ..SlotModel::plain(Rate(8_000_000))
+        };
+        let mut s = server(&RateModel::Slots(model.clone()), 0);
+        let schedule = Schedule::new(&RateModel::Slots(model), Rng::stream(1, "l.slots"));
+        s.advance(Time::ZERO);
+        let mut last = Time::ZERO;
+        while last < Time::from_millis(100_000) {
+            let departure = s.depart(1500);
+            // A packet done just at the boundary belongs to the slot that carried it.
+            let slot = schedule.segment(Time(departure.at.0 - 1));
+            assert_eq!(departure.extra_delay, slot.extra_delay);
+            assert!(departure.at > last);
+            last = departure.at;
+        }
+        for (ms, out) in [(999, false), (1000, true), (1049, true), (1050, false), (16_049, true)] {
+            s.advance(Time::from_millis(ms));
+            assert_eq!(s.is_out(), out, "{ms} ms");
+        }
+    }
+
+    #[test]
+    fn checks_in_words() {
+        assert_eq!(steps(&[(0, 1), (1, 1)]).check(), Ok(()));
+        assert!(steps(&[]).check().unwrap_err().contains("no steps"));
+        assert!(steps(&[(1, 1), (1, 2)]).check().unwrap_err().contains("rise"));
+    }
+
+    /// Arrivals: gap in ns, size.
+    fn arrivals() -> impl Strategy<Value = Vec<(u64, u32)>> {
+        prop::collection::vec((prop_oneof![Just(0), 0..3_000_000_u64], 1..3000_u32), 1..200)
+    }
+
+    proptest! {
+        /// 10.2: departures over any window w <= r w + b. Within a nanosecond, the window's rounding.
+        #[test]
+        fn departures_in_any_window(
+            script in arrivals(), rate in 1_000_000..2_000_000_000_u64, burst in 3000..40_000_u64,
+        ) {
+            let mut s = constant(rate, burst);
+            let mut now = Time::ZERO;
+            let mut departed = Vec::new();
+            for (gap, size) in script {
+                now += Duration(gap);
+                departed.push((depart(&mut s, now, size), size));
+            }
+            for (i, &(from, _)) in departed.iter().enumerate() {
+                let mut bytes = 0;
+                for &(to, size) in &departed[i..] {
+                    bytes += u128::from(size);
+                    let window = u128::from((to - from).0 + 1);
+                    prop_assert!(bytes * BYTE <= u128::from(rate) * window + u128::from(burst) * BYTE);
+                }
+            }
+        }
+
+        /// Tokens by their own recursion of 10.2, continuous time in f64.
+        #[test]
+        fn bucket_agrees_with_the_token_recursion(
+            script in arrivals(), rate in 1_000_000..100_000_000_u64, burst in 3000..40_000_u64,
+        ) {
+            let (r, b) = (rate as f64 / 8e9, burst as f64);
+            let (mut at, mut tokens) = (0.0_f64, b);
+            let mut s = constant(rate, burst);
+            let mut now = Time::ZERO;
+            for (gap, size) in script {
+                now += Duration(gap);
+                let start = at.max(now.0 as f64);
+                tokens = b.min(tokens + r * (start - at));
+                let wait = (f64::from(size) - tokens).max(0.0) / r;
+                (at, tokens) = (start + wait, tokens + r * wait - f64::from(size));
+                let departure = depart(&mut s, now, size).0 as f64;
+                prop_assert!((departure - at).abs() <= 1.01, "{departure} {at}");
+            }
+        }
+
+        /// Steps of equal rates are one constant rate.
+        #[test]
+        fn steps_agree_with_a_constant(
+            script in arrivals(), rate in 1_000_000..100_000_000_u64, burst in 0..4000_u64,
+        ) {
+            let model = RateModel::Steps((0..300).map(|i| (Time::from_millis(i), Rate(rate))).collect());
+            let (mut a, mut b) = (constant(rate, burst), server(&model, burst));
+            let mut now = Time::ZERO;
+            for (gap, size) in script {
+                now += Duration(gap);
+                prop_assert_eq!(depart(&mut a, now, size), depart(&mut b, now, size));
+            }
+        }
+
+        /// Against a server that works off its queue microsecond by microsecond, in whole bytes.
+        #[test]
+        fn steps_agree_with_brute_force(
+            arrivals in prop::collection::vec((0..400_u64, 1..300_u64), 1..40),
+            rates in prop::collection::vec(0..20_u64, 1..30),
+        ) {
+            // Bytes per microsecond, a step each 100 us; the last is not zero, so that all gets through.
+            let rates: Vec<u64> = rates.into_iter().chain([3]).collect();
+            let step = |(i, r): (usize, &u64)| (Time(i as u64 * 100_000), Rate(r * 8_000_000));
+            let mut s = server(&RateModel::Steps(rates.iter().enumerate().map(step).collect()), 0);
+            let mut now = 0;
+            let mut waiting = VecDeque::new();
+            for (gap, size) in arrivals {
+                now += gap;
+                waiting.push_back((now, size, depart(&mut s, Time(now * 1000), size as u32)));
+            }
+            let mut us = 0;
+            while !waiting.is_empty() {
+                let mut spare = *rates.get(us as usize / 100).unwrap_or(&3);
+                us += 1;
+                while let Some(head) = waiting.front_mut().filter(|head| head.0 < us && spare > 0) {
+                    let served = head.1.min(spare);
+                    head.1 -= served;
+                    spare -= served;
+                    if head.1 == 0 {
+                        prop_assert_eq!(head.2.0.div_ceil(1000), us);
+                        waiting.pop_front();
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+#![doc = include_str!("../README.md")]
+#![no_std]
+
+extern crate alloc;
+
+mod bytes;
+mod ecn;
+mod percent;
+mod rate;
+mod rng;
+#[cfg(feature = "serde")]
+mod strings;
+mod text;
+mod time;
+
+pub use bytes::Bytes;
+pub use ecn::Ecn;
+pub use percent::Percent;
+pub use rate::Rate;
+pub use rng::Rng;
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+pub use serde;
+#[cfg(feature = "serde")]
+pub use strings::{or_auto, or_off, text};
+pub use text::split_number;
+pub use time::{Duration, Time};
+
+/// Serde through `FromStr` and `Display`, for every type written as a string. Nothing without the feature `serde`.
+#[cfg(feature = "serde")]
+#[macro_export]
+macro_rules! serde_as_string {
+    ($($type:ty),*) => {$(
+        impl $crate::serde::Serialize for $type {
+            fn serialize<S: $crate::serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.collect_str(self)
+            }
+        }
+        impl<'de> $crate::serde::Deserialize<'de> for $type {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                let text = $crate::text(d)?;
+                text.parse().map_err($crate::serde::de::Error::custom)
+            }
+        }
+    )*};
+}
+
+/// Serde through `FromStr` and `Display`, for every type written as a string. Nothing without the feature `serde`.
+#[cfg(not(feature = "serde"))]
+#[macro_export]
+macro_rules! serde_as_string {
+    ($($type:ty),*) => {};
+}

@@ -1,0 +1,132 @@
+//! Strings with units outside, types inside: `"25 ms"`, `"10 Mbit/s"`, `"100 MB"`.
+//!
+//! Decimal prefixes are powers of ten (RFC and paper usage: 1 Mbit/s = 10^6 bit/s); `KiB`, `MiB` are powers of two.
+//! No units crate fits: the words here are those of the papers, and a value without unit must be an error.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+use crate::{Bytes, Duration, Rate};
+
+/// Splits `"12.5 ms"` into number and unit. The number is finite and not negative.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub fn split_number(text: &str) -> Result<(f64, &str), String> {
+    let text = text.trim();
+    let end = text
+        .char_indices()
+        .find(|&(i, c)| !(c.is_ascii_digit() || c == '.' || (i == 0 && (c == '+' || c == '-'))))
+        .map_or(text.len(), |(i, _)| i);
+    let (number, unit) = text.split_at(end);
+    let value: f64 = number.parse().map_err(|_| format!("`{text}` does not begin with a number"))?;
+    if value < 0.0 {
+        return Err(format!("`{text}` is negative"));
+    }
+    Ok((value, unit.trim()))
+}
+
+fn parse(text: &str, what: &str, units: &[(&str, f64)]) -> Result<f64, String> {
+    let known = || units.iter().map(|u| u.0).collect::<Vec<_>>().join(", ");
+    let (value, unit) =
+        split_number(text).map_err(|e| format!("{e}; {what} is a number and a unit, one of {}", known()))?;
+    if unit.is_empty() {
+        return Err(format!("`{text}` has no unit; {what} needs one of {}", known()));
+    }
+    let factor = units.iter().find(|u| u.0 == unit).map(|u| u.1);
+    factor.map(|f| value * f).ok_or_else(|| format!("`{unit}` is not a unit of {what}; known: {}", known()))
+}
+
+const DURATIONS: &[(&str, f64)] =
+    &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10)];
+const RATES: &[(&str, f64)] = &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)];
+const SIZES: &[(&str, f64)] = &[
+    ("bytes", 1.0),
+    ("B", 1.0),
+    ("kB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+];
+
+impl FromStr for Duration {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        parse(text, "a duration", DURATIONS).map(|ns| Self((ns + 0.5) as u64))
+    }
+}
+
+impl FromStr for Rate {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        parse(text, "a rate", RATES).map(|bits| Self((bits + 0.5) as u64))
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        parse(text, "a size", SIZES).map(|bytes| Self((bytes + 0.5) as u64))
+    }
+}
+
+/// The largest unit that leaves a number of at least one, and shortest digits: `25 ms`, `1.5 Mbit/s`.
+fn write(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
+    let &(unit, factor) = units.iter().rev().find(|u| value >= u.1).unwrap_or(&units[0]);
+    write!(f, "{} {unit}", value as f64 / factor as f64)
+}
+
+impl fmt::Display for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(f, self.0, &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)])
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(f, self.0, &[("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)])
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write(f, self.0, &[("bytes", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn reads_units() {
+        assert_eq!("25 ms".parse(), Ok(Duration::from_millis(25)));
+        assert_eq!("0.5s".parse(), Ok(Duration::from_millis(500)));
+        assert_eq!("10 Mbit/s".parse(), Ok(Rate(10_000_000)));
+        assert_eq!("100 MB".parse(), Ok(Bytes(100_000_000)));
+    }
+
+    #[test]
+    fn refuses_in_words() {
+        assert!("25".parse::<Duration>().unwrap_err().contains("has no unit"));
+        assert!("-3 Mbit/s".parse::<Rate>().unwrap_err().contains("negative"));
+        assert!("3 Mb".parse::<Rate>().unwrap_err().contains("Mbit/s"));
+        assert!("fast".parse::<Rate>().unwrap_err().contains("number"));
+    }
+
+    #[test]
+    fn writes_what_it_reads() {
+        for text in ["25 ms", "1.5 s", "200 us"] {
+            assert_eq!(text.parse::<Duration>().unwrap().to_string(), text);
+        }
+        assert_eq!("10 Mbit/s".parse::<Rate>().unwrap().to_string(), "10 Mbit/s");
+        assert_eq!("62500 bytes".parse::<Bytes>().unwrap().to_string(), "62.5 kB");
+    }
+}

@@ -1,0 +1,174 @@
+//! Time and duration in nanoseconds. There is no clock in this crate: time arrives with each signal.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
+
+/// Nanoseconds since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(pub u64);
+
+/// A span of time in nanoseconds, never negative. In files: a string with a unit, `"25 ms"`.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Duration(pub u64);
+
+impl Time {
+    /// The start of the run.
+    pub const ZERO: Self = Self(0);
+    /// Later than everything that happens.
+    pub const NEVER: Self = Self(u64::MAX);
+
+    /// A time so many milliseconds into the run.
+    pub const fn from_millis(ms: u64) -> Self {
+        Self(ms * 1_000_000)
+    }
+
+    /// Seconds since the start of the run.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 * 1e-9
+    }
+
+    /// Time passed since `earlier`; zero when `earlier` is later.
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Duration {
+    /// No time.
+    pub const ZERO: Self = Self(0);
+    /// Longer than everything that lasts; used as "no sample yet" for minima.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// Whole nanoseconds.
+    pub const fn from_nanos(ns: u64) -> Self {
+        Self(ns)
+    }
+    /// Whole microseconds.
+    pub const fn from_micros(us: u64) -> Self {
+        Self(us * 1_000)
+    }
+    /// Whole milliseconds.
+    pub const fn from_millis(ms: u64) -> Self {
+        Self(ms * 1_000_000)
+    }
+    /// Whole seconds.
+    pub const fn from_secs(s: u64) -> Self {
+        Self(s * 1_000_000_000)
+    }
+    /// Seconds, rounded to the nanosecond; negative and NaN become zero.
+    pub fn from_secs_f64(s: f64) -> Self {
+        Self((s * 1e9 + 0.5) as u64)
+    }
+    /// Seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 * 1e-9
+    }
+    /// Milliseconds.
+    pub fn as_millis_f64(self) -> f64 {
+        self.0 as f64 * 1e-6
+    }
+    /// Times a factor, rounded to the nanosecond.
+    pub fn mul_f64(self, factor: f64) -> Self {
+        Self((self.0 as f64 * factor + 0.5) as u64)
+    }
+    /// The difference; zero when `other` is longer.
+    pub const fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add<Duration> for Time {
+    type Output = Self;
+    fn add(self, d: Duration) -> Self {
+        Self(self.0.saturating_add(d.0))
+    }
+}
+
+impl AddAssign<Duration> for Time {
+    fn add_assign(&mut self, d: Duration) {
+        *self = *self + d;
+    }
+}
+
+impl Sub for Time {
+    type Output = Duration;
+    /// Like [`Time::since`]: zero, never a panic, when the right side is later.
+    fn sub(self, earlier: Self) -> Duration {
+        self.since(earlier)
+    }
+}
+
+impl Sub<Duration> for Time {
+    type Output = Self;
+    fn sub(self, d: Duration) -> Self {
+        Self(self.0.saturating_sub(d.0))
+    }
+}
+
+impl Add for Duration {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sub for Duration {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        self.saturating_sub(other)
+    }
+}
+
+impl core::ops::Mul<u64> for Duration {
+    type Output = Self;
+    fn mul(self, n: u64) -> Self {
+        Self(self.0.saturating_mul(n))
+    }
+}
+
+impl core::ops::Div<u64> for Duration {
+    type Output = Self;
+    fn div(self, n: u64) -> Self {
+        Self(self.0 / n)
+    }
+}
+
+/// Spans beyond 584 years saturate.
+impl From<core::time::Duration> for Duration {
+    fn from(span: core::time::Duration) -> Self {
+        Self(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Duration> for core::time::Duration {
+    fn from(span: Duration) -> Self {
+        Self::from_nanos(span.0)
+    }
+}
+
+impl fmt::Debug for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_never_wrap() {
+        assert_eq!(Time(5) - Time(9), Duration::ZERO);
+        assert_eq!(Time::NEVER + Duration::from_secs(1), Time::NEVER);
+        assert_eq!(Duration::from_millis(20).mul_f64(1.125), Duration::from_micros(22_500));
+        assert_eq!(Duration::from_secs_f64(-1.0), Duration::ZERO);
+    }
+
+    #[test]
+    fn to_and_from_the_standard_library() {
+        let span = core::time::Duration::new(1, 5);
+        assert_eq!(Duration::from(span), Duration(1_000_000_005));
+        assert_eq!(core::time::Duration::from(Duration(1_000_000_005)), span);
+        assert_eq!(Duration::from(core::time::Duration::MAX), Duration::MAX);
+    }
+}
