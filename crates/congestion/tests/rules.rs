@@ -222,7 +222,7 @@ fn exempt(algorithm: &Algorithm) -> Exempt {
         // No limit per round trip, and slow start counts every byte: only an idle application stops CUBIC (mvfst.md section 7).
         Algorithm::CubicMvfst(_) => Exempt { ungranted: true, faster: true, ..Exempt::default() },
         // Never application-limited (mvfst.md section 6).
-        Algorithm::NewReno(p) if p.count == kneepoint_congestion::count::Count::Always => {
+        Algorithm::NewReno(p) if p.count == kneepoint_congestion::components::count::Count::Always => {
             Exempt { ungranted: true, faster: true, ..Exempt::default() }
         }
         // The event sets the window to what the path holds (arXiv 2507.00896 section 3; tcp_westwood.c).

@@ -2,7 +2,8 @@
 //!
 //! What bounds it is on record in `docs/performance.md`.
 
-use congestion::{Algorithm, cubic};
+use congestion::Algorithm;
+use congestion::algorithms::cubic::rfc9438 as cubic;
 use cpu_time::ThreadTime;
 use link::{Limit, LinkConfig};
 use recovery::{AckConfig, Clock, Config};

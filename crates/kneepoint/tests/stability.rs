@@ -1,6 +1,6 @@
 //! Prediction, fluid and packets: where the loop of dccc is stable, and where it rests.
 
-use congestion::dccc::Params;
+use congestion::algorithms::media::dccc::Params;
 use kneepoint::stability::margins::Margins;
 use kneepoint::stability::open_loop::OpenLoop;
 use kneepoint::stability::overlay::{Case, End};

@@ -1,6 +1,6 @@
 //! The `controller` of a flow: an algorithm with its parameters, and optionally a label.
 
-use congestion::hystart::Kind;
+use congestion::components::slow_start::Kind;
 use congestion::{Algorithm, ParamDoc};
 
 use crate::problem::Problem;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use congestion::{Algorithm, quic_dc};
+use congestion::Algorithm;
+use congestion::algorithms::delay::quic_dc;
 use link::{Limit, LinkConfig};
 use recovery::AckEvery;
 use sim::{FlowConfig, ProbeConfig, Scenario, Transport, UdpConfig};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use congestion::Algorithm;
-use congestion::dccc::Params;
+use congestion::algorithms::media::dccc::Params;
 use units::{Duration, Rate, Time};
 
 use super::Setting;

@@ -10,7 +10,7 @@
 //! The delay is that of each packet, q(s) + base, as in the simulator; the paper's analysis takes it at rest. There is
 //! no loss: the buffer has no end, as in the paper's section IV.
 
-use congestion::dccc::Params;
+use congestion::algorithms::media::dccc::Params;
 use units::{Duration, Rate, Time};
 
 use super::dde::{self, History, System};
@@ -118,7 +118,7 @@ pub fn spread(values: &[f64]) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use congestion::dccc::equilibrium_delay;
+    use congestion::algorithms::media::dccc::equilibrium_delay;
 
     use super::super::margins::Margins;
     use super::super::open_loop::OpenLoop;

@@ -11,7 +11,7 @@ pub mod overlay;
 pub mod penalty;
 pub mod text;
 
-use congestion::dccc::{Params, equilibrium_delay};
+use congestion::algorithms::media::dccc::{Params, equilibrium_delay};
 use serde::Serialize;
 use units::{Duration, Rate};
 

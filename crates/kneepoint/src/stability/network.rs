@@ -18,7 +18,7 @@ pub mod ratio;
 mod read;
 pub mod text;
 
-use congestion::dccc::Params;
+use congestion::algorithms::media::dccc::Params;
 
 pub use self::read::read;
 
@@ -223,7 +223,7 @@ impl Network {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use congestion::dccc::equilibrium_delay;
+    use congestion::algorithms::media::dccc::equilibrium_delay;
     use units::{Duration, Rate};
 
     use super::*;

@@ -1,7 +1,7 @@
 //! The same flows of dccc twice: as fluid and as packets in the simulator, for laying one over the other.
 
 use congestion::Algorithm;
-use congestion::dccc::Params;
+use congestion::algorithms::media::dccc::Params;
 use link::LinkConfig;
 use recovery::{AckConfig, Clock, Config};
 use serde::Serialize;

@@ -75,7 +75,7 @@ impl Curves {
 
 #[cfg(test)]
 mod tests {
-    use congestion::dccc::Params;
+    use congestion::algorithms::media::dccc::Params;
 
     use super::super::network::{Flow, tests::link};
     use super::*;

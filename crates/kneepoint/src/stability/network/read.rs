@@ -1,6 +1,6 @@
 //! A network from a file: `[[link]]` and `[[flow]]`.
 
-use congestion::dccc::Params;
+use congestion::algorithms::media::dccc::Params;
 use serde::Deserialize;
 use units::{Duration, Rate};
 

@@ -1,0 +1,62 @@
+//! ProbeRTT, draft section 4.3.5: the queue is drained now and then, so that the minimum RTT can be seen.
+
+use super::Bbr1;
+use super::cycle::Mode;
+use crate::algorithms::bbr::common::dwell::Dwell;
+use crate::algorithms::bbr::common::newly_acked;
+use crate::{Ack, RateSample};
+use units::{Duration, Time};
+
+impl Bbr1 {
+    /// First half of `bbr_update_min_rtt`.
+    pub(super) fn update_min_rtt(&mut self, ack: &Ack, rs: &RateSample) {
+        // A lone packet of a round: the peer may have waited for a second one before it acknowledged.
+        let maybe_delayed = ack.packets.len() == 1 && rs.delivered == ack.acked;
+        let rtt = ack.latest_rtt.filter(|&rtt| !maybe_delayed || rtt < self.min_rtt.min_rtt);
+        let (len, keeps_young) = (self.params.min_rtt_filter_len, self.keeps_young(ack.latest_rtt));
+        self.min_rtt.update(ack.now, rtt, len, len);
+        if keeps_young {
+            self.min_rtt.schedule_next_probe(ack.now);
+        }
+    }
+
+    /// Is this sample as good as the minimum? picoquic: below 1.05 of it.
+    fn keeps_young(&self, rtt: Option<Duration>) -> bool {
+        let min = self.min_rtt.min_rtt;
+        let Some((slack, rtt)) = self.params.min_rtt_slack.zip(rtt).filter(|_| min < Duration::MAX) else {
+            return false;
+        };
+        rtt <= min || rtt < min + min.mul_f64(slack)
+    }
+
+    /// Second half of `bbr_update_min_rtt`.
+    pub(super) fn check_probe_rtt(&mut self, ack: &Ack) {
+        let due = self.params.probe_rtt && self.min_rtt.probe_rtt_expired && !self.idle_restart;
+        if self.mode != Mode::ProbeRtt && due {
+            self.mode = Mode::ProbeRtt;
+            self.window.save_cwnd(true);
+            self.dwell = Dwell::default();
+        }
+        if self.mode == Mode::ProbeRtt {
+            let (cwnd, duration) = (self.min_pipe_cwnd(), self.params.probe_rtt_duration);
+            if self.dwell.advance(ack, &mut self.rounds, cwnd, duration) {
+                self.check_probe_rtt_done(ack.now);
+            }
+        }
+        self.idle_restart &= newly_acked(ack) == 0;
+    }
+
+    /// `bbr_check_probe_rtt_done`.
+    pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
+        if !self.dwell.is_done(now) {
+            return;
+        }
+        self.min_rtt.schedule_next_probe(now);
+        self.window.restore_cwnd();
+        if self.full_bw_reached {
+            self.enter_probe_bw(now);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! BBRv2, draft-cardwell-iccrg-bbr-congestion-control-02 (March 2022). Sections cited here are the draft's; names are
+//! its names in `snake_case`, functions of its pseudo-code are quoted by theirs.
+//!
+//! ```text
+//!             Startup  <-------------------+
+//!                |  3 flat rounds, or      |
+//!                v  high loss              | pipe never full
+//!              Drain                       |
+//!                |  inflight <= BDP        |
+//!                v                         |
+//!  ProbeBW +-> DOWN ------> CRUISE <----- ProbeRTT <-- any state, no lower RTT for 5 s
+//!          |     |  headroom  |   pipe was full
+//!          |     |  2..3 s,   |
+//!          |     |  min(BDP, 63) rounds
+//!          |     +-> REFILL <-+
+//!          |            |  one round
+//!          +----------- UP
+//!     inflight > 1.25 BDP, or more than 2 % lost
+//!
+//! max_bw        max delivery rate of the last 2 ProbeBW cycles                                (4.5.2)
+//! min_rtt       min RTT of the last 10 s, refreshed by ProbeRTT every 5 s                     (4.5.3)
+//! extra_acked   max over 10 rounds of bytes acknowledged beyond bw * time                     (4.5.5)
+//! bw            min(max_bw, bw_lo)                  BDP = bw * min_rtt                        (4.5.2, 4.6.4.2)
+//! too high      lost since the packet left > 0.02 * inflight when it left                     (4.5.6.2)
+//! inflight_hi   cut once per probe:    max(inflight at the loss, 0.7 * min(BDP, cwnd))
+//!               raised in UP:          1, 2, 4, ... packets per round while it limits         (4.3.3.6)
+//! bw_lo         round with loss, not probing: max(best of the round, 0.7 * bw_lo)             (4.5.6.3)
+//! inflight_lo   the same; both forgotten in REFILL and after ProbeRTT
+//! pacing_rate   pacing_gain * bw * 0.99             only rises until the pipe has been full   (4.6.2)
+//! cwnd          cwnd_gain * BDP + extra_acked, at least 3 send quanta, at least 4 packets     (4.6.4)
+//!               <= inflight_hi (DOWN, REFILL, UP), 0.85 inflight_hi (CRUISE, ProbeRTT), inflight_lo
+//! recovery      first round: one packet out per packet delivered; then as above; cwnd back at its end
+//! timeout       cwnd = inflight + 1 packet; the model stays. Persistent congestion (QUIC) is a timeout.
+//! ```
+//!
+//! Deviations:
+//! 1. Headroom. The draft subtracts `BBRHeadroom = 0.85` of `inflight_hi`, which would leave 15 % for use; its text
+//!    and Linux mean 15 % left free. `headroom` is the share left free, 0.15.
+//! 2. `bw_hi`. The draft raises `inflight_hi` only when `bw_hi` is finite, and never makes it so: taken literally,
+//!    `inflight_hi` could only fall. There is no `bw_hi` here, as in Linux and in draft-ietf-ccwg-bbr.
+//! 3. ProbeRTT marks its packets as application-limited in the controller, not in the ledger.
+//! 4. ECN. The draft is silent, and RFC 9002 section 7.1 wants an answer: an ACK with CE marks counts as losses of as
+//!    many packets in the round's 2 % test, in `loss_in_round`, and as one lost range. `Cause::Ecn` itself changes no
+//!    window. `ecn = false` ignores marks.
+//! 5. The first RTT sample computes the initial pacing rate again (Linux); the draft's rate from 1 ms would not pace.
+//! 6. A spurious loss restores `cwnd` and loosens the bounds to what they were (Linux, draft-ietf-ccwg-bbr); this draft
+//!    is silent.
+//! 7. The windowed maximum is exact. Recovery ends no sooner than one round after it began, also after a timeout, for
+//!    which QUIC has no recovery period. "In fast recovery for a full round" (Startup's exit by loss) is read as: at
+//!    both its ends.
+//! 8. Rounds are counted here, not taken from the ledger: the draft begins a round of its own at changes of state.
+//!
+//! Where another rule than the draft's is a choice, its parameter names both; `bbr2-mvfst` (see `mvfst`) chooses mvfst's.
+//!
+//! `startup_full_loss_cnt` is the draft's 3, since this file follows the draft. Linux and s2n-quic wait for 8 ranges,
+//! which tolerates more random loss and overshoots shallow buffers for longer.
+
+mod best_sample;
+mod loss_round;
+pub mod mvfst;
+mod params;
+mod probe_bw;
+mod probe_rtt;
+mod recovery;
+#[cfg(test)]
+mod script;
+mod signals;
+mod startup;
+mod state;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use params::{Advance, BandwidthSample, Params, Recovery, StartupLossExit, TooHigh, UpExit};
+
+use crate::algorithms::bbr::common::dwell::Dwell;
+use crate::algorithms::bbr::common::model::{Bounds, INFINITE, Model};
+use crate::algorithms::bbr::common::plateau::Plateau;
+use crate::algorithms::bbr::common::probe::Probe;
+use crate::algorithms::bbr::common::signals::Signals;
+use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Sent, initial_window_of};
+use best_sample::BestSample;
+use loss_round::LossRound;
+use recovery::RecoveryWindow;
+use startup::FullPipe;
+use state::State;
+use units::Rng;
+
+/// The controller. Windows in bytes.
+#[derive(Debug)]
+pub struct Bbr2 {
+    params: Params,
+    mds: u64,
+    rng: Rng,
+    state: State,
+    model: Model,
+    signals: Signals,
+    full_pipe: FullPipe,
+    probe: Probe,
+    dwell: Dwell,
+    window: Window,
+    /// Of `recovery = "window"`.
+    recovery: RecoveryWindow,
+    loss_round: LossRound,
+    /// Of `bandwidth-sample = "best"`.
+    best: BestSample,
+    /// Of `probe-up-exit = "plateau"`.
+    up_plateau: Plateau,
+    /// Of `cwnd-limited-share`.
+    limited_in_round: bool,
+    /// The last ACK's newest packet left while the application limited the sender.
+    app_limited: bool,
+    /// Packets that are still to leave unpaced.
+    unpaced: u64,
+    /// The first packets after an idle time are on their way: what they show is the application's pace.
+    idle_restart: bool,
+    /// The bounds before the last losses.
+    batch: Option<Bounds>,
+    /// The bounds before the losses of the ledger's last recovery period.
+    undo: Option<Bounds>,
+}
+
+impl Bbr2 {
+    /// In Startup, with the initial window (`BBROnInit`).
+    pub fn new(params: Params, path: Path) -> Self {
+        let p = &params;
+        let mut cc = Self {
+            mds: path.mds,
+            rng: Rng::stream(path.seed, "bbr2"),
+            state: State::Startup,
+            model: Model::new(p.max_bw_filter_len, p.extra_acked_filter_len),
+            signals: Signals::default(),
+            full_pipe: FullPipe::default(),
+            probe: Probe::default(),
+            dwell: Dwell::default(),
+            window: Window::new(
+                initial_window_of(p.initial_window, path.mds),
+                path.mds,
+                p.startup_pacing_gain,
+                p.initial_rtt,
+            ),
+            recovery: RecoveryWindow::default(),
+            loss_round: LossRound::default(),
+            best: BestSample::default(),
+            up_plateau: Plateau::default(),
+            limited_in_round: false,
+            app_limited: false,
+            unpaced: p.unpaced_packets,
+            idle_restart: false,
+            batch: None,
+            undo: None,
+            params,
+        };
+        cc.set_send_quantum();
+        cc
+    }
+
+    /// The ledger's sample, with ProbeRTT's own limit and the marks that count as losses.
+    fn sample(&mut self, ack: &Ack) -> RateSample {
+        let mut rs = self.dwell.mark(ack.rate);
+        if self.params.bandwidth_sample == BandwidthSample::Best {
+            rs = self.best.of(ack, rs);
+        }
+        self.app_limited = rs.app_limited;
+        if self.params.ecn { self.signals.count_marks(rs, ack.ce, self.mds) } else { rs }
+    }
+
+    /// What only some options ask for.
+    fn count_sent(&mut self, sent: &Sent) {
+        self.unpaced = self.unpaced.saturating_sub(1);
+        self.loss_round.sent = self.loss_round.sent.saturating_add(sent.bytes);
+        if self.params.bandwidth_sample == BandwidthSample::Best {
+            self.best.on_sent(sent);
+        }
+        let used = |share: f64| sent.bytes_in_flight as f64 > share * self.window.cwnd as f64;
+        self.limited_in_round |= self.params.cwnd_limited_share.is_some_and(used);
+    }
+
+    /// `BBRUpdateModelAndState`.
+    fn update_model_and_state(&mut self, ack: &Ack, rs: &RateSample) {
+        self.update_congestion_signals(ack, rs);
+        self.model.update_ack_aggregation(ack, self.window.cwnd);
+        self.check_startup_done(ack, rs);
+        self.check_drain(ack.now, ack.bytes_in_flight);
+        self.update_probe_bw_cycle_phase(ack, rs);
+        self.update_min_rtt(ack);
+        self.check_probe_rtt(ack);
+        self.signals.advance_latest(rs);
+        self.model.bound_bw();
+    }
+}
+
+impl Controller for Bbr2 {
+    /// `BBRHandleRestartFromIdle`: back at the estimated rate at once, since the pipe is empty.
+    fn on_sent(&mut self, sent: &Sent) {
+        self.window.inflight = sent.bytes_in_flight;
+        self.count_sent(sent);
+        if !restarts_from_idle(sent) {
+            return;
+        }
+        self.idle_restart = true;
+        self.model.aggregation.restart(sent.now);
+        if self.state.is_probe_bw() {
+            self.set_pacing_rate_with_gain(self.params.probe_cruise_pacing_gain);
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done(sent.now);
+        }
+    }
+
+    /// `BBRUpdateOnACK`.
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        self.window.inflight = ack.bytes_in_flight;
+        let rs = self.sample(ack);
+        self.init_pacing_rate(ack);
+        self.update_model_and_state(ack, &rs);
+        self.update_control_parameters(ack, &rs);
+        self.limited_in_round &= !self.model.rounds.start;
+        None
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.undo = self.batch.take().filter(|_| self.params.undo);
+        match event.cause {
+            Cause::PersistentCongestion if self.has_recovery_window() => {
+                self.recovery_window_on_persistent_congestion();
+            }
+            _ if self.has_recovery_window() => {}
+            Cause::Loss if !self.window.in_recovery => self.enter_recovery(true),
+            Cause::Timeout | Cause::PersistentCongestion => self.enter_recovery(false),
+            // BBR answers rates of loss, not events: what else there is to do happens at the end of the round.
+            Cause::Loss | Cause::Ecn | Cause::Delay => {}
+        }
+    }
+
+    /// `BBRUpdateOnLoss`.
+    fn on_lost(&mut self, lost: &Lost) {
+        self.window.on_lost(lost);
+        self.model.rounds.delivered = lost.delivered;
+        self.batch = Some(self.model.bounds.clone());
+        self.best.on_lost(lost);
+        if self.has_recovery_window() {
+            self.recovery_window_on_lost(lost);
+        }
+        self.handle_lost(lost);
+    }
+
+    fn on_spurious(&mut self) {
+        if let Some(bounds) = self.undo.take() {
+            self.model.bounds.loosen(&bounds);
+            self.signals.loss_in_round = false;
+            self.window.undo_recovery();
+        }
+    }
+
+    fn shapes_recovery(&self) -> bool {
+        true
+    }
+
+    fn control(&self) -> Control {
+        Control {
+            cwnd: self.window.cwnd,
+            pacing_rate: Some(self.window.pacing_rate),
+            ssthresh: if self.state == State::Startup { u64::MAX } else { 0 },
+            send_quantum: Some(self.pacing_burst()),
+        }
+    }
+
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
+        put("state", f64::from(self.state as u8));
+        put("max_bw", self.model.max_bw().0 as f64);
+        put("bw", self.model.bw.0 as f64);
+        put("bw_lo", bound(self.model.bounds.bw_lo));
+        put("min_rtt", self.model.min_rtt.min_rtt.as_secs_f64());
+        put("inflight_hi", bound(self.model.bounds.inflight_hi));
+        put("inflight_lo", bound(self.model.bounds.inflight_lo));
+        put("extra_acked", self.model.aggregation.extra_acked() as f64);
+        put("pacing_gain", self.pacing_gain());
+        put("cwnd_gain", self.cwnd_gain());
+        put("filled_pipe", f64::from(u8::from(self.full_pipe.filled_pipe)));
+    }
+}

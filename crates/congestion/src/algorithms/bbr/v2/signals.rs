@@ -1,0 +1,114 @@
+//! Congestion signals, draft section 4.5.6: what the last round delivered, and what losses do to the bounds.
+
+use super::{Bbr2, TooHigh};
+use crate::algorithms::bbr::common::signals::{inflight_at_loss, is_inflight_too_high, samples};
+use crate::{Ack, Lost, RateSample};
+
+impl Bbr2 {
+    /// `BBRUpdateCongestionSignals`.
+    pub(super) fn update_congestion_signals(&mut self, ack: &Ack, rs: &RateSample) {
+        self.signals.update_latest(ack.delivered, rs);
+        self.model.rounds.update(ack.delivered, rs);
+        if self.has_recovery_window() {
+            self.recovery_window_on_ack(ack);
+        }
+        self.loss_round.on_ack(ack.lost, self.signals.loss_round_start, self.signals.lost_ranges);
+        self.probe.rounds_since_bw_probe += u64::from(self.model.rounds.start);
+        self.model.update_max_bw(rs);
+        self.signals.loss_in_round |= ack.lost > 0;
+        if self.signals.loss_round_start {
+            self.adapt_lower_bounds();
+            self.signals.loss_in_round = false;
+        }
+    }
+
+    /// `BBRAdaptLowerBoundsFromCongestion`: loss while probing is the probe's own doing and judged by `inflight_hi`.
+    fn adapt_lower_bounds(&mut self) {
+        if !self.state.is_probing_bw() && self.signals.loss_in_round {
+            let (max_bw, cwnd) = (self.model.max_bw(), self.window.cwnd);
+            self.model.bounds.adapt_lower(&self.signals, self.params.beta, max_bw, cwnd);
+        }
+    }
+
+    /// `IsInflightTooHigh`.
+    pub(super) fn is_inflight_too_high(&self, rs: &RateSample) -> bool {
+        let loss_thresh = self.params.loss_thresh;
+        match self.params.inflight_too_high {
+            TooHigh::Packet => is_inflight_too_high(rs, loss_thresh),
+            // Without a sample there is nothing to hold the losses against.
+            TooHigh::Round => {
+                rs.tx_in_flight > 0
+                    && is_inflight_too_high(&RateSample { lost: self.loss_round.lost, ..*rs }, loss_thresh)
+            }
+        }
+    }
+
+    /// `BBRHandleLostPacket` for each packet of the batch.
+    pub(super) fn handle_lost(&mut self, lost: &Lost) {
+        for (packet, rs) in samples(lost) {
+            self.signals.note_loss(packet.pn);
+            let judged = self.params.inflight_too_high == TooHigh::Packet;
+            if judged && self.probe.bw_probe_samples && self.is_inflight_too_high(&rs) {
+                let tx_in_flight = inflight_at_loss(&rs, packet.bytes, self.params.loss_thresh);
+                self.handle_inflight_too_high(lost.now, &RateSample { tx_in_flight, ..rs });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::State;
+    use super::super::script::{MDS, bbr, lost, sample};
+    use super::*;
+    use crate::algorithms::bbr::common::model::INFINITE;
+    use crate::testing::fixtures::acked;
+    use units::Rate;
+
+    /// Cruising at 10 Mbit/s with a loss: both bounds fall to what the round delivered, but not below 0.7.
+    #[test]
+    fn short_term_response() {
+        for (latest_mbit, delivered, bw_lo, inflight_lo) in
+            [(5, 30_000, 7_000_000, 70_000), (9, 90_000, 9_000_000, 90_000)]
+        {
+            let mut cc = bbr();
+            cc.state = State::ProbeBwCruise;
+            cc.window.cwnd = 100_000;
+            cc.model.update_max_bw(&sample(10, 1));
+            let rs = RateSample { delivered, ..sample(latest_mbit, 0) };
+            cc.update_congestion_signals(&Ack { lost: MDS, ..acked(MDS) }, &rs);
+            assert_eq!(cc.model.bounds.bw_lo, bw_lo);
+            assert_eq!(cc.model.bounds.inflight_lo, inflight_lo);
+            cc.model.bound_bw();
+            assert_eq!(cc.model.bw, Rate(bw_lo));
+        }
+    }
+
+    #[test]
+    fn no_short_term_response_while_probing() {
+        for state in [State::Startup, State::ProbeBwRefill, State::ProbeBwUp] {
+            let mut cc = bbr();
+            cc.state = state;
+            cc.update_congestion_signals(&Ack { lost: MDS, ..acked(MDS) }, &sample(10, 0));
+            assert_eq!(cc.model.bounds.bw_lo, INFINITE, "{state:?}");
+        }
+    }
+
+    /// Each packet of a batch is judged by the losses up to itself: of 100 packets in flight the third is too much.
+    #[test]
+    fn batches_are_judged_packet_by_packet() {
+        let mut cc = bbr();
+        cc.state = State::ProbeBwUp;
+        cc.probe.bw_probe_samples = true;
+        let packets = lost(&[10, 20, 30], 100 * MDS);
+        cc.handle_lost(&packets.batch());
+        assert_eq!(cc.state, State::ProbeBwDown);
+        // Before the third packet: 99 in flight, 2 lost: 99 + (1.98 - 2) / 0.98 = 98.98 packets.
+        assert_eq!(cc.model.bounds.inflight_hi, (98.979_591_8 * MDS as f64) as u64);
+        let mut cc = bbr();
+        cc.state = State::ProbeBwUp;
+        cc.probe.bw_probe_samples = true;
+        cc.handle_lost(&lost(&[10, 20], 100 * MDS).batch());
+        assert_eq!((cc.state, cc.model.bounds.inflight_hi), (State::ProbeBwUp, INFINITE));
+    }
+}

@@ -1,0 +1,76 @@
+//! The gains of the states, draft section 4.6.1.
+
+use super::Bbr2;
+pub(super) use crate::algorithms::bbr::common::state::State;
+
+impl Bbr2 {
+    pub(super) fn pacing_gain(&self) -> f64 {
+        let p = &self.params;
+        match self.state {
+            State::Startup => p.startup_pacing_gain,
+            State::Drain => p.drain_pacing_gain,
+            State::ProbeBwDown => p.probe_down_pacing_gain,
+            State::ProbeBwCruise => p.probe_cruise_pacing_gain,
+            State::ProbeBwRefill => p.probe_refill_pacing_gain,
+            State::ProbeBwUp => p.probe_up_pacing_gain,
+            State::ProbeRtt => p.probe_rtt_pacing_gain,
+        }
+    }
+
+    pub(super) fn cwnd_gain(&self) -> f64 {
+        let p = &self.params;
+        match self.state {
+            State::Startup | State::Drain => p.startup_cwnd_gain,
+            State::ProbeBwDown | State::ProbeBwCruise | State::ProbeBwRefill => p.probe_bw_cwnd_gain,
+            State::ProbeBwUp => p.probe_up_cwnd_gain.unwrap_or(p.probe_bw_cwnd_gain),
+            State::ProbeRtt => p.probe_rtt_cwnd_gain,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::{bbr, bbr_with};
+    use super::super::{Params, mvfst};
+    use super::*;
+
+    /// mvfst.md section 8, with the half of the RTT in Startup's pacing gain.
+    #[test]
+    fn gains_of_mvfst() {
+        let mut cc = bbr_with(mvfst::values());
+        for (state, pacing, cwnd) in [
+            (State::Startup, 5.77, 2.885),
+            (State::Drain, 0.5, 2.885),
+            (State::ProbeBwDown, 0.9, 2.0),
+            (State::ProbeBwCruise, 1.0, 2.0),
+            (State::ProbeBwRefill, 1.0, 2.0),
+            (State::ProbeBwUp, 1.25, 2.25),
+            (State::ProbeRtt, 1.0, 0.5),
+        ] {
+            cc.state = state;
+            assert_eq!((cc.pacing_gain(), cc.cwnd_gain()), (pacing, cwnd), "{state:?}");
+        }
+        let wide = Params { probe_bw_cwnd_gain: 3.0, ..Params::default() };
+        let cc = Bbr2 { state: State::ProbeBwUp, ..bbr_with(wide) };
+        assert_eq!(cc.cwnd_gain(), 3.0, "without a gain of its own");
+    }
+
+    /// Sheet 4.3.
+    #[test]
+    fn gains() {
+        let mut cc = bbr();
+        let gains = [
+            (State::Startup, 2.77, 2.0),
+            (State::Drain, 0.5, 2.0),
+            (State::ProbeBwDown, 0.9, 2.0),
+            (State::ProbeBwCruise, 1.0, 2.0),
+            (State::ProbeBwRefill, 1.0, 2.0),
+            (State::ProbeBwUp, 1.25, 2.0),
+            (State::ProbeRtt, 1.0, 0.5),
+        ];
+        for (state, pacing, cwnd) in gains {
+            cc.state = state;
+            assert_eq!((cc.pacing_gain(), cc.cwnd_gain()), (pacing, cwnd), "{state:?}");
+        }
+    }
+}

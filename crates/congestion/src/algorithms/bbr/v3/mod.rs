@@ -1,0 +1,253 @@
+//! BBRv3, draft-ietf-ccwg-bbr, working copy of August 2026 (commit 4ce5e87). Sections cited here are the draft's; names
+//! are its names in `snake_case`, functions of its pseudo-code are quoted by theirs. Code shared with BBRv2 (`bbr`)
+//! keeps the older names `bw_lo`, `inflight_lo`, `inflight_hi` for `bw_shortterm`, `inflight_shortterm`,
+//! `inflight_longterm`; the trace has this draft's.
+//!
+//! ```text
+//!             Startup  <-------------------+
+//!                |  3 flat rounds, or      |
+//!                v  high loss              | pipe never full
+//!              Drain                       |
+//!                |  inflight <= BDP,       |
+//!                v  or 3 rounds            |
+//!  ProbeBW +-> DOWN ------> CRUISE <----- ProbeRTT <-- any state, no lower RTT for 5 s
+//!          |     |  headroom  |   pipe was full
+//!          |     |  2..3 s,   |
+//!          |     |  min(BDP, 63) rounds
+//!          |     +-> REFILL <-+
+//!          |            |  one round
+//!          +----------- UP
+//!     3 flat rounds, or more than 2 % lost, or inflight where the last probe lost too much
+//!     older (`probe_up_inflight_gain`): inflight > 1.25 BDP after a min_rtt, instead of the flat rounds
+//!
+//! max_bw       max delivery rate of the last 2 ProbeBW cycles                                 (5.5.5)
+//! min_rtt      min RTT of the last 10 s, refreshed by ProbeRTT every 5 s                      (5.3.4)
+//! extra_acked  max over 10 rounds (Startup: 1) of bytes acknowledged beyond bw * time         (5.5.9)
+//! bw           min(max_bw, bw_shortterm)            BDP = bw * min_rtt                        (5.5.10)
+//! flat         delivery rate < 1.25 of its last mark; not rounds that the application limits  (5.3.1.2)
+//! too high     lost since the packet left > 0.02 * inflight when it left                      (5.5.10.2)
+//! high loss    a round in recovery, too high, 6 discontiguous ranges: inflight_longterm =
+//!              max(BDP, best delivered in the round)                                          (5.3.1.3)
+//! inflight_longterm   cut once per probe:   max(inflight at the loss, 0.7 * min(BDP, cwnd))
+//!                     raised in UP:         1, 2, 4, ... packets per round while it limits    (5.3.3.5)
+//! caution      after a probe that was too high UP only touches inflight_longterm; when a round
+//!              shows that this was no loss, it is REFILL and UP again, without caution        (5.3.3.6)
+//! bw_shortterm round with loss, not probing: max(best of the round, 0.7 * bw_shortterm)
+//! inflight_shortterm  the same; both forgotten in REFILL and after ProbeRTT                   (5.5.10.3)
+//! pacing_rate  pacing_gain * bw * 0.99              only rises until the pipe has been full   (5.6.2)
+//! cwnd         cwnd_gain * BDP + extra_acked, at least a send quantum, at least 4 packets     (5.6.4)
+//!              <= inflight_longterm (Drain, DOWN, REFILL, UP), 0.85 of it (CRUISE, ProbeRTT),
+//!              <= inflight_shortterm; ProbeRTT: <= 0.5 BDP
+//! recovery     cwnd back at its end; no packet conservation                                   (5.6.4.4)
+//! timeout      cwnd = inflight + 1 packet; the model stays. Persistent congestion (QUIC) is a timeout.
+//! spurious     cwnd and the looser bounds back; back to Startup or REFILL, if the loss ended Startup or UP (5.5.11)
+//! ```
+//!
+//! Another working copy (commit 007dbe1) has one interval of 10 s for `min_rtt` and ProbeRTT, and fixes ProbeRTT's window
+//! at its begin; `probe_rtt_interval` of 10 s comes close.
+//!
+//! Deviations:
+//! 1. ECN. The draft defines no response, but wants CE treated as congestion: an ACK with CE marks counts as losses of
+//!    as many packets in the round's 2 % test, as loss in the round, and as one lost range, as in `bbr2`. `Cause::Ecn`
+//!    itself changes no window. `ecn = false` ignores marks. Linux' alpha rule for low-latency marking is not here.
+//! 2. Undo state is saved once per recovery, before its first loss is judged. The draft saves it at each round with
+//!    loss and once more at the begin of recovery, in QUIC after the loss has cut what is to be saved.
+//! 3. `inflight_longterm` limits Drain as in the draft's table of caps; its pseudo-code has no cap there.
+//! 4. `inflight_longterm` is not cut for a packet that the application limited (pseudo-code and text of 5.5.10.2); the
+//!    appendix' test of UP wants it to be: `cut_when_app_limited`.
+//! 5. "Inflight reaches `inflight_longterm`" is tested on the bytes in flight before the ACK, and has happened when no
+//!    whole packet fits below it: after the ACK, or in bytes, a full window would never reach it.
+//! 6. "In fast recovery for a full round" (Startup's exit by loss): the controller's recovery began at least a round
+//!    before the ACK that ends the round of losses. QUIC's recovery period may end with this very ACK.
+//! 7. ProbeRTT marks its packets as application-limited in the controller, not in the ledger.
+//! 8. The windowed maxima are exact. Rounds are counted here, not taken from the ledger. A round that ends without a
+//!    delivery-rate sample says nothing about the pipe.
+//! 9. The first RTT sample computes the initial pacing rate again (Linux).
+
+mod params;
+mod probe_bw;
+mod probe_rtt;
+#[cfg(test)]
+mod script;
+mod signals;
+mod startup;
+mod state;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use params::Params;
+
+use crate::algorithms::bbr::common::dwell::Dwell;
+use crate::algorithms::bbr::common::model::{Bounds, INFINITE, Model};
+use crate::algorithms::bbr::common::probe::Probe;
+use crate::algorithms::bbr::common::signals::Signals;
+use crate::algorithms::bbr::common::state::State;
+use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Sent, initial_window_of};
+use probe_bw::Caution;
+use startup::FullPipe;
+use units::Rng;
+
+/// What a spurious loss takes back.
+#[derive(Debug)]
+struct Undo {
+    bounds: Bounds,
+    /// Startup or ProbeBW_UP, if the loss ended it.
+    state: Option<State>,
+}
+
+/// The controller. Windows in bytes.
+#[derive(Debug)]
+pub struct Bbr3 {
+    params: Params,
+    mds: u64,
+    rng: Rng,
+    state: State,
+    model: Model,
+    signals: Signals,
+    full_pipe: FullPipe,
+    drain_start_round: u64,
+    probe: Probe,
+    caution: Caution,
+    dwell: Dwell,
+    window: Window,
+    /// The first packets after an idle time are on their way: what they show is the application's pace.
+    idle_restart: bool,
+    /// Before the last losses.
+    batch: Option<Undo>,
+    /// Before the losses of the ledger's last recovery period.
+    undo: Option<Undo>,
+}
+
+impl Bbr3 {
+    /// In Startup, with the initial window (`OnInit`).
+    pub fn new(params: Params, path: Path) -> Self {
+        let p = &params;
+        let mut cc = Self {
+            mds: path.mds,
+            rng: Rng::stream(path.seed, "bbr3"),
+            state: State::Startup,
+            model: Model::new(p.max_bw_filter_len, p.startup_extra_acked_filter_len),
+            signals: Signals::default(),
+            full_pipe: FullPipe::default(),
+            drain_start_round: 0,
+            probe: Probe::default(),
+            caution: Caution::default(),
+            dwell: Dwell::default(),
+            window: Window::new(
+                initial_window_of(p.initial_window, path.mds),
+                path.mds,
+                p.startup_pacing_gain,
+                p.initial_rtt,
+            ),
+            idle_restart: false,
+            batch: None,
+            undo: None,
+            params,
+        };
+        cc.set_send_quantum();
+        cc
+    }
+
+    /// `UpdateModelAndState`.
+    fn update_model_and_state(&mut self, ack: &Ack, rs: &RateSample) {
+        self.update_congestion_signals(ack, rs);
+        self.update_ack_aggregation(ack);
+        self.check_full_bw_reached(rs);
+        self.check_startup_done(rs);
+        self.check_drain_done(ack);
+        self.update_probe_bw_cycle_phase(ack, rs);
+        self.update_min_rtt(ack);
+        self.check_probe_rtt(ack);
+        self.signals.advance_latest(rs);
+        self.model.bound_bw();
+    }
+}
+
+impl Controller for Bbr3 {
+    /// `HandleRestartFromIdle`: back at the estimated rate at once, since the pipe is empty.
+    fn on_sent(&mut self, sent: &Sent) {
+        self.window.inflight = sent.bytes_in_flight;
+        if !restarts_from_idle(sent) {
+            return;
+        }
+        self.idle_restart = true;
+        self.model.aggregation.restart(sent.now);
+        if self.state.is_probe_bw() {
+            self.set_pacing_rate_with_gain(self.params.probe_cruise_pacing_gain);
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done(sent.now);
+        }
+    }
+
+    /// `UpdateOnACK`.
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        self.window.inflight = ack.bytes_in_flight;
+        let rs = self.sample(ack);
+        self.init_pacing_rate(ack);
+        self.update_model_and_state(ack, &rs);
+        self.update_control_parameters(ack, &rs);
+        None
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.undo = self.batch.take();
+        match event.cause {
+            Cause::Loss if !self.window.in_recovery => self.enter_recovery(),
+            Cause::Timeout | Cause::PersistentCongestion => {
+                self.enter_recovery();
+                self.window.cut_to_inflight();
+            }
+            // BBR answers rates of loss, not events: what else there is to do happens at the end of the round.
+            Cause::Loss | Cause::Ecn | Cause::Delay => {}
+        }
+    }
+
+    /// Per-loss steps, section 5.2.4.
+    fn on_lost(&mut self, lost: &Lost) {
+        self.window.on_lost(lost);
+        self.model.rounds.delivered = lost.delivered;
+        self.batch = Some(Undo { bounds: self.model.bounds.clone(), state: None });
+        self.handle_lost(lost);
+    }
+
+    fn on_spurious(&mut self) {
+        self.handle_spurious_loss_detection();
+    }
+
+    fn shapes_recovery(&self) -> bool {
+        true
+    }
+
+    fn control(&self) -> Control {
+        Control {
+            cwnd: self.window.cwnd,
+            pacing_rate: Some(self.window.pacing_rate),
+            ssthresh: if self.state == State::Startup { u64::MAX } else { 0 },
+            send_quantum: Some(self.window.send_quantum),
+        }
+    }
+
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
+        let flag = |on: bool| f64::from(u8::from(on));
+        put("state", f64::from(self.state as u8));
+        put("round_count", self.model.rounds.count as f64);
+        put("max_bw", self.model.max_bw().0 as f64);
+        put("bw", self.model.bw.0 as f64);
+        put("bw_shortterm", bound(self.model.bounds.bw_lo));
+        put("min_rtt", self.model.min_rtt.min_rtt.as_secs_f64());
+        put("inflight_longterm", bound(self.model.bounds.inflight_hi));
+        put("inflight_shortterm", bound(self.model.bounds.inflight_lo));
+        put("extra_acked", self.model.aggregation.extra_acked() as f64);
+        put("pacing_gain", self.pacing_gain());
+        put("cwnd_gain", self.cwnd_gain());
+        put("full_bw_reached", flag(self.full_pipe.full_bw_reached));
+        put("full_bw_now", flag(self.full_pipe.full_bw_now));
+        put("full_bw_count", self.full_pipe.plateau.full_bw_count as f64);
+        put("idle_restart", flag(self.idle_restart));
+        put("bw_probe_wait", self.probe.bw_probe_wait.as_secs_f64());
+        put("prev_probe_too_high", flag(self.caution.prev_probe_too_high));
+    }
+}

@@ -1,0 +1,302 @@
+//! ProbeBW, draft section 5.3.3: the cycle DOWN, CRUISE, REFILL, UP, and the long-term bound it searches.
+
+use super::{Bbr3, State};
+use crate::algorithms::bbr::common::model::INFINITE;
+use crate::algorithms::bbr::common::newly_acked;
+use crate::algorithms::bbr::common::probe::Wait;
+use crate::{Ack, RateSample};
+use units::{Rate, Time};
+
+/// Precautionary bandwidth probing, section 5.3.3.6.
+#[derive(Debug, Default)]
+pub(super) struct Caution {
+    /// The last probe lost too much.
+    pub(super) prev_probe_too_high: bool,
+    /// The last probe ended where the one before it had lost too much.
+    pub(super) prev_probe_precautionary: bool,
+}
+
+impl Bbr3 {
+    /// `StartProbeBW_DOWN`, which is also `EnterProbeBW`.
+    pub(super) fn start_probe_bw_down(&mut self, now: Time) {
+        let (base, spread) = (self.params.probe_wait_base, self.params.probe_wait_spread);
+        let wait = Wait { base, spread, rounds_spread: self.params.probe_rounds_spread };
+        self.signals.reset();
+        self.probe.begin_down(now, &wait, &mut self.rng);
+        self.begin(State::ProbeBwDown);
+    }
+
+    pub(super) fn start_probe_bw_refill(&mut self) {
+        self.model.bounds.reset_lower();
+        self.probe.begin_refill();
+        self.caution.prev_probe_precautionary = false;
+        self.begin(State::ProbeBwRefill);
+    }
+
+    fn start_probe_bw_up(&mut self, now: Time, rs: &RateSample) {
+        self.probe.begin_up(now);
+        self.full_pipe.reset(rs.delivery_rate.unwrap_or(Rate(0)));
+        self.begin(State::ProbeBwUp);
+        self.raise_inflight_longterm_slope();
+    }
+
+    /// A state that begins a round of its own.
+    fn begin(&mut self, state: State) {
+        self.model.rounds.begin();
+        self.state = state;
+    }
+
+    /// `UpdateProbeBWCyclePhase`.
+    pub(super) fn update_probe_bw_cycle_phase(&mut self, ack: &Ack, rs: &RateSample) {
+        if !self.full_pipe.full_bw_reached || self.adapt_long_term_model(ack, rs) {
+            return;
+        }
+        match self.state {
+            State::ProbeBwDown | State::ProbeBwCruise if self.is_time_to_probe_bw(ack.now) => {
+                self.start_probe_bw_refill();
+            }
+            State::ProbeBwDown if self.is_time_to_cruise(ack.bytes_in_flight) => {
+                self.state = State::ProbeBwCruise;
+            }
+            State::ProbeBwRefill if self.model.rounds.start => self.start_probe_bw_up(ack.now, rs),
+            State::ProbeBwUp => self.check_time_to_go_down(ack, rs),
+            _ => {}
+        }
+    }
+
+    /// `IsTimeToCruise`.
+    fn is_time_to_cruise(&self, inflight: u64) -> bool {
+        inflight <= self.inflight_with_headroom() && inflight <= self.inflight(self.model.max_bw(), 1.0)
+    }
+
+    /// `IsTimeToProbeBW`.
+    fn is_time_to_probe_bw(&self, now: Time) -> bool {
+        let reno_rounds = self.target_inflight() / self.mds.max(1);
+        self.probe.is_time(now, reno_rounds.min(self.params.probe_max_rounds))
+    }
+
+    /// `IsTimeToGoDown`, and what follows.
+    fn check_time_to_go_down(&mut self, ack: &Ack, rs: &RateSample) {
+        let longterm = self.model.bounds.inflight_hi;
+        let reached = ack.prior_in_flight.saturating_add(self.mds) > longterm;
+        let precaution = self.caution.prev_probe_too_high && reached;
+        if precaution || self.is_probe_up_done(ack, rs) {
+            self.caution = Caution { prev_probe_too_high: false, prev_probe_precautionary: precaution };
+            self.start_probe_bw_down(ack.now);
+        }
+    }
+
+    /// By a plateau or, before there was one, by the queue (`probe_up_inflight_gain`).
+    fn is_probe_up_done(&mut self, ack: &Ack, rs: &RateSample) -> bool {
+        if let Some(gain) = self.params.probe_up_inflight_gain {
+            let enough = self.inflight(self.model.max_bw(), gain);
+            let min_rtt = self.model.min_rtt.min_rtt;
+            return self.probe.has_elapsed_in_phase(ack.now, min_rtt) && ack.bytes_in_flight > enough;
+        }
+        if ack.cwnd_limited && self.window.cwnd >= self.model.bounds.inflight_hi {
+            // The bound limits the rate, not the path: the plateau means nothing.
+            self.full_pipe.reset(rs.delivery_rate.unwrap_or(Rate(0)));
+        }
+        self.full_pipe.full_bw_now
+    }
+
+    /// `InflightWithHeadroom`.
+    pub(super) fn inflight_with_headroom(&self) -> u64 {
+        let least = self.min_pipe_cwnd();
+        self.model.bounds.inflight_with_headroom(self.params.headroom, self.mds, least)
+    }
+
+    /// `AdaptLongTermModel`. Answers whether it decided on a state.
+    fn adapt_long_term_model(&mut self, ack: &Ack, rs: &RateSample) -> bool {
+        if self.model.rounds.start && self.probe.advance_ack_phase() && self.state.is_probe_bw() {
+            // A cycle's bandwidth is all in: AdvanceMaxBwFilter.
+            self.model.cycle_count += u64::from(!rs.app_limited);
+            if self.caution.prev_probe_precautionary && !self.caution.prev_probe_too_high {
+                self.start_probe_bw_refill();
+                return true;
+            }
+        }
+        if self.is_inflight_too_high(rs) {
+            // Losses have been judged one by one. Marks are judged here.
+            if self.params.ecn && ack.ce > 0 && self.probe.bw_probe_samples {
+                self.handle_inflight_too_high(ack.now, rs);
+            }
+        } else if self.model.bounds.inflight_hi != INFINITE {
+            self.model.bounds.inflight_hi = self.model.bounds.inflight_hi.max(rs.tx_in_flight);
+            if self.state == State::ProbeBwUp {
+                self.probe_inflight_longterm_upward(ack);
+            }
+        }
+        false
+    }
+
+    /// `HandleInflightTooHigh`, once per probe.
+    pub(super) fn handle_inflight_too_high(&mut self, now: Time, rs: &RateSample) {
+        self.caution.prev_probe_too_high = true;
+        self.probe.bw_probe_samples = false;
+        if !rs.app_limited || self.params.cut_when_app_limited {
+            let kept = (self.target_inflight() as f64 * self.params.beta) as u64;
+            self.model.bounds.inflight_hi = rs.tx_in_flight.max(kept);
+        }
+        if self.state == State::ProbeBwUp {
+            self.note_ended(State::ProbeBwUp);
+            self.start_probe_bw_down(now);
+        }
+    }
+
+    /// `ProbeInflightLongtermUpward`: only a flow that uses all of the bound may raise it.
+    fn probe_inflight_longterm_upward(&mut self, ack: &Ack) {
+        if !ack.cwnd_limited || self.window.cwnd < self.model.bounds.inflight_hi {
+            return;
+        }
+        let delta = self.probe.upward(newly_acked(ack)).saturating_mul(self.mds);
+        self.model.bounds.inflight_hi = self.model.bounds.inflight_hi.saturating_add(delta);
+        if self.model.rounds.start {
+            self.raise_inflight_longterm_slope();
+        }
+    }
+
+    /// `RaiseInflightLongtermSlope`.
+    fn raise_inflight_longterm_slope(&mut self) {
+        self.probe.raise_slope(self.window.cwnd, self.mds, self.params.probe_up_max_rounds);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::{MDS, known, lost, sample};
+    use super::*;
+    use crate::testing::fixtures::acked;
+
+    /// 10 Mbit/s, 100 ms.
+    const BDP: u64 = 125_000;
+
+    fn ack(now: u64, in_flight: u64) -> Ack<'static> {
+        Ack {
+            now: Time::from_millis(now),
+            bytes_in_flight: in_flight,
+            prior_in_flight: in_flight,
+            ..acked(MDS)
+        }
+    }
+
+    fn probing_up(cwnd: u64, inflight_longterm: u64) -> Bbr3 {
+        let mut cc = known(10, 100);
+        cc.window.cwnd = cwnd;
+        cc.model.bounds.inflight_hi = inflight_longterm;
+        cc.start_probe_bw_up(Time::ZERO, &sample(10, 0));
+        cc
+    }
+
+    /// Three flat rounds, unless the long-term bound was what limited them.
+    #[test]
+    fn up_ends_on_a_plateau() {
+        for (cwnd_limited, longterm, ends) in
+            [(false, INFINITE, true), (true, INFINITE, true), (false, 2 * BDP, true), (true, 2 * BDP, false)]
+        {
+            let mut cc = probing_up(2 * BDP, longterm);
+            for round in 1..=3 {
+                assert_eq!(cc.state, State::ProbeBwUp, "{round}");
+                cc.model.rounds.start = true;
+                cc.check_full_bw_reached(&sample(12, 0));
+                let ack = Ack { cwnd_limited, ..ack(round * 100, BDP) };
+                cc.update_probe_bw_cycle_phase(&ack, &sample(12, 0));
+            }
+            assert_eq!(cc.state == State::ProbeBwDown, ends, "{cwnd_limited} {longterm}");
+        }
+    }
+
+    /// The older end: more than min_rtt and more than 1.25 BDP, with UP's two packets; no plateau.
+    #[test]
+    fn up_ends_when_the_queue_is_there() {
+        let enough = BDP * 5 / 4 + 2 * MDS;
+        for (gain, now, inflight, flat, ends) in [
+            (Some(1.25), 100, enough + 1, false, false),
+            (Some(1.25), 101, enough, true, false),
+            (Some(1.25), 101, enough + 1, false, true),
+            (None, 101, enough + 1, false, false),
+            (None, 101, enough + 1, true, true),
+        ] {
+            let mut cc = probing_up(2 * BDP, INFINITE);
+            cc.params.probe_up_inflight_gain = gain;
+            cc.full_pipe.full_bw_now = flat;
+            cc.update_probe_bw_cycle_phase(&ack(now, inflight), &sample(10, 0));
+            assert_eq!(cc.state == State::ProbeBwDown, ends, "{gain:?} {now} ms, {inflight}, {flat}");
+        }
+        let mut cc = probing_up(2 * BDP, 2 * BDP);
+        (cc.params.probe_up_inflight_gain, cc.caution.prev_probe_too_high) = (Some(1.25), true);
+        cc.update_probe_bw_cycle_phase(&ack(1, 2 * BDP), &sample(10, 0));
+        assert!(cc.state == State::ProbeBwDown && cc.caution.prev_probe_precautionary, "caution stays");
+    }
+
+    /// After a probe that lost too much: down as soon as no packet fits below the bound; up again after a clean round.
+    #[test]
+    fn precautionary_probing() {
+        for (clean, expected) in [(true, State::ProbeBwRefill), (false, State::ProbeBwDown)] {
+            let mut cc = probing_up(2 * BDP, 2 * BDP);
+            cc.caution.prev_probe_too_high = true;
+            cc.update_probe_bw_cycle_phase(&ack(10, 2 * BDP - MDS), &sample(10, 0));
+            assert_eq!(cc.state, State::ProbeBwUp);
+            cc.update_probe_bw_cycle_phase(&ack(11, 2 * BDP - MDS + 1), &sample(10, 0));
+            assert_eq!(cc.state, State::ProbeBwDown);
+            if !clean {
+                cc.handle_lost(&lost(&[1, 3, 5], 100 * MDS).batch());
+            }
+            cc.model.rounds.start = true;
+            cc.update_probe_bw_cycle_phase(&ack(100, 2 * BDP), &sample(10, 0));
+            assert_eq!(cc.state, expected);
+            assert!(!clean || !cc.caution.prev_probe_precautionary, "no caution this time");
+        }
+    }
+
+    /// Cut to what was in flight, or 0.7 of the target; once per probe; application-limited only if told.
+    #[test]
+    fn too_high_cuts_once() {
+        let too_high = |tx_in_flight| RateSample { tx_in_flight, lost: tx_in_flight / 10, ..sample(10, 0) };
+        for (tx, expected) in [(150_000, 150_000), (50_000, 87_500)] {
+            let mut cc = probing_up(2 * BDP, 160_000);
+            cc.handle_inflight_too_high(Time::ZERO, &too_high(tx));
+            assert_eq!((cc.state, cc.model.bounds.inflight_hi), (State::ProbeBwDown, expected));
+            assert!(cc.caution.prev_probe_too_high && !cc.probe.bw_probe_samples);
+        }
+        for (told, expected) in [(false, 160_000), (true, 87_500)] {
+            let mut cc = probing_up(2 * BDP, 160_000);
+            cc.params.cut_when_app_limited = told;
+            cc.handle_inflight_too_high(Time::ZERO, &RateSample { app_limited: true, ..too_high(50_000) });
+            assert_eq!((cc.state, cc.model.bounds.inflight_hi), (State::ProbeBwDown, expected));
+        }
+    }
+
+    /// 1, 2, 4, 8 packets in the rounds of UP, when the window is all used.
+    #[test]
+    fn up_doubles_its_slope() {
+        let packets = 64;
+        let mut cc = probing_up(packets * MDS, packets * MDS);
+        let mut grown = Vec::new();
+        for _ in 0..4 {
+            for _ in 0..packets {
+                cc.probe_inflight_longterm_upward(&ack(1, cc.window.cwnd));
+                cc.window.cwnd = cc.model.bounds.inflight_hi;
+            }
+            grown.push(cc.window.cwnd / MDS - packets);
+            // Back again, so that each round is of 64 packets.
+            (cc.window.cwnd, cc.model.bounds.inflight_hi) = (packets * MDS, packets * MDS);
+            cc.raise_inflight_longterm_slope();
+        }
+        assert_eq!(grown, [1, 2, 4, 8]);
+    }
+
+    /// After DOWN's first round the filter forgets a cycle, unless the application limited it.
+    #[test]
+    fn cycles_advance_the_filter() {
+        for (app_limited, cycles) in [(false, 1), (true, 0)] {
+            let mut cc = probing_up(2 * BDP, INFINITE);
+            cc.start_probe_bw_down(Time::ZERO);
+            cc.model.rounds.start = true;
+            for _ in 0..2 {
+                cc.adapt_long_term_model(&ack(1, BDP), &RateSample { app_limited, ..sample(10, 0) });
+            }
+            assert_eq!((cc.model.cycle_count, cc.probe.bw_probe_samples), (cycles, false));
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Startup, Drain and the full pipe, draft sections 5.3.1 and 5.3.2.
+
+use super::{Bbr3, State};
+use crate::algorithms::bbr::common::plateau::Plateau;
+use crate::{Ack, RateSample};
+use units::Rate;
+
+#[derive(Debug, Default)]
+pub(super) struct FullPipe {
+    /// Has the flow ever used all the bandwidth there is?
+    pub(super) full_bw_reached: bool,
+    /// Since it last began to look.
+    pub(super) full_bw_now: bool,
+    pub(super) plateau: Plateau,
+}
+
+impl FullPipe {
+    /// `ResetFullBW`, with what the next rounds must outgrow.
+    pub(super) fn reset(&mut self, full_bw: Rate) {
+        self.full_bw_now = false;
+        self.plateau = Plateau { full_bw, full_bw_count: 0 };
+    }
+}
+
+impl Bbr3 {
+    /// `CheckFullBWReached`, section 5.3.1.2.
+    pub(super) fn check_full_bw_reached(&mut self, rs: &RateSample) {
+        let full = &mut self.full_pipe;
+        let Some(rate) = rs.delivery_rate else { return };
+        if full.full_bw_now || !self.model.rounds.start || rs.app_limited {
+            return;
+        }
+        let p = &self.params;
+        full.full_bw_now = full.plateau.reached(rate, p.full_bw_growth, p.full_bw_rounds);
+        full.full_bw_reached |= full.full_bw_now;
+    }
+
+    /// `CheckStartupDone`.
+    pub(super) fn check_startup_done(&mut self, rs: &RateSample) {
+        self.check_startup_high_loss(rs);
+        if self.state == State::Startup && self.full_pipe.full_bw_reached {
+            self.state = State::Drain;
+            self.drain_start_round = self.model.rounds.count;
+        }
+    }
+
+    /// `CheckStartupHighLoss`, section 5.3.1.3.
+    fn check_startup_high_loss(&mut self, rs: &RateSample) {
+        if self.full_pipe.full_bw_reached || !self.signals.loss_round_start {
+            return;
+        }
+        let high = self.window.has_recovered_for_a_round(rs)
+            && self.signals.lost_ranges >= self.params.startup_full_loss_cnt
+            && self.is_inflight_too_high(rs);
+        if !high {
+            return;
+        }
+        self.note_ended(State::Startup);
+        self.full_pipe.full_bw_now = true;
+        self.full_pipe.full_bw_reached = true;
+        self.model.bounds.inflight_hi =
+            self.bdp_multiple(self.model.bw, 1.0).max(self.signals.inflight_latest);
+    }
+
+    /// `CheckDrainDone`.
+    pub(super) fn check_drain_done(&mut self, ack: &Ack) {
+        let last = self.drain_start_round.saturating_add(self.params.drain_max_rounds);
+        let drained = ack.bytes_in_flight <= self.inflight(self.model.bw, 1.0);
+        if self.state == State::Drain && (drained || self.model.rounds.count > last) {
+            self.start_probe_bw_down(ack.now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::{MDS, bbr, known, sample};
+    use super::*;
+    use crate::testing::fixtures::acked;
+    use units::Time;
+
+    /// One round with this delivery rate.
+    fn round(cc: &mut Bbr3, mbit: u64, app_limited: bool) {
+        let rs = RateSample { app_limited, ..sample(mbit, 0) };
+        cc.model.rounds.start = true;
+        cc.check_full_bw_reached(&rs);
+        cc.check_startup_done(&rs);
+    }
+
+    /// By the sample's own rate, not by the maximum: 62 after 50 is +24 %.
+    #[test]
+    fn three_flat_rounds_fill_the_pipe() {
+        let mut cc = bbr();
+        for mbit in [10, 20, 40, 49, 30, 50, 62, 62] {
+            round(&mut cc, mbit, false);
+            assert_eq!(cc.state, State::Startup, "{mbit}");
+        }
+        (0..9).for_each(|_| round(&mut cc, 62, true));
+        assert_eq!(cc.state, State::Startup, "rounds that the application limits prove nothing");
+        round(&mut cc, 62, false);
+        assert_eq!(cc.state, State::Drain);
+    }
+
+    /// All three conditions. The bound is what was delivered, or the BDP.
+    #[test]
+    fn high_loss_ends_startup() {
+        for (in_recovery, prior, ranges, lost, latest, expected) in [
+            (true, 1000, 6, 3, 130_000, Some(130_000)),
+            (true, 1000, 6, 3, 0, Some(125_000)),
+            (false, 1000, 6, 3, 0, None),
+            (true, 999, 6, 3, 0, None),
+            (true, 1000, 5, 3, 0, None),
+            (true, 1000, 6, 2, 0, None),
+        ] {
+            let mut cc = known(10, 100);
+            (cc.state, cc.full_pipe.full_bw_reached) = (State::Startup, false);
+            if in_recovery {
+                cc.window.enter_recovery(1000, false);
+            }
+            cc.signals.loss_round_start = true;
+            (cc.signals.lost_ranges, cc.signals.inflight_latest) = (ranges, latest);
+            let rs = RateSample { tx_in_flight: 100 * MDS, lost: lost * MDS, ..sample(10, prior) };
+            cc.check_startup_done(&RateSample { app_limited: true, ..rs });
+            let found = (cc.state == State::Drain).then_some(cc.model.bounds.inflight_hi);
+            assert_eq!(found, expected, "{in_recovery} {prior} {ranges} {lost}");
+        }
+    }
+
+    /// 10 Mbit/s and 100 ms are 125 000 bytes; the fourth round ends Drain whatever is in flight.
+    #[test]
+    fn drain_ends_at_one_bdp_or_after_three_rounds() {
+        for (inflight, rounds, ends) in
+            [(125_001, 0, false), (125_000, 0, true), (1 << 30, 3, false), (1 << 30, 4, true)]
+        {
+            let mut cc = known(10, 100);
+            (cc.state, cc.drain_start_round) = (State::Drain, 7);
+            cc.model.rounds.count = 7 + rounds;
+            cc.check_drain_done(&Ack { now: Time::ZERO, bytes_in_flight: inflight, ..acked(MDS) });
+            assert_eq!(cc.state == State::ProbeBwDown, ends, "{inflight} {rounds}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! CUBIC that answers CE marks only when the queue is long: "Fairness improvement method using explicit congestion
+//! notification for QUIC" (Uchida et al., IEICE ComEX, April 2024), section 3, over picoquic's CUBIC.
+//!
+//! ```text
+//! R          = RTT / minRTT
+//! mark:        R < 1.5: ignored                                                            (section 3)
+//!              else cwnd_cubic = C (t - K)^3 + cwnd_current,  t = 0         packets        (equation 1)
+//!                   K    = cbrt(W_max (1 - beta) / C)                       seconds        (equation 2)
+//!                   cwnd = max(cwnd_cubic, cwnd_current / 2)                packets        (equation 3)
+//! C = 0.4, beta = 7/8
+//! ```
+//!
+//! The answer to a mark is [`cubic_picoquic`]'s, with equation 1's centre (`base.centre = "cwnd"`) and picoquic's W_max, which
+//! fast convergence lowers; its header says how the readings differ. Everything else is picoquic's too, in `base`; its
+//! `ecn = true` is meant. Losses are not gated.
+//!
+//! **Ambiguities** (fact sheet section 5.2), each a parameter: which RTT, which minimum, the gate itself.
+//!
+//! **The ledger's recovery period.** The ledger opens it at an ignored mark too: it grants no growth for one round, and
+//! reports no second mark of that round as an event. Neither matters here, because the base takes marks from each ACK
+//! and growth from what was acknowledged, and keeps its own count of what it answered; so a mark at R = 1.6 is
+//! answered although one at R = 1.4 was ignored a moment before. It would matter to a base that trusts `growth` and
+//! `on_congestion`.
+//!
+//! Deviations: none beyond the base's.
+
+use crate::algorithms::cubic::picoquic::{self, CubicPicoquic};
+use crate::components::rtt_ratio::{Estimator, Ratio};
+use crate::interface::params::params;
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Lost, Path, Sent};
+use units::Duration;
+
+params! {
+    /// R from which on a mark counts. Uchida et al. section 3: "at least 1.5 times".
+    gate: f64 = 1.5,
+    /// Which RTT is in R, "the current RTT" of section 3: `latest`, `smoothed` or `round-min`.
+    rtt: Estimator = Estimator::Latest,
+    /// How long a minimum RTT is believed, or `"off"`: for ever. Not in the paper; fact sheet section 5.2.
+    #[serde(with = "units::or_off")]
+    min_rtt_window: Option<Duration> = None,
+    /// The parameters of `cubic-picoquic` below it.
+    base: picoquic::Params = picoquic::Params::equation_1(); picoquic::Params::DOCS,
+}
+
+/// The controller.
+#[derive(Debug)]
+pub struct CubicEcnGated {
+    gate: f64,
+    ratio: Ratio,
+    /// The last R.
+    r: f64,
+    base: CubicPicoquic,
+}
+
+impl CubicEcnGated {
+    /// In slow start.
+    pub fn new(params: &Params, path: Path) -> Self {
+        let ratio = Ratio::new(params.rtt, params.min_rtt_window);
+        Self { gate: params.gate, ratio, r: 1.0, base: CubicPicoquic::new(params.base.clone(), path) }
+    }
+}
+
+impl Controller for CubicEcnGated {
+    fn on_sent(&mut self, sent: &Sent) {
+        self.base.on_sent(sent);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        self.r = self.ratio.update(ack).unwrap_or(self.r);
+        let ce = if self.r >= self.gate { ack.ce } else { 0 };
+        self.base.on_ack(&Ack { ce, ..*ack })
+    }
+
+    fn on_lost(&mut self, lost: &Lost) {
+        self.base.on_lost(lost);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.base.on_congestion(event);
+    }
+
+    fn on_spurious(&mut self) {
+        self.base.on_spurious();
+    }
+
+    fn on_idle(&mut self, idle: &Idle) {
+        self.base.on_idle(idle);
+    }
+
+    fn control(&self) -> Control {
+        self.base.control()
+    }
+
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        self.base.trace(put);
+        put("r", self.r);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AckedPacket;
+    use crate::algorithms::cubic::picoquic::tests::{MTU, ack, sent, with};
+    use crate::testing::fixtures::{acked, path};
+    use units::Time;
+
+    const MIN: u64 = 100;
+
+    /// A window of 100 packets, 1000 sent.
+    fn gated(rtt: Estimator) -> CubicEcnGated {
+        let mut cc = CubicEcnGated::new(&Params { rtt, ..Params::default() }, path(MTU));
+        cc.base = with(picoquic::Params::default(), 100, 0.0);
+        cc
+    }
+
+    /// A marked ACK of one packet; all RTTs but the minimum are `rtt`.
+    fn marked(cc: &mut CubicEcnGated, pn: u64, rtt: Duration) {
+        let now = Time::from_millis(1);
+        let packet = AckedPacket { pn, bytes: MTU, sent: now, received: None, before_reduction: false };
+        let (latest_rtt, min_rtt) = (Some(rtt), Duration::from_millis(MIN));
+        cc.on_ack(&Ack {
+            now,
+            packets: &[packet],
+            ce: 1,
+            latest_rtt,
+            smoothed_rtt: rtt,
+            min_rtt,
+            ..acked(MTU)
+        });
+    }
+
+    /// R = 1.49, 1.5 and 1.51, with each reading of RTT.
+    #[test]
+    fn the_gate() {
+        for estimator in [Estimator::Smoothed, Estimator::Latest, Estimator::RoundMin] {
+            for (percent, cut) in [(120, false), (149, false), (150, true), (151, true), (200, true)] {
+                let mut cc = gated(estimator);
+                marked(&mut cc, 990, Duration::from_millis(MIN * percent / 100));
+                let window = cc.control().cwnd;
+                // Ignored, the ACK opens the window in slow start.
+                let expected = if cut { 105_000 } else { 101 * MTU };
+                assert!(window.abs_diff(expected) < 50, "{estimator:?}, {percent} %: {window}");
+            }
+        }
+    }
+
+    #[test]
+    fn ten_marks_in_one_round_are_one_cut() {
+        let mut cc = gated(Estimator::Smoothed);
+        for i in 0..10 {
+            marked(&mut cc, 990 + i, Duration::from_millis(2 * MIN));
+        }
+        assert!(cc.control().cwnd.abs_diff(105_000) < 50, "{}", cc.control().cwnd);
+        sent(&mut cc, 1100);
+        marked(&mut cc, 1050, Duration::from_millis(2 * MIN));
+        assert!(cc.control().cwnd < 92_000);
+    }
+
+    /// An ignored mark does not cover one that counts.
+    #[test]
+    fn an_ignored_mark_covers_nothing() {
+        let mut cc = gated(Estimator::Smoothed);
+        marked(&mut cc, 990, Duration::from_millis(140));
+        marked(&mut cc, 991, Duration::from_millis(160));
+        assert!(cc.control().cwnd < 107_000, "{}", cc.control().cwnd);
+    }
+
+    /// Where the gate is always open, it is the base.
+    #[test]
+    fn open_gate_is_the_base() {
+        let params = Params { gate: 0.0, ..Params::default() };
+        let mut cc = CubicEcnGated::new(&params, path(MTU));
+        let mut base = CubicPicoquic::new(params.base.clone(), path(MTU));
+        for pn in 0..1000 {
+            let now = Time::from_millis(pn);
+            for cc in [&mut cc as &mut dyn Controller, &mut base] {
+                sent(cc, pn + 50);
+                ack(cc, now, pn, u64::from(pn % 100 == 0));
+            }
+            assert_eq!(cc.control(), base.control());
+        }
+    }
+}

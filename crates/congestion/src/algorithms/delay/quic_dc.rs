@@ -1,0 +1,351 @@
+//! QUIC-DC: Westwood+ that also cuts when the one-way queuing delay passes a threshold. Mascolo, Balillo, Manfredi,
+//! D'Agostino, De Cicco: "QUIC Delay Control", arXiv 2507.00896 (July 2025), sections 3 and 4; where the paper is
+//! silent, the project's fact sheet (core.md), section 3.2.1.
+//!
+//! ```text
+//! OWQD   the one-way queuing delay of each packet, from its send and receive time, see `owd`    ns    (3)-(5)
+//! event  OWQD > OWQD_th, or a loss, or a timeout                                                      (6)
+//! BWE    = 0.2 BWE + 0.8 sample                                                             bytes/s   (7)
+//! cut    cwnd = ssthresh = max(2 * mds, BWE * RTTmin)                                  as Westwood+
+//! ```
+//!
+//! Equation 6 is tested on every acknowledged packet that tells when it arrived and left after the last reduction, so
+//! there is one cut per round trip and the next one judges packets sent after it. Timeout and persistent congestion
+//! restart OWQD together with RTTmin.
+//!
+//! With `threshold = "off"`, or without receive times, this is the paper's Westwood+ ("QUIC Westwood+ corresponds to QUIC-DC
+//! (100 %)", 5.2.1): `westwood-plus` with `filter = "one-pole"`. Linux' Westwood+, the default of `westwood-plus`, has
+//! another filter.
+//!
+//! OWQD is a one-way delay, which holds no delay of an ACK; RTTmin is Westwood+'s.
+//!
+//! Deviations: the anchor of OWQD is not in the paper; `clamped` is the fact sheet's choice. The cut uses a BWE that
+//! includes the ACK which asks for it. See `westwood` for its deviations, which all hold here.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::algorithms::reno::westwood::{self, Filter, WestwoodPlus};
+use crate::algorithms::reno::window::Growth;
+use crate::components::count::Count;
+use crate::components::queuing_delay::{Anchor, QueuingDelay};
+use crate::components::slow_start::Kind;
+use crate::interface::params::{Range, params};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, Sent};
+use units::Duration;
+use units::split_number;
+
+params! {
+    /// OWQD_th: a delay (`"20 ms"`), a part of the path's declared buffer (`"20 % of buffer"`; never if the path declares
+    /// none) or `"off"`, which is the paper's Westwood+. It tries 10, 20, 50 and 80 % of buffer.
+    threshold: Threshold = Threshold::OfBuffer { percent: 20.0 },
+    /// What the queuing delay is measured from: `raw`, `clamped` or `windowed`. The paper does not say.
+    anchor: Anchor = Anchor::Clamped,
+    /// Window of the `windowed` anchor; 10 s to 10 min follow the drift of clocks. Fact sheet section 3.2.
+    anchor_window: Duration = Duration::from_secs(60),
+    /// Low-pass filter of the bandwidth samples: `one-pole` (equation 7) or `two-pole` (Linux Westwood+).
+    filter: Filter = Filter::OnePole,
+    /// Shortest window of a bandwidth sample. Linux TCP_WESTWOOD_RTT_MIN.
+    sample_window: Duration = Duration::from_millis(50),
+    /// What is left of the window after an event before the first bandwidth sample, 0..1. RFC 9002 appendix B.1.
+    beta: f64 = 0.5 => Range::SHARE,
+    /// Smallest window, packets. RFC 9002 section 7.2.
+    min_window: u64 = 2 => Range::PACKETS,
+    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
+    #[serde(with = "units::or_auto")]
+    initial_window: Option<u64> = None => Range::PACKETS,
+    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1), a fraction of one each
+    /// `ack` (RFC 9002 appendix B.5), or of 1232 bytes for each `packet`, rounded down (mvfst).
+    growth: Growth = Growth::Window,
+    /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets` (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
+    count: Count = Count::Bytes,
+    /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 and Linux none.
+    #[serde(with = "units::or_off")]
+    abc_limit: Option<u64> = None => Range::COUNT,
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
+    slow_start: Kind = Kind::Standard,
+}
+
+/// OWQD_th, as an experiment file writes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// `"off"`: never.
+    Off,
+    /// `"20 ms"`.
+    Delay(Duration),
+    /// `"20 % of buffer"`: of [`Path::buffer`], the bottleneck buffer in time.
+    OfBuffer {
+        /// Hundredths of the buffer.
+        percent: f64,
+    },
+}
+
+units::serde_as_string!(Threshold);
+
+/// What follows the number in a threshold relative to the buffer.
+const OF_BUFFER: &str = "% of buffer";
+
+impl FromStr for Threshold {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim() == "off" {
+            return Ok(Self::Off);
+        }
+        if let Ok((percent, OF_BUFFER)) = split_number(text) {
+            return Ok(Self::OfBuffer { percent });
+        }
+        let delay = text.parse().map(Self::Delay);
+        delay.map_err(|e| format!("{e}; a threshold may also be \"20 {OF_BUFFER}\" or \"off\""))
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Delay(delay) => delay.fmt(f),
+            Self::OfBuffer { percent } => write!(f, "{percent} {OF_BUFFER}"),
+        }
+    }
+}
+
+impl Threshold {
+    /// In nanoseconds; `None` means never.
+    fn on(self, path: Path) -> Option<i64> {
+        let delay = match self {
+            Self::Off => None,
+            Self::Delay(delay) => Some(delay),
+            Self::OfBuffer { percent } => path.buffer.map(|b| b.mul_f64(percent / 100.0)),
+        };
+        delay.map(|d| i64::try_from(d.0).unwrap_or(i64::MAX))
+    }
+}
+
+/// The controller: a [`WestwoodPlus`] and an eye on the queue.
+#[derive(Debug)]
+pub struct QuicDc {
+    westwood: WestwoodPlus,
+    delay: QueuingDelay,
+    /// Nanoseconds; `None` means never.
+    threshold: Option<i64>,
+}
+
+impl QuicDc {
+    /// In slow start.
+    pub fn new(params: &Params, path: Path) -> Self {
+        let westwood = westwood::Params {
+            filter: params.filter,
+            sample_window: params.sample_window,
+            beta: params.beta,
+            min_window: params.min_window,
+            initial_window: params.initial_window,
+            growth: params.growth,
+            count: params.count,
+            abc_limit: params.abc_limit,
+            slow_start: params.slow_start,
+        };
+        Self {
+            westwood: WestwoodPlus::new(westwood, path),
+            delay: QueuingDelay::new(params.anchor, params.anchor_window),
+            threshold: params.threshold.on(path),
+        }
+    }
+
+    /// Equation 6. Every packet must pass the estimator, also after the first that is over the threshold.
+    fn queue_is_long(&mut self, ack: &Ack) -> bool {
+        let mut long = false;
+        for packet in ack.packets {
+            let owqd = self.delay.on_packet(packet);
+            let over = owqd.zip(self.threshold).is_some_and(|(owqd, threshold)| owqd > threshold);
+            long |= over && !packet.before_reduction;
+        }
+        long
+    }
+}
+
+impl Controller for QuicDc {
+    fn on_sent(&mut self, sent: &Sent) {
+        self.westwood.on_sent(sent);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        if !self.queue_is_long(ack) {
+            return self.westwood.on_ack(ack);
+        }
+        // The recovery period opens with this very ACK: nothing in it may open the window any more.
+        self.westwood.on_ack(&Ack { growth: 0, ..*ack });
+        Some(Cause::Delay)
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        if matches!(event.cause, Cause::PersistentCongestion | Cause::Timeout) {
+            self.delay.reset();
+        }
+        self.westwood.on_congestion(event);
+    }
+
+    fn on_spurious(&mut self) {
+        self.westwood.on_spurious();
+    }
+
+    fn on_idle(&mut self, idle: &Idle) {
+        self.westwood.on_idle(idle);
+    }
+
+    fn control(&self) -> Control {
+        self.westwood.control()
+    }
+
+    /// `owqd` in seconds, then what Westwood+ shows.
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        put("owqd", self.delay.owqd() as f64 * 1e-9);
+        self.westwood.trace(put);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::AckedPacket;
+    use crate::testing::fixtures::{acked, congestion, path, stamped};
+    use units::Time;
+
+    const MDS: u64 = 1200;
+    const MS: i64 = 1_000_000;
+
+    fn with(threshold: Threshold) -> QuicDc {
+        QuicDc::new(&Params { threshold, ..Params::default() }, path(MDS))
+    }
+
+    fn delay(ms: u64) -> Threshold {
+        Threshold::Delay(Duration::from_millis(ms))
+    }
+
+    /// Packet `pn`, sent at `pn` ms, queued for `queue`.
+    fn queued(pn: u64, queue: i64) -> AckedPacket {
+        stamped(pn, Time::from_millis(pn), (25 + pn as i64) * MS + queue)
+    }
+
+    fn on_packet(cc: &mut QuicDc, packet: AckedPacket) -> Option<Cause> {
+        let now = packet.sent + Duration::from_millis(50);
+        cc.on_ack(&Ack { packets: &[packet], now, ..acked(MDS) })
+    }
+
+    #[test]
+    fn thresholds_in_words() {
+        assert_eq!("20 ms".parse(), Ok(delay(20)));
+        assert_eq!("10 % of buffer".parse(), Ok(Threshold::OfBuffer { percent: 10.0 }));
+        assert_eq!("off".parse(), Ok(Threshold::Off));
+        for text in ["20 ms", "10 % of buffer", "12.5 % of buffer", "off"] {
+            assert_eq!(text.parse::<Threshold>().map(|t| t.to_string()), Ok(text.to_owned()));
+        }
+        for text in ["10 %", "fast", "-3 ms", "20"] {
+            assert!(text.parse::<Threshold>().is_err_and(|e| e.contains("% of buffer")), "{text}");
+        }
+    }
+
+    /// Fact sheet 3.2: 10, 20, 50, 80 % of a 50 ms buffer are 5, 10, 25, 40 ms; of an unknown one, never.
+    #[test]
+    fn part_of_the_buffer() {
+        let path = Path { buffer: Some(Duration::from_millis(50)), ..path(MDS) };
+        for (percent, ms) in [(10.0, 5), (20.0, 10), (50.0, 25), (80.0, 40)] {
+            assert_eq!(Threshold::OfBuffer { percent }.on(path), Some(ms * MS));
+        }
+        assert_eq!(Threshold::OfBuffer { percent: 10.0 }.on(Path { buffer: None, ..path }), None);
+    }
+
+    /// Equation 6: 1 ms more per 10 packets passes 20 ms with packet 201.
+    #[test]
+    fn ramp_crosses_the_threshold() {
+        let mut cc = with(delay(20));
+        let crossed = (0..400).find(|&pn| on_packet(&mut cc, queued(pn, pn as i64 * MS / 10)).is_some());
+        assert_eq!(crossed, Some(201));
+    }
+
+    /// One cut per round trip: packets sent before the reduction ask for nothing.
+    #[test]
+    fn sent_before_the_reduction() {
+        let mut cc = with(delay(20));
+        on_packet(&mut cc, queued(0, 0));
+        let late = AckedPacket { before_reduction: true, ..queued(1, 50 * MS) };
+        assert_eq!(on_packet(&mut cc, late), None);
+        assert_eq!(on_packet(&mut cc, queued(2, 50 * MS)), Some(Cause::Delay));
+    }
+
+    /// A spike in the middle of an ACK counts, and the rest of the ACK is still seen.
+    #[test]
+    fn every_packet_of_an_ack_counts() {
+        let mut cc = with(delay(20));
+        let packets = [queued(0, 0), queued(1, 30 * MS), queued(2, 5 * MS)];
+        let before = cc.control().cwnd;
+        assert_eq!(cc.on_ack(&Ack { packets: &packets, ..acked(3 * MDS) }), Some(Cause::Delay));
+        assert_eq!(cc.control().cwnd, before, "the ACK that asks for the cut does not grow");
+        assert_eq!(cc.delay.owqd(), 5 * MS);
+    }
+
+    /// The delay event cuts as a loss does, to BWE * RTTmin.
+    #[test]
+    fn cut_to_the_pipe() {
+        let mut cc = with(delay(20));
+        for pn in 0..1000 {
+            on_packet(&mut cc, queued(pn, 0));
+        }
+        assert!(cc.control().cwnd > 1000 * MDS);
+        assert_eq!(on_packet(&mut cc, queued(1000, 21 * MS)), Some(Cause::Delay));
+        cc.on_congestion(&congestion(Cause::Delay, 0));
+        let packets = cc.control().cwnd as f64 / MDS as f64;
+        assert!((packets - 100.0).abs() < 1.5, "{packets}: 1 packet per ms, RTT 100 ms");
+    }
+
+    /// Timeout and persistent congestion restart the estimate; a loss does not.
+    #[test]
+    fn resets() {
+        for (cause, owqd) in [(Cause::Timeout, 0), (Cause::PersistentCongestion, 0), (Cause::Loss, 9 * MS)] {
+            let mut cc = with(Threshold::Off);
+            on_packet(&mut cc, queued(0, 0));
+            on_packet(&mut cc, queued(1, 9 * MS));
+            cc.on_congestion(&congestion(cause, 0));
+            assert_eq!(cc.delay.owqd(), owqd);
+        }
+    }
+
+    /// Plays a script to any controller; the window after each step.
+    fn play(cc: &mut dyn Controller, script: &[(u64, u8, i64)], stamps: bool) -> Vec<Control> {
+        let mut now = Time::ZERO;
+        let step = |(pn, &(ms, kind, queue)): (usize, &(u64, u8, i64))| {
+            now += Duration::from_millis(ms);
+            let packet = queued(pn as u64, queue);
+            let packets = [AckedPacket { received: packet.received.filter(|_| stamps), ..packet }];
+            let latest_rtt = Some(Duration::from_millis(50) + Duration(queue as u64));
+            let answer = match kind {
+                0 => Some(Cause::Loss),
+                1 => Some(Cause::PersistentCongestion),
+                2 => Some(Cause::Timeout),
+                _ => cc.on_ack(&Ack { now, packets: &packets, latest_rtt, ..acked(MDS * u64::from(kind)) }),
+            };
+            if let Some(cause) = answer {
+                cc.on_congestion(&congestion(cause, 0));
+            }
+            cc.control()
+        };
+        script.iter().enumerate().map(step).collect()
+    }
+
+    proptest! {
+        /// Without a threshold, or without receive times, it is Westwood+ to the bit.
+        #[test]
+        fn off_is_westwood(script in prop::collection::vec((0u64..80, 0u8..40, 0i64..200 * MS), 1..300)) {
+            for filter in [Filter::OnePole, Filter::TwoPole] {
+                let params = westwood::Params { filter, ..westwood::Params::default() };
+                let expected = play(&mut WestwoodPlus::new(params, path(MDS)), &script, true);
+                let params = Params { filter, threshold: Threshold::Off, ..Params::default() };
+                prop_assert_eq!(&play(&mut QuicDc::new(&params, path(MDS)), &script, true), &expected);
+                let params = Params { filter, threshold: delay(1), ..Params::default() };
+                prop_assert_eq!(&play(&mut QuicDc::new(&params, path(MDS)), &script, false), &expected);
+            }
+        }
+    }
+}

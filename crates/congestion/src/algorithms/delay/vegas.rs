@@ -1,0 +1,380 @@
+//! TCP Vegas: Brakmo and Peterson, IEEE JSAC 13(8), October 1995, with the rules of Linux tcp_vegas.c (commit
+//! 09c434b8).
+//!
+//! ```text
+//! baseRTT = smallest RTT since the start or the last idle time         seconds
+//! rtt     = smallest RTT of the round trip that ends                   seconds
+//! diff    = floor(cwnd (rtt - baseRTT) / baseRTT)                      packets: what the flow keeps queued
+//! target  = floor(cwnd baseRTT / rtt)                                  packets: actual rate * baseRTT
+//!
+//! once per round trip with more than 2 samples:
+//!   slow start            diff > gamma:  cwnd = min(cwnd, target + 1), ssthresh = min(ssthresh, cwnd)
+//!   congestion avoidance  diff > beta:   cwnd -= 1, ssthresh = min(ssthresh, cwnd)
+//!                         diff < alpha:  cwnd += 1
+//!   then                  cwnd >= 2;  ssthresh = max(ssthresh, 3/4 cwnd)
+//! else a round trip of Reno. Other ACKs: slow start grows as Reno's, congestion avoidance rests.
+//!
+//! loss, mark, timeout   Reno (see `tcp_reno`: half of cwnd, whole packets); and Reno alone until recovery is over,
+//!                       then a fresh round trip, with baseRTT kept; undone as Reno's if it was a mistake
+//! idle                  everything measured is forgotten, baseRTT too; the window as Reno's
+//! ```
+//!
+//! RTTs hold the delay of the ACK, as in Linux, where nothing else is known. The smallest of a round trip and of all time is
+//! of an ACK that came at once, if there is one each round; where every ACK is delayed, both hold the delay.
+//!
+//! Deviations: the original doubles the window every second round trip, here (Linux) every one. Linux switches the
+//! arithmetic off at the first duplicate ACK, here when the ledger opens a recovery period. Linux' Vegas does not ask
+//! whether the window was used before it adds a packet; here the ledger's growth must allow it. RTTs are not rounded
+//! up to the next microsecond. Products take 128 bits. Pacing is the ledger's; Linux does not pace (`paced = by-rate`).
+
+use crate::algorithms::reno::tcp_reno::{self, Halve, TcpReno};
+use crate::components::count::Count;
+use crate::interface::params::{Range, params};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, Sent};
+use units::Duration;
+
+params! {
+    /// Packets in the queue below which the window grows. Linux tcp_vegas.c; 1 in the paper.
+    alpha: u64 = 2,
+    /// Packets in the queue above which it shrinks. Linux tcp_vegas.c; 3 in the paper.
+    beta: u64 = 4,
+    /// Packets in the queue above which slow start ends. Linux tcp_vegas.c.
+    gamma: u64 = 1,
+    /// RTT samples of a round trip that are too few for the arithmetic: Reno steps in. Linux tcp_vegas.c.
+    few_samples: u64 = 2,
+    /// Smallest window, packets. Linux tcp_vegas.c.
+    min_window: u64 = 2 => Range::PACKETS,
+    /// Least ssthresh after a round trip of Vegas, as a part of the window, 0..1. Linux tcp_current_ssthresh.
+    ssthresh_floor: f64 = 0.75 => Range::PART,
+    /// Forget baseRTT when sending again with nothing in flight. Linux tcp_vegas_cwnd_event.
+    idle_restart: bool = true,
+    /// Initial window, packets. RFC 6928 section 2.
+    initial_window: u64 = 10 => Range::PACKETS,
+    /// What is left of the window after a loss or a mark, 0..1. RFC 5681 equation 4.
+    reduction: f64 = 0.5 => Range::SHARE,
+    /// What opens the window in Reno's steps: `packets` acknowledged (Linux), `bytes`, `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
+    count: Count = Count::Packets,
+    /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; Linux none.
+    #[serde(with = "units::or_off")]
+    abc_limit: Option<u64> = None => Range::COUNT,
+}
+
+/// The controller. Windows in bytes, always whole packets.
+#[derive(Debug)]
+pub struct Vegas {
+    params: Params,
+    mds: u64,
+    reno: TcpReno,
+    /// Vegas' arithmetic is on: Linux' `doing_vegas_now`.
+    doing_vegas: bool,
+    base_rtt: Duration,
+    /// Smallest RTT and number of samples of this round trip.
+    min_rtt: Duration,
+    samples: u64,
+    /// The acknowledgement of this packet ends the round trip.
+    round_end: u64,
+    next_pn: u64,
+}
+
+impl Vegas {
+    /// In slow start.
+    pub fn new(params: Params, path: Path) -> Self {
+        let abc_limit = params.abc_limit.unwrap_or(u64::MAX);
+        let reno = tcp_reno::Params {
+            initial_window: params.initial_window,
+            beta: params.reduction,
+            min_window: params.min_window,
+            halve: Halve::Cwnd,
+            count: params.count,
+            abc_limit,
+            abc_limit_after_timeout: abc_limit,
+            ..tcp_reno::Params::default()
+        };
+        Self {
+            params,
+            mds: path.mds.max(1),
+            reno: TcpReno::new(reno, path),
+            doing_vegas: true,
+            base_rtt: Duration::MAX,
+            min_rtt: Duration::MAX,
+            samples: 0,
+            round_end: 0,
+            next_pn: 0,
+        }
+    }
+
+    /// Linux `vegas_enable`: the measurements begin with the next packet.
+    fn enable(&mut self) {
+        self.doing_vegas = true;
+        self.round_end = self.next_pn;
+        self.forget_round();
+    }
+
+    fn forget_round(&mut self) {
+        (self.min_rtt, self.samples) = (Duration::MAX, 0);
+    }
+
+    fn sample(&mut self, rtt: Duration) {
+        self.base_rtt = self.base_rtt.min(rtt);
+        self.min_rtt = self.min_rtt.min(rtt);
+        self.samples += 1;
+    }
+
+    /// (diff, target), packets.
+    fn queued(&self) -> (u64, u64) {
+        let packets = u128::from(self.reno.window().cwnd / self.mds);
+        let (base, rtt) = (u128::from(self.base_rtt.0.max(1)), u128::from(self.min_rtt.0.max(1)));
+        let whole = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);
+        (whole(packets * rtt.saturating_sub(base) / base), whole(packets * base / rtt))
+    }
+
+    /// A round trip ends, with enough samples.
+    fn adjust(&mut self, ack: &Ack) {
+        let Params { alpha, beta, gamma, min_window, ssthresh_floor, .. } = self.params;
+        let (diff, target) = self.queued();
+        let mds = self.mds;
+        if self.in_slow_start() {
+            if diff <= gamma {
+                return self.reno_step(ack);
+            }
+            let w = self.reno.window_mut();
+            w.cwnd = w.cwnd.min(target.saturating_add(1).saturating_mul(mds));
+            w.ssthresh = w.ssthresh.min(w.cwnd);
+        } else if diff > beta {
+            let w = self.reno.window_mut();
+            w.cwnd = w.cwnd.saturating_sub(mds);
+            w.ssthresh = w.ssthresh.min(w.cwnd);
+        } else if diff < alpha && ack.growth > 0 {
+            self.reno.window_mut().cwnd += mds;
+        }
+        let w = self.reno.window_mut();
+        w.cwnd = w.cwnd.max(min_window * mds);
+        w.ssthresh = w.ssthresh.max((w.cwnd as f64 * ssthresh_floor) as u64);
+        // Reno hears of each ACK, though it may do nothing.
+        self.rest(ack);
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.reno.window().in_slow_start()
+    }
+
+    fn reno_step(&mut self, ack: &Ack) {
+        self.reno.on_ack(ack);
+    }
+
+    fn rest(&mut self, ack: &Ack) {
+        self.reno.on_ack(&Ack { growth: 0, ..*ack });
+    }
+
+    fn avoid_congestion(&mut self, ack: &Ack) {
+        let round_ends = ack.packets.last().is_some_and(|p| p.pn >= self.round_end);
+        if round_ends {
+            self.round_end = self.next_pn;
+            if self.samples > self.params.few_samples {
+                self.adjust(ack);
+            } else {
+                self.reno_step(ack);
+            }
+            self.forget_round();
+        } else if self.in_slow_start() {
+            self.reno_step(ack);
+        } else {
+            self.rest(ack);
+        }
+    }
+}
+
+impl Controller for Vegas {
+    fn on_sent(&mut self, sent: &Sent) {
+        let idle = sent.bytes_in_flight <= sent.bytes;
+        if idle && self.params.idle_restart {
+            self.next_pn = sent.pn;
+            self.base_rtt = Duration::MAX;
+            self.enable();
+        }
+        self.next_pn = sent.pn + 1;
+    }
+
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        if let Some(rtt) = ack.latest_rtt {
+            self.sample(rtt);
+        }
+        if ack.in_recovery {
+            self.doing_vegas = false;
+            self.reno_step(ack);
+        } else if !self.doing_vegas {
+            // Recovery has just ended.
+            self.enable();
+            self.reno_step(ack);
+        } else {
+            self.avoid_congestion(ack);
+        }
+        None
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.doing_vegas = false;
+        self.reno.on_congestion(event);
+    }
+
+    fn on_spurious(&mut self) {
+        self.reno.on_spurious();
+    }
+
+    /// The measurements are `on_sent`'s.
+    fn on_idle(&mut self, idle: &Idle) {
+        self.reno.on_idle(idle);
+    }
+
+    fn control(&self) -> Control {
+        self.reno.control()
+    }
+
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        self.reno.trace(put);
+        if self.base_rtt != Duration::MAX {
+            put("base_rtt", self.base_rtt.as_secs_f64());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AckedPacket;
+    use crate::algorithms::reno::window::tests::avoiding as window;
+    use crate::testing::closed_loop::{Flow, Link, MDS};
+    use crate::testing::fixtures::{acked, congestion, path};
+    use units::Time;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Avoiding congestion with so many packets; the next ACK of packet 10 ends a round trip.
+    fn avoiding(packets: u64) -> Vegas {
+        let mut cc = Vegas::new(Params::default(), path(MDS));
+        *cc.reno.window_mut() = window(packets * MDS);
+        sent(&mut cc, 9, 2);
+        cc.round_end = 10;
+        cc
+    }
+
+    fn sent(cc: &mut Vegas, pn: u64, in_flight: u64) {
+        let bytes_in_flight = in_flight * MDS;
+        cc.on_sent(&Sent { now: Time::ZERO, pn, bytes: MDS, bytes_in_flight, app_limited: false });
+    }
+
+    fn ack(cc: &mut Vegas, pn: u64, rtt: Duration) {
+        let packet =
+            AckedPacket { pn, bytes: MDS, sent: Time::ZERO, received: None, before_reduction: false };
+        cc.on_ack(&Ack { packets: &[packet], latest_rtt: Some(rtt), ..acked(MDS) });
+    }
+
+    /// A round trip of 4 samples, the smallest of them `rtt`, over a base of 100 ms.
+    fn round(cc: &mut Vegas, rtt: Duration) {
+        cc.base_rtt = MS * 100;
+        (6..9).for_each(|pn| ack(cc, pn, rtt + MS * pn));
+        ack(cc, 10, rtt);
+    }
+
+    fn packets(cc: &Vegas) -> u64 {
+        cc.control().cwnd / MDS
+    }
+
+    /// diff = 100 (rtt - 100 ms) / 100 ms: grow below 2, rest at 2 to 4, shrink above 4; whole packets.
+    #[test]
+    fn once_per_round_trip() {
+        for (tenths, expected) in
+            [(1000, 101), (1019, 101), (1020, 100), (1040, 100), (1049, 100), (1050, 99), (2000, 99)]
+        {
+            let mut cc = avoiding(100);
+            round(&mut cc, Duration::from_micros(100 * tenths));
+            assert_eq!(packets(&cc), expected, "{tenths} tenths of a millisecond");
+        }
+    }
+
+    /// Other ACKs change nothing in congestion avoidance; a round trip of two samples is Reno's.
+    #[test]
+    fn between_and_without_samples() {
+        let mut cc = avoiding(100);
+        (0..9).for_each(|pn| ack(&mut cc, pn, MS * 100));
+        assert_eq!((packets(&cc), cc.reno.window().bytes_acked), (100, 0));
+        let mut cc = avoiding(100);
+        ack(&mut cc, 9, MS * 100);
+        ack(&mut cc, 10, MS * 200);
+        assert_eq!((packets(&cc), cc.reno.window().bytes_acked), (100, MDS));
+    }
+
+    /// Slow start ends when more than gamma packets are queued, at the rate that was had.
+    #[test]
+    fn slow_start() {
+        for (ms, expected, slow) in [(100, 104, true), (101, 104, true), (102, 99, false), (125, 81, false)] {
+            let mut cc = avoiding(100);
+            cc.reno.window_mut().ssthresh = u64::MAX;
+            round(&mut cc, MS * ms);
+            // Three packets came in before the round trip ended: 103 at the decision.
+            assert_eq!(
+                (packets(&cc), cc.control().in_slow_start()),
+                (expected + if slow { 0 } else { 2 }, slow),
+                "{ms}"
+            );
+        }
+    }
+
+    /// Half after a loss; Reno through recovery; then a fresh round trip, with the old baseRTT.
+    #[test]
+    fn reno_outside() {
+        let mut cc = avoiding(100);
+        round(&mut cc, MS * 103);
+        cc.on_congestion(&congestion(Cause::Loss, 0));
+        assert_eq!(packets(&cc), 50);
+        let recovering = Ack { growth: 0, in_recovery: true, ..acked(MDS) };
+        cc.on_ack(&recovering);
+        assert!(!cc.doing_vegas);
+        sent(&mut cc, 20, 50);
+        ack(&mut cc, 20, MS * 110);
+        assert!(cc.doing_vegas);
+        assert_eq!((cc.round_end, cc.samples, cc.base_rtt), (21, 0, MS * 100));
+        cc.on_congestion(&congestion(Cause::Timeout, 0));
+        assert_eq!(packets(&cc), 1);
+    }
+
+    /// A latecomer measures anew.
+    #[test]
+    fn idle_forgets() {
+        let mut cc = avoiding(100);
+        round(&mut cc, MS * 103);
+        sent(&mut cc, 30, 2);
+        assert_eq!(cc.base_rtt, MS * 100);
+        sent(&mut cc, 31, 1);
+        assert_eq!((cc.base_rtt, cc.round_end), (Duration::MAX, 31));
+    }
+
+    /// Never below the smallest window, and no packet more for a window left unused.
+    #[test]
+    fn limits() {
+        let mut cc = avoiding(2);
+        round(&mut cc, MS * 900);
+        assert_eq!(packets(&cc), 2);
+        let mut cc = avoiding(100);
+        let packet =
+            AckedPacket { pn: 10, bytes: MDS, sent: Time::ZERO, received: None, before_reduction: false };
+        cc.samples = 3;
+        cc.on_ack(&Ack { packets: &[packet], growth: 0, ..acked(MDS) });
+        assert_eq!(packets(&cc), 100);
+    }
+
+    /// The equilibrium: each flow keeps alpha to beta packets queued (less than beta + 1, since diff is rounded down)
+    /// beside the 100 packets that fill the pipe. The second flow starts while the queue is empty.
+    #[test]
+    fn equilibrium() {
+        let flow =
+            |i| Flow::new(Vegas::new(Params::default(), path(MDS)), MS * 99, Time::from_millis(50 * i));
+        for flows in [1, 2] {
+            let mut link = Link::new((0..flows).map(flow).collect(), MS);
+            link.run(60_000);
+            assert!(link.flows.iter().all(|f| f.cc.base_rtt == MS * 100));
+            let windows: u64 = link.flows.iter().map(|f| packets(&f.cc)).sum();
+            assert!((100 + 2 * flows..100 + 5 * flows).contains(&windows), "{flows}: {windows}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! NADA: Network-Assisted Dynamic Adaptation, RFC 8698 (February 2020), sections 4.1 to 4.3 with the methods of 5.1 and
+//! 5.2.
+//!
+//! ```text
+//! receiver (see `receiver`), reported every DELTA: x_curr, r_recv, and whether to ramp up           section 4.2
+//!
+//! sender                                                                                            section 4.3
+//!   ramp-up   gamma    = min(GAMMA_MAX, QBOUND / (rtt + DELTA + DFILT))                                     (3)
+//!             r_ref    = max(r_ref, (1 + gamma) r_recv)                                      bit/s          (4)
+//!   gradual   x_offset = x_curr - PRIO * XREF * RMAX / r_ref                                 seconds        (5)
+//!             x_diff   = x_curr - x_prev                                                     seconds        (6)
+//!             r_ref    = r_ref - KAPPA * delta / TAU * x_offset / TAU * r_ref
+//!                              - KAPPA * ETA * x_diff / TAU * r_ref                          bit/s          (7)
+//!   then      r_ref    = min(max(r_ref, RMIN), RMAX);  x_prev = x_curr
+//!
+//! shaping buffer of buffer_len bytes before the pacer                                             section 5.2.2
+//!   r_vin     = max(RMIN, r_ref - min(0.05 r_ref, BETA_V * 8 * buffer_len * FPS))            bit/s    (11), (13)
+//!   r_send    = min(RMAX, r_ref + min(0.05 r_ref, BETA_S * 8 * buffer_len * FPS))            bit/s    (12), (14)
+//! ```
+//!
+//! At equilibrium x_curr = PRIO * XREF * RMAX / r_ref: flows with one x_curr share in proportion to PRIO * RMAX.
+//!
+//! The receiver runs at the sender: see `media` for reports, bytes and window. Without receive times there is no
+//! r_recv, so the rate stays at RMIN. The rate that is paced is r_send.
+//!
+//! Deviations: losses are those that the ledger finds, a little later than gaps in the packet numbers. p_loss and
+//! p_mark are smoothed once per report, as in Cisco's ns3-rmcat, not per packet; the RFC can be read either way.
+//! Equation 2 as printed has no bound: many losses make x_curr seconds. Once they have left LOGWIN, p_loss falls by a tenth
+//! a report and x_curr by 19 %; equation 7 then adds KAPPA ETA 0.19 x_prev / TAU = 0.38 x_prev of r_ref (x in seconds),
+//! where x_offset takes 0.16: the rate grows while the penalty stands. `x-max` bounds it, as ns3-rmcat does (500 ms).
+//! `delta` is at most `max-delta`: after a long silence equation 7 would leap. The level of the shaping buffer is a
+//! constant, since no ledger has an encoder before it; 0 makes r_vin = r_send = r_ref. rtt is `smoothed_rtt`,
+//! without the delay of ACKs; the delays are one-way. Before
+//! the first window of r_recv is full, the average is taken over what there is. Persistent congestion or a timeout sets
+//! the rate to RMIN.
+
+mod receiver;
+#[cfg(test)]
+mod tests;
+
+use self::receiver::{Feedback, Receiver};
+use crate::components::receiver_report::{Reports, Window, bits};
+use crate::interface::params::{Range, params};
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path};
+use units::{Bytes, Duration, Rate};
+
+params! {
+    /// PRIO: weight of priority of the flow. RFC 8698 table 2, as all up to `alpha`.
+    prio: f64 = 1.0 => Range::FACTOR,
+    /// RMIN: smallest rate of the application; the rate at the start.
+    rmin: Rate = Rate(150_000),
+    /// RMAX: largest rate of the application.
+    rmax: Rate = Rate(1_500_000),
+    /// XREF: reference congestion level, a delay.
+    xref: Duration = Duration::from_millis(10),
+    /// KAPPA: gain of the gradual update.
+    kappa: f64 = 0.5,
+    /// ETA: weight of the change of the congestion signal in the gradual update.
+    eta: f64 = 2.0,
+    /// TAU: upper bound of the RTT in the gradual update.
+    tau: Duration = Duration::from_millis(500),
+    /// DELTA: target interval between reports.
+    delta: Duration = Duration::from_millis(100),
+    /// LOGWIN: the receiver's window of observation.
+    logwin: Duration = Duration::from_millis(500),
+    /// QEPS: queuing delay from which a queue counts as building up.
+    qeps: Duration = Duration::from_millis(10),
+    /// DFILT: bound on the delay of filtering.
+    dfilt: Duration = Duration::from_millis(120),
+    /// GAMMA_MAX: largest step of ramp-up, of the receive rate.
+    gamma_max: f64 = 0.5,
+    /// QBOUND: bound on the self-inflicted queuing delay in ramp-up.
+    qbound: Duration = Duration::from_millis(50),
+    /// MULTILOSS: loss intervals without a loss until the last loss expires.
+    multiloss: f64 = 7.0,
+    /// QTH: queuing delay from which the warping sets in.
+    qth: Duration = Duration::from_millis(50),
+    /// LAMBDA: exponent of the warping.
+    lambda: f64 = 0.5 => Range::PART,
+    /// PLRREF: reference packet loss ratio, 0..1.
+    plrref: f64 = 0.01 => Range::above(0.0).to(1.0),
+    /// PMRREF: reference packet marking ratio, 0..1.
+    pmrref: f64 = 0.01 => Range::above(0.0).to(1.0),
+    /// DLOSS: delay penalty at the reference loss ratio.
+    dloss: Duration = Duration::from_millis(10),
+    /// DMARK: delay penalty at the reference marking ratio.
+    dmark: Duration = Duration::from_millis(2),
+    /// FPS: frames per second of the video.
+    fps: f64 = 30.0 => Range::above(0.0),
+    /// BETA_S: how far the shaping buffer raises the sending rate.
+    beta_s: f64 = 0.1 => Range::PART,
+    /// BETA_V: how far the shaping buffer lowers the encoder's rate.
+    beta_v: f64 = 0.1 => Range::PART,
+    /// ALPHA: weight of the newest loss and marking ratio.
+    alpha: f64 = 0.1 => Range::above(0.0).to(1.0),
+    /// Packets in the minimum filter of the queuing delay. RFC 8698 section 5.1.1.
+    taps: usize = 15 => Range::COUNT,
+    /// Window of the smallest one-way delay. RFC 8698 section 5.1.1: tens of minutes.
+    base_window: Duration = Duration::from_secs(600),
+    /// Largest `delta` in the gradual update. Not in the RFC.
+    max_delta: Duration = Duration::from_millis(500),
+    /// Largest x_curr, or `"off"`. Not in the RFC; its authors' ns3-rmcat has 500 ms.
+    #[serde(with = "units::or_off")]
+    x_max: Option<Duration> = None,
+    /// Level of the shaping buffer. Not in the RFC as a constant.
+    buffer_len: Bytes = Bytes(0),
+    /// Most that the shaping buffer moves a rate, of the rate. RFC 8698 section 5.2.2.
+    shaping_max: f64 = 0.05 => Range::PART,
+    /// Window, in what the rate sends in an RTT and a report interval; should never bind. Not in the RFC.
+    window: f64 = 2.0 => Range::PACKETS,
+    /// Smallest window, packets. Not in the RFC.
+    min_window: u64 = 10 => Range::PACKETS,
+}
+
+/// The controller: the sender of the RFC, and its receiver.
+#[derive(Debug)]
+pub struct Nada {
+    params: Params,
+    receiver: Receiver,
+    reports: Reports,
+    window: Window,
+    /// Bit/s.
+    r_ref: f64,
+    /// Seconds.
+    x_prev: f64,
+    last: Feedback,
+}
+
+impl Nada {
+    /// At RMIN.
+    pub fn new(params: Params, path: Path) -> Self {
+        Self {
+            receiver: Receiver::new(params.clone()),
+            reports: Reports::new(params.delta),
+            window: Window::new(path, params.delta, params.window, params.min_window),
+            r_ref: bits(params.rmin),
+            x_prev: 0.0,
+            last: Feedback::default(),
+            params,
+        }
+    }
+
+    /// Section 4.3; `delta` in seconds.
+    fn update(&mut self, feedback: Feedback, delta: f64) {
+        if feedback.ramp_up {
+            let r_recv = feedback.r_recv.unwrap_or(0.0);
+            self.r_ref = self.r_ref.max((1.0 + self.gamma()) * r_recv);
+        } else {
+            self.r_ref -= self.gradual(feedback.x_curr, delta);
+        }
+        self.clip();
+        self.x_prev = feedback.x_curr;
+        self.last = feedback;
+    }
+
+    /// Equation 3.
+    fn gamma(&self) -> f64 {
+        let Params { gamma_max, qbound, delta, dfilt, .. } = self.params;
+        gamma_max.min(qbound.as_secs_f64() / (self.window.rtt() + (delta + dfilt).as_secs_f64()))
+    }
+
+    /// Equations 5 to 7: how much less than before, bit/s.
+    fn gradual(&self, x_curr: f64, delta: f64) -> f64 {
+        let Params { prio, kappa, eta, .. } = self.params;
+        let tau = self.params.tau.as_secs_f64();
+        let delta = delta.min(self.params.max_delta.as_secs_f64());
+        let x_offset = x_curr - prio * self.params.xref.as_secs_f64() * bits(self.params.rmax) / self.r_ref;
+        let x_diff = x_curr - self.x_prev;
+        kappa * (delta / tau) * (x_offset / tau) * self.r_ref + kappa * eta * (x_diff / tau) * self.r_ref
+    }
+
+    fn clip(&mut self) {
+        // In this order, so that RMIN above RMAX is no panic.
+        self.r_ref = self.r_ref.min(bits(self.params.rmax)).max(bits(self.params.rmin)).max(1.0);
+    }
+
+    /// Equations 11 and 12: what the buffer moves the rate, bit/s.
+    fn shaping(&self, beta: f64) -> f64 {
+        let drain = 8.0 * self.params.buffer_len.0 as f64 * self.params.fps;
+        (self.params.shaping_max * self.r_ref).min(beta * drain)
+    }
+
+    /// Equation 13.
+    fn r_vin(&self) -> f64 {
+        (self.r_ref - self.shaping(self.params.beta_v)).max(bits(self.params.rmin))
+    }
+
+    /// Equation 14.
+    fn r_send(&self) -> f64 {
+        (self.r_ref + self.shaping(self.params.beta_s)).min(bits(self.params.rmax)).max(1.0)
+    }
+}
+
+impl Controller for Nada {
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        self.window.on_ack(ack);
+        for packet in ack.packets {
+            self.receiver.on_packet(packet);
+        }
+        if let Some(report) = self.reports.on_ack(ack, false) {
+            let feedback = self.receiver.report(&report);
+            self.update(feedback, report.interval.as_secs_f64());
+        }
+        None
+    }
+
+    fn on_lost(&mut self, lost: &Lost) {
+        self.reports.on_lost(lost);
+        self.receiver.on_lost(lost);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        if matches!(event.cause, Cause::PersistentCongestion | Cause::Timeout) {
+            self.r_ref = 0.0;
+            self.clip();
+        }
+    }
+
+    /// The rate is the control; the window must not be touched.
+    fn shapes_recovery(&self) -> bool {
+        true
+    }
+
+    fn control(&self) -> Control {
+        self.window.control(self.r_send())
+    }
+
+    /// The names are the RFC's; rates in bit/s, delays in seconds.
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        put("r_ref", self.r_ref);
+        put("r_vin", self.r_vin());
+        put("r_send", self.r_send());
+        put("r_recv", self.last.r_recv.unwrap_or(0.0));
+        put("x_curr", self.last.x_curr);
+        put("rmode", f64::from(u8::from(!self.last.ramp_up)));
+        self.receiver.trace(put);
+    }
+}

@@ -1,0 +1,283 @@
+//! NewReno for QUIC, RFC 9002 section 7 (May 2021).
+//!
+//! ```text
+//! slow start            cwnd += acked                    (7.3.1)
+//! congestion avoidance  cwnd += mds * acked / cwnd       (7.3.3: `growth`)
+//! congestion event      ssthresh = cwnd = beta * cwnd    (7.3.2)
+//! persistent congestion cwnd = minimum window            (7.6.2)
+//! ```
+//!
+//! `growth = "window"` keeps the fraction in RFC 3465's accumulator, so that the window grows by whole packets; `"ack"` adds
+//! it to the window at each acknowledgement, as the pseudocode of appendix B.5 does, rounded down to bytes. What of an ACK
+//! counts as `acked` is `count`'s and `abc-limit`'s. A spurious loss or timeout is undone.
+//!
+//! facebook/mvfst's NewReno (mvfst.md section 6; NewReno.cpp:79-160 at commit b48045620d4a) is `growth = "packet"`,
+//! `count = "always"`, `initial-window = 10`; the rest is this file's default. That it neither paces nor undoes is the ledger's
+//! business (`recovery.undo = false`).
+//!
+//! Over TCP: a timeout leaves one packet, and `ssthresh` as after a loss, which a second timeout in a row keeps
+//! (RFC 5681 section 3.1); idle time restarts the window if the ledger asks for it (see `idle`).
+//!
+//! Deviations: none. Which packets may grow the window and how often it may shrink is the ledger's business.
+
+use serde::{Deserialize, Serialize};
+
+use crate::algorithms::reno::window::{Growth, Window};
+use crate::components::count::{Count, Counting};
+use crate::components::slow_start::SlowStart;
+use crate::components::undo::Undo;
+use crate::interface::params::{Range, params};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, initial_window_of};
+
+params! {
+    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
+    #[serde(with = "units::or_auto")]
+    initial_window: Option<u64> = None => Range::PACKETS,
+    /// What is left of the window after a congestion event, 0..1. RFC 9002 appendix B.1.
+    beta: f64 = 0.5 => Range::SHARE,
+    /// Smallest window, packets. RFC 9002 section 7.2.
+    min_window: u64 = 2 => Range::PACKETS,
+    /// What persistent congestion leaves: the `minimum` window (RFC 9002 section 7.6.2) or the `initial` one (so Reynders' thesis, 2020, describes QUIC).
+    persistent_congestion: Collapse = Collapse::Minimum,
+    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1), a fraction of one each
+    /// `ack` (RFC 9002 appendix B.5), or of 1232 bytes for each `packet`, rounded down (mvfst).
+    growth: Growth = Growth::Window,
+    /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets`, `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
+    count: Count = Count::Bytes,
+    /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 none.
+    #[serde(with = "units::or_off")]
+    abc_limit: Option<u64> = None => Range::COUNT,
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
+    slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
+}
+
+/// What persistent congestion leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Collapse {
+    /// The smallest window.
+    Minimum,
+    /// The initial window, if that is less than what there was.
+    Initial,
+}
+
+/// The controller. Windows in bytes.
+#[derive(Debug)]
+pub struct NewReno {
+    params: Params,
+    counting: Counting,
+    initial: u64,
+    now: Window,
+    undo: Undo<Window>,
+}
+
+impl NewReno {
+    /// In slow start.
+    pub fn new(params: Params, path: Path) -> Self {
+        let initial = initial_window_of(params.initial_window, path.mds);
+        Self {
+            counting: Counting { count: params.count, limit: params.abc_limit, mds: path.mds },
+            initial,
+            now: Window::new(initial, SlowStart::new(params.slow_start, path)),
+            undo: Undo::new(),
+            params,
+        }
+    }
+}
+
+impl Controller for NewReno {
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        self.undo.on_ack(ack);
+        self.now.grow(ack, &self.counting, self.params.growth);
+        None
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let mds = self.counting.mds;
+        let floor = self.params.min_window * mds;
+        let repeated = self.undo.on_congestion(event.cause, &self.now);
+        let reduced = ((self.now.cwnd as f64 * self.params.beta) as u64).max(floor);
+        match event.cause {
+            // RFC 9002 section 7.6.2 lowers the window alone; ssthresh stays.
+            Cause::PersistentCongestion => {
+                let collapsed = match self.params.persistent_congestion {
+                    Collapse::Minimum => floor,
+                    Collapse::Initial => self.initial,
+                };
+                self.now.shrink(collapsed, self.now.ssthresh);
+            }
+            Cause::Timeout => self.now.shrink(mds, if repeated { self.now.ssthresh } else { reduced }),
+            Cause::Loss | Cause::Ecn | Cause::Delay => self.now.shrink(reduced, reduced),
+        }
+    }
+
+    fn on_spurious(&mut self) {
+        self.now.undo(self.undo.take());
+    }
+
+    fn on_idle(&mut self, idle: &Idle) {
+        self.now.restart(idle, self.initial);
+    }
+
+    fn control(&self) -> Control {
+        self.now.control()
+    }
+
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        self.now.trace(put);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::fixtures::{acked, congestion, path};
+
+    const MDS: u64 = 1200;
+
+    fn avoiding(cwnd: u64) -> NewReno {
+        let mut cc = NewReno::new(Params::default(), path(MDS));
+        cc.now.cwnd = 2 * cwnd;
+        cc.on_congestion(&congestion(Cause::Loss, 2 * cwnd));
+        assert_eq!(cc.now.cwnd, cwnd);
+        // Recovery is over.
+        cc.on_ack(&acked(0));
+        cc
+    }
+
+    /// Section 7.2's table.
+    #[test]
+    fn initial_windows() {
+        for (mds, cwnd) in [(1200, 12_000), (1252, 12_520), (1472, 14_720), (1500, 14_720), (9000, 18_000)] {
+            assert_eq!(NewReno::new(Params::default(), path(mds)).control().cwnd, cwnd);
+        }
+    }
+
+    /// Section 7.3.1: byte counting, whatever the number of packets per ACK.
+    #[test]
+    fn slow_start_doubles() {
+        for packets_per_ack in [1, 2, 5, 10] {
+            let mut cc = NewReno::new(Params::default(), path(MDS));
+            for _ in 0..10 / packets_per_ack {
+                cc.on_ack(&acked(packets_per_ack * MDS));
+            }
+            assert_eq!(cc.control().cwnd, 20 * MDS);
+        }
+    }
+
+    /// Section 7.3.3: one packet per window of acknowledged bytes, for every size of ACK.
+    #[test]
+    fn one_packet_per_window() {
+        for size in [1000, 1200, 2400, 64_000] {
+            let mut cc = avoiding(64_000);
+            let mut left = 64_000;
+            while left > 0 {
+                let bytes = left.min(size);
+                cc.on_ack(&acked(bytes));
+                left -= bytes;
+            }
+            assert_eq!(cc.control().cwnd, 64_000 + MDS, "ACKs of {size} bytes");
+        }
+    }
+
+    /// Appendix B.5: each ACK opens the window, and a window of ACKs by nearly a packet; the window itself grows meanwhile.
+    #[test]
+    fn growth_at_each_ack() {
+        let mut cc = avoiding(64_000);
+        cc.params.growth = Growth::Ack;
+        cc.on_ack(&acked(1200));
+        assert_eq!(cc.control().cwnd, 64_000 + MDS * 1200 / 64_000);
+        for _ in 1..64_000 / 1200 {
+            cc.on_ack(&acked(1200));
+        }
+        assert!((64_000 + MDS * 9 / 10..64_000 + MDS).contains(&cc.control().cwnd), "{}", cc.control().cwnd);
+        let mut new = NewReno::new(Params { growth: Growth::Ack, ..Params::default() }, path(MDS));
+        new.on_ack(&acked(10 * MDS));
+        assert_eq!(new.control().cwnd, 20 * MDS, "slow start as ever");
+    }
+
+    #[test]
+    fn persistent_congestion_restarts_at_two_packets() {
+        let mut cc = avoiding(100 * MDS);
+        cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
+        assert_eq!(cc.control().cwnd, 2 * MDS);
+        assert!(cc.control().in_slow_start(), "slow start up to the old ssthresh");
+        let params = Params { persistent_congestion: Collapse::Initial, ..Params::default() };
+        for (before, after) in [(100, 10), (4, 4)] {
+            let mut cc = NewReno::new(params.clone(), path(MDS));
+            cc.now.cwnd = before * MDS;
+            cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
+            assert_eq!(cc.control().cwnd, after * MDS);
+        }
+    }
+
+    #[test]
+    fn spurious_event_is_undone() {
+        for cause in [Cause::Loss, Cause::Timeout] {
+            let mut cc = avoiding(100 * MDS);
+            cc.on_congestion(&congestion(cause, 100 * MDS));
+            cc.on_spurious();
+            assert_eq!((cc.now.cwnd, cc.now.ssthresh), (100 * MDS, 100 * MDS), "{cause:?}");
+        }
+        // A loss, then a timeout before its recovery is over: as before the loss.
+        let mut cc = avoiding(100 * MDS);
+        cc.on_congestion(&congestion(Cause::Loss, 100 * MDS));
+        cc.on_ack(&Ack { growth: 0, in_recovery: true, ..acked(MDS) });
+        for _ in 0..2 {
+            cc.on_congestion(&congestion(Cause::Timeout, 50 * MDS));
+            assert_eq!((cc.now.cwnd, cc.now.ssthresh), (MDS, 25 * MDS), "a second timeout keeps ssthresh");
+        }
+        cc.on_spurious();
+        assert_eq!((cc.now.cwnd, cc.now.ssthresh), (100 * MDS, 100 * MDS));
+    }
+
+    /// Slow start that was left by mistake goes on as it was, HyStart++ too.
+    #[test]
+    fn undone_slow_start() {
+        let params =
+            Params { slow_start: crate::components::slow_start::Kind::HystartPlusPlus, ..Params::default() };
+        let mut cc = NewReno::new(params, path(MDS));
+        let before = format!("{:?}", cc.now);
+        cc.on_congestion(&congestion(Cause::Timeout, 0));
+        assert_ne!(format!("{:?}", cc.now), before);
+        cc.on_spurious();
+        assert_eq!(format!("{:?}", cc.now), before);
+    }
+
+    /// RFC 5681, ns-3: an ACK opens the window by a packet at most, whatever it acknowledges, in both phases; with L = 10
+    /// only slow start is limited.
+    #[test]
+    fn growth_per_ack() {
+        for (count, abc_limit, slow_start, avoidance) in [
+            (Count::Acks, None, 5, MDS * MDS * 5 / (64 * MDS)),
+            (Count::Bytes, Some(10), 50, 5 * MDS * 20 / 64),
+            (Count::Bytes, None, 100, 5 * MDS * 20 / 64),
+        ] {
+            let params = Params { count, abc_limit, growth: Growth::Ack, ..Params::default() };
+            let mut cc = NewReno::new(params, path(MDS));
+            (0..5).for_each(|_| _ = cc.on_ack(&acked(20 * MDS)));
+            assert_eq!(cc.control().cwnd, (10 + slow_start) * MDS);
+            (cc.now.cwnd, cc.now.ssthresh) = (64 * MDS, 64 * MDS);
+            (0..5).for_each(|_| _ = cc.on_ack(&acked(20 * MDS)));
+            let grown = cc.control().cwnd - 64 * MDS;
+            // The window grows meanwhile.
+            assert!(grown <= avoidance && grown > avoidance * 95 / 100, "{grown}, not {avoidance}");
+        }
+    }
+
+    #[test]
+    fn declared_initial_window() {
+        for (initial_window, packets) in [(None, 10), (Some(32), 32), (Some(1), 1)] {
+            let params = Params { initial_window, ..Params::default() };
+            assert_eq!(NewReno::new(params, path(MDS)).control().cwnd, packets * MDS);
+        }
+    }
+
+    #[test]
+    fn idle_time() {
+        let mut cc = avoiding(100 * MDS);
+        let (idle, rto) = (units::Duration::from_millis(500), units::Duration::from_millis(200));
+        cc.on_idle(&Idle { now: units::Time::ZERO, idle, rto });
+        assert_eq!((cc.now.cwnd, cc.now.ssthresh), (25 * MDS, 100 * MDS));
+    }
+}

@@ -1,0 +1,306 @@
+//! Reno for TCP: RFC 5681 (September 2009) with the byte counting of RFC 3465 (February 2003), the initial window of
+//! RFC 6928 (April 2013) and, through the ledger's recovery period, NewReno, RFC 6582 (April 2012).
+//!
+//! ```text
+//! initial window        min(10 * SMSS, max(2 * SMSS, 14600 bytes))             (RFC 6928 section 2)
+//! slow start            cwnd += min(N, L * SMSS) per ACK of N bytes            (RFC 3465 section 2.2)
+//!                       L = 1 after a timeout                                  (RFC 3465 section 2.3)
+//! congestion avoidance  cwnd += SMSS per cwnd bytes acknowledged               (RFC 3465 section 2.1)
+//! loss, mark            ssthresh = max(FlightSize / 2, 2 * SMSS)               (RFC 5681 equation 4)
+//!                       cwnd = ssthresh                                        (RFC 5681 section 3.2, step 6)
+//! timeout               ssthresh likewise, but kept on a repeated one; cwnd = 1 SMSS   (RFC 5681 section 3.1)
+//! ```
+//!
+//! FlightSize, not `cwnd`, is halved: RFC 5681 demands it, and a window that was never filled must not excuse its
+//! size. Linux halves `cwnd` (`halve = "cwnd"`), which is the same for a bulk flow. `count = "packets"` keeps the
+//! window in whole packets and counts every acknowledged piece as one, as Linux does: growth comes in steps. `count = "acks"`
+//! is RFC 5681 without RFC 3465: every ACK opens the window by a packet at most (ns-3's TcpNewReno, htsim).
+//!
+//! Idle time restarts the window where the ledger asks for it (RFC 5681 section 4.1; see `idle`). A spurious loss or timeout
+//! is undone, as Linux does; RFC 5682 and RFC 3522 only detect it.
+//!
+//! Deviations: the window drops to `ssthresh` at once (the ledger may spread that over the round trip: its `reduction`);
+//! its inflation by duplicate ACKs, partial ACKs and the moment
+//! of exit are the ledger's. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
+
+use serde::{Deserialize, Serialize};
+
+use crate::algorithms::reno::window::{Growth, Window};
+use crate::components::count::{Count, Counting};
+use crate::components::slow_start::SlowStart;
+use crate::components::undo::Undo;
+use crate::interface::params::{Range, params};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path};
+use units::Bytes;
+
+params! {
+    /// Initial window, packets. RFC 6928 section 2.
+    initial_window: u64 = 10 => Range::PACKETS,
+    /// The initial window's other limit, if more than two packets. RFC 6928 section 2; not used by `count = "packets"`.
+    initial_window_limit: Bytes = Bytes(14_600),
+    /// What is left of FlightSize or window after a congestion event, 0..1. RFC 5681 equation 4.
+    beta: f64 = 0.5 => Range::SHARE,
+    /// What is halved: `flight` (RFC 5681 equation 4) or `cwnd` (Linux).
+    halve: Halve = Halve::Flight,
+    /// What opens the window: `bytes` acknowledged (RFC 3465), `packets`, in which the window is whole (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
+    count: Count = Count::Bytes,
+    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1), a fraction of one each
+    /// `ack` (RFC 5681 equation 3), or of 1232 bytes for each `packet`, rounded down (mvfst).
+    growth: Growth = Growth::Window,
+    /// L, most packets of growth per ACK in slow start. RFC 3465 section 2.3; Linux knows no limit.
+    abc_limit: u64 = 2 => Range::COUNT,
+    /// L in the slow start that follows a timeout, packets. RFC 3465 section 2.3.
+    abc_limit_after_timeout: u64 = 1 => Range::COUNT,
+    /// Smallest `ssthresh`, packets. RFC 5681 equation 4.
+    min_window: u64 = 2 => Range::PACKETS,
+    /// Window after a timeout, packets: the loss window. RFC 5681 section 3.1.
+    loss_window: u64 = 1 => Range::PACKETS,
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
+    slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
+}
+
+/// What a congestion event halves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Halve {
+    /// Bytes in flight before the event.
+    Flight,
+    /// The window.
+    Cwnd,
+}
+
+/// A window and what slow start may add to it; what an undo restores.
+#[derive(Clone, Debug)]
+struct State {
+    window: Window,
+    /// A timeout began the present slow start.
+    timed_out: bool,
+}
+
+/// The controller. Windows in bytes.
+#[derive(Debug)]
+pub struct TcpReno {
+    params: Params,
+    mds: u64,
+    initial: u64,
+    state: State,
+    undo: Undo<State>,
+}
+
+impl TcpReno {
+    /// In slow start.
+    pub fn new(params: Params, path: Path) -> Self {
+        let mds = path.mds.max(1);
+        let packets = params.initial_window * mds;
+        let initial = match params.count {
+            Count::Packets => packets,
+            Count::Bytes | Count::Acks | Count::Always => {
+                packets.min((params.min_window * mds).max(params.initial_window_limit.0))
+            }
+        };
+        let window = Window::new(initial, SlowStart::new(params.slow_start, path));
+        Self { params, mds, initial, state: State { window, timed_out: false }, undo: Undo::new() }
+    }
+
+    /// The window, for what stands on this.
+    pub(crate) fn window(&self) -> &Window {
+        &self.state.window
+    }
+
+    /// The same, to change it.
+    pub(crate) fn window_mut(&mut self) -> &mut Window {
+        &mut self.state.window
+    }
+
+    /// RFC 5681 equation 4.
+    fn reduced(&self, flight: u64) -> u64 {
+        let base = match self.params.halve {
+            Halve::Flight => flight,
+            Halve::Cwnd => self.window().cwnd,
+        };
+        self.counted((base as f64 * self.params.beta) as u64).max(self.params.min_window * self.mds)
+    }
+
+    /// Whole packets, where the window is.
+    fn counted(&self, bytes: u64) -> u64 {
+        if self.params.count == Count::Packets { bytes - bytes % self.mds } else { bytes }
+    }
+
+    fn counting(&self) -> Counting {
+        let Params { count, abc_limit, abc_limit_after_timeout, .. } = self.params;
+        let limit = if self.state.timed_out { abc_limit_after_timeout } else { abc_limit };
+        Counting { count, limit: Some(limit), mds: self.mds }
+    }
+}
+
+impl Controller for TcpReno {
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        self.undo.on_ack(ack);
+        let counting = self.counting();
+        self.state.window.grow(ack, &counting, self.params.growth);
+        None
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let repeated = self.undo.on_congestion(event.cause, &self.state);
+        let reduced = self.reduced(event.prior_in_flight);
+        let ssthresh = self.window().ssthresh;
+        let Params { min_window, loss_window, .. } = self.params;
+        let mds = self.mds;
+        let State { window, timed_out } = &mut self.state;
+        match event.cause {
+            Cause::Loss | Cause::Ecn | Cause::Delay => window.shrink(reduced, reduced),
+            Cause::PersistentCongestion => window.shrink(min_window * mds, ssthresh),
+            Cause::Timeout => {
+                *timed_out = true;
+                window.shrink(loss_window * mds, if repeated { ssthresh } else { reduced });
+            }
+        }
+    }
+
+    fn on_spurious(&mut self) {
+        if let Some(before) = self.undo.take().filter(|b| b.window.cwnd > self.window().cwnd) {
+            self.state = before;
+        }
+    }
+
+    fn on_idle(&mut self, idle: &Idle) {
+        let initial = self.initial;
+        self.state.timed_out = false;
+        self.state.window.restart(idle, initial);
+        // The initial window may be less than a packet more than whole ones.
+        self.state.window.cwnd = self.counted(self.state.window.cwnd);
+    }
+
+    fn control(&self) -> Control {
+        self.window().control()
+    }
+
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        self.window().trace(put);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::reno::window::tests::avoiding;
+    use crate::testing::fixtures::{acked, congestion, path};
+
+    const MDS: u64 = 1460;
+
+    fn with(params: Params) -> TcpReno {
+        TcpReno::new(params, path(MDS))
+    }
+
+    fn linux() -> Params {
+        Params { halve: Halve::Cwnd, count: Count::Packets, ..Params::default() }
+    }
+
+    fn event(cc: &mut TcpReno, cause: Cause) {
+        let prior = cc.control().cwnd;
+        cc.on_congestion(&congestion(cause, prior));
+    }
+
+    /// RFC 6928 section 2.
+    #[test]
+    fn initial_windows() {
+        for (mds, cwnd) in [(536, 5360), (1460, 14_600), (1500, 14_600), (9000, 18_000)] {
+            assert_eq!(TcpReno::new(Params::default(), path(mds)).control().cwnd, cwnd);
+        }
+        assert_eq!(TcpReno::new(linux(), path(1500)).control().cwnd, 15_000);
+    }
+
+    /// RFC 3465 section 2.2: L packets per ACK, 1 after a timeout.
+    #[test]
+    fn slow_start_is_limited_per_ack() {
+        for (packets, grown) in [(1, 1), (2, 2), (5, 2)] {
+            let mut cc = with(Params::default());
+            cc.on_ack(&acked(packets * MDS));
+            assert_eq!(cc.control().cwnd, (10 + grown) * MDS);
+        }
+        let mut cc = with(Params::default());
+        event(&mut cc, Cause::Timeout);
+        cc.on_ack(&acked(2 * MDS));
+        assert_eq!(cc.control().cwnd, 2 * MDS);
+    }
+
+    /// RFC 3465 section 2.1, for every size of ACK: one packet per window.
+    #[test]
+    fn one_packet_per_window() {
+        for size in [500, MDS, 2 * MDS, 20 * MDS] {
+            let mut cc = with(Params::default());
+            cc.state.window = avoiding(40 * MDS);
+            let mut left = 40 * MDS;
+            while left > 0 {
+                cc.on_ack(&acked(left.min(size)));
+                left -= left.min(size);
+            }
+            assert_eq!(cc.control().cwnd, 41 * MDS, "ACKs of {size} bytes");
+        }
+    }
+
+    /// Linux: every acknowledged piece is a packet; the window is a whole number of them.
+    #[test]
+    fn whole_packets() {
+        let mut cc = with(linux());
+        cc.state.window = avoiding(41 * MDS);
+        event(&mut cc, Cause::Loss);
+        assert_eq!(cc.control().cwnd, 20 * MDS);
+        for n in 1..=20 {
+            assert_eq!(cc.control().cwnd, 20 * MDS, "before small packet {n}");
+            cc.on_ack(&acked(100));
+        }
+        assert_eq!(cc.control().cwnd, 21 * MDS);
+    }
+
+    /// RFC 5681 equation 4: the flight, not the window, unless Linux is asked for.
+    #[test]
+    fn halves_the_flight() {
+        for (params, left) in [(Params::default(), 20), (linux(), 50)] {
+            let mut cc = with(params);
+            cc.state.window.cwnd = 100 * MDS;
+            cc.on_congestion(&congestion(Cause::Loss, 40 * MDS));
+            assert_eq!(cc.control().cwnd, left * MDS);
+        }
+        let mut cc = with(Params::default());
+        cc.on_congestion(&congestion(Cause::Loss, MDS));
+        assert_eq!(cc.control().cwnd, 2 * MDS);
+    }
+
+    /// RFC 5681 section 3.1: one packet; a second timeout without progress keeps `ssthresh`; undone at once.
+    #[test]
+    fn timeouts() {
+        let mut cc = with(Params::default());
+        cc.state.window.cwnd = 100 * MDS;
+        for _ in 0..3 {
+            event(&mut cc, Cause::Timeout);
+            assert_eq!((cc.control().cwnd, cc.window().ssthresh), (MDS, 50 * MDS));
+        }
+        cc.on_spurious();
+        assert_eq!(cc.control().cwnd, 100 * MDS);
+    }
+
+    /// Mathis et al. 1997: mean window sqrt(3/(2p)) with one loss per 1/p packets: 122 packets at p = 1e-4.
+    #[test]
+    fn response_function() {
+        let mut cc = with(Params::default());
+        cc.state.window = avoiding(122 * MDS);
+        let (mut packets, mut sum) = (0, 0);
+        for _ in 0..4000 {
+            let cwnd = cc.control().cwnd / MDS;
+            sum += cwnd;
+            packets += cwnd;
+            if packets >= 10_000 {
+                packets -= 10_000;
+                event(&mut cc, Cause::Loss);
+            } else {
+                for _ in 0..cwnd {
+                    cc.on_ack(&acked(MDS));
+                }
+            }
+        }
+        let mean = sum as f64 / 4000.0;
+        assert!((mean - 122.5).abs() < 0.03 * 122.5, "{mean}");
+    }
+}

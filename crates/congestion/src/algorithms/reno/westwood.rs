@@ -1,0 +1,429 @@
+//! Westwood+: Mascolo et al. MobiCom 2001, Grieco and Mascolo CCR April 2004, Linux tcp_westwood.c; here for QUIC.
+//!
+//! ```text
+//! sample  = bytes acknowledged / window, one per window > max(RTT, 50 ms)   bytes/s   (CCR 2004 section 2; Linux)
+//! two-pole: BW_ns = 7/8 BW_ns + 1/8 sample;  BWE = 7/8 BWE + 1/8 BW_ns                (Linux)
+//! one-pole: BWE = 0.2 BWE + 0.8 sample                                                (QUIC-DC equation 7)
+//!           either filter starts at the first sample
+//! RTTmin  = smallest RTT sample since the start or the last timeout         seconds   (Linux)
+//! event     cwnd = ssthresh = max(2 * mds, BWE * RTTmin), more or less than it was   (QUIC-DC section 3; Linux)
+//! timeout   ssthresh likewise;  cwnd = 1 packet;  persistent congestion: 2 packets
+//! growth    NewReno's (RFC 9002 section 7.3; see `reno`)
+//! ```
+//!
+//! **Which filter.** Linux' module has two poles and calls itself Westwood+; it is the default here. "QUIC Westwood+
+//! corresponds to QUIC-DC (100 %)" of arXiv 2507.00896 (5.2.1) has QUIC-DC's one pole: `filter = "one-pole"`, or
+//! `quic-dc` with `threshold = "off"`, which is the same to the bit.
+//!
+//! The event sets the window, up as well as down: after a collapse the next loss takes it back to what the path holds.
+//! MobiCom 2001, figure 2, only cuts: cwnd = min(cwnd, ssthresh).
+//!
+//! RTTs hold the delay of the ACK, as in Linux, where nothing else is known: RTTmin is the smallest, which an ACK that was
+//! not delayed gives.
+//!
+//! Deviations from Linux: the window is set when recovery begins, as in the papers; Linux lets PRR halve it and sets
+//! `BWE * RTTmin` when recovery ends. Over TCP the ledger spreads a cut (its `reduction`). Acknowledged bytes are what the
+//! ledger newly acknowledged and what came late, which is what Linux' rule for duplicate and partial ACKs approximates. A
+//! sample window in which the application limited the sender is thrown away: it measures the application. Half of the
+//! window until the first sample, where Linux has 2 packets. ECN marks act like losses. A spurious loss or timeout is
+//! undone in the window alone: the estimates stay, RTTmin's new beginning after a timeout too (Linux).
+
+use serde::{Deserialize, Serialize};
+
+use crate::algorithms::reno::window::{Growth, Window};
+use crate::components::count::{Count, Counting};
+use crate::components::slow_start::SlowStart;
+use crate::components::undo::Undo;
+use crate::interface::params::{Range, params};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, Sent, initial_window_of};
+use units::{Duration, Time};
+
+params! {
+    /// Low-pass filter of the bandwidth samples: `two-pole` (Linux, 7/8 twice) or `one-pole` (QUIC-DC, 0.2/0.8).
+    filter: Filter = Filter::TwoPole,
+    /// Shortest window of a bandwidth sample. Linux TCP_WESTWOOD_RTT_MIN.
+    sample_window: Duration = Duration::from_millis(50),
+    /// What is left of the window after an event before the first bandwidth sample, 0..1. RFC 9002 appendix B.1.
+    beta: f64 = 0.5 => Range::SHARE,
+    /// Smallest window, packets. Linux tcp_westwood.c, RFC 9002 section 7.2.
+    min_window: u64 = 2 => Range::PACKETS,
+    /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
+    #[serde(with = "units::or_auto")]
+    initial_window: Option<u64> = None => Range::PACKETS,
+    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1), a fraction of one each
+    /// `ack` (RFC 9002 appendix B.5), or of 1232 bytes for each `packet`, rounded down (mvfst).
+    growth: Growth = Growth::Window,
+    /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets` (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
+    count: Count = Count::Bytes,
+    /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 and Linux none.
+    #[serde(with = "units::or_off")]
+    abc_limit: Option<u64> = None => Range::COUNT,
+    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
+    slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
+}
+
+/// The low-pass filter of the bandwidth samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Filter {
+    /// Two cascaded poles at 7/8. Linux tcp_westwood.c.
+    TwoPole,
+    /// One pole at 0.2. QUIC-DC, equation 7.
+    OnePole,
+}
+
+impl Filter {
+    /// The weight of the past in each pole.
+    const fn pole(self) -> f64 {
+        match self {
+            Self::TwoPole => 7.0 / 8.0,
+            Self::OnePole => 0.2,
+        }
+    }
+}
+
+/// The outputs of the filter, bytes per second.
+#[derive(Clone, Copy, Debug)]
+struct Filtered {
+    /// Linux `bw_ns_est`, after the first pole.
+    bw_ns: f64,
+    /// Linux `bw_est`.
+    bwe: f64,
+}
+
+/// Estimates the bandwidth that a connection gets, from acknowledged bytes: one sample per round trip.
+#[derive(Clone, Debug)]
+pub struct Bandwidth {
+    filter: Filter,
+    sample_window: Duration,
+    /// Where the sample being taken began: the first departure, then the end of the previous sample.
+    start: Option<Time>,
+    /// Bytes acknowledged since.
+    acked: u64,
+    /// The application limited the sender since.
+    app_limited: bool,
+    latest_rtt: Option<Duration>,
+    estimate: Option<Filtered>,
+}
+
+impl Bandwidth {
+    /// Without a sample; `sample_window` is the shortest that one takes.
+    pub fn new(filter: Filter, sample_window: Duration) -> Self {
+        let (start, latest_rtt, estimate) = (None, None, None);
+        Self { filter, sample_window, start, acked: 0, app_limited: false, latest_rtt, estimate }
+    }
+
+    /// A packet left.
+    pub fn on_sent(&mut self, now: Time) {
+        self.start.get_or_insert(now);
+    }
+
+    /// Bytes were acknowledged.
+    pub fn on_ack(&mut self, ack: &Ack) {
+        let window = ack.now - *self.start.get_or_insert(ack.now);
+        self.acked += ack.acked + ack.late;
+        self.app_limited |= ack.app_limited;
+        self.latest_rtt = ack.latest_rtt.or(self.latest_rtt);
+        if self.latest_rtt.is_none_or(|rtt| window <= rtt.max(self.sample_window)) {
+            return;
+        }
+        if !self.app_limited {
+            self.sample(self.acked as f64 / window.as_secs_f64());
+        }
+        self.start = Some(ack.now);
+        self.acked = 0;
+        self.app_limited = ack.app_limited;
+    }
+
+    fn sample(&mut self, sample: f64) {
+        let mix = |past: f64, new: f64| self.filter.pole() * past + (1.0 - self.filter.pole()) * new;
+        self.estimate = Some(match (self.estimate, self.filter) {
+            (None, _) => Filtered { bw_ns: sample, bwe: sample },
+            (Some(e), Filter::OnePole) => Filtered { bw_ns: sample, bwe: mix(e.bwe, sample) },
+            (Some(e), Filter::TwoPole) => {
+                let bw_ns = mix(e.bw_ns, sample);
+                Filtered { bw_ns, bwe: mix(e.bwe, bw_ns) }
+            }
+        });
+    }
+
+    /// BWE in bytes per second, once there was a sample.
+    pub fn estimate(&self) -> Option<f64> {
+        self.estimate.map(|e| e.bwe)
+    }
+}
+
+/// RTTmin, forgotten after a timeout but kept until the next sample replaces it.
+#[derive(Clone, Debug)]
+struct MinRtt {
+    value: Duration,
+    reset: bool,
+}
+
+impl MinRtt {
+    fn on_ack(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.latest_rtt {
+            self.value = if self.reset { rtt } else { self.value.min(rtt) };
+            self.reset = false;
+        }
+    }
+}
+
+/// The controller. Windows in bytes.
+#[derive(Debug)]
+pub struct WestwoodPlus {
+    params: Params,
+    counting: Counting,
+    initial: u64,
+    now: Window,
+    undo: Undo<Window>,
+    bandwidth: Bandwidth,
+    rtt_min: MinRtt,
+}
+
+impl WestwoodPlus {
+    /// In slow start.
+    pub fn new(params: Params, path: Path) -> Self {
+        let initial = initial_window_of(params.initial_window, path.mds);
+        Self {
+            counting: Counting { count: params.count, limit: params.abc_limit, mds: path.mds },
+            initial,
+            now: Window::new(initial, SlowStart::new(params.slow_start, path)),
+            undo: Undo::new(),
+            bandwidth: Bandwidth::new(params.filter, params.sample_window),
+            rtt_min: MinRtt { value: Duration::MAX, reset: true },
+            params,
+        }
+    }
+
+    /// BWE * RTTmin, what the path holds with an empty queue.
+    fn ssthresh(&self) -> u64 {
+        let pipe = match self.bandwidth.estimate() {
+            Some(bwe) => bwe * self.rtt_min.value.as_secs_f64(),
+            None => self.now.cwnd as f64 * self.params.beta,
+        };
+        (pipe as u64).max(self.min_window())
+    }
+
+    fn min_window(&self) -> u64 {
+        self.params.min_window * self.counting.mds
+    }
+}
+
+impl Controller for WestwoodPlus {
+    fn on_sent(&mut self, sent: &Sent) {
+        self.bandwidth.on_sent(sent.now);
+    }
+
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        self.undo.on_ack(ack);
+        self.rtt_min.on_ack(ack);
+        self.bandwidth.on_ack(ack);
+        self.now.grow(ack, &self.counting, self.params.growth);
+        None
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.undo.on_congestion(event.cause, &self.now);
+        let ssthresh = self.ssthresh();
+        match event.cause {
+            Cause::Loss | Cause::Ecn | Cause::Delay => return self.now.set(ssthresh, ssthresh),
+            Cause::PersistentCongestion => self.now.shrink(self.min_window(), ssthresh),
+            Cause::Timeout => self.now.shrink(self.counting.mds, ssthresh),
+        }
+        self.rtt_min.reset = true;
+    }
+
+    fn on_spurious(&mut self) {
+        self.now.undo(self.undo.take());
+    }
+
+    fn on_idle(&mut self, idle: &Idle) {
+        self.now.restart(idle, self.initial);
+    }
+
+    fn control(&self) -> Control {
+        self.now.control()
+    }
+
+    /// `ssthresh` in bytes, `bwe` in bytes per second, `rtt_min` in seconds.
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        self.now.trace(put);
+        if let Some(bwe) = self.bandwidth.estimate() {
+            put("bwe", bwe);
+        }
+        if self.rtt_min.value != Duration::MAX {
+            put("rtt_min", self.rtt_min.value.as_secs_f64());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithms::reno::window::tests::avoiding;
+    use crate::testing::fixtures::{acked, congestion, path};
+
+    const MDS: u64 = 1200;
+    const RTT: Duration = Duration::from_millis(100);
+
+    /// One ACK per RTT + 1 ms; each ends a sample window.
+    fn estimates(filter: Filter, rates: &[u64]) -> Vec<f64> {
+        let mut b = Bandwidth::new(filter, Duration::from_millis(50));
+        b.on_sent(Time::ZERO);
+        let mut now = Time::ZERO;
+        rates
+            .iter()
+            .map(|rate| {
+                now += Duration::from_millis(101);
+                b.on_ack(&Ack { now, ..acked(rate * 101 / 1000) });
+                b.estimate().unwrap_or(f64::NAN)
+            })
+            .collect()
+    }
+
+    /// The step from 1 MB/s to 2 MB/s, as the part still missing after n samples.
+    fn missing(filter: Filter, n: usize) -> f64 {
+        let mut rates = vec![1_000_000];
+        rates.extend(vec![2_000_000; n]);
+        (2e6 - estimates(filter, &rates)[n]) / 1e6
+    }
+
+    /// Equation 7 of QUIC-DC: the error after n samples is 0.2^n.
+    #[test]
+    fn one_pole_step() {
+        for (n, error) in [(0, 1.0), (1, 0.2), (2, 0.04), (3, 0.008)] {
+            assert!((missing(Filter::OnePole, n) - error).abs() < 1e-9, "{n}");
+        }
+    }
+
+    /// Linux' filter: the error after n samples is (7/8)^n (1 + n/8); half at 13, a tenth at 29.
+    #[test]
+    fn two_pole_step() {
+        for n in 0..40 {
+            let error = libm::pow(7.0 / 8.0, n as f64) * (1.0 + n as f64 / 8.0);
+            assert!((missing(Filter::TwoPole, n) - error).abs() < 1e-9, "{n}");
+        }
+        let first = |error| (0..40).find(|&n| missing(Filter::TwoPole, n) <= error);
+        assert_eq!((first(0.5), first(0.1)), (Some(13), Some(29)));
+    }
+
+    /// Linux: a sample takes longer than the RTT and longer than 50 ms.
+    #[test]
+    fn sample_windows() {
+        for (rtt, window) in [(100, 101), (20, 51)] {
+            let mut b = Bandwidth::new(Filter::OnePole, Duration::from_millis(50));
+            b.on_sent(Time::ZERO);
+            let ends = (1..300).find(|&ms| {
+                let latest_rtt = Some(Duration::from_millis(rtt));
+                b.on_ack(&Ack { now: Time::from_millis(ms), latest_rtt, ..acked(1000) });
+                b.estimate().is_some()
+            });
+            assert_eq!(ends, Some(window));
+            assert!((b.estimate().unwrap_or(0.0) - 1e6).abs() < 1.0);
+        }
+    }
+
+    /// A window in which the application had nothing to send does not count.
+    #[test]
+    fn app_limited_samples_are_skipped() {
+        let mut b = Bandwidth::new(Filter::OnePole, Duration::from_millis(50));
+        b.on_sent(Time::ZERO);
+        let at = |ms, app_limited| Ack { now: Time::from_millis(ms), app_limited, ..acked(101_000) };
+        b.on_ack(&at(101, false));
+        b.on_ack(&at(150, true));
+        b.on_ack(&at(700, false));
+        let estimate = b.estimate();
+        assert!(estimate.is_some_and(|bwe| (bwe - 1e6).abs() < 1.0));
+        b.on_ack(&at(801, false));
+        assert!(b.estimate().is_some_and(|bwe| (bwe - 1e6).abs() < 1.0), "the next one is whole again");
+    }
+
+    /// A pipe of 100 packets, one round after the other.
+    fn filled(cwnd: u64) -> (WestwoodPlus, Time) {
+        let mut cc = WestwoodPlus::new(Params::default(), path(MDS));
+        cc.now = avoiding(cwnd);
+        let mut now = Time::ZERO;
+        cc.bandwidth.on_sent(now);
+        for _ in 0..300 {
+            now += Duration::from_millis(10);
+            cc.on_ack(&Ack { now, growth: 0, latest_rtt: Some(RTT), ..acked(10 * MDS) });
+        }
+        (cc, now)
+    }
+
+    /// The event leaves what the pipe holds: 100 packets, whatever was queued besides, and also where that is more than
+    /// there was.
+    #[test]
+    fn set_to_the_pipe() {
+        for (before, after) in [(200, 100.0), (100, 100.0), (60, 100.0)] {
+            let (mut cc, _) = filled(before * MDS);
+            cc.on_congestion(&congestion(Cause::Loss, before * MDS));
+            let packets = cc.control().cwnd as f64 / MDS as f64;
+            assert!((packets - after).abs() < 0.01 * after, "{before} -> {packets}");
+        }
+    }
+
+    /// Before the first sample: half.
+    #[test]
+    fn half_without_a_sample() {
+        let mut cc = WestwoodPlus::new(Params::default(), path(MDS));
+        cc.on_congestion(&congestion(Cause::Loss, 0));
+        assert_eq!(cc.control().cwnd, 5 * MDS);
+    }
+
+    /// Linux: after a timeout the next sample replaces RTTmin, even a larger one.
+    #[test]
+    fn timeout_forgets_rtt_min() {
+        for (cause, cwnd) in [(Cause::Timeout, MDS), (Cause::PersistentCongestion, 2 * MDS)] {
+            let (mut cc, now) = filled(100 * MDS);
+            cc.on_congestion(&congestion(cause, 0));
+            assert_eq!(cc.control().cwnd, cwnd);
+            assert!(cc.control().in_slow_start(), "up to the pipe");
+            for rtt in [150, 130, 140] {
+                cc.on_ack(&Ack { now, latest_rtt: Some(Duration::from_millis(rtt)), ..acked(MDS) });
+            }
+            assert_eq!(cc.rtt_min.value, Duration::from_millis(130));
+        }
+    }
+
+    /// By hand: 10 MB/s and 99 ms are 990 000 bytes. A collapse leaves 2 000 of them, the next loss gives them back.
+    #[test]
+    fn back_up_after_a_collapse() {
+        const MDS: u64 = 1000;
+        let mut cc = WestwoodPlus::new(Params::default(), path(MDS));
+        cc.now = avoiding(2_000_000);
+        cc.bandwidth.on_sent(Time::ZERO);
+        let rtt = Duration::from_millis(99);
+        for ms in 1..=300 {
+            let now = Time::from_millis(ms);
+            cc.on_ack(&Ack { now, growth: 0, latest_rtt: Some(rtt), ..acked(10 * MDS) });
+        }
+        cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
+        assert_eq!(cc.control().cwnd, 2000);
+        cc.on_congestion(&congestion(Cause::Loss, 2000));
+        assert_eq!((cc.now.cwnd, cc.now.ssthresh), (990_000, 990_000));
+        assert!(!cc.control().in_slow_start());
+    }
+
+    /// Bytes that arrive after they were declared lost were delivered.
+    #[test]
+    fn late_bytes_count() {
+        let mut b = Bandwidth::new(Filter::OnePole, Duration::from_millis(50));
+        b.on_sent(Time::ZERO);
+        b.on_ack(&Ack { now: Time::from_millis(50), late: 60_000, latest_rtt: None, ..acked(0) });
+        b.on_ack(&Ack { now: Time::from_millis(101), ..acked(41_000) });
+        assert!(b.estimate().is_some_and(|bwe| (bwe - 1e6).abs() < 1.0), "{:?}", b.estimate());
+    }
+
+    #[test]
+    fn spurious_event_is_undone() {
+        for cause in [Cause::Loss, Cause::Timeout] {
+            let (mut cc, _) = filled(200 * MDS);
+            cc.on_congestion(&congestion(cause, 0));
+            assert!(cc.control().cwnd < 101 * MDS);
+            cc.on_spurious();
+            assert_eq!((cc.now.cwnd, cc.now.ssthresh), (200 * MDS, 200 * MDS));
+        }
+    }
+}

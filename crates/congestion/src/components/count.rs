@@ -1,0 +1,96 @@
+//! How much of an acknowledgement opens the window.
+//!
+//! ```text
+//! of the N bytes that the ledger grants:
+//! bytes     N                                      RFC 3465 section 2.1, RFC 9002 section 7.3
+//! packets   N, rounded up to whole packets         Linux: each piece that is acknowledged is a packet
+//! acks      min(N, SMSS)                           RFC 5681 section 3.1; ns-3's TcpNewReno, htsim
+//! always    what left since the last reduction, also while window or application left room: mvfst's NewReno, which
+//!           is never application-limited (mvfst.md section 6; mvfst b48045620d4a, NewReno.cpp:81-84, 187-193)
+//! slow start: of that at most L * SMSS             RFC 3465 section 2.2: L = 2, and 1 after a timeout; thesis 5.1: 10
+//! ```
+//!
+//! With `acks` a receiver that acknowledges every second packet halves the growth.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Ack;
+
+/// What counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Count {
+    /// Bytes acknowledged.
+    Bytes,
+    /// Packets, each as a full one.
+    Packets,
+    /// Acknowledgements, each as a full packet at most.
+    Acks,
+    /// Bytes acknowledged, also of an unused window.
+    Always,
+}
+
+/// The growth that one ACK is worth.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counting {
+    pub(crate) count: Count,
+    /// L, packets; `None`: no limit.
+    pub(crate) limit: Option<u64>,
+    pub(crate) mds: u64,
+}
+
+impl Counting {
+    /// Bytes, in congestion avoidance.
+    pub(crate) fn of(&self, ack: &Ack) -> u64 {
+        match self.count {
+            Count::Bytes => ack.growth,
+            Count::Packets => ack.growth.div_ceil(self.mds) * self.mds,
+            Count::Acks => ack.growth.min(self.mds),
+            Count::Always => ack.packets.iter().filter(|p| !p.before_reduction).map(|p| p.bytes).sum(),
+        }
+    }
+
+    /// Bytes, in slow start.
+    pub(crate) fn of_slow_start(&self, ack: &Ack) -> u64 {
+        let bytes = self.of(ack);
+        self.limit.map_or(bytes, |packets| bytes.min(packets.saturating_mul(self.mds)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::fixtures::acked;
+
+    const MDS: u64 = 1200;
+
+    /// An ACK of nothing, of part of a packet, of one, of two and a half, of 20.
+    #[test]
+    fn what_counts() {
+        let acks = [0, 500, MDS, 3000, 20 * MDS].map(acked);
+        for (count, limit, avoidance, slow_start) in [
+            (Count::Bytes, None, [0, 500, 1200, 3000, 24_000], [0, 500, 1200, 3000, 24_000]),
+            (Count::Bytes, Some(10), [0, 500, 1200, 3000, 24_000], [0, 500, 1200, 3000, 12_000]),
+            (Count::Packets, Some(2), [0, 1200, 1200, 3600, 24_000], [0, 1200, 1200, 2400, 2400]),
+            (Count::Acks, None, [0, 500, 1200, 1200, 1200], [0, 500, 1200, 1200, 1200]),
+        ] {
+            let counting = Counting { count, limit, mds: MDS };
+            assert_eq!(acks.map(|ack| counting.of(&ack)), avoidance, "{count:?}");
+            assert_eq!(acks.map(|ack| counting.of_slow_start(&ack)), slow_start, "{count:?}, {limit:?}");
+        }
+    }
+
+    /// Three packets, of which one left before the last reduction, while the application limits the sender.
+    #[test]
+    fn unused_window_counts_too() {
+        let packet = |pn, before_reduction| crate::AckedPacket {
+            before_reduction,
+            ..crate::testing::fixtures::stamped(pn, units::Time::ZERO, 0)
+        };
+        let packets = [packet(1, true), packet(2, false), packet(3, false)];
+        let ack = Ack { growth: 0, app_limited: true, packets: &packets, ..acked(3 * MDS) };
+        for (count, counted) in [(Count::Bytes, 0), (Count::Always, 2 * MDS)] {
+            assert_eq!(Counting { count, limit: None, mds: MDS }.of(&ack), counted, "{count:?}");
+        }
+    }
+}

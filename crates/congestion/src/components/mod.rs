@@ -1,0 +1,10 @@
+//! Pieces that several algorithms are made of.
+
+pub mod count;
+pub(crate) mod idle;
+pub(crate) mod picoquic;
+pub mod queuing_delay;
+pub(crate) mod receiver_report;
+pub mod rtt_ratio;
+pub mod slow_start;
+pub(crate) mod undo;

@@ -1,0 +1,213 @@
+//! One-way queuing delay from the send time and the peer's receive time of each packet.
+//!
+//! QUIC-DC (arXiv 2507.00896, July 2025), equations 3 to 5, and its anchors, which the paper leaves open:
+//!
+//! ```text
+//! OWD_i  = received_i - sent_i            ns, contains the offset of the two clocks           (3)
+//! OWDV_i = OWD_i - OWD_(i-1)              ns, the offset is gone                              (4)
+//! raw       OWQD_i = OWQD_(i-1) + OWDV_i                   = OWD_i - OWD_0                    (5)
+//! clamped   OWQD_i = max(0, OWQD_(i-1) + OWDV_i)           = OWD_i - min over j <= i of OWD_j
+//! windowed  OWQD_i = OWD_i - min over the packets sent at most a window before i of OWD_j
+//! ```
+//!
+//! The second form of `clamped` is the Skorokhod (Lindley) identity. Packets count in ascending number; one without a
+//! receive time or older than the last is skipped, and the next difference spans the gap.
+//!
+//! Deviations: none. Differences saturate at the ends of `i64`, 292 years.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use crate::AckedPacket;
+use units::{Duration, Time};
+
+/// What the queuing delay is measured from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Anchor {
+    /// The first packet. If it met a queue, the estimate is too low for ever, and negative at times.
+    Raw,
+    /// The smallest delay so far. A receiver's clock that runs fast raises the estimate for ever.
+    Clamped,
+    /// The smallest delay of the last window. Follows clocks and routes, forgets what stands longer than the window.
+    Windowed,
+}
+
+/// The estimator.
+#[derive(Clone, Debug)]
+pub struct QueuingDelay {
+    anchor: Anchor,
+    window: Duration,
+    owqd: i64,
+    last_owd: Option<i64>,
+    last_pn: Option<u64>,
+    /// Candidates for the windowed minimum: ascending in send time and in delay.
+    minima: VecDeque<(Time, i64)>,
+}
+
+impl QueuingDelay {
+    /// Without a packet; the `window` matters to [`Anchor::Windowed`] only.
+    pub fn new(anchor: Anchor, window: Duration) -> Self {
+        Self { anchor, window, owqd: 0, last_owd: None, last_pn: None, minima: VecDeque::new() }
+    }
+
+    /// The estimate after this packet, nanoseconds; `None` if it carries no receive time or is older than the last.
+    pub fn on_packet(&mut self, packet: &AckedPacket) -> Option<i64> {
+        let received = packet.received?;
+        if self.last_pn.is_some_and(|last| packet.pn <= last) {
+            return None;
+        }
+        self.last_pn = Some(packet.pn);
+        let owd = received.saturating_sub(i64::try_from(packet.sent.0).unwrap_or(i64::MAX));
+        let owdv = self.last_owd.map_or(0, |last| owd.saturating_sub(last));
+        self.last_owd = Some(owd);
+        self.owqd = match self.anchor {
+            Anchor::Raw => self.owqd.saturating_add(owdv),
+            Anchor::Clamped => self.owqd.saturating_add(owdv).max(0),
+            Anchor::Windowed => owd.saturating_sub(self.windowed_min(packet.sent, owd)),
+        };
+        Some(self.owqd)
+    }
+
+    fn windowed_min(&mut self, sent: Time, owd: i64) -> i64 {
+        while self.minima.back().is_some_and(|&(_, old)| old >= owd) {
+            self.minima.pop_back();
+        }
+        self.minima.push_back((sent, owd));
+        while self.minima.front().is_some_and(|&(old, _)| sent - old > self.window) {
+            self.minima.pop_front();
+        }
+        self.minima.front().map_or(owd, |&(_, min)| min)
+    }
+
+    /// The last estimate, nanoseconds.
+    pub fn owqd(&self) -> i64 {
+        self.owqd
+    }
+
+    /// Starts anew with the next packet.
+    pub fn reset(&mut self) {
+        self.owqd = 0;
+        self.last_owd = None;
+        self.minima.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::fixtures::stamped;
+
+    const MS: i64 = 1_000_000;
+    const ANCHORS: [Anchor; 3] = [Anchor::Raw, Anchor::Clamped, Anchor::Windowed];
+
+    /// Packets sent 1 ms apart that arrive after these delays, under this clock offset.
+    fn estimates(anchor: Anchor, offset: i64, delays: &[i64]) -> Vec<i64> {
+        let mut q = QueuingDelay::new(anchor, Duration::from_secs(10));
+        let packet = |i: usize, delay: i64| {
+            let sent = Time::from_millis(i as u64);
+            stamped(i as u64, sent, sent.0 as i64 + delay + offset)
+        };
+        delays.iter().enumerate().filter_map(|(i, &d)| q.on_packet(&packet(i, d))).collect()
+    }
+
+    proptest! {
+        /// Equation 5 telescopes; clamped, it is the distance to the running minimum (Skorokhod).
+        #[test]
+        fn closed_forms(delays in prop::collection::vec(0i64..1_000_000_000, 1..200)) {
+            let min = |i: usize| delays[..=i].iter().copied().min().unwrap_or(0);
+            let raw: Vec<_> = delays.iter().map(|d| d - delays[0]).collect();
+            let clamped: Vec<_> = delays.iter().enumerate().map(|(i, d)| d - min(i)).collect();
+            prop_assert_eq!(estimates(Anchor::Raw, 0, &delays), raw);
+            prop_assert_eq!(&estimates(Anchor::Clamped, 0, &delays), &clamped);
+            prop_assert_eq!(estimates(Anchor::Windowed, 0, &delays), clamped, "shorter than the window");
+        }
+
+        /// Equation 4: the offset of the clocks is gone, a million seconds of it too.
+        #[test]
+        fn offset_does_not_matter(
+            delays in prop::collection::vec(0i64..1_000_000_000, 1..100),
+            offset in -1_000_000_000_000_000i64..1_000_000_000_000_000,
+        ) {
+            for anchor in ANCHORS {
+                prop_assert_eq!(estimates(anchor, offset, &delays), estimates(anchor, 0, &delays));
+            }
+        }
+
+        /// Whatever the peer says, no panic.
+        #[test]
+        fn any_time_is_survived(times in prop::collection::vec((any::<u64>(), any::<i64>()), 1..50)) {
+            for anchor in ANCHORS {
+                let mut q = QueuingDelay::new(anchor, Duration::from_secs(10));
+                for (pn, &(sent, received)) in times.iter().enumerate() {
+                    q.on_packet(&stamped(pn as u64, Time(sent), received));
+                }
+            }
+        }
+
+        /// Constant delay with jitter: the estimate stays within the jitter.
+        #[test]
+        fn jitter_stays_jitter(jitter in prop::collection::vec(0i64..3_000_000, 1..200)) {
+            let delays: Vec<_> = jitter.iter().map(|j| 25 * MS + j).collect();
+            prop_assert!(estimates(Anchor::Clamped, 0, &delays).iter().all(|q| (0..3 * MS).contains(q)));
+        }
+    }
+
+    /// A queue that grows by 1 ms per 10 packets passes 20 ms right after packet 200.
+    #[test]
+    fn ramp() {
+        let delays: Vec<_> = (0..400).map(|i| 25 * MS + i * MS / 10).collect();
+        for anchor in ANCHORS {
+            assert_eq!(estimates(anchor, 0, &delays).iter().position(|&q| q > 20 * MS), Some(201));
+        }
+    }
+
+    /// One receive time missing in the middle changes nothing afterwards; nor does a packet that comes too late.
+    #[test]
+    fn gaps_do_no_harm() {
+        let packet = |pn: u64| stamped(pn, Time::from_millis(pn), (pn * pn) as i64 * MS);
+        for anchor in ANCHORS {
+            let mut whole = QueuingDelay::new(anchor, Duration::from_secs(10));
+            let mut gap = whole.clone();
+            for pn in 0..20 {
+                let expected = whole.on_packet(&packet(pn));
+                let received = packet(pn).received.filter(|_| pn != 7);
+                let got = gap.on_packet(&AckedPacket { received, ..packet(pn) });
+                assert_eq!(got, expected.filter(|_| pn != 7));
+                if pn > 7 {
+                    assert_eq!(gap.on_packet(&packet(7)), None, "too late");
+                }
+            }
+        }
+    }
+
+    /// The windowed minimum forgets: 50 ppm of skew raise `clamped` by 3 ms a minute, `windowed` by no more than a window's.
+    #[test]
+    fn windowed_follows_the_clock() {
+        let run = |anchor| {
+            let mut q = QueuingDelay::new(anchor, Duration::from_secs(10));
+            for pn in 0..6000u64 {
+                let sent = Time::from_millis(10 * pn);
+                q.on_packet(&stamped(pn, sent, (sent.0 + sent.0 / 20_000) as i64));
+            }
+            q.owqd()
+        };
+        assert!(run(Anchor::Clamped) > 2_990_000);
+        assert_eq!(run(Anchor::Windowed), 500_000);
+    }
+
+    #[test]
+    fn reset_starts_anew() {
+        for anchor in ANCHORS {
+            let mut q = QueuingDelay::new(anchor, Duration::from_secs(10));
+            q.on_packet(&stamped(1, Time::ZERO, 0));
+            assert_eq!(q.on_packet(&stamped(2, Time::ZERO, 9 * MS)), Some(9 * MS));
+            q.reset();
+            assert_eq!(q.on_packet(&stamped(2, Time::ZERO, 9 * MS)), None, "an old packet stays old");
+            assert_eq!(q.on_packet(&stamped(3, Time::ZERO, 9 * MS)), Some(0));
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! One place for a parameter: name, meaning, unit, source, default and the numbers that it may have.
+
+use std::fmt;
+
+/// A parameter as `kneepoint algorithms` prints it.
+#[derive(Clone, Copy, Debug)]
+pub struct ParamDoc {
+    /// The field's name; the key in an experiment file has dashes for underscores.
+    pub name: &'static str,
+    /// Meaning, unit and source.
+    pub doc: &'static str,
+    /// Which numbers it may have, if it is a number and says so; else any that is not negative.
+    pub range: Option<Range>,
+    /// The parameters below it, if it is a table.
+    pub keys: &'static [ParamDoc],
+}
+
+impl ParamDoc {
+    /// Which numbers it may have.
+    pub fn allowed(&self) -> Range {
+        self.range.unwrap_or(Range::from(0.0))
+    }
+}
+
+/// An interval of numbers, each end in it or not. What is not finite is in none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    low: End,
+    high: End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct End {
+    at: f64,
+    included: bool,
+}
+
+impl Range {
+    /// A factor that shrinks: above 0, below 1.
+    pub const SHARE: Self = Self::above(0.0).below(1.0);
+    /// A part of something: 0 to 1.
+    pub const PART: Self = Self::from(0.0).to(1.0);
+    /// A gain or another factor that must not be 0.
+    pub const FACTOR: Self = Self::above(0.0).to(1e6);
+    /// A window in packets. A run that begins with more at once would fill the memory before it does anything else.
+    pub const PACKETS: Self = Self::from(1.0).to(1e6);
+    /// A number of things that cannot be none.
+    pub const COUNT: Self = Self::from(1.0);
+
+    /// This number or more.
+    pub const fn from(low: f64) -> Self {
+        Self::between(low, true)
+    }
+    /// More than this number.
+    pub const fn above(low: f64) -> Self {
+        Self::between(low, false)
+    }
+    const fn between(low: f64, included: bool) -> Self {
+        Self { low: End { at: low, included }, high: End { at: f64::INFINITY, included: false } }
+    }
+    /// And at most this one.
+    pub const fn to(self, high: f64) -> Self {
+        Self { high: End { at: high, included: true }, ..self }
+    }
+    /// And less than this one.
+    pub const fn below(self, high: f64) -> Self {
+        Self { high: End { at: high, included: false }, ..self }
+    }
+
+    /// Whether this number is in it.
+    pub fn contains(&self, number: f64) -> bool {
+        let Self { low, high } = self;
+        number.is_finite()
+            && (number > low.at || (low.included && number == low.at))
+            && (number < high.at || (high.included && number == high.at))
+    }
+}
+
+/// "from 1 to 1000000", "above 0, below 1", "at least 0".
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { low, high } = self;
+        match (low.included, high.included, high.at.is_finite()) {
+            (true, true, _) => write!(f, "from {} to {}", low.at, high.at),
+            (true, false, true) => write!(f, "at least {}, below {}", low.at, high.at),
+            (true, false, false) => write!(f, "at least {}", low.at),
+            (false, true, _) => write!(f, "above {}, at most {}", low.at, high.at),
+            (false, false, true) => write!(f, "above {}, below {}", low.at, high.at),
+            (false, false, false) => write!(f, "above {}", low.at),
+        }
+    }
+}
+
+/// Declares a controller's `Params`: struct, serde (kebab-case keys, unknown ones refused), defaults, documentation.
+///
+/// `name: type = default => range,` says which numbers it may have, `name: type = default; keys,` which parameters the
+/// table below it has.
+///
+/// `also Over;` before them all declares `Over::deserialize`, which reads the same `Params` with what `other_defaults()` of that
+/// module answers as defaults: for an algorithm that is another one with other values.
+macro_rules! params {
+    (also $over:ident; $($fields:tt)*) => {
+        $crate::interface::params::params! { $($fields)* }
+        $crate::interface::params::params! { @over $over; $($fields)* }
+    };
+    (@over $over:ident; $(
+        $(#[doc = $doc:literal])+
+        $(#[serde($($serde:meta),+)])?
+        $name:ident: $type:ty = $default:expr $(=> $range:expr)? $(; $keys:expr)?,
+    )*) => {
+        /// Reads [`Params`] with other defaults.
+        #[derive(serde::Deserialize)]
+        #[serde(remote = "Params", default = "other_defaults", deny_unknown_fields, rename_all = "kebab-case")]
+        pub(super) struct $over {
+            $($(#[serde($($serde),+)])? $name: $type,)*
+        }
+    };
+    ($(
+        $(#[doc = $doc:literal])+
+        $(#[serde($($serde:meta),+)])?
+        $name:ident: $type:ty = $default:expr $(=> $range:expr)? $(; $keys:expr)?,
+    )*) => {
+        /// The parameters; the defaults are those of the document in this file's header.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+        pub struct Params {
+            $($(#[doc = $doc])+ $(#[serde($($serde),+)])? pub $name: $type,)*
+        }
+        impl Default for Params {
+            fn default() -> Self {
+                Self { $($name: $default,)* }
+            }
+        }
+        impl Params {
+            /// Every parameter with its meaning, unit, source and range.
+            pub const DOCS: &'static [$crate::ParamDoc] = &[$($crate::ParamDoc {
+                name: stringify!($name),
+                doc: concat!($($doc),+),
+                range: $crate::interface::params::last!(None $(, Some($range))?),
+                keys: $crate::interface::params::last!(&[] $(, $keys)?),
+            }),*];
+        }
+    };
+}
+pub(crate) use params;
+
+/// The last of its arguments: a default and what replaces it.
+macro_rules! last {
+    ($default:expr) => {
+        $default
+    };
+    ($default:expr, $given:expr) => {
+        $given
+    };
+}
+pub(crate) use last;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges() {
+        for (range, text, inside, outside) in [
+            (Range::SHARE, "above 0, below 1", vec![1e-9, 0.5, 0.999], vec![-0.1, 0.0, 1.0]),
+            (Range::PART, "from 0 to 1", vec![0.0, 0.5, 1.0], vec![-1e-9, 1.001]),
+            (Range::FACTOR, "above 0, at most 1000000", vec![1e-9, 1e6], vec![0.0, 1e6 + 1.0]),
+            (Range::PACKETS, "from 1 to 1000000", vec![1.0, 1e6], vec![0.0, 0.5, 2e6]),
+            (Range::COUNT, "at least 1", vec![1.0, 1e300], vec![0.0]),
+            (Range::above(1.0), "above 1", vec![1.1], vec![1.0]),
+            (Range::from(1.0).below(2.0), "at least 1, below 2", vec![1.0, 1.9], vec![0.9, 2.0]),
+        ] {
+            assert_eq!(range.to_string(), text);
+            assert!(inside.iter().all(|&n| range.contains(n)), "{text}: {inside:?}");
+            assert!(outside.iter().all(|&n| !range.contains(n)), "{text}: {outside:?}");
+            let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+            assert!(odd.iter().all(|&n| !range.contains(n)), "{text}");
+        }
+    }
+
+    #[allow(unreachable_pub)]
+    mod declared {
+        use super::Range;
+        use crate::algorithms::reno::new_reno;
+
+        params! {
+            /// Any. Test.
+            any: f64 = 0.5,
+            /// A share. Test.
+            share: f64 = 0.5 => Range::SHARE,
+            /// A table. Test.
+            inner: new_reno::Params = new_reno::Params::default(); new_reno::Params::DOCS,
+        }
+    }
+
+    #[test]
+    fn declarations() {
+        let docs = declared::Params::DOCS;
+        assert_eq!(docs[0].allowed(), Range::from(0.0));
+        assert_eq!(docs[1].range, Some(Range::SHARE));
+        assert_eq!(docs[2].keys.len(), crate::algorithms::reno::new_reno::Params::DOCS.len());
+        assert!(docs[..2].iter().all(|doc| doc.keys.is_empty()));
+    }
+}
