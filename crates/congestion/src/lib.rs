@@ -1,8 +1,9 @@
-//! Congestion controllers: pure state machines, one file each.
-//!
-//! **Invariant:** nothing here reads a clock, draws from a dice of its own, does I/O or can fail. Time arrives inside
-//! each signal; the answer is read from [`Controller::control`]. Depends on nothing but serde and libm, so that a
-//! real stack can embed it.
+#![doc = include_str!("../README.md")]
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
+// So that `params!` may name this crate by its own name, here and elsewhere.
+extern crate self as kneepoint_congestion;
 
 pub mod algorithms;
 pub mod components;
@@ -12,10 +13,18 @@ pub mod registry;
 mod testing;
 
 pub use interface::{
-    Ack, AckedPacket, Cause, Congestion, Control, Controller, Detection, Idle, Lost, LostPacket, ParamDoc,
-    Path, Range, RateSample, Sent,
+    Ack, AckedPacket, Cause, CloneController, Congestion, Control, Controller, Detection, Idle, Lost,
+    LostPacket, Needs, ParamDoc, Parameters, PathInfo, Range, RateSample, Sent,
 };
-pub use registry::Algorithm;
+pub use registry::{Algorithm, Entry, Registry};
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+pub use serde;
+pub use units;
+
+/// What a constructor answers.
+#[doc(hidden)]
+pub type Boxed = alloc::boxed::Box<dyn Controller>;
 
 /// The initial window in bytes: so many packets, or RFC 9002's.
 pub(crate) fn initial_window_of(packets: Option<u64>, mds: u64) -> u64 {

@@ -5,8 +5,9 @@ mod common;
 use std::fmt::Write;
 
 use common::path::Loop;
+use common::read::read;
 use kneepoint_congestion::{
-    Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Lost, LostPacket, Path, Sent,
+    Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Lost, LostPacket, PathInfo, Sent,
 };
 use units::{Duration, Rate, Time};
 
@@ -17,6 +18,8 @@ const PACKET_TIME: Duration = Duration::from_millis(1);
 const PIPE: u64 = 100;
 const BUFFER: u64 = 100;
 const ROUNDS: u64 = 300;
+/// A threshold of 20 % of the buffer.
+const QUIC_DC: &str = "name = 'quic-dc'\nthreshold = '20 ms'";
 /// After slow start and its first correction.
 const SETTLED: usize = 40;
 
@@ -33,9 +36,8 @@ struct Link {
 
 impl Link {
     fn new(algorithm: &Algorithm) -> Self {
-        let buffer = Some(PACKET_TIME * BUFFER);
         Self {
-            cc: algorithm.build(Path { mds: MDS, buffer, paced: true, seed: 1 }),
+            cc: algorithm.build(PathInfo { max_datagram_size: MDS, paced: true, seed: 1 }),
             start: Time::ZERO,
             pn: 0,
             delivered: 0,
@@ -143,7 +145,7 @@ impl Link {
 
 /// The table as text, and the windows in it.
 fn rounds(text: &str) -> (String, Vec<u64>) {
-    let algorithm: Algorithm = toml::from_str(text).expect(text);
+    let algorithm = read(text).expect(text);
     let mut link = Link::new(&algorithm);
     let mut table = format!(
         "{}\nrtt 100 ms, pipe {PIPE} packets, buffer {BUFFER} packets\nround packets\n",
@@ -230,8 +232,8 @@ fn westwood_plus() {
 /// The default threshold is 20 ms here: the queue swings between none and 20 packets, nothing is ever lost.
 #[test]
 fn quic_dc() {
-    check("quic-dc", "name = 'quic-dc'", &[95.0..=103.0, 105.0..=113.0, 118.0..=123.0]);
-    assert!(!rounds("name = 'quic-dc'").0.contains("loss"));
+    check("quic-dc", QUIC_DC, &[95.0..=103.0, 105.0..=113.0, 118.0..=123.0]);
+    assert!(!rounds(QUIC_DC).0.contains("loss"));
 }
 
 /// Down one packet per round from what slow start left, to 4 packets in the queue, and there it stays.

@@ -1,5 +1,7 @@
 //! Which numbers the parameters of BBR and of mvfst's CUBIC may have: each says so itself, and no other number is taken by an experiment file.
 
+mod common;
+
 use kneepoint_congestion::{Algorithm, ParamDoc, Range};
 
 const NAMES: [&str; 7] =
@@ -11,7 +13,7 @@ fn named(name: &str) -> Algorithm {
 }
 
 fn range(name: &str, key: &str) -> Range {
-    let docs = named(name).params();
+    let docs = named(name).docs();
     let param = docs.iter().find(|param| param.name == key.replace('-', "_")).expect(key);
     param.range.expect(key)
 }
@@ -109,6 +111,6 @@ fn extra_acked_may_be_off() {
         "name = 'bbr1'\nextra-acked-gain = 0",
         "name = 'bbr1'\nextra-acked-gain = 0.0\nmin-rtt-slack = 'off'",
     ] {
-        assert!(toml::from_str::<Algorithm>(text).is_ok(), "{text}");
+        assert!(common::read::read(text).is_ok(), "{text}");
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! What bounds it is on record in `docs/performance.md`.
 
-use congestion::Algorithm;
 use congestion::algorithms::cubic::rfc9438 as cubic;
 use cpu_time::ThreadTime;
 use link::{Limit, LinkConfig};
@@ -42,7 +41,7 @@ fn scenario(count: u32, rate: Rate, transfer: Option<u64>, seconds: u64) -> Scen
     let flow = |id: u32| FlowConfig {
         label: format!("cubic #{id}"),
         group: String::new(),
-        algorithm: Algorithm::Cubic(cubic::Params::default()),
+        algorithm: cubic::Params::default().into(),
         transport: Transport::Quic { datagram: 1252, header: 37, overhead: 42 },
         recovery: Config::quic(),
         ack: AckConfig::default(),
@@ -61,7 +60,6 @@ fn scenario(count: u32, rate: Rate, transfer: Option<u64>, seconds: u64) -> Scen
         seed: 1,
         duration: Duration::from_secs(seconds),
         link: LinkConfig { limit: Limit::Bytes(Bytes(limit)), delay: rtt / 2, ..LinkConfig::plain(rate) },
-        buffer: Some(rtt),
         flows: (0..count).map(flow).collect(),
         measure: None,
         beyond: Vec::new(),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use clap::{Args, Parser, Subcommand};
-use congestion::Algorithm;
 use sim::Watch;
 
+use crate::controllers::controllers;
 use crate::library::Library;
 use crate::run::{self, Failure, Options};
 use crate::spec::Experiment;
@@ -353,16 +353,16 @@ fn list() -> Result<u8, Error> {
 }
 
 fn algorithms(name: Option<&str>) -> Result<u8, Error> {
-    let all = Algorithm::all();
-    let chosen: Vec<_> = all.iter().filter(|a| name.is_none_or(|n| n == a.name())).collect();
+    let all = controllers();
+    let chosen: Vec<_> = all.iter().filter(|entry| name.is_none_or(|name| name == entry.name)).collect();
     if let (Some(name), true) = (name, chosen.is_empty()) {
-        let known = crate::problem::did_you_mean(name, all.iter().map(Algorithm::name));
+        let known = crate::problem::did_you_mean(name, all.iter().map(|entry| entry.name));
         return Err(Error::bad(format!("`{name}` is not an algorithm; {known}")));
     }
-    for algorithm in chosen {
-        print(&format!("{}\n   {}\n", algorithm.name(), algorithm.doc().trim()));
-        let defaults = toml::Table::try_from(algorithm).map_err(Error::bad)?;
-        for param in algorithm.params() {
+    for entry in chosen {
+        print(&format!("{}\n   {}\n", entry.name, entry.doc.trim()));
+        let defaults = toml::Table::try_from(entry.algorithm()).map_err(Error::bad)?;
+        for param in entry.params {
             let key = param.name.replace('_', "-");
             let default = defaults.get(&key).map_or_else(|| "none".to_owned(), ToString::to_string);
             let number = defaults.get(&key).is_some_and(|value| value.is_integer() || value.is_float());

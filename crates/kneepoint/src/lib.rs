@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod cli;
 pub mod columns;
+pub mod controllers;
 pub mod judge;
 pub mod ledger;
 pub mod library;

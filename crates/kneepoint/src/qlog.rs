@@ -241,7 +241,7 @@ fn cause_word(cause: Cause) -> &'static str {
         Cause::Ecn => "ECN",
         Cause::Delay => "delay",
         Cause::PersistentCongestion => "persistent_congestion",
-        Cause::Timeout => "timeout",
+        _ => "timeout",
     }
 }
 
@@ -496,7 +496,7 @@ const SSTHRESH: &str = "ssthresh";
 
 #[cfg(test)]
 mod tests {
-    use congestion::{Algorithm, Detection};
+    use congestion::Detection;
     use link::{Limit, LinkConfig};
     use recovery::{AckConfig, Clock, Config};
     use serde_json::{Value, json};
@@ -711,7 +711,7 @@ mod tests {
         let (rate, rtt) = (Rate(10_000_000), Duration::from_millis(50));
         let limit = rate.bytes_in(rtt);
         let tcp = Transport::from(&transport) == Transport::Tcp;
-        let algorithm: Algorithm = toml::from_str(&format!("name = \"{algorithm}\"")).unwrap();
+        let algorithm = congestion::Registry::default().get(algorithm).unwrap().algorithm();
         let flow = FlowConfig {
             label: "one".to_owned(),
             group: String::new(),
@@ -738,7 +738,6 @@ mod tests {
                 delay: rtt / 2,
                 ..LinkConfig::plain(rate)
             },
-            buffer: Some(rate.time_for(limit)),
             flows: vec![flow],
             measure: None,
             windows: Vec::new(),

@@ -392,7 +392,7 @@ const BAD: &[(&str, &str, &str, &[&str])] = &[
         "queue = \"4 BDP\"",
         "",
         "10 % of buffer",
-        &["flow.0.controller.threshold: a threshold in % of buffer", "unlimited"],
+        &["flow.0.controller.threshold: a delay in % of buffer", "unlimited"],
     ),
     (
         "\"4 BDP\"",

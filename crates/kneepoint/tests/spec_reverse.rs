@@ -253,7 +253,7 @@ fn without_links_back() {
         ),
         (
             "rate = \"1 Mbit/s\"\n[[flow]]\ndirection = \"backward\"\ncontroller = { name = \"quic-dc\", threshold = \"20 % of buffer\" }",
-            "flow.0.controller.threshold: a threshold in % of buffer, but its packets do not cross [link]",
+            "flow.0.controller.threshold: a delay in % of buffer, but its packets do not cross [link]",
         ),
     ] {
         assert!(reverse(text).contains(parts), "{}", reverse(text));

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, Path, Sent};
+use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, PathInfo, Sent};
 use kneepoint_recovery::{
     AckConfig, AckFrame, Clock, Config, EcnCounts, Exit, Gate, Outcome, Payload, Receiver, Reduction, Rto,
     Sender, TcpAck, TcpReceiver, TimeThreshold, Timeout, config::Paced,
@@ -92,7 +92,7 @@ impl Books {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Auditor(Arc<Mutex<Books>>);
 
 impl Controller for Auditor {
@@ -159,7 +159,7 @@ impl Controller for Auditor {
 
     fn control(&self) -> Control {
         let cwnd = self.0.lock().unwrap().cwnd;
-        Control { cwnd, pacing_rate: None, ssthresh: u64::MAX, send_quantum: None }
+        Control { cwnd, pacing_rate: None, ssthresh: u64::MAX, send_quantum: None, wake: Time::NEVER }
     }
 }
 
@@ -278,7 +278,7 @@ impl World {
         let spreads = config.reduction == Reduction::Prr;
         let books = Books { cwnd: 10 * FULL, tail_probes, spreads, ..Books::default() };
         let books = Arc::new(Mutex::new(books));
-        let path = Path { mds: FULL, buffer: None, paced: true, seed: 1 };
+        let path = PathInfo { max_datagram_size: FULL, paced: true, seed: 1 };
         let ack = AckConfig { max_ranges: 4, quick_acks: spreads, ..AckConfig::default() };
         Self {
             now: Time::from_millis(1),

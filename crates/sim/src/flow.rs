@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use congestion::Path;
+use congestion::PathInfo;
 use recovery::{AckFrame, Gate, Outcome, Paced, Payload, Receiver, Sender, Stats, TcpAck, TcpReceiver};
 use units::{Duration, Time};
 
@@ -110,7 +110,7 @@ pub(crate) struct Flow {
     config: FlowConfig,
     stage: Stage,
     source: Source,
-    path: Path,
+    path: PathInfo,
     /// Which connection it is on, from 0.
     connection: u32,
     /// What the ledgers of the connections before counted.
@@ -142,10 +142,8 @@ impl Flow {
     pub(crate) fn new(id: u32, feedback_id: u32, mut config: FlowConfig, scenario: &Scenario) -> Self {
         config.route = scenario.bounded(config.route);
         let back = config.back.map(|back| Back { route: scenario.bounded(back.route), ..back });
-        let path = Path {
-            mds: u64::from(config.transport.mds()),
-            // That of the forward link says nothing to one that never crosses it.
-            buffer: scenario.buffer.filter(|_| config.route.first < scenario.first_reverse()),
+        let path = PathInfo {
+            max_datagram_size: u64::from(config.transport.mds()),
             paced: config.recovery.paced == Paced::Always,
             seed: scenario.seed.wrapping_add(u64::from(id)),
         };
@@ -261,7 +259,7 @@ impl Flow {
     fn reconnect(&mut self) {
         self.connection += 1;
         self.closed += self.sender.stats();
-        let path = Path { seed: self.path.seed ^ (u64::from(self.connection) << 32), ..self.path };
+        let path = PathInfo { seed: self.path.seed ^ (u64::from(self.connection) << 32), ..self.path };
         self.handshake = handshake(&self.config);
         self.sender = sender(&self.config, path);
         self.far = Far::new(&self.config);
@@ -595,7 +593,7 @@ fn handshake(config: &FlowConfig) -> Option<Handshake> {
 }
 
 /// That of a new connection. Its clock counts in what the timestamps do, where TCP has them.
-fn sender(config: &FlowConfig, path: Path) -> Sender<Chunk> {
+fn sender(config: &FlowConfig, path: PathInfo) -> Sender<Chunk> {
     let stamps = matches!(config.transport, Transport::Tcp { .. }) && config.ack.timestamps > 0;
     let unit = if stamps { config.ack.timestamp_granularity } else { Duration::ZERO };
     Sender::new(config.recovery.clone(), config.algorithm.build(path), path)

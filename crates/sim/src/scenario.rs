@@ -25,8 +25,6 @@ pub struct Scenario {
     pub reverse: Vec<LinkConfig>,
     /// Their names, one each.
     pub reverse_names: Vec<String>,
-    /// What the bottleneck's buffer holds, in time, if it is limited.
-    pub buffer: Option<Duration>,
     /// The senders.
     pub flows: Vec<FlowConfig>,
     /// A ping beside them.

@@ -97,7 +97,7 @@ pub fn trigger(detection: Detection) -> &'static str {
     match detection {
         Detection::PacketThreshold => "reordering_threshold",
         Detection::TimeThreshold => "time_threshold",
-        Detection::Timeout => "pto_expired",
+        _ => "pto_expired",
     }
 }
 

@@ -14,7 +14,7 @@ fn path_of(rate: Rate, bdp: f64, seconds: u64, mut flows: Vec<FlowConfig>) -> Sc
     flows.iter_mut().for_each(|flow| flow.rtt = RTT);
     let limit = rate.bytes_in(RTT.mul_f64(bdp));
     let limit = LinkConfig { limit: Limit::Bytes(Bytes(limit)), delay: RTT / 2, ..LinkConfig::plain(rate) };
-    Scenario { link: limit, buffer: Some(RTT.mul_f64(bdp)), ..scenario(bdp, seconds, flows) }
+    Scenario { link: limit, ..scenario(bdp, seconds, flows) }
 }
 
 /// 95 % of what the link can carry of stream bytes: of 1294 bytes on the wire 1215, of 1500 1448.

@@ -114,12 +114,10 @@ fn a_slow_link_back_limits_the_acknowledgements() {
 fn directions_are_alike() {
     let there = |flow: FlowConfig| {
         let mut s = both_ways(20, link(3e6, 20), vec![forward(flow)]);
-        s.buffer = None;
         run(&s)
     };
     let back = |flow: FlowConfig| {
         let mut s = both_ways(20, link(3e6, 20), vec![backward(flow)]);
-        s.buffer = None;
         std::mem::swap(&mut s.link, &mut s.reverse[0]);
         run(&s)
     };

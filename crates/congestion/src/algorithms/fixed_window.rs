@@ -6,8 +6,8 @@
 //!
 //! Deviations: none; no document defines it. Losses and marks do not move it.
 
-use crate::interface::params::{Range, params};
-use crate::{Ack, Cause, Congestion, Control, Controller, Path};
+use crate::{Ack, Cause, Congestion, Control, Controller, PathInfo};
+use crate::{Range, params};
 
 params! {
     /// Bytes that may be in flight, packets of `mds` each.
@@ -15,15 +15,15 @@ params! {
 }
 
 /// The controller.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FixedWindow {
     cwnd: u64,
 }
 
 impl FixedWindow {
-    /// With `window` full packets.
-    pub fn new(params: &Params, path: Path) -> Self {
-        Self { cwnd: params.window.max(1) * path.mds }
+    /// With so many full packets, at least one.
+    pub fn packets(window: u64, path: PathInfo) -> Self {
+        Self { cwnd: window.max(1) * path.max_datagram_size }
     }
 }
 
@@ -33,6 +33,6 @@ impl Controller for FixedWindow {
     }
     fn on_congestion(&mut self, _: &Congestion) {}
     fn control(&self) -> Control {
-        Control { cwnd: self.cwnd, pacing_rate: None, ssthresh: 0, send_quantum: None }
+        Control::window(self.cwnd)
     }
 }

@@ -12,13 +12,11 @@
 //!
 //! With `acks` a receiver that acknowledges every second packet halves the growth.
 
-use serde::{Deserialize, Serialize};
-
 use crate::Ack;
 
 /// What counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Count {
     /// Bytes acknowledged.
     Bytes,

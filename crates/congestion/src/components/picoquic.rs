@@ -12,7 +12,7 @@
 //! A lost packet that a reduction covers is not counted in congestion avoidance: the caller asks for the reduction first.
 //! Packet 0 never counts as lost. Deviations: none.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use crate::Ack;
 use units::{Duration, Time};

@@ -15,16 +15,14 @@
 //!
 //! Deviations: none. Differences saturate at the ends of `i64`, 292 years.
 
-use std::collections::VecDeque;
-
-use serde::{Deserialize, Serialize};
+use alloc::collections::VecDeque;
 
 use crate::AckedPacket;
 use units::{Duration, Time};
 
 /// What the queuing delay is measured from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Anchor {
     /// The first packet. If it met a queue, the estimate is too low for ever, and negative at times.
     Raw,

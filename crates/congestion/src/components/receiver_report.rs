@@ -18,9 +18,9 @@
 //! The rate, not the window, is the control: the window is some times what the rate has in flight, so that it does not
 //! bind, but the sender stops when a path dies.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
-use crate::{Ack, AckedPacket, Control, Lost, Path, Sent};
+use crate::{Ack, AckedPacket, Control, Lost, PathInfo, Sent};
 use units::{Duration, Rate, Time};
 
 /// RTT before the first sample: kInitialRtt of RFC 9002 appendix A.2.
@@ -49,7 +49,7 @@ impl Counts {
     }
 }
 
-impl std::iter::Sum for Counts {
+impl core::iter::Sum for Counts {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |a, b| Self {
             acked: a.acked + b.acked,
@@ -69,7 +69,7 @@ pub(crate) struct Report {
 }
 
 /// Collects what a receiver would report, and says when.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reports {
     interval: Duration,
     last: Option<Time>,
@@ -94,12 +94,12 @@ impl Reports {
             return None;
         }
         self.last = Some(ack.now);
-        Some(Report { now: ack.now, interval, counts: std::mem::take(&mut self.counts) })
+        Some(Report { now: ack.now, interval, counts: core::mem::take(&mut self.counts) })
     }
 }
 
 /// The rate at which packets arrive at the peer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ReceiveRate {
     window: i64,
     /// Receive time and bytes.
@@ -158,7 +158,7 @@ impl ReceiveRate {
 }
 
 /// The window that goes with a rate.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Window {
     /// Times what is in flight.
     gain: f64,
@@ -170,8 +170,8 @@ pub(crate) struct Window {
 
 impl Window {
     /// `min` in packets.
-    pub(crate) fn new(path: Path, interval: Duration, gain: f64, min: u64) -> Self {
-        Self { gain, min: min.max(1) * path.mds.max(1), interval, smoothed_rtt: INITIAL_RTT }
+    pub(crate) fn new(path: PathInfo, interval: Duration, gain: f64, min: u64) -> Self {
+        Self { gain, min: min.max(1) * path.max_datagram_size.max(1), interval, smoothed_rtt: INITIAL_RTT }
     }
 
     pub(crate) fn on_ack(&mut self, ack: &Ack) {
@@ -188,7 +188,7 @@ impl Window {
         let fills = rate / 8.0 * (self.smoothed_rtt + self.interval).as_secs_f64();
         let cwnd = ((self.gain * fills) as u64).max(self.min);
         let pacing_rate = Some(Rate::from_bytes_per_sec(rate / 8.0));
-        Control { cwnd, pacing_rate, ssthresh: 0, send_quantum: None }
+        Control { cwnd, pacing_rate, ssthresh: 0, send_quantum: None, wake: Time::NEVER }
     }
 }
 

@@ -8,14 +8,12 @@
 //! The paper does not say which RTT and which minimum; the fact sheet (core.md), section 5.2, lists the readings. With
 //! marks from half of a buffer of 1 BDP on, every mark is seen at R of about 1.5: there the reading decides.
 
-use serde::{Deserialize, Serialize};
-
 use crate::Ack;
 use units::{Duration, Time};
 
 /// Which RTT is the numerator of R.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Estimator {
     /// RFC 9002's smoothed RTT: lags behind a growing queue.
     Smoothed,

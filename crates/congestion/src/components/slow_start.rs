@@ -46,10 +46,8 @@
 //! mvfst takes the sample before. A slow start that ends at `ssthresh` keeps its last minimum for the next one, where mvfst
 //! forgets it; after a loss both keep it. mvfst has it in CUBIC alone.
 
-use serde::{Deserialize, Serialize};
-
 use crate::components::picoquic::{RttTest, packet_time, rtt_measurement};
-use crate::{Ack, Path};
+use crate::{Ack, PathInfo};
 use units::{Duration, Time};
 
 /// MIN_RTT_THRESH, RFC 9406 section 4.3.
@@ -94,23 +92,24 @@ const MVFST_DELAY_MAX: Duration = Duration::from_millis(16);
 const MVFST_DELAY_DIVISOR: u64 = 16;
 
 /// How slow start grows and ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Kind {
     /// Doubles each round trip until loss, mark or `ssthresh`.
     #[default]
-    #[serde(rename = "standard")]
+    #[cfg_attr(feature = "serde", serde(rename = "standard"))]
     Standard,
     /// RFC 9406: a rising RTT slows the growth, and ends it if it stays risen.
-    #[serde(rename = "hystart++")]
+    #[cfg_attr(feature = "serde", serde(rename = "hystart++"))]
     HystartPlusPlus,
     /// Linux tcp_cubic: a rising RTT or a long ACK train ends it at once.
-    #[serde(rename = "hystart")]
+    #[cfg_attr(feature = "serde", serde(rename = "hystart"))]
     Hystart,
     /// picoquic: an RTT that stays a quarter above the smallest ends it.
-    #[serde(rename = "hystart-picoquic")]
+    #[cfg_attr(feature = "serde", serde(rename = "hystart-picoquic"))]
     HystartPicoquic,
     /// mvfst: a smallest RTT above that of the round before ends it.
-    #[serde(rename = "hystart-mvfst")]
+    #[cfg_attr(feature = "serde", serde(rename = "hystart-mvfst"))]
     HystartMvfst,
 }
 
@@ -133,7 +132,7 @@ enum Mode {
 
 impl SlowStart {
     /// Before the first ACK.
-    pub fn new(kind: Kind, path: Path) -> Self {
+    pub fn new(kind: Kind, path: PathInfo) -> Self {
         let mode = match kind {
             Kind::Standard => Mode::Standard,
             Kind::HystartPlusPlus => Mode::PlusPlus(PlusPlus::default()),
@@ -141,7 +140,7 @@ impl SlowStart {
             Kind::HystartPicoquic => Mode::Picoquic(RttTest::default()),
             Kind::HystartMvfst => Mode::Mvfst(Mvfst::default()),
         };
-        Self { mode, mds: path.mds, paced: path.paced }
+        Self { mode, mds: path.max_datagram_size, paced: path.paced }
     }
 
     /// Bytes to add to the window for an ACK of which so many count. To be followed by [`SlowStart::ended`].
@@ -447,13 +446,13 @@ mod tests {
     #[test]
     fn limit_of_an_unpaced_sender() {
         for (paced, grown) in [(true, [20, 5]), (false, [8, 2])] {
-            let mut s = SlowStart::new(Kind::HystartPlusPlus, Path { paced, ..path(MDS) });
+            let mut s = SlowStart::new(Kind::HystartPlusPlus, PathInfo { paced, ..path(MDS) });
             round(&mut s, Time::ZERO, ms(5), ms(80), 10, 0);
             let slow_start = s.growth(20 * MDS);
             round(&mut s, Time::from_millis(1000), ms(5), ms(90), 10, 0);
             assert_eq!([slow_start, s.growth(20 * MDS)], grown.map(|packets| packets * MDS), "{paced}");
         }
-        let mut standard = SlowStart::new(Kind::Standard, Path { paced: false, ..path(MDS) });
+        let mut standard = SlowStart::new(Kind::Standard, PathInfo { paced: false, ..path(MDS) });
         assert_eq!(standard.growth(20 * MDS), 20 * MDS);
     }
 
@@ -487,7 +486,7 @@ mod tests {
     #[test]
     fn linux_ack_train() {
         let train = |paced, gap, count| {
-            let path = Path { paced, ..path(MDS) };
+            let path = PathInfo { paced, ..path(MDS) };
             round(
                 &mut SlowStart::new(Kind::Hystart, path),
                 Time::from_millis(7),

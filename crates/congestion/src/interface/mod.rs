@@ -4,8 +4,11 @@ mod controller;
 pub mod params;
 mod signals;
 
-pub use controller::Controller;
+mod parameters;
+pub use controller::{CloneController, Controller};
+pub use parameters::Parameters;
 pub use params::{ParamDoc, Range};
 pub use signals::{
-    Ack, AckedPacket, Cause, Congestion, Control, Detection, Idle, Lost, LostPacket, Path, RateSample, Sent,
+    Ack, AckedPacket, Cause, Congestion, Control, Detection, Idle, Lost, LostPacket, Needs, PathInfo,
+    RateSample, Sent,
 };

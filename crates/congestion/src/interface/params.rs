@@ -1,6 +1,6 @@
 //! One place for a parameter: name, meaning, unit, source, default and the numbers that it may have.
 
-use std::fmt;
+use core::fmt;
 
 /// A parameter as `kneepoint algorithms` prints it.
 #[derive(Clone, Copy, Debug)]
@@ -91,41 +91,39 @@ impl fmt::Display for Range {
     }
 }
 
-/// Declares a controller's `Params`: struct, serde (kebab-case keys, unknown ones refused), defaults, documentation.
+/// Declares a controller's `Params`: struct, serde (kebab-case keys, unknown ones refused; with the feature `serde`), defaults,
+/// documentation.
 ///
 /// `name: type = default => range,` says which numbers it may have, `name: type = default; keys,` which parameters the
 /// table below it has.
 ///
 /// `also Over;` before them all declares `Over::deserialize`, which reads the same `Params` with what `other_defaults()` of that
 /// module answers as defaults: for an algorithm that is another one with other values.
+///
+/// ```
+/// use kneepoint_congestion::{Range, params};
+///
+/// params! {
+///     /// What is left of the window after a loss, 0..1. RFC 9438 section 4.6.
+///     beta: f64 = 0.7 => Range::SHARE,
+/// }
+/// # fn main() {
+/// assert_eq!(Params::default().beta, 0.7);
+/// assert!(!Params::DOCS[0].allowed().contains(1.0));
+/// # }
+/// ```
+#[macro_export]
 macro_rules! params {
     (also $over:ident; $($fields:tt)*) => {
-        $crate::interface::params::params! { $($fields)* }
-        $crate::interface::params::params! { @over $over; $($fields)* }
-    };
-    (@over $over:ident; $(
-        $(#[doc = $doc:literal])+
-        $(#[serde($($serde:meta),+)])?
-        $name:ident: $type:ty = $default:expr $(=> $range:expr)? $(; $keys:expr)?,
-    )*) => {
-        /// Reads [`Params`] with other defaults.
-        #[derive(serde::Deserialize)]
-        #[serde(remote = "Params", default = "other_defaults", deny_unknown_fields, rename_all = "kebab-case")]
-        pub(super) struct $over {
-            $($(#[serde($($serde),+)])? $name: $type,)*
-        }
+        $crate::params! { $($fields)* }
+        $crate::with_other_defaults! { $over; $($fields)* }
     };
     ($(
         $(#[doc = $doc:literal])+
         $(#[serde($($serde:meta),+)])?
         $name:ident: $type:ty = $default:expr $(=> $range:expr)? $(; $keys:expr)?,
     )*) => {
-        /// The parameters; the defaults are those of the document in this file's header.
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-        pub struct Params {
-            $($(#[doc = $doc])+ $(#[serde($($serde),+)])? pub $name: $type,)*
-        }
+        $crate::params_struct! { $($(#[doc = $doc])+ $(#[serde($($serde),+)])? $name: $type,)* }
         impl Default for Params {
             fn default() -> Self {
                 Self { $($name: $default,)* }
@@ -136,15 +134,74 @@ macro_rules! params {
             pub const DOCS: &'static [$crate::ParamDoc] = &[$($crate::ParamDoc {
                 name: stringify!($name),
                 doc: concat!($($doc),+),
-                range: $crate::interface::params::last!(None $(, Some($range))?),
-                keys: $crate::interface::params::last!(&[] $(, $keys)?),
+                range: $crate::last!(None $(, Some($range))?),
+                keys: $crate::last!(&[] $(, $keys)?),
             }),*];
         }
     };
 }
-pub(crate) use params;
+
+/// The struct of [`params!`].
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! params_struct {
+    ($($(#[doc = $doc:literal])+ $(#[serde($($serde:meta),+)])? $name:ident: $type:ty,)*) => {
+        /// The parameters; the defaults are those of the document in this file's header.
+        #[derive(Clone, Debug, PartialEq, $crate::serde::Serialize, $crate::serde::Deserialize)]
+        #[serde(crate = "kneepoint_congestion::serde")]
+        #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+        pub struct Params {
+            $($(#[doc = $doc])+ $(#[serde($($serde),+)])? pub $name: $type,)*
+        }
+    };
+}
+
+/// The struct of [`params!`].
+#[cfg(not(feature = "serde"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! params_struct {
+    ($($(#[doc = $doc:literal])+ $(#[serde($($serde:meta),+)])? $name:ident: $type:ty,)*) => {
+        /// The parameters; the defaults are those of the document in this file's header.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Params {
+            $($(#[doc = $doc])+ pub $name: $type,)*
+        }
+    };
+}
+
+/// What `also` in [`params!`] declares.
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_other_defaults {
+    ($over:ident; $(
+        $(#[doc = $doc:literal])+
+        $(#[serde($($serde:meta),+)])?
+        $name:ident: $type:ty = $default:expr $(=> $range:expr)? $(; $keys:expr)?,
+    )*) => {
+        /// Reads [`Params`] with other defaults.
+        #[derive($crate::serde::Deserialize)]
+        #[serde(crate = "kneepoint_congestion::serde")]
+        #[serde(remote = "Params", default = "other_defaults", deny_unknown_fields, rename_all = "kebab-case")]
+        pub(super) struct $over {
+            $($(#[serde($($serde),+)])? $name: $type,)*
+        }
+    };
+}
+
+/// What `also` in [`params!`] declares.
+#[cfg(not(feature = "serde"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! with_other_defaults {
+    ($($anything:tt)*) => {};
+}
 
 /// The last of its arguments: a default and what replaces it.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! last {
     ($default:expr) => {
         $default
@@ -153,7 +210,6 @@ macro_rules! last {
         $given
     };
 }
-pub(crate) use last;
 
 #[cfg(test)]
 mod tests {

@@ -1,21 +1,26 @@
-//! The words spoken between the ledger (crate `recovery`) and a controller.
+//! What passes between loss recovery (the sender) and a controller.
 //!
-//! The ledger owns bytes in flight, "was this packet sent before the last reduction", application-limited marking,
+//! The sender owns bytes in flight, "was this packet sent before the last reduction", application-limited marking,
 //! persistent congestion, pacing and undo detection. A controller only answers.
 
 use units::{Duration, Rate, Time};
 
-/// What is known of a path before the first packet.
-#[derive(Clone, Copy, Debug)]
-pub struct Path {
-    /// `max_datagram_size` of RFC 9002 (SMSS of RFC 5681): bytes that one full packet counts in the window.
-    pub mds: u64,
-    /// The bottleneck buffer in time, where the experiment declares it (QUIC-DC's fractional threshold needs it).
-    pub buffer: Option<Duration>,
-    /// Whether the ledger spreads the packets over the round trip also for a controller without a rate of its own.
+/// What a sender knows of a path before the first packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathInfo {
+    /// RFC 9002 (SMSS of RFC 5681): bytes that one full packet counts in the window.
+    pub max_datagram_size: u64,
+    /// Whether the sender spreads the packets over the round trip also for a controller without a rate of its own.
     pub paced: bool,
-    /// Seed of the controller's own dice (BBR's probe phases).
+    /// Seed of the controller's own random stream (BBR's probe phases).
     pub seed: u64,
+}
+
+/// RFC 9002's smallest datagram of 1200 bytes, paced.
+impl Default for PathInfo {
+    fn default() -> Self {
+        Self { max_datagram_size: 1200, paced: true, seed: 0 }
+    }
 }
 
 /// A packet that counts towards the window has left, after pacing.
@@ -115,8 +120,37 @@ pub struct Ack<'a> {
     pub cwnd_limited: bool,
 }
 
+/// Nothing acknowledged, no RTT known.
+impl Default for Ack<'_> {
+    fn default() -> Self {
+        Self {
+            now: Time::ZERO,
+            packets: &[],
+            acked: 0,
+            late: 0,
+            growth: 0,
+            lost: 0,
+            prior_in_flight: 0,
+            bytes_in_flight: 0,
+            latest_rtt: None,
+            min_rtt: Duration::MAX,
+            smoothed_rtt: Duration::ZERO,
+            ack_delay: Duration::ZERO,
+            ce: 0,
+            delivered: 0,
+            rate: None,
+            round: 0,
+            round_start: false,
+            in_recovery: false,
+            app_limited: false,
+            cwnd_limited: false,
+        }
+    }
+}
+
 /// Which rule found a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Detection {
     /// Later packets were acknowledged (RFC 9002 section 6.1.1).
     PacketThreshold,
@@ -162,6 +196,7 @@ pub struct Lost<'a> {
 
 /// Why the window must shrink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cause {
     /// A packet was declared lost.
     Loss,
@@ -214,11 +249,36 @@ pub struct Control {
     /// Most bytes that the pacer may release at once (`C.send_quantum`, draft-ietf-ccwg-bbr section 5.6.3), or `None`: as
     /// many as an initial window (RFC 9002 section 7.7). An experiment that names a burst of its own overrules both.
     pub send_quantum: Option<u64>,
+    /// When [`Controller::on_timer`](crate::Controller::on_timer) is to be called, or [`Time::NEVER`].
+    pub wake: Time,
 }
 
 impl Control {
+    /// This window, spread by the pacer over a round trip; no slow start, no timer.
+    ///
+    /// ```
+    /// use kneepoint_congestion::Control;
+    ///
+    /// let slow_start = Control { ssthresh: 100_000, ..Control::window(12_000) };
+    /// assert!(slow_start.in_slow_start());
+    /// ```
+    pub const fn window(cwnd: u64) -> Self {
+        Self { cwnd, pacing_rate: None, ssthresh: 0, send_quantum: None, wake: Time::NEVER }
+    }
+
     /// Whether the window is below `ssthresh`.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
+}
+
+/// What a controller must be told for it to work: what an adapter asks before it takes one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Works on the times at which its packets arrived ([`AckedPacket::received`]), which only some receivers report.
+    pub receive_times: bool,
+    /// Counts what arrives by those times: it needs that of every packet, not of one for each acknowledgement.
+    pub every_receive_time: bool,
+    /// Works on delivery-rate samples ([`Ack::rate`]).
+    pub rate_samples: bool,
 }

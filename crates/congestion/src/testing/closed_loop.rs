@@ -2,7 +2,7 @@
 //! packet, pacing where the controller names a rate. The round trip of a packet is its wait, its time on the link, and
 //! the flow's propagation delay, half of which lies before the receiver.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use crate::testing::fixtures::acked;
 use crate::{Ack, AckedPacket, Controller, Sent};
@@ -11,7 +11,7 @@ use units::{Duration, Time};
 pub(crate) const MDS: u64 = 1000;
 
 /// A flow with always something to send.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Flow<C> {
     pub(crate) cc: C,
     propagation: Duration,
@@ -25,7 +25,7 @@ pub(crate) struct Flow<C> {
     pub(crate) delivered: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Flying {
     pn: u64,
     sent: Time,
@@ -83,7 +83,7 @@ impl<C: Controller> Flow<C> {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Link<C> {
     pub(crate) flows: Vec<Flow<C>>,
     /// Of one packet. May change at any time.

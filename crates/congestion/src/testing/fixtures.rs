@@ -1,10 +1,10 @@
 //! Signals for the controllers' own tests, each with the fields that a test does not care for filled in.
 
-use crate::{Ack, AckedPacket, Cause, Congestion, Path};
+use crate::{Ack, AckedPacket, Cause, Congestion, PathInfo};
 use units::{Duration, Time};
 
-pub(crate) fn path(mds: u64) -> Path {
-    Path { mds, buffer: None, paced: true, seed: 1 }
+pub(crate) fn path(mds: u64) -> PathInfo {
+    PathInfo { max_datagram_size: mds, paced: true, seed: 1 }
 }
 
 /// `bytes` newly acknowledged, all of which may open the window, at time 0 with an RTT of 100 ms.

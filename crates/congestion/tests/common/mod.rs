@@ -2,3 +2,4 @@
 #![allow(dead_code, unreachable_pub, reason = "shared by test binaries, each of which uses a part of it")]
 
 pub mod path;
+pub mod read;

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use kneepoint_congestion::{
-    Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Lost, LostPacket, Path,
+    Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Lost, LostPacket, PathInfo,
     RateSample, Sent,
 };
 use units::{Duration, Rate, Time};
@@ -112,10 +112,10 @@ pub struct Loop {
 
 impl Loop {
     pub fn new(algorithm: &str, mbit: u64, buffer_bdp: f64) -> Self {
-        let algorithm: Algorithm = toml::from_str(algorithm).expect(algorithm);
+        let algorithm = super::read::read(algorithm).expect(algorithm);
         let link = Rate(mbit * 1_000_000);
         Self {
-            cc: algorithm.build(Path { mds: MDS, buffer: None, paced: true, seed: 1 }),
+            cc: algorithm.build(PathInfo { max_datagram_size: MDS, paced: true, seed: 1 }),
             link,
             rtt: RTT,
             buffer: (buffer_bdp * link.bytes_in(RTT) as f64) as u64 / MDS,

@@ -1,18 +1,33 @@
 //! The `controller` of a flow: an algorithm with its parameters, and optionally a label.
 
 use congestion::components::slow_start::Kind;
-use congestion::{Algorithm, ParamDoc};
+use congestion::{Algorithm, Entry, ParamDoc};
+use units::{Duration, split_number};
 
+use crate::controllers::controllers;
 use crate::problem::Problem;
-use crate::spec::cursor::Cursor;
-use crate::spec::merge::merge;
+use crate::spec::cursor::{Cursor, words};
+use crate::spec::merge::{merge_as, put_at};
+use crate::spec::node::{Node, Value};
 
 /// An algorithm and what tables call it.
 #[derive(Clone, Debug)]
 pub(crate) struct Controller {
     pub(crate) label: Option<String>,
+    /// Delays that are a part of the buffer are 0 until [`Controller::resolve`].
     pub(crate) algorithm: Algorithm,
+    shares: Vec<Share>,
 }
+
+/// A delay given as a part of the bottleneck's buffer: `"20 % of buffer"`.
+#[derive(Clone, Debug)]
+struct Share {
+    path: Vec<String>,
+    percent: f64,
+}
+
+/// What follows the number of a part of the buffer.
+const OF_BUFFER: &str = "% of buffer";
 
 const RIGHT: &str =
     "a controller is { name = \"cubic\" } with its parameters, or just \"cubic\"; see `kneepoint algorithms`";
@@ -21,35 +36,100 @@ impl Controller {
     /// `slow_start` is that of the flow: the default of every algorithm that has this parameter.
     pub(crate) fn read(cursor: &Cursor<'_>, slow_start: Option<&Cursor<'_>>) -> Result<Self, Problem> {
         let slow_start: Option<Kind> = slow_start.map(Cursor::read).transpose()?;
-        let named = |cursor: &Cursor<'_>, name: &str| Ok(starting(named(cursor, name)?, slow_start));
         if let Some(name) = cursor.node().as_str() {
-            return Ok(Self { label: None, algorithm: named(cursor, name)? });
+            let algorithm = starting(named(cursor, name)?, slow_start);
+            return Ok(Self { label: None, algorithm, shares: Vec::new() });
         }
         let entries = cursor.entries().map_err(|_| cursor.problem("not a controller", RIGHT))?;
         let find = |key: &str| entries.iter().find(|(e, _)| e.key == key).map(|(_, below)| below);
         let name_at = find("name").ok_or_else(|| cursor.problem("`name` is missing", RIGHT))?;
-        let default = named(name_at, &name_at.read::<String>()?)?;
-        check_numbers(cursor, default.params())?;
+        let entry = named(name_at, &name_at.read::<String>()?)?;
+        check_numbers(cursor, entry.params)?;
         let label = find("label").map(label).transpose()?;
-        Ok(Self { label, algorithm: merge(&default, cursor, &["name", "label"], |_| Ok(()))? })
+        let mut shares = Vec::new();
+        let node = without_shares(cursor, &mut Vec::new(), &mut shares)?;
+        let default = starting(entry, slow_start);
+        let algorithm = merge_as(
+            &default,
+            &cursor.over(&node),
+            &["name", "label"],
+            |table| read(entry, table),
+            |_| Ok(()),
+        )?;
+        Ok(Self { label, algorithm, shares })
+    }
+
+    /// The first parameter that is a part of the buffer.
+    pub(crate) fn share(&self) -> Option<&[String]> {
+        self.shares.first().map(|share| &share.path[..])
+    }
+
+    /// With the delays that are a part of this buffer.
+    pub(crate) fn resolve(&mut self, buffer: Duration) -> Result<(), String> {
+        if self.shares.is_empty() {
+            return Ok(());
+        }
+        let mut table = toml::Table::try_from(&self.algorithm).map_err(|e| e.to_string())?;
+        for Share { path, percent } in &self.shares {
+            let delay = buffer.mul_f64(percent / 100.0).to_string();
+            put_at(&mut table, path, toml::Value::String(delay));
+        }
+        let entry = controllers().get(self.algorithm.name()).ok_or("the algorithm is gone")?;
+        self.algorithm = read(entry, table)?;
+        Ok(())
     }
 }
 
-fn named(cursor: &Cursor<'_>, name: &str) -> Result<Algorithm, Problem> {
-    let all = Algorithm::all();
-    let known = all.iter().map(Algorithm::name);
-    all.iter().find(|a| a.name() == name).cloned().ok_or_else(|| cursor.unknown("algorithm", name, known))
+/// The same value, and 0 in place of every part of the buffer.
+fn without_shares(
+    cursor: &Cursor<'_>,
+    path: &mut Vec<String>,
+    shares: &mut Vec<Share>,
+) -> Result<Node, Problem> {
+    let mut node = cursor.node().clone();
+    match &mut node.value {
+        Value::Table(entries) => {
+            for (entry, (_, below)) in entries.iter_mut().zip(cursor.entries()?) {
+                path.push(entry.key.clone());
+                entry.node = without_shares(&below, path, shares)?;
+                path.pop();
+            }
+        }
+        Value::Leaf(leaf) => match leaf.as_str().map(split_number) {
+            Some(Ok((percent, OF_BUFFER))) => {
+                shares.push(Share { path: path.clone(), percent });
+                *leaf = toml::Value::String(Duration::ZERO.to_string());
+            }
+            Some(Ok((_, unit))) if unit.starts_with("% of") => {
+                let right = format!("a part of the buffer is written \"20 {OF_BUFFER}\"");
+                return Err(cursor.problem(format!("`{unit}` is not known"), right));
+            }
+            _ => {}
+        },
+        Value::Array(_) => {}
+    }
+    Ok(node)
 }
 
-/// With another default for slow start, if the algorithm has one to choose.
-fn starting(algorithm: Algorithm, slow_start: Option<Kind>) -> Algorithm {
+fn named(cursor: &Cursor<'_>, name: &str) -> Result<&'static Entry, Problem> {
+    let known = controllers().iter().map(|entry| entry.name);
+    controllers().get(name).ok_or_else(|| cursor.unknown("algorithm", name, known))
+}
+
+fn read(entry: &Entry, table: toml::Table) -> Result<Algorithm, String> {
+    entry.read(toml::Value::Table(table)).map_err(|e| words(&e))
+}
+
+/// The algorithm with another default for slow start, if it has one to choose.
+fn starting(entry: &Entry, slow_start: Option<Kind>) -> Algorithm {
     const KEY: &str = "slow-start";
+    let algorithm = entry.algorithm();
     let Some(word) = slow_start.and_then(|kind| toml::Value::try_from(kind).ok()) else { return algorithm };
-    let mut table = toml::Table::try_from(&algorithm).unwrap_or_default();
-    if table.insert(KEY.to_owned(), word).is_none() {
-        return algorithm;
+    let Ok(mut table) = toml::Table::try_from(&algorithm) else { return algorithm };
+    match table.insert(KEY.to_owned(), word) {
+        Some(_) => read(entry, table).unwrap_or(algorithm),
+        None => algorithm,
     }
-    toml::Value::Table(table).try_into().unwrap_or(algorithm)
 }
 
 pub(crate) fn label(cursor: &Cursor<'_>) -> Result<String, Problem> {

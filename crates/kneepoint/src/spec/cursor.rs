@@ -19,6 +19,23 @@ impl<'a> Cursor<'a> {
         Self { file, path: String::new(), node }
     }
 
+    /// On another value in the same place.
+    pub(crate) fn over<'b>(&self, node: &'b Node) -> Cursor<'b>
+    where
+        'a: 'b,
+    {
+        Cursor { file: self.file, path: self.path.clone(), node }
+    }
+
+    /// On what these keys lead to, as far as they do.
+    pub(crate) fn below(&self, path: &[String]) -> Self {
+        let down = |at: Self, key: &String| match at.node.get(key) {
+            Some(node) => Self { file: at.file, path: join(&at.path, key), node },
+            None => at,
+        };
+        path.iter().fold(self.clone(), down)
+    }
+
     /// On something inside this value.
     fn down(&self, key: &str, node: &'a Node) -> Self {
         Self { file: self.file, path: join(&self.path, key), node }

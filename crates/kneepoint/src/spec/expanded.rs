@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use congestion::Algorithm;
 use link::{Aqm, Limit, LimitCounts, LinkConfig, RateModel, Reorder, Steps};
 use recovery::{AckConfig, Clock, Config};
-use serde::Serialize;
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
 use sim::{Application, Connection, Route, Transport, UdpConfig};
-use units::{Bytes, Duration, Rate, Time};
+use units::{Bytes, Duration, Percent, Rate, Time};
 
 use crate::spec::flow::{Flow, Stop};
 use crate::spec::setup::Setup;
 use crate::spec::{Case, Experiment};
-use units::Percent;
 
 /// Keys in the order in which a person reads them.
 #[derive(Serialize)]
@@ -134,7 +134,7 @@ struct FlowTable<'a> {
     pauses: Vec<(Duration, Duration)>,
     rtt: Duration,
     handshake: bool,
-    controller: &'a Algorithm,
+    controller: Named<'a>,
     packet: Packet,
     recovery: &'a Config,
     ack: &'a AckConfig,
@@ -290,11 +290,23 @@ fn flow<'a>(setup: &'a Setup, flow: &'a Flow) -> FlowTable<'a> {
         pauses: flow.pauses.iter().map(|(from, to)| (*from - Time::ZERO, *to - Time::ZERO)).collect(),
         rtt: flow.rtt,
         handshake: flow.handshake,
-        controller: &flow.algorithm,
+        controller: Named(&flow.controller.algorithm),
         packet: Packet { ack, ..packet },
         recovery: &flow.recovery,
         ack: &flow.ack,
         clock: &flow.clock,
+    }
+}
+
+/// An algorithm with its name before its parameters.
+struct Named<'a>(&'a Algorithm);
+
+impl Serialize for Named<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self(algorithm) = self;
+        let params = toml::Table::try_from(algorithm).map_err(S::Error::custom)?;
+        let name = ("name".to_owned(), toml::Value::String(algorithm.name().to_owned()));
+        to.collect_map(std::iter::once(name).chain(params))
     }
 }
 

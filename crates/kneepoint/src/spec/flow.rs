@@ -1,6 +1,5 @@
 //! A `[[flow]]` table.
 
-use congestion::Algorithm;
 use recovery::{AckConfig, Clock, Config, TimeThreshold, Timeout};
 use sim::{Application, Back, FlowConfig, Route, Transport};
 use units::{Bytes, Duration, Time};
@@ -54,7 +53,7 @@ pub(crate) const MAX_FLOWS: u64 = 100_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     pub(crate) label: String,
-    pub(crate) algorithm: Algorithm,
+    pub(crate) controller: Controller,
     pub(crate) transport: Transport,
     pub(crate) count: u64,
     pub(crate) start: Duration,
@@ -94,13 +93,12 @@ impl Flow {
     ) -> Result<Self, Problem> {
         let fields = cursor.table(KEYS)?;
         let controller = fields.need("controller", "the flow's algorithm, like \"cubic\"")?;
-        let Controller { label, algorithm } =
-            Controller::read(&controller, fields.get("slow-start").as_ref())?;
+        let controller = Controller::read(&controller, fields.get("slow-start").as_ref())?;
         let tcp = packet::is_tcp(&fields)?;
         let stack = Stack::read(&fields, tcp)?;
         let transport = packet::read(&fields, stack.transport())?;
         let way = network.way(&fields)?;
-        let default = || label.unwrap_or_else(|| algorithm.name().to_owned());
+        let default = || controller.label.clone().unwrap_or_else(|| controller.algorithm.name().to_owned());
         let ack = overlaid(&fields, "ack", stack.ack(), if tcp { check_tcp_ack } else { check_quic_ack })?;
         let application = application::read(&fields, transport)?;
         let bulk = application == Application::Bulk;
@@ -129,7 +127,7 @@ impl Flow {
             )?,
             ack,
             clock: overlaid(&fields, "clock", Clock::default(), check_clock)?,
-            algorithm,
+            controller,
         })
     }
 
@@ -144,7 +142,7 @@ impl Flow {
         FlowConfig {
             label,
             group: self.label.clone(),
-            algorithm: self.algorithm.clone(),
+            algorithm: self.controller.algorithm.clone(),
             transport: self.transport,
             recovery: self.recovery.clone(),
             ack: self.ack.clone(),

@@ -20,41 +20,50 @@ pub(crate) fn merge<T: Serialize + DeserializeOwned>(
     also: &[&str],
     check: impl Fn(&T) -> Result<(), String>,
 ) -> Result<T, Problem> {
+    let read = |table| T::deserialize(toml::Value::Table(table)).map_err(|e| words(&e));
+    merge_as(default, cursor, also, read, check)
+}
+
+/// The same for what only `read` can read.
+pub(crate) fn merge_as<T: Serialize>(
+    default: &T,
+    cursor: &Cursor<'_>,
+    also: &[&str],
+    read: impl Fn(toml::Table) -> Result<T, String>,
+    check: impl Fn(&T) -> Result<(), String>,
+) -> Result<T, Problem> {
     let base = toml::Table::try_from(default).map_err(|e| cursor.problem(e.to_string(), ""))?;
     let mut overlays = Vec::new();
     collect(&base, cursor, also, &mut Vec::new(), &mut overlays)?;
     for overlay in &overlays {
         let mut alone = base.clone();
         put(&mut alone, overlay);
-        read::<T>(alone).map_err(|wrong| overlay.cursor.problem(wrong, usual(&base, &overlay.path)))?;
+        read(alone).map_err(|wrong| overlay.cursor.problem(wrong, usual(&base, &overlay.path)))?;
     }
     let mut all = base.clone();
     overlays.iter().for_each(|overlay| put(&mut all, overlay));
-    let merged = read::<T>(all).map_err(|wrong| cursor.problem(wrong, ""))?;
+    let merged = read(all).map_err(|wrong| cursor.problem(wrong, ""))?;
+    let checked = |table| read(table).map_or(Ok(()), |value| check(&value));
     match check(&merged) {
         Ok(()) => Ok(merged),
-        Err(wrong) => Err(blame(base, cursor, &overlays, check).problem(wrong, "")),
+        Err(wrong) => Err(blame(base, cursor, &overlays, checked).problem(wrong, "")),
     }
 }
 
 /// The first key, in the order of the file, with which the values are out of range.
-fn blame<'a, T: DeserializeOwned>(
+fn blame<'a>(
     mut table: toml::Table,
     cursor: &Cursor<'a>,
     overlays: &[Overlay<'a>],
-    check: impl Fn(&T) -> Result<(), String>,
+    check: impl Fn(toml::Table) -> Result<(), String>,
 ) -> Cursor<'a> {
     for overlay in overlays {
         put(&mut table, overlay);
-        if read::<T>(table.clone()).is_ok_and(|value| check(&value).is_err()) {
+        if check(table.clone()).is_err() {
             return overlay.cursor.clone();
         }
     }
     cursor.clone()
-}
-
-fn read<T: DeserializeOwned>(table: toml::Table) -> Result<T, String> {
-    T::deserialize(toml::Value::Table(table)).map_err(|e| words(&e))
 }
 
 /// The file's keys down to those that are no tables; unknown ones are refused.
@@ -80,13 +89,18 @@ fn collect<'a>(
 }
 
 fn put(table: &mut toml::Table, overlay: &Overlay<'_>) {
-    let [above @ .., key] = overlay.path.as_slice() else { return };
+    put_at(table, &overlay.path, overlay.cursor.node().to_toml());
+}
+
+/// Sets a value in a table that is there.
+pub(crate) fn put_at(table: &mut toml::Table, path: &[String], value: toml::Value) {
+    let [above @ .., key] = path else { return };
     let mut inner = Some(table);
     for key in above {
         inner = inner.and_then(|t| t.get_mut(key)).and_then(toml::Value::as_table_mut);
     }
     if let Some(inner) = inner {
-        inner.insert(key.clone(), overlay.cursor.node().to_toml());
+        inner.insert(key.clone(), value);
     }
 }
 

@@ -406,7 +406,7 @@ fn checked(
         groups.add_windows(setup.windows.iter().map(|(name, ..)| name.as_str()));
         groups.add_udp(setup.udp.iter().map(|source| source.label.as_str()));
         let Some(first) = setup.present().next() else { continue };
-        case.algorithm = first.algorithm.name().to_owned();
+        case.algorithm = first.controller.algorithm.name().to_owned();
         if case.row.is_empty() {
             case.row = row_label(&setup);
         }

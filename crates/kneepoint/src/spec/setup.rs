@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use congestion::Algorithm;
-use congestion::algorithms::delay::quic_dc;
+use congestion::PathInfo;
 use link::{Limit, LinkConfig};
 use recovery::AckEvery;
 use sim::{FlowConfig, ProbeConfig, Scenario, Transport, UdpConfig};
@@ -38,7 +37,6 @@ pub(crate) struct Setup {
     pub(crate) reverse_names: Vec<String>,
     /// Whether the file gives them: `[[reverse]]`.
     pub(crate) reverse_named: bool,
-    pub(crate) buffer: Option<Duration>,
     /// Also those with a count of 0.
     pub(crate) flows: Vec<Flow>,
     pub(crate) probe: Option<ProbeConfig>,
@@ -50,14 +48,14 @@ impl Setup {
     pub(crate) fn read(root: &Fields<'_>) -> Result<Self, Problem> {
         let duration = read_duration(root)?;
         let network = Network::read(root)?;
-        let flows = read_flows(root, &network, duration)?;
+        let mut flows = read_flows(root, &network, duration)?;
         let probe = root.get("probe").map(|c| probe::read(&c, &network)).transpose()?;
         let udp = super::each(root, "udp", super::Unfit::Refused, |c| udp::read(c, &network, duration))?;
         let (links, reverse) = network.resolve(&Load { flows: &flows, probe: probe.as_ref(), udp: &udp })?;
         let first = flows.iter().find(|flow| !network.is_backward(flow.route)).unwrap_or(&flows[0]);
         let buffer = network.buffer(&links, first.wire_bytes());
-        check_thresholds(root, &flows, &links, &network, buffer)?;
-        check_timestamps(root, &flows)?;
+        resolve_shares(root, &mut flows, &links, &network, buffer)?;
+        check_needs(root, &flows)?;
         let series = read_series(root, duration)?;
         let (reverse_names, reverse_named) = network.reverse_names();
         Ok(Self {
@@ -70,7 +68,6 @@ impl Setup {
             reverse_names,
             reverse_named,
             links,
-            buffer,
             flows,
             probe,
             udp,
@@ -109,7 +106,6 @@ impl Setup {
             link_names: self.link_names.clone(),
             reverse: self.reverse.clone(),
             reverse_names: self.reverse_names.clone(),
-            buffer: self.buffer,
             flows: self.expand(seed),
             probe: self.probe,
             udp: self.udp.clone(),
@@ -187,86 +183,73 @@ fn check_start(cursor: &Cursor<'_>, flow: &Flow, duration: Duration) -> Result<(
     Err(at.problem(format!("the last flow starts at {last}"), format!("{ends} at {end}: start before it")))
 }
 
-/// A part of the buffer needs a buffer to be a part of.
-fn check_thresholds(
+/// Delays that are a part of the buffer, which needs a buffer to be a part of.
+fn resolve_shares(
     root: &Fields<'_>,
-    flows: &[Flow],
+    flows: &mut [Flow],
     links: &[LinkConfig],
     network: &Network<'_>,
     buffer: Option<Duration>,
 ) -> Result<(), Problem> {
-    let known = buffer.is_some_and(|b| b > Duration::ZERO);
-    let wrong = match links[0].limit {
-        _ if links.len() > 1 => "a threshold in % of buffer, but there are several links".to_owned(),
-        _ if !links[0].limit_steps.is_empty() => {
-            "a threshold in % of buffer, but the queue has steps".to_owned()
-        }
-        Limit::Unlimited => "a threshold in % of buffer, but the queue is unlimited".to_owned(),
-        limit => {
-            format!("a threshold in % of buffer, but the link's delay fills the limit of {limit} by itself")
-        }
-    };
-    for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
-        let Algorithm::QuicDc(params) = &flow.algorithm else { continue };
+    for (flow, cursor) in flows.iter_mut().zip(root.need("flow", "")?.tables()?) {
+        let Some(share) = flow.controller.share() else { continue };
         let backward = network.is_backward(flow.route);
-        if known && !backward {
-            continue;
-        }
-        let wrong = match backward {
-            true => "a threshold in % of buffer, but its packets do not cross [link]",
-            false => &wrong,
+        let buffer = buffer.filter(|b| *b > Duration::ZERO && !backward);
+        let controller = cursor.table(super::flow::KEYS)?.need("controller", "")?;
+        let at = controller.below(share);
+        let Some(buffer) = buffer else {
+            let right = "give it as a delay, like \"20 ms\", or the link a queue like \"4 BDP\"";
+            return Err(
+                at.problem(format!("a delay in % of buffer, but {}", no_buffer(links, backward)), right)
+            );
         };
-        if matches!(params.threshold, quic_dc::Threshold::OfBuffer { .. }) {
-            let controller = cursor.table(super::flow::KEYS)?.need("controller", "")?;
-            let threshold = controller.entries().ok().and_then(|entries| {
-                entries.into_iter().find(|(e, _)| e.key == "threshold").map(|(_, below)| below)
-            });
-            let right = "give the threshold as a delay, like \"20 ms\", or the link a queue like \"4 BDP\"";
-            return Err(threshold.unwrap_or(controller).problem(wrong, right));
-        }
+        flow.controller.resolve(buffer).map_err(|wrong| at.problem(wrong, ""))?;
     }
     Ok(())
+}
+
+/// Why there is no buffer to be a part of.
+fn no_buffer(links: &[LinkConfig], backward: bool) -> String {
+    match links[0].limit {
+        _ if backward => "its packets do not cross [link]".to_owned(),
+        _ if links.len() > 1 => "there are several links".to_owned(),
+        _ if !links[0].limit_steps.is_empty() => "the queue has steps".to_owned(),
+        Limit::Unlimited => "the queue is unlimited".to_owned(),
+        limit => format!("the link's delay fills the limit of {limit} by itself"),
+    }
 }
 
 /// Without receive times controllers of one-way delay do nothing, or something else under their name.
-fn check_timestamps(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Problem> {
+fn check_needs(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Problem> {
     for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
-        if !flow.algorithm.needs_receive_times() {
-            continue;
+        let algorithm = &flow.controller.algorithm;
+        let (name, needs) = (algorithm.name(), algorithm.build(PathInfo::default()).needs());
+        let at = || cursor.table(super::flow::KEYS)?.need("controller", "");
+        if needs.receive_times && flow.ack.timestamps == 0 {
+            // What has a threshold of delay does without when it is off.
+            let off = if algorithm.docs().iter().any(|p| p.name == "threshold") {
+                ", or threshold = \"off\""
+            } else {
+                ""
+            };
+            return Err(at()?.problem(
+                format!("{name} needs the receive times of its packets, which this flow's receiver does not report"),
+                format!("give it ack.timestamps = 1, or transport = \"quic\", which has them{off}"),
+            ));
         }
-        if flow.ack.timestamps > 0 {
-            check_rate_of_timestamps(flow, &cursor)?;
-            continue;
+        // TCP's timestamps are one for each ACK.
+        let each =
+            flow.ack.ack_every == AckEvery::Constant(1) || matches!(flow.transport, Transport::Quic { .. });
+        if needs.every_receive_time && !each {
+            return Err(at()?.problem(
+                format!(
+                    "{name} needs the receive time of every packet, and TCP has one for each acknowledgement"
+                ),
+                "give it ack.ack-every = 1",
+            ));
         }
-        let off = if let Algorithm::QuicDc(_) = flow.algorithm { ", or threshold = \"off\"" } else { "" };
-        let at = cursor.table(super::flow::KEYS)?.need("controller", "")?;
-        return Err(at.problem(
-            format!(
-                "{} needs the receive times of its packets, which this flow's receiver does not report",
-                flow.algorithm.name()
-            ),
-            format!("give it ack.timestamps = 1, or transport = \"quic\", which has them{off}"),
-        ));
     }
     Ok(())
-}
-
-/// TCP's timestamps are one for each ACK, and some controllers count what arrives by its receive times.
-fn check_rate_of_timestamps(flow: &Flow, cursor: &Cursor<'_>) -> Result<(), Problem> {
-    let counts = matches!(
-        flow.algorithm,
-        Algorithm::Gcc(_) | Algorithm::GccSimplified(_) | Algorithm::Nada(_) | Algorithm::Nada2013(_)
-    );
-    let each = flow.ack.ack_every == AckEvery::Constant(1);
-    if !counts || each || matches!(flow.transport, Transport::Quic { .. }) {
-        return Ok(());
-    }
-    let at = cursor.table(super::flow::KEYS)?.need("controller", "")?;
-    let name = flow.algorithm.name();
-    Err(at.problem(
-        format!("{name} needs the receive time of every packet, and TCP has one for each acknowledgement"),
-        "give it ack.ack-every = 1",
-    ))
 }
 
 fn read_window(cursor: &Cursor<'_>, duration: Duration) -> Result<(Duration, Duration), Problem> {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use congestion::Algorithm;
 use congestion::algorithms::media::dccc::Params;
 use units::{Duration, Rate, Time};
 
@@ -11,6 +10,7 @@ use super::Setting;
 use super::network::{self, text::NetworkAnalysis};
 use super::overlay::Case;
 use super::penalty::Curves;
+use crate::controllers::controllers;
 
 /// The only controller with a published analysis of its loop.
 const KNOWN: &str = "dccc";
@@ -188,8 +188,7 @@ impl StabilityArgs {
         if name == KNOWN {
             return Ok(());
         }
-        let all = Algorithm::all();
-        if all.iter().any(|a| a.name() == name) {
+        if controllers().get(name).is_some() {
             return Err(format!("`{name}` has no published analysis of its loop; known: {KNOWN}"));
         }
         let known = crate::problem::did_you_mean(name, [KNOWN]);

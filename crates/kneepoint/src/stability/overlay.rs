@@ -1,6 +1,5 @@
 //! The same flows of dccc twice: as fluid and as packets in the simulator, for laying one over the other.
 
-use congestion::Algorithm;
 use congestion::algorithms::media::dccc::Params;
 use link::LinkConfig;
 use recovery::{AckConfig, Clock, Config};
@@ -134,7 +133,6 @@ impl Case {
             link_names: Vec::new(),
             reverse: Vec::new(),
             reverse_names: Vec::new(),
-            buffer: None,
             flows: self.starts.iter().map(|start| self.flow(*start)).collect(),
             probe: None,
             udp: Vec::new(),
@@ -151,7 +149,7 @@ impl Case {
         FlowConfig {
             label: "dccc".to_owned(),
             group: "dccc".to_owned(),
-            algorithm: Algorithm::Dccc(self.params.clone()),
+            algorithm: self.params.clone().into(),
             transport: Transport::Quic { datagram: self.packet, header: 25, overhead: 0 },
             recovery,
             ack: AckConfig { ack_every: 1.into(), ..AckConfig::default() },

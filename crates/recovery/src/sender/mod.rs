@@ -8,7 +8,7 @@ mod acks;
 mod losses;
 mod timers;
 
-use congestion::{AckedPacket, Cause, Control, Controller, Detection, Idle, LostPacket, Path, Sent};
+use congestion::{AckedPacket, Cause, Control, Controller, Detection, Idle, LostPacket, PathInfo, Sent};
 use units::{Duration, Time};
 
 use crate::config::{Config, Paced};
@@ -160,14 +160,14 @@ pub struct Sender<T> {
 
 impl<T: Payload> Sender<T> {
     /// Nothing sent yet.
-    pub fn new(config: Config, controller: Box<dyn Controller>, path: Path) -> Self {
+    pub fn new(config: Config, controller: Box<dyn Controller>, path: PathInfo) -> Self {
         Self {
-            mds: path.mds,
+            mds: path.max_datagram_size,
             sent: SentPackets::new(),
             rtt: Rtt::new(config.initial_rtt, config.min_rtt_window),
             variance: LinuxVariance::new(config.min_rto),
             sampler: Sampler::default(),
-            pacer: Pacer::new(&config.pacing, path.mds),
+            pacer: Pacer::new(&config.pacing, path.max_datagram_size),
             window_rate: ((0, 0, Duration::ZERO), 0.0),
             ecn: Validation::new(config.ecn, config.ecn_validation),
             reordering: Reordering::default(),

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, Path};
+use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, PathInfo};
 use kneepoint_recovery::{AckFrame, Config, EcnCounts, Gate, Outcome, Payload, Sender, TcpAck, Timeout};
 use units::Time;
 
@@ -60,7 +60,7 @@ pub struct Notes {
 }
 
 /// A controller with the window that the test says.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Recorder(Arc<Mutex<Notes>>);
 
 impl Controller for Recorder {
@@ -92,7 +92,13 @@ impl Controller for Recorder {
     }
     fn control(&self) -> Control {
         let notes = self.0.lock().unwrap();
-        Control { cwnd: notes.cwnd, pacing_rate: None, ssthresh: notes.ssthresh, send_quantum: None }
+        Control {
+            cwnd: notes.cwnd,
+            pacing_rate: None,
+            ssthresh: notes.ssthresh,
+            send_quantum: None,
+            wake: Time::NEVER,
+        }
     }
 }
 
@@ -113,7 +119,7 @@ impl Bench {
     pub fn new(config: Config) -> Self {
         let notes = Notes { cwnd: 1 << 40, ..Notes::default() };
         let notes = Arc::new(Mutex::new(notes));
-        let path = Path { mds: SIZE, buffer: None, paced: true, seed: 1 };
+        let path = PathInfo { max_datagram_size: SIZE, paced: true, seed: 1 };
         let sender = Sender::new(config, Box::new(Recorder(Arc::clone(&notes))), path);
         Self { sender, out: Outcome::default(), notes, next_piece: 0 }
     }

@@ -131,7 +131,6 @@ mod tests {
             seed: 1,
             duration: Duration::from_secs(1000),
             link: link::LinkConfig::plain(Rate(1)),
-            buffer: None,
             flows: Vec::new(),
             beyond: Vec::new(),
             link_names: Vec::new(),

@@ -12,8 +12,12 @@ pub const TCP: Transport = Transport::Tcp { mss: 1448, overhead: 52 };
 pub const RTT: Duration = Duration::from_millis(50);
 pub const RATE: Rate = Rate(10_000_000);
 
+/// As an experiment file writes it: name and parameters.
 pub fn algorithm(toml: &str) -> Algorithm {
-    toml::from_str(toml).unwrap()
+    let mut table: toml::Table = toml.parse().unwrap();
+    let name = table.remove("name").unwrap();
+    let registry = congestion::Registry::default();
+    registry.get(name.as_str().unwrap()).unwrap().read(toml::Value::Table(table)).unwrap()
 }
 
 pub fn quic_flow(toml: &str) -> FlowConfig {
@@ -51,7 +55,6 @@ pub fn scenario(bdp: f64, seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
         seed: 1,
         duration: Duration::from_secs(seconds),
         link,
-        buffer: Some(RATE.time_for(limit)),
         flows,
         measure: None,
         beyond: Vec::new(),

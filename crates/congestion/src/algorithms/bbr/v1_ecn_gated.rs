@@ -35,15 +35,15 @@
 //! begins when the phase wraps, or ProbeBW is entered at whatever phase. Marks of Startup, Drain and ProbeRTT are not
 //! counted: they are not of "the previous ProbeBW". Under a policer's rate (`base.policer`) nothing is scaled.
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
 
 use crate::algorithms::bbr::v1::{self, Bbr1, Scale};
 use crate::components::rtt_ratio::{Estimator, Ratio};
-use crate::interface::params::{Range, params};
-use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path, Sent};
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent};
+use crate::{Range, params};
 use units::Duration;
 use units::split_number;
 
@@ -113,8 +113,8 @@ impl fmt::Display for Marks {
 }
 
 /// Which gain is scaled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Scope {
     /// The pacing gain.
     Pacing,
@@ -125,8 +125,8 @@ pub enum Scope {
 }
 
 /// What one ProbeBW is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Unit {
     /// The eight phases of the gain cycle.
     Cycle,
@@ -137,8 +137,8 @@ pub enum Unit {
 }
 
 /// How long a factor holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Persistence {
     /// Until the next decision.
     Reset,
@@ -147,8 +147,8 @@ pub enum Persistence {
 }
 
 /// Which gain tells how a phase ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum PhaseEnd {
     /// The cycle's own.
     Own,
@@ -157,7 +157,7 @@ pub enum PhaseEnd {
 }
 
 /// The controller.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Bbr1EcnGated {
     params: Params,
     ratio: Ratio,
@@ -172,7 +172,7 @@ pub struct Bbr1EcnGated {
 
 impl Bbr1EcnGated {
     /// In Startup.
-    pub fn new(params: Params, path: Path) -> Self {
+    pub fn new(params: Params, path: PathInfo) -> Self {
         let ratio = Ratio::new(params.rtt, params.min_rtt_window);
         let base = Bbr1::new(params.base.clone(), path);
         Self { params, ratio, r: 1.0, ce: 0, packets: 0, factor: 1.0, base }
@@ -222,6 +222,10 @@ impl Bbr1EcnGated {
 }
 
 impl Controller for Bbr1EcnGated {
+    fn needs(&self) -> Needs {
+        Needs { rate_samples: true, ..Needs::default() }
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         let before = self.base.phase();
         self.base.on_sent(sent);
@@ -362,7 +366,7 @@ mod tests {
 
     /// The gains of the next eight phases, at this R and with so many marks per phase.
     fn cycle(flow: &mut Flow<Bbr1EcnGated>, r: f64, ce: u64) -> [f64; 8] {
-        std::array::from_fn(|_| {
+        core::array::from_fn(|_| {
             flow.ack(50, r, ce);
             flow.get("pacing_gain")
         })

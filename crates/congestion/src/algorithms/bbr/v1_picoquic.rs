@@ -41,15 +41,17 @@
 //! pace is `high_gain` times the initial window per RTT, as in `bbr1`. Losses are heard before the ACK that shows them,
 //! picoquic hears them behind it. RTTs always, never one-way delays. Persistent congestion is a timeout.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use crate::algorithms::bbr::common::dwell::Dwell;
 use crate::algorithms::bbr::common::plateau::Plateau;
 use crate::algorithms::bbr::common::rounds::{NO_SAMPLE, Rounds};
 use crate::algorithms::bbr::common::window::{Window, paced};
 use crate::components::picoquic::{LossFilter, rtt_measurement};
-use crate::interface::params::{Range, params};
-use crate::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, Path, RateSample, Sent};
+use crate::{
+    Ack, Cause, Congestion, Control, Controller, Detection, Lost, Needs, PathInfo, RateSample, Sent,
+};
+use crate::{Range, params};
 use units::{Bytes, Duration, Rate, Time};
 
 params! {
@@ -123,7 +125,7 @@ enum State {
 }
 
 /// `btl_bw_filter`: the best of each of the last rounds, the running one first. Bits per second.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct BtlBw {
     len: usize,
     rounds: VecDeque<u64>,
@@ -156,7 +158,7 @@ impl BtlBw {
 }
 
 /// `picoquic_estimate_max_path_bandwidth`: the rate between two ACKs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Peak {
     /// Delivered, acknowledged, sent.
     last: Option<(u64, Time, Time)>,
@@ -175,7 +177,7 @@ impl Peak {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Cycle {
     index: usize,
     start: usize,
@@ -185,7 +187,7 @@ struct Cycle {
 }
 
 /// The controller. Windows in bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Bbr1Picoquic {
     params: Params,
     mds: u64,
@@ -214,9 +216,9 @@ pub struct Bbr1Picoquic {
 
 impl Bbr1Picoquic {
     /// In Startup (`picoquic_bbr_reset`).
-    pub fn new(params: Params, path: Path) -> Self {
+    pub fn new(params: Params, path: PathInfo) -> Self {
         let p = &params;
-        let initial = p.initial_window.0.max(path.mds);
+        let initial = p.initial_window.0.max(path.max_datagram_size);
         let btl_bw = BtlBw {
             len: p.bw_filter_len.max(1) as usize,
             rounds: VecDeque::new(),
@@ -224,7 +226,7 @@ impl Bbr1Picoquic {
             increased: false,
         };
         let mut cc = Self {
-            mds: path.mds,
+            mds: path.max_datagram_size,
             state: State::Startup,
             rounds: Rounds::default(),
             btl_bw,
@@ -235,7 +237,7 @@ impl Bbr1Picoquic {
             filled_pipe: false,
             cycle: Cycle::default(),
             dwell: Dwell::default(),
-            window: Window::new(initial, path.mds, p.high_gain, p.initial_rtt),
+            window: Window::new(initial, path.max_datagram_size, p.high_gain, p.initial_rtt),
             prior_in_flight: 0,
             loss_filter: LossFilter::new(p.loss_threshold, p.loss_gain, p.loss_scope),
             last_event: None,
@@ -316,7 +318,7 @@ impl Bbr1Picoquic {
         let mut index = self.cycle.index + 1;
         let mut start = self.cycle.start;
         if index >= self.params.pacing_gain_cycle.len() {
-            let increased = std::mem::take(&mut self.btl_bw.increased);
+            let increased = core::mem::take(&mut self.btl_bw.increased);
             start = if increased { (start + 1).min(self.max_start()) } else { start.saturating_sub(1) };
             index = start;
         }
@@ -436,6 +438,10 @@ impl Bbr1Picoquic {
 }
 
 impl Controller for Bbr1Picoquic {
+    fn needs(&self) -> Needs {
+        Needs { rate_samples: true, ..Needs::default() }
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         self.next_pn = sent.pn + 1;
     }
@@ -495,6 +501,7 @@ impl Controller for Bbr1Picoquic {
             pacing_rate: Some(self.window.pacing_rate),
             ssthresh: if self.state == State::Startup { u64::MAX } else { 0 },
             send_quantum: Some(self.window.send_quantum),
+            wake: Time::NEVER,
         }
     }
 

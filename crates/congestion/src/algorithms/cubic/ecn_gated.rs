@@ -26,8 +26,8 @@
 
 use crate::algorithms::cubic::picoquic::{self, CubicPicoquic};
 use crate::components::rtt_ratio::{Estimator, Ratio};
-use crate::interface::params::params;
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Lost, Path, Sent};
+use crate::params;
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Lost, PathInfo, Sent};
 use units::Duration;
 
 params! {
@@ -43,7 +43,7 @@ params! {
 }
 
 /// The controller.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CubicEcnGated {
     gate: f64,
     ratio: Ratio,
@@ -54,7 +54,7 @@ pub struct CubicEcnGated {
 
 impl CubicEcnGated {
     /// In slow start.
-    pub fn new(params: &Params, path: Path) -> Self {
+    pub fn new(params: &Params, path: PathInfo) -> Self {
         let ratio = Ratio::new(params.rtt, params.min_rtt_window);
         Self { gate: params.gate, ratio, r: 1.0, base: CubicPicoquic::new(params.base.clone(), path) }
     }

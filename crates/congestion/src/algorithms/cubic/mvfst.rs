@@ -29,8 +29,8 @@
 //! mvfst's pacer lets no fewer go: in between, packets leave one by one. The largest window (860 000 packets) is not there.
 
 use crate::components::slow_start::{Kind, SlowStart};
-use crate::interface::params::{Range, params};
-use crate::{Ack, Cause, Congestion, Control, Controller, Path, Sent, initial_window_of};
+use crate::{Ack, Cause, Congestion, Control, Controller, PathInfo, Sent, initial_window_of};
+use crate::{Range, params};
 use units::{Duration, Rate, Time};
 
 params! {
@@ -77,10 +77,10 @@ struct Curve {
 }
 
 /// The controller. Windows in bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CubicMvfst {
     params: Params,
-    path: Path,
+    path: PathInfo,
     floor: u64,
     state: State,
     cwnd: u64,
@@ -96,9 +96,9 @@ pub struct CubicMvfst {
 
 impl CubicMvfst {
     /// In slow start.
-    pub fn new(params: Params, path: Path) -> Self {
-        let floor = params.min_window.saturating_mul(path.mds);
-        let cwnd = initial_window_of(params.initial_window, path.mds).max(floor);
+    pub fn new(params: Params, path: PathInfo) -> Self {
+        let floor = params.min_window.saturating_mul(path.max_datagram_size);
+        let cwnd = initial_window_of(params.initial_window, path.max_datagram_size).max(floor);
         Self {
             floor,
             state: State::Hystart,
@@ -157,7 +157,7 @@ impl CubicMvfst {
         self.curve = Some(curve);
         let Params { beta, .. } = self.params;
         let alpha = 3.0 * (1.0 - beta) / (1.0 + beta);
-        self.w_est += alpha * ack.acked as f64 * self.path.mds as f64 / self.w_est;
+        self.w_est += alpha * ack.acked as f64 * self.path.max_datagram_size as f64 / self.w_est;
         self.w_est = self.w_est.max(self.floor as f64);
         self.cwnd = self.cwnd.max(self.w_cubic(&curve, ack.now)).max(self.w_est as u64);
     }
@@ -174,14 +174,14 @@ impl CubicMvfst {
 
     /// `updateTimeToOrigin`, seconds.
     fn time_to_origin(&self, w_max: u64) -> f64 {
-        let missing = w_max.saturating_sub(self.cwnd) as f64 / self.path.mds.max(1) as f64;
+        let missing = w_max.saturating_sub(self.cwnd) as f64 / self.path.max_datagram_size.max(1) as f64;
         libm::cbrt(missing / self.params.c)
     }
 
     /// `calculateCubicCwnd`.
     fn w_cubic(&self, curve: &Curve, now: Time) -> u64 {
         let x = in_ms(now - curve.epoch).as_secs_f64() - curve.k;
-        let delta = (self.params.c * self.path.mds as f64 * x * x * x).floor();
+        let delta = libm::floor(self.params.c * self.path.max_datagram_size as f64 * x * x * x);
         // From bytes below nothing to a window of all bytes: both ends are cut.
         ((curve.w_max as f64 + delta) as u64).clamp(self.floor, WIDEST)
     }
@@ -264,7 +264,8 @@ impl Controller for CubicMvfst {
             cwnd: self.cwnd,
             pacing_rate: self.pacing_rate,
             ssthresh: if self.state == State::Hystart { self.ssthresh } else { 0 },
-            send_quantum: Some(self.params.pacing_burst.saturating_mul(self.path.mds)),
+            send_quantum: Some(self.params.pacing_burst.saturating_mul(self.path.max_datagram_size)),
+            wake: Time::NEVER,
         }
     }
 

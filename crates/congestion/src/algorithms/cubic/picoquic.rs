@@ -65,12 +65,10 @@
 //! again. The smallest window holds always. Pacing is the ledger's: picoquic's is `factor = 1.0`, slow start 1.25. picoquic
 //! knows no restart after idle; where the ledger asks for one it is Linux' (see `idle`).
 
-use serde::{Deserialize, Serialize};
-
 use crate::components::idle;
 use crate::components::picoquic::{LossFilter, RttTest, packet_time, rtt_measurement};
-use crate::interface::params::{Range, params};
-use crate::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, Path, Sent};
+use crate::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, PathInfo, Sent};
+use crate::{Range, params};
 use units::{Bytes, Duration, Rate, Time};
 
 params! {
@@ -114,8 +112,8 @@ params! {
 }
 
 /// A state of picoquic's source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Revision {
     /// 29 June 2023.
     B7bf3ded,
@@ -124,8 +122,8 @@ pub enum Revision {
 }
 
 /// What the curve after a mark is centred on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Centre {
     /// The maximum, lowered by fast convergence.
     WMax,
@@ -134,8 +132,8 @@ pub enum Centre {
 }
 
 /// Where the time of the curve after a mark begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum MarkEpoch {
     /// With the mark.
     New,
@@ -170,7 +168,7 @@ enum Event {
 }
 
 /// The cubic curve and its rival.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Curve {
     /// Packets.
     w_max: f64,
@@ -221,7 +219,7 @@ struct Previous {
 }
 
 /// The controller. Windows in bytes, but for the curve's maxima.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CubicPicoquic {
     params: Params,
     mds: u64,
@@ -248,8 +246,8 @@ pub struct CubicPicoquic {
 
 impl CubicPicoquic {
     /// In slow start.
-    pub fn new(params: Params, path: Path) -> Self {
-        let floor = params.min_window.0.max(path.mds);
+    pub fn new(params: Params, path: PathInfo) -> Self {
+        let floor = params.min_window.0.max(path.max_datagram_size);
         let cwin = params.initial_window.0.max(floor);
         let curve = Curve {
             w_max: f64::INFINITY,
@@ -261,8 +259,8 @@ impl CubicPicoquic {
             previous_epoch: Time::ZERO,
         };
         Self {
-            mds: path.mds,
-            mtu: path.mds.max(1) as f64,
+            mds: path.max_datagram_size,
+            mtu: path.max_datagram_size.max(1) as f64,
             floor,
             cwin,
             ssthresh: u64::MAX,
@@ -498,7 +496,7 @@ impl Controller for CubicPicoquic {
     fn control(&self) -> Control {
         let slow_start = self.slow_start && self.ssthresh == u64::MAX;
         let ssthresh = if slow_start { u64::MAX } else { 0 };
-        Control { cwnd: self.cwin, pacing_rate: None, ssthresh, send_quantum: None }
+        Control { cwnd: self.cwin, pacing_rate: None, ssthresh, send_quantum: None, wake: Time::NEVER }
     }
 
     /// Windows in bytes, as [`Control::cwnd`].

@@ -31,8 +31,8 @@ use crate::components::count::{Count, Counting};
 use crate::components::idle;
 use crate::components::slow_start::SlowStart;
 use crate::components::undo::Undo;
-use crate::interface::params::{Range, params};
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, Sent, initial_window_of};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent, initial_window_of};
+use crate::{Range, params};
 use units::Time;
 
 params! {
@@ -86,7 +86,7 @@ struct Window {
 }
 
 /// The controller. Every window is in segments.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cubic {
     params: Params,
     counting: Counting,
@@ -100,8 +100,8 @@ pub struct Cubic {
 
 impl Cubic {
     /// In slow start.
-    pub fn new(params: Params, path: Path) -> Self {
-        let mds = path.mds.max(1);
+    pub fn new(params: Params, path: PathInfo) -> Self {
+        let mds = path.max_datagram_size.max(1);
         let cwnd = initial_window_of(params.initial_window, mds) as f64 / mds as f64;
         let now = Window {
             cwnd,
@@ -248,7 +248,13 @@ impl Controller for Cubic {
 
     fn control(&self) -> Control {
         let ssthresh = (self.now.ssthresh * self.mds) as u64;
-        Control { cwnd: self.cwnd_bytes(), pacing_rate: None, ssthresh, send_quantum: None }
+        Control {
+            cwnd: self.cwnd_bytes(),
+            pacing_rate: None,
+            ssthresh,
+            send_quantum: None,
+            wake: Time::NEVER,
+        }
     }
 
     /// Windows in bytes, as [`Control::cwnd`].

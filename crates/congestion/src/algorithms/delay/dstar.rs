@@ -38,14 +38,14 @@
 //! counts as in the paper, which lowers `bdp`, unless `ignore-app-limited`; so the window may move without growth
 //! granted by the ledger.
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
 
 use crate::components::undo::Undo;
-use crate::interface::params::{Range, params};
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, Sent};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent};
+use crate::{Range, params};
 use units::{Duration, Time};
 
 params! {
@@ -115,8 +115,8 @@ impl fmt::Display for IdleRestart {
 }
 
 /// What follows a collapse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Restart {
     /// The smallest window until the next change of mode; bdp stays.
     Window,
@@ -156,7 +156,7 @@ struct Model {
 }
 
 /// The controller. Windows in packets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Dstar {
     params: Params,
     mds: u64,
@@ -174,10 +174,10 @@ pub struct Dstar {
 
 impl Dstar {
     /// In slow start.
-    pub fn new(params: Params, path: Path) -> Self {
+    pub fn new(params: Params, path: PathInfo) -> Self {
         let cwnd = params.min_cwnd;
         Self {
-            mds: path.mds.max(1),
+            mds: path.max_datagram_size.max(1),
             mode: Mode::Gain1,
             trans_time: None,
             start: Start { delivered: 0, time: Time::ZERO, app_limited: false },
@@ -371,7 +371,7 @@ impl Controller for Dstar {
     fn control(&self) -> Control {
         let cwnd = self.model.cwnd.saturating_mul(self.mds);
         let ssthresh = if self.model.slow_start { u64::MAX } else { 0 };
-        Control { cwnd, pacing_rate: None, ssthresh, send_quantum: None }
+        Control { cwnd, pacing_rate: None, ssthresh, send_quantum: None, wake: Time::NEVER }
     }
 
     /// Windows in bytes, as [`Control::cwnd`].
@@ -424,7 +424,7 @@ mod tests {
 
     /// The window after each of the next measurements.
     fn windows<const N: usize>(link: &mut Link<Dstar>) -> [u64; N] {
-        std::array::from_fn(|_| {
+        core::array::from_fn(|_| {
             measurement(link);
             cc(link).model.cwnd
         })

@@ -30,13 +30,13 @@
 //! window where the ledger asks for it (see `idle`), with INIT_CWND for the initial one.
 //! Without receive times off_target is 1, which is Reno's growth and Reno's cut, as in ns-3.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use crate::components::idle;
 use crate::components::slow_start::{Kind, SlowStart};
 use crate::components::undo::Undo;
-use crate::interface::params::{Range, params};
-use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Idle, Path};
+use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Idle, Needs, PathInfo};
+use crate::{Range, params};
 use units::{Duration, Time};
 
 params! {
@@ -118,7 +118,7 @@ struct Window {
 }
 
 /// The controller. Windows in bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ledbat {
     params: Params,
     mds: f64,
@@ -129,8 +129,8 @@ pub struct Ledbat {
 
 impl Ledbat {
     /// With the initial window.
-    pub fn new(params: Params, path: Path) -> Self {
-        let mds = path.mds.max(1);
+    pub fn new(params: Params, path: PathInfo) -> Self {
+        let mds = path.max_datagram_size.max(1);
         let Params { base_history, base_interval, current_filter, .. } = params;
         let (base, current) = (VecDeque::new(), VecDeque::new());
         let ssthresh = params.slow_start.map_or(0.0, |_| f64::INFINITY);
@@ -194,6 +194,10 @@ impl Ledbat {
 }
 
 impl Controller for Ledbat {
+    fn needs(&self) -> Needs {
+        Needs { receive_times: true, ..Needs::default() }
+    }
+
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.undo.on_ack(ack);
         for packet in ack.packets {
@@ -238,7 +242,7 @@ impl Controller for Ledbat {
 
     fn control(&self) -> Control {
         let ssthresh = (self.now.ssthresh + 0.5) as u64;
-        Control { cwnd: self.cwnd(), pacing_rate: None, ssthresh, send_quantum: None }
+        Control { cwnd: self.cwnd(), pacing_rate: None, ssthresh, send_quantum: None, wake: Time::NEVER }
     }
 
     /// In seconds.

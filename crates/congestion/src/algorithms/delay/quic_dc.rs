@@ -22,23 +22,20 @@
 //! Deviations: the anchor of OWQD is not in the paper; `clamped` is the fact sheet's choice. The cut uses a BWE that
 //! includes the ACK which asks for it. See `westwood` for its deviations, which all hold here.
 
-use std::fmt;
-use std::str::FromStr;
-
 use crate::algorithms::reno::westwood::{self, Filter, WestwoodPlus};
 use crate::algorithms::reno::window::Growth;
 use crate::components::count::Count;
 use crate::components::queuing_delay::{Anchor, QueuingDelay};
 use crate::components::slow_start::Kind;
-use crate::interface::params::{Range, params};
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, Sent};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Needs, PathInfo, Sent};
+use crate::{Range, params};
 use units::Duration;
-use units::split_number;
 
 params! {
-    /// OWQD_th: a delay (`"20 ms"`), a part of the path's declared buffer (`"20 % of buffer"`; never if the path declares
-    /// none) or `"off"`, which is the paper's Westwood+. It tries 10, 20, 50 and 80 % of buffer.
-    threshold: Threshold = Threshold::OfBuffer { percent: 20.0 },
+    /// OWQD_th: a delay, or `"off"`, which is the paper's Westwood+. The paper tries 10, 20, 50 and 80 % of the bottleneck's buffer,
+    /// in an experiment file `"20 % of buffer"`; the default is 20 % of the 100 ms of its Table 2.
+    #[serde(with = "units::or_off")]
+    threshold: Option<Duration> = Some(Duration::from_millis(20)),
     /// What the queuing delay is measured from: `raw`, `clamped` or `windowed`. The paper does not say.
     anchor: Anchor = Anchor::Clamped,
     /// Window of the `windowed` anchor; 10 s to 10 min follow the drift of clocks. Fact sheet section 3.2.
@@ -66,64 +63,8 @@ params! {
     slow_start: Kind = Kind::Standard,
 }
 
-/// OWQD_th, as an experiment file writes it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Threshold {
-    /// `"off"`: never.
-    Off,
-    /// `"20 ms"`.
-    Delay(Duration),
-    /// `"20 % of buffer"`: of [`Path::buffer`], the bottleneck buffer in time.
-    OfBuffer {
-        /// Hundredths of the buffer.
-        percent: f64,
-    },
-}
-
-units::serde_as_string!(Threshold);
-
-/// What follows the number in a threshold relative to the buffer.
-const OF_BUFFER: &str = "% of buffer";
-
-impl FromStr for Threshold {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text.trim() == "off" {
-            return Ok(Self::Off);
-        }
-        if let Ok((percent, OF_BUFFER)) = split_number(text) {
-            return Ok(Self::OfBuffer { percent });
-        }
-        let delay = text.parse().map(Self::Delay);
-        delay.map_err(|e| format!("{e}; a threshold may also be \"20 {OF_BUFFER}\" or \"off\""))
-    }
-}
-
-impl fmt::Display for Threshold {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Off => f.write_str("off"),
-            Self::Delay(delay) => delay.fmt(f),
-            Self::OfBuffer { percent } => write!(f, "{percent} {OF_BUFFER}"),
-        }
-    }
-}
-
-impl Threshold {
-    /// In nanoseconds; `None` means never.
-    fn on(self, path: Path) -> Option<i64> {
-        let delay = match self {
-            Self::Off => None,
-            Self::Delay(delay) => Some(delay),
-            Self::OfBuffer { percent } => path.buffer.map(|b| b.mul_f64(percent / 100.0)),
-        };
-        delay.map(|d| i64::try_from(d.0).unwrap_or(i64::MAX))
-    }
-}
-
 /// The controller: a [`WestwoodPlus`] and an eye on the queue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct QuicDc {
     westwood: WestwoodPlus,
     delay: QueuingDelay,
@@ -133,7 +74,7 @@ pub struct QuicDc {
 
 impl QuicDc {
     /// In slow start.
-    pub fn new(params: &Params, path: Path) -> Self {
+    pub fn new(params: &Params, path: PathInfo) -> Self {
         let westwood = westwood::Params {
             filter: params.filter,
             sample_window: params.sample_window,
@@ -148,7 +89,7 @@ impl QuicDc {
         Self {
             westwood: WestwoodPlus::new(westwood, path),
             delay: QueuingDelay::new(params.anchor, params.anchor_window),
-            threshold: params.threshold.on(path),
+            threshold: params.threshold.map(|delay| i64::try_from(delay.0).unwrap_or(i64::MAX)),
         }
     }
 
@@ -165,6 +106,11 @@ impl QuicDc {
 }
 
 impl Controller for QuicDc {
+    /// Without a threshold nothing looks at the delay.
+    fn needs(&self) -> Needs {
+        Needs { receive_times: self.threshold.is_some(), ..Needs::default() }
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         self.westwood.on_sent(sent);
     }
@@ -216,12 +162,12 @@ mod tests {
     const MDS: u64 = 1200;
     const MS: i64 = 1_000_000;
 
-    fn with(threshold: Threshold) -> QuicDc {
+    fn with(threshold: Option<Duration>) -> QuicDc {
         QuicDc::new(&Params { threshold, ..Params::default() }, path(MDS))
     }
 
-    fn delay(ms: u64) -> Threshold {
-        Threshold::Delay(Duration::from_millis(ms))
+    fn delay(ms: u64) -> Option<Duration> {
+        Some(Duration::from_millis(ms))
     }
 
     /// Packet `pn`, sent at `pn` ms, queued for `queue`.
@@ -232,29 +178,6 @@ mod tests {
     fn on_packet(cc: &mut QuicDc, packet: AckedPacket) -> Option<Cause> {
         let now = packet.sent + Duration::from_millis(50);
         cc.on_ack(&Ack { packets: &[packet], now, ..acked(MDS) })
-    }
-
-    #[test]
-    fn thresholds_in_words() {
-        assert_eq!("20 ms".parse(), Ok(delay(20)));
-        assert_eq!("10 % of buffer".parse(), Ok(Threshold::OfBuffer { percent: 10.0 }));
-        assert_eq!("off".parse(), Ok(Threshold::Off));
-        for text in ["20 ms", "10 % of buffer", "12.5 % of buffer", "off"] {
-            assert_eq!(text.parse::<Threshold>().map(|t| t.to_string()), Ok(text.to_owned()));
-        }
-        for text in ["10 %", "fast", "-3 ms", "20"] {
-            assert!(text.parse::<Threshold>().is_err_and(|e| e.contains("% of buffer")), "{text}");
-        }
-    }
-
-    /// Fact sheet 3.2: 10, 20, 50, 80 % of a 50 ms buffer are 5, 10, 25, 40 ms; of an unknown one, never.
-    #[test]
-    fn part_of_the_buffer() {
-        let path = Path { buffer: Some(Duration::from_millis(50)), ..path(MDS) };
-        for (percent, ms) in [(10.0, 5), (20.0, 10), (50.0, 25), (80.0, 40)] {
-            assert_eq!(Threshold::OfBuffer { percent }.on(path), Some(ms * MS));
-        }
-        assert_eq!(Threshold::OfBuffer { percent: 10.0 }.on(Path { buffer: None, ..path }), None);
     }
 
     /// Equation 6: 1 ms more per 10 packets passes 20 ms with packet 201.
@@ -304,7 +227,7 @@ mod tests {
     #[test]
     fn resets() {
         for (cause, owqd) in [(Cause::Timeout, 0), (Cause::PersistentCongestion, 0), (Cause::Loss, 9 * MS)] {
-            let mut cc = with(Threshold::Off);
+            let mut cc = with(None);
             on_packet(&mut cc, queued(0, 0));
             on_packet(&mut cc, queued(1, 9 * MS));
             cc.on_congestion(&congestion(cause, 0));
@@ -341,7 +264,7 @@ mod tests {
             for filter in [Filter::OnePole, Filter::TwoPole] {
                 let params = westwood::Params { filter, ..westwood::Params::default() };
                 let expected = play(&mut WestwoodPlus::new(params, path(MDS)), &script, true);
-                let params = Params { filter, threshold: Threshold::Off, ..Params::default() };
+                let params = Params { filter, threshold: None, ..Params::default() };
                 prop_assert_eq!(&play(&mut QuicDc::new(&params, path(MDS)), &script, true), &expected);
                 let params = Params { filter, threshold: delay(1), ..Params::default() };
                 prop_assert_eq!(&play(&mut QuicDc::new(&params, path(MDS)), &script, false), &expected);

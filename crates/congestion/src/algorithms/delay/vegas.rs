@@ -29,8 +29,8 @@
 
 use crate::algorithms::reno::tcp_reno::{self, Halve, TcpReno};
 use crate::components::count::Count;
-use crate::interface::params::{Range, params};
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, Sent};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent};
+use crate::{Range, params};
 use units::Duration;
 
 params! {
@@ -60,7 +60,7 @@ params! {
 }
 
 /// The controller. Windows in bytes, always whole packets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Vegas {
     params: Params,
     mds: u64,
@@ -78,7 +78,7 @@ pub struct Vegas {
 
 impl Vegas {
     /// In slow start.
-    pub fn new(params: Params, path: Path) -> Self {
+    pub fn new(params: Params, path: PathInfo) -> Self {
         let abc_limit = params.abc_limit.unwrap_or(u64::MAX);
         let reno = tcp_reno::Params {
             initial_window: params.initial_window,
@@ -92,7 +92,7 @@ impl Vegas {
         };
         Self {
             params,
-            mds: path.mds.max(1),
+            mds: path.max_datagram_size.max(1),
             reno: TcpReno::new(reno, path),
             doing_vegas: true,
             base_rtt: Duration::MAX,

@@ -32,8 +32,8 @@
 use crate::algorithms::media::gcc::state::{Signal, State};
 use crate::components::queuing_delay::{Anchor, QueuingDelay};
 use crate::components::receiver_report::{ReceiveRate, Reports, Window, bits};
-use crate::interface::params::{Range, params};
-use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Path, Sent};
+use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Needs, PathInfo, Sent};
+use crate::{Range, params};
 use units::{Duration, Rate};
 
 params! {
@@ -68,7 +68,7 @@ params! {
 }
 
 /// The controller.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct GccSimplified {
     params: Params,
     delay: QueuingDelay,
@@ -90,7 +90,7 @@ fn nanos(duration: Duration) -> i64 {
 
 impl GccSimplified {
     /// At the initial rate, in Increase.
-    pub fn new(params: Params, path: Path) -> Self {
+    pub fn new(params: Params, path: PathInfo) -> Self {
         Self {
             delay: QueuingDelay::new(Anchor::Raw, Duration::ZERO),
             over_since: None,
@@ -148,6 +148,10 @@ impl GccSimplified {
 }
 
 impl Controller for GccSimplified {
+    fn needs(&self) -> Needs {
+        Needs { receive_times: true, every_receive_time: true, ..Needs::default() }
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         self.received.on_sent(sent);
     }

@@ -34,11 +34,9 @@
 //! A packet bears the penalty of one loss that the ledger found before, and of one mark of its own ACK. No shaping
 //! buffer (appendix C-B). Persistent congestion or a timeout means R_min until the next report.
 
-use serde::{Deserialize, Serialize};
-
 use crate::components::receiver_report::{Report, Reports, Window, bits};
-use crate::interface::params::{Range, params};
-use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Lost, Path};
+use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo};
+use crate::{Range, params};
 use units::{Duration, Rate, Time};
 
 params! {
@@ -76,8 +74,8 @@ params! {
 }
 
 /// How the rate follows from the signal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Update {
     /// The rate is a function of the predicted signal.
     Static,
@@ -86,7 +84,7 @@ pub enum Update {
 }
 
 /// The controller. Delays in seconds, rates in bit/s.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Nada2013 {
     params: Params,
     reports: Reports,
@@ -104,7 +102,7 @@ pub struct Nada2013 {
 
 impl Nada2013 {
     /// At R_min.
-    pub fn new(params: Params, path: Path) -> Self {
+    pub fn new(params: Params, path: PathInfo) -> Self {
         Self {
             reports: Reports::new(params.delta),
             window: Window::new(path, params.delta, params.window, params.min_window),
@@ -182,6 +180,10 @@ impl Nada2013 {
 }
 
 impl Controller for Nada2013 {
+    fn needs(&self) -> Needs {
+        Needs { receive_times: true, every_receive_time: true, ..Needs::default() }
+    }
+
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.window.on_ack(ack);
         self.start.get_or_insert(ack.now);

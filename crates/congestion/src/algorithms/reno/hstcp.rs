@@ -27,8 +27,9 @@ use crate::components::count::{Count, Counting};
 use crate::components::idle;
 use crate::components::slow_start::SlowStart;
 use crate::components::undo::Undo;
-use crate::interface::params::{Range, params};
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, initial_window_of};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, initial_window_of};
+use crate::{Range, params};
+use units::Time;
 
 params! {
     /// Low_Window, packets: up to it Reno. RFC 3649 section 5.
@@ -99,7 +100,7 @@ struct Window {
 }
 
 /// The controller. Windows in packets.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Hstcp {
     params: Params,
     counting: Counting,
@@ -111,8 +112,8 @@ pub struct Hstcp {
 
 impl Hstcp {
     /// In slow start.
-    pub fn new(params: Params, path: Path) -> Self {
-        let mds = path.mds.max(1);
+    pub fn new(params: Params, path: PathInfo) -> Self {
+        let mds = path.max_datagram_size.max(1);
         let cwnd = initial_window_of(params.initial_window, mds) as f64 / mds as f64;
         let slow_start = SlowStart::new(params.slow_start, path);
         Self {
@@ -190,7 +191,13 @@ impl Controller for Hstcp {
 
     fn control(&self) -> Control {
         let ssthresh = (self.now.ssthresh * self.mds) as u64;
-        Control { cwnd: self.cwnd_bytes(), pacing_rate: None, ssthresh, send_quantum: None }
+        Control {
+            cwnd: self.cwnd_bytes(),
+            pacing_rate: None,
+            ssthresh,
+            send_quantum: None,
+            wake: Time::NEVER,
+        }
     }
 
     /// `ssthresh` in bytes, as [`Control::cwnd`]; `a` and `b` of the present window.

@@ -20,14 +20,12 @@
 //!
 //! Deviations: none. Which packets may grow the window and how often it may shrink is the ledger's business.
 
-use serde::{Deserialize, Serialize};
-
 use crate::algorithms::reno::window::{Growth, Window};
 use crate::components::count::{Count, Counting};
 use crate::components::slow_start::SlowStart;
 use crate::components::undo::Undo;
-use crate::interface::params::{Range, params};
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, initial_window_of};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, initial_window_of};
+use crate::{Range, params};
 
 params! {
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
@@ -52,8 +50,8 @@ params! {
 }
 
 /// What persistent congestion leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Collapse {
     /// The smallest window.
     Minimum,
@@ -62,7 +60,7 @@ pub enum Collapse {
 }
 
 /// The controller. Windows in bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct NewReno {
     params: Params,
     counting: Counting,
@@ -73,10 +71,10 @@ pub struct NewReno {
 
 impl NewReno {
     /// In slow start.
-    pub fn new(params: Params, path: Path) -> Self {
-        let initial = initial_window_of(params.initial_window, path.mds);
+    pub fn new(params: Params, path: PathInfo) -> Self {
+        let initial = initial_window_of(params.initial_window, path.max_datagram_size);
         Self {
-            counting: Counting { count: params.count, limit: params.abc_limit, mds: path.mds },
+            counting: Counting { count: params.count, limit: params.abc_limit, mds: path.max_datagram_size },
             initial,
             now: Window::new(initial, SlowStart::new(params.slow_start, path)),
             undo: Undo::new(),

@@ -23,14 +23,12 @@
 //! its inflation by duplicate ACKs, partial ACKs and the moment
 //! of exit are the ledger's. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
 
-use serde::{Deserialize, Serialize};
-
 use crate::algorithms::reno::window::{Growth, Window};
 use crate::components::count::{Count, Counting};
 use crate::components::slow_start::SlowStart;
 use crate::components::undo::Undo;
-use crate::interface::params::{Range, params};
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo};
+use crate::{Range, params};
 use units::Bytes;
 
 params! {
@@ -60,8 +58,8 @@ params! {
 }
 
 /// What a congestion event halves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Halve {
     /// Bytes in flight before the event.
     Flight,
@@ -78,7 +76,7 @@ struct State {
 }
 
 /// The controller. Windows in bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct TcpReno {
     params: Params,
     mds: u64,
@@ -89,8 +87,8 @@ pub struct TcpReno {
 
 impl TcpReno {
     /// In slow start.
-    pub fn new(params: Params, path: Path) -> Self {
-        let mds = path.mds.max(1);
+    pub fn new(params: Params, path: PathInfo) -> Self {
+        let mds = path.max_datagram_size.max(1);
         let packets = params.initial_window * mds;
         let initial = match params.count {
             Count::Packets => packets,

@@ -28,14 +28,12 @@
 //! window until the first sample, where Linux has 2 packets. ECN marks act like losses. A spurious loss or timeout is
 //! undone in the window alone: the estimates stay, RTTmin's new beginning after a timeout too (Linux).
 
-use serde::{Deserialize, Serialize};
-
 use crate::algorithms::reno::window::{Growth, Window};
 use crate::components::count::{Count, Counting};
 use crate::components::slow_start::SlowStart;
 use crate::components::undo::Undo;
-use crate::interface::params::{Range, params};
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Path, Sent, initial_window_of};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent, initial_window_of};
+use crate::{Range, params};
 use units::{Duration, Time};
 
 params! {
@@ -63,8 +61,8 @@ params! {
 }
 
 /// The low-pass filter of the bandwidth samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Filter {
     /// Two cascaded poles at 7/8. Linux tcp_westwood.c.
     TwoPole,
@@ -170,7 +168,7 @@ impl MinRtt {
 }
 
 /// The controller. Windows in bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WestwoodPlus {
     params: Params,
     counting: Counting,
@@ -183,10 +181,10 @@ pub struct WestwoodPlus {
 
 impl WestwoodPlus {
     /// In slow start.
-    pub fn new(params: Params, path: Path) -> Self {
-        let initial = initial_window_of(params.initial_window, path.mds);
+    pub fn new(params: Params, path: PathInfo) -> Self {
+        let initial = initial_window_of(params.initial_window, path.max_datagram_size);
         Self {
-            counting: Counting { count: params.count, limit: params.abc_limit, mds: path.mds },
+            counting: Counting { count: params.count, limit: params.abc_limit, mds: path.max_datagram_size },
             initial,
             now: Window::new(initial, SlowStart::new(params.slow_start, path)),
             undo: Undo::new(),

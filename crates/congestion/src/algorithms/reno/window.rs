@@ -11,16 +11,15 @@
 //! mvfst: mvfst.md section 6, NewReno.cpp:79-102 at commit b48045620d4a: 1232 bytes (kDefaultUDPSendPacketLen) whatever the
 //! packet size is, rounded down each time, so that 60 to 300 kB grow by 1 to 5 % less than a packet per round trip.
 
-use serde::{Deserialize, Serialize};
-
 use crate::components::count::Counting;
 use crate::components::idle;
 use crate::components::slow_start::SlowStart;
 use crate::{Ack, Control, Idle};
+use units::Time;
 
 /// How the window grows in congestion avoidance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Growth {
     /// By a packet once a window has been acknowledged.
     Window,
@@ -115,7 +114,13 @@ impl Window {
     }
 
     pub(crate) fn control(&self) -> Control {
-        Control { cwnd: self.cwnd, pacing_rate: None, ssthresh: self.ssthresh, send_quantum: None }
+        Control {
+            cwnd: self.cwnd,
+            pacing_rate: None,
+            ssthresh: self.ssthresh,
+            send_quantum: None,
+            wake: Time::NEVER,
+        }
     }
 
     pub(crate) fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {

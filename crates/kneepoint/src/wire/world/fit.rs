@@ -1,6 +1,7 @@
 //! Whether a scenario can run on the wire, and with which settings of the kernel.
 
 use congestion::Algorithm;
+use congestion::algorithms::fixed_window;
 use emu::tcp::{HEADERS, Options};
 use link::{LinkConfig, RateModel};
 use sim::{Application, FlowConfig, Scenario, Transport, UdpConfig};
@@ -83,18 +84,16 @@ impl Fit {
 
 /// What the kernel calls it.
 fn controller(algorithm: &Algorithm) -> Result<&'static str, String> {
-    match algorithm {
-        Algorithm::TcpReno(_) | Algorithm::FixedWindow(_) => Ok("reno"),
-        Algorithm::Cubic(_) => Ok("cubic"),
-        Algorithm::Bbr1(_) => Ok("bbr"),
-        other => {
-            Err(format!("the kernel has no {}: it has tcp-reno, cubic, bbr1 and fixed-window", other.name()))
-        }
+    match algorithm.name() {
+        "tcp-reno" | "fixed-window" => Ok("reno"),
+        "cubic" => Ok("cubic"),
+        "bbr1" => Ok("bbr"),
+        other => Err(format!("the kernel has no {other}: it has tcp-reno, cubic, bbr1 and fixed-window")),
     }
 }
 
 fn window(algorithm: &Algorithm) -> Option<u32> {
-    let Algorithm::FixedWindow(params) = algorithm else { return None };
+    let params: &fixed_window::Params = algorithm.params()?;
     u32::try_from(params.window).ok()
 }
 

@@ -1,6 +1,6 @@
 //! The filters over a path's samples: a windowed maximum, and a minimum RTT in two stages.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use units::{Duration, Time};
 

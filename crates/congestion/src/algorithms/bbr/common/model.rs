@@ -59,7 +59,7 @@ impl Bounds {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Model {
     pub(crate) rounds: Rounds,
     max_bw_filter: WindowedMax,

@@ -19,7 +19,7 @@ pub(crate) enum AckPhase {
     ProbeStopping,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Probe {
     pub(crate) ack_phase: AckPhase,
     /// Losses of now may be the probe's doing: the first that is too high cuts `inflight_hi`.

@@ -10,7 +10,7 @@
 use super::rounds::NO_SAMPLE;
 use crate::{Lost, LostPacket, RateSample};
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Signals {
     /// This ACK ends a round for the purpose of the short-term bounds.
     pub(crate) loss_round_start: bool,

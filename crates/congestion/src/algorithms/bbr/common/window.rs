@@ -24,7 +24,7 @@ pub(crate) fn restarts_from_idle(sent: &Sent) -> bool {
     sent.app_limited && sent.bytes_in_flight <= sent.bytes
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Window {
     mds: u64,
     /// `C.InitialCwnd`.

@@ -70,14 +70,16 @@ use crate::algorithms::bbr::common::newly_acked;
 use crate::algorithms::bbr::common::plateau::Plateau;
 use crate::algorithms::bbr::common::rounds::Rounds;
 use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
-use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Sent, initial_window_of};
+use crate::{
+    Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, RateSample, Sent, initial_window_of,
+};
 pub(crate) use cycle::Scale;
 use cycle::{Cycle, Mode};
 use policer::{Evidence, Policer};
 use units::{Rate, Rng, Time};
 
 /// The controller. Windows in bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Bbr1 {
     params: Params,
     mds: u64,
@@ -108,10 +110,10 @@ pub struct Bbr1 {
 
 impl Bbr1 {
     /// In Startup, with the initial window (`BBRInit`).
-    pub fn new(params: Params, path: Path) -> Self {
+    pub fn new(params: Params, path: PathInfo) -> Self {
         let p = &params;
         let mut cc = Self {
-            mds: path.mds,
+            mds: path.max_datagram_size,
             rng: Rng::stream(path.seed, "bbr1"),
             mode: Mode::Startup,
             cycle: Cycle::default(),
@@ -125,8 +127,8 @@ impl Bbr1 {
             policer: Policer::default(),
             dwell: Dwell::default(),
             window: Window::new(
-                initial_window_of(p.initial_window, path.mds),
-                path.mds,
+                initial_window_of(p.initial_window, path.max_datagram_size),
+                path.max_datagram_size,
                 p.high_gain,
                 p.initial_rtt,
             ),
@@ -170,7 +172,7 @@ impl Bbr1 {
         if let Some(rate) = rs.delivery_rate.filter(|&r| r >= self.max_bw() || !rs.app_limited) {
             self.bw_filter.update(self.rounds.count, rate.0);
         }
-        if std::mem::take(&mut self.conservation_begins) {
+        if core::mem::take(&mut self.conservation_begins) {
             self.rounds.begin();
         }
     }
@@ -199,6 +201,10 @@ impl Bbr1 {
 }
 
 impl Controller for Bbr1 {
+    fn needs(&self) -> Needs {
+        Needs { rate_samples: true, ..Needs::default() }
+    }
+
     /// `bbr_cwnd_event`: back at the estimated rate at once, since the pipe is empty.
     fn on_sent(&mut self, sent: &Sent) {
         self.window.inflight = sent.bytes_in_flight;
@@ -264,6 +270,7 @@ impl Controller for Bbr1 {
             pacing_rate: Some(self.window.pacing_rate),
             ssthresh: if self.mode == Mode::Startup { u64::MAX } else { 0 },
             send_quantum: Some(self.window.send_quantum.max(self.unpaced.saturating_mul(self.mds))),
+            wake: Time::NEVER,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The parameters. "Draft" is draft-cardwell-iccrg-bbr-congestion-control-00, "Linux" is tcp_bbr.c of version 6.
 
-use crate::interface::params::{Range, params};
+use crate::{Range, params};
 use units::{Bytes, Duration, Rate};
 
 params! {

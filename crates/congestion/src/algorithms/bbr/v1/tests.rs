@@ -166,7 +166,7 @@ fn random_phase() {
     assert_eq!(begun[1], 0);
     assert!(begun.iter().enumerate().all(|(i, &n)| i == 1 || (900..1100).contains(&n)), "{begun:?}");
     let phases = |seed| {
-        let mut cc = Bbr1::new(Params::default(), Path { seed, ..path(MDS) });
+        let mut cc = Bbr1::new(Params::default(), PathInfo { seed, ..path(MDS) });
         let mut phase = || (cc.enter_probe_bw(Time::ZERO), cc.cycle.idx).1;
         (0..9).map(|_| phase()).collect::<Vec<_>>()
     };

@@ -9,7 +9,7 @@
 //! delivered        the most that any of them shows
 //! ```
 
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
 
 use crate::{Ack, Lost, RateSample, Sent};
 use units::{Duration, Rate, Time};
@@ -22,7 +22,7 @@ struct Acked {
     at: Time,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct BestSample {
     /// Nothing before the first departure, with which the connection begins.
     last: Option<Acked>,

@@ -7,7 +7,7 @@
 //!
 //! The order is mvfst's: what the ACK itself loses with which a round ends counts in neither.
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LossRound {
     /// Bytes sent in this round.
     pub(super) sent: u64,

@@ -79,16 +79,19 @@ use crate::algorithms::bbr::common::plateau::Plateau;
 use crate::algorithms::bbr::common::probe::Probe;
 use crate::algorithms::bbr::common::signals::Signals;
 use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
-use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Sent, initial_window_of};
+use crate::{
+    Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, RateSample, Sent, initial_window_of,
+};
 use best_sample::BestSample;
 use loss_round::LossRound;
 use recovery::RecoveryWindow;
 use startup::FullPipe;
 use state::State;
 use units::Rng;
+use units::Time;
 
 /// The controller. Windows in bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Bbr2 {
     params: Params,
     mds: u64,
@@ -123,10 +126,10 @@ pub struct Bbr2 {
 
 impl Bbr2 {
     /// In Startup, with the initial window (`BBROnInit`).
-    pub fn new(params: Params, path: Path) -> Self {
+    pub fn new(params: Params, path: PathInfo) -> Self {
         let p = &params;
         let mut cc = Self {
-            mds: path.mds,
+            mds: path.max_datagram_size,
             rng: Rng::stream(path.seed, "bbr2"),
             state: State::Startup,
             model: Model::new(p.max_bw_filter_len, p.extra_acked_filter_len),
@@ -135,8 +138,8 @@ impl Bbr2 {
             probe: Probe::default(),
             dwell: Dwell::default(),
             window: Window::new(
-                initial_window_of(p.initial_window, path.mds),
-                path.mds,
+                initial_window_of(p.initial_window, path.max_datagram_size),
+                path.max_datagram_size,
                 p.startup_pacing_gain,
                 p.initial_rtt,
             ),
@@ -192,6 +195,10 @@ impl Bbr2 {
 }
 
 impl Controller for Bbr2 {
+    fn needs(&self) -> Needs {
+        Needs { rate_samples: true, ..Needs::default() }
+    }
+
     /// `BBRHandleRestartFromIdle`: back at the estimated rate at once, since the pipe is empty.
     fn on_sent(&mut self, sent: &Sent) {
         self.window.inflight = sent.bytes_in_flight;
@@ -263,6 +270,7 @@ impl Controller for Bbr2 {
             pacing_rate: Some(self.window.pacing_rate),
             ssthresh: if self.state == State::Startup { u64::MAX } else { 0 },
             send_quantum: Some(self.pacing_burst()),
+            wake: Time::NEVER,
         }
     }
 

@@ -33,16 +33,18 @@
 //! 6. Bursts are a bound on what leaves at once, where mvfst's pacer lets no fewer than 5 packets go: in between, packets
 //!    leave one by one.
 
-use serde::{Deserialize, Serialize};
-
-use super::params::{Advance, BandwidthSample, OverMvfst, Recovery, StartupLossExit, TooHigh, UpExit};
+#[cfg(feature = "serde")]
+use super::params::OverMvfst;
+use super::params::{Advance, BandwidthSample, Recovery, StartupLossExit, TooHigh, UpExit};
 use crate::ParamDoc;
 use units::Duration;
 
 /// Those of `bbr2` with mvfst's values as defaults.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Params(#[serde(deserialize_with = "OverMvfst::deserialize")] pub super::Params);
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
+pub struct Params(
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "OverMvfst::deserialize"))] pub super::Params,
+);
 
 impl Params {
     /// Every parameter with its meaning, unit, source and range.

@@ -1,9 +1,8 @@
 //! The parameters; sections are those of the draft in the header of `mod.rs`.
 
-use serde::{Deserialize, Serialize};
-
+#[cfg(feature = "serde")]
 use super::mvfst::values as other_defaults;
-use crate::interface::params::{Range, params};
+use crate::{Range, params};
 use units::{Bytes, Duration, Rate};
 
 params! {
@@ -118,8 +117,8 @@ params! {
 }
 
 /// What ends ProbeBW_UP besides loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum UpExit {
     /// Enough in flight for a queue.
     Inflight,
@@ -128,8 +127,8 @@ pub enum UpExit {
 }
 
 /// Which losses are held against the inflight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum TooHigh {
     /// Those since the packet left.
     Packet,
@@ -138,8 +137,8 @@ pub enum TooHigh {
 }
 
 /// When losses may end Startup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum StartupLossExit {
     /// After a round in recovery.
     Recovery,
@@ -148,8 +147,8 @@ pub enum StartupLossExit {
 }
 
 /// When a cycle of the bandwidth filter ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Advance {
     /// A round after ProbeBW_DOWN has begun.
     Feedback,
@@ -158,8 +157,8 @@ pub enum Advance {
 }
 
 /// Which packets of an ACK give the bandwidth sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum BandwidthSample {
     /// The newest, as the ledger measures it.
     Newest,
@@ -168,8 +167,8 @@ pub enum BandwidthSample {
 }
 
 /// What recovery does to the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Recovery {
     /// Cuts it once per recovery period.
     Event,

@@ -17,7 +17,7 @@ use crate::{Ack, Lost};
 use units::Time;
 
 /// Means nothing outside of recovery.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct RecoveryWindow {
     window: u64,
     begin: Time,

@@ -6,7 +6,7 @@ use crate::{Ack, RateSample};
 use units::Time;
 
 /// Has the flow ever used all the bandwidth there is?
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct FullPipe {
     pub(super) filled_pipe: bool,
     plateau: Plateau,

@@ -38,20 +38,15 @@ fn mvfst_has_no_undo() {
 /// The same parameters with other defaults: what is not named is mvfst's, under either name everything can be named.
 #[test]
 fn mvfst_is_bbr2_with_other_values() {
-    use crate::Algorithm;
-    let read = |text: &str| toml::from_str::<Algorithm>(text).expect(text);
-    let Algorithm::Bbr2Mvfst(params) = read("name = 'bbr2-mvfst'\nbeta = 0.8\ninitial-window = 'auto'")
-    else {
-        panic!("another algorithm")
-    };
+    let read = |text: &str| toml::from_str::<mvfst::Params>(text).expect(text).0;
     let expected = Params { beta: 0.8, initial_window: None, ..mvfst::values() };
-    assert_eq!(params.0, expected);
-    let Algorithm::Bbr2(params) = read("name = 'bbr2'\nbeta = 0.8") else { panic!("another algorithm") };
-    assert_eq!(params, Params { beta: 0.8, ..Params::default() });
-    let written = toml::to_string(&Algorithm::Bbr2Mvfst(mvfst::Params(expected.clone()))).expect("writes");
-    assert_eq!(read(&written), Algorithm::Bbr2Mvfst(mvfst::Params(expected)));
-    assert_eq!(Algorithm::Bbr2Mvfst(mvfst::Params::default()).params().len(), Params::DOCS.len());
-    assert!(toml::from_str::<Algorithm>("name = 'bbr2-mvfst'\nprobe-rtt-interval = 'never'").is_err());
+    assert_eq!(read("beta = 0.8\ninitial-window = 'auto'"), expected);
+    let plain: Params = toml::from_str("beta = 0.8").expect("reads");
+    assert_eq!(plain, Params { beta: 0.8, ..Params::default() });
+    let written = toml::to_string(&mvfst::Params(expected.clone())).expect("writes");
+    assert_eq!(read(&written), expected);
+    assert_eq!(mvfst::Params::DOCS.len(), Params::DOCS.len());
+    assert!(toml::from_str::<mvfst::Params>("probe-rtt-interval = 'never'").is_err());
 }
 
 /// Marks on 3 of 100 packets end UP like losses; with `ecn = false` nothing happens.
@@ -107,7 +102,7 @@ fn an_ack_without_sample_changes_no_estimate() {
 #[test]
 fn the_seed_decides_the_wait() {
     let wait = |seed| {
-        let mut cc = Bbr2::new(Params::default(), Path { seed, ..path(MDS) });
+        let mut cc = Bbr2::new(Params::default(), PathInfo { seed, ..path(MDS) });
         cc.start_probe_bw_down(Time::ZERO);
         cc.probe.bw_probe_wait
     };

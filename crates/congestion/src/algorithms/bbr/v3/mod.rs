@@ -84,13 +84,16 @@ use crate::algorithms::bbr::common::probe::Probe;
 use crate::algorithms::bbr::common::signals::Signals;
 use crate::algorithms::bbr::common::state::State;
 use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
-use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path, RateSample, Sent, initial_window_of};
+use crate::{
+    Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, RateSample, Sent, initial_window_of,
+};
 use probe_bw::Caution;
 use startup::FullPipe;
 use units::Rng;
+use units::Time;
 
 /// What a spurious loss takes back.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Undo {
     bounds: Bounds,
     /// Startup or ProbeBW_UP, if the loss ended it.
@@ -98,7 +101,7 @@ struct Undo {
 }
 
 /// The controller. Windows in bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Bbr3 {
     params: Params,
     mds: u64,
@@ -122,10 +125,10 @@ pub struct Bbr3 {
 
 impl Bbr3 {
     /// In Startup, with the initial window (`OnInit`).
-    pub fn new(params: Params, path: Path) -> Self {
+    pub fn new(params: Params, path: PathInfo) -> Self {
         let p = &params;
         let mut cc = Self {
-            mds: path.mds,
+            mds: path.max_datagram_size,
             rng: Rng::stream(path.seed, "bbr3"),
             state: State::Startup,
             model: Model::new(p.max_bw_filter_len, p.startup_extra_acked_filter_len),
@@ -136,8 +139,8 @@ impl Bbr3 {
             caution: Caution::default(),
             dwell: Dwell::default(),
             window: Window::new(
-                initial_window_of(p.initial_window, path.mds),
-                path.mds,
+                initial_window_of(p.initial_window, path.max_datagram_size),
+                path.max_datagram_size,
                 p.startup_pacing_gain,
                 p.initial_rtt,
             ),
@@ -166,6 +169,10 @@ impl Bbr3 {
 }
 
 impl Controller for Bbr3 {
+    fn needs(&self) -> Needs {
+        Needs { rate_samples: true, ..Needs::default() }
+    }
+
     /// `HandleRestartFromIdle`: back at the estimated rate at once, since the pipe is empty.
     fn on_sent(&mut self, sent: &Sent) {
         self.window.inflight = sent.bytes_in_flight;
@@ -226,6 +233,7 @@ impl Controller for Bbr3 {
             pacing_rate: Some(self.window.pacing_rate),
             ssthresh: if self.state == State::Startup { u64::MAX } else { 0 },
             send_quantum: Some(self.window.send_quantum),
+            wake: Time::NEVER,
         }
     }
 

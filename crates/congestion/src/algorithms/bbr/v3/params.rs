@@ -1,6 +1,6 @@
 //! The parameters; sections are those of the draft in the header of `mod.rs`.
 
-use crate::interface::params::{Range, params};
+use crate::{Range, params};
 use units::{Bytes, Duration};
 
 params! {

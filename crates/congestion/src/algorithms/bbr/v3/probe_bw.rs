@@ -8,7 +8,7 @@ use crate::{Ack, RateSample};
 use units::{Rate, Time};
 
 /// Precautionary bandwidth probing, section 5.3.3.6.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Caution {
     /// The last probe lost too much.
     pub(super) prev_probe_too_high: bool,

@@ -5,7 +5,7 @@ use crate::algorithms::bbr::common::plateau::Plateau;
 use crate::{Ack, RateSample};
 use units::Rate;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct FullPipe {
     /// Has the flow ever used all the bandwidth there is?
     pub(super) full_bw_reached: bool,

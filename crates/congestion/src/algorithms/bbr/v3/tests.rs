@@ -51,7 +51,7 @@ fn restart_from_idle() {
 #[test]
 fn the_seed_decides_the_wait() {
     let wait = |seed| {
-        let mut cc = Bbr3::new(Params::default(), Path { seed, ..path(MDS) });
+        let mut cc = Bbr3::new(Params::default(), PathInfo { seed, ..path(MDS) });
         cc.start_probe_bw_down(Time::ZERO);
         cc.probe.bw_probe_wait
     };

@@ -36,14 +36,12 @@
 
 mod feedback;
 
-use std::collections::VecDeque;
-
-use serde::{Deserialize, Serialize};
+use alloc::collections::VecDeque;
 
 use self::feedback::{Averages, Feedback};
 use crate::components::queuing_delay::{Anchor, QueuingDelay};
-use crate::interface::params::{Range, params};
-use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Path, Sent};
+use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Needs, PathInfo, Sent};
+use crate::{Range, params};
 use units::{Duration, Rate, Time};
 
 params! {
@@ -90,8 +88,8 @@ const INITIAL_RTT: Duration = Duration::from_millis(333);
 const RATES: usize = 64;
 
 /// Which one-way delay is compared with the threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Owd {
     /// As the clocks tell.
     Absolute,
@@ -102,8 +100,8 @@ pub enum Owd {
 }
 
 /// How the rate is known at which the acknowledged packets left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum SendingRate {
     /// The controller's rate when each of them left, averaged.
     Header,
@@ -131,7 +129,7 @@ impl Params {
 }
 
 /// The controller. Rates in bits per second.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Dccc {
     params: Params,
     mds: u64,
@@ -153,14 +151,14 @@ pub struct Dccc {
 
 impl Dccc {
     /// At the initial rate.
-    pub fn new(params: Params, path: Path) -> Self {
+    pub fn new(params: Params, path: PathInfo) -> Self {
         let anchor = match params.owd {
             Owd::Absolute => None,
             Owd::Anchored => Some(Anchor::Clamped),
             Owd::Windowed => Some(Anchor::Windowed),
         };
         let mut cc = Self {
-            mds: path.mds.max(1),
+            mds: path.max_datagram_size.max(1),
             x: 0.0,
             rates: VecDeque::new(),
             next_pn: 0,
@@ -237,6 +235,10 @@ impl Dccc {
 }
 
 impl Controller for Dccc {
+    fn needs(&self) -> Needs {
+        Needs { receive_times: true, ..Needs::default() }
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         self.starve(sent.now);
         self.next_pn = sent.pn + 1;
@@ -271,7 +273,13 @@ impl Controller for Dccc {
         let fastest = self.feedback.map_or(self.x, |f| f.sent.max(self.x));
         let flight = self.params.window * fastest / 8.0 * self.rtt.max(self.latest_rtt).as_secs_f64();
         let cwnd = (flight as u64).max(self.params.min_window.max(1) * self.mds);
-        Control { cwnd, pacing_rate: Some(Rate(self.x as u64)), ssthresh: 0, send_quantum: None }
+        Control {
+            cwnd,
+            pacing_rate: Some(Rate(self.x as u64)),
+            ssthresh: 0,
+            send_quantum: None,
+            wake: Time::NEVER,
+        }
     }
 
     /// Rates in bits per second, `e` in seconds.

@@ -15,7 +15,7 @@ use super::Params;
 use super::groups::Variation;
 use super::state::Signal;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Detector {
     params: Params,
     pub(super) threshold: f64,

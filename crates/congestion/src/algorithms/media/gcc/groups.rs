@@ -32,7 +32,7 @@ pub(super) struct Variation {
     pub(super) arrival: f64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Groups {
     burst_time: i64,
     max_burst: i64,

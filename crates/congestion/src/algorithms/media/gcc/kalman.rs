@@ -11,12 +11,12 @@
 //!
 //! The draft limits z from above only; its square forgets the sign, and WebRTC limits it on both sides.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use super::Params;
 use super::groups::Variation;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Kalman {
     q: f64,
     chi: f64,
@@ -52,7 +52,7 @@ impl Kalman {
         }
         let z = variation.delay - self.m;
         let alpha = self.alpha();
-        let usual = z.abs().min(3.0 * self.var_v.sqrt());
+        let usual = z.abs().min(3.0 * libm::sqrt(self.var_v));
         self.var_v = (alpha * self.var_v + (1.0 - alpha) * usual * usual).max(1.0);
         let predicted = self.e + self.q;
         let k = predicted / (self.var_v + predicted);

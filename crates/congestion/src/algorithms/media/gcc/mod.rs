@@ -45,8 +45,8 @@ use self::kalman::Kalman;
 use self::rate::{DelayBased, Input, loss_based};
 use self::state::Signal;
 use crate::components::receiver_report::{ReceiveRate, Report, Reports, Window, bits};
-use crate::interface::params::{Range, params};
-use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Lost, Path, Sent};
+use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent};
+use crate::{Range, params};
 use units::{Duration, Rate};
 
 params! {
@@ -133,7 +133,7 @@ impl Params {
 }
 
 /// The controller.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Gcc {
     params: Params,
     groups: Groups,
@@ -149,7 +149,7 @@ pub struct Gcc {
 
 impl Gcc {
     /// At the initial rate, in Increase.
-    pub fn new(params: Params, path: Path) -> Self {
+    pub fn new(params: Params, path: PathInfo) -> Self {
         Self {
             groups: Groups::new(params.burst_time, params.max_burst),
             kalman: Kalman::new(&params),
@@ -189,6 +189,10 @@ impl Gcc {
 }
 
 impl Controller for Gcc {
+    fn needs(&self) -> Needs {
+        Needs { receive_times: true, every_receive_time: true, ..Needs::default() }
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         self.received.on_sent(sent);
     }

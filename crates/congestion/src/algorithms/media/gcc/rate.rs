@@ -36,12 +36,12 @@ struct Capacity {
 
 impl Capacity {
     fn deviation(self) -> f64 {
-        (self.variance * 1000.0 * self.mean).sqrt()
+        libm::sqrt(self.variance * 1000.0 * self.mean)
     }
 }
 
 /// The delay-based controller.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct DelayBased {
     params: Params,
     pub(super) state: State,
@@ -106,7 +106,7 @@ impl DelayBased {
         let response_time = self.params.reaction_time.as_secs_f64() + input.rtt;
         let alpha = 0.5 * (input.interval / response_time.max(1e-9)).min(1.0);
         let frame = self.rate / self.params.fps;
-        let packets = (frame / (8.0 * self.params.packet as f64)).ceil().max(1.0);
+        let packets = libm::ceil(frame / (8.0 * self.params.packet as f64)).max(1.0);
         (alpha * frame / packets).max(self.params.min_step.0 as f64)
     }
 }

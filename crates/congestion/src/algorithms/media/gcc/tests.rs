@@ -10,7 +10,7 @@ fn gcc() -> Gcc {
 }
 
 /// One packet each 10 ms; from packet 200 on the delay of each is `slope` ms more than that of the one before.
-fn play(cc: &mut Gcc, pns: std::ops::Range<u64>, slope: i64) {
+fn play(cc: &mut Gcc, pns: core::ops::Range<u64>, slope: i64) {
     for pn in pns {
         let sent = Time::from_millis(10 * pn);
         let received = sent.0 as i64 + (25 + slope * pn.saturating_sub(199) as i64) * 1_000_000;

@@ -40,8 +40,8 @@ mod tests;
 
 use self::receiver::{Feedback, Receiver};
 use crate::components::receiver_report::{Reports, Window, bits};
-use crate::interface::params::{Range, params};
-use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Path};
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo};
+use crate::{Range, params};
 use units::{Bytes, Duration, Rate};
 
 params! {
@@ -113,7 +113,7 @@ params! {
 }
 
 /// The controller: the sender of the RFC, and its receiver.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Nada {
     params: Params,
     receiver: Receiver,
@@ -128,7 +128,7 @@ pub struct Nada {
 
 impl Nada {
     /// At RMIN.
-    pub fn new(params: Params, path: Path) -> Self {
+    pub fn new(params: Params, path: PathInfo) -> Self {
         Self {
             receiver: Receiver::new(params.clone()),
             reports: Reports::new(params.delta),
@@ -192,6 +192,10 @@ impl Nada {
 }
 
 impl Controller for Nada {
+    fn needs(&self) -> Needs {
+        Needs { receive_times: true, every_receive_time: true, ..Needs::default() }
+    }
+
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.window.on_ack(ack);
         for packet in ack.packets {

@@ -16,7 +16,7 @@
 //!
 //! A run of lost packets is one loss. The interval counts its lost packet; the first interval begins with the flow.
 
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 use super::Params;
 use crate::components::queuing_delay::{Anchor, QueuingDelay};
@@ -39,7 +39,7 @@ pub(super) struct Feedback {
 }
 
 /// Intervals between losses, in packets.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LossIntervals {
     /// Since the last loss.
     open: f64,
@@ -68,7 +68,7 @@ impl LossIntervals {
         let n = self.closed.len();
         let total: f64 = WEIGHTS[..n].iter().sum();
         let closed = self.closed.iter().zip(WEIGHTS).map(|(i, w)| i * w).sum::<f64>();
-        let with_open = std::iter::once(&self.open).chain(&self.closed).take(n);
+        let with_open = core::iter::once(&self.open).chain(&self.closed).take(n);
         let open = with_open.zip(WEIGHTS).map(|(i, w)| i * w).sum::<f64>();
         (n > 0).then(|| closed.max(open) / total)
     }
@@ -80,7 +80,7 @@ impl LossIntervals {
 }
 
 /// What one report saw, for the window of observation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Seen {
     at: Time,
     counts: Counts,
@@ -89,7 +89,7 @@ struct Seen {
 }
 
 /// The receiver. Delays in seconds.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Receiver {
     params: Params,
     delay: QueuingDelay,
@@ -136,7 +136,7 @@ impl Receiver {
     }
 
     pub(super) fn report(&mut self, report: &Report) -> Feedback {
-        let d_queue = std::mem::take(&mut self.d_queue_max);
+        let d_queue = core::mem::take(&mut self.d_queue_max);
         self.window.push_back(Seen { at: report.now, counts: report.counts, d_queue });
         let logwin = self.params.logwin;
         while self.window.front().is_some_and(|seen| report.now - seen.at >= logwin.max(Duration(1))) {

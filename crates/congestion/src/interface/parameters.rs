@@ -1,0 +1,49 @@
+//! What makes a set of parameters an algorithm.
+
+use alloc::boxed::Box;
+
+use crate::{Controller, ParamDoc, PathInfo};
+
+/// The parameters of an algorithm: what a registry's row is made of. [`params!`](crate::params) declares them,
+/// [`algorithm!`](crate::algorithm) gives them name, sentence and constructor.
+pub trait Parameters:
+    MaybeSerde + Clone + Default + PartialEq + core::fmt::Debug + Send + Sync + 'static
+{
+    /// What experiment files call the algorithm.
+    const NAME: &'static str;
+    /// What it is and which document defines it, in a sentence.
+    const DOC: &'static str;
+    /// Every parameter with its meaning, unit, source and range.
+    const PARAMS: &'static [ParamDoc];
+
+    /// A fresh controller for one path.
+    fn build(&self, path: PathInfo) -> Box<dyn Controller>;
+}
+
+/// With the feature `serde`: read from and written to files.
+#[cfg(feature = "serde")]
+pub trait MaybeSerde: serde::Serialize + serde::de::DeserializeOwned {}
+#[cfg(feature = "serde")]
+impl<T: serde::Serialize + serde::de::DeserializeOwned> MaybeSerde for T {}
+/// With the feature `serde`: read from and written to files.
+#[cfg(not(feature = "serde"))]
+pub trait MaybeSerde {}
+#[cfg(not(feature = "serde"))]
+impl<T> MaybeSerde for T {}
+
+/// Makes parameters an algorithm: a sentence, the name, the parameters' type, the constructor.
+#[macro_export]
+macro_rules! algorithm {
+    ($(#[doc = $doc:literal])+ $name:literal, $params:ty, $build:expr) => {
+        impl $crate::Parameters for $params {
+            const NAME: &'static str = $name;
+            const DOC: &'static str = concat!($($doc),+);
+            const PARAMS: &'static [$crate::ParamDoc] = Self::DOCS;
+
+            fn build(&self, path: $crate::PathInfo) -> $crate::Boxed {
+                let build: fn(&$params, $crate::PathInfo) -> $crate::Boxed = $build;
+                build(self, path)
+            }
+        }
+    };
+}
