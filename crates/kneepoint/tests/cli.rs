@@ -229,7 +229,7 @@ fn lists_and_explains() {
     let all = text(&kneepoint(&["algorithms"]).stdout);
     for algorithm in congestion::Algorithm::all() {
         assert!(all.contains(algorithm.name()));
-        for param in algorithm.params() {
+        for param in algorithm.docs() {
             assert!(
                 !param.doc.trim().is_empty() && all.contains(&param.name.replace('_', "-")),
                 "{}",

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{good, parse, scenario, set, small};
+use congestion::algorithms::delay::quic_dc;
 use kneepoint::library::Library;
 use kneepoint::spec::{Case, Check, Experiment, Rows};
 use kneepoint::summary::{Chart, Outcome};
@@ -186,12 +187,20 @@ fn tcp_has_its_own_defaults() {
     assert_eq!((flow.ack.max_ack_delay, flow.ack.timestamps), (Duration::from_millis(40), 0));
 }
 
+/// What the buffer holds: the threshold of a QUIC-DC of 100 %.
+fn buffer(exp: &Experiment) -> Option<f64> {
+    let whole = set("flow.controller", "{ name = 'quic-dc', threshold = '100 % of buffer' }");
+    let run = scenario(&exp.with_overrides(&whole, false).ok()?, 0);
+    let params: &quic_dc::Params = run.flows[0].algorithm.params()?;
+    params.threshold.map(Duration::as_millis_f64)
+}
+
 /// BDP and buffer time refer to the first step's rate, the slots' median, and the first flow's RTT.
 #[test]
 fn bandwidth_delay_products() {
     let limit = |from: &str, to: &str| {
-        let run = scenario(&small(from, to).unwrap(), 0);
-        (run.link.limit, run.buffer.map(Duration::as_millis_f64))
+        let exp = small(from, to).unwrap();
+        (scenario(&exp, 0).link.limit, buffer(&exp))
     };
     let bytes = |n| Limit::Bytes(Bytes(n));
     assert_eq!(limit("\"2 BDP\"", "\"2 BDP\""), (bytes(125_000), Some(100.0)));
@@ -210,16 +219,16 @@ fn bandwidth_delay_products() {
 /// When the limit counts packets in propagation, a full link leaves less to queue in: in words, and in the simulator.
 #[test]
 fn usable_buffer_of_queue_and_delay() {
-    for (counts, buffer) in [("queue", 100.0), ("queue+delay", 75.0)] {
+    for (counts, usable) in [("queue", 100.0), ("queue+delay", 75.0)] {
         let exp =
             small("queue = \"2 BDP\"", &format!("queue = \"2 BDP\"\nlimit-counts = \"{counts}\"")).unwrap();
         let mut run = scenario(&exp, 0);
-        assert_eq!(run.buffer, Some(Duration::from_millis(buffer as u64)));
+        assert_eq!(buffer(&exp), Some(usable));
         assert_eq!(run.link.limit_counts == LimitCounts::QueueAndDelay, counts == "queue+delay");
         run.duration = Duration::from_secs(20);
         let outcome = sim::run(&run, &sim::Watch::default()).unwrap();
         let longest = outcome.flows[0].totals.rtt.max_ms() - 50.0;
-        assert!((longest - buffer).abs() < 3.0, "{counts}: {longest} ms of queue, not {buffer}");
+        assert!((longest - usable).abs() < 3.0, "{counts}: {longest} ms of queue, not {usable}");
     }
 }
 
@@ -407,7 +416,7 @@ fn links_in_a_row() {
     let limits: Vec<_> = run.links().map(|link| link.limit).collect();
     let bytes = |n| Limit::Bytes(Bytes(n));
     assert_eq!(limits, [bytes(150_000), bytes(120_000), bytes(50_000)], "of the first flow across it");
-    assert_eq!(run.buffer, None);
+    assert_eq!(buffer(&exp), None);
     assert!(run.links().all(|link| link.loss == 0.001));
 
     assert_eq!(exp.cases()[1].row, "2 BDP");
