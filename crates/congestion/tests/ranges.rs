@@ -46,7 +46,7 @@ fn check(name: &str, params: &[ParamDoc], defaults: &toml::Table) {
 fn every_number_has_one() {
     for name in NAMES {
         let table = toml::Table::try_from(named(name)).expect(name);
-        check(name, named(name).params(), &table);
+        check(name, named(name).docs(), &table);
     }
 }
 

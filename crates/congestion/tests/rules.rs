@@ -74,7 +74,7 @@ impl Driver {
             Cause::Loss | Cause::PersistentCongestion => self.lose(cc, Detection::PacketThreshold),
             Cause::Timeout => self.lose(cc, Detection::Timeout),
             Cause::Ecn => self.marked = true,
-            Cause::Delay => {}
+            _ => {}
         }
         let (min_rtt, smoothed_rtt) = (self.min_rtt, Duration::from_millis(60));
         let prior_in_flight = cc.control().cwnd;

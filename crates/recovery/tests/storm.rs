@@ -70,6 +70,7 @@ impl Books {
             Cause::Ecn => self.awaiting = Some(boundary),
             Cause::Delay | Cause::Timeout => {}
             Cause::PersistentCongestion => self.boundary = 0,
+            other => unreachable!("{other:?}"),
         }
         self.before = self.cwnd;
         self.cwnd = match event.cause {

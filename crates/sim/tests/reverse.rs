@@ -112,10 +112,7 @@ fn a_slow_link_back_limits_the_acknowledgements() {
 /// What is forward is a matter of the point of view: the same flow the other way round, to the nanosecond.
 #[test]
 fn directions_are_alike() {
-    let there = |flow: FlowConfig| {
-        let mut s = both_ways(20, link(3e6, 20), vec![forward(flow)]);
-        run(&s)
-    };
+    let there = |flow: FlowConfig| run(&both_ways(20, link(3e6, 20), vec![forward(flow)]));
     let back = |flow: FlowConfig| {
         let mut s = both_ways(20, link(3e6, 20), vec![backward(flow)]);
         std::mem::swap(&mut s.link, &mut s.reverse[0]);

@@ -4,8 +4,7 @@
 use std::collections::VecDeque;
 
 use kneepoint_congestion::{
-    Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Lost, LostPacket, PathInfo,
-    RateSample, Sent,
+    Ack, AckedPacket, Cause, Congestion, Controller, Detection, Lost, LostPacket, PathInfo, RateSample, Sent,
 };
 use units::{Duration, Rate, Time};
 
