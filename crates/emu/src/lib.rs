@@ -1,4 +1,4 @@
-//! The real-time link emulator: the elements of `path`, driven by the real clock, between two network namespaces.
+//! The real-time link emulator: the elements of `link`, driven by the real clock, between two network namespaces.
 //!
 //! ```text
 //!   client's namespace                    this process                      server's namespace
@@ -8,7 +8,7 @@
 //!
 //! The queue is analytic: the departure of a packet follows from its arrival and the link's state, so that the clock
 //! matters only where a packet arrives and where it is handed over. The rate is therefore exact, and what real time
-//! does to a run is the lateness of deliveries, which every run measures ([`audit`]).
+//! does to a run is the lateness of deliveries, which every run measures ([`validity`]).
 //!
 //! **Nothing is left behind.** The namespaces have no name: the kernel removes them, and the interfaces in them, with
 //! the last process and descriptor that holds them. Every command runs under an init of its own in a process namespace
@@ -18,23 +18,16 @@
 // The one crate that is about real time: it reads the clock and waits.
 #![allow(clippy::disallowed_methods)]
 
-pub mod audit;
-pub mod child;
-pub mod engine;
+pub mod capture;
 mod error;
-pub mod log;
-mod namespace;
-mod netlink;
-mod packet;
-mod pcap;
-pub mod privilege;
-mod rig;
+pub mod linux;
+pub mod relay;
 pub mod selftest;
-pub mod signals;
-pub mod tcp;
-mod tun;
+pub mod validity;
 
 pub use error::Error;
-pub use namespace::Namespace;
-pub use packet::{SYN, Segment, WirePacket};
-pub use rig::{Config, Report, Rig, Side, SideReport, Snapshot};
+pub use linux::namespace::Namespace;
+pub use linux::{child, privilege, signals, tcp};
+pub use relay::packet::{SYN, Segment, WirePacket};
+pub use relay::rig::{Config, Report, Rig};
+pub use relay::side::{Side, SideReport, Snapshot};

@@ -21,10 +21,11 @@ use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, socko
 use nix::time::{ClockId, clock_gettime};
 use units::{Bytes, Duration, Rate};
 
-use crate::audit::Audit;
 use crate::error::Error;
-use crate::privilege::real_time;
-use crate::rig::{Config, Rig, Side};
+use crate::linux::privilege::real_time;
+use crate::relay::rig::{Config, Rig};
+use crate::relay::side::Side;
+use crate::validity::Audit;
 
 /// Bytes of an IP packet and of its UDP payload.
 const PACKET: u32 = 1500;

@@ -15,8 +15,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use kneepoint_emu::capture::log::Files;
 use kneepoint_emu::child::{Child, Signal, code};
-use kneepoint_emu::log::Files;
 use kneepoint_emu::{Config, Error, Report, Rig, Side, privilege, tcp};
 use link::aqm::{Aqm, Threshold, red};
 use link::{Limit, LinkConfig};
@@ -87,7 +87,7 @@ fn rows(file: &Path) -> Vec<Vec<String>> {
 
 fn hidden(report: &Report) -> u64 {
     let drops = report.audit.hidden.iter().map(|h| h.unwrap());
-    drops.map(|h| h.to_emulator + h.from_emulator).sum::<u64>() + report.audit.oddities.refused
+    drops.map(|h| h.to_emulator + h.from_emulator).sum::<u64>() + report.audit.anomalies.refused
 }
 
 #[test]

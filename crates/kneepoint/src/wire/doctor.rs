@@ -86,8 +86,8 @@ struct Row {
 
 impl Row {
     fn new(m: &Measurement, tries: u32) -> Self {
-        let mut objections = m.flood.objections();
-        objections.extend(m.probes.objections().into_iter().map(|o| format!("delay: {o}")));
+        let mut objections = m.flood.invalid_reasons();
+        objections.extend(m.probes.invalid_reasons().into_iter().map(|o| format!("delay: {o}")));
         let off = |delay: units::Duration| (delay - m.delay).0.max((m.delay - delay).0);
         Self {
             set_mbit_s: m.rate.mbit_s(),

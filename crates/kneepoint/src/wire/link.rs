@@ -89,7 +89,7 @@ pub fn run(args: &LinkArgs) -> Result<u8, String> {
         show::say(&show::direction("client -> server", there, report.last.elapsed));
         show::say(&show::direction("server -> client", back, report.last.elapsed));
         show::say(&show::audit(&report.audit));
-    } else if !report.audit.objections().is_empty() {
+    } else if !report.audit.invalid_reasons().is_empty() {
         show::say(&format!("kneepoint: {}", show::audit(&report.audit)));
     }
     Ok(status)
@@ -99,7 +99,7 @@ fn config(args: &LinkArgs) -> Result<Config, String> {
     let Pair { link, back } = pair(args)?;
     let back = back.unwrap_or_else(Config::delay);
     let (there, back) = if args.down { (back, link) } else { (link, back) };
-    let log = emu::log::Files { csv: args.log.clone(), pcap: args.pcap.clone(), keep: false };
+    let log = emu::capture::log::Files { csv: args.log.clone(), pcap: args.pcap.clone(), keep: false };
     Ok(Config { there, back, overhead: args.overhead, seed: args.seed, log })
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use emu::audit::Audit;
+use emu::validity::Audit;
 use emu::{SideReport, Snapshot};
 use link::{Limit, LinkConfig, RateModel};
 use units::{Duration, Rate};
@@ -74,7 +74,7 @@ pub(crate) fn audit(audit: &Audit) -> String {
         audit.steal * 100.0,
         audit.cpu * 100.0,
         if audit.real_time { "SCHED_FIFO" } else { "no SCHED_FIFO" },
-        audit.oddities.malformed,
+        audit.anomalies.malformed,
     )
 }
 

@@ -69,7 +69,7 @@ pub fn run(
 ) -> Result<Option<Measured>, emu::Error> {
     let planned = lead(scenario, fit);
     let (there, back) = fit.links(scenario, planned);
-    let log = emu::log::Files { csv: None, pcap, keep: true };
+    let log = emu::capture::log::Files { csv: None, pcap, keep: true };
     let rig = Rig::start(&Config { there, back, overhead: fit.overhead, seed: scenario.seed, log })?;
     if let Some(segments) = fit.window {
         tcp::lock_window(&rig, segments, SETTLE + round_trips(scenario))?;
@@ -92,7 +92,7 @@ pub fn run(
     let shifted = origin - units::Time::ZERO - planned;
     let seen = traffic.finish();
     let report = rig.stop()?;
-    let mut objections = report.audit.objections();
+    let mut objections = report.audit.invalid_reasons();
     let outcome = packets::outcome(scenario, &report, &seen, origin);
     objections.extend(objections_of(scenario, &outcome, &seen));
     if fit::is_timed(scenario) && shifted > LATE_START {

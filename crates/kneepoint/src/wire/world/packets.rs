@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use congestion::Detection;
-use emu::log::{End, Row};
+use emu::capture::row::{End, Row};
 use emu::{Report, SYN};
 use link::{Backlog, Stay};
 use recovery::reassembly::Reassembly;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use link::{DropReason, Dropped, Fate, Link, LinkConfig, Packet, RateModel};
+use link::{Dropped, Fate, Link, LinkConfig, Packet, RateModel};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -22,12 +22,13 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 use units::{Duration, Time};
 
-use crate::audit::Timing;
+use crate::capture::log::Log;
+use crate::capture::row::{End, Row};
 use crate::error::Error;
-use crate::log::{End, Log, Row};
-use crate::packet::WirePacket;
-use crate::rig::{Shared, Side, SideReport, Snapshot};
-use crate::tun::{self, MTU, Tun};
+use crate::linux::tun::{self, MTU, Tun};
+use crate::relay::outcome::{Anomalies, MAX_HELD, Outcome, Timing};
+use crate::relay::packet::WirePacket;
+use crate::relay::side::{Shared, Side, SideReport, Snapshot};
 
 /// Packets read, or handed over, before the other side has its turn.
 const BATCH: usize = 64;
@@ -40,10 +41,6 @@ const SPIN_SHARE: u64 = 4;
 const GATHER: Duration = Duration::from_micros(50);
 /// Between two looks at the clock by those who watch; also the longest sleep.
 const TICK: Duration = Duration::from_millis(100);
-/// Bytes that the emulator holds at most, both directions together. An unlimited queue under a flood would otherwise
-/// take the machine's memory.
-pub const MAX_HELD: u64 = 512 << 20;
-
 /// Stops an engine from another thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Stop {
@@ -69,27 +66,6 @@ impl Stop {
     }
 }
 
-/// What an engine counted that no link counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Oddities {
-    /// Packets that are no IP; not carried.
-    pub malformed: u64,
-    /// Packets that the receiver's kernel refused to take.
-    pub refused: u64,
-    /// Packets dropped because the emulator held [`MAX_HELD`] bytes.
-    pub overflow: u64,
-}
-
-/// How a run went, when it is over.
-#[derive(Debug)]
-pub(crate) struct Outcome {
-    pub(crate) snapshot: Snapshot,
-    pub(crate) timing: Timing,
-    pub(crate) oddities: Oddities,
-    /// Of the engine's thread.
-    pub(crate) cpu: Duration,
-}
-
 /// The relay. Index 0 is the client's side, and the link of what the client sends.
 #[derive(Debug)]
 pub(crate) struct Engine {
@@ -100,7 +76,7 @@ pub(crate) struct Engine {
     start: Instant,
     held: u64,
     timing: Timing,
-    oddities: Oddities,
+    anomalies: Anomalies,
     log: Option<Log>,
     stop: Stop,
     shared: Arc<Shared>,
@@ -124,7 +100,7 @@ impl Engine {
             start: Instant::now(),
             held: 0,
             timing: Timing::default(),
-            oddities: Oddities::default(),
+            anomalies: Anomalies::default(),
             log,
             stop,
             shared,
@@ -181,7 +157,7 @@ impl Engine {
             Ok(()) => Ok(()),
             Err(e) if is_gone(&e) => Err(gone(to)),
             Err(_) => {
-                self.oddities.refused += 1;
+                self.anomalies.refused += 1;
                 Ok(())
             }
         }
@@ -206,12 +182,12 @@ impl Engine {
             log.frame(from, now, &bytes);
         }
         let Ok(packet) = WirePacket::new(bytes, self.overhead, now) else {
-            self.oddities.malformed += 1;
+            self.anomalies.malformed += 1;
             return;
         };
         let size = u64::from(packet.size());
         if self.held + size > MAX_HELD {
-            self.oddities.overflow += 1;
+            self.anomalies.overflow += 1;
             self.record(from, &packet, End::Overflow { at: now });
             return;
         }
@@ -325,7 +301,7 @@ impl Engine {
         self.log_held(now);
         Outcome {
             snapshot,
-            oddities: self.oddities,
+            anomalies: self.anomalies,
             cpu: clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
                 .map_or(Duration::ZERO, |t| Duration(t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64)),
             timing: self.timing,
@@ -353,14 +329,4 @@ fn gone(side: usize) -> Error {
          as it is",
         tun::NAME
     ))
-}
-
-/// Its word in the packet log.
-pub(crate) fn word(reason: DropReason) -> &'static str {
-    match reason {
-        DropReason::QueueFull => "queue-full",
-        DropReason::Random => "random",
-        DropReason::Outage => "outage",
-        DropReason::Aqm => "aqm",
-    }
 }

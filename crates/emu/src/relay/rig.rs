@@ -1,58 +1,22 @@
 //! Two namespaces with a link between them: made, watched, ended.
 
-use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use link::{Backlog, Counters, LinkConfig};
+use link::LinkConfig;
 use units::{Duration, Rate};
 
-use crate::audit::{Audit, Ticks};
-use crate::engine::{Engine, Outcome, Stop};
+use crate::capture::log::{Files, Log, Writer};
+use crate::capture::row::Row;
 use crate::error::Error;
-use crate::log::{Files, Log, Row, Writer};
-use crate::namespace::Namespace;
-use crate::privilege;
-use crate::tun::{self, Tun};
-
-/// An end of the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// Where the command runs.
-    Client,
-    /// The other one.
-    Server,
-}
-
-impl Side {
-    /// Its IPv4 address. In a namespace of its own, it collides with no address of the host.
-    pub fn ipv4(self) -> Ipv4Addr {
-        Ipv4Addr::new(10, 64, 0, self.number())
-    }
-
-    /// Its IPv6 address.
-    pub fn ipv6(self) -> Ipv6Addr {
-        Ipv6Addr::new(0xfd00, 0x64, 0, 0, 0, 0, 0, self.number().into())
-    }
-
-    fn number(self) -> u8 {
-        match self {
-            Self::Client => 1,
-            Self::Server => 2,
-        }
-    }
-}
-
-impl fmt::Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Client => "client",
-            Self::Server => "server",
-        })
-    }
-}
+use crate::linux::namespace::Namespace;
+use crate::linux::privilege;
+use crate::linux::tun::{self, Tun};
+use crate::relay::engine::{Engine, Stop};
+use crate::relay::outcome::Outcome;
+use crate::relay::side::{Shared, Side, Snapshot};
+use crate::validity::{Audit, Ticks};
 
 /// What is between the two ends.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,30 +44,6 @@ impl Config {
     pub fn delay(delay: Duration) -> LinkConfig {
         LinkConfig { delay, ..LinkConfig::plain(Rate(1_000_000_000_000)) }
     }
-}
-
-/// The state of one direction's link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SideReport {
-    /// Packets and bytes in its queue.
-    pub backlog: Backlog,
-    /// What happened so far.
-    pub counters: Counters,
-}
-
-/// How a run stands; some 100 ms old at most.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Snapshot {
-    /// Since the start.
-    pub elapsed: Duration,
-    /// What the client sends, what the server sends.
-    pub sides: [SideReport; 2],
-}
-
-/// What engine and watchers share.
-#[derive(Debug, Default)]
-pub(crate) struct Shared {
-    pub(crate) snapshot: Mutex<Snapshot>,
 }
 
 /// A run that is over.

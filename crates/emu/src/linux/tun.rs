@@ -16,8 +16,8 @@ use nix::libc;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
 use crate::error::Error;
-use crate::namespace::Namespace;
-use crate::netlink;
+use crate::linux::namespace::Namespace;
+use crate::linux::netlink;
 
 /// The interface's name in both namespaces.
 pub(crate) const NAME: &str = "kp0";

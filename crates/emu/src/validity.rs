@@ -2,12 +2,11 @@
 
 use std::fs;
 
-use hdrhistogram::Histogram;
 use units::Duration;
 
-use crate::engine::{Oddities, Outcome};
-use crate::log::LogReport;
-use crate::tun::HiddenDrops;
+use crate::capture::log::LogReport;
+use crate::linux::tun::HiddenDrops;
+use crate::relay::outcome::{Anomalies, Outcome};
 
 /// A run is valid if 99 % of its packets were handed over no later than this after they were due: what a delay-based
 /// controller must not see is a delay of the rig's own.
@@ -17,26 +16,6 @@ pub const LATE_P99: Duration = Duration::from_micros(500);
 pub const LATE_MAX: Duration = Duration::from_millis(5);
 /// And if the hypervisor took no more than this share of the processors' time.
 pub const STEAL_SHARE: f64 = 0.01;
-
-/// Lateness of every packet handed over, collected by the engine.
-#[derive(Debug)]
-pub(crate) struct Timing {
-    lateness: Histogram<u64>,
-}
-
-impl Default for Timing {
-    fn default() -> Self {
-        // Three digits from 1 ns to a minute; the constructor refuses only bounds that make no sense.
-        let lateness = Histogram::new_with_bounds(1, 60_000_000_000, 3);
-        Self { lateness: lateness.unwrap_or_else(|_| unreachable!("constant bounds")) }
-    }
-}
-
-impl Timing {
-    pub(crate) fn late(&mut self, by: Duration) {
-        self.lateness.saturating_record(by.0);
-    }
-}
 
 /// The self-audit of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +39,7 @@ pub struct Audit {
     /// Packets lost at the client's and the server's device; `None`: it was not there any more.
     pub hidden: [Option<HiddenDrops>; 2],
     /// What else was not as it should be.
-    pub oddities: Oddities,
+    pub anomalies: Anomalies,
     /// The packet log, if one was asked for.
     pub log: Option<LogReport>,
 }
@@ -85,46 +64,46 @@ impl Audit {
             cpu: outcome.cpu.as_secs_f64() / elapsed.as_secs_f64().max(1e-9),
             real_time,
             hidden,
-            oddities: outcome.oddities,
+            anomalies: outcome.anomalies,
             log,
         }
     }
 
     /// Why the run is not valid; empty if it is.
-    pub fn objections(&self) -> Vec<String> {
+    pub fn invalid_reasons(&self) -> Vec<String> {
         let mut all = Vec::new();
-        let mut object = |holds: bool, why: String| {
+        let mut require = |holds: bool, why: String| {
             if !holds {
                 all.push(why);
             }
         };
-        object(
+        require(
             self.late_p99 <= LATE_P99,
             format!("1 % of the packets were more than {} late (at most {LATE_P99})", round(self.late_p99)),
         );
-        object(
+        require(
             self.late_max <= LATE_MAX,
             format!("a packet was {} late (at most {LATE_MAX})", round(self.late_max)),
         );
-        object(
+        require(
             self.steal <= STEAL_SHARE,
             format!("the hypervisor took {:.1} % of the processors' time", self.steal * 100.0),
         );
         for (side, hidden) in ["client", "server"].iter().zip(self.hidden) {
             let lost = hidden.unwrap_or_default();
-            object(
+            require(
                 lost.to_emulator == 0,
                 format!("{} packets were lost between the {side} and the emulator", lost.to_emulator),
             );
-            object(
+            require(
                 lost.from_emulator == 0,
                 format!("{} packets were lost between the emulator and the {side}", lost.from_emulator),
             );
-            object(hidden.is_some(), format!("the {side}'s interface is gone"));
+            require(hidden.is_some(), format!("the {side}'s interface is gone"));
         }
-        let Oddities { malformed: _, refused, overflow } = self.oddities;
-        object(refused == 0, format!("{refused} packets were refused by the receiver's kernel"));
-        object(
+        let Anomalies { malformed: _, refused, overflow } = self.anomalies;
+        require(refused == 0, format!("{refused} packets were refused by the receiver's kernel"));
+        require(
             overflow == 0,
             format!(
                 "{overflow} packets were dropped because the queue outgrew the emulator's memory: give the link a queue"
@@ -134,14 +113,14 @@ impl Audit {
             // An error explains the losses.
             let too_slow =
                 format!("{lost} entries of the packet log were lost: what it is written to is too slow");
-            object(*lost == 0 && error.is_none(), error.clone().unwrap_or(too_slow));
+            require(*lost == 0 && error.is_none(), error.clone().unwrap_or(too_slow));
         }
         all
     }
 
     /// `valid`, or `invalid:` and why.
     pub fn verdict(&self) -> String {
-        match self.objections() {
+        match self.invalid_reasons() {
             none if none.is_empty() => "valid".to_owned(),
             why => format!("invalid: {}", why.join("; ")),
         }
@@ -194,7 +173,7 @@ mod tests {
             cpu: 0.1,
             real_time: true,
             hidden: [Some(HiddenDrops::default()); 2],
-            oddities: Oddities::default(),
+            anomalies: Anomalies::default(),
             log: None,
         }
     }
@@ -209,7 +188,7 @@ mod tests {
             (Audit { steal: 0.05, ..clean() }, "the hypervisor took 5.0 %"),
             (Audit { hidden: [Some(lost), None], ..clean() }, "3 packets were lost between the client"),
             (Audit { hidden: [Some(lost), None], ..clean() }, "the server's interface is gone"),
-            (Audit { oddities: Oddities { overflow: 1, ..Oddities::default() }, ..clean() }, "outgrew"),
+            (Audit { anomalies: Anomalies { overflow: 1, ..Anomalies::default() }, ..clean() }, "outgrew"),
             (Audit { log: Some(LogReport { lost: 7, error: None }), ..clean() }, "7 entries"),
         ] {
             assert!(audit.verdict().starts_with("invalid: ") && audit.verdict().contains(word), "{word}");

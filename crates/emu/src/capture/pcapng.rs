@@ -11,8 +11,8 @@ use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
 
-use crate::log::Frame;
-use crate::tun::MTU;
+use crate::capture::row::Frame;
+use crate::linux::tun::MTU;
 
 /// Time stamps are in units of 10^-9 s.
 const NANOSECONDS: u8 = 9;

@@ -25,7 +25,8 @@ use nix::sys::signal::{SigSet, kill};
 use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::error::Error;
-use crate::rig::{Rig, Side};
+use crate::relay::rig::Rig;
+use crate::relay::side::Side;
 
 /// A running command.
 #[derive(Debug)]

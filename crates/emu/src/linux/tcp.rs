@@ -18,9 +18,10 @@ use nix::sys::socket::{
 use nix::sys::time::TimeVal;
 
 use crate::error::Error;
-use crate::netlink;
-use crate::rig::{Rig, Side};
-use crate::tun;
+use crate::linux::netlink;
+use crate::linux::tun;
+use crate::relay::rig::Rig;
+use crate::relay::side::Side;
 
 /// How long a connection may take: an empty link answers at once, a lossy one after some repeats.
 const PATIENCE: TimeVal = TimeVal::new(15, 0);

@@ -1,0 +1,5 @@
+//! What a run keeps of its packets.
+
+pub mod log;
+mod pcapng;
+pub mod row;
