@@ -16,7 +16,6 @@
 use serde::{Deserialize, Serialize};
 use units::{Duration, Rng, Time};
 
-use crate::link::LinkConfig;
 use crate::steps::Stepper;
 
 /// Every k-th packet arrives early, and overtakes those that would have arrived in that span before it.
@@ -43,12 +42,14 @@ pub(crate) struct Propagation {
 }
 
 impl Propagation {
-    pub(crate) fn new(config: &LinkConfig, rng: Rng) -> Self {
-        let by = |r: Reorder| r.by.min(config.least_delay());
-        let reorder = config.reorder.filter(|r| r.every > 0).map(|r| Reorder { by: by(r), ..r });
+    pub(crate) fn new(
+        delay: Stepper<Duration>,
+        jitter: Duration,
+        reorder: Option<Reorder>,
+        rng: Rng,
+    ) -> Self {
         let countdown = reorder.map_or(0, |r| r.every);
-        let delay = Stepper::new(config.delay, config.delay_steps.clone());
-        Self { delay, jitter: config.jitter, rng, latest: Time::ZERO, reorder, countdown }
+        Self { delay, jitter, rng, latest: Time::ZERO, reorder, countdown }
     }
 
     /// When the packet that departs at this time, later than all before it, is delivered.
@@ -86,6 +87,7 @@ mod tests {
     use units::Rate;
 
     use super::*;
+    use crate::config::LinkConfig;
     use crate::steps::Steps;
 
     const MS: Duration = Duration::from_millis(1);
@@ -104,7 +106,7 @@ mod tests {
             reorder,
             ..LinkConfig::plain(Rate(1))
         };
-        Propagation::new(&config, Rng::stream(3, "l.jitter"))
+        config.propagation(Rng::stream(3, "l.jitter"))
     }
 
     /// When packets that depart at these milliseconds are delivered.

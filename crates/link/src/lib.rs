@@ -1,4 +1,5 @@
-//! Path elements: a bottleneck with its queue, and what a network does to packets besides.
+#![doc = include_str!("../README.md")]
+//!
 //!
 //! **Invariant:** nothing here reads a clock, waits or does I/O. Time arrives with each call, so the simulator's
 //! virtual time and the emulator's real clock drive the same object. Every random element draws from a stream of its
@@ -13,49 +14,27 @@
 
 pub mod aqm;
 mod backlog;
+mod config;
+mod counters;
 mod delay;
 mod limit;
 mod link;
 mod loss;
+mod packet;
 mod rate;
+mod segment;
 mod slots;
 mod steps;
 
 pub use aqm::{Aqm, Threshold};
 pub use backlog::{Backlog, Tally};
+pub use config::LinkConfig;
+pub use counters::{Admitted, Counters, DropReason, Dropped, Fate, Stay};
 pub use delay::Reorder;
 pub use limit::{Limit, LimitCounts};
-pub use link::{Admitted, Counters, DropReason, Dropped, Fate, Link, LinkConfig, Stay};
+pub use link::Link;
+pub use packet::Packet;
 pub use rate::RateModel;
 pub use slots::SlotModel;
 pub use steps::Steps;
-
-use units::{Ecn, Time};
-
-/// What a link must know of a packet, and may change.
-pub trait Packet {
-    /// Bytes on the wire, with all headers that the link's rate and limit are meant to count.
-    fn size(&self) -> u32;
-
-    /// The ECN field.
-    fn ecn(&self) -> Ecn;
-
-    /// Overwrites the ECN field.
-    fn set_ecn(&mut self, ecn: Ecn);
-
-    /// Which flow it belongs to; what FQ-CoDel hashes instead of the five-tuple.
-    fn flow(&self) -> u32;
-
-    /// The link has decided when the packet's last bit leaves: what a packet log wants to know.
-    #[inline]
-    fn set_departure(&mut self, _at: Time) {}
-
-    /// Sets CE; false, and nothing changed, if the packet is not ECN-capable.
-    fn set_ce(&mut self) -> bool {
-        let capable = self.ecn() != Ecn::NotEct;
-        if capable {
-            self.set_ecn(Ecn::Ce);
-        }
-        capable
-    }
-}
+pub use units;

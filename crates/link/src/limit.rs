@@ -29,8 +29,6 @@ use units::Bytes;
 use units::split_number;
 
 use crate::backlog::Tally;
-use crate::link::LinkConfig;
-use crate::steps::Stepper;
 
 /// How much the queue may hold. In files: `"62.5 kB"`, `"24 packets"`, `"unlimited"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +56,12 @@ pub enum LimitCounts {
 
 /// A limit in both units at once, so that the check is the same two comparisons for each kind.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ceiling {
+pub(crate) struct Capacity {
     packets: u64,
     bytes: u64,
 }
 
-impl Ceiling {
+impl Capacity {
     /// Whether a packet of this size still fits beside what counts already.
     #[inline]
     pub(crate) fn admits(self, counted: Tally, size: u32) -> bool {
@@ -82,14 +80,7 @@ impl Ceiling {
     }
 }
 
-impl Ceiling {
-    /// That of a link, at any time.
-    pub(crate) fn over_time(config: &LinkConfig) -> Stepper<Self> {
-        Stepper::new(config.limit.into(), config.limit_steps.map(Self::from))
-    }
-}
-
-impl From<Limit> for Ceiling {
+impl From<Limit> for Capacity {
     fn from(limit: Limit) -> Self {
         match limit {
             Limit::Bytes(Bytes(bytes)) => Self { packets: u64::MAX, bytes },
@@ -136,18 +127,18 @@ mod tests {
 
     #[test]
     fn bytes_let_a_small_packet_in_where_a_large_one_is_dropped() {
-        let ceiling = Ceiling::from(Limit::Bytes(Bytes(3000)));
+        let capacity = Capacity::from(Limit::Bytes(Bytes(3000)));
         let held = Tally { packets: 2, bytes: 2900 };
-        assert!(ceiling.admits(held, 100));
-        assert!(!ceiling.admits(held, 101));
+        assert!(capacity.admits(held, 100));
+        assert!(!capacity.admits(held, 101));
     }
 
     #[test]
     fn packets_are_alike() {
-        let ceiling = Ceiling::from(Limit::Packets(2));
-        assert!(ceiling.admits(Tally { packets: 1, bytes: 1 << 40 }, u32::MAX));
-        assert!(!ceiling.admits(Tally { packets: 2, bytes: 2 }, 1));
-        assert!(Ceiling::from(Limit::Unlimited).admits(Tally { packets: 9, bytes: u64::MAX }, 1));
+        let capacity = Capacity::from(Limit::Packets(2));
+        assert!(capacity.admits(Tally { packets: 1, bytes: 1 << 40 }, u32::MAX));
+        assert!(!capacity.admits(Tally { packets: 2, bytes: 2 }, 1));
+        assert!(Capacity::from(Limit::Unlimited).admits(Tally { packets: 9, bytes: u64::MAX }, 1));
     }
 
     #[test]

@@ -23,6 +23,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use units::{Bytes, Duration, Rate, Rng, Time};
 
+use crate::segment::Segment;
 use crate::slots::{SlotModel, Slots};
 
 /// How fast a link is, and when. In files: `"10 Mbit/s"`, or steps `[["0 s", "10 Mbit/s"], ["30 s", "5 Mbit/s"]]`,
@@ -91,31 +92,6 @@ impl<'de> de::Visitor<'de> for Shape {
     }
     fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<RateModel, A::Error> {
         SlotModel::deserialize(MapAccessDeserializer::new(map)).map(RateModel::Slots)
-    }
-}
-
-/// A stretch of time with one rate.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Segment {
-    /// bit/s.
-    pub(crate) rate: u64,
-    /// Where the next one begins; [`Time::NEVER`]: this is the last.
-    pub(crate) until: Time,
-    /// One-way delay on top of the link's.
-    pub(crate) extra_delay: Duration,
-    /// Up to when arriving packets are lost.
-    pub(crate) outage_until: Time,
-}
-
-impl Segment {
-    fn of_rate(Rate(rate): Rate, until: Time) -> Self {
-        Self { rate, until, extra_delay: Duration::ZERO, outage_until: Time::ZERO }
-    }
-
-    /// Work that can be done between two times of this segment.
-    #[inline]
-    fn work(&self, from: Time, to: Time) -> u128 {
-        u128::from(self.rate) * u128::from((to - from).0)
     }
 }
 

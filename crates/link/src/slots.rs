@@ -14,7 +14,7 @@
 use serde::{Deserialize, Serialize};
 use units::{Duration, Rate, Rng, Time};
 
-use crate::rate::Segment;
+use crate::segment::Segment;
 
 /// What is drawn anew in each slot. What is left out does not vary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

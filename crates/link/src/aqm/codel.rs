@@ -14,8 +14,11 @@
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Time};
 
-use crate::aqm::{Bin, Fifo, Waiting, first_broken};
-use crate::{DropReason, Packet};
+use crate::aqm::check::first_broken;
+use crate::aqm::fifo::{Fifo, Waiting};
+use crate::aqm::signals::Signals;
+use crate::counters::DropReason;
+use crate::packet::Packet;
 
 /// The parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,18 +69,18 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// The packet that leaves now; what gets a signal on the way goes into the bin.
+    /// The packet that leaves now; what gets a signal on the way is a signal.
     pub(crate) fn dequeue<P: Packet>(
         &mut self,
         now: Time,
         queue: &mut Fifo<P>,
         params: &Params,
-        bin: &mut Bin<P>,
+        signals: &mut Signals<P>,
     ) -> Option<Waiting<P>> {
         let (mut head, mut above) = self.look(now, queue, params);
         if !self.dropping {
             if above {
-                head = self.signal(now, head, queue, params, bin).0;
+                head = self.signal(now, head, queue, params, signals).0;
                 self.enter(now, params);
             }
             return head;
@@ -86,7 +89,7 @@ impl Control {
         while self.dropping && now >= self.next {
             self.count += 1;
             let passed;
-            (head, above, passed) = self.signal(now, head, queue, params, bin);
+            (head, above, passed) = self.signal(now, head, queue, params, signals);
             if passed || above {
                 self.next += pause(params, self.count);
             }
@@ -123,13 +126,13 @@ impl Control {
         head: Option<Waiting<P>>,
         queue: &mut Fifo<P>,
         params: &Params,
-        bin: &mut Bin<P>,
+        signals: &mut Signals<P>,
     ) -> (Option<Waiting<P>>, bool, bool) {
         let Some(mut head) = head else { return (None, false, false) };
-        if params.ecn && bin.mark(&mut head.packet) {
+        if params.ecn && signals.mark(&mut head.packet) {
             return (Some(head), true, true);
         }
-        bin.drop(head, DropReason::Aqm);
+        signals.drop(head, DropReason::Aqm);
         let (next, above) = self.look(now, queue, params);
         (next, above, false)
     }
@@ -166,8 +169,8 @@ impl<P: Packet> Codel<P> {
         self.queue.push(waiting);
     }
 
-    pub(crate) fn dequeue(&mut self, now: Time, bin: &mut Bin<P>) -> Option<Waiting<P>> {
-        self.control.dequeue(now, &mut self.queue, &self.params, bin)
+    pub(crate) fn dequeue(&mut self, now: Time, signals: &mut Signals<P>) -> Option<Waiting<P>> {
+        self.control.dequeue(now, &mut self.queue, &self.params, signals)
     }
 }
 
@@ -176,19 +179,19 @@ mod tests {
     use units::Ecn;
 
     use super::*;
-    use crate::aqm::script::{Pkt, ms};
+    use crate::aqm::fixtures::{Pkt, ms};
 
     /// A standing queue of 50 ms, one departure per millisecond; the times of the signals.
-    fn signals(ecn: Ecn, params: &Params, until_ms: u64) -> Vec<u64> {
-        let (mut codel, mut bin, mut times) = (Codel::new(params), Bin::default(), Vec::new());
+    fn times(ecn: Ecn, params: &Params, until_ms: u64) -> Vec<u64> {
+        let (mut codel, mut signals, mut times) = (Codel::new(params), Signals::default(), Vec::new());
         for arrival in 0..until_ms * 20 {
             codel.enqueue(Waiting { arrival: ms(arrival / 2), packet: Pkt::new(arrival, 1500).with(ecn) });
         }
         for now in (50..until_ms).map(ms) {
-            codel.dequeue(now, &mut bin).unwrap();
-            let signals = bin.dropped.len() as u64 + bin.marked.packets;
-            times.extend((0..signals).map(|_| now.0 / 1_000_000));
-            bin = Bin::default();
+            codel.dequeue(now, &mut signals).unwrap();
+            let count = signals.dropped.len() as u64 + signals.marked.packets;
+            times.extend((0..count).map(|_| now.0 / 1_000_000));
+            signals = Signals::default();
         }
         times
     }
@@ -196,7 +199,7 @@ mod tests {
     /// 0, 100, 170.7, 228.4, 278.4, 323.2, 364.0 ms, seen at the departures of a grid of 1 ms, after 100 ms above.
     #[test]
     fn schedule() {
-        let times = signals(Ecn::NotEct, &Params::default(), 600);
+        let times = times(Ecn::NotEct, &Params::default(), 600);
         let first = times[0];
         assert_eq!(first, 150, "the queue was above from 50 ms on");
         for (at, exact) in times.iter().zip([0.0, 100.0, 170.71, 228.45, 278.45, 323.17, 363.99_f64]) {
@@ -208,24 +211,24 @@ mod tests {
     #[test]
     fn marks_instead_of_drops() {
         let params = Params::default();
-        assert_eq!(signals(Ecn::Ect0, &params, 600), signals(Ecn::NotEct, &params, 600));
-        let (mut codel, mut bin) = (Codel::new(&params), Bin::default());
+        assert_eq!(times(Ecn::Ect0, &params, 600), times(Ecn::NotEct, &params, 600));
+        let (mut codel, mut signals) = (Codel::new(&params), Signals::default());
         for i in 0..2000 {
             codel.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(i, 1500).with(Ecn::Ect0) });
         }
-        let out: Vec<_> = (0..2000).filter_map(|i| codel.dequeue(ms(10 + i), &mut bin)).collect();
-        assert_eq!((out.len(), bin.dropped.len()), (2000, 0));
+        let out: Vec<_> = (0..2000).filter_map(|i| codel.dequeue(ms(10 + i), &mut signals)).collect();
+        assert_eq!((out.len(), signals.dropped.len()), (2000, 0));
         let ce = out.iter().filter(|w| w.packet.ecn() == Ecn::Ce).count() as u64;
-        assert!(ce > 50 && ce == bin.marked.packets, "{ce}");
+        assert!(ce > 50 && ce == signals.marked.packets, "{ce}");
         let without = Params { ecn: false, ..params };
-        assert_eq!(signals(Ecn::Ect0, &without, 600), signals(Ecn::NotEct, &without, 600));
+        assert_eq!(times(Ecn::Ect0, &without, 600), times(Ecn::NotEct, &without, 600));
     }
 
     /// Below the target nothing happens, however long it lasts; nor does with one packet behind.
     #[test]
     fn spares_the_short_queue() {
         for (wait, behind) in [(4, 100), (90, 1)] {
-            let (mut codel, mut bin) = (Codel::new(&Params::default()), Bin::default());
+            let (mut codel, mut signals) = (Codel::new(&Params::default()), Signals::default());
             for now in 0..10_000_u64 {
                 codel.enqueue(Waiting { arrival: ms(now), packet: Pkt::new(now, 1500) });
                 while codel.queue.packets() > behind {
@@ -234,10 +237,10 @@ mod tests {
                 if let Some(head) = codel.queue.pop() {
                     let arrival = ms(now.saturating_sub(wait));
                     codel.queue = prepend(codel.queue, Waiting { arrival, ..head });
-                    codel.dequeue(ms(now), &mut bin);
+                    codel.dequeue(ms(now), &mut signals);
                 }
             }
-            assert!(bin.dropped.is_empty(), "{wait} ms, {behind} packets");
+            assert!(signals.dropped.is_empty(), "{wait} ms, {behind} packets");
         }
     }
 
@@ -254,14 +257,14 @@ mod tests {
     #[test]
     fn spares_the_burst() {
         for (packets, lost) in [(100, false), (120, true)] {
-            let (mut codel, mut bin) = (Codel::new(&Params::default()), Bin::default());
+            let (mut codel, mut signals) = (Codel::new(&Params::default()), Signals::default());
             for i in 0..packets {
                 codel.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(i, 1500) });
             }
             for now in 0..packets {
-                codel.dequeue(ms(now), &mut bin);
+                codel.dequeue(ms(now), &mut signals);
             }
-            assert_eq!(!bin.dropped.is_empty(), lost, "{packets} ms");
+            assert_eq!(!signals.dropped.is_empty(), lost, "{packets} ms");
         }
     }
 

@@ -2,15 +2,19 @@
 
 use units::{Rng, Time};
 
+use crate::aqm::Aqm;
 use crate::aqm::codel::Codel;
 use crate::aqm::dual_pi2::DualPi2;
+use crate::aqm::fifo::Waiting;
 use crate::aqm::fq_codel::FqCodel;
 use crate::aqm::pie::Pie;
-use crate::aqm::{Aqm, Bin, Waiting};
-use crate::limit::Ceiling;
-use crate::link::LinkConfig;
+use crate::aqm::signals::Signals;
+use crate::backlog::Tally;
+use crate::config::LinkConfig;
+use crate::counters::DropReason;
+use crate::limit::Capacity;
+use crate::packet::Packet;
 use crate::steps::Stepper;
-use crate::{DropReason, Packet, Tally};
 
 /// One of them.
 #[derive(Debug)]
@@ -25,7 +29,7 @@ enum Kind<P> {
 #[derive(Debug)]
 pub(crate) struct Discipline<P> {
     kind: Kind<P>,
-    ceiling: Stepper<Ceiling>,
+    capacity: Stepper<Capacity>,
 }
 
 impl<P: Packet> Discipline<P> {
@@ -34,11 +38,11 @@ impl<P: Packet> Discipline<P> {
         let kind = match &config.aqm {
             Aqm::DropTail(_) | Aqm::Red(_) => return None,
             Aqm::Codel(params) => Kind::Codel(Codel::new(params)),
-            Aqm::FqCodel(params) => Kind::FqCodel(FqCodel::new(params, Ceiling::over_time(config), rng)),
+            Aqm::FqCodel(params) => Kind::FqCodel(FqCodel::new(params, config.capacity(), rng)),
             Aqm::Pie(params) => Kind::Pie(Pie::new(params, rng)),
             Aqm::DualPi2(params) => Kind::DualPi2(DualPi2::new(params)),
         };
-        Some(Self { kind, ceiling: Ceiling::over_time(config) })
+        Some(Self { kind, capacity: config.capacity() })
     }
 
     /// Why a packet that arrives beside those that wait is not taken; it may come back with a mark.
@@ -47,34 +51,34 @@ impl<P: Packet> Discipline<P> {
         now: Time,
         waiting: Tally,
         packet: &mut P,
-        bin: &mut Bin<P>,
+        signals: &mut Signals<P>,
     ) -> Option<DropReason> {
         match &mut self.kind {
             // Makes room by itself.
             Kind::FqCodel(_) => None,
-            _ if !self.ceiling.at(now).admits(waiting, packet.size()) => Some(DropReason::QueueFull),
-            Kind::Pie(pie) => (!pie.takes(now, packet, bin)).then_some(DropReason::Aqm),
+            _ if !self.capacity.at(now).admits(waiting, packet.size()) => Some(DropReason::QueueFull),
+            Kind::Pie(pie) => (!pie.takes(now, packet, signals)).then_some(DropReason::Aqm),
             Kind::Codel(_) | Kind::DualPi2(_) => None,
         }
     }
 
     /// Takes a packet. `first` is one that waits for tokens, outside of the discipline.
-    pub(crate) fn enqueue(&mut self, waiting: Waiting<P>, first: Tally, bin: &mut Bin<P>) {
+    pub(crate) fn enqueue(&mut self, waiting: Waiting<P>, first: Tally, signals: &mut Signals<P>) {
         match &mut self.kind {
             Kind::Codel(codel) => codel.enqueue(waiting),
-            Kind::FqCodel(fq) => fq.enqueue(waiting, first, bin),
+            Kind::FqCodel(fq) => fq.enqueue(waiting, first, signals),
             Kind::Pie(pie) => pie.enqueue(waiting),
             Kind::DualPi2(dual) => dual.enqueue(waiting),
         }
     }
 
     /// The packet whose transmission begins now.
-    pub(crate) fn dequeue(&mut self, now: Time, bin: &mut Bin<P>) -> Option<Waiting<P>> {
+    pub(crate) fn dequeue(&mut self, now: Time, signals: &mut Signals<P>) -> Option<Waiting<P>> {
         match &mut self.kind {
-            Kind::Codel(codel) => codel.dequeue(now, bin),
-            Kind::FqCodel(fq) => fq.dequeue(now, bin),
+            Kind::Codel(codel) => codel.dequeue(now, signals),
+            Kind::FqCodel(fq) => fq.dequeue(now, signals),
             Kind::Pie(pie) => pie.dequeue(now),
-            Kind::DualPi2(dual) => dual.dequeue(now, bin),
+            Kind::DualPi2(dual) => dual.dequeue(now, signals),
         }
     }
 }

@@ -19,9 +19,12 @@
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Ecn, Time};
 
+use crate::aqm::check::first_broken;
+use crate::aqm::fifo::{Fifo, Waiting};
+use crate::aqm::signals::Signals;
 use crate::aqm::ticker::Ticker;
-use crate::aqm::{Bin, Fifo, Waiting, first_broken};
-use crate::{DropReason, Packet};
+use crate::counters::DropReason;
+use crate::packet::Packet;
 
 /// The parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -170,14 +173,14 @@ impl<P: Packet> DualPi2<P> {
     }
 
     /// The packet that leaves now.
-    pub(crate) fn dequeue(&mut self, now: Time, bin: &mut Bin<P>) -> Option<Waiting<P>> {
+    pub(crate) fn dequeue(&mut self, now: Time, signals: &mut Signals<P>) -> Option<Waiting<P>> {
         self.catch_up(now);
         loop {
             let contended = !self.low.is_empty() && !self.classic.is_empty();
             let is_low = !self.low.is_empty() && (self.classic.is_empty() || self.credit <= 0.0);
-            let (head, drop) = if is_low { self.next_low(now, bin) } else { self.next_classic(bin) }?;
+            let (head, drop) = if is_low { self.next_low(now, signals) } else { self.next_classic(signals) }?;
             if drop {
-                bin.drop(head, DropReason::Aqm);
+                signals.drop(head, DropReason::Aqm);
                 continue;
             }
             self.charge(contended, is_low, head.packet.size());
@@ -193,7 +196,7 @@ impl<P: Packet> DualPi2<P> {
     }
 
     /// The head of L, and whether it is to be dropped.
-    fn next_low(&mut self, now: Time, bin: &mut Bin<P>) -> Option<(Waiting<P>, bool)> {
+    fn next_low(&mut self, now: Time, signals: &mut Signals<P>) -> Option<(Waiting<P>, bool)> {
         let long = self.low.bytes() > self.params.mtu.0;
         let mut head = self.low.pop()?;
         let coupled = self.coupling.coupled(&self.params);
@@ -202,20 +205,20 @@ impl<P: Packet> DualPi2<P> {
         }
         let native = if long && coupled < 1.0 { self.params.ramp(now - head.arrival) } else { 0.0 };
         if self.low_marks.hits(native.max(coupled)) {
-            bin.mark(&mut head.packet);
+            signals.mark(&mut head.packet);
         }
         Some((head, false))
     }
 
     /// The head of C, and whether it is to be dropped.
-    fn next_classic(&mut self, bin: &mut Bin<P>) -> Option<(Waiting<P>, bool)> {
+    fn next_classic(&mut self, signals: &mut Signals<P>) -> Option<(Waiting<P>, bool)> {
         let mut head = self.classic.pop()?;
         let p = self.coupling.classic();
         if !self.classic_signals.hits(p) {
             return Some((head, false));
         }
         let most = (1.0 / (self.params.k * self.params.k)).min(1.0);
-        let drop = p >= most || !bin.mark(&mut head.packet);
+        let drop = p >= most || !signals.mark(&mut head.packet);
         Some((head, drop))
     }
 
@@ -233,7 +236,7 @@ impl<P: Packet> DualPi2<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aqm::script::{Pkt, ms};
+    use crate::aqm::fixtures::{Pkt, ms};
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -252,11 +255,11 @@ mod tests {
 
     /// Packets that came out, their marks, and those dropped.
     fn drain(dual: &mut DualPi2<Pkt>) -> (u64, u64, u64) {
-        let (mut bin, mut out) = (Bin::default(), 0);
-        while dual.dequeue(ms(0), &mut bin).is_some() {
+        let (mut signals, mut out) = (Signals::default(), 0);
+        while dual.dequeue(ms(0), &mut signals).is_some() {
             out += 1;
         }
-        (out, bin.marked.packets, bin.dropped.len() as u64)
+        (out, signals.marked.packets, signals.dropped.len() as u64)
     }
 
     #[test]
@@ -303,12 +306,12 @@ mod tests {
         let step = Params { min_th: MS, range: Duration::ZERO, ..Params::default() };
         assert_eq!((step.ramp(Duration(999_999)), step.ramp(MS)), (0.0, 1.0));
         // Half up the ramp half of the packets, whatever p'; but not the last one.
-        let (mut dual, mut bin) = (filled(Ecn::Ect1, 1001, 0.0), Bin::default());
-        while dual.dequeue(Time(1_000_000), &mut bin).is_some() {}
-        assert!(bin.marked.packets.abs_diff(500) <= 1, "{}", bin.marked.packets);
-        let (mut dual, mut bin) = (filled(Ecn::Ect1, 1, 0.0), Bin::default());
-        dual.dequeue(ms(50), &mut bin);
-        assert_eq!(bin.marked.packets, 0, "one packet is no queue");
+        let (mut dual, mut signals) = (filled(Ecn::Ect1, 1001, 0.0), Signals::default());
+        while dual.dequeue(Time(1_000_000), &mut signals).is_some() {}
+        assert!(signals.marked.packets.abs_diff(500) <= 1, "{}", signals.marked.packets);
+        let (mut dual, mut signals) = (filled(Ecn::Ect1, 1, 0.0), Signals::default());
+        dual.dequeue(ms(50), &mut signals);
+        assert_eq!(signals.marked.packets, 0, "one packet is no queue");
     }
 
     /// From p' = 1/k on marks say nothing more: both queues drop with p_C.
@@ -331,9 +334,9 @@ mod tests {
             dual.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 500).with(Ecn::Ect1) });
             dual.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500).with(Ecn::Ect0) });
         }
-        let (mut bytes, mut bin) = ([0_u64; 2], Bin::default());
+        let (mut bytes, mut signals) = ([0_u64; 2], Signals::default());
         for _ in 0..3200 {
-            let packet = dual.dequeue(ms(0), &mut bin).unwrap().packet;
+            let packet = dual.dequeue(ms(0), &mut signals).unwrap().packet;
             bytes[usize::from(packet.ecn() == Ecn::Ect0)] += u64::from(packet.size());
         }
         let share = bytes[1] as f64 / (bytes[0] + bytes[1]) as f64;
@@ -342,18 +345,18 @@ mod tests {
         // A packet for L passes those for C.
         let mut dual = filled(Ecn::Ect0, 10, 0.0);
         dual.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(77, 1500).with(Ecn::Ect1) });
-        assert_eq!(dual.dequeue(ms(0), &mut bin).unwrap().packet.id, 77);
+        assert_eq!(dual.dequeue(ms(0), &mut signals).unwrap().packet.id, 77);
     }
 
     /// A constant load of 20 % too much of packets that do not care: C's delay settles at the target.
     #[test]
     fn equilibrium_is_the_target() {
-        let (mut dual, mut bin, mut sum, mut n) = (dual(), Bin::default(), 0.0, 0);
+        let (mut dual, mut signals, mut sum, mut n) = (dual(), Signals::default(), 0.0, 0);
         for now in 0..120_000_u64 {
             for id in 0..1 + u64::from(now % 5 == 0) {
                 dual.enqueue(Waiting { arrival: ms(now), packet: Pkt::new(id, 1500) });
             }
-            if let Some(head) = dual.dequeue(ms(now), &mut bin).filter(|_| now > 60_000) {
+            if let Some(head) = dual.dequeue(ms(now), &mut signals).filter(|_| now > 60_000) {
                 sum += (ms(now) - head.arrival).as_millis_f64();
                 n += 1;
             }

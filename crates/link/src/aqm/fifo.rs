@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use units::{Duration, Time};
 
-use crate::Packet;
+use crate::packet::Packet;
 
 /// A packet and when it arrived.
 #[derive(Debug)]

@@ -15,11 +15,15 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Rng, Time};
 
+use crate::aqm::check::first_broken;
 use crate::aqm::codel::{self, Control};
-use crate::aqm::{Bin, Fifo, Waiting, first_broken};
-use crate::limit::{Ceiling, Limit};
+use crate::aqm::fifo::{Fifo, Waiting};
+use crate::aqm::signals::Signals;
+use crate::backlog::Tally;
+use crate::counters::DropReason;
+use crate::limit::{Capacity, Limit};
+use crate::packet::Packet;
 use crate::steps::Stepper;
-use crate::{DropReason, Packet, Tally};
 
 /// The parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -94,7 +98,7 @@ impl<P> Default for Flow<P> {
 pub(crate) struct FqCodel<P> {
     params: Params,
     codel: codel::Params,
-    ceiling: Stepper<Ceiling>,
+    capacity: Stepper<Capacity>,
     salt: u64,
     flows: Vec<Flow<P>>,
     new: VecDeque<usize>,
@@ -103,12 +107,12 @@ pub(crate) struct FqCodel<P> {
 }
 
 impl<P: Packet> FqCodel<P> {
-    /// `ceiling` is the link's.
-    pub(crate) fn new(params: &Params, ceiling: Stepper<Ceiling>, mut rng: Rng) -> Self {
+    /// `capacity` is the link's.
+    pub(crate) fn new(params: &Params, capacity: Stepper<Capacity>, mut rng: Rng) -> Self {
         let flows = params.flows.clamp(1, 65_536) as usize;
         Self {
             codel: params.codel(),
-            ceiling,
+            capacity,
             salt: rng.next_u64(),
             flows: std::iter::repeat_with(Flow::default).take(flows).collect(),
             new: VecDeque::new(),
@@ -119,9 +123,9 @@ impl<P: Packet> FqCodel<P> {
     }
 
     /// Takes a packet; `first` is one that waits for tokens outside and counts towards the limit too.
-    pub(crate) fn enqueue(&mut self, waiting: Waiting<P>, first: Tally, bin: &mut Bin<P>) {
+    pub(crate) fn enqueue(&mut self, waiting: Waiting<P>, first: Tally, signals: &mut Signals<P>) {
         let index = self.index(waiting.packet.flow());
-        let ceiling = self.ceiling.at(waiting.arrival).and(Limit::Packets(self.params.limit));
+        let capacity = self.capacity.at(waiting.arrival).and(Limit::Packets(self.params.limit));
         self.held.add(waiting.packet.size());
         let flow = &mut self.flows[index];
         flow.queue.push(waiting);
@@ -130,13 +134,13 @@ impl<P: Packet> FqCodel<P> {
             flow.deficit = quantum(&self.params);
             self.new.push_back(index);
         }
-        while !ceiling.holds(self.held + first) && self.held.packets > 0 {
-            self.shorten_fattest(bin);
+        while !capacity.holds(self.held + first) && self.held.packets > 0 {
+            self.shorten_fattest(signals);
         }
     }
 
     /// The packet that leaves now.
-    pub(crate) fn dequeue(&mut self, now: Time, bin: &mut Bin<P>) -> Option<Waiting<P>> {
+    pub(crate) fn dequeue(&mut self, now: Time, signals: &mut Signals<P>) -> Option<Waiting<P>> {
         loop {
             let fresh = !self.new.is_empty();
             let index = self.new.pop_front().or_else(|| self.old.pop_front())?;
@@ -147,9 +151,9 @@ impl<P: Packet> FqCodel<P> {
                 self.old.push_back(index);
                 continue;
             }
-            let dropped_before = bin.dropped.len();
-            let head = flow.control.dequeue(now, &mut flow.queue, &self.codel, bin);
-            for (gone, _) in &bin.dropped[dropped_before..] {
+            let dropped_before = signals.dropped.len();
+            let head = flow.control.dequeue(now, &mut flow.queue, &self.codel, signals);
+            for (gone, _) in &signals.dropped[dropped_before..] {
                 self.held.remove(gone.packet.size());
             }
             if let Some(head) = head {
@@ -175,7 +179,7 @@ impl<P: Packet> FqCodel<P> {
         ((z ^ (z >> 31)) % self.flows.len() as u64) as usize
     }
 
-    fn shorten_fattest(&mut self, bin: &mut Bin<P>) {
+    fn shorten_fattest(&mut self, signals: &mut Signals<P>) {
         // The first of equals, whatever the order of visits.
         let fattest = (0..self.flows.len()).rev().max_by_key(|&i| self.flows[i].queue.bytes());
         let Some(flow) = fattest.map(|i| &mut self.flows[i]) else { return };
@@ -185,7 +189,7 @@ impl<P: Packet> FqCodel<P> {
             let Some(head) = flow.queue.pop() else { return };
             lost += u64::from(head.packet.size());
             self.held.remove(head.packet.size());
-            bin.drop(head, DropReason::QueueFull);
+            signals.drop(head, DropReason::QueueFull);
             if lost >= enough {
                 return;
             }
@@ -200,7 +204,7 @@ fn quantum(params: &Params) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aqm::script::{Pkt, ms};
+    use crate::aqm::fixtures::{Pkt, ms};
     use crate::steps::Steps;
 
     type Fq = FqCodel<Pkt>;
@@ -209,21 +213,21 @@ mod tests {
         FqCodel::new(params, Stepper::new(limit.into(), Steps::default()), Rng::stream(1, "l.aqm"))
     }
 
-    fn add(fq: &mut Fq, bin: &mut Bin<Pkt>, flow: u32, packets: u64, size: u32) {
+    fn add(fq: &mut Fq, signals: &mut Signals<Pkt>, flow: u32, packets: u64, size: u32) {
         for id in 0..packets {
             fq.enqueue(
                 Waiting { arrival: ms(0), packet: Pkt::new(id, size).of(flow) },
                 Tally::default(),
-                bin,
+                signals,
             );
         }
     }
 
     /// Bytes that each of the flows got.
     fn shares(fq: &mut Fq, packets: u64, flows: usize) -> Vec<u64> {
-        let (mut got, mut bin) = (vec![0; flows], Bin::default());
+        let (mut got, mut signals) = (vec![0; flows], Signals::default());
         for _ in 0..packets {
-            let packet = fq.dequeue(ms(0), &mut bin).unwrap().packet;
+            let packet = fq.dequeue(ms(0), &mut signals).unwrap().packet;
             got[packet.flow() as usize] += u64::from(packet.size());
         }
         got
@@ -236,43 +240,43 @@ mod tests {
         let limits = Steps(vec![(ms(10), Limit::Packets(20).into())]);
         let stepper = Stepper::new(Limit::Packets(100).into(), limits);
         let mut fq = Fq::new(&Params::default(), stepper, Rng::stream(1, "l.aqm"));
-        let mut bin = Bin::default();
-        add(&mut fq, &mut bin, 1, 90, 1000);
-        add(&mut fq, &mut bin, 2, 5, 1000);
-        assert_eq!((fq.held.packets, bin.dropped.len()), (95, 0));
+        let mut signals = Signals::default();
+        add(&mut fq, &mut signals, 1, 90, 1000);
+        add(&mut fq, &mut signals, 2, 5, 1000);
+        assert_eq!((fq.held.packets, signals.dropped.len()), (95, 0));
         let waiting = Waiting { arrival: ms(10), packet: Pkt::new(200, 1000).of(2) };
-        fq.enqueue(waiting, Tally::default(), &mut bin);
+        fq.enqueue(waiting, Tally::default(), &mut signals);
         // Half of the longest at a time: 45, then 23, then 11 of 90.
-        assert_eq!((fq.held.packets, bin.dropped.len()), (17, 79));
-        assert!(bin.dropped.iter().all(|(gone, _)| gone.packet.flow() == 1), "not of the short queue");
+        assert_eq!((fq.held.packets, signals.dropped.len()), (17, 79));
+        assert!(signals.dropped.iter().all(|(gone, _)| gone.packet.flow() == 1), "not of the short queue");
     }
 
     #[test]
     fn equal_byte_shares() {
-        let (mut fq, mut bin) = (fq(&Params::default(), Limit::Unlimited), Bin::default());
+        let (mut fq, mut signals) = (fq(&Params::default(), Limit::Unlimited), Signals::default());
         for (flow, size) in [(0, 1500), (1, 100), (2, 700)] {
-            add(&mut fq, &mut bin, flow, 3000, size);
+            add(&mut fq, &mut signals, flow, 3000, size);
         }
         let got = shares(&mut fq, 3000, 3);
         let (least, most) = (got.iter().min().unwrap(), got.iter().max().unwrap());
         assert!(most - least <= 1514 + 1500, "{got:?}");
-        assert!(bin.dropped.is_empty());
+        assert!(signals.dropped.is_empty());
     }
 
     /// A packet of a flow that had nothing queued leaves next.
     #[test]
     fn the_sparse_flow_first() {
-        let (mut fq, mut bin) = (fq(&Params::default(), Limit::Unlimited), Bin::default());
-        add(&mut fq, &mut bin, 0, 500, 1500);
+        let (mut fq, mut signals) = (fq(&Params::default(), Limit::Unlimited), Signals::default());
+        add(&mut fq, &mut signals, 0, 500, 1500);
         shares(&mut fq, 50, 1);
-        add(&mut fq, &mut bin, 1, 1, 100);
-        assert_eq!(fq.dequeue(ms(0), &mut bin).unwrap().packet.flow(), 1);
+        add(&mut fq, &mut signals, 1, 1, 100);
+        assert_eq!(fq.dequeue(ms(0), &mut signals).unwrap().packet.flow(), 1);
         // But not twice in a round: it came back before its turn as an old one.
-        assert_eq!(fq.dequeue(ms(0), &mut bin).unwrap().packet.flow(), 0);
+        assert_eq!(fq.dequeue(ms(0), &mut signals).unwrap().packet.flow(), 0);
         let mut wins = 0;
         for _ in 0..100 {
-            add(&mut fq, &mut bin, 1, 1, 1500);
-            wins += u32::from(fq.dequeue(ms(0), &mut bin).unwrap().packet.flow() == 1);
+            add(&mut fq, &mut signals, 1, 1, 1500);
+            wins += u32::from(fq.dequeue(ms(0), &mut signals).unwrap().packet.flow() == 1);
         }
         assert!((45..=55).contains(&wins), "{wins} of 100: no more than its share");
     }
@@ -280,49 +284,49 @@ mod tests {
     /// 4.1: the fattest loses, at its head, half of its bytes or 64 packets.
     #[test]
     fn the_fattest_loses() {
-        let (mut fq, mut bin) =
-            (fq(&Params { limit: 1000, ..Params::default() }, Limit::Unlimited), Bin::default());
-        add(&mut fq, &mut bin, 0, 900, 1500);
-        add(&mut fq, &mut bin, 1, 100, 100);
-        assert!(bin.dropped.is_empty());
-        add(&mut fq, &mut bin, 1, 1, 100);
-        assert_eq!(bin.dropped.len(), 64);
-        for (i, (gone, reason)) in bin.dropped.iter().enumerate() {
+        let (mut fq, mut signals) =
+            (fq(&Params { limit: 1000, ..Params::default() }, Limit::Unlimited), Signals::default());
+        add(&mut fq, &mut signals, 0, 900, 1500);
+        add(&mut fq, &mut signals, 1, 100, 100);
+        assert!(signals.dropped.is_empty());
+        add(&mut fq, &mut signals, 1, 1, 100);
+        assert_eq!(signals.dropped.len(), 64);
+        for (i, (gone, reason)) in signals.dropped.iter().enumerate() {
             assert_eq!((gone.packet.flow(), gone.packet.id, *reason), (0, i as u64, DropReason::QueueFull));
         }
         assert_eq!(fq.held.packets, 1001 - 64);
         // The link's own limit acts in the same way; half of 10 packets here.
         let mut fq = self::fq(&Params::default(), Limit::Bytes(Bytes(16_000)));
-        let mut bin = Bin::default();
-        add(&mut fq, &mut bin, 0, 10, 1500);
-        add(&mut fq, &mut bin, 1, 1, 1500);
-        assert_eq!(bin.dropped.len(), 5);
+        let mut signals = Signals::default();
+        add(&mut fq, &mut signals, 0, 10, 1500);
+        add(&mut fq, &mut signals, 1, 1, 1500);
+        assert_eq!(signals.dropped.len(), 5);
     }
 
     /// However much one flow offers, another that offers less than its share loses nothing and hardly waits.
     #[test]
     fn isolates() {
-        let (mut fq, mut bin) = (fq(&Params::default(), Limit::Packets(200)), Bin::default());
+        let (mut fq, mut signals) = (fq(&Params::default(), Limit::Packets(200)), Signals::default());
         let mut waits = Vec::new();
         for now in 0..5000 {
             for id in 0..3 {
                 fq.enqueue(
                     Waiting { arrival: ms(now), packet: Pkt::new(id, 1500) },
                     Tally::default(),
-                    &mut bin,
+                    &mut signals,
                 );
             }
             if now % 4 == 0 {
                 let packet = Pkt::new(now, 1500).of(1);
-                fq.enqueue(Waiting { arrival: ms(now), packet }, Tally::default(), &mut bin);
+                fq.enqueue(Waiting { arrival: ms(now), packet }, Tally::default(), &mut signals);
             }
-            let out = fq.dequeue(ms(now), &mut bin).unwrap();
+            let out = fq.dequeue(ms(now), &mut signals).unwrap();
             if out.packet.flow() == 1 {
                 waits.push(ms(now) - out.arrival);
             }
         }
         assert!(waits.len() >= 1249 && waits.iter().all(|w| *w <= Duration::from_millis(2)), "{waits:?}");
-        assert!(bin.dropped.iter().all(|(gone, _)| gone.packet.flow() == 0));
+        assert!(signals.dropped.iter().all(|(gone, _)| gone.packet.flow() == 0));
     }
 
     #[test]
@@ -334,9 +338,9 @@ mod tests {
         );
         // And is harmless all the same.
         let params = Params { flows: 0, quantum: Bytes(0), drop_batch: 0, limit: 0, ..Params::default() };
-        let (mut fq, mut bin) = (fq(&params, Limit::Unlimited), Bin::default());
-        add(&mut fq, &mut bin, 3, 5, 1500);
-        assert_eq!(bin.dropped.len(), 5);
-        assert!(fq.dequeue(ms(0), &mut bin).is_none());
+        let (mut fq, mut signals) = (fq(&params, Limit::Unlimited), Signals::default());
+        add(&mut fq, &mut signals, 3, 5, 1500);
+        assert_eq!(signals.dropped.len(), 5);
+        assert!(fq.dequeue(ms(0), &mut signals).is_none());
     }
 }

@@ -18,9 +18,11 @@
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Duration, Rng, Time};
 
-use crate::Packet;
+use crate::aqm::check::{first_broken, is_share};
+use crate::aqm::fifo::{Fifo, Waiting};
+use crate::aqm::signals::Signals;
 use crate::aqm::ticker::Ticker;
-use crate::aqm::{Bin, Fifo, Waiting, first_broken, is_share};
+use crate::packet::Packet;
 
 /// The parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -193,13 +195,13 @@ impl<P: Packet> Pie<P> {
     }
 
     /// A packet arrives; false if it is to be dropped. It may come back with a mark.
-    pub(crate) fn takes(&mut self, now: Time, packet: &mut P, bin: &mut Bin<P>) -> bool {
+    pub(crate) fn takes(&mut self, now: Time, packet: &mut P, signals: &mut Signals<P>) -> bool {
         self.catch_up(now);
         if self.controller.burst > Duration::ZERO || !self.signals() {
             return true;
         }
         let markable = self.params.ecn && self.controller.probability <= self.params.mark_limit;
-        markable && bin.mark(packet)
+        markable && signals.mark(packet)
     }
 
     pub(crate) fn enqueue(&mut self, waiting: Waiting<P>) {
@@ -252,7 +254,7 @@ mod tests {
     use units::Ecn;
 
     use super::*;
-    use crate::aqm::script::{Pkt, ms};
+    use crate::aqm::fixtures::{Pkt, ms};
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -319,11 +321,12 @@ mod tests {
         p.controller.old = MS * 100;
         p.waited = MS * 100;
         p.params.delay = Delay::Timestamp;
-        let mut bin = Bin::default();
+        let mut signals = Signals::default();
         for id in 0..100 {
             p.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500) });
         }
-        let taken: Vec<_> = (0..20).map(|k| p.takes(ms(15 * k), &mut Pkt::new(0, 1500), &mut bin)).collect();
+        let taken: Vec<_> =
+            (0..20).map(|k| p.takes(ms(15 * k), &mut Pkt::new(0, 1500), &mut signals)).collect();
         assert!(taken[..10].iter().all(|t| *t), "{taken:?}");
         // From 150 ms on p = 1; the sum has to reach 0.85.
         assert!(taken[10..].iter().all(|t| !*t), "{taken:?}");
@@ -333,17 +336,17 @@ mod tests {
     fn spares_the_short_queue() {
         let mut p = pie(&Params::default());
         p.controller = controller(0.19, MS * 7);
-        let mut bin = Bin::default();
+        let mut signals = Signals::default();
         for id in 0..100 {
             p.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500) });
         }
-        assert!((0..100).all(|_| p.takes(ms(1), &mut Pkt::new(0, 1500), &mut bin)), "short delay");
+        assert!((0..100).all(|_| p.takes(ms(1), &mut Pkt::new(0, 1500), &mut signals)), "short delay");
         p.controller.probability = 0.3;
-        assert!((0..100).any(|_| !p.takes(ms(1), &mut Pkt::new(0, 1500), &mut bin)), "but p >= 0.2");
+        assert!((0..100).any(|_| !p.takes(ms(1), &mut Pkt::new(0, 1500), &mut signals)), "but p >= 0.2");
         let mut p = pie(&Params::default());
         p.controller = controller(1.0, MS * 100);
         (0..2).for_each(|id| p.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500) }));
-        assert!((0..100).all(|_| p.takes(ms(1), &mut Pkt::new(0, 1500), &mut bin)), "two packets");
+        assert!((0..100).all(|_| p.takes(ms(1), &mut Pkt::new(0, 1500), &mut signals)), "two packets");
     }
 
     /// Marks up to 10 %, drops above; others are always dropped.
@@ -354,16 +357,16 @@ mod tests {
         {
             let mut p = pie(&Params::default());
             p.controller = controller(probability, MS * 20);
-            let mut bin = Bin::default();
+            let mut signals = Signals::default();
             (0..100).for_each(|id| p.enqueue(Waiting { arrival: ms(0), packet: Pkt::new(id, 1500) }));
             let (mut marked, mut dropped) = (0, 0);
             for id in 0..10_000 {
                 let mut packet = Pkt::new(id, 1500).with(ecn);
-                dropped += u64::from(!p.takes(ms(1), &mut packet, &mut bin));
+                dropped += u64::from(!p.takes(ms(1), &mut packet, &mut signals));
                 marked += u64::from(packet.ecn() == Ecn::Ce);
             }
             assert_eq!((marked > 0, dropped > 0), (marks, !marks), "{probability} {ecn:?}");
-            assert_eq!(bin.marked.packets, marked);
+            assert_eq!(signals.marked.packets, marked);
             // Section 5.3: at least 0.85/p packets between two, so fewer than p and not far below.
             let rate = (marked + dropped) as f64 / 10_000.0;
             assert!(rate < probability && rate > 0.5 * probability, "{rate} for {probability}");
@@ -378,13 +381,13 @@ mod tests {
             for load in [1.2, 1.5] {
                 let mut p = pie(&Params { delay, ..Params::default() });
                 // 1 ms a packet of 1500 bytes.
-                let (mut bin, mut sum, mut n, mut due) = (Bin::default(), 0.0, 0, 0.0_f64);
+                let (mut signals, mut sum, mut n, mut due) = (Signals::default(), 0.0, 0, 0.0_f64);
                 for now in 0..120_000_u64 {
                     due += load;
                     while due >= 1.0 {
                         due -= 1.0;
                         let mut packet = Pkt::new(now, 1500);
-                        if p.takes(ms(now), &mut packet, &mut bin) {
+                        if p.takes(ms(now), &mut packet, &mut signals) {
                             p.enqueue(Waiting { arrival: ms(now), packet });
                         }
                     }

@@ -21,10 +21,12 @@
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Ecn, Rate, Rng, Time};
 
+use crate::aqm::check::{first_broken, is_share};
+use crate::aqm::threshold::Threshold;
 use crate::aqm::threshold::Unit;
-use crate::aqm::{Threshold, first_broken, is_share};
+use crate::backlog::Tally;
+use crate::counters::DropReason;
 use crate::limit::Limit;
-use crate::{DropReason, Tally};
 
 /// The parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

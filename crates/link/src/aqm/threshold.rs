@@ -6,7 +6,7 @@ use std::str::FromStr;
 use units::Bytes;
 use units::split_number;
 
-use crate::Tally;
+use crate::backlog::Tally;
 use crate::limit::Limit;
 
 /// How full. In files: `"62.5 kB"`, `"15 packets"`, `"50 %"` of the link's limit.

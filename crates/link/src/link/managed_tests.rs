@@ -5,8 +5,9 @@ use units::{Bytes, Duration, Rate};
 
 use super::tests::{configs, counted, limit_steps, limits};
 use super::*;
-use crate::aqm::script::{Pkt, ms};
+use crate::aqm::fixtures::{Pkt, ms};
 use crate::aqm::{codel, dual_pi2, fq_codel, pie, red};
+use crate::counters::{DropReason, Stay};
 use crate::{Aqm, Limit, LimitCounts, Tally, Threshold};
 
 const MBIT: u64 = 1_000_000;
@@ -319,27 +320,27 @@ proptest! {
         link in configs(), limit_steps in limit_steps(), script in scripts(),
     ) {
         let plain = LinkConfig { limit_counts: LimitCounts::Queue, limit_steps, ..link };
-        let (mut known, mut timed) = (self::link(&plain), self::link(&LinkConfig { aqm: inert(), ..plain }));
+        let (mut analytic, mut events) = (self::link(&plain), self::link(&LinkConfig { aqm: inert(), ..plain }));
         let (mut now, mut delays) = (Time::ZERO, Vec::new());
         for (i, &(gap, size, ecn, flow, pop)) in script.iter().enumerate() {
             now += Duration(gap);
             let packet = Pkt::new(i as u64, size).with(ecn).of(flow);
-            let (a, b) = (known.push(now, packet), timed.push(now, packet));
+            let (a, b) = (analytic.push(now, packet), events.push(now, packet));
             prop_assert_eq!(a.as_ref().err(), b.as_ref().err());
             delays.extend(a.ok().and_then(|a| a.stay));
-            while let Some(packet) = pop.then(|| known.pop(now)).flatten() {
-                prop_assert_eq!(timed.pop(now), Some(packet));
+            while let Some(packet) = pop.then(|| analytic.pop(now)).flatten() {
+                prop_assert_eq!(events.pop(now), Some(packet));
             }
-            prop_assert_eq!(known.backlog(now), timed.backlog(now));
-            prop_assert_eq!(known.counters(now), timed.counters(now));
+            prop_assert_eq!(analytic.backlog(now), events.backlog(now));
+            prop_assert_eq!(analytic.counters(now), events.counters(now));
         }
-        let (a, b) = (drain(&mut known), drain(&mut timed));
+        let (a, b) = (drain(&mut analytic), drain(&mut events));
         prop_assert!(a.len() >= b.len());
         // At rate zero the rest waits for ever, in the discipline instead of on the wire.
         prop_assert_eq!(&a[..], &b[..]);
         let end = b.last().map_or(now, |d| d.0.max(now));
-        prop_assert_eq!(known.counters(end), timed.counters(end));
-        let told: Vec<_> = fates(&mut timed)
+        prop_assert_eq!(analytic.counters(end), events.counters(end));
+        let told: Vec<_> = fates(&mut events)
             .into_iter()
             .map(|fate| match fate {
                 Fate::Departs { stay, .. } => stay,

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use units::{Bytes, Duration, Rate, Rng};
 
 use super::*;
+use crate::counters::{DropReason, Stay};
 use crate::{Aqm, Limit, LimitCounts, RateModel, Reorder, SlotModel, Steps, Tally};
 
 /// Number and size.
@@ -47,8 +48,8 @@ fn deliveries(link: &mut Link<Pkt>, until: Time) -> Vec<(Time, Pkt)> {
 pub(super) fn counted<P: Packet>(l: &mut Link<P>, now: Time) -> Tally {
     l.backlog(now);
     match &mut l.queue {
-        Queue::Known(known) => known.drain(now),
-        Queue::Timed(timed) => timed.waiting(),
+        Queue::Analytic(analytic) => analytic.drain(now),
+        Queue::EventDriven(events) => events.waiting(),
     }
 }
 

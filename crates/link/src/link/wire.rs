@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use units::Time;
 
 use crate::backlog::insert;
+use crate::counters::DropReason;
 use crate::delay::Propagation;
+use crate::loss::Bernoulli;
 use crate::rate::{Departure, Server};
 
 #[derive(Debug)]
@@ -26,6 +28,19 @@ pub(crate) struct Wire<P> {
 impl<P> Wire<P> {
     pub(crate) fn new(server: Server, propagation: Propagation) -> Self {
         Self { server, propagation, stored: VecDeque::new() }
+    }
+
+    /// What happens to a packet before it reaches the queue. Every one draws its loss, so that a fuller queue moves nobody's random
+    /// draws.
+    #[inline]
+    pub(crate) fn refuses(&self, loss: &mut Bernoulli) -> Option<DropReason> {
+        if loss.loses() {
+            Some(DropReason::Random)
+        } else if self.server.is_out() {
+            Some(DropReason::Outage)
+        } else {
+            None
+        }
     }
 
     /// When a packet that departs so is delivered.

@@ -5,15 +5,15 @@ use units::{Bytes, Ecn, Rate, Rng, Time};
 use crate::aqm::Aqm;
 use crate::aqm::red::{Red, Verdict};
 use crate::backlog::{Occupancy, Tally};
-use crate::limit::{Ceiling, LimitCounts};
-use crate::link::LinkConfig;
-use crate::link::counters::{DropReason, Stay};
+use crate::config::LinkConfig;
+use crate::counters::{DropReason, Stay};
+use crate::limit::{Capacity, LimitCounts};
 use crate::steps::Stepper;
 
 /// The queue before the server.
 #[derive(Debug)]
-pub(crate) struct Known {
-    ceiling: Stepper<Ceiling>,
+pub(crate) struct Analytic {
+    capacity: Stepper<Capacity>,
     /// Until departure.
     pub(crate) queue: Occupancy,
     /// Until delivery, when that is what the limit counts.
@@ -25,14 +25,14 @@ pub(crate) struct Known {
     red: Option<Box<Red>>,
 }
 
-impl Known {
+impl Analytic {
     pub(crate) fn new(config: &LinkConfig, rng: Rng) -> Self {
         let red = match &config.aqm {
             Aqm::Red(params) => Some(Box::new(Red::new(params, config.limit, rng))),
             _ => None,
         };
         Self {
-            ceiling: Ceiling::over_time(config),
+            capacity: config.capacity(),
             queue: Occupancy::default(),
             window: (config.limit_counts == LimitCounts::QueueAndDelay).then(Occupancy::default),
             transmits: config.burst == Bytes(0),
@@ -57,7 +57,7 @@ impl Known {
     /// What is to be done with a packet that arrives and finds what counts.
     #[inline]
     pub(crate) fn verdict(&mut self, now: Time, counted: Tally, size: u32, ecn: Ecn, rate: Rate) -> Verdict {
-        let fits = self.ceiling.at(now).admits(counted, size);
+        let fits = self.capacity.at(now).admits(counted, size);
         // RED averages over every arrival, also over one that does not fit.
         let managed = match &mut self.red {
             Some(red) => red.verdict(now, counted, size, ecn, rate),

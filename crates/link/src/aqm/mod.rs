@@ -5,22 +5,20 @@
 //! RED decides when a packet arrives, from the backlog alone; the others need the queue as it is when a packet leaves
 //! it. `link.rs` says what that means for the link.
 
-mod bin;
+mod check;
 pub mod codel;
-mod discipline;
+pub(crate) mod discipline;
 pub mod dual_pi2;
-mod fifo;
+pub(crate) mod fifo;
+#[cfg(test)]
+pub(crate) mod fixtures;
 pub mod fq_codel;
 pub mod pie;
 pub mod red;
-#[cfg(test)]
-pub(crate) mod script;
+pub(crate) mod signals;
 mod threshold;
 mod ticker;
 
-pub(crate) use bin::Bin;
-pub(crate) use discipline::Discipline;
-pub(crate) use fifo::{Fifo, Waiting};
 use serde::{Deserialize, Serialize};
 pub use threshold::Threshold;
 
@@ -101,16 +99,6 @@ impl Aqm {
             Self::DualPi2(params) => params.check(),
         }
     }
-}
-
-/// The first rule that does not hold.
-fn first_broken(rules: &[(bool, &str)]) -> Result<(), String> {
-    rules.iter().find(|rule| !rule.0).map_or(Ok(()), |rule| Err(rule.1.to_owned()))
-}
-
-/// Whether it is a probability.
-fn is_share(value: f64) -> bool {
-    (0.0..=1.0).contains(&value)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use units::{Ecn, Time};
 
-use crate::Packet;
+use crate::packet::Packet;
 
 /// Number, size, mark and flow.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,19 +1,20 @@
 //! A queue whose discipline decides at departure: CoDel, FQ-CoDel, PIE, DualPI2.
 //!
 //! A packet leaves the discipline when its transmission begins, which is when the one before it has left. With a
-//! discipline that never objects this is the FIFO of `known.rs`, to the nanosecond.
+//! discipline that never objects this is the FIFO of `analytic.rs`, to the nanosecond.
 
 use std::collections::VecDeque;
 
 use units::{Bytes, Time};
 
-use crate::Packet;
-use crate::aqm::{Bin, Discipline, Waiting};
+use crate::aqm::discipline::Discipline;
+use crate::aqm::fifo::Waiting;
+use crate::aqm::signals::Signals;
 use crate::backlog::{Gauge, Tally};
-use crate::link::before_queue;
-use crate::link::counters::{Admitted, DropReason, Dropped, Fate, Stay, Tallies};
+use crate::counters::{Admitted, DropReason, Dropped, Fate, Stay, Tallies};
 use crate::link::wire::Wire;
 use crate::loss::Bernoulli;
+use crate::packet::Packet;
 
 /// The packet in transmission, or the one that waits for a token bucket.
 #[derive(Clone, Copy, Debug)]
@@ -25,25 +26,25 @@ struct Transmission {
 
 /// The queue before the server.
 #[derive(Debug)]
-pub(crate) struct Timed<P> {
+pub(crate) struct EventDriven<P> {
     discipline: Discipline<P>,
     transmission: Option<Transmission>,
     /// Whether that packet no longer counts as one that waits; it does behind a token bucket.
     transmits: bool,
     /// Those in the discipline and the one in transmission.
     pub(crate) gauge: Gauge,
-    bin: Bin<P>,
+    signals: Signals<P>,
     pub(crate) fates: VecDeque<Fate<P>>,
 }
 
-impl<P: Packet> Timed<P> {
+impl<P: Packet> EventDriven<P> {
     pub(crate) fn new(discipline: Discipline<P>, burst: Bytes) -> Self {
         Self {
             discipline,
             transmission: None,
             transmits: burst == Bytes(0),
             gauge: Gauge::default(),
-            bin: Bin::default(),
+            signals: Signals::default(),
             fates: VecDeque::new(),
         }
     }
@@ -74,7 +75,7 @@ impl<P: Packet> Timed<P> {
     ) -> Result<Admitted, Dropped<P>> {
         self.run(now, wire, tallies);
         wire.server.advance(now);
-        let lost = before_queue(loss, &wire.server);
+        let lost = wire.refuses(loss);
         if let Some(reason) = lost.or_else(|| self.refusal(now, &mut packet, tallies)) {
             tallies.refuse(packet.size(), reason);
             return Err(Dropped { packet, reason });
@@ -85,16 +86,16 @@ impl<P: Packet> Timed<P> {
     }
 
     fn refusal(&mut self, now: Time, packet: &mut P, tallies: &mut Tallies) -> Option<DropReason> {
-        let reason = self.discipline.refusal(now, self.waiting(), packet, &mut self.bin);
-        self.empty_bin(now, tallies);
+        let reason = self.discipline.refusal(now, self.waiting(), packet, &mut self.signals);
+        self.apply_signals(now, tallies);
         reason
     }
 
     fn take(&mut self, now: Time, packet: P, wire: &mut Wire<P>, tallies: &mut Tallies) {
         let first = if self.transmits { Tally::default() } else { self.first() };
         self.gauge.enter(now, packet.size());
-        self.discipline.enqueue(Waiting { arrival: now, packet }, first, &mut self.bin);
-        self.empty_bin(now, tallies);
+        self.discipline.enqueue(Waiting { arrival: now, packet }, first, &mut self.signals);
+        self.apply_signals(now, tallies);
         if self.transmission.is_none() {
             self.begin(now, false, wire, tallies);
             // Tokens may let it pass at once.
@@ -116,8 +117,8 @@ impl<P: Packet> Timed<P> {
 
     /// The server is free: the next packet's transmission begins. `busy`: it has just ended that of another.
     fn begin(&mut self, now: Time, busy: bool, wire: &mut Wire<P>, tallies: &mut Tallies) {
-        let next = self.discipline.dequeue(now, &mut self.bin);
-        self.empty_bin(now, tallies);
+        let next = self.discipline.dequeue(now, &mut self.signals);
+        self.apply_signals(now, tallies);
         let Some(Waiting { arrival, mut packet }) = next else { return };
         let size = packet.size();
         wire.server.advance(now);
@@ -131,9 +132,9 @@ impl<P: Packet> Timed<P> {
         wire.store(delivery, packet);
     }
 
-    fn empty_bin(&mut self, now: Time, tallies: &mut Tallies) {
-        tallies.marked = tallies.marked + std::mem::take(&mut self.bin.marked);
-        for (Waiting { arrival, packet }, reason) in self.bin.dropped.drain(..) {
+    fn apply_signals(&mut self, now: Time, tallies: &mut Tallies) {
+        tallies.marked = tallies.marked + std::mem::take(&mut self.signals.marked);
+        for (Waiting { arrival, packet }, reason) in self.signals.dropped.drain(..) {
             self.gauge.leave(now, arrival, packet.size());
             tallies.take_back(packet.size(), reason);
             self.fates.push_back(Fate::Dropped(Dropped { packet, reason }));

@@ -1,13 +1,13 @@
 //! A link in the words of an experiment file.
 
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Rate};
+use units::{Bytes, Duration, Rate, Rng};
 
 use crate::aqm::Aqm;
-use crate::delay::Reorder;
-use crate::limit::{Limit, LimitCounts};
+use crate::delay::{Propagation, Reorder};
+use crate::limit::{Capacity, Limit, LimitCounts};
 use crate::rate::RateModel;
-use crate::steps::Steps;
+use crate::steps::{Stepper, Steps};
 
 /// A link in the words of an experiment file. Only the rate is required; what is left out is not there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,8 +93,21 @@ impl LinkConfig {
     }
 
     /// The shortest propagation delay it ever has.
-    pub(crate) fn least_delay(&self) -> Duration {
+    fn least_delay(&self) -> Duration {
         self.delay_steps.values(self.delay).fold(self.delay, Duration::min)
+    }
+
+    /// What the queue may hold, at any time.
+    pub(crate) fn capacity(&self) -> Stepper<Capacity> {
+        Stepper::new(self.limit.into(), self.limit_steps.map(Capacity::from))
+    }
+
+    /// What is behind the server.
+    pub(crate) fn propagation(&self, rng: Rng) -> Propagation {
+        let by = |r: Reorder| r.by.min(self.least_delay());
+        let reorder = self.reorder.filter(|r| r.every > 0).map(|r| Reorder { by: by(r), ..r });
+        let delay = Stepper::new(self.delay, self.delay_steps.clone());
+        Propagation::new(delay, self.jitter, reorder, rng)
     }
 
     fn check_aqm(&self) -> Result<(), String> {

@@ -4,10 +4,10 @@
 //!
 //! | composition | queue | a packet is handled | [`Link::next`] |
 //! |---|---|---|---|
-//! | `known.rs` | drop-tail, RED | twice: `push` works out its delivery, `pop` hands it over | the next delivery |
-//! | `timed.rs` | CoDel, FQ-CoDel, PIE, DualPI2 | three times: also when its transmission begins | the next departure or delivery |
+//! | `analytic.rs` | drop-tail, RED | twice: `push` works out its delivery, `pop` hands it over | the next delivery |
+//! | `event_driven.rs` | CoDel, FQ-CoDel, PIE, DualPI2 | three times: also when its transmission begins | the next departure or delivery |
 //!
-//! The first takes that the departure from a FIFO is known at arrival, and that the decision about a packet falls there
+//! The first assumes that the departure from a FIFO is known at arrival, and that the decision about a packet falls there
 //! too. In the second a departure is an event: it takes the next packet out of the queue discipline, which may drop
 //! some on the way. What `push` cannot say then, [`Link::fate`] tells afterwards. Updates on a timer (PIE, DualPI2) are
 //! no events: the discipline catches up with them before the next packet.
@@ -15,34 +15,30 @@
 //! Both stand before the same server and delay (`wire.rs`). The driver keeps one event per link, that of
 //! [`Link::next`], and calls [`Link::pop`] until `None` when it is due; there need not be a packet each time.
 
-mod config;
-mod counters;
-mod known;
-mod timed;
+mod analytic;
+mod event_driven;
 mod wire;
 
 use units::{Ecn, Rng, Time};
 
-pub use self::config::LinkConfig;
-use self::counters::Tallies;
-pub use self::counters::{Admitted, Counters, DropReason, Dropped, Fate, Stay};
-use self::known::Known;
-use self::timed::Timed;
+use self::analytic::Analytic;
+use self::event_driven::EventDriven;
 use self::wire::Wire;
-use crate::Packet;
-use crate::aqm::Discipline;
+use crate::aqm::discipline::Discipline;
 use crate::aqm::red::Verdict;
 use crate::backlog::Backlog;
-use crate::delay::Propagation;
+use crate::config::LinkConfig;
+use crate::counters::{Admitted, Counters, Dropped, Fate, Tallies};
 use crate::loss::Bernoulli;
+use crate::packet::Packet;
 use crate::rate::Server;
 
 #[derive(Debug)]
 // One per link, and the large one is the fast one: no detour to it.
 #[allow(clippy::large_enum_variant)]
 enum Queue<P> {
-    Known(Known),
-    Timed(Box<Timed<P>>),
+    Analytic(Analytic),
+    EventDriven(Box<EventDriven<P>>),
 }
 
 /// One direction of a link. Time must not run backwards: an earlier `now` counts as the latest one seen.
@@ -63,14 +59,14 @@ impl<P: Packet> Link<P> {
         let stream = |element: &str| Rng::stream(rng_seed, &format!("{name}.{element}"));
         let server = Server::new(&config.rate, config.burst, stream("slots"));
         let queue = match Discipline::new(config, stream("aqm")) {
-            Some(discipline) => Queue::Timed(Box::new(Timed::new(discipline, config.burst))),
-            None => Queue::Known(Known::new(config, stream("aqm"))),
+            Some(discipline) => Queue::EventDriven(Box::new(EventDriven::new(discipline, config.burst))),
+            None => Queue::Analytic(Analytic::new(config, stream("aqm"))),
         };
         Self {
             bleach: config.bleach,
             loss: Bernoulli::new(config.loss, stream("loss")),
             queue,
-            wire: Wire::new(server, Propagation::new(config, stream("jitter"))),
+            wire: Wire::new(server, config.propagation(stream("jitter"))),
             now: Time::ZERO,
             tallies: Tallies::default(),
         }
@@ -88,15 +84,15 @@ impl<P: Packet> Link<P> {
         self.now = clock(self.now, now);
         let Self { queue, loss, wire, tallies, now, .. } = self;
         let now = *now;
-        let known = match queue {
-            Queue::Known(known) => known,
-            Queue::Timed(timed) => return timed.arrive(now, packet, loss, wire, tallies),
+        let analytic = match queue {
+            Queue::Analytic(analytic) => analytic,
+            Queue::EventDriven(events) => return events.arrive(now, packet, loss, wire, tallies),
         };
         wire.server.advance(now);
-        let counted = known.drain(now);
+        let counted = analytic.drain(now);
         let size = packet.size();
-        let verdict = match before_queue(loss, &wire.server) {
-            None => known.verdict(now, counted, size, packet.ecn(), wire.server.rate()),
+        let verdict = match wire.refuses(loss) {
+            None => analytic.verdict(now, counted, size, packet.ecn(), wire.server.rate()),
             Some(lost) => Verdict::Drop(lost),
         };
         match verdict {
@@ -113,7 +109,7 @@ impl<P: Packet> Link<P> {
         tallies.admitted.add(size);
         let departure = wire.server.depart(size);
         let delivery = wire.deliver(&departure);
-        let stay = known.admit(now, departure.at, delivery, size);
+        let stay = analytic.admit(now, departure.at, delivery, size);
         packet.set_departure(departure.at);
         wire.store(delivery, packet);
         Ok(Admitted { stay: Some(stay) })
@@ -125,15 +121,15 @@ impl<P: Packet> Link<P> {
     pub fn next(&self) -> Option<Time> {
         let delivery = self.wire.next();
         match &self.queue {
-            Queue::Known(_) => delivery,
-            Queue::Timed(timed) => [timed.next(), delivery].into_iter().flatten().min(),
+            Queue::Analytic(_) => delivery,
+            Queue::EventDriven(events) => [events.next(), delivery].into_iter().flatten().min(),
         }
     }
 
     /// The next packet, if it is due by now. Call until `None`.
     #[inline]
     pub fn pop(&mut self, now: Time) -> Option<P> {
-        if let Queue::Timed(_) = self.queue {
+        if let Queue::EventDriven(_) = self.queue {
             self.advance(now);
         }
         let packet = self.wire.pop(now)?;
@@ -146,8 +142,8 @@ impl<P: Packet> Link<P> {
     #[inline]
     pub fn fate(&mut self) -> Option<Fate<P>> {
         match &mut self.queue {
-            Queue::Known(_) => None,
-            Queue::Timed(timed) => timed.fates.pop_front(),
+            Queue::Analytic(_) => None,
+            Queue::EventDriven(events) => events.fates.pop_front(),
         }
     }
 
@@ -155,8 +151,8 @@ impl<P: Packet> Link<P> {
     pub fn backlog(&mut self, now: Time) -> Backlog {
         let now = self.advance(now);
         match &mut self.queue {
-            Queue::Known(known) => known.queue.drain(now),
-            Queue::Timed(timed) => timed.gauge.held(),
+            Queue::Analytic(analytic) => analytic.queue.drain(now),
+            Queue::EventDriven(events) => events.gauge.held(),
         }
     }
 
@@ -164,8 +160,8 @@ impl<P: Packet> Link<P> {
     pub fn counters(&mut self, now: Time) -> Counters {
         let now = self.advance(now);
         let gauge = match &mut self.queue {
-            Queue::Known(known) => known.queue.gauge(now),
-            Queue::Timed(timed) => &mut timed.gauge,
+            Queue::Analytic(analytic) => analytic.queue.gauge(now),
+            Queue::EventDriven(events) => &mut events.gauge,
         };
         let integral = gauge.integral(now);
         self.tallies.with(gauge, integral)
@@ -174,8 +170,8 @@ impl<P: Packet> Link<P> {
     #[inline]
     fn advance(&mut self, now: Time) -> Time {
         self.now = clock(self.now, now);
-        if let Queue::Timed(timed) = &mut self.queue {
-            timed.run(self.now, &mut self.wire, &mut self.tallies);
+        if let Queue::EventDriven(events) = &mut self.queue {
+            events.run(self.now, &mut self.wire, &mut self.tallies);
         }
         self.now
     }
@@ -185,19 +181,6 @@ impl<P: Packet> Link<P> {
 #[inline]
 fn clock(latest: Time, now: Time) -> Time {
     latest.max(now.min(Time(u64::MAX - 1)))
-}
-
-/// What befalls a packet before it reaches the queue. Every one draws its loss, so that a fuller queue shifts nobody's
-/// dice.
-#[inline]
-fn before_queue(loss: &mut Bernoulli, server: &Server) -> Option<DropReason> {
-    if loss.loses() {
-        Some(DropReason::Random)
-    } else if server.is_out() {
-        Some(DropReason::Outage)
-    } else {
-        None
-    }
 }
 
 #[cfg(test)]
