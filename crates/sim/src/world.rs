@@ -112,7 +112,7 @@ impl World {
         let sources = scenario.udp.iter().zip(first_udp..).enumerate();
         let udp: Vec<_> = sources.map(|(i, (c, id))| Udp::new(id, i, c, scenario)).collect();
         let first_flow = links.len() + UDP + udp.len();
-        let mut agenda = Agenda::new(first_flow + flows.len());
+        let mut agenda = Agenda::new(first_flow, flows.len());
         for (i, flow) in flows.iter().enumerate() {
             agenda.set(first_flow + i, flow.next());
         }
