@@ -8,7 +8,7 @@ use congestion::{Duration, Time};
 use path::{Counters, Fate, Stay};
 
 use crate::agenda::Agenda;
-use crate::flow::{Flow, Shared};
+use crate::flow::{Flow, Rules, Shared};
 use crate::links::Links;
 use crate::packet::Data;
 use crate::probe::{Probe, ProbeRecord};
@@ -108,7 +108,9 @@ impl World {
         let first_udp = scenario.flows.len() as u32 + 1;
         let first_feedback = first_udp + scenario.udp.len() as u32;
         let configs = scenario.flows.iter().cloned().zip(0..);
-        let flows: Vec<_> = configs.map(|(c, id)| Flow::new(id, first_feedback + id, c, scenario)).collect();
+        let mut rules = Rules::default();
+        let flow = |(config, id)| Flow::new(id, first_feedback + id, config, scenario, &mut rules);
+        let flows: Vec<_> = configs.map(flow).collect();
         let sources = scenario.udp.iter().zip(first_udp..).enumerate();
         let udp: Vec<_> = sources.map(|(i, (c, id))| Udp::new(id, i, c, scenario)).collect();
         let first_flow = links.len() + UDP + udp.len();
