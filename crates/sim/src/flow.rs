@@ -132,38 +132,41 @@ struct Setup {
 
 /// One flow.
 #[derive(Debug)]
+#[repr(C)] // in this order: what every packet touches lies together, before what few do
 pub(crate) struct Flow {
-    id: u32,
-    setup: Box<Setup>,
-    transport: Transport,
-    route: Route,
-    stop: Option<Time>,
     stage: Stage,
-    source: Source,
     /// Which connection it is on, from 0.
     connection: u32,
-    /// What the ledgers of the connections before counted.
-    closed: Stats,
-    /// Until the connection is open.
-    handshake: Option<Handshake>,
-    sender: Sender<Chunk>,
-    /// Next new byte of the stream.
-    fresh: u64,
-    /// Lost, to be sent again.
-    resend: VecDeque<Chunk>,
-    /// What arrived although its packet had been declared lost: not to be sent again, whatever becomes of its repeats.
-    arrived_late: Reassembly,
-    pacer_at: Time,
+    id: u32,
+    route: Route,
+    transport: Transport,
+    stop: Option<Time>,
     /// When the sending end acts next of its own, beside its application. What arrives at the other end does not move it.
     near_next: Time,
-    far: Far,
-    /// Beyond the last link, for flows whose way is longer than that of their links.
-    ahead: VecDeque<(Time, Data)>,
-    ahead_delay: Duration,
-    back: WayBack,
+    pacer_at: Time,
+    /// When a timer of loss recovery is due, as of the sender's last turn.
+    timer_at: Time,
+    /// Next new byte of the stream.
+    fresh: u64,
     /// ACKs written on this connection.
     written: u64,
+    ahead_delay: Duration,
+    /// Lost, to be sent again.
+    resend: VecDeque<Chunk>,
+    /// Beyond the last link, for flows whose way is longer than that of their links.
+    ahead: VecDeque<(Time, Data)>,
+    /// Until the connection is open.
+    handshake: Option<Handshake>,
+    source: Source,
+    back: WayBack,
+    sender: Sender<Chunk>,
+    far: Far,
     pub(crate) record: Record,
+    setup: Box<Setup>,
+    /// What the ledgers of the connections before counted.
+    closed: Stats,
+    /// What arrived although its packet had been declared lost: not to be sent again, whatever becomes of its repeats.
+    arrived_late: Reassembly,
 }
 
 impl Flow {
@@ -210,6 +213,7 @@ impl Flow {
             resend: VecDeque::new(),
             arrived_late: Reassembly::default(),
             pacer_at: Time::NEVER,
+            timer_at: Time::NEVER,
             near_next: config.start,
             far: Far::new(&setup),
             ahead: VecDeque::new(),
@@ -244,15 +248,15 @@ impl Flow {
         }
         let due = |time: Option<Time>| time.unwrap_or(Time::NEVER);
         let ahead = self.ahead.front().map(|d| d.0);
-        let far = due(self.far.timer()).min(due(ahead)).min(due(self.back.next()));
+        let far = due(self.far.timer()).min(due(ahead)).min(self.back.next());
         self.near_next.min(self.source.next()).min(far)
     }
 
     /// What [`Flow::near_next`] holds.
     fn due_near(&self) -> Time {
         let handshake = self.handshake.as_ref().map(Handshake::due);
-        let timers = [self.sender.next_timer(), handshake, self.stop];
-        timers.into_iter().flatten().fold(self.pacer_at, Time::min)
+        let others = [handshake, self.stop];
+        others.into_iter().flatten().fold(self.pacer_at.min(self.timer_at), Time::min)
     }
 
     /// Does what is due.
@@ -278,8 +282,9 @@ impl Flow {
         }
         if let Some(feedback) = self.back.arrived(now) {
             self.on_feedback(now, feedback, shared);
+            self.timer_at = self.timer();
         }
-        if self.sender.next_timer().is_some_and(|t| t <= now) {
+        if self.timer_at <= now {
             self.sender.on_timer(now, &mut shared.outcome);
             self.digest(now, &shared.outcome);
         }
@@ -289,7 +294,13 @@ impl Flow {
         if self.stage == Stage::Running {
             self.send(now, &mut shared.links);
         }
+        self.timer_at = self.timer();
         self.near_next = self.due_near();
+    }
+
+    /// When a timer of loss recovery is due.
+    fn timer(&self) -> Time {
+        self.sender.next_timer().unwrap_or(Time::NEVER)
     }
 
     /// The application has something to do.
@@ -309,6 +320,7 @@ impl Flow {
         let path = Path { seed: first.seed ^ (u64::from(self.connection) << 32), ..first };
         self.handshake = handshake(&self.setup.config);
         self.sender = sender(&self.setup, path);
+        self.timer_at = Time::NEVER;
         self.far = Far::new(&self.setup);
         self.fresh = 0;
         self.resend.clear();
