@@ -14,6 +14,7 @@ use crate::handshake::Handshake;
 use crate::links::Links;
 use crate::packet::{Chunk, Data, Feedback, Says};
 use crate::record::Record;
+use crate::resend::Resend;
 use crate::scenario::{Back, FlowConfig, Route, Scenario, Transport};
 use crate::trace;
 use crate::way_back::WayBack;
@@ -152,7 +153,7 @@ pub(crate) struct Flow {
     written: u64,
     ahead_delay: Duration,
     /// Lost, to be sent again.
-    resend: VecDeque<Chunk>,
+    resend: Resend,
     /// Beyond the last link, for flows whose way is longer than that of their links.
     ahead: VecDeque<(Time, Data)>,
     /// Until the connection is open.
@@ -210,7 +211,7 @@ impl Flow {
             handshake: handshake(config),
             sender: sender(&setup, path),
             fresh: 0,
-            resend: VecDeque::new(),
+            resend: Resend::default(),
             arrived_late: Reassembly::default(),
             pacer_at: Time::NEVER,
             timer_at: Time::NEVER,
@@ -455,13 +456,12 @@ impl Flow {
                 if frame.ping {
                     self.answer_ping(now, &mut shared.links);
                 }
-                let waiting = self.resend.iter().map(|c| c.offset).min();
-                self.sender.on_ack(now, frame, waiting, &mut shared.outcome);
+                self.sender.on_ack(now, frame, self.resend.least(), &mut shared.outcome);
             }
             Says::Tcp(ack) => {
                 self.sender.on_tcp_ack(now, ack, &mut shared.outcome);
                 if !self.resend.is_empty() {
-                    self.resend.retain(|c| !ack.covers(c.offset, c.offset + u64::from(c.len)));
+                    self.resend.drop_covered(ack);
                 }
             }
             Says::Open => {
@@ -535,7 +535,8 @@ impl Flow {
             self.arrived_late.insert(chunk.range().start, chunk.range().end);
         }
         if !outcome.late.is_empty() {
-            self.resend.retain(|c| !self.arrived_late.holds(c.range().start, c.range().end));
+            let arrived = &self.arrived_late;
+            self.resend.retain(|c| !arrived.holds(c.range().start, c.range().end));
         }
         for &(pn, detection, chunk) in &outcome.lost {
             self.record.on_lost(now, pn, detection);
@@ -559,7 +560,7 @@ impl Flow {
     /// Nothing new to send, and the peer must answer: a repeat or, where nothing is repeated, a PING.
     fn probe(&mut self) {
         if self.source.is_reliable() {
-            self.resend.extend(self.sender.probe_payload());
+            self.sender.probe_payload().into_iter().for_each(|chunk| self.resend.push_back(chunk));
         } else {
             self.resend.push_back(Chunk { offset: self.fresh, len: 0 });
         }
@@ -578,7 +579,7 @@ impl Flow {
             return self.wait_for_handshake(now, links);
         }
         loop {
-            let repeat = self.resend.front().copied();
+            let repeat = self.resend.front();
             let Some(mut chunk) = repeat.or_else(|| self.fresh_chunk(now)) else {
                 self.sender.mark_app_limited();
                 return;
