@@ -60,7 +60,7 @@ struct Turn {
 
 impl Tournament {
     fn new(count: usize) -> Self {
-        let size = count.max(2).next_power_of_two();
+        let size = count.max(1).next_power_of_two();
         let mut nodes = vec![Turn { time: Time::NEVER, actor: 0 }; 2 * size];
         for (actor, leaf) in nodes[size..].iter_mut().enumerate() {
             leaf.actor = actor as u32;
