@@ -1,5 +1,7 @@
 //! ACK making of a QUIC receiver: RFC 9000 section 13.2, receive timestamps of draft-ietf-quic-receive-ts-02.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use units::{Duration, Time};
 
@@ -95,7 +97,8 @@ impl AckConfig {
 /// One packet number space of a receiver.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    config: AckConfig,
+    /// Receivers can share it, as senders theirs.
+    config: Arc<AckConfig>,
     clock: Clock,
     /// Of an ACK that nothing makes urgent.
     delay: Duration,
@@ -114,7 +117,8 @@ pub struct Receiver {
 impl Receiver {
     /// That has received nothing. `rtt` is its own estimate, which only `delay_factor` asks for: the base RTT, as the handshake
     /// would measure it on an empty path. Deviation: a real receiver keeps estimating, from what little it sends itself.
-    pub fn new(config: AckConfig, clock: Clock, rtt: Duration) -> Self {
+    pub fn new(config: impl Into<Arc<AckConfig>>, clock: Clock, rtt: Duration) -> Self {
+        let config = config.into();
         Self {
             delay: config.delay(rtt),
             config,

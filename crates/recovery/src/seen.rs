@@ -18,8 +18,25 @@ impl Seen {
     /// `next_pn` on were never sent and are ignored; so is what does not ascend.
     pub(crate) fn take(&mut self, ranges: &[Span], next_pn: u64, fresh: &mut Vec<Span>) {
         fresh.clear();
-        self.now.clear();
         let Some(newest) = next_pn.checked_sub(1) else { return };
+        // While nothing is missing one range grows at its end.
+        if let (&[(low, high)], [known]) = (ranges, self.before.as_mut_slice())
+            && known.0 <= low
+            && low <= known.1
+            && (known.1..=newest).contains(&high)
+        {
+            if known.1 < high {
+                fresh.push((known.1 + 1, high));
+            }
+            *known = (low, high);
+            return;
+        }
+        self.take_any(ranges, newest, fresh);
+    }
+
+    #[inline(never)]
+    fn take_any(&mut self, ranges: &[Span], newest: u64, fresh: &mut Vec<Span>) {
+        self.now.clear();
         let mut known = self.before.iter().copied().peekable();
         let mut from = 0;
         for &(low, high) in ranges {

@@ -5,6 +5,8 @@
 //! before. So it is the earliest of those that a delayed ACK covers, and TSval - TSecr is its one-way delay *and* its wait for
 //! the ACK; what arrives beyond a hole is not echoed, what fills it is.
 
+use std::sync::Arc;
+
 use units::{Duration, Time};
 
 use crate::clock::{Clock, floor};
@@ -44,7 +46,7 @@ impl TcpAck {
 /// The receiver.
 #[derive(Clone, Debug)]
 pub struct TcpReceiver {
-    config: AckConfig,
+    config: Arc<AckConfig>,
     clock: Clock,
     stream: Reassembly,
     newest: u64,
@@ -62,7 +64,8 @@ pub struct TcpReceiver {
 impl TcpReceiver {
     /// That has received nothing. Linux's rule of quick ACKs, if the configuration has it, needs the payload of a full segment,
     /// `mss` bytes, and an RTT, the base RTT.
-    pub fn new(config: AckConfig, clock: Clock, mss: u32, rtt: Duration) -> Self {
+    pub fn new(config: impl Into<Arc<AckConfig>>, clock: Clock, mss: u32, rtt: Duration) -> Self {
+        let config = config.into();
         Self {
             quick_acks: config.quick_acks.then(|| QuickAcks::new(mss, rtt)),
             config,

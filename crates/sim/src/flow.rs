@@ -1,9 +1,12 @@
 //! One flow: application, sender, the way back, receiver, and the counters of what happened.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use congestion::PathInfo;
-use recovery::{AckFrame, Gate, Outcome, Paced, Payload, Receiver, Sender, Stats, TcpAck, TcpReceiver};
+use recovery::{
+    AckConfig, AckFrame, Config, Gate, Outcome, Paced, Payload, Receiver, Sender, Stats, TcpAck, TcpReceiver,
+};
 use units::{Duration, Time};
 
 use crate::ack_jitter::AckJitter;
@@ -12,6 +15,7 @@ use crate::handshake::Handshake;
 use crate::links::Links;
 use crate::packet::{Chunk, Data, Feedback, Says};
 use crate::record::Record;
+use crate::resend::Resend;
 use crate::scenario::{Back, FlowConfig, Route, Scenario, Transport};
 use crate::trace;
 use crate::way_back::WayBack;
@@ -31,15 +35,14 @@ enum Far {
 }
 
 impl Far {
-    fn new(config: &FlowConfig) -> Self {
+    fn new(Setup { config, ack, .. }: &Setup) -> Self {
+        let ack = Arc::clone(ack);
         match config.transport {
             Transport::Quic { .. } => Self::Quic {
-                receiver: Receiver::new(config.ack.clone(), config.clock, config.rtt),
+                receiver: Receiver::new(ack, config.clock, config.rtt),
                 stream: Reassembly::default(),
             },
-            Transport::Tcp { mss, .. } => {
-                Self::Tcp(TcpReceiver::new(config.ack.clone(), config.clock, mss, config.rtt))
-            }
+            Transport::Tcp { mss, .. } => Self::Tcp(TcpReceiver::new(ack, config.clock, mss, config.rtt)),
         }
     }
 
@@ -103,43 +106,80 @@ impl Shared {
     }
 }
 
+/// The rules of both ends. Flows mostly have the same, and then share them: a packet touches fifty cache lines as it is.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    recovery: Vec<Arc<Config>>,
+    ack: Vec<Arc<AckConfig>>,
+}
+
+/// Those that are like `wanted`.
+fn share<T: Clone + PartialEq>(known: &mut Vec<Arc<T>>, wanted: &T) -> Arc<T> {
+    if let Some(same) = known.iter().find(|rules| rules.as_ref() == wanted) {
+        return Arc::clone(same);
+    }
+    let new = Arc::new(wanted.clone());
+    known.push(Arc::clone(&new));
+    new
+}
+
+/// What a connection begins with. Out of the way of what every packet asks for.
+#[derive(Debug)]
+struct Setup {
+    config: FlowConfig,
+    recovery: Arc<Config>,
+    ack: Arc<AckConfig>,
+    path: PathInfo,
+}
+
 /// One flow.
 #[derive(Debug)]
+#[repr(C)] // in this order: what every packet touches lies together, before what few do
 pub(crate) struct Flow {
-    id: u32,
-    config: FlowConfig,
     stage: Stage,
-    source: Source,
-    path: PathInfo,
     /// Which connection it is on, from 0.
     connection: u32,
-    /// What the ledgers of the connections before counted.
-    closed: Stats,
-    /// Until the connection is open.
-    handshake: Option<Handshake>,
-    sender: Sender<Chunk>,
-    /// Next new byte of the stream.
-    fresh: u64,
-    /// Lost, to be sent again.
-    resend: VecDeque<Chunk>,
-    /// What arrived although its packet had been declared lost: not to be sent again, whatever becomes of its repeats.
-    arrived_late: Reassembly,
-    pacer_at: Time,
+    id: u32,
+    route: Route,
+    transport: Transport,
+    stop: Option<Time>,
     /// When the sending end acts next of its own, beside its application. What arrives at the other end does not move it.
     near_next: Time,
-    far: Far,
-    /// Beyond the last link, for flows whose way is longer than that of their links.
-    ahead: VecDeque<(Time, Data)>,
-    ahead_delay: Duration,
-    back: WayBack,
+    pacer_at: Time,
+    /// When a timer of loss recovery is due, as of the sender's last turn.
+    timer_at: Time,
+    /// Next new byte of the stream.
+    fresh: u64,
     /// ACKs written on this connection.
     written: u64,
+    ahead_delay: Duration,
+    /// Lost, to be sent again.
+    resend: Resend,
+    /// Beyond the last link, for flows whose way is longer than that of their links.
+    ahead: VecDeque<(Time, Data)>,
+    /// Until the connection is open.
+    handshake: Option<Handshake>,
+    source: Source,
+    back: WayBack,
+    sender: Sender<Chunk>,
+    far: Far,
     pub(crate) record: Record,
+    setup: Box<Setup>,
+    /// What the ledgers of the connections before counted.
+    closed: Stats,
+    /// What arrived although its packet had been declared lost: not to be sent again, whatever becomes of its repeats.
+    arrived_late: Reassembly,
 }
 
 impl Flow {
     /// Packets are numbered by their sender: data with `id`, feedback with `feedback_id`.
-    pub(crate) fn new(id: u32, feedback_id: u32, mut config: FlowConfig, scenario: &Scenario) -> Self {
+    pub(crate) fn new(
+        id: u32,
+        feedback_id: u32,
+        mut config: FlowConfig,
+        scenario: &Scenario,
+        rules: &mut Rules,
+    ) -> Self {
         config.route = scenario.bounded(config.route);
         let back = config.back.map(|back| Back { route: scenario.bounded(back.route), ..back });
         let path = PathInfo {
@@ -151,21 +191,31 @@ impl Flow {
         let delay = scenario.delay(config.route);
         let delay_back = back.map_or(Duration::ZERO, |back| scenario.delay(back.route));
         let forward = (config.rtt / 2).min(config.rtt - delay_back).max(delay);
+        let setup = Setup {
+            recovery: share(&mut rules.recovery, &config.recovery),
+            ack: share(&mut rules.ack, &config.ack),
+            path,
+            config,
+        };
+        let config = &setup.config;
         Self {
             id,
+            transport: config.transport,
+            route: config.route,
+            stop: config.stop,
             stage: Stage::Waiting,
             source,
-            path,
             connection: 0,
             closed: Stats::default(),
-            handshake: handshake(&config),
-            sender: sender(&config, path),
+            handshake: handshake(config),
+            sender: sender(&setup, path),
             fresh: 0,
-            resend: VecDeque::new(),
+            resend: Resend::default(),
             arrived_late: Reassembly::default(),
             pacer_at: Time::NEVER,
+            timer_at: Time::NEVER,
             near_next: config.start,
-            far: Far::new(&config),
+            far: Far::new(&setup),
             ahead: VecDeque::new(),
             ahead_delay: forward - delay,
             back: WayBack::new(
@@ -176,7 +226,7 @@ impl Flow {
             ),
             written: 0,
             record: Record::new(&config.application, scenario),
-            config,
+            setup: Box::new(setup),
         }
     }
 
@@ -194,19 +244,19 @@ impl Flow {
             return Time::NEVER;
         }
         if self.stage == Stage::Waiting {
-            return self.config.start;
+            return self.near_next;
         }
         let due = |time: Option<Time>| time.unwrap_or(Time::NEVER);
         let ahead = self.ahead.front().map(|d| d.0);
-        let far = due(self.far.timer()).min(due(ahead)).min(due(self.back.next()));
+        let far = due(self.far.timer()).min(due(ahead)).min(self.back.next());
         self.near_next.min(self.source.next()).min(far)
     }
 
     /// What [`Flow::near_next`] holds.
     fn due_near(&self) -> Time {
         let handshake = self.handshake.as_ref().map(Handshake::due);
-        let timers = [self.sender.next_timer(), handshake, self.config.stop];
-        timers.into_iter().flatten().fold(self.pacer_at, Time::min)
+        let others = [handshake, self.stop];
+        others.into_iter().flatten().fold(self.pacer_at.min(self.timer_at), Time::min)
     }
 
     /// Does what is due.
@@ -232,18 +282,25 @@ impl Flow {
         }
         if let Some(feedback) = self.back.arrived(now) {
             self.on_feedback(now, feedback, shared);
+            self.timer_at = self.timer();
         }
-        if self.sender.next_timer().is_some_and(|t| t <= now) {
+        if self.timer_at <= now {
             self.sender.on_timer(now, &mut shared.outcome);
             self.digest(now, &shared.outcome);
         }
-        if self.config.stop.is_some_and(|stop| stop <= now) {
+        if self.stop.is_some_and(|stop| stop <= now) {
             self.finish(now);
         }
         if self.stage == Stage::Running {
             self.send(now, &mut shared.links);
         }
+        self.timer_at = self.timer();
         self.near_next = self.due_near();
+    }
+
+    /// When a timer of loss recovery is due.
+    fn timer(&self) -> Time {
+        self.sender.next_timer().unwrap_or(Time::NEVER)
     }
 
     /// The application has something to do.
@@ -259,10 +316,12 @@ impl Flow {
     fn reconnect(&mut self) {
         self.connection += 1;
         self.closed += self.sender.stats();
-        let path = PathInfo { seed: self.path.seed ^ (u64::from(self.connection) << 32), ..self.path };
-        self.handshake = handshake(&self.config);
-        self.sender = sender(&self.config, path);
-        self.far = Far::new(&self.config);
+        let first = self.setup.path;
+        let path = PathInfo { seed: first.seed ^ (u64::from(self.connection) << 32), ..first };
+        self.handshake = handshake(&self.setup.config);
+        self.sender = sender(&self.setup, path);
+        self.timer_at = Time::NEVER;
+        self.far = Far::new(&self.setup);
         self.fresh = 0;
         self.resend.clear();
         self.arrived_late = Reassembly::default();
@@ -305,7 +364,7 @@ impl Flow {
                 (fresh, must_ack, receiver.contiguous())
             }
         };
-        self.record.on_packet(now, data, self.config.transport.window_bytes(data.chunk.len));
+        self.record.on_packet(now, data, self.transport.window_bytes(data.chunk.len));
         let stream = self.source.is_reliable().then_some((end, contiguous));
         self.record.on_received(now, now - data.sent, fresh, data.ecn, stream);
         if self.source.on_received(now, (start, end), contiguous, &mut self.record) {
@@ -317,7 +376,7 @@ impl Flow {
 
     #[inline(never)]
     fn answer_handshake(&mut self, now: Time, number: u64, shared: &mut Shared) {
-        let bytes = self.config.transport.handshake_payload();
+        let bytes = self.transport.handshake_payload();
         self.record.on_handshake_received(now, trace::Handshake { number, bytes });
         self.send_back(now, Feedback { number, says: Says::Open }, shared);
     }
@@ -367,7 +426,7 @@ impl Flow {
 
     #[inline(never)]
     fn send_back_over(&mut self, now: Time, feedback: Feedback, link: usize, shared: &mut Shared) {
-        let handshake = self.config.transport.handshake_bytes();
+        let handshake = self.transport.handshake_bytes();
         let Some(token) = self.back.token(now, feedback, handshake) else { return };
         self.record.on_feedback_sent(now);
         if shared.links.push(now, link, token).is_err() {
@@ -390,19 +449,18 @@ impl Flow {
     }
 
     fn on_feedback(&mut self, now: Time, feedback: Feedback, shared: &mut Shared) {
-        self.record.on_feedback(now, &feedback, self.config.transport.handshake_payload());
+        self.record.on_feedback(now, &feedback, self.transport.handshake_payload());
         match &feedback.says {
             Says::Quic(frame) => {
                 if frame.ping {
                     self.answer_ping(now, &mut shared.links);
                 }
-                let waiting = self.resend.iter().map(|c| c.offset).min();
-                self.sender.on_ack(now, frame, waiting, &mut shared.outcome);
+                self.sender.on_ack(now, frame, self.resend.least(), &mut shared.outcome);
             }
             Says::Tcp(ack) => {
                 self.sender.on_tcp_ack(now, ack, &mut shared.outcome);
                 if !self.resend.is_empty() {
-                    self.resend.retain(|c| !ack.covers(c.offset, c.offset + u64::from(c.len)));
+                    self.resend.drop_covered(ack);
                 }
             }
             Says::Open => {
@@ -430,11 +488,11 @@ impl Flow {
     #[inline(never)]
     fn open(&mut self, now: Time, links: &mut Links) {
         let Some(handshake) = &mut self.handshake else { return };
-        let Route { first, last } = self.config.route;
-        let size = self.config.transport.handshake_bytes();
+        let Route { first, last } = self.route;
+        let size = self.transport.handshake_bytes();
         let number = handshake.open(now);
         let bare = Data::bare(self.id, size, last, number, now);
-        let bytes = self.config.transport.handshake_payload();
+        let bytes = self.transport.handshake_payload();
         self.record.on_handshake_sent(now, trace::Handshake { number, bytes }, size);
         let packet = Data { connection: self.connection, ..bare }.of_handshake();
         let entry = usize::from(first);
@@ -461,8 +519,8 @@ impl Flow {
     /// Deviation: it takes no packet number.
     #[inline(never)]
     fn answer_ping(&mut self, now: Time, links: &mut Links) {
-        let Route { first, last } = self.config.route;
-        let size = self.config.transport.wire_bytes(ACK_FRAME);
+        let Route { first, last } = self.route;
+        let size = self.transport.wire_bytes(ACK_FRAME);
         let packet = Data { connection: NO_CONNECTION, ..Data::bare(self.id, size, last, 0, now) };
         self.record.on_ack_sent(now, size);
         if links.push(now, usize::from(first), packet).is_err() {
@@ -476,7 +534,8 @@ impl Flow {
             self.arrived_late.insert(chunk.range().start, chunk.range().end);
         }
         if !outcome.late.is_empty() {
-            self.resend.retain(|c| !self.arrived_late.holds(c.range().start, c.range().end));
+            let arrived = &self.arrived_late;
+            self.resend.retain(|c| !arrived.holds(c.range().start, c.range().end));
         }
         for &(pn, detection, chunk) in &outcome.lost {
             self.record.on_lost(now, pn, detection);
@@ -500,14 +559,14 @@ impl Flow {
     /// Nothing new to send, and the peer must answer: a repeat or, where nothing is repeated, a PING.
     fn probe(&mut self) {
         if self.source.is_reliable() {
-            self.resend.extend(self.sender.probe_payload());
+            self.sender.probe_payload().into_iter().for_each(|chunk| self.resend.push_back(chunk));
         } else {
             self.resend.push_back(Chunk { offset: self.fresh, len: 0 });
         }
     }
 
     fn fresh_chunk(&mut self, now: Time) -> Option<Chunk> {
-        let full = u64::from(self.config.transport.payload());
+        let full = u64::from(self.transport.payload());
         let offered = self.source.offered(now, self.fresh, &mut self.record);
         (offered > 0).then(|| Chunk { offset: self.fresh, len: offered.min(full) as u32 })
     }
@@ -519,18 +578,18 @@ impl Flow {
             return self.wait_for_handshake(now, links);
         }
         loop {
-            let repeat = self.resend.front().copied();
+            let repeat = self.resend.front();
             let Some(mut chunk) = repeat.or_else(|| self.fresh_chunk(now)) else {
                 self.sender.mark_app_limited();
                 return;
             };
-            let mut bytes = u64::from(self.config.transport.window_bytes(chunk.len));
+            let mut bytes = u64::from(self.transport.window_bytes(chunk.len));
             let mut gate = self.sender.gate(now, bytes);
             if gate == Gate::Window
                 && let Some(len) = self.fitting()
             {
                 chunk.len = len;
-                bytes = u64::from(self.config.transport.window_bytes(len));
+                bytes = u64::from(self.transport.window_bytes(len));
                 gate = self.sender.gate(now, bytes);
             }
             match gate {
@@ -557,23 +616,23 @@ impl Flow {
 
     /// The payload of a packet that just fits into what is left of the window, where smaller packets may fill it.
     fn fitting(&self) -> Option<u32> {
-        if !self.config.recovery.small_last_packet {
+        if !self.setup.recovery.small_last_packet {
             return None;
         }
         let room = self.sender.window().saturating_sub(self.sender.bytes_in_flight());
-        let bare = u64::from(self.config.transport.window_bytes(0));
+        let bare = u64::from(self.transport.window_bytes(0));
         room.checked_sub(bare).filter(|len| *len > 0).and_then(|len| u32::try_from(len).ok())
     }
 
     fn transmit(&mut self, now: Time, chunk: Chunk, bytes: u64, repeat: bool, links: &mut Links) {
         let (pn, ecn) = self.sender.on_sent(now, bytes, chunk, repeat);
-        let size = self.config.transport.wire_bytes(chunk.len);
+        let size = self.transport.wire_bytes(chunk.len);
         self.record.on_sent(now, pn, bytes, size, &chunk);
         if repeat && self.far.holds(&chunk) {
             self.record.on_redundant(now);
         }
         let least_unacked = self.sender.least_unacked();
-        let (entry, last_link) = (usize::from(self.config.route.first), self.config.route.last);
+        let (entry, last_link) = (usize::from(self.route.first), self.route.last);
         let (flow, connection, sent) = (self.id, self.connection, now);
         let data = Data { flow, size, last_link, connection, pn, sent, chunk, ecn, least_unacked };
         match links.push_data(now, entry, data) {
@@ -593,10 +652,10 @@ fn handshake(config: &FlowConfig) -> Option<Handshake> {
 }
 
 /// That of a new connection. Its clock counts in what the timestamps do, where TCP has them.
-fn sender(config: &FlowConfig, path: PathInfo) -> Sender<Chunk> {
+fn sender(Setup { config, recovery, .. }: &Setup, path: PathInfo) -> Sender<Chunk> {
     let stamps = matches!(config.transport, Transport::Tcp { .. }) && config.ack.timestamps > 0;
     let unit = if stamps { config.ack.timestamp_granularity } else { Duration::ZERO };
-    Sender::new(config.recovery.clone(), config.algorithm.build(path), path)
+    Sender::new(Arc::clone(recovery), config.algorithm.build(path), path)
         .with_clock_unit(unit.max(config.clock.granularity))
 }
 

@@ -15,6 +15,7 @@ pub mod packet;
 mod probe;
 mod queue_delay;
 pub mod record;
+mod resend;
 pub mod scenario;
 pub mod series;
 mod timers;

@@ -20,15 +20,28 @@ use crate::windows::FlowInside;
 
 /// Totals of one flow.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[repr(C)] // in this order: what every packet touches lies together, before what few do
 pub struct Totals {
-    /// Stream bytes that arrived for the first time.
-    pub delivered: u64,
+    /// Packets sent.
+    pub packets: u64,
     /// Stream bytes sent, repeats included.
     pub sent: u64,
     /// Bytes sent, as they are on the wire.
     pub wire: u64,
-    /// Packets sent.
-    pub packets: u64,
+    /// Stream bytes that arrived for the first time.
+    pub delivered: u64,
+    /// Time each packet spent in the queues of its links and on their wires.
+    pub queue_delay: QueueDelay,
+    /// From a packet's departure at the sender to its arrival at the receiver, by the simulator's clock.
+    pub owd: Histogram,
+    /// From a packet's arrival until its payload is handed over in order.
+    pub delivery: Delivery,
+    /// RTT samples.
+    pub rtt: Histogram,
+    /// The estimator's `rttvar` after each of them (RFC 9002 section 5.3).
+    pub rtt_variation: Mean,
+    /// Timers of loss recovery.
+    pub timers: TimerMeans,
     /// Those of them that held an ACK alone, for a PING of the receiver.
     pub acks: u64,
     /// Those of these that the first link dropped.
@@ -39,20 +52,8 @@ pub struct Totals {
     pub feedback: u64,
     /// Those that the path dropped.
     pub feedback_dropped: u64,
-    /// RTT samples.
-    pub rtt: Histogram,
-    /// The estimator's `rttvar` after each of them (RFC 9002 section 5.3).
-    pub rtt_variation: Mean,
     /// Packets with a repeated payload, all of which had arrived when they left: the sender did not know it.
     pub redundant: u64,
-    /// Time each packet spent in the queues of its links and on their wires.
-    pub queue_delay: QueueDelay,
-    /// From a packet's departure at the sender to its arrival at the receiver, by the simulator's clock.
-    pub owd: Histogram,
-    /// Timers of loss recovery.
-    pub timers: TimerMeans,
-    /// From a packet's arrival until its payload is handed over in order.
-    pub delivery: Delivery,
 }
 
 /// How long what had arrived was held back until all bytes before it had; a packet whose payload had arrived before does not
@@ -98,17 +99,30 @@ pub struct ObjectTotals {
 
 /// The record of one flow.
 #[derive(Clone, Debug)]
+#[repr(C)] // in this order: what every packet touches lies together, before what few do
 pub struct Record {
+    window: Window,
+    /// The same for other windows.
+    others: Vec<(Window, FlowInside)>,
+    /// What arrived with a gap before it: up to which byte, and when.
+    held: VecDeque<(u64, Time)>,
+    /// Packet events of the sender's end, if recorded.
+    pub trace: Option<Trace>,
+    /// Those of the receiver's end.
+    pub far_trace: Option<Trace>,
+    /// Since the start, whatever the measuring window.
+    pub delivered: u64,
+    /// One-way delay of the newest packet that arrived since somebody asked.
+    owd: Option<Duration>,
+    /// Marks that arrived with its packets, since the start.
+    pub ecn: EcnCounts,
+    slow_start_over: bool,
+    /// Inside the measuring window.
+    pub totals: Totals,
     /// First packet.
     pub started: Time,
     /// Last byte arrived, or the flow was stopped.
     pub finished: Option<Time>,
-    /// Since the start, whatever the measuring window.
-    pub delivered: u64,
-    /// Marks that arrived with its packets, since the start.
-    pub ecn: EcnCounts,
-    /// Inside the measuring window.
-    pub totals: Totals,
     /// Of the ledger, since the start.
     pub stats: Stats,
     /// The largest window of the first slow start, bytes.
@@ -121,18 +135,6 @@ pub struct Record {
     pub(crate) made: u64,
     /// Of an on-off source.
     pub objects: Option<ObjectTotals>,
-    /// Packet events of the sender's end, if recorded.
-    pub trace: Option<Trace>,
-    /// Those of the receiver's end.
-    pub far_trace: Option<Trace>,
-    /// One-way delay of the newest packet that arrived since somebody asked.
-    owd: Option<Duration>,
-    /// What arrived with a gap before it: up to which byte, and when.
-    held: VecDeque<(u64, Time)>,
-    slow_start_over: bool,
-    window: Window,
-    /// The same for other windows.
-    others: Vec<(Window, FlowInside)>,
 }
 
 impl Record {

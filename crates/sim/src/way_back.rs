@@ -22,11 +22,14 @@ pub(crate) struct WayBack {
     /// Behind the last link.
     delay: Duration,
     arriving: VecDeque<(Time, Feedback)>,
+    /// When the first of them arrives. It is asked for with every packet, and the queue's memory is far away.
+    next_arrival: Time,
 }
 
 impl WayBack {
     pub(crate) fn new(id: u32, jitter: AckJitter, links: Option<Back>, delay: Duration) -> Self {
-        Self { id, jitter, links, on_links: Numbered::default(), delay, arriving: VecDeque::new() }
+        let (on_links, arriving) = (Numbered::default(), VecDeque::new());
+        Self { id, jitter, links, on_links, delay, arriving, next_arrival: Time::NEVER }
     }
 
     /// The link that feedback enters, if there is one.
@@ -52,31 +55,34 @@ impl WayBack {
         self.jitter.forget();
         self.on_links.forget();
         self.arriving.clear();
+        self.next_arrival = Time::NEVER;
     }
 
     /// Feedback is past the last link.
     #[inline]
     pub(crate) fn delay(&mut self, now: Time, feedback: Feedback) {
-        self.arriving.push_back((now + self.delay, feedback));
+        let arrives = now + self.delay;
+        if self.arriving.is_empty() {
+            self.next_arrival = arrives;
+        }
+        self.arriving.push_back((arrives, feedback));
     }
 
     /// When the next feedback leaves or arrives, as far as that is known.
     #[inline]
-    pub(crate) fn next(&self) -> Option<Time> {
-        let (leaves, arrives) = (self.jitter.next(), self.next_arrival());
-        leaves.map_or(arrives, |leaves| Some(arrives.map_or(leaves, |arrives| arrives.min(leaves))))
-    }
-
-    #[inline]
-    fn next_arrival(&self) -> Option<Time> {
-        self.arriving.front().map(|f| f.0)
+    pub(crate) fn next(&self) -> Time {
+        self.jitter.next().map_or(self.next_arrival, |leaves| leaves.min(self.next_arrival))
     }
 
     /// The next feedback, if it is due.
     #[inline]
     pub(crate) fn arrived(&mut self, now: Time) -> Option<Feedback> {
-        self.next_arrival().filter(|&at| at <= now)?;
-        Some(self.arriving.pop_front()?.1)
+        if self.next_arrival > now {
+            return None;
+        }
+        let (_, feedback) = self.arriving.pop_front()?;
+        self.next_arrival = self.arriving.front().map_or(Time::NEVER, |next| next.0);
+        Some(feedback)
     }
 }
 

@@ -8,7 +8,7 @@ use link::{Counters, Fate, Stay};
 use units::{Duration, Time};
 
 use crate::agenda::Agenda;
-use crate::flow::{Flow, Shared};
+use crate::flow::{Flow, Rules, Shared};
 use crate::links::Links;
 use crate::packet::Data;
 use crate::probe::{Probe, ProbeRecord};
@@ -108,11 +108,13 @@ impl World {
         let first_udp = scenario.flows.len() as u32 + 1;
         let first_feedback = first_udp + scenario.udp.len() as u32;
         let configs = scenario.flows.iter().cloned().zip(0..);
-        let flows: Vec<_> = configs.map(|(c, id)| Flow::new(id, first_feedback + id, c, scenario)).collect();
+        let mut rules = Rules::default();
+        let flow = |(config, id)| Flow::new(id, first_feedback + id, config, scenario, &mut rules);
+        let flows: Vec<_> = configs.map(flow).collect();
         let sources = scenario.udp.iter().zip(first_udp..).enumerate();
         let udp: Vec<_> = sources.map(|(i, (c, id))| Udp::new(id, i, c, scenario)).collect();
         let first_flow = links.len() + UDP + udp.len();
-        let mut agenda = Agenda::new(first_flow + flows.len());
+        let mut agenda = Agenda::new(first_flow, flows.len());
         for (i, flow) in flows.iter().enumerate() {
             agenda.set(first_flow + i, flow.next());
         }

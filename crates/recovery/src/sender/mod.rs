@@ -8,6 +8,8 @@ mod acks;
 mod losses;
 mod timers;
 
+use std::sync::Arc;
+
 use congestion::{AckedPacket, Cause, Control, Controller, Detection, Idle, LostPacket, PathInfo, Sent};
 use units::{Duration, Time};
 
@@ -109,7 +111,8 @@ struct Suspicion {
 /// The ledger of one path.
 #[derive(Debug)]
 pub struct Sender<T> {
-    config: Config,
+    /// Senders can share it: what all of them read stays in the cache.
+    config: Arc<Config>,
     controller: Box<dyn Controller>,
     /// Bytes of a full packet in the window.
     mds: u64,
@@ -160,7 +163,8 @@ pub struct Sender<T> {
 
 impl<T: Payload> Sender<T> {
     /// Nothing sent yet.
-    pub fn new(config: Config, controller: Box<dyn Controller>, path: PathInfo) -> Self {
+    pub fn new(config: impl Into<Arc<Config>>, controller: Box<dyn Controller>, path: PathInfo) -> Self {
+        let config = config.into();
         Self {
             mds: path.max_datagram_size,
             sent: SentPackets::new(),
