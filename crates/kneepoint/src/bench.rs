@@ -5,8 +5,7 @@
 use congestion::algorithms::cubic::rfc9438 as cubic;
 use cpu_time::ThreadTime;
 use link::{Limit, LinkConfig};
-use recovery::{AckConfig, Clock, Config};
-use sim::{FlowConfig, Route, Scenario, Transport, Watch};
+use scenario::{FlowConfig, Scenario, Transport, Watch};
 use units::{Bytes, Duration, Rate, Time};
 
 /// One measured case.
@@ -38,40 +37,14 @@ pub fn cases() -> Vec<Case> {
 fn scenario(count: u32, rate: Rate, transfer: Option<u64>, seconds: u64) -> Scenario {
     let rtt = Duration::from_millis(50);
     let limit = rate.bytes_in(rtt);
+    let quic = Transport::Quic { datagram: 1252, header: 37, overhead: 42 };
     let flow = |id: u32| FlowConfig {
-        label: format!("cubic #{id}"),
-        group: String::new(),
-        algorithm: cubic::Params::default().into(),
-        transport: Transport::Quic { datagram: 1252, header: 37, overhead: 42 },
-        recovery: Config::quic(),
-        ack: AckConfig::default(),
         start: Time::from_millis(u64::from(id)),
-        stop: None,
-        application: sim::Application::Bulk,
-        pauses: Vec::new(),
         transfer,
-        route: Route::ALL,
-        back: None,
-        rtt,
-        handshake: false,
-        clock: Clock::default(),
+        ..FlowConfig::new(&format!("cubic #{id}"), cubic::Params::default(), quic, rtt)
     };
-    Scenario {
-        seed: 1,
-        duration: Duration::from_secs(seconds),
-        link: LinkConfig { limit: Limit::Bytes(Bytes(limit)), delay: rtt / 2, ..LinkConfig::plain(rate) },
-        flows: (0..count).map(flow).collect(),
-        measure: None,
-        beyond: Vec::new(),
-        link_names: Vec::new(),
-        reverse: Vec::new(),
-        reverse_names: Vec::new(),
-        probe: None,
-        udp: Vec::new(),
-        windows: Vec::new(),
-        series: None,
-        trace: false,
-    }
+    let link = LinkConfig { limit: Limit::Bytes(Bytes(limit)), delay: rtt / 2, ..LinkConfig::plain(rate) };
+    Scenario::new(link, (0..count).map(flow), Duration::from_secs(seconds))
 }
 
 /// Runs one case `tries` times and keeps the fastest: the least disturbed by other programs.

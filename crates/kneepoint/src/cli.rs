@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use clap::{Args, Parser, Subcommand};
-use sim::Watch;
+use scenario::Watch;
 
 use crate::controllers::controllers;
 use crate::library::Library;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use link::{LinkConfig, RateModel};
 use recovery::Stats;
-use sim::{
+use scenario::{
     FlowInside, FlowSeries, Histogram, Inside, MediaTotals, ObjectTotals, Outcome, ProbeRecord, QueueDelay,
     Record, Scenario, Series, Totals, UdpConfig, UdpRecord,
 };

@@ -29,9 +29,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 
 use congestion::Cause;
+use scenario::trace::{Ack, Event, Handshake, Metrics, Trace, trigger};
 use serde::{Serialize, Serializer};
 use serde_json::Number;
-use sim::trace::{Ack, Event, Handshake, Metrics, Trace, trigger};
 use units::{Duration, Time};
 
 /// What the header says about a flow.
@@ -60,11 +60,11 @@ pub enum Transport {
     Tcp,
 }
 
-impl From<&sim::Transport> for Transport {
-    fn from(transport: &sim::Transport) -> Self {
+impl From<&scenario::Transport> for Transport {
+    fn from(transport: &scenario::Transport) -> Self {
         match transport {
-            sim::Transport::Quic { .. } => Self::Quic,
-            sim::Transport::Tcp { .. } => Self::Tcp,
+            scenario::Transport::Quic { .. } => Self::Quic,
+            scenario::Transport::Tcp { .. } => Self::Tcp,
         }
     }
 }
@@ -498,9 +498,9 @@ const SSTHRESH: &str = "ssthresh";
 mod tests {
     use congestion::Detection;
     use link::{Limit, LinkConfig};
-    use recovery::{AckConfig, Clock, Config};
+    use recovery::AckConfig;
+    use scenario::{FlowConfig, Record, Scenario, Watch};
     use serde_json::{Value, json};
-    use sim::{FlowConfig, Record, Scenario, Watch};
     use units::Rate;
 
     use super::*;
@@ -707,49 +707,19 @@ mod tests {
     }
 
     /// 10 Mbit/s, 50 ms, one bandwidth-delay product of buffer.
-    fn simulate(algorithm: &str, transport: sim::Transport, transfer: u64) -> (Meta, Record) {
+    fn simulate(algorithm: &str, transport: scenario::Transport, transfer: u64) -> (Meta, Record) {
         let (rate, rtt) = (Rate(10_000_000), Duration::from_millis(50));
         let limit = rate.bytes_in(rtt);
-        let tcp = Transport::from(&transport) == Transport::Tcp;
         let algorithm = congestion::Registry::default().get(algorithm).unwrap().algorithm();
         let flow = FlowConfig {
-            label: "one".to_owned(),
-            group: String::new(),
-            algorithm: algorithm.clone(),
-            transport,
-            recovery: if tcp { Config::tcp() } else { Config::quic() },
             ack: AckConfig::default(),
-            start: Time::ZERO,
-            stop: None,
-            application: sim::Application::Bulk,
-            pauses: Vec::new(),
             transfer: Some(transfer),
-            route: sim::Route::ALL,
-            back: None,
-            rtt,
             handshake: true,
-            clock: Clock::default(),
+            ..FlowConfig::new("one", algorithm.clone(), transport, rtt)
         };
-        let scenario = Scenario {
-            seed: 1,
-            duration: Duration::from_secs(600),
-            link: LinkConfig {
-                limit: Limit::Bytes(units::Bytes(limit)),
-                delay: rtt / 2,
-                ..LinkConfig::plain(rate)
-            },
-            flows: vec![flow],
-            measure: None,
-            windows: Vec::new(),
-            beyond: Vec::new(),
-            link_names: Vec::new(),
-            reverse: Vec::new(),
-            reverse_names: Vec::new(),
-            probe: None,
-            udp: Vec::new(),
-            series: None,
-            trace: true,
-        };
+        let limit = Limit::Bytes(units::Bytes(limit));
+        let link = LinkConfig { limit, delay: rtt / 2, ..LinkConfig::plain(rate) };
+        let scenario = Scenario { trace: true, ..Scenario::new(link, [flow], Duration::from_secs(600)) };
         let outcome = sim::run(&scenario, &Watch::default()).unwrap();
         let record = outcome.flows[0].clone();
         let meta = Meta {
@@ -763,8 +733,8 @@ mod tests {
         (meta, record)
     }
 
-    const QUIC: sim::Transport = sim::Transport::Quic { datagram: 1252, header: 37, overhead: 42 };
-    const TCP: sim::Transport = sim::Transport::Tcp { mss: 1448, overhead: 52 };
+    const QUIC: scenario::Transport = scenario::Transport::Quic { datagram: 1252, header: 37, overhead: 42 };
+    const TCP: scenario::Transport = scenario::Transport::Tcp { mss: 1448, overhead: 52 };
 
     #[test]
     fn a_run_is_told_completely() {

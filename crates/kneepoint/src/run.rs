@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
-use sim::{FlowConfig, Histogram, Outcome, Scenario, Watch};
+use scenario::{FlowConfig, Histogram, Outcome, Scenario, Watch};
 
 use crate::judge;
 use crate::measure::{self, Values};

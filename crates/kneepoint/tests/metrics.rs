@@ -4,7 +4,7 @@
 mod common;
 
 use kneepoint::measure::{Values, measure};
-use sim::Watch;
+use scenario::Watch;
 
 /// A fixed window on 10 Mbit/s; what comes in `top` stands before all tables, in `link` and `flow` in these.
 fn values(window: u32, top: &str, link: &str, flow: &str) -> Values {

@@ -9,7 +9,7 @@ use kneepoint::spec::{Case, Check, Experiment, Rows};
 use kneepoint::summary::{Chart, Outcome};
 use kneepoint::verdict::{self, Sample};
 use link::{Limit, LimitCounts};
-use sim::{Application, Connection, Transport};
+use scenario::{Application, Connection, Transport};
 use units::{Bytes, Duration, Time};
 
 #[test]
@@ -226,7 +226,7 @@ fn usable_buffer_of_queue_and_delay() {
         assert_eq!(buffer(&exp), Some(usable));
         assert_eq!(run.link.limit_counts == LimitCounts::QueueAndDelay, counts == "queue+delay");
         run.duration = Duration::from_secs(20);
-        let outcome = sim::run(&run, &sim::Watch::default()).unwrap();
+        let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
         let longest = outcome.flows[0].totals.rtt.max_ms() - 50.0;
         assert!((longest - usable).abs() < 3.0, "{counts}: {longest} ms of queue, not {usable}");
     }
@@ -305,7 +305,7 @@ fn applications() {
     assert!(objects.begins_on && objects.connection == Connection::New);
     assert_eq!(run.flows.iter().map(|f| f.transfer).collect::<Vec<_>>(), [None, None, Some(1_000_000)]);
 
-    let outcome = sim::run(&run, &sim::Watch::default()).unwrap();
+    let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
     let values = kneepoint::measure::measure(&run, &outcome, exp.groups());
     assert!((0.3..1.5).contains(&values["media_rate"]), "{values:?}");
     assert_eq!(values["media_rate"], values["media_rate of media"]);
@@ -372,7 +372,7 @@ fn udp() {
 
     let values = |case: usize| {
         let run = scenario(&exp, case);
-        let outcome = sim::run(&run, &sim::Watch::default()).unwrap();
+        let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
         kneepoint::measure::measure(&run, &outcome, exp.groups())
     };
     let (free, flooded) = (values(0), values(2));
@@ -385,7 +385,7 @@ fn udp() {
     assert!(free["owd_p95"] >= free["owd_mean"] && free["owd_std"] > 0.0);
     let plain = small("[[flow]]", "[[flow]]").unwrap();
     let run = scenario(&plain, 0);
-    let outcome = sim::run(&run, &sim::Watch::default()).unwrap();
+    let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
     let values = kneepoint::measure::measure(&run, &outcome, plain.groups());
     assert!(!values.keys().any(|word| word.starts_with("udp_")));
 }
@@ -399,7 +399,8 @@ fn media_flows_that_have_not_begun() {
                 [[flow]]\ncontroller = \"nada\"\napplication = \"media\"\ncount = 2\nstagger = \"3 s\"\n";
     let exp = parse(text).unwrap();
     let run = scenario(&exp, 0);
-    let values = kneepoint::measure::measure(&run, &sim::run(&run, &sim::Watch::default()).unwrap(), &[]);
+    let values =
+        kneepoint::measure::measure(&run, &sim::run(&run, &scenario::Watch::default()).unwrap(), &[]);
     assert!(values["media_rate"] >= 0.14 && values["rate_ratio"] == 1.0, "{values:?}");
 }
 
@@ -430,7 +431,7 @@ fn links_in_a_row() {
     let rates: Vec<_> = scenario(&wide, 0).links().map(|link| format!("{:?}", link.rate)).collect();
     assert!(rates[0].contains("90000000") && rates[1].contains("8000000"), "{rates:?}");
 
-    let outcome = sim::run(&run, &sim::Watch::default()).unwrap();
+    let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
     let values = kneepoint::measure::measure(&run, &outcome, exp.groups());
     assert_eq!(values["utilization"], values["utilization of left"]);
     assert!(values["utilization of middle"] > 80.0 && values["utilization of right"] > 40.0, "{values:?}");
@@ -615,7 +616,7 @@ fn groups_of_flows() {
     assert_eq!(exp.groups(), ["CUBIC", "BBR"]);
     let values = |case: usize| {
         let run = scenario(&exp, case);
-        let outcome = sim::run(&run, &sim::Watch::default()).unwrap();
+        let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
         kneepoint::measure::measure(&run, &outcome, exp.groups())
     };
     let (alone, gated) = (values(0), values(2));

@@ -5,7 +5,7 @@ mod common;
 use common::{parse, scenario, small};
 use kneepoint::spec::Experiment;
 use recovery::AckEvery;
-use sim::FlowConfig;
+use scenario::FlowConfig;
 use units::{Duration, Time};
 
 /// A flow with these keys.

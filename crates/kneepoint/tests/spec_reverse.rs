@@ -4,7 +4,7 @@ mod common;
 
 use common::{parse, scenario, set, small};
 use link::{Limit, RateModel};
-use sim::{Back, Route, Scenario, Watch};
+use scenario::{Back, Route, Scenario, Watch};
 use units::{Bytes, Duration, Rate};
 
 /// Both directions, two links each.

@@ -6,7 +6,7 @@ use common::{parse, scenario, small};
 use kneepoint::problem::Problem;
 use kneepoint::spec::Experiment;
 use recovery::{AckConfig, AckEvery, Config, OnGap, Paced, Pto, Style, TimeThreshold};
-use sim::{FlowConfig, Transport};
+use scenario::{FlowConfig, Transport};
 use units::Duration;
 
 /// A flow with these keys.

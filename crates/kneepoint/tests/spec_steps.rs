@@ -4,7 +4,7 @@ mod common;
 
 use common::{scenario, small};
 use link::{Limit, Steps};
-use sim::{Outcome, Scenario, Watch};
+use scenario::{Outcome, Scenario, Watch};
 use units::{Bytes, Duration, Time};
 
 const MS: Duration = Duration::from_millis(1);

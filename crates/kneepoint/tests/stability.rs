@@ -4,7 +4,7 @@ use congestion::algorithms::media::dccc::Params;
 use kneepoint::stability::margins::Margins;
 use kneepoint::stability::open_loop::OpenLoop;
 use kneepoint::stability::overlay::{Case, End};
-use sim::Watch;
+use scenario::Watch;
 use units::{Duration, Rate, Time};
 
 const BASE: Duration = Duration::from_millis(50);

@@ -86,6 +86,11 @@ impl Default for AckConfig {
 }
 
 impl AckConfig {
+    /// Of a TCP receiver: delayed acknowledgements of up to 40 ms, as Linux has them, without receive times.
+    pub fn tcp() -> Self {
+        Self { max_ack_delay: Duration::from_millis(40), timestamps: 0, ..Self::default() }
+    }
+
     /// How long an ACK waits at a receiver with this estimate of the RTT.
     fn delay(&self, rtt: Duration) -> Duration {
         let share = self.delay_factor.map_or(Duration::MAX, |factor| rtt.mul_f64(factor));

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use recovery::{AckFrame, EcnCounts, Payload, TcpAck};
-use units::Ecn;
-use units::Time;
+use scenario::trace::{Ack, Event, Handshake};
+use units::{Duration, Ecn, Time};
 
 /// A piece of a flow's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,14 @@ impl Data {
     }
 }
 
+impl Data {
+    /// Its arrival, in the words of a trace; it counts `bytes` in the window.
+    pub(crate) fn arrival(&self, bytes: u32) -> Event {
+        let Self { pn, chunk: Chunk { offset, len }, ecn, .. } = *self;
+        Event::Received { pn, bytes, offset, len, marked: ecn == Ecn::Ce }
+    }
+}
+
 impl link::Packet for Data {
     fn size(&self) -> u32 {
         self.size
@@ -89,6 +97,26 @@ pub enum Says {
 }
 
 impl Feedback {
+    /// The ACK, if it is one.
+    #[cold]
+    pub(crate) fn ack(&self) -> Option<Ack> {
+        let (ranges, delay) = match &self.says {
+            Says::Quic(frame) => (frame.ranges.clone(), frame.ack_delay),
+            Says::Tcp(ack) => (vec![(0, ack.cumulative)], Duration::ZERO),
+            Says::Open => return None,
+        };
+        Some(Ack { number: self.number, ranges, delay })
+    }
+
+    /// Its arrival, in the words of a trace; the reply of a handshake has so many bytes.
+    #[cold]
+    pub(crate) fn event(&self, handshake: u32) -> Event {
+        match self.ack() {
+            Some(ack) => Event::Acked(ack),
+            None => Event::Opened(Handshake { number: self.number, bytes: handshake }),
+        }
+    }
+
     /// The marks it reports, none if it says nothing of them.
     pub fn ecn(&self) -> EcnCounts {
         let reported = match &self.says {

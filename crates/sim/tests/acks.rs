@@ -3,10 +3,10 @@
 mod common;
 
 use common::*;
-use kneepoint_sim::trace::Event;
-use kneepoint_sim::{Back, FlowConfig, Outcome, Route, Scenario};
 use link::LinkConfig;
 use recovery::{AckEvery, Paced};
+use scenario::trace::Event;
+use scenario::{Back, FlowConfig, Outcome, Route, Scenario};
 use units::{Duration, Rate, Time};
 
 /// A full QUIC packet on the wire, milliseconds at [`RATE`].

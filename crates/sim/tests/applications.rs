@@ -3,10 +3,8 @@
 mod common;
 
 use common::*;
-use kneepoint_sim::{
-    Application, Connection, FlowConfig, MediaConfig, ObjectsConfig, Outcome, Record, Scenario,
-};
 use link::{Limit, LinkConfig};
+use scenario::{Application, Connection, FlowConfig, MediaConfig, ObjectsConfig, Outcome, Record, Scenario};
 use units::{Bytes, Duration, Rate, Time};
 
 const S: Duration = Duration::from_secs(1);
@@ -56,11 +54,11 @@ fn wide(seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
     Scenario { link, measure, ..scenario(1.0, seconds, flows) }
 }
 
-fn media(out: &Outcome) -> &kneepoint_sim::MediaTotals {
+fn media(out: &Outcome) -> &scenario::MediaTotals {
     out.flows[0].media.as_ref().unwrap()
 }
 
-fn of_objects(flow: &Record) -> &kneepoint_sim::Histogram {
+fn of_objects(flow: &Record) -> &scenario::Histogram {
     &flow.objects.as_ref().unwrap().time
 }
 

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{goodput, quic_flow, run, scenario, tcp_flow};
-use kneepoint_sim::{FlowConfig, Scenario};
 use link::{Limit, LinkConfig};
+use scenario::{FlowConfig, Scenario};
 use units::{Bytes, Duration, Rate};
 
 const RTT: Duration = Duration::from_millis(40);

@@ -4,8 +4,8 @@
 mod common;
 
 use common::*;
-use kneepoint_sim::{FlowConfig, Outcome, ProbeConfig, Route, Scenario, UdpConfig};
 use link::{Limit, LinkConfig};
+use scenario::{FlowConfig, Outcome, ProbeConfig, Route, Scenario, UdpConfig};
 use units::{Bytes, Duration, Rate, Time};
 
 /// A full QUIC packet on the wire at [`RATE`].
@@ -139,9 +139,8 @@ fn nothing_is_lost_unaccounted() {
         });
         let out = run(&s);
         let probe = out.probe.as_ref().unwrap();
-        let of_flows = |count: fn(&kneepoint_sim::Totals) -> u64| {
-            out.flows.iter().map(|f| count(&f.totals)).sum::<u64>()
-        };
+        let of_flows =
+            |count: fn(&scenario::Totals) -> u64| out.flows.iter().map(|f| count(&f.totals)).sum::<u64>();
         let dropped = of_flows(|t| t.dropped) + out.udp[0].dropped + probe.dropped;
         let links = [out.link, out.beyond[0], out.beyond[1]];
         assert_eq!(links.iter().map(|l| l.dropped().packets).sum::<u64>(), dropped, "{aqm:?}");

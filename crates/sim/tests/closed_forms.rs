@@ -3,8 +3,8 @@
 mod common;
 use common::*;
 
-use kneepoint_sim::Scenario;
 use link::Limit;
+use scenario::Scenario;
 use units::{Bytes, Duration, Rate, Time};
 
 /// A full QUIC packet on the wire, seconds at [`RATE`].
@@ -174,7 +174,7 @@ fn nothing_is_lost_unaccounted() {
             let mut flow = quic_flow("name = 'new-reno'");
             flow.algorithm = algorithm.clone();
             let flows = (0..3)
-                .map(|i| kneepoint_sim::FlowConfig { start: Time::from_millis(i * 700), ..flow.clone() })
+                .map(|i| scenario::FlowConfig { start: Time::from_millis(i * 700), ..flow.clone() })
                 .collect();
             let mut s = scenario(bdp, 20, flows);
             s.link.loss = 0.001;

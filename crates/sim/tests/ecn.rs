@@ -4,10 +4,10 @@ mod common;
 use common::*;
 
 use congestion::Cause;
-use kneepoint_sim::trace::Event;
-use kneepoint_sim::{FlowConfig, Outcome, Scenario};
 use link::aqm::{codel, dual_pi2, fq_codel, pie, red};
 use link::{Aqm, Limit, Reorder, Threshold};
+use scenario::trace::Event;
+use scenario::{FlowConfig, Outcome, Scenario};
 use units::{Bytes, Duration, Ecn, Time};
 
 const MS: Duration = Duration::from_millis(1);

@@ -4,10 +4,10 @@ mod common;
 
 use common::*;
 use congestion::Algorithm;
-use kneepoint_sim::trace::{Event, Metrics};
-use kneepoint_sim::{Application, Back, Connection, FlowConfig, ObjectsConfig, Outcome, Route, Scenario};
 use link::LinkConfig;
 use recovery::Paced;
+use scenario::trace::{Event, Metrics};
+use scenario::{Application, Back, Connection, FlowConfig, ObjectsConfig, Outcome, Route, Scenario};
 use units::{Bytes, Duration, Rate, Time};
 
 /// A link's transmission of so many bytes, seconds at [`RATE`].

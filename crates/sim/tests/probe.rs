@@ -3,7 +3,7 @@
 mod common;
 
 use common::{quic_flow, run, scenario};
-use kneepoint_sim::{ProbeConfig, Route, Scenario};
+use scenario::{ProbeConfig, Route, Scenario};
 use units::{Duration, Time};
 
 const PING: ProbeConfig = ProbeConfig {
@@ -18,7 +18,7 @@ const PING: ProbeConfig = ProbeConfig {
 const PACKET_MS: f64 = 1.0352;
 const PING_MS: f64 = 0.0672;
 
-fn pinged(size: u32, window: u64, queue_bdp: f64) -> kneepoint_sim::ProbeRecord {
+fn pinged(size: u32, window: u64, queue_bdp: f64) -> scenario::ProbeRecord {
     let mut flow = quic_flow(&format!("name = 'fixed-window'\nwindow = {window}"));
     (flow.ack.ack_every, flow.recovery.paced) = (1.into(), recovery::Paced::Never);
     let measure = Some((Time::from_millis(2000), Time::from_millis(19_950)));

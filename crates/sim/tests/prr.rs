@@ -3,10 +3,10 @@
 mod common;
 
 use common::{RTT, run, scenario, tcp_flow};
-use kneepoint_sim::trace::{Event, Trace};
-use kneepoint_sim::{Outcome, Scenario};
 use link::{Limit, LinkConfig, Reorder};
 use recovery::Reduction;
+use scenario::trace::{Event, Trace};
+use scenario::{Outcome, Scenario};
 use units::{Bytes, Duration, Rate, Time};
 
 const RATE: Rate = Rate(100_000_000);

@@ -3,8 +3,8 @@
 mod common;
 
 use common::*;
-use kneepoint_sim::{FlowConfig, Outcome, Scenario};
 use recovery::Clock;
+use scenario::{FlowConfig, Outcome, Scenario};
 use units::{Duration, Time};
 
 /// A full packet on the wire, milliseconds at [`RATE`].
@@ -114,7 +114,7 @@ fn the_controller_sees_whole_milliseconds() {
         s.trace = true;
         let mut seen = std::collections::BTreeSet::new();
         for (_, event) in run(&s).flows[0].trace.iter().flatten() {
-            if let kneepoint_sim::trace::Event::Metrics(metrics) = event {
+            if let scenario::trace::Event::Metrics(metrics) = event {
                 let delays = metrics.inner.iter().filter(|(name, _)| *name == "queuing_delay");
                 seen.extend(delays.map(|(_, seconds)| (seconds * 1e9).round() as u64));
             }

@@ -3,9 +3,9 @@
 mod common;
 
 use common::*;
-use kneepoint_sim::trace::Event;
-use kneepoint_sim::{FlowConfig, Outcome, Transport};
 use recovery::Paced;
+use scenario::trace::Event;
+use scenario::{FlowConfig, Outcome, Transport};
 use units::{Duration, Time};
 
 /// An unpaced QUIC flow that carries 1 MB.

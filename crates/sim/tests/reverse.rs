@@ -4,10 +4,10 @@
 mod common;
 
 use common::*;
-use kneepoint_sim::trace::Event;
-use kneepoint_sim::{Back, FlowConfig, Outcome, ProbeConfig, Route, Scenario, UdpConfig};
 use link::{Limit, LinkConfig, RateModel};
 use recovery::Paced;
+use scenario::trace::Event;
+use scenario::{Back, FlowConfig, Outcome, ProbeConfig, Route, Scenario, UdpConfig};
 use units::{Bytes, Duration, Rate, Time};
 
 /// A full QUIC packet on the wire.
@@ -268,9 +268,8 @@ fn nothing_is_lost_unaccounted() {
         let out = run(&s);
         assert!(out.flows.iter().all(|f| f.finished.is_some() && f.delivered == 1_000_000), "{aqm:?}");
         let probe = out.probe.as_ref().unwrap();
-        let of_flows = |count: fn(&kneepoint_sim::Totals) -> u64| {
-            out.flows.iter().map(|f| count(&f.totals)).sum::<u64>()
-        };
+        let of_flows =
+            |count: fn(&scenario::Totals) -> u64| out.flows.iter().map(|f| count(&f.totals)).sum::<u64>();
         let dropped =
             of_flows(|t| t.dropped) + of_flows(|t| t.feedback_dropped) + out.udp[0].dropped + probe.dropped;
         let links = [out.link, out.beyond[0], out.reverse[0], out.reverse[1]];

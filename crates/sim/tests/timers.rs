@@ -8,8 +8,8 @@
 mod common;
 
 use common::*;
-use kneepoint_sim::{FlowConfig, TimerMeans};
 use recovery::{Rto, TimeThreshold};
+use scenario::{FlowConfig, TimerMeans};
 use units::Time;
 
 fn means(mut flow: FlowConfig) -> (TimerMeans, f64) {

@@ -3,8 +3,8 @@
 mod common;
 
 use common::*;
-use kneepoint_sim::{FlowConfig, OnOff, Outcome, Route, Scenario, UdpConfig};
 use link::{Limit, LinkConfig};
+use scenario::{FlowConfig, OnOff, Outcome, Route, Scenario, UdpConfig};
 use units::{Duration, Rate, Time};
 
 const PACKET_MS: f64 = 1294.0 * 8.0 / 10e3;
@@ -132,7 +132,7 @@ fn silence_moves_nobody() {
     assert_eq!(before.link, after.link);
     assert_eq!(before.series.flows, after.series.flows);
     assert!(before.flows.iter().zip(&after.flows).all(|(a, b)| a.totals == b.totals));
-    assert_eq!(after.udp[0], kneepoint_sim::UdpRecord::default());
+    assert_eq!(after.udp[0], scenario::UdpRecord::default());
 }
 
 /// Propagation, queue, transmission: half the RTT and a packet on an idle link; a window above the BDP adds its queue.

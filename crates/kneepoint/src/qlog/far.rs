@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use sim::trace::{Ack, Event, Trace};
+use scenario::trace::{Ack, Event, Trace};
 use units::Time;
 
 use super::{Frame, Meta, Out, Packet, Transport, VantagePoint, ms, ranges};

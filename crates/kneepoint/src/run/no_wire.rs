@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sim::{Outcome, Scenario, Watch};
+use scenario::{Outcome, Scenario, Watch};
 
 use super::Failure;
 use crate::spec::{Case, Experiment};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use sim::{Outcome, Scenario, Watch};
+use scenario::{Outcome, Scenario, Watch};
 
 use super::Failure;
 use crate::spec::{Case, Experiment};

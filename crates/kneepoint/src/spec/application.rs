@@ -1,6 +1,6 @@
 //! The `application` of a flow and its `pauses`.
 
-use sim::{AUDIO_INTERVAL, Application, Connection, MediaConfig, ObjectsConfig, Transport};
+use scenario::{AUDIO_INTERVAL, Application, Connection, MediaConfig, ObjectsConfig, Transport};
 use units::{Bytes, Duration, Rate, Time};
 
 use crate::problem::Problem;

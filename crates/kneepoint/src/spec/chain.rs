@@ -2,7 +2,7 @@
 //! `[reverse]` is the same for the way back.
 
 use ::link::LinkConfig;
-use sim::Route;
+use scenario::Route;
 use units::Duration;
 
 use crate::problem::Problem;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use congestion::Algorithm;
 use link::{Aqm, Limit, LimitCounts, LinkConfig, RateModel, Reorder, Steps};
 use recovery::{AckConfig, Clock, Config};
+use scenario::{Application, Connection, Route, Transport, UdpConfig};
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
-use sim::{Application, Connection, Route, Transport, UdpConfig};
 use units::{Bytes, Duration, Percent, Rate, Time};
 
 use crate::spec::flow::{Flow, Stop};

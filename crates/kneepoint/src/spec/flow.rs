@@ -1,7 +1,7 @@
 //! A `[[flow]]` table.
 
 use recovery::{AckConfig, Clock, Config, TimeThreshold, Timeout};
-use sim::{Application, Back, FlowConfig, Route, Transport};
+use scenario::{Application, Back, FlowConfig, Route, Transport};
 use units::{Bytes, Duration, Time};
 
 use crate::problem::Problem;

@@ -57,7 +57,7 @@ mod vary;
 use std::path::Path;
 use std::sync::Arc;
 
-use sim::Scenario;
+use scenario::Scenario;
 
 pub use check::{Check, Fold, Relation, Side};
 pub use claim::{Claim, Part};

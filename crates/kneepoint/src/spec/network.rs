@@ -1,9 +1,9 @@
 //! The links of both directions, and the ways of traffic along them.
 //!
-//! Numbers of links count on from the forward ones to those of `[reverse]`, as in [`sim::Scenario`].
+//! Numbers of links count on from the forward ones to those of `[reverse]`, as in [`scenario::Scenario`].
 
 use link::LinkConfig;
-use sim::{ProbeConfig, Route, UdpConfig};
+use scenario::{ProbeConfig, Route, UdpConfig};
 use units::Duration;
 
 use crate::problem::Problem;

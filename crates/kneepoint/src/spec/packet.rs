@@ -1,6 +1,6 @@
 //! `transport` and `packet` of a flow: sizes of its packets.
 
-use sim::Transport;
+use scenario::Transport;
 use units::Bytes;
 
 use crate::problem::Problem;

@@ -1,6 +1,6 @@
 //! The `[probe]` table: a ping beside the flows, as Flent sends one.
 
-use sim::ProbeConfig;
+use scenario::ProbeConfig;
 use units::{Bytes, Duration};
 
 use crate::problem::Problem;

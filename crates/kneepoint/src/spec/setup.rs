@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use congestion::PathInfo;
 use link::{Limit, LinkConfig};
 use recovery::AckEvery;
-use sim::{FlowConfig, ProbeConfig, Scenario, Transport, UdpConfig};
+use scenario::{FlowConfig, ProbeConfig, Scenario, Transport, UdpConfig};
 use units::{Duration, Rng, Time};
 
 use crate::problem::Problem;

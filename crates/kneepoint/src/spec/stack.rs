@@ -38,7 +38,7 @@
 //! receiver that reads several packets at once (2). The controller is the file's.
 
 use recovery::{AckConfig, Config, OnGap, Paced, Pacing, Pto, Style, TimeThreshold};
-use sim::Transport;
+use scenario::Transport;
 use units::Duration;
 
 use crate::problem::Problem;
@@ -92,10 +92,7 @@ impl Stack {
                 timestamp_exponent: 3,
                 ..AckConfig::default()
             },
-            // Delayed ACKs of up to 40 ms, no receive times.
-            Self::Linux => {
-                AckConfig { max_ack_delay: Duration::from_millis(40), timestamps: 0, ..AckConfig::default() }
-            }
+            Self::Linux => AckConfig::tcp(),
         }
     }
 

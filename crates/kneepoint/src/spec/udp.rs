@@ -1,7 +1,7 @@
 //! A `[[udp]]` table: traffic that heeds no congestion.
 
 use link::{LinkConfig, RateModel};
-use sim::{OnOff, UdpConfig};
+use scenario::{OnOff, UdpConfig};
 use units::{Bytes, Duration, Rate, Time};
 
 use crate::problem::Problem;

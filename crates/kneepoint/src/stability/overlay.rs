@@ -2,9 +2,9 @@
 
 use congestion::algorithms::media::dccc::Params;
 use link::LinkConfig;
-use recovery::{AckConfig, Clock, Config};
+use recovery::{AckConfig, Config};
+use scenario::{FlowConfig, Scenario, Transport, Watch};
 use serde::Serialize;
-use sim::{FlowConfig, Route, Scenario, Transport, Watch};
 use units::{Duration, Rate, Time};
 
 use super::fluid::{self, spread};
@@ -125,44 +125,20 @@ impl Case {
     }
 
     fn scenario(&self) -> Scenario {
-        Scenario {
-            seed: 1,
-            duration: self.duration,
-            link: LinkConfig { delay: self.base_rtt / 2, ..LinkConfig::plain(self.capacity) },
-            beyond: Vec::new(),
-            link_names: Vec::new(),
-            reverse: Vec::new(),
-            reverse_names: Vec::new(),
-            flows: self.starts.iter().map(|start| self.flow(*start)).collect(),
-            probe: None,
-            udp: Vec::new(),
-            measure: None,
-            windows: Vec::new(),
-            series: Some(STEP),
-            trace: false,
-        }
+        let link = LinkConfig { delay: self.base_rtt / 2, ..LinkConfig::plain(self.capacity) };
+        let flows = self.starts.iter().map(|start| self.flow(*start));
+        Scenario { series: Some(STEP), ..Scenario::new(link, flows, self.duration) }
     }
 
     fn flow(&self, start: Time) -> FlowConfig {
         let mut recovery = Config::quic();
         recovery.pacing.burst = Some(1);
+        let quic = Transport::Quic { datagram: self.packet, header: 25, overhead: 0 };
         FlowConfig {
-            label: "dccc".to_owned(),
-            group: "dccc".to_owned(),
-            algorithm: self.params.clone().into(),
-            transport: Transport::Quic { datagram: self.packet, header: 25, overhead: 0 },
             recovery,
             ack: AckConfig { ack_every: 1.into(), ..AckConfig::default() },
             start,
-            stop: None,
-            application: sim::Application::Bulk,
-            pauses: Vec::new(),
-            transfer: None,
-            route: Route::ALL,
-            back: None,
-            rtt: self.base_rtt,
-            handshake: false,
-            clock: Clock::default(),
+            ..FlowConfig::new("dccc", self.params.clone(), quic, self.base_rtt)
         }
     }
 }

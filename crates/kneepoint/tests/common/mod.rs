@@ -5,7 +5,7 @@ use std::path::Path;
 
 use kneepoint::problem::Problem;
 use kneepoint::spec::Experiment;
-use sim::Scenario;
+use scenario::Scenario;
 
 /// Has something of everything.
 pub(crate) const GOOD: &str = include_str!("good.toml");

@@ -2,10 +2,9 @@
 #![allow(dead_code, unreachable_pub, reason = "shared by test binaries, each of which uses a part of it")]
 
 use congestion::Algorithm;
-use kneepoint_sim::{FlowConfig, Outcome, Route, Scenario, Transport, Watch};
 use link::{Limit, LinkConfig};
-use recovery::{AckConfig, Clock, Config};
-use units::{Duration, Rate, Time};
+use scenario::{FlowConfig, Outcome, Scenario, Transport, Watch};
+use units::{Duration, Rate};
 
 pub const QUIC: Transport = Transport::Quic { datagram: 1252, header: 37, overhead: 42 };
 pub const TCP: Transport = Transport::Tcp { mss: 1448, overhead: 52 };
@@ -21,29 +20,11 @@ pub fn algorithm(toml: &str) -> Algorithm {
 }
 
 pub fn quic_flow(toml: &str) -> FlowConfig {
-    FlowConfig {
-        label: toml.to_owned(),
-        group: String::new(),
-        algorithm: algorithm(toml),
-        transport: QUIC,
-        recovery: Config::quic(),
-        ack: AckConfig::default(),
-        start: Time::ZERO,
-        stop: None,
-        application: kneepoint_sim::Application::Bulk,
-        pauses: Vec::new(),
-        transfer: None,
-        route: Route::ALL,
-        back: None,
-        rtt: RTT,
-        handshake: false,
-        clock: Clock::default(),
-    }
+    FlowConfig { group: String::new(), ..FlowConfig::new(toml, algorithm(toml), QUIC, RTT) }
 }
 
 pub fn tcp_flow(toml: &str) -> FlowConfig {
-    let ack = AckConfig { max_ack_delay: Duration::from_millis(40), timestamps: 0, ..AckConfig::default() };
-    FlowConfig { transport: TCP, recovery: Config::tcp(), ack, ..quic_flow(toml) }
+    FlowConfig { group: String::new(), ..FlowConfig::new(toml, algorithm(toml), TCP, RTT) }
 }
 
 /// `bdp` bandwidth-delay products of buffer.
@@ -51,22 +32,7 @@ pub fn scenario(bdp: f64, seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
     let limit = RATE.bytes_in(RTT.mul_f64(bdp));
     let link =
         LinkConfig { limit: Limit::Bytes(units::Bytes(limit)), delay: RTT / 2, ..LinkConfig::plain(RATE) };
-    Scenario {
-        seed: 1,
-        duration: Duration::from_secs(seconds),
-        link,
-        flows,
-        measure: None,
-        beyond: Vec::new(),
-        link_names: Vec::new(),
-        reverse: Vec::new(),
-        reverse_names: Vec::new(),
-        probe: None,
-        udp: Vec::new(),
-        windows: Vec::new(),
-        series: None,
-        trace: false,
-    }
+    Scenario::new(link, flows, Duration::from_secs(seconds))
 }
 
 pub fn run(scenario: &Scenario) -> Outcome {

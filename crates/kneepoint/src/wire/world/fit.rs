@@ -4,7 +4,7 @@ use congestion::Algorithm;
 use congestion::algorithms::fixed_window;
 use emu::tcp::{HEADERS, Options};
 use link::{LinkConfig, RateModel};
-use sim::{Application, FlowConfig, Scenario, Transport, UdpConfig};
+use scenario::{Application, FlowConfig, Scenario, Transport, UdpConfig};
 use units::Ecn;
 use units::{Duration, Rate};
 

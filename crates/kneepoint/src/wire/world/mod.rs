@@ -23,7 +23,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use emu::{Config, Rig, tcp};
-use sim::{Outcome, Scenario, Watch};
+use scenario::{Outcome, Scenario, Watch};
 
 pub use self::fit::{Fit, MAX_DURATION, MAX_FLOWS};
 use self::traffic::Traffic;

@@ -17,8 +17,8 @@ use emu::capture::row::{End, Row};
 use emu::{Report, SYN};
 use link::{Backlog, Stay};
 use recovery::reassembly::Reassembly;
-use sim::trace::{Ack, Event};
-use sim::{FlowConfig, Outcome, ProbeRecord, Record, Scenario, UdpRecord};
+use scenario::trace::{Ack, Event};
+use scenario::{FlowConfig, Outcome, ProbeRecord, Record, Scenario, UdpRecord};
 use units::Ecn;
 use units::{Duration, Time};
 

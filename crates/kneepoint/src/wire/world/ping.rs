@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use emu::{Error, Rig, Side, privilege};
-use sim::ProbeConfig;
+use scenario::ProbeConfig;
 use units::Time;
 
 use super::fit::{PING_PORT, PROBE_PAYLOAD, UDP_HEADERS};

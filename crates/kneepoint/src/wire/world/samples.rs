@@ -5,7 +5,7 @@
 
 use congestion::Cause;
 use emu::tcp::{CaState, Info};
-use sim::trace::Metrics;
+use scenario::trace::Metrics;
 use units::{Duration, Time};
 
 /// One look.

@@ -1,6 +1,6 @@
 //! The simulator's time series of a run on the wire: from packets, and what the kernel says of its windows.
 
-use sim::{FlowSeries, Scenario, Series};
+use scenario::{FlowSeries, Scenario, Series};
 use units::{Duration, Time};
 
 use super::packets::{FlowLog, Packet, UdpLog};

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use emu::tcp::{self, Connection, Info};
 use emu::{Error, Rig, Side, privilege};
-use sim::{Emission, Scenario};
+use scenario::{Emission, Scenario};
 use units::Time;
 
 use super::fit::{Fit, UDP_HEADERS, UDP_PORT};

@@ -51,7 +51,7 @@ fn ack(at: u64, segments: u32, end: u64) -> Row {
 fn scenario() -> Scenario {
     let (_, mut scenario) = bench::cases().swap_remove(0);
     scenario.flows.truncate(1);
-    scenario.flows[0].transport = sim::Transport::Tcp { mss: 1000, overhead: 52 };
+    scenario.flows[0].transport = scenario::Transport::Tcp { mss: 1000, overhead: 52 };
     scenario.flows[0].start = Time::ZERO;
     scenario.flows[0].transfer = Some(4000);
     scenario.duration = Duration::from_secs(1);

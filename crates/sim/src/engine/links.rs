@@ -7,7 +7,7 @@ use link::{Admitted, Counters, Dropped, Fate, Link};
 use units::Time;
 
 use crate::packet::Data;
-use crate::scenario::Scenario;
+use scenario::Scenario;
 
 #[derive(Debug)]
 pub(crate) struct Links {

@@ -1,69 +1,36 @@
 //! The event loop: virtual time, a chain of links and perhaps one back, as many flows as the scenario names.
 //!
-//! Actors in the agenda, lowest first: the links, the sampler, the probe, the sources of UDP, the flows.
+//! Actors in the queue, lowest first: the links, the sampler, the probe, the sources of UDP, the flows.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
-use link::{Counters, Fate, Stay};
+use link::{Fate, Stay};
 use units::{Duration, Time};
 
-use crate::agenda::Agenda;
-use crate::flow::{Flow, Rules, Shared};
-use crate::links::Links;
+use crate::endpoints::flow::{Flow, Shared};
+use crate::endpoints::setup::Rules;
+use crate::engine::event_queue::EventQueue;
+use crate::engine::links::Links;
+use crate::engine::windows::Windows;
 use crate::packet::Data;
-use crate::probe::{Probe, ProbeRecord};
-use crate::record::Record;
-use crate::scenario::Scenario;
-use crate::series::{Series, mbit_s};
-use crate::udp::{Udp, UdpRecord};
-use crate::windows::{Inside, Windows};
-
-/// What a run leaves behind.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Per flow, in the scenario's order.
-    pub flows: Vec<Record>,
-    /// The probe's answers, if there was one.
-    pub probe: Option<ProbeRecord>,
-    /// Per source of UDP, in the scenario's order.
-    pub udp: Vec<UdpRecord>,
-    /// The counters of the bottleneck, or of the chain's first link.
-    pub link: Counters,
-    /// Those of the links behind it.
-    pub beyond: Vec<Counters>,
-    /// Those of the links of the other direction.
-    pub reverse: Vec<Counters>,
-    /// What happened in the scenario's other windows, in their order.
-    pub windows: Vec<Inside>,
-    /// Time series, empty unless asked for.
-    pub series: Series,
-    /// Virtual time at the end.
-    pub end: Time,
-    /// Events processed.
-    pub events: u64,
-}
-
-/// Seen from outside while a run goes on.
-#[derive(Debug, Default)]
-pub struct Watch {
-    /// Virtual time reached, nanoseconds.
-    pub reached: AtomicU64,
-    /// Set it to end the run early.
-    pub stop: AtomicBool,
-}
+use crate::traffic::ping::Ping;
+use crate::traffic::udp::Udp;
+use scenario::Scenario;
+use scenario::series::mbit_s;
+use scenario::{Outcome, Series, Watch};
 
 /// Events between two looks at the [`Watch`].
 const LOOK_EVERY: u64 = 1 << 16;
 /// Who comes after the links, counted from there.
 const SAMPLER: usize = 0;
-const PROBE: usize = 1;
+const PING: usize = 1;
 const UDP: usize = 2;
 
 struct World {
-    agenda: Agenda,
+    queue: EventQueue,
     shared: Shared,
     flows: Vec<Flow>,
-    probe: Option<Probe>,
+    probe: Option<Ping>,
     udp: Vec<Udp>,
     /// The actor of the first flow.
     first_flow: usize,
@@ -80,7 +47,7 @@ pub fn run(scenario: &Scenario, watch: &Watch) -> Option<Outcome> {
     let mut now = Time::ZERO;
     let mut events = 0;
     while world.running > 0 {
-        let Some((time, actor)) = world.agenda.first().filter(|next| next.0 <= end) else {
+        let Some((time, actor)) = world.queue.first().filter(|next| next.0 <= end) else {
             now = end;
             break;
         };
@@ -114,20 +81,20 @@ impl World {
         let sources = scenario.udp.iter().zip(first_udp..).enumerate();
         let udp: Vec<_> = sources.map(|(i, (c, id))| Udp::new(id, i, c, scenario)).collect();
         let first_flow = links.len() + UDP + udp.len();
-        let mut agenda = Agenda::new(first_flow, flows.len());
+        let mut queue = EventQueue::new(first_flow, flows.len());
         for (i, flow) in flows.iter().enumerate() {
-            agenda.set(first_flow + i, flow.next());
+            queue.set(first_flow + i, flow.next());
         }
         for (i, source) in udp.iter().enumerate() {
-            agenda.set(links.len() + UDP + i, source.next());
+            queue.set(links.len() + UDP + i, source.next());
         }
         if let Some(interval) = scenario.series {
-            agenda.set(links.len() + SAMPLER, Time::ZERO + interval);
+            queue.set(links.len() + SAMPLER, Time::ZERO + interval);
         }
-        let probe = scenario.probe.map(|config| Probe::new(flows.len() as u32, config, scenario));
-        agenda.set(links.len() + PROBE, probe.as_ref().map_or(Time::NEVER, Probe::next));
+        let probe = scenario.probe.map(|config| Ping::new(flows.len() as u32, config, scenario));
+        queue.set(links.len() + PING, probe.as_ref().map_or(Time::NEVER, Ping::next));
         Self {
-            agenda,
+            queue,
             probe,
             udp,
             first_flow,
@@ -146,24 +113,24 @@ impl World {
             let flow = &mut self.flows[actor - first_flow];
             flow.on_time(now, &mut self.shared);
             self.running -= usize::from(flow.is_done());
-            self.agenda.set(actor, flow.next());
+            self.queue.set(actor, flow.next());
         } else {
             match actor.checked_sub(self.shared.links.len()) {
                 None => self.deliver(now, actor),
                 Some(SAMPLER) => self.sample(now),
-                Some(PROBE) => self.ask(now),
-                Some(seat) => self.flood(now, seat - UDP),
+                Some(PING) => self.send_ping(now),
+                Some(index) => self.send_udp(now, index - UDP),
             }
         }
         for link in self.shared.links.take_touched() {
-            self.hear_fates(now, link);
-            self.agenda.set(link, self.shared.links.next(link));
+            self.on_fates(now, link);
+            self.queue.set(link, self.shared.links.next(link));
         }
     }
 
     /// Tells the senders what an AQM decided about their packets after it had taken them.
     #[inline]
-    fn hear_fates(&mut self, now: Time, link: usize) {
+    fn on_fates(&mut self, now: Time, link: usize) {
         while let Some(fate) = self.shared.links.fate(link) {
             self.hear(now, link, &fate);
         }
@@ -180,7 +147,7 @@ impl World {
     fn on_queued(&mut self, now: Time, id: u32, link: usize, stay: Stay) {
         match self.owner(id) {
             Owner::Flow(i) => self.flows[i].record.on_queued(now, link, stay),
-            Owner::Probe | Owner::Feedback(_) => {}
+            Owner::Ping | Owner::Feedback(_) => {}
             Owner::Udp(i) => self.udp[i].on_queued(now, link, stay),
         }
     }
@@ -188,22 +155,22 @@ impl World {
     fn on_dropped(&mut self, now: Time, data: &Data) {
         match self.owner(data.flow) {
             Owner::Flow(i) => self.flows[i].record.on_dropped(now),
-            Owner::Probe => self.probe.iter_mut().for_each(|probe| probe.on_dropped(now)),
+            Owner::Ping => self.probe.iter_mut().for_each(|probe| probe.on_dropped(now)),
             Owner::Udp(i) => self.udp[i].on_dropped(now),
             Owner::Feedback(i) => self.flows[i].on_feedback_dropped(now, data.pn, &mut self.shared),
         }
     }
 
-    fn ask(&mut self, now: Time) {
+    fn send_ping(&mut self, now: Time) {
         let Some(probe) = &mut self.probe else { return };
         probe.send(now, &mut self.shared.links);
-        self.agenda.set(self.shared.links.len() + PROBE, probe.next());
+        self.queue.set(self.shared.links.len() + PING, probe.next());
     }
 
-    fn flood(&mut self, now: Time, source: usize) {
+    fn send_udp(&mut self, now: Time, source: usize) {
         let udp = &mut self.udp[source];
         udp.send(now, &mut self.shared.links);
-        self.agenda.set(self.shared.links.len() + UDP + source, udp.next());
+        self.queue.set(self.shared.links.len() + UDP + source, udp.next());
     }
 
     /// Packets come out of a link: to their receivers or, in the same instant, into the next link of their route.
@@ -217,7 +184,7 @@ impl World {
             }
             match self.owner(data.flow) {
                 Owner::Flow(i) => self.deliver_to(now, i, data),
-                Owner::Probe => {
+                Owner::Ping => {
                     self.probe
                         .iter_mut()
                         .for_each(|probe| probe.on_delivery(now, &data, &mut self.shared.links));
@@ -244,7 +211,7 @@ impl World {
         if !flow.is_done() {
             flow.on_delivery(now, data, &mut self.shared);
             self.running -= usize::from(flow.is_done());
-            self.agenda.set(actor, flow.next());
+            self.queue.set(actor, flow.next());
         }
     }
 
@@ -252,20 +219,25 @@ impl World {
         let actor = self.first_flow + flow;
         let flow = &mut self.flows[flow];
         flow.on_feedback_delivery(now, number);
-        self.agenda.set(actor, flow.next());
+        self.queue.set(actor, flow.next());
     }
 
     fn sample(&mut self, now: Time) {
         let Some(interval) = self.interval else { return };
         let (backlog, drops) = self.shared.links.backlog_and_drops(now);
-        let answer = self.probe.as_mut().and_then(Probe::take_answer);
+        let answer = self.probe.as_mut().and_then(Ping::take_answer);
         let udp = match self.udp.is_empty() {
             true => f64::NAN,
             false => mbit_s(self.udp.iter_mut().map(Udp::take_fresh).sum(), interval),
         };
         self.series.sample_path(backlog, drops, answer, udp);
-        self.series.sample_flows(now, interval, &mut self.flows);
-        self.agenda.set(self.shared.links.len() + SAMPLER, now + interval);
+        self.series.sample_time(now, self.flows.len());
+        let length = self.series.times.len();
+        for (series, flow) in self.series.flows.iter_mut().zip(&mut self.flows) {
+            let sample = flow.sample(now);
+            series.sample(length, interval, &sample, |put| flow.sender().controller().trace(put));
+        }
+        self.queue.set(self.shared.links.len() + SAMPLER, now + interval);
     }
 
     /// Packets are numbered like their senders: the flows from 0, then the probe, the sources of UDP, and at last each flow's
@@ -275,7 +247,7 @@ impl World {
         let id = id as usize;
         match id.checked_sub(self.flows.len()) {
             None => Owner::Flow(id),
-            Some(0) => Owner::Probe,
+            Some(0) => Owner::Ping,
             Some(beyond) => match (beyond - 1).checked_sub(self.udp.len()) {
                 None => Owner::Udp(beyond - 1),
                 Some(flow) => Owner::Feedback(flow),
@@ -285,8 +257,8 @@ impl World {
 
     fn finish(mut self, now: Time, events: u64) -> Outcome {
         let (mut counters, reverse) = self.shared.links.counters(now);
-        self.shared.links.take_touched().for_each(|link| self.hear_fates(now, link));
-        let (probe, probe_inside) = self.probe.map(Probe::into_records).unzip();
+        self.shared.links.take_touched().for_each(|link| self.on_fates(now, link));
+        let (probe, probe_inside) = self.probe.map(Ping::into_records).unzip();
         let (udp, udp_inside) = self.udp.into_iter().map(Udp::into_records).unzip();
         let windows =
             self.windows.finish(now, &mut self.flows, &mut self.shared.links, probe_inside, udp_inside);
@@ -305,7 +277,7 @@ impl World {
 /// Whose packet it is.
 enum Owner {
     Flow(usize),
-    Probe,
+    Ping,
     Udp(usize),
     /// A flow's acknowledgement.
     Feedback(usize),

@@ -4,97 +4,29 @@ use std::collections::VecDeque;
 
 use congestion::{Cause, Control, Detection};
 use link::Stay;
-use recovery::{EcnCounts, Sender, Stats};
+use recovery::{EcnCounts, Stats, Timers};
 use units::Ecn;
 use units::{Duration, Time};
 
+use super::totals::{FlowInside, MediaTotals, ObjectTotals, Totals};
 use crate::application::Application;
-use crate::histogram::Histogram;
-use crate::mean::Mean;
-use crate::packet::{Chunk, Data, Feedback, Says};
-use crate::queue_delay::QueueDelay;
-use crate::scenario::{Scenario, Window};
-use crate::timers::TimerMeans;
+use crate::topology::Scenario;
 use crate::trace::{Ack, Event, Handshake, Metrics, Trace};
-use crate::windows::FlowInside;
+use crate::window::Window;
 
-/// Totals of one flow.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[repr(C)] // in this order: what every packet touches lies together, before what few do
-pub struct Totals {
-    /// Packets sent.
-    pub packets: u64,
-    /// Stream bytes sent, repeats included.
-    pub sent: u64,
-    /// Bytes sent, as they are on the wire.
-    pub wire: u64,
-    /// Stream bytes that arrived for the first time.
-    pub delivered: u64,
-    /// Time each packet spent in the queues of its links and on their wires.
-    pub queue_delay: QueueDelay,
-    /// From a packet's departure at the sender to its arrival at the receiver, by the simulator's clock.
-    pub owd: Histogram,
-    /// From a packet's arrival until its payload is handed over in order.
-    pub delivery: Delivery,
-    /// RTT samples.
-    pub rtt: Histogram,
-    /// The estimator's `rttvar` after each of them (RFC 9002 section 5.3).
-    pub rtt_variation: Mean,
-    /// Timers of loss recovery.
-    pub timers: TimerMeans,
-    /// Those of them that held an ACK alone, for a PING of the receiver.
-    pub acks: u64,
-    /// Those of these that the first link dropped.
-    pub acks_dropped: u64,
-    /// Packets that the path dropped.
-    pub dropped: u64,
-    /// Feedback packets that entered the links of the way back.
-    pub feedback: u64,
-    /// Those that the path dropped.
-    pub feedback_dropped: u64,
-    /// Packets with a repeated payload, all of which had arrived when they left: the sender did not know it.
-    pub redundant: u64,
-}
-
-/// How long what had arrived was held back until all bytes before it had; a packet whose payload had arrived before does not
-/// count.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Delivery {
-    /// Packets in order.
-    pub at_once: u64,
-    /// The others.
-    pub waits: Histogram,
-}
-
-impl Delivery {
-    /// Of all of them.
-    pub fn times(&self) -> Histogram {
-        let mut times = self.waits.clone();
-        times.add_many(Duration::ZERO, self.at_once);
-        times
-    }
-}
-
-/// What became of the frames of a media source inside the measuring window; each counts when its fate is known.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct MediaTotals {
-    /// Bytes of video that the encoder made.
-    pub made: u64,
-    /// Frames that arrived.
-    pub complete: u64,
-    /// Frames that waited too long to be sent.
-    pub skipped: u64,
-    /// Frames of which a packet was lost.
-    pub lost: u64,
-    /// From capture to the arrival of the last packet.
-    pub delay: Histogram,
-}
-
-/// Short transfers that were completed inside the measuring window.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ObjectTotals {
-    /// From the first byte offered to the last byte arrived.
-    pub time: Histogram,
+/// A packet as it leaves.
+#[derive(Clone, Copy, Debug)]
+pub struct SentPacket {
+    /// Packet number.
+    pub pn: u64,
+    /// What it counts in the window.
+    pub bytes: u32,
+    /// Bytes on the wire.
+    pub wire: u32,
+    /// First byte of its payload in the stream.
+    pub offset: u64,
+    /// Payload, bytes.
+    pub len: u32,
 }
 
 /// The record of one flow.
@@ -132,7 +64,7 @@ pub struct Record {
     /// Of a media source.
     pub media: Option<MediaTotals>,
     /// Bytes of video that the encoder made since the start.
-    pub(crate) made: u64,
+    pub made: u64,
     /// Of an on-off source.
     pub objects: Option<ObjectTotals>,
 }
@@ -171,13 +103,13 @@ impl Record {
     }
 
     /// How long it ran inside this one.
-    pub(crate) fn measured_in(&self, window: Window, end: Time) -> Duration {
+    pub fn measured_in(&self, window: Window, end: Time) -> Duration {
         let until = self.finished.unwrap_or(end).min(window.to).min(end);
         until - self.started.max(window.from)
     }
 
     /// What was counted in another window of the scenario's.
-    pub(crate) fn take_inside(&mut self, number: usize) -> FlowInside {
+    pub fn take_inside(&mut self, number: usize) -> FlowInside {
         self.others.get_mut(number).map(|(_, inside)| std::mem::take(inside)).unwrap_or_default()
     }
 
@@ -205,18 +137,20 @@ impl Record {
         }
     }
 
-    /// A packet that counts `bytes` in the window and `size` on the wire.
-    pub(crate) fn on_sent(&mut self, now: Time, pn: u64, bytes: u64, size: u32, chunk: &Chunk) {
+    /// A packet leaves.
+    #[inline]
+    pub fn on_sent(&mut self, now: Time, packet: SentPacket) {
+        let SentPacket { pn, bytes, wire, offset, len } = packet;
         self.count(now, |totals| {
             totals.packets += 1;
-            totals.sent += u64::from(chunk.len);
-            totals.wire += u64::from(size);
+            totals.sent += u64::from(len);
+            totals.wire += u64::from(wire);
         });
-        self.log(now, || Event::Sent { pn, bytes: bytes as u32, offset: chunk.offset, len: chunk.len });
+        self.log(now, || Event::Sent { pn, bytes, offset, len });
     }
 
     /// An Initial or a SYN of so many bytes on the wire.
-    pub(crate) fn on_handshake_sent(&mut self, now: Time, packet: Handshake, size: u32) {
+    pub fn on_handshake_sent(&mut self, now: Time, packet: Handshake, size: u32) {
         self.log(now, || Event::Opens(packet));
         if self.window.holds(now) {
             self.totals.packets += 1;
@@ -225,7 +159,7 @@ impl Record {
     }
 
     /// A packet of so many bytes on the wire that holds an ACK alone.
-    pub(crate) fn on_ack_sent(&mut self, now: Time, size: u32) {
+    pub fn on_ack_sent(&mut self, now: Time, size: u32) {
         self.count(now, |totals| {
             totals.packets += 1;
             totals.acks += 1;
@@ -234,46 +168,48 @@ impl Record {
     }
 
     /// Such a packet finds no room on its first link.
-    pub(crate) fn on_ack_dropped(&mut self, now: Time) {
+    pub fn on_ack_dropped(&mut self, now: Time) {
         self.count(now, |totals| totals.acks_dropped += 1);
         self.on_dropped(now);
     }
 
+    /// A packet leaves the queue of a link after so long.
     #[inline]
-    pub(crate) fn on_queued(&mut self, now: Time, link: usize, stay: Stay) {
+    pub fn on_queued(&mut self, now: Time, link: usize, stay: Stay) {
         self.count(now, |totals| totals.queue_delay.add(link, stay));
     }
 
-    pub(crate) fn on_dropped(&mut self, now: Time) {
+    /// The path drops a packet.
+    pub fn on_dropped(&mut self, now: Time) {
         self.count(now, |totals| totals.dropped += 1);
     }
 
     /// Feedback leaves for the links of the way back.
-    pub(crate) fn on_feedback_sent(&mut self, now: Time) {
+    pub fn on_feedback_sent(&mut self, now: Time) {
         self.count(now, |totals| totals.feedback += 1);
     }
 
-    pub(crate) fn on_feedback_dropped(&mut self, now: Time) {
+    /// The path drops it.
+    pub fn on_feedback_dropped(&mut self, now: Time) {
         self.count(now, |totals| totals.feedback_dropped += 1);
     }
 
     /// An Initial or a SYN arrives, and is answered at once.
-    pub(crate) fn on_handshake_received(&mut self, now: Time, packet: Handshake) {
+    pub fn on_handshake_received(&mut self, now: Time, packet: Handshake) {
         self.log_far(now, || Event::Opened(packet));
         self.log_far(now, || Event::Opens(packet));
     }
 
-    /// A packet arrives that counts `bytes` in the window.
+    /// A packet arrives.
     #[inline]
-    pub(crate) fn on_packet(&mut self, now: Time, data: &Data, bytes: u32) {
-        let Data { pn, chunk: Chunk { offset, len }, ecn, .. } = *data;
-        self.log_far(now, || Event::Received { pn, bytes, offset, len, marked: ecn == Ecn::Ce });
+    pub fn on_packet(&mut self, now: Time, packet: impl FnOnce() -> Event) {
+        self.log_far(now, packet);
     }
 
-    /// Feedback leaves the receiver.
+    /// Feedback leaves the receiver, with an acknowledgement or without.
     #[inline]
-    pub(crate) fn on_feedback_leaving(&mut self, now: Time, feedback: &Feedback) {
-        if let Some(ack) = self.far_trace.is_some().then(|| told(feedback)).flatten() {
+    pub fn on_feedback_leaving(&mut self, now: Time, ack: impl FnOnce() -> Option<Ack>) {
+        if let Some(ack) = self.far_trace.is_some().then(ack).flatten() {
             self.log_far(now, || Event::Acks(ack));
         }
     }
@@ -287,7 +223,7 @@ impl Record {
 
     /// A packet arrives, `owd` after it left, with so many bytes that are new. `stream`: they are handed over in order, these end
     /// here, and before the other byte everything has arrived.
-    pub(crate) fn on_received(
+    pub fn on_received(
         &mut self,
         now: Time,
         owd: Duration,
@@ -326,12 +262,12 @@ impl Record {
     }
 
     /// The stream begins anew, with another connection.
-    pub(crate) fn on_reconnect(&mut self) {
+    pub fn on_reconnect(&mut self) {
         self.held.clear();
     }
 
     /// The one-way delay of the newest packet that arrived since this was last asked.
-    pub(crate) fn take_owd(&mut self) -> Option<Duration> {
+    pub fn take_owd(&mut self) -> Option<Duration> {
         self.owd.take()
     }
 
@@ -342,21 +278,24 @@ impl Record {
         all.filter(move |(window, _)| window.holds(now)).filter_map(|(_, media)| media)
     }
 
-    pub(crate) fn on_frame_made(&mut self, now: Time, bytes: u64) {
+    /// The encoder made a frame.
+    pub fn on_frame_made(&mut self, now: Time, bytes: u64) {
         self.made += bytes;
         self.media(now).for_each(|media| media.made += bytes);
     }
 
-    pub(crate) fn on_frame_skipped(&mut self, now: Time) {
+    /// A frame waited too long to be sent.
+    pub fn on_frame_skipped(&mut self, now: Time) {
         self.media(now).for_each(|media| media.skipped += 1);
     }
 
-    pub(crate) fn on_frame_lost(&mut self, now: Time) {
+    /// A packet of a frame was lost.
+    pub fn on_frame_lost(&mut self, now: Time) {
         self.media(now).for_each(|media| media.lost += 1);
     }
 
     /// It had been counted as lost at that time, too early.
-    pub(crate) fn on_frame_complete(&mut self, now: Time, delay: Duration, lost: Option<Time>) {
+    pub fn on_frame_complete(&mut self, now: Time, delay: Duration, lost: Option<Time>) {
         if let Some(lost) = lost {
             self.media(lost).for_each(|media| media.lost -= 1);
         }
@@ -366,44 +305,45 @@ impl Record {
         });
     }
 
-    pub(crate) fn on_object(&mut self, now: Time, time: Duration) {
+    /// A short transfer is complete, after so long.
+    pub fn on_object(&mut self, now: Time, time: Duration) {
         let others = self.others.iter_mut().map(|(window, inside)| (*window, inside.objects.as_mut()));
         let all = std::iter::once((self.window, self.objects.as_mut())).chain(others);
         let counted = all.filter(|(window, _)| window.holds(now)).filter_map(|(_, objects)| objects);
         counted.for_each(|objects| objects.time.add(time));
     }
 
-    /// An acknowledgement has been digested, perhaps with a sample of the RTT: what the estimator is left with, and what the
-    /// ledger would wait.
+    /// An acknowledgement has been processed, perhaps with a sample of the RTT and what it left of the estimator's variation: what
+    /// the sender's timers would wait.
     #[inline]
-    pub(crate) fn on_digested(&mut self, now: Time, rtt: Option<Duration>, sender: &Sender<Chunk>) {
-        let timers = sender.timers();
+    pub fn on_acknowledged(&mut self, now: Time, rtt: Option<(Duration, Duration)>, timers: &Timers) {
         self.count(now, |totals| {
-            if let Some(rtt) = rtt {
-                totals.rtt.add(rtt);
-                totals.rtt_variation.add(sender.rtt().variation());
+            if let Some((sample, variation)) = rtt {
+                totals.rtt.add(sample);
+                totals.rtt_variation.add(variation);
             }
-            totals.timers.add(&timers);
+            totals.timers.add(timers);
         });
     }
 
     /// A repeat leaves of what had arrived.
-    pub(crate) fn on_redundant(&mut self, now: Time) {
+    pub fn on_redundant(&mut self, now: Time) {
         self.count(now, |totals| totals.redundant += 1);
     }
 
-    pub(crate) fn on_lost(&mut self, now: Time, pn: u64, detection: Detection) {
+    /// A packet was declared lost.
+    pub fn on_lost(&mut self, now: Time, pn: u64, detection: Detection) {
         self.log(now, || Event::Lost { pn, detection });
     }
 
     /// Whether the window of the first slow start may still grow.
     #[inline]
-    pub(crate) fn awaits_end_of_slow_start(&self) -> bool {
+    pub fn awaits_end_of_slow_start(&self) -> bool {
         !self.slow_start_over
     }
 
     /// What the controller says after an ACK or a timer that did or did not reduce its window.
-    pub(crate) fn on_slow_start(&mut self, control: &Control, reduced: bool) {
+    pub fn on_slow_start(&mut self, control: &Control, reduced: bool) {
         self.slow_start_over = !control.in_slow_start() || reduced;
         if !reduced {
             self.slow_start_window = self.slow_start_window.max(control.cwnd);
@@ -411,50 +351,24 @@ impl Record {
     }
 
     /// To `cwnd`.
-    pub(crate) fn on_reduced(&mut self, now: Time, cause: Cause, cwnd: u64) {
+    pub fn on_reduced(&mut self, now: Time, cause: Cause, cwnd: u64) {
         self.least_window = Some(self.least_window.map_or(cwnd, |least| least.min(cwnd)));
         self.log(now, || Event::Reduced(cause));
     }
 
-    /// Feedback arrives; the reply of a handshake has so many bytes.
-    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback, handshake: u32) {
-        self.log(now, || match told(feedback) {
-            Some(ack) => Event::Acked(ack),
-            None => Event::Opened(Handshake { number: feedback.number, bytes: handshake }),
-        });
+    /// Feedback arrives.
+    pub fn on_feedback(&mut self, now: Time, event: impl FnOnce() -> Event) {
+        self.log(now, event);
     }
 
-    pub(crate) fn on_metrics(&mut self, now: Time, sender: &Sender<Chunk>, latest_rtt: Option<Duration>) {
-        self.log(now, || {
-            let control = sender.controller().control();
-            let mut inner = Vec::new();
-            sender.controller().trace(&mut |name, value| inner.push((name, value)));
-            Event::Metrics(Metrics {
-                cwnd: control.cwnd,
-                bytes_in_flight: sender.bytes_in_flight(),
-                latest_rtt,
-                smoothed_rtt: sender.rtt().smoothed(),
-                min_rtt: sender.rtt().min(),
-                rttvar: sender.rtt().variation(),
-                pacing_rate: control.pacing_rate.map(|r| r.0),
-                inner,
-            })
-        });
+    /// What sender and controller are left with.
+    #[inline]
+    pub fn on_metrics(&mut self, now: Time, metrics: impl FnOnce() -> Metrics) {
+        self.log(now, || Event::Metrics(metrics()));
     }
 }
 
 #[cold]
 fn push(trace: &mut Trace, now: Time, event: impl FnOnce() -> Event) {
     trace.push((now, event()));
-}
-
-/// The ACK, if it is one.
-#[cold]
-fn told(feedback: &Feedback) -> Option<Ack> {
-    let (ranges, delay) = match &feedback.says {
-        Says::Quic(frame) => (frame.ranges.clone(), frame.ack_delay),
-        Says::Tcp(ack) => (vec![(0, ack.cumulative)], Duration::ZERO),
-        Says::Open => return None,
-    };
-    Some(Ack { number: feedback.number, ranges, delay })
 }

@@ -1,26 +1,14 @@
 //! A ping through the bottleneck beside the flows.
 
+use scenario::{ProbeConfig, ProbeRecord, Route, Scenario, Windowed};
 use units::{Duration, Time};
 
-use crate::histogram::Histogram;
-use crate::links::Links;
+use crate::engine::links::Links;
 use crate::packet::Data;
-use crate::scenario::{ProbeConfig, Route, Scenario, Window};
 
-/// What the probe saw inside the measuring window.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ProbeRecord {
-    /// Packets sent.
-    pub sent: u64,
-    /// Packets that the path dropped.
-    pub dropped: u64,
-    /// Round-trip times of the answers.
-    pub rtt: Histogram,
-}
-
-/// The probe of a run.
+/// The ping of a run.
 #[derive(Debug)]
-pub(crate) struct Probe {
+pub(crate) struct Ping {
     /// Its number among the flows: the one after theirs.
     id: u32,
     config: ProbeConfig,
@@ -29,13 +17,10 @@ pub(crate) struct Probe {
     /// What its links' delays leave of the base RTT.
     rest: Duration,
     answer: Option<Duration>,
-    window: Window,
-    record: ProbeRecord,
-    /// The same for other windows.
-    others: Vec<(Window, ProbeRecord)>,
+    record: Windowed<ProbeRecord>,
 }
 
-impl Probe {
+impl Ping {
     pub(crate) fn new(id: u32, config: ProbeConfig, scenario: &Scenario) -> Self {
         let (route, back) = (scenario.bounded(config.route), config.back.map(|back| scenario.bounded(back)));
         let on_links = scenario.delay(route) + back.map_or(Duration::ZERO, |back| scenario.delay(back));
@@ -44,18 +29,9 @@ impl Probe {
             next: 0,
             rest: config.rtt - on_links,
             answer: None,
-            window: scenario.window(),
-            record: ProbeRecord::default(),
-            others: scenario.other_windows().map(|window| (window, ProbeRecord::default())).collect(),
+            record: scenario.windowed(),
             config: ProbeConfig { route, back, ..config },
         }
-    }
-
-    /// Counts what happens now, in every window that it is in.
-    fn count(&mut self, now: Time, count: impl Fn(&mut ProbeRecord)) {
-        let all = std::iter::once((&self.window, &mut self.record))
-            .chain(self.others.iter_mut().map(|(w, r)| (&*w, r)));
-        all.filter(|(window, _)| window.holds(now)).for_each(|(_, record)| count(record));
     }
 
     /// When the next packet leaves.
@@ -64,7 +40,7 @@ impl Probe {
     }
 
     pub(crate) fn send(&mut self, now: Time, links: &mut Links) {
-        self.count(now, |record| record.sent += 1);
+        self.record.count(now, |record| record.sent += 1);
         let pn = self.next;
         self.next += 1;
         self.push(now, self.config.route, pn, now, links);
@@ -78,7 +54,7 @@ impl Probe {
     }
 
     pub(crate) fn on_dropped(&mut self, now: Time) {
-        self.count(now, |record| record.dropped += 1);
+        self.record.count(now, |record| record.dropped += 1);
     }
 
     /// A packet leaves its last link: the answer begins its way or, if there are no links on that, its round trip is
@@ -89,7 +65,7 @@ impl Probe {
         }
         let rtt = now - data.sent + self.rest;
         self.answer = Some(rtt);
-        self.count(now, |record| record.rtt.add(rtt));
+        self.record.count(now, |record| record.rtt.add(rtt));
     }
 
     /// The newest answer since this was last asked.
@@ -99,6 +75,6 @@ impl Probe {
 
     /// That of the measuring window, and those of the others.
     pub(crate) fn into_records(self) -> (ProbeRecord, Vec<ProbeRecord>) {
-        (self.record, self.others.into_iter().map(|(_, record)| record).collect())
+        self.record.into_counts()
     }
 }

@@ -1,28 +1,11 @@
-//! Traffic that heeds no congestion: UDP through the bottleneck beside the flows.
-
-mod emission;
+//! Unresponsive traffic: UDP through the bottleneck beside the flows.
 
 use link::Stay;
+use scenario::{Emission, Route, Scenario, UdpConfig, UdpRecord, Windowed};
 use units::Time;
 
-use crate::links::Links;
+use crate::engine::links::Links;
 use crate::packet::Data;
-use crate::queue_delay::QueueDelay;
-use crate::scenario::{Route, Scenario, UdpConfig, Window};
-pub use emission::Emission;
-
-/// What became of one source's packets inside the measuring window.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct UdpRecord {
-    /// Packets sent.
-    pub sent: u64,
-    /// Packets that the path dropped.
-    pub dropped: u64,
-    /// Bytes that arrived, as they are on the wire.
-    pub delivered: u64,
-    /// Time each packet spent in the queues of its links and on their wires.
-    pub queue_delay: QueueDelay,
-}
 
 /// One source and its sink.
 #[derive(Debug)]
@@ -37,10 +20,7 @@ pub(crate) struct Udp {
     pn: u64,
     /// Bytes that arrived since somebody asked.
     fresh: u64,
-    window: Window,
-    record: UdpRecord,
-    /// The same for other windows.
-    others: Vec<(Window, UdpRecord)>,
+    record: Windowed<UdpRecord>,
 }
 
 impl Udp {
@@ -55,17 +35,8 @@ impl Udp {
             emission,
             pn: 0,
             fresh: 0,
-            window: scenario.window(),
-            record: UdpRecord::default(),
-            others: scenario.other_windows().map(|window| (window, UdpRecord::default())).collect(),
+            record: scenario.windowed(),
         }
-    }
-
-    /// Counts what happens now, in every window that it is in.
-    fn count(&mut self, now: Time, count: impl Fn(&mut UdpRecord)) {
-        let all = std::iter::once((&self.window, &mut self.record))
-            .chain(self.others.iter_mut().map(|(w, r)| (&*w, r)));
-        all.filter(|(window, _)| window.holds(now)).for_each(|(_, record)| count(record));
     }
 
     /// When the next packet leaves.
@@ -75,7 +46,7 @@ impl Udp {
 
     pub(crate) fn send(&mut self, now: Time, links: &mut Links) {
         let entry = self.route.first.into();
-        self.count(now, |record| record.sent += 1);
+        self.record.count(now, |record| record.sent += 1);
         let data = Data::bare(self.id, self.size, self.route.last, self.pn, now);
         self.pn += 1;
         match links.push(now, entry, data) {
@@ -91,15 +62,15 @@ impl Udp {
     pub(crate) fn on_delivery(&mut self, now: Time, data: &Data) {
         let bytes = u64::from(data.size);
         self.fresh += bytes;
-        self.count(now, |record| record.delivered += bytes);
+        self.record.count(now, |record| record.delivered += bytes);
     }
 
     pub(crate) fn on_queued(&mut self, now: Time, link: usize, stay: Stay) {
-        self.count(now, |record| record.queue_delay.add(link, stay));
+        self.record.count(now, |record| record.queue_delay.add(link, stay));
     }
 
     pub(crate) fn on_dropped(&mut self, now: Time) {
-        self.count(now, |record| record.dropped += 1);
+        self.record.count(now, |record| record.dropped += 1);
     }
 
     /// Bytes that arrived since this was last asked.
@@ -109,6 +80,6 @@ impl Udp {
 
     /// That of the measuring window, and those of the others.
     pub(crate) fn into_records(self) -> (UdpRecord, Vec<UdpRecord>) {
-        (self.record, self.others.into_iter().map(|(_, record)| record).collect())
+        self.record.into_counts()
     }
 }

@@ -1,39 +1,24 @@
 //! What an application offers its flow, and when.
 //!
 //! The stream of a flow is bytes from 0 on. An application says up to where the next packet may go (`limit`): all at once
-//! (bulk), frame by frame ([`media`]), object by object ([`objects`]), or nothing more while it pauses.
+//! (bulk), frame by frame ([`media`]), object by object ([`short_transfers`]), or nothing more while it pauses.
 
 pub(crate) mod media;
-pub(crate) mod objects;
 mod pauses;
+pub(crate) mod short_transfers;
 
+use scenario::{Application, FlowConfig, Record, Scenario};
 use units::Time;
 
-use crate::record::Record;
-use crate::scenario::{FlowConfig, Scenario};
 use media::Media;
-pub use media::{AUDIO_INTERVAL, MediaConfig};
-use objects::Objects;
-pub use objects::{Connection, ObjectsConfig};
 use pauses::Pauses;
-
-/// What a flow carries.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Application {
-    /// All there is, at once.
-    #[default]
-    Bulk,
-    /// Video that follows the controller's rate, and audio.
-    Media(MediaConfig),
-    /// Short transfers, with idle times in between.
-    OnOff(ObjectsConfig),
-}
+use short_transfers::ShortTransfers;
 
 #[derive(Debug)]
 enum Kind {
     Bulk,
     Media(Box<Media>),
-    Objects(Box<Objects>),
+    ShortTransfers(Box<ShortTransfers>),
 }
 
 /// The application of one flow.
@@ -56,7 +41,7 @@ impl Source {
             Application::Bulk => Kind::Bulk,
             Application::Media(media) => Kind::Media(Box::new(Media::new(id, media, config, scenario.seed))),
             Application::OnOff(objects) => {
-                Kind::Objects(Box::new(Objects::new(id, objects, config.start, scenario.seed)))
+                Kind::ShortTransfers(Box::new(ShortTransfers::new(id, objects, config.start, scenario.seed)))
             }
         };
         let goal = match kind {
@@ -80,8 +65,8 @@ impl Source {
             Kind::Bulk => Time::NEVER,
             // A camera goes on during a pause, only unheard.
             Kind::Media(media) => media.next(),
-            Kind::Objects(_) if self.pauses.is_on() => Time::NEVER,
-            Kind::Objects(objects) => objects.next(),
+            Kind::ShortTransfers(_) if self.pauses.is_on() => Time::NEVER,
+            Kind::ShortTransfers(objects) => objects.next(),
         };
         own.min(self.pauses.next())
     }
@@ -100,7 +85,7 @@ impl Source {
         let mut reconnects = false;
         match &mut self.kind {
             Kind::Media(media) if media.next() <= now => media.on_time(now, paused, allowed(), record),
-            Kind::Objects(objects) if objects.next() <= now && !paused => {
+            Kind::ShortTransfers(objects) if objects.next() <= now && !paused => {
                 reconnects = objects.begin(now);
                 let from = if reconnects { 0 } else { fresh };
                 self.goal = from + objects.size();
@@ -109,7 +94,7 @@ impl Source {
         }
         if !matches!(self.kind, Kind::Media(_)) {
             let offered =
-                if matches!(&self.kind, Kind::Objects(o) if !o.is_on()) { fresh } else { self.goal };
+                if matches!(&self.kind, Kind::ShortTransfers(o) if !o.is_on()) { fresh } else { self.goal };
             self.limit = if paused { 0 } else { offered };
         }
         self.next = self.due();
@@ -146,7 +131,7 @@ impl Source {
                 media.on_received(now, start, end, record);
                 false
             }
-            Kind::Objects(objects) => {
+            Kind::ShortTransfers(objects) => {
                 if contiguous >= self.goal {
                     self.goal = u64::MAX;
                     objects.complete(now, record);

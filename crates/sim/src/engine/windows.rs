@@ -2,44 +2,11 @@
 //! where it ends.
 
 use recovery::Stats;
+use scenario::{FlowInside, Inside, ProbeRecord, Scenario, UdpRecord, Window};
 use units::{Duration, Time};
 
-use crate::flow::Flow;
-use crate::links::Links;
-use crate::probe::ProbeRecord;
-use crate::record::{MediaTotals, ObjectTotals, Totals};
-use crate::scenario::{Scenario, Window};
-use crate::udp::UdpRecord;
-
-/// What happened in a window of the scenario's.
-#[derive(Clone, Debug)]
-pub struct Inside {
-    /// Per flow, in the scenario's order.
-    pub flows: Vec<FlowInside>,
-    /// Bytes that left each link inside it, forward ones first.
-    pub delivered: Vec<u64>,
-    /// The probe's answers, if there was one.
-    pub probe: Option<ProbeRecord>,
-    /// Per source of UDP.
-    pub udp: Vec<UdpRecord>,
-}
-
-/// One flow in a window.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FlowInside {
-    /// What is counted inside it.
-    pub totals: Totals,
-    /// Of a media source.
-    pub media: Option<MediaTotals>,
-    /// Of an on-off source.
-    pub objects: Option<ObjectTotals>,
-    /// The ledger where the window begins.
-    pub before: Stats,
-    /// The ledger where it ends.
-    pub after: Stats,
-    /// How long the flow ran inside it.
-    pub measured: Duration,
-}
+use crate::endpoints::flow::Flow;
+use crate::engine::links::Links;
 
 /// What only grows, at one moment.
 #[derive(Clone, Debug, Default)]

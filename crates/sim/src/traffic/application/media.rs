@@ -20,34 +20,8 @@
 
 use std::collections::VecDeque;
 
+use scenario::{AUDIO_INTERVAL, FlowConfig, MediaConfig, Record, Transport};
 use units::{Duration, Rate, Rng, Time};
-
-use crate::record::Record;
-use crate::scenario::{FlowConfig, Transport};
-
-/// A video encoder and a microphone.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MediaConfig {
-    /// Frames per second, at least 1.
-    pub fps: u32,
-    /// Smallest rate of the encoder, without headers; above 0.
-    pub min_rate: Rate,
-    /// Largest, no less.
-    pub max_rate: Rate,
-    /// Before it knows better.
-    pub start_rate: Rate,
-    /// From asking for a rate to the frame that has it, at least.
-    pub reaction: Duration,
-    /// Frame sizes are uniform within this part of their mean, 0..1.
-    pub variation: f64,
-    /// Audio, without headers; none at 0.
-    pub audio: Rate,
-    /// What waits longer to be sent is skipped.
-    pub max_queue: Duration,
-}
-
-/// From one packet of audio to the next.
-pub const AUDIO_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Frames on the way that may still be completed. What is older than so many frames is not coming.
 const ON_THE_WAY: usize = 4096;

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 
 use units::{Duration, Time};
 
-use crate::flow::Flow;
-
 /// One flow's columns; one entry per sample of [`Series::times`], NaN where the flow did not run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowSeries {
@@ -48,45 +46,65 @@ pub struct Series {
 
 impl Series {
     /// What is not of the flows.
-    pub(crate) fn sample_path(&mut self, backlog: u64, drops: u64, answer: Option<Duration>, udp: f64) {
+    pub fn sample_path(&mut self, backlog: u64, drops: u64, answer: Option<Duration>, udp: f64) {
         self.backlog.push(backlog as f64);
         self.drops.push(drops as f64);
         self.probe_ms.push(answer.map_or(f64::NAN, Duration::as_millis_f64));
         self.udp_mbit_s.push(udp);
     }
 
-    pub(crate) fn sample_flows(&mut self, now: Time, interval: Duration, flows: &mut [Flow]) {
+    /// The time of a sample, before its flows'.
+    pub fn sample_time(&mut self, now: Time, flows: usize) {
         self.times.push(now.as_secs_f64());
-        self.flows.resize(flows.len(), FlowSeries::default());
-        for (series, flow) in self.flows.iter_mut().zip(flows) {
-            series.sample(self.times.len(), now, interval, flow);
-        }
+        self.flows.resize(flows, FlowSeries::default());
     }
 }
 
+/// One flow at the time of a sample.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowSample {
+    /// It has begun and not ended.
+    pub running: bool,
+    /// Bytes.
+    pub cwnd: Option<u64>,
+    /// Bytes.
+    pub bytes_in_flight: Option<u64>,
+    /// `smoothed_rtt`.
+    pub smoothed_rtt: Option<Duration>,
+    /// The newest sample.
+    pub latest_rtt: Option<Duration>,
+    /// Stream bytes that have arrived, since the start.
+    pub delivered: u64,
+    /// Bytes of video that the encoder made, since the start, if it has one.
+    pub made: Option<u64>,
+    /// One-way delay of the last packet that arrived in the interval.
+    pub owd: Option<Duration>,
+}
+
 impl FlowSeries {
-    fn sample(&mut self, length: usize, now: Time, interval: Duration, flow: &mut Flow) {
-        let owd = flow.record.take_owd();
-        let sender = flow.sender();
-        let running = flow.record.started <= now && !flow.is_done();
-        let or_nan = |value: f64| if running { value } else { f64::NAN };
-        let sampled = sender.rtt().is_sampled();
-        self.cwnd.push(or_nan(sender.controller().control().cwnd as f64));
-        self.bytes_in_flight.push(or_nan(sender.bytes_in_flight() as f64));
-        let rtt_or_nan = |rtt: Duration| or_nan(if sampled { rtt.as_millis_f64() } else { f64::NAN });
-        self.smoothed_rtt_ms.push(rtt_or_nan(sender.rtt().smoothed()));
-        self.latest_rtt_ms.push(rtt_or_nan(sender.rtt().latest()));
-        let fresh = flow.record.delivered - std::mem::replace(&mut self.delivered, flow.record.delivered);
-        self.goodput_mbit_s.push(or_nan(mbit_s(fresh, interval)));
-        let made = flow.record.made - std::mem::replace(&mut self.made, flow.record.made);
-        let media = flow.record.media.as_ref().map_or(f64::NAN, |_| mbit_s(made, interval));
+    /// Adds a sample, the `length`th; `trace` tells the controller's own variables.
+    pub fn sample(
+        &mut self,
+        length: usize,
+        interval: Duration,
+        flow: &FlowSample,
+        trace: impl FnOnce(&mut dyn FnMut(&'static str, f64)),
+    ) {
+        let or_nan = |value: Option<f64>| value.filter(|_| flow.running).unwrap_or(f64::NAN);
+        self.cwnd.push(or_nan(flow.cwnd.map(|bytes| bytes as f64)));
+        self.bytes_in_flight.push(or_nan(flow.bytes_in_flight.map(|bytes| bytes as f64)));
+        self.smoothed_rtt_ms.push(or_nan(flow.smoothed_rtt.map(Duration::as_millis_f64)));
+        self.latest_rtt_ms.push(or_nan(flow.latest_rtt.map(Duration::as_millis_f64)));
+        let fresh = flow.delivered - std::mem::replace(&mut self.delivered, flow.delivered);
+        self.goodput_mbit_s.push(or_nan(Some(mbit_s(fresh, interval))));
+        let media = flow.made.map(|made| mbit_s(made - std::mem::replace(&mut self.made, made), interval));
         self.media_mbit_s.push(or_nan(media));
-        self.owd_ms.push(or_nan(owd.map_or(f64::NAN, Duration::as_millis_f64)));
+        self.owd_ms.push(or_nan(flow.owd.map(Duration::as_millis_f64)));
         let inner = &mut self.inner;
-        sender.controller().trace(&mut |name, value| {
+        trace(&mut |name, value| {
             let column = inner.entry(name).or_default();
             column.resize(length - 1, f64::NAN);
-            column.push(or_nan(value));
+            column.push(or_nan(Some(value)));
         });
         // A controller may leave out what it does not know yet.
         inner.values_mut().for_each(|column| column.resize(length, f64::NAN));
@@ -94,6 +112,6 @@ impl FlowSeries {
 }
 
 /// Bytes in a span, as a rate.
-pub(crate) fn mbit_s(bytes: u64, span: Duration) -> f64 {
+pub fn mbit_s(bytes: u64, span: Duration) -> f64 {
     bytes as f64 * 8e-6 / span.as_secs_f64()
 }

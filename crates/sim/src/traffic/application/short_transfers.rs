@@ -10,40 +10,12 @@
 //! The old connection hears its last acknowledgements until then. A handshake, if the flow has one, is part of the object's
 //! time.
 
-use serde::{Deserialize, Serialize};
+use scenario::{Connection, ObjectsConfig, Record};
 use units::{Bytes, Duration, Rng, Time};
-
-use crate::record::Record;
-
-/// Objects and idle times.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ObjectsConfig {
-    /// Smallest object, at least 1 byte.
-    pub smallest: Bytes,
-    /// Largest, no less.
-    pub largest: Bytes,
-    /// Mean idle time.
-    pub idle: Duration,
-    /// The first object comes at the flow's start; or else after an idle time.
-    pub begins_on: bool,
-    /// What carries an object.
-    pub connection: Connection,
-}
-
-/// What carries an object.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Connection {
-    /// A connection of its own.
-    #[default]
-    New,
-    /// The same as the one before.
-    Kept,
-}
 
 /// The source of one flow.
 #[derive(Debug)]
-pub(crate) struct Objects {
+pub(crate) struct ShortTransfers {
     config: ObjectsConfig,
     sizes: Rng,
     idles: Rng,
@@ -51,11 +23,11 @@ pub(crate) struct Objects {
     next: Time,
     begun: Option<Time>,
     size: u64,
-    /// Objects that have begun.
+    /// ShortTransfers that have begun.
     count: u64,
 }
 
-impl Objects {
+impl ShortTransfers {
     pub(super) fn new(id: u32, config: &ObjectsConfig, start: Time, seed: u64) -> Self {
         let stream = |name| Rng::stream(seed, &format!("flow.{id}.{name}"));
         let mut objects = Self {

@@ -4,66 +4,27 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use congestion::PathInfo;
-use recovery::{
-    AckConfig, AckFrame, Config, Gate, Outcome, Paced, Payload, Receiver, Sender, Stats, TcpAck, TcpReceiver,
-};
+use recovery::reassembly::Reassembly;
+use recovery::{Gate, Outcome, Paced, Payload, Sender, Stats};
+use scenario::trace::{self, Metrics};
+use scenario::{Back, FlowConfig, FlowSample, Record, Route, Scenario, SentPacket, Transport};
 use units::{Duration, Time};
 
-use crate::ack_jitter::AckJitter;
-use crate::application::Source;
-use crate::handshake::Handshake;
-use crate::links::Links;
+use crate::endpoints::ack_jitter::AckJitter;
+use crate::endpoints::ack_path::AckPath;
+use crate::endpoints::handshake::Handshake;
+use crate::endpoints::receiver::{Receiver, Spent};
+use crate::endpoints::resend::Resend;
+use crate::endpoints::setup::{Rules, Setup};
+use crate::engine::links::Links;
 use crate::packet::{Chunk, Data, Feedback, Says};
-use crate::record::Record;
-use crate::resend::Resend;
-use crate::scenario::{Back, FlowConfig, Route, Scenario, Transport};
-use crate::trace;
-use crate::way_back::WayBack;
-use recovery::reassembly::Reassembly;
+use crate::traffic::application::Source;
 
 /// The frame in a packet that holds an ACK alone, as long as those of the way back.
 const ACK_FRAME: u32 = 20;
 
 /// The connection of packets that arrive at nobody.
 const NO_CONNECTION: u32 = u32::MAX;
-
-/// The receiving end.
-#[derive(Debug)]
-enum Far {
-    Quic { receiver: Receiver, stream: Reassembly },
-    Tcp(TcpReceiver),
-}
-
-impl Far {
-    fn new(Setup { config, ack, .. }: &Setup) -> Self {
-        let ack = Arc::clone(ack);
-        match config.transport {
-            Transport::Quic { .. } => Self::Quic {
-                receiver: Receiver::new(ack, config.clock, config.rtt),
-                stream: Reassembly::default(),
-            },
-            Transport::Tcp { mss, .. } => Self::Tcp(TcpReceiver::new(ack, config.clock, mss, config.rtt)),
-        }
-    }
-
-    /// When a delayed acknowledgement is due.
-    #[inline]
-    fn timer(&self) -> Option<Time> {
-        match self {
-            Self::Quic { receiver, .. } => receiver.timer(),
-            Self::Tcp(receiver) => receiver.timer(),
-        }
-    }
-
-    /// Whether all of it has arrived.
-    fn holds(&self, chunk: &Chunk) -> bool {
-        let range = chunk.range();
-        match self {
-            Self::Quic { stream, .. } => stream.holds(range.start, range.end),
-            Self::Tcp(receiver) => receiver.holds(range.start, range.end),
-        }
-    }
-}
 
 /// Whether a flow still takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,54 +43,10 @@ pub(crate) struct Shared {
     spent: Spent,
 }
 
-#[derive(Debug, Default)]
-#[expect(clippy::vec_box, reason = "they are handed on in their boxes")]
-struct Spent {
-    quic: Vec<Box<AckFrame>>,
-    tcp: Vec<Box<TcpAck>>,
-}
-
-impl Spent {
-    #[inline]
-    fn take(&mut self, says: Says) {
-        match says {
-            Says::Quic(frame) => self.quic.push(frame),
-            Says::Tcp(ack) => self.tcp.push(ack),
-            Says::Open => {}
-        }
-    }
-}
-
 impl Shared {
     pub(crate) fn new(links: Links) -> Self {
         Self { links, outcome: Outcome::default(), spent: Spent::default() }
     }
-}
-
-/// The rules of both ends. Flows mostly have the same, and then share them: a packet touches fifty cache lines as it is.
-#[derive(Debug, Default)]
-pub(crate) struct Rules {
-    recovery: Vec<Arc<Config>>,
-    ack: Vec<Arc<AckConfig>>,
-}
-
-/// Those that are like `wanted`.
-fn share<T: Clone + PartialEq>(known: &mut Vec<Arc<T>>, wanted: &T) -> Arc<T> {
-    if let Some(same) = known.iter().find(|rules| rules.as_ref() == wanted) {
-        return Arc::clone(same);
-    }
-    let new = Arc::new(wanted.clone());
-    known.push(Arc::clone(&new));
-    new
-}
-
-/// What a connection begins with. Out of the way of what every packet asks for.
-#[derive(Debug)]
-struct Setup {
-    config: FlowConfig,
-    recovery: Arc<Config>,
-    ack: Arc<AckConfig>,
-    path: PathInfo,
 }
 
 /// One flow.
@@ -152,17 +69,17 @@ pub(crate) struct Flow {
     fresh: u64,
     /// ACKs written on this connection.
     written: u64,
-    ahead_delay: Duration,
+    propagation_delay: Duration,
     /// Lost, to be sent again.
     resend: Resend,
     /// Beyond the last link, for flows whose way is longer than that of their links.
-    ahead: VecDeque<(Time, Data)>,
+    propagating: VecDeque<(Time, Data)>,
     /// Until the connection is open.
     handshake: Option<Handshake>,
     source: Source,
-    back: WayBack,
+    back: AckPath,
     sender: Sender<Chunk>,
-    far: Far,
+    receiver: Receiver,
     pub(crate) record: Record,
     setup: Box<Setup>,
     /// What the ledgers of the connections before counted.
@@ -191,12 +108,7 @@ impl Flow {
         let delay = scenario.delay(config.route);
         let delay_back = back.map_or(Duration::ZERO, |back| scenario.delay(back.route));
         let forward = (config.rtt / 2).min(config.rtt - delay_back).max(delay);
-        let setup = Setup {
-            recovery: share(&mut rules.recovery, &config.recovery),
-            ack: share(&mut rules.ack, &config.ack),
-            path,
-            config,
-        };
+        let setup = Setup::new(config, path, rules);
         let config = &setup.config;
         Self {
             id,
@@ -215,10 +127,10 @@ impl Flow {
             pacer_at: Time::NEVER,
             timer_at: Time::NEVER,
             near_next: config.start,
-            far: Far::new(&setup),
-            ahead: VecDeque::new(),
-            ahead_delay: forward - delay,
-            back: WayBack::new(
+            receiver: Receiver::new(&setup),
+            propagating: VecDeque::new(),
+            propagation_delay: forward - delay,
+            back: AckPath::new(
                 feedback_id,
                 AckJitter::new(id, config.ack.jitter, scenario.seed),
                 back,
@@ -234,6 +146,23 @@ impl Flow {
         &self.sender
     }
 
+    /// How it stands at the time of a sample.
+    pub(crate) fn sample(&mut self, now: Time) -> FlowSample {
+        let owd = self.record.take_owd();
+        let rtt = self.sender.rtt();
+        let sampled = |rtt: Duration| self.sender.rtt().is_sampled().then_some(rtt);
+        FlowSample {
+            running: self.record.started <= now && !self.is_done(),
+            cwnd: Some(self.sender.controller().control().cwnd),
+            bytes_in_flight: Some(self.sender.bytes_in_flight()),
+            smoothed_rtt: sampled(rtt.smoothed()),
+            latest_rtt: sampled(rtt.latest()),
+            delivered: self.record.delivered,
+            made: self.record.media.as_ref().map(|_| self.record.made),
+            owd,
+        }
+    }
+
     pub(crate) fn is_done(&self) -> bool {
         self.stage == Stage::Done
     }
@@ -247,8 +176,8 @@ impl Flow {
             return self.near_next;
         }
         let due = |time: Option<Time>| time.unwrap_or(Time::NEVER);
-        let ahead = self.ahead.front().map(|d| d.0);
-        let far = due(self.far.timer()).min(due(ahead)).min(self.back.next());
+        let propagated = self.propagating.front().map(|d| d.0);
+        let far = due(self.receiver.timer()).min(due(propagated)).min(self.back.next());
         self.near_next.min(self.source.next()).min(far)
     }
 
@@ -271,8 +200,8 @@ impl Flow {
         if self.handshake.is_some() {
             self.open_if_due(now, &mut shared.links);
         }
-        if self.ahead.front().is_some_and(|d| d.0 <= now)
-            && let Some((_, data)) = self.ahead.pop_front()
+        if self.propagating.front().is_some_and(|d| d.0 <= now)
+            && let Some((_, data)) = self.propagating.pop_front()
         {
             self.receive(now, &data, shared);
         }
@@ -321,7 +250,7 @@ impl Flow {
         self.handshake = handshake(&self.setup.config);
         self.sender = sender(&self.setup, path);
         self.timer_at = Time::NEVER;
-        self.far = Far::new(&self.setup);
+        self.receiver = Receiver::new(&self.setup);
         self.fresh = 0;
         self.resend.clear();
         self.arrived_late = Reassembly::default();
@@ -339,10 +268,10 @@ impl Flow {
 
     /// A packet leaves its last link.
     pub(crate) fn on_delivery(&mut self, now: Time, data: Data, shared: &mut Shared) {
-        if self.ahead_delay == Duration::ZERO {
+        if self.propagation_delay == Duration::ZERO {
             self.receive(now, &data, shared);
         } else {
-            self.ahead.push_back((now + self.ahead_delay, data));
+            self.propagating.push_back((now + self.propagation_delay, data));
         }
     }
 
@@ -354,17 +283,9 @@ impl Flow {
             return self.answer_handshake(now, data.pn, shared);
         }
         let (start, end) = (data.chunk.offset, data.chunk.offset + u64::from(data.chunk.len));
-        let (fresh, must_ack, contiguous) = match &mut self.far {
-            Far::Quic { receiver, stream } => {
-                let fresh = stream.insert(start, end);
-                (fresh, receiver.on_packet(now, data.pn, data.ecn, data.least_unacked), stream.contiguous())
-            }
-            Far::Tcp(receiver) => {
-                let (fresh, must_ack) = receiver.on_packet(now, data.pn, data.ecn, start, end);
-                (fresh, must_ack, receiver.contiguous())
-            }
-        };
-        self.record.on_packet(now, data, self.transport.window_bytes(data.chunk.len));
+        let (fresh, must_ack, contiguous) = self.receiver.on_packet(now, data);
+        let bytes = self.transport.window_bytes(data.chunk.len);
+        self.record.on_packet(now, || data.arrival(bytes));
         let stream = self.source.is_reliable().then_some((end, contiguous));
         self.record.on_received(now, now - data.sent, fresh, data.ecn, stream);
         if self.source.on_received(now, (start, end), contiguous, &mut self.record) {
@@ -387,24 +308,13 @@ impl Flow {
     }
 
     fn acknowledge_late(&mut self, now: Time, shared: &mut Shared) {
-        if self.far.timer().is_some_and(|due| due <= now) {
+        if self.receiver.timer().is_some_and(|due| due <= now) {
             self.acknowledge(now, shared);
         }
     }
 
     fn acknowledge(&mut self, now: Time, shared: &mut Shared) {
-        let says = match &mut self.far {
-            Far::Quic { receiver, .. } => {
-                let mut frame = shared.spent.quic.pop().unwrap_or_default();
-                receiver.write_ack(now, &mut frame);
-                Says::Quic(frame)
-            }
-            Far::Tcp(receiver) => {
-                let mut ack = shared.spent.tcp.pop().unwrap_or_default();
-                *ack = receiver.ack(now);
-                Says::Tcp(ack)
-            }
-        };
+        let says = self.receiver.acknowledge(now, &mut shared.spent);
         let feedback = Feedback { number: self.written, says };
         self.written += 1;
         // No packet arrives twice, so the receiver's totals are those of all that arrived.
@@ -417,7 +327,7 @@ impl Flow {
 
     #[inline(always)] // moves what it is given
     fn send_back(&mut self, now: Time, feedback: Feedback, shared: &mut Shared) {
-        self.record.on_feedback_leaving(now, &feedback);
+        self.record.on_feedback_leaving(now, || feedback.ack());
         match self.back.entry() {
             None => self.back.delay(now, feedback),
             Some(link) => self.send_back_over(now, feedback, link, shared),
@@ -427,10 +337,10 @@ impl Flow {
     #[inline(never)]
     fn send_back_over(&mut self, now: Time, feedback: Feedback, link: usize, shared: &mut Shared) {
         let handshake = self.transport.handshake_bytes();
-        let Some(token) = self.back.token(now, feedback, handshake) else { return };
+        let Some(packet) = self.back.ack_packet(now, feedback, handshake) else { return };
         self.record.on_feedback_sent(now);
-        if shared.links.push(now, link, token).is_err() {
-            self.on_feedback_dropped(now, token.pn, shared);
+        if shared.links.push(now, link, packet).is_err() {
+            self.on_feedback_dropped(now, packet.pn, shared);
         }
     }
 
@@ -449,7 +359,8 @@ impl Flow {
     }
 
     fn on_feedback(&mut self, now: Time, feedback: Feedback, shared: &mut Shared) {
-        self.record.on_feedback(now, &feedback, self.transport.handshake_payload());
+        let bytes = self.transport.handshake_payload();
+        self.record.on_feedback(now, || feedback.event(bytes));
         match &feedback.says {
             Says::Quic(frame) => {
                 if frame.ping {
@@ -473,8 +384,13 @@ impl Flow {
         }
         shared.spent.take(feedback.says);
         self.digest(now, &shared.outcome);
-        self.record.on_digested(now, shared.outcome.rtt, &self.sender);
-        self.record.on_metrics(now, &self.sender, shared.outcome.rtt);
+        let rtt = shared.outcome.rtt;
+        self.record.on_acknowledged(
+            now,
+            rtt.map(|sample| (sample, self.sender.rtt().variation())),
+            &self.sender.timers(),
+        );
+        self.record.on_metrics(now, || metrics(&self.sender, rtt));
     }
 
     #[cold]
@@ -627,8 +543,9 @@ impl Flow {
     fn transmit(&mut self, now: Time, chunk: Chunk, bytes: u64, repeat: bool, links: &mut Links) {
         let (pn, ecn) = self.sender.on_sent(now, bytes, chunk, repeat);
         let size = self.transport.wire_bytes(chunk.len);
-        self.record.on_sent(now, pn, bytes, size, &chunk);
-        if repeat && self.far.holds(&chunk) {
+        let Chunk { offset, len } = chunk;
+        self.record.on_sent(now, SentPacket { pn, bytes: bytes as u32, wire: size, offset, len });
+        if repeat && self.receiver.holds(&chunk) {
             self.record.on_redundant(now);
         }
         let least_unacked = self.sender.least_unacked();
@@ -665,4 +582,22 @@ fn allowed_rate(sender: &Sender<Chunk>) -> Option<f64> {
     let (control, rtt) = (sender.controller().control(), sender.rtt());
     let by_window = || control.cwnd as f64 / rtt.smoothed().as_secs_f64().max(1e-9);
     rtt.is_sampled().then(|| control.pacing_rate.map_or_else(by_window, units::Rate::bytes_per_sec))
+}
+
+/// What qlog tells of a sender.
+#[cold]
+fn metrics(sender: &Sender<Chunk>, latest_rtt: Option<Duration>) -> Metrics {
+    let control = sender.controller().control();
+    let mut inner = Vec::new();
+    sender.controller().trace(&mut |name, value| inner.push((name, value)));
+    Metrics {
+        cwnd: control.cwnd,
+        bytes_in_flight: sender.bytes_in_flight(),
+        latest_rtt,
+        smoothed_rtt: sender.rtt().smoothed(),
+        min_rtt: sender.rtt().min(),
+        rttvar: sender.rtt().variation(),
+        pacing_rate: control.pacing_rate.map(|r| r.0),
+        inner,
+    }
 }

@@ -1,6 +1,6 @@
 //! What happens next: a tournament over actors, each with one next time.
 //!
-//! Links and delay lines are FIFOs and every timer belongs to somebody, so one entry per actor is enough: the agenda
+//! Links and delay lines are FIFOs and every timer belongs to somebody, so one entry per actor is enough: the queue
 //! stays as small as the topology whatever is in flight, nothing is ever cancelled, and an update costs one comparison
 //! per level. Ties go to the actor with the lower number: the same on every machine.
 //!
@@ -11,14 +11,14 @@ use units::Time;
 
 /// The tournaments of the first few actors and of the many others.
 #[derive(Clone, Debug)]
-pub struct Agenda {
+pub struct EventQueue {
     few: Tournament,
     many: Tournament,
     /// The first of the many.
     first_of_many: usize,
 }
 
-impl Agenda {
+impl EventQueue {
     /// For `few` actors and behind them `many` others, none of which has anything to do.
     pub fn new(few: usize, many: usize) -> Self {
         Self { few: Tournament::new(few), many: Tournament::new(many), first_of_many: few }
@@ -109,15 +109,15 @@ mod tests {
         #[test]
         fn like_a_scan(few in 0usize..8, many in 0usize..40, moves in prop::collection::vec((0usize..40, 0u64..50), 1..300)) {
             let count = (few + many).max(1);
-            let mut agenda = Agenda::new(count - many, many);
+            let mut queue = EventQueue::new(count - many, many);
             let mut times = vec![u64::MAX; count];
             for (actor, time) in moves {
                 let actor = actor % count;
                 let time = if time == 49 { u64::MAX } else { time };
-                agenda.set(actor, Time(time));
+                queue.set(actor, Time(time));
                 times[actor] = time;
                 let best = (0..count).min_by_key(|&i| times[i]).filter(|&i| times[i] < u64::MAX);
-                prop_assert_eq!(agenda.first(), best.map(|i| (Time(times[i]), i)));
+                prop_assert_eq!(queue.first(), best.map(|i| (Time(times[i]), i)));
             }
         }
     }

@@ -21,7 +21,7 @@ use recovery::Config;
 use units::{Duration, Time};
 
 use crate::packet::{Chunk, Data};
-use crate::scenario::Transport;
+use scenario::Transport;
 
 /// Before the first repeat of a SYN.
 const SYN_TIMEOUT: Duration = Duration::from_secs(1);

@@ -1,18 +1,18 @@
 //! The way back of a flow's feedback: what the receiver takes to send it, the links there, if it crosses any, and then a delay.
 //!
-//! On a link an acknowledgement is a packet without a payload, a token. What it says stays here until that packet has
+//! On a link an acknowledgement is a packet without a payload. What it says stays here until that packet has
 //! arrived or is lost.
 
 use std::collections::VecDeque;
 
 use units::{Duration, Time};
 
-use crate::ack_jitter::AckJitter;
+use crate::endpoints::ack_jitter::AckJitter;
 use crate::packet::{Data, Feedback, Says};
-use crate::scenario::Back;
+use scenario::Back;
 
 #[derive(Debug)]
-pub(crate) struct WayBack {
+pub(crate) struct AckPath {
     /// The number of the feedback among the senders of packets.
     id: u32,
     /// Before the first link.
@@ -26,7 +26,7 @@ pub(crate) struct WayBack {
     next_arrival: Time,
 }
 
-impl WayBack {
+impl AckPath {
     pub(crate) fn new(id: u32, jitter: AckJitter, links: Option<Back>, delay: Duration) -> Self {
         let (on_links, arriving) = (Numbered::default(), VecDeque::new());
         Self { id, jitter, links, on_links, delay, arriving, next_arrival: Time::NEVER }
@@ -39,7 +39,7 @@ impl WayBack {
     }
 
     /// The packet that stands for this feedback on the links; one of a handshake has `handshake` bytes.
-    pub(crate) fn token(&mut self, now: Time, feedback: Feedback, handshake: u32) -> Option<Data> {
+    pub(crate) fn ack_packet(&mut self, now: Time, feedback: Feedback, handshake: u32) -> Option<Data> {
         let Back { route, size } = self.links?;
         let size = if matches!(feedback.says, Says::Open) { handshake } else { size };
         Some(Data::bare(self.id, size, route.last, self.on_links.put(feedback), now))

@@ -2,7 +2,7 @@
 
 use recovery::Timers;
 
-use crate::mean::Mean;
+use super::mean::Mean;
 
 /// The means of a flow, inside the measuring window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -16,8 +16,9 @@ pub struct TimerMeans {
 }
 
 impl TimerMeans {
+    /// One more look.
     #[inline]
-    pub(crate) fn add(&mut self, timers: &Timers) {
+    pub fn add(&mut self, timers: &Timers) {
         self.pto.add(timers.pto);
         timers.rto.into_iter().for_each(|rto| self.rto.add(rto));
         timers.reo_wnd.into_iter().for_each(|window| self.reo_wnd.add(window));

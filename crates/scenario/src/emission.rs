@@ -11,7 +11,8 @@
 
 use units::{Duration, Rate, Rng, Time};
 
-use crate::scenario::{OnOff, Scenario, UdpConfig};
+use crate::cross_traffic::{OnOff, UdpConfig};
+use crate::topology::Scenario;
 
 /// One byte, in work.
 const BYTE: u128 = 8_000_000_000;
@@ -122,27 +123,13 @@ mod tests {
             label: "UDP".to_owned(),
             rate: rate.iter().map(|&(at, bits)| (Time(at * S), Rate(bits))).collect(),
             on_off,
-            route: crate::scenario::Route::ALL,
+            route: crate::route::Route::ALL,
             size: 1000,
             start: Time(S),
             stop: stop.map(|s| Time(s * S)),
         };
-        let scenario = Scenario {
-            seed: 1,
-            duration: Duration::from_secs(1000),
-            link: link::LinkConfig::plain(Rate(1)),
-            flows: Vec::new(),
-            beyond: Vec::new(),
-            link_names: Vec::new(),
-            reverse: Vec::new(),
-            reverse_names: Vec::new(),
-            probe: None,
-            udp: Vec::new(),
-            measure: None,
-            windows: Vec::new(),
-            series: None,
-            trace: false,
-        };
+        let link = link::LinkConfig::plain(Rate(1));
+        let scenario = Scenario::new(link, [], Duration::from_secs(1000));
         let mut emission = Emission::new(&config, 0, &scenario);
         std::iter::from_fn(|| Some(emission.next_departure()).filter(|t| *t < Time::NEVER))
             .map(|t| t.0)

@@ -1,0 +1,151 @@
+//! A sender and its receiver.
+
+use congestion::Algorithm;
+use recovery::{AckConfig, Clock, Config};
+use units::{Duration, Time};
+
+use crate::application::Application;
+use crate::route::{Back, Route};
+
+/// One flow.
+#[derive(Clone, Debug)]
+pub struct FlowConfig {
+    /// Its name in tables and charts, with a number where several share one.
+    pub label: String,
+    /// That name without the number.
+    pub group: String,
+    /// Its controller.
+    pub algorithm: Algorithm,
+    /// QUIC or TCP, and the sizes of its packets.
+    pub transport: Transport,
+    /// Loss recovery and pacing.
+    pub recovery: Config,
+    /// How its receiver acknowledges.
+    pub ack: AckConfig,
+    /// First packet.
+    pub start: Time,
+    /// No packet after this.
+    pub stop: Option<Time>,
+    /// What it carries.
+    pub application: Application,
+    /// Spans in which its application offers nothing new, ascending.
+    pub pauses: Vec<(Time, Time)>,
+    /// Bytes to transfer in bulk; without it the application always has more.
+    pub transfer: Option<u64>,
+    /// Its links.
+    pub route: Route,
+    /// Those of its feedback; without any that crosses nothing but a delay.
+    pub back: Option<Back>,
+    /// Round-trip time without queue; at least its links' delay, there and back. Half of it, or the links' delay if
+    /// that is more, is on the way of the data.
+    pub rtt: Duration,
+    /// A round trip before the first data of each connection.
+    pub handshake: bool,
+    /// The receiver's clock, as the sender sees it; the sender's counts in the same unit.
+    pub clock: Clock,
+}
+
+impl FlowConfig {
+    /// A bulk flow without end, from the start of the run; loss recovery and acknowledgements are those of its transport.
+    pub fn new(label: &str, algorithm: impl Into<Algorithm>, transport: Transport, rtt: Duration) -> Self {
+        let (recovery, ack) = match transport {
+            Transport::Quic { .. } => (Config::quic(), AckConfig::default()),
+            Transport::Tcp { .. } => (Config::tcp(), AckConfig::tcp()),
+        };
+        Self {
+            label: label.to_owned(),
+            group: label.to_owned(),
+            algorithm: algorithm.into(),
+            transport,
+            recovery,
+            ack,
+            start: Time::ZERO,
+            stop: None,
+            application: Application::Bulk,
+            pauses: Vec::new(),
+            transfer: None,
+            route: Route::ALL,
+            back: None,
+            rtt,
+            handshake: false,
+            clock: Clock::default(),
+        }
+    }
+}
+
+/// UDP payload of a datagram with an Initial packet. RFC 9000 section 14.1.
+const INITIAL_DATAGRAM: u32 = 1200;
+/// IP and TCP headers without options.
+const TCP_HEADERS: u32 = 40;
+
+/// Packet sizes of a transport. `window` bytes count against cwnd, `window + overhead` bytes are on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// QUIC: a datagram of `datagram` bytes carries `datagram - header` bytes of the stream.
+    Quic {
+        /// UDP payload of a full packet (`max_datagram_size`).
+        datagram: u32,
+        /// QUIC header, AEAD tag and frame header.
+        header: u32,
+        /// IP, UDP and link headers.
+        overhead: u32,
+    },
+    /// TCP: a segment of `mss` bytes; the window counts segments.
+    Tcp {
+        /// Payload of a full segment.
+        mss: u32,
+        /// IP, TCP and link headers.
+        overhead: u32,
+    },
+}
+
+impl Transport {
+    /// Stream bytes in a full packet.
+    pub fn payload(&self) -> u32 {
+        match *self {
+            Self::Quic { datagram, header, .. } => datagram - header,
+            Self::Tcp { mss, .. } => mss,
+        }
+    }
+
+    /// `max_datagram_size`: what a full packet counts in the window.
+    pub fn mds(&self) -> u32 {
+        match *self {
+            Self::Quic { datagram, .. } => datagram,
+            Self::Tcp { mss, .. } => mss,
+        }
+    }
+
+    /// What a packet with `payload` stream bytes counts in the window.
+    pub fn window_bytes(&self, payload: u32) -> u32 {
+        match *self {
+            Self::Quic { header, .. } => payload + header,
+            Self::Tcp { mss, .. } => mss,
+        }
+    }
+
+    /// A packet of the handshake on the wire, either way: a padded datagram (RFC 9000 section 14.1), a segment without
+    /// payload.
+    pub fn handshake_bytes(&self) -> u32 {
+        match *self {
+            Self::Quic { overhead, .. } => self.handshake_payload() + overhead,
+            Self::Tcp { overhead, .. } => overhead.max(TCP_HEADERS),
+        }
+    }
+
+    /// What of it is payload of UDP or TCP.
+    pub fn handshake_payload(&self) -> u32 {
+        match self {
+            Self::Quic { .. } => INITIAL_DATAGRAM,
+            Self::Tcp { .. } => 0,
+        }
+    }
+
+    /// A packet with `payload` stream bytes on the wire.
+    pub fn wire_bytes(&self, payload: u32) -> u32 {
+        match *self {
+            Self::Quic { header, overhead, .. } => payload + header + overhead,
+            Self::Tcp { overhead, .. } => payload + overhead,
+        }
+    }
+}

@@ -1,0 +1,27 @@
+#![doc = include_str!("../README.md")]
+
+mod application;
+mod cross_traffic;
+mod emission;
+mod flow;
+mod outcome;
+mod record;
+mod route;
+pub mod series;
+mod topology;
+pub mod trace;
+mod window;
+
+pub use application::{AUDIO_INTERVAL, Application, Connection, MediaConfig, ObjectsConfig};
+pub use cross_traffic::{OnOff, ProbeConfig, UdpConfig};
+pub use emission::Emission;
+pub use flow::{FlowConfig, Transport};
+pub use outcome::{Inside, Outcome, ProbeRecord, UdpRecord, Watch};
+pub use record::{
+    Delivery, FlowInside, Histogram, Mean, MediaTotals, ObjectTotals, QueueDelay, Record, SentPacket,
+    TimerMeans, Totals,
+};
+pub use route::{Back, Route};
+pub use series::{FlowSample, FlowSeries, Series};
+pub use topology::Scenario;
+pub use window::{Window, Windowed};

@@ -1,0 +1,9 @@
+//! Both ends of a flow, and the way of its acknowledgements.
+
+mod ack_jitter;
+mod ack_path;
+pub(crate) mod flow;
+mod handshake;
+mod receiver;
+mod resend;
+pub(crate) mod setup;

@@ -1,0 +1,101 @@
+//! The receiving end of a flow, of QUIC or TCP.
+
+use std::sync::Arc;
+
+use recovery::reassembly::Reassembly;
+use recovery::{AckFrame, Payload, Receiver as QuicReceiver, TcpAck, TcpReceiver};
+use scenario::Transport;
+use units::Time;
+
+use crate::endpoints::setup::Setup;
+use crate::packet::{Chunk, Data, Says};
+
+/// The receiving end.
+#[derive(Debug)]
+pub(crate) enum Receiver {
+    Quic { receiver: QuicReceiver, stream: Reassembly },
+    Tcp(TcpReceiver),
+}
+
+impl Receiver {
+    pub(crate) fn new(Setup { config, ack, .. }: &Setup) -> Self {
+        let ack = Arc::clone(ack);
+        match config.transport {
+            Transport::Quic { .. } => Self::Quic {
+                receiver: QuicReceiver::new(ack, config.clock, config.rtt),
+                stream: Reassembly::default(),
+            },
+            Transport::Tcp { mss, .. } => Self::Tcp(TcpReceiver::new(ack, config.clock, mss, config.rtt)),
+        }
+    }
+
+    /// When a delayed acknowledgement is due.
+    #[inline]
+    pub(crate) fn timer(&self) -> Option<Time> {
+        match self {
+            Self::Quic { receiver, .. } => receiver.timer(),
+            Self::Tcp(receiver) => receiver.timer(),
+        }
+    }
+
+    /// Whether all of it has arrived.
+    pub(crate) fn holds(&self, chunk: &Chunk) -> bool {
+        let range = chunk.range();
+        match self {
+            Self::Quic { stream, .. } => stream.holds(range.start, range.end),
+            Self::Tcp(receiver) => receiver.holds(range.start, range.end),
+        }
+    }
+
+    /// A packet arrives: its bytes that are new, whether it is to be acknowledged now, and before which byte everything has arrived.
+    #[inline]
+    pub(crate) fn on_packet(&mut self, now: Time, data: &Data) -> (u64, bool, u64) {
+        let (start, end) = (data.chunk.offset, data.chunk.offset + u64::from(data.chunk.len));
+        match self {
+            Self::Quic { receiver, stream } => {
+                let fresh = stream.insert(start, end);
+                (fresh, receiver.on_packet(now, data.pn, data.ecn, data.least_unacked), stream.contiguous())
+            }
+            Self::Tcp(receiver) => {
+                let (fresh, must_ack) = receiver.on_packet(now, data.pn, data.ecn, start, end);
+                (fresh, must_ack, receiver.contiguous())
+            }
+        }
+    }
+
+    /// Writes an acknowledgement, in memory of one that has been read.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, now: Time, spent: &mut Spent) -> Says {
+        match self {
+            Self::Quic { receiver, .. } => {
+                let mut frame = spent.quic.pop().unwrap_or_default();
+                receiver.write_ack(now, &mut frame);
+                Says::Quic(frame)
+            }
+            Self::Tcp(receiver) => {
+                let mut ack = spent.tcp.pop().unwrap_or_default();
+                *ack = receiver.ack(now);
+                Says::Tcp(ack)
+            }
+        }
+    }
+}
+
+/// Acknowledgements that have been read.
+#[derive(Debug, Default)]
+#[expect(clippy::vec_box, reason = "they are handed on in their boxes")]
+pub(crate) struct Spent {
+    quic: Vec<Box<AckFrame>>,
+    tcp: Vec<Box<TcpAck>>,
+}
+
+impl Spent {
+    #[inline]
+    pub(crate) fn take(&mut self, says: Says) {
+        match says {
+            Says::Quic(frame) => self.quic.push(frame),
+            Says::Tcp(ack) => self.tcp.push(ack),
+            Says::Open => {}
+        }
+    }
+}

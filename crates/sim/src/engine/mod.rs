@@ -1,0 +1,8 @@
+//! Virtual time: what happens next, and where.
+
+mod event_loop;
+pub mod event_queue;
+pub(crate) mod links;
+mod windows;
+
+pub use event_loop::run;
