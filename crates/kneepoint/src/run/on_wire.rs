@@ -9,8 +9,8 @@ use scenario::{Outcome, Scenario, Watch};
 use super::Failure;
 use crate::spec::{Case, Experiment};
 use crate::store::Audit;
-use crate::wire::world::{self, Fit, Measured};
 use crate::world::World;
+use testbed::{Feasibility, Measured};
 
 /// A shared machine is not always itself: a run that is not valid is made again, so often altogether.
 const TRIES: u32 = 3;
@@ -20,7 +20,7 @@ pub(super) fn cases(exp: &Experiment) -> Result<(Vec<Case>, String), Failure> {
     let mut cases = Vec::new();
     let mut left_out: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for case in exp.cases() {
-        let fit = Fit::of(&exp.scenario(&case, 0)?);
+        let fit = Feasibility::of(&exp.scenario(&case, 0)?);
         cases.push(case.clone());
         match fit {
             Ok(_) => cases.push(case.on_wire()),
@@ -49,10 +49,10 @@ pub(super) fn run(
     pcap: Option<&Path>,
     watch: &Watch,
 ) -> Result<(Outcome, Audit), Failure> {
-    let fit = Fit::of(scenario).map_err(Failure::Wire)?;
+    let fit = Feasibility::of(scenario).map_err(Failure::Wire)?;
     let mut repeated = 0;
     loop {
-        let measured = world::run(scenario, &fit, pcap.map(Path::to_owned), watch);
+        let measured = testbed::run(scenario, &fit, pcap.map(Path::to_owned), watch);
         let measured = match measured {
             // A handshake may be lost like any packet.
             Err(_) if repeated + 1 < TRIES => {
@@ -61,7 +61,7 @@ pub(super) fn run(
             }
             measured => measured.map_err(|e| Failure::Wire(e.to_string()))?,
         };
-        let Measured { outcome, objections } = measured.ok_or(Failure::Interrupted)?;
+        let Measured { outcome, invalid_reasons: objections } = measured.ok_or(Failure::Interrupted)?;
         if objections.is_empty() || repeated + 1 == TRIES {
             return Ok((outcome, Audit { objections, repeated }));
         }
@@ -71,7 +71,7 @@ pub(super) fn run(
 
 /// Whether a run on the wire knows this metric, also that of a group.
 pub(super) fn tells(word: &str) -> bool {
-    !world::UNKNOWN.contains(&crate::metric::scope(word).0)
+    !testbed::UNKNOWN.contains(&crate::metric::scope(word).0)
 }
 
 /// `2026-11-21T23:30:00Z, Linux 6.18.5`.

@@ -1,4 +1,4 @@
-//! The real-time emulator as commands, `kneepoint link` and `kneepoint doctor`, and as the world of `kneepoint run --on wire`.
+//! The real-time emulator as commands, `kneepoint link` and `kneepoint doctor`.
 // This world runs by the real clock.
 #![allow(clippy::disallowed_methods)]
 
@@ -6,7 +6,6 @@ pub mod doctor;
 pub mod link;
 mod show;
 pub mod text;
-pub mod world;
 
 /// The time of day, for the manifest of a measurement.
 pub(crate) fn clock() -> String {

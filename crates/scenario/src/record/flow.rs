@@ -326,6 +326,11 @@ impl Record {
         });
     }
 
+    /// An RTT sample of a sender whose estimator nobody sees.
+    pub fn on_rtt_sample(&mut self, now: Time, sample: Duration) {
+        self.count(now, |totals| totals.rtt.add(sample));
+    }
+
     /// A repeat leaves of what had arrived.
     pub fn on_redundant(&mut self, now: Time) {
         self.count(now, |totals| totals.redundant += 1);

@@ -10,42 +10,42 @@ use units::{Duration, Time};
 
 /// One look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sample {
+pub(crate) struct Sample {
     /// Of the run.
-    pub(super) at: Time,
-    pub(super) info: Info,
+    pub(crate) at: Time,
+    pub(crate) info: Info,
 }
 
 /// Those of one flow, in order; equal ones in a row once.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Samples(Vec<Sample>);
+pub(crate) struct Samples(Vec<Sample>);
 
 impl Samples {
-    pub(super) fn push(&mut self, at: Time, info: Info) {
+    pub(crate) fn push(&mut self, at: Time, info: Info) {
         if self.0.last().is_none_or(|last| last.info != info) {
             self.0.push(Sample { at, info });
         }
     }
 
-    pub(super) fn all(&self) -> &[Sample] {
+    pub(crate) fn all(&self) -> &[Sample] {
         &self.0
     }
 
     /// The newest one at this time.
-    pub(super) fn at(&self, now: Time) -> Option<&Info> {
+    pub(crate) fn at(&self, now: Time) -> Option<&Info> {
         let after = self.0.partition_point(|sample| sample.at <= now);
         self.0.get(after.checked_sub(1)?).map(|sample| &sample.info)
     }
 
     /// The share of its busy time in which the hosts' buffers, not the network, held it back.
-    pub(super) fn held_back(&self) -> f64 {
+    pub(crate) fn held_back(&self) -> f64 {
         let Some(Sample { info, .. }) = self.0.last() else { return 0.0 };
         let held = (info.rwnd_limited + info.sndbuf_limited).as_secs_f64();
         if info.busy.is_zero() { 0.0 } else { held / info.busy.as_secs_f64() }
     }
 
     /// The largest window of the first slow start, bytes.
-    pub(super) fn slow_start_window(&self) -> u64 {
+    pub(crate) fn slow_start_window(&self) -> u64 {
         let mut largest = 0;
         for Sample { info, .. } in &self.0 {
             if cause(info).is_some() {
@@ -60,7 +60,7 @@ impl Samples {
     }
 
     /// When the kernel reduced the window, why, and to how many bytes: a period of recovery begins.
-    pub(super) fn reductions(&self) -> impl Iterator<Item = (Time, Cause, u64)> + '_ {
+    pub(crate) fn reductions(&self) -> impl Iterator<Item = (Time, Cause, u64)> + '_ {
         let entered = |pair: &[Sample]| {
             let [before, after] = pair else { return None };
             let cause = cause(&after.info).filter(|new| cause(&before.info) != Some(*new))?;
@@ -87,17 +87,17 @@ fn cause(info: &Info) -> Option<Cause> {
 }
 
 /// Of so many segments.
-pub(super) fn bytes(info: &Info, segments: u32) -> u64 {
+pub(crate) fn bytes(info: &Info, segments: u32) -> u64 {
     u64::from(segments) * u64::from(info.snd_mss)
 }
 
 /// In nanoseconds, as everything here.
-pub(super) fn duration(span: std::time::Duration) -> Duration {
+pub(crate) fn duration(span: std::time::Duration) -> Duration {
     Duration(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// As qlog has it.
-pub(super) fn metrics(info: &Info) -> Metrics {
+pub(crate) fn metrics(info: &Info) -> Metrics {
     let ssthresh = info.ssthresh.map(|ssthresh| ("ssthresh", bytes(info, ssthresh) as f64));
     Metrics {
         cwnd: bytes(info, info.cwnd),

@@ -14,9 +14,10 @@ use emu::{Error, Rig, Side, privilege};
 use scenario::{Emission, Scenario};
 use units::Time;
 
-use super::fit::{Fit, UDP_HEADERS, UDP_PORT};
-use super::ping::{self, Answers, Ping};
-use super::samples::Samples;
+use crate::feasibility::{Feasibility, UDP_HEADERS, UDP_PORT};
+use crate::ping::{self, Answers, Ping};
+use crate::samples::Samples;
+use crate::sockets::{at, failed, since, sleep_until, socket, spawn};
 
 /// Bytes handed to the kernel, or taken from it, at a time.
 const CHUNK: usize = 256 << 10;
@@ -26,20 +27,17 @@ const MAX_SAMPLES: u64 = 2_000_000;
 const LOOK: Duration = Duration::from_millis(1);
 /// The server's port for UDP.
 const SINK_PORT: u16 = 4999;
-/// A longer pause of a source is slept in parts of this length, so that it hears when the run is over.
-const NAP: Duration = Duration::from_millis(50);
-
 /// What was seen apart from packets.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// When the run was over.
-    pub(super) end: Time,
+    pub(crate) end: Time,
     /// Of each flow.
-    pub(super) samples: Vec<Samples>,
+    pub(crate) samples: Vec<Samples>,
     /// Answers to the probe.
-    pub(super) pings: Option<Answers>,
+    pub(crate) pings: Option<Answers>,
     /// Flows that ended before their time.
-    pub(super) cut_short: Vec<bool>,
+    pub(crate) cut_short: Vec<bool>,
 }
 
 /// A flow under way.
@@ -56,7 +54,7 @@ struct Running {
 
 /// Everything under way.
 #[derive(Debug)]
-pub(super) struct Traffic {
+pub(crate) struct Traffic {
     origin: Instant,
     flows: Vec<Running>,
     over: Arc<AtomicBool>,
@@ -69,10 +67,10 @@ pub(super) struct Traffic {
 
 impl Traffic {
     /// Starts it; the run begins at `origin`.
-    pub(super) fn start(
+    pub(crate) fn start(
         rig: &Rig,
         scenario: &Scenario,
-        fit: &Fit,
+        feasible: &Feasibility,
         connections: Vec<Connection>,
         origin: Instant,
     ) -> Result<Self, Error> {
@@ -89,12 +87,12 @@ impl Traffic {
             let socket = socket(rig, Side::Client, UDP_PORT + number as u16)?;
             socket.connect((Side::Server.ipv4(), SINK_PORT)).map_err(failed)?;
             let emission = Emission::new(config, number, scenario);
-            let payload = vec![0; (config.size - fit.overhead - UDP_HEADERS) as usize];
+            let payload = vec![0; (config.size - feasible.overhead - UDP_HEADERS) as usize];
             let over = Arc::clone(&over);
             udp.push(spawn("UDP", move || send_udp(&socket, emission, &payload, origin, &over))?);
         }
         let ping = match scenario.probe {
-            Some(probe) => Some(ping::start(rig, probe, fit.overhead, origin)?),
+            Some(probe) => Some(ping::start(rig, probe, feasible.overhead, origin)?),
             None => None,
         };
         Ok(Self { origin, flows, over, sampler, udp, _sink: sink, ping })
@@ -105,7 +103,7 @@ impl Traffic {
     }
 
     /// Ends the flows whose time has come.
-    pub(super) fn stop_due(&mut self, scenario: &Scenario) {
+    pub(crate) fn stop_due(&mut self, scenario: &Scenario) {
         let now = self.now();
         for (flow, config) in self.flows.iter_mut().zip(&scenario.flows) {
             if config.stop.is_some_and(|stop| stop <= now) {
@@ -115,12 +113,12 @@ impl Traffic {
     }
 
     /// Whether the run's time is over, or all flows have ended.
-    pub(super) fn is_over(&self, scenario: &Scenario) -> bool {
+    pub(crate) fn is_over(&self, scenario: &Scenario) -> bool {
         self.now() >= Time::ZERO + scenario.duration || self.flows.iter().all(Running::has_ended)
     }
 
     /// Ends everything.
-    pub(super) fn finish(mut self) -> Seen {
+    pub(crate) fn finish(mut self) -> Seen {
         let end = self.now();
         let cut_short = self.flows.iter().map(Running::is_cut_short).collect();
         self.over.store(true, Ordering::Relaxed);
@@ -196,17 +194,6 @@ fn receive(mut stream: &TcpStream) {
     while let Ok(1..) = stream.read(&mut chunk) {}
 }
 
-/// False if the run is over before.
-pub(super) fn sleep_until(time: Instant, over: &AtomicBool) -> bool {
-    while let Some(left) = time.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
-        if over.load(Ordering::Relaxed) {
-            return false;
-        }
-        thread::sleep(left.min(NAP));
-    }
-    !over.load(Ordering::Relaxed)
-}
-
 fn start_sampler(
     scenario: &Scenario,
     flows: &[Running],
@@ -251,30 +238,4 @@ fn send_udp(socket: &UdpSocket, mut emission: Emission, payload: &[u8], origin: 
         // A full buffer of the host is a packet that was not sent.
         let _ = socket.send(payload);
     }
-}
-
-pub(super) fn socket(rig: &Rig, side: Side, port: u16) -> Result<UdpSocket, Error> {
-    rig.namespace(side).run(|| UdpSocket::bind((side.ipv4(), port)).map_err(failed))
-}
-
-pub(super) fn failed(error: std::io::Error) -> Error {
-    Error::new(format!("cannot open a socket of UDP at the link's ends: {error}"))
-}
-
-pub(super) fn spawn<T: Send + 'static>(
-    name: &str,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<JoinHandle<T>, Error> {
-    let spawned = thread::Builder::new().name(name.to_owned()).spawn(work);
-    spawned.map_err(|e| Error::new(format!("cannot start a thread for the {name}: {e}")))
-}
-
-/// A time of the run on the clock.
-pub(super) fn at(origin: Instant, time: Time) -> Instant {
-    origin + Duration::from_nanos(time.0)
-}
-
-/// The time of the run; zero before it.
-pub(super) fn since(origin: Instant) -> Time {
-    Time(u64::try_from(Instant::now().saturating_duration_since(origin).as_nanos()).unwrap_or(u64::MAX))
 }

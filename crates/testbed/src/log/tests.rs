@@ -1,11 +1,16 @@
 //! A flow of four segments whose packet log is known.
 
-use emu::Segment;
-use link::DropReason;
+use congestion::algorithms::cubic::rfc9438;
+use emu::capture::row::{End, Row};
+use emu::{SYN, Segment};
+use link::{Backlog, DropReason, Limit, LinkConfig};
+use scenario::trace::Event;
+use scenario::{FlowConfig, Transport};
+use units::{Bytes, Duration, Rate};
 
 use super::*;
-use crate::bench;
-use crate::wire::world::samples::Samples;
+use crate::log::packets::TCP;
+use crate::samples::Samples;
 
 const MS: u64 = 1_000_000;
 /// Of the emulator's clock: the run begins here.
@@ -49,15 +54,17 @@ fn ack(at: u64, segments: u32, end: u64) -> Row {
 }
 
 fn scenario() -> Scenario {
-    let (_, mut scenario) = bench::cases().swap_remove(0);
-    scenario.flows.truncate(1);
-    scenario.flows[0].transport = scenario::Transport::Tcp { mss: 1000, overhead: 52 };
-    scenario.flows[0].start = Time::ZERO;
-    scenario.flows[0].transfer = Some(4000);
-    scenario.duration = Duration::from_secs(1);
-    scenario.series = Some(Duration::from_millis(10));
-    scenario.trace = true;
-    scenario
+    let (rate, rtt) = (Rate(10_000_000), Duration::from_millis(50));
+    let limit = Limit::Bytes(Bytes(62_500));
+    let link = LinkConfig { limit, delay: rtt / 2, ..LinkConfig::plain(rate) };
+    let tcp = Transport::Tcp { mss: 1000, overhead: 52 };
+    let flow = FlowConfig::new("cubic", rfc9438::Params::default(), tcp, rtt);
+    let flow = FlowConfig { transfer: Some(4000), ..flow };
+    Scenario {
+        series: Some(Duration::from_millis(10)),
+        trace: true,
+        ..Scenario::new(link, [flow], Duration::from_secs(1))
+    }
 }
 
 /// Four segments leave at 0, 1, 2, 3 ms and take 11 ms; the second is dropped, sent again at 30 and once more at 31,

@@ -1,14 +1,17 @@
-//! The simulator's time series of a run on the wire: from packets, and what the kernel says of its windows.
+//! The time series of a run on the wire: from packets, and what the kernel says of its windows.
 
-use scenario::{FlowSeries, Scenario, Series};
+use scenario::series::mbit_s;
+use scenario::{FlowSample, FlowSeries, Scenario, Series};
 use units::{Duration, Time};
 
-use super::packets::{FlowLog, Packet, UdpLog};
-use super::samples::{self, Samples};
-use super::traffic::Seen;
+use super::beside::UdpLog;
+use super::flow::FlowLog;
+use super::packets::Packet;
+use crate::samples::{self, Samples};
+use crate::traffic::Seen;
 
 /// One entry per interval up to `end`.
-pub(super) fn of(
+pub(crate) fn of(
     scenario: &Scenario,
     seen: &Seen,
     packets: &[Packet],
@@ -22,7 +25,6 @@ pub(super) fn of(
     let mut udp_arrivals: Vec<(Time, u64)> = udp.iter().flat_map(|s| s.arrivals.iter().copied()).collect();
     udp_arrivals.sort_unstable();
     let answers = seen.pings.as_deref().unwrap_or_default();
-    let mbit_s = |bytes: u64| bytes as f64 * 8e-6 / interval.as_secs_f64();
     let in_interval = |tick: Time| move |at: Time| at <= tick && at + interval > tick;
     Series {
         times: ticks.iter().map(|t| t.as_secs_f64()).collect(),
@@ -35,7 +37,9 @@ pub(super) fn of(
             .collect(),
         udp_mbit_s: match udp.is_empty() {
             true => vec![f64::NAN; ticks.len()],
-            false => sums(&udp_arrivals, &ticks, |a| *a).into_iter().map(mbit_s).collect(),
+            false => {
+                sums(&udp_arrivals, &ticks, |a| *a).into_iter().map(|bytes| mbit_s(bytes, interval)).collect()
+            }
         },
         flows: flows
             .iter()
@@ -70,23 +74,25 @@ fn queue(packets: &[Packet], ticks: &[Time]) -> (Vec<f64>, Vec<f64>) {
 fn flow_series(flow: &FlowLog, samples: &Samples, ticks: &[Time], interval: Duration) -> FlowSeries {
     let mut series = FlowSeries::default();
     let fresh = sums(&flow.arrivals, ticks, |(at, fresh, _)| (*at, *fresh));
-    let mut ssthresh = Vec::new();
-    for (tick, fresh) in ticks.iter().zip(fresh) {
-        let runs = flow.record.started <= *tick && flow.record.finished.is_none_or(|end| end > *tick);
-        let or_nan = |value: Option<f64>| value.filter(|_| runs).unwrap_or(f64::NAN);
+    let mut delivered = 0;
+    for ((tick, fresh), length) in ticks.iter().zip(fresh).zip(1..) {
+        delivered += fresh;
         let info = samples.at(*tick);
-        series.cwnd.push(or_nan(info.map(|i| samples::bytes(i, i.cwnd) as f64)));
-        series.bytes_in_flight.push(or_nan(info.map(|i| samples::bytes(i, i.in_flight()) as f64)));
-        series.smoothed_rtt_ms.push(or_nan(info.map(|i| i.smoothed_rtt.as_secs_f64() * 1e3)));
-        let rtt = newest(&flow.rtts, *tick, |rtt| rtt.0);
-        series.latest_rtt_ms.push(or_nan(rtt.map(|(_, rtt)| rtt.as_millis_f64())));
-        series.goodput_mbit_s.push(or_nan(Some(fresh as f64 * 8e-6 / interval.as_secs_f64())));
-        series.media_mbit_s.push(f64::NAN);
-        let arrival = newest(&flow.arrivals, *tick, |a| a.0).filter(|a| a.0 + interval > *tick);
-        series.owd_ms.push(or_nan(arrival.map(|(_, _, owd)| owd.as_millis_f64())));
-        ssthresh.push(or_nan(info.and_then(|i| Some(samples::bytes(i, i.ssthresh?) as f64))));
+        let sample = FlowSample {
+            running: flow.record.started <= *tick && flow.record.finished.is_none_or(|end| end > *tick),
+            cwnd: info.map(|i| samples::bytes(i, i.cwnd)),
+            bytes_in_flight: info.map(|i| samples::bytes(i, i.in_flight())),
+            smoothed_rtt: info.map(|i| i.smoothed_rtt.into()),
+            latest_rtt: newest(&flow.rtts, *tick, |rtt| rtt.0).map(|(_, rtt)| rtt),
+            delivered,
+            made: None,
+            owd: newest(&flow.arrivals, *tick, |a| a.0)
+                .filter(|a| a.0 + interval > *tick)
+                .map(|(.., owd)| owd),
+        };
+        let ssthresh = info.and_then(|i| Some(samples::bytes(i, i.ssthresh?) as f64));
+        series.sample(length, interval, &sample, |put| put("ssthresh", ssthresh.unwrap_or(f64::NAN)));
     }
-    series.inner.insert("ssthresh", ssthresh);
     series
 }
 

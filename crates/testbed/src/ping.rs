@@ -10,8 +10,8 @@ use emu::{Error, Rig, Side, privilege};
 use scenario::ProbeConfig;
 use units::Time;
 
-use super::fit::{PING_PORT, PROBE_PAYLOAD, UDP_HEADERS};
-use super::traffic::{at, failed, since, sleep_until, socket, spawn};
+use crate::feasibility::{PING_PORT, PROBE_PAYLOAD, UDP_HEADERS};
+use crate::sockets::{at, failed, since, sleep_until, socket, spawn};
 
 /// How long a thread waits for a packet before it looks whether the run is over.
 const WAIT: Duration = Duration::from_millis(50);
@@ -19,18 +19,18 @@ const WAIT: Duration = Duration::from_millis(50);
 const NUMBER: usize = PROBE_PAYLOAD as usize;
 
 /// When answers came, and their round trips.
-pub(super) type Answers = Vec<(Time, units::Duration)>;
+pub(crate) type Answers = Vec<(Time, units::Duration)>;
 
 /// A probe under way.
 #[derive(Debug)]
-pub(super) struct Ping {
+pub(crate) struct Ping {
     over: Arc<AtomicBool>,
     sender: JoinHandle<()>,
     receiver: JoinHandle<Answers>,
     echo: JoinHandle<()>,
 }
 
-pub(super) fn start(rig: &Rig, config: ProbeConfig, overhead: u32, origin: Instant) -> Result<Ping, Error> {
+pub(crate) fn start(rig: &Rig, config: ProbeConfig, overhead: u32, origin: Instant) -> Result<Ping, Error> {
     let (client, server) = (socket(rig, Side::Client, PING_PORT)?, socket(rig, Side::Server, PING_PORT)?);
     client.connect((Side::Server.ipv4(), PING_PORT)).map_err(failed)?;
     server.connect((Side::Client.ipv4(), PING_PORT)).map_err(failed)?;
@@ -58,7 +58,7 @@ pub(super) fn start(rig: &Rig, config: ProbeConfig, overhead: u32, origin: Insta
 
 impl Ping {
     /// Ends it.
-    pub(super) fn finish(self) -> Answers {
+    pub(crate) fn finish(self) -> Answers {
         self.over.store(true, Ordering::Relaxed);
         let _ = (self.sender.join(), self.echo.join());
         self.receiver.join().unwrap_or_default()

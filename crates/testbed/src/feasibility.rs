@@ -19,18 +19,18 @@ const MTU: u32 = 1500;
 /// Payload of a segment at least (`TCP_MIN_MSS`).
 const MIN_MSS: u32 = 88;
 /// Bytes of the headers of IPv4 and UDP.
-pub(super) const UDP_HEADERS: u32 = 28;
+pub(crate) const UDP_HEADERS: u32 = 28;
 /// Bytes that the probe writes into its packets.
-pub(super) const PROBE_PAYLOAD: u32 = 8;
+pub(crate) const PROBE_PAYLOAD: u32 = 8;
 /// Server's port of the first flow, client's port of the first source of UDP.
-pub(super) const FLOW_PORT: u16 = 7000;
-pub(super) const UDP_PORT: u16 = 5000;
+pub(crate) const FLOW_PORT: u16 = 7000;
+pub(crate) const UDP_PORT: u16 = 5000;
 /// Of the probe, at both ends.
-pub(super) const PING_PORT: u16 = 4998;
+pub(crate) const PING_PORT: u16 = 4998;
 
 /// The kernel's settings for a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fit {
+pub struct Feasibility {
     /// Connections, in the scenario's order.
     pub flows: Vec<Options>,
     /// Bytes of lower layers that count with every packet.
@@ -41,7 +41,7 @@ pub struct Fit {
     pub window: Option<u32>,
 }
 
-impl Fit {
+impl Feasibility {
     /// # Errors
     /// Why the kernel cannot run it: a clause like `its flows are of QUIC`.
     pub fn of(scenario: &Scenario) -> Result<Self, String> {
@@ -75,7 +75,7 @@ impl Fit {
     }
 
     /// The links there and back. The run begins so much after the emulator: what changes by the clock is shifted.
-    pub(super) fn links(&self, scenario: &Scenario, origin: Duration) -> (LinkConfig, LinkConfig) {
+    pub(crate) fn links(&self, scenario: &Scenario, origin: Duration) -> (LinkConfig, LinkConfig) {
         let rest = scenario.flows.first().map_or(Duration::ZERO, |flow| flow.rtt - scenario.link.delay);
         let back = scenario.reverse.first().cloned().unwrap_or_else(|| emu::Config::delay(rest));
         (shifted(scenario.link.clone(), origin), shifted(back, origin))
@@ -201,7 +201,7 @@ fn shifted(mut link: LinkConfig, by: Duration) -> LinkConfig {
 }
 
 /// Whether the link changes by the clock.
-pub(super) fn is_timed(scenario: &Scenario) -> bool {
+pub(crate) fn is_timed(scenario: &Scenario) -> bool {
     scenario.links().any(|link| {
         let steps = !link.delay_steps.is_empty() || !link.limit_steps.is_empty();
         steps || !matches!(link.rate, RateModel::Constant(_))

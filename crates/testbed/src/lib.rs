@@ -1,20 +1,23 @@
 //! The wire: an experiment's flows as the kernel's TCP through the emulator, in real time.
 //!
 //! ```text
-//! scenario -> fit.rs       can the kernel do that? then which controller, which segment size
+//! scenario -> feasibility.rs       can the kernel do that? then which controller, which segment size
 //!          -> traffic.rs   connections, senders, UDP, ping; TCP_INFO sampled beside them
-//!          -> packets.rs   the emulator's packet log, the ground truth, to the simulator's records; series.rs to its series
+//!          -> log/   the emulator's packet log, the ground truth, to the simulator's records; series.rs to its series
 //! ```
 //!
 //! The outcome is the simulator's own type, so that metrics, tables, series, qlog and report are the same for both worlds.
 //! Whatever can be read off the packets is: bytes, losses, RTT per acknowledgement, delays, the queue. The window, the
 //! smoothed RTT and the periods of recovery are the kernel's word, sampled; [`UNKNOWN`] says what stays unknown.
+#![cfg(target_os = "linux")]
+// This backend runs by the real clock.
+#![allow(clippy::disallowed_methods)]
 
-mod fit;
-mod packets;
+mod feasibility;
+mod log;
 mod ping;
 mod samples;
-mod series;
+mod sockets;
 mod traffic;
 
 use std::path::PathBuf;
@@ -25,7 +28,7 @@ use std::time::{Duration, Instant};
 use emu::{Config, Rig, tcp};
 use scenario::{Outcome, Scenario, Watch};
 
-pub use self::fit::{Fit, MAX_DURATION, MAX_FLOWS};
+pub use self::feasibility::{Feasibility, MAX_DURATION, MAX_FLOWS};
 use self::traffic::Traffic;
 
 /// Metrics that neither the packets nor the kernel tell: which rule found a loss, when a transmission began.
@@ -54,7 +57,7 @@ pub struct Measured {
     /// In the simulator's words.
     pub outcome: Outcome,
     /// Why it is not valid; empty if it is.
-    pub objections: Vec<String>,
+    pub invalid_reasons: Vec<String>,
 }
 
 /// Runs a scenario that fits; `None` when `watch.stop` ended it early. The traffic goes to `pcap` on request.
@@ -63,22 +66,22 @@ pub struct Measured {
 /// What the system refuses, in a sentence.
 pub fn run(
     scenario: &Scenario,
-    fit: &Fit,
+    feasible: &Feasibility,
     pcap: Option<PathBuf>,
     watch: &Watch,
 ) -> Result<Option<Measured>, emu::Error> {
-    let planned = lead(scenario, fit);
-    let (there, back) = fit.links(scenario, planned);
+    let planned = lead(scenario, feasible);
+    let (there, back) = feasible.links(scenario, planned);
     let log = emu::capture::log::Files { csv: None, pcap, keep: true };
-    let rig = Rig::start(&Config { there, back, overhead: fit.overhead, seed: scenario.seed, log })?;
-    if let Some(segments) = fit.window {
+    let rig = Rig::start(&Config { there, back, overhead: feasible.overhead, seed: scenario.seed, log })?;
+    if let Some(segments) = feasible.window {
         tcp::lock_window(&rig, segments, SETTLE + round_trips(scenario))?;
     }
-    tcp::configure(&rig, fit.ecn, false)?;
+    tcp::configure(&rig, feasible.ecn, false)?;
     let connections =
-        fit.flows.iter().map(|options| tcp::connect(&rig, options)).collect::<Result<_, _>>()?;
+        feasible.flows.iter().map(|options| tcp::connect(&rig, options)).collect::<Result<_, _>>()?;
     let origin = (rig.start_time() + Duration::from_nanos(planned.0)).max(Instant::now() + SETTLE / 2);
-    let mut traffic = Traffic::start(&rig, scenario, fit, connections, origin)?;
+    let mut traffic = Traffic::start(&rig, scenario, feasible, connections, origin)?;
     while !traffic.is_over(scenario) && !rig.has_failed() {
         if watch.stop.load(Ordering::Relaxed) {
             return Ok(None);
@@ -92,13 +95,13 @@ pub fn run(
     let shifted = origin - units::Time::ZERO - planned;
     let seen = traffic.finish();
     let report = rig.stop()?;
-    let mut objections = report.audit.invalid_reasons();
-    let outcome = packets::outcome(scenario, &report, &seen, origin);
-    objections.extend(objections_of(scenario, &outcome, &seen));
-    if fit::is_timed(scenario) && shifted > LATE_START {
-        objections.push(format!("the run began {shifted} late, so that the link changed too early"));
+    let mut invalid_reasons = report.audit.invalid_reasons();
+    let outcome = log::outcome(scenario, &report, &seen, origin);
+    invalid_reasons.extend(reasons_of(scenario, &outcome, &seen));
+    if feasibility::is_timed(scenario) && shifted > LATE_START {
+        invalid_reasons.push(format!("the run began {shifted} late, so that the link changed too early"));
     }
-    Ok(Some(Measured { outcome, objections }))
+    Ok(Some(Measured { outcome, invalid_reasons }))
 }
 
 /// A few of the longest, without a queue.
@@ -108,15 +111,15 @@ fn round_trips(scenario: &Scenario) -> Duration {
 }
 
 /// How long after the emulator the run begins: handshakes, one after the other, and some silence.
-fn lead(scenario: &Scenario, fit: &Fit) -> units::Duration {
+fn lead(scenario: &Scenario, feasible: &Feasibility) -> units::Duration {
     let rtt = round_trips(scenario) / 4;
-    let handshakes = (rtt * 2 + HANDSHAKE) * fit.flows.len() as u32;
-    let memory = if fit.window.is_some() { SETTLE + rtt * 6 + HANDSHAKE } else { Duration::ZERO };
+    let handshakes = (rtt * 2 + HANDSHAKE) * feasible.flows.len() as u32;
+    let memory = if feasible.window.is_some() { SETTLE + rtt * 6 + HANDSHAKE } else { Duration::ZERO };
     samples::duration(SETTLE + handshakes + memory)
 }
 
 /// What is wrong with the traffic, apart from the emulator.
-fn objections_of(scenario: &Scenario, outcome: &Outcome, seen: &traffic::Seen) -> Vec<String> {
+fn reasons_of(scenario: &Scenario, outcome: &Outcome, seen: &traffic::Seen) -> Vec<String> {
     let mut all = Vec::new();
     let flows = scenario.flows.iter().zip(&outcome.flows).zip(&seen.samples).zip(&seen.cut_short);
     for (((flow, record), samples), cut_short) in flows {

@@ -1,0 +1,63 @@
+//! From the emulator's packet log to the records of a scenario.
+//!
+//! ```text
+//! sent        a segment arrives at the emulator; received: it is handed over to the server
+//! repeat      a segment of which all bytes were sent before; spurious: one of which the server had all bytes before
+//! rtt         per acknowledgement: from the sending of the newest segment that the server had when the acknowledgement left,
+//!             to its handing over to the client; with the receiver's delay in it, as in the simulator
+//! queue       between a packet's arrival and its departure
+//! ```
+//!
+//! Times are the emulator's: the host's own time between its TCP and the TUN device is not in them.
+
+mod beside;
+mod flow;
+mod packets;
+mod series;
+
+use emu::Report;
+use scenario::{Outcome, Scenario};
+use units::Time;
+
+use self::beside::{UdpLog, ping};
+use self::flow::FlowLog;
+use self::packets::{delivered, run_packets};
+use crate::feasibility::{FLOW_PORT, UDP_PORT};
+use crate::traffic::Seen;
+
+/// The outcome of a run whose time zero was at `origin` of the emulator's.
+pub(crate) fn outcome(scenario: &Scenario, report: &Report, seen: &Seen, origin: Time) -> Outcome {
+    let end = seen.end.min(Time::ZERO + scenario.duration);
+    let mut packets = run_packets(&report.packets, origin, end);
+    packets.sort_by_key(|packet| packet.sent);
+    let flows: Vec<FlowLog> = scenario
+        .flows
+        .iter()
+        .zip(&seen.samples)
+        .zip(FLOW_PORT..)
+        .map(|((config, samples), port)| FlowLog::read(scenario, config, samples, &packets, port, end))
+        .collect();
+    let udp: Vec<UdpLog> = (UDP_PORT..)
+        .take(scenario.udp.len())
+        .map(|port| UdpLog::read(scenario, &packets, port, end))
+        .collect();
+    let mut link = report.last.sides[0].counters;
+    link.delivered = delivered(&packets, end);
+    let mut reverse = Vec::new();
+    reverse.extend((!scenario.reverse.is_empty()).then_some(report.last.sides[1].counters));
+    Outcome {
+        series: series::of(scenario, seen, &packets, &flows, &udp, end),
+        flows: flows.into_iter().map(|flow| flow.record).collect(),
+        probe: seen.pings.as_ref().map(|pings| ping(scenario, &packets, pings, end)),
+        udp: udp.into_iter().map(|source| source.record).collect(),
+        link,
+        beyond: Vec::new(),
+        reverse,
+        windows: Vec::new(),
+        end,
+        events: packets.len() as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests;
