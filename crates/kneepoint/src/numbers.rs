@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::ledger::Column;
 use crate::library;
 use crate::spec::{Check, Claim, Experiment, Part, Relation, Rows, Side};
 use crate::summary::{Cell, Summary};
@@ -83,6 +84,32 @@ pub fn stale<'n>(numbers: &'n BTreeSet<String>, summary: &Summary) -> Vec<&'n St
         values.iter().any(|value| format!("{:.decimals$}", value.abs()) == *number)
     };
     numbers.iter().filter(|number| !shows(number)).collect()
+}
+
+/// Pages whose figures `kneepoint ledger --columns` prints have entries under their own path: `docs/x.md,kneepoint ledger ...`.
+const LEDGER: &str = "kneepoint ledger --columns ";
+
+/// The entries of pages: page, command and numbers.
+pub fn of_pages(origins: &Origins) -> impl Iterator<Item = (&str, &str, &BTreeSet<String>)> {
+    let pages = origins.iter().filter(|(name, _)| name.ends_with(".md"));
+    pages.flat_map(|(page, entries)| {
+        entries.iter().map(move |(by, numbers)| (page.as_str(), by.as_str(), numbers))
+    })
+}
+
+/// Those that no column of the ledger has, to their own digits: `by` names the metric behind the command. None is without results.
+pub fn stale_of_ledger<'n, 'c>(
+    by: &str,
+    numbers: &'n BTreeSet<String>,
+    columns: impl Iterator<Item = &'c Column>,
+) -> Vec<&'n String> {
+    let metric = by.strip_prefix(LEDGER).unwrap_or_default();
+    let distances: Vec<f64> = columns.filter(|column| column.metric == metric).map(|c| c.distance).collect();
+    let shows = |number: &String| {
+        let decimals = number.split_once('.').map_or(0, |(_, digits)| digits.len());
+        distances.iter().any(|distance| format!("{distance:.decimals$}") == *number)
+    };
+    numbers.iter().filter(|number| !distances.is_empty() && !shows(number)).collect()
 }
 
 /// Bounds of a claim that are its own rows' numbers to three digits and more: typed in from our output, they say nothing. What is near
