@@ -108,9 +108,10 @@ struct LedgerArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Print the mean |ln(ours / published)| of each column too.
-    #[arg(long, conflicts_with_all = ["markdown", "json"])]
-    columns: bool,
+    /// Print the mean |ln(ours / published)| of each column too, or of those of one metric: `--columns=rtt_mean`.
+    #[arg(long, value_name = "METRIC", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    #[arg(conflicts_with_all = ["markdown", "json"])]
+    columns: Option<String>,
     /// Whether this file holds that table; exit status 1 if it holds another.
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
@@ -408,10 +409,11 @@ fn show_ledger(args: &LedgerArgs) -> Result<u8, Error> {
             return Ok(MISS);
         }
     }
+    let columns = |metric: &String| ledger::columns(&sources, metric);
     print(&match (args.markdown, args.json) {
         (true, _) => table,
         (_, true) => serde_json::to_string_pretty(&sources).map_err(Error::bad)? + "\n",
-        _ => ledger::text(&sources) + &if args.columns { ledger::columns(&sources) } else { String::new() },
+        _ => ledger::text(&sources) + &args.columns.as_ref().map_or_else(String::new, columns),
     });
     Ok(HOLDS)
 }

@@ -327,10 +327,12 @@ fn behind(variant: &str) -> String {
     if variant.is_empty() { String::new() } else { format!(", {variant}") }
 }
 
-/// For the terminal: how far each column is from the published one.
-pub fn columns(sources: &[Source]) -> String {
+/// For the terminal: how far each column of this metric is from the published one; without a word, of any.
+pub fn columns(sources: &[Source], of: &str) -> String {
     let mut out = String::from("\nmean |ln(ours / published)| of each column, zeros left out\n");
-    for Column { experiment, variant, metric, rows, distance } in sources.iter().flat_map(|s| &s.columns) {
+    for Column { experiment, variant, metric, rows, distance } in
+        sources.iter().flat_map(|s| &s.columns).filter(|column| of.is_empty() || column.metric == of)
+    {
         let _ = writeln!(out, "  {distance:.3}  {experiment} {metric}, {rows} rows{}", behind(variant));
     }
     out
@@ -411,8 +413,14 @@ mod tests {
         let sources = of([&summary(true, cells)].into_iter());
         let [column] = &sources[0].columns[..] else { panic!() };
         assert_eq!((column.metric.as_str(), column.rows), ("loss", 3));
-        assert!((column.distance - 2.0 * 2.0_f64.ln() / 3.0).abs() < 1e-12, "{}", column.distance);
-        assert!(columns(&sources).contains("0.462  paper/table-1 loss, 3 rows\n"), "{}", columns(&sources));
+        assert!((column.distance - 2.0 * std::f64::consts::LN_2 / 3.0).abs() < 1e-12, "{}", column.distance);
+        assert!(
+            columns(&sources, "").contains("0.462  paper/table-1 loss, 3 rows\n"),
+            "{}",
+            columns(&sources, "")
+        );
+        assert_eq!(columns(&sources, "loss"), columns(&sources, ""));
+        assert!(!columns(&sources, "goodput").contains("paper"));
     }
 
     /// A column that is off as a whole is open until its cause is known.

@@ -3,7 +3,8 @@
 //! Numbers of the run itself are written `{row: metric}` and need no entry. Every other is in `experiments/prose-numbers.csv`:
 //! `experiment,by,numbers`, where `by` is `source` (the document says it), `file` (a value, a name or a closed form of the
 //! experiment's file), `arithmetic` (made of others in the sentence), or the command that prints it. A number is known by its digits:
-//! `0.50` is another than `0.5`.
+//! `0.50` is another than `0.5`. A page (`docs/x.md`) has entries for what `kneepoint ledger --columns=METRIC` prints; its other numbers
+//! are not registered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +15,8 @@ use crate::summary::{Cell, Summary};
 
 /// The command of an entry whose number a run prints.
 const RUN: &str = "kneepoint run ";
+/// That of an entry whose number the ledger prints, before the metric.
+const LEDGER: &str = "kneepoint ledger --columns=";
 
 /// Where the numbers of an experiment's prose come from: by what, and which.
 pub type Origins = BTreeMap<String, Vec<(String, BTreeSet<String>)>>;
@@ -85,9 +88,6 @@ pub fn stale<'n>(numbers: &'n BTreeSet<String>, summary: &Summary) -> Vec<&'n St
     };
     numbers.iter().filter(|number| !shows(number)).collect()
 }
-
-/// Pages whose figures `kneepoint ledger --columns` prints have entries under their own path: `docs/x.md,kneepoint ledger ...`.
-const LEDGER: &str = "kneepoint ledger --columns ";
 
 /// The entries of pages: page, command and numbers.
 pub fn of_pages(origins: &Origins) -> impl Iterator<Item = (&str, &str, &BTreeSet<String>)> {

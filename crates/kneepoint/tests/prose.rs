@@ -61,7 +61,7 @@ fn figures_of_pages() {
         let text = std::fs::read_to_string(root.join(page)).unwrap();
         let found = numbers::in_text(&text);
         assert!(known.is_subset(&found), "{page}: {known:?}");
-        assert!(by.starts_with("kneepoint ledger --columns "), "{page}: {by}");
+        assert!(by.starts_with("kneepoint ledger --columns="), "{page}: {by}");
         pages += 1;
     }
     assert!(pages > 0);
@@ -73,7 +73,7 @@ fn figures_of_pages() {
         distance,
     };
     let known = ["0.059", "0.060"].map(str::to_owned).into();
-    let by = "kneepoint ledger --columns rtt_mean";
+    let by = "kneepoint ledger --columns=rtt_mean";
     assert_eq!(numbers::stale_of_ledger(by, &known, [column(0.0591)].iter()), ["0.060"]);
     assert!(numbers::stale_of_ledger(by, &known, [].iter()).is_empty());
 }
