@@ -6,7 +6,6 @@ use congestion::{Algorithm, ParamDoc};
 use crate::problem::Problem;
 use crate::spec::cursor::Cursor;
 use crate::spec::merge::merge;
-use crate::world::World;
 
 /// An algorithm and what tables call it.
 #[derive(Clone, Debug)]
@@ -56,7 +55,7 @@ fn starting(algorithm: Algorithm, slow_start: Option<Kind>) -> Algorithm {
 pub(crate) fn label(cursor: &Cursor<'_>) -> Result<String, Problem> {
     let label: String = cursor.read()?;
     let empty = || label.trim().is_empty().then(|| "the label is empty".to_owned());
-    match empty().or_else(|| World::objection(&label)) {
+    match empty().or_else(|| crate::world::World::objection(&label)) {
         Some(wrong) => Err(cursor.problem(wrong, "give it another label")),
         None => Ok(label),
     }
