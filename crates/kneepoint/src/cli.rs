@@ -108,6 +108,10 @@ struct LedgerArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    /// Print the mean |ln(ours / published)| of each column too, or of those of one metric: `--columns=rtt_mean`.
+    #[arg(long, value_name = "METRIC", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    #[arg(conflicts_with_all = ["markdown", "json"])]
+    columns: Option<String>,
     /// Whether this file holds that table; exit status 1 if it holds another.
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
@@ -130,7 +134,7 @@ struct RunArgs {
     keep_published: bool,
     /// Try this controller where the file tries its own, again for each: `--controller bbr3`, or as TOML with parameters,
     /// `--controller '{ name = "nada", rmax = "1.7 Mbit/s" }'`. For files with one list of controllers in [vary], like those
-    /// of rfc8867; reasons on record do not count then.
+    /// of rfc8867, or one axis that sets them, like quic-dc; reasons on record do not count then.
     #[arg(long = "controller", value_name = "CONTROLLER")]
     controllers: Vec<String>,
     /// Seed of the first repetition.
@@ -405,10 +409,11 @@ fn show_ledger(args: &LedgerArgs) -> Result<u8, Error> {
             return Ok(MISS);
         }
     }
+    let columns = |metric: &String| ledger::columns(&sources, metric);
     print(&match (args.markdown, args.json) {
         (true, _) => table,
         (_, true) => serde_json::to_string_pretty(&sources).map_err(Error::bad)? + "\n",
-        _ => ledger::text(&sources),
+        _ => ledger::text(&sources) + &args.columns.as_ref().map_or_else(String::new, columns),
     });
     Ok(HOLDS)
 }
@@ -433,6 +438,14 @@ fn prose(dirs: &[PathBuf]) -> Result<u8, Error> {
             let stale = run.map_or_else(Vec::new, |run| numbers::stale(known, &run.summary));
             wrong.extend(stale.iter().map(|n| format!("{}: {n} is not printed by `{by}`", exp.name)));
         }
+    }
+    let sources = ledger::of(results.iter().map(|run| &run.summary));
+    let columns = || sources.iter().flat_map(|source| &source.columns);
+    for (page, by, known) in numbers::of_pages(&origins) {
+        let list: Vec<&str> = known.iter().map(String::as_str).collect();
+        print(&format!("{page:32} {by}: {}\n", list.join(" ")));
+        let stale = numbers::stale_of_ledger(by, known, columns());
+        wrong.extend(stale.iter().map(|n| format!("{page}: {n} is not printed by `{by}`")));
     }
     wrong.iter().for_each(|line| eprintln!("kneepoint: {line}"));
     Ok(if wrong.is_empty() { HOLDS } else { MISS })

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use crate::metric;
-use crate::summary::{Cell, ClaimResult, Summary, Verdict};
+use crate::summary::{Cell, ClaimResult, Summary, Variant, Verdict};
 
 /// Limits of the relative difference of a cell, percent.
 pub const LIMITS: [f64; 4] = [2.0, 5.0, 10.0, 25.0];
@@ -25,8 +25,38 @@ pub struct Source {
     pub claims: Claims,
     /// Cells of the reference variants with a published number, by how far ours is from it.
     pub cells: Cells,
-    /// The largest differences, largest first.
+    /// The largest differences, largest first; a zero beside a number is no ratio and stands in `zeros`.
     pub largest: Vec<Difference>,
+    /// Cells where ours or the source's alone is zero, in the order of the experiments.
+    pub zeros: Vec<Difference>,
+    /// Columns of the reference variants with published numbers.
+    pub columns: Vec<Column>,
+    /// Columns that are off as a whole.
+    pub biases: Biases,
+}
+
+/// How far a column is from the published one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Column {
+    /// `quic-dc/table-1`.
+    pub experiment: String,
+    /// The variant.
+    pub variant: String,
+    /// The metric.
+    pub metric: String,
+    /// Rows that are compared: neither number is zero.
+    pub rows: usize,
+    /// The mean of |ln(ours / published)| over them.
+    pub distance: f64,
+}
+
+/// Columns that are off to one side.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Biases {
+    /// How many.
+    pub all: usize,
+    /// Of these, how many have a reason that leaves the cause open, or none.
+    pub open: usize,
 }
 
 /// Claims by verdict.
@@ -112,6 +142,9 @@ impl Source {
         self.experiments += 1;
         summary.claims.iter().filter(|claim| !claim.ours).for_each(|claim| self.claims.add(claim));
         for variant in summary.variants.iter().filter(|variant| variant.reference) {
+            self.biases.all += variant.biases.len();
+            self.biases.open += variant.biases.iter().filter(|b| b.open || b.reason.is_none()).count();
+            self.columns.extend(summary.metrics.iter().filter_map(|m| Column::of(summary, variant, m)));
             for row in &variant.rows {
                 let shown =
                     summary.metrics.iter().filter_map(|metric| Some((metric, row.cells.get(metric)?)));
@@ -123,18 +156,29 @@ impl Source {
                     let (experiment, variant, row) = names;
                     let metric = metric.clone();
                     let state = State::of(cell);
-                    self.largest.push(Difference {
-                        experiment,
-                        variant,
-                        row,
-                        metric,
-                        ours,
-                        published,
-                        state,
-                    });
+                    let found = Difference { experiment, variant, row, metric, ours, published, state };
+                    let list = if found.distance().is_finite() { &mut self.largest } else { &mut self.zeros };
+                    list.push(found);
                 }
             }
         }
+    }
+}
+
+impl Column {
+    fn of(summary: &Summary, variant: &Variant, metric: &str) -> Option<Self> {
+        let cells = variant.rows.iter().filter_map(|row| row.cells.get(metric));
+        let distances: Vec<f64> = cells
+            .filter_map(|cell| Some(libm::log(cell.value() / cell.published?).abs()))
+            .filter(|distance| distance.is_finite())
+            .collect();
+        (!distances.is_empty()).then(|| Self {
+            experiment: summary.experiment.clone(),
+            variant: variant.name.clone(),
+            metric: metric.to_owned(),
+            rows: distances.len(),
+            distance: distances.iter().sum::<f64>() / distances.len() as f64,
+        })
     }
 }
 
@@ -227,7 +271,7 @@ pub fn markdown(sources: &[Source]) -> String {
 /// For the terminal: a paragraph per source.
 pub fn text(sources: &[Source]) -> String {
     let mut out = String::new();
-    for Source { name, experiments, claims: c, cells, largest } in sources {
+    for Source { name, experiments, claims: c, cells, largest, zeros, biases, columns: _ } in sources {
         let _ = writeln!(out, "\n{name}: {experiments} experiments");
         if c.all() > 0 {
             let _ = writeln!(
@@ -252,20 +296,44 @@ pub fn text(sources: &[Source]) -> String {
                 cells.all, cells.open
             );
         }
-        for d in largest.iter().filter(|d| d.distance() > FAR) {
-            let shown = |value: f64| format!("{value:.*}", metric::decimals(&d.metric, value));
-            let _ = writeln!(
-                out,
-                "    {} {}{}: {} {} for {} ({})",
-                d.experiment,
-                d.row,
-                if d.variant.is_empty() { String::new() } else { format!(", {}", d.variant) },
-                d.metric,
-                shown(d.ours),
-                shown(d.published),
-                d.state.word()
-            );
+        if biases.all > 0 {
+            let _ = writeln!(out, "  {} columns off to one side, {} open", biases.all, biases.open);
         }
+        largest.iter().filter(|d| d.distance() > FAR).for_each(|d| line_of(&mut out, d));
+        if !zeros.is_empty() {
+            let _ = writeln!(out, "  zero in ours or in the source's alone: {}", zeros.len());
+        }
+        zeros.iter().take(LARGEST).for_each(|d| line_of(&mut out, d));
+    }
+    out
+}
+
+fn line_of(out: &mut String, d: &Difference) {
+    let shown = |value: f64| format!("{value:.*}", metric::decimals(&d.metric, value));
+    let _ = writeln!(
+        out,
+        "    {} {}{}: {} {} for {} ({})",
+        d.experiment,
+        d.row,
+        behind(&d.variant),
+        d.metric,
+        shown(d.ours),
+        shown(d.published),
+        d.state.word()
+    );
+}
+
+fn behind(variant: &str) -> String {
+    if variant.is_empty() { String::new() } else { format!(", {variant}") }
+}
+
+/// For the terminal: how far each column of this metric is from the published one; without a word, of any.
+pub fn columns(sources: &[Source], of: &str) -> String {
+    let mut out = String::from("\nmean |ln(ours / published)| of each column, zeros left out\n");
+    for Column { experiment, variant, metric, rows, distance } in
+        sources.iter().flat_map(|s| &s.columns).filter(|column| of.is_empty() || column.metric == of)
+    {
+        let _ = writeln!(out, "  {distance:.3}  {experiment} {metric}, {rows} rows{}", behind(variant));
     }
     out
 }
@@ -273,7 +341,7 @@ pub fn text(sources: &[Source]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Row, Variant};
+    use crate::summary::{BiasFound, Row};
     use crate::world::World;
 
     fn cell(ours: f64, published: f64, reason: Option<&str>, open: bool) -> Cell {
@@ -321,10 +389,56 @@ mod tests {
         assert_eq!((source.name.as_str(), source.experiments), ("paper", 1));
         assert_eq!(source.cells, Cells { all: 6, within: [2, 3, 3, 3], open: 2 });
         let largest: Vec<_> = source.largest.iter().take(3).map(|d| (d.row.as_str(), d.state)).collect();
-        let expected = [("row 3", State::Open), ("row 5", State::Unexplained), ("row 2", State::Explained)];
+        let expected =
+            [("row 5", State::Unexplained), ("row 2", State::Explained), ("row 1", State::Unexplained)];
         assert_eq!(largest, expected);
-        assert!(text(std::slice::from_ref(source)).contains("row 3: loss 0.000 for 1.000 (open)"));
+        let zeros: Vec<_> = source.zeros.iter().map(|d| d.row.as_str()).collect();
+        assert_eq!(zeros, ["row 3"], "a zero beside a number is no ratio; two zeros are no difference");
+        let shown = text(std::slice::from_ref(source));
+        let apart =
+            "zero in ours or in the source's alone: 1\n    paper/table-1 row 3: loss 0.000 for 1.000 (open)";
+        assert!(shown.contains(apart), "{shown}");
         assert!(markdown(std::slice::from_ref(source)).contains("| paper | 0 |"));
+    }
+
+    /// The mean over the rows that can be compared.
+    #[test]
+    fn columns_by_their_mean_distance() {
+        let cells = vec![
+            cell(2.0, 1.0, None, false),
+            cell(1.0, 2.0, None, false),
+            cell(1.0, 1.0, None, false),
+            cell(0.0, 1.0, None, false),
+        ];
+        let sources = of([&summary(true, cells)].into_iter());
+        let [column] = &sources[0].columns[..] else { panic!() };
+        assert_eq!((column.metric.as_str(), column.rows), ("loss", 3));
+        assert!((column.distance - 2.0 * std::f64::consts::LN_2 / 3.0).abs() < 1e-12, "{}", column.distance);
+        assert!(
+            columns(&sources, "").contains("0.462  paper/table-1 loss, 3 rows\n"),
+            "{}",
+            columns(&sources, "")
+        );
+        assert_eq!(columns(&sources, "loss"), columns(&sources, ""));
+        assert!(!columns(&sources, "goodput").contains("paper"));
+    }
+
+    /// A column that is off as a whole is open until its cause is known.
+    #[test]
+    fn biases_are_counted() {
+        let mut summary = summary(true, vec![cell(1.0, 1.0, None, false)]);
+        let bias = |reason: Option<&str>, open| BiasFound {
+            metric: "loss".to_owned(),
+            mean: 0.02,
+            range: (0.02, 0.02),
+            reason: reason.map(str::to_owned),
+            open,
+        };
+        summary.variants[0].biases =
+            vec![bias(Some("why"), false), bias(Some("tried"), true), bias(None, false)];
+        let sources = of([&summary].into_iter());
+        assert_eq!(sources[0].biases, Biases { all: 3, open: 2 });
+        assert!(text(&sources).contains("3 columns off to one side, 2 open"), "{}", text(&sources));
     }
 
     /// Variants that are not the reference say nothing of the source.

@@ -229,7 +229,9 @@ fn of_times(values: &mut Values, flows: &[&Part<'_>]) {
     put("rtt_std", mean(&each(flows, |f| f.totals.rtt.std_ms())));
     put("rtt_variation", mean(&each(flows, |f| f.totals.rtt_variation.ms())));
     let all = merged(flows.iter().map(|f| &f.totals.rtt));
+    put("rtt_p25", all.quantile_ms(0.25));
     put("rtt_p50", all.quantile_ms(0.5));
+    put("rtt_p75", all.quantile_ms(0.75));
     put("rtt_p95", all.quantile_ms(0.95));
     put("rtt_p99", all.quantile_ms(0.99));
     if all.count() > 0 {

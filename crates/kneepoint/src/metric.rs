@@ -47,7 +47,9 @@ pub const METRICS: &[Metric] = &[
         "mean of the estimator's rttvar after each RTT sample, qlog's `rtt_variance` (RFC 9002 section 5.3); mean over flows",
         2,
     ),
+    metric("rtt_p25", "ms", "lower quartile of the RTT samples of all flows", 1),
     metric("rtt_p50", "ms", "median of the RTT samples of all flows", 1),
+    metric("rtt_p75", "ms", "upper quartile of the RTT samples of all flows", 1),
     metric("rtt_p95", "ms", "95th percentile of the RTT samples of all flows", 1),
     metric("rtt_p99", "ms", "99th percentile of the RTT samples of all flows", 1),
     metric("rtt_max", "ms", "largest RTT sample of all flows", 1),
@@ -223,6 +225,14 @@ pub fn window(name: &str) -> (&str, Option<&str>) {
     match name.rsplit_once(" @ ") {
         Some((metric, window)) => (metric, Some(window)),
         None => (name, None),
+    }
+}
+
+/// The largest value that a metric can have, if there is one: a share is at most 100 %, an index at most 1.
+pub fn most(name: &str) -> Option<f64> {
+    match find(name)?.name {
+        "jain" | "jain_1s" | "rate_ratio" => Some(1.0),
+        word => find(word).filter(|m| m.unit == "%").map(|_| 100.0),
     }
 }
 

@@ -3,16 +3,20 @@
 //! Numbers of the run itself are written `{row: metric}` and need no entry. Every other is in `experiments/prose-numbers.csv`:
 //! `experiment,by,numbers`, where `by` is `source` (the document says it), `file` (a value, a name or a closed form of the
 //! experiment's file), `arithmetic` (made of others in the sentence), or the command that prints it. A number is known by its digits:
-//! `0.50` is another than `0.5`.
+//! `0.50` is another than `0.5`. A page (`docs/x.md`) has entries for what `kneepoint ledger --columns=METRIC` prints; its other numbers
+//! are not registered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::ledger::Column;
 use crate::library;
 use crate::spec::{Check, Claim, Experiment, Part, Relation, Rows, Side};
 use crate::summary::{Cell, Summary};
 
 /// The command of an entry whose number a run prints.
 const RUN: &str = "kneepoint run ";
+/// That of an entry whose number the ledger prints, before the metric.
+const LEDGER: &str = "kneepoint ledger --columns=";
 
 /// Where the numbers of an experiment's prose come from: by what, and which.
 pub type Origins = BTreeMap<String, Vec<(String, BTreeSet<String>)>>;
@@ -83,6 +87,29 @@ pub fn stale<'n>(numbers: &'n BTreeSet<String>, summary: &Summary) -> Vec<&'n St
         values.iter().any(|value| format!("{:.decimals$}", value.abs()) == *number)
     };
     numbers.iter().filter(|number| !shows(number)).collect()
+}
+
+/// The entries of pages: page, command and numbers.
+pub fn of_pages(origins: &Origins) -> impl Iterator<Item = (&str, &str, &BTreeSet<String>)> {
+    let pages = origins.iter().filter(|(name, _)| name.ends_with(".md"));
+    pages.flat_map(|(page, entries)| {
+        entries.iter().map(move |(by, numbers)| (page.as_str(), by.as_str(), numbers))
+    })
+}
+
+/// Those that no column of the ledger has, to their own digits: `by` names the metric behind the command. None is without results.
+pub fn stale_of_ledger<'n, 'c>(
+    by: &str,
+    numbers: &'n BTreeSet<String>,
+    columns: impl Iterator<Item = &'c Column>,
+) -> Vec<&'n String> {
+    let metric = by.strip_prefix(LEDGER).unwrap_or_default();
+    let distances: Vec<f64> = columns.filter(|column| column.metric == metric).map(|c| c.distance).collect();
+    let shows = |number: &String| {
+        let decimals = number.split_once('.').map_or(0, |(_, digits)| digits.len());
+        distances.iter().any(|distance| format!("{distance:.decimals$}") == *number)
+    };
+    numbers.iter().filter(|number| !distances.is_empty() && !shows(number)).collect()
 }
 
 /// Bounds of a claim that are its own rows' numbers to three digits and more: typed in from our output, they say nothing. What is near

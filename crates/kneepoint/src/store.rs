@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::columns::{self, Column, Table};
 use crate::measure::Values;
-use crate::summary::{Cdf, FlowRow, Results, Summary, Track};
+use crate::summary::{Cdf, FlowRow, Results, Track};
 use crate::world::World;
 
 /// Everything that decides a result.
@@ -195,13 +195,25 @@ fn sync(path: &Path) -> io::Result<()> {
 /// Reads a results folder.
 ///
 /// # Errors
-/// A folder that is not one, or damaged files.
+/// A folder that is not one, or damaged files: the message names the file.
 pub fn load(dir: &Path) -> io::Result<Results> {
-    let summary: Summary = serde_json::from_slice(&fs::read(dir.join("summary.json"))?)?;
-    let series = columns::read(&dir.join("series.parquet")).map_err(io::Error::other)?;
-    let cdf = columns::read(&dir.join("rtt_cdf.parquet")).map_err(io::Error::other)?;
-    let flows = columns::read(&dir.join("flows.parquet")).map_err(io::Error::other)?;
-    Ok(Results { summary, series: tracks(series)?, flows: flow_rows(flows)?, rtt_cdf: cdfs(cdf)? })
+    let summary =
+        named("summary.json", || Ok(serde_json::from_slice(&fs::read(dir.join("summary.json"))?)?))?;
+    Ok(Results {
+        summary,
+        series: table(dir, "series.parquet", tracks)?,
+        flows: table(dir, "flows.parquet", flow_rows)?,
+        rtt_cdf: table(dir, "rtt_cdf.parquet", cdfs)?,
+    })
+}
+
+/// A table of a results folder, and what it says.
+fn table<T>(dir: &Path, file: &str, meaning: impl FnOnce(columns::Table) -> io::Result<T>) -> io::Result<T> {
+    named(file, || meaning(columns::read(&dir.join(file)).map_err(io::Error::other)?))
+}
+
+fn named<T>(file: &str, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    read().map_err(|e| io::Error::new(e.kind(), format!("{file}: {e}")))
 }
 
 /// The newest results folder of every experiment and world under `root`, by experiment name.

@@ -246,6 +246,9 @@ pub struct Judged {
     pub margin: Option<f64>,
     /// The deviation of the margin over the repetitions, likewise.
     pub spread: Option<f64>,
+    /// A row that it needs was run once: of its numbers there is no deviation, and none is in `spread`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub one_run: bool,
     /// The numbers that were compared, in words.
     pub numbers: String,
 }
@@ -331,6 +334,9 @@ pub struct BiasFound {
     pub range: (f64, f64),
     /// Why, if the file has it on record.
     pub reason: Option<String>,
+    /// The cause is not known: the reason, or one of its rows', says what was tried.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub open: bool,
 }
 
 /// A chart that the experiment's file asks for.

@@ -137,10 +137,11 @@ fn is_one_of_many(summary: &Summary, variant: &Variant) -> bool {
 fn line_of_bias(out: &mut String, bias: &BiasFound) {
     let percent = |share: f64| format!("{:+.1}", share * 100.0);
     let reason = bias.reason.as_deref().unwrap_or("unexplained !");
+    let open = if bias.open { " (open)" } else { "" };
     let BiasFound { metric, mean, range: (low, high), .. } = bias;
     let _ = writeln!(
         out,
-        "  every {metric} is off to one side: {} % ({} to {}): {reason}",
+        "  every {metric} is off to one side: {} % ({} to {}): {reason}{open}",
         percent(*mean),
         percent(*low),
         percent(*high)
@@ -215,13 +216,16 @@ fn line_of(judged: &Judged, all: &[Judged]) -> String {
     format!("{name}{}{}", judged.numbers, by_how_much(judged))
 }
 
-/// `, margin 24 %, spread 1 %`: relative to the right side.
+/// `, margin 24 %, spread 1 %`: relative to the right side. Of one run there is no spread.
 pub fn by_how_much(judged: &Judged) -> String {
     let percent = |share: f64| {
         let percent = share * 100.0;
         if percent.abs() < 10.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
     };
     let margin = judged.margin.map_or_else(String::new, |margin| format!(", margin {}", percent(margin)));
+    if judged.one_run {
+        return format!("{margin}, of one run: no spread");
+    }
     match judged.spread.filter(|spread| *spread > 0.0) {
         Some(spread) => format!("{margin}, spread {}", percent(spread)),
         None => margin,

@@ -21,23 +21,28 @@ use crate::summary::Outcome;
 pub struct Sample {
     /// What stands for the runs.
     pub value: f64,
-    /// Sample deviation, 0 of one run.
-    pub spread: f64,
+    /// Sample deviation; none of one run.
+    pub spread: Option<f64>,
 }
 
 impl Sample {
-    /// Without a deviation.
+    /// A number that no run changes.
     pub fn exact(value: f64) -> Self {
-        Self { value, spread: 0.0 }
+        Self { value, spread: Some(0.0) }
     }
 
     fn times(self, factor: f64) -> Self {
-        Self { value: self.value * factor, spread: self.spread * factor.abs() }
+        Self { value: self.value * factor, spread: self.spread.map(|spread| spread * factor.abs()) }
     }
 
-    fn relative(self) -> f64 {
-        self.spread / self.value.abs()
+    fn relative(self) -> Option<f64> {
+        Some(self.spread? / self.value.abs())
     }
+}
+
+/// Of a difference; unknown if one of the two is.
+fn both(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    Some(a?.hypot(b?))
 }
 
 /// What became of a check.
@@ -49,8 +54,8 @@ pub struct Judgement {
     pub stands: bool,
     /// Slack, relative to the right side.
     pub margin: f64,
-    /// Its deviation, likewise.
-    pub spread: f64,
+    /// Its deviation, likewise; none where a row was run once.
+    pub spread: Option<f64>,
     /// In words.
     pub numbers: String,
 }
@@ -105,18 +110,19 @@ fn of_side(
 fn mean(samples: &[Sample]) -> Option<Sample> {
     let n = samples.len() as f64;
     let value = samples.iter().map(|s| s.value).sum::<f64>() / n;
-    let spread = samples.iter().map(|s| s.spread * s.spread).sum::<f64>().sqrt() / n;
+    let squares: Option<f64> = samples.iter().map(|s| Some(s.spread? * s.spread?)).sum();
+    let spread = squares.map(|squares| squares.sqrt() / n);
     (!samples.is_empty()).then_some(Sample { value, spread })
 }
 
 fn compare(metric: &str, left: Sample, is: Relation, times: f64, right: Sample, typed: bool) -> Judgement {
     let right = right.times(times);
-    let both = left.spread.hypot(right.spread);
+    let apart = both(left.spread, right.spread);
     let (slack, spread, scale) = match is {
-        Relation::Below | Relation::AtMost => (right.value - left.value, both, right.value.abs()),
-        Relation::Above | Relation::AtLeast => (left.value - right.value, both, right.value.abs()),
+        Relation::Below | Relation::AtMost => (right.value - left.value, apart, right.value.abs()),
+        Relation::Above | Relation::AtLeast => (left.value - right.value, apart, right.value.abs()),
         Relation::Near(factor) => {
-            (near(left.value, right.value, factor), left.relative().hypot(right.relative()), 1.0)
+            (near(left.value, right.value, factor), both(left.relative(), right.relative()), 1.0)
         }
     };
     let stands = is.stands(left.value, right.value);
@@ -124,14 +130,19 @@ fn compare(metric: &str, left: Sample, is: Relation, times: f64, right: Sample, 
     let outcome = match nothing && (times != 1.0 || matches!(is, Relation::Near(_))) {
         true => Outcome::NotJudged,
         // "None at all", against a number that the sentence has.
-        false if typed && is == Relation::AtMost && left.value == right.value && both == 0.0 => {
+        false
+            if typed
+                && is == Relation::AtMost
+                && left.value == right.value
+                && apart.unwrap_or(0.0) == 0.0 =>
+        {
             Outcome::Holds
         }
         false => outcome(slack, spread),
     };
     let not = if stands { "" } else { "not " };
     let numbers = format!("{} is {not}{} {}", shown(metric, left), is.words(), shown(metric, right));
-    Judgement { outcome, stands, margin: slack / scale, spread: spread / scale, numbers }
+    Judgement { outcome, stands, margin: slack / scale, spread: spread.map(|s| s / scale), numbers }
 }
 
 /// Of the logarithms; NaN becomes no slack at all.
@@ -140,13 +151,18 @@ fn near(left: f64, right: f64, factor: f64) -> f64 {
     if distance.is_nan() { f64::NEG_INFINITY } else { libm::log(factor) - distance }
 }
 
-fn outcome(slack: f64, spread: f64) -> Outcome {
-    let spread = if spread.is_finite() { spread } else { 0.0 };
+/// Of one run there is no spread: what the numbers say counts.
+fn outcome(slack: f64, spread: Option<f64>) -> Outcome {
+    let spread = known(spread);
     match slack {
         slack if slack > spread => Outcome::Holds,
         slack if slack >= -spread => Outcome::WithinSpread,
         _ => Outcome::Missed,
     }
+}
+
+fn known(spread: Option<f64>) -> f64 {
+    spread.filter(|spread| spread.is_finite()).unwrap_or(0.0)
 }
 
 /// Of several checks that must hold together.
@@ -160,23 +176,23 @@ fn together(outcomes: impl Iterator<Item = Outcome> + Clone) -> Outcome {
 
 fn increasing(metric: &str, samples: &[Sample]) -> Judgement {
     let steps = samples.windows(2).map(|pair| {
-        (pair[1].value - pair[0].value, pair[0].spread.hypot(pair[1].spread), pair[0].value.abs())
+        (pair[1].value - pair[0].value, both(pair[0].spread, pair[1].spread), pair[0].value.abs())
     });
-    let tightest = steps.clone().min_by(|a, b| (a.0 - a.1).total_cmp(&(b.0 - b.1)));
-    let (slack, spread, scale) = tightest.unwrap_or((0.0, 0.0, 1.0));
+    let tightest = steps.clone().min_by(|a, b| (a.0 - known(a.1)).total_cmp(&(b.0 - known(b.1))));
+    let (slack, spread, scale) = tightest.unwrap_or((0.0, None, 1.0));
     Judgement {
         outcome: together(steps.map(|(slack, spread, _)| outcome(slack, spread))),
         stands: samples.is_sorted_by(|a, b| a.value < b.value),
         margin: slack / scale,
-        spread: spread / scale,
+        spread: spread.map(|spread| spread / scale),
         numbers: listed(metric, samples.iter().map(|sample| significant(sample.value))),
     }
 }
 
 fn near_published(metric: &str, pairs: &[(&str, Sample, f64)], factor: f64) -> Judgement {
     let slacks = pairs.iter().map(|(_, ours, theirs)| (near(ours.value, *theirs, factor), ours.relative()));
-    let (margin, spread) =
-        slacks.clone().min_by(|a, b| (a.0 - a.1).total_cmp(&(b.0 - b.1))).unwrap_or_default();
+    let tightest = slacks.clone().min_by(|a, b| (a.0 - known(a.1)).total_cmp(&(b.0 - known(b.1))));
+    let (margin, spread) = tightest.unwrap_or_default();
     let texts = pairs.iter().map(|(row, ours, theirs)| {
         format!("{row} {} for {}", significant(ours.value), shown(metric, Sample::exact(*theirs)))
     });

@@ -26,6 +26,13 @@ impl World {
         }
     }
 
+    /// Why a label of a file is refused: rows of the wire are known by the end of theirs.
+    pub(crate) fn objection(label: &str) -> Option<String> {
+        let label = label.trim();
+        let taken = Self::of(label).1 == Self::Wire;
+        taken.then(|| format!("`{label}` would be taken for a row of `run --on wire`"))
+    }
+
     /// The row's label in the experiment's file, and the world it was run in.
     pub fn of(label: &str) -> (&str, Self) {
         label.strip_suffix(WIRE).map_or((label, Self::Sim), |row| (row, Self::Wire))

@@ -252,6 +252,46 @@ fn report_from_folders() {
 }
 
 /// The margins of the paper's own example, its page and the numbers behind it.
+/// A damaged results folder: the message names the file.
+#[test]
+fn broken_results_name_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, out) = (small(dir.path(), "1"), dir.path().join("out"));
+    let out = out.to_str().unwrap();
+    assert!(kneepoint(&["run", &file, "--out", out]).status.success());
+    for name in ["summary.json", "series.parquet", "flows.parquet", "rtt_cdf.parquet"] {
+        let path = Path::new(out)
+            .join(tree(Path::new(out)).iter().find(|f| f.0.ends_with(name)).unwrap().0.as_str());
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        let done = kneepoint(&["ledger", out]);
+        assert_eq!(done.status.code(), Some(2));
+        assert!(
+            text(&done.stderr).contains(&format!("not a results folder: {name}: ")),
+            "{}",
+            text(&done.stderr)
+        );
+        fs::write(&path, whole).unwrap();
+    }
+}
+
+/// One run has no spread, and every judgement says so.
+#[test]
+fn one_run_has_no_spread() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, out) = (small(dir.path(), "1"), dir.path().join("out"));
+    let run = |more: &[&str]| {
+        let done = kneepoint(&[&["run", &file, "--out", out.to_str().unwrap()][..], more].concat());
+        (text(&done.stdout), done.status.success())
+    };
+    let (twice, once) = (run(&[]).0, run(&["--repeat", "1"]).0);
+    assert!(once.contains(", of one run: no spread"), "{once}");
+    assert!(!twice.contains("of one run"), "{twice}");
+    let json: serde_json::Value = serde_json::from_str(&run(&["--repeat", "1", "--json"]).0).unwrap();
+    let judged = &json[0]["claims"][0]["parts"][0]["variants"][0];
+    assert_eq!((&judged["one_run"], &judged["spread"]), (&true.into(), &serde_json::Value::Null));
+}
+
 #[test]
 fn stability_of_dccc() {
     let dir = tempfile::tempdir().unwrap();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use kneepoint::library::Library;
-use kneepoint::spec::Experiment;
+use kneepoint::spec::{Check, Experiment, Relation};
 use tempfile::TempDir;
 
 const SMALL: &str = "title = \"t\"\nsource = \"s\"\nduration = \"9 s\"\nlink = { rate = \"1 Mbit/s\", delay = \"9 ms\" }\n\
@@ -38,6 +38,52 @@ fn shipped_experiments_are_right() {
         Experiment::parse(&source.name, &source.file, &source.text)
             .unwrap_or_else(|problem| panic!("{problem}"));
     }
+}
+
+/// Words of a sentence with two sides: not much less and not much more.
+const TWO_SIDED: &[&str] = &[
+    "within ",
+    "about ",
+    "alike",
+    "approximately",
+    "close to",
+    "equal to",
+    "no difference",
+    "no effect",
+    "not large",
+    "not much",
+    "roughly",
+    "slight",
+];
+
+/// Whether a check bounds its left side from below and from above.
+fn sides(check: &Check) -> (bool, bool) {
+    match check {
+        Check::Near { .. } | Check::Compare { is: Relation::Near(_), .. } => (true, true),
+        Check::Increasing(_) | Check::Compare { is: Relation::Above | Relation::AtLeast, .. } => {
+            (true, false)
+        }
+        Check::Compare { is: Relation::Below | Relation::AtMost, .. } => (false, true),
+    }
+}
+
+/// A sentence with two sides is checked on both.
+#[test]
+fn no_sentence_is_judged_by_half() {
+    let mut seen = 0;
+    for source in Library.shipped() {
+        let exp = Experiment::parse(&source.name, &source.file, &source.text).unwrap();
+        for claim in &exp.claims {
+            let parts = || claim.parts.iter();
+            let texts = || parts().filter_map(|part| part.says.as_ref()).chain([&claim.says]);
+            let has_two = |text: &String| TWO_SIDED.iter().any(|word| text.to_lowercase().contains(word));
+            let (lower, upper): (Vec<_>, Vec<_>) = parts().map(|part| sides(&part.check)).unzip();
+            let whole = lower.contains(&true) && upper.contains(&true);
+            assert!(whole || !texts().any(has_two), "{} {}: {}", exp.name, claim.id, claim.says);
+            seen += usize::from(texts().any(has_two));
+        }
+    }
+    assert!(seen > 50, "{seen}");
 }
 
 /// `kneepoint run rfc8867 --controller X`: each takes any controller, and judges it by all of its rules.

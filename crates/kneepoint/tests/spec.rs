@@ -65,9 +65,9 @@ fn claims_are_judged_in_words() {
     let part = |claim: usize| &exp.claims[claim].parts[0];
     let judge = |claim: usize, quic_dc: f64| {
         let value = |row: &str, _: &str| match row {
-            "Cubic" => Some(Sample { value: 1.03, spread: 0.1 }),
-            "QUIC-DC 80" => Some(Sample { value: quic_dc, spread: 0.0 }),
-            "QUIC-DC 10" => Some(Sample { value: 0.02, spread: 0.0 }),
+            "Cubic" => Some(Sample { value: 1.03, spread: Some(0.1) }),
+            "QUIC-DC 80" => Some(Sample { value: quic_dc, spread: Some(0.0) }),
+            "QUIC-DC 10" => Some(Sample { value: 0.02, spread: Some(0.0) }),
             _ => None,
         };
         let judgement = verdict::judge(&part(claim).check, &part(claim).metric, &labels, value, |_| None)?;

@@ -19,9 +19,12 @@ pub(super) fn find(exp: &Experiment, variant: &Variant) -> Vec<BiasFound> {
         let compared = || cells().filter(|cell| cell.difference().is_some());
         let differences: Vec<f64> = compared().filter_map(Cell::difference).collect();
         let (mean, range) = of_column(&differences)?;
-        let of_file = exp.biases.iter().find(|b| b.explains(&variant.name, metric)).map(|b| b.reason.clone());
-        let of_rows = || compared().all(|cell| cell.reason.is_some()).then(|| BY_ROW.to_owned());
-        Some(BiasFound { metric: metric.clone(), mean, range, reason: of_file.or_else(of_rows) })
+        let of_file = exp.biases.iter().find(|b| b.explains(&variant.name, metric));
+        let of_file = of_file.map(|bias| (bias.reason.clone(), bias.open));
+        let by_row = || (BY_ROW.to_owned(), compared().any(|cell| cell.open));
+        let of_rows = || compared().all(|cell| cell.reason.is_some()).then(by_row);
+        let (reason, open) = of_file.or_else(of_rows).unzip();
+        Some(BiasFound { metric: metric.clone(), mean, range, reason, open: open.unwrap_or_default() })
     });
     found.collect()
 }

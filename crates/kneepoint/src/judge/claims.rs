@@ -35,7 +35,7 @@ fn judge_part(claim: &Claim, part: &Part, variant: &Variant) -> Judged {
     let seen = || variant.rows.iter().filter(|row| World::of(&row.label).1 <= claim.on);
     let labels: Vec<String> = seen().map(|row| row.label.clone()).collect();
     let cell = |label: &str, metric: &str| trusted_cell(variant, label, metric);
-    let sample = |cell: &Cell| Sample { value: cell.value(), spread: cell.spread.unwrap_or(0.0) };
+    let sample = |cell: &Cell| Sample { value: cell.value(), spread: cell.spread };
     let judgement = verdict::judge(
         &part.check,
         &part.metric,
@@ -51,7 +51,8 @@ fn judge_part(claim: &Claim, part: &Part, variant: &Variant) -> Judged {
         reference: variant.reference || claim.everywhere,
         outcome: judgement.as_ref().map_or(Outcome::NotJudged, |j| j.outcome),
         margin: judgement.as_ref().and_then(|j| number(j.margin)),
-        spread: judgement.as_ref().and_then(|j| number(j.spread)),
+        spread: judgement.as_ref().and_then(|j| number(j.spread?)),
+        one_run: judgement.as_ref().is_some_and(|j| j.spread.is_none()),
         numbers: judgement.map_or_else(|| missing.to_owned(), |j| j.numbers),
     }
 }
@@ -93,6 +94,7 @@ mod tests {
             outcome: *outcome,
             margin: None,
             spread: None,
+            one_run: false,
             numbers: String::new(),
         };
         PartResult {

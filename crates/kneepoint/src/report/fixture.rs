@@ -102,6 +102,7 @@ fn bias() -> BiasFound {
         mean: 0.021,
         range: (0.017, 0.026),
         reason: Some(REASON.to_owned()),
+        open: true,
     }
 }
 
@@ -358,6 +359,7 @@ pub(super) fn odd() -> Vec<Results> {
             mean: f64::MAX,
             range: (0.0, 1e9),
             reason: Some(long.to_owned()),
+            open: false,
         }],
     });
     let charts = odd_charts(evil, &metrics);
@@ -441,6 +443,7 @@ fn judged(variant: &str, holds: bool, numbers: &str) -> Judged {
         outcome: if holds { Outcome::Holds } else { Outcome::Missed },
         margin: Some(if holds { 0.24 } else { -0.034 }),
         spread: Some(0.011),
+        one_run: false,
         numbers: numbers.to_owned(),
     }
 }

@@ -21,7 +21,10 @@ pub(super) fn draw(sources: &[Source]) -> Markup {
                 p.note { "Of the reference variants. Open: further than 10 % away, and the cause is not known." }
                 (cells(sources))
             }
-            @for source in sources { @if !source.largest.is_empty() { (largest(source)) } }
+            @for Source { name, largest, zeros, .. } in sources {
+                @if !largest.is_empty() { (differences("Largest differences", name, largest)) }
+                @if !zeros.is_empty() { (differences("Zero in ours or in the source's alone", name, zeros)) }
+            }
         }
     }
 }
@@ -80,11 +83,11 @@ fn cells(sources: &[Source]) -> Markup {
     }
 }
 
-fn largest(source: &Source) -> Markup {
+fn differences(title: &str, source: &str, list: &[Difference]) -> Markup {
     html! {
         section {
-            h2 { "Largest differences: " (source.name) }
-            div.scroll tabindex="0" role="region" aria-label={ "Largest differences of " (source.name) } {
+            h2 { (title) ": " (source) }
+            div.scroll tabindex="0" role="region" aria-label={ (title) ": " (source) } {
                 table.numbers {
                     thead {
                         tr {
@@ -93,7 +96,7 @@ fn largest(source: &Source) -> Markup {
                             }
                         }
                     }
-                    tbody { @for difference in &source.largest { (line(difference)) } }
+                    tbody { @for difference in list { (line(difference)) } }
                 }
             }
         }

@@ -167,6 +167,7 @@ fn biases(variant: &Variant) -> Markup {
                 "Every " b { (bias.metric) } " is off to one side: " (number::percent(bias.mean)) " % in the mean ("
                 (number::percent(bias.range.0)) " to " (number::percent(bias.range.1)) "). "
                 @match &bias.reason { Some(reason) => { (reason) } None => { span.no { "Unexplained." } } }
+                @if bias.open { " (open)" }
             }
         }
     }

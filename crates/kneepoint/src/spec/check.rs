@@ -1,5 +1,6 @@
 //! What a claim compares: sides, relations, and how a file writes them.
 
+use crate::metric;
 use crate::problem::Problem;
 use crate::spec::claim::Labels;
 use crate::spec::cursor::{Cursor, Fields};
@@ -85,6 +86,8 @@ pub(crate) const KEYS: &[&str] = &["left", "is", "times", "right", "increasing",
 
 const FORMS: &str = "a claim has left, is and right; or increasing = [rows]; or rows and within-factor";
 const WITHIN: &str = "1.05 means within 5 % either way";
+/// What may be an order of magnitude away is not near.
+const MOST_FACTOR: f64 = 10.0;
 
 impl Check {
     pub(crate) fn read(fields: &Fields<'_>, labels: &Labels, metric: &str) -> Result<Self, Problem> {
@@ -148,23 +151,34 @@ impl Check {
         }
         let is = Relation::read(fields)?;
         let times = fields.get("times").map_or(Ok(1.0), |c| read_factor_above_0(&c))?;
-        if always_holds(&left, is, &right) {
-            let wrong = format!("`{metric}` is never below 0, so this always holds");
+        if let Some(why) = always_holds(&left, is, times, &right, metric) {
+            let wrong = format!("{why}, so this always holds");
             return Err(right_at.problem(wrong, "name a bound that it can miss"));
         }
         Ok(Self::Compare { left, is, times, right })
     }
 }
 
-/// No metric is negative, and two numbers are what they are.
-fn always_holds(left: &Side, is: Relation, right: &Side) -> bool {
-    match (left, is, right) {
-        (Side::Number(_), _, Side::Number(_)) => true,
-        (_, Relation::AtLeast, Side::Number(bound)) => *bound <= 0.0,
-        (_, Relation::Above, Side::Number(bound)) => *bound < 0.0,
-        (Side::Number(bound), Relation::AtMost, _) => *bound <= 0.0,
-        (Side::Number(bound), Relation::Below, _) => *bound < 0.0,
-        _ => false,
+/// Why a comparison cannot be missed: no metric is negative, shares and indices have a largest value, and two numbers are what they
+/// are.
+fn always_holds(left: &Side, is: Relation, times: f64, right: &Side, metric: &str) -> Option<String> {
+    let (word, is, bound) = match (left, right) {
+        (Side::Number(_), Side::Number(_)) => return Some("two numbers stay what they are".to_owned()),
+        (rows, Side::Number(bound)) => (rows.rows(metric)?.2, is, bound * times),
+        (Side::Number(bound), rows) => (rows.rows(metric)?.2, is.mirrored(), bound / times),
+        _ => return None,
+    };
+    let most = metric::most(word);
+    let below_all = |least: f64| {
+        matches!(is, Relation::AtLeast if bound <= least) || matches!(is, Relation::Above if bound < least)
+    };
+    let above_all = |most: f64| {
+        matches!(is, Relation::AtMost if bound >= most) || matches!(is, Relation::Below if bound > most)
+    };
+    match most {
+        _ if below_all(0.0) => Some(format!("`{word}` is never below 0")),
+        Some(most) if above_all(most) => Some(format!("`{word}` is never above {most}")),
+        _ => None,
     }
 }
 
@@ -193,10 +207,13 @@ fn read_number(cursor: &Cursor<'_>) -> Result<f64, Problem> {
 /// How far two numbers may be apart.
 fn read_factor(fields: &Fields<'_>) -> Result<f64, Problem> {
     let cursor = fields.need("within-factor", WITHIN)?;
-    match read_number(&cursor)? {
-        number if number >= 1.0 => Ok(number),
-        number => Err(cursor.problem(format!("{number} is less than 1"), WITHIN)),
-    }
+    let wrong = match read_number(&cursor)? {
+        number if number < 1.0 => format!("{number} is less than 1"),
+        1.0 => "with 1 nothing is near by more than a spread; 1.001 for equal numbers".to_owned(),
+        number if number > MOST_FACTOR => format!("{number} is no nearness; at most {MOST_FACTOR}"),
+        number => return Ok(number),
+    };
+    Err(cursor.problem(wrong, WITHIN))
 }
 
 fn refuse_factor(fields: &Fields<'_>) -> Result<(), Problem> {
@@ -251,6 +268,17 @@ impl Relation {
             Self::AtMost => left <= right,
             Self::AtLeast => left >= right,
             Self::Near(factor) => left.max(right) <= factor * left.min(right),
+        }
+    }
+
+    /// The same with the sides exchanged.
+    fn mirrored(self) -> Self {
+        match self {
+            Self::Below => Self::Above,
+            Self::Above => Self::Below,
+            Self::AtMost => Self::AtLeast,
+            Self::AtLeast => Self::AtMost,
+            Self::Near(factor) => Self::Near(factor),
         }
     }
 

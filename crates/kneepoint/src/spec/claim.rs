@@ -5,6 +5,7 @@ use crate::prose;
 use crate::spec::check::{self, Check};
 use crate::spec::cursor::{Cursor, Fields};
 use crate::spec::groups::Groups;
+use crate::spec::reference::Reference;
 use crate::spec::rows::{Rows, matches};
 use crate::world::World;
 
@@ -54,6 +55,7 @@ pub(crate) struct Labels {
     pub(crate) variants: Vec<String>,
     pub(crate) metrics: Vec<String>,
     pub(crate) groups: Groups,
+    pub(crate) published: Option<Reference>,
 }
 
 impl Claim {
@@ -164,6 +166,11 @@ pub(crate) fn read_prose(cursor: &Cursor<'_>, labels: &Labels) -> Result<String,
             return Err(cursor.unknown("row", place.row, labels.rows.iter().map(String::as_str)));
         }
         labels.groups.check_metric(cursor, place.metric)?;
+        if place.published && labels.published(place.row, place.metric).is_none() {
+            let wrong = format!("no published {} of `{}`", place.metric, place.row);
+            let right = "name the metric in published.columns, and only rows that the table has";
+            return Err(cursor.problem(wrong, right));
+        }
         let known = |pattern: &str| labels.variants.iter().any(|variant| matches(pattern, variant));
         if let Some(pattern) = place.variant.filter(|pattern| !known(pattern)) {
             return Err(cursor.unknown("variant", pattern, labels.variants.iter().map(String::as_str)));

@@ -134,7 +134,11 @@ fn starting(entry: &Entry, slow_start: Option<Kind>) -> Algorithm {
 
 pub(crate) fn label(cursor: &Cursor<'_>) -> Result<String, Problem> {
     let label: String = cursor.read()?;
-    if label.trim().is_empty() { Err(cursor.problem("the label is empty", "")) } else { Ok(label) }
+    let empty = || label.trim().is_empty().then(|| "the label is empty".to_owned());
+    match empty().or_else(|| crate::world::World::objection(&label)) {
+        Some(wrong) => Err(cursor.problem(wrong, "give it another label")),
+        None => Ok(label),
+    }
 }
 
 /// Each number against the range that its parameter declares; also those of a controller inside (`base`).

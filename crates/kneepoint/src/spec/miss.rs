@@ -61,16 +61,19 @@ pub struct Bias {
     pub variants: Option<Rows>,
     /// The reason.
     pub reason: String,
+    /// The cause is not known: the reason says what was tried.
+    pub open: bool,
 }
 
 impl Bias {
     pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Problem> {
-        let fields = cursor.table(&["metrics", "variants", "reason"])?;
+        let fields = cursor.table(&["metrics", "variants", "reason", "open"])?;
         let metrics = fields.need("metrics", "the metrics whose columns are biased")?.filled_list()?;
         Ok(Self {
             metrics: metrics.iter().map(|m| read_metric_of(m, labels)).collect::<Result<_, _>>()?,
             variants: read_variants(&fields, labels)?,
             reason: read_prose(&fields.need("reason", "why the whole column differs")?, labels)?,
+            open: fields.read("open")?.unwrap_or_default(),
         })
     }
 

@@ -244,7 +244,8 @@ impl Experiment {
         varied.map_or(Ok(()), |o| {
             let wrong =
                 format!("`{}` is varied by {}, so this would have no effect", o.path.join("."), self.file);
-            Err((wrong, "change [vary] in a copy of the file".to_owned()))
+            let right = "change [vary] in a copy of the file, where published values and claims stay beside what varies";
+            Err((wrong, right.to_owned()))
         })
     }
 
@@ -265,10 +266,11 @@ impl Experiment {
         let metrics = read_metrics(table.as_ref(), columns, &groups)?;
         let over_runs = table.as_ref().and_then(|t| t.get("over-runs"));
         let over_runs = over_runs.map(|c| read_over_runs(&c, &groups)).transpose()?.unwrap_or_default();
-        let labels = Labels::of(&cases, metrics, groups);
+        let mut labels = Labels::of(&cases, metrics, groups);
         let published = root.get("published").map(|c| Reference::read(&c, file, &labels));
-        let published = unfit.kept(published.into_iter())?.pop();
-        let claims = read_claims(&root, &labels, published.as_ref(), unfit)?;
+        labels.published = unfit.kept(published.into_iter())?.pop();
+        let note = unfit.kept(root.get("note").map(|c| read_prose(&c, &labels)).into_iter())?.pop();
+        let claims = read_claims(&root, &labels, unfit)?;
         let reference = unfit.kept(std::iter::once(read_reference(&root, &labels)))?.pop();
         let (reference, why_reference) = reference.unwrap_or_default();
         Ok(Self {
@@ -291,7 +293,7 @@ impl Experiment {
             file: file.to_owned(),
             title,
             source,
-            note: root.get("note").map(|c| read_prose(&c, &labels)).transpose()?.unwrap_or_default(),
+            note: note.unwrap_or_default(),
             repetitions,
             seed,
             claims,
@@ -300,7 +302,7 @@ impl Experiment {
             metrics: labels.metrics,
             over_runs,
             groups: labels.groups.flows,
-            published,
+            published: labels.published,
             cases,
             document: Arc::new(document),
             unfit,
@@ -378,8 +380,13 @@ impl Labels {
         labels
     }
 
+    /// What the source prints for a row of either world.
+    pub(crate) fn published(&self, row: &str, metric: &str) -> Option<f64> {
+        self.published.as_ref()?.value(World::of(row).0, metric)
+    }
+
     fn of(cases: &[Case], metrics: Vec<String>, groups: Groups) -> Self {
-        let mut labels = Self { rows: Vec::new(), variants: Vec::new(), metrics, groups };
+        let mut labels = Self { rows: Vec::new(), variants: Vec::new(), metrics, groups, published: None };
         for case in cases {
             if labels.variants.last() != Some(&case.variant) {
                 labels.variants.push(case.variant.clone());
@@ -510,12 +517,7 @@ fn read_over_runs(cursor: &Cursor<'_>, groups: &Groups) -> Result<OverRuns, Prob
     }
 }
 
-fn read_claims(
-    root: &Fields<'_>,
-    labels: &Labels,
-    published: Option<&Reference>,
-    unfit: Unfit,
-) -> Result<Vec<Claim>, Problem> {
+fn read_claims(root: &Fields<'_>, labels: &Labels, unfit: Unfit) -> Result<Vec<Claim>, Problem> {
     let mut ids = Vec::new();
     each(root, "claim", unfit, |cursor| {
         let claim = Claim::read(cursor, labels)?;
@@ -525,18 +527,14 @@ fn read_claims(
             );
         }
         ids.push(claim.id.clone());
-        claim.parts.iter().try_for_each(|part| check_published(cursor, part, labels, published))?;
+        claim.parts.iter().try_for_each(|part| check_published(cursor, part, labels))?;
         Ok(claim)
     })
 }
 
 /// What a claim says of the published numbers is what they say.
-fn check_published(
-    cursor: &Cursor<'_>,
-    part: &Part,
-    labels: &Labels,
-    published: Option<&Reference>,
-) -> Result<(), Problem> {
+fn check_published(cursor: &Cursor<'_>, part: &Part, labels: &Labels) -> Result<(), Problem> {
+    let published = labels.published.as_ref();
     let has_none = |row: &&str| published.and_then(|p| p.value(row, &part.metric)).is_none();
     if let Some(row) = part.rows_to_compare(&labels.rows).find(has_none) {
         let wrong = format!("no published {} of `{row}` to be near to", part.metric);

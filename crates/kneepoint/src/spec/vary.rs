@@ -185,6 +185,9 @@ fn distinct(
     let mut choices: Vec<Choice> = Vec::new();
     for value in cursor.filled_list()? {
         let choice = choice(&value)?;
+        if let Some(wrong) = World::objection(&choice.label) {
+            return Err(value.problem(wrong, "give it another label"));
+        }
         if choices.iter().any(|c| c.label == choice.label) {
             let right = format!("give each a label of its own: {right}");
             return Err(value.problem(format!("two values are called `{}`", choice.label), right));
