@@ -1,5 +1,4 @@
-//! Puts the commit into the binary, for the manifests of results, and builds anew when a file changes that the binary
-//! carries inside (`src/library.rs`).
+//! Puts the commit into the binary, for the manifests of results.
 
 use std::process::Command;
 
@@ -9,8 +8,6 @@ fn git(args: &[&str]) -> Option<String> {
 }
 
 fn main() {
-    println!("cargo::rerun-if-changed=../../experiments");
-    println!("cargo::rerun-if-changed=../../published");
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".into());
     let clean = git(&["status", "--porcelain", "--untracked-files=no"]).is_none_or(|s| s.is_empty());
     println!("cargo::rustc-env=KNEEPOINT_COMMIT={commit}{}", if clean { "" } else { "+changes" });

@@ -5,17 +5,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use scenario::Watch;
 
-use crate::controllers::controllers;
-use crate::library::Library;
+use crate::bench;
+use crate::commands::stability_args::StabilityArgs;
 use crate::run::{self, Failure, Options};
-use crate::spec::Experiment;
-use crate::stability::{self, args::StabilityArgs};
-use crate::summary::{ClaimResult, Results, Verdict};
-use crate::world::World;
-use crate::{bench, ledger, numbers, report, store, terminal};
+use experiment::backend::Backend;
+use experiment::controllers::controllers;
+use experiment::file::Experiment;
+use experiment::library::Library;
+use report::terminal;
+use results::ledger;
+use results::numbers;
+use results::store;
+use results::summary::{ClaimResult, Results, Verdict};
 
 /// All claims hold or are recorded as known misses.
 const HOLDS: u8 = 0;
@@ -117,14 +121,32 @@ struct LedgerArgs {
     check: Option<PathBuf>,
 }
 
+/// What runs the scenarios.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum On {
+    /// The deterministic simulator.
+    Sim,
+    /// The kernel's TCP, and UDP, through the emulator in real time (Linux); the simulator's rows stand beside.
+    Wire,
+}
+
+impl From<On> for Backend {
+    fn from(on: On) -> Self {
+        match on {
+            On::Sim => Self::Sim,
+            On::Wire => Self::Wire,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 struct RunArgs {
     /// Shipped names (`quic-dc/table-1`), prefixes of them (`quic-dc`), files or folders.
     #[arg(required = true)]
     experiments: Vec<String>,
     /// The world to run in.
-    #[arg(long, value_enum, default_value_t = World::Sim)]
-    on: World,
+    #[arg(long, value_enum, default_value_t = On::Sim)]
+    on: On,
     /// Change a value of every experiment: `--set link.rate=20Mbit/s`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
@@ -225,12 +247,12 @@ fn print(text: &str) {
 }
 
 fn run(args: &RunArgs) -> Result<u8, Error> {
-    if args.pcap && args.on == World::Sim {
+    if args.pcap && args.on == On::Sim {
         return Err(Error::bad("--pcap: the simulator has no packets to write; it goes with --on wire"));
     }
     // The user namespace must come before any thread.
     #[cfg(target_os = "linux")]
-    if args.on == World::Wire {
+    if args.on == On::Wire {
         emu::privilege::acquire().map_err(Error::bad)?;
     }
     if let Some(jobs) = args.jobs {
@@ -239,11 +261,11 @@ fn run(args: &RunArgs) -> Result<u8, Error> {
         }
         rayon::ThreadPoolBuilder::new().num_threads(jobs.min(MAX_JOBS)).build_global().map_err(Error::bad)?;
     }
-    let experiments = fitting(read(args)?, args.on)?;
+    let experiments = fitting(read(args)?, args.on.into())?;
     let watch = Arc::new(Watch::default());
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
-    let options = Options { out: args.out.clone(), qlog: args.qlog, pcap: args.pcap, world: args.on };
+    let options = Options { out: args.out.clone(), qlog: args.qlog, pcap: args.pcap, world: args.on.into() };
     let mut all = Vec::new();
     for experiment in &experiments {
         let (results, folder) = run::experiment(experiment, &options, &watch)?;
@@ -268,7 +290,7 @@ fn run(args: &RunArgs) -> Result<u8, Error> {
 
 /// Those that can run in this world. Where several are named, the others are left out with a word; where none can, that is
 /// an error.
-fn fitting(experiments: Vec<Experiment>, world: World) -> Result<Vec<Experiment>, Error> {
+fn fitting(experiments: Vec<Experiment>, world: Backend) -> Result<Vec<Experiment>, Error> {
     let (mut fit, mut unfit) = (Vec::new(), Vec::new());
     for experiment in experiments {
         match run::check(&experiment, world) {
@@ -295,7 +317,7 @@ fn read(args: &RunArgs) -> Result<Vec<Experiment>, Error> {
     sets.extend(args.seed.map(|seed| ("seed".to_owned(), seed.to_string())));
     sets.extend(args.repeat.map(|n| ("repetitions".to_owned(), n.to_string())));
     let sources = Library.resolve(&args.experiments).map_err(Error::bad)?;
-    let read = |source: crate::library::Source| {
+    let read = |source: experiment::library::Source| {
         let mut experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
         if !args.controllers.is_empty() {
             experiment = experiment.with_controllers(&args.controllers)?;
@@ -360,7 +382,7 @@ fn algorithms(name: Option<&str>) -> Result<u8, Error> {
     let all = controllers();
     let chosen: Vec<_> = all.iter().filter(|entry| name.is_none_or(|name| name == entry.name)).collect();
     if let (Some(name), true) = (name, chosen.is_empty()) {
-        let known = crate::problem::did_you_mean(name, all.iter().map(|entry| entry.name));
+        let known = experiment::diagnostic::did_you_mean(name, all.iter().map(|entry| entry.name));
         return Err(Error::bad(format!("`{name}` is not an algorithm; {known}")));
     }
     for entry in chosen {

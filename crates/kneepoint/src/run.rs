@@ -12,14 +12,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use scenario::{FlowConfig, Histogram, Outcome, Scenario, Watch};
 
-use crate::judge;
-use crate::measure::{self, Values};
-use crate::problem::Problem;
-use crate::qlog;
-use crate::spec::{Case, Experiment};
-use crate::store::{Audit, Folder, Manifest, ManifestCase, RunRow};
-use crate::summary::{Cdf, FlowRow, Results, Summary, Track};
-use crate::world::World;
+use experiment::backend::Backend;
+use experiment::diagnostic::Diagnostic;
+use experiment::file::{Case, Experiment};
+use results::judge;
+use results::measure::{self, Values};
+use results::qlog;
+use results::store::{Audit, Folder, Manifest, ManifestCase, RunRow};
+use results::summary::{Cdf, FlowRow, Results, Summary, Track};
 
 /// Points of a stored distribution at most: finer than any chart shows.
 const CDF_POINTS: usize = 500;
@@ -34,14 +34,14 @@ pub struct Options {
     /// Write the traffic of each run on the wire.
     pub pcap: bool,
     /// Where the runs take place.
-    pub world: World,
+    pub world: Backend,
 }
 
 /// What can go wrong once the experiment's file is accepted.
 #[derive(Debug)]
 pub enum Failure {
     /// The file, after all.
-    Spec(Problem),
+    Spec(Diagnostic),
     /// The results folder.
     Store(PathBuf, io::Error),
     /// The wire, in a sentence.
@@ -50,8 +50,8 @@ pub enum Failure {
     Interrupted,
 }
 
-impl From<Problem> for Failure {
-    fn from(problem: Problem) -> Self {
+impl From<Diagnostic> for Failure {
+    fn from(problem: Diagnostic) -> Self {
         Self::Spec(problem)
     }
 }
@@ -97,19 +97,19 @@ pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<
 ///
 /// # Errors
 /// Why there is not.
-pub fn check(exp: &Experiment, world: World) -> Result<(), Failure> {
+pub fn check(exp: &Experiment, world: Backend) -> Result<(), Failure> {
     cases(exp, world).map(drop)
 }
 
 /// The cases to run. For the wire those that can run there a second time, side by side; and which cannot, and why.
-fn cases(exp: &Experiment, world: World) -> Result<(Vec<Case>, String), Failure> {
+fn cases(exp: &Experiment, world: Backend) -> Result<(Vec<Case>, String), Failure> {
     match world {
-        World::Sim => Ok((exp.cases(), String::new())),
-        World::Wire => on_wire::cases(exp),
+        Backend::Sim => Ok((exp.cases(), String::new())),
+        Backend::Wire => on_wire::cases(exp),
     }
 }
 
-fn manifest(exp: &Experiment, cases: &[Case], world: World) -> Manifest {
+fn manifest(exp: &Experiment, cases: &[Case], world: Backend) -> Manifest {
     let case = |case: &Case| {
         let spec = exp.expanded(case, exp.seed).parse().unwrap_or_default();
         ManifestCase { variant: case.variant.clone(), row: case.row.clone(), spec }
@@ -119,7 +119,7 @@ fn manifest(exp: &Experiment, cases: &[Case], world: World) -> Manifest {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: env!("KNEEPOINT_COMMIT").to_owned(),
         world,
-        measured: (world == World::Wire).then(on_wire::here_and_now),
+        measured: (world == Backend::Wire).then(on_wire::here_and_now),
         seed: exp.seed,
         repetitions: exp.repetitions,
         case: cases.iter().map(case).collect(),
@@ -144,8 +144,8 @@ impl Run<'_> {
     /// All of them, in the order of the jobs. Simulations come first: beside them nothing in real time would be valid.
     fn all(&self, jobs: &[(&Case, u32)], bar: &ProgressBar) -> Result<Vec<Done>, Failure> {
         let simulate = |&(case, repetition): &(&Case, u32)| match case.on {
-            World::Sim => self.simulate(case, repetition).inspect(|_| bar.inc(1)).map(Some),
-            World::Wire => Ok(None),
+            Backend::Sim => self.simulate(case, repetition).inspect(|_| bar.inc(1)).map(Some),
+            Backend::Wire => Ok(None),
         };
         let simulated = jobs.par_iter().map(simulate).collect::<Result<Vec<Option<Done>>, Failure>>()?;
         bar.enable_steady_tick(std::time::Duration::from_millis(500));

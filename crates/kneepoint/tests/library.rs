@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use kneepoint::library::Library;
-use kneepoint::spec::{Check, Experiment, Relation};
+use experiment::file::{Check, Experiment, Relation};
+use experiment::library::Library;
 use tempfile::TempDir;
 
 const SMALL: &str = "title = \"t\"\nsource = \"s\"\nduration = \"9 s\"\nlink = { rate = \"1 Mbit/s\", delay = \"9 ms\" }\n\

@@ -3,7 +3,7 @@
 
 mod common;
 
-use kneepoint::measure::{Values, measure};
+use results::measure::{Values, measure};
 use scenario::Watch;
 
 /// A fixed window on 10 Mbit/s; what comes in `top` stands before all tables, in `link` and `flow` in these.

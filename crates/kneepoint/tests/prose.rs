@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use kneepoint::ledger::Column;
-use kneepoint::library::Library;
-use kneepoint::numbers;
-use kneepoint::spec::Experiment;
+use experiment::file::Experiment;
+use experiment::library::Library;
+use results::ledger::Column;
+use results::numbers;
 
 fn shipped() -> impl Iterator<Item = Experiment> {
-    let parse = |s: kneepoint::library::Source| Experiment::parse(&s.name, &s.file, &s.text).unwrap();
+    let parse = |s: experiment::library::Source| Experiment::parse(&s.name, &s.file, &s.text).unwrap();
     Library.shipped().into_iter().map(parse)
 }
 

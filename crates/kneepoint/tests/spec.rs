@@ -4,10 +4,11 @@ mod common;
 
 use common::{good, parse, scenario, set, small};
 use congestion::algorithms::delay::quic_dc;
-use kneepoint::library::Library;
-use kneepoint::spec::{Case, Check, Experiment, Rows};
-use kneepoint::summary::{Chart, Outcome};
-use kneepoint::verdict::{self, Sample};
+use experiment::chart::Chart;
+use experiment::file::{Case, Check, Experiment, Rows};
+use experiment::library::Library;
+use experiment::verdict::Outcome;
+use experiment::verdict::{self, Sample};
 use link::{Limit, LimitCounts};
 use scenario::{Application, Connection, Transport};
 use units::{Bytes, Duration, Time};
@@ -306,7 +307,7 @@ fn applications() {
     assert_eq!(run.flows.iter().map(|f| f.transfer).collect::<Vec<_>>(), [None, None, Some(1_000_000)]);
 
     let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
-    let values = kneepoint::measure::measure(&run, &outcome, exp.groups());
+    let values = results::measure::measure(&run, &outcome, exp.groups());
     assert!((0.3..1.5).contains(&values["media_rate"]), "{values:?}");
     assert_eq!(values["media_rate"], values["media_rate of media"]);
     assert!(values["frame_delay_mean"] > 20.0 && values["frame_delay_p95"] >= values["frame_delay_mean"]);
@@ -373,7 +374,7 @@ fn udp() {
     let values = |case: usize| {
         let run = scenario(&exp, case);
         let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
-        kneepoint::measure::measure(&run, &outcome, exp.groups())
+        results::measure::measure(&run, &outcome, exp.groups())
     };
     let (free, flooded) = (values(0), values(2));
     let near = |got: f64, expected: f64| assert!((got / expected - 1.0).abs() < 0.05, "{got} for {expected}");
@@ -386,7 +387,7 @@ fn udp() {
     let plain = small("[[flow]]", "[[flow]]").unwrap();
     let run = scenario(&plain, 0);
     let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
-    let values = kneepoint::measure::measure(&run, &outcome, plain.groups());
+    let values = results::measure::measure(&run, &outcome, plain.groups());
     assert!(!values.keys().any(|word| word.starts_with("udp_")));
 }
 
@@ -399,8 +400,7 @@ fn media_flows_that_have_not_begun() {
                 [[flow]]\ncontroller = \"nada\"\napplication = \"media\"\ncount = 2\nstagger = \"3 s\"\n";
     let exp = parse(text).unwrap();
     let run = scenario(&exp, 0);
-    let values =
-        kneepoint::measure::measure(&run, &sim::run(&run, &scenario::Watch::default()).unwrap(), &[]);
+    let values = results::measure::measure(&run, &sim::run(&run, &scenario::Watch::default()).unwrap(), &[]);
     assert!(values["media_rate"] >= 0.14 && values["rate_ratio"] == 1.0, "{values:?}");
 }
 
@@ -432,7 +432,7 @@ fn links_in_a_row() {
     assert!(rates[0].contains("90000000") && rates[1].contains("8000000"), "{rates:?}");
 
     let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
-    let values = kneepoint::measure::measure(&run, &outcome, exp.groups());
+    let values = results::measure::measure(&run, &outcome, exp.groups());
     assert_eq!(values["utilization"], values["utilization of left"]);
     assert!(values["utilization of middle"] > 80.0 && values["utilization of right"] > 40.0, "{values:?}");
     let plain = small("[[flow]]", "[[flow]]").unwrap();
@@ -617,7 +617,7 @@ fn groups_of_flows() {
     let values = |case: usize| {
         let run = scenario(&exp, case);
         let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
-        kneepoint::measure::measure(&run, &outcome, exp.groups())
+        results::measure::measure(&run, &outcome, exp.groups())
     };
     let (alone, gated) = (values(0), values(2));
     assert_eq!((alone["share of CUBIC"], alone.get("share of BBR")), (100.0, None));

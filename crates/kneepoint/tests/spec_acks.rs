@@ -3,13 +3,13 @@
 mod common;
 
 use common::{parse, scenario, small};
-use kneepoint::spec::Experiment;
+use experiment::file::Experiment;
 use recovery::AckEvery;
 use scenario::FlowConfig;
 use units::{Duration, Time};
 
 /// A flow with these keys.
-fn with(keys: &str) -> Result<Experiment, kneepoint::problem::Problem> {
+fn with(keys: &str) -> Result<Experiment, experiment::diagnostic::Diagnostic> {
     small("controller = \"cubic\"", &format!("controller = \"cubic\"\n{keys}"))
 }
 

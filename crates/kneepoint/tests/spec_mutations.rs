@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use kneepoint::library::Library;
-use kneepoint::spec::Experiment;
+use experiment::file::Experiment;
+use experiment::library::Library;
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]

@@ -69,9 +69,9 @@ fn route(first: u16, last: u16) -> Route {
     Route { first, last }
 }
 
-fn measured(run: &Scenario) -> kneepoint::measure::Values {
+fn measured(run: &Scenario) -> results::measure::Values {
     let outcome = sim::run(run, &Watch::default()).unwrap();
-    kneepoint::measure::measure(run, &outcome, &[])
+    results::measure::measure(run, &outcome, &[])
 }
 
 #[test]

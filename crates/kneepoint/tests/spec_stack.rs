@@ -3,14 +3,14 @@
 mod common;
 
 use common::{parse, scenario, small};
-use kneepoint::problem::Problem;
-use kneepoint::spec::Experiment;
+use experiment::diagnostic::Diagnostic;
+use experiment::file::Experiment;
 use recovery::{AckConfig, AckEvery, Config, OnGap, Paced, Pto, Style, TimeThreshold};
 use scenario::{FlowConfig, Transport};
 use units::Duration;
 
 /// A flow with these keys.
-fn with(keys: &str) -> Result<Experiment, Problem> {
+fn with(keys: &str) -> Result<Experiment, Diagnostic> {
     small("controller = \"cubic\"", &format!("controller = \"cubic\"\n{keys}"))
 }
 

@@ -8,7 +8,10 @@ const CLAIM: &str = "increasing = [\"QUIC-DC 10\", \"QUIC-DC 80\"]";
 const FILE: &str = "experiments/quic-dc/x.toml";
 
 /// The good file with another second claim.
-fn with_claim(metric: &str, check: &str) -> Result<kneepoint::spec::Experiment, kneepoint::problem::Problem> {
+fn with_claim(
+    metric: &str,
+    check: &str,
+) -> Result<experiment::file::Experiment, experiment::diagnostic::Diagnostic> {
     let claim = format!("metric = \"rtt_mean\"\n{CLAIM}");
     assert!(GOOD.contains(&claim));
     parse(&GOOD.replacen(&claim, &format!("metric = \"{metric}\"\n{check}"), 1))

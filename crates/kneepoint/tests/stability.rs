@@ -1,10 +1,10 @@
 //! Prediction, fluid and packets: where the loop of dccc is stable, and where it rests.
 
 use congestion::algorithms::media::dccc::Params;
-use kneepoint::stability::margins::Margins;
-use kneepoint::stability::open_loop::OpenLoop;
-use kneepoint::stability::overlay::{Case, End};
 use scenario::Watch;
+use stability::margins::Margins;
+use stability::open_loop::OpenLoop;
+use stability::overlay::{Case, End};
 use units::{Duration, Rate, Time};
 
 const BASE: Duration = Duration::from_millis(50);

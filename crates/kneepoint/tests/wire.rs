@@ -208,7 +208,7 @@ fn everything_that_goes() {
         let (sim, wire) = (mean(0, metric), mean(1, metric));
         assert!(wire > 0.0 && sim.max(wire) <= factor * sim.min(wire), "{metric}: {sim} {wire}");
     }
-    let columns = kneepoint::store::load(&results(dir.path())).unwrap().series;
+    let columns = results::store::load(&results(dir.path())).unwrap().series;
     let wire: Vec<_> = columns.iter().filter(|t| t.row.ends_with("(wire)")).collect();
     assert_eq!(wire.len(), 2);
     for name in [

@@ -5,8 +5,8 @@ use std::path::Path;
 use scenario::{Outcome, Scenario, Watch};
 
 use super::Failure;
-use crate::spec::{Case, Experiment};
-use crate::store::Audit;
+use experiment::file::{Case, Experiment};
+use results::store::Audit;
 
 fn refused() -> Failure {
     Failure::Wire("the wire needs Linux: its network namespaces and TUN devices".to_owned())

@@ -7,9 +7,9 @@ use std::path::Path;
 use scenario::{Outcome, Scenario, Watch};
 
 use super::Failure;
-use crate::spec::{Case, Experiment};
-use crate::store::Audit;
-use crate::world::World;
+use experiment::backend::Backend;
+use experiment::file::{Case, Experiment};
+use results::store::Audit;
 use testbed::{Feasibility, Measured};
 
 /// A shared machine is not always itself: a run that is not valid is made again, so often altogether.
@@ -32,7 +32,7 @@ pub(super) fn cases(exp: &Experiment) -> Result<(Vec<Case>, String), Failure> {
             }
         }
     }
-    let on_wire = cases.iter().any(|case| case.on == World::Wire);
+    let on_wire = cases.iter().any(|case| case.on == Backend::Wire);
     let reasons: Vec<String> =
         left_out.iter().map(|(why, rows)| format!("{} ({why})", rows.join(", "))).collect();
     let reasons = reasons.join("; ");
@@ -71,7 +71,7 @@ pub(super) fn run(
 
 /// Whether a run on the wire knows this metric, also that of a group.
 pub(super) fn tells(word: &str) -> bool {
-    !testbed::UNKNOWN.contains(&crate::metric::scope(word).0)
+    !testbed::UNKNOWN.contains(&experiment::metric::scope(word).0)
 }
 
 /// `2026-11-21T23:30:00Z, Linux 6.18.5`.

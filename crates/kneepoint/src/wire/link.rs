@@ -12,10 +12,10 @@ use emu::child::{Child, code};
 use emu::signals::Signals;
 use emu::{Config, Rig, Side, Snapshot, privilege};
 
-use crate::library::Library;
-use crate::spec::Experiment;
 use crate::wire::show;
 use crate::wire::text::{self, Pair};
+use experiment::file::Experiment;
+use experiment::library::Library;
 
 /// Bytes of an IP packet at most, as the TUN devices have it.
 const MTU: u32 = 1500;

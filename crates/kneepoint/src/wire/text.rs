@@ -6,8 +6,8 @@
 use link::LinkConfig;
 use units::Duration;
 
-use crate::problem::Problem;
-use crate::spec::{Experiment, bare};
+use experiment::diagnostic::Diagnostic;
+use experiment::file::{Experiment, bare};
 
 /// A bottleneck and the way back.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ const EXAMPLE: &str = "write it like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\""
 ///
 /// # Errors
 /// The first mistake, with its key.
-pub fn read(text: &str, back: Option<&str>, packet: u32) -> Result<Pair, Problem> {
+pub fn read(text: &str, back: Option<&str>, packet: u32) -> Result<Pair, Diagnostic> {
     let there = Words::split(text)?;
     let back = back.map(Words::split).transpose()?.map(|back| back.with_default("delay", there.get("delay")));
     let delay_back = back.as_ref().map(Words::delay).transpose()?;
@@ -41,9 +41,9 @@ pub fn read(text: &str, back: Option<&str>, packet: u32) -> Result<Pair, Problem
 ///
 /// # Errors
 /// That it has several links.
-pub fn of_experiment(experiment: &Experiment) -> Result<(Pair, String), Problem> {
+pub fn of_experiment(experiment: &Experiment) -> Result<(Pair, String), Diagnostic> {
     let cases = experiment.cases();
-    let problem = |wrong: &str, right: &str| Problem::new(experiment.file.clone(), wrong, right);
+    let problem = |wrong: &str, right: &str| Diagnostic::new(experiment.file.clone(), wrong, right);
     let case = cases.first().ok_or_else(|| problem("no case", ""))?;
     let scenario = experiment.scenario(case, 0)?;
     if !scenario.beyond.is_empty() || scenario.reverse.len() > 1 {
@@ -70,8 +70,8 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    fn split(text: &'a str) -> Result<Self, Problem> {
-        let problem = |wrong: String| Problem::new(format!("link \"{text}\""), wrong, EXAMPLE);
+    fn split(text: &'a str) -> Result<Self, Diagnostic> {
+        let problem = |wrong: String| Diagnostic::new(format!("link \"{text}\""), wrong, EXAMPLE);
         let mut pairs: Vec<(String, String)> = Vec::new();
         let mut depth = Depth::default();
         for word in text.split_whitespace() {
@@ -98,9 +98,9 @@ impl<'a> Words<'a> {
     }
 
     /// `rtt` is twice the delay.
-    fn without_rtt(mut self) -> Result<Self, Problem> {
+    fn without_rtt(mut self) -> Result<Self, Diagnostic> {
         let Some(at) = self.pairs.iter().position(|(key, _)| key == "rtt") else { return Ok(self) };
-        let problem = |wrong: String, right| Err(Problem::new(self.name(), wrong, right).at_key("rtt"));
+        let problem = |wrong: String, right| Err(Diagnostic::new(self.name(), wrong, right).at_key("rtt"));
         if self.get("delay").is_some() {
             return problem(
                 "the link has a delay and an rtt".to_owned(),
@@ -127,7 +127,7 @@ impl<'a> Words<'a> {
         self
     }
 
-    fn delay(&self) -> Result<Duration, Problem> {
+    fn delay(&self) -> Result<Duration, Diagnostic> {
         bare::delay(&self.name(), &self.toml())
     }
 
@@ -139,10 +139,10 @@ impl<'a> Words<'a> {
         format!("link \"{}\"", self.text)
     }
 
-    fn link(&self, packet: u32, rtt: impl FnOnce(Duration) -> Duration) -> Result<LinkConfig, Problem> {
+    fn link(&self, packet: u32, rtt: impl FnOnce(Duration) -> Duration) -> Result<LinkConfig, Diagnostic> {
         // The lines are ours, the user wrote one.
         bare::link(&self.name(), &self.toml(), rtt, packet)
-            .map_err(|problem| Problem { line: None, ..problem })
+            .map_err(|problem| Diagnostic { line: None, ..problem })
     }
 }
 

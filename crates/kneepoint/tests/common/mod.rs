@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use kneepoint::problem::Problem;
-use kneepoint::spec::Experiment;
+use experiment::diagnostic::Diagnostic;
+use experiment::file::Experiment;
 use scenario::Scenario;
 
 /// Has something of everything.
 pub(crate) const GOOD: &str = include_str!("good.toml");
 
-pub(crate) fn parse(text: &str) -> Result<Experiment, Problem> {
+pub(crate) fn parse(text: &str) -> Result<Experiment, Diagnostic> {
     Experiment::parse("quic-dc/x", Path::new("experiments/quic-dc/x.toml"), text)
 }
 
@@ -19,7 +19,7 @@ pub(crate) fn good() -> Experiment {
 }
 
 /// A small file with other text in the place of some of it.
-pub(crate) fn small(from: &str, to: &str) -> Result<Experiment, Problem> {
+pub(crate) fn small(from: &str, to: &str) -> Result<Experiment, Diagnostic> {
     let text = "title = \"t\"\nsource = \"s\"\nduration = \"60 s\"\n\n[link]\nrate = \"10 Mbit/s\"\ndelay = \"25 ms\"\n\
                 queue = \"2 BDP\"\n\n[[flow]]\ncontroller = \"cubic\"\n";
     assert!(text.contains(from), "{from}");

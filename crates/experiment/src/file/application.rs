@@ -1,0 +1,226 @@
+//! The `application` of a flow and its `pauses`.
+
+use scenario::{AUDIO_INTERVAL, Application, Connection, MediaConfig, ObjectsConfig, Transport};
+use units::{Bytes, Duration, Rate, Time};
+
+use crate::diagnostic::Diagnostic;
+use crate::file::cursor::{Cursor, Fields};
+use crate::file::link::MAX_RATE;
+use units::Percent;
+
+const BULK: &[&str] = &["name"];
+const MEDIA: &[&str] =
+    &["name", "fps", "min-rate", "max-rate", "start-rate", "reaction", "variation", "audio", "max-queue"];
+const ON_OFF: &[&str] = &["name", "object", "idle", "begins", "connection"];
+
+/// Frames per second at most.
+const MAX_FPS: i64 = 1000;
+/// More objects a second than this are none that anybody means.
+const SHORTEST_IDLE: Duration = Duration::from_millis(1);
+
+#[derive(Clone, Copy)]
+enum Name {
+    Bulk,
+    Media,
+    OnOff,
+}
+
+/// A name, or a table with a name; bulk without it. `flow` are the keys of the flow.
+pub(crate) fn read(flow: &Fields<'_>, transport: Transport) -> Result<Application, Diagnostic> {
+    let Some(cursor) = flow.get("application") else { return Ok(Application::Bulk) };
+    let name = read_name(&cursor)?;
+    if let (Name::Media | Name::OnOff, Some(transfer)) = (name, flow.get("transfer")) {
+        let right = "leave one of them out; `stop` or `lasts` ends any flow";
+        return Err(transfer.problem("a transfer is of bulk data, but the flow has an `application`", right));
+    }
+    match name {
+        Name::Bulk => {
+            if cursor.node().as_str().is_none() {
+                cursor.table(BULK)?;
+            }
+            Ok(Application::Bulk)
+        }
+        Name::Media => read_media(&cursor, transport).map(Application::Media),
+        Name::OnOff => read_objects(&cursor).map(Application::OnOff),
+    }
+}
+
+fn read_name(cursor: &Cursor<'_>) -> Result<Name, Diagnostic> {
+    let names = [("bulk", Name::Bulk), ("media", Name::Media), ("on-off", Name::OnOff)];
+    if cursor.node().as_str().is_some() {
+        return cursor.word("application", &names);
+    }
+    let right = "an application is \"bulk\", \"media\" or \"on-off\", or { name = \"media\", ... }";
+    let entries = cursor.entries().map_err(|_| cursor.problem("neither a name nor a table", right))?;
+    match entries.into_iter().find(|(entry, _)| entry.key == "name") {
+        Some((_, name)) => name.word("application", &names),
+        None => Err(cursor.problem("no `name`", right)),
+    }
+}
+
+/// Its keys; none where it is but a name.
+struct Keys<'a> {
+    at: Cursor<'a>,
+    fields: Option<Fields<'a>>,
+}
+
+impl<'a> Keys<'a> {
+    fn of(cursor: &Cursor<'a>, known: &[&str]) -> Result<Self, Diagnostic> {
+        let fields = match cursor.node().as_str() {
+            Some(_) => None,
+            None => Some(cursor.table(known)?),
+        };
+        Ok(Self { at: cursor.clone(), fields })
+    }
+
+    fn get(&self, key: &str) -> Option<Cursor<'a>> {
+        self.fields.as_ref()?.get(key)
+    }
+
+    /// Where the key stands, or else the application.
+    fn at(&self, key: &str) -> Cursor<'a> {
+        self.get(key).unwrap_or_else(|| self.at.clone())
+    }
+
+    fn read<T: serde::de::DeserializeOwned>(&self, key: &str, default: T) -> Result<T, Diagnostic> {
+        self.get(key).map_or(Ok(default), |cursor| cursor.read())
+    }
+}
+
+fn read_media(cursor: &Cursor<'_>, transport: Transport) -> Result<MediaConfig, Diagnostic> {
+    let keys = Keys::of(cursor, MEDIA)?;
+    if matches!(transport, Transport::Tcp { .. }) {
+        let right = "transport = \"quic\", whose datagrams may be lost";
+        return Err(cursor.problem("media over TCP, which sends again what is lost", right));
+    }
+    let min_rate = read_rate(&keys, "min-rate", Rate(150_000))?;
+    let max_rate = read_rate(&keys, "max-rate", Rate(1_500_000))?;
+    if min_rate > max_rate {
+        let at = if keys.get("max-rate").is_some() { "max-rate" } else { "min-rate" };
+        let wrong = format!("min-rate {min_rate} is above max-rate {max_rate}");
+        return Err(keys.at(at).problem(wrong, ""));
+    }
+    let default = Rate(150_000).max(min_rate).min(max_rate);
+    let start_rate = read_rate(&keys, "start-rate", default)?;
+    if start_rate < min_rate || start_rate > max_rate {
+        let right = format!("from min-rate {min_rate} to max-rate {max_rate}");
+        return Err(keys.at("start-rate").problem(format!("starts at {start_rate}"), right));
+    }
+    Ok(MediaConfig {
+        fps: read_fps(&keys)?,
+        min_rate,
+        max_rate,
+        start_rate,
+        reaction: keys.read("reaction", Duration::from_millis(100))?,
+        variation: read_variation(&keys)?,
+        audio: read_audio(&keys, transport)?,
+        max_queue: keys.read("max-queue", Duration::from_secs(1))?,
+    })
+}
+
+fn read_rate(keys: &Keys<'_>, key: &str, default: Rate) -> Result<Rate, Diagnostic> {
+    match keys.read(key, default)? {
+        Rate(0) => Err(keys.at(key).problem("an encoder of rate 0", "a rate above 0, like \"150 kbit/s\"")),
+        rate if rate > MAX_RATE => {
+            Err(keys.at(key).problem(format!("{rate} is beyond any link"), "at most 1000 Gbit/s"))
+        }
+        rate => Ok(rate),
+    }
+}
+
+fn read_fps(keys: &Keys<'_>) -> Result<u32, Diagnostic> {
+    let fps = keys.read("fps", 30_i64)?;
+    let known = u32::try_from(fps).ok().filter(|_| (1..=MAX_FPS).contains(&fps));
+    known.ok_or_else(|| keys.at("fps").problem(format!("{fps} frames per second"), "from 1 to 1000"))
+}
+
+fn read_variation(keys: &Keys<'_>) -> Result<f64, Diagnostic> {
+    match keys.read("variation", Percent(5.0))? {
+        Percent(percent) if percent <= 100.0 => Ok(percent / 100.0),
+        percent => {
+            Err(keys.at("variation").problem(format!("frame sizes within {percent}"), "at most \"100 %\""))
+        }
+    }
+}
+
+/// `"0"` and `"off"` are no audio.
+fn read_audio(keys: &Keys<'_>, transport: Transport) -> Result<Rate, Diagnostic> {
+    let audio = match keys.get("audio") {
+        Some(cursor) if matches!(cursor.node().as_str(), Some("0" | "off")) => Rate(0),
+        Some(cursor) => cursor.read()?,
+        None => Rate(20_000),
+    };
+    let room = u64::from(transport.payload());
+    if audio.bytes_in(AUDIO_INTERVAL) < room {
+        return Ok(audio);
+    }
+    let right = format!("a packet of audio leaves every {AUDIO_INTERVAL} and holds less than {room} bytes");
+    Err(keys.at("audio").problem(format!("{audio} of audio"), right))
+}
+
+fn read_objects(cursor: &Cursor<'_>) -> Result<ObjectsConfig, Diagnostic> {
+    let keys = Keys::of(cursor, ON_OFF)?;
+    let (smallest, largest) = match keys.get("object") {
+        Some(object) => read_sizes(&object)?,
+        None => (Bytes(30_000), Bytes(50_000)),
+    };
+    let idle = keys.read("idle", Duration::from_secs(10))?;
+    if idle < SHORTEST_IDLE {
+        let right = format!("a mean of at least {SHORTEST_IDLE}");
+        return Err(keys.at("idle").problem(format!("an idle time of {idle}"), right));
+    }
+    let word = |key, default, words: &[(&str, bool)]| {
+        keys.get(key).map_or(Ok(default), |cursor| cursor.word(key, words))
+    };
+    let is_new = word("connection", true, &[("new", true), ("kept", false)])?;
+    Ok(ObjectsConfig {
+        smallest,
+        largest,
+        idle,
+        begins_on: word("begins", true, &[("on", true), ("off", false)])?,
+        connection: if is_new { Connection::New } else { Connection::Kept },
+    })
+}
+
+/// `"40 kB"`, or `["30 kB", "50 kB"]`.
+fn read_sizes(cursor: &Cursor<'_>) -> Result<(Bytes, Bytes), Diagnostic> {
+    let (smallest, largest) = match cursor.list() {
+        Err(_) => {
+            let size = cursor.read()?;
+            (size, size)
+        }
+        Ok(list) => match list.as_slice() {
+            [smallest, largest] => (smallest.read()?, largest.read()?),
+            _ => {
+                let right = "the smallest and the largest, like [\"30 kB\", \"50 kB\"]";
+                return Err(cursor.problem(format!("{} sizes", list.len()), right));
+            }
+        },
+    };
+    if smallest == Bytes(0) || smallest > largest {
+        let right = "at least 1 byte, the smallest first";
+        return Err(cursor.problem(format!("objects from {smallest} to {largest}"), right));
+    }
+    Ok((smallest, largest))
+}
+
+/// `[["40 s", "60 s"]]`: beginning and end of each, in times of the run.
+pub(crate) fn pauses(flow: &Fields<'_>) -> Result<Vec<(Time, Time)>, Diagnostic> {
+    let Some(cursor) = flow.get("pauses") else { return Ok(Vec::new()) };
+    let mut pauses: Vec<(Time, Time)> = Vec::new();
+    for span in cursor.list()? {
+        let right = "a pause is [\"40 s\", \"60 s\"], from when to when";
+        let list = span.list().map_err(|_| span.problem("not a pause", right))?;
+        let [from, to] = list.as_slice() else { return Err(span.problem("not a pause", right)) };
+        let (from, to): (Duration, Duration) = (from.read()?, to.read()?);
+        if from >= to {
+            return Err(span.problem(format!("a pause from {from} to {to}"), "it ends after it begins"));
+        }
+        if pauses.last().is_some_and(|before| before.1 > Time::ZERO + from) {
+            let wrong = format!("begins at {from}, before the pause before it ends");
+            return Err(span.problem(wrong, "pauses in order, none inside another"));
+        }
+        pauses.push((Time::ZERO + from, Time::ZERO + to));
+    }
+    Ok(pauses)
+}

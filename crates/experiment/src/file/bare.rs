@@ -1,0 +1,36 @@
+//! A link alone, without an experiment around it: the keys of `[link]`, for `kneepoint link`.
+
+use ::link::LinkConfig;
+use units::Duration;
+
+use crate::diagnostic::Diagnostic;
+use crate::file::cursor::Cursor;
+use crate::file::link::{self, Link, Traffic};
+use crate::file::node;
+
+/// Reads the delay of one `[link]` from TOML; that of the first step.
+///
+/// # Errors
+/// The first mistake, with its key.
+pub fn delay(name: &str, toml: &str) -> Result<Duration, Diagnostic> {
+    let document = node::parse(name, toml)?;
+    let fields = Cursor::root(name, &document).table(link::KEYS)?;
+    Ok(link::read_delay(&fields)?.0)
+}
+
+/// Reads the keys of one `[link]` from TOML. `rtt` is what a queue in BDP refers to, from the link's own delay, and
+/// `packet` the largest in bytes.
+///
+/// # Errors
+/// The first mistake, with its key; `name` stands for the file.
+pub fn link(
+    name: &str,
+    toml: &str,
+    rtt: impl FnOnce(Duration) -> Duration,
+    packet: u32,
+) -> Result<LinkConfig, Diagnostic> {
+    let document = node::parse(name, toml)?;
+    let fields = Cursor::root(name, &document).table(link::KEYS)?;
+    let link = Link::read(&fields)?;
+    link.resolve(&fields, Traffic { rtt: Some(rtt(link.config.delay)), packet })
+}

@@ -1,0 +1,168 @@
+//! The `controller` of a flow: an algorithm with its parameters, and optionally a label.
+
+use congestion::components::slow_start::Kind;
+use congestion::{Algorithm, Entry, ParamDoc};
+use units::{Duration, split_number};
+
+use crate::controllers::controllers;
+use crate::diagnostic::Diagnostic;
+use crate::file::cursor::{Cursor, words};
+use crate::file::merge::{merge_as, put_at};
+use crate::file::node::{Node, Value};
+
+/// An algorithm and what tables call it.
+#[derive(Clone, Debug)]
+pub(crate) struct Controller {
+    pub(crate) label: Option<String>,
+    /// Delays that are a part of the buffer are 0 until [`Controller::resolve`].
+    pub(crate) algorithm: Algorithm,
+    shares: Vec<Share>,
+}
+
+/// A delay given as a part of the bottleneck's buffer: `"20 % of buffer"`.
+#[derive(Clone, Debug)]
+struct Share {
+    path: Vec<String>,
+    percent: f64,
+}
+
+/// What follows the number of a part of the buffer.
+const OF_BUFFER: &str = "% of buffer";
+
+const RIGHT: &str =
+    "a controller is { name = \"cubic\" } with its parameters, or just \"cubic\"; see `kneepoint algorithms`";
+
+impl Controller {
+    /// `slow_start` is that of the flow: the default of every algorithm that has this parameter.
+    pub(crate) fn read(cursor: &Cursor<'_>, slow_start: Option<&Cursor<'_>>) -> Result<Self, Diagnostic> {
+        let slow_start: Option<Kind> = slow_start.map(Cursor::read).transpose()?;
+        if let Some(name) = cursor.node().as_str() {
+            let algorithm = starting(named(cursor, name)?, slow_start);
+            return Ok(Self { label: None, algorithm, shares: Vec::new() });
+        }
+        let entries = cursor.entries().map_err(|_| cursor.problem("not a controller", RIGHT))?;
+        let find = |key: &str| entries.iter().find(|(e, _)| e.key == key).map(|(_, below)| below);
+        let name_at = find("name").ok_or_else(|| cursor.problem("`name` is missing", RIGHT))?;
+        let entry = named(name_at, &name_at.read::<String>()?)?;
+        check_numbers(cursor, entry.params)?;
+        let label = find("label").map(label).transpose()?;
+        let mut shares = Vec::new();
+        let node = without_shares(cursor, &mut Vec::new(), &mut shares)?;
+        let default = starting(entry, slow_start);
+        let algorithm = merge_as(
+            &default,
+            &cursor.over(&node),
+            &["name", "label"],
+            |table| read(entry, table),
+            |_| Ok(()),
+        )?;
+        Ok(Self { label, algorithm, shares })
+    }
+
+    /// The first parameter that is a part of the buffer.
+    pub(crate) fn share(&self) -> Option<&[String]> {
+        self.shares.first().map(|share| &share.path[..])
+    }
+
+    /// With the delays that are a part of this buffer.
+    pub(crate) fn resolve(&mut self, buffer: Duration) -> Result<(), String> {
+        if self.shares.is_empty() {
+            return Ok(());
+        }
+        let mut table = toml::Table::try_from(&self.algorithm).map_err(|e| e.to_string())?;
+        for Share { path, percent } in &self.shares {
+            let delay = buffer.mul_f64(percent / 100.0).to_string();
+            put_at(&mut table, path, toml::Value::String(delay));
+        }
+        let entry = controllers().get(self.algorithm.name()).ok_or("the algorithm is gone")?;
+        self.algorithm = read(entry, table)?;
+        Ok(())
+    }
+}
+
+/// The same value, and 0 in place of every part of the buffer.
+fn without_shares(
+    cursor: &Cursor<'_>,
+    path: &mut Vec<String>,
+    shares: &mut Vec<Share>,
+) -> Result<Node, Diagnostic> {
+    let mut node = cursor.node().clone();
+    match &mut node.value {
+        Value::Table(entries) => {
+            for (entry, (_, below)) in entries.iter_mut().zip(cursor.entries()?) {
+                path.push(entry.key.clone());
+                entry.node = without_shares(&below, path, shares)?;
+                path.pop();
+            }
+        }
+        Value::Leaf(leaf) => match leaf.as_str().map(split_number) {
+            Some(Ok((percent, OF_BUFFER))) => {
+                shares.push(Share { path: path.clone(), percent });
+                *leaf = toml::Value::String(Duration::ZERO.to_string());
+            }
+            Some(Ok((_, unit))) if unit.starts_with("% of") => {
+                let right = format!("a part of the buffer is written \"20 {OF_BUFFER}\"");
+                return Err(cursor.problem(format!("`{unit}` is not known"), right));
+            }
+            _ => {}
+        },
+        Value::Array(_) => {}
+    }
+    Ok(node)
+}
+
+fn named(cursor: &Cursor<'_>, name: &str) -> Result<&'static Entry, Diagnostic> {
+    let known = controllers().iter().map(|entry| entry.name);
+    controllers().get(name).ok_or_else(|| cursor.unknown("algorithm", name, known))
+}
+
+fn read(entry: &Entry, table: toml::Table) -> Result<Algorithm, String> {
+    entry.read(toml::Value::Table(table)).map_err(|e| words(&e))
+}
+
+/// The algorithm with another default for slow start, if it has one to choose.
+fn starting(entry: &Entry, slow_start: Option<Kind>) -> Algorithm {
+    const KEY: &str = "slow-start";
+    let algorithm = entry.algorithm();
+    let Some(word) = slow_start.and_then(|kind| toml::Value::try_from(kind).ok()) else { return algorithm };
+    let Ok(mut table) = toml::Table::try_from(&algorithm) else { return algorithm };
+    match table.insert(KEY.to_owned(), word) {
+        Some(_) => read(entry, table).unwrap_or(algorithm),
+        None => algorithm,
+    }
+}
+
+pub(crate) fn label(cursor: &Cursor<'_>) -> Result<String, Diagnostic> {
+    let label: String = cursor.read()?;
+    let empty = || label.trim().is_empty().then(|| "the label is empty".to_owned());
+    match empty().or_else(|| crate::backend::Backend::objection(&label)) {
+        Some(wrong) => Err(cursor.problem(wrong, "give it another label")),
+        None => Ok(label),
+    }
+}
+
+/// Each number against the range that its parameter declares; also those of a controller inside (`base`).
+fn check_numbers(cursor: &Cursor<'_>, params: &[ParamDoc]) -> Result<(), Diagnostic> {
+    for (entry, below) in cursor.entries()? {
+        let Some(param) = params.iter().find(|p| p.name.replace('_', "-") == entry.key) else { continue };
+        match param.keys {
+            [] => check_value(&below, &below.node().to_toml(), param)?,
+            keys => check_numbers(&below, keys)?,
+        }
+    }
+    Ok(())
+}
+
+/// A number, or each of an array.
+fn check_value(cursor: &Cursor<'_>, value: &toml::Value, param: &ParamDoc) -> Result<(), Diagnostic> {
+    if let toml::Value::Array(values) = value {
+        return values.iter().try_for_each(|value| check_value(cursor, value, param));
+    }
+    let range = param.allowed();
+    match value.as_float().or_else(|| value.as_integer().map(|n| n as f64)) {
+        Some(n) if !range.contains(n) => {
+            Err(cursor.problem(format!("`{value}` is out of range"), format!("allowed: {range}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,115 @@
+//! A struct's defaults with a file's keys laid over them; every mistake is found at the key that makes it.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::diagnostic::Diagnostic;
+use crate::file::cursor::{Cursor, words};
+
+/// A key of the file and where its value goes.
+struct Overlay<'a> {
+    path: Vec<String>,
+    cursor: Cursor<'a>,
+}
+
+/// The defaults with the cursor's table over them. `also` are keys that somebody else reads, `check` says what is out of
+/// range.
+pub(crate) fn merge<T: Serialize + DeserializeOwned>(
+    default: &T,
+    cursor: &Cursor<'_>,
+    also: &[&str],
+    check: impl Fn(&T) -> Result<(), String>,
+) -> Result<T, Diagnostic> {
+    let read = |table| T::deserialize(toml::Value::Table(table)).map_err(|e| words(&e));
+    merge_as(default, cursor, also, read, check)
+}
+
+/// The same for what only `read` can read.
+pub(crate) fn merge_as<T: Serialize>(
+    default: &T,
+    cursor: &Cursor<'_>,
+    also: &[&str],
+    read: impl Fn(toml::Table) -> Result<T, String>,
+    check: impl Fn(&T) -> Result<(), String>,
+) -> Result<T, Diagnostic> {
+    let base = toml::Table::try_from(default).map_err(|e| cursor.problem(e.to_string(), ""))?;
+    let mut overlays = Vec::new();
+    collect(&base, cursor, also, &mut Vec::new(), &mut overlays)?;
+    for overlay in &overlays {
+        let mut alone = base.clone();
+        put(&mut alone, overlay);
+        read(alone).map_err(|wrong| overlay.cursor.problem(wrong, usual(&base, &overlay.path)))?;
+    }
+    let mut all = base.clone();
+    overlays.iter().for_each(|overlay| put(&mut all, overlay));
+    let merged = read(all).map_err(|wrong| cursor.problem(wrong, ""))?;
+    let checked = |table| read(table).map_or(Ok(()), |value| check(&value));
+    match check(&merged) {
+        Ok(()) => Ok(merged),
+        Err(wrong) => Err(blame(base, cursor, &overlays, checked).problem(wrong, "")),
+    }
+}
+
+/// The first key, in the order of the file, with which the values are out of range.
+fn blame<'a>(
+    mut table: toml::Table,
+    cursor: &Cursor<'a>,
+    overlays: &[Overlay<'a>],
+    check: impl Fn(toml::Table) -> Result<(), String>,
+) -> Cursor<'a> {
+    for overlay in overlays {
+        put(&mut table, overlay);
+        if check(table.clone()).is_err() {
+            return overlay.cursor.clone();
+        }
+    }
+    cursor.clone()
+}
+
+/// The file's keys down to those that are no tables; unknown ones are refused.
+fn collect<'a>(
+    base: &toml::Table,
+    cursor: &Cursor<'a>,
+    also: &[&str],
+    path: &mut Vec<String>,
+    overlays: &mut Vec<Overlay<'a>>,
+) -> Result<(), Diagnostic> {
+    let own = base.keys().map(String::as_str).filter(|key| !also.contains(key));
+    let known: Vec<&str> = also.iter().copied().chain(own).collect();
+    cursor.table(&known)?;
+    for (entry, below) in cursor.entries()?.into_iter().filter(|(e, _)| !also.contains(&e.key.as_str())) {
+        path.push(entry.key.clone());
+        match base.get(&entry.key) {
+            Some(toml::Value::Table(inner)) => collect(inner, &below, &[], path, overlays)?,
+            _ => overlays.push(Overlay { path: path.clone(), cursor: below }),
+        }
+        path.pop();
+    }
+    Ok(())
+}
+
+fn put(table: &mut toml::Table, overlay: &Overlay<'_>) {
+    put_at(table, &overlay.path, overlay.cursor.node().to_toml());
+}
+
+/// Sets a value in a table that is there.
+pub(crate) fn put_at(table: &mut toml::Table, path: &[String], value: toml::Value) {
+    let [above @ .., key] = path else { return };
+    let mut inner = Some(table);
+    for key in above {
+        inner = inner.and_then(|t| t.get_mut(key)).and_then(toml::Value::as_table_mut);
+    }
+    if let Some(inner) = inner {
+        inner.insert(key.clone(), value);
+    }
+}
+
+fn usual(base: &toml::Table, path: &[String]) -> String {
+    let mut value = None;
+    let mut table = Some(base);
+    for key in path {
+        value = table.and_then(|t| t.get(key));
+        table = value.and_then(toml::Value::as_table);
+    }
+    value.map_or(String::new(), |v| format!("default: {v}"))
+}

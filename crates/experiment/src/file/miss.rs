@@ -1,0 +1,84 @@
+//! `[[miss]]` and `[[bias]]`: why ours differs from the published numbers.
+
+use crate::backend::Backend;
+use crate::diagnostic::Diagnostic;
+use crate::file::claim::{Labels, read_metric_of, read_prose, read_variants, read_world};
+use crate::file::cursor::Cursor;
+use crate::file::rows::Rows;
+
+/// Why cells of the table differ from the published ones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Miss {
+    /// Of these rows.
+    pub rows: Rows,
+    /// These metrics.
+    pub metrics: Vec<String>,
+    /// The world of the rows.
+    pub on: Backend,
+    /// In these variants; `None`: all.
+    pub variants: Option<Rows>,
+    /// The reason.
+    pub reason: String,
+    /// The cause is not known: the reason says what was tried.
+    pub open: bool,
+}
+
+impl Miss {
+    pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
+        let fields = cursor.table(&["rows", "metrics", "variants", "on", "reason", "open"])?;
+        let on = read_world(&fields)?;
+        let labels = &labels.on(on);
+        let metrics = fields.need("metrics", "the metrics that differ")?.filled_list()?;
+        Ok(Self {
+            on,
+            rows: Rows::read(
+                &fields.need("rows", "the rows that differ, like [\"*\"]")?,
+                "row",
+                &labels.rows,
+            )?,
+            metrics: metrics.iter().map(|m| read_metric_of(m, labels)).collect::<Result<_, _>>()?,
+            variants: read_variants(&fields, labels)?,
+            reason: read_prose(&fields.need("reason", "why ours differs")?, labels)?,
+            open: fields.read("open")?.unwrap_or_default(),
+        })
+    }
+
+    /// Whether this cell is one of them.
+    pub fn explains(&self, variant: &str, row: &str, metric: &str) -> bool {
+        self.metrics.iter().any(|m| m == metric)
+            && Backend::of(row).1 == self.on
+            && self.rows.matches(row)
+            && self.variants.as_ref().is_none_or(|v| v.matches(variant))
+    }
+}
+
+/// Why a whole column is above or below the published one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bias {
+    /// Of these metrics.
+    pub metrics: Vec<String>,
+    /// In these variants; `None`: all.
+    pub variants: Option<Rows>,
+    /// The reason.
+    pub reason: String,
+    /// The cause is not known: the reason says what was tried.
+    pub open: bool,
+}
+
+impl Bias {
+    pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
+        let fields = cursor.table(&["metrics", "variants", "reason", "open"])?;
+        let metrics = fields.need("metrics", "the metrics whose columns are biased")?.filled_list()?;
+        Ok(Self {
+            metrics: metrics.iter().map(|m| read_metric_of(m, labels)).collect::<Result<_, _>>()?,
+            variants: read_variants(&fields, labels)?,
+            reason: read_prose(&fields.need("reason", "why the whole column differs")?, labels)?,
+            open: fields.read("open")?.unwrap_or_default(),
+        })
+    }
+
+    /// Whether this column is one of them.
+    pub fn explains(&self, variant: &str, metric: &str) -> bool {
+        self.metrics.iter().any(|m| m == metric) && self.variants.as_ref().is_none_or(|v| v.matches(variant))
+    }
+}

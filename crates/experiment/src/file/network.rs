@@ -1,0 +1,143 @@
+//! The links of both directions, and the ways of traffic along them.
+//!
+//! Numbers of links count on from the forward ones to those of `[reverse]`, as in [`scenario::Scenario`].
+
+use link::LinkConfig;
+use scenario::{ProbeConfig, Route, UdpConfig};
+use units::Duration;
+
+use crate::diagnostic::Diagnostic;
+use crate::file::chain::Chain;
+use crate::file::cursor::Fields;
+use crate::file::flow::Flow;
+use crate::file::link::Traffic;
+
+/// Links whose queues are not in bytes yet.
+pub(crate) struct Network<'a> {
+    forward: Chain<'a>,
+    reverse: Option<Chain<'a>>,
+}
+
+/// There and back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub(crate) there: Route,
+    /// Links of the way back, if there are any.
+    pub(crate) back: Option<Route>,
+    /// Their propagation delays.
+    pub(crate) delay_there: Duration,
+    pub(crate) delay_back: Duration,
+}
+
+impl Way {
+    /// No round trip is shorter.
+    pub(crate) fn least_rtt(&self) -> Duration {
+        self.delay_there + self.delay_back
+    }
+
+    /// That of the links; where the way back has none, it takes as long as the way there.
+    pub(crate) fn default_rtt(&self) -> Duration {
+        if self.back.is_some() { self.least_rtt() } else { self.delay_there * 2 }
+    }
+}
+
+impl<'a> Network<'a> {
+    /// `root` are the keys of the whole file.
+    pub(crate) fn read(root: &Fields<'a>) -> Result<Self, Diagnostic> {
+        let at = root.need("link", "the bottleneck: [link] with its rate, delay and queue")?;
+        let forward = Chain::read("link", 0, &at)?;
+        let reverse = root.get("reverse").map(|at| Chain::read("reverse", forward.end(), &at)).transpose()?;
+        if let Some(reverse) = &reverse {
+            reverse.check_names(&forward.names())?;
+        }
+        Ok(Self { forward, reverse })
+    }
+
+    /// The way of a table's packets: along the links of its `direction` and `route`, and back over those of the other
+    /// direction, or its `back-route`.
+    pub(crate) fn way(&self, table: &Fields<'_>) -> Result<Way, Diagnostic> {
+        let (there, back) = self.chains(table)?;
+        let route = there.route(table.get("route"))?;
+        let mut way =
+            Way { there: route, back: None, delay_there: there.delay(route), delay_back: Duration::ZERO };
+        match (back, table.get("back-route")) {
+            (Some(back), at) => {
+                let route = back.route(at)?;
+                (way.back, way.delay_back) = (Some(route), back.delay(route));
+                Ok(way)
+            }
+            (None, Some(at)) => Err(at.problem("there are no links on the way back", "[reverse] makes them")),
+            (None, None) => Ok(way),
+        }
+    }
+
+    /// The links of a table's direction and those of the other one.
+    fn chains(&self, table: &Fields<'_>) -> Result<(&Chain<'a>, Option<&Chain<'a>>), Diagnostic> {
+        let Some(at) = table.get("direction") else { return Ok((&self.forward, self.reverse.as_ref())) };
+        let backward = at.word("direction", &[("forward", false), ("backward", true)])?;
+        match (backward, &self.reverse) {
+            (false, reverse) => Ok((&self.forward, reverse.as_ref())),
+            (true, Some(reverse)) => Ok((reverse, Some(&self.forward))),
+            (true, None) => {
+                let right = "[reverse] makes them, with the keys of [link]";
+                Err(at.problem("there are no links in that direction", right))
+            }
+        }
+    }
+
+    /// Whether a route is one of the way back.
+    pub(crate) fn is_backward(&self, route: Route) -> bool {
+        usize::from(route.first) >= self.forward.end()
+    }
+
+    /// The names of the forward links, none for one `[link]`.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.forward.names()
+    }
+
+    /// The names of the links of the way back, and whether the file gives them.
+    pub(crate) fn reverse_names(&self) -> (Vec<String>, bool) {
+        self.reverse.as_ref().map_or((Vec::new(), false), |chain| (chain.names(), chain.is_named()))
+    }
+
+    /// Puts queues and their management into the units of the traffic: the base RTT of the first flow that crosses a link,
+    /// and the largest packet. Forward links, then the others.
+    pub(crate) fn resolve(&self, load: &Load<'_>) -> Result<(Vec<LinkConfig>, Vec<LinkConfig>), Diagnostic> {
+        let forward = self.forward.resolve(|link| load.on(link))?;
+        let reverse =
+            self.reverse.as_ref().map_or(Ok(Vec::new()), |chain| chain.resolve(|link| load.on(link)))?;
+        Ok((forward, reverse))
+    }
+
+    /// The usable buffer in time, if one link leads forward. In a row of them, or with steps, there is no one buffer.
+    pub(crate) fn buffer(&self, configs: &[LinkConfig], packet: u32) -> Option<Duration> {
+        self.forward.buffer(configs, packet)
+    }
+}
+
+/// All that sends.
+pub(crate) struct Load<'a> {
+    pub(crate) flows: &'a [Flow],
+    pub(crate) probe: Option<&'a ProbeConfig>,
+    pub(crate) udp: &'a [UdpConfig],
+}
+
+impl Load<'_> {
+    fn on(&self, link: usize) -> Traffic {
+        let crossing = || self.flows.iter().filter(|flow| packet_of(flow, link).is_some());
+        // One that is left out decides on nothing, unless all are.
+        let first = crossing().find(|flow| flow.count > 0).or_else(|| crossing().next());
+        let flows = self.flows.iter().filter_map(|flow| packet_of(flow, link));
+        let crosses = |route: Option<Route>| route.is_some_and(|route| route.crosses(link));
+        let pings = self.probe.filter(|p| p.route.crosses(link) || crosses(p.back)).map(|p| p.size);
+        let udp = self.udp.iter().filter(|udp| udp.route.crosses(link)).map(|udp| udp.size);
+        Traffic { rtt: first.map(|flow| flow.rtt), packet: flows.chain(pings).chain(udp).max().unwrap_or(0) }
+    }
+}
+
+/// The largest packet that a flow sends over a link: data, or what comes back.
+fn packet_of(flow: &Flow, link: usize) -> Option<u32> {
+    let data = flow.route.crosses(link).then(|| flow.wire_bytes());
+    let feedback = flow.back.filter(|back| back.route.crosses(link)).map(|back| back.size);
+    data.max(feedback)
+}

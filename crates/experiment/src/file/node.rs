@@ -1,0 +1,312 @@
+//! A TOML document in which every value knows its line, and whose values can be replaced (`[vary]`, `--set`).
+
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::diagnostic::Diagnostic;
+
+/// Where something was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum At {
+    /// A line of the file, from 1.
+    Line(usize),
+    /// `--set key=value`, whole.
+    Set(Arc<str>),
+}
+
+impl At {
+    /// A problem here.
+    pub(crate) fn problem(
+        &self,
+        file: &str,
+        key: &str,
+        wrong: impl Into<String>,
+        right: impl Into<String>,
+    ) -> Diagnostic {
+        match self {
+            Self::Line(line) => Diagnostic::new(file, wrong, right).on_line(*line).at_key(key),
+            Self::Set(argument) => Diagnostic::new(&**argument, wrong, right).at_key(key),
+        }
+    }
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) at: At,
+    pub(crate) value: Value,
+}
+
+/// What can stand in a file.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    /// Text, number, truth value, date.
+    Leaf(toml::Value),
+    /// A list, also that of `[[flow]]`.
+    Array(Vec<Node>),
+    /// Keys in the order of the file.
+    Table(Vec<Entry>),
+}
+
+/// A key with its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    /// Where the key stands; the value may stand on a later line.
+    pub(crate) at: At,
+    pub(crate) node: Node,
+}
+
+/// Reads a whole file.
+pub(crate) fn parse(file: &str, text: &str) -> Result<Node, Diagnostic> {
+    let lines = Lines::of(text);
+    let whole = |wrong: String, at: usize| Diagnostic::new(file, wrong, "").on_line(lines.line(at));
+    if text.trim().is_empty() {
+        return Err(empty(file));
+    }
+    if let Some(at) = too_deep(text) {
+        return Err(whole("a key of too many parts".to_owned(), at));
+    }
+    let table = DeTable::parse(text).map_err(|e| {
+        let message = e.message().trim().replace('\n', ", ");
+        whole(format!("not TOML: {message}"), e.span().map_or(0, |span| span.start))
+    })?;
+    if table.get_ref().is_empty() {
+        return Err(empty(file));
+    }
+    let entries = lines.entries(file, table.into_inner(), "")?;
+    Ok(Node { at: At::Line(1), value: Value::Table(entries) })
+}
+
+/// The problem with a file without content.
+pub(crate) fn empty(file: &str) -> Diagnostic {
+    Diagnostic::new(
+        file,
+        "the file is empty",
+        "an experiment needs title, source, duration, [link] and [[flow]]",
+    )
+    .on_line(1)
+}
+
+/// Most dots in one key. The parser bounds the nesting of brackets, not that of dotted keys, and walks them recursively.
+const MAX_DOTS: usize = 100;
+
+/// Where a dotted key is deeper than any sensible one. Dots in strings and comments are none of a key.
+fn too_deep(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let (mut at, mut dots) = (0, 0);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'#' => at = find(text, at, "\n"),
+            b'"' | b'\'' => at = end_of_string(text, at),
+            b'.' => dots += 1,
+            b'\n' | b'=' | b',' | b'[' | b']' | b'{' | b'}' => dots = 0,
+            _ => {}
+        }
+        if dots > MAX_DOTS {
+            return Some(at);
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Where the next occurrence of an ASCII text ends, or the last byte.
+fn find(text: &str, from: usize, what: &str) -> usize {
+    let found = text.as_bytes()[from..].windows(what.len()).position(|window| window == what.as_bytes());
+    found.map_or(text.len() - 1, |at| from + at + what.len() - 1)
+}
+
+/// The last byte of the string that begins here. An escaped quote may end it early, which at worst counts a few dots.
+fn end_of_string(text: &str, at: usize) -> usize {
+    for quotes in ["\"\"\"", "'''", "\"", "'"] {
+        if text.as_bytes()[at..].starts_with(quotes.as_bytes()) && at + quotes.len() < text.len() {
+            let end = find(text, at + quotes.len(), quotes);
+            // A string of one line whose quote is never closed: the parser will say so.
+            let open = quotes.len() == 1 && text.as_bytes()[at..end].contains(&b'\n');
+            return if open { at } else { end };
+        }
+    }
+    at
+}
+
+/// Where each line begins.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        Self(std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect())
+    }
+
+    fn line(&self, offset: usize) -> usize {
+        self.0.partition_point(|start| *start <= offset).max(1)
+    }
+
+    fn entries(&self, file: &str, table: DeTable<'_>, path: &str) -> Result<Vec<Entry>, Diagnostic> {
+        let mut spanned: Vec<_> = table.into_iter().collect();
+        spanned.sort_by_key(|(key, _)| key.span().start);
+        spanned
+            .into_iter()
+            .map(|(key, value)| {
+                let at = At::Line(self.line(key.span().start));
+                let key = key.into_inner().into_owned();
+                let node = self.node(file, value, &join(path, &key))?;
+                Ok(Entry { key, at, node })
+            })
+            .collect()
+    }
+
+    fn node(&self, file: &str, value: Spanned<DeValue<'_>>, path: &str) -> Result<Node, Diagnostic> {
+        let at = At::Line(self.line(value.span().start));
+        let too_large =
+            |number: &str| at.problem(file, path, format!("`{number}` is too large a number"), "");
+        let value = match value.into_inner() {
+            DeValue::String(text) => Value::Leaf(toml::Value::String(text.into_owned())),
+            DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix())
+                .map(|n| Value::Leaf(toml::Value::Integer(n)))
+                .map_err(|_| too_large(n.as_str()))?,
+            DeValue::Float(n) => n
+                .as_str()
+                .parse()
+                .map(|n| Value::Leaf(toml::Value::Float(n)))
+                .map_err(|_| too_large(n.as_str()))?,
+            DeValue::Boolean(truth) => Value::Leaf(toml::Value::Boolean(truth)),
+            DeValue::Datetime(date) => Value::Leaf(toml::Value::Datetime(date)),
+            DeValue::Array(list) => {
+                let items = list.into_iter().enumerate();
+                Value::Array(
+                    items
+                        .map(|(i, v)| self.node(file, v, &join(path, &i.to_string())))
+                        .collect::<Result<_, _>>()?,
+                )
+            }
+            DeValue::Table(table) => Value::Table(self.entries(file, table, path)?),
+        };
+        Ok(Node { at, value })
+    }
+}
+
+/// `link` and `rate` make `link.rate`.
+pub(crate) fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}
+
+impl Node {
+    /// Text written at a place.
+    pub(crate) fn text(at: At, text: &str) -> Self {
+        Self { at, value: Value::Leaf(toml::Value::String(text.to_owned())) }
+    }
+
+    /// What an argument of the command line means: TOML if it is, else text.
+    pub(crate) fn argument(at: &At, text: &str) -> Self {
+        let parsed = format!("value = {text}").parse::<toml::Table>().ok();
+        let value = parsed.filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
+        value.map_or_else(|| Self::text(at.clone(), text), |value| Self::from_toml(at, value))
+    }
+
+    fn from_toml(at: &At, value: toml::Value) -> Self {
+        let value = match value {
+            toml::Value::Array(list) => {
+                Value::Array(list.into_iter().map(|v| Self::from_toml(at, v)).collect())
+            }
+            toml::Value::Table(table) => Value::Table(
+                table
+                    .into_iter()
+                    .map(|(key, v)| Entry { key, at: at.clone(), node: Self::from_toml(at, v) })
+                    .collect(),
+            ),
+            leaf => Value::Leaf(leaf),
+        };
+        Self { at: at.clone(), value }
+    }
+
+    /// Without the places.
+    pub(crate) fn to_toml(&self) -> toml::Value {
+        match &self.value {
+            Value::Leaf(leaf) => leaf.clone(),
+            Value::Array(list) => toml::Value::Array(list.iter().map(Self::to_toml).collect()),
+            Value::Table(entries) => {
+                toml::Value::Table(entries.iter().map(|e| (e.key.clone(), e.node.to_toml())).collect())
+            }
+        }
+    }
+
+    /// The value of a key, if this is a table that has it.
+    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+        match &self.value {
+            Value::Table(entries) => entries.iter().find(|e| e.key == key).map(|e| &e.node),
+            _ => None,
+        }
+    }
+
+    /// The text, if it is one.
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match &self.value {
+            Value::Leaf(leaf) => leaf.as_str(),
+            _ => None,
+        }
+    }
+
+    /// Writes a value at a path; tables on the way are made. A list on the way: into each of its tables, or into one if
+    /// the path says which.
+    ///
+    /// # Errors
+    /// What stands in the way, in words.
+    pub(crate) fn set(&mut self, path: &[String], at: &At, value: &Self) -> Result<(), String> {
+        let [key, rest @ ..] = path else {
+            *self = value.clone();
+            return Ok(());
+        };
+        match &mut self.value {
+            Value::Table(entries) => {
+                let entry = entry(entries, key, at);
+                if matches!(key.as_str(), "controller" | "application") && !rest.is_empty() {
+                    entry.node.open_name();
+                }
+                if rest.is_empty() {
+                    entry.at = at.clone();
+                }
+                entry
+                    .node
+                    .set(rest, at, value)
+                    .map_err(|e| if e.starts_with('`') { e } else { format!("`{key}` {e}") })
+            }
+            Value::Array(list) => set_in_list(list, path, at, value),
+            Value::Leaf(_) => Err("is a value, not a table with keys".to_owned()),
+        }
+    }
+
+    /// `"cubic"` is short for `{ name = "cubic" }`, `"media"` for `{ name = "media" }`.
+    fn open_name(&mut self) {
+        if let Some(name) = self.as_str() {
+            let entry = Entry {
+                key: "name".to_owned(),
+                at: self.at.clone(),
+                node: Self::text(self.at.clone(), name),
+            };
+            self.value = Value::Table(vec![entry]);
+        }
+    }
+}
+
+fn entry<'a>(entries: &'a mut Vec<Entry>, key: &str, at: &At) -> &'a mut Entry {
+    let index = entries.iter().position(|e| e.key == key).unwrap_or_else(|| {
+        let node = Node { at: at.clone(), value: Value::Table(Vec::new()) };
+        entries.push(Entry { key: key.to_owned(), at: at.clone(), node });
+        entries.len() - 1
+    });
+    &mut entries[index]
+}
+
+fn set_in_list(list: &mut [Node], path: &[String], at: &At, value: &Node) -> Result<(), String> {
+    let count = list.len();
+    match path[0].parse::<usize>() {
+        Ok(index) => match list.get_mut(index) {
+            Some(node) => node.set(&path[1..], at, value),
+            None => Err(format!("has no number {index}: there are {count}, counted from 0")),
+        },
+        Err(_) => list.iter_mut().try_for_each(|node| node.set(path, at, value)),
+    }
+}

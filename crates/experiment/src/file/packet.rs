@@ -1,0 +1,74 @@
+//! `transport` and `packet` of a flow: sizes of its packets.
+
+use scenario::Transport;
+use units::Bytes;
+
+use crate::diagnostic::Diagnostic;
+use crate::file::cursor::{Cursor, Fields};
+
+/// An ACK frame with a range or two and an ECN count is about so long (RFC 9000 section 19.3).
+const ACK_FRAME: u32 = 20;
+
+/// IP and TCP headers without options.
+const TCP_HEADERS: u32 = 40;
+
+/// Whether `transport` says TCP.
+pub(crate) fn is_tcp(fields: &Fields<'_>) -> Result<bool, Diagnostic> {
+    let transports = [("quic", false), ("tcp", true)];
+    fields.get("transport").map_or(Ok(false), |cursor| cursor.word("transport", &transports))
+}
+
+/// The sizes that `packet` says, the others as in `default`.
+pub(crate) fn read(fields: &Fields<'_>, default: Transport) -> Result<Transport, Diagnostic> {
+    let Some(packet) = fields.get("packet") else { return Ok(default) };
+    let known: &[&str] = match default {
+        Transport::Quic { .. } => &["datagram", "header", "overhead", "ack"],
+        Transport::Tcp { .. } => &["mss", "overhead", "ack"],
+    };
+    let sizes = packet.table(known)?;
+    let size = |key, default| sizes.get(key).map_or(Ok(default), |c| read_size(&c));
+    let transport = match default {
+        Transport::Quic { datagram, header, overhead } => Transport::Quic {
+            datagram: size("datagram", datagram)?,
+            header: size("header", header)?,
+            overhead: size("overhead", overhead)?,
+        },
+        Transport::Tcp { mss, overhead } => {
+            Transport::Tcp { mss: size("mss", mss)?, overhead: size("overhead", overhead)? }
+        }
+    };
+    match transport {
+        Transport::Quic { datagram, header, .. } if datagram <= header => Err(packet
+            .problem("the header leaves no room in the datagram", "datagram must be larger than header")),
+        Transport::Tcp { mss: 0, .. } => Err(packet.problem("the segment is empty", "mss must be above 0")),
+        _ => Ok(transport),
+    }
+}
+
+/// The size of a feedback packet on the wire and where the file gives it, if it does. [`read`] has checked the keys.
+pub(crate) fn read_ack<'a>(fields: &Fields<'a>) -> Result<Option<(u32, Cursor<'a>)>, Diagnostic> {
+    let Some((_, at)) = fields
+        .get("packet")
+        .and_then(|packet| packet.entries().ok()?.into_iter().find(|(entry, _)| entry.key == "ack"))
+    else {
+        return Ok(None);
+    };
+    match read_size(&at)? {
+        0 => Err(at.problem("a packet of no bytes", "from 1 to 65 535 bytes")),
+        size => Ok(Some((size, at))),
+    }
+}
+
+/// The size that a feedback packet has by default: QUIC's headers and an ACK frame, or a TCP segment without payload.
+pub(crate) fn ack(transport: Transport) -> u32 {
+    match transport {
+        Transport::Quic { header, overhead, .. } => header + ACK_FRAME + overhead,
+        Transport::Tcp { overhead, .. } => overhead.max(TCP_HEADERS),
+    }
+}
+
+fn read_size(cursor: &Cursor<'_>) -> Result<u32, Diagnostic> {
+    let Bytes(bytes) = cursor.read()?;
+    let size = u32::try_from(bytes).ok().filter(|size| *size <= 65_535);
+    size.ok_or_else(|| cursor.problem(format!("{bytes} bytes in one packet"), "at most 65 535 bytes"))
+}

@@ -1,0 +1,29 @@
+//! The `[probe]` table: a ping beside the flows, as Flent sends one.
+
+use scenario::ProbeConfig;
+use units::{Bytes, Duration};
+
+use crate::diagnostic::Diagnostic;
+use crate::file::cursor::Cursor;
+use crate::file::network::Network;
+
+/// Defaults are `ping`'s size (IP, ICMP, 56 bytes) and Flent's interval.
+pub(crate) fn read(cursor: &Cursor<'_>, network: &Network<'_>) -> Result<ProbeConfig, Diagnostic> {
+    let fields = cursor.table(&["interval", "size", "rtt", "route", "back-route"])?;
+    let way = network.way(&fields)?;
+    let interval = fields.read("interval")?.unwrap_or(Duration::from_millis(200));
+    let size: Bytes = fields.read("size")?.unwrap_or(Bytes(84));
+    let rtt = fields.read("rtt")?.unwrap_or(way.default_rtt());
+    let at = |key| fields.get(key).unwrap_or_else(|| cursor.clone());
+    if interval < Duration::from_millis(1) {
+        return Err(at("interval").problem(format!("a probe every {interval}"), "at least 1 ms apart"));
+    }
+    if size.0 == 0 || size.0 > 65_535 {
+        return Err(at("size").problem(format!("a probe of {size}"), "from 1 to 65 535 bytes"));
+    }
+    if rtt < way.least_rtt() || rtt == Duration::ZERO {
+        let right = "an RTT above 0, at least its links' delay, like \"30 ms\"";
+        return Err(at("rtt").problem(format!("the probe's base RTT is {rtt}"), right));
+    }
+    Ok(ProbeConfig { interval, size: size.0 as u32, route: way.there, back: way.back, rtt })
+}

@@ -1,0 +1,102 @@
+//! `[published]`: which table of the source belongs to the experiment, and which of its columns is which metric.
+
+use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::file::check::Check;
+use crate::file::claim::{Labels, Part};
+use crate::file::cursor::Cursor;
+use crate::library;
+use crate::published::{Csv, Published};
+use crate::verdict::{self, Sample};
+
+/// The source's own numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reference {
+    /// File name of the table.
+    pub table: String,
+    /// Metric and its column.
+    pub columns: Vec<(String, String)>,
+    /// The table's numbers.
+    pub numbers: Published,
+}
+
+const KEYS: &[&str] = &["table", "rows", "columns"];
+
+/// The metrics that `[published]` names, in the order of the file.
+pub(crate) fn metrics(cursor: Option<&Cursor<'_>>) -> Result<Vec<String>, Diagnostic> {
+    let Some(columns) = cursor.map(|c| c.table(KEYS)).transpose()?.and_then(|fields| fields.get("columns"))
+    else {
+        return Ok(Vec::new());
+    };
+    Ok(columns.entries()?.iter().map(|(entry, _)| entry.key.clone()).collect())
+}
+
+impl Reference {
+    pub(crate) fn read(cursor: &Cursor<'_>, file: &str, labels: &Labels) -> Result<Self, Diagnostic> {
+        let fields = cursor.table(KEYS)?;
+        let table_at =
+            fields.need("table", "the file name of the published table, like \"quic-dc-table1.csv\"")?;
+        let table: String = table_at.read()?;
+        let (label, text) =
+            library::published(file, &table).map_err(|(wrong, right)| table_at.problem(wrong, right))?;
+        let csv = Csv::parse(&label, &text)?;
+        let rows_at = fields.need("rows", "the columns that name a row")?;
+        let rows: Vec<String> =
+            rows_at.filled_list()?.iter().map(|c| read_column(c, &table, &csv)).collect::<Result<_, _>>()?;
+        let columns_at = fields.need("columns", "{ metric = \"column\" }")?;
+        let columns = read_columns(&columns_at, &table, &csv)?;
+        columns.iter().try_for_each(|(metric, _)| labels.groups.check_window(&columns_at, metric))?;
+        let names: Vec<String> = columns.iter().map(|(_, column)| column.clone()).collect();
+        let numbers = csv.numbers(&rows, &names)?;
+        if !labels.rows.iter().any(|row| numbers.rows.contains_key(row)) {
+            let rows = |keys: Vec<&str>| keys.join(", ");
+            let wrong = format!("no row of {table} is a row of the experiment");
+            let ours = rows(labels.rows.iter().map(String::as_str).collect());
+            let theirs = rows(numbers.rows.keys().map(String::as_str).collect());
+            return Err(
+                rows_at.problem(wrong, format!("the table has: {theirs}; the experiment has: {ours}"))
+            );
+        }
+        Ok(Self { table, columns, numbers })
+    }
+
+    /// What the source prints for a row.
+    pub fn value(&self, row: &str, metric: &str) -> Option<f64> {
+        let (_, column) = self.columns.iter().find(|(name, _)| name == metric)?;
+        self.numbers.rows.get(row)?.get(column).copied()
+    }
+
+    /// Judges a claim's part on the rows that the source prints: whether it holds, and the numbers.
+    pub(crate) fn judge(&self, part: &Part) -> Option<(bool, String)> {
+        let value = |row: &str| self.value(row, &part.metric);
+        let printed: Vec<String> =
+            self.numbers.rows.keys().filter(|row| value(row).is_some()).cloned().collect();
+        if matches!(part.check, Check::Near { .. }) {
+            return None; // the published numbers are near themselves
+        }
+        let sample = |row: &str, metric: &str| self.value(row, metric).map(Sample::exact);
+        let judgement = verdict::judge(&part.check, &part.metric, &printed, sample, value)?;
+        Some((judgement.stands, judgement.numbers))
+    }
+}
+
+fn read_columns(cursor: &Cursor<'_>, table: &str, csv: &Csv) -> Result<Vec<(String, String)>, Diagnostic> {
+    let mut columns = Vec::new();
+    for (entry, below) in cursor.entries()? {
+        if crate::metric::find(&entry.key).is_none() {
+            let known = crate::metric::METRICS.iter().map(|m| m.name);
+            return Err(
+                below.problem(format!("unknown metric `{}`", entry.key), did_you_mean(&entry.key, known))
+            );
+        }
+        columns.push((entry.key.clone(), read_column(&below, table, csv)?));
+    }
+    Ok(columns)
+}
+
+fn read_column(cursor: &Cursor<'_>, table: &str, csv: &Csv) -> Result<String, Diagnostic> {
+    let column: String = cursor.read()?;
+    if csv.header().any(|name| name == column) {
+        return Ok(column);
+    }
+    Err(cursor.problem(format!("{table} has no column `{column}`"), did_you_mean(&column, csv.header())))
+}

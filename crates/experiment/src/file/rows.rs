@@ -1,0 +1,94 @@
+//! Which rows a claim, a miss or a chart speaks of: `["QUIC-DC *"]`, `["!QUIC-DC *"]`.
+
+use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::file::cursor::Cursor;
+
+/// Patterns of labels. `*` stands for any text; `!` takes labels away. Only negative patterns: all labels but those.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rows(Vec<String>);
+
+impl Rows {
+    /// Whether a label is meant.
+    pub fn matches(&self, label: &str) -> bool {
+        let hit = |p: &String| matches(p, label);
+        let taken_away = self.0.iter().filter_map(|p| p.strip_prefix('!')).any(|p| matches(p, label));
+        let (mut wanted, no_wanted) = {
+            let positive = || self.0.iter().filter(|p| !p.starts_with('!'));
+            (positive().filter(|p| hit(p)), positive().next().is_none())
+        };
+        !taken_away && (no_wanted || wanted.next().is_some())
+    }
+
+    /// The labels that are meant, in order.
+    pub fn pick<'l>(&self, labels: &'l [String]) -> Vec<&'l str> {
+        labels.iter().map(String::as_str).filter(|label| self.matches(label)).collect()
+    }
+
+    /// Reads a list of patterns, each of which must match one of the labels. `what` are the labels: rows, variants.
+    pub(crate) fn read(cursor: &Cursor<'_>, what: &str, labels: &[String]) -> Result<Self, Diagnostic> {
+        let mut patterns = Vec::new();
+        for item in cursor.filled_list()? {
+            let pattern: String = item.read()?;
+            let bare = pattern.strip_prefix('!').unwrap_or(&pattern);
+            if !labels.iter().any(|label| matches(bare, label)) {
+                let known = labels.iter().map(String::as_str);
+                return Err(item.problem(
+                    format!("`{pattern}` matches no {what} of the table"),
+                    did_you_mean(bare, known),
+                ));
+            }
+            patterns.push(pattern);
+        }
+        let rows = Self(patterns);
+        if rows.pick(labels).is_empty() {
+            return Err(cursor.problem(format!("no {what} is left"), ""));
+        }
+        Ok(rows)
+    }
+}
+
+/// Whether a label is the pattern with texts for its asterisks.
+pub fn matches(pattern: &str, label: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| label.strip_prefix(first)) else { return false };
+    if !pattern.contains('*') {
+        return rest.is_empty();
+    }
+    let Some(last) = parts.next_back() else { return false };
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asterisks() {
+        for (pattern, label) in
+            [("*", ""), ("*", "x"), ("QUIC-DC *", "QUIC-DC 10"), ("*0*", "108"), ("a*b*c", "abbc")]
+        {
+            assert!(matches(pattern, label), "{pattern} {label}");
+        }
+        for (pattern, label) in
+            [("", "x"), ("QUIC-DC", "QUIC-DC 10"), ("QUIC-DC *", "QUIC-DC"), ("ab*ba", "aba")]
+        {
+            assert!(!matches(pattern, label), "{pattern} {label}");
+        }
+    }
+
+    #[test]
+    fn some_all_but_and_some_but() {
+        let labels = ["QUIC-DC 10", "QUIC-DC 80", "Cubic"].map(str::to_owned);
+        let pick = |patterns: &[&str]| {
+            Rows(patterns.iter().map(|p| (*p).to_owned()).collect()).pick(&labels).join(",")
+        };
+        assert_eq!(pick(&["QUIC-DC *"]), "QUIC-DC 10,QUIC-DC 80");
+        assert_eq!(pick(&["!QUIC-DC *"]), "Cubic");
+        assert_eq!(pick(&["QUIC-DC *", "!*80"]), "QUIC-DC 10");
+        assert_eq!(pick(&[]), "QUIC-DC 10,QUIC-DC 80,Cubic");
+    }
+}

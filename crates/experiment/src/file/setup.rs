@@ -1,0 +1,305 @@
+//! What a run needs of an experiment file once the varied keys have their values: network, flows, times.
+
+use std::collections::BTreeMap;
+
+use congestion::PathInfo;
+use link::{Limit, LinkConfig};
+use recovery::AckEvery;
+use scenario::{FlowConfig, ProbeConfig, Scenario, Transport, UdpConfig};
+use units::{Duration, Rng, Time};
+
+use crate::diagnostic::Diagnostic;
+use crate::file::cursor::{Cursor, Fields};
+use crate::file::flow::{Flow, MAX_FLOWS, Stop, read_transfer};
+use crate::file::groups::{MEASURE, RUN};
+use crate::file::network::{Load, Network};
+use crate::file::node::Entry;
+use crate::file::{probe, udp};
+
+/// Samples of one run's time series at most.
+const MAX_SAMPLES: u64 = 1_000_000;
+
+/// A run, decided but for its seed; flows of a count still together.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub(crate) duration: Duration,
+    pub(crate) measure: Option<(Duration, Duration)>,
+    /// Other windows by name.
+    pub(crate) windows: Vec<(String, Duration, Duration)>,
+    pub(crate) series: Option<Duration>,
+    /// In order, at least one.
+    pub(crate) links: Vec<LinkConfig>,
+    /// Their names, if there are several.
+    pub(crate) link_names: Vec<String>,
+    /// The links of the way back, in order.
+    pub(crate) reverse: Vec<LinkConfig>,
+    /// Their names, one each.
+    pub(crate) reverse_names: Vec<String>,
+    /// Whether the file gives them: `[[reverse]]`.
+    pub(crate) reverse_named: bool,
+    /// Also those with a count of 0.
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) probe: Option<ProbeConfig>,
+    pub(crate) udp: Vec<UdpConfig>,
+}
+
+impl Setup {
+    /// `root` are the keys of the whole file.
+    pub(crate) fn read(root: &Fields<'_>) -> Result<Self, Diagnostic> {
+        let duration = read_duration(root)?;
+        let network = Network::read(root)?;
+        let mut flows = read_flows(root, &network, duration)?;
+        let probe = root.get("probe").map(|c| probe::read(&c, &network)).transpose()?;
+        let udp = super::each(root, "udp", super::Unfit::Refused, |c| udp::read(c, &network, duration))?;
+        let (links, reverse) = network.resolve(&Load { flows: &flows, probe: probe.as_ref(), udp: &udp })?;
+        let first = flows.iter().find(|flow| !network.is_backward(flow.route)).unwrap_or(&flows[0]);
+        let buffer = network.buffer(&links, first.wire_bytes());
+        resolve_shares(root, &mut flows, &links, &network, buffer)?;
+        check_needs(root, &flows)?;
+        let series = read_series(root, duration)?;
+        let (reverse_names, reverse_named) = network.reverse_names();
+        Ok(Self {
+            duration,
+            measure: root.get("measure").map(|c| read_window(&c, duration)).transpose()?,
+            windows: read_windows(root, duration)?,
+            series,
+            link_names: network.names(),
+            reverse,
+            reverse_names,
+            reverse_named,
+            links,
+            flows,
+            probe,
+            udp,
+        })
+    }
+
+    /// The flows that run.
+    pub(crate) fn present(&self) -> impl Iterator<Item = &Flow> {
+        self.flows.iter().filter(|flow| flow.count > 0)
+    }
+
+    /// The window of this name.
+    fn window(&self, name: &str) -> (Time, Time) {
+        let whole = (Time::ZERO, Time::NEVER);
+        let span = |(from, to): (Duration, Duration)| (Time::ZERO + from, Time::ZERO + to);
+        let own = self.windows.iter().find(|(known, ..)| known == name).map(|(_, from, to)| (*from, *to));
+        match name {
+            RUN => whole,
+            MEASURE => self.measure.map_or(whole, span),
+            _ => own.map_or(whole, span),
+        }
+    }
+
+    /// With these windows beside the measuring one.
+    pub(crate) fn scenario(&self, seed: u64, windows: &[String]) -> Scenario {
+        let window = |name: &String| {
+            let (from, to) = self.window(name);
+            (name.clone(), from, to)
+        };
+        Scenario {
+            windows: windows.iter().map(window).collect(),
+            seed,
+            duration: self.duration,
+            link: self.links[0].clone(),
+            beyond: self.links[1..].to_vec(),
+            link_names: self.link_names.clone(),
+            reverse: self.reverse.clone(),
+            reverse_names: self.reverse_names.clone(),
+            flows: self.expand(seed),
+            probe: self.probe,
+            udp: self.udp.clone(),
+            measure: self.measure.map(|(from, to)| (Time::ZERO + from, Time::ZERO + to)),
+            series: self.series,
+            trace: false,
+        }
+    }
+
+    /// Every flow on its own. Where several have one label, they are numbered from 1.
+    fn expand(&self, seed: u64) -> Vec<FlowConfig> {
+        let mut jitter = Rng::stream(seed, "start-jitter");
+        let mut likes: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for flow in &self.flows {
+            likes.entry(&flow.label).or_default().0 += flow.count;
+        }
+        let mut all = Vec::new();
+        for flow in &self.flows {
+            for number in 0..flow.count {
+                let (count, used) = likes.entry(&flow.label).or_default();
+                *used += 1;
+                let label = if *count > 1 { format!("{} #{used}", flow.label) } else { flow.label.clone() };
+                all.push(flow.config(number, label, jitter.unit()));
+            }
+        }
+        all
+    }
+}
+
+fn read_duration(root: &Fields<'_>) -> Result<Duration, Diagnostic> {
+    let cursor = root.need("duration", "the run ends then at the latest, like \"60 s\"")?;
+    match cursor.read()? {
+        Duration::ZERO => Err(cursor.problem("the run lasts no time", "a duration like \"60 s\"")),
+        duration => Ok(duration),
+    }
+}
+
+fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> Result<Vec<Flow>, Diagnostic> {
+    let cursor = root.need("flow", "at least one [[flow]] with its controller")?;
+    let transfer = read_transfer(root.get("transfer").as_ref())?;
+    let tables = cursor.tables()?;
+    if tables.is_empty() {
+        return Err(cursor.problem("no flows", "at least one [[flow]] with its controller"));
+    }
+    let mut flows = Vec::new();
+    let mut count = 0_u64;
+    for table in &tables {
+        let flow = Flow::read(table, network, transfer)?;
+        count = count.saturating_add(flow.count);
+        if count > MAX_FLOWS {
+            return Err(table.problem(format!("{count} flows"), format!("at most {MAX_FLOWS}")));
+        }
+        check_start(table, &flow, duration)?;
+        flows.push(flow);
+    }
+    if count == 0 {
+        let at = tables[0].table(super::flow::KEYS)?.get("count").unwrap_or_else(|| cursor.clone());
+        return Err(at.problem("no flow has a count above 0", "at least one flow must run"));
+    }
+    Ok(flows)
+}
+
+fn check_start(cursor: &Cursor<'_>, flow: &Flow, duration: Duration) -> Result<(), Diagnostic> {
+    let last = flow.last_start();
+    let (end, ends) = match flow.stop {
+        Stop::At(stop) if stop < duration => (stop, "they stop"),
+        _ => (duration, "the run ends"),
+    };
+    if last < end {
+        return Ok(());
+    }
+    let fields = cursor.table(super::flow::KEYS)?;
+    let keys = ["stagger", "start", "start-jitter"];
+    let at = keys.iter().find_map(|key| fields.get(key)).unwrap_or_else(|| cursor.clone());
+    Err(at.problem(format!("the last flow starts at {last}"), format!("{ends} at {end}: start before it")))
+}
+
+/// Delays that are a part of the buffer, which needs a buffer to be a part of.
+fn resolve_shares(
+    root: &Fields<'_>,
+    flows: &mut [Flow],
+    links: &[LinkConfig],
+    network: &Network<'_>,
+    buffer: Option<Duration>,
+) -> Result<(), Diagnostic> {
+    for (flow, cursor) in flows.iter_mut().zip(root.need("flow", "")?.tables()?) {
+        let Some(share) = flow.controller.share() else { continue };
+        let backward = network.is_backward(flow.route);
+        let buffer = buffer.filter(|b| *b > Duration::ZERO && !backward);
+        let controller = cursor.table(super::flow::KEYS)?.need("controller", "")?;
+        let at = controller.below(share);
+        let Some(buffer) = buffer else {
+            let right = "give it as a delay, like \"20 ms\", or the link a queue like \"4 BDP\"";
+            return Err(
+                at.problem(format!("a delay in % of buffer, but {}", no_buffer(links, backward)), right)
+            );
+        };
+        flow.controller.resolve(buffer).map_err(|wrong| at.problem(wrong, ""))?;
+    }
+    Ok(())
+}
+
+/// Why there is no buffer to be a part of.
+fn no_buffer(links: &[LinkConfig], backward: bool) -> String {
+    match links[0].limit {
+        _ if backward => "its packets do not cross [link]".to_owned(),
+        _ if links.len() > 1 => "there are several links".to_owned(),
+        _ if !links[0].limit_steps.is_empty() => "the queue has steps".to_owned(),
+        Limit::Unlimited => "the queue is unlimited".to_owned(),
+        limit => format!("the link's delay fills the limit of {limit} by itself"),
+    }
+}
+
+/// Without receive times controllers of one-way delay do nothing, or something else under their name.
+fn check_needs(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Diagnostic> {
+    for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
+        let algorithm = &flow.controller.algorithm;
+        let (name, needs) = (algorithm.name(), algorithm.build(PathInfo::default()).needs());
+        let at = || cursor.table(super::flow::KEYS)?.need("controller", "");
+        if needs.receive_times && flow.ack.timestamps == 0 {
+            // What has a threshold of delay does without when it is off.
+            let off = if algorithm.docs().iter().any(|p| p.name == "threshold") {
+                ", or threshold = \"off\""
+            } else {
+                ""
+            };
+            return Err(at()?.problem(
+                format!("{name} needs the receive times of its packets, which this flow's receiver does not report"),
+                format!("give it ack.timestamps = 1, or transport = \"quic\", which has them{off}"),
+            ));
+        }
+        // TCP's timestamps are one for each ACK.
+        let each =
+            flow.ack.ack_every == AckEvery::Constant(1) || matches!(flow.transport, Transport::Quic { .. });
+        if needs.every_receive_time && !each {
+            return Err(at()?.problem(
+                format!(
+                    "{name} needs the receive time of every packet, and TCP has one for each acknowledgement"
+                ),
+                "give it ack.ack-every = 1",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn read_window(cursor: &Cursor<'_>, duration: Duration) -> Result<(Duration, Duration), Diagnostic> {
+    let fields = cursor.table(&["from", "to"])?;
+    let from = fields.read("from")?.unwrap_or(Duration::ZERO);
+    let to = fields.read("to")?.unwrap_or(duration);
+    if to > duration {
+        let at = fields.get("to").unwrap_or_else(|| cursor.clone());
+        return Err(at.problem(format!("measures until {to}"), format!("the run ends at {duration}")));
+    }
+    if from >= to {
+        let at = fields.get("from").unwrap_or_else(|| cursor.clone());
+        return Err(at.problem(format!("measures from {from} to {to}"), "`from` must be before `to`"));
+    }
+    Ok((from, to))
+}
+
+/// `[windows]`: a name each.
+fn read_windows(
+    root: &Fields<'_>,
+    duration: Duration,
+) -> Result<Vec<(String, Duration, Duration)>, Diagnostic> {
+    let Some(cursor) = root.get("windows") else { return Ok(Vec::new()) };
+    let read = |(entry, below): (&Entry, Cursor<'_>)| {
+        let name = &entry.key;
+        if [RUN, MEASURE].contains(&name.as_str()) || name.contains(" @ ") {
+            let right = format!("`{RUN}` and `{MEASURE}` are always there, and ` @ ` stands before a name");
+            return Err(below.problem(format!("a window cannot be called `{name}`"), right));
+        }
+        read_window(&below, duration).map(|(from, to)| (name.clone(), from, to))
+    };
+    cursor.entries()?.into_iter().map(read).collect()
+}
+
+fn read_series(root: &Fields<'_>, duration: Duration) -> Result<Option<Duration>, Diagnostic> {
+    let right = "an interval like \"100 ms\", or \"off\"";
+    let cursor = root.get("series");
+    let interval = match &cursor {
+        Some(cursor) if cursor.node().as_str() == Some("off") => return Ok(None),
+        Some(cursor) => cursor.read()?,
+        None => Duration::from_millis(100),
+    };
+    let samples = duration.0.checked_div(interval.0);
+    if samples.is_some_and(|n| n <= MAX_SAMPLES) {
+        return Ok(Some(interval));
+    }
+    let wrong = format!("a sample every {interval} for {duration} is more than {MAX_SAMPLES} samples");
+    // Without the key it is the duration's fault.
+    match cursor.or_else(|| root.get("duration")) {
+        Some(at) => Err(at.problem(wrong, format!("`series` is {right}"))),
+        None => Ok(Some(interval)),
+    }
+}

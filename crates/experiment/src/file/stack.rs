@@ -1,0 +1,123 @@
+//! `stack` of a flow: which QUIC implementation's values the keys of `packet`, `recovery` and `ack` have that the file does not give.
+//!
+//! `"mvfst"` is facebook/mvfst as of May 2025 under `hq`, the stack of source 000's testbed. Its values, and where each was read (the
+//! fact sheet is `algorithms/mvfst.md` of the notes, its numbers those of its sections; files are mvfst's):
+//!
+//! | key | value | fact |
+//! |---|---|---|
+//! | `packet.datagram` | 1232 B | 1: `kDefaultUDPSendPacketLen`, QuicConstants.h:56-63; hq does not raise it, HQCommandLine.cpp:218-328 |
+//! | `packet.header` | 26 B | 1, derived: about 1206 B of the stream in each |
+//! | `packet.overhead` | 42 B | 1: UDP 8, IPv4 20, Ethernet 14: 1274 B on the wire |
+//! | `ack.ack-every` | 10 | 2: QuicConstants.h:565-569, QuicStateFunctions.cpp:102-122 |
+//! | `ack.max-ack-delay`, `.delay-factor` | 25 ms, 0.25 | 2: QuicTransportBaseLite.cpp:3236-3254, QuicConstants.h:573-575, TransportSettings.h:438 |
+//! | `ack.timer-tick` | 1 ms | 2: rounded up to 1 ms; hq's event base ticks in 10 ms, tperf's in 1 (tperf.cpp:34-37) |
+//! | `ack.immediate-on-gap` | once | 2: AckStates.h:40, QuicStateFunctions.cpp:114-122, 446-450 |
+//! | `ack.timestamps`, `.timestamp-exponent` | 10, 3 | 9: TransportSettings.h:136-139, QuicConstants.h:790-791 |
+//! | `recovery.packet-threshold` | 4 | 5: QuicLossFunctions.cpp:354-377, QuicConstants.h:436 |
+//! | `recovery.time-threshold` | 1.25 | 5: QuicConstants.h:439-443, QuicLossFunctions.cpp:455-459 |
+//! | `recovery.granularity` | 0 | 5: no floor under the time threshold |
+//! | `recovery.initial-rtt` | 50 ms | 5: QuicConstants.h:431 |
+//! | `recovery.pto` | mvfst | 5: QuicLossFunctions.cpp:13-19, 46-114, QuicConstants.h:445, 602 |
+//! | `recovery.undo` | false | 5: no controller undoes a reduction |
+//! | `recovery.overshoot` | true | 1: QuicTransportFunctions.cpp:1060-1100 |
+//! | `recovery.paced` | by-rate | 3: NewReno never refreshes the pacer, NewReno.cpp:109-115; CUBIC and BBR have rates of their own |
+//! | `recovery.pacing.style`, `.min-burst` | bursts, 5 | 3: CongestionControlFunctions.cpp:25-54, QuicConstants.h:451 |
+//! | `recovery.pacing.interval` | 200 us | 3: HQCommandLine.cpp:77-78 |
+//!
+//! What it leaves as it is, with mvfst's rule in brackets:
+//!
+//! * the mean takes the ACK delay off a sample that exceeds the minimum by as much or more (5: by more), and off at most
+//!   `max-ack-delay` (5: all of it; no ACK here is later than its timer);
+//! * persistent congestion is RFC 9002's (5: it looks at one ACK), a reduction lets one packet leave beside the window (RFC 9002
+//!   section 7.3.2; 6: none), what was declared lost may come back within three PTOs and is then not sent again (5: one PTO, and it is);
+//! * packets that leave in one instant have one send time (4: those of one write do): nothing to choose;
+//! * receive times are cut to their unit one by one (9: their differences are, which adds up to 80 us), late packets have one too
+//!   (9: none), and a lost ACK takes its own along (9: the last ten stay).
+//!
+//! What it lacks: packet numbers left out on purpose (2: one in 1000, an early ACK for each), alarms in whole milliseconds (5), a
+//! receiver that reads several packets at once (2). The controller is the file's.
+
+use recovery::{AckConfig, Config, OnGap, Paced, Pacing, Pto, Style, TimeThreshold};
+use scenario::Transport;
+use units::Duration;
+
+use crate::diagnostic::Diagnostic;
+use crate::file::cursor::Fields;
+
+/// Whose values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stack {
+    /// RFC 9000 and RFC 9002 as they are written, QUIC's default.
+    Rfc9002,
+    /// facebook/mvfst.
+    Mvfst,
+    /// Linux, TCP's only one. It has no name in files.
+    Linux,
+}
+
+impl Stack {
+    /// That of a flow whose `transport` is this one.
+    pub(crate) fn read(fields: &Fields<'_>, tcp: bool) -> Result<Self, Diagnostic> {
+        let Some(cursor) = fields.get("stack") else {
+            return Ok(if tcp { Self::Linux } else { Self::Rfc9002 });
+        };
+        let stack = cursor.word("stack", &[("rfc9002", Self::Rfc9002), ("mvfst", Self::Mvfst)])?;
+        if tcp {
+            let right = "leave `stack` out: TCP is that of Linux, by its keys `recovery` and `ack`";
+            return Err(cursor.problem("a stack of QUIC, but the flow is TCP", right));
+        }
+        Ok(stack)
+    }
+
+    /// Sizes of packets.
+    pub(crate) fn transport(self) -> Transport {
+        match self {
+            Self::Rfc9002 => Transport::Quic { datagram: 1252, header: 37, overhead: 42 },
+            Self::Mvfst => Transport::Quic { datagram: 1232, header: 26, overhead: 42 },
+            Self::Linux => Transport::Tcp { mss: 1448, overhead: 52 },
+        }
+    }
+
+    /// How the receiver acknowledges.
+    pub(crate) fn ack(self) -> AckConfig {
+        match self {
+            Self::Rfc9002 => AckConfig::default(),
+            Self::Mvfst => AckConfig {
+                ack_every: 10.into(),
+                max_ack_delay: Duration::from_millis(25),
+                delay_factor: Some(0.25),
+                timer_tick: Duration::from_millis(1),
+                immediate_on_gap: OnGap::Once,
+                timestamps: 10,
+                timestamp_exponent: 3,
+                ..AckConfig::default()
+            },
+            Self::Linux => AckConfig::tcp(),
+        }
+    }
+
+    /// How the sender recovers from losses.
+    pub(crate) fn recovery(self) -> Config {
+        match self {
+            Self::Rfc9002 => Config::quic(),
+            Self::Mvfst => Config {
+                packet_threshold: Some(4),
+                time_threshold: TimeThreshold::Factor(1.25),
+                granularity: Duration::ZERO,
+                initial_rtt: Duration::from_millis(50),
+                pto: Pto::Mvfst,
+                undo: false,
+                overshoot: true,
+                paced: Paced::ByRate,
+                pacing: Pacing {
+                    style: Style::Bursts,
+                    min_burst: 5,
+                    interval: Duration::from_micros(200),
+                    ..Pacing::default()
+                },
+                ..Config::quic()
+            },
+            Self::Linux => Config::tcp(),
+        }
+    }
+}

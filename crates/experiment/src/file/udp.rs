@@ -1,0 +1,99 @@
+//! A `[[udp]]` table: traffic that heeds no congestion.
+
+use link::{LinkConfig, RateModel};
+use scenario::{OnOff, UdpConfig};
+use units::{Bytes, Duration, Rate, Time};
+
+use crate::diagnostic::Diagnostic;
+use crate::file::cursor::{Cursor, Fields};
+use crate::file::link::{MAX_RATE, read_rate};
+use crate::file::network::Network;
+
+const KEYS: &[&str] = &["label", "rate", "on-off", "size", "start", "stop", "direction", "route"];
+
+/// More phases a second than this are none that anybody means.
+const SHORTEST_PHASE: Duration = Duration::from_millis(1);
+
+/// `duration` is that of the run.
+pub(crate) fn read(
+    cursor: &Cursor<'_>,
+    network: &Network<'_>,
+    duration: Duration,
+) -> Result<UdpConfig, Diagnostic> {
+    let fields = cursor.table(KEYS)?;
+    let rate_at = fields.need("rate", "how fast it sends, like \"500 kbit/s\"")?;
+    let size_at = fields.need("size", "a packet on the wire, like \"1054 bytes\"")?;
+    let rate = read_steps(&rate_at)?;
+    let Bytes(size) = size_at.read()?;
+    if size == 0 || size > 65_535 {
+        return Err(size_at.problem(format!("packets of {}", Bytes(size)), "from 1 to 65 535 bytes"));
+    }
+    let fastest = rate.iter().map(|step| step.1).max().unwrap_or_default();
+    let apart = fastest.time_for(size);
+    if apart < Duration::from_micros(1) {
+        let wrong = format!("{fastest} in packets of {} is one every {apart}", Bytes(size));
+        return Err(rate_at.problem(wrong, "at least 1 us apart: a lower rate or larger packets"));
+    }
+    let (start, stop) = read_times(&fields, duration)?;
+    Ok(UdpConfig {
+        label: fields.read("label")?.unwrap_or_else(|| "UDP".to_owned()),
+        rate,
+        on_off: fields.get("on-off").map(|c| read_on_off(&c)).transpose()?,
+        route: network.way(&fields)?.there,
+        size: size as u32,
+        start: Time::ZERO + start,
+        stop: stop.map(|stop| Time::ZERO + stop),
+    })
+}
+
+/// A constant rate is one step.
+fn read_steps(cursor: &Cursor<'_>) -> Result<Vec<(Time, Rate)>, Diagnostic> {
+    let model = read_rate(cursor)?;
+    LinkConfig { rate: model.clone(), ..LinkConfig::plain(Rate(1)) }
+        .check()
+        .map_err(|wrong| cursor.problem(wrong, ""))?;
+    let steps = match model {
+        RateModel::Constant(rate) => vec![(Time::ZERO, rate)],
+        RateModel::Steps(steps) => steps,
+        RateModel::Slots(_) => {
+            let right =
+                "a rate like \"500 kbit/s\", or steps [[\"0 s\", \"500 kbit/s\"], [\"40 s\", \"2 Mbit/s\"]]";
+            return Err(cursor.problem("slots are rates of a link, not of a source", right));
+        }
+    };
+    match steps.iter().find(|step| step.1 > MAX_RATE) {
+        Some((_, rate)) => Err(cursor.problem(format!("{rate} is beyond any link"), "at most 1000 Gbit/s")),
+        None => Ok(steps),
+    }
+}
+
+fn read_on_off(cursor: &Cursor<'_>) -> Result<OnOff, Diagnostic> {
+    let right = "on-off is { on = \"5 s\", off = \"10 s\" }, with random = true for exponential spans";
+    let fields = cursor.table(&["on", "off", "random"])?;
+    let span = |key: &str| {
+        let at = fields.need(key, right)?;
+        match at.read()? {
+            span if span < SHORTEST_PHASE => {
+                Err(at.problem(format!("a span of {span}"), format!("at least {SHORTEST_PHASE}")))
+            }
+            span => Ok(span),
+        }
+    };
+    Ok(OnOff { on: span("on")?, off: span("off")?, random: fields.read("random")?.unwrap_or(false) })
+}
+
+fn read_times(fields: &Fields<'_>, duration: Duration) -> Result<(Duration, Option<Duration>), Diagnostic> {
+    let start: Duration = fields.read("start")?.unwrap_or(Duration::ZERO);
+    let stop: Option<Duration> = fields.read("stop")?;
+    let at = |key| fields.get(key).unwrap_or_else(|| fields.cursor().clone());
+    if start >= duration {
+        let right = format!("the run ends at {duration}: start before it");
+        return Err(at("start").problem(format!("starts at {start}"), right));
+    }
+    match stop {
+        Some(stop) if stop <= start => {
+            Err(at("stop").problem(format!("stops at {stop}, but starts at {start}"), ""))
+        }
+        _ => Ok((start, stop)),
+    }
+}

@@ -1,0 +1,224 @@
+//! The experiments and published tables inside the program, and those on disk beside them.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use include_dir::{Dir, include_dir};
+
+use crate::diagnostic::{Diagnostic, did_you_mean};
+
+static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
+static PUBLISHED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/published");
+
+/// What the file of a shipped experiment is called in messages, before its path.
+const SHIPPED: &str = "shipped:";
+
+/// An experiment file that has been found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The experiment's name: `quic-dc/table-1`.
+    pub name: String,
+    /// Its file, for messages and as the place beside which published tables are looked for.
+    pub file: PathBuf,
+    /// Its text.
+    pub text: String,
+}
+
+/// Where the numbers in the prose of the shipped experiments come from.
+pub fn prose_numbers() -> &'static str {
+    EXPERIMENTS.get_file("prose-numbers.csv").and_then(include_dir::File::contents_utf8).unwrap_or_default()
+}
+
+/// All experiments that can be named.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Library;
+
+impl Library {
+    /// The shipped experiments by name.
+    pub fn shipped(&self) -> Vec<Source> {
+        let mut sources = Vec::new();
+        collect_shipped(&EXPERIMENTS, &mut sources);
+        sources.sort_by(|a, b| a.name.cmp(&b.name));
+        sources
+    }
+
+    /// The experiments that the words of a command line mean: files, folders (all `.toml` below), shipped names and
+    /// prefixes of them, numbers in shipped names (`thesis/table-9` is in `thesis/table-9-10`), in this order. None twice.
+    ///
+    /// # Errors
+    /// A word that means nothing, a file that cannot be read or is empty, a folder without experiments.
+    pub fn resolve(&self, names: &[String]) -> Result<Vec<Source>, Diagnostic> {
+        let mut found: Vec<Source> = Vec::new();
+        for name in names {
+            for source in self.resolve_one(name)? {
+                if found.iter().all(|f| f.file != source.file) {
+                    found.push(source);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn resolve_one(&self, name: &str) -> Result<Vec<Source>, Diagnostic> {
+        let path = Path::new(name);
+        if path.is_file() || is_toml(path) {
+            return Ok(vec![read(path)?]);
+        }
+        let files = if path.is_dir() { files_below(path)? } else { Vec::new() };
+        if !files.is_empty() {
+            return files.iter().map(|file| read(file)).collect();
+        }
+        let shipped = self.named(name);
+        match shipped.is_empty() {
+            false => Ok(shipped),
+            true if path.is_dir() => {
+                Err(Diagnostic::new(name, "a folder without experiments", "no .toml file in it or below it"))
+            }
+            true => Err(self.unknown(name)),
+        }
+    }
+
+    /// The shipped ones of this name or with this prefix at a `/`, or else those that hold this table or figure.
+    fn named(&self, name: &str) -> Vec<Source> {
+        let name = name.trim_end_matches('/');
+        if name.is_empty() {
+            return Vec::new();
+        }
+        let below =
+            |n: &str| n.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let (exact, others): (Vec<Source>, Vec<Source>) =
+            self.shipped().into_iter().partition(|s| below(&s.name));
+        match exact.is_empty() {
+            true => others.into_iter().filter(|s| holds(&s.name, name)).collect(),
+            false => exact,
+        }
+    }
+
+    fn unknown(&self, name: &str) -> Diagnostic {
+        let shipped = self.shipped();
+        let prefixes = shipped.iter().filter_map(|s| s.name.split_once('/')).map(|(prefix, _)| prefix);
+        let mut known: Vec<&str> = shipped.iter().map(|s| s.name.as_str()).chain(prefixes).collect();
+        known.sort_unstable();
+        known.dedup();
+        let wrong = "neither a file, nor a folder, nor a shipped experiment";
+        let name = if name.is_empty() { "\"\"" } else { name };
+        Diagnostic::new(name, wrong, format!("{}; see `kneepoint list`", did_you_mean(name, known)))
+    }
+}
+
+/// Whether the experiment of this name holds the one table or figure that is asked for: `thesis/table-9-10` holds
+/// `thesis/table-9`, and `dstar/figure-3-table-1` holds `dstar/table-1`. Numbers count for the word before them.
+fn holds(name: &str, asked: &str) -> bool {
+    let (Some((folder, name)), Some((of, asked))) = (name.rsplit_once('/'), asked.rsplit_once('/')) else {
+        return false;
+    };
+    let Some((word, number)) = asked.split_once('-') else { return false };
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let mut last = "";
+    let mut found = false;
+    for part in name.split('-') {
+        match is_number(part) {
+            true => found |= last == word && part == number,
+            false => last = part,
+        }
+    }
+    found && folder == of && !word.is_empty()
+}
+
+fn collect_shipped(dir: &Dir<'_>, sources: &mut Vec<Source>) {
+    for file in dir.files().filter(|f| is_toml(f.path())) {
+        let Some(text) = file.contents_utf8() else { continue };
+        let name = slashed(&file.path().with_extension(""));
+        let label = format!("{SHIPPED}{}", slashed(file.path()));
+        sources.push(Source { name, file: PathBuf::from(label), text: text.to_owned() });
+    }
+    dir.dirs().for_each(|dir| collect_shipped(dir, sources));
+}
+
+fn is_toml(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "toml")
+}
+
+fn read(path: &Path) -> Result<Source, Diagnostic> {
+    let label = path.display().to_string();
+    let text = fs::read_to_string(path)
+        .map_err(|e| Diagnostic::new(&label, unreadable(&e), "shipped experiments: see `kneepoint list`"))?;
+    if text.trim().is_empty() {
+        return Err(crate::file::empty(&label));
+    }
+    Ok(Source { name: name_of(path), file: path.to_owned(), text })
+}
+
+fn unreadable(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "no such file".to_owned(),
+        std::io::ErrorKind::InvalidData => "not a text in UTF-8".to_owned(),
+        _ => format!("cannot be read: {error}"),
+    }
+}
+
+/// `experiments/quic-dc/table-1.toml` is `quic-dc/table-1`, as if it were shipped. Elsewhere a relative path is the name,
+/// and the last part of an absolute one: results folders are called so.
+fn name_of(file: &Path) -> String {
+    let path = file.with_extension("");
+    let parts: Vec<String> = path
+        .components()
+        .filter_map(|c| {
+            if let Component::Normal(part) = c { Some(part.to_string_lossy().into_owned()) } else { None }
+        })
+        .collect();
+    let last = parts.len().saturating_sub(1);
+    let from = parts[..last].iter().rposition(|part| part == "experiments");
+    let from = from.map_or(if file.is_absolute() { last } else { 0 }, |i| i + 1);
+    parts[from..].join("/")
+}
+
+fn slashed(path: &Path) -> String {
+    path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+/// Every experiment file below a folder, sorted. Links to folders are not followed: they may lead in circles.
+fn files_below(dir: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
+    let refuse = |e: std::io::Error| Diagnostic::new(dir.display().to_string(), unreadable(&e), "");
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).map_err(refuse)? {
+        let path = entry.map_err(refuse)?.path();
+        if path.is_dir() && !path.is_symlink() {
+            files.extend(files_below(&path)?);
+        } else if is_toml(&path) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Label and text of a published table: from a folder `published` beside the experiment file or above it, else the shipped
+/// one. A shipped experiment takes the shipped one.
+pub fn published(experiment: &str, table: &str) -> Result<(String, String), (String, String)> {
+    let on_disk = if experiment.starts_with(SHIPPED) { None } else { beside(Path::new(experiment), table) };
+    if let Some(path) = on_disk {
+        let label = path.display().to_string();
+        return match fs::read_to_string(&path) {
+            Ok(text) => Ok((label, text)),
+            Err(e) => Err((format!("{label}: {}", unreadable(&e)), String::new())),
+        };
+    }
+    let shipped = PUBLISHED.get_file(table).and_then(|f| f.contents_utf8());
+    shipped.map(|text| (format!("{SHIPPED}published/{table}"), text.to_owned())).ok_or_else(|| {
+        let known = PUBLISHED.files().filter_map(|f| f.path().to_str());
+        let right = did_you_mean(table, known);
+        (
+            format!(
+                "no published table `{table}`, neither in a folder `published` beside the file nor shipped"
+            ),
+            right,
+        )
+    })
+}
+
+fn beside(experiment: &Path, table: &str) -> Option<PathBuf> {
+    let experiment = std::path::absolute(experiment).ok()?;
+    let candidates = experiment.ancestors().skip(1).map(|dir| dir.join("published").join(table));
+    candidates.into_iter().find(|path| path.is_file())
+}

@@ -1,0 +1,3 @@
+//! The arguments of commands that have many.
+
+pub mod stability_args;

@@ -1,0 +1,182 @@
+//! Scales and ticks.
+
+use crate::number;
+
+/// Values to draw: finite, and small enough that a difference of two of them still is.
+pub(super) fn is_drawable(value: f64) -> bool {
+    value.is_finite() && value.abs() < 1e15
+}
+
+/// The smallest and the largest of the values that can be drawn.
+pub(super) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.filter(|v| is_drawable(*v)).fold(None, |extent, v| match extent {
+        None => Some((v, v)),
+        Some((low, high)) => Some((low.min(v), high.max(v))),
+    })
+}
+
+/// A straight map from values to pixels, with its ticks.
+#[derive(Clone, Debug)]
+pub(super) struct Scale {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+    /// Values to mark.
+    pub(super) ticks: Vec<f64>,
+    step: f64,
+}
+
+impl Scale {
+    /// From exactly `low` to exactly `high`, with about `count` ticks between.
+    pub(super) fn exact(low: f64, high: f64, count: usize) -> Self {
+        let (low, high) = widened(low, high);
+        Self::with_step(low, high, nice_step((high - low) / count.max(1) as f64))
+    }
+
+    /// Widened to whole ticks, so that the ends of the axis are labelled.
+    pub(super) fn nice(low: f64, high: f64, count: usize) -> Self {
+        let (low, high) = widened(low, high);
+        let step = nice_step((high - low) / count.max(1) as f64);
+        Self::with_step((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step, step)
+    }
+
+    fn with_step(low: f64, high: f64, step: f64) -> Self {
+        let first = (low / step - 1e-9).ceil();
+        let last = (high / step + 1e-9).floor();
+        let marks = (last - first).clamp(0.0, 50.0) as usize;
+        let ticks = (0..=marks).map(|i| (first + i as f64) * step).collect();
+        Self { low, high, from: 0.0, to: 1.0, ticks, step }
+    }
+
+    /// The same with ticks at whole multiples of `step`.
+    pub(super) fn with_ticks(self, step: f64) -> Self {
+        Self::with_step(self.low, self.high, step)
+    }
+
+    /// From zero unless all values lie far above it (`near`): then near to them, so that small changes show.
+    pub(super) fn values(extent: Option<(f64, f64)>, near: bool, count: usize) -> Self {
+        let (low, high) = extent.unwrap_or((0.0, 1.0));
+        let low = if near && low > 0.4 * high { low } else { low.min(0.0) };
+        Self::nice(low, high.max(0.0), count)
+    }
+
+    /// The same scale on these pixels.
+    pub(super) fn on(&self, from: f64, to: f64) -> Self {
+        Self { from, to, ..self.clone() }
+    }
+
+    /// Pixel of a value; values beyond the ends stay at the ends.
+    pub(super) fn at(&self, value: f64) -> f64 {
+        let share = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
+        self.from + share * (self.to - self.from)
+    }
+
+    /// The highest value.
+    pub(super) fn high(&self) -> f64 {
+        self.high
+    }
+
+    /// The lowest value.
+    pub(super) fn low(&self) -> f64 {
+        self.low
+    }
+
+    /// Pixel of the lowest value.
+    pub(super) fn left(&self) -> f64 {
+        self.from
+    }
+
+    /// Pixel of the highest value.
+    pub(super) fn right(&self) -> f64 {
+        self.to
+    }
+
+    /// Where bars start: zero, or the end nearest to it.
+    pub(super) fn base(&self) -> f64 {
+        0.0_f64.clamp(self.low, self.high)
+    }
+
+    /// A tick's label, with as many decimals as the step needs.
+    pub(super) fn label(&self, tick: f64) -> String {
+        let largest = self.low.abs().max(self.high.abs());
+        let (unit, letter) = match largest {
+            v if v >= 2e9 => (1e9, "G"),
+            v if v >= 2e6 => (1e6, "M"),
+            v if v >= 2e4 => (1e3, "k"),
+            _ => (1.0, ""),
+        };
+        if largest < 1e-6 {
+            return format!("{tick:.1e}");
+        }
+        format!("{}{letter}", number::fixed(tick / unit, decimals(self.step / unit)))
+    }
+}
+
+/// An interval that is not empty.
+fn widened(low: f64, high: f64) -> (f64, f64) {
+    if !is_drawable(low) || !is_drawable(high) {
+        return (0.0, 1.0);
+    }
+    // Far from zero, neighbours cannot be told apart: what is narrower than this counts as one value.
+    let least = 1e-9 * low.abs().max(high.abs());
+    if high - low > least && high - low > 1e-12 {
+        return (low, high);
+    }
+    match low {
+        v if v > 0.0 => (0.0, v.max(1e-9)),
+        v if v < 0.0 => (v.min(-1e-9), 0.0),
+        _ => (0.0, 1.0),
+    }
+}
+
+/// The smallest of 1, 2, 5 times a power of ten that is not below `raw`.
+pub(super) fn nice_step(raw: f64) -> f64 {
+    let mut power = 1.0;
+    while power * 10.0 <= raw {
+        power *= 10.0;
+    }
+    while power > raw {
+        power /= 10.0;
+    }
+    [1.0, 2.0, 5.0].iter().map(|m| m * power).find(|s| *s >= raw * (1.0 - 1e-9)).unwrap_or(10.0 * power)
+}
+
+fn decimals(step: f64) -> usize {
+    let mut decimals = 0;
+    let mut step = step;
+    while step < 1.0 - 1e-9 && decimals < 9 {
+        step *= 10.0;
+        decimals += 1;
+    }
+    decimals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        let labels = |s: &Scale| s.ticks.iter().map(|t| s.label(*t)).collect::<Vec<_>>();
+        assert_eq!(labels(&Scale::nice(0.0, 9.2, 5)), ["0", "2", "4", "6", "8", "10"]);
+        assert_eq!(labels(&Scale::nice(0.0, 1.03, 4)), ["0.0", "0.5", "1.0", "1.5"]);
+        assert_eq!(labels(&Scale::exact(0.0, 400.0, 4)), ["0", "100", "200", "300", "400"]);
+        assert_eq!(labels(&Scale::nice(-3.0, 3.0, 3)), ["−4", "−2", "0", "2", "4"]);
+        assert_eq!(labels(&Scale::nice(0.0, 0.003, 3)), ["0.000", "0.001", "0.002", "0.003"]);
+        assert_eq!(labels(&Scale::nice(0.0, 3e6, 3)), ["0M", "1M", "2M", "3M"]);
+    }
+
+    #[test]
+    fn no_interval_is_too_odd() {
+        let odd =
+            [0.0, -0.0, 1.0, -1.0, 1e-300, 1e14, -1e14, 1e300, f64::NAN, f64::INFINITY, f64::MIN_POSITIVE];
+        for low in odd {
+            for high in odd {
+                let scale = Scale::nice(low, high, 5).on(0.0, 100.0);
+                assert!((1..60).contains(&scale.ticks.len()), "{low} {high}: {:?}", scale.ticks);
+                assert!(scale.at(0.0).is_finite() && scale.at(high.min(1e15)).is_finite(), "{low} {high}");
+            }
+        }
+    }
+}

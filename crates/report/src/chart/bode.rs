@@ -1,0 +1,195 @@
+//! The Bode plot: gain and phase over the frequency, with the margins drawn in.
+
+use std::f64::consts::PI;
+
+use maud::{Markup, html};
+
+use super::axis::{Scale, extent};
+use super::loops::Curve;
+use super::path;
+use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
+use crate::number;
+use crate::palette::{AXIS, GRID, MUTED, PAPER};
+use stability::Analysis;
+use stability::margins::degrees;
+use stability::text::decibels;
+
+const LEFT: f64 = 56.0;
+const RIGHT: f64 = WIDTH - 14.0;
+const PANEL: f64 = 150.0;
+/// Phases beyond the last turn say nothing more.
+const PHASES: (f64, f64) = (-360.0, -90.0);
+/// Decades below the frequency of one turn per RTT, at most.
+const MOST_DECADES: f64 = 6.0;
+
+struct Plot<'a> {
+    curves: &'a [Curve],
+    /// Seconds.
+    rtt: f64,
+    /// Logarithms of rad/s.
+    frequency: Scale,
+}
+
+/// One of the two panels.
+struct Panel<'a> {
+    scale: Scale,
+    top: f64,
+    bottom: f64,
+    /// The value that decides on stability.
+    critical: f64,
+    value: &'a dyn Fn(&Curve, f64) -> f64,
+}
+
+/// Of these loops.
+pub(super) fn draw(analysis: &Analysis, curves: &[Curve]) -> Figure {
+    let rtt = analysis.setting.rtt.as_secs_f64();
+    let (low, high) = decades(analysis, rtt);
+    let plot =
+        Plot { curves, rtt, frequency: Scale::exact(low, high, (high - low) as usize).on(LEFT, RIGHT) };
+    let entries: Vec<_> = curves.iter().map(|c| (c.name, &c.style)).collect();
+    let (legend, top) = svg::legend(4.0, &entries, svg::PIECE);
+    let (first, second) = (top + 30.0, top + 30.0 + PANEL + 32.0);
+    let gain = |c: &Curve, w: f64| decibels(c.open.at(w).norm());
+    let phase = |c: &Curve, w: f64| degrees(c.open.phase(w));
+    let gains = Panel {
+        scale: plot.gains(&gain).on(first + PANEL, first),
+        top: first,
+        bottom: first + PANEL,
+        critical: -decibels(f64::from(analysis.setting.links)),
+        value: &gain,
+    };
+    let phases = Panel {
+        scale: Scale::exact(PHASES.0, PHASES.1, 1).with_ticks(90.0).on(second + PANEL, second),
+        top: second,
+        bottom: second + PANEL,
+        critical: -180.0,
+        value: &phase,
+    };
+    let body = html! {
+        (legend)
+        (svg::heading(8.0, gains.top - 9.0, "Gain (dB)"))
+        (plot.panel(&gains, false))
+        @for c in curves { (plot.gain_margin(&gains, c)) }
+        (svg::heading(8.0, phases.top - 9.0, "Phase (degrees)"))
+        (plot.panel(&phases, true))
+        @for margin in curves.iter().filter_map(|c| plot.phase_margin(&phases, c)) { (margin) }
+        (svg::axis_name(LEFT, RIGHT, phases.bottom + 33.0, "Angular frequency (rad/s)"))
+        (svg::text(8.0, phases.bottom + 50.0, SMALL, MUTED, Anchor::Start, REMARK))
+    };
+    Figure {
+        kind: "bode",
+        title: "Bode plot".to_owned(),
+        variant: String::new(),
+        height: phases.bottom + 60.0,
+        body,
+    }
+}
+
+const REMARK: &str = "Upright lines: the margins, to the broken lines of 1/M and −180°.";
+
+/// Whole decades around the second pole and the phase crossovers, as logarithms of rad/s.
+fn decades(analysis: &Analysis, rtt: f64) -> (f64, f64) {
+    let high = libm::log10(2.0 * PI / rtt).ceil();
+    let pole = libm::log10(-analysis.setting.open_loop(None).pole() / rtt / 3.0).floor();
+    (pole.clamp(high - MOST_DECADES, high - 3.0), high)
+}
+
+impl Plot<'_> {
+    /// In rad/s; the sampled loop ends at half the rate of updates.
+    fn frequencies<'a>(&self, curve: &'a Curve) -> impl Iterator<Item = f64> + use<'a> {
+        let ends = [self.frequency.low(), self.frequency.high()];
+        let [low, high] = ends.map(|log| libm::exp10(log) * self.rtt);
+        curve.frequencies(low, high)
+    }
+
+    fn gains(&self, gain: &dyn Fn(&Curve, f64) -> f64) -> Scale {
+        let values = self.curves.iter().flat_map(|c| self.frequencies(c).map(|w| gain(c, w)));
+        let (low, high) = extent(values).unwrap_or((-20.0, 20.0));
+        let tick = if high - low > 120.0 { 40.0 } else { 20.0 };
+        Scale::exact((low.max(-60.0) / tick).floor() * tick, (high / tick).ceil() * tick, 1).with_ticks(tick)
+    }
+
+    fn x(&self, w: f64) -> f64 {
+        self.frequency.at(libm::log10(w / self.rtt))
+    }
+
+    fn panel(&self, panel: &Panel<'_>, with_labels: bool) -> Markup {
+        let critical = panel.scale.at(panel.critical);
+        html! {
+            (self.grid(panel, with_labels))
+            (svg::grid_y(&panel.scale, LEFT, RIGHT))
+            (svg::floor(LEFT, RIGHT, panel.bottom))
+            line x1=(LEFT) x2=(RIGHT) y1=(svg::px(critical)) y2=(svg::px(critical)) stroke=(AXIS) stroke-dasharray="5 3" {}
+            @for curve in self.curves { (svg::curve(&self.line(panel, curve), &curve.style, 1.8, curve.name)) }
+        }
+    }
+
+    fn line(&self, panel: &Panel<'_>, curve: &Curve) -> String {
+        let (low, high) = (panel.scale.low(), panel.scale.high());
+        let point = |w: f64| {
+            let value = (panel.value)(curve, w);
+            (low..=high).contains(&value).then(|| (self.x(w), panel.scale.at(value)))
+        };
+        path::polyline(self.frequencies(curve).map(point))
+    }
+
+    /// Decades with labels, their parts fainter.
+    fn grid(&self, panel: &Panel<'_>, with_labels: bool) -> Markup {
+        let x = |log: f64| self.frequency.at(log);
+        html! {
+            @for decade in &self.frequency.ticks {
+                @for part in 2..10 {
+                    @let log = decade + libm::log10(f64::from(part));
+                    @if log < self.frequency.high() {
+                        line x1=(svg::px(x(log))) x2=(svg::px(x(log))) y1=(svg::px(panel.top)) y2=(svg::px(panel.bottom))
+                            stroke=(GRID) stroke-opacity=".55" {}
+                    }
+                }
+                (svg::line(x(*decade), panel.top, x(*decade), panel.bottom, GRID))
+                @if with_labels {
+                    (svg::text(x(*decade), panel.bottom + 15.0, SMALL, MUTED, Anchor::Middle, &power(*decade)))
+                }
+            }
+        }
+    }
+
+    fn gain_margin(&self, panel: &Panel<'_>, curve: &Curve) -> Markup {
+        let words = format!("{} dB", number::fixed(decibels(curve.margins.gain_margin), 1));
+        let is_higher = curve.open.updates.is_some();
+        self.margin(panel, curve, curve.margins.phase_crossover, &words, is_higher)
+    }
+
+    fn phase_margin(&self, panel: &Panel<'_>, curve: &Curve) -> Option<Markup> {
+        let w = curve.margins.gain_crossover?;
+        let words = format!("{}°", number::fixed(degrees(curve.margins.phase_margin?), 1));
+        let is_higher = curve.open.updates.is_none();
+        let is_shown = (panel.value)(curve, w) >= panel.scale.low();
+        is_shown.then(|| self.margin(panel, curve, w, &words, is_higher))
+    }
+
+    /// An upright line from the curve to what decides. Curves fall to the right: above it on its right there is room for
+    /// the words of the higher one, below it on its left for those of the lower.
+    fn margin(&self, panel: &Panel<'_>, curve: &Curve, w: f64, words: &str, is_higher: bool) -> Markup {
+        let colour = &curve.style.colour;
+        let (x, y, to) = (self.x(w), panel.scale.at((panel.value)(curve, w)), panel.scale.at(panel.critical));
+        let (text_x, text_y) = if is_higher {
+            (x + 1.0, to.min(y) - 7.0)
+        } else {
+            (x - 3.0 - svg::text_width(words, TEXT), to.max(y) + 15.0)
+        };
+        html! {
+            line x1=(svg::px(x)) x2=(svg::px(x)) y1=(svg::px(y)) y2=(svg::px(to)) stroke=(colour) stroke-width="1.4" {}
+            circle cx=(svg::px(x)) cy=(svg::px(y)) r="3.5" fill=(colour) stroke=(PAPER) {}
+            (svg::haloed(text_x, text_y, words))
+        }
+    }
+}
+
+/// `0.01`, `1`, `100`; beyond, `1e6`.
+fn power(log: f64) -> String {
+    match log.round() as i32 {
+        n @ 0..=4 => number::fixed(libm::exp10(f64::from(n)), 0),
+        n @ -4..0 => number::fixed(libm::exp10(f64::from(n)), -n as usize),
+        n => format!("1e{n}"),
+    }
+}

@@ -1,0 +1,37 @@
+//! The loops of a stability analysis as curves.
+
+use crate::palette::{self, Style};
+use stability::Analysis;
+use stability::margins::{Margins, frequencies};
+use stability::open_loop::OpenLoop;
+
+/// A loop, how it is drawn and called.
+pub(super) struct Curve {
+    pub(super) name: &'static str,
+    pub(super) open: OpenLoop,
+    pub(super) margins: Margins,
+    pub(super) style: Style,
+}
+
+/// The continuous loop and the sampled one.
+pub(super) fn curves(analysis: &Analysis) -> [Curve; 2] {
+    // What runs has the controller's colour, the theory that of second lines.
+    let curve = |name, updates: Option<u32>, margins| {
+        let style = match updates {
+            None => Style { colour: palette::MUTED.to_owned(), dash: Some("7 3") },
+            Some(_) => Style { colour: palette::shade("dccc", 0, 1), dash: None },
+        };
+        Curve { name, open: analysis.setting.open_loop(updates), margins, style }
+    };
+    [
+        curve("continuous, equation 46", None, analysis.continuous),
+        curve("one update per RTT, equation 26", Some(1), analysis.sampled),
+    ]
+}
+
+impl Curve {
+    /// Frequencies to draw, in multiples of 1/RTT.
+    pub(super) fn frequencies(&self, low: f64, high: f64) -> impl Iterator<Item = f64> {
+        frequencies(low, high.min(self.open.top()), 0.01)
+    }
+}

@@ -1,0 +1,185 @@
+//! The Nyquist plot: the frequency response in the complex plane, near the critical point.
+
+use maud::{Markup, html};
+use num_complex::Complex64;
+
+use super::axis::Scale;
+use super::loops::Curve;
+use super::path;
+use super::place::{self, Area};
+use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
+use crate::number;
+use crate::palette::{AXIS, INK, MUTED, PAPER};
+use stability::margins::degrees;
+
+/// What is shown: the unit circle with its surroundings. One unit is as long on both axes.
+const REAL: (f64, f64) = (-2.2, 1.2);
+const IMAGINARY: (f64, f64) = (-1.6, 1.2);
+const LEFT: f64 = 50.0;
+const RIGHT: f64 = WIDTH - 14.0;
+/// Where on the curve an arrow shows its direction: below, between and above the crossovers, in shares of the second.
+const ARROWS: [f64; 3] = [0.2, 0.65, 1.6];
+
+struct Plane {
+    real: Scale,
+    imaginary: Scale,
+    top: f64,
+    bottom: f64,
+}
+
+/// A point with its words.
+struct Mark {
+    at: Complex64,
+    colour: String,
+    words: String,
+}
+
+/// Of these loops, which have one critical point.
+pub(super) fn draw(curves: &[Curve]) -> Figure {
+    let entries: Vec<_> = curves.iter().map(|c| (c.name, &c.style)).collect();
+    let (legend, top) = svg::legend(4.0, &entries, svg::PIECE);
+    let plane = Plane::below(top + 14.0);
+    let critical = curves.first().map_or(-1.0, |c| -1.0 / c.open.links);
+    let body = html! {
+        (legend)
+        (plane.grid())
+        (plane.circle(1.0, "unit circle"))
+        @if critical > -1.0 { (plane.circle(-critical, "circle of radius 1/M")) }
+        @for curve in curves { (plane.branches(curve)) }
+        (plane.marks(curves, critical))
+        (svg::axis_name(LEFT, RIGHT, plane.bottom + 33.0, "Real part of G"))
+        (svg::upright_name(plane.top, plane.bottom, "Imaginary part of G"))
+        (svg::text(8.0, plane.bottom + 50.0, SMALL, MUTED, Anchor::Start, REMARK))
+    };
+    Figure {
+        kind: "nyquist",
+        title: "Nyquist plot".to_owned(),
+        variant: String::new(),
+        height: plane.bottom + 60.0,
+        body,
+    }
+}
+
+const REMARK: &str = "Arrows: rising frequency; faint: negative ones. Dots: the margins.";
+
+impl Plane {
+    fn below(top: f64) -> Self {
+        let unit = (RIGHT - LEFT) / (REAL.1 - REAL.0);
+        let bottom = top + unit * (IMAGINARY.1 - IMAGINARY.0);
+        Self {
+            real: Scale::exact(REAL.0, REAL.1, 7).on(LEFT, RIGHT),
+            imaginary: Scale::exact(IMAGINARY.0, IMAGINARY.1, 6).on(bottom, top),
+            top,
+            bottom,
+        }
+    }
+
+    fn at(&self, z: Complex64) -> (f64, f64) {
+        (self.real.at(z.re), self.imaginary.at(z.im))
+    }
+
+    fn shows(z: Complex64) -> bool {
+        (REAL.0..=REAL.1).contains(&z.re) && (IMAGINARY.0..=IMAGINARY.1).contains(&z.im)
+    }
+
+    fn grid(&self) -> Markup {
+        let origin = self.at(Complex64::ZERO);
+        html! {
+            (svg::grid_x(&self.real, self.top, self.bottom, true))
+            (svg::grid_y(&self.imaginary, LEFT, RIGHT))
+            (svg::line(LEFT, origin.1, RIGHT, origin.1, AXIS))
+            (svg::line(origin.0, self.top, origin.0, self.bottom, AXIS))
+        }
+    }
+
+    fn circle(&self, radius: f64, name: &str) -> Markup {
+        let (x, y) = self.at(Complex64::ZERO);
+        let pixels = self.real.at(radius) - x;
+        html! {
+            circle cx=(svg::px(x)) cy=(svg::px(y)) r=(svg::px(pixels)) fill="none" stroke=(MUTED) stroke-dasharray="2 3" {
+                title { (name) }
+            }
+        }
+    }
+
+    /// Both signs of the frequency; the negative one is the mirror image.
+    fn branches(&self, curve: &Curve) -> Markup {
+        let response: Vec<_> = curve.frequencies(1e-3, 60.0).map(|w| curve.open.at(w)).collect();
+        let line = |mirror: fn(Complex64) -> Complex64| {
+            let seen = response.iter().map(|g| mirror(*g));
+            path::polyline(seen.map(|g| Self::shows(g).then(|| self.at(g))))
+        };
+        let (positive, negative) = (line(|g| g), line(|g| g.conj()));
+        html! {
+            g stroke-opacity=".35" { (svg::curve(&negative, &curve.style, 1.2, curve.name)) }
+            (svg::curve(&positive, &curve.style, 1.8, curve.name))
+            @for arrow in ARROWS.iter().filter_map(|share| self.arrow(curve, *share)) { (arrow) }
+        }
+    }
+
+    /// At this share of the phase crossover's frequency.
+    fn arrow(&self, curve: &Curve, share: f64) -> Option<Markup> {
+        let w = share * curve.margins.phase_crossover;
+        let (before, here) = (curve.open.at(0.99 * w), curve.open.at(w));
+        let ((x0, y0), (x, y)) = (self.at(before), self.at(here));
+        let length = (x - x0).hypot(y - y0);
+        if !Self::shows(here) || length == 0.0 {
+            return None;
+        }
+        let (dx, dy) = ((x - x0) / length, (y - y0) / length);
+        let corner = |along: f64, across: f64| (x + along * dx - across * dy, y + along * dy + across * dx);
+        let head = path::outline([corner(6.0, 0.0), corner(-4.0, 4.5), corner(-4.0, -4.5)].into_iter());
+        Some(html! { path d=(head) fill=(curve.style.colour) {} })
+    }
+
+    /// The critical point and the crossovers, with their words.
+    fn marks(&self, curves: &[Curve], critical: f64) -> Markup {
+        let mut marks = vec![Mark { at: (-1.0).into(), colour: INK.to_owned(), words: "−1".to_owned() }];
+        if critical > -1.0 {
+            marks.push(Mark { at: critical.into(), colour: INK.to_owned(), words: "−1/M".to_owned() });
+        }
+        let criticals = marks.len();
+        marks.extend(curves.iter().flat_map(crossovers));
+        marks.retain(|m| Self::shows(m.at));
+        let points: Vec<_> = marks.iter().map(|m| self.at(m.at)).collect();
+        let sizes: Vec<_> = marks.iter().map(|m| (svg::text_width(&m.words, TEXT), TEXT)).collect();
+        let room = Area { left: LEFT, top: self.top, right: RIGHT, bottom: self.bottom };
+        let labels = place::labels(&points, &sizes, &room, self.obstacles(curves));
+        html! {
+            @for (point, label) in points.iter().zip(&labels) {
+                @if let Some([from, to]) = place::leader(*point, label) { (svg::line(from.0, from.1, to.0, to.1, AXIS)) }
+            }
+            @for (i, (mark, (x, y))) in marks.iter().zip(&points).enumerate() {
+                @if i < criticals { (cross(*x, *y)) } @else {
+                    circle cx=(svg::px(*x)) cy=(svg::px(*y)) r="4" fill=(mark.colour) stroke=(PAPER) {}
+                }
+            }
+            @for (mark, label) in marks.iter().zip(&labels) { (svg::haloed(label.left, label.bottom - 2.0, &mark.words)) }
+        }
+    }
+
+    /// What labels should not cover: the curves, the unit circle and the real axis.
+    fn obstacles(&self, curves: &[Curve]) -> Vec<Area> {
+        let responses =
+            curves.iter().flat_map(|c| c.frequencies(0.05, 20.0).step_by(4).map(|w| c.open.at(w)));
+        let circle = (0..72).map(|i| Complex64::cis(f64::from(i) * std::f64::consts::PI / 36.0));
+        let axis = (0..60).map(|i| Complex64::from(REAL.0 + f64::from(i) * (REAL.1 - REAL.0) / 60.0));
+        let all = responses.chain(circle).chain(axis).filter(|z| Self::shows(*z)).map(|z| self.at(z));
+        all.map(|(x, y)| Area::around(x, y, 3.0, 3.0)).collect()
+    }
+}
+
+/// Where |G| = 1/M and where the phase is -180 degrees.
+fn crossovers(curve: &Curve) -> impl Iterator<Item = Mark> {
+    let Curve { open, margins, .. } = curve;
+    let mark = |w: f64, words: String| Mark { at: open.at(w), colour: curve.style.colour.clone(), words };
+    let gain = margins.gain_crossover.zip(margins.phase_margin);
+    let gain = gain.map(|(w, margin)| mark(w, format!("{}°", number::fixed(degrees(margin), 0))));
+    let phase = mark(margins.phase_crossover, format!("× {}", number::fixed(margins.gain_margin, 2)));
+    gain.into_iter().chain([phase])
+}
+
+fn cross(x: f64, y: f64) -> Markup {
+    let data = format!("M{} {}h12m-6-6v12", svg::px(x - 6.0), svg::px(y));
+    html! { path d=(data) stroke=(INK) stroke-width="2" fill="none" {} }
+}

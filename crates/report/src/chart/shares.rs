@@ -1,0 +1,199 @@
+//! How the flows of a run divide its goodput: one bar per row, kind by kind, each kind from its largest flow to its
+//! smallest.
+
+use maud::{Markup, html};
+
+use super::axis::{Scale, is_drawable};
+use super::kinds::{Kind, Kinds};
+use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
+use super::{Source, wanted};
+use crate::number;
+use crate::palette::{INK, MUTED, PAPER};
+use results::summary::{FlowRow, Variant};
+
+const LEFT: f64 = 12.0;
+const RIGHT: f64 = WIDTH - 14.0;
+/// Height of a row, and of its words and its bar.
+const ROW: (f64, f64, f64) = (60.0, 23.0, 22.0);
+/// How far marks of the fair share stand out: between kinds, and between flows.
+const MARKS: (f64, f64) = (4.0, 4.0);
+/// Marks and lines between flows that would be closer than this are left out: they would be a grey area.
+const CLOSEST: f64 = 2.0;
+
+/// A row's first repetition.
+struct Run<'a> {
+    row: &'a str,
+    /// Goodputs of the flows of each kind, the largest first.
+    kinds: Vec<(Kind<'a>, Vec<f64>)>,
+}
+
+/// One figure per variant.
+pub(super) fn draw(source: &Source<'_>, title: &str, rows: &[String]) -> Vec<Figure> {
+    let variants = &source.results.summary.variants;
+    let shown: Vec<Vec<Run<'_>>> = variants.iter().map(|v| runs(source, v, rows)).collect();
+    let all = shown.iter().flatten().flat_map(|run| &run.kinds);
+    let kinds = Kinds::of(all.map(|(kind, _)| *kind));
+    variants.iter().zip(&shown).map(|(v, runs)| figure(title, &v.name, runs, &kinds)).collect()
+}
+
+fn runs<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[String]) -> Vec<Run<'a>> {
+    wanted(variant, rows).into_iter().filter_map(|row| run(source, &variant.name, row)).collect()
+}
+
+fn run<'a>(source: &'a Source<'a>, variant: &'a str, row: &'a str) -> Option<Run<'a>> {
+    let first = source.flows(variant, row).map(|f| f.repetition).min()?;
+    let flows: Vec<&FlowRow> = source.flows(variant, row).filter(|f| f.repetition == first).collect();
+    let goodputs = |kind: Kind<'a>| {
+        let of_kind = flows.iter().filter(|f| Kind::of(f) == kind).filter_map(|f| f.values.get("goodput"));
+        let mut goodputs: Vec<f64> = of_kind.copied().filter(|v| is_drawable(*v) && *v >= 0.0).collect();
+        goodputs.sort_by(|a, b| b.total_cmp(a));
+        (kind, goodputs)
+    };
+    Some(Run { row, kinds: Kinds::of(flows.iter().map(|f| Kind::of(f))).iter().map(goodputs).collect() })
+}
+
+fn figure(title: &str, variant: &str, runs: &[Run<'_>], kinds: &Kinds<'_>) -> Figure {
+    let (body, height) = match runs {
+        [] => (svg::nothing(30.0, "no flows"), 50.0),
+        _ => bars(runs, kinds),
+    };
+    Figure { kind: "shares", title: title.to_owned(), variant: variant.to_owned(), height, body }
+}
+
+fn bars(runs: &[Run<'_>], kinds: &Kinds<'_>) -> (Markup, f64) {
+    let (legend, height) = kinds.legend(4.0);
+    let (first, end) = (height + 4.0, height + 4.0 + ROW.0 * runs.len() as f64);
+    let percent = Scale::exact(0.0, 100.0, 5).on(LEFT, RIGHT);
+    let is_mixed = runs.iter().any(|run| run.kinds.len() > 1);
+    let lines = if is_mixed { "; long lines: of the labels" } else { "" };
+    let remark = format!("Marks: where equal shares of the flows would end{lines}.");
+    let body = html! {
+        (legend)
+        (svg::grid_x(&percent, first, end, true))
+        @for (i, run) in runs.iter().enumerate() {
+            (draw_run(run, kinds, &percent, first + ROW.0 * i as f64, runs.len() > 1))
+        }
+        (svg::axis_name(LEFT, RIGHT, end + 33.0, "Share of the goodput of all flows (%)"))
+        (svg::text(8.0, end + 50.0, SMALL, MUTED, Anchor::Start, &remark))
+    };
+    (body, end + 60.0)
+}
+
+/// A row's words over its bar.
+fn draw_run(run: &Run<'_>, kinds: &Kinds<'_>, percent: &Scale, top: f64, with_name: bool) -> Markup {
+    let words = run.words();
+    let room = RIGHT - LEFT - svg::text_width(&words, SMALL) - 10.0;
+    let baseline = top + ROW.1 - 8.0;
+    html! {
+        @if with_name { (svg::label(LEFT, baseline, TEXT, Anchor::Start, room, run.row)) }
+        (svg::text(RIGHT, baseline, SMALL, MUTED, Anchor::End, &words))
+        (bar(run, kinds, percent, top + ROW.1))
+    }
+}
+
+fn bar(run: &Run<'_>, kinds: &Kinds<'_>, percent: &Scale, top: f64) -> Markup {
+    let total: f64 = run.flows().sum();
+    let share = |goodput: f64| if total > 0.0 { 100.0 * goodput / total } else { 0.0 };
+    let mut below = 0.0;
+    let mut parts = Vec::new();
+    for (kind, flows) in &run.kinds {
+        let sum: f64 = flows.iter().sum();
+        let (from, to) = (percent.at(share(below)), percent.at(share(below + sum)));
+        let name =
+            format!("{}, {}: {} %", kinds.name(*kind), count(flows.len()), number::fixed(share(sum), 1));
+        parts.push(html! {
+            rect x=(svg::px(from)) y=(svg::px(top)) width=(svg::px(to - from)) height=(svg::px(ROW.2))
+                fill=(kinds.colour(*kind, 0, 1)) { title { (name) } }
+        });
+        below += sum;
+    }
+    let edges = run.flows().scan(0.0, |sum, goodput| {
+        *sum += goodput;
+        Some(percent.at(share(*sum)))
+    });
+    let bottom = top + ROW.2;
+    html! {
+        @for part in parts { (part) }
+        (strokes(&apart(edges), top, bottom, PAPER, 0.7))
+        (marks(run, percent, top, bottom))
+    }
+}
+
+/// Where equal shares would end.
+fn marks(run: &Run<'_>, percent: &Scale, top: f64, bottom: f64) -> Markup {
+    let flows = run.flows().count();
+    let fair = |count: usize| percent.at(100.0 * count as f64 / flows.max(1) as f64);
+    let each: Vec<f64> = apart((0..=flows).map(fair));
+    let ends = run.kinds.iter().scan(0, |sum, (_, flows)| {
+        *sum += flows.len();
+        Some(fair(*sum))
+    });
+    let between: Vec<f64> = ends.take(run.kinds.len().saturating_sub(1)).collect();
+    html! {
+        (strokes(&each, bottom + 1.0, bottom + 1.0 + MARKS.1, MUTED, 0.8))
+        (strokes(&between, top - MARKS.0, bottom + MARKS.0, INK, 1.2))
+    }
+}
+
+/// Those that are not too close to the one before.
+fn apart(places: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut last = f64::NEG_INFINITY;
+    places.filter(|x| *x - std::mem::replace(&mut last, *x) >= CLOSEST).collect()
+}
+
+/// Upright lines, in one element.
+fn strokes(places: &[f64], top: f64, bottom: f64, colour: &str, weight: f64) -> Markup {
+    let line = |x: &f64| format!("M{} {}v{}", svg::px(*x), svg::px(top), svg::px(bottom - top));
+    let data: String = places.iter().map(line).collect();
+    html! { @if !data.is_empty() { path d=(data) stroke=(colour) stroke-width=(weight) fill="none" {} } }
+}
+
+impl Run<'_> {
+    fn flows(&self) -> impl Iterator<Item = f64> {
+        self.kinds.iter().flat_map(|(_, flows)| flows.iter().copied())
+    }
+
+    /// `8 flows, the largest 3.2 times the smallest`.
+    fn words(&self) -> String {
+        let flows = count(self.flows().count());
+        let (largest, smallest) =
+            (self.flows().fold(0.0, f64::max), self.flows().fold(f64::INFINITY, f64::min));
+        match largest / smallest {
+            _ if self.flows().nth(1).is_none() => flows,
+            _ if largest <= 0.0 => format!("{flows}, none with any goodput"),
+            ratio if ratio.is_finite() && ratio < 1e4 => {
+                format!(
+                    "{flows}, largest {} times the smallest",
+                    number::fixed(ratio, usize::from(ratio < 99.5))
+                )
+            }
+            _ => format!("{flows}, smallest next to nothing"),
+        }
+    }
+}
+
+fn count(flows: usize) -> String {
+    if flows == 1 { "1 flow".to_owned() } else { format!("{flows} flows") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inequality_in_words() {
+        let kind = Kind { label: "CUBIC", algorithm: "cubic" };
+        let words = |flows: &[f64]| Run { row: "", kinds: vec![(kind, flows.to_vec())] }.words();
+        assert_eq!(words(&[]), "0 flows");
+        assert_eq!(words(&[3.0]), "1 flow");
+        assert_eq!(words(&[3.0, 2.0]), "2 flows, largest 1.5 times the smallest");
+        assert_eq!(words(&[300.0, 2.0]), "2 flows, largest 150 times the smallest");
+        assert_eq!(words(&[3.0, 0.0]), "2 flows, smallest next to nothing");
+        assert_eq!(words(&[0.0, 0.0]), "2 flows, none with any goodput");
+    }
+
+    #[test]
+    fn close_lines_are_left_out() {
+        assert_eq!(apart([0.0, 5.0, 6.0, 9.0, 9.5].into_iter()), [0.0, 5.0, 9.0]);
+    }
+}

@@ -1,0 +1,235 @@
+//! SVG, written by hand through the HTML template library, because plotters (0.3.7, its SVG backend alone) cannot
+//! make these charts look right: it rounds each coordinate to a whole pixel, so slow slopes become stairs; a dashed
+//! line becomes one element per dash (a chart of 800 points: 167 of them); its marks carry no tooltip; and its text
+//! and grid cannot be told apart by a style sheet other than by opacity. What is left to write is this file.
+//!
+//! Colours are attributes, not styles: word processors and LaTeX understand those, and the page's style sheet
+//! replaces them by attribute selectors on its dark ground.
+
+use maud::{Markup, PreEscaped, html};
+
+use super::axis::Scale;
+use crate::palette::{AXIS, GRID, INK, MUTED, PAPER, Style};
+
+/// Width of every chart: printed in a column of 84 mm, its text is of 6.6 points.
+pub(crate) const WIDTH: f64 = 430.0;
+/// Text size.
+pub(super) const TEXT: f64 = 12.0;
+/// Tick labels and numbers.
+pub(super) const SMALL: f64 = 11.0;
+/// Weight of a curve's piece in a legend.
+pub(super) const PIECE: f64 = 2.2;
+/// The same for areas and bars: a box.
+pub(super) const BOX: f64 = 11.0;
+
+/// A finished chart of one variant.
+pub(crate) struct Figure {
+    /// What it is, for its file's name: `rtt-cdf`.
+    pub(crate) kind: &'static str,
+    /// The chart's title.
+    pub(crate) title: String,
+    /// The variant's name, may be empty.
+    pub(crate) variant: String,
+    /// Height for [`WIDTH`].
+    pub(super) height: f64,
+    /// What is inside `svg`.
+    pub(super) body: Markup,
+}
+
+impl Figure {
+    /// Title and variant in one line.
+    pub(crate) fn name(&self) -> String {
+        if self.variant.is_empty() {
+            self.title.clone()
+        } else {
+            format!("{} ({})", self.title, self.variant)
+        }
+    }
+
+    /// For the page, whose style sheet sets its width, typeface and dark colours.
+    pub(crate) fn inline(&self) -> Markup {
+        let frame = format!("0 0 {} {}", px(WIDTH), px(self.height));
+        html! {
+            svg class="chart" viewBox=(frame) role="img" aria-label=(self.name()) { (self.body) }
+        }
+    }
+
+    /// For a file: black on white, sized, typeface named.
+    pub(crate) fn standalone(&self) -> Markup {
+        let (width, height) = (px(WIDTH), px(self.height));
+        html! {
+            (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
+            svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) }
+                font-family="Helvetica, Arial, sans-serif" {
+                title { (self.name()) }
+                rect width=(width) height=(height) fill=(PAPER) {}
+                (self.body)
+            }
+            (PreEscaped("\n"))
+        }
+    }
+}
+
+/// A number of pixels, to a tenth.
+pub(super) fn px(value: f64) -> String {
+    let tenths = (value * 10.0).round();
+    if tenths % 10.0 == 0.0 { format!("{}", tenths / 10.0 + 0.0) } else { format!("{:.1}", tenths / 10.0) }
+}
+
+/// Where a text's position is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Anchor {
+    /// At its first letter.
+    Start,
+    /// In its middle.
+    Middle,
+    /// Behind its last letter.
+    End,
+}
+
+/// A text on its baseline.
+pub(super) fn text(x: f64, y: f64, size: f64, colour: &str, anchor: Anchor, content: &str) -> Markup {
+    let anchor = match anchor {
+        Anchor::Start => None,
+        Anchor::Middle => Some("middle"),
+        Anchor::End => Some("end"),
+    };
+    html! { text x=(px(x)) y=(px(y)) font-size=(size) fill=(colour) text-anchor=[anchor] { (content) } }
+}
+
+/// The heading of a panel.
+pub(super) fn heading(x: f64, y: f64, content: &str) -> Markup {
+    html! { text x=(px(x)) y=(px(y)) font-size=(TEXT) font-weight="bold" fill=(INK) { (content) } }
+}
+
+/// A label cut to its room; the whole of it as a tooltip.
+pub(super) fn label(x: f64, y: f64, size: f64, anchor: Anchor, room: f64, content: &str) -> Markup {
+    let short = shortened(content, size, room);
+    if short == content {
+        return text(x, y, size, INK, anchor, content);
+    }
+    html! { g { title { (content) } (text(x, y, size, INK, anchor, &short)) } }
+}
+
+/// A text over curves, with paper around its letters.
+pub(super) fn haloed(x: f64, y: f64, content: &str) -> Markup {
+    html! {
+        // Twice: not every word processor can paint the stroke before the letters.
+        text x=(px(x)) y=(px(y)) font-size=(TEXT) fill=(PAPER) stroke=(PAPER) stroke-width="3" aria-hidden="true" { (content) }
+        (text(x, y, TEXT, INK, Anchor::Start, content))
+    }
+}
+
+/// A straight thin line.
+pub(super) fn line(x1: f64, y1: f64, x2: f64, y2: f64, colour: &str) -> Markup {
+    html! { line x1=(px(x1)) y1=(px(y1)) x2=(px(x2)) y2=(px(y2)) stroke=(colour) {} }
+}
+
+/// A curve with its name as a tooltip.
+pub(super) fn curve(data: &str, style: &Style, width: f64, name: &str) -> Markup {
+    html! {
+        path d=(data) fill="none" stroke=(style.colour) stroke-width=(width) stroke-linejoin="round"
+            stroke-dasharray=[style.dash] { title { (name) } }
+    }
+}
+
+/// An area with its name as a tooltip, parted from the next by the paper between them.
+pub(super) fn area(data: &str, colour: &str, gap: f64, name: &str) -> Markup {
+    html! { path d=(data) fill=(colour) stroke=(PAPER) stroke-width=(gap) { title { (name) } } }
+}
+
+/// The plot's frame of vertical grid lines with their labels under it.
+pub(super) fn grid_x(scale: &Scale, top: f64, bottom: f64, with_labels: bool) -> Markup {
+    html! {
+        @for tick in &scale.ticks {
+            (line(scale.at(*tick), top, scale.at(*tick), bottom, GRID))
+            @if with_labels {
+                (text(scale.at(*tick), bottom + 15.0, SMALL, MUTED, Anchor::Middle, &scale.label(*tick)))
+            }
+        }
+    }
+}
+
+/// Horizontal grid lines with their labels on the left, and the axis under them.
+pub(super) fn grid_y(scale: &Scale, left: f64, right: f64) -> Markup {
+    html! {
+        @for tick in &scale.ticks {
+            (line(left, scale.at(*tick), right, scale.at(*tick), GRID))
+            (text(left - 6.0, scale.at(*tick) + 4.0, SMALL, MUTED, Anchor::End, &scale.label(*tick)))
+        }
+    }
+}
+
+/// The line on which a plot stands.
+pub(super) fn floor(left: f64, right: f64, y: f64) -> Markup {
+    line(left, y, right, y, AXIS)
+}
+
+/// The axis' name, under its labels.
+pub(super) fn axis_name(left: f64, right: f64, y: f64, name: &str) -> Markup {
+    text(f64::midpoint(left, right), y, TEXT, INK, Anchor::Middle, name)
+}
+
+/// Instead of a chart.
+pub(super) fn nothing(y: f64, why: &str) -> Markup {
+    text(WIDTH / 2.0, y, TEXT, MUTED, Anchor::Middle, why)
+}
+
+/// The upright axis' name, beside the middle of the axis.
+pub(super) fn upright_name(top: f64, bottom: f64, name: &str) -> Markup {
+    html! {
+        text font-size=(TEXT) fill=(INK) text-anchor="middle"
+            transform={ "translate(12 " (px(f64::midpoint(top, bottom))) ") rotate(-90)" } { (name) }
+    }
+}
+
+/// Names of curves with a piece of each, in as many lines as they need; returns the height.
+pub(super) fn legend(top: f64, entries: &[(&str, &Style)], weight: f64) -> (Markup, f64) {
+    const SWATCH: f64 = 26.0;
+    const LINE: f64 = 18.0;
+    let (mut x, mut y) = (8.0, top + 12.0);
+    let mut marks = Vec::new();
+    for (name, style) in entries {
+        let room = WIDTH - SWATCH - 24.0;
+        let width = SWATCH + 6.0 + text_width(name, TEXT).min(room);
+        if x > 8.0 && x + width > WIDTH - 4.0 {
+            (x, y) = (8.0, y + LINE);
+        }
+        let data = format!("M{} {}h{SWATCH}", px(x), px(y - 4.0));
+        marks.push(html! { (curve(&data, style, weight, name)) (label(x + SWATCH + 6.0, y, TEXT, Anchor::Start, room, name)) });
+        x += width + 18.0;
+    }
+    (html! { @for mark in marks { (mark) } }, y + 8.0 - top)
+}
+
+/// About the width of a text in a usual sans-serif typeface, a little too wide rather than too narrow.
+pub(crate) fn text_width(text: &str, size: f64) -> f64 {
+    text.chars().map(|c| size * letter_width(c)).sum()
+}
+
+fn letter_width(c: char) -> f64 {
+    match c {
+        'i' | 'j' | 'l' | 't' | 'f' | 'r' | 'I' | ' ' | '.' | ',' | ':' | ';' | '!' | '|' | '\'' | '('
+        | ')' | '-' => 0.36,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.92,
+        'A'..='Z' | '+' | '=' | '<' | '>' => 0.72,
+        c if u32::from(c) >= 0x1100 => 1.05,
+        _ => 0.58,
+    }
+}
+
+/// As much of the text as fits, with an ellipsis if that is not all.
+pub(super) fn shortened(text: &str, size: f64, room: f64) -> String {
+    if text_width(text, size) <= room {
+        return text.to_owned();
+    }
+    let mut left = room - size;
+    let fits = text.chars().take_while(|c| {
+        left -= size * letter_width(*c);
+        left >= 0.0
+    });
+    let mut short: String = fits.collect();
+    short.truncate(short.trim_end().len());
+    short.push('…');
+    short
+}

@@ -1,0 +1,513 @@
+//! Results made by hand: realistic experiments with sawtooths, a crowd of flows, and one of nothing but odd values.
+
+use std::collections::BTreeMap;
+
+use units::Duration;
+
+use experiment::chart::Chart;
+use experiment::verdict::Outcome;
+use results::summary::{
+    BiasFound, Cdf, Cell, ClaimResult, FlowRow, Judged, PartResult, Quartiles, Results, Row, Summary, Track,
+    Variant, Verdict,
+};
+
+const METRICS: [&str; 5] = ["goodput", "throughput", "loss", "rtt_mean", "rtt_std"];
+const COLUMNS: [usize; 5] = [3, 4, 5, 6, 7];
+const TABLE_1: &str = include_str!("../../experiment/published/quic-dc-table1.csv");
+const REASON: &str = "One lost packet more or less moves the share: the paper counts a handful of losses per run, and \
+                      its two decimals hide a factor of two.";
+
+/// As `kneepoint run quic-dc` makes them: nine rows in two variants, and four flows in one.
+pub(super) fn realistic() -> Vec<Results> {
+    vec![table_1(), table_5()]
+}
+
+fn table_1() -> Results {
+    let names = ["limit-counts = queue", "limit-counts = queue+delay"];
+    let variants: Vec<_> = names.iter().enumerate().map(|(i, n)| variant(n, i as f64)).collect();
+    let tracks =
+        variants.iter().flat_map(|v| v.rows.iter().enumerate().map(|(i, r)| track(&v.name, r, i, 0)));
+    let series = tracks.collect();
+    let rtt_cdf = variants.iter().flat_map(|v| v.rows.iter().map(|r| cdf(&v.name, r))).collect();
+    let over_time = |title: &str, rows: &[&str]| Chart::OverTime {
+        title: title.to_owned(),
+        metrics: words(&["cwnd_bytes", "latest_rtt_ms", "queue_bytes"]),
+        rows: words(rows),
+    };
+    let charts = vec![
+        Chart::RttCdf { title: "Figure 4: RTT distribution".to_owned(), rows: Vec::new() },
+        over_time(
+            "Figure 5: window, RTT and queue over time",
+            &["QUIC-DC 10", "QUIC-DC 80", "Cubic", "New Reno"],
+        ),
+        Chart::Bars {
+            title: "Goodput and loss".to_owned(),
+            metrics: words(&["goodput", "loss", "rtt_mean"]),
+        },
+        over_time("Every row over time", &[]),
+        Chart::GroupedBars {
+            title: "How the limit counts".to_owned(),
+            metrics: words(&["goodput", "loss", "rtt_mean"]),
+        },
+    ];
+    let summary = Summary {
+        experiment: "quic-dc/table-1".to_owned(),
+        world: experiment::backend::Backend::Sim,
+        title: "One flow, buffer of 4 BDP".to_owned(),
+        source: "QUIC Delay Control, arXiv 2507.00896 (July 2025), Table 1 and Figure 4".to_owned(),
+        why_reference: String::new(),
+        note: "10 Mbit/s, 25 ms each way, 250 kB of buffer, 100 MB per run. The second variant counts packets in \
+               propagation against the limit, as Linux netem does when it is delay line and queue in one."
+            .to_owned(),
+        metrics: words(&METRICS),
+        variants,
+        claims: claims(),
+        charts,
+    };
+    Results { summary, series, flows: Vec::new(), rtt_cdf }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|w| (*w).to_owned()).collect()
+}
+
+fn variant(name: &str, shift: f64) -> Variant {
+    let mut rows: Vec<Row> =
+        TABLE_1.lines().skip(1).enumerate().map(|(i, line)| row(i, line, shift)).collect();
+    let cells = METRICS.iter().zip([9.19, 9.24, 1.312, 101.2, 24.1]);
+    let cells = cells.map(|(m, mean)| {
+        (
+            (*m).to_owned(),
+            Cell {
+                mean,
+                spread: Some(0.02),
+                runs: None,
+                shown: None,
+                published: None,
+                reason: None,
+                open: false,
+            },
+        )
+    });
+    rows.push(Row {
+        label: "BBRv1".to_owned(),
+        algorithm: "bbr1".to_owned(),
+        cells: cells.collect(),
+        trust: None,
+    });
+    Variant { name: name.to_owned(), reference: shift == 0.0, rows, biases: vec![bias()] }
+}
+
+fn bias() -> BiasFound {
+    BiasFound {
+        metric: "goodput".to_owned(),
+        mean: 0.021,
+        range: (0.017, 0.026),
+        reason: Some(REASON.to_owned()),
+        open: true,
+    }
+}
+
+fn row(index: usize, line: &str, shift: f64) -> Row {
+    let fields: Vec<&str> = line.split(',').collect();
+    let label =
+        if fields[1].is_empty() { fields[0].to_owned() } else { format!("{} {}", fields[0], fields[1]) };
+    let cell = |metric: usize, column: usize| {
+        let published: f64 = fields[column].parse().unwrap();
+        let skew = 1.0 + (((index * 7 + metric * 3) % 9) as f64 - 4.0) * 0.012 + shift * 0.02;
+        let skew = if metric == 2 { skew * 1.4 } else { skew };
+        let reason = (metric == 2 && index != 5).then(|| REASON.to_owned());
+        let at = |part: f64| published * skew * (1.0 + 0.006 * part);
+        let runs =
+            Quartiles { min: at(-1.3), lower: at(-0.5), median: at(0.1), upper: at(0.6), max: at(1.0) };
+        Cell {
+            mean: published * skew,
+            spread: Some(published * 0.004),
+            runs: Some(runs),
+            shown: None,
+            published: Some(published),
+            reason,
+            open: false,
+        }
+    };
+    let cells = METRICS.iter().zip(COLUMNS).enumerate().map(|(i, (m, c))| ((*m).to_owned(), cell(i, c)));
+    Row { label, algorithm: algorithm(fields[0]).to_owned(), cells: cells.collect(), trust: None }
+}
+
+fn algorithm(name: &str) -> &'static str {
+    match name {
+        "QUIC-DC" => "quic-dc",
+        "Westwood+" => "westwood-plus",
+        "BBRv2" => "bbr2",
+        "Cubic" => "cubic",
+        _ => "new-reno",
+    }
+}
+
+/// A sawtooth whose mean RTT is the row's.
+fn track(variant: &str, row: &Row, index: usize, flow: u32) -> Track {
+    let mean = row.cells["rtt_mean"].mean;
+    let period = 4.0 + 3.0 * index as f64 + f64::from(flow) * 1.7;
+    let (start, end) = (f64::from(flow) * 15.0, 84.0 - f64::from(flow) * 5.0);
+    let times: Vec<f64> = (0..8400).map(|i| f64::from(i) * 0.01).collect();
+    let rtt = |t: f64| {
+        let noise = ((t * 7919.0) as u64 * 2_654_435_761 % 1000) as f64 / 1000.0;
+        50.0 + (mean - 50.0) * (0.5 + (t / period).fract()) + 1.5 * noise
+    };
+    let running = |t: f64, v: f64| if t < start || t > end { f64::NAN } else { v };
+    let column = |f: &dyn Fn(f64) -> f64| times.iter().map(|t| f(*t)).collect::<Vec<f64>>();
+    let columns = BTreeMap::from([
+        ("cwnd_bytes".to_owned(), column(&|t| running(t, rtt(t).floor() * 1250.0))),
+        ("latest_rtt_ms".to_owned(), column(&|t| running(t, rtt(t)))),
+        ("goodput_mbit_s".to_owned(), column(&|t| running(t, 9.2 - (t / period).fract()))),
+        ("queue_bytes".to_owned(), column(&|t| (rtt(t) - 50.0).max(0.0) * 1250.0)),
+    ]);
+    Track { variant: variant.to_owned(), row: row.label.clone(), repetition: 0, flow, times, columns }
+}
+
+fn cdf(variant: &str, row: &Row) -> Cdf {
+    let (mean, std) = (row.cells["rtt_mean"].mean, row.cells["rtt_std"].mean);
+    let low = (mean - 1.7 * std).max(50.0);
+    let point = |i: u32| {
+        let share = f64::from(i) / 400.0;
+        // Smooth at both ends, with a tail.
+        let bent = share * share * (3.0 - 2.0 * share) * 0.35 + share * 0.65;
+        (low + 2.0 * (mean - low) * bent + if i > 396 { f64::from(i - 396) * 4.0 } else { 0.0 }, share)
+    };
+    Cdf { variant: variant.to_owned(), row: row.label.clone(), points: (1..=400).map(point).collect() }
+}
+
+fn claims() -> Vec<ClaimResult> {
+    let claim =
+        |id: &str, says: &str, published, verdict, numbers: [(bool, &str); 2], reason: Option<&str>| {
+            let names = ["limit-counts = queue", "limit-counts = queue+delay"];
+            let judged = names.iter().zip(numbers).map(|(v, (holds, n))| judged(v, holds, n));
+            let part = PartResult {
+                says: None,
+                metric: "loss".to_owned(),
+                holds_published: published,
+                variants: judged.collect(),
+            };
+            ClaimResult {
+                id: id.to_owned(),
+                says: says.to_owned(),
+                ours: false,
+                parts: vec![part],
+                verdict,
+                reason: reason.map(str::to_owned),
+                open: reason.is_some(),
+            }
+        };
+    vec![
+        claim(
+            "S0-01",
+            "QUIC-DC has the lowest loss at 4 BDP",
+            Some(true),
+            Verdict::Holds,
+            [(true, "0.028 below 0.071"), (true, "0.031 below 0.074")],
+            None,
+        ),
+        claim(
+            "S0-02",
+            "loss two orders of magnitude below CUBIC (at least 30 times)",
+            Some(true),
+            Verdict::Partly,
+            [(false, "1.442 / 0.042 = 34, of 52"), (false, "1.46 / 0.051 = 28")],
+            Some("CUBIC's losses come from slow start, where HyStart++ leaves earlier than the testbed's."),
+        ),
+        claim(
+            "S0-03.3",
+            "mean RTT grows with the threshold",
+            Some(false),
+            Verdict::Holds,
+            [(true, "53.2 < 62.1 < 88.4 < 124"), (false, "53.2 < 62.1, 88.4 > 88.2")],
+            Some("The window's limit binds before the threshold does."),
+        ),
+        claim(
+            "S0-04.1",
+            "QUIC-DC mean RTT below every other algorithm",
+            None,
+            Verdict::Missed,
+            [(false, "123.8 not below 102.3"), (false, "124.9 not below 103")],
+            None,
+        ),
+    ]
+}
+
+/// Four staggered flows per row, one variant without a name.
+fn table_5() -> Results {
+    let whole = table_1();
+    let chosen = ["QUIC-DC 80", "Westwood+", "BBRv2", "Cubic", "New Reno"];
+    let mut variant = Variant { name: String::new(), ..whole.summary.variants[0].clone() };
+    variant.rows.retain(|r| chosen.contains(&r.label.as_str()));
+    let flows = variant.rows.iter().enumerate().flat_map(|(i, r)| (0..4).map(move |f| track("", r, i, f)));
+    let series = flows.collect();
+    let rows = variant.rows.iter().enumerate();
+    let flows = rows.flat_map(|(i, r)| (0..20).map(move |n| flow(r, i, n / 4, n % 4))).collect();
+    let over_time = Chart::OverTime {
+        title: "Figure 6: four flows".to_owned(),
+        metrics: words(&["goodput_mbit_s", "cwnd_bytes", "queue_bytes"]),
+        rows: Vec::new(),
+    };
+    let (title, rows) = ("Figure 7: four flows".to_owned(), Vec::new());
+    let charts = vec![
+        over_time,
+        Chart::Stacked { title: title.clone(), rows: rows.clone(), interval: None },
+        Chart::Plane { title: title.clone(), rows: rows.clone() },
+        Chart::Box { title: title.clone(), metrics: words(&["goodput", "rtt_mean"]), rows: rows.clone() },
+        Chart::Shares { title, rows },
+    ];
+    let summary = Summary {
+        experiment: "quic-dc/table-5".to_owned(),
+        world: experiment::backend::Backend::Sim,
+        title: "Four staggered flows".to_owned(),
+        source: "QUIC Delay Control, Table 5 and Figure 6".to_owned(),
+        why_reference: String::new(),
+        note: String::new(),
+        metrics: words(&["goodput", "rtt_mean"]),
+        variants: vec![variant],
+        claims: Vec::new(),
+        charts,
+    };
+    Results { summary, series, flows, rtt_cdf: Vec::new() }
+}
+
+/// A flow whose goodput and RTT scatter around those of its row.
+fn flow(row: &Row, index: usize, repetition: u32, flow: u32) -> FlowRow {
+    let noise = |salt: usize| {
+        ((index * 977 + repetition as usize * 331 + flow as usize * 137 + salt) % 89) as f64 / 89.0
+    };
+    let rtt = row.cells["rtt_mean"].mean * (0.95 + 0.1 * noise(0));
+    let goodput = row.cells["goodput"].mean / 4.0 * (0.6 + 0.5 * noise(17) + 0.3 * noise(0));
+    FlowRow {
+        variant: String::new(),
+        row: row.label.clone(),
+        repetition,
+        flow,
+        label: row.label.clone(),
+        algorithm: row.algorithm.clone(),
+        values: BTreeMap::from([("goodput".to_owned(), goodput), ("rtt_mean".to_owned(), rtt)]),
+    }
+}
+
+/// Very many flows of two kinds, in nine rows and half an hour.
+pub(super) fn crowd() -> Results {
+    let mut results = table_5();
+    let variant = table_1().summary.variants.swap_remove(0);
+    let of_row = |(i, row): (usize, &Row)| -> Vec<FlowRow> {
+        let kind = |n: u32| if n < 64 { ("CUBIC", "cubic") } else { ("BBR", "bbr1") };
+        let flow = |n: u32| FlowRow {
+            label: kind(n).0.to_owned(),
+            algorithm: kind(n).1.to_owned(),
+            ..flow(row, i, n / 128, n % 128)
+        };
+        (0..256).map(flow).collect()
+    };
+    results.flows = variant.rows.iter().enumerate().flat_map(of_row).collect();
+    results.series = results.flows.iter().filter(|f| f.repetition == 0).map(noisy_track).collect();
+    results.summary.experiment = "crowd".to_owned();
+    results.summary.charts.retain(|chart| !matches!(chart, Chart::OverTime { .. }));
+    results.summary.variants = vec![Variant { name: String::new(), ..variant }];
+    results
+}
+
+/// Goodput that is never twice the same.
+fn noisy_track(flow: &FlowRow) -> Track {
+    let noise = |t: u64| ((t * 7919 + u64::from(flow.flow) * 104_729) * 2_654_435_761 % 1000) as f64 / 1000.0;
+    let goodput: Vec<f64> = (0..1800).map(|t| flow.values["goodput"] * noise(t)).collect();
+    Track {
+        variant: String::new(),
+        row: flow.row.clone(),
+        repetition: 0,
+        flow: flow.flow,
+        times: (1..=1800).map(f64::from).collect(),
+        columns: BTreeMap::from([("goodput_mbit_s".to_owned(), goodput)]),
+    }
+}
+
+/// What no experiment should leave behind, but files may hold.
+pub(super) fn odd() -> Vec<Results> {
+    let evil = "<script>alert(\"1\")</script> & 'q' ]]> \u{1} \u{0} é 漢字";
+    let long = "a very long label that goes on and on ".repeat(20);
+    let labels = [evil, long.as_str(), "", "one point", "empty", "no cells"];
+    let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 1e300, f64::MIN_POSITIVE, -3.5];
+    let metrics = words(&["goodput", "loss", evil, "", "_", "never measured"]);
+    let cell = |i: usize| Cell {
+        mean: values[i % 8],
+        spread: Some(values[(i / 2) % 8]),
+        runs: None,
+        shown: None,
+        published: [None, Some(values[(i + 3) % 8])][i % 2],
+        reason: [None, Some(evil.to_owned()), Some(long.clone())][i % 3].clone(),
+        open: false,
+    };
+    let row = |(i, label): (usize, &&str)| {
+        let count = if *label == "no cells" { 0 } else { 5 };
+        let cells = metrics.iter().take(count).enumerate().map(|(j, m)| (m.clone(), cell(i * 5 + j)));
+        Row {
+            label: (*label).to_owned(),
+            algorithm: (*label).to_owned(),
+            cells: cells.collect(),
+            trust: None,
+        }
+    };
+    let rows: Vec<Row> = labels.iter().enumerate().map(row).collect();
+    let variants = ["", evil, &long].map(|name| Variant {
+        name: name.to_owned(),
+        reference: true,
+        rows: rows.clone(),
+        biases: vec![BiasFound {
+            metric: evil.to_owned(),
+            mean: f64::MAX,
+            range: (0.0, 1e9),
+            reason: Some(long.to_owned()),
+            open: false,
+        }],
+    });
+    let charts = odd_charts(evil, &metrics);
+    let summary = Summary {
+        experiment: format!("../{evil}/é"),
+        world: experiment::backend::Backend::Sim,
+        title: evil.to_owned(),
+        source: long.clone(),
+        why_reference: String::new(),
+        note: evil.to_owned(),
+        metrics: metrics.clone(),
+        variants: variants
+            .iter()
+            .cloned()
+            .chain([Variant {
+                name: "no rows".to_owned(),
+                reference: false,
+                rows: Vec::new(),
+                biases: Vec::new(),
+            }])
+            .collect(),
+        claims: odd_claims(evil, &long),
+        charts,
+    };
+    let bare = Summary { variants: Vec::new(), title: String::new(), metrics: Vec::new(), ..summary.clone() };
+    let series = odd_series(evil, &labels);
+    let rtt_cdf = odd_cdfs(&labels, &values);
+    let flows = odd_flows(evil, &labels, &values);
+    let empty = Results { summary: bare, series: Vec::new(), flows: Vec::new(), rtt_cdf: Vec::new() };
+    vec![Results { summary, series, flows, rtt_cdf }, empty]
+}
+
+fn odd_charts(evil: &str, metrics: &[String]) -> Vec<Chart> {
+    let series = words(&["cwnd_bytes", evil, "", "queue_bytes", "nowhere"]);
+    vec![
+        Chart::RttCdf { title: evil.to_owned(), rows: Vec::new() },
+        Chart::RttCdf { title: String::new(), rows: words(&["nobody"]) },
+        Chart::OverTime { title: evil.to_owned(), metrics: series.clone(), rows: Vec::new() },
+        Chart::OverTime { title: evil.to_owned(), metrics: series, rows: words(&[evil, "one point"]) },
+        Chart::OverTime { title: evil.to_owned(), metrics: Vec::new(), rows: Vec::new() },
+        Chart::Bars { title: evil.to_owned(), metrics: metrics.to_vec() },
+        Chart::Bars { title: evil.to_owned(), metrics: Vec::new() },
+        Chart::Box { title: evil.to_owned(), metrics: metrics.to_vec(), rows: Vec::new() },
+        Chart::Box { title: String::new(), metrics: Vec::new(), rows: words(&["nobody"]) },
+        Chart::Box { title: evil.to_owned(), metrics: Vec::new(), rows: Vec::new() },
+        Chart::GroupedBars { title: evil.to_owned(), metrics: metrics.to_vec() },
+        Chart::GroupedBars { title: evil.to_owned(), metrics: Vec::new() },
+        Chart::Stacked { title: evil.to_owned(), rows: Vec::new(), interval: None },
+        Chart::Stacked { title: String::new(), rows: words(&["nobody"]), interval: Some(Duration::ZERO) },
+        Chart::Stacked { title: evil.to_owned(), rows: words(&[evil, ""]), interval: Some(Duration::MAX) },
+        Chart::Plane { title: evil.to_owned(), rows: Vec::new() },
+        Chart::Plane { title: String::new(), rows: words(&["nobody", ""]) },
+        Chart::Shares { title: evil.to_owned(), rows: Vec::new() },
+        Chart::Shares { title: String::new(), rows: words(&["empty", "nobody"]) },
+    ]
+}
+
+/// Some flows without a track, some tracks without a flow, and every odd value beside every other.
+fn odd_flows(evil: &str, labels: &[&str], values: &[f64]) -> Vec<FlowRow> {
+    let flow = |n: usize| {
+        let value = |n: usize| values.get(n % (values.len() + 1)).copied();
+        let of_flow = [("goodput", value(n)), ("rtt_mean", value(n / 9)), (evil, Some(f64::NAN))];
+        FlowRow {
+            variant: ["", evil][n / 200 % 2].to_owned(),
+            row: labels[n % 5].to_owned(),
+            repetition: 3 + (n % 2) as u32,
+            flow: (n / 6) as u32,
+            label: labels[n % 7 % 6].to_owned(),
+            algorithm: labels[n % 11 % 6].to_owned(),
+            values: of_flow.into_iter().filter_map(|(name, v)| Some((name.to_owned(), v?))).collect(),
+        }
+    };
+    (0..400).map(flow).collect()
+}
+
+/// In a variant, the first of which is the reference.
+fn judged(variant: &str, holds: bool, numbers: &str) -> Judged {
+    Judged {
+        variant: variant.to_owned(),
+        reference: variant == "limit-counts = queue",
+        outcome: if holds { Outcome::Holds } else { Outcome::Missed },
+        margin: Some(if holds { 0.24 } else { -0.034 }),
+        spread: Some(0.011),
+        one_run: false,
+        numbers: numbers.to_owned(),
+    }
+}
+
+fn odd_claims(evil: &str, long: &str) -> Vec<ClaimResult> {
+    let claim = |verdict, holds_published, variants: Vec<Judged>| ClaimResult {
+        id: evil.to_owned(),
+        says: long.to_owned(),
+        ours: true,
+        parts: vec![PartResult {
+            says: Some(evil.to_owned()),
+            metric: evil.to_owned(),
+            holds_published,
+            variants,
+        }],
+        verdict,
+        reason: Some(evil.to_owned()),
+        open: true,
+    };
+    let odd =
+        Judged { margin: Some(f64::MAX), spread: None, outcome: Outcome::NotJudged, ..judged("", false, "") };
+    let told = vec![judged(evil, true, evil), odd];
+    vec![
+        claim(Verdict::Holds, None, told.clone()),
+        claim(Verdict::Partly, Some(false), Vec::new()),
+        claim(Verdict::WithinSpread, Some(true), told.clone()),
+        claim(Verdict::NotJudged, Some(true), told.clone()),
+        claim(Verdict::Missed, Some(true), told),
+    ]
+}
+
+fn odd_series(evil: &str, labels: &[&str]) -> Vec<Track> {
+    let track = |(i, label): (usize, &&str)| {
+        let times = [vec![0.0, 1.0, f64::NAN, 2.0, 1.5], vec![3.0], Vec::new()][i % 3].clone();
+        let values =
+            [vec![1.0, f64::NAN, f64::INFINITY, 1e300, -4.0], vec![7.0], vec![1.0; 9]][(i / 2) % 3].clone();
+        let columns = [
+            ("cwnd_bytes", values.clone()),
+            ("goodput_mbit_s", values.clone()),
+            (evil, values),
+            ("queue_bytes", vec![f64::NAN; 5]),
+        ];
+        let columns = columns.into_iter().map(|(n, v)| (n.to_owned(), v)).collect();
+        Track {
+            variant: String::new(),
+            row: (*label).to_owned(),
+            repetition: 3,
+            flow: i as u32,
+            times,
+            columns,
+        }
+    };
+    labels.iter().enumerate().map(track).collect()
+}
+
+fn odd_cdfs(labels: &[&str], values: &[f64]) -> Vec<Cdf> {
+    let points: [Vec<(f64, f64)>; 3] =
+        [values.iter().map(|v| (*v, *v)).collect(), vec![(50.0, 1.0)], Vec::new()];
+    let cdf = |(i, label): (usize, &&str)| Cdf {
+        variant: String::new(),
+        row: (*label).to_owned(),
+        points: points[i % 3].clone(),
+    };
+    labels.iter().enumerate().map(cdf).collect()
+}

@@ -1,0 +1,132 @@
+//! The report: one HTML page that works offline, and each of its charts as an SVG file for a paper.
+
+mod chart;
+mod claims;
+mod ledger;
+mod number;
+mod page;
+mod palette;
+mod stability;
+mod table;
+pub mod terminal;
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use self::chart::{Figure, Source};
+use self::page::Section;
+use self::palette::Palette;
+pub use self::stability::write as write_stability;
+use results::summary::Results;
+
+/// Writes these files into `dir`.
+///
+/// # Errors
+/// What the file system refuses; no file is ever half written.
+pub fn write_numbers(dir: &Path, files: &[(&str, String)]) -> io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    files.iter().try_for_each(|(name, text)| put(&dir.join(name), text))
+}
+
+/// Writes `dir/index.html`, `dir/ledger.html` and `dir/<experiment>-<chart>.svg`; returns the path of the first.
+///
+/// The page holds everything it shows: it can be mailed alone. Files of the same names are replaced; what else is in
+/// the folder stays.
+///
+/// # Errors
+/// What the file system refuses; no file is ever half written.
+pub fn write(dir: &Path, heading: &str, experiments: &[Results]) -> io::Result<PathBuf> {
+    std::fs::create_dir_all(dir)?;
+    let sections = sections(experiments);
+    for (figure, file) in sections.iter().flat_map(|s| &s.charts).flatten() {
+        put(&dir.join(file), &figure.standalone().0)?;
+    }
+    let sources = results::ledger::of(experiments.iter().map(|results| &results.summary));
+    put(&dir.join("ledger.html"), &page::frame("Ledger", &ledger::draw(&sources)).0)?;
+    let index = dir.join("index.html");
+    put(&index, &page::draw(heading, experiments, &sections).0)?;
+    Ok(index)
+}
+
+fn sections(experiments: &[Results]) -> Vec<Section<'_>> {
+    let palette = Palette::of(experiments);
+    let (mut anchors, mut files) = (Names::default(), Names::default());
+    let section = |results| {
+        let source = Source { results, palette: &palette };
+        let mut kinds = Names::default();
+        let charts = results.summary.charts.iter().map(|c| chart::draw(&source, c));
+        let named = charts.map(|figures| name(figures, results, &mut kinds, &mut files)).collect();
+        Section {
+            summary: &results.summary,
+            anchor: anchors.take(&results.summary.experiment),
+            charts: named,
+        }
+    };
+    experiments.iter().map(section).collect()
+}
+
+/// `quic-dc-table-1-over-time-2-limit-counts-queue.svg`: experiment, kind with its number, variant.
+fn name(
+    figures: Vec<Figure>,
+    results: &Results,
+    kinds: &mut Names,
+    files: &mut Names,
+) -> Vec<(Figure, String)> {
+    let kind = figures.first().map(|f| kinds.unique(f.kind.to_owned())).unwrap_or_default();
+    let named = figures.into_iter().map(|figure| {
+        // Each part cut on its own, so that a long one cannot push the others out of the name.
+        let parts = [&results.summary.experiment, &kind, &figure.variant].map(|p| number::slug(p));
+        let parts: Vec<String> = parts.into_iter().filter(|p| !p.is_empty()).collect();
+        let file = format!("{}.svg", files.unique(parts.join("-")));
+        (figure, file)
+    });
+    named.collect()
+}
+
+/// Names given so far: a second chart of the same kind gets a number.
+#[derive(Default)]
+struct Names(BTreeSet<String>);
+
+impl Names {
+    fn take(&mut self, text: &str) -> String {
+        let slug = number::slug(text);
+        self.unique(if slug.is_empty() { "experiment".to_owned() } else { slug })
+    }
+
+    fn unique(&mut self, name: String) -> String {
+        let numbered = (2_u32..).map(|n| format!("{name}-{n}"));
+        let free =
+            std::iter::once(name.clone()).chain(numbered).find(|n| !self.0.contains(n)).unwrap_or(name);
+        self.0.insert(free.clone());
+        free
+    }
+}
+
+/// Writes aside and renames. Control characters, which labels may hold, would make any XML ill-formed: they go.
+fn put(path: &Path, text: &str) -> io::Result<()> {
+    let is_fit = |c: &char| !matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
+    let text: String = text.chars().filter(is_fit).collect();
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = aside().tempfile_in(dir)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Temporary files are private by default; a report is for everybody whom the user's umask lets read it.
+fn aside() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".report-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder
+}

@@ -1,0 +1,155 @@
+//! Numbers and names as people read them.
+
+use experiment::metric;
+
+/// With this many decimals; a true minus sign; a dash for what is not a number.
+pub(super) fn fixed(value: f64, decimals: usize) -> String {
+    if value.is_nan() {
+        return "–".to_owned();
+    }
+    let sign = if value < 0.0 { "−" } else { "" };
+    if value.is_infinite() {
+        return format!("{sign}∞");
+    }
+    // Nothing we measure is that large: a number with hundreds of digits would only burst the table.
+    if value.abs() >= 1e15 {
+        return format!("{sign}{:.2e}", value.abs());
+    }
+    let digits = format!("{:.decimals$}", value.abs());
+    let is_zero = digits.bytes().all(|b| b == b'0' || b == b'.');
+    format!("{}{digits}", if is_zero { "" } else { sign })
+}
+
+/// A relative difference in percent, with its sign: `+3.2`, `−98`.
+pub(super) fn percent(difference: f64) -> String {
+    let percent = difference * 100.0;
+    let digits = fixed(percent, usize::from(percent.abs() < 99.95));
+    let is_zero = digits.chars().all(|c| c == '0' || c == '.');
+    let plus = if percent > 0.0 && !is_zero { "+" } else { "" };
+    format!("{plus}{digits}")
+}
+
+/// Decimals that a source printed: as many as the longest of its values needs, but no more than `most`.
+pub(super) fn printed_decimals(values: impl Iterator<Item = f64>, most: usize) -> usize {
+    let decimals = |v: f64| format!("{v}").split_once('.').map_or(0, |(_, digits)| digits.len());
+    values.filter(|v| v.is_finite()).map(decimals).max().unwrap_or(0).min(most)
+}
+
+/// A metric of the table: how to call it, its unit, its decimals, what it is.
+pub(super) struct Words {
+    /// `RTT mean`.
+    pub(super) label: String,
+    /// May be empty.
+    pub(super) unit: &'static str,
+    /// Decimals worth printing.
+    pub(super) decimals: usize,
+    /// Empty for a metric that we do not know.
+    pub(super) doc: &'static str,
+}
+
+/// The words for a metric.
+pub(super) fn metric(name: &str) -> Words {
+    let known = metric::find(name);
+    Words {
+        label: sentence(name),
+        unit: known.map_or("", |m| m.unit),
+        decimals: known.map_or(3, |m| m.decimals),
+        doc: known.map_or("", |m| m.doc),
+    }
+}
+
+/// `rtt_flow_std` to `RTT flow std`.
+fn sentence(name: &str) -> String {
+    let words: Vec<String> = name.split('_').filter(|w| !w.is_empty()).map(word).collect();
+    let text = words.join(" ");
+    let mut letters = text.chars();
+    letters.next().map_or_else(|| name.to_owned(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn word(word: &str) -> String {
+    match word {
+        "rtt" | "owd" | "bw" | "bdp" | "ecn" | "ce" => word.to_uppercase(),
+        "std" => "std. dev.".to_owned(),
+        "cwnd" => "congestion window".to_owned(),
+        "ssthresh" => "slow-start threshold".to_owned(),
+        _ => word.to_owned(),
+    }
+}
+
+/// `RTT mean (ms)`; no brackets without a unit.
+pub(super) fn with_unit(label: &str, unit: &str) -> String {
+    if unit.is_empty() { label.to_owned() } else { format!("{label} ({unit})") }
+}
+
+/// A column of the time series: its label with unit, and what to divide its values by.
+pub(super) fn column(name: &str, largest: f64) -> (String, f64) {
+    let units: &[(&str, &str, f64)] = &[
+        ("_mbit_s", "Mbit/s", 1.0),
+        ("_percent", "%", 1.0),
+        ("_packets", "packets", 1.0),
+        ("_us", "µs", 1.0),
+        ("_ms", "ms", 1.0),
+        ("_s", "s", 1.0),
+    ];
+    if let Some(stem) = name.strip_suffix("_bytes") {
+        let (unit, divisor) = if largest >= 1e7 { ("MB", 1e6) } else { ("kB", 1e3) };
+        return (with_unit(&series(stem), unit), divisor);
+    }
+    match units.iter().find_map(|(end, unit, divisor)| Some((name.strip_suffix(end)?, unit, divisor))) {
+        Some((stem, unit, divisor)) => (with_unit(&series(stem), unit), *divisor),
+        None => (series(name), 1.0),
+    }
+}
+
+fn series(stem: &str) -> String {
+    match stem {
+        "queue" => "Bottleneck queue".to_owned(),
+        "drops" => "Drops at the bottleneck since the start (packets)".to_owned(),
+        _ => sentence(stem),
+    }
+}
+
+/// Lower-case letters, digits and single hyphens: fit for a file name and for an anchor.
+pub(super) fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for c in text.chars().take(200) {
+        if c.is_ascii_alphanumeric() {
+            slug.push(c.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.truncate(80);
+    slug.trim_end_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(fixed(-0.004, 2), "0.00");
+        assert_eq!(fixed(-1.5, 1), "−1.5");
+        assert_eq!(fixed(f64::NAN, 2), "–");
+        assert_eq!(fixed(f64::NEG_INFINITY, 2), "−∞");
+        assert_eq!(fixed(1e300, 2), "1.00e300");
+        assert_eq!(percent(0.032), "+3.2");
+        assert_eq!(percent(-0.000_1), "0.0");
+        assert_eq!(percent(1.0), "+100");
+        assert_eq!(printed_decimals([9.2, 55.75, f64::NAN].into_iter(), 3), 2);
+        assert_eq!(printed_decimals([0.123_456].into_iter(), 3), 3);
+    }
+
+    #[test]
+    fn names_read_well() {
+        assert_eq!(metric("rtt_mean").label, "RTT mean");
+        assert_eq!(column("cwnd_bytes", 3e5), ("Congestion window (kB)".to_owned(), 1e3));
+        assert_eq!(column("latest_rtt_ms", 0.0), ("Latest RTT (ms)".to_owned(), 1.0));
+        assert_eq!(column("pacing_rate_mbit_s", 0.0).0, "Pacing rate (Mbit/s)");
+        assert_eq!(column("", 0.0).0, "");
+        assert_eq!(slug("limit-counts = queue+delay"), "limit-counts-queue-delay");
+        assert_eq!(slug("../../etc/passwd"), "etc-passwd");
+        assert_eq!(slug("日本"), "");
+    }
+}

@@ -1,0 +1,245 @@
+//! The side-by-side table of a variant: ours, published, difference; and why they differ.
+
+use maud::{Markup, html};
+
+use super::number;
+use experiment::metric;
+use results::summary::{Cell, Row, Trust, Variant};
+
+/// Relative differences beyond this are marked.
+const TOLERANCE: f64 = 0.10;
+
+/// One metric's columns.
+struct Column<'a> {
+    metric: &'a str,
+    words: number::Words,
+    /// Whether any row has a spread.
+    has_spread: bool,
+    /// Whether the source prints anything for it.
+    has_published: bool,
+    published_decimals: usize,
+}
+
+impl<'a> Column<'a> {
+    fn of(variant: &Variant, metric: &'a str) -> Self {
+        let cells = || variant.rows.iter().filter_map(|r| r.cells.get(metric));
+        let words = number::metric(metric);
+        Self {
+            metric,
+            has_spread: cells().any(has_spread),
+            has_published: cells().any(|c| c.published.is_some()),
+            published_decimals: number::printed_decimals(cells().filter_map(|c| c.published), words.decimals),
+            words,
+        }
+    }
+
+    fn span(&self) -> usize {
+        1 + usize::from(self.has_spread) + if self.has_published { 3 } else { 0 }
+    }
+}
+
+fn has_spread(cell: &Cell) -> bool {
+    spread(cell).is_some()
+}
+
+/// The deviation, if there is any.
+fn spread(cell: &Cell) -> Option<f64> {
+    cell.spread.filter(|spread| spread.is_finite() && *spread > 0.0)
+}
+
+/// How a cell differs from the published value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Difference {
+    /// Nothing published.
+    None,
+    /// Within the tolerance.
+    Near(f64),
+    /// Beyond it; NaN if ours is no number, infinite if the published value is zero and ours is not.
+    Far(f64),
+}
+
+impl Difference {
+    /// Of a cell.
+    pub(super) fn of(cell: &Cell) -> Self {
+        let Some(published) = cell.published else { return Self::None };
+        match cell.difference() {
+            Some(d) if d.abs() <= TOLERANCE => Self::Near(d),
+            Some(d) => Self::Far(d),
+            None if cell.value() == published => Self::Near(0.0),
+            None => Self::Far(cell.value() / 0.0),
+        }
+    }
+}
+
+/// Differences beyond the tolerance: all, those whose reason leaves the cause open, and those without a reason.
+pub(super) fn count_far<'a>(variants: impl Iterator<Item = &'a Variant>) -> (usize, usize, usize) {
+    let cells = variants.flat_map(|v| &v.rows).flat_map(|r| r.cells.values());
+    let far = cells.filter(|c| matches!(Difference::of(c), Difference::Far(_)));
+    far.fold((0, 0, 0), |(all, left, bare), c| {
+        (all + 1, left + usize::from(c.open), bare + usize::from(c.reason.is_none()))
+    })
+}
+
+/// The reasons of a table in the order of their numbers.
+#[derive(Default)]
+struct Notes<'a>(Vec<&'a str>);
+
+impl<'a> Notes<'a> {
+    fn number(&mut self, reason: &'a str) -> usize {
+        let index = self.0.iter().position(|r| *r == reason).unwrap_or_else(|| {
+            self.0.push(reason);
+            self.0.len() - 1
+        });
+        index + 1
+    }
+}
+
+/// The table with its footnotes; `anchor` is unique in the page.
+pub(super) fn draw(variant: &Variant, metrics: &[String], anchor: &str) -> Markup {
+    if variant.rows.is_empty() || metrics.is_empty() {
+        return html! { p.empty { "No rows." } };
+    }
+    let columns: Vec<_> = metrics.iter().map(|m| Column::of(variant, m)).collect();
+    let mut notes = Notes::default();
+    let rows: Vec<Markup> = variant
+        .rows
+        .iter()
+        .map(|row| {
+            let cells: Vec<Markup> =
+                columns.iter().map(|c| cells(c, row.cells.get(c.metric), &mut notes, anchor)).collect();
+            html! {
+                tr.invalid[!row.is_trusted()] {
+                    th scope="row" { span.label title=(row.label) { (row.label) } (mark(row)) }
+                    @for cell in cells { (cell) }
+                }
+            }
+        })
+        .collect();
+    html! {
+        div.scroll tabindex="0" role="region" aria-label={ "Table " (variant.name) } {
+            table.numbers {
+                (head(&columns))
+                tbody { @for row in rows { (row) } }
+            }
+        }
+        @if !notes.0.is_empty() { (footnotes(&notes, anchor)) }
+        (audits(variant))
+    }
+}
+
+/// Of a row measured in real time, some or all of whose runs do not count.
+fn mark(row: &Row) -> Markup {
+    let remark = row.trust.as_ref().and_then(Trust::remark);
+    html! {
+        @if let Some(remark) = remark {
+            " " span.badge.known[row.is_trusted()].unexpected[!row.is_trusted()] title=(remark) {
+                @if row.is_trusted() { "partly valid" } @else { "not valid" }
+            }
+        }
+    }
+}
+
+/// Why runs do not count.
+fn audits(variant: &Variant) -> Markup {
+    let remarks: Vec<(&Row, String)> =
+        variant.rows.iter().filter_map(|row| Some((row, row.trust.as_ref()?.remark()?))).collect();
+    html! {
+        @if !remarks.is_empty() {
+            ul.audits { @for (row, remark) in &remarks { li { b { (row.label) } ": " (remark) } } }
+        }
+    }
+}
+
+fn head(columns: &[Column<'_>]) -> Markup {
+    let two = columns.iter().any(|c| c.has_published);
+    html! {
+        thead {
+            tr {
+                th rowspan=[two.then_some(2)] {}
+                @for c in columns {
+                    th.metric colspan=(c.span()) scope="colgroup" title=(c.words.doc) {
+                        (c.words.label) @if !c.words.unit.is_empty() { " " span.unit { (c.words.unit) } }
+                    }
+                }
+            }
+            @if two { tr.sub { @for c in columns { (sub_head(c)) } } }
+        }
+    }
+}
+
+fn sub_head(column: &Column<'_>) -> Markup {
+    html! {
+        th.first.ours colspan=(1 + usize::from(column.has_spread)) { "ours" }
+        @if column.has_published {
+            th { "published" }
+            th { "diff. %" }
+            th.mark {}
+        }
+    }
+}
+
+fn cells<'a>(column: &Column<'_>, cell: Option<&'a Cell>, notes: &mut Notes<'a>, anchor: &str) -> Markup {
+    let Some(cell) = cell else {
+        return html! { td.first.none { "–" } @if column.span() > 1 { td colspan=(column.span() - 1) {} } };
+    };
+    let decimals = metric::decimals(column.metric, cell.value());
+    html! {
+        td.first { (number::fixed(cell.value(), decimals)) }
+        @if column.has_spread {
+            td.spread { @if let Some(spread) = spread(cell) { "± " (number::fixed(spread, decimals)) } }
+        }
+        @if column.has_published {
+            td.published { @if let Some(p) = cell.published { (number::fixed(p, column.published_decimals)) } }
+            (difference(cell, notes, anchor))
+        }
+    }
+}
+
+/// The difference and its mark: colour, weight, and a footnote's number or a word.
+fn difference<'a>(cell: &'a Cell, notes: &mut Notes<'a>, anchor: &str) -> Markup {
+    match Difference::of(cell) {
+        Difference::None => html! { td {} td.mark {} },
+        Difference::Near(d) => html! { td.diff { (number::percent(d)) } td.mark {} },
+        Difference::Far(d) => {
+            let text = if d.is_infinite() { "from 0".to_owned() } else { number::percent(d) };
+            match cell.reason.as_deref() {
+                Some(reason) => {
+                    let n = notes.number(reason);
+                    html! {
+                        td.diff.far { (text) }
+                        td.mark.far { a href={ "#" (anchor) "-note-" (n) } title=(reason) { (n) } }
+                    }
+                }
+                None => html! { td.diff.far.bare { (text) small { "unexplained" } } td.mark.far.bare {} },
+            }
+        }
+    }
+}
+
+fn footnotes(notes: &Notes<'_>, anchor: &str) -> Markup {
+    html! {
+        ol.notes {
+            @for (i, reason) in notes.0.iter().enumerate() { li id={ (anchor) "-note-" (i + 1) } { (reason) } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(mean: f64, published: Option<f64>) -> Cell {
+        Cell { mean, spread: None, runs: None, shown: None, published, reason: None, open: false }
+    }
+
+    #[test]
+    fn a_difference_is_marked_beyond_ten_percent() {
+        assert_eq!(Difference::of(&cell(1.0, None)), Difference::None);
+        assert!(matches!(Difference::of(&cell(1.09, Some(1.0))), Difference::Near(_)));
+        assert!(matches!(Difference::of(&cell(0.89, Some(1.0))), Difference::Far(_)));
+        assert_eq!(Difference::of(&cell(0.0, Some(0.0))), Difference::Near(0.0));
+        assert_eq!(Difference::of(&cell(0.1, Some(0.0))), Difference::Far(f64::INFINITY));
+        assert!(matches!(Difference::of(&cell(f64::NAN, Some(1.0))), Difference::Far(d) if d.is_nan()));
+        assert!(matches!(Difference::of(&cell(1.0, Some(f64::NAN))), Difference::Far(_)));
+    }
+}

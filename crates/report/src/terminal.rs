@@ -1,0 +1,234 @@
+//! Tables and claims as text for the terminal.
+
+use std::fmt::Write;
+
+use comfy_table::{CellAlignment, Table, presets};
+
+use experiment::backend::Backend;
+use experiment::metric;
+use experiment::verdict::Outcome;
+use results::summary::{BiasFound, Cell, ClaimResult, Judged, Row, Summary, Trust, Variant, Verdict};
+
+/// A difference from the published value that wants a reason.
+pub const NOTABLE: f64 = 0.10;
+
+/// The whole answer of one experiment.
+pub fn text(summary: &Summary) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "\n{}: {}{}\n{}",
+        summary.experiment,
+        summary.title,
+        suffix(summary.world),
+        summary.source
+    );
+    if !summary.note.is_empty() {
+        let _ = writeln!(out, "{}", summary.note);
+    }
+    for variant in &summary.variants {
+        out.push('\n');
+        if !variant.name.is_empty() {
+            let reference = if is_one_of_many(summary, variant) { "  (reference)" } else { "" };
+            let _ = writeln!(out, "{}{reference}", variant.name);
+        }
+        table(&mut out, &summary.metrics, variant);
+        variant.biases.iter().for_each(|bias| line_of_bias(&mut out, bias));
+    }
+    if !summary.why_reference.is_empty() {
+        let _ = writeln!(out, "\nreference: {}", summary.why_reference);
+    }
+    if !summary.claims.is_empty() {
+        claims(&mut out, &summary.claims);
+    }
+    out
+}
+
+fn table(out: &mut String, metrics: &[String], variant: &Variant) {
+    let cells = || variant.rows.iter().flat_map(|r| r.cells.iter());
+    let has_published = |name: &String| cells().any(|(m, c)| m == name && c.published.is_some());
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    let mut header = vec![String::new()];
+    for name in metrics {
+        header.push(format!("{name}\n{}", metric::find(name).map_or("", |m| m.unit)));
+        if has_published(name) {
+            header.extend(["published".to_owned(), "diff".to_owned()]);
+        }
+    }
+    let columns = header.len();
+    table.set_header(header);
+    let mut reasons: Vec<String> = Vec::new();
+    for row in &variant.rows {
+        let mut line = vec![row.label.clone() + mark(row)];
+        for name in metrics {
+            let cell = row.cells.get(name);
+            line.push(cell.map_or_else(|| "-".to_owned(), |c| value(name, c)));
+            if has_published(name) {
+                line.push(cell.and_then(|c| c.published).map_or_else(String::new, |p| number(name, p)));
+                line.push(cell.map_or_else(String::new, |c| difference(c, &mut reasons)));
+            }
+        }
+        table.add_row(line);
+    }
+    for i in 1..columns {
+        if let Some(column) = table.column_mut(i) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let _ = writeln!(out, "{}", table.trim_fmt());
+    for (i, reason) in reasons.iter().enumerate() {
+        let _ = writeln!(out, "  [{}] {reason}", i + 1);
+    }
+    for row in &variant.rows {
+        for remark in row.trust.iter().filter_map(Trust::remark) {
+            let _ = writeln!(out, "  {} {}: {remark}", mark(row).trim(), row.label);
+        }
+    }
+}
+
+fn suffix(world: Backend) -> &'static str {
+    if world == Backend::Wire { ", on the wire" } else { "" }
+}
+
+/// Behind a label: some of the row's runs do not count, or none does.
+fn mark(row: &Row) -> &'static str {
+    match &row.trust {
+        Some(_) if !row.is_trusted() => " !! INVALID",
+        Some(trust) if !trust.invalid.is_empty() => " !",
+        _ => "",
+    }
+}
+
+/// The deviation with the decimals of the value.
+fn value(metric: &str, cell: &Cell) -> String {
+    let decimals = metric::decimals(metric, cell.value());
+    match cell.spread.filter(|spread| *spread > 0.0) {
+        Some(spread) => format!("{:.decimals$} ±{spread:.decimals$}", cell.value()),
+        None => format!("{:.decimals$}", cell.value()),
+    }
+}
+
+fn number(metric: &str, value: f64) -> String {
+    let decimals = metric::decimals(metric, value);
+    format!("{value:.decimals$}")
+}
+
+/// `+12 % [1]`: the difference and the number of its reason, which is added to `reasons` when it is new.
+fn difference(cell: &Cell, reasons: &mut Vec<String>) -> String {
+    let Some(difference) = cell.difference() else { return String::new() };
+    let percent = difference * 100.0;
+    let text = if percent.abs() >= 999.5 { "> x10".to_owned() } else { format!("{percent:+.0} %") };
+    if difference.abs() <= NOTABLE {
+        return text;
+    }
+    let Some(reason) = &cell.reason else { return format!("{text} !") };
+    let known = reasons.iter().position(|r| r == reason).unwrap_or_else(|| {
+        reasons.push(reason.clone());
+        reasons.len() - 1
+    });
+    format!("{text} [{}]", known + 1)
+}
+
+/// Whether it is of the reference, and not all variants are.
+fn is_one_of_many(summary: &Summary, variant: &Variant) -> bool {
+    variant.reference && summary.variants.iter().any(|other| !other.reference)
+}
+
+fn line_of_bias(out: &mut String, bias: &BiasFound) {
+    let percent = |share: f64| format!("{:+.1}", share * 100.0);
+    let reason = bias.reason.as_deref().unwrap_or("unexplained !");
+    let open = if bias.open { " (open)" } else { "" };
+    let BiasFound { metric, mean, range: (low, high), .. } = bias;
+    let _ = writeln!(
+        out,
+        "  every {metric} is off to one side: {} % ({} to {}): {reason}{open}",
+        percent(*mean),
+        percent(*low),
+        percent(*high)
+    );
+}
+
+fn claims(out: &mut String, claims: &[ClaimResult]) {
+    out.push_str("\nclaims\n");
+    for claim in claims {
+        let paper = match claim.holds_published() {
+            Some(false) => " (does not hold on the paper's own numbers)",
+            _ => "",
+        };
+        let ours = if claim.ours { " (ours)" } else { "" };
+        let _ = writeln!(out, "  {:17} {}: {}{ours}{paper}", headline(claim), claim.id, claim.says);
+        for part in &claim.parts {
+            if let Some(says) = &part.says {
+                let _ = writeln!(out, "    {says}");
+            }
+            for judged in &part.variants {
+                let _ = writeln!(
+                    out,
+                    "    {} {}",
+                    sign(judged.outcome),
+                    line_of(judged, &claim.parts[0].variants)
+                );
+            }
+        }
+        if let Some(reason) = &claim.reason {
+            let _ = writeln!(out, "    why: {reason}");
+        }
+    }
+}
+
+/// The verdict, and in how many variants the claim holds, if it does in some alone.
+fn headline(claim: &ClaimResult) -> String {
+    let word = match claim.verdict {
+        Verdict::Holds => "holds",
+        Verdict::Partly => "partly",
+        Verdict::WithinSpread => "within the spread",
+        Verdict::Missed => "missed",
+        Verdict::NotJudged => "not judged",
+    };
+    let (held, all) = claim.held();
+    let some = if held.is_empty() || held.len() == all {
+        String::new()
+    } else {
+        format!(", {} of {all}", held.len())
+    };
+    let bare = if claim.is_unexplained() { " !" } else { "" };
+    format!("{word}{some}{bare}")
+}
+
+fn sign(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Holds => "yes",
+        Outcome::WithinSpread => " ~ ",
+        Outcome::Missed => "no ",
+        Outcome::NotJudged => " ? ",
+    }
+}
+
+/// Variant, numbers, margin and spread. `all`: the reference is named where there are other variants.
+fn line_of(judged: &Judged, all: &[Judged]) -> String {
+    let name = match judged.variant.as_str() {
+        "" => String::new(),
+        name if judged.reference && all.iter().any(|other| !other.reference) => {
+            format!("{name} (reference): ")
+        }
+        name => format!("{name}: "),
+    };
+    format!("{name}{}{}", judged.numbers, by_how_much(judged))
+}
+
+/// `, margin 24 %, spread 1 %`: relative to the right side. Of one run there is no spread.
+pub fn by_how_much(judged: &Judged) -> String {
+    let percent = |share: f64| {
+        let percent = share * 100.0;
+        if percent.abs() < 10.0 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+    };
+    let margin = judged.margin.map_or_else(String::new, |margin| format!(", margin {}", percent(margin)));
+    if judged.one_run {
+        return format!("{margin}, of one run: no spread");
+    }
+    match judged.spread.filter(|spread| *spread > 0.0) {
+        Some(spread) => format!("{margin}, spread {}", percent(spread)),
+        None => margin,
+    }
+}

@@ -1,0 +1,303 @@
+//! From the runs of an experiment to its summary: means, spreads, published values, claims.
+
+mod bias;
+mod claims;
+
+use std::collections::BTreeSet;
+
+use crate::measure::{deviation, mean};
+use crate::store::RunRow;
+use crate::summary::{Cell, Quartiles, Row, Summary, Trust, Variant};
+use experiment::backend::Backend;
+use experiment::chart::Chart;
+use experiment::file::{Case, Experiment, matches};
+use experiment::metric;
+use experiment::over_runs::OverRuns;
+use experiment::prose::{self, Place};
+
+/// The summary of these runs. Claims about the wire are judged there alone, the others in both worlds: the simulator's rows are
+/// always there.
+pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend) -> Summary {
+    let mut variants: Vec<Variant> = Vec::new();
+    for case in cases {
+        if variants.last().is_none_or(|v| v.name != case.variant) {
+            let reference = exp.is_reference(&case.variant);
+            let name = case.variant.clone();
+            variants.push(Variant { name, reference, rows: Vec::new(), biases: Vec::new() });
+        }
+        if let Some(variant) = variants.last_mut() {
+            variant.rows.push(row(exp, case, runs));
+        }
+    }
+    for variant in &mut variants {
+        variant.biases = bias::find(exp, variant);
+    }
+    let mut summary = Summary {
+        experiment: exp.name.clone(),
+        world,
+        title: exp.title.clone(),
+        source: exp.source.clone(),
+        note: [Some(exp.note.clone()), exp.over_runs.remark()]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" "),
+        why_reference: exp.why_reference.clone(),
+        metrics: exp.metrics.clone(),
+        claims: exp
+            .claims
+            .iter()
+            .filter(|c| c.on <= world)
+            .map(|c| claims::judge(exp, c, &variants))
+            .collect(),
+        charts: exp.charts.iter().map(|chart| with_rows_of(world, chart)).collect(),
+        variants,
+    };
+    fill_in(&mut summary);
+    summary
+}
+
+/// The number that a sentence asks for, `here` unless it names another variant.
+fn number(place: &Place<'_>, here: &Variant, all: &[Variant]) -> Option<String> {
+    let variant = match place.variant {
+        None => Some(here),
+        Some(pattern) => all.iter().find(|variant| matches(pattern, &variant.name)),
+    };
+    let cell = variant?.rows.iter().find(|row| row.label == place.row)?.cells.get(place.metric)?;
+    let value = if place.published { cell.published? } else { cell.value() };
+    Some(format!("{value:.*}", metric::decimals(place.metric, value)))
+}
+
+/// Puts the run's numbers into its sentences.
+fn fill_in(summary: &mut Summary) {
+    let all = summary.variants.clone();
+    let fill =
+        |text: &mut String, here: &Variant| *text = prose::fill(text, |place| number(place, here, &all));
+    for (variant, here) in summary.variants.iter_mut().zip(&all) {
+        let cells = variant.rows.iter_mut().flat_map(|row| row.cells.values_mut());
+        let biases = variant.biases.iter_mut().filter_map(|bias| bias.reason.as_mut());
+        cells.filter_map(|cell| cell.reason.as_mut()).chain(biases).for_each(|reason| fill(reason, here));
+    }
+    let Some(here) = all.iter().find(|variant| variant.reference).or(all.first()) else { return };
+    let reasons = summary.claims.iter_mut().filter_map(|claim| claim.reason.as_mut());
+    reasons.chain([&mut summary.note, &mut summary.why_reference]).for_each(|text| fill(text, here));
+}
+
+/// A chart of some rows shows those of the wire beside them.
+fn with_rows_of(world: Backend, chart: &Chart) -> Chart {
+    let mut chart = chart.clone();
+    if let (Backend::Wire, Some(rows)) = (world, chart.rows_mut()) {
+        *rows = rows.iter().flat_map(|row| [row.clone(), world.label(row)]).collect();
+    }
+    chart
+}
+
+/// Every metric, not only those of the table: claims and JSON may want others.
+fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
+    let all: Vec<&RunRow> = runs.iter().filter(|r| r.variant == case.variant && r.row == case.row).collect();
+    let valid: Vec<&RunRow> = all.iter().copied().filter(|run| run.is_valid()).collect();
+    let mine = if valid.is_empty() { &all } else { &valid };
+    let names: BTreeSet<&String> = mine.iter().flat_map(|r| r.values.keys()).collect();
+    let chosen = median_run(&exp.over_runs, mine);
+    let cells = names.into_iter().map(|name| {
+        let values: Vec<f64> = mine.iter().filter_map(|r| r.values.get(name).copied()).collect();
+        let runs = Quartiles::of(&values);
+        let miss = exp.miss(&case.variant, &case.row, name);
+        let cell = Cell {
+            shown: match exp.over_runs {
+                OverRuns::Mean => None,
+                OverRuns::Median => runs.map(|runs| runs.median),
+                OverRuns::MedianRun(_) => chosen.and_then(|run| run.values.get(name).copied()),
+            },
+            mean: mean(&values),
+            spread: Some(deviation(&values)).filter(|spread| spread.is_finite()),
+            runs,
+            published: exp.published(&case.row, name),
+            reason: miss.map(|miss| miss.reason.clone()),
+            open: miss.is_some_and(|miss| miss.open),
+        };
+        (name.clone(), cell)
+    });
+    Row {
+        label: case.row.clone(),
+        algorithm: case.algorithm.clone(),
+        cells: cells.collect(),
+        trust: trust(&all),
+    }
+}
+
+/// The run that stands for all, if one does.
+fn median_run<'r>(over_runs: &OverRuns, runs: &[&'r RunRow]) -> Option<&'r RunRow> {
+    let OverRuns::MedianRun(metric) = over_runs else { return None };
+    let mut with: Vec<(f64, &RunRow)> =
+        runs.iter().filter_map(|run| Some((*run.values.get(metric)?, *run))).collect();
+    with.sort_by(|a, b| a.0.total_cmp(&b.0));
+    with.get(with.len() / 2).map(|(_, run)| *run)
+}
+
+/// Of runs that were audited.
+fn trust(runs: &[&RunRow]) -> Option<Trust> {
+    let audits = || runs.iter().filter_map(|run| run.audit.as_ref());
+    audits().next()?;
+    Some(Trust {
+        valid: audits().filter(|audit| audit.objections.is_empty()).count() as u32,
+        invalid: audits().filter(|a| !a.objections.is_empty()).map(|a| a.objections.join("; ")).collect(),
+        repeated: audits().map(|audit| audit.repeated).sum(),
+    })
+}
+
+/// What a cell of a row holds; none of rows without a valid run, so that no claim holds by them.
+fn trusted_cell<'v>(variant: &'v Variant, label: &str, metric: &str) -> Option<&'v Cell> {
+    variant.rows.iter().find(|r| r.label == label && r.is_trusted())?.cells.get(metric)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::store::Audit;
+    use crate::summary::Verdict;
+
+    const FILE: &str = r#"
+title = "t"
+source = "s"
+duration = "1 s"
+[link]
+rate = "1 Mbit/s"
+delay = "5 ms"
+queue = "2 BDP"
+[[flow]]
+controller = "cubic"
+[vary]
+"link.rate" = ["1 Mbit/s", "2 Mbit/s"]
+"flow.controller" = ["cubic"]
+[table]
+rows = "flow.controller"
+[[claim]]
+id = "some"
+says = "s"
+metric = "goodput"
+left = { min = ["*"] }
+is = "above"
+right = 1.5
+[[claim]]
+id = "all"
+says = "s"
+metric = "goodput"
+left = { min = ["*"] }
+is = "above"
+right = 1.5
+everywhere = true
+"#;
+
+    /// A claim is judged in the reference, one that must hold everywhere in all variants; without a reference all are one.
+    #[test]
+    fn reference_and_everywhere() {
+        let verdicts = |file: &str, goodputs: [f64; 2]| {
+            let exp = Experiment::parse("x", Path::new("x.toml"), file).unwrap();
+            let cases = exp.cases();
+            let run = |(case, goodput): (&Case, f64)| RunRow {
+                variant: case.variant.clone(),
+                row: case.row.clone(),
+                repetition: 0,
+                seed: 1,
+                values: [("goodput".to_owned(), goodput)].into_iter().collect(),
+                audit: None,
+            };
+            let runs: Vec<_> = cases.iter().zip(goodputs).map(run).collect();
+            summary(&exp, &cases, &runs, Backend::Sim).claims.iter().map(|c| c.verdict).collect::<Vec<_>>()
+        };
+        let reference =
+            "[reference]\nvariants = [\"rate = 2 Mbit/s\"]\nwhy = \"the source says so\"\n[[claim]]";
+        let file = FILE.replacen("[[claim]]", reference, 1);
+        assert_eq!(verdicts(&file, [1.0, 2.0]), [Verdict::Holds, Verdict::Partly]);
+        assert_eq!(verdicts(&file, [2.0, 1.0]), [Verdict::Partly, Verdict::Partly]);
+        assert_eq!(verdicts(&file, [1.6, 2.0]), [Verdict::Holds, Verdict::Holds]);
+        assert_eq!(verdicts(&file, [1.0, 1.0]), [Verdict::Missed, Verdict::Missed]);
+        assert_eq!(verdicts(FILE, [1.0, 2.0]), [Verdict::Partly, Verdict::Partly]);
+    }
+
+    /// `*` in a claim about the simulator means its rows, not those of the wire beside them.
+    #[test]
+    fn claims_about_the_simulator_do_not_see_the_wire() {
+        let exp = Experiment::parse("x", Path::new("x.toml"), FILE).unwrap();
+        let cases: Vec<Case> =
+            exp.cases().into_iter().flat_map(|case| [case.clone(), case.on_wire()]).collect();
+        let run = |case: &Case| RunRow {
+            variant: case.variant.clone(),
+            row: case.row.clone(),
+            repetition: 0,
+            seed: 1,
+            values: [("goodput".to_owned(), if case.on == Backend::Sim { 2.0 } else { 1.0 })]
+                .into_iter()
+                .collect(),
+            audit: (case.on == Backend::Wire).then(Audit::default),
+        };
+        let runs: Vec<_> = cases.iter().map(run).collect();
+        let judged = summary(&exp, &cases, &runs, Backend::Wire);
+        assert_eq!(judged.variants[0].rows.len(), 2);
+        assert!(judged.claims.iter().all(|claim| claim.verdict == Verdict::Holds));
+    }
+
+    /// Runs that are not valid count only where no other does, and never for a claim.
+    #[test]
+    fn invalid_runs_are_not_averaged() {
+        let exp = Experiment::parse("x", Path::new("x.toml"), FILE).unwrap();
+        let case = exp.cases().swap_remove(0);
+        let run = |goodput: f64, objections: &[&str]| RunRow {
+            variant: case.variant.clone(),
+            row: case.row.clone(),
+            repetition: 0,
+            seed: 1,
+            values: [("goodput".to_owned(), goodput)].into_iter().collect(),
+            audit: Some(Audit {
+                objections: objections.iter().map(|o| (*o).to_owned()).collect(),
+                repeated: 1,
+            }),
+        };
+        let row = |runs: &[RunRow]| {
+            summary(&exp, std::slice::from_ref(&case), runs, Backend::Wire).variants[0].rows[0].clone()
+        };
+        let mixed = row(&[run(2.0, &[]), run(8.0, &["late"]), run(4.0, &[])]);
+        assert_eq!(mixed.cells["goodput"].mean, 3.0);
+        let remark = mixed.trust.as_ref().unwrap().remark().unwrap();
+        assert_eq!((remark.as_str(), mixed.is_trusted()), ("1 of 3 runs not counted, not valid: late", true));
+        assert_eq!(mixed.trust.unwrap().repeated, 3);
+        let bad = row(&[run(8.0, &["late", "stolen"])]);
+        assert_eq!((bad.cells["goodput"].mean, bad.is_trusted()), (8.0, false));
+        assert_eq!(bad.trust.unwrap().remark().unwrap(), "none of its 1 runs is valid: late; stolen");
+        let judged = summary(&exp, std::slice::from_ref(&case), &[run(8.0, &["late"])], Backend::Sim);
+        assert!(judged.claims.iter().all(|c| c.verdict == Verdict::NotJudged));
+        assert_eq!(judged.claims[0].parts[0].variants[0].numbers, "a run it needs is not valid");
+        assert_eq!(row(&[run(1.0, &[])]).trust.unwrap().remark(), None);
+    }
+
+    /// Mean, median, and the whole run that has the median of one metric.
+    #[test]
+    fn what_stands_for_the_repetitions() {
+        let row = |over_runs: &str| {
+            let file = FILE
+                .replace("rows = \"flow.controller\"", &format!("rows = \"flow.controller\"\n{over_runs}"));
+            let exp = Experiment::parse("x", Path::new("x.toml"), &file).unwrap();
+            let case = exp.cases().swap_remove(0);
+            let run = |(goodput, loss): (f64, f64)| RunRow {
+                variant: case.variant.clone(),
+                row: case.row.clone(),
+                repetition: 0,
+                seed: 1,
+                values: [("goodput".to_owned(), goodput), ("loss".to_owned(), loss)].into_iter().collect(),
+                audit: None,
+            };
+            let runs = [(3.0, 1.0), (1.0, 6.0), (2.0, 8.0), (9.0, 2.0), (5.0, 3.0)].map(run);
+            let summary = summary(&exp, std::slice::from_ref(&case), &runs, Backend::Sim);
+            let cell = |metric: &str| summary.variants[0].rows[0].cells[metric].value();
+            (cell("goodput"), cell("loss"), summary.note.clone())
+        };
+        assert_eq!(row(""), (4.0, 4.0, String::new()));
+        let (goodput, loss, note) = row("over-runs = \"median\"");
+        assert!((goodput, loss) == (3.0, 3.0) && note.contains("medians"));
+        let (goodput, loss, note) = row("over-runs = { median-of = \"goodput\" }");
+        assert!((goodput, loss) == (3.0, 1.0) && note.contains("the median goodput"));
+    }
+}

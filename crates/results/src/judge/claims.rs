@@ -1,0 +1,134 @@
+//! Where a claim stands, from how its parts came out in each variant.
+
+use crate::judge::trusted_cell;
+use crate::summary::{Cell, ClaimResult, Judged, PartResult, Variant, Verdict};
+use experiment::backend::Backend;
+use experiment::file::{Claim, Experiment, Part};
+use experiment::verdict::Outcome;
+use experiment::verdict::{self, Sample};
+
+/// Judges a claim in every variant that it speaks of.
+pub(super) fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> ClaimResult {
+    let part = |part: &Part| PartResult {
+        says: part.says.clone(),
+        metric: part.metric.clone(),
+        holds_published: exp.holds_published(part),
+        variants: variants
+            .iter()
+            .filter(|variant| part.applies_to(&variant.name))
+            .map(|variant| judge_part(claim, part, variant))
+            .collect(),
+    };
+    let parts: Vec<PartResult> = claim.parts.iter().map(part).collect();
+    ClaimResult {
+        id: claim.id.clone(),
+        says: claim.says.clone(),
+        ours: claim.ours,
+        verdict: verdict(&parts),
+        parts,
+        reason: claim.reason.clone(),
+        open: claim.open,
+    }
+}
+
+fn judge_part(claim: &Claim, part: &Part, variant: &Variant) -> Judged {
+    // A claim about the simulator does not see the rows of the wire beside its own.
+    let seen = || variant.rows.iter().filter(|row| Backend::of(&row.label).1 <= claim.on);
+    let labels: Vec<String> = seen().map(|row| row.label.clone()).collect();
+    let cell = |label: &str, metric: &str| trusted_cell(variant, label, metric);
+    let sample = |cell: &Cell| Sample { value: cell.value(), spread: cell.spread };
+    let judgement = verdict::judge(
+        &part.check,
+        &part.metric,
+        &labels,
+        |label, metric| cell(label, metric).map(sample),
+        |label| cell(label, &part.metric)?.published,
+    );
+    let untrusted = seen().any(|row| !row.is_trusted());
+    let missing = if untrusted { "a run it needs is not valid" } else { "a value is missing" };
+    let number = |number: f64| Some(number).filter(|number| number.is_finite());
+    Judged {
+        variant: variant.name.clone(),
+        reference: variant.reference || claim.everywhere,
+        outcome: judgement.as_ref().map_or(Outcome::NotJudged, |j| j.outcome),
+        margin: judgement.as_ref().and_then(|j| number(j.margin)),
+        spread: judgement.as_ref().and_then(|j| number(j.spread?)),
+        one_run: judgement.as_ref().is_some_and(|j| j.spread.is_none()),
+        numbers: judgement.map_or_else(|| missing.to_owned(), |j| j.numbers),
+    }
+}
+
+/// The parts of a sentence hold together or not. It is judged in the reference; where it speaks of no variant of the reference, it
+/// holds partly at best.
+fn verdict(parts: &[PartResult]) -> Verdict {
+    let all = || parts.iter().flat_map(|part| &part.variants);
+    let in_reference = all().any(|judged| judged.reference);
+    let counted = || all().filter(|judged| judged.reference || !in_reference);
+    let any = |outcome| counted().any(|judged| judged.outcome == outcome);
+    if !any(Outcome::Missed) {
+        return match () {
+            () if counted().next().is_none() || any(Outcome::NotJudged) => Verdict::NotJudged,
+            () if any(Outcome::WithinSpread) => Verdict::WithinSpread,
+            () if in_reference => Verdict::Holds,
+            () => Verdict::Partly,
+        };
+    }
+    let part_holds = |part: &PartResult| {
+        let mut counted = part.variants.iter().filter(|judged| judged.reference || !in_reference).peekable();
+        counted.peek().is_some() && counted.all(|judged| judged.outcome == Outcome::Holds)
+    };
+    let whole_in = |name: &str| all().filter(|j| j.variant == name).all(|j| j.outcome == Outcome::Holds);
+    let somewhere = parts.iter().any(part_holds) || all().any(|judged| whole_in(&judged.variant));
+    if somewhere { Verdict::Partly } else { Verdict::Missed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Outcome::{Holds, Missed, NotJudged, WithinSpread};
+
+    /// A part: how it came out in the variants a, b, ... and whether each is of the reference.
+    fn part(outcomes: &[(Outcome, bool)]) -> PartResult {
+        let judged = |(i, (outcome, reference)): (usize, &(Outcome, bool))| Judged {
+            variant: char::from(b'a' + i as u8).to_string(),
+            reference: *reference,
+            outcome: *outcome,
+            margin: None,
+            spread: None,
+            one_run: false,
+            numbers: String::new(),
+        };
+        PartResult {
+            says: None,
+            metric: "goodput".to_owned(),
+            holds_published: None,
+            variants: outcomes.iter().enumerate().map(judged).collect(),
+        }
+    }
+
+    #[test]
+    fn the_reference_decides() {
+        let of = |outcomes: &[(Outcome, bool)]| verdict(&[part(outcomes)]);
+        assert_eq!(of(&[(Holds, true), (Missed, false)]), Verdict::Holds);
+        assert_eq!(of(&[(Missed, true), (Holds, false)]), Verdict::Partly);
+        assert_eq!(of(&[(Missed, true), (WithinSpread, false)]), Verdict::Missed);
+        assert_eq!(of(&[(WithinSpread, true), (Holds, false)]), Verdict::WithinSpread);
+        assert_eq!(of(&[(Holds, true), (Missed, true)]), Verdict::Partly);
+        assert_eq!(of(&[(Holds, true), (WithinSpread, true)]), Verdict::WithinSpread);
+        assert_eq!(of(&[(NotJudged, true), (Holds, false)]), Verdict::NotJudged);
+        assert_eq!(of(&[(Holds, false)]), Verdict::Partly, "it speaks of no variant of the reference");
+        assert_eq!(of(&[]), Verdict::NotJudged);
+    }
+
+    /// Halves of a sentence that hold in different variants do not make it hold.
+    #[test]
+    fn parts_hold_together() {
+        let halves = [part(&[(Holds, true), (Missed, false)]), part(&[(Missed, true), (Holds, false)])];
+        assert_eq!(verdict(&halves), Verdict::Partly, "one part of it");
+        let crossed = [part(&[(Missed, true), (Holds, false), (Missed, false)])];
+        let other = part(&[(Missed, true), (Missed, false), (Holds, false)]);
+        assert_eq!(verdict(&[crossed[0].clone(), other]), Verdict::Missed, "no variant has both");
+        let both = [part(&[(Holds, true)]), part(&[(Holds, true)])];
+        assert_eq!(verdict(&both), Verdict::Holds);
+    }
+}

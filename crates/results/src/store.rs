@@ -1,0 +1,450 @@
+//! Results folders: `<out>/<experiment>/<id>/` with `manifest.toml`, `summary.json`, `runs.csv`, `series.parquet`,
+//! `flows.parquet`, `rtt_cdf.parquet` and, on request, `qlog/`. The id is a hash of the manifest, so the same run lands
+//! in the same folder with the same bytes. A folder appears whole or not at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+use crate::columns::{self, Column, Table};
+use crate::measure::Values;
+use crate::summary::{Cdf, FlowRow, Results, Track};
+use experiment::backend::Backend;
+
+/// Everything that decides a result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// `quic-dc/table-1`.
+    pub experiment: String,
+    /// Version of Kneepoint.
+    pub version: String,
+    /// Its commit.
+    pub commit: String,
+    /// Where it ran.
+    pub world: Backend,
+    /// When and on which kernel it was measured: a measurement is no other's repetition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
+    /// Seed of the first repetition; the others count up.
+    pub seed: u64,
+    /// Runs of each case.
+    pub repetitions: u32,
+    /// Every case with all its keys.
+    pub case: Vec<ManifestCase>,
+}
+
+/// One case of a manifest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ManifestCase {
+    /// Variant name.
+    pub variant: String,
+    /// Row label.
+    pub row: String,
+    /// The experiment with every default written out.
+    pub spec: toml::Table,
+}
+
+impl Manifest {
+    /// Twelve hexadecimal digits that stand for this manifest.
+    pub fn id(&self) -> String {
+        // The same file by another path is the same experiment.
+        let text = toml::to_string(&Self { experiment: String::new(), ..self.clone() }).unwrap_or_default();
+        Sha256::digest(text.as_bytes()).iter().take(6).map(|b| format!("{b:02x}")).collect()
+    }
+}
+
+/// The metrics of one run.
+#[derive(Clone, Debug)]
+pub struct RunRow {
+    /// Variant name.
+    pub variant: String,
+    /// Row label.
+    pub row: String,
+    /// From 0.
+    pub repetition: u32,
+    /// Of this run.
+    pub seed: u64,
+    /// All metrics.
+    pub values: Values,
+    /// What a run in real time says of itself.
+    pub audit: Option<Audit>,
+}
+
+/// What a run in real time says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// Why it is not valid; empty if it is.
+    pub objections: Vec<String>,
+    /// Tries before it that were not valid.
+    pub repeated: u32,
+}
+
+impl RunRow {
+    /// Whether it counts.
+    pub fn is_valid(&self) -> bool {
+        self.audit.as_ref().is_none_or(|audit| audit.objections.is_empty())
+    }
+
+    /// Its word in `runs.csv`.
+    fn verdict(&self) -> String {
+        match &self.audit {
+            None => String::new(),
+            Some(audit) if audit.objections.is_empty() => "valid".to_owned(),
+            Some(audit) => format!("invalid: {}", audit.objections.join("; ")),
+        }
+    }
+}
+
+/// A results folder being filled. Dropped before [`Folder::publish`], it leaves nothing behind.
+#[derive(Debug)]
+pub struct Folder {
+    partial: TempDir,
+    target: PathBuf,
+}
+
+impl Folder {
+    /// Begins the folder of this experiment under `out`.
+    ///
+    /// # Errors
+    /// When `out` cannot be written to.
+    pub fn begin(out: &Path, manifest: &Manifest) -> io::Result<Self> {
+        let parent = out.join(&manifest.experiment);
+        fs::create_dir_all(&parent)?;
+        sweep(&parent);
+        let prefix = format!("{PARTIAL}{}-", std::process::id());
+        let partial = tempfile::Builder::new().prefix(&prefix).tempdir_in(&parent)?;
+        fs::write(
+            partial.path().join("manifest.toml"),
+            toml::to_string(manifest).map_err(io::Error::other)?,
+        )?;
+        Ok(Self { partial, target: parent.join(manifest.id()) })
+    }
+
+    /// Where files may be written until [`Folder::publish`].
+    pub fn path(&self) -> &Path {
+        self.partial.path()
+    }
+
+    /// Writes the tables and the summary.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    pub fn fill(&self, results: &Results, runs: &[RunRow]) -> io::Result<()> {
+        let dir = self.path();
+        let summary = serde_json::to_string_pretty(&results.summary).map_err(io::Error::other)?;
+        fs::write(dir.join("summary.json"), summary + "\n")?;
+        fs::write(dir.join("runs.csv"), runs_csv(runs)?)?;
+        columns::write(&dir.join("series.parquet"), &series_table(&results.series))
+            .map_err(io::Error::other)?;
+        columns::write(&dir.join("flows.parquet"), &flows_table(&results.flows)).map_err(io::Error::other)?;
+        columns::write(&dir.join("rtt_cdf.parquet"), &cdf_table(&results.rtt_cdf)).map_err(io::Error::other)
+    }
+
+    /// Puts the folder in its place, over the one of an earlier run of the same manifest.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    pub fn publish(self) -> io::Result<PathBuf> {
+        for entry in fs::read_dir(self.path())? {
+            sync(&entry?.path())?;
+        }
+        // Another run of the same manifest may publish at the same time: its folder holds the same bytes. The old folder
+        // leaves its place in one step, so that nobody ever sees a part of one there.
+        let old = self.partial.path().with_extension("old");
+        let mut refused = Ok(());
+        for _ in 0..PUBLISH_TRIES {
+            refused = fs::rename(self.partial.path(), &self.target);
+            if refused.is_ok() {
+                let _ = self.partial.keep();
+                return Ok(self.target);
+            }
+            let _ = fs::rename(&self.target, &old);
+            let _ = fs::remove_dir_all(&old);
+        }
+        refused.map(|()| self.target)
+    }
+}
+
+const PARTIAL: &str = ".partial-";
+/// As many others as may come in between.
+const PUBLISH_TRIES: u32 = 100;
+
+/// Removes what runs left behind that were killed: unfinished folders of processes that are no more.
+fn sweep(parent: &Path) {
+    let proc = Path::new("/proc");
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = name.strip_prefix(PARTIAL).and_then(|rest| rest.split('-').next()).map(str::to_owned);
+        if owner.is_some_and(|pid| proc.join("self").exists() && !proc.join(pid).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// A full disk may show only when the data must reach it.
+fn sync(path: &Path) -> io::Result<()> {
+    if path.is_file() { fs::File::open(path)?.sync_all() } else { Ok(()) }
+}
+
+/// Reads a results folder.
+///
+/// # Errors
+/// A folder that is not one, or damaged files: the message names the file.
+pub fn load(dir: &Path) -> io::Result<Results> {
+    let summary =
+        named("summary.json", || Ok(serde_json::from_slice(&fs::read(dir.join("summary.json"))?)?))?;
+    Ok(Results {
+        summary,
+        series: table(dir, "series.parquet", tracks)?,
+        flows: table(dir, "flows.parquet", flow_rows)?,
+        rtt_cdf: table(dir, "rtt_cdf.parquet", cdfs)?,
+    })
+}
+
+/// A table of a results folder, and what it says.
+fn table<T>(dir: &Path, file: &str, meaning: impl FnOnce(columns::Table) -> io::Result<T>) -> io::Result<T> {
+    named(file, || meaning(columns::read(&dir.join(file)).map_err(io::Error::other)?))
+}
+
+fn named<T>(file: &str, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    read().map_err(|e| io::Error::new(e.kind(), format!("{file}: {e}")))
+}
+
+/// The newest results folder of every experiment and world under `root`, by experiment name.
+///
+/// # Errors
+/// What the file system refuses.
+pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut best: BTreeMap<(PathBuf, Backend), (std::time::SystemTime, PathBuf)> = BTreeMap::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(dir) = open.pop() {
+        let summary = dir.join("summary.json");
+        if summary.is_file() {
+            let found = (fs::metadata(&summary)?.modified()?, dir.clone());
+            let parent = dir.parent().unwrap_or(&dir).to_owned();
+            let slot = best.entry((parent, world_of(&summary))).or_insert_with(|| found.clone());
+            if found > *slot {
+                *slot = found;
+            }
+            continue;
+        }
+        for entry in fs::read_dir(&dir)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() && !entry.file_name().to_string_lossy().starts_with('.') {
+                open.push(entry.path());
+            }
+        }
+    }
+    Ok(best.into_values().map(|(_, dir)| dir).collect())
+}
+
+/// What a summary says of it; one that cannot be read is an error when it is loaded.
+fn world_of(summary: &Path) -> Backend {
+    #[derive(Deserialize)]
+    struct Only {
+        #[serde(default)]
+        world: Backend,
+    }
+    let read = fs::read(summary).ok().and_then(|bytes| serde_json::from_slice::<Only>(&bytes).ok());
+    read.map_or(Backend::Sim, |only| only.world)
+}
+
+fn runs_csv(runs: &[RunRow]) -> io::Result<Vec<u8>> {
+    let metrics: BTreeSet<&str> = runs.iter().flat_map(|r| r.values.keys().map(String::as_str)).collect();
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    let audited = runs.iter().any(|run| run.audit.is_some());
+    let head = ["variant", "row", "repetition", "seed"].into_iter().chain(audited.then_some("audit"));
+    csv.write_record(head.chain(metrics.iter().copied()))?;
+    for run in runs {
+        let values = metrics.iter().map(|m| run.values.get(*m).map_or(String::new(), f64::to_string));
+        let key = [run.variant.clone(), run.row.clone(), run.repetition.to_string(), run.seed.to_string()];
+        csv.write_record(key.into_iter().chain(audited.then(|| run.verdict())).chain(values))?;
+    }
+    csv.flush()?;
+    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
+}
+
+const KEYS: [&str; 2] = ["variant", "row"];
+
+/// Repeats a word for every sample of a track.
+fn repeated(words: impl Iterator<Item = (String, usize)>) -> Column {
+    Column::Text(words.flat_map(|(word, n)| std::iter::repeat_n(word, n)).collect())
+}
+
+fn series_table(series: &[Track]) -> Table {
+    let lengths = || series.iter().map(|t| t.times.len());
+    let ints = |value: fn(&Track) -> u32| {
+        let each = series.iter().flat_map(|t| std::iter::repeat_n(value(t) as i32, t.times.len()));
+        Column::Int(each.collect())
+    };
+    let mut table: Table = vec![
+        ("variant".into(), repeated(series.iter().map(|t| t.variant.clone()).zip(lengths()))),
+        ("row".into(), repeated(series.iter().map(|t| t.row.clone()).zip(lengths()))),
+        ("repetition".into(), ints(|t| t.repetition)),
+        ("flow".into(), ints(|t| t.flow)),
+        ("time_s".into(), Column::Real(series.iter().flat_map(|t| t.times.iter().copied()).collect())),
+    ];
+    let names: BTreeSet<&String> = series.iter().flat_map(|t| t.columns.keys()).collect();
+    for name in names {
+        let values = series.iter().flat_map(|t| match t.columns.get(name) {
+            Some(column) => column.clone(),
+            None => vec![f64::NAN; t.times.len()],
+        });
+        table.push((name.clone(), Column::Real(values.collect())));
+    }
+    table
+}
+
+fn flows_table(flows: &[FlowRow]) -> Table {
+    let text =
+        |value: fn(&FlowRow) -> &String| Column::Text(flows.iter().map(|f| value(f).clone()).collect());
+    let ints = |value: fn(&FlowRow) -> u32| Column::Int(flows.iter().map(|f| value(f) as i32).collect());
+    let mut table: Table = vec![
+        ("variant".into(), text(|f| &f.variant)),
+        ("row".into(), text(|f| &f.row)),
+        ("repetition".into(), ints(|f| f.repetition)),
+        ("flow".into(), ints(|f| f.flow)),
+        ("label".into(), text(|f| &f.label)),
+        ("algorithm".into(), text(|f| &f.algorithm)),
+    ];
+    let names: BTreeSet<&String> = flows.iter().flat_map(|f| f.values.keys()).collect();
+    for name in names {
+        let values = flows.iter().map(|f| f.values.get(name).copied().unwrap_or(f64::NAN));
+        table.push((name.clone(), Column::Real(values.collect())));
+    }
+    table
+}
+
+fn cdf_table(cdfs: &[Cdf]) -> Table {
+    let lengths = || cdfs.iter().map(|c| c.points.len());
+    let points = |value: fn(&(f64, f64)) -> f64| {
+        Column::Real(cdfs.iter().flat_map(|c| c.points.iter().map(value)).collect())
+    };
+    vec![
+        ("variant".into(), repeated(cdfs.iter().map(|c| c.variant.clone()).zip(lengths()))),
+        ("row".into(), repeated(cdfs.iter().map(|c| c.row.clone()).zip(lengths()))),
+        ("rtt_ms".into(), points(|p| p.0)),
+        ("share".into(), points(|p| p.1)),
+    ]
+}
+
+fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "a results table lacks a column or has columns of other types")
+}
+
+/// Takes the named columns out of a table.
+fn take_text(table: &mut Table, name: &str) -> io::Result<Vec<String>> {
+    match take(table, name)? {
+        Column::Text(values) => Ok(values),
+        _ => Err(damaged()),
+    }
+}
+
+fn take_ints(table: &mut Table, name: &str) -> io::Result<Vec<u32>> {
+    match take(table, name)? {
+        Column::Int(values) => Ok(values.into_iter().map(i32::cast_unsigned).collect()),
+        _ => Err(damaged()),
+    }
+}
+
+fn take_reals(table: &mut Table, name: &str) -> io::Result<Vec<f64>> {
+    match take(table, name)? {
+        Column::Real(values) => Ok(values),
+        _ => Err(damaged()),
+    }
+}
+
+fn take(table: &mut Table, name: &str) -> io::Result<Column> {
+    let i = table.iter().position(|c| c.0 == name).ok_or_else(damaged)?;
+    Ok(table.remove(i).1)
+}
+
+fn tracks(mut table: Table) -> io::Result<Vec<Track>> {
+    let [variants, rows] = [take_text(&mut table, KEYS[0])?, take_text(&mut table, KEYS[1])?];
+    let [repetitions, flows] = [take_ints(&mut table, "repetition")?, take_ints(&mut table, "flow")?];
+    let times = take_reals(&mut table, "time_s")?;
+    let mut tracks: Vec<Track> = Vec::new();
+    for i in 0..times.len() {
+        let known = tracks.last().is_some_and(|t| {
+            t.variant == variants[i]
+                && t.row == rows[i]
+                && t.repetition == repetitions[i]
+                && t.flow == flows[i]
+        });
+        if !known {
+            let (variant, row) = (variants[i].clone(), rows[i].clone());
+            let (repetition, flow) = (repetitions[i], flows[i]);
+            tracks.push(Track {
+                variant,
+                row,
+                repetition,
+                flow,
+                times: Vec::new(),
+                columns: BTreeMap::new(),
+            });
+        }
+        let Some(track) = tracks.last_mut() else { continue };
+        track.times.push(times[i]);
+        for (name, column) in &table {
+            let Column::Real(values) = column else { return Err(damaged()) };
+            track.columns.entry(name.clone()).or_default().push(values[i]);
+        }
+    }
+    for track in &mut tracks {
+        track.columns.retain(|_, values| values.iter().any(|v| !v.is_nan()));
+    }
+    Ok(tracks)
+}
+
+fn flow_rows(mut table: Table) -> io::Result<Vec<FlowRow>> {
+    let [variants, rows] = [take_text(&mut table, KEYS[0])?, take_text(&mut table, KEYS[1])?];
+    let [repetitions, flows] = [take_ints(&mut table, "repetition")?, take_ints(&mut table, "flow")?];
+    let [labels, algorithms] = [take_text(&mut table, "label")?, take_text(&mut table, "algorithm")?];
+    let mut all = Vec::new();
+    for (i, label) in labels.into_iter().enumerate() {
+        let mut values = BTreeMap::new();
+        for (name, column) in &table {
+            let Column::Real(column) = column else { return Err(damaged()) };
+            if !column[i].is_nan() {
+                values.insert(name.clone(), column[i]);
+            }
+        }
+        let (variant, row, algorithm) = (variants[i].clone(), rows[i].clone(), algorithms[i].clone());
+        let (repetition, flow) = (repetitions[i], flows[i]);
+        all.push(FlowRow { variant, row, repetition, flow, label, algorithm, values });
+    }
+    Ok(all)
+}
+
+fn cdfs(mut table: Table) -> io::Result<Vec<Cdf>> {
+    let [variants, rows] = [take_text(&mut table, KEYS[0])?, take_text(&mut table, KEYS[1])?];
+    let [rtts, shares] = [take_reals(&mut table, "rtt_ms")?, take_reals(&mut table, "share")?];
+    let mut cdfs: Vec<Cdf> = Vec::new();
+    for (i, point) in rtts.into_iter().zip(shares).enumerate() {
+        if cdfs.last().is_none_or(|c| c.variant != variants[i] || c.row != rows[i]) {
+            cdfs.push(Cdf { variant: variants[i].clone(), row: rows[i].clone(), points: Vec::new() });
+        }
+        if let Some(cdf) = cdfs.last_mut() {
+            cdf.points.push(point);
+        }
+    }
+    Ok(cdfs)
+}
+
+/// Creates or replaces a file in one step.
+///
+/// # Errors
+/// What the file system refuses.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(content)?;
+    file.persist(path)?;
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! A network from a file: `[[link]]` and `[[flow]]`.
+
+use congestion::algorithms::media::dccc::Params;
+use serde::Deserialize;
+use units::{Duration, Rate};
+
+use super::{Flow, Link, Network};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    link: Vec<LinkTable>,
+    flow: Vec<FlowTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinkTable {
+    name: String,
+    rate: Rate,
+    delay: Duration,
+    /// Without it there is no loss.
+    buffer: Option<Duration>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FlowTable {
+    route: Vec<String>,
+    /// Default: the delays of its route.
+    back: Option<Duration>,
+    threshold: Option<Duration>,
+    gain: Option<f64>,
+    h: Option<Rate>,
+    beta: Option<f64>,
+    /// So many of them.
+    #[serde(default = "one")]
+    count: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// More than this take minutes.
+const MOST_LINKS: usize = 20;
+const MOST_FLOWS: usize = 100;
+
+/// # Errors
+/// What is wrong with the text, with its line where the file's language itself knows it.
+pub fn read(text: &str) -> Result<Network, String> {
+    let file: File = toml::from_str(text).map_err(|e| e.to_string())?;
+    let links: Vec<Link> = file.link.iter().map(link).collect::<Result<_, _>>()?;
+    if let Some(link) = (1..links.len()).find(|&i| links[..i].iter().any(|l| l.name == links[i].name)) {
+        return Err(format!("link `{}`: a second one of this name; give each its own", links[link].name));
+    }
+    let mut flows = Vec::new();
+    for (i, table) in file.flow.iter().enumerate() {
+        let flow = flow(table, &links).map_err(|wrong| format!("flow {}: {wrong}", i + 1))?;
+        flows.extend(std::iter::repeat_n(flow, table.count as usize));
+    }
+    match (links.len(), flows.len()) {
+        (1..=MOST_LINKS, 1..=MOST_FLOWS) => Ok(Network { links, flows }),
+        (l, f) => Err(format!("{l} links and {f} flows: give 1 to {MOST_LINKS} and 1 to {MOST_FLOWS}")),
+    }
+}
+
+fn link(table: &LinkTable) -> Result<Link, String> {
+    let LinkTable { name, rate, delay, buffer } = table;
+    if *rate == Rate(0) || *buffer == Some(Duration::ZERO) {
+        return Err(format!(
+            "link `{name}`: a rate or a buffer of 0; give one above, or leave out the buffer"
+        ));
+    }
+    Ok(Link {
+        name: name.clone(),
+        rate: rate.0 as f64,
+        delay: delay.as_secs_f64(),
+        buffer: buffer.map_or(f64::INFINITY, Duration::as_secs_f64),
+    })
+}
+
+fn flow(table: &FlowTable, links: &[Link]) -> Result<Flow, String> {
+    let number = |name: &String| {
+        let known = || links.iter().map(|link| link.name.as_str());
+        let found = known().position(|n| n == name);
+        found.ok_or_else(|| {
+            format!("unknown link `{name}`; {}", experiment::diagnostic::did_you_mean(name, known()))
+        })
+    };
+    let route: Vec<usize> = table.route.iter().map(number).collect::<Result<_, _>>()?;
+    if route.is_empty() || (1..route.len()).any(|i| route[..i].contains(&route[i])) {
+        return Err("a route is along one link or more, each once".into());
+    }
+    let default = Params::default();
+    let params = Params {
+        gain: table.gain.unwrap_or(default.gain),
+        h: table.h.unwrap_or(default.h),
+        beta: table.beta.unwrap_or(default.beta),
+        threshold: table.threshold.unwrap_or(default.threshold),
+        ..default
+    };
+    if !(params.gain > 0.0 && params.gain <= 10.0 && params.beta > 0.0 && params.beta <= 1.0) {
+        return Err("give a gain above 0 and up to 10, a beta above 0 and up to 1".into());
+    }
+    if params.h == Rate(0) {
+        return Err("h is 0: a flow without utility sends nothing; give a rate, like \"20 kbit/s\"".into());
+    }
+    let ahead: f64 = route.iter().map(|&l| links[l].delay).sum();
+    let back = table.back.map_or(ahead, Duration::as_secs_f64);
+    if ahead + back <= 0.0 {
+        return Err("a round trip takes time; give its links a delay, or the flow a way back".into());
+    }
+    Ok(Flow { route, back, params })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+[[link]]
+name = "left"
+rate = "2 Mbit/s"
+delay = "15 ms"
+[[link]]
+name = "right"
+rate = "1500 kbit/s"
+delay = "10 ms"
+buffer = "300 ms"
+[[flow]]
+route = ["left", "right"]
+[[flow]]
+route = ["right"]
+count = 2
+back = "40 ms"
+gain = 0.3
+threshold = "80 ms"
+"#;
+
+    #[test]
+    fn reads() {
+        let net = read(TEXT).unwrap();
+        assert_eq!((net.links.len(), net.flows.len(), net.longest()), (2, 3, 2));
+        assert!(net.links[0].buffer.is_infinite() && (net.links[1].buffer - 0.3).abs() < 1e-12);
+        assert_eq!((&net.flows[0].route, net.flows[0].back), (&vec![0, 1], 0.025));
+        let last = &net.flows[2];
+        assert_eq!((last.back, last.params.gain, last.threshold()), (0.04, 0.3, 0.08));
+        assert!(net.crosses(1, 2) && !net.crosses(0, 2));
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        for (from, to, says) in [
+            ("rate = \"2 M", "rte = \"2 M", "rte"),
+            ("\"left\", \"right\"", "\"left\", \"rigth\"", "did you mean \"right\"?"),
+            ("\"left\", \"right\"", "\"left\", \"left\"", "each once"),
+            ("\"left\", \"right\"", "", "one link or more"),
+            ("name = \"right\"", "name = \"left\"", "a second one"),
+            ("2 Mbit/s", "0 bit/s", "a rate or a buffer of 0"),
+            ("gain = 0.3", "gain = 0", "flow 2: give a gain above 0"),
+            ("count = 2", "count = 200", "201 flows"),
+            ("threshold = \"80 ms\"", "h = \"0 bit/s\"", "h is 0"),
+        ] {
+            assert!(TEXT.contains(from));
+            let wrong = read(&TEXT.replacen(from, to, 1)).unwrap_err();
+            assert!(wrong.contains(says), "{to}: {wrong}");
+        }
+    }
+}
