@@ -71,7 +71,7 @@ struct Done {
 /// An experiment that cannot be run, a folder that cannot be written, an interruption. Nothing is left behind then.
 pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<(Results, PathBuf), Failure> {
     let (cases, left_out) = cases(exp, options.world)?;
-    let manifest = manifest(exp, &cases, options.world);
+    let manifest = manifest(exp, &cases, options.world)?;
     let store = |e| Failure::Store(options.out.join(&exp.name), e);
     let folder = Folder::begin(&options.out, &manifest).map_err(store)?;
     let jobs: Vec<(&Case, u32)> = cases
@@ -109,12 +109,12 @@ fn cases(exp: &Experiment, world: Backend) -> Result<(Vec<Case>, String), Failur
     }
 }
 
-fn manifest(exp: &Experiment, cases: &[Case], world: Backend) -> Manifest {
+fn manifest(exp: &Experiment, cases: &[Case], world: Backend) -> Result<Manifest, Diagnostic> {
     let case = |case: &Case| {
-        let spec = exp.expanded(case, exp.seed).parse().unwrap_or_default();
-        ManifestCase { variant: case.variant.clone(), row: case.row.clone(), spec }
+        let spec = exp.resolved(case, exp.seed)?;
+        Ok(ManifestCase { variant: case.variant.clone(), row: case.row.clone(), spec })
     };
-    Manifest {
+    Ok(Manifest {
         experiment: exp.name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: env!("KNEEPOINT_COMMIT").to_owned(),
@@ -122,8 +122,8 @@ fn manifest(exp: &Experiment, cases: &[Case], world: Backend) -> Manifest {
         measured: (world == Backend::Wire).then(on_wire::here_and_now),
         seed: exp.seed,
         repetitions: exp.repetitions,
-        case: cases.iter().map(case).collect(),
-    }
+        case: cases.iter().map(case).collect::<Result<_, _>>()?,
+    })
 }
 
 fn progress(name: &str, jobs: usize) -> ProgressBar {

@@ -17,7 +17,7 @@ fn with(keys: &str) -> Result<Experiment, experiment::diagnostic::Diagnostic> {
 fn flow(keys: &str) -> FlowConfig {
     let exp = with(keys).unwrap_or_else(|problem| panic!("{problem}"));
     let run = scenario(&exp, 0);
-    let text = exp.expanded(&exp.cases()[0], exp.seed);
+    let text = toml::to_string(&exp.resolved(&exp.cases()[0], exp.seed).unwrap()).unwrap();
     let again = parse(&text).unwrap_or_else(|problem| panic!("{problem}\n{text}"));
     assert_eq!(format!("{run:?}"), format!("{:?}", scenario(&again, 0)), "{text}");
     run.flows[0].clone()

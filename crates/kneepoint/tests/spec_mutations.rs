@@ -91,7 +91,7 @@ fn exercise(text: &str) {
                 // Flows by the hundred thousand are a matter of memory, not of parsing.
                 let flows = exp.scenario(&case, 0).unwrap().flows;
                 assert!(!flows.is_empty());
-                let text = exp.expanded(&case, exp.seed);
+                let text = toml::to_string(&exp.resolved(&case, exp.seed).unwrap()).unwrap();
                 Experiment::parse("x", Path::new("x.toml"), &text).unwrap_or_else(|p| panic!("{p}\n{text}"));
             }
         }

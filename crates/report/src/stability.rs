@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use maud::{Markup, html};
 
-use super::chart::{self, Figure};
-use super::{page, put};
+use crate::chart::{self, Figure};
+use crate::files::put;
+use crate::page;
 use stability::margins::{Margins, degrees, frequencies};
 use stability::{Analysis, SOURCE, text};
 

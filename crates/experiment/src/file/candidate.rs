@@ -1,8 +1,9 @@
 //! `--controller`: candidates in the place of the controllers that a file tries.
 
 use crate::diagnostic::Diagnostic;
+use crate::file::experiment::Experiment;
 use crate::file::node::{At, Entry, Node, Value, join};
-use crate::file::{Experiment, Unfit};
+use crate::file::unknown_rows::UnknownRows;
 
 impl Experiment {
     /// The same experiment with these controllers in the list of `[vary]` that names controllers, or in the axis whose values set one.
@@ -30,7 +31,7 @@ impl Experiment {
         };
         *list.node = Node { at: whole, value: Value::Array(candidates.iter().map(candidate).collect()) };
         without_reasons(&mut document);
-        let changed = Self::read(&self.name, &self.file, document, Unfit::LeftOut)?;
+        let changed = Self::read(&self.name, &self.file, document, UnknownRows::LeftOut)?;
         Ok(changed.trial_of(self, candidates))
     }
 

@@ -16,8 +16,9 @@ use units::Duration;
 
 use crate::chart::Chart;
 use crate::diagnostic::Diagnostic;
-use crate::file::claim::{Labels, read_metric_of};
+use crate::file::claim::read_metric_of;
 use crate::file::cursor::{Cursor, Fields};
+use crate::file::labels::Labels;
 use crate::file::rows::Rows;
 
 #[derive(Clone, Copy)]

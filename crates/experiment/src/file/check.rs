@@ -1,8 +1,8 @@
 //! What a claim compares: sides, relations, and how a file writes them.
 
 use crate::diagnostic::Diagnostic;
-use crate::file::claim::Labels;
 use crate::file::cursor::{Cursor, Fields};
+use crate::file::labels::Labels;
 use crate::file::rows::Rows;
 use crate::metric;
 

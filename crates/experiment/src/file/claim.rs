@@ -4,10 +4,11 @@ use crate::backend::Backend;
 use crate::diagnostic::Diagnostic;
 use crate::file::check::{self, Check};
 use crate::file::cursor::{Cursor, Fields};
-use crate::file::groups::Groups;
+use crate::file::labels::Labels;
 use crate::file::reference::Reference;
 use crate::file::rows::{Rows, matches};
 use crate::prose;
+use crate::verdict::{self, Sample};
 
 /// A sentence of the source.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,16 +49,6 @@ pub struct Part {
 const KEYS: &[&str] = &["id", "says", "ours", "everywhere", "on", "reason", "open", "part"];
 const PART_KEYS: &[&str] = &["metric", "holds-published", "variants"];
 
-/// What a table has: for checking that a claim or a miss speaks of it.
-#[derive(Clone, Debug)]
-pub(crate) struct Labels {
-    pub(crate) rows: Vec<String>,
-    pub(crate) variants: Vec<String>,
-    pub(crate) metrics: Vec<String>,
-    pub(crate) groups: Groups,
-    pub(crate) published: Option<Reference>,
-}
-
 impl Claim {
     pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
         let fields = cursor.table(&[KEYS, PART_KEYS, check::KEYS].concat())?;
@@ -87,6 +78,19 @@ impl Claim {
 }
 
 impl Part {
+    /// Judges it on the rows that the source prints: whether it holds, and the numbers.
+    pub(crate) fn judged_by(&self, source: &Reference) -> Option<(bool, String)> {
+        let value = |row: &str| source.value(row, &self.metric);
+        let printed: Vec<String> =
+            source.numbers.rows.keys().filter(|row| value(row).is_some()).cloned().collect();
+        if matches!(self.check, Check::Near { .. }) {
+            return None; // the published numbers are near themselves
+        }
+        let sample = |row: &str, metric: &str| source.value(row, metric).map(Sample::exact);
+        let judgement = verdict::judge(&self.check, &self.metric, &printed, sample, value)?;
+        Some((judgement.stands, judgement.numbers))
+    }
+
     /// `metric` and `variants` of the claim hold for every part that has none of its own.
     fn read(fields: &Fields<'_>, claim: Option<&Fields<'_>>, labels: &Labels) -> Result<Self, Diagnostic> {
         let inherited = |key: &str| fields.get(key).or_else(|| claim?.get(key));

@@ -2,8 +2,9 @@
 
 use crate::backend::Backend;
 use crate::diagnostic::Diagnostic;
-use crate::file::claim::{Labels, read_metric_of, read_prose, read_variants, read_world};
+use crate::file::claim::{read_metric_of, read_prose, read_variants, read_world};
 use crate::file::cursor::Cursor;
+use crate::file::labels::Labels;
 use crate::file::rows::Rows;
 
 /// Why cells of the table differ from the published ones.

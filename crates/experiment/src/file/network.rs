@@ -3,13 +3,12 @@
 //! Numbers of links count on from the forward ones to those of `[reverse]`, as in [`scenario::Scenario`].
 
 use link::LinkConfig;
-use scenario::{ProbeConfig, Route, UdpConfig};
+use scenario::Route;
 use units::Duration;
 
 use crate::diagnostic::Diagnostic;
 use crate::file::chain::Chain;
 use crate::file::cursor::Fields;
-use crate::file::flow::Flow;
 use crate::file::link::Traffic;
 
 /// Links whose queues are not in bytes yet.
@@ -102,10 +101,12 @@ impl<'a> Network<'a> {
 
     /// Puts queues and their management into the units of the traffic: the base RTT of the first flow that crosses a link,
     /// and the largest packet. Forward links, then the others.
-    pub(crate) fn resolve(&self, load: &Load<'_>) -> Result<(Vec<LinkConfig>, Vec<LinkConfig>), Diagnostic> {
-        let forward = self.forward.resolve(|link| load.on(link))?;
-        let reverse =
-            self.reverse.as_ref().map_or(Ok(Vec::new()), |chain| chain.resolve(|link| load.on(link)))?;
+    pub(crate) fn resolve(
+        &self,
+        traffic: impl Fn(usize) -> Traffic,
+    ) -> Result<(Vec<LinkConfig>, Vec<LinkConfig>), Diagnostic> {
+        let forward = self.forward.resolve(&traffic)?;
+        let reverse = self.reverse.as_ref().map_or(Ok(Vec::new()), |chain| chain.resolve(&traffic))?;
         Ok((forward, reverse))
     }
 
@@ -113,31 +114,4 @@ impl<'a> Network<'a> {
     pub(crate) fn buffer(&self, configs: &[LinkConfig], packet: u32) -> Option<Duration> {
         self.forward.buffer(configs, packet)
     }
-}
-
-/// All that sends.
-pub(crate) struct Load<'a> {
-    pub(crate) flows: &'a [Flow],
-    pub(crate) probe: Option<&'a ProbeConfig>,
-    pub(crate) udp: &'a [UdpConfig],
-}
-
-impl Load<'_> {
-    fn on(&self, link: usize) -> Traffic {
-        let crossing = || self.flows.iter().filter(|flow| packet_of(flow, link).is_some());
-        // One that is left out decides on nothing, unless all are.
-        let first = crossing().find(|flow| flow.count > 0).or_else(|| crossing().next());
-        let flows = self.flows.iter().filter_map(|flow| packet_of(flow, link));
-        let crosses = |route: Option<Route>| route.is_some_and(|route| route.crosses(link));
-        let pings = self.probe.filter(|p| p.route.crosses(link) || crosses(p.back)).map(|p| p.size);
-        let udp = self.udp.iter().filter(|udp| udp.route.crosses(link)).map(|udp| udp.size);
-        Traffic { rtt: first.map(|flow| flow.rtt), packet: flows.chain(pings).chain(udp).max().unwrap_or(0) }
-    }
-}
-
-/// The largest packet that a flow sends over a link: data, or what comes back.
-fn packet_of(flow: &Flow, link: usize) -> Option<u32> {
-    let data = flow.route.crosses(link).then(|| flow.wire_bytes());
-    let feedback = flow.back.filter(|back| back.route.crosses(link)).map(|back| back.size);
-    data.max(feedback)
 }

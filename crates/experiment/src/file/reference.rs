@@ -1,12 +1,10 @@
 //! `[published]`: which table of the source belongs to the experiment, and which of its columns is which metric.
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
-use crate::file::check::Check;
-use crate::file::claim::{Labels, Part};
 use crate::file::cursor::Cursor;
+use crate::file::groups::Groups;
 use crate::library;
 use crate::published::{Csv, Published};
-use crate::verdict::{self, Sample};
 
 /// The source's own numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +29,12 @@ pub(crate) fn metrics(cursor: Option<&Cursor<'_>>) -> Result<Vec<String>, Diagno
 }
 
 impl Reference {
-    pub(crate) fn read(cursor: &Cursor<'_>, file: &str, labels: &Labels) -> Result<Self, Diagnostic> {
+    pub(crate) fn read(
+        cursor: &Cursor<'_>,
+        file: &str,
+        known: &[String],
+        groups: &Groups,
+    ) -> Result<Self, Diagnostic> {
         let fields = cursor.table(KEYS)?;
         let table_at =
             fields.need("table", "the file name of the published table, like \"quic-dc-table1.csv\"")?;
@@ -44,13 +47,13 @@ impl Reference {
             rows_at.filled_list()?.iter().map(|c| read_column(c, &table, &csv)).collect::<Result<_, _>>()?;
         let columns_at = fields.need("columns", "{ metric = \"column\" }")?;
         let columns = read_columns(&columns_at, &table, &csv)?;
-        columns.iter().try_for_each(|(metric, _)| labels.groups.check_window(&columns_at, metric))?;
+        columns.iter().try_for_each(|(metric, _)| groups.check_window(&columns_at, metric))?;
         let names: Vec<String> = columns.iter().map(|(_, column)| column.clone()).collect();
         let numbers = csv.numbers(&rows, &names)?;
-        if !labels.rows.iter().any(|row| numbers.rows.contains_key(row)) {
+        if !known.iter().any(|row| numbers.rows.contains_key(row)) {
             let rows = |keys: Vec<&str>| keys.join(", ");
             let wrong = format!("no row of {table} is a row of the experiment");
-            let ours = rows(labels.rows.iter().map(String::as_str).collect());
+            let ours = rows(known.iter().map(String::as_str).collect());
             let theirs = rows(numbers.rows.keys().map(String::as_str).collect());
             return Err(
                 rows_at.problem(wrong, format!("the table has: {theirs}; the experiment has: {ours}"))
@@ -63,19 +66,6 @@ impl Reference {
     pub fn value(&self, row: &str, metric: &str) -> Option<f64> {
         let (_, column) = self.columns.iter().find(|(name, _)| name == metric)?;
         self.numbers.rows.get(row)?.get(column).copied()
-    }
-
-    /// Judges a claim's part on the rows that the source prints: whether it holds, and the numbers.
-    pub(crate) fn judge(&self, part: &Part) -> Option<(bool, String)> {
-        let value = |row: &str| self.value(row, &part.metric);
-        let printed: Vec<String> =
-            self.numbers.rows.keys().filter(|row| value(row).is_some()).cloned().collect();
-        if matches!(part.check, Check::Near { .. }) {
-            return None; // the published numbers are near themselves
-        }
-        let sample = |row: &str, metric: &str| self.value(row, metric).map(Sample::exact);
-        let judgement = verdict::judge(&part.check, &part.metric, &printed, sample, value)?;
-        Some((judgement.stands, judgement.numbers))
     }
 }
 

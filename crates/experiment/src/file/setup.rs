@@ -10,10 +10,12 @@ use units::{Duration, Rng, Time};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
-use crate::file::flow::{Flow, MAX_FLOWS, Stop, read_transfer};
+use crate::file::flow::{self, Flow, MAX_FLOWS, Stop, read_transfer};
 use crate::file::groups::{MEASURE, RUN};
-use crate::file::network::{Load, Network};
+use crate::file::load::Load;
+use crate::file::network::Network;
 use crate::file::node::Entry;
+use crate::file::unknown_rows::{UnknownRows, each};
 use crate::file::{probe, udp};
 
 /// Samples of one run's time series at most.
@@ -50,8 +52,11 @@ impl Setup {
         let network = Network::read(root)?;
         let mut flows = read_flows(root, &network, duration)?;
         let probe = root.get("probe").map(|c| probe::read(&c, &network)).transpose()?;
-        let udp = super::each(root, "udp", super::Unfit::Refused, |c| udp::read(c, &network, duration))?;
-        let (links, reverse) = network.resolve(&Load { flows: &flows, probe: probe.as_ref(), udp: &udp })?;
+        let udp = each(root, "udp", UnknownRows::Refused, |c| udp::read(c, &network, duration))?;
+        let (links, reverse) = {
+            let load = Load { flows: &flows, probe: probe.as_ref(), udp: &udp };
+            network.resolve(|link| load.on(link))?
+        };
         let first = flows.iter().find(|flow| !network.is_backward(flow.route)).unwrap_or(&flows[0]);
         let buffer = network.buffer(&links, first.wire_bytes());
         resolve_shares(root, &mut flows, &links, &network, buffer)?;
@@ -162,7 +167,7 @@ fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> R
         flows.push(flow);
     }
     if count == 0 {
-        let at = tables[0].table(super::flow::KEYS)?.get("count").unwrap_or_else(|| cursor.clone());
+        let at = tables[0].table(flow::KEYS)?.get("count").unwrap_or_else(|| cursor.clone());
         return Err(at.problem("no flow has a count above 0", "at least one flow must run"));
     }
     Ok(flows)
@@ -177,7 +182,7 @@ fn check_start(cursor: &Cursor<'_>, flow: &Flow, duration: Duration) -> Result<(
     if last < end {
         return Ok(());
     }
-    let fields = cursor.table(super::flow::KEYS)?;
+    let fields = cursor.table(flow::KEYS)?;
     let keys = ["stagger", "start", "start-jitter"];
     let at = keys.iter().find_map(|key| fields.get(key)).unwrap_or_else(|| cursor.clone());
     Err(at.problem(format!("the last flow starts at {last}"), format!("{ends} at {end}: start before it")))
@@ -195,7 +200,7 @@ fn resolve_shares(
         let Some(share) = flow.controller.share() else { continue };
         let backward = network.is_backward(flow.route);
         let buffer = buffer.filter(|b| *b > Duration::ZERO && !backward);
-        let controller = cursor.table(super::flow::KEYS)?.need("controller", "")?;
+        let controller = cursor.table(flow::KEYS)?.need("controller", "")?;
         let at = controller.below(share);
         let Some(buffer) = buffer else {
             let right = "give it as a delay, like \"20 ms\", or the link a queue like \"4 BDP\"";
@@ -224,7 +229,7 @@ fn check_needs(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Diagnostic> {
     for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
         let algorithm = &flow.controller.algorithm;
         let (name, needs) = (algorithm.name(), algorithm.build(PathInfo::default()).needs());
-        let at = || cursor.table(super::flow::KEYS)?.need("controller", "");
+        let at = || cursor.table(flow::KEYS)?.need("controller", "");
         if needs.receive_times && flow.ack.timestamps == 0 {
             // What has a threshold of delay does without when it is off.
             let off = if algorithm.docs().iter().any(|p| p.name == "threshold") {

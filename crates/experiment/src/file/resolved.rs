@@ -12,7 +12,6 @@ use units::{Bytes, Duration, Percent, Rate, Time};
 
 use crate::file::flow::{Flow, Stop};
 use crate::file::setup::Setup;
-use crate::file::{Case, Experiment};
 
 /// Keys in the order in which a person reads them.
 #[derive(Serialize)]
@@ -173,16 +172,25 @@ struct Packet {
     ack: Option<Bytes>,
 }
 
-/// The text. Optional values that are not there have no key, for want of a word that means "none".
-pub(crate) fn write(experiment: &Experiment, case: &Case, setup: &Setup, seed: u64) -> String {
+/// What the file says of its runs.
+pub(crate) struct Head<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) source: &'a str,
+    /// Which of its runs this is.
+    pub(crate) note: String,
+    pub(crate) seed: u64,
+}
+
+/// The file. Optional values that are not there have no key, for want of a word that means "none".
+pub(crate) fn table(head: Head<'_>, setup: &Setup) -> Result<toml::Table, toml::ser::Error> {
     let file = File {
-        title: &experiment.title,
-        source: &experiment.source,
-        note: note(experiment, case),
+        title: head.title,
+        source: head.source,
+        note: head.note,
         duration: setup.duration,
         repetitions: 1,
         // TOML integers have a sign; a seed past the middle is written as it is read: not at all larger.
-        seed: i64::try_from(seed).unwrap_or(i64::MAX),
+        seed: i64::try_from(head.seed).unwrap_or(i64::MAX),
         series: setup.series.map_or_else(|| "off".to_owned(), |interval| interval.to_string()),
         measure: setup.measure.map(|(from, to)| Measure { from, to }),
         windows: setup
@@ -202,12 +210,7 @@ pub(crate) fn write(experiment: &Experiment, case: &Case, setup: &Setup, seed: u
         udp: setup.udp.iter().map(|source| udp(setup, source)).collect(),
         flow: setup.flows.iter().map(|f| flow(setup, f)).collect(),
     };
-    toml::to_string(&file).unwrap_or_else(|e| format!("# {e}\n"))
-}
-
-fn note(experiment: &Experiment, case: &Case) -> String {
-    let names = [&experiment.name, &case.variant, &case.row];
-    names.iter().filter(|name| !name.is_empty()).map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+    toml::Table::try_from(file)
 }
 
 fn links<'a>(links: &'a [LinkConfig], names: &'a [String]) -> Links<'a> {
