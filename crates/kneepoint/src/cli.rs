@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use scenario::Watch;
 
 use crate::bench;
+use crate::commands::new::{self, NewArgs};
 use crate::commands::stability_args::StabilityArgs;
 use crate::run::{self, Failure, Options};
 use experiment::backend::Backend;
@@ -26,7 +27,7 @@ const HOLDS: u8 = 0;
 /// A claim does not hold and no reason is on record.
 const MISS: u8 = 1;
 /// Bad input, or results that cannot be written.
-const BAD: u8 = 2;
+pub(crate) const BAD: u8 = 2;
 /// Threads at most: more than any machine has cores for.
 const MAX_JOBS: usize = 256;
 /// Ended by Ctrl-C.
@@ -90,6 +91,8 @@ enum Command {
     /// Exit status: 0 if every rate was measured true in a valid run, 1 if not.
     #[cfg(target_os = "linux")]
     Doctor(crate::wire::doctor::DoctorArgs),
+    /// Make a crate for a controller of your own, with this command around it: `kneepoint new controller mine`.
+    New(NewArgs),
     /// Measure the simulator: packets through the bottleneck per CPU second on one core.
     Bench {
         /// Tries per case; the fastest counts.
@@ -197,6 +200,7 @@ pub fn main() -> u8 {
         Command::Link(args) => crate::wire::link::run(&args).map_err(Error::bad),
         #[cfg(target_os = "linux")]
         Command::Doctor(args) => crate::wire::doctor::run(&args, print).map_err(Error::bad),
+        Command::New(args) => new::run(&args).map(|said| print(&said)).map(|()| HOLDS).map_err(Error::bad),
         Command::Bench { tries, json } => benchmark(tries, json),
     };
     done.unwrap_or_else(|error| {

@@ -1,3 +1,4 @@
 //! The arguments of commands that have many.
 
+pub mod new;
 pub mod stability_args;
