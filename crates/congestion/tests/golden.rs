@@ -18,8 +18,8 @@ const PACKET_TIME: Duration = Duration::from_millis(1);
 const PIPE: u64 = 100;
 const BUFFER: u64 = 100;
 const ROUNDS: u64 = 300;
-/// A threshold of 20 % of the buffer.
-const QUIC_DC: &str = "name = 'quic-dc'\nthreshold = '20 ms'";
+/// Its default threshold is 20 % of the buffer here.
+const QUIC_DC: &str = "name = 'quic-dc'";
 /// After slow start and its first correction.
 const SETTLED: usize = 40;
 
