@@ -162,8 +162,9 @@ impl ReceiveRate {
 pub(crate) struct Window {
     /// Times what is in flight.
     gain: f64,
-    /// Bytes.
+    /// Packets.
     min: u64,
+    mds: u64,
     interval: Duration,
     smoothed_rtt: Duration,
 }
@@ -171,7 +172,12 @@ pub(crate) struct Window {
 impl Window {
     /// `min` in packets.
     pub(crate) fn new(path: PathInfo, interval: Duration, gain: f64, min: u64) -> Self {
-        Self { gain, min: min.max(1) * path.max_datagram_size.max(1), interval, smoothed_rtt: INITIAL_RTT }
+        let mds = path.max_datagram_size.max(1);
+        Self { gain, min: min.max(1), mds, interval, smoothed_rtt: INITIAL_RTT }
+    }
+
+    pub(crate) fn on_path_change(&mut self, path: PathInfo) {
+        self.mds = path.max_datagram_size.max(1);
     }
 
     pub(crate) fn on_ack(&mut self, ack: &Ack) {
@@ -186,7 +192,7 @@ impl Window {
     /// At this rate, bit/s.
     pub(crate) fn control(&self, rate: f64) -> Control {
         let fills = rate / 8.0 * (self.smoothed_rtt + self.interval).as_secs_f64();
-        let cwnd = ((self.gain * fills) as u64).max(self.min);
+        let cwnd = ((self.gain * fills) as u64).max(self.min * self.mds);
         let pacing_rate = Some(Rate::from_bytes_per_sec(rate / 8.0));
         Control { cwnd, pacing_rate, ssthresh: 0, send_quantum: None, wake: Time::NEVER }
     }

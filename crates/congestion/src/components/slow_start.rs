@@ -143,6 +143,11 @@ impl SlowStart {
         Self { mode, mds: path.max_datagram_size, paced: path.paced }
     }
 
+    /// Datagrams have another size now.
+    pub fn on_path_change(&mut self, path: PathInfo) {
+        (self.mds, self.paced) = (path.max_datagram_size, path.paced);
+    }
+
     /// Bytes to add to the window for an ACK of which so many count. To be followed by [`SlowStart::ended`].
     pub fn growth(&mut self, counted: u64) -> u64 {
         match &self.mode {

@@ -47,6 +47,11 @@ impl<S: Clone> Undo<S> {
         repeated
     }
 
+    /// What an undo would restore, to be changed as the state itself.
+    pub(crate) fn saved(&mut self) -> Option<&mut S> {
+        self.before.as_mut()
+    }
+
     /// The event was a mistake: what it found.
     pub(crate) fn take(&mut self) -> Option<S> {
         (self.open, self.timed_out) = (false, false);

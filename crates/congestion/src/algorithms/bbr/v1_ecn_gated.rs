@@ -269,6 +269,10 @@ impl Controller for Bbr1EcnGated {
         true
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.base.on_path_change(path);
+    }
+
     fn control(&self) -> Control {
         self.base.control()
     }

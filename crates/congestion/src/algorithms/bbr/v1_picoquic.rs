@@ -495,6 +495,12 @@ impl Controller for Bbr1Picoquic {
         true
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        let (mds, p) = (path.max_datagram_size, &self.params);
+        self.window.on_path_change(mds, p.initial_window.0.max(mds), p.min_pipe_cwnd);
+        self.mds = mds;
+    }
+
     fn control(&self) -> Control {
         Control {
             cwnd: self.window.cwnd,

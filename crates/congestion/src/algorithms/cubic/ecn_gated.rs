@@ -87,6 +87,10 @@ impl Controller for CubicEcnGated {
         self.base.on_idle(idle);
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.base.on_path_change(path);
+    }
+
     fn control(&self) -> Control {
         self.base.control()
     }

@@ -28,6 +28,8 @@
 //! after idle, which mvfst does not have, is not answered. The bursts are a bound on what leaves at once, where
 //! mvfst's pacer lets no fewer go: in between, packets leave one by one. The largest window (860 000 packets) is not there.
 
+use super::curve::k_after;
+use crate::components::datagram_size::resized;
 use crate::components::slow_start::{Kind, SlowStart};
 use crate::{Ack, Cause, Congestion, Control, Controller, PathInfo, Sent, initial_window_of};
 use crate::{Range, params};
@@ -256,6 +258,19 @@ impl Controller for CubicMvfst {
             }
             Cause::PersistentCongestion | Cause::Timeout => self.collapse(),
             Cause::Ecn | Cause::Delay => {}
+        }
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        let (before, after) = (self.path.max_datagram_size.max(1), path.max_datagram_size.max(1));
+        let ratio = before as f64 / after as f64;
+        self.path = path;
+        self.cwnd = resized(self.cwnd, self.params.min_window, before, after);
+        self.floor = self.params.min_window.saturating_mul(after);
+        self.slow_start.on_path_change(path);
+        // In recovery K is still to come.
+        if let (State::Steady, Some(curve)) = (self.state, &mut self.curve) {
+            curve.k = k_after(in_ms(self.last_ack - curve.epoch).as_secs_f64(), curve.k, ratio);
         }
     }
 

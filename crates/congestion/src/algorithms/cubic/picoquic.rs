@@ -65,6 +65,7 @@
 //! again. The smallest window holds always. Pacing is the ledger's: picoquic's is `factor = 1.0`, slow start 1.25. picoquic
 //! knows no restart after idle; where the ledger asks for one it is Linux' (see `idle`).
 
+use super::curve::k_after;
 use crate::components::idle;
 use crate::components::picoquic::{LossFilter, RttTest, packet_time, rtt_measurement};
 use crate::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, PathInfo, Sent};
@@ -491,6 +492,19 @@ impl Controller for CubicPicoquic {
         self.set(cwin);
         self.ssthresh = ssthresh as u64;
         self.slow_start = self.cwin < self.ssthresh;
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        let mds = path.max_datagram_size;
+        let ratio = self.mtu / mds.max(1) as f64;
+        (self.mds, self.mtu) = (mds, mds.max(1) as f64);
+        self.floor = self.params.min_window.0.max(mds);
+        self.cwin = self.cwin.max(self.floor);
+        let w = &mut self.curve;
+        w.k = k_after((self.now - w.epoch).as_secs_f64(), w.k, ratio);
+        for packets in [&mut w.w_max, &mut w.w_last_max, &mut w.centre] {
+            *packets *= ratio;
+        }
     }
 
     fn control(&self) -> Control {

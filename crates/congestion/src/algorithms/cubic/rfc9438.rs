@@ -27,7 +27,9 @@
 //! window where the ledger asks for it (see `idle`), and a new curve begins after it. `count` is about slow start and the
 //! Reno-friendly part alone: the curve is a function of time.
 
+use super::curve::k_after;
 use crate::components::count::{Count, Counting};
+use crate::components::datagram_size::rescaled;
 use crate::components::idle;
 use crate::components::slow_start::SlowStart;
 use crate::components::undo::Undo;
@@ -83,6 +85,20 @@ struct Window {
     searching: bool,
     /// `None` in slow start and until the first growth after a congestion event.
     epoch: Option<Epoch>,
+}
+
+impl Window {
+    /// Segments were larger by this factor.
+    fn rescale(&mut self, ratio: f64, min: f64, last_ack: Time) {
+        self.cwnd = rescaled(self.cwnd, min, ratio);
+        for w in [&mut self.ssthresh, &mut self.w_max, &mut self.cwnd_prior] {
+            *w *= ratio;
+        }
+        if let Some(epoch) = &mut self.epoch {
+            epoch.w_est *= ratio;
+            epoch.k = k_after((last_ack - epoch.start).as_secs_f64(), epoch.k, ratio);
+        }
+    }
 }
 
 /// The controller. Every window is in segments.
@@ -244,6 +260,17 @@ impl Controller for Cubic {
         let w = &mut self.now;
         (w.cwnd, w.ssthresh) = idle::restart(event, w.cwnd, w.ssthresh, self.initial);
         w.epoch = None;
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        let mds = path.max_datagram_size.max(1);
+        let ratio = self.mds / mds as f64;
+        (self.mds, self.counting.mds) = (mds as f64, mds);
+        self.initial = initial_window_of(self.params.initial_window, mds) as f64 / self.mds;
+        for window in self.undo.saved().into_iter().chain([&mut self.now]) {
+            window.rescale(ratio, self.params.min_window as f64, self.last_ack);
+            window.slow_start.on_path_change(path);
+        }
     }
 
     fn control(&self) -> Control {
@@ -598,5 +625,29 @@ mod tests {
             now += RTT;
         }
         near(sum / rounds, 187.0, 0.02 * 187.0);
+    }
+
+    /// The curve goes on where it is: the same bytes now, and a plateau of the same bytes.
+    #[test]
+    fn larger_datagrams() {
+        let mut cc = Cubic::new(Params::default(), path(1200));
+        cc.now.cwnd = 100.0;
+        cc.on_congestion(&congestion(Cause::Loss, 0));
+        let ack = |ms: u64| Ack { now: Time::from_millis(ms), ..acked(1200) };
+        (0..2000).for_each(|i| _ = cc.on_ack(&ack(i)));
+        let before = cc.control().cwnd;
+        let curve = |cc: &Cubic| {
+            let epoch = cc.now.epoch.as_ref().expect("on a curve");
+            let t = (cc.last_ack - epoch.start).as_secs_f64();
+            [w_cubic(0.4, cc.now.w_max, epoch.k, t), cc.now.w_max, epoch.w_est].map(|w| w * cc.mds)
+        };
+        let bytes = curve(&cc);
+        cc.on_path_change(path(1400));
+        assert_eq!(cc.control().cwnd, before);
+        for (before, after) in bytes.into_iter().zip(curve(&cc)) {
+            assert!((before - after).abs() < 1e-6, "{before}: {after}");
+        }
+        (2000..8000).for_each(|i| _ = cc.on_ack(&ack(i)));
+        assert!(cc.control().cwnd > 120_000, "past the plateau");
     }
 }

@@ -155,6 +155,18 @@ struct Model {
     cwnd: u64,
 }
 
+impl Model {
+    /// To the nearest whole numbers of packets of the new size.
+    fn rescale(&mut self, before: u64, after: u64) {
+        let Self { bdp, last_bdp, gain_cwnd, cwnd, .. } = self;
+        for packets in [bdp, last_bdp, gain_cwnd, cwnd] {
+            let bytes = u128::from(*packets) * u128::from(before);
+            let rounded = (bytes + u128::from(after / 2)) / u128::from(after);
+            *packets = u64::try_from(rounded).unwrap_or(u64::MAX).min(u64::MAX / after);
+        }
+    }
+}
+
 /// The controller. Windows in packets.
 #[derive(Clone, Debug)]
 pub struct Dstar {
@@ -366,6 +378,15 @@ impl Controller for Dstar {
 
     fn shapes_recovery(&self) -> bool {
         true
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        let before = core::mem::replace(&mut self.mds, path.max_datagram_size.max(1));
+        let Params { min_cwnd, max_cwnd, .. } = self.params;
+        for model in self.undo.saved().into_iter().chain([&mut self.model]) {
+            model.rescale(before, self.mds);
+            model.cwnd = model.cwnd.max(min_cwnd).min(max_cwnd);
+        }
     }
 
     fn control(&self) -> Control {

@@ -240,6 +240,18 @@ impl Controller for Ledbat {
         self.set(cwnd, ssthresh);
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        let mds = path.max_datagram_size.max(1);
+        let before = core::mem::replace(&mut self.mds, mds as f64);
+        let least = self.params.min_window.max(1) as f64 * before;
+        for window in self.undo.saved().into_iter().chain([&mut self.now]) {
+            window.cwnd = window.cwnd.max(window.cwnd.min(least) / before * self.mds);
+            if let Some(slow_start) = &mut window.slow_start {
+                slow_start.on_path_change(path);
+            }
+        }
+    }
+
     fn control(&self) -> Control {
         let ssthresh = (self.now.ssthresh + 0.5) as u64;
         Control { cwnd: self.cwnd(), pacing_rate: None, ssthresh, send_quantum: None, wake: Time::NEVER }
@@ -496,5 +508,18 @@ mod tests {
         link.run(200_000);
         let queue = queue_ms(&link.flows[0]);
         assert!((queue - 100.0).abs() <= 2.0, "{queue}");
+    }
+
+    /// The window stays, but two packets stay two packets; an empty queue adds a packet of the new size in a round trip.
+    #[test]
+    fn larger_datagrams() {
+        let mut cc = Ledbat::new(Params::default(), path(1200));
+        cc.on_path_change(path(1400));
+        assert_eq!(cc.control().cwnd, 2800);
+        cc.now.cwnd = 140_000.0;
+        cc.on_ack(&acked(140_000));
+        assert_eq!(cc.control().cwnd, 141_400);
+        cc.on_path_change(path(1200));
+        assert_eq!(cc.control().cwnd, 141_400);
     }
 }

@@ -139,6 +139,10 @@ impl Controller for QuicDc {
         self.westwood.on_idle(idle);
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.westwood.on_path_change(path);
+    }
+
     fn control(&self) -> Control {
         self.westwood.control()
     }

@@ -226,6 +226,11 @@ impl Controller for Vegas {
         self.reno.on_idle(idle);
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.mds = path.max_datagram_size.max(1);
+        self.reno.on_path_change(path);
+    }
+
     fn control(&self) -> Control {
         self.reno.control()
     }

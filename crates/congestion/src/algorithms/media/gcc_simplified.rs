@@ -178,6 +178,10 @@ impl Controller for GccSimplified {
         true
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.window.on_path_change(path);
+    }
+
     fn control(&self) -> Control {
         self.window.control(self.rate)
     }
@@ -338,5 +342,15 @@ mod tests {
             let (_, longest, ..) = alone(Params::default(), kbits);
             assert_eq!(longest < 1000.0, bounded, "{kbits}: {longest}");
         }
+    }
+
+    /// A rate knows no packets; the smallest window does.
+    #[test]
+    fn larger_datagrams() {
+        let params = Params { initial_rate: Rate(10_000), ..Params::default() };
+        let mut cc = GccSimplified::new(params, path(1200));
+        let before = cc.control();
+        cc.on_path_change(path(1400));
+        assert_eq!(cc.control(), Control { cwnd: 14_000, ..before });
     }
 }

@@ -24,6 +24,7 @@
 //! RFC 3742's pacing of bursts is the ledger's.
 
 use crate::components::count::{Count, Counting};
+use crate::components::datagram_size::rescaled;
 use crate::components::idle;
 use crate::components::slow_start::SlowStart;
 use crate::components::undo::Undo;
@@ -187,6 +188,18 @@ impl Controller for Hstcp {
     fn on_idle(&mut self, event: &Idle) {
         let w = &mut self.now;
         (w.cwnd, w.ssthresh) = idle::restart(event, w.cwnd, w.ssthresh, self.initial);
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        let mds = path.max_datagram_size.max(1);
+        let ratio = self.mds / mds as f64;
+        (self.mds, self.counting.mds) = (mds as f64, mds);
+        self.initial = initial_window_of(self.params.initial_window, mds) as f64 / self.mds;
+        for w in self.undo.saved().into_iter().chain([&mut self.now]) {
+            w.cwnd = rescaled(w.cwnd, self.params.min_window as f64, ratio);
+            w.ssthresh *= ratio;
+            w.slow_start.on_path_change(path);
+        }
     }
 
     fn control(&self) -> Control {

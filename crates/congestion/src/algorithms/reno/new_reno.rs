@@ -117,6 +117,14 @@ impl Controller for NewReno {
         self.now.restart(idle, self.initial);
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        let before = core::mem::replace(&mut self.counting.mds, path.max_datagram_size);
+        self.initial = initial_window_of(self.params.initial_window, path.max_datagram_size);
+        for window in self.undo.saved().into_iter().chain([&mut self.now]) {
+            window.on_path_change(before, path, self.params.min_window);
+        }
+    }
+
     fn control(&self) -> Control {
         self.now.control()
     }
@@ -277,5 +285,28 @@ mod tests {
         let (idle, rto) = (units::Duration::from_millis(500), units::Duration::from_millis(200));
         cc.on_idle(&Idle { now: units::Time::ZERO, idle, rto });
         assert_eq!((cc.now.cwnd, cc.now.ssthresh), (25 * MDS, 100 * MDS));
+    }
+
+    /// 100 packets of 1200 bytes stay 120 000 bytes; growth, smallest window and what an undo restores follow the new size.
+    #[test]
+    fn larger_datagrams() {
+        let mut cc = avoiding(100 * MDS);
+        cc.on_path_change(path(1400));
+        assert_eq!((cc.now.cwnd, cc.now.ssthresh), (100 * MDS, 100 * MDS));
+        cc.on_ack(&acked(100 * MDS));
+        assert_eq!(cc.control().cwnd, 100 * MDS + 1400);
+        cc.on_congestion(&congestion(Cause::Loss, 0));
+        cc.on_path_change(path(1000));
+        cc.on_spurious();
+        assert_eq!(cc.control().cwnd, 100 * MDS + 1400);
+        cc.on_ack(&acked(100 * MDS + 1400));
+        assert_eq!(cc.control().cwnd, 100 * MDS + 2400);
+        cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
+        assert_eq!(cc.control().cwnd, 2000);
+        cc.on_path_change(path(1500));
+        assert_eq!(cc.control().cwnd, 3000, "two packets are two packets");
+        let mut new = NewReno::new(Params::default(), path(MDS));
+        new.on_path_change(path(1400));
+        assert_eq!((new.now.cwnd, new.now.ssthresh, new.initial), (12_000, u64::MAX, 14_000));
     }
 }

@@ -57,6 +57,19 @@ params! {
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
+impl Params {
+    /// The initial window, bytes.
+    fn initial(&self, mds: u64) -> u64 {
+        let packets = self.initial_window * mds;
+        match self.count {
+            Count::Packets => packets,
+            Count::Bytes | Count::Acks | Count::Always => {
+                packets.min((self.min_window * mds).max(self.initial_window_limit.0))
+            }
+        }
+    }
+}
+
 /// What a congestion event halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
@@ -89,13 +102,7 @@ impl TcpReno {
     /// In slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
         let mds = path.max_datagram_size.max(1);
-        let packets = params.initial_window * mds;
-        let initial = match params.count {
-            Count::Packets => packets,
-            Count::Bytes | Count::Acks | Count::Always => {
-                packets.min((params.min_window * mds).max(params.initial_window_limit.0))
-            }
-        };
+        let initial = params.initial(mds);
         let window = Window::new(initial, SlowStart::new(params.slow_start, path));
         Self { params, mds, initial, state: State { window, timed_out: false }, undo: Undo::new() }
     }
@@ -168,6 +175,19 @@ impl Controller for TcpReno {
         self.state.window.restart(idle, initial);
         // The initial window may be less than a packet more than whole ones.
         self.state.window.cwnd = self.counted(self.state.window.cwnd);
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        let before = core::mem::replace(&mut self.mds, path.max_datagram_size.max(1));
+        self.initial = self.params.initial(self.mds);
+        let Params { count, min_window, .. } = self.params;
+        for State { window, .. } in self.undo.saved().into_iter().chain([&mut self.state]) {
+            window.on_path_change(before, path, min_window);
+            if count == Count::Packets {
+                // To the nearest whole number of the new ones, but not to none.
+                window.cwnd = ((window.cwnd + self.mds / 2) / self.mds).max(1) * self.mds;
+            }
+        }
     }
 
     fn control(&self) -> Control {
@@ -300,5 +320,16 @@ mod tests {
         }
         let mean = sum as f64 / 4000.0;
         assert!((mean - 122.5).abs() < 0.03 * 122.5, "{mean}");
+    }
+
+    /// Linux counts in whole packets: the nearest number of the new ones, and one after a timeout.
+    #[test]
+    fn whole_larger_datagrams() {
+        for (before, after) in [(100 * MDS, 99 * 1480), (2 * MDS, 2 * 1480), (MDS, 1480)] {
+            let mut cc = with(linux());
+            cc.state.window.cwnd = before;
+            cc.on_path_change(path(1480));
+            assert_eq!(cc.control().cwnd, after);
+        }
     }
 }

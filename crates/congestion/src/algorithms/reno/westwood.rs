@@ -240,6 +240,14 @@ impl Controller for WestwoodPlus {
         self.now.restart(idle, self.initial);
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        let before = core::mem::replace(&mut self.counting.mds, path.max_datagram_size);
+        self.initial = initial_window_of(self.params.initial_window, path.max_datagram_size);
+        for window in self.undo.saved().into_iter().chain([&mut self.now]) {
+            window.on_path_change(before, path, self.params.min_window);
+        }
+    }
+
     fn control(&self) -> Control {
         self.now.control()
     }

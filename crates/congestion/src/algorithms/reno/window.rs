@@ -12,9 +12,10 @@
 //! packet size is, rounded down each time, so that 60 to 300 kB grow by 1 to 5 % less than a packet per round trip.
 
 use crate::components::count::Counting;
+use crate::components::datagram_size::resized;
 use crate::components::idle;
 use crate::components::slow_start::SlowStart;
-use crate::{Ack, Control, Idle};
+use crate::{Ack, Control, Idle, PathInfo};
 use units::Time;
 
 /// How the window grows in congestion avoidance.
@@ -105,6 +106,12 @@ impl Window {
         if let Some(before) = before.filter(|b| b.cwnd > self.cwnd) {
             *self = before;
         }
+    }
+
+    /// Datagrams of `before` bytes have another size now; `min` is the smallest window, packets.
+    pub(crate) fn on_path_change(&mut self, before: u64, path: PathInfo, min: u64) {
+        self.cwnd = resized(self.cwnd, min, before, path.max_datagram_size);
+        self.slow_start.on_path_change(path);
     }
 
     /// See `idle`.

@@ -1,6 +1,7 @@
 //! What the model makes of the sender: pacing rate, send quantum, congestion window, recovery. Windows in bytes.
 
 use super::newly_acked;
+use crate::components::datagram_size::resized;
 use crate::{Ack, Lost, RateSample, Sent};
 use units::{Bytes, Duration, Rate};
 
@@ -61,6 +62,14 @@ impl Window {
             recovery_begin: 0,
             recovery_end: 0,
         }
+    }
+
+    /// Datagrams have another size now, and the initial window: it is what to aim at before there is an RTT. `min` is
+    /// the smallest window, packets.
+    pub(crate) fn on_path_change(&mut self, mds: u64, initial: u64, min: u64) {
+        let before = core::mem::replace(&mut self.mds, mds);
+        self.initial = initial;
+        self.cwnd = resized(self.cwnd, min, before, mds);
     }
 
     /// The first RTT sample replaces the guess behind the first pacing rate: a rate that only rises until the pipe is

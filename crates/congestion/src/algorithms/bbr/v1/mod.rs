@@ -264,6 +264,13 @@ impl Controller for Bbr1 {
         true
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        let mds = path.max_datagram_size;
+        let initial = initial_window_of(self.params.initial_window, mds);
+        self.window.on_path_change(mds, initial, self.params.min_pipe_cwnd);
+        self.mds = mds;
+    }
+
     fn control(&self) -> Control {
         Control {
             cwnd: self.window.cwnd,

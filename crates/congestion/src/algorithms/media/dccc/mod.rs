@@ -269,6 +269,10 @@ impl Controller for Dccc {
         true
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.mds = path.max_datagram_size.max(1);
+    }
+
     fn control(&self) -> Control {
         let fastest = self.feedback.map_or(self.x, |f| f.sent.max(self.x));
         let flight = self.params.window * fastest / 8.0 * self.rtt.max(self.latest_rtt).as_secs_f64();

@@ -226,6 +226,10 @@ impl Controller for Gcc {
         true
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.window.on_path_change(path);
+    }
+
     fn control(&self) -> Control {
         self.window.control(self.rate())
     }

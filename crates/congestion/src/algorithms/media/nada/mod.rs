@@ -225,6 +225,10 @@ impl Controller for Nada {
         true
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.window.on_path_change(path);
+    }
+
     fn control(&self) -> Control {
         self.window.control(self.r_send())
     }
