@@ -4,7 +4,7 @@ mod common;
 
 use std::fmt::Write;
 
-use common::path::Loop;
+use common::path::alone;
 use common::read::read;
 use kneepoint_congestion::{
     Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Lost, LostPacket, PathInfo, Sent,
@@ -312,10 +312,10 @@ fn ledbat() {
 
 /// One flow paced by its own rate, second by second: the rate in kbit/s, the mean RTT in ms, the part that was lost.
 fn seconds(text: &str, buffer: Duration) -> (String, Vec<[f64; 3]>) {
-    let mut link = Loop::new(text, 2, 0.0);
-    link.rtt = Duration::from_millis(50);
-    link.buffer = buffer.0 / link.link.time_for(MDS).0;
-    let empty = link.rtt + link.link.time_for(MDS);
+    let mut link = alone(text, 2, 0.0);
+    link.flow_mut().rtt = Duration::from_millis(50);
+    link.link.buffer = buffer.0 / link.packet_time().0;
+    let empty = link.flow().rtt + link.packet_time();
     let mut table = format!(
         "{}\n2 Mbit/s, rtt 50 ms, buffer {} ms\nsecond kbit/s rtt/ms lost/%\n",
         text.replace('\n', ", "),
@@ -323,7 +323,7 @@ fn seconds(text: &str, buffer: Duration) -> (String, Vec<[f64; 3]>) {
     );
     let row = |second| {
         let figures = link.run_secs(1);
-        let Rate(rate) = link.cc.control().pacing_rate.expect("paces by a rate");
+        let Rate(rate) = link.flow().cc.control().pacing_rate.expect("paces by a rate");
         let row = [rate as f64 * 1e-3, figures.rtt * empty.as_millis_f64(), figures.lost];
         writeln!(table, "{second:>6} {:>6.0} {:>6.1} {:>6.2}", row[0], row[1], 100.0 * row[2])
             .expect("a string has room");

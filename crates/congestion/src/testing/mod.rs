@@ -1,4 +1,4 @@
 //! What tests of controllers stand on.
 
-pub(crate) mod closed_loop;
-pub(crate) mod fixtures;
+pub mod closed_loop;
+pub mod fixtures;

@@ -414,8 +414,13 @@ impl Controller for Dstar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::closed_loop::{Flow, Link, MDS};
+    use crate::testing::closed_loop::{Flow, Loop};
+    use crate::testing::fixtures::MDS;
     use crate::testing::fixtures::{acked, congestion, path};
+    use units::Rate;
+
+    /// A packet each millisecond.
+    const LINK: Rate = Rate(8_000_000);
 
     const T: Duration = Duration::from_millis(100);
 
@@ -424,19 +429,19 @@ mod tests {
     }
 
     /// 1000 packets per second, 100 ms: 100 packets fill the pipe.
-    fn alone() -> Link<Dstar> {
-        Link::new(vec![Flow::new(dstar(), T, Time::ZERO)], Duration::from_millis(1))
+    fn alone() -> Loop<Dstar> {
+        Loop::new(vec![Flow::new(Box::new(dstar()), T, Time::ZERO)], MDS, LINK)
     }
 
-    fn cc(link: &Link<Dstar>) -> &Dstar {
+    fn cc(link: &Loop<Dstar>) -> &Dstar {
         &link.flows[0].cc
     }
 
     /// Until a measurement is done; the window it was done with and what came of it.
-    fn measurement(link: &mut Link<Dstar>) -> (u64, u64) {
+    fn measurement(link: &mut Loop<Dstar>) -> (u64, u64) {
         loop {
             let (mode, cwnd) = (cc(link).mode, cc(link).model.cwnd);
-            link.step();
+            link.step(Time::NEVER);
             if mode == Mode::Gain2 && cc(link).mode != Mode::Gain2 {
                 return (cwnd, cc(link).model.bdp);
             }
@@ -444,7 +449,7 @@ mod tests {
     }
 
     /// The window after each of the next measurements.
-    fn windows<const N: usize>(link: &mut Link<Dstar>) -> [u64; N] {
+    fn windows<const N: usize>(link: &mut Loop<Dstar>) -> [u64; N] {
         core::array::from_fn(|_| {
             measurement(link);
             cc(link).model.cwnd
@@ -470,7 +475,7 @@ mod tests {
     #[test]
     fn steady_state() {
         let mut link = alone();
-        link.run(4000);
+        link.run_to(Time::from_millis(4000));
         while link.now < Time::from_millis(9500) {
             measurement(&mut link);
             let d = cc(&link);
@@ -485,7 +490,7 @@ mod tests {
         let mut link = alone();
         let mut longest = Duration::ZERO;
         while cc(&link).model.slow_start {
-            link.step();
+            link.step(Time::NEVER);
             longest = longest.max(link.flows[0].latest_rtt);
         }
         assert_eq!(longest, Duration::from_millis(151));
@@ -495,12 +500,12 @@ mod tests {
     #[test]
     fn cost_of_draining() {
         for (rtt, range) in [(30, 0.0..0.01), (200, 0.03..0.06)] {
-            let flow = Flow::new(dstar(), Duration::from_millis(rtt), Time::ZERO);
-            let mut link = Link::new(vec![flow], Duration::from_millis(1));
-            link.run(10_000);
+            let flow = Flow::new(Box::new(dstar()), Duration::from_millis(rtt), Time::ZERO);
+            let mut link = Loop::new(vec![flow], MDS, LINK);
+            link.run_to(Time::from_millis(10_000));
             let before = link.flows[0].delivered;
-            link.run(110_000);
-            let lost = 1.0 - (link.flows[0].delivered - before) as f64 / 100_000.0;
+            link.run_to(Time::from_millis(110_000));
+            let lost = 1.0 - ((link.flows[0].delivered - before) / MDS) as f64 / 100_000.0;
             assert!(range.contains(&lost), "{rtt} ms: {lost}");
         }
     }
@@ -511,7 +516,7 @@ mod tests {
         let (mut link, mut drains) = (alone(), Vec::new());
         let mut draining = false;
         while link.now < Time::from_millis(60_000) {
-            link.step();
+            link.step(Time::NEVER);
             let now_draining = cc(&link).mode == Mode::Drain;
             if draining != now_draining {
                 drains.push(link.now.as_secs_f64());
@@ -529,9 +534,9 @@ mod tests {
     #[test]
     fn capacity_halves() {
         let mut link = alone();
-        link.run(4000);
+        link.run_to(Time::from_millis(4000));
         measurement(&mut link);
-        link.packet_time = Duration::from_millis(2);
+        link.link.rate = Rate(4_000_000);
         assert_eq!(measurement(&mut link), (105, 51));
         assert_eq!((cc(&link).model.gain_cwnd, cc(&link).model.cwnd), (55, 106));
         assert_eq!(windows(&mut link), [55, 55]);
@@ -541,31 +546,31 @@ mod tests {
     #[test]
     fn capacity_doubles() {
         let mut link = alone();
-        link.run(4000);
+        link.run_to(Time::from_millis(4000));
         measurement(&mut link);
-        link.packet_time = Duration::from_micros(500);
+        link.link.rate = Rate(16_000_000);
         assert_eq!(windows(&mut link), [117, 148, 215, 309, 205, 205]);
     }
 
-    fn two(propagation: [u64; 2], starts: [u64; 2]) -> Link<Dstar> {
+    fn two(propagation: [u64; 2], starts: [u64; 2]) -> Loop<Dstar> {
         let flow = |i: usize| {
-            Flow::new(dstar(), Duration::from_millis(propagation[i]), Time::from_millis(starts[i]))
+            Flow::new(Box::new(dstar()), Duration::from_millis(propagation[i]), Time::from_millis(starts[i]))
         };
-        Link::new(vec![flow(0), flow(1)], Duration::from_millis(1))
+        Loop::new(vec![flow(0), flow(1)], MDS, LINK)
     }
 
     /// From 20 s on: what the second flow gets, relative to the first, and the RTTs of the first, ascending.
-    fn shares(link: &mut Link<Dstar>) -> (f64, Vec<Duration>) {
-        link.run(20_000);
+    fn shares(link: &mut Loop<Dstar>) -> (f64, Vec<Duration>) {
+        link.run_to(Time::from_millis(20_000));
         let before = [link.flows[0].delivered, link.flows[1].delivered];
         let mut rtts = Vec::new();
         while link.now < Time::from_millis(120_000) {
-            if link.step() == 0 {
+            if link.step(Time::NEVER) == Some(0) {
                 rtts.push(link.flows[0].latest_rtt);
             }
         }
         rtts.sort();
-        let got = |i: usize| (link.flows[i].delivered - before[i]) as f64;
+        let got = |i: usize| ((link.flows[i].delivered - before[i]) / MDS) as f64;
         (got(1) / got(0), rtts)
     }
 
@@ -591,12 +596,12 @@ mod tests {
     fn only_slow_start_minds_losses() {
         for cause in [Cause::Loss, Cause::Ecn] {
             let mut link = alone();
-            link.run(1500);
+            link.run_to(Time::from_millis(1500));
             let d = &mut link.flows[0].cc;
             assert!(d.model.slow_start && d.model.cwnd > 4);
             d.on_congestion(&Congestion { now: link.now, ..congestion(cause, 0) });
             assert_eq!((d.model.slow_start, d.mode, d.model.cwnd), (false, Mode::Drain, 4));
-            link.run(4000);
+            link.run_to(Time::from_millis(4000));
             let d = &mut link.flows[0].cc;
             let state = |d: &Dstar| format!("{:?} {:?} {:?}", d.mode, d.trans_time, d.model);
             let before = state(d);
@@ -615,9 +620,9 @@ mod tests {
         ];
         for (answer, slow_start, mode, bdp) in answers {
             let mut link = alone();
-            link.run(4000);
+            link.run_to(Time::from_millis(4000));
             while cc(&link).mode != Mode::Gain2 {
-                link.step();
+                link.step(Time::NEVER);
             }
             let d = &mut link.flows[0].cc;
             d.params.timeout = answer;
@@ -627,7 +632,7 @@ mod tests {
                 (slow_start, mode, bdp, 4),
                 "{answer:?}"
             );
-            link.run(9000);
+            link.run_to(Time::from_millis(9000));
             assert_eq!(cc(&link).model.cwnd, 105, "{answer:?}");
         }
     }
@@ -640,7 +645,7 @@ mod tests {
             [(IdleRestart::Off, false), (second(1), true), (second(4), false), (IdleRestart::Rto, false)]
         {
             let mut link = alone();
-            link.run(4000);
+            link.run_to(Time::from_millis(4000));
             let d = &mut link.flows[0].cc;
             d.params.idle_restart = limit;
             let now = link.now + Duration::from_secs(3);
@@ -649,7 +654,7 @@ mod tests {
         }
         for (limit, slow_start) in [(IdleRestart::Off, false), (second(1), false), (IdleRestart::Rto, true)] {
             let mut link = alone();
-            link.run(4000);
+            link.run_to(Time::from_millis(4000));
             let d = &mut link.flows[0].cc;
             d.params.idle_restart = limit;
             let (idle, rto) = (Duration::from_secs(3), Duration::from_millis(300));
@@ -667,10 +672,11 @@ mod tests {
     #[test]
     fn largest_window() {
         let params = Params { max_cwnd: 103, ..Params::default() };
-        let mut link = Link::new(vec![Flow::new(Dstar::new(params, path(MDS)), T, Time::ZERO)], T / 100);
+        let mut link =
+            Loop::new(vec![Flow::new(Box::new(Dstar::new(params, path(MDS))), T, Time::ZERO)], MDS, LINK);
         let mut largest = 0;
         while link.now < Time::from_millis(9000) {
-            link.step();
+            link.step(Time::NEVER);
             largest = largest.max(cc(&link).model.cwnd);
         }
         assert_eq!((largest, cc(&link).model.bdp), (103, 101));
@@ -686,7 +692,7 @@ mod tests {
             (Restart::Window, Cause::Loss, 1500),
         ] {
             let mut link = alone();
-            link.run(ms);
+            link.run_to(Time::from_millis(ms));
             let d = &mut link.flows[0].cc;
             d.params.timeout = answer;
             let before = format!("{:?}", d.model);
@@ -708,7 +714,7 @@ mod tests {
     fn application_limited() {
         for (ignore, bdp) in [(false, 10), (true, 101)] {
             let mut link = alone();
-            link.run(4000);
+            link.run_to(Time::from_millis(4000));
             measurement(&mut link);
             let mut delivered = link.flows[0].delivered * MDS;
             let d = &mut link.flows[0].cc;

@@ -268,8 +268,13 @@ impl Controller for Ledbat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::closed_loop::{Flow, Link, MDS};
+    use crate::testing::closed_loop::{Flow, Loop};
+    use crate::testing::fixtures::MDS;
     use crate::testing::fixtures::{acked, congestion, path, stamped};
+    use units::Rate;
+
+    /// A packet each millisecond.
+    const LINK: Rate = Rate(8_000_000);
 
     const MS: Duration = Duration::from_millis(1);
     const BASE: i64 = 50_000_000;
@@ -467,7 +472,7 @@ mod tests {
 
     /// A thousand packets a second, 50 ms of propagation.
     fn flow(start_s: u64) -> Flow<Ledbat> {
-        Flow::new(controller(Params::default()), MS * 50, Time::from_millis(1000 * start_s))
+        Flow::new(Box::new(controller(Params::default())), MS * 50, Time::from_millis(1000 * start_s))
     }
 
     fn queue_ms(flow: &Flow<Ledbat>) -> f64 {
@@ -478,9 +483,9 @@ mod tests {
     #[test]
     fn alone() {
         for target in [25, 50, 100] {
-            let mut link = Link::new(vec![flow(0)], MS);
+            let mut link = Loop::new(vec![flow(0)], MDS, LINK);
             link.flows[0].cc.params.target = MS * target;
-            link.run(200_000);
+            link.run_to(Time::from_millis(200_000));
             let queue = queue_ms(&link.flows[0]);
             assert!((queue - target as f64).abs() <= 1.0, "{queue}");
         }
@@ -489,23 +494,23 @@ mod tests {
     /// The latecomer takes the queue of the first for its base, doubles it, and drives the first to its smallest window.
     #[test]
     fn latecomer() {
-        let mut link = Link::new(vec![flow(0), flow(100)], MS);
-        link.run(400_000);
+        let mut link = Loop::new(vec![flow(0), flow(100)], MDS, LINK);
+        link.run_to(Time::from_millis(400_000));
         let queue = queue_ms(&link.flows[1]);
         assert!((190.0..=202.0).contains(&queue), "{queue}");
         assert_eq!(link.flows[0].cc.cwnd(), 2 * MDS);
         let before: Vec<_> = link.flows.iter().map(|f| f.delivered).collect();
-        link.run(500_000);
+        link.run_to(Time::from_millis(500_000));
         let got: Vec<_> =
-            link.flows.iter().zip(before).map(|(f, b)| (f.delivered - b) as f64 / 1e5).collect();
+            link.flows.iter().zip(before).map(|(f, b)| ((f.delivered - b) / MDS) as f64 / 1e5).collect();
         assert!(got[0] < 0.01 && got[1] > 0.98, "{got:?}");
     }
 
     /// Two that both saw the empty queue have one target between them.
     #[test]
     fn together() {
-        let mut link = Link::new(vec![flow(0), flow(0)], MS);
-        link.run(200_000);
+        let mut link = Loop::new(vec![flow(0), flow(0)], MDS, LINK);
+        link.run_to(Time::from_millis(200_000));
         let queue = queue_ms(&link.flows[0]);
         assert!((queue - 100.0).abs() <= 2.0, "{queue}");
     }

@@ -248,9 +248,14 @@ mod tests {
     use super::*;
     use crate::AckedPacket;
     use crate::algorithms::reno::window::tests::avoiding as window;
-    use crate::testing::closed_loop::{Flow, Link, MDS};
+    use crate::testing::closed_loop::{Flow, Loop};
+    use crate::testing::fixtures::MDS;
     use crate::testing::fixtures::{acked, congestion, path};
+    use units::Rate;
     use units::Time;
+
+    /// A packet each millisecond.
+    const LINK: Rate = Rate(8_000_000);
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -372,11 +377,12 @@ mod tests {
     /// beside the 100 packets that fill the pipe. The second flow starts while the queue is empty.
     #[test]
     fn equilibrium() {
-        let flow =
-            |i| Flow::new(Vegas::new(Params::default(), path(MDS)), MS * 99, Time::from_millis(50 * i));
+        let flow = |i| {
+            Flow::new(Box::new(Vegas::new(Params::default(), path(MDS))), MS * 99, Time::from_millis(50 * i))
+        };
         for flows in [1, 2] {
-            let mut link = Link::new((0..flows).map(flow).collect(), MS);
-            link.run(60_000);
+            let mut link = Loop::new((0..flows).map(flow).collect(), MDS, LINK);
+            link.run_to(Time::from_millis(60_000));
             assert!(link.flows.iter().all(|f| f.cc.base_rtt == MS * 100));
             let windows: u64 = link.flows.iter().map(|f| packets(&f.cc)).sum();
             assert!((100 + 2 * flows..100 + 5 * flows).contains(&windows), "{flows}: {windows}");

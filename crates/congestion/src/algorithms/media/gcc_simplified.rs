@@ -198,7 +198,8 @@ impl Controller for GccSimplified {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::closed_loop::{Flow, Link, MDS};
+    use crate::testing::closed_loop::{Flow, Loop};
+    use crate::testing::fixtures::MDS;
     use crate::testing::fixtures::{acked, congestion, path, stamped};
     use units::Time;
 
@@ -307,13 +308,13 @@ mod tests {
 
     /// Mean and longest queue in ms, smallest and largest rate in parts of the link's, after a minute.
     fn alone(params: Params, kbits: u64) -> (f64, f64, f64, f64) {
-        let flow = Flow::new(cc(params), Duration::from_millis(50), Time::ZERO);
-        let mut link = Link::new(vec![flow], Rate(kbits * 1000).time_for(MDS));
-        link.run(60_000);
+        let flow = Flow::new(Box::new(cc(params)), Duration::from_millis(50), Time::ZERO);
+        let mut link = Loop::new(vec![flow], MDS, Rate(kbits * 1000));
+        link.run_to(Time::from_millis(60_000));
         let (mut sum, mut n, mut longest, mut least, mut most) = (0.0, 0.0, 0f64, f64::MAX, 0f64);
         while link.now < Time::from_millis(180_000) {
-            link.step();
-            let wait = link.flows[0].latest_rtt - Duration::from_millis(50) - link.packet_time;
+            link.step(Time::NEVER);
+            let wait = link.flows[0].latest_rtt - Duration::from_millis(50) - link.packet_time();
             (sum, n) = (sum + wait.as_millis_f64(), n + 1.0);
             longest = longest.max(wait.as_millis_f64());
             let part = link.flows[0].cc.rate / (kbits as f64 * 1e3);

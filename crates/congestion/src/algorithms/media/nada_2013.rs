@@ -230,7 +230,8 @@ impl Controller for Nada2013 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::closed_loop::{Flow, Link, MDS};
+    use crate::testing::closed_loop::{Flow, Loop};
+    use crate::testing::fixtures::MDS;
     use crate::testing::fixtures::{acked, congestion, path, stamped};
     use crate::{Detection, LostPacket};
 
@@ -379,13 +380,13 @@ mod tests {
     #[test]
     fn settles_at_the_equilibrium() {
         for (kbits, seconds, tolerance) in [(1500, 300, 2.5), (2000, 150, 1.0), (4000, 60, 0.5)] {
-            let flow = Flow::new(nada(Params::default()), Duration::from_millis(50), Time::ZERO);
-            let mut link = Link::new(vec![flow], Rate(kbits * 1000).time_for(MDS));
-            let smallest = 25.0 + link.packet_time.as_millis_f64();
+            let flow = Flow::new(Box::new(nada(Params::default())), Duration::from_millis(50), Time::ZERO);
+            let mut link = Loop::new(vec![flow], MDS, Rate(kbits * 1000));
+            let smallest = 25.0 + link.packet_time().as_millis_f64();
             let expected = smallest * 5900.0 / (kbits as f64 - 100.0);
-            link.run(seconds * 1000);
+            link.run_to(Time::from_millis(seconds * 1000));
             while link.now < Time::from_millis(seconds * 1000 + 60_000) {
-                link.step();
+                link.step(Time::NEVER);
                 let delay = link.flows[0].latest_rtt - Duration::from_millis(25);
                 near(delay.as_millis_f64(), expected, tolerance);
             }
@@ -399,12 +400,12 @@ mod tests {
         for (tau_o, settles) in [(500, true), (100, false)] {
             let tau_o = Duration::from_millis(tau_o);
             let params = Params { update: Update::Gradual, alpha: 0.1, tau_o, ..Params::default() };
-            let flow = Flow::new(nada(params), Duration::from_millis(50), Time::ZERO);
-            let mut link = Link::new(vec![flow], Rate(1_000_000).time_for(MDS));
-            link.run(60_000);
+            let flow = Flow::new(Box::new(nada(params)), Duration::from_millis(50), Time::ZERO);
+            let mut link = Loop::new(vec![flow], MDS, Rate(1_000_000));
+            link.run_to(Time::from_millis(60_000));
             let mut furthest = 0f64;
             while link.now < Time::from_millis(120_000) {
-                link.step();
+                link.step(Time::NEVER);
                 let delay = link.flows[0].latest_rtt - Duration::from_millis(25);
                 furthest = furthest.max((delay.as_millis_f64() - 33.0 * 5900.0 / 900.0).abs());
             }

@@ -299,7 +299,8 @@ impl Controller for Dccc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::closed_loop::{Flow, Link, MDS};
+    use crate::testing::closed_loop::{Flow, Loop};
+    use crate::testing::fixtures::MDS;
     use crate::testing::fixtures::{acked, path, stamped};
 
     const MS: Duration = Duration::from_millis(1);
@@ -605,12 +606,12 @@ mod tests {
     }
 
     /// The link's time for one packet at so many kbit/s.
-    fn packet_time(kbit: u64) -> Duration {
-        Rate(kbit * 1000).time_for(MDS)
+    fn rate(kbit: u64) -> Rate {
+        Rate(kbit * 1000)
     }
 
     fn flow(start: u64) -> Flow<Dccc> {
-        Flow::new(controller(Params::default()), PROPAGATION * 2, Time::from_millis(start))
+        Flow::new(Box::new(controller(Params::default())), PROPAGATION * 2, Time::from_millis(start))
     }
 
     fn owd_ms(cc: &Dccc) -> f64 {
@@ -621,8 +622,8 @@ mod tests {
     #[test]
     fn alone() {
         for kbit in [300, 500, 1000, 1500, 6000] {
-            let mut link = Link::new(vec![flow(0)], packet_time(kbit));
-            link.run(300_000);
+            let mut link = Loop::new(vec![flow(0)], MDS, rate(kbit));
+            link.run_to(Time::from_millis(300_000));
             let cc = &link.flows[0].cc;
             let e = equilibrium_delay(&cc.params, Rate(kbit * 1000), PROPAGATION).unwrap_or_default();
             near(owd_ms(cc), e.as_millis_f64(), 0.03);
@@ -633,10 +634,10 @@ mod tests {
     /// Figure 5 without its UDP flow: the third comes late and gets its third; the delay is that of 1 Mbit/s.
     #[test]
     fn latecomer_gets_its_share() {
-        let mut link = Link::new(vec![flow(2000), flow(4000), flow(100_000)], packet_time(3000));
-        link.run(100_000);
+        let mut link = Loop::new(vec![flow(2000), flow(4000), flow(100_000)], MDS, rate(3000));
+        link.run_to(Time::from_millis(100_000));
         near(owd_ms(&link.flows[0].cc), 1550.0 / 13.0, 0.03);
-        link.run(260_000);
+        link.run_to(Time::from_millis(260_000));
         let (sum, squares) =
             link.flows.iter().fold((0.0, 0.0), |(s, q), f| (s + f.cc.x, q + f.cc.x * f.cc.x));
         assert!(sum * sum / (3.0 * squares) > 0.99, "{sum} {squares}");
