@@ -9,7 +9,7 @@
 //!              R < 1.5 and n > N:  gain *= 0.75
 //! ```
 //!
-//! Everything else is [`bbr1`]'s, in `base`. R = 1.5 changes nothing, by the letter.
+//! Everything else is [`bbr1`](crate::algorithms::bbr::v1)'s, in `base`. R = 1.5 changes nothing, by the letter.
 //!
 //! **Ambiguities** (fact sheet section 5.2), each a parameter with the recommended default:
 //! * which RTT and which minimum are in R: `rtt`, `min-rtt-window`;

@@ -10,7 +10,7 @@
 //! C = 0.4, beta = 7/8
 //! ```
 //!
-//! The answer to a mark is [`cubic_picoquic`]'s, with equation 1's centre (`base.centre = "cwnd"`) and picoquic's W_max, which
+//! The answer to a mark is [`cubic-picoquic`](super::picoquic)'s, with equation 1's centre (`base.centre = "cwnd"`) and picoquic's W_max, which
 //! fast convergence lowers; its header says how the readings differ. Everything else is picoquic's too, in `base`; its
 //! `ecn = true` is meant. Losses are not gated.
 //!
@@ -26,13 +26,13 @@
 
 use crate::algorithms::cubic::picoquic::{self, CubicPicoquic};
 use crate::components::rtt_ratio::{Estimator, Ratio};
-use crate::params;
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Lost, PathInfo, Sent};
+use crate::{Range, params};
 use units::Duration;
 
 params! {
     /// R from which on a mark counts. Uchida et al. section 3: "at least 1.5 times".
-    gate: f64 = 1.5,
+    gate: f64 = 1.5 => Range::from(0.0),
     /// Which RTT is in R, "the current RTT" of section 3: `latest`, `smoothed` or `round-min`.
     rtt: Estimator = Estimator::Latest,
     /// How long a minimum RTT is believed, or `"off"`: for ever. Not in the paper; fact sheet section 5.2.

@@ -109,7 +109,7 @@ params! {
     /// RTT above which the correction refers to this instead. picoquic PICOQUIC_TARGET_SATELLITE_RTT.
     satellite_rtt: Duration = Duration::from_millis(610),
     /// Part of peak delivery rate times srtt that slow start opens at once; 0: none. picoquic cubic.c: 1/2.
-    bandwidth_seed: f64 = 0.5,
+    bandwidth_seed: f64 = 0.5 => Range::from(0.0),
 }
 
 /// A state of picoquic's source.

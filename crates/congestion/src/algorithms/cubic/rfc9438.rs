@@ -47,7 +47,7 @@ params! {
     /// Most growth of the window in one round trip, as a factor. RFC 9438 section 4.2.
     target_limit: f64 = 1.5 => Range::from(1.0),
     /// Least growth of the window in a round trip while no loss has shown a maximum, as a share. Linux: 0.05; RFC 9438 has none.
-    initial_growth: f64 = 0.0,
+    initial_growth: f64 = 0.0 => Range::from(0.0),
     /// Smallest window after a loss, packets. RFC 9438 section 4.6, RFC 9002 section 7.2.
     min_window: u64 = 2 => Range::PACKETS,
     /// Smallest window after an ECN mark, packets. RFC 9002 section 7.2; RFC 9438 section 4.6 says 1.

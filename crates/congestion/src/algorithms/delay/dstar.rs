@@ -54,7 +54,7 @@ params! {
     /// Largest window, packets. tcp_davis.c: MAX_TCP_WINDOW.
     max_cwnd: u64 = 32_767 => Range::PACKETS,
     /// Smallest gain_cwnd, packets. tcp_davis.c MIN_GAIN_CWND.
-    min_gain_cwnd: u64 = 4,
+    min_gain_cwnd: u64 = 4 => Range::from(0.0),
     /// Gain per packet of change of bdp: "twice the absolute deviation". Paper section 3.2.4.
     gain: f64 = 2.0 => Range::FACTOR,
     /// Most of that part of the gain, in bdp. tcp_davis.c; the paper's range [4, BDP + 4].
@@ -62,7 +62,7 @@ params! {
     /// Window of slow start, in bdp. Paper equation 6.
     slow_start_gain: f64 = 1.5 => Range::FACTOR,
     /// How long DRAIN lasts, RTTs. tcp_davis.c DRAIN_RTTS.
-    drain_rtts: u64 = 2,
+    drain_rtts: u64 = 2 => Range::from(0.0),
     /// How long GAIN 1 lasts, RTTs. tcp_davis.c GAIN_1_RTTS.
     gain_1_rtts: u64 = 2 => Range::COUNT,
     /// How long GAIN 2 measures, RTTs. tcp_davis.c GAIN_2_RTTS.

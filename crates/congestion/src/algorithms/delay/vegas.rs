@@ -35,13 +35,13 @@ use units::Duration;
 
 params! {
     /// Packets in the queue below which the window grows. Linux tcp_vegas.c; 1 in the paper.
-    alpha: u64 = 2,
+    alpha: u64 = 2 => Range::from(0.0),
     /// Packets in the queue above which it shrinks. Linux tcp_vegas.c; 3 in the paper.
-    beta: u64 = 4,
+    beta: u64 = 4 => Range::from(0.0),
     /// Packets in the queue above which slow start ends. Linux tcp_vegas.c.
-    gamma: u64 = 1,
+    gamma: u64 = 1 => Range::from(0.0),
     /// RTT samples of a round trip that are too few for the arithmetic: Reno steps in. Linux tcp_vegas.c.
-    few_samples: u64 = 2,
+    few_samples: u64 = 2 => Range::from(0.0),
     /// Smallest window, packets. Linux tcp_vegas.c.
     min_window: u64 = 2 => Range::PACKETS,
     /// Least ssthresh after a round trip of Vegas, as a part of the window, 0..1. Linux tcp_current_ssthresh.

@@ -56,9 +56,9 @@ params! {
     /// How the rate follows the signal: `static` or `gradual`.
     update: Update = Update::Static,
     /// kappa, gain of the gradual update. WebRTC's simulator of draft -06.
-    kappa: f64 = 1.0,
+    kappa: f64 = 1.0 => Range::from(0.0),
     /// eta, weight of the change of the signal in the gradual update. Same.
-    eta: f64 = 2.0,
+    eta: f64 = 2.0 => Range::from(0.0),
     /// d_L, delay penalty of a lost packet. Fact sheet section 14.
     d_l: Duration = Duration::from_secs(1),
     /// d_M, delay penalty of a marked packet. Fact sheet section 14.

@@ -77,7 +77,7 @@ params! {
     min_window: u64 = 10 => Range::PACKETS,
     /// Round trips without an ACK, while packets are in flight, after which each further one halves the rate, or `"off"`. Fact sheet section 7.2.
     #[serde(with = "units::or_off")]
-    silence: Option<f64> = Some(4.0),
+    silence: Option<f64> = Some(4.0) => Range::from(0.0),
     /// The least such time. Fact sheet section 7.2.
     min_silence: Duration = Duration::from_millis(500),
 }

@@ -55,13 +55,13 @@ params! {
     /// Longest group gathered from packets that arrive in a burst. WebRTC inter_arrival.cc; the draft has none.
     max_burst: Duration = Duration::from_millis(100),
     /// State noise, ms^2. Draft table 1.
-    q: f64 = 1e-3,
+    q: f64 = 1e-3 => Range::from(0.0),
     /// e(0), error covariance at the start, ms^2. Draft table 1.
-    e: f64 = 0.1,
+    e: f64 = 0.1 => Range::from(0.0),
     /// Weight of the newest sample in the variance at 30 groups a second, 0..1. Draft table 1: 0.001 to 0.1.
     chi: f64 = 0.01 => Range::PART,
     /// var_v(0), variance of the measurement at the start, ms^2. WebRTC bwe_defines.h; the draft has none.
-    var_v: f64 = 50.0,
+    var_v: f64 = 50.0 => Range::from(0.0),
     /// K, groups over which f_max is taken. WebRTC overuse_estimator.cc; the draft has no number.
     memory: usize = 60 => Range::COUNT,
     /// Most groups by which m is multiplied before it is compared. WebRTC overuse_detector.cc; 1 is the draft.
@@ -79,9 +79,9 @@ params! {
     /// Time above the threshold until over-use is signaled. Draft table 1.
     overuse_time_th: Duration = Duration::from_millis(10),
     /// K_u, gain of the threshold upwards, per ms. Draft table 1.
-    k_u: f64 = 0.01,
+    k_u: f64 = 0.01 => Range::from(0.0),
     /// K_d, gain of the threshold downwards, per ms. Draft table 1.
-    k_d: f64 = 0.00018,
+    k_d: f64 = 0.00018 => Range::from(0.0),
     /// Interval between updates of the rate. Draft section 3: 30 to 100 ms.
     interval: Duration = Duration::from_millis(100),
     /// T, window of the receive rate. Draft table 1: 0.5 to 1 s.
@@ -103,9 +103,9 @@ params! {
     /// Weight of the past in mean and variance of the receive rate at a Decrease, 0..1. Draft section 5.5.
     smoothing: f64 = 0.95 => Range::from(0.0).below(1.0),
     /// Smallest variance over mean, kbit/s. WebRTC link_capacity_estimator.cc; the draft has none.
-    variance_min: f64 = 0.4,
+    variance_min: f64 = 0.4 => Range::from(0.0),
     /// Largest variance over mean, kbit/s. WebRTC link_capacity_estimator.cc; the draft has none.
-    variance_max: f64 = 2.5,
+    variance_max: f64 = 2.5 => Range::from(0.0),
     /// Loss ratio below which As_hat grows, 0..1. Draft section 6.
     loss_low: f64 = 0.02 => Range::PART,
     /// Loss ratio above which As_hat falls, 0..1. Draft section 6.

@@ -54,9 +54,9 @@ params! {
     /// XREF: reference congestion level, a delay.
     xref: Duration = Duration::from_millis(10),
     /// KAPPA: gain of the gradual update.
-    kappa: f64 = 0.5,
+    kappa: f64 = 0.5 => Range::from(0.0),
     /// ETA: weight of the change of the congestion signal in the gradual update.
-    eta: f64 = 2.0,
+    eta: f64 = 2.0 => Range::from(0.0),
     /// TAU: upper bound of the RTT in the gradual update.
     tau: Duration = Duration::from_millis(500),
     /// DELTA: target interval between reports.
@@ -68,11 +68,11 @@ params! {
     /// DFILT: bound on the delay of filtering.
     dfilt: Duration = Duration::from_millis(120),
     /// GAMMA_MAX: largest step of ramp-up, of the receive rate.
-    gamma_max: f64 = 0.5,
+    gamma_max: f64 = 0.5 => Range::from(0.0),
     /// QBOUND: bound on the self-inflicted queuing delay in ramp-up.
     qbound: Duration = Duration::from_millis(50),
     /// MULTILOSS: loss intervals without a loss until the last loss expires.
-    multiloss: f64 = 7.0,
+    multiloss: f64 = 7.0 => Range::from(0.0),
     /// QTH: queuing delay from which the warping sets in.
     qth: Duration = Duration::from_millis(50),
     /// LAMBDA: exponent of the warping.
