@@ -37,7 +37,7 @@
 //! delay off as RFC 9002 section 5.3 does.
 //!
 //! Deviations, `hystart++`: the rounds are the
-//! ledger's packet-timed ones. `hystart`: the same rounds; Linux' ACK-delay allowance, min(1 ms, four GSO bursts at
+//! sender's packet-timed ones. `hystart`: the same rounds; Linux' ACK-delay allowance, min(1 ms, four GSO bursts at
 //! the pacing rate), is 1 ms, which it is below 2 Gbit/s; tests see the window after this ACK's growth, Linux' before.
 //! `hystart-picoquic`: picoquic takes one-way delays where the peer reports them, here RTTs always. Its NewReno also opens
 //! the window to half of peak rate times srtt, and in proportion to an RTT above 100 ms; here this is only the exit.

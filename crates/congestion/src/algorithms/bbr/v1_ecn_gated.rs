@@ -28,8 +28,8 @@
 //! Not answered in ProbeBW: marks as such. picoquic's own answer (half the window, at most once per srtt) is not there:
 //! the paper's regular flows did not react (fact sheet section 5.2, "baseline").
 //!
-//! The ledger opens a recovery period at each mark (`Cause::Ecn`), of which `bbr1` takes no notice: it asks neither for
-//! the granted growth nor for the ledger's period, so a mark that is ignored costs nothing here.
+//! The sender opens a recovery period at each mark (`Cause::Ecn`), of which `bbr1` takes no notice: it asks neither for
+//! the granted growth nor for the sender's period, so a mark that is ignored costs nothing here.
 //!
 //! Deviations: the base is BBRv1 of draft and Linux, not picoquic's (cycle 1.25, 0.75, 1 ...; see `bbr1`). A cycle
 //! begins when the phase wraps, or ProbeBW is entered at whatever phase. Marks of Startup, Drain and ProbeRTT are not

@@ -32,7 +32,7 @@
 //!
 //! Half the window is back after a round of ACKs: a mark costs BBR that round, and the phase in which it came.
 //!
-//! **The ledger's recovery period.** The ledger opens one at the first lost or marked packet, which this controller may
+//! **The sender's recovery period.** The sender opens one at the first lost or marked packet, which this controller may
 //! ignore: losses are judged in `on_lost`, marks in `on_ack`, `on_congestion` answers only collapses, and the window grows
 //! by what is acknowledged.
 //!
@@ -43,8 +43,8 @@
 
 use alloc::collections::VecDeque;
 
-use crate::algorithms::bbr::common::dwell::Dwell;
-use crate::algorithms::bbr::common::plateau::Plateau;
+use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
+use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use crate::algorithms::bbr::common::rounds::{NO_SAMPLE, Rounds};
 use crate::algorithms::bbr::common::window::{Window, paced};
 use crate::components::picoquic::{LossFilter, rtt_measurement};
@@ -198,10 +198,10 @@ pub struct Bbr1Picoquic {
     /// [`Duration::MAX`] before the first sample.
     rt_prop: Duration,
     rt_prop_stamp: Time,
-    plateau: Plateau,
+    full_pipe: FullPipeSearch,
     filled_pipe: bool,
     cycle: Cycle,
-    dwell: Dwell,
+    probe_rtt: ProbeRtt,
     window: Window,
     /// In flight after the ACK before.
     prior_in_flight: u64,
@@ -233,10 +233,10 @@ impl Bbr1Picoquic {
             peak: Peak::default(),
             rt_prop: Duration::MAX,
             rt_prop_stamp: Time::ZERO,
-            plateau: Plateau::default(),
+            full_pipe: FullPipeSearch::default(),
             filled_pipe: false,
             cycle: Cycle::default(),
-            dwell: Dwell::default(),
+            probe_rtt: ProbeRtt::default(),
             window: Window::new(initial, path.max_datagram_size, p.high_gain, p.initial_rtt),
             prior_in_flight: 0,
             loss_filter: LossFilter::new(p.loss_threshold, p.loss_gain, p.loss_scope),
@@ -345,7 +345,7 @@ impl Bbr1Picoquic {
     fn check_drain(&mut self, ack: &Ack, rs: &RateSample) {
         if !self.filled_pipe && self.rounds.start && !rs.app_limited {
             let (bw, p) = (self.bw(), &self.params);
-            self.filled_pipe = self.plateau.reached(bw, p.full_bw_growth, p.full_bw_rounds);
+            self.filled_pipe = self.full_pipe.is_full(bw, p.full_bw_growth, p.full_bw_rounds);
         }
         if self.state == State::Startup && self.filled_pipe {
             self.state = State::Drain;
@@ -376,12 +376,12 @@ impl Bbr1Picoquic {
         if self.state != State::ProbeRtt && expired {
             self.state = State::ProbeRtt;
             self.window.prior_cwnd = self.window.cwnd;
-            self.dwell = Dwell::default();
+            self.probe_rtt = ProbeRtt::default();
         }
         let (cwnd, duration) = (self.min_pipe_cwnd(), self.params.probe_rtt_duration);
         let over = self.state == State::ProbeRtt
-            && self.dwell.advance(ack, &mut self.rounds, cwnd, duration)
-            && self.dwell.is_done(ack.now);
+            && self.probe_rtt.advance(ack, &mut self.rounds, cwnd, duration)
+            && self.probe_rtt.is_done(ack.now);
         if !over {
             return;
         }
@@ -770,7 +770,7 @@ mod tests {
         cc.on_lost(&lost(&[1004], MDS).batch());
         assert_eq!(cc.window.cwnd, BDP);
         cc.on_congestion(&congestion(Cause::Loss, MDS));
-        assert_eq!(cc.window.cwnd, BDP, "the ledger's event is none here");
+        assert_eq!(cc.window.cwnd, BDP, "the sender's event is none here");
         cc.on_congestion(&congestion(Cause::Timeout, MDS));
         assert_eq!(cc.window.cwnd, 3_072);
         cc.window.cwnd = BDP;

@@ -16,7 +16,7 @@
 //!
 //! **Ambiguities** (fact sheet section 5.2), each a parameter: which RTT, which minimum, the gate itself.
 //!
-//! **The ledger's recovery period.** The ledger opens it at an ignored mark too: it grants no growth for one round, and
+//! **The sender's recovery period.** The sender opens it at an ignored mark too: it grants no growth for one round, and
 //! reports no second mark of that round as an event. Neither matters here, because the base takes marks from each ACK
 //! and growth from what was acknowledged, and keeps its own count of what it answered; so a mark at R = 1.6 is
 //! answered although one at R = 1.4 was ignored a moment before. It would matter to a base that trusts `growth` and

@@ -21,9 +21,9 @@
 //! window was used: mvfst's CUBIC knows an idle application only. No undo. Marks do not count: mvfst answers them under a
 //! validated L4S alone, and its servers do not mark.
 //!
-//! Deviations: the ledger tells which losses are new and which packets left before the epoch; what leaves at the very moment
+//! Deviations: the sender tells which losses are new and which packets left before the epoch; what leaves at the very moment
 //! of a reduction belongs to it, where mvfst counts from a clock that has moved on. An application is idle while the
-//! ledger has it limit the sender and the window is not full, and while nothing is in flight; mvfst is told by the stream layer.
+//! sender says that it limits it and the window is not full, and while nothing is in flight; mvfst is told by the stream layer.
 //! `W_est` keeps fractions of bytes. A retransmission timeout, which QUIC does not have, is persistent congestion; a restart
 //! after idle, which mvfst does not have, is not answered. The bursts are a bound on what leaves at once, where
 //! mvfst's pacer lets no fewer go: in between, packets leave one by one. The largest window (860 000 packets) is not there.
@@ -133,7 +133,7 @@ impl CubicMvfst {
     }
 
     /// `onPacketAckedInHystart`.
-    fn start_slowly(&mut self, ack: &Ack) {
+    fn slow_start(&mut self, ack: &Ack) {
         self.cwnd += self.slow_start.growth(ack.acked);
         if self.cwnd >= self.ssthresh {
             self.slow_start = SlowStart::new(self.params.slow_start, self.path);
@@ -238,7 +238,7 @@ impl Controller for CubicMvfst {
             return None;
         }
         match self.state {
-            State::Hystart => self.start_slowly(ack),
+            State::Hystart => self.slow_start(ack),
             State::FastRecovery => self.recovered(ack.now),
             State::Steady => self.climb(ack),
         }

@@ -51,19 +51,19 @@
 //! paper says it does. Counted from the avoidance before (`"old"`) the equation opens the window once t > K; here it never
 //! opens it at the mark itself. Losses are answered as picoquic does.
 //!
-//! **The ledger's recovery period.** The ledger opens one at the first lost or marked packet, which this controller may
+//! **The sender's recovery period.** The sender opens one at the first lost or marked packet, which this controller may
 //! ignore. So losses are judged in `on_lost`, marks in `on_ack`, each against an event number of its own;
-//! `on_congestion` answers only collapses. Growth takes what was acknowledged, not what the ledger grants: picoquic
-//! knows no recovery without growth, and an ignored event must not cost a round of it. The ledger's count of
+//! `on_congestion` answers only collapses. Growth takes what was acknowledged, not what the sender grants: picoquic
+//! knows no recovery without growth, and an ignored event must not cost a round of it. The sender's count of
 //! reductions counts its periods, also the ignored ones.
 //!
 //! The RTTs that end slow start are without the delay of the ACK as far as RFC 9002 section 5.3 allows, as picoquic's.
 //!
 //! Deviations: `cbrt` is exact, picoquic's three Newton steps make K up to 1.1 % too long. RTTs always, never one-way
-//! delays. Growth and the seed of the bandwidth stop, and the epoch moves, while the sender is limited as the ledger
-//! sees it (per packet). Persistent congestion is a timeout; a collapse right after an event does not reduce W_max
-//! again. The smallest window holds always. Pacing is the ledger's: picoquic's is `factor = 1.0`, slow start 1.25. picoquic
-//! knows no restart after idle; where the ledger asks for one it is Linux' (see `idle`).
+//! delays. Growth and the seed of the bandwidth stop, and the epoch moves, while the sender says that it is limited
+//! (per packet). Persistent congestion is a timeout; a collapse right after an event does not reduce W_max
+//! again. The smallest window holds always. Pacing is the sender's: picoquic's is `factor = 1.0`, slow start 1.25. picoquic
+//! knows no restart after idle; where the sender asks for one it is Linux' (see `idle`).
 
 use super::curve::k_after;
 use crate::components::idle;
@@ -348,7 +348,7 @@ impl CubicPicoquic {
         if self.recovery_pn < self.next_pn { self.event(now, Event::Timeout) } else { self.restart(now) }
     }
 
-    fn start_slowly(&mut self, ack: &Ack) {
+    fn slow_start(&mut self, ack: &Ack) {
         if let Some(rate) = ack.rate.and_then(|sample| sample.delivery_rate) {
             self.peak = self.peak.max(rate);
         }
@@ -366,7 +366,7 @@ impl CubicPicoquic {
         self.curve.start(&self.params, epoch);
     }
 
-    fn avoid_congestion(&mut self, ack: &Ack) {
+    fn congestion_avoidance(&mut self, ack: &Ack) {
         let w = &mut self.curve;
         w.epoch = w.epoch.max(self.limited);
         w.w_reno += ack.acked as f64 * self.mtu / w.w_reno;
@@ -434,9 +434,9 @@ impl Controller for CubicPicoquic {
         } else if ack.acked == 0 {
             // Late packets alone acknowledge nothing in picoquic.
         } else if self.slow_start {
-            self.start_slowly(ack);
+            self.slow_start(ack);
         } else {
-            self.avoid_congestion(ack);
+            self.congestion_avoidance(ack);
         }
         None
     }

@@ -20,11 +20,11 @@
 //! window unused (4.2, 5.8): between two ACKs of which the later grows nothing, and while nothing is in flight.
 //!
 //! Deviations: the reduction takes `cwnd`, not FlightSize (RFC 9002 section 7.3.2, Linux; 4.6 allows it, because the
-//! ledger grants no growth to an unused window). The ECN floor is RFC 9002's 2 packets, see `min-window-ecn`.
+//! sender grants no growth to an unused window). The ECN floor is RFC 9002's 2 packets, see `min-window-ecn`.
 //! Persistent congestion (RFC 9002 section 7.6.2) follows 4.8 with `ssthresh` as the loss left it. The standard slow
 //! start is the default; 4.10 prefers HyStart++. A second timeout without an ACK in between keeps `ssthresh`
 //! (RFC 5681 section 3.1). A spurious timeout is undone as a spurious loss (4.9.1 points to RFC 4015). Idle time restarts the
-//! window where the ledger asks for it (see `idle`), and a new curve begins after it. `count` is about slow start and the
+//! window where the sender asks for it (see `idle`), and a new curve begins after it. `count` is about slow start and the
 //! Reno-friendly part alone: the curve is a function of time.
 
 use super::curve::k_after;
@@ -108,7 +108,7 @@ pub struct Cubic {
     counting: Counting,
     mds: f64,
     initial: f64,
-    now: Window,
+    state: Window,
     undo: Undo<Window>,
     /// The last ACK, from which an unused time is measured.
     last_ack: Time,
@@ -119,7 +119,7 @@ impl Cubic {
     pub fn new(params: Params, path: PathInfo) -> Self {
         let mds = path.max_datagram_size.max(1);
         let cwnd = initial_window_of(params.initial_window, mds) as f64 / mds as f64;
-        let now = Window {
+        let state = Window {
             cwnd,
             ssthresh: f64::INFINITY,
             slow_start: SlowStart::new(params.slow_start, path),
@@ -130,21 +130,21 @@ impl Cubic {
         };
         let counting = Counting { count: params.count, limit: params.abc_limit, mds };
         let (mds, undo) = (mds as f64, Undo::new());
-        Self { params, counting, mds, initial: cwnd, now, undo, last_ack: Time::ZERO }
+        Self { params, counting, mds, initial: cwnd, state, undo, last_ack: Time::ZERO }
     }
 
-    fn start_slowly(&mut self, ack: &Ack) {
-        self.now.cwnd += self.now.slow_start.growth(self.counting.of_slow_start(ack)) as f64 / self.mds;
+    fn slow_start(&mut self, ack: &Ack) {
+        self.state.cwnd += self.state.slow_start.growth(self.counting.of_slow_start(ack)) as f64 / self.mds;
         let cwnd = self.cwnd_bytes();
-        if self.now.slow_start.ended(ack, cwnd) {
-            self.now.ssthresh = self.now.cwnd;
+        if self.state.slow_start.ended(ack, cwnd) {
+            self.state.ssthresh = self.state.cwnd;
         }
     }
 
-    fn avoid_congestion(&mut self, ack: &Ack) {
+    fn congestion_avoidance(&mut self, ack: &Ack) {
         let Params { c, beta, target_limit, initial_growth, .. } = self.params;
         let segments_acked = ack.growth as f64 / self.mds;
-        let w = &mut self.now;
+        let w = &mut self.state;
         let epoch = w.epoch.get_or_insert_with(|| {
             // Sections 4.8 and 4.10: without a maximum to return to, the plateau is here and K is 0.
             w.w_max = w.w_max.max(w.cwnd);
@@ -168,7 +168,7 @@ impl Cubic {
 
     /// The window was not used since the last ACK: this time must not count as `t`.
     fn stand_still(&mut self, now: Time) {
-        if let Some(epoch) = &mut self.now.epoch {
+        if let Some(epoch) = &mut self.state.epoch {
             epoch.start += now - self.last_ack;
         }
         self.last_ack = now;
@@ -177,7 +177,7 @@ impl Cubic {
     fn reduce(&mut self, floor: f64) {
         let Params { beta, fast_convergence, .. } = self.params;
         let ssthresh = self.reduced();
-        let w = &mut self.now;
+        let w = &mut self.state;
         let shrinking = fast_convergence && w.cwnd < w.w_max;
         w.w_max = if shrinking { w.cwnd * (1.0 + beta) / 2.0 } else { w.cwnd };
         w.cwnd_prior = w.cwnd;
@@ -190,24 +190,24 @@ impl Cubic {
 
     /// Section 4.8: slow start up to `ssthresh`, then a curve with K = 0.
     fn collapse(&mut self, cwnd: f64, ssthresh: f64) {
-        let w = &mut self.now;
+        let w = &mut self.state;
         (w.cwnd, w.ssthresh) = (cwnd.min(w.cwnd), ssthresh);
         (w.w_max, w.searching, w.epoch) = (0.0, true, None);
     }
 
     fn reduced(&self) -> f64 {
-        (self.now.cwnd * self.params.beta).max(self.params.min_window as f64)
+        (self.state.cwnd * self.params.beta).max(self.params.min_window as f64)
     }
 
     fn on_timeout(&mut self, repeated: bool) {
-        let ssthresh = if repeated { self.now.ssthresh } else { self.reduced() };
-        self.now.cwnd_prior = if repeated { self.now.cwnd_prior } else { self.now.cwnd };
+        let ssthresh = if repeated { self.state.ssthresh } else { self.reduced() };
+        self.state.cwnd_prior = if repeated { self.state.cwnd_prior } else { self.state.cwnd };
         // RFC 5681 section 3.1: the loss window is one segment.
         self.collapse(1.0, ssthresh);
     }
 
     fn cwnd_bytes(&self) -> u64 {
-        (self.now.cwnd * self.mds + 0.5) as u64
+        (self.state.cwnd * self.mds + 0.5) as u64
     }
 }
 
@@ -225,39 +225,39 @@ impl Controller for Cubic {
         if ack.acked == 0 {
             return None;
         }
-        if self.now.cwnd < self.now.ssthresh {
-            self.start_slowly(ack);
+        if self.state.cwnd < self.state.ssthresh {
+            self.slow_start(ack);
         } else if ack.growth == 0 {
             self.stand_still(ack.now);
         } else {
-            self.avoid_congestion(ack);
+            self.congestion_avoidance(ack);
         }
         self.last_ack = ack.now;
         None
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let repeated = self.undo.on_congestion(event.cause, &self.now);
-        self.now.slow_start.leave();
+        let repeated = self.undo.on_congestion(event.cause, &self.state);
+        self.state.slow_start.leave();
         match event.cause {
             Cause::Loss | Cause::Delay => self.reduce(self.params.min_window as f64),
             Cause::Ecn => self.reduce(self.params.min_window_ecn as f64),
             Cause::PersistentCongestion => {
-                self.collapse(self.params.min_window as f64, self.now.ssthresh);
+                self.collapse(self.params.min_window as f64, self.state.ssthresh);
             }
             Cause::Timeout => self.on_timeout(repeated),
         }
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.undo.take().filter(|b| b.cwnd > self.now.cwnd) {
-            self.now = before;
+        if let Some(before) = self.undo.take().filter(|b| b.cwnd > self.state.cwnd) {
+            self.state = before;
         }
     }
 
     /// The congestion avoidance that follows is a new stage.
     fn on_idle(&mut self, event: &Idle) {
-        let w = &mut self.now;
+        let w = &mut self.state;
         (w.cwnd, w.ssthresh) = idle::restart(event, w.cwnd, w.ssthresh, self.initial);
         w.epoch = None;
     }
@@ -267,14 +267,14 @@ impl Controller for Cubic {
         let ratio = self.mds / mds as f64;
         (self.mds, self.counting.mds) = (mds as f64, mds);
         self.initial = initial_window_of(self.params.initial_window, mds) as f64 / self.mds;
-        for window in self.undo.saved().into_iter().chain([&mut self.now]) {
+        for window in self.undo.saved().into_iter().chain([&mut self.state]) {
             window.rescale(ratio, self.params.min_window as f64, self.last_ack);
             window.slow_start.on_path_change(path);
         }
     }
 
     fn control(&self) -> Control {
-        let ssthresh = (self.now.ssthresh * self.mds) as u64;
+        let ssthresh = (self.state.ssthresh * self.mds) as u64;
         Control {
             cwnd: self.cwnd_bytes(),
             pacing_rate: None,
@@ -286,9 +286,9 @@ impl Controller for Cubic {
 
     /// Windows in bytes, as [`Control::cwnd`].
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        put("ssthresh", self.now.ssthresh * self.mds);
-        put("w_max", self.now.w_max * self.mds);
-        if let Some(epoch) = &self.now.epoch {
+        put("ssthresh", self.state.ssthresh * self.mds);
+        put("w_max", self.state.w_max * self.mds);
+        if let Some(epoch) = &self.state.epoch {
             put("w_est", epoch.w_est * self.mds);
         }
     }
@@ -340,7 +340,7 @@ mod tests {
 
     fn with(params: Params, cwnd: f64) -> Cubic {
         let mut cc = Cubic::new(params, path(MDS));
-        cc.now.cwnd = cwnd;
+        cc.state.cwnd = cwnd;
         cc
     }
 
@@ -392,11 +392,11 @@ mod tests {
         let mut cc = avoiding(1000.0);
         let mut now = Time::ZERO;
         while now.as_secs_f64() < k(0.4, 1000.0, 700.0) {
-            assert!(cc.now.cwnd <= 1001.0, "{} at {now:?}", cc.now.cwnd);
+            assert!(cc.state.cwnd <= 1001.0, "{} at {now:?}", cc.state.cwnd);
             round(&mut cc, now);
             now += RTT;
         }
-        near(cc.now.cwnd, 1000.0, 5.0);
+        near(cc.state.cwnd, 1000.0, 5.0);
     }
 
     /// Section 4.2: at most half of the window more in one round trip, whatever the curve says.
@@ -404,9 +404,13 @@ mod tests {
     fn target_is_clamped() {
         let mut cc = avoiding(100.0);
         cc.on_ack(&ack(Time::ZERO, MDS));
-        let before = cc.now.cwnd;
+        let before = cc.state.cwnd;
         round(&mut cc, Time::from_millis(60_000));
-        assert!(cc.now.cwnd > 1.3 * before && cc.now.cwnd <= before * libm::exp(0.5), "{}", cc.now.cwnd);
+        assert!(
+            cc.state.cwnd > 1.3 * before && cc.state.cwnd <= before * libm::exp(0.5),
+            "{}",
+            cc.state.cwnd
+        );
     }
 
     /// Linux: 5 % a round trip until a loss shows a maximum, and again after a timeout; the RFC's curve is flat there.
@@ -414,17 +418,17 @@ mod tests {
     fn initial_growth_ends_with_the_first_loss() {
         let grown = |initial_growth: f64, causes: &[Cause]| {
             let mut cc = with(Params { initial_growth, ..Params::default() }, 100.0);
-            cc.now.ssthresh = 100.0;
+            cc.state.ssthresh = 100.0;
             causes.iter().for_each(|cause| event(&mut cc, *cause));
             // What a timeout leaves is too small to see a share of it.
-            cc.now.cwnd = cc.now.cwnd.max(50.0);
-            cc.now.ssthresh = cc.now.cwnd;
+            cc.state.cwnd = cc.state.cwnd.max(50.0);
+            cc.state.ssthresh = cc.state.cwnd;
             cc.on_ack(&ack(Time::ZERO, MDS));
-            let before = cc.now.cwnd;
+            let before = cc.state.cwnd;
             for _ in 0..before as u64 {
                 cc.on_ack(&ack(Time::from_millis(1), MDS));
             }
-            cc.now.cwnd / before - 1.0
+            cc.state.cwnd / before - 1.0
         };
         assert!(grown(0.0, &[]) < 0.011, "W_est alone: a segment");
         near(grown(0.05, &[]), 0.05, 1e-3);
@@ -438,14 +442,14 @@ mod tests {
         let mut cc = avoiding(10.0);
         // So short a round trip that the curve lies below.
         let slope = |cc: &mut Cubic| {
-            let before = cc.now.epoch.as_ref().map_or(0.0, |e| e.w_est);
-            let cwnd = cc.now.cwnd;
+            let before = cc.state.epoch.as_ref().map_or(0.0, |e| e.w_est);
+            let cwnd = cc.state.cwnd;
             cc.on_ack(&Ack { smoothed_rtt: Duration::from_millis(1), ..ack(Time::ZERO, MDS) });
-            (cc.now.epoch.as_ref().map_or(0.0, |e| e.w_est) - before) * cwnd
+            (cc.state.epoch.as_ref().map_or(0.0, |e| e.w_est) - before) * cwnd
         };
         slope(&mut cc);
         near(slope(&mut cc), 9.0 / 17.0, 1e-9);
-        while cc.now.cwnd < 10.0 {
+        while cc.state.cwnd < 10.0 {
             slope(&mut cc);
         }
         near(slope(&mut cc), 1.0, 1e-9);
@@ -456,15 +460,15 @@ mod tests {
     fn fast_convergence() {
         for (beta, w_max, cwnd) in [(0.7, 68.0, 56.0), (0.875, 75.0, 70.0)] {
             let mut cc = with(Params { beta, ..Params::default() }, 80.0);
-            cc.now.w_max = 100.0;
+            cc.state.w_max = 100.0;
             event(&mut cc, Cause::Loss);
-            near(cc.now.w_max, w_max, 1e-9);
-            near(cc.now.cwnd, cwnd, 1e-9);
+            near(cc.state.w_max, w_max, 1e-9);
+            near(cc.state.cwnd, cwnd, 1e-9);
         }
         let mut cc = with(Params { fast_convergence: false, ..Params::default() }, 80.0);
-        cc.now.w_max = 100.0;
+        cc.state.w_max = 100.0;
         event(&mut cc, Cause::Loss);
-        near(cc.now.w_max, 80.0, 1e-9);
+        near(cc.state.w_max, 80.0, 1e-9);
     }
 
     /// Section 4.6: floors of loss and of ECN; `ssthresh` never below 2.
@@ -473,8 +477,8 @@ mod tests {
         for (cause, cwnd) in [(Cause::Loss, 2.0), (Cause::Ecn, 1.4)] {
             let mut cc = with(Params { min_window_ecn: 1, ..Params::default() }, 2.0);
             event(&mut cc, cause);
-            near(cc.now.cwnd, cwnd, 1e-9);
-            near(cc.now.ssthresh, 2.0, 1e-9);
+            near(cc.state.cwnd, cwnd, 1e-9);
+            near(cc.state.ssthresh, 2.0, 1e-9);
         }
     }
 
@@ -483,15 +487,15 @@ mod tests {
     fn k_is_zero_without_a_maximum() {
         let mut restarted = avoiding(1000.0);
         event(&mut restarted, Cause::PersistentCongestion);
-        near(restarted.now.cwnd, 2.0, 1e-9);
-        restarted.now.cwnd = 700.0;
+        near(restarted.state.cwnd, 2.0, 1e-9);
+        restarted.state.cwnd = 700.0;
         let mut left = with(Params { slow_start: Kind::HystartPlusPlus, ..Params::default() }, 50.0);
-        left.now.ssthresh = 50.0;
+        left.state.ssthresh = 50.0;
         for cc in [&mut restarted, &mut left] {
-            let cwnd = cc.now.cwnd;
+            let cwnd = cc.state.cwnd;
             cc.on_ack(&ack(Time::ZERO, MDS));
-            near(cc.now.epoch.as_ref().map_or(9.0, |e| e.k), 0.0, 0.0);
-            near(cc.now.w_max, cwnd, 0.0);
+            near(cc.state.epoch.as_ref().map_or(9.0, |e| e.k), 0.0, 0.0);
+            near(cc.state.w_max, cwnd, 0.0);
         }
     }
 
@@ -502,10 +506,10 @@ mod tests {
         for _ in 0..3 {
             event(&mut cc, Cause::Timeout);
             assert_eq!(cc.control().cwnd, MDS);
-            near(cc.now.ssthresh, 70.0, 1e-9);
+            near(cc.state.ssthresh, 70.0, 1e-9);
         }
         cc.on_spurious();
-        near(cc.now.cwnd, 100.0, 0.0);
+        near(cc.state.cwnd, 100.0, 0.0);
     }
 
     /// Section 4.2, 5.8: neither idle nor application-limited time moves the curve.
@@ -525,14 +529,14 @@ mod tests {
         }
         let sent = Sent { now: now + shift, pn: 0, bytes: MDS, bytes_in_flight: MDS, app_limited: false };
         idle.on_sent(&sent);
-        near(idle.now.cwnd, busy.now.cwnd, 0.0);
+        near(idle.state.cwnd, busy.state.cwnd, 0.0);
         // The curve stood still from the last ACK, one round trip before `now`.
         for _ in 0..30 {
             round(&mut busy, now);
             round(&mut idle, now + shift + RTT);
             now += RTT;
         }
-        near(idle.now.cwnd, busy.now.cwnd, 2.0);
+        near(idle.state.cwnd, busy.state.cwnd, 2.0);
     }
 
     /// Section 4.9.2, of a timeout too, and of one that follows a loss: as before the first.
@@ -541,10 +545,10 @@ mod tests {
         for causes in [&[Cause::Loss][..], &[Cause::Timeout], &[Cause::Loss, Cause::Timeout]] {
             let mut cc = avoiding(1000.0);
             round(&mut cc, Time::ZERO);
-            let before = format!("{:?}", cc.now);
+            let before = format!("{:?}", cc.state);
             causes.iter().for_each(|cause| event(&mut cc, *cause));
             cc.on_spurious();
-            assert_eq!(format!("{:?}", cc.now), before, "{causes:?}");
+            assert_eq!(format!("{:?}", cc.state), before, "{causes:?}");
         }
     }
 
@@ -554,18 +558,18 @@ mod tests {
         for (count, grown) in [(Count::Bytes, 2.0), (Count::Acks, 1.0)] {
             let mut cc = with(Params { count, ..Params::default() }, 10.0);
             cc.on_ack(&ack(Time::ZERO, 2 * MDS));
-            near(cc.now.cwnd, 10.0 + grown, 1e-9);
+            near(cc.state.cwnd, 10.0 + grown, 1e-9);
             let mut cc = with(Params { count, ..Params::default() }, 10.0);
             event(&mut cc, Cause::Loss);
             cc.on_ack(&Ack { smoothed_rtt: Duration::from_millis(1), ..ack(Time::ZERO, 2 * MDS) });
-            near(cc.now.cwnd, 7.0 + 9.0 / 17.0 * grown / 7.0, 1e-9);
+            near(cc.state.cwnd, 7.0 + 9.0 / 17.0 * grown / 7.0, 1e-9);
             let mut cc = with(Params { count, ..Params::default() }, 1000.0);
             event(&mut cc, Cause::Loss);
             cc.on_ack(&ack(Time::ZERO, MDS));
-            let before = cc.now.cwnd;
+            let before = cc.state.cwnd;
             cc.on_ack(&ack(Time::from_millis(1000), 2 * MDS));
             let target = w_cubic(0.4, 1000.0, k(0.4, 1000.0, 700.0), 1.1);
-            near(cc.now.cwnd, before + (target - before) / before * 2.0, 1e-6);
+            near(cc.state.cwnd, before + (target - before) / before * 2.0, 1e-6);
         }
     }
 
@@ -573,7 +577,7 @@ mod tests {
     fn limited_per_ack() {
         let mut cc = with(Params { abc_limit: Some(10), ..Params::default() }, 100.0);
         cc.on_ack(&ack(Time::ZERO, 60 * MDS));
-        near(cc.now.cwnd, 110.0, 1e-9);
+        near(cc.state.cwnd, 110.0, 1e-9);
     }
 
     /// Three quarters of the window before are the new threshold; from there a new curve to the old maximum.
@@ -581,16 +585,16 @@ mod tests {
     fn idle_time() {
         let mut cc = avoiding(1000.0);
         round(&mut cc, Time::ZERO);
-        let cwnd = cc.now.cwnd;
+        let cwnd = cc.state.cwnd;
         let (idle, rto) = (Duration::from_secs(10), Duration::from_secs(1));
         cc.on_idle(&Idle { now: Time::from_millis(10_000), idle, rto });
-        near(cc.now.cwnd, 10.0, 0.0);
-        near(cc.now.ssthresh, (0.75 * cwnd).max(700.0), 0.0);
-        cc.now.cwnd = cc.now.ssthresh;
+        near(cc.state.cwnd, 10.0, 0.0);
+        near(cc.state.ssthresh, (0.75 * cwnd).max(700.0), 0.0);
+        cc.state.cwnd = cc.state.ssthresh;
         cc.on_ack(&ack(Time::from_millis(11_000), MDS));
-        let expected = k(0.4, 1000.0, cc.now.ssthresh);
-        near(cc.now.epoch.as_ref().map_or(0.0, |e| e.k), expected, 1e-9);
-        assert!(cc.now.cwnd < cc.now.ssthresh + 1.0, "{}", cc.now.cwnd);
+        let expected = k(0.4, 1000.0, cc.state.ssthresh);
+        near(cc.state.epoch.as_ref().map_or(0.0, |e| e.k), expected, 1e-9);
+        assert!(cc.state.cwnd < cc.state.ssthresh + 1.0, "{}", cc.state.cwnd);
     }
 
     /// Late packets alone leave the curve where it is.
@@ -598,9 +602,9 @@ mod tests {
     fn late_packets_stop_nothing() {
         let mut cc = avoiding(1000.0);
         round(&mut cc, Time::ZERO);
-        let before = format!("{:?}", cc.now);
+        let before = format!("{:?}", cc.state);
         cc.on_ack(&Ack { late: MDS, acked: 0, ..ack(Time::from_millis(50), 0) });
-        assert_eq!(format!("{:?}", cc.now), before);
+        assert_eq!(format!("{:?}", cc.state), before);
         assert_eq!(cc.last_ack, Time::ZERO);
     }
 
@@ -615,7 +619,7 @@ mod tests {
         for _ in 0..4000 {
             let cwnd = cc.control().cwnd / MDS;
             packets += cwnd;
-            sum += cc.now.cwnd;
+            sum += cc.state.cwnd;
             rounds += 1.0;
             if packets >= 10_000 {
                 packets -= 10_000;
@@ -631,15 +635,15 @@ mod tests {
     #[test]
     fn larger_datagrams() {
         let mut cc = Cubic::new(Params::default(), path(1200));
-        cc.now.cwnd = 100.0;
+        cc.state.cwnd = 100.0;
         cc.on_congestion(&congestion(Cause::Loss, 0));
         let ack = |ms: u64| Ack { now: Time::from_millis(ms), ..acked(1200) };
         (0..2000).for_each(|i| _ = cc.on_ack(&ack(i)));
         let before = cc.control().cwnd;
         let curve = |cc: &Cubic| {
-            let epoch = cc.now.epoch.as_ref().expect("on a curve");
+            let epoch = cc.state.epoch.as_ref().expect("on a curve");
             let t = (cc.last_ack - epoch.start).as_secs_f64();
-            [w_cubic(0.4, cc.now.w_max, epoch.k, t), cc.now.w_max, epoch.w_est].map(|w| w * cc.mds)
+            [w_cubic(0.4, cc.state.w_max, epoch.k, t), cc.state.w_max, epoch.w_est].map(|w| w * cc.mds)
         };
         let bytes = curve(&cc);
         cc.on_path_change(path(1400));

@@ -16,7 +16,7 @@
 //!
 //! slow start (3.3): GAIN 1 and 2 as above, but cwnd = 3/2 bdp (equation 6) while bdp grows;
 //!           bdp did not grow, loss or mark: DRAIN, and slow start is over
-//!           entered at the start, and again when the flow sends after an RTO of silence (RFC 2861): bdp, RTTmin forgotten
+//!           entered at the start, and again when the flow sends after an idle RTO (RFC 2861): bdp, RTTmin forgotten
 //! ```
 //!
 //! RTT is the latest sample, with the delay of the ACK in it, as the module's: of r, RTTmin and the times of the modes all
@@ -24,7 +24,7 @@
 //! slow start neither loss nor mark moves the window.
 //!
 //! Nothing is paced: the window is the only control. The controller can only leave `pacing_rate` open; whether the
-//! ledger then spreads the window over the RTT is its `paced`. The paper's D* needs `by-rate` (TCP's default) or
+//! sender then spreads the window over the RTT is its `paced`. The paper's D* needs `by-rate` (TCP's default) or
 //! `never`; under `always` (QUIC's default) it is another algorithm with shorter queues.
 //!
 //! Deviations: time in nanoseconds, Linux in microseconds. The product of bytes and RTT takes 128 bits; the module's 32
@@ -36,7 +36,7 @@
 //! not connected, and Linux would not call it; with `idle-restart = "off"` there is none. Its simulation has a cap of
 //! 33 554 432 packets. Application-limited time
 //! counts as in the paper, which lowers `bdp`, unless `ignore-app-limited`; so the window may move without growth
-//! granted by the ledger.
+//! granted by the sender.
 
 use alloc::format;
 use alloc::string::String;
@@ -75,7 +75,7 @@ params! {
     persistent_congestion: Restart = Restart::Drain,
     /// Answer to a retransmission timeout. `window` is what Linux does to the module, `slow-start` section 3.3.
     timeout: Restart = Restart::Window,
-    /// Idle time after which slow start begins anew: the `"rto"` where the ledger restarts windows (section 3.3: RFC 2861), a time like `"1 s"`, or `"off"` (the module).
+    /// Idle time after which slow start begins anew: the `"rto"` where the sender restarts windows (section 3.3: RFC 2861), a time like `"1 s"`, or `"off"` (the module).
     idle_restart: IdleRestart = IdleRestart::Rto,
 }
 
@@ -84,7 +84,7 @@ params! {
 pub enum IdleRestart {
     /// `"off"`: never.
     Off,
-    /// `"rto"`: when the ledger says that the window is to be restarted.
+    /// `"rto"`: when the sender says that the window is to be restarted.
     Rto,
     /// `"1 s"`: after more than this.
     After(Duration),

@@ -19,15 +19,15 @@
 //! minutes counts as queue (50 ppm: 27 to 30 ms) and the flow gets less. The base follows a slow clock at once. A flow
 //! whose queue stands for longer than BASE_HISTORY minutes takes it for its base and adds another TARGET, again and again.
 //!
-//! FILTER() is the minimum. Delays are one-way, without the delay of an ACK; the RTT that ages them is `smoothed_rtt`. The timeout, its backoff and the flight size are the ledger's. Slow start is not in the
+//! FILTER() is the minimum. Delays are one-way, without the delay of an ACK; the RTT that ages them is `smoothed_rtt`. The timeout, its backoff and the flight size are the sender's. Slow start is not in the
 //! RFC's algorithm; ns-3 and M. Kühlewind's Linux module have it up to the first loss, here `slow-start`. It knows
 //! nothing of TARGET and is not bound by ALLOWED_INCREASE. ssthresh is the window after each reduction, and falls with it
 //! where the delay shrinks it, as in ns-3: slow start returns after a timeout only.
 //!
-//! Deviations: the window grows (not: shrinks) by the bytes that the ledger grants, none of which left before the last
+//! Deviations: the window grows (not: shrinks) by the bytes that the sender grants, none of which left before the last
 //! reduction or an idle sender; the RFC counts every byte. After a timeout the window is MIN_CWND only with the first
 //! byte that may grow it. Persistent congestion (RFC 9002 section 7.6.2) leaves MIN_CWND. A spurious loss or timeout is undone. Idle time restarts the
-//! window where the ledger asks for it (see `idle`), with INIT_CWND for the initial one.
+//! window where the sender asks for it (see `idle`), with INIT_CWND for the initial one.
 //! Without receive times off_target is 1, which is Reno's growth and Reno's cut, as in ns-3.
 
 use alloc::collections::VecDeque;
@@ -122,7 +122,7 @@ struct Window {
 pub struct Ledbat {
     params: Params,
     mds: f64,
-    now: Window,
+    state: Window,
     undo: Undo<Window>,
     delays: Delays,
 }
@@ -136,7 +136,7 @@ impl Ledbat {
         let ssthresh = params.slow_start.map_or(0.0, |_| f64::INFINITY);
         Self {
             mds: mds as f64,
-            now: Window {
+            state: Window {
                 cwnd: (params.init_window * mds) as f64,
                 ssthresh,
                 slow_start: params.slow_start.map(|kind| SlowStart::new(kind, path)),
@@ -152,7 +152,7 @@ impl Ledbat {
     }
 
     fn cwnd(&self) -> u64 {
-        (self.now.cwnd + 0.5) as u64
+        (self.state.cwnd + 0.5) as u64
     }
 
     /// 1 at an empty queue, 0 at the target, without a lower end.
@@ -165,28 +165,28 @@ impl Ledbat {
         let Params { gain, allowed_increase, .. } = self.params;
         let off_target = self.off_target();
         let bytes = if off_target > 0.0 { ack.growth } else { ack.acked };
-        let cwnd = self.now.cwnd + gain * off_target * bytes as f64 * self.mds / self.now.cwnd;
+        let cwnd = self.state.cwnd + gain * off_target * bytes as f64 * self.mds / self.state.cwnd;
         let max_allowed = ack.prior_in_flight as f64 + allowed_increase * self.mds;
         // The floor must not lift a window that a timeout left below it before something may grow.
-        let floor = if ack.growth > 0 { self.min_window() } else { self.min_window().min(self.now.cwnd) };
-        self.now.cwnd = cwnd.min(max_allowed).max(floor);
+        let floor = if ack.growth > 0 { self.min_window() } else { self.min_window().min(self.state.cwnd) };
+        self.state.cwnd = cwnd.min(max_allowed).max(floor);
         // Below it slow start would begin again, and the queue would rest at half of what overflowed.
-        self.now.ssthresh = self.now.ssthresh.min(self.now.cwnd);
+        self.state.ssthresh = self.state.ssthresh.min(self.state.cwnd);
     }
 
     fn reduced(&self) -> f64 {
-        (self.now.cwnd * self.params.beta).max(self.min_window())
+        (self.state.cwnd * self.params.beta).max(self.min_window())
     }
 
     /// Without slow start the window is always at or above its end.
     fn set(&mut self, cwnd: f64, ssthresh: f64) {
-        let ssthresh = if self.now.slow_start.is_some() { ssthresh } else { 0.0 };
-        (self.now.cwnd, self.now.ssthresh) = (cwnd, ssthresh);
+        let ssthresh = if self.state.slow_start.is_some() { ssthresh } else { 0.0 };
+        (self.state.cwnd, self.state.ssthresh) = (cwnd, ssthresh);
     }
 
     fn shrink(&mut self, cwnd: f64, ssthresh: f64) {
-        let cwnd = cwnd.min(self.now.cwnd);
-        if let Some(slow_start) = &mut self.now.slow_start {
+        let cwnd = cwnd.min(self.state.cwnd);
+        if let Some(slow_start) = &mut self.state.slow_start {
             slow_start.leave();
         }
         self.set(cwnd, ssthresh);
@@ -204,11 +204,11 @@ impl Controller for Ledbat {
             self.delays.on_packet(ack.now, packet);
         }
         self.delays.forget(ack.now, ack.smoothed_rtt);
-        match &mut self.now.slow_start {
-            Some(slow_start) if self.now.cwnd < self.now.ssthresh => {
-                self.now.cwnd += slow_start.growth(ack.growth) as f64;
-                if slow_start.ended(ack, self.now.cwnd as u64) {
-                    self.now.ssthresh = self.now.cwnd;
+        match &mut self.state.slow_start {
+            Some(slow_start) if self.state.cwnd < self.state.ssthresh => {
+                self.state.cwnd += slow_start.growth(ack.growth) as f64;
+                if slow_start.ended(ack, self.state.cwnd as u64) {
+                    self.state.ssthresh = self.state.cwnd;
                 }
             }
             _ => self.follow_delay(ack),
@@ -217,26 +217,28 @@ impl Controller for Ledbat {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        self.undo.on_congestion(event.cause, &self.now);
+        self.undo.on_congestion(event.cause, &self.state);
         let reduced = self.reduced();
         match event.cause {
             Cause::Loss | Cause::Ecn | Cause::Delay => self.shrink(reduced, reduced),
-            Cause::PersistentCongestion => self.shrink(self.min_window(), self.now.ssthresh),
+            Cause::PersistentCongestion => self.shrink(self.min_window(), self.state.ssthresh),
             // A second one in a row: still nothing has opened the window.
-            Cause::Timeout if self.now.cwnd < self.min_window() => self.shrink(self.mds, self.now.ssthresh),
+            Cause::Timeout if self.state.cwnd < self.min_window() => {
+                self.shrink(self.mds, self.state.ssthresh)
+            }
             Cause::Timeout => self.shrink(self.mds, reduced),
         }
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.undo.take().filter(|b| b.cwnd > self.now.cwnd) {
-            self.now = before;
+        if let Some(before) = self.undo.take().filter(|b| b.cwnd > self.state.cwnd) {
+            self.state = before;
         }
     }
 
     fn on_idle(&mut self, event: &Idle) {
         let initial = self.params.init_window as f64 * self.mds;
-        let (cwnd, ssthresh) = idle::restart(event, self.now.cwnd, self.now.ssthresh, initial);
+        let (cwnd, ssthresh) = idle::restart(event, self.state.cwnd, self.state.ssthresh, initial);
         self.set(cwnd, ssthresh);
     }
 
@@ -244,7 +246,7 @@ impl Controller for Ledbat {
         let mds = path.max_datagram_size.max(1);
         let before = core::mem::replace(&mut self.mds, mds as f64);
         let least = self.params.min_window.max(1) as f64 * before;
-        for window in self.undo.saved().into_iter().chain([&mut self.now]) {
+        for window in self.undo.saved().into_iter().chain([&mut self.state]) {
             window.cwnd = window.cwnd.max(window.cwnd.min(least) / before * self.mds);
             if let Some(slow_start) = &mut window.slow_start {
                 slow_start.on_path_change(path);
@@ -253,7 +255,7 @@ impl Controller for Ledbat {
     }
 
     fn control(&self) -> Control {
-        let ssthresh = (self.now.ssthresh + 0.5) as u64;
+        let ssthresh = (self.state.ssthresh + 0.5) as u64;
         Control { cwnd: self.cwnd(), pacing_rate: None, ssthresh, send_quantum: None, wake: Time::NEVER }
     }
 
@@ -287,7 +289,7 @@ mod tests {
     fn settled(packets: u64) -> Ledbat {
         let mut cc = controller(Params::default());
         delay(&mut cc, 0, 0);
-        cc.now.cwnd = (packets * MDS) as f64;
+        cc.state.cwnd = (packets * MDS) as f64;
         cc
     }
 
@@ -309,7 +311,7 @@ mod tests {
     }
 
     fn packets(cc: &Ledbat) -> f64 {
-        cc.now.cwnd / MDS as f64
+        cc.state.cwnd / MDS as f64
     }
 
     /// Fact sheet appendix A: at half of TARGET half a packet more per round trip, at twice one less; 1 at none, 0 at it.
@@ -422,7 +424,7 @@ mod tests {
         assert_eq!(packets(&cc), 100.0);
     }
 
-    /// What the ledger does not grant does not grow the window; the delay shrinks it all the same.
+    /// What the sender does not grant does not grow the window; the delay shrinks it all the same.
     #[test]
     fn without_a_grant() {
         let mut cc = settled(100);
@@ -450,7 +452,7 @@ mod tests {
         assert_eq!((cc.control().cwnd, cc.control().in_slow_start()), (8 * MDS, false));
         for _ in 0..2 {
             cc.on_congestion(&congestion(Cause::Timeout, 0));
-            assert_eq!((cc.control().cwnd, cc.now.ssthresh), (MDS, 4e3), "kept by the second timeout");
+            assert_eq!((cc.control().cwnd, cc.state.ssthresh), (MDS, 4e3), "kept by the second timeout");
         }
     }
 
@@ -459,7 +461,7 @@ mod tests {
     fn delay_is_no_slow_start() {
         let mut cc = controller(Params { slow_start: Some(Kind::Standard), ..Params::default() });
         delay(&mut cc, 0, 0);
-        cc.now.cwnd = (100 * MDS) as f64;
+        cc.state.cwnd = (100 * MDS) as f64;
         cc.on_congestion(&congestion(Cause::Loss, 0));
         for ms in [1000, 2000, 3000] {
             let before = packets(&cc);
@@ -521,7 +523,7 @@ mod tests {
         let mut cc = Ledbat::new(Params::default(), path(1200));
         cc.on_path_change(path(1400));
         assert_eq!(cc.control().cwnd, 2800);
-        cc.now.cwnd = 140_000.0;
+        cc.state.cwnd = 140_000.0;
         cc.on_ack(&acked(140_000));
         assert_eq!(cc.control().cwnd, 141_400);
         cc.on_path_change(path(1200));

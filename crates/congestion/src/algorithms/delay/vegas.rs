@@ -23,9 +23,9 @@
 //! of an ACK that came at once, if there is one each round; where every ACK is delayed, both hold the delay.
 //!
 //! Deviations: the original doubles the window every second round trip, here (Linux) every one. Linux switches the
-//! arithmetic off at the first duplicate ACK, here when the ledger opens a recovery period. Linux' Vegas does not ask
-//! whether the window was used before it adds a packet; here the ledger's growth must allow it. RTTs are not rounded
-//! up to the next microsecond. Products take 128 bits. Pacing is the ledger's; Linux does not pace (`paced = by-rate`).
+//! arithmetic off at the first duplicate ACK, here when the sender opens a recovery period. Linux' Vegas does not ask
+//! whether the window was used before it adds a packet; here the sender's growth must allow it. RTTs are not rounded
+//! up to the next microsecond. Products take 128 bits. Pacing is the sender's; Linux does not pace (`paced = by-rate`).
 
 use crate::algorithms::reno::tcp_reno::{self, Halve, TcpReno};
 use crate::components::count::Count;
@@ -166,7 +166,7 @@ impl Vegas {
         self.reno.on_ack(&Ack { growth: 0, ..*ack });
     }
 
-    fn avoid_congestion(&mut self, ack: &Ack) {
+    fn congestion_avoidance(&mut self, ack: &Ack) {
         let round_ends = ack.packets.last().is_some_and(|p| p.pn >= self.round_end);
         if round_ends {
             self.round_end = self.next_pn;
@@ -207,7 +207,7 @@ impl Controller for Vegas {
             self.enable();
             self.reno_step(ack);
         } else {
-            self.avoid_congestion(ack);
+            self.congestion_avoidance(ack);
         }
         None
     }

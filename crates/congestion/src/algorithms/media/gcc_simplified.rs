@@ -26,11 +26,11 @@
 //!
 //! Deviations: the receiver runs at the sender, see `media`; without receive times the rate stays. No RTT is needed. Losses act only
 //! through R and marks not at all, as in the paper: do not use with ECT. Rates of start and floor are not in the
-//! paper. Persistent congestion or a timeout sets the rate to `min-rate`. R begins anew after a silence of the
-//! application (see `media`).
+//! paper. Persistent congestion or a timeout sets the rate to `min-rate`. R begins anew after the application was
+//! idle (see `media`).
 
 use crate::algorithms::media::gcc::state::{Signal, State};
-use crate::components::queuing_delay::{Anchor, QueuingDelay};
+use crate::components::queuing_delay::{BaseDelay, QueuingDelay};
 use crate::components::receiver_report::{ReceiveRate, Reports, Window, bits};
 use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Needs, PathInfo, Sent};
 use crate::{Range, params};
@@ -92,7 +92,7 @@ impl GccSimplified {
     /// At the initial rate, in Increase.
     pub fn new(params: Params, path: PathInfo) -> Self {
         Self {
-            delay: QueuingDelay::new(Anchor::Raw, Duration::ZERO),
+            delay: QueuingDelay::new(BaseDelay::Raw, Duration::ZERO),
             over_since: None,
             variation: 0,
             state: State::default(),

@@ -31,7 +31,7 @@
 //!
 //! Deviations: neither paper nor draft was at hand. The equations are the fact sheet's and, for the receiver, those of
 //! the authors' slides at IETF 87 (July 2013); slow start is from general knowledge of the drafts, T this project's.
-//! A packet bears the penalty of one loss that the ledger found before, and of one mark of its own ACK. No shaping
+//! A packet bears the penalty of one loss that the sender found before, and of one mark of its own ACK. No shaping
 //! buffer (appendix C-B). Persistent congestion or a timeout means R_min until the next report.
 
 use crate::components::receiver_report::{Report, Reports, Window, bits};

@@ -1,5 +1,5 @@
 //! Reno for TCP: RFC 5681 (September 2009) with the byte counting of RFC 3465 (February 2003), the initial window of
-//! RFC 6928 (April 2013) and, through the ledger's recovery period, NewReno, RFC 6582 (April 2012).
+//! RFC 6928 (April 2013) and, through the sender's recovery period, NewReno, RFC 6582 (April 2012).
 //!
 //! ```text
 //! initial window        min(10 * SMSS, max(2 * SMSS, 14600 bytes))             (RFC 6928 section 2)
@@ -16,12 +16,12 @@
 //! window in whole packets and counts every acknowledged piece as one, as Linux does: growth comes in steps. `count = "acks"`
 //! is RFC 5681 without RFC 3465: every ACK opens the window by a packet at most (ns-3's TcpNewReno, htsim).
 //!
-//! Idle time restarts the window where the ledger asks for it (RFC 5681 section 4.1; see `idle`). A spurious loss or timeout
+//! Idle time restarts the window where the sender asks for it (RFC 5681 section 4.1; see `idle`). A spurious loss or timeout
 //! is undone, as Linux does; RFC 5682 and RFC 3522 only detect it.
 //!
-//! Deviations: the window drops to `ssthresh` at once (the ledger may spread that over the round trip: its `reduction`);
+//! Deviations: the window drops to `ssthresh` at once (the sender may spread that over the round trip: its `reduction`);
 //! its inflation by duplicate ACKs, partial ACKs and the moment
-//! of exit are the ledger's. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
+//! of exit are the sender's. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
 
 use crate::algorithms::reno::window::{Growth, Window};
 use crate::components::count::{Count, Counting};

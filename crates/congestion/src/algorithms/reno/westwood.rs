@@ -22,8 +22,8 @@
 //! not delayed gives.
 //!
 //! Deviations from Linux: the window is set when recovery begins, as in the papers; Linux lets PRR halve it and sets
-//! `BWE * RTTmin` when recovery ends. Over TCP the ledger spreads a cut (its `reduction`). Acknowledged bytes are what the
-//! ledger newly acknowledged and what came late, which is what Linux' rule for duplicate and partial ACKs approximates. A
+//! `BWE * RTTmin` when recovery ends. Over TCP the sender spreads a cut (its `reduction`). Acknowledged bytes are what the
+//! sender newly acknowledged and what came late, which is what Linux' rule for duplicate and partial ACKs approximates. A
 //! sample window in which the application limited the sender is thrown away: it measures the application. Half of the
 //! window until the first sample, where Linux has 2 packets. ECN marks act like losses. A spurious loss or timeout is
 //! undone in the window alone: the estimates stay, RTTmin's new beginning after a timeout too (Linux).
@@ -173,7 +173,7 @@ pub struct WestwoodPlus {
     params: Params,
     counting: Counting,
     initial: u64,
-    now: Window,
+    state: Window,
     undo: Undo<Window>,
     bandwidth: Bandwidth,
     rtt_min: MinRtt,
@@ -186,7 +186,7 @@ impl WestwoodPlus {
         Self {
             counting: Counting { count: params.count, limit: params.abc_limit, mds: path.max_datagram_size },
             initial,
-            now: Window::new(initial, SlowStart::new(params.slow_start, path)),
+            state: Window::new(initial, SlowStart::new(params.slow_start, path)),
             undo: Undo::new(),
             bandwidth: Bandwidth::new(params.filter, params.sample_window),
             rtt_min: MinRtt { value: Duration::MAX, reset: true },
@@ -198,7 +198,7 @@ impl WestwoodPlus {
     fn ssthresh(&self) -> u64 {
         let pipe = match self.bandwidth.estimate() {
             Some(bwe) => bwe * self.rtt_min.value.as_secs_f64(),
-            None => self.now.cwnd as f64 * self.params.beta,
+            None => self.state.cwnd as f64 * self.params.beta,
         };
         (pipe as u64).max(self.min_window())
     }
@@ -217,44 +217,44 @@ impl Controller for WestwoodPlus {
         self.undo.on_ack(ack);
         self.rtt_min.on_ack(ack);
         self.bandwidth.on_ack(ack);
-        self.now.grow(ack, &self.counting, self.params.growth);
+        self.state.grow(ack, &self.counting, self.params.growth);
         None
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        self.undo.on_congestion(event.cause, &self.now);
+        self.undo.on_congestion(event.cause, &self.state);
         let ssthresh = self.ssthresh();
         match event.cause {
-            Cause::Loss | Cause::Ecn | Cause::Delay => return self.now.set(ssthresh, ssthresh),
-            Cause::PersistentCongestion => self.now.shrink(self.min_window(), ssthresh),
-            Cause::Timeout => self.now.shrink(self.counting.mds, ssthresh),
+            Cause::Loss | Cause::Ecn | Cause::Delay => return self.state.set(ssthresh, ssthresh),
+            Cause::PersistentCongestion => self.state.shrink(self.min_window(), ssthresh),
+            Cause::Timeout => self.state.shrink(self.counting.mds, ssthresh),
         }
         self.rtt_min.reset = true;
     }
 
     fn on_spurious(&mut self) {
-        self.now.undo(self.undo.take());
+        self.state.undo(self.undo.take());
     }
 
     fn on_idle(&mut self, idle: &Idle) {
-        self.now.restart(idle, self.initial);
+        self.state.restart(idle, self.initial);
     }
 
     fn on_path_change(&mut self, path: PathInfo) {
         let before = core::mem::replace(&mut self.counting.mds, path.max_datagram_size);
         self.initial = initial_window_of(self.params.initial_window, path.max_datagram_size);
-        for window in self.undo.saved().into_iter().chain([&mut self.now]) {
+        for window in self.undo.saved().into_iter().chain([&mut self.state]) {
             window.on_path_change(before, path, self.params.min_window);
         }
     }
 
     fn control(&self) -> Control {
-        self.now.control()
+        self.state.control()
     }
 
     /// `ssthresh` in bytes, `bwe` in bytes per second, `rtt_min` in seconds.
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        self.now.trace(put);
+        self.state.trace(put);
         if let Some(bwe) = self.bandwidth.estimate() {
             put("bwe", bwe);
         }
@@ -348,7 +348,7 @@ mod tests {
     /// A pipe of 100 packets, one round after the other.
     fn filled(cwnd: u64) -> (WestwoodPlus, Time) {
         let mut cc = WestwoodPlus::new(Params::default(), path(MDS));
-        cc.now = avoiding(cwnd);
+        cc.state = avoiding(cwnd);
         let mut now = Time::ZERO;
         cc.bandwidth.on_sent(now);
         for _ in 0..300 {
@@ -398,7 +398,7 @@ mod tests {
     fn back_up_after_a_collapse() {
         const MDS: u64 = 1000;
         let mut cc = WestwoodPlus::new(Params::default(), path(MDS));
-        cc.now = avoiding(2_000_000);
+        cc.state = avoiding(2_000_000);
         cc.bandwidth.on_sent(Time::ZERO);
         let rtt = Duration::from_millis(99);
         for ms in 1..=300 {
@@ -408,7 +408,7 @@ mod tests {
         cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
         assert_eq!(cc.control().cwnd, 2000);
         cc.on_congestion(&congestion(Cause::Loss, 2000));
-        assert_eq!((cc.now.cwnd, cc.now.ssthresh), (990_000, 990_000));
+        assert_eq!((cc.state.cwnd, cc.state.ssthresh), (990_000, 990_000));
         assert!(!cc.control().in_slow_start());
     }
 
@@ -429,7 +429,7 @@ mod tests {
             cc.on_congestion(&congestion(cause, 0));
             assert!(cc.control().cwnd < 101 * MDS);
             cc.on_spurious();
-            assert_eq!((cc.now.cwnd, cc.now.ssthresh), (200 * MDS, 200 * MDS));
+            assert_eq!((cc.state.cwnd, cc.state.ssthresh), (200 * MDS, 200 * MDS));
         }
     }
 }

@@ -55,7 +55,7 @@ impl Window {
 
     pub(crate) fn grow(&mut self, ack: &Ack, counting: &Counting, growth: Growth) {
         if !self.in_slow_start() {
-            return self.avoid_congestion(ack, counting, growth);
+            return self.congestion_avoidance(ack, counting, growth);
         }
         self.cwnd += self.slow_start.growth(counting.of_slow_start(ack));
         if self.slow_start.ended(ack, self.cwnd) {
@@ -63,7 +63,7 @@ impl Window {
         }
     }
 
-    fn avoid_congestion(&mut self, ack: &Ack, counting: &Counting, growth: Growth) {
+    fn congestion_avoidance(&mut self, ack: &Ack, counting: &Counting, growth: Growth) {
         let (counted, mds) = (counting.of(ack), counting.mds);
         match growth {
             Growth::Ack => self.cwnd += mds * counted / self.cwnd,

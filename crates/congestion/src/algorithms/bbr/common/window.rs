@@ -151,7 +151,7 @@ impl Window {
         self.in_recovery && rs.delivered > 0 && rs.prior_delivered >= self.recovery_begin
     }
 
-    /// Conservation ends after a round, recovery after a round without a loss, if the ledger's period is over too.
+    /// Conservation ends after a round, recovery after a round without a loss, if the sender's period is over too.
     ///
     /// A period of RFC 9002 ends after a round whatever else is lost. Were each a recovery of its own, random loss would
     /// hold the sender to conservation, which keeps in flight what a round delivers of it, less every round.

@@ -39,7 +39,7 @@
 //!    ever. A lone packet of a round, whose ACK may have been delayed, does not replace an expired minimum (Linux).
 //! 4. The windowed maxima are exact. Linux' two windows of `extra_acked` are a maximum over two ticks of five rounds;
 //!    Linux' limit on the length of an aggregation interval (2^20 packets) is not there.
-//! 5. ProbeRTT marks its packets as application-limited in the controller, not in the ledger.
+//! 5. ProbeRTT marks its packets as application-limited in the controller, not in the sender.
 //! 6. Recovery ends no sooner than one round after it began, also after a timeout. QUIC has no retransmission timeout:
 //!    its persistent congestion is one.
 //! 7. The first RTT sample computes the initial pacing rate again (Linux).
@@ -64,10 +64,10 @@ mod window;
 pub use params::Params;
 
 use crate::algorithms::bbr::common::aggregation::{Aggregation, Arrival};
-use crate::algorithms::bbr::common::dwell::Dwell;
 use crate::algorithms::bbr::common::filters::{MinRtt, WindowedMax};
+use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
 use crate::algorithms::bbr::common::newly_acked;
-use crate::algorithms::bbr::common::plateau::Plateau;
+use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use crate::algorithms::bbr::common::rounds::Rounds;
 use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
 use crate::{
@@ -91,10 +91,10 @@ pub struct Bbr1 {
     bw_filter: WindowedMax,
     min_rtt: MinRtt,
     aggregation: Aggregation,
-    plateau: Plateau,
+    full_pipe: FullPipeSearch,
     full_bw_reached: bool,
     policer: Policer,
-    dwell: Dwell,
+    probe_rtt: ProbeRtt,
     window: Window,
     /// The next ACK begins a round, the one of conservation.
     conservation_begins: bool,
@@ -122,10 +122,10 @@ impl Bbr1 {
             bw_filter: WindowedMax::new(p.bw_filter_len),
             min_rtt: MinRtt::new(),
             aggregation: Aggregation::new(p.extra_acked_windows),
-            plateau: Plateau::default(),
+            full_pipe: FullPipeSearch::default(),
             full_bw_reached: false,
             policer: Policer::default(),
-            dwell: Dwell::default(),
+            probe_rtt: ProbeRtt::default(),
             window: Window::new(
                 initial_window_of(p.initial_window, path.max_datagram_size),
                 path.max_datagram_size,
@@ -188,14 +188,14 @@ impl Bbr1 {
     fn check_full_bw_reached(&mut self, rs: &RateSample) {
         if !self.full_bw_reached && self.rounds.start && !rs.app_limited {
             let (bw, p) = (self.max_bw(), &self.params);
-            self.full_bw_reached = self.plateau.reached(bw, p.full_bw_growth, p.full_bw_rounds);
+            self.full_bw_reached = self.full_pipe.is_full(bw, p.full_bw_growth, p.full_bw_rounds);
         }
     }
 
     /// Everything outstanding is gone (`bbr_set_state`).
     fn on_timeout(&mut self, now: Time) {
         self.enter_recovery(false);
-        self.plateau.full_bw = Rate(0);
+        self.full_pipe.full_bw = Rate(0);
         self.look_for_policer(now, &self.evidence(true, false, true));
     }
 }
@@ -224,7 +224,7 @@ impl Controller for Bbr1 {
     /// `bbr_main`.
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.window.inflight = ack.bytes_in_flight;
-        let rs = self.dwell.mark(ack.rate);
+        let rs = self.probe_rtt.mark(ack.rate);
         self.init_pacing_rate(ack);
         self.update_bw(ack, &rs);
         self.update_ack_aggregation(ack);
@@ -254,7 +254,7 @@ impl Controller for Bbr1 {
     /// `bbr_undo_cwnd`.
     fn on_spurious(&mut self) {
         if self.window.in_recovery {
-            self.plateau = Plateau::default();
+            self.full_pipe = FullPipeSearch::default();
             self.policer.reset(&self.evidence(false, false, false));
             self.window.undo_recovery();
         }
@@ -290,7 +290,7 @@ impl Controller for Bbr1 {
         put("pacing_gain", self.pacing_gain());
         put("cwnd_gain", self.cwnd_gain());
         put("filled_pipe", f64::from(u8::from(self.full_bw_reached)));
-        put("full_bw_count", self.plateau.full_bw_count as f64);
+        put("full_bw_count", self.full_pipe.full_bw_count as f64);
         put("lt_use_bw", f64::from(u8::from(self.policer.lt_use_bw)));
     }
 }

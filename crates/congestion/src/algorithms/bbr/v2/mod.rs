@@ -38,7 +38,7 @@
 //!    and Linux mean 15 % left free. `headroom` is the share left free, 0.15.
 //! 2. `bw_hi`. The draft raises `inflight_hi` only when `bw_hi` is finite, and never makes it so: taken literally,
 //!    `inflight_hi` could only fall. There is no `bw_hi` here, as in Linux and in draft-ietf-ccwg-bbr.
-//! 3. ProbeRTT marks its packets as application-limited in the controller, not in the ledger.
+//! 3. ProbeRTT marks its packets as application-limited in the controller, not in the sender.
 //! 4. ECN. The draft is silent, and RFC 9002 section 7.1 wants an answer: an ACK with CE marks counts as losses of as
 //!    many packets in the round's 2 % test, in `loss_in_round`, and as one lost range. `Cause::Ecn` itself changes no
 //!    window. `ecn = false` ignores marks.
@@ -48,7 +48,7 @@
 //! 7. The windowed maximum is exact. Recovery ends no sooner than one round after it began, also after a timeout, for
 //!    which QUIC has no recovery period. "In fast recovery for a full round" (Startup's exit by loss) is read as: at
 //!    both its ends.
-//! 8. Rounds are counted here, not taken from the ledger: the draft begins a round of its own at changes of state.
+//! 8. Rounds are counted here, not taken from the sender: the draft begins a round of its own at changes of state.
 //!
 //! Where another rule than the draft's is a choice, its parameter names both; `bbr2-mvfst` (see `mvfst`) chooses mvfst's.
 //!
@@ -73,10 +73,10 @@ mod window;
 
 pub use params::{Advance, BandwidthSample, Params, Recovery, StartupLossExit, TooHigh, UpExit};
 
-use crate::algorithms::bbr::common::dwell::Dwell;
+use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
 use crate::algorithms::bbr::common::model::{Bounds, INFINITE, Model};
-use crate::algorithms::bbr::common::plateau::Plateau;
 use crate::algorithms::bbr::common::probe::Probe;
+use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use crate::algorithms::bbr::common::signals::Signals;
 use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
 use crate::{
@@ -101,7 +101,7 @@ pub struct Bbr2 {
     signals: Signals,
     full_pipe: FullPipe,
     probe: Probe,
-    dwell: Dwell,
+    probe_rtt: ProbeRtt,
     window: Window,
     /// Of `recovery = "window"`.
     recovery: RecoveryWindow,
@@ -109,7 +109,7 @@ pub struct Bbr2 {
     /// Of `bandwidth-sample = "best"`.
     best: BestSample,
     /// Of `probe-up-exit = "plateau"`.
-    up_plateau: Plateau,
+    up_search: FullPipeSearch,
     /// Of `cwnd-limited-share`.
     limited_in_round: bool,
     /// The last ACK's newest packet left while the application limited the sender.
@@ -120,7 +120,7 @@ pub struct Bbr2 {
     idle_restart: bool,
     /// The bounds before the last losses.
     batch: Option<Bounds>,
-    /// The bounds before the losses of the ledger's last recovery period.
+    /// The bounds before the losses of the sender's last recovery period.
     undo: Option<Bounds>,
 }
 
@@ -136,7 +136,7 @@ impl Bbr2 {
             signals: Signals::default(),
             full_pipe: FullPipe::default(),
             probe: Probe::default(),
-            dwell: Dwell::default(),
+            probe_rtt: ProbeRtt::default(),
             window: Window::new(
                 initial_window_of(p.initial_window, path.max_datagram_size),
                 path.max_datagram_size,
@@ -146,7 +146,7 @@ impl Bbr2 {
             recovery: RecoveryWindow::default(),
             loss_round: LossRound::default(),
             best: BestSample::default(),
-            up_plateau: Plateau::default(),
+            up_search: FullPipeSearch::default(),
             limited_in_round: false,
             app_limited: false,
             unpaced: p.unpaced_packets,
@@ -159,9 +159,9 @@ impl Bbr2 {
         cc
     }
 
-    /// The ledger's sample, with ProbeRTT's own limit and the marks that count as losses.
+    /// The sender's sample, with ProbeRTT's own limit and the marks that count as losses.
     fn sample(&mut self, ack: &Ack) -> RateSample {
-        let mut rs = self.dwell.mark(ack.rate);
+        let mut rs = self.probe_rtt.mark(ack.rate);
         if self.params.bandwidth_sample == BandwidthSample::Best {
             rs = self.best.of(ack, rs);
         }

@@ -59,8 +59,8 @@
 //!    whole packet fits below it: after the ACK, or in bytes, a full window would never reach it.
 //! 6. "In fast recovery for a full round" (Startup's exit by loss): the controller's recovery began at least a round
 //!    before the ACK that ends the round of losses. QUIC's recovery period may end with this very ACK.
-//! 7. ProbeRTT marks its packets as application-limited in the controller, not in the ledger.
-//! 8. The windowed maxima are exact. Rounds are counted here, not taken from the ledger. A round that ends without a
+//! 7. ProbeRTT marks its packets as application-limited in the controller, not in the sender.
+//! 8. The windowed maxima are exact. Rounds are counted here, not taken from the sender. A round that ends without a
 //!    delivery-rate sample says nothing about the pipe.
 //! 9. The first RTT sample computes the initial pacing rate again (Linux).
 
@@ -78,9 +78,9 @@ mod window;
 
 pub use params::Params;
 
-use crate::algorithms::bbr::common::dwell::Dwell;
 use crate::algorithms::bbr::common::model::{Bounds, INFINITE, Model};
 use crate::algorithms::bbr::common::probe::Probe;
+use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use crate::algorithms::bbr::common::signals::Signals;
 use crate::algorithms::bbr::common::state::State;
 use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
@@ -113,13 +113,13 @@ pub struct Bbr3 {
     drain_start_round: u64,
     probe: Probe,
     caution: Caution,
-    dwell: Dwell,
+    probe_rtt: ProbeRtt,
     window: Window,
     /// The first packets after an idle time are on their way: what they show is the application's pace.
     idle_restart: bool,
     /// Before the last losses.
     batch: Option<Undo>,
-    /// Before the losses of the ledger's last recovery period.
+    /// Before the losses of the sender's last recovery period.
     undo: Option<Undo>,
 }
 
@@ -137,7 +137,7 @@ impl Bbr3 {
             drain_start_round: 0,
             probe: Probe::default(),
             caution: Caution::default(),
-            dwell: Dwell::default(),
+            probe_rtt: ProbeRtt::default(),
             window: Window::new(
                 initial_window_of(p.initial_window, path.max_datagram_size),
                 path.max_datagram_size,
@@ -260,7 +260,7 @@ impl Controller for Bbr3 {
         put("cwnd_gain", self.cwnd_gain());
         put("full_bw_reached", flag(self.full_pipe.full_bw_reached));
         put("full_bw_now", flag(self.full_pipe.full_bw_now));
-        put("full_bw_count", self.full_pipe.plateau.full_bw_count as f64);
+        put("full_bw_count", self.full_pipe.search.full_bw_count as f64);
         put("idle_restart", flag(self.idle_restart));
         put("bw_probe_wait", self.probe.bw_probe_wait.as_secs_f64());
         put("prev_probe_too_high", flag(self.caution.prev_probe_too_high));

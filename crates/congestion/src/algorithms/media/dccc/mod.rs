@@ -28,10 +28,10 @@
 //! follows clocks that drift, but also the flow's own queue, which stands: alone it fills any buffer, a threshold per window.
 //!
 //! Deviations: the receiver's part runs at the sender, on the receive times in ACKs (appendix C allows it); a
-//! period ends with the first ACK after its time. RTT is the ledger's sample of the newest packet less the ACK delay that the
+//! period ends with the first ACK after its time. RTT is the sender's sample of the newest packet less the ACK delay that the
 //! peer reports, in which the forward delay is that packet's and not the mean e; feedback takes the backward delay alone, and
 //! a receiver that waits for a second packet would add its timer to it wherever packets are rarer. T_s kr is `gain`, less if the period is shorter than the RTT, so that kr = gain / max(T_s, RTT). The rates
-//! of start, floor and ceiling, the halving in silence and the window are the fact sheet's (core.md section 7): the
+//! of start, floor and ceiling, the halving without feedback and the window are the fact sheet's (core.md section 7): the
 //! paper has none. Losses, marks and timeouts do nothing of their own. Without receive times the rate stays.
 
 mod feedback;
@@ -39,7 +39,7 @@ mod feedback;
 use alloc::collections::VecDeque;
 
 use self::feedback::{Averages, Feedback};
-use crate::components::queuing_delay::{Anchor, QueuingDelay};
+use crate::components::queuing_delay::{BaseDelay, QueuingDelay};
 use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Needs, PathInfo, Sent};
 use crate::{Range, params};
 use units::{Duration, Rate, Time};
@@ -145,8 +145,8 @@ pub struct Dccc {
     rtt: Duration,
     latest_rtt: Duration,
     feedback: Option<Feedback>,
-    /// When silence halves the rate.
-    deadline: Option<Time>,
+    /// When the missing feedback halves the rate.
+    feedback_deadline: Option<Time>,
 }
 
 impl Dccc {
@@ -154,8 +154,8 @@ impl Dccc {
     pub fn new(params: Params, path: PathInfo) -> Self {
         let anchor = match params.owd {
             Owd::Absolute => None,
-            Owd::Anchored => Some(Anchor::Clamped),
-            Owd::Windowed => Some(Anchor::Windowed),
+            Owd::Anchored => Some(BaseDelay::Clamped),
+            Owd::Windowed => Some(BaseDelay::Windowed),
         };
         let mut cc = Self {
             mds: path.max_datagram_size.max(1),
@@ -168,7 +168,7 @@ impl Dccc {
             rtt: INITIAL_RTT,
             latest_rtt: Duration::ZERO,
             feedback: None,
-            deadline: None,
+            feedback_deadline: None,
             params,
         };
         cc.set_rate(cc.params.initial_rate.0 as f64);
@@ -221,11 +221,11 @@ impl Dccc {
         self.due = self.due.map(|due| due + period).filter(|&due| due > now).or(Some(now + period));
     }
 
-    /// Silence: half the rate for each round trip of it.
-    fn starve(&mut self, now: Time) {
-        while let Some(deadline) = self.deadline.filter(|&d| d <= now && self.x > self.min_rate()) {
+    /// Feedback timeout: half the rate for each round trip without an ACK.
+    fn check_feedback_timeout(&mut self, now: Time) {
+        while let Some(deadline) = self.feedback_deadline.filter(|&d| d <= now && self.x > self.min_rate()) {
             self.set_rate(self.x / 2.0);
-            self.deadline = Some(deadline + self.rtt);
+            self.feedback_deadline = Some(deadline + self.rtt);
         }
     }
 
@@ -240,14 +240,14 @@ impl Controller for Dccc {
     }
 
     fn on_sent(&mut self, sent: &Sent) {
-        self.starve(sent.now);
+        self.check_feedback_timeout(sent.now);
         self.next_pn = sent.pn + 1;
-        self.deadline = self.deadline.or_else(|| self.expect_feedback(sent.now));
+        self.feedback_deadline = self.feedback_deadline.or_else(|| self.expect_feedback(sent.now));
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        self.starve(ack.now);
-        self.deadline = self.expect_feedback(ack.now).filter(|_| ack.bytes_in_flight > 0);
+        self.check_feedback_timeout(ack.now);
+        self.feedback_deadline = self.expect_feedback(ack.now).filter(|_| ack.bytes_in_flight > 0);
         if let Some(rtt) = ack.latest_rtt {
             self.latest_rtt = rtt;
             self.averages.on_rtt(rtt - ack.ack_delay);
@@ -561,9 +561,9 @@ mod tests {
         }
     }
 
-    /// Fact sheet 7.2: half per RTT after max(4 RTT, 500 ms) without an ACK; nothing in flight is no silence.
+    /// Fact sheet 7.2: half per RTT after max(4 RTT, 500 ms) without an ACK; with nothing in flight none is due.
     #[test]
-    fn silence() {
+    fn feedback_timeout() {
         let mut s = Script::new(controller(Params { initial_rate: Rate(960_000), ..Params::default() }));
         s.even(20, MS * 10);
         let (x, sent) = (s.cc.x, s.sent);
@@ -573,7 +573,7 @@ mod tests {
             s.cc.on_sent(&Sent { now, pn: s.pn, bytes: 1200, bytes_in_flight, app_limited: false });
             s.cc.x
         };
-        assert_eq!(send(5000, 1200), x, "this packet opens the silence");
+        assert_eq!(send(5000, 1200), x, "feedback is due from this packet on");
         for (ms, halvings) in [(5499, 1.0), (5500, 2.0), (5549, 2.0), (5550, 4.0), (5600, 8.0)] {
             near(send(ms, 2400), x / halvings, 1e-12);
         }
@@ -591,7 +591,7 @@ mod tests {
         }
     }
 
-    /// Twice the flight of the fastest packets out there, ten packets at least, and no window of the ledger's.
+    /// Twice the flight of the fastest packets out there, ten packets at least, and no window of the sender's.
     #[test]
     fn window() {
         let mut cc = controller(Params::default());

@@ -28,7 +28,7 @@
 //! grow without limit. R_hat counts window bytes, not payload. Start, smallest and largest rate are not in the draft.
 //! Packets leave one by one as the rate has it, not in groups every burst_time (section 4). Marks do nothing (section 9
 //! leaves ECN for later): do not use with ECT. Persistent congestion or a timeout sets the rate to `min-rate`. Without
-//! receive times the rate stays. The RTT of the response time is `smoothed_rtt`, without the delay of ACKs. No probing, no REMB. R_hat begins anew after a silence of the application (see `media`):
+//! receive times the rate stays. The RTT of the response time is `smoothed_rtt`, without the delay of ACKs. No probing, no REMB. R_hat begins anew after the application was idle (see `media`):
 //! as the draft measures it, a pause would leave 1.5 times a packet per window.
 
 mod detector;

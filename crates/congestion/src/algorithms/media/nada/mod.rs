@@ -23,13 +23,13 @@
 //! The receiver runs at the sender: see `media` for reports, bytes and window. Without receive times there is no
 //! r_recv, so the rate stays at RMIN. The rate that is paced is r_send.
 //!
-//! Deviations: losses are those that the ledger finds, a little later than gaps in the packet numbers. p_loss and
+//! Deviations: losses are those that the sender finds, a little later than gaps in the packet numbers. p_loss and
 //! p_mark are smoothed once per report, as in Cisco's ns3-rmcat, not per packet; the RFC can be read either way.
 //! Equation 2 as printed has no bound: many losses make x_curr seconds. Once they have left LOGWIN, p_loss falls by a tenth
 //! a report and x_curr by 19 %; equation 7 then adds KAPPA ETA 0.19 x_prev / TAU = 0.38 x_prev of r_ref (x in seconds),
 //! where x_offset takes 0.16: the rate grows while the penalty stands. `x-max` bounds it, as ns3-rmcat does (500 ms).
-//! `delta` is at most `max-delta`: after a long silence equation 7 would leap. The level of the shaping buffer is a
-//! constant, since no ledger has an encoder before it; 0 makes r_vin = r_send = r_ref. rtt is `smoothed_rtt`,
+//! `delta` is at most `max-delta`: after a long time without ACKs equation 7 would leap. The level of the shaping buffer is a
+//! constant, since there is no encoder before the sender; 0 makes r_vin = r_send = r_ref. rtt is `smoothed_rtt`,
 //! without the delay of ACKs; the delays are one-way. Before
 //! the first window of r_recv is full, the average is taken over what there is. Persistent congestion or a timeout sets
 //! the rate to RMIN.
