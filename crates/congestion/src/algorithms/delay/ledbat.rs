@@ -224,7 +224,7 @@ impl Controller for Ledbat {
             Cause::PersistentCongestion => self.shrink(self.min_window(), self.state.ssthresh),
             // A second one in a row: still nothing has opened the window.
             Cause::Timeout if self.state.cwnd < self.min_window() => {
-                self.shrink(self.mds, self.state.ssthresh)
+                self.shrink(self.mds, self.state.ssthresh);
             }
             Cause::Timeout => self.shrink(self.mds, reduced),
         }

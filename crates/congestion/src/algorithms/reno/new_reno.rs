@@ -20,10 +20,9 @@
 //!
 //! Deviations: none. Which packets may grow the window and how often it may shrink is the sender's business.
 
-use crate::algorithms::reno::window::{Growth, Window};
+use crate::algorithms::reno::frame::{Answer, Frame};
+use crate::algorithms::reno::window::Growth;
 use crate::components::count::{Count, Counting};
-use crate::components::slow_start::SlowStart;
-use crate::components::undo::Undo;
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, initial_window_of};
 use crate::{Range, params};
 
@@ -63,74 +62,54 @@ pub enum Collapse {
 #[derive(Clone, Debug)]
 pub struct NewReno {
     params: Params,
-    counting: Counting,
-    initial: u64,
-    state: Window,
-    undo: Undo<Window>,
+    reno: Frame,
 }
 
 impl NewReno {
     /// In slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
-        let initial = initial_window_of(params.initial_window, path.max_datagram_size);
-        Self {
-            counting: Counting { count: params.count, limit: params.abc_limit, mds: path.max_datagram_size },
-            initial,
-            state: Window::new(initial, SlowStart::new(params.slow_start, path)),
-            undo: Undo::new(),
-            params,
-        }
+        let mds = path.max_datagram_size;
+        let counting = Counting { count: params.count, limit: params.abc_limit, mds };
+        let windows = [initial_window_of(params.initial_window, mds), params.min_window];
+        let reno = Frame::new(counting, params.growth, windows, params.slow_start, path);
+        Self { params, reno }
     }
 }
 
 impl Controller for NewReno {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        self.undo.on_ack(ack);
-        self.state.grow(ack, &self.counting, self.params.growth);
+        self.reno.on_ack(ack);
         None
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let mds = self.counting.mds;
-        let floor = self.params.min_window * mds;
-        let repeated = self.undo.on_congestion(event.cause, &self.state);
-        let reduced = ((self.state.cwnd as f64 * self.params.beta) as u64).max(floor);
-        match event.cause {
-            // RFC 9002 section 7.6.2 lowers the window alone; ssthresh stays.
-            Cause::PersistentCongestion => {
-                let collapsed = match self.params.persistent_congestion {
-                    Collapse::Minimum => floor,
-                    Collapse::Initial => self.initial,
-                };
-                self.state.shrink(collapsed, self.state.ssthresh);
-            }
-            Cause::Timeout => self.state.shrink(mds, if repeated { self.state.ssthresh } else { reduced }),
-            Cause::Loss | Cause::Ecn | Cause::Delay => self.state.shrink(reduced, reduced),
-        }
+        let floor = self.reno.min_window();
+        let reduced = ((self.reno.state.cwnd as f64 * self.params.beta) as u64).max(floor);
+        let collapsed = match self.params.persistent_congestion {
+            Collapse::Minimum => floor,
+            Collapse::Initial => self.reno.initial(),
+        };
+        self.reno.on_congestion(event.cause, Answer { reduced, collapsed, loss_window: self.reno.mds() });
     }
 
     fn on_spurious(&mut self) {
-        self.state.undo(self.undo.take());
+        self.reno.on_spurious();
     }
 
     fn on_idle(&mut self, idle: &Idle) {
-        self.state.restart(idle, self.initial);
+        self.reno.on_idle(idle);
     }
 
     fn on_path_change(&mut self, path: PathInfo) {
-        let before = core::mem::replace(&mut self.counting.mds, path.max_datagram_size);
-        self.initial = initial_window_of(self.params.initial_window, path.max_datagram_size);
-        for window in self.undo.saved().into_iter().chain([&mut self.state]) {
-            window.on_path_change(before, path, self.params.min_window);
-        }
+        self.reno.on_path_change(path, initial_window_of(self.params.initial_window, path.max_datagram_size));
     }
 
     fn control(&self) -> Control {
-        self.state.control()
+        self.reno.state.control()
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        self.state.trace(put);
+        self.reno.state.trace(put);
     }
 }
 
@@ -143,9 +122,9 @@ mod tests {
 
     fn avoiding(cwnd: u64) -> NewReno {
         let mut cc = NewReno::new(Params::default(), path(MDS));
-        cc.state.cwnd = 2 * cwnd;
+        cc.reno.state.cwnd = 2 * cwnd;
         cc.on_congestion(&congestion(Cause::Loss, 2 * cwnd));
-        assert_eq!(cc.state.cwnd, cwnd);
+        assert_eq!(cc.reno.state.cwnd, cwnd);
         // Recovery is over.
         cc.on_ack(&acked(0));
         cc
@@ -189,8 +168,9 @@ mod tests {
     /// Appendix B.5: each ACK opens the window, and a window of ACKs by nearly a packet; the window itself grows meanwhile.
     #[test]
     fn growth_at_each_ack() {
-        let mut cc = avoiding(64_000);
-        cc.params.growth = Growth::Ack;
+        let window = avoiding(64_000).reno.state;
+        let mut cc = NewReno::new(Params { growth: Growth::Ack, ..Params::default() }, path(MDS));
+        cc.reno.state = window;
         cc.on_ack(&acked(1200));
         assert_eq!(cc.control().cwnd, 64_000 + MDS * 1200 / 64_000);
         for _ in 1..64_000 / 1200 {
@@ -211,7 +191,7 @@ mod tests {
         let params = Params { persistent_congestion: Collapse::Initial, ..Params::default() };
         for (before, after) in [(100, 10), (4, 4)] {
             let mut cc = NewReno::new(params.clone(), path(MDS));
-            cc.state.cwnd = before * MDS;
+            cc.reno.state.cwnd = before * MDS;
             cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
             assert_eq!(cc.control().cwnd, after * MDS);
         }
@@ -223,7 +203,7 @@ mod tests {
             let mut cc = avoiding(100 * MDS);
             cc.on_congestion(&congestion(cause, 100 * MDS));
             cc.on_spurious();
-            assert_eq!((cc.state.cwnd, cc.state.ssthresh), (100 * MDS, 100 * MDS), "{cause:?}");
+            assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (100 * MDS, 100 * MDS), "{cause:?}");
         }
         // A loss, then a timeout before its recovery is over: as before the loss.
         let mut cc = avoiding(100 * MDS);
@@ -232,13 +212,13 @@ mod tests {
         for _ in 0..2 {
             cc.on_congestion(&congestion(Cause::Timeout, 50 * MDS));
             assert_eq!(
-                (cc.state.cwnd, cc.state.ssthresh),
+                (cc.reno.state.cwnd, cc.reno.state.ssthresh),
                 (MDS, 25 * MDS),
                 "a second timeout keeps ssthresh"
             );
         }
         cc.on_spurious();
-        assert_eq!((cc.state.cwnd, cc.state.ssthresh), (100 * MDS, 100 * MDS));
+        assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (100 * MDS, 100 * MDS));
     }
 
     /// Slow start that was left by mistake goes on as it was, HyStart++ too.
@@ -247,11 +227,11 @@ mod tests {
         let params =
             Params { slow_start: crate::components::slow_start::Kind::HystartPlusPlus, ..Params::default() };
         let mut cc = NewReno::new(params, path(MDS));
-        let before = format!("{:?}", cc.state);
+        let before = format!("{:?}", cc.reno.state);
         cc.on_congestion(&congestion(Cause::Timeout, 0));
-        assert_ne!(format!("{:?}", cc.state), before);
+        assert_ne!(format!("{:?}", cc.reno.state), before);
         cc.on_spurious();
-        assert_eq!(format!("{:?}", cc.state), before);
+        assert_eq!(format!("{:?}", cc.reno.state), before);
     }
 
     /// RFC 5681, ns-3: an ACK opens the window by a packet at most, whatever it acknowledges, in both phases; with L = 10
@@ -267,7 +247,7 @@ mod tests {
             let mut cc = NewReno::new(params, path(MDS));
             (0..5).for_each(|_| _ = cc.on_ack(&acked(20 * MDS)));
             assert_eq!(cc.control().cwnd, (10 + slow_start) * MDS);
-            (cc.state.cwnd, cc.state.ssthresh) = (64 * MDS, 64 * MDS);
+            (cc.reno.state.cwnd, cc.reno.state.ssthresh) = (64 * MDS, 64 * MDS);
             (0..5).for_each(|_| _ = cc.on_ack(&acked(20 * MDS)));
             let grown = cc.control().cwnd - 64 * MDS;
             // The window grows meanwhile.
@@ -288,7 +268,7 @@ mod tests {
         let mut cc = avoiding(100 * MDS);
         let (idle, rto) = (units::Duration::from_millis(500), units::Duration::from_millis(200));
         cc.on_idle(&Idle { now: units::Time::ZERO, idle, rto });
-        assert_eq!((cc.state.cwnd, cc.state.ssthresh), (25 * MDS, 100 * MDS));
+        assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (25 * MDS, 100 * MDS));
     }
 
     /// 100 packets of 1200 bytes stay 120 000 bytes; growth, smallest window and what an undo restores follow the new size.
@@ -296,7 +276,7 @@ mod tests {
     fn larger_datagrams() {
         let mut cc = avoiding(100 * MDS);
         cc.on_path_change(path(1400));
-        assert_eq!((cc.state.cwnd, cc.state.ssthresh), (100 * MDS, 100 * MDS));
+        assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (100 * MDS, 100 * MDS));
         cc.on_ack(&acked(100 * MDS));
         assert_eq!(cc.control().cwnd, 100 * MDS + 1400);
         cc.on_congestion(&congestion(Cause::Loss, 0));
@@ -311,6 +291,9 @@ mod tests {
         assert_eq!(cc.control().cwnd, 3000, "two packets are two packets");
         let mut new = NewReno::new(Params::default(), path(MDS));
         new.on_path_change(path(1400));
-        assert_eq!((new.state.cwnd, new.state.ssthresh, new.initial), (12_000, u64::MAX, 14_000));
+        assert_eq!(
+            (new.reno.state.cwnd, new.reno.state.ssthresh, new.reno.initial()),
+            (12_000, u64::MAX, 14_000)
+        );
     }
 }

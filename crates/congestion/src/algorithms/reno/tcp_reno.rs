@@ -23,10 +23,9 @@
 //! its inflation by duplicate ACKs, partial ACKs and the moment
 //! of exit are the sender's. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
 
+use crate::algorithms::reno::frame::{Answer, Frame};
 use crate::algorithms::reno::window::{Growth, Window};
 use crate::components::count::{Count, Counting};
-use crate::components::slow_start::SlowStart;
-use crate::components::undo::Undo;
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo};
 use crate::{Range, params};
 use units::Bytes;
@@ -80,41 +79,31 @@ pub enum Halve {
     Cwnd,
 }
 
-/// A window and what slow start may add to it; what an undo restores.
-#[derive(Clone, Debug)]
-struct State {
-    window: Window,
-    /// A timeout began the present slow start.
-    timed_out: bool,
-}
-
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
 pub struct TcpReno {
     params: Params,
-    mds: u64,
-    initial: u64,
-    state: State,
-    undo: Undo<State>,
+    reno: Frame,
 }
 
 impl TcpReno {
     /// In slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
         let mds = path.max_datagram_size.max(1);
-        let initial = params.initial(mds);
-        let window = Window::new(initial, SlowStart::new(params.slow_start, path));
-        Self { params, mds, initial, state: State { window, timed_out: false }, undo: Undo::new() }
+        let counting = Counting { count: params.count, limit: Some(params.abc_limit), mds };
+        let windows = [params.initial(mds), params.min_window];
+        let reno = Frame::new(counting, params.growth, windows, params.slow_start, path);
+        Self { params, reno }
     }
 
     /// The window, for what stands on this.
     pub(crate) fn window(&self) -> &Window {
-        &self.state.window
+        &self.reno.state
     }
 
     /// The same, to change it.
     pub(crate) fn window_mut(&mut self) -> &mut Window {
-        &mut self.state.window
+        &mut self.reno.state
     }
 
     /// RFC 5681 equation 4.
@@ -123,70 +112,49 @@ impl TcpReno {
             Halve::Flight => flight,
             Halve::Cwnd => self.window().cwnd,
         };
-        self.counted((base as f64 * self.params.beta) as u64).max(self.params.min_window * self.mds)
+        self.counted((base as f64 * self.params.beta) as u64).max(self.reno.min_window())
     }
 
     /// Whole packets, where the window is.
     fn counted(&self, bytes: u64) -> u64 {
-        if self.params.count == Count::Packets { bytes - bytes % self.mds } else { bytes }
-    }
-
-    fn counting(&self) -> Counting {
-        let Params { count, abc_limit, abc_limit_after_timeout, .. } = self.params;
-        let limit = if self.state.timed_out { abc_limit_after_timeout } else { abc_limit };
-        Counting { count, limit: Some(limit), mds: self.mds }
+        if self.params.count == Count::Packets { bytes - bytes % self.reno.mds() } else { bytes }
     }
 }
 
 impl Controller for TcpReno {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        self.undo.on_ack(ack);
-        let counting = self.counting();
-        self.state.window.grow(ack, &counting, self.params.growth);
+        let Params { abc_limit, abc_limit_after_timeout, .. } = self.params;
+        let limit = if self.window().timed_out { abc_limit_after_timeout } else { abc_limit };
+        self.reno.counting.limit = Some(limit);
+        self.reno.on_ack(ack);
         None
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let repeated = self.undo.on_congestion(event.cause, &self.state);
-        let reduced = self.reduced(event.prior_in_flight);
-        let ssthresh = self.window().ssthresh;
-        let Params { min_window, loss_window, .. } = self.params;
-        let mds = self.mds;
-        let State { window, timed_out } = &mut self.state;
-        match event.cause {
-            Cause::Loss | Cause::Ecn | Cause::Delay => window.shrink(reduced, reduced),
-            Cause::PersistentCongestion => window.shrink(min_window * mds, ssthresh),
-            Cause::Timeout => {
-                *timed_out = true;
-                window.shrink(loss_window * mds, if repeated { ssthresh } else { reduced });
-            }
-        }
+        let answer = Answer {
+            reduced: self.reduced(event.prior_in_flight),
+            collapsed: self.reno.min_window(),
+            loss_window: self.params.loss_window * self.reno.mds(),
+        };
+        self.reno.on_congestion(event.cause, answer);
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.undo.take().filter(|b| b.window.cwnd > self.window().cwnd) {
-            self.state = before;
-        }
+        self.reno.on_spurious();
     }
 
     fn on_idle(&mut self, idle: &Idle) {
-        let initial = self.initial;
-        self.state.timed_out = false;
-        self.state.window.restart(idle, initial);
+        self.reno.on_idle(idle);
         // The initial window may be less than a packet more than whole ones.
-        self.state.window.cwnd = self.counted(self.state.window.cwnd);
+        self.window_mut().cwnd = self.counted(self.window().cwnd);
     }
 
     fn on_path_change(&mut self, path: PathInfo) {
-        let before = core::mem::replace(&mut self.mds, path.max_datagram_size.max(1));
-        self.initial = self.params.initial(self.mds);
-        let Params { count, min_window, .. } = self.params;
-        for State { window, .. } in self.undo.saved().into_iter().chain([&mut self.state]) {
-            window.on_path_change(before, path, min_window);
-            if count == Count::Packets {
-                // To the nearest whole number of the new ones, but not to none.
-                window.cwnd = ((window.cwnd + self.mds / 2) / self.mds).max(1) * self.mds;
-            }
+        let mds = path.max_datagram_size.max(1);
+        self.reno.on_path_change(path, self.params.initial(mds));
+        if self.params.count == Count::Packets {
+            // To the nearest whole number of the new ones, but not to none.
+            self.reno.each_window(|window, _| window.cwnd = ((window.cwnd + mds / 2) / mds).max(1) * mds);
         }
     }
 
@@ -248,7 +216,7 @@ mod tests {
     fn one_packet_per_window() {
         for size in [500, MDS, 2 * MDS, 20 * MDS] {
             let mut cc = with(Params::default());
-            cc.state.window = avoiding(40 * MDS);
+            cc.reno.state = avoiding(40 * MDS);
             let mut left = 40 * MDS;
             while left > 0 {
                 cc.on_ack(&acked(left.min(size)));
@@ -262,7 +230,7 @@ mod tests {
     #[test]
     fn whole_packets() {
         let mut cc = with(linux());
-        cc.state.window = avoiding(41 * MDS);
+        cc.reno.state = avoiding(41 * MDS);
         event(&mut cc, Cause::Loss);
         assert_eq!(cc.control().cwnd, 20 * MDS);
         for n in 1..=20 {
@@ -277,7 +245,7 @@ mod tests {
     fn halves_the_flight() {
         for (params, left) in [(Params::default(), 20), (linux(), 50)] {
             let mut cc = with(params);
-            cc.state.window.cwnd = 100 * MDS;
+            cc.reno.state.cwnd = 100 * MDS;
             cc.on_congestion(&congestion(Cause::Loss, 40 * MDS));
             assert_eq!(cc.control().cwnd, left * MDS);
         }
@@ -290,7 +258,7 @@ mod tests {
     #[test]
     fn timeouts() {
         let mut cc = with(Params::default());
-        cc.state.window.cwnd = 100 * MDS;
+        cc.reno.state.cwnd = 100 * MDS;
         for _ in 0..3 {
             event(&mut cc, Cause::Timeout);
             assert_eq!((cc.control().cwnd, cc.window().ssthresh), (MDS, 50 * MDS));
@@ -303,7 +271,7 @@ mod tests {
     #[test]
     fn response_function() {
         let mut cc = with(Params::default());
-        cc.state.window = avoiding(122 * MDS);
+        cc.reno.state = avoiding(122 * MDS);
         let (mut packets, mut sum) = (0, 0);
         for _ in 0..4000 {
             let cwnd = cc.control().cwnd / MDS;
@@ -327,7 +295,7 @@ mod tests {
     fn whole_larger_datagrams() {
         for (before, after) in [(100 * MDS, 99 * 1480), (2 * MDS, 2 * 1480), (MDS, 1480)] {
             let mut cc = with(linux());
-            cc.state.window.cwnd = before;
+            cc.reno.state.cwnd = before;
             cc.on_path_change(path(1480));
             assert_eq!(cc.control().cwnd, after);
         }

@@ -40,13 +40,15 @@ pub(crate) struct Window {
     pub(crate) ssthresh: u64,
     /// Bytes acknowledged towards the next growth by one packet.
     pub(crate) bytes_acked: u64,
+    /// A timeout began the present slow start.
+    pub(crate) timed_out: bool,
     slow_start: SlowStart,
 }
 
 impl Window {
     /// In slow start.
     pub(crate) fn new(cwnd: u64, slow_start: SlowStart) -> Self {
-        Self { cwnd, ssthresh: u64::MAX, bytes_acked: 0, slow_start }
+        Self { cwnd, ssthresh: u64::MAX, bytes_acked: 0, timed_out: false, slow_start }
     }
 
     pub(crate) fn in_slow_start(&self) -> bool {
@@ -101,13 +103,6 @@ impl Window {
         (self.cwnd, self.ssthresh, self.bytes_acked) = (cwnd, ssthresh, 0);
     }
 
-    /// The events since were a mistake; a window that has outgrown what it was stays.
-    pub(crate) fn undo(&mut self, before: Option<Self>) {
-        if let Some(before) = before.filter(|b| b.cwnd > self.cwnd) {
-            *self = before;
-        }
-    }
-
     /// Datagrams of `before` bytes have another size now; `min` is the smallest window, packets.
     pub(crate) fn on_path_change(&mut self, before: u64, path: PathInfo, min: u64) {
         self.cwnd = resized(self.cwnd, min, before, path.max_datagram_size);
@@ -118,6 +113,7 @@ impl Window {
     pub(crate) fn restart(&mut self, event: &Idle, initial: u64) {
         let (cwnd, ssthresh) = idle::restart(event, self.cwnd as f64, self.ssthresh as f64, initial as f64);
         (self.cwnd, self.ssthresh, self.bytes_acked) = (cwnd as u64, ssthresh as u64, 0);
+        self.timed_out = false;
     }
 
     pub(crate) fn control(&self) -> Control {
@@ -144,7 +140,7 @@ pub(crate) mod tests {
     /// In congestion avoidance.
     pub(crate) fn avoiding(cwnd: u64) -> Window {
         let slow_start = SlowStart::new(Kind::Standard, path(1200));
-        Window { cwnd, ssthresh: cwnd, bytes_acked: 0, slow_start }
+        Window { ssthresh: cwnd, ..Window::new(cwnd, slow_start) }
     }
 
     /// 10 packets of 1232 bytes at 61 600 bytes: floor(1232 * 1232 / 61 600) = floor(24.64) = 24 each, and still 24 at 61 816
