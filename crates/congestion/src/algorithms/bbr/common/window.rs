@@ -2,8 +2,8 @@
 
 use super::newly_acked;
 use crate::components::datagram_size::resized;
-use crate::{Ack, Lost, RateSample, Sent};
-use units::{Bytes, Duration, Rate};
+use crate::{Ack, Control, Lost, RateSample, Sent};
+use units::{Bytes, Duration, Rate, Time};
 
 /// `InitPacingRate`: the window of the first round, spread over a guess of the RTT or its first sample.
 pub(crate) fn initial_pacing_rate(gain: f64, cwnd: u64, rtt: Duration) -> Rate {
@@ -70,6 +70,17 @@ impl Window {
         let before = core::mem::replace(&mut self.mds, mds);
         self.initial = initial;
         self.cwnd = resized(self.cwnd, min, before, mds);
+    }
+
+    /// The answer of every version. Startup is their slow start, and its end is not known before.
+    pub(crate) fn control(&self, in_startup: bool, send_quantum: u64) -> Control {
+        Control {
+            cwnd: self.cwnd,
+            pacing_rate: Some(self.pacing_rate),
+            ssthresh: if in_startup { u64::MAX } else { 0 },
+            send_quantum: Some(send_quantum),
+            wake: Time::NEVER,
+        }
     }
 
     /// The first RTT sample replaces the guess behind the first pacing rate: a rate that only rises until the pipe is

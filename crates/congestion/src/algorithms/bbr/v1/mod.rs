@@ -53,6 +53,7 @@
 //! 9. A spurious loss ends recovery, restores `cwnd` and restarts the searches for the full pipe and for a policer
 //!    (Linux).
 
+mod bandwidth;
 mod cycle;
 mod params;
 mod policer;
@@ -63,20 +64,17 @@ mod window;
 
 pub use params::Params;
 
-use crate::algorithms::bbr::common::aggregation::{Aggregation, Arrival};
+use crate::algorithms::bbr::common::aggregation::Aggregation;
 use crate::algorithms::bbr::common::filters::{MinRtt, WindowedMax};
 use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
-use crate::algorithms::bbr::common::newly_acked;
 use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use crate::algorithms::bbr::common::rounds::Rounds;
 use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
-use crate::{
-    Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, RateSample, Sent, initial_window_of,
-};
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent, initial_window_of};
 pub(crate) use cycle::Scale;
 use cycle::{Cycle, Mode};
-use policer::{Evidence, Policer};
-use units::{Rate, Rng, Time};
+use policer::Policer;
+use units::{Rng, Time};
 
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
@@ -141,62 +139,6 @@ impl Bbr1 {
         };
         cc.set_send_quantum();
         cc
-    }
-
-    fn max_bw(&self) -> Rate {
-        Rate(self.bw_filter.max())
-    }
-
-    /// What to pace by.
-    fn bw(&self) -> Rate {
-        if self.policer.lt_use_bw { self.policer.lt_bw } else { self.max_bw() }
-    }
-
-    fn evidence(&self, losses: bool, app_limited: bool, round_start: bool) -> Evidence {
-        let (delivered, lost) = (self.rounds.delivered, self.total_lost);
-        Evidence { now: self.delivered_time, delivered, lost, losses, app_limited, round_start }
-    }
-
-    fn look_for_policer(&mut self, now: Time, e: &Evidence) {
-        let is_probe_bw = self.mode == Mode::ProbeBw;
-        if self.params.policer && self.policer.sample(&self.params, e, is_probe_bw) {
-            self.enter_probe_bw(now);
-        }
-    }
-
-    /// `bbr_update_bw`: a sample that the application limited counts only when it is a new maximum all the same.
-    fn update_bw(&mut self, ack: &Ack, rs: &RateSample) {
-        self.delivered_time = ack.now;
-        self.rounds.update(ack.delivered, rs);
-        self.look_for_policer(ack.now, &self.evidence(ack.lost > 0, rs.app_limited, self.rounds.start));
-        if let Some(rate) = rs.delivery_rate.filter(|&r| r >= self.max_bw() || !rs.app_limited) {
-            self.bw_filter.update(self.rounds.count, rate.0);
-        }
-        if core::mem::take(&mut self.conservation_begins) {
-            self.rounds.begin();
-        }
-    }
-
-    /// `bbr_update_ack_aggregation`.
-    fn update_ack_aggregation(&mut self, ack: &Ack) {
-        let tick = self.rounds.count / self.params.extra_acked_win_rtts.max(1);
-        let (now, acked, bw, cwnd) = (ack.now, newly_acked(ack), self.bw(), self.window.cwnd);
-        self.aggregation.update(&Arrival { now, acked, bw, cwnd, tick });
-    }
-
-    /// `bbr_check_full_bw_reached`.
-    fn check_full_bw_reached(&mut self, rs: &RateSample) {
-        if !self.full_bw_reached && self.rounds.start && !rs.app_limited {
-            let (bw, p) = (self.max_bw(), &self.params);
-            self.full_bw_reached = self.full_pipe.is_full(bw, p.full_bw_growth, p.full_bw_rounds);
-        }
-    }
-
-    /// Everything outstanding is gone (`bbr_set_state`).
-    fn on_timeout(&mut self, now: Time) {
-        self.enter_recovery(false);
-        self.full_pipe.full_bw = Rate(0);
-        self.look_for_policer(now, &self.evidence(true, false, true));
     }
 }
 
@@ -272,13 +214,10 @@ impl Controller for Bbr1 {
     }
 
     fn control(&self) -> Control {
-        Control {
-            cwnd: self.window.cwnd,
-            pacing_rate: Some(self.window.pacing_rate),
-            ssthresh: if self.mode == Mode::Startup { u64::MAX } else { 0 },
-            send_quantum: Some(self.window.send_quantum.max(self.unpaced.saturating_mul(self.mds))),
-            wake: Time::NEVER,
-        }
+        self.window.control(
+            self.mode == Mode::Startup,
+            self.window.send_quantum.max(self.unpaced.saturating_mul(self.mds)),
+        )
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {

@@ -3,10 +3,13 @@
 use super::cycle::Mode;
 use super::*;
 use crate::AckedPacket;
+use crate::RateSample;
+use crate::algorithms::bbr::common::aggregation::Arrival;
 use crate::algorithms::bbr::common::rounds::NO_SAMPLE;
 use crate::algorithms::bbr::common::script::{MDS, lost, sample};
 use crate::testing::fixtures::{acked, congestion, path};
 use units::Duration;
+use units::Rate;
 
 const LINUX_MSS: u64 = 1448;
 

@@ -43,6 +43,7 @@
 
 mod bandwidth;
 mod cycle;
+mod event;
 mod params;
 mod probe_rtt;
 #[cfg(test)]
@@ -155,24 +156,6 @@ impl Bbr1Picoquic {
             State::ProbeRtt => 1.0,
         }
     }
-
-    /// `picoquic_bbr_notify_congestion`.
-    fn congestion(&mut self, now: Time, timeout: bool) {
-        let soon = |at: Time| now < at + self.srtt;
-        let repeated = self.cycle.on_loss || self.last_event.is_some_and(|(at, _)| soon(at));
-        if repeated && (!timeout || self.last_event.is_some_and(|(_, timeout)| timeout)) {
-            return;
-        }
-        let left = if timeout { 0 } else { self.window.cwnd / 2 };
-        self.window.cwnd = left.max(self.floor());
-        self.last_event = Some((now, timeout));
-        self.congestion_pn = self.next_pn;
-        if self.state == State::Startup {
-            (self.filled_pipe, self.state) = (true, State::Drain);
-        } else {
-            self.cycle.on_loss = true;
-        }
-    }
 }
 
 impl Controller for Bbr1Picoquic {
@@ -240,13 +223,7 @@ impl Controller for Bbr1Picoquic {
     }
 
     fn control(&self) -> Control {
-        Control {
-            cwnd: self.window.cwnd,
-            pacing_rate: Some(self.window.pacing_rate),
-            ssthresh: if self.state == State::Startup { u64::MAX } else { 0 },
-            send_quantum: Some(self.window.send_quantum),
-            wake: Time::NEVER,
-        }
+        self.window.control(self.state == State::Startup, self.window.send_quantum)
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {

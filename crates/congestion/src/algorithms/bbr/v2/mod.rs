@@ -62,6 +62,7 @@ mod params;
 mod probe_bw;
 mod probe_rtt;
 mod recovery;
+mod sample;
 #[cfg(test)]
 mod script;
 mod signals;
@@ -74,21 +75,18 @@ mod window;
 pub use params::{Advance, BandwidthSample, Params, Recovery, StartupLossExit, TooHigh, UpExit};
 
 use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
-use crate::algorithms::bbr::common::model::{Bounds, INFINITE, Model};
+use crate::algorithms::bbr::common::model::{Bounds, Model};
 use crate::algorithms::bbr::common::probe::Probe;
 use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use crate::algorithms::bbr::common::signals::Signals;
 use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
-use crate::{
-    Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, RateSample, Sent, initial_window_of,
-};
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent, initial_window_of};
 use best_sample::BestSample;
 use loss_round::LossRound;
 use recovery::RecoveryWindow;
 use startup::FullPipe;
 use state::State;
 use units::Rng;
-use units::Time;
 
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
@@ -157,40 +155,6 @@ impl Bbr2 {
         };
         cc.set_send_quantum();
         cc
-    }
-
-    /// The sender's sample, with ProbeRTT's own limit and the marks that count as losses.
-    fn sample(&mut self, ack: &Ack) -> RateSample {
-        let mut rs = self.probe_rtt.mark(ack.rate);
-        if self.params.bandwidth_sample == BandwidthSample::Best {
-            rs = self.best.of(ack, rs);
-        }
-        self.app_limited = rs.app_limited;
-        if self.params.ecn { self.signals.count_marks(rs, ack.ce, self.mds) } else { rs }
-    }
-
-    /// What only some options ask for.
-    fn count_sent(&mut self, sent: &Sent) {
-        self.unpaced = self.unpaced.saturating_sub(1);
-        self.loss_round.sent = self.loss_round.sent.saturating_add(sent.bytes);
-        if self.params.bandwidth_sample == BandwidthSample::Best {
-            self.best.on_sent(sent);
-        }
-        let used = |share: f64| sent.bytes_in_flight as f64 > share * self.window.cwnd as f64;
-        self.limited_in_round |= self.params.cwnd_limited_share.is_some_and(used);
-    }
-
-    /// `BBRUpdateModelAndState`.
-    fn update_model_and_state(&mut self, ack: &Ack, rs: &RateSample) {
-        self.update_congestion_signals(ack, rs);
-        self.model.update_ack_aggregation(ack, self.window.cwnd);
-        self.check_startup_done(ack, rs);
-        self.check_drain(ack.now, ack.bytes_in_flight);
-        self.update_probe_bw_cycle_phase(ack, rs);
-        self.update_min_rtt(ack);
-        self.check_probe_rtt(ack);
-        self.signals.advance_latest(rs);
-        self.model.bound_bw();
     }
 }
 
@@ -272,27 +236,10 @@ impl Controller for Bbr2 {
     }
 
     fn control(&self) -> Control {
-        Control {
-            cwnd: self.window.cwnd,
-            pacing_rate: Some(self.window.pacing_rate),
-            ssthresh: if self.state == State::Startup { u64::MAX } else { 0 },
-            send_quantum: Some(self.pacing_burst()),
-            wake: Time::NEVER,
-        }
+        self.window.control(self.state == State::Startup, self.pacing_burst())
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
-        put("state", f64::from(self.state as u8));
-        put("max_bw", self.model.max_bw().0 as f64);
-        put("bw", self.model.bw.0 as f64);
-        put("bw_lo", bound(self.model.bounds.bw_lo));
-        put("min_rtt", self.model.min_rtt.min_rtt.as_secs_f64());
-        put("inflight_hi", bound(self.model.bounds.inflight_hi));
-        put("inflight_lo", bound(self.model.bounds.inflight_lo));
-        put("extra_acked", self.model.aggregation.extra_acked() as f64);
-        put("pacing_gain", self.pacing_gain());
-        put("cwnd_gain", self.cwnd_gain());
-        put("filled_pipe", f64::from(u8::from(self.full_pipe.filled_pipe)));
+        self.trace_state(put);
     }
 }

@@ -78,7 +78,7 @@ mod window;
 
 pub use params::Params;
 
-use crate::algorithms::bbr::common::model::{Bounds, INFINITE, Model};
+use crate::algorithms::bbr::common::model::{Bounds, Model};
 use crate::algorithms::bbr::common::probe::Probe;
 use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use crate::algorithms::bbr::common::signals::Signals;
@@ -90,7 +90,6 @@ use crate::{
 use probe_bw::Caution;
 use startup::FullPipe;
 use units::Rng;
-use units::Time;
 
 /// What a spurious loss takes back.
 #[derive(Clone, Debug)]
@@ -235,34 +234,10 @@ impl Controller for Bbr3 {
     }
 
     fn control(&self) -> Control {
-        Control {
-            cwnd: self.window.cwnd,
-            pacing_rate: Some(self.window.pacing_rate),
-            ssthresh: if self.state == State::Startup { u64::MAX } else { 0 },
-            send_quantum: Some(self.window.send_quantum),
-            wake: Time::NEVER,
-        }
+        self.window.control(self.state == State::Startup, self.window.send_quantum)
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
-        let flag = |on: bool| f64::from(u8::from(on));
-        put("state", f64::from(self.state as u8));
-        put("round_count", self.model.rounds.count as f64);
-        put("max_bw", self.model.max_bw().0 as f64);
-        put("bw", self.model.bw.0 as f64);
-        put("bw_shortterm", bound(self.model.bounds.bw_lo));
-        put("min_rtt", self.model.min_rtt.min_rtt.as_secs_f64());
-        put("inflight_longterm", bound(self.model.bounds.inflight_hi));
-        put("inflight_shortterm", bound(self.model.bounds.inflight_lo));
-        put("extra_acked", self.model.aggregation.extra_acked() as f64);
-        put("pacing_gain", self.pacing_gain());
-        put("cwnd_gain", self.cwnd_gain());
-        put("full_bw_reached", flag(self.full_pipe.full_bw_reached));
-        put("full_bw_now", flag(self.full_pipe.full_bw_now));
-        put("full_bw_count", self.full_pipe.search.full_bw_count as f64);
-        put("idle_restart", flag(self.idle_restart));
-        put("bw_probe_wait", self.probe.bw_probe_wait.as_secs_f64());
-        put("prev_probe_too_high", flag(self.caution.prev_probe_too_high));
+        self.trace_state(put);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::script::{MDS, bbr, known, lost, sample};
 use super::*;
+use crate::algorithms::bbr::common::model::INFINITE;
 use crate::testing::fixtures::{acked, congestion, path};
 use units::{Rate, Time};
 

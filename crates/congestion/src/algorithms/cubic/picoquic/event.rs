@@ -89,3 +89,27 @@ impl CubicPicoquic {
         if self.recovery_pn < self.next_pn { self.event(now, Event::Timeout) } else { self.restart(now) }
     }
 }
+
+impl CubicPicoquic {
+    /// `picoquic_cubic_correct_spurious`.
+    pub(super) fn correct_spurious(&mut self) {
+        if self.ssthresh == u64::MAX {
+            return;
+        }
+        self.curve.w_max = self.curve.w_last_max;
+        if self.params.is_new() && self.previous.slow_start {
+            let Previous { cwin, ssthresh, .. } = self.previous;
+            self.slow_start = true;
+            (self.cwin, self.ssthresh) = (cwin, ssthresh);
+            self.curve.w_reno = cwin as f64;
+            self.curve.epoch = self.curve.previous_epoch;
+            return;
+        }
+        self.avoid(self.curve.previous_epoch);
+        let cwin = self.curve.w_cubic(self.params.c, self.now) * self.mtu;
+        self.curve.w_reno = cwin.max(self.floor as f64);
+        let beta = if self.params.is_new() { 0.75 } else { self.params.beta };
+        self.ssthresh = (self.curve.w_max * beta * self.mtu) as u64;
+        self.set(cwin);
+    }
+}
