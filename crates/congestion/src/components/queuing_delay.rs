@@ -1,6 +1,6 @@
 //! One-way queuing delay from the send time and the peer's receive time of each packet.
 //!
-//! QUIC-DC (arXiv 2507.00896, July 2025), equations 3 to 5, and its anchors, which the paper leaves open:
+//! QUIC-DC (arXiv 2507.00896, July 2025), equations 3 to 5, and what they measure from, the base delay of RFC 6817, which the paper leaves open:
 //!
 //! ```text
 //! OWD_i  = received_i - sent_i            ns, contains the offset of the two clocks           (3)
