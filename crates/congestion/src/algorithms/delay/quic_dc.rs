@@ -3,7 +3,7 @@
 //! silent, the project's fact sheet (core.md), section 3.2.1.
 //!
 //! ```text
-//! OWQD   the one-way queuing delay of each packet, from its send and receive time, see `owd`    ns    (3)-(5)
+//! OWQD   the one-way queuing delay of each packet, from its send and receive time, see `queuing_delay`    ns    (3)-(5)
 //! event  OWQD > OWQD_th, or a loss, or a timeout                                                      (6)
 //! BWE    = 0.2 BWE + 0.8 sample                                                             bytes/s   (7)
 //! cut    cwnd = ssthresh = max(2 * mds, BWE * RTTmin)                                  as Westwood+

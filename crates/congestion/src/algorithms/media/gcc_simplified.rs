@@ -6,7 +6,7 @@
 //!                 over-use if d > gamma (for `overuse_time`), under-use if d < -gamma
 //!                 the signal moves the state, see `gcc::state`
 //! every `remb`    Increase  A = eta A;   Decrease  A = alpha R;   Hold  A                      bit/s
-//!                 A <= 1.5 R;            R: received in the last 500 ms, see `media`
+//!                 A <= 1.5 R;            R: received in the last 500 ms, see `receiver_report`
 //!                 Decrease does not wait, if A falls by more than `early-drop`
 //! ```
 //!
@@ -24,10 +24,10 @@
 //! at 2 Mbit/s the queue is longer than NADA's, which the paper's figure 13 denies. Cap and window of R are the fact
 //! sheet's.
 //!
-//! Deviations: the receiver runs at the sender, see `media`; without receive times the rate stays. No RTT is needed. Losses act only
+//! Deviations: the receiver runs at the sender, see `receiver_report`; without receive times the rate stays. No RTT is needed. Losses act only
 //! through R and marks not at all, as in the paper: do not use with ECT. Rates of start and floor are not in the
 //! paper. Persistent congestion or a timeout sets the rate to `min-rate`. R begins anew after the application was
-//! idle (see `media`).
+//! idle (see `receiver_report`).
 
 use crate::algorithms::media::gcc::state::{Signal, State};
 use crate::components::queuing_delay::{BaseDelay, QueuingDelay};

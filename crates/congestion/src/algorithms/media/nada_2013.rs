@@ -26,7 +26,7 @@
 //! **Clocks**: d is receive minus send time. Two clocks that disagree shift x and x_ref alike, so that everything is
 //! wrong; then name `x-ref`: the smallest delay counts as x_ref, whatever the clocks say.
 //!
-//! The receiver runs at the sender, see `media`; without receive times the rate stays at R_min. Delays are one-way; no RTT is
+//! The receiver runs at the sender, see `receiver_report`; without receive times the rate stays at R_min. Delays are one-way; no RTT is
 //! in the rate.
 //!
 //! Deviations: neither paper nor draft was at hand. The equations are the fact sheet's and, for the receiver, those of

@@ -23,7 +23,7 @@
 //! with all headers. Every price is a ratio, so that h in window bytes is h on the wire times window / wire bytes.
 //!
 //! **Clocks**: `absolute` takes receive minus send time as it is: a receiver's clock ahead by d acts as T_r - d.
-//! `anchored` and `windowed` (see `owd`) subtract the smallest delay, so that the threshold bounds the queuing delay;
+//! `anchored` and `windowed` (see `queuing_delay`) subtract the smallest delay, so that the threshold bounds the queuing delay;
 //! the paper's rule for unknown clocks, T_r = the smallest delay seen, is `anchored` with a threshold of zero. `windowed`
 //! follows clocks that drift, but also the flow's own queue, which stands: alone it fills any buffer, a threshold per window.
 //!

@@ -13,7 +13,7 @@
 //! pacing_rate = min(A_hat, As_hat)
 //! ```
 //!
-//! R_hat and the window are `media`'s. A_hat and As_hat are updated every `interval`, and at once when over-use begins.
+//! R_hat and the window are `receiver_report`'s. A_hat and As_hat are updated every `interval`, and at once when over-use begins.
 //!
 //! **M**: the draft compares m itself, in ms per group, with the threshold, which is 6 ms at least. At the most that
 //! A_hat <= 1.5 R_hat allows, groups that leave 5 ms apart have m = 2.5 ms. Only where packets leave more than 12 ms
@@ -28,7 +28,7 @@
 //! grow without limit. R_hat counts window bytes, not payload. Start, smallest and largest rate are not in the draft.
 //! Packets leave one by one as the rate has it, not in groups every burst_time (section 4). Marks do nothing (section 9
 //! leaves ECN for later): do not use with ECT. Persistent congestion or a timeout sets the rate to `min-rate`. Without
-//! receive times the rate stays. The RTT of the response time is `smoothed_rtt`, without the delay of ACKs. No probing, no REMB. R_hat begins anew after the application was idle (see `media`):
+//! receive times the rate stays. The RTT of the response time is `smoothed_rtt`, without the delay of ACKs. No probing, no REMB. R_hat begins anew after the application was idle (see `receiver_report`):
 //! as the draft measures it, a pause would leave 1.5 times a packet per window.
 
 mod detector;

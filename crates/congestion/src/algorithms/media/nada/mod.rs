@@ -20,7 +20,7 @@
 //!
 //! At equilibrium x_curr = PRIO * XREF * RMAX / r_ref: flows with one x_curr share in proportion to PRIO * RMAX.
 //!
-//! The receiver runs at the sender: see `media` for reports, bytes and window. Without receive times there is no
+//! The receiver runs at the sender: see `receiver_report` for reports, bytes and window. Without receive times there is no
 //! r_recv, so the rate stays at RMIN. The rate that is paced is r_send.
 //!
 //! Deviations: losses are those that the sender finds, a little later than gaps in the packet numbers. p_loss and

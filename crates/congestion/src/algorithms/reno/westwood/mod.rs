@@ -8,7 +8,7 @@
 //! RTTmin  = smallest RTT sample since the start or the last timeout         seconds   (Linux)
 //! event     cwnd = ssthresh = max(2 * mds, BWE * RTTmin), more or less than it was   (QUIC-DC section 3; Linux)
 //! timeout   ssthresh likewise;  cwnd = 1 packet;  persistent congestion: 2 packets
-//! growth    NewReno's (RFC 9002 section 7.3; see `reno`)
+//! growth    NewReno's (RFC 9002 section 7.3; see `reno::window`)
 //! ```
 //!
 //! **Which filter.** Linux' module has two poles and calls itself Westwood+; it is the default here. "QUIC Westwood+
