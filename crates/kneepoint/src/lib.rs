@@ -1,8 +1,6 @@
 //! The `kneepoint` command.
 
-pub mod bench;
 pub mod cli;
-pub mod commands;
+mod commands;
 pub mod run;
-#[cfg(target_os = "linux")]
-pub mod wire;
+mod status;

@@ -21,6 +21,8 @@ use results::qlog;
 use results::store::{Audit, Folder, Manifest, ManifestCase, RunRow};
 use results::summary::{Cdf, FlowRow, Results, Summary, Track};
 
+pub(crate) use self::on_wire::prepare as prepare_wire;
+
 /// Points of a stored distribution at most: finer than any chart shows.
 const CDF_POINTS: usize = 500;
 

@@ -12,6 +12,10 @@ fn refused() -> Failure {
     Failure::Wire("the wire needs Linux: its network namespaces and TUN devices".to_owned())
 }
 
+pub(crate) fn prepare() -> Result<(), Failure> {
+    Err(refused())
+}
+
 pub(super) fn cases(_: &Experiment) -> Result<(Vec<Case>, String), Failure> {
     Err(refused())
 }
