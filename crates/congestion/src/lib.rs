@@ -1,5 +1,5 @@
 #![doc = include_str!("../README.md")]
-#![cfg_attr(not(test), no_std)]
+#![cfg_attr(not(any(test, feature = "testing")), no_std)]
 
 extern crate alloc;
 // So that `params!` may name this crate by its own name, here and elsewhere.
@@ -9,8 +9,8 @@ pub mod algorithms;
 pub mod components;
 pub mod interface;
 pub mod registry;
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use interface::{
     Ack, AckedPacket, Cause, CloneController, Congestion, Control, Controller, Detection, Idle, Lost,

@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::path::{Loop, MDS, Policer, RTT};
+use common::path::{Alone, MDS, RTT, alone};
+use kneepoint_congestion::testing::closed_loop::Policer;
 use units::{Duration, Rate};
 
 const STARTUP: f64 = 0.0;
@@ -20,49 +21,49 @@ const NO_PROBE_RTT: &str = "name = 'bbr3'\nprobe-rtt-interval = '1000 s'\nmin-rt
 /// Long enough for everything that happens in each cycle.
 const CYCLE: Duration = Duration::from_secs(10);
 
-fn is(state: f64) -> impl Fn(&mut Loop) -> bool {
+fn is(state: f64) -> impl Fn(&mut Alone) -> bool {
     move |path| path.get("state") == state
 }
 
-fn is_not(state: f64) -> impl Fn(&mut Loop) -> bool {
+fn is_not(state: f64) -> impl Fn(&mut Alone) -> bool {
     move |path| path.get("state") != state
 }
 
 /// The flow drives itself into a state.
-fn reach(path: &mut Loop, state: f64) {
-    assert!(path.run_until(CYCLE, is(state)), "never in state {state}: {:?}", path.cc);
+fn reach(path: &mut Alone, state: f64) {
+    assert!(path.run_until(CYCLE, is(state)), "never in state {state}: {:?}", path.flow().cc);
 }
 
 /// The flow leaves this state, if it is in it, and comes back.
-fn reach_anew(path: &mut Loop, state: f64) {
+fn reach_anew(path: &mut Alone, state: f64) {
     path.run_until(CYCLE, is_not(state));
     reach(path, state);
 }
 
 /// A flow with all the data there is enters a state, after three seconds in which Startup is long over.
-fn settled(text: &str, mbit: u64, buffer_bdp: f64, state: f64) -> Loop {
-    let mut path = Loop::new(text, mbit, buffer_bdp);
+fn settled(text: &str, mbit: u64, buffer_bdp: f64, state: f64) -> Alone {
+    let mut path = alone(text, mbit, buffer_bdp);
     path.run_secs(3);
     reach_anew(&mut path, state);
     path
 }
 
 /// The state that follows this one.
-fn next(path: &mut Loop, most: Duration) -> f64 {
+fn next(path: &mut Alone, most: Duration) -> f64 {
     let state = path.get("state");
-    assert!(path.run_until(most, is_not(state)), "stays in {state}: {:?}", path.cc);
+    assert!(path.run_until(most, is_not(state)), "stays in {state}: {:?}", path.flow().cc);
     path.get("state")
 }
 
 /// `Inflight(1.0)`, by the model.
-fn inflight(path: &Loop) -> f64 {
+fn inflight(path: &Alone) -> f64 {
     path.get("bw") / 8.0 * path.get("min_rtt")
 }
 
 #[test]
 fn startup_plateau() {
     for mbit in [2, 10, 100, 1000] {
-        let mut path = Loop::new(BBR3, mbit, 4.0);
+        let mut path = alone(BBR3, mbit, 4.0);
         let mut counts = Vec::new();
         path.run_until(CYCLE, |path| {
             counts.push(path.get("full_bw_count"));
@@ -72,25 +73,25 @@ fn startup_plateau() {
         assert_eq!(path.get("state"), DRAIN);
         assert_eq!(counts[counts.len() - 4..], [0.0, 1.0, 2.0, 3.0], "three rounds in a row");
         assert_eq!((path.get("full_bw_now"), path.get("full_bw_reached")), (1.0, 1.0));
-        let off = path.get("max_bw") / path.link.0 as f64 - 1.0;
+        let off = path.get("max_bw") / path.link.rate.0 as f64 - 1.0;
         assert!(off.abs() < 0.02, "{mbit} Mbit/s: {off}");
-        assert_eq!(path.lost, 0);
+        assert_eq!(path.flow().lost, 0);
     }
 }
 
 /// 50 of 100 Mbit/s are some 200 packets per round: at 5 % ten ranges.
 #[test]
 fn startup_loss_app_limited() {
-    let mut path = Loop::new(BBR3, 100, 2.0);
+    let mut path = alone(BBR3, 100, 2.0);
     path.set_app(Some(Rate(50_000_000)));
     path.run_secs(2);
     assert_eq!(path.get("state"), STARTUP);
-    path.lose_every = Some(100);
+    path.link.lose_every = Some(100);
     path.run_secs(2);
     assert_eq!(path.get("state"), STARTUP, "1 % is tolerated");
-    path.lose_every = Some(20);
+    path.link.lose_every = Some(20);
     // There is less in flight than the BDP: the ACK that begins Drain ends it.
-    assert!(path.run_until(RTT * 3, is_not(STARTUP)), "{:?}", path.cc);
+    assert!(path.run_until(RTT * 3, is_not(STARTUP)), "{:?}", path.flow().cc);
     assert_eq!((path.get("full_bw_now"), path.get("full_bw_reached")), (1.0, 1.0));
     // The BDP is more than half of it, which a round delivered.
     assert!((path.get("inflight_longterm") / inflight(&path) - 1.0).abs() < 0.01);
@@ -98,32 +99,32 @@ fn startup_loss_app_limited() {
 
 #[test]
 fn drain_by_inflight() {
-    let mut path = Loop::new(BBR3, 100, 4.0);
+    let mut path = alone(BBR3, 100, 4.0);
     reach(&mut path, DRAIN);
     assert_eq!(path.get("pacing_gain"), 0.5);
     let mut before = f64::INFINITY;
     path.run_until(CYCLE, |path| {
         let left = path.get("state") != DRAIN;
         if !left {
-            before = path.in_flight() as f64;
+            before = path.flow().in_flight() as f64;
         }
         left
     });
     assert!(path.get("state") >= DOWN, "in ProbeBW, and as inflight is low, maybe at CRUISE");
-    assert!(path.in_flight() as f64 <= inflight(&path), "{} in flight", path.in_flight());
+    assert!(path.flow().in_flight() as f64 <= inflight(&path), "{} in flight", path.flow().in_flight());
     assert!(before + MDS as f64 > inflight(&path), "not before: {before}");
 }
 
 /// At half the rate even a path of 90 % drains in two rounds. So that it does not, the gain is 0.95 here.
 #[test]
 fn drain_by_time() {
-    let mut path = Loop::new("name = 'bbr3'\ndrain-pacing-gain = 0.95", 100, 9.0);
+    let mut path = alone("name = 'bbr3'\ndrain-pacing-gain = 0.95", 100, 9.0);
     reach(&mut path, DRAIN);
     let rounds = path.get("round_count");
-    path.link = Rate(90_000_000);
+    path.link.rate = Rate(90_000_000);
     assert_eq!(next(&mut path, CYCLE), DOWN);
     assert_eq!(path.get("round_count"), rounds + 4.0, "after three whole rounds");
-    assert!(path.in_flight() as f64 > inflight(&path));
+    assert!(path.flow().in_flight() as f64 > inflight(&path));
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn probe_up_plateau() {
     });
     assert_eq!((path.get("state"), count), (DOWN, 3.0));
     assert_eq!(path.get("round_count") - rounds, 3.0);
-    assert_eq!(path.lost, 0);
+    assert_eq!(path.flow().lost, 0);
 }
 
 /// The pseudo-code leaves `inflight_longterm` alone for packets that the application limited, the case wants it updated.
@@ -148,9 +149,9 @@ fn probe_up_loss_app_limited() {
         path.set_app(Some(Rate(50_000_000)));
         path.run(RTT * 2);
         reach_anew(&mut path, UP);
-        path.lose_every = Some(20);
+        path.link.lose_every = Some(20);
         // The application leaves less in flight than the BDP: the ACK that begins DOWN ends it.
-        assert!([DOWN, CRUISE].contains(&next(&mut path, RTT * 2)), "{:?}", path.cc);
+        assert!([DOWN, CRUISE].contains(&next(&mut path, RTT * 2)), "{:?}", path.flow().cc);
         assert_eq!(path.get("inflight_longterm").is_finite(), updated);
         assert_eq!(path.get("prev_probe_too_high"), 1.0);
         if updated {
@@ -164,13 +165,13 @@ fn probe_up_loss_app_limited() {
 #[test]
 fn probe_up_app_limited_stays() {
     for state in [STARTUP, UP] {
-        let mut path = Loop::new(NO_PROBE_RTT, 100, 4.0);
+        let mut path = alone(NO_PROBE_RTT, 100, 4.0);
         if state == UP {
             path.run_secs(3);
             reach_anew(&mut path, UP);
         }
         path.set_app(Some(Rate(20_000_000)));
-        assert!(!path.run_until(Duration::from_secs(60), is_not(state)), "{:?}", path.cc);
+        assert!(!path.run_until(Duration::from_secs(60), is_not(state)), "{:?}", path.flow().cc);
     }
 }
 
@@ -186,13 +187,13 @@ fn probe_down_inflight() {
         let mut before = f64::INFINITY;
         path.run_until(CYCLE, |path| {
             let left = path.get("state") != DOWN;
-            before = if left { before } else { path.in_flight() as f64 };
+            before = if left { before } else { path.flow().in_flight() as f64 };
             left
         });
         assert_eq!(path.get("state"), CRUISE);
         assert_eq!(path.get("inflight_longterm").is_finite(), bounded);
         let target = inflight(&path).min(0.85 * path.get("inflight_longterm"));
-        let now = path.in_flight() as f64;
+        let now = path.flow().in_flight() as f64;
         assert!(now <= target && before + MDS as f64 > target, "{before} and {now} for {target}");
     }
 }
@@ -202,7 +203,7 @@ fn probe_down_inflight() {
 fn probe_down_time() {
     let mut path = settled(NO_PROBE_RTT, 100, 4.0, DOWN);
     let since = path.now;
-    path.link = Rate(90_000_000);
+    path.link.rate = Rate(90_000_000);
     let wait = Duration::from_secs_f64(path.get("bw_probe_wait"));
     assert_eq!(next(&mut path, CYCLE), REFILL, "not CRUISE");
     let waited = path.now - since;
@@ -222,7 +223,7 @@ fn probe_rtt_cycle() {
         assert_eq!(path.get("cwnd_gain"), 0.5);
         let entered = path.now;
         let half = inflight(&path) / 2.0;
-        assert!(path.run_until(RTT * 3, |path| path.in_flight() as f64 <= half));
+        assert!(path.run_until(RTT * 3, |path| path.flow().in_flight() as f64 <= half));
         assert_eq!(next(&mut path, CYCLE), CRUISE, "back in ProbeBW");
         let lasted = path.now - entered;
         assert!(lasted > Duration::from_millis(200) && lasted < Duration::from_millis(300), "{lasted}");
@@ -235,37 +236,37 @@ fn probe_rtt_skipped_idle() {
     let mut path = settled(BBR3, 100, 4.0, CRUISE);
     path.set_app(Some(Rate(0)));
     path.run_secs(7);
-    assert_eq!(path.in_flight(), 0);
+    assert_eq!(path.flow().in_flight(), 0);
     path.set_app(None);
-    assert!(path.run_until(Duration::from_millis(1), |path| path.in_flight() > 0));
+    assert!(path.run_until(Duration::from_millis(1), |path| path.flow().in_flight() > 0));
     assert_eq!(path.get("idle_restart"), 1.0);
-    assert!(!path.run_until(Duration::from_secs(1), is(PROBE_RTT)), "{:?}", path.cc);
+    assert!(!path.run_until(Duration::from_secs(1), is(PROBE_RTT)), "{:?}", path.flow().cc);
     assert_eq!(path.get("idle_restart"), 0.0);
 }
 
 /// ACKs come every 10 ms: of 100 Mbit/s 125 kB, a quarter of the BDP.
 #[test]
 fn startup_aggregation() {
-    let mut path = Loop::new(BBR3, 100, 4.0);
-    path.aggregate = Duration::from_millis(10);
+    let mut path = alone(BBR3, 100, 4.0);
+    path.link.aggregate = Duration::from_millis(10);
     reach(&mut path, DRAIN);
     assert!(path.get("extra_acked") > 100_000.0, "{}", path.get("extra_acked"));
-    assert!(path.cc.control().cwnd > 2 * path.bdp(), "{}", path.cc.control().cwnd);
-    let off = path.get("max_bw") / path.link.0 as f64 - 1.0;
+    assert!(path.flow().cc.control().cwnd > 2 * path.bdp(), "{}", path.flow().cc.control().cwnd);
+    let off = path.get("max_bw") / path.link.rate.0 as f64 - 1.0;
     assert!(off.abs() < 0.03, "{off}");
 }
 
 #[test]
 fn cruise_aggregation() {
     let mut path = settled(BBR3, 100, 4.0, CRUISE);
-    path.aggregate = Duration::from_millis(10);
+    path.link.aggregate = Duration::from_millis(10);
     path.run(RTT * 10);
     let extra = path.get("extra_acked");
     assert!((100_000.0..300_000.0).contains(&extra), "{extra}");
-    assert!(path.cc.control().cwnd as f64 >= 2.0 * inflight(&path) + 0.9 * extra);
+    assert!(path.flow().cc.control().cwnd as f64 >= 2.0 * inflight(&path) + 0.9 * extra);
     let f = path.run_secs(4);
     assert!(f.goodput > 0.95 && f.lost == 0.0, "no stall: {f:?}");
-    path.aggregate = Duration::ZERO;
+    path.link.aggregate = Duration::ZERO;
     path.run_secs(4);
     assert!(path.get("extra_acked") < 50_000.0, "forgotten after ten rounds");
 }
@@ -273,15 +274,15 @@ fn cruise_aggregation() {
 /// 1 Mbit/s and 1 ms are 125 bytes.
 #[test]
 fn sub_packet_bdp() {
-    let mut path = Loop::new(BBR3, 1, 0.0);
-    path.rtt = Duration::from_millis(1);
-    path.buffer = 20;
+    let mut path = alone(BBR3, 1, 0.0);
+    path.flow_mut().rtt = Duration::from_millis(1);
+    path.link.buffer = 20;
     path.run_secs(5);
     let f = path.run_secs(10);
     assert!(f.goodput > 0.95, "{f:?}");
-    assert!(!path.run_until(CYCLE, |path| path.cc.control().cwnd < 4 * MDS));
+    assert!(!path.run_until(CYCLE, |path| path.flow().cc.control().cwnd < 4 * MDS));
     reach(&mut path, CRUISE);
-    let pacing = path.cc.control().pacing_rate.map_or(0.0, Rate::mbit_s);
+    let pacing = path.flow().cc.control().pacing_rate.map_or(0.0, Rate::mbit_s);
     assert!((pacing / 0.99 - 1.0).abs() < 0.02, "{pacing}");
 }
 
@@ -291,8 +292,8 @@ fn sub_packet_bdp() {
 fn x10_up() {
     let mut path = settled(NO_PROBE_RTT, 10, 0.3, CRUISE);
     assert!(path.get("inflight_longterm").is_finite());
-    path.link = Rate(100_000_000);
-    path.buffer *= 10;
+    path.link.rate = Rate(100_000_000);
+    path.link.buffer *= 10;
     reach(&mut path, UP);
     let mut steps = Vec::new();
     let (mut round, mut bound) = (path.get("round_count"), path.get("inflight_longterm"));
@@ -303,7 +304,7 @@ fn x10_up() {
             steps.push((grown / MDS as f64 + 0.5) as u64);
             (round, bound) = (path.get("round_count"), path.get("inflight_longterm"));
         }
-        path.get("max_bw") > 0.95 * path.link.0 as f64
+        path.get("max_bw") > 0.95 * path.link.rate.0 as f64
     });
     let doubles =
         |w: &[u64]| w.windows(2).all(|p| p[0] > 0 && (1.6..2.4).contains(&(p[1] as f64 / p[0] as f64)));
@@ -316,8 +317,8 @@ fn x10_up() {
 #[test]
 fn x10_down() {
     let mut path = settled(BBR3, 100, 1.0, CRUISE);
-    path.link = Rate(10_000_000);
-    path.buffer /= 10;
+    path.link.rate = Rate(10_000_000);
+    path.link.buffer /= 10;
     path.run(Duration::from_millis(500));
     assert!(path.get("bw_shortterm") < 50e6, "{}", path.get("bw_shortterm"));
     assert!(path.get("max_bw") > 95e6);
@@ -326,14 +327,14 @@ fn x10_down() {
         reach(&mut path, DOWN);
     }
     path.run(RTT * 4);
-    let off = path.get("max_bw") / path.link.0 as f64 - 1.0;
+    let off = path.get("max_bw") / path.link.rate.0 as f64 - 1.0;
     assert!(off.abs() < 0.03, "{off}");
 }
 
 #[test]
 fn policer() {
     let mut path = settled(BBR3, 100, 4.0, CRUISE);
-    path.policer = Some(Policer::new(Rate(10_000_000), 100_000, path.now));
+    path.link.policer = Some(Policer::new(Rate(10_000_000), 100_000, path.now));
     let reacted = path.run_until(Duration::from_secs(2), |path| {
         path.get("bw_shortterm").is_finite() && path.get("inflight_shortterm").is_finite()
     });
@@ -343,7 +344,7 @@ fn policer() {
     for _ in 0..200 {
         let f = path.run(Duration::from_millis(100));
         with_loss += u64::from(f.lost > 0.0);
-        delivered += f.goodput * path.link.mbit_s() / 200.0;
+        delivered += f.goodput * path.link.rate.mbit_s() / 200.0;
         bins += 1;
         let bw = path.get("bw") / 10e6;
         assert!((0.6..2.0).contains(&bw), "{bw} of the token rate");
@@ -357,16 +358,16 @@ fn spurious_fast_recovery() {
     let mut path = settled(BBR3, 100, 4.0, UP);
     path.run(RTT);
     assert_eq!(path.get("state"), UP);
-    let cwnd = path.cc.control().cwnd;
+    let cwnd = path.flow().cc.control().cwnd;
     // 60 of some 500 packets come 5 ms late.
-    path.late = (60, Duration::from_millis(5));
+    path.link.late = (60, Duration::from_millis(5));
     assert_eq!(next(&mut path, RTT * 3), DOWN);
     assert!(path.get("inflight_longterm").is_finite());
-    assert!(path.run_until(RTT, |path| path.undone > 0));
+    assert!(path.run_until(RTT, |path| path.flow().undone > 0));
     assert!(path.get("inflight_longterm").is_infinite() && path.get("bw_shortterm").is_infinite());
     assert_eq!(path.get("state"), REFILL);
     // REFILL's gain is 2, UP's was 2.25.
-    assert!(path.cc.control().cwnd >= cwnd * 8 / 9, "{} {cwnd}", path.cc.control().cwnd);
+    assert!(path.flow().cc.control().cwnd >= cwnd * 8 / 9, "{} {cwnd}", path.flow().cc.control().cwnd);
     assert_eq!(next(&mut path, RTT * 4), UP);
 }
 
@@ -374,16 +375,16 @@ fn spurious_fast_recovery() {
 fn spurious_rto() {
     let mut path = settled(BBR3, 100, 4.0, UP);
     let bw = path.get("bw");
-    path.late = (u64::MAX, Duration::from_millis(1500));
+    path.link.late = (u64::MAX, Duration::from_millis(1500));
     // All that is on its way arrives, then nothing does for a second.
-    assert!(path.run_until(CYCLE, |path| path.cc.control().cwnd == MDS), "the timer fires");
+    assert!(path.run_until(CYCLE, |path| path.flow().cc.control().cwnd == MDS), "the timer fires");
     assert!(path.get("inflight_longterm").is_finite() && path.get("state") != UP);
-    path.late = (0, Duration::ZERO);
-    assert!(path.run_until(CYCLE, |path| path.undone > 0));
+    path.link.late = (0, Duration::ZERO);
+    assert!(path.run_until(CYCLE, |path| path.flow().undone > 0));
     assert!(path.get("inflight_shortterm").is_infinite() && path.get("inflight_longterm").is_infinite());
-    assert!(path.cc.control().cwnd >= 2 * path.bdp());
+    assert!(path.flow().cc.control().cwnd >= 2 * path.bdp());
     // The ACK that shows it may end REFILL's round as well.
-    assert!([REFILL, UP].contains(&path.get("state")), "{:?}", path.cc);
+    assert!([REFILL, UP].contains(&path.get("state")), "{:?}", path.flow().cc);
     // The late packets come beside the new ones, with the link to themselves.
     assert!((bw..=2.0 * bw).contains(&path.get("bw")), "{}", path.get("bw"));
     assert!(path.run_secs(4).goodput > 0.9);
@@ -392,7 +393,7 @@ fn spurious_rto() {
 /// An application at 5 Mbit/s keeps the flow in Startup; five seconds later the minimum RTT is due.
 #[test]
 fn probe_rtt_in_startup() {
-    let mut path = Loop::new(BBR3, 100, 4.0);
+    let mut path = alone(BBR3, 100, 4.0);
     path.set_app(Some(Rate(5_000_000)));
     reach(&mut path, PROBE_RTT);
     assert!(path.now.as_secs_f64() > 5.0);
@@ -400,7 +401,7 @@ fn probe_rtt_in_startup() {
     assert_eq!(next(&mut path, CYCLE), STARTUP);
     path.set_app(None);
     reach(&mut path, DRAIN);
-    assert!(path.get("max_bw") > 0.98 * path.link.0 as f64);
+    assert!(path.get("max_bw") > 0.98 * path.link.rate.0 as f64);
 }
 
 #[test]
@@ -413,9 +414,9 @@ fn probe_up_loss_longterm() {
     }
     let before = path.get("inflight_longterm");
     assert!(before.is_finite());
-    path.lose_every = Some(10);
+    path.link.lose_every = Some(10);
     assert_eq!(next(&mut path, RTT * 3), DOWN);
-    let target = inflight(&path).min(path.cc.control().cwnd as f64);
+    let target = inflight(&path).min(path.flow().cc.control().cwnd as f64);
     let after = path.get("inflight_longterm");
     assert!(after >= 0.69 * target && after < before, "{before} {after} {target}");
     assert_eq!(path.get("prev_probe_too_high"), 1.0);
@@ -431,5 +432,5 @@ fn refill_app_limited() {
     assert_eq!(path.get("max_bw"), max_bw);
     path.set_app(None);
     path.run_secs(3);
-    assert!(path.run_secs(4).goodput > 0.95, "{:?}", path.cc);
+    assert!(path.run_secs(4).goodput > 0.95, "{:?}", path.flow().cc);
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::path::Loop;
+use common::path::alone;
 use units::{Duration, Rate};
 
 const BBR1: &str = "name = 'bbr1'";
@@ -20,10 +20,10 @@ const PROBE_BW: f64 = 2.0;
 fn converges_to_the_link() {
     for name in ALL {
         for mbit in [2, 10, 100] {
-            let mut path = Loop::new(name, mbit, 4.0);
+            let mut path = alone(name, mbit, 4.0);
             path.run_secs(5);
             let f = path.run_secs(30);
-            let bw = path.get("max_bw") / path.link.0 as f64;
+            let bw = path.get("max_bw") / path.link.rate.0 as f64;
             assert!((bw - 1.0).abs() < 0.02, "{name} {mbit} Mbit/s: estimates {bw}");
             assert!(f.goodput > 0.95, "{name} {mbit} Mbit/s: {f:?}");
             let queue = match (*name, mbit) {
@@ -40,9 +40,9 @@ fn converges_to_the_link() {
 #[test]
 fn startup_is_short_and_its_queue_drained() {
     for name in ALL {
-        let mut path = Loop::new(name, 50, 4.0);
+        let mut path = alone(name, 50, 4.0);
         let f = path.run_secs(1);
-        assert!(path.get("state") >= PROBE_BW, "{name}: {:?}", path.cc);
+        assert!(path.get("state") >= PROBE_BW, "{name}: {:?}", path.flow().cc);
         assert_eq!(f.lost, 0.0, "{name}");
     }
 }
@@ -52,7 +52,7 @@ fn startup_is_short_and_its_queue_drained() {
 fn survives_a_shallow_buffer() {
     for name in &ALL[1..] {
         for (mbit, buffer_bdp) in [(10, 0.5), (100, 0.5), (10, 0.1), (100, 0.1)] {
-            let mut path = Loop::new(name, mbit, buffer_bdp);
+            let mut path = alone(name, mbit, buffer_bdp);
             let startup = path.run_secs(3);
             assert!(startup.lost < 0.04, "{name} {mbit} Mbit/s, {buffer_bdp} BDP: Startup {startup:?}");
             let f = path.run_secs(30);
@@ -68,7 +68,7 @@ fn survives_a_shallow_buffer() {
 #[test]
 fn mvfst_probes_longer() {
     for (buffer_bdp, queue, lost) in [(4.0, 1.1..1.3, 0.0..1e-9), (0.5, 1.0..1.2, 1e-4..0.02)] {
-        let mut path = Loop::new(BBR2_MVFST, 10, buffer_bdp);
+        let mut path = alone(BBR2_MVFST, 10, buffer_bdp);
         path.run_secs(5);
         let f = path.run_secs(60);
         assert!(
@@ -81,10 +81,10 @@ fn mvfst_probes_longer() {
 #[test]
 fn finds_ten_times_the_rate() {
     for name in ALL.iter().chain(&[BBR2_MVFST]) {
-        let mut path = Loop::new(name, 10, 2.0);
+        let mut path = alone(name, 10, 2.0);
         path.run_secs(10);
-        path.link = Rate(100_000_000);
-        path.buffer *= 10;
+        path.link.rate = Rate(100_000_000);
+        path.link.buffer *= 10;
         path.run_secs(4);
         let f = path.run_secs(10);
         assert!(f.goodput > 0.95 && f.lost == 0.0, "{name} {f:?}");
@@ -96,29 +96,29 @@ fn finds_ten_times_the_rate() {
 #[test]
 fn adapts_to_a_tenth_of_the_rate() {
     for name in &ALL[1..] {
-        let mut path = Loop::new(name, 100, 1.0);
+        let mut path = alone(name, 100, 1.0);
         path.run_secs(11);
-        path.link = Rate(10_000_000);
-        path.buffer /= 10;
+        path.link.rate = Rate(10_000_000);
+        path.link.buffer /= 10;
         path.run(Duration::from_millis(500));
         assert!(path.get("bw") < 50e6, "{name}: the short-term bound at once: {}", path.get("bw"));
         assert!(path.get("max_bw") > 90e6, "{name}: the filter after two cycles");
         path.run(Duration::from_millis(11_500));
         let f = path.run_secs(10);
         assert!(f.goodput > 0.9 && f.lost < 0.001 && f.rtt < 1.1, "{name}: {f:?}");
-        assert!(path.get("max_bw") < 1.05 * path.link.0 as f64, "{name}");
+        assert!(path.get("max_bw") < 1.05 * path.link.rate.0 as f64, "{name}");
     }
 }
 
 /// Without knowing of losses, BBRv1 forgets after ten rounds, which a full queue makes long.
 #[test]
 fn bbr1_adapts_to_a_tenth_of_the_rate() {
-    let mut path = Loop::new(BBR1, 100, 1.0);
+    let mut path = alone(BBR1, 100, 1.0);
     path.run_secs(10);
-    path.link = Rate(10_000_000);
-    path.buffer /= 10;
+    path.link.rate = Rate(10_000_000);
+    path.link.buffer /= 10;
     path.run_secs(5);
-    assert!(path.get("max_bw") < 1.05 * path.link.0 as f64, "{:?}", path.cc);
+    assert!(path.get("max_bw") < 1.05 * path.link.rate.0 as f64, "{:?}", path.flow().cc);
     assert!(path.run_secs(20).goodput > 0.9);
 }
 
@@ -128,7 +128,7 @@ fn probes_the_rtt() {
     for (name, probe_rtt, expected) in
         [(BBR1, 3.0, 5..=6), (BBR2, 6.0, 9..=12), (BBR2_MVFST, 6.0, 5..=6), (BBR3, 6.0, 9..=12)]
     {
-        let mut path = Loop::new(name, 10, 2.0);
+        let mut path = alone(name, 10, 2.0);
         path.run_secs(3);
         let (mut entries, mut before) = (0, path.get("state"));
         path.run_until(Duration::from_secs(60), |path| {

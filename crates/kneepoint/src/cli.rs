@@ -9,9 +9,11 @@ use crate::commands::doctor::{self, DoctorArgs};
 use crate::commands::ledger::LedgerArgs;
 #[cfg(target_os = "linux")]
 use crate::commands::link::{self, LinkArgs};
+use crate::commands::new::{self, NewArgs};
 use crate::commands::run::RunArgs;
 use crate::commands::stability::StabilityArgs;
 use crate::commands::{algorithms, bench, ledger, list, prose, report, run, stability};
+use crate::status::{Error, HOLDS, print};
 
 /// A congestion-control laboratory for QUIC and TCP.
 #[derive(Debug, Parser)]
@@ -71,6 +73,8 @@ enum Command {
     /// Exit status: 0 if every rate was measured true in a valid run, 1 if not.
     #[cfg(target_os = "linux")]
     Doctor(DoctorArgs),
+    /// Make a crate for a controller of your own, with this command around it: `kneepoint new controller mine`.
+    New(NewArgs),
     /// Measure the simulator: packets through the bottleneck per CPU second on one core.
     Bench {
         /// Tries per case; the fastest counts.
@@ -97,6 +101,7 @@ pub fn main() -> u8 {
         Command::Link(args) => link::run(&args),
         #[cfg(target_os = "linux")]
         Command::Doctor(args) => doctor::run(&args),
+        Command::New(args) => new::run(&args).map(|said| print(&said)).map(|()| HOLDS).map_err(Error::bad),
         Command::Bench { tries, json } => bench::run(tries, json),
     };
     done.unwrap_or_else(|error| {

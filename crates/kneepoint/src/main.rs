@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(kneepoint::cli::main())
+    kneepoint::main_with([])
 }

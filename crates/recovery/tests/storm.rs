@@ -158,6 +158,7 @@ impl Controller for Auditor {
         books.spread = None;
     }
 
+    fn on_path_change(&mut self, _: PathInfo) {}
     fn control(&self) -> Control {
         let cwnd = self.0.lock().unwrap().cwnd;
         Control { cwnd, pacing_rate: None, ssthresh: u64::MAX, send_quantum: None, wake: Time::NEVER }

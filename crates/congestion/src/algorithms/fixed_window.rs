@@ -32,6 +32,10 @@ impl Controller for FixedWindow {
         None
     }
     fn on_congestion(&mut self, _: &Congestion) {}
+    /// The window stays, but one packet must fit into it.
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.cwnd = self.cwnd.max(path.max_datagram_size);
+    }
     fn control(&self) -> Control {
         Control::window(self.cwnd)
     }

@@ -1,7 +1,7 @@
 //! How much of an acknowledgement opens the window.
 //!
 //! ```text
-//! of the N bytes that the ledger grants:
+//! of the N bytes that the sender grants:
 //! bytes     N                                      RFC 3465 section 2.1, RFC 9002 section 7.3
 //! packets   N, rounded up to whole packets         Linux: each piece that is acknowledged is a packet
 //! acks      min(N, SMSS)                           RFC 5681 section 3.1; ns-3's TcpNewReno, htsim

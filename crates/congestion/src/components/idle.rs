@@ -7,7 +7,7 @@
 //! ```
 //!
 //! RFC 5681 section 4.1 goes to min(IW, cwnd) at once, which an idle time of many RTOs does here too. Slow start then takes
-//! the window back to three quarters of what it was. The ledger asks for it only where nothing paces the old window.
+//! the window back to three quarters of what it was. The sender asks for it only where nothing paces the old window.
 //! Linux rounds half a window down to whole packets.
 
 use crate::Idle;

@@ -1,6 +1,7 @@
 //! Pieces that several algorithms are made of.
 
 pub mod count;
+pub(crate) mod datagram_size;
 pub(crate) mod idle;
 pub(crate) mod picoquic;
 pub mod queuing_delay;

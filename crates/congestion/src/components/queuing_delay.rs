@@ -1,6 +1,6 @@
 //! One-way queuing delay from the send time and the peer's receive time of each packet.
 //!
-//! QUIC-DC (arXiv 2507.00896, July 2025), equations 3 to 5, and its anchors, which the paper leaves open:
+//! QUIC-DC (arXiv 2507.00896, July 2025), equations 3 to 5, and what they measure from, the base delay of RFC 6817, which the paper leaves open:
 //!
 //! ```text
 //! OWD_i  = received_i - sent_i            ns, contains the offset of the two clocks           (3)
@@ -23,7 +23,7 @@ use units::{Duration, Time};
 /// What the queuing delay is measured from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-pub enum Anchor {
+pub enum BaseDelay {
     /// The first packet. If it met a queue, the estimate is too low for ever, and negative at times.
     Raw,
     /// The smallest delay so far. A receiver's clock that runs fast raises the estimate for ever.
@@ -35,7 +35,7 @@ pub enum Anchor {
 /// The estimator.
 #[derive(Clone, Debug)]
 pub struct QueuingDelay {
-    anchor: Anchor,
+    anchor: BaseDelay,
     window: Duration,
     owqd: i64,
     last_owd: Option<i64>,
@@ -45,8 +45,8 @@ pub struct QueuingDelay {
 }
 
 impl QueuingDelay {
-    /// Without a packet; the `window` matters to [`Anchor::Windowed`] only.
-    pub fn new(anchor: Anchor, window: Duration) -> Self {
+    /// Without a packet; the `window` matters to [`BaseDelay::Windowed`] only.
+    pub fn new(anchor: BaseDelay, window: Duration) -> Self {
         Self { anchor, window, owqd: 0, last_owd: None, last_pn: None, minima: VecDeque::new() }
     }
 
@@ -61,9 +61,9 @@ impl QueuingDelay {
         let owdv = self.last_owd.map_or(0, |last| owd.saturating_sub(last));
         self.last_owd = Some(owd);
         self.owqd = match self.anchor {
-            Anchor::Raw => self.owqd.saturating_add(owdv),
-            Anchor::Clamped => self.owqd.saturating_add(owdv).max(0),
-            Anchor::Windowed => owd.saturating_sub(self.windowed_min(packet.sent, owd)),
+            BaseDelay::Raw => self.owqd.saturating_add(owdv),
+            BaseDelay::Clamped => self.owqd.saturating_add(owdv).max(0),
+            BaseDelay::Windowed => owd.saturating_sub(self.windowed_min(packet.sent, owd)),
         };
         Some(self.owqd)
     }
@@ -100,10 +100,10 @@ mod tests {
     use crate::testing::fixtures::stamped;
 
     const MS: i64 = 1_000_000;
-    const ANCHORS: [Anchor; 3] = [Anchor::Raw, Anchor::Clamped, Anchor::Windowed];
+    const BASE_DELAYS: [BaseDelay; 3] = [BaseDelay::Raw, BaseDelay::Clamped, BaseDelay::Windowed];
 
     /// Packets sent 1 ms apart that arrive after these delays, under this clock offset.
-    fn estimates(anchor: Anchor, offset: i64, delays: &[i64]) -> Vec<i64> {
+    fn estimates(anchor: BaseDelay, offset: i64, delays: &[i64]) -> Vec<i64> {
         let mut q = QueuingDelay::new(anchor, Duration::from_secs(10));
         let packet = |i: usize, delay: i64| {
             let sent = Time::from_millis(i as u64);
@@ -119,9 +119,9 @@ mod tests {
             let min = |i: usize| delays[..=i].iter().copied().min().unwrap_or(0);
             let raw: Vec<_> = delays.iter().map(|d| d - delays[0]).collect();
             let clamped: Vec<_> = delays.iter().enumerate().map(|(i, d)| d - min(i)).collect();
-            prop_assert_eq!(estimates(Anchor::Raw, 0, &delays), raw);
-            prop_assert_eq!(&estimates(Anchor::Clamped, 0, &delays), &clamped);
-            prop_assert_eq!(estimates(Anchor::Windowed, 0, &delays), clamped, "shorter than the window");
+            prop_assert_eq!(estimates(BaseDelay::Raw, 0, &delays), raw);
+            prop_assert_eq!(&estimates(BaseDelay::Clamped, 0, &delays), &clamped);
+            prop_assert_eq!(estimates(BaseDelay::Windowed, 0, &delays), clamped, "shorter than the window");
         }
 
         /// Equation 4: the offset of the clocks is gone, a million seconds of it too.
@@ -130,7 +130,7 @@ mod tests {
             delays in prop::collection::vec(0i64..1_000_000_000, 1..100),
             offset in -1_000_000_000_000_000i64..1_000_000_000_000_000,
         ) {
-            for anchor in ANCHORS {
+            for anchor in BASE_DELAYS {
                 prop_assert_eq!(estimates(anchor, offset, &delays), estimates(anchor, 0, &delays));
             }
         }
@@ -138,7 +138,7 @@ mod tests {
         /// Whatever the peer says, no panic.
         #[test]
         fn any_time_is_survived(times in prop::collection::vec((any::<u64>(), any::<i64>()), 1..50)) {
-            for anchor in ANCHORS {
+            for anchor in BASE_DELAYS {
                 let mut q = QueuingDelay::new(anchor, Duration::from_secs(10));
                 for (pn, &(sent, received)) in times.iter().enumerate() {
                     q.on_packet(&stamped(pn as u64, Time(sent), received));
@@ -150,7 +150,7 @@ mod tests {
         #[test]
         fn jitter_stays_jitter(jitter in prop::collection::vec(0i64..3_000_000, 1..200)) {
             let delays: Vec<_> = jitter.iter().map(|j| 25 * MS + j).collect();
-            prop_assert!(estimates(Anchor::Clamped, 0, &delays).iter().all(|q| (0..3 * MS).contains(q)));
+            prop_assert!(estimates(BaseDelay::Clamped, 0, &delays).iter().all(|q| (0..3 * MS).contains(q)));
         }
     }
 
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn ramp() {
         let delays: Vec<_> = (0..400).map(|i| 25 * MS + i * MS / 10).collect();
-        for anchor in ANCHORS {
+        for anchor in BASE_DELAYS {
             assert_eq!(estimates(anchor, 0, &delays).iter().position(|&q| q > 20 * MS), Some(201));
         }
     }
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn gaps_do_no_harm() {
         let packet = |pn: u64| stamped(pn, Time::from_millis(pn), (pn * pn) as i64 * MS);
-        for anchor in ANCHORS {
+        for anchor in BASE_DELAYS {
             let mut whole = QueuingDelay::new(anchor, Duration::from_secs(10));
             let mut gap = whole.clone();
             for pn in 0..20 {
@@ -193,13 +193,13 @@ mod tests {
             }
             q.owqd()
         };
-        assert!(run(Anchor::Clamped) > 2_990_000);
-        assert_eq!(run(Anchor::Windowed), 500_000);
+        assert!(run(BaseDelay::Clamped) > 2_990_000);
+        assert_eq!(run(BaseDelay::Windowed), 500_000);
     }
 
     #[test]
     fn reset_starts_anew() {
-        for anchor in ANCHORS {
+        for anchor in BASE_DELAYS {
             let mut q = QueuingDelay::new(anchor, Duration::from_secs(10));
             q.on_packet(&stamped(1, Time::ZERO, 0));
             assert_eq!(q.on_packet(&stamped(2, Time::ZERO, 9 * MS)), Some(9 * MS));

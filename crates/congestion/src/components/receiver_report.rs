@@ -9,11 +9,11 @@
 //! ```
 //!
 //! What a receiver would measure is computed at the sender, from the receive times in the ACKs and the losses that the
-//! ledger found since the last report. Bytes are those that count in the window, headers included as far as `mds`
+//! sender found since the last report. Bytes are those that count in the window, headers included as far as `mds`
 //! includes them. Packets without a receive time count in the loss ratio and nowhere else.
 //!
 //! Delays are one-way: no delay of an ACK is in them. RTTs, of the window and of what names one, are `smoothed_rtt`, from which
-//! the ledger takes the delay of the ACK (RFC 9002 section 5.3).
+//! the sender takes the delay of the ACK (RFC 9002 section 5.3).
 //!
 //! The rate, not the window, is the control: the window is some times what the rate has in flight, so that it does not
 //! bind, but the sender stops when a path dies.
@@ -120,9 +120,9 @@ impl ReceiveRate {
     }
 
     pub(crate) fn on_sent(&mut self, sent: &Sent) {
-        let silence = (sent.now - self.last_sent).0;
+        let idle = (sent.now - self.last_sent).0;
         let alone = sent.bytes_in_flight <= sent.bytes;
-        if sent.app_limited && alone && silence > self.window.unsigned_abs() {
+        if sent.app_limited && alone && idle > self.window.unsigned_abs() {
             self.resumes = Some(sent.pn);
         }
         self.last_sent = sent.now;
@@ -162,8 +162,9 @@ impl ReceiveRate {
 pub(crate) struct Window {
     /// Times what is in flight.
     gain: f64,
-    /// Bytes.
+    /// Packets.
     min: u64,
+    mds: u64,
     interval: Duration,
     smoothed_rtt: Duration,
 }
@@ -171,7 +172,12 @@ pub(crate) struct Window {
 impl Window {
     /// `min` in packets.
     pub(crate) fn new(path: PathInfo, interval: Duration, gain: f64, min: u64) -> Self {
-        Self { gain, min: min.max(1) * path.max_datagram_size.max(1), interval, smoothed_rtt: INITIAL_RTT }
+        let mds = path.max_datagram_size.max(1);
+        Self { gain, min: min.max(1), mds, interval, smoothed_rtt: INITIAL_RTT }
+    }
+
+    pub(crate) fn on_path_change(&mut self, path: PathInfo) {
+        self.mds = path.max_datagram_size.max(1);
     }
 
     pub(crate) fn on_ack(&mut self, ack: &Ack) {
@@ -186,7 +192,7 @@ impl Window {
     /// At this rate, bit/s.
     pub(crate) fn control(&self, rate: f64) -> Control {
         let fills = rate / 8.0 * (self.smoothed_rtt + self.interval).as_secs_f64();
-        let cwnd = ((self.gain * fills) as u64).max(self.min);
+        let cwnd = ((self.gain * fills) as u64).max(self.min * self.mds);
         let pacing_rate = Some(Rate::from_bytes_per_sec(rate / 8.0));
         Control { cwnd, pacing_rate, ssthresh: 0, send_quantum: None, wake: Time::NEVER }
     }
@@ -235,7 +241,7 @@ mod tests {
 
     /// Ten seconds without data are no rate of the network's; with data that only waited for the pacer they are.
     #[test]
-    fn silence_of_the_application() {
+    fn idle_application() {
         for (app_limited, bytes_in_flight, expected) in
             [(true, 1200, 960_000.0), (false, 1200, 19_200.0 * 3.0), (true, 2400, 19_200.0 * 3.0)]
         {

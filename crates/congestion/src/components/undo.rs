@@ -9,7 +9,7 @@
 //! mark, delay, persistent congestion        nothing: they are no mistake
 //! ```
 //!
-//! A loss begins an episode of its own, since the ledger tells only of losses that no reduction covers. So the ledger must
+//! A loss begins an episode of its own, since the sender tells only of losses that no reduction covers. So the sender must
 //! ask for the undo of a timeout that came while losses were repaired only if these were spurious too.
 
 use crate::{Ack, Cause};
@@ -17,7 +17,7 @@ use crate::{Ack, Cause};
 /// What an undo may restore, if anything.
 #[derive(Clone, Debug)]
 pub(crate) struct Undo<S> {
-    before: Option<S>,
+    saved: Option<S>,
     /// No ACK outside of recovery since the last event.
     open: bool,
     /// A timeout since the last ACK.
@@ -26,7 +26,7 @@ pub(crate) struct Undo<S> {
 
 impl<S: Clone> Undo<S> {
     pub(crate) fn new() -> Self {
-        Self { before: None, open: false, timed_out: false }
+        Self { saved: None, open: false, timed_out: false }
     }
 
     /// To be told of each ACK.
@@ -37,20 +37,25 @@ impl<S: Clone> Undo<S> {
 
     /// To be told of each event before it is answered, with the state that it finds. True for a timeout that follows
     /// another one without an ACK in between: RFC 5681 section 3.1 keeps `ssthresh` then.
-    pub(crate) fn on_congestion(&mut self, cause: Cause, now: &S) -> bool {
+    pub(crate) fn on_congestion(&mut self, cause: Cause, state: &S) -> bool {
         let repeated = cause == Cause::Timeout && self.timed_out;
-        let follows = cause == Cause::Timeout && self.open && self.before.is_some();
+        let follows = cause == Cause::Timeout && self.open && self.saved.is_some();
         if !follows {
-            self.before = matches!(cause, Cause::Loss | Cause::Timeout).then(|| now.clone());
+            self.saved = matches!(cause, Cause::Loss | Cause::Timeout).then(|| state.clone());
         }
         (self.open, self.timed_out) = (true, cause == Cause::Timeout);
         repeated
     }
 
+    /// What an undo would restore, to be changed as the state itself.
+    pub(crate) fn saved(&mut self) -> Option<&mut S> {
+        self.saved.as_mut()
+    }
+
     /// The event was a mistake: what it found.
     pub(crate) fn take(&mut self) -> Option<S> {
         (self.open, self.timed_out) = (false, false);
-        self.before.take()
+        self.saved.take()
     }
 }
 

@@ -58,9 +58,10 @@ pub trait Controller: core::fmt::Debug + Send + Sync + CloneController {
     fn on_idle(&mut self, _: &Idle) {}
     /// The time that [`Control::wake`] asked for has come.
     fn on_timer(&mut self, _now: Time) {}
-    /// The path's properties changed: its datagrams are larger or smaller (RFC 9000 section 14). Window and estimates stay, in
-    /// bytes. On another path a sender begins with another controller (RFC 9002 appendix B.3, RFC 9000 section 9.4).
-    fn on_path_change(&mut self, _path: PathInfo) {}
+    /// The path's properties changed: its datagrams are larger or smaller (RFC 9000 section 14). Window, `ssthresh` and estimates
+    /// stay what they are in bytes; what is counted in packets, the smallest window among it, is from now on counted in the new
+    /// ones. On another path a sender begins with another controller (RFC 9002 appendix B.3, RFC 9000 section 9.4).
+    fn on_path_change(&mut self, path: PathInfo);
     /// What it must be told for it to work.
     fn needs(&self) -> Needs {
         Needs::default()

@@ -9,6 +9,8 @@ pub struct ParamDoc {
     pub name: &'static str,
     /// Meaning, unit and source.
     pub doc: &'static str,
+    /// Its type, as the source has it: `f64`, `Option<u64>`.
+    pub kind: &'static str,
     /// Which numbers it may have, if it is a number and says so; else any that is not negative.
     pub range: Option<Range>,
     /// The parameters below it, if it is a table.
@@ -134,6 +136,7 @@ macro_rules! params {
             pub const DOCS: &'static [$crate::ParamDoc] = &[$($crate::ParamDoc {
                 name: stringify!($name),
                 doc: concat!($($doc),+),
+                kind: stringify!($type),
                 range: $crate::last!(None $(, Some($range))?),
                 keys: $crate::last!(&[] $(, $keys)?),
             }),*];

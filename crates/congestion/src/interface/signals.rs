@@ -73,7 +73,7 @@ pub struct RateSample {
     pub lost: u64,
 }
 
-/// An ACK that newly acknowledges something, already digested by the ledger.
+/// An ACK that newly acknowledges something, as the sender has processed it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
     /// When it arrived.
@@ -112,7 +112,7 @@ pub struct Ack<'a> {
     pub round: u64,
     /// A round trip ends with this ACK.
     pub round_start: bool,
-    /// The ledger is in a recovery period after this ACK.
+    /// The sender is in a recovery period after this ACK.
     pub in_recovery: bool,
     /// The sender has been limited by the application, not the window.
     pub app_limited: bool,

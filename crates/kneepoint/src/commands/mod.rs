@@ -9,6 +9,7 @@ pub(crate) mod ledger;
 #[cfg(target_os = "linux")]
 pub(crate) mod link;
 pub(crate) mod list;
+pub mod new;
 pub(crate) mod prose;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -90,6 +90,7 @@ impl Controller for Recorder {
     fn shapes_recovery(&self) -> bool {
         self.0.lock().unwrap().shapes_recovery
     }
+    fn on_path_change(&mut self, _: PathInfo) {}
     fn control(&self) -> Control {
         let notes = self.0.lock().unwrap();
         Control {

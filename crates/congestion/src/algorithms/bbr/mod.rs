@@ -1,4 +1,14 @@
-//! BBR: its versions, and what implementations made of the first.
+//! BBR, which paces by a model of the path: its versions, and what implementations made of the first. `common` is what they share.
+//!
+//! All work on delivery-rate samples ([`Ack::rate`](crate::Ack::rate)), and pace by a rate of their own.
+//!
+//! ```
+//! use kneepoint_congestion::algorithms::bbr::v3::{Bbr3, Params};
+//! use kneepoint_congestion::{Controller, PathInfo};
+//!
+//! let bbr = Bbr3::new(Params::default(), PathInfo { seed: 7, ..PathInfo::default() });
+//! assert!(bbr.needs().rate_samples && bbr.control().pacing_rate.is_some());
+//! ```
 
 pub(crate) mod common;
 pub mod v1;

@@ -10,13 +10,13 @@
 //! C = 0.4, beta = 7/8
 //! ```
 //!
-//! The answer to a mark is [`cubic_picoquic`]'s, with equation 1's centre (`base.centre = "cwnd"`) and picoquic's W_max, which
+//! The answer to a mark is [`cubic-picoquic`](super::picoquic)'s, with equation 1's centre (`base.centre = "cwnd"`) and picoquic's W_max, which
 //! fast convergence lowers; its header says how the readings differ. Everything else is picoquic's too, in `base`; its
 //! `ecn = true` is meant. Losses are not gated.
 //!
 //! **Ambiguities** (fact sheet section 5.2), each a parameter: which RTT, which minimum, the gate itself.
 //!
-//! **The ledger's recovery period.** The ledger opens it at an ignored mark too: it grants no growth for one round, and
+//! **The sender's recovery period.** The sender opens it at an ignored mark too: it grants no growth for one round, and
 //! reports no second mark of that round as an event. Neither matters here, because the base takes marks from each ACK
 //! and growth from what was acknowledged, and keeps its own count of what it answered; so a mark at R = 1.6 is
 //! answered although one at R = 1.4 was ignored a moment before. It would matter to a base that trusts `growth` and
@@ -26,13 +26,13 @@
 
 use crate::algorithms::cubic::picoquic::{self, CubicPicoquic};
 use crate::components::rtt_ratio::{Estimator, Ratio};
-use crate::params;
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Lost, PathInfo, Sent};
+use crate::{Range, params};
 use units::Duration;
 
 params! {
     /// R from which on a mark counts. Uchida et al. section 3: "at least 1.5 times".
-    gate: f64 = 1.5,
+    gate: f64 = 1.5 => Range::from(0.0),
     /// Which RTT is in R, "the current RTT" of section 3: `latest`, `smoothed` or `round-min`.
     rtt: Estimator = Estimator::Latest,
     /// How long a minimum RTT is believed, or `"off"`: for ever. Not in the paper; fact sheet section 5.2.
@@ -85,6 +85,10 @@ impl Controller for CubicEcnGated {
 
     fn on_idle(&mut self, idle: &Idle) {
         self.base.on_idle(idle);
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.base.on_path_change(path);
     }
 
     fn control(&self) -> Control {

@@ -1,4 +1,14 @@
-//! Controllers that answer delay.
+//! Controllers that answer delay: `vegas` and `dstar` the RTT, `ledbat` and `quic_dc` the one-way delay, for which the receiver must
+//! report when packets arrived ([`Needs::receive_times`](crate::Needs)).
+//!
+//! ```
+//! use kneepoint_congestion::algorithms::delay::ledbat::{Ledbat, Params};
+//! use kneepoint_congestion::{Controller, PathInfo};
+//! use kneepoint_congestion::units::Duration;
+//!
+//! let ledbat = Ledbat::new(Params { target: Duration::from_millis(25), ..Params::default() }, PathInfo::default());
+//! assert!(ledbat.needs().receive_times);
+//! ```
 
 pub mod dstar;
 pub mod ledbat;

@@ -3,7 +3,7 @@
 //! silent, the project's fact sheet (core.md), section 3.2.1.
 //!
 //! ```text
-//! OWQD   the one-way queuing delay of each packet, from its send and receive time, see `owd`    ns    (3)-(5)
+//! OWQD   the one-way queuing delay of each packet, from its send and receive time, see `queuing_delay`    ns    (3)-(5)
 //! event  OWQD > OWQD_th, or a loss, or a timeout                                                      (6)
 //! BWE    = 0.2 BWE + 0.8 sample                                                             bytes/s   (7)
 //! cut    cwnd = ssthresh = max(2 * mds, BWE * RTTmin)                                  as Westwood+
@@ -25,7 +25,7 @@
 use crate::algorithms::reno::westwood::{self, Filter, WestwoodPlus};
 use crate::algorithms::reno::window::Growth;
 use crate::components::count::Count;
-use crate::components::queuing_delay::{Anchor, QueuingDelay};
+use crate::components::queuing_delay::{BaseDelay, QueuingDelay};
 use crate::components::slow_start::Kind;
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Needs, PathInfo, Sent};
 use crate::{Range, params};
@@ -37,7 +37,7 @@ params! {
     #[serde(with = "units::or_off")]
     threshold: Option<Duration> = Some(Duration::from_millis(20)),
     /// What the queuing delay is measured from: `raw`, `clamped` or `windowed`. The paper does not say.
-    anchor: Anchor = Anchor::Clamped,
+    anchor: BaseDelay = BaseDelay::Clamped,
     /// Window of the `windowed` anchor; 10 s to 10 min follow the drift of clocks. Fact sheet section 3.2.
     anchor_window: Duration = Duration::from_secs(60),
     /// Low-pass filter of the bandwidth samples: `one-pole` (equation 7) or `two-pole` (Linux Westwood+).
@@ -137,6 +137,10 @@ impl Controller for QuicDc {
 
     fn on_idle(&mut self, idle: &Idle) {
         self.westwood.on_idle(idle);
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.westwood.on_path_change(path);
     }
 
     fn control(&self) -> Control {

@@ -23,9 +23,9 @@
 //! of an ACK that came at once, if there is one each round; where every ACK is delayed, both hold the delay.
 //!
 //! Deviations: the original doubles the window every second round trip, here (Linux) every one. Linux switches the
-//! arithmetic off at the first duplicate ACK, here when the ledger opens a recovery period. Linux' Vegas does not ask
-//! whether the window was used before it adds a packet; here the ledger's growth must allow it. RTTs are not rounded
-//! up to the next microsecond. Products take 128 bits. Pacing is the ledger's; Linux does not pace (`paced = by-rate`).
+//! arithmetic off at the first duplicate ACK, here when the sender opens a recovery period. Linux' Vegas does not ask
+//! whether the window was used before it adds a packet; here the sender's growth must allow it. RTTs are not rounded
+//! up to the next microsecond. Products take 128 bits. Pacing is the sender's; Linux does not pace (`paced = by-rate`).
 
 use crate::algorithms::reno::tcp_reno::{self, Halve, TcpReno};
 use crate::components::count::Count;
@@ -35,13 +35,13 @@ use units::Duration;
 
 params! {
     /// Packets in the queue below which the window grows. Linux tcp_vegas.c; 1 in the paper.
-    alpha: u64 = 2,
+    alpha: u64 = 2 => Range::from(0.0),
     /// Packets in the queue above which it shrinks. Linux tcp_vegas.c; 3 in the paper.
-    beta: u64 = 4,
+    beta: u64 = 4 => Range::from(0.0),
     /// Packets in the queue above which slow start ends. Linux tcp_vegas.c.
-    gamma: u64 = 1,
+    gamma: u64 = 1 => Range::from(0.0),
     /// RTT samples of a round trip that are too few for the arithmetic: Reno steps in. Linux tcp_vegas.c.
-    few_samples: u64 = 2,
+    few_samples: u64 = 2 => Range::from(0.0),
     /// Smallest window, packets. Linux tcp_vegas.c.
     min_window: u64 = 2 => Range::PACKETS,
     /// Least ssthresh after a round trip of Vegas, as a part of the window, 0..1. Linux tcp_current_ssthresh.
@@ -166,7 +166,7 @@ impl Vegas {
         self.reno.on_ack(&Ack { growth: 0, ..*ack });
     }
 
-    fn avoid_congestion(&mut self, ack: &Ack) {
+    fn congestion_avoidance(&mut self, ack: &Ack) {
         let round_ends = ack.packets.last().is_some_and(|p| p.pn >= self.round_end);
         if round_ends {
             self.round_end = self.next_pn;
@@ -207,7 +207,7 @@ impl Controller for Vegas {
             self.enable();
             self.reno_step(ack);
         } else {
-            self.avoid_congestion(ack);
+            self.congestion_avoidance(ack);
         }
         None
     }
@@ -224,6 +224,11 @@ impl Controller for Vegas {
     /// The measurements are `on_sent`'s.
     fn on_idle(&mut self, idle: &Idle) {
         self.reno.on_idle(idle);
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.mds = path.max_datagram_size.max(1);
+        self.reno.on_path_change(path);
     }
 
     fn control(&self) -> Control {
@@ -243,9 +248,14 @@ mod tests {
     use super::*;
     use crate::AckedPacket;
     use crate::algorithms::reno::window::tests::avoiding as window;
-    use crate::testing::closed_loop::{Flow, Link, MDS};
+    use crate::testing::closed_loop::{Flow, Loop};
+    use crate::testing::fixtures::MDS;
     use crate::testing::fixtures::{acked, congestion, path};
+    use units::Rate;
     use units::Time;
+
+    /// A packet each millisecond.
+    const LINK: Rate = Rate(8_000_000);
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -367,11 +377,12 @@ mod tests {
     /// beside the 100 packets that fill the pipe. The second flow starts while the queue is empty.
     #[test]
     fn equilibrium() {
-        let flow =
-            |i| Flow::new(Vegas::new(Params::default(), path(MDS)), MS * 99, Time::from_millis(50 * i));
+        let flow = |i| {
+            Flow::new(Box::new(Vegas::new(Params::default(), path(MDS))), MS * 99, Time::from_millis(50 * i))
+        };
         for flows in [1, 2] {
-            let mut link = Link::new((0..flows).map(flow).collect(), MS);
-            link.run(60_000);
+            let mut link = Loop::new((0..flows).map(flow).collect(), MDS, LINK);
+            link.run_to(Time::from_millis(60_000));
             assert!(link.flows.iter().all(|f| f.cc.base_rtt == MS * 100));
             let windows: u64 = link.flows.iter().map(|f| packets(&f.cc)).sum();
             assert!((100 + 2 * flows..100 + 5 * flows).contains(&windows), "{flows}: {windows}");

@@ -6,7 +6,7 @@
 //!                 over-use if d > gamma (for `overuse_time`), under-use if d < -gamma
 //!                 the signal moves the state, see `gcc::state`
 //! every `remb`    Increase  A = eta A;   Decrease  A = alpha R;   Hold  A                      bit/s
-//!                 A <= 1.5 R;            R: received in the last 500 ms, see `media`
+//!                 A <= 1.5 R;            R: received in the last 500 ms, see `receiver_report`
 //!                 Decrease does not wait, if A falls by more than `early-drop`
 //! ```
 //!
@@ -24,13 +24,13 @@
 //! at 2 Mbit/s the queue is longer than NADA's, which the paper's figure 13 denies. Cap and window of R are the fact
 //! sheet's.
 //!
-//! Deviations: the receiver runs at the sender, see `media`; without receive times the rate stays. No RTT is needed. Losses act only
+//! Deviations: the receiver runs at the sender, see `receiver_report`; without receive times the rate stays. No RTT is needed. Losses act only
 //! through R and marks not at all, as in the paper: do not use with ECT. Rates of start and floor are not in the
-//! paper. Persistent congestion or a timeout sets the rate to `min-rate`. R begins anew after a silence of the
-//! application (see `media`).
+//! paper. Persistent congestion or a timeout sets the rate to `min-rate`. R begins anew after the application was
+//! idle (see `receiver_report`).
 
 use crate::algorithms::media::gcc::state::{Signal, State};
-use crate::components::queuing_delay::{Anchor, QueuingDelay};
+use crate::components::queuing_delay::{BaseDelay, QueuingDelay};
 use crate::components::receiver_report::{ReceiveRate, Reports, Window, bits};
 use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Needs, PathInfo, Sent};
 use crate::{Range, params};
@@ -92,7 +92,7 @@ impl GccSimplified {
     /// At the initial rate, in Increase.
     pub fn new(params: Params, path: PathInfo) -> Self {
         Self {
-            delay: QueuingDelay::new(Anchor::Raw, Duration::ZERO),
+            delay: QueuingDelay::new(BaseDelay::Raw, Duration::ZERO),
             over_since: None,
             variation: 0,
             state: State::default(),
@@ -178,6 +178,10 @@ impl Controller for GccSimplified {
         true
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.window.on_path_change(path);
+    }
+
     fn control(&self) -> Control {
         self.window.control(self.rate)
     }
@@ -194,7 +198,8 @@ impl Controller for GccSimplified {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::closed_loop::{Flow, Link, MDS};
+    use crate::testing::closed_loop::{Flow, Loop};
+    use crate::testing::fixtures::MDS;
     use crate::testing::fixtures::{acked, congestion, path, stamped};
     use units::Time;
 
@@ -303,13 +308,13 @@ mod tests {
 
     /// Mean and longest queue in ms, smallest and largest rate in parts of the link's, after a minute.
     fn alone(params: Params, kbits: u64) -> (f64, f64, f64, f64) {
-        let flow = Flow::new(cc(params), Duration::from_millis(50), Time::ZERO);
-        let mut link = Link::new(vec![flow], Rate(kbits * 1000).time_for(MDS));
-        link.run(60_000);
+        let flow = Flow::new(Box::new(cc(params)), Duration::from_millis(50), Time::ZERO);
+        let mut link = Loop::new(vec![flow], MDS, Rate(kbits * 1000));
+        link.run_to(Time::from_millis(60_000));
         let (mut sum, mut n, mut longest, mut least, mut most) = (0.0, 0.0, 0f64, f64::MAX, 0f64);
         while link.now < Time::from_millis(180_000) {
-            link.step();
-            let wait = link.flows[0].latest_rtt - Duration::from_millis(50) - link.packet_time;
+            link.step(Time::NEVER);
+            let wait = link.flows[0].latest_rtt - Duration::from_millis(50) - link.packet_time();
             (sum, n) = (sum + wait.as_millis_f64(), n + 1.0);
             longest = longest.max(wait.as_millis_f64());
             let part = link.flows[0].cc.rate / (kbits as f64 * 1e3);
@@ -338,5 +343,15 @@ mod tests {
             let (_, longest, ..) = alone(Params::default(), kbits);
             assert_eq!(longest < 1000.0, bounded, "{kbits}: {longest}");
         }
+    }
+
+    /// A rate knows no packets; the smallest window does.
+    #[test]
+    fn larger_datagrams() {
+        let params = Params { initial_rate: Rate(10_000), ..Params::default() };
+        let mut cc = GccSimplified::new(params, path(1200));
+        let before = cc.control();
+        cc.on_path_change(path(1400));
+        assert_eq!(cc.control(), Control { cwnd: 14_000, ..before });
     }
 }

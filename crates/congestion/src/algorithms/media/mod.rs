@@ -1,4 +1,14 @@
-//! Controllers of a media rate.
+//! Controllers of a media rate: the rate is the control, and the window only stops a sender whose path has died. All compute at the
+//! sender what a receiver would report, from the receive times in the ACKs.
+//!
+//! ```
+//! use kneepoint_congestion::algorithms::media::nada::{Nada, Params};
+//! use kneepoint_congestion::{Controller, PathInfo};
+//! use kneepoint_congestion::units::Rate;
+//!
+//! let nada = Nada::new(Params { rmin: Rate(500_000), ..Params::default() }, PathInfo::default());
+//! assert_eq!(nada.control().pacing_rate, Some(Rate(500_000)));
+//! ```
 
 pub mod dccc;
 pub mod gcc;

@@ -26,12 +26,12 @@
 //! **Clocks**: d is receive minus send time. Two clocks that disagree shift x and x_ref alike, so that everything is
 //! wrong; then name `x-ref`: the smallest delay counts as x_ref, whatever the clocks say.
 //!
-//! The receiver runs at the sender, see `media`; without receive times the rate stays at R_min. Delays are one-way; no RTT is
+//! The receiver runs at the sender, see `receiver_report`; without receive times the rate stays at R_min. Delays are one-way; no RTT is
 //! in the rate.
 //!
 //! Deviations: neither paper nor draft was at hand. The equations are the fact sheet's and, for the receiver, those of
 //! the authors' slides at IETF 87 (July 2013); slow start is from general knowledge of the drafts, T this project's.
-//! A packet bears the penalty of one loss that the ledger found before, and of one mark of its own ACK. No shaping
+//! A packet bears the penalty of one loss that the sender found before, and of one mark of its own ACK. No shaping
 //! buffer (appendix C-B). Persistent congestion or a timeout means R_min until the next report.
 
 use crate::components::receiver_report::{Report, Reports, Window, bits};
@@ -56,9 +56,9 @@ params! {
     /// How the rate follows the signal: `static` or `gradual`.
     update: Update = Update::Static,
     /// kappa, gain of the gradual update. WebRTC's simulator of draft -06.
-    kappa: f64 = 1.0,
+    kappa: f64 = 1.0 => Range::from(0.0),
     /// eta, weight of the change of the signal in the gradual update. Same.
-    eta: f64 = 2.0,
+    eta: f64 = 2.0 => Range::from(0.0),
     /// d_L, delay penalty of a lost packet. Fact sheet section 14.
     d_l: Duration = Duration::from_secs(1),
     /// d_M, delay penalty of a marked packet. Fact sheet section 14.
@@ -211,6 +211,10 @@ impl Controller for Nada2013 {
         true
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.window.on_path_change(path);
+    }
+
     fn control(&self) -> Control {
         self.window.control(self.r)
     }
@@ -226,7 +230,8 @@ impl Controller for Nada2013 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::closed_loop::{Flow, Link, MDS};
+    use crate::testing::closed_loop::{Flow, Loop};
+    use crate::testing::fixtures::MDS;
     use crate::testing::fixtures::{acked, congestion, path, stamped};
     use crate::{Detection, LostPacket};
 
@@ -375,13 +380,13 @@ mod tests {
     #[test]
     fn settles_at_the_equilibrium() {
         for (kbits, seconds, tolerance) in [(1500, 300, 2.5), (2000, 150, 1.0), (4000, 60, 0.5)] {
-            let flow = Flow::new(nada(Params::default()), Duration::from_millis(50), Time::ZERO);
-            let mut link = Link::new(vec![flow], Rate(kbits * 1000).time_for(MDS));
-            let smallest = 25.0 + link.packet_time.as_millis_f64();
+            let flow = Flow::new(Box::new(nada(Params::default())), Duration::from_millis(50), Time::ZERO);
+            let mut link = Loop::new(vec![flow], MDS, Rate(kbits * 1000));
+            let smallest = 25.0 + link.packet_time().as_millis_f64();
             let expected = smallest * 5900.0 / (kbits as f64 - 100.0);
-            link.run(seconds * 1000);
+            link.run_to(Time::from_millis(seconds * 1000));
             while link.now < Time::from_millis(seconds * 1000 + 60_000) {
-                link.step();
+                link.step(Time::NEVER);
                 let delay = link.flows[0].latest_rtt - Duration::from_millis(25);
                 near(delay.as_millis_f64(), expected, tolerance);
             }
@@ -395,12 +400,12 @@ mod tests {
         for (tau_o, settles) in [(500, true), (100, false)] {
             let tau_o = Duration::from_millis(tau_o);
             let params = Params { update: Update::Gradual, alpha: 0.1, tau_o, ..Params::default() };
-            let flow = Flow::new(nada(params), Duration::from_millis(50), Time::ZERO);
-            let mut link = Link::new(vec![flow], Rate(1_000_000).time_for(MDS));
-            link.run(60_000);
+            let flow = Flow::new(Box::new(nada(params)), Duration::from_millis(50), Time::ZERO);
+            let mut link = Loop::new(vec![flow], MDS, Rate(1_000_000));
+            link.run_to(Time::from_millis(60_000));
             let mut furthest = 0f64;
             while link.now < Time::from_millis(120_000) {
-                link.step();
+                link.step(Time::NEVER);
                 let delay = link.flows[0].latest_rtt - Duration::from_millis(25);
                 furthest = furthest.max((delay.as_millis_f64() - 33.0 * 5900.0 / 900.0).abs());
             }

@@ -18,12 +18,13 @@
 //! with `low-p` and `high-p` of that line the formula gives the table, row for row. Like the table, a and b go on
 //! beyond High_Window, to the table's end at 100 000 packets.
 //!
-//! Deviations: windows are not whole packets. The reduction takes `cwnd`, as Linux, since the ledger grants no growth to
-//! an unused window. The initial window is RFC 9002's, the moments of recovery are the ledger's. A repeated timeout
+//! Deviations: windows are not whole packets. The reduction takes `cwnd`, as Linux, since the sender grants no growth to
+//! an unused window. The initial window is RFC 9002's, the moments of recovery are the sender's. A repeated timeout
 //! keeps ssthresh (RFC 5681 section 3.1). Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
-//! RFC 3742's pacing of bursts is the ledger's.
+//! RFC 3742's pacing of bursts is the sender's.
 
 use crate::components::count::{Count, Counting};
+use crate::components::datagram_size::rescaled;
 use crate::components::idle;
 use crate::components::slow_start::SlowStart;
 use crate::components::undo::Undo;
@@ -65,7 +66,7 @@ params! {
 const TABLE_END: f64 = 100_000.0;
 
 impl Params {
-    /// How far between Low_Window (0) and High_Window (1) on a logarithmic scale, and the window it is reckoned with.
+    /// How far between Low_Window (0) and High_Window (1) on a logarithmic scale, and the window to compute with.
     fn place(&self, w: f64) -> (f64, f64) {
         let w = w.min(TABLE_END.max(self.high_window));
         (libm::log(w / self.low_window) / libm::log(self.high_window / self.low_window), w)
@@ -106,7 +107,7 @@ pub struct Hstcp {
     counting: Counting,
     mds: f64,
     initial: f64,
-    now: Window,
+    state: Window,
     undo: Undo<Window>,
 }
 
@@ -120,56 +121,56 @@ impl Hstcp {
             counting: Counting { count: params.count, limit: params.abc_limit, mds },
             mds: mds as f64,
             initial: cwnd,
-            now: Window { cwnd, ssthresh: f64::INFINITY, slow_start },
+            state: Window { cwnd, ssthresh: f64::INFINITY, slow_start },
             undo: Undo::new(),
             params,
         }
     }
 
-    fn start_slowly(&mut self, ack: &Ack) {
+    fn slow_start(&mut self, ack: &Ack) {
         let counted = self.counting.of_slow_start(ack);
-        let packets = self.now.slow_start.growth(counted) as f64 / self.mds;
+        let packets = self.state.slow_start.growth(counted) as f64 / self.mds;
         // RFC 3742 section 2.
-        let k = self.params.max_ssthresh.map_or(1.0, |max| libm::floor(self.now.cwnd / (0.5 * max)));
-        let limited = self.params.max_ssthresh.is_some_and(|max| self.now.cwnd > max);
-        self.now.cwnd += if limited { packets / k } else { packets };
+        let k = self.params.max_ssthresh.map_or(1.0, |max| libm::floor(self.state.cwnd / (0.5 * max)));
+        let limited = self.params.max_ssthresh.is_some_and(|max| self.state.cwnd > max);
+        self.state.cwnd += if limited { packets / k } else { packets };
         let cwnd = self.cwnd_bytes();
-        if self.now.slow_start.ended(ack, cwnd) {
-            self.now.ssthresh = self.now.cwnd;
+        if self.state.slow_start.ended(ack, cwnd) {
+            self.state.ssthresh = self.state.cwnd;
         }
     }
 
     fn reduced(&self) -> f64 {
-        let w = self.now.cwnd;
+        let w = self.state.cwnd;
         ((1.0 - self.params.decrease(w)) * w).max(self.params.min_window as f64)
     }
 
     /// Never opens the window: after a timeout it may be below every floor.
     fn shrink(&mut self, cwnd: f64, ssthresh: f64) {
-        self.now.slow_start.leave();
-        (self.now.cwnd, self.now.ssthresh) = (cwnd.min(self.now.cwnd), ssthresh);
+        self.state.slow_start.leave();
+        (self.state.cwnd, self.state.ssthresh) = (cwnd.min(self.state.cwnd), ssthresh);
     }
 
     fn cwnd_bytes(&self) -> u64 {
-        (self.now.cwnd * self.mds + 0.5) as u64
+        (self.state.cwnd * self.mds + 0.5) as u64
     }
 }
 
 impl Controller for Hstcp {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.undo.on_ack(ack);
-        if self.now.cwnd < self.now.ssthresh {
-            self.start_slowly(ack);
+        if self.state.cwnd < self.state.ssthresh {
+            self.slow_start(ack);
         } else {
             let packets = self.counting.of(ack) as f64 / self.mds;
-            self.now.cwnd += self.params.increase(self.now.cwnd) * packets / self.now.cwnd;
+            self.state.cwnd += self.params.increase(self.state.cwnd) * packets / self.state.cwnd;
         }
         None
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let repeated = self.undo.on_congestion(event.cause, &self.now);
-        let (reduced, ssthresh) = (self.reduced(), self.now.ssthresh);
+        let repeated = self.undo.on_congestion(event.cause, &self.state);
+        let (reduced, ssthresh) = (self.reduced(), self.state.ssthresh);
         match event.cause {
             Cause::Loss | Cause::Ecn | Cause::Delay => self.shrink(reduced, reduced),
             // RFC 9002 section 7.6.2 lowers the window alone; ssthresh stays.
@@ -179,18 +180,30 @@ impl Controller for Hstcp {
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.undo.take().filter(|b| b.cwnd > self.now.cwnd) {
-            self.now = before;
+        if let Some(before) = self.undo.take().filter(|b| b.cwnd > self.state.cwnd) {
+            self.state = before;
         }
     }
 
     fn on_idle(&mut self, event: &Idle) {
-        let w = &mut self.now;
+        let w = &mut self.state;
         (w.cwnd, w.ssthresh) = idle::restart(event, w.cwnd, w.ssthresh, self.initial);
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        let mds = path.max_datagram_size.max(1);
+        let ratio = self.mds / mds as f64;
+        (self.mds, self.counting.mds) = (mds as f64, mds);
+        self.initial = initial_window_of(self.params.initial_window, mds) as f64 / self.mds;
+        for w in self.undo.saved().into_iter().chain([&mut self.state]) {
+            w.cwnd = rescaled(w.cwnd, self.params.min_window as f64, ratio);
+            w.ssthresh *= ratio;
+            w.slow_start.on_path_change(path);
+        }
+    }
+
     fn control(&self) -> Control {
-        let ssthresh = (self.now.ssthresh * self.mds) as u64;
+        let ssthresh = (self.state.ssthresh * self.mds) as u64;
         Control {
             cwnd: self.cwnd_bytes(),
             pacing_rate: None,
@@ -202,9 +215,9 @@ impl Controller for Hstcp {
 
     /// `ssthresh` in bytes, as [`Control::cwnd`]; `a` and `b` of the present window.
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        put("ssthresh", self.now.ssthresh * self.mds);
-        put("a", self.params.increase(self.now.cwnd));
-        put("b", self.params.decrease(self.now.cwnd));
+        put("ssthresh", self.state.ssthresh * self.mds);
+        put("a", self.params.increase(self.state.cwnd));
+        put("b", self.params.decrease(self.state.cwnd));
     }
 }
 
@@ -245,7 +258,7 @@ mod tests {
 
     fn with(cwnd: u64, params: Params) -> Hstcp {
         let mut cc = Hstcp::new(params, path(MDS));
-        (cc.now.cwnd, cc.now.ssthresh) = (cwnd as f64, 0.0);
+        (cc.state.cwnd, cc.state.ssthresh) = (cwnd as f64, 0.0);
         cc
     }
 
@@ -299,16 +312,16 @@ mod tests {
             let mut cc = with(w, Params::default());
             let (a, b) = (cc.params.increase(w as f64), cc.params.decrease(w as f64));
             cc.on_ack(&acked(MDS));
-            assert!((cc.now.cwnd - w as f64 - a / w as f64).abs() < 1e-9);
+            assert!((cc.state.cwnd - w as f64 - a / w as f64).abs() < 1e-9);
             for _ in 1..w {
                 cc.on_ack(&acked(MDS));
             }
-            assert!((cc.now.cwnd - w as f64 - a).abs() < 0.02 * a, "{w}: {}", cc.now.cwnd);
+            assert!((cc.state.cwnd - w as f64 - a).abs() < 0.02 * a, "{w}: {}", cc.state.cwnd);
             for cause in [Cause::Loss, Cause::Ecn] {
                 let mut cc = with(w, Params::default());
                 cc.on_congestion(&congestion(cause, 0));
-                assert!((cc.now.cwnd - (1.0 - b) * w as f64).abs() < 1e-9);
-                assert_eq!(cc.now.cwnd, cc.now.ssthresh);
+                assert!((cc.state.cwnd - (1.0 - b) * w as f64).abs() < 1e-9);
+                assert_eq!(cc.state.cwnd, cc.state.ssthresh);
             }
         }
     }
@@ -321,8 +334,8 @@ mod tests {
             let cycle = (1.0 / p) as u64;
             let (mut packets, mut sum, rounds) = (0, 0.0, 4000);
             for _ in 0..rounds {
-                sum += cc.now.cwnd;
-                packets += cc.now.cwnd as u64;
+                sum += cc.state.cwnd;
+                packets += cc.state.cwnd as u64;
                 if packets >= cycle {
                     packets -= cycle;
                     cc.on_congestion(&congestion(Cause::Loss, 0));
@@ -358,9 +371,9 @@ mod tests {
     fn limited_slow_start() {
         for (before, grown) in [(80, 80.0), (120, 60.0), (150, 50.0), (1000, 50.0)] {
             let mut cc = with(before, Params { max_ssthresh: Some(100.0), ..Params::default() });
-            cc.now.ssthresh = f64::INFINITY;
+            cc.state.ssthresh = f64::INFINITY;
             cc.on_ack(&acked(before * MDS));
-            assert!((cc.now.cwnd - before as f64 - grown).abs() < 1e-9, "{before}: {}", cc.now.cwnd);
+            assert!((cc.state.cwnd - before as f64 - grown).abs() < 1e-9, "{before}: {}", cc.state.cwnd);
         }
     }
 
@@ -373,10 +386,10 @@ mod tests {
             let mut cc = with(1529, Params { count, abc_limit, ..Params::default() });
             let a = cc.params.increase(1529.0);
             cc.on_ack(&acked(5 * MDS));
-            assert!((cc.now.cwnd - 1529.0 - a * avoidance / 1529.0).abs() < 1e-9);
-            (cc.now.cwnd, cc.now.ssthresh) = (100.0, 200.0);
+            assert!((cc.state.cwnd - 1529.0 - a * avoidance / 1529.0).abs() < 1e-9);
+            (cc.state.cwnd, cc.state.ssthresh) = (100.0, 200.0);
             cc.on_ack(&acked(5 * MDS));
-            assert!((cc.now.cwnd - 100.0 - slow_start).abs() < 1e-9);
+            assert!((cc.state.cwnd - 100.0 - slow_start).abs() < 1e-9);
         }
     }
 
@@ -387,18 +400,18 @@ mod tests {
         let half = cc.reduced();
         for _ in 0..2 {
             cc.on_congestion(&congestion(Cause::Timeout, 0));
-            assert_eq!((cc.now.cwnd, cc.now.ssthresh), (1.0, half));
+            assert_eq!((cc.state.cwnd, cc.state.ssthresh), (1.0, half));
         }
         assert!(cc.control().in_slow_start());
         cc.on_spurious();
-        assert_eq!(cc.now.cwnd, 1529.0);
+        assert_eq!(cc.state.cwnd, 1529.0);
         // By now the window has outgrown what a late undo would restore.
         cc.on_congestion(&congestion(Cause::Loss, 0));
-        cc.now.cwnd = 2000.0;
+        cc.state.cwnd = 2000.0;
         cc.on_spurious();
-        assert_eq!(cc.now.cwnd, 2000.0);
-        cc.now.ssthresh = 700.0;
+        assert_eq!(cc.state.cwnd, 2000.0);
+        cc.state.ssthresh = 700.0;
         cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
-        assert_eq!((cc.now.cwnd, cc.now.ssthresh), (2.0, 700.0));
+        assert_eq!((cc.state.cwnd, cc.state.ssthresh), (2.0, 700.0));
     }
 }

@@ -1,5 +1,21 @@
-//! Controllers that grow as Reno does.
+//! Controllers that grow as Reno does: a packet each round trip, and at a loss a part of the window goes.
+//!
+//! `new_reno` QUIC's, `tcp_reno` TCP's, `westwood` sets the window to the measured pipe, `hstcp` follows large windows. `frame` and
+//! `window` are what they share.
+//!
+//! ```
+//! use kneepoint_congestion::algorithms::reno::new_reno::{NewReno, Params};
+//! use kneepoint_congestion::{Cause, Congestion, Controller, PathInfo};
+//! use kneepoint_congestion::units::{Duration, Time};
+//!
+//! let mut reno = NewReno::new(Params { initial_window: Some(20), ..Params::default() }, PathInfo::default());
+//! let rtt = Duration::from_millis(50);
+//! let (now, cause, prior_in_flight) = (Time::ZERO + rtt, Cause::Loss, 24_000);
+//! reno.on_congestion(&Congestion { now, cause, prior_in_flight, min_rtt: rtt, smoothed_rtt: rtt });
+//! assert_eq!(reno.control().cwnd, 12_000);
+//! ```
 
+pub(crate) mod frame;
 pub mod hstcp;
 pub mod new_reno;
 pub mod tcp_reno;

@@ -12,18 +12,17 @@
 //! counts as `acked` is `count`'s and `abc-limit`'s. A spurious loss or timeout is undone.
 //!
 //! facebook/mvfst's NewReno (mvfst.md section 6; NewReno.cpp:79-160 at commit b48045620d4a) is `growth = "packet"`,
-//! `count = "always"`, `initial-window = 10`; the rest is this file's default. That it neither paces nor undoes is the ledger's
+//! `count = "always"`, `initial-window = 10`; the rest is this file's default. That it neither paces nor undoes is the sender's
 //! business (`recovery.undo = false`).
 //!
 //! Over TCP: a timeout leaves one packet, and `ssthresh` as after a loss, which a second timeout in a row keeps
-//! (RFC 5681 section 3.1); idle time restarts the window if the ledger asks for it (see `idle`).
+//! (RFC 5681 section 3.1); idle time restarts the window if the sender asks for it (see `idle`).
 //!
-//! Deviations: none. Which packets may grow the window and how often it may shrink is the ledger's business.
+//! Deviations: none. Which packets may grow the window and how often it may shrink is the sender's business.
 
-use crate::algorithms::reno::window::{Growth, Window};
+use crate::algorithms::reno::frame::{Answer, Frame};
+use crate::algorithms::reno::window::Growth;
 use crate::components::count::{Count, Counting};
-use crate::components::slow_start::SlowStart;
-use crate::components::undo::Undo;
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, initial_window_of};
 use crate::{Range, params};
 
@@ -63,66 +62,54 @@ pub enum Collapse {
 #[derive(Clone, Debug)]
 pub struct NewReno {
     params: Params,
-    counting: Counting,
-    initial: u64,
-    now: Window,
-    undo: Undo<Window>,
+    reno: Frame,
 }
 
 impl NewReno {
     /// In slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
-        let initial = initial_window_of(params.initial_window, path.max_datagram_size);
-        Self {
-            counting: Counting { count: params.count, limit: params.abc_limit, mds: path.max_datagram_size },
-            initial,
-            now: Window::new(initial, SlowStart::new(params.slow_start, path)),
-            undo: Undo::new(),
-            params,
-        }
+        let mds = path.max_datagram_size;
+        let counting = Counting { count: params.count, limit: params.abc_limit, mds };
+        let windows = [initial_window_of(params.initial_window, mds), params.min_window];
+        let reno = Frame::new(counting, params.growth, windows, params.slow_start, path);
+        Self { params, reno }
     }
 }
 
 impl Controller for NewReno {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        self.undo.on_ack(ack);
-        self.now.grow(ack, &self.counting, self.params.growth);
+        self.reno.on_ack(ack);
         None
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let mds = self.counting.mds;
-        let floor = self.params.min_window * mds;
-        let repeated = self.undo.on_congestion(event.cause, &self.now);
-        let reduced = ((self.now.cwnd as f64 * self.params.beta) as u64).max(floor);
-        match event.cause {
-            // RFC 9002 section 7.6.2 lowers the window alone; ssthresh stays.
-            Cause::PersistentCongestion => {
-                let collapsed = match self.params.persistent_congestion {
-                    Collapse::Minimum => floor,
-                    Collapse::Initial => self.initial,
-                };
-                self.now.shrink(collapsed, self.now.ssthresh);
-            }
-            Cause::Timeout => self.now.shrink(mds, if repeated { self.now.ssthresh } else { reduced }),
-            Cause::Loss | Cause::Ecn | Cause::Delay => self.now.shrink(reduced, reduced),
-        }
+        let floor = self.reno.min_window();
+        let reduced = ((self.reno.state.cwnd as f64 * self.params.beta) as u64).max(floor);
+        let collapsed = match self.params.persistent_congestion {
+            Collapse::Minimum => floor,
+            Collapse::Initial => self.reno.initial(),
+        };
+        self.reno.on_congestion(event.cause, Answer { reduced, collapsed, loss_window: self.reno.mds() });
     }
 
     fn on_spurious(&mut self) {
-        self.now.undo(self.undo.take());
+        self.reno.on_spurious();
     }
 
     fn on_idle(&mut self, idle: &Idle) {
-        self.now.restart(idle, self.initial);
+        self.reno.on_idle(idle);
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.reno.on_path_change(path, initial_window_of(self.params.initial_window, path.max_datagram_size));
     }
 
     fn control(&self) -> Control {
-        self.now.control()
+        self.reno.state.control()
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        self.now.trace(put);
+        self.reno.state.trace(put);
     }
 }
 
@@ -135,9 +122,9 @@ mod tests {
 
     fn avoiding(cwnd: u64) -> NewReno {
         let mut cc = NewReno::new(Params::default(), path(MDS));
-        cc.now.cwnd = 2 * cwnd;
+        cc.reno.state.cwnd = 2 * cwnd;
         cc.on_congestion(&congestion(Cause::Loss, 2 * cwnd));
-        assert_eq!(cc.now.cwnd, cwnd);
+        assert_eq!(cc.reno.state.cwnd, cwnd);
         // Recovery is over.
         cc.on_ack(&acked(0));
         cc
@@ -181,8 +168,9 @@ mod tests {
     /// Appendix B.5: each ACK opens the window, and a window of ACKs by nearly a packet; the window itself grows meanwhile.
     #[test]
     fn growth_at_each_ack() {
-        let mut cc = avoiding(64_000);
-        cc.params.growth = Growth::Ack;
+        let window = avoiding(64_000).reno.state;
+        let mut cc = NewReno::new(Params { growth: Growth::Ack, ..Params::default() }, path(MDS));
+        cc.reno.state = window;
         cc.on_ack(&acked(1200));
         assert_eq!(cc.control().cwnd, 64_000 + MDS * 1200 / 64_000);
         for _ in 1..64_000 / 1200 {
@@ -203,7 +191,7 @@ mod tests {
         let params = Params { persistent_congestion: Collapse::Initial, ..Params::default() };
         for (before, after) in [(100, 10), (4, 4)] {
             let mut cc = NewReno::new(params.clone(), path(MDS));
-            cc.now.cwnd = before * MDS;
+            cc.reno.state.cwnd = before * MDS;
             cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
             assert_eq!(cc.control().cwnd, after * MDS);
         }
@@ -215,7 +203,7 @@ mod tests {
             let mut cc = avoiding(100 * MDS);
             cc.on_congestion(&congestion(cause, 100 * MDS));
             cc.on_spurious();
-            assert_eq!((cc.now.cwnd, cc.now.ssthresh), (100 * MDS, 100 * MDS), "{cause:?}");
+            assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (100 * MDS, 100 * MDS), "{cause:?}");
         }
         // A loss, then a timeout before its recovery is over: as before the loss.
         let mut cc = avoiding(100 * MDS);
@@ -223,10 +211,14 @@ mod tests {
         cc.on_ack(&Ack { growth: 0, in_recovery: true, ..acked(MDS) });
         for _ in 0..2 {
             cc.on_congestion(&congestion(Cause::Timeout, 50 * MDS));
-            assert_eq!((cc.now.cwnd, cc.now.ssthresh), (MDS, 25 * MDS), "a second timeout keeps ssthresh");
+            assert_eq!(
+                (cc.reno.state.cwnd, cc.reno.state.ssthresh),
+                (MDS, 25 * MDS),
+                "a second timeout keeps ssthresh"
+            );
         }
         cc.on_spurious();
-        assert_eq!((cc.now.cwnd, cc.now.ssthresh), (100 * MDS, 100 * MDS));
+        assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (100 * MDS, 100 * MDS));
     }
 
     /// Slow start that was left by mistake goes on as it was, HyStart++ too.
@@ -235,11 +227,11 @@ mod tests {
         let params =
             Params { slow_start: crate::components::slow_start::Kind::HystartPlusPlus, ..Params::default() };
         let mut cc = NewReno::new(params, path(MDS));
-        let before = format!("{:?}", cc.now);
+        let before = format!("{:?}", cc.reno.state);
         cc.on_congestion(&congestion(Cause::Timeout, 0));
-        assert_ne!(format!("{:?}", cc.now), before);
+        assert_ne!(format!("{:?}", cc.reno.state), before);
         cc.on_spurious();
-        assert_eq!(format!("{:?}", cc.now), before);
+        assert_eq!(format!("{:?}", cc.reno.state), before);
     }
 
     /// RFC 5681, ns-3: an ACK opens the window by a packet at most, whatever it acknowledges, in both phases; with L = 10
@@ -255,7 +247,7 @@ mod tests {
             let mut cc = NewReno::new(params, path(MDS));
             (0..5).for_each(|_| _ = cc.on_ack(&acked(20 * MDS)));
             assert_eq!(cc.control().cwnd, (10 + slow_start) * MDS);
-            (cc.now.cwnd, cc.now.ssthresh) = (64 * MDS, 64 * MDS);
+            (cc.reno.state.cwnd, cc.reno.state.ssthresh) = (64 * MDS, 64 * MDS);
             (0..5).for_each(|_| _ = cc.on_ack(&acked(20 * MDS)));
             let grown = cc.control().cwnd - 64 * MDS;
             // The window grows meanwhile.
@@ -276,6 +268,32 @@ mod tests {
         let mut cc = avoiding(100 * MDS);
         let (idle, rto) = (units::Duration::from_millis(500), units::Duration::from_millis(200));
         cc.on_idle(&Idle { now: units::Time::ZERO, idle, rto });
-        assert_eq!((cc.now.cwnd, cc.now.ssthresh), (25 * MDS, 100 * MDS));
+        assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (25 * MDS, 100 * MDS));
+    }
+
+    /// 100 packets of 1200 bytes stay 120 000 bytes; growth, smallest window and what an undo restores follow the new size.
+    #[test]
+    fn larger_datagrams() {
+        let mut cc = avoiding(100 * MDS);
+        cc.on_path_change(path(1400));
+        assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (100 * MDS, 100 * MDS));
+        cc.on_ack(&acked(100 * MDS));
+        assert_eq!(cc.control().cwnd, 100 * MDS + 1400);
+        cc.on_congestion(&congestion(Cause::Loss, 0));
+        cc.on_path_change(path(1000));
+        cc.on_spurious();
+        assert_eq!(cc.control().cwnd, 100 * MDS + 1400);
+        cc.on_ack(&acked(100 * MDS + 1400));
+        assert_eq!(cc.control().cwnd, 100 * MDS + 2400);
+        cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
+        assert_eq!(cc.control().cwnd, 2000);
+        cc.on_path_change(path(1500));
+        assert_eq!(cc.control().cwnd, 3000, "two packets are two packets");
+        let mut new = NewReno::new(Params::default(), path(MDS));
+        new.on_path_change(path(1400));
+        assert_eq!(
+            (new.reno.state.cwnd, new.reno.state.ssthresh, new.reno.initial()),
+            (12_000, u64::MAX, 14_000)
+        );
     }
 }

@@ -1,5 +1,5 @@
 //! Reno for TCP: RFC 5681 (September 2009) with the byte counting of RFC 3465 (February 2003), the initial window of
-//! RFC 6928 (April 2013) and, through the ledger's recovery period, NewReno, RFC 6582 (April 2012).
+//! RFC 6928 (April 2013) and, through the sender's recovery period, NewReno, RFC 6582 (April 2012).
 //!
 //! ```text
 //! initial window        min(10 * SMSS, max(2 * SMSS, 14600 bytes))             (RFC 6928 section 2)
@@ -16,17 +16,16 @@
 //! window in whole packets and counts every acknowledged piece as one, as Linux does: growth comes in steps. `count = "acks"`
 //! is RFC 5681 without RFC 3465: every ACK opens the window by a packet at most (ns-3's TcpNewReno, htsim).
 //!
-//! Idle time restarts the window where the ledger asks for it (RFC 5681 section 4.1; see `idle`). A spurious loss or timeout
+//! Idle time restarts the window where the sender asks for it (RFC 5681 section 4.1; see `idle`). A spurious loss or timeout
 //! is undone, as Linux does; RFC 5682 and RFC 3522 only detect it.
 //!
-//! Deviations: the window drops to `ssthresh` at once (the ledger may spread that over the round trip: its `reduction`);
+//! Deviations: the window drops to `ssthresh` at once (the sender may spread that over the round trip: its `reduction`);
 //! its inflation by duplicate ACKs, partial ACKs and the moment
-//! of exit are the ledger's. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
+//! of exit are the sender's. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
 
+use crate::algorithms::reno::frame::{Answer, Frame};
 use crate::algorithms::reno::window::{Growth, Window};
 use crate::components::count::{Count, Counting};
-use crate::components::slow_start::SlowStart;
-use crate::components::undo::Undo;
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo};
 use crate::{Range, params};
 use units::Bytes;
@@ -57,6 +56,19 @@ params! {
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
+impl Params {
+    /// The initial window, bytes.
+    fn initial(&self, mds: u64) -> u64 {
+        let packets = self.initial_window * mds;
+        match self.count {
+            Count::Packets => packets,
+            Count::Bytes | Count::Acks | Count::Always => {
+                packets.min((self.min_window * mds).max(self.initial_window_limit.0))
+            }
+        }
+    }
+}
+
 /// What a congestion event halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
@@ -67,47 +79,31 @@ pub enum Halve {
     Cwnd,
 }
 
-/// A window and what slow start may add to it; what an undo restores.
-#[derive(Clone, Debug)]
-struct State {
-    window: Window,
-    /// A timeout began the present slow start.
-    timed_out: bool,
-}
-
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
 pub struct TcpReno {
     params: Params,
-    mds: u64,
-    initial: u64,
-    state: State,
-    undo: Undo<State>,
+    reno: Frame,
 }
 
 impl TcpReno {
     /// In slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
         let mds = path.max_datagram_size.max(1);
-        let packets = params.initial_window * mds;
-        let initial = match params.count {
-            Count::Packets => packets,
-            Count::Bytes | Count::Acks | Count::Always => {
-                packets.min((params.min_window * mds).max(params.initial_window_limit.0))
-            }
-        };
-        let window = Window::new(initial, SlowStart::new(params.slow_start, path));
-        Self { params, mds, initial, state: State { window, timed_out: false }, undo: Undo::new() }
+        let counting = Counting { count: params.count, limit: Some(params.abc_limit), mds };
+        let windows = [params.initial(mds), params.min_window];
+        let reno = Frame::new(counting, params.growth, windows, params.slow_start, path);
+        Self { params, reno }
     }
 
     /// The window, for what stands on this.
     pub(crate) fn window(&self) -> &Window {
-        &self.state.window
+        &self.reno.state
     }
 
     /// The same, to change it.
     pub(crate) fn window_mut(&mut self) -> &mut Window {
-        &mut self.state.window
+        &mut self.reno.state
     }
 
     /// RFC 5681 equation 4.
@@ -116,58 +112,50 @@ impl TcpReno {
             Halve::Flight => flight,
             Halve::Cwnd => self.window().cwnd,
         };
-        self.counted((base as f64 * self.params.beta) as u64).max(self.params.min_window * self.mds)
+        self.counted((base as f64 * self.params.beta) as u64).max(self.reno.min_window())
     }
 
     /// Whole packets, where the window is.
     fn counted(&self, bytes: u64) -> u64 {
-        if self.params.count == Count::Packets { bytes - bytes % self.mds } else { bytes }
-    }
-
-    fn counting(&self) -> Counting {
-        let Params { count, abc_limit, abc_limit_after_timeout, .. } = self.params;
-        let limit = if self.state.timed_out { abc_limit_after_timeout } else { abc_limit };
-        Counting { count, limit: Some(limit), mds: self.mds }
+        if self.params.count == Count::Packets { bytes - bytes % self.reno.mds() } else { bytes }
     }
 }
 
 impl Controller for TcpReno {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        self.undo.on_ack(ack);
-        let counting = self.counting();
-        self.state.window.grow(ack, &counting, self.params.growth);
+        let Params { abc_limit, abc_limit_after_timeout, .. } = self.params;
+        let limit = if self.window().timed_out { abc_limit_after_timeout } else { abc_limit };
+        self.reno.counting.limit = Some(limit);
+        self.reno.on_ack(ack);
         None
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let repeated = self.undo.on_congestion(event.cause, &self.state);
-        let reduced = self.reduced(event.prior_in_flight);
-        let ssthresh = self.window().ssthresh;
-        let Params { min_window, loss_window, .. } = self.params;
-        let mds = self.mds;
-        let State { window, timed_out } = &mut self.state;
-        match event.cause {
-            Cause::Loss | Cause::Ecn | Cause::Delay => window.shrink(reduced, reduced),
-            Cause::PersistentCongestion => window.shrink(min_window * mds, ssthresh),
-            Cause::Timeout => {
-                *timed_out = true;
-                window.shrink(loss_window * mds, if repeated { ssthresh } else { reduced });
-            }
-        }
+        let answer = Answer {
+            reduced: self.reduced(event.prior_in_flight),
+            collapsed: self.reno.min_window(),
+            loss_window: self.params.loss_window * self.reno.mds(),
+        };
+        self.reno.on_congestion(event.cause, answer);
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.undo.take().filter(|b| b.window.cwnd > self.window().cwnd) {
-            self.state = before;
-        }
+        self.reno.on_spurious();
     }
 
     fn on_idle(&mut self, idle: &Idle) {
-        let initial = self.initial;
-        self.state.timed_out = false;
-        self.state.window.restart(idle, initial);
+        self.reno.on_idle(idle);
         // The initial window may be less than a packet more than whole ones.
-        self.state.window.cwnd = self.counted(self.state.window.cwnd);
+        self.window_mut().cwnd = self.counted(self.window().cwnd);
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        let mds = path.max_datagram_size.max(1);
+        self.reno.on_path_change(path, self.params.initial(mds));
+        if self.params.count == Count::Packets {
+            // To the nearest whole number of the new ones, but not to none.
+            self.reno.each_window(|window, _| window.cwnd = ((window.cwnd + mds / 2) / mds).max(1) * mds);
+        }
     }
 
     fn control(&self) -> Control {
@@ -228,7 +216,7 @@ mod tests {
     fn one_packet_per_window() {
         for size in [500, MDS, 2 * MDS, 20 * MDS] {
             let mut cc = with(Params::default());
-            cc.state.window = avoiding(40 * MDS);
+            cc.reno.state = avoiding(40 * MDS);
             let mut left = 40 * MDS;
             while left > 0 {
                 cc.on_ack(&acked(left.min(size)));
@@ -242,7 +230,7 @@ mod tests {
     #[test]
     fn whole_packets() {
         let mut cc = with(linux());
-        cc.state.window = avoiding(41 * MDS);
+        cc.reno.state = avoiding(41 * MDS);
         event(&mut cc, Cause::Loss);
         assert_eq!(cc.control().cwnd, 20 * MDS);
         for n in 1..=20 {
@@ -257,7 +245,7 @@ mod tests {
     fn halves_the_flight() {
         for (params, left) in [(Params::default(), 20), (linux(), 50)] {
             let mut cc = with(params);
-            cc.state.window.cwnd = 100 * MDS;
+            cc.reno.state.cwnd = 100 * MDS;
             cc.on_congestion(&congestion(Cause::Loss, 40 * MDS));
             assert_eq!(cc.control().cwnd, left * MDS);
         }
@@ -270,7 +258,7 @@ mod tests {
     #[test]
     fn timeouts() {
         let mut cc = with(Params::default());
-        cc.state.window.cwnd = 100 * MDS;
+        cc.reno.state.cwnd = 100 * MDS;
         for _ in 0..3 {
             event(&mut cc, Cause::Timeout);
             assert_eq!((cc.control().cwnd, cc.window().ssthresh), (MDS, 50 * MDS));
@@ -283,7 +271,7 @@ mod tests {
     #[test]
     fn response_function() {
         let mut cc = with(Params::default());
-        cc.state.window = avoiding(122 * MDS);
+        cc.reno.state = avoiding(122 * MDS);
         let (mut packets, mut sum) = (0, 0);
         for _ in 0..4000 {
             let cwnd = cc.control().cwnd / MDS;
@@ -300,5 +288,16 @@ mod tests {
         }
         let mean = sum as f64 / 4000.0;
         assert!((mean - 122.5).abs() < 0.03 * 122.5, "{mean}");
+    }
+
+    /// Linux counts in whole packets: the nearest number of the new ones, and one after a timeout.
+    #[test]
+    fn whole_larger_datagrams() {
+        for (before, after) in [(100 * MDS, 99 * 1480), (2 * MDS, 2 * 1480), (MDS, 1480)] {
+            let mut cc = with(linux());
+            cc.reno.state.cwnd = before;
+            cc.on_path_change(path(1480));
+            assert_eq!(cc.control().cwnd, after);
+        }
     }
 }

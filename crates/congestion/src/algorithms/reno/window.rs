@@ -12,9 +12,10 @@
 //! packet size is, rounded down each time, so that 60 to 300 kB grow by 1 to 5 % less than a packet per round trip.
 
 use crate::components::count::Counting;
+use crate::components::datagram_size::resized;
 use crate::components::idle;
 use crate::components::slow_start::SlowStart;
-use crate::{Ack, Control, Idle};
+use crate::{Ack, Control, Idle, PathInfo};
 use units::Time;
 
 /// How the window grows in congestion avoidance.
@@ -39,13 +40,15 @@ pub(crate) struct Window {
     pub(crate) ssthresh: u64,
     /// Bytes acknowledged towards the next growth by one packet.
     pub(crate) bytes_acked: u64,
+    /// A timeout began the present slow start.
+    pub(crate) timed_out: bool,
     slow_start: SlowStart,
 }
 
 impl Window {
     /// In slow start.
     pub(crate) fn new(cwnd: u64, slow_start: SlowStart) -> Self {
-        Self { cwnd, ssthresh: u64::MAX, bytes_acked: 0, slow_start }
+        Self { cwnd, ssthresh: u64::MAX, bytes_acked: 0, timed_out: false, slow_start }
     }
 
     pub(crate) fn in_slow_start(&self) -> bool {
@@ -54,7 +57,7 @@ impl Window {
 
     pub(crate) fn grow(&mut self, ack: &Ack, counting: &Counting, growth: Growth) {
         if !self.in_slow_start() {
-            return self.avoid_congestion(ack, counting, growth);
+            return self.congestion_avoidance(ack, counting, growth);
         }
         self.cwnd += self.slow_start.growth(counting.of_slow_start(ack));
         if self.slow_start.ended(ack, self.cwnd) {
@@ -62,7 +65,7 @@ impl Window {
         }
     }
 
-    fn avoid_congestion(&mut self, ack: &Ack, counting: &Counting, growth: Growth) {
+    fn congestion_avoidance(&mut self, ack: &Ack, counting: &Counting, growth: Growth) {
         let (counted, mds) = (counting.of(ack), counting.mds);
         match growth {
             Growth::Ack => self.cwnd += mds * counted / self.cwnd,
@@ -100,17 +103,17 @@ impl Window {
         (self.cwnd, self.ssthresh, self.bytes_acked) = (cwnd, ssthresh, 0);
     }
 
-    /// The events since were a mistake; a window that has outgrown what it was stays.
-    pub(crate) fn undo(&mut self, before: Option<Self>) {
-        if let Some(before) = before.filter(|b| b.cwnd > self.cwnd) {
-            *self = before;
-        }
+    /// Datagrams of `before` bytes have another size now; `min` is the smallest window, packets.
+    pub(crate) fn on_path_change(&mut self, before: u64, path: PathInfo, min: u64) {
+        self.cwnd = resized(self.cwnd, min, before, path.max_datagram_size);
+        self.slow_start.on_path_change(path);
     }
 
     /// See `idle`.
     pub(crate) fn restart(&mut self, event: &Idle, initial: u64) {
         let (cwnd, ssthresh) = idle::restart(event, self.cwnd as f64, self.ssthresh as f64, initial as f64);
         (self.cwnd, self.ssthresh, self.bytes_acked) = (cwnd as u64, ssthresh as u64, 0);
+        self.timed_out = false;
     }
 
     pub(crate) fn control(&self) -> Control {
@@ -137,7 +140,7 @@ pub(crate) mod tests {
     /// In congestion avoidance.
     pub(crate) fn avoiding(cwnd: u64) -> Window {
         let slow_start = SlowStart::new(Kind::Standard, path(1200));
-        Window { cwnd, ssthresh: cwnd, bytes_acked: 0, slow_start }
+        Window { ssthresh: cwnd, ..Window::new(cwnd, slow_start) }
     }
 
     /// 10 packets of 1232 bytes at 61 600 bytes: floor(1232 * 1232 / 61 600) = floor(24.64) = 24 each, and still 24 at 61 816

@@ -6,8 +6,8 @@
 //! | `filters` | windowed maximum, minimum RTT | x | x | x |
 //! | `rounds` | packet-timed round trips | x | x | x |
 //! | `aggregation` | ACKs beyond what the bandwidth promises | x | x | x |
-//! | `plateau` | is the pipe full? | x | x | x |
-//! | `dwell` | the time that ProbeRTT lasts | x | x | x |
+//! | `full_pipe` | is the pipe full? | x | x | x |
+//! | `probe_rtt` | how long ProbeRTT lasts | x | x | x |
 //! | `window` | pacing rate, congestion window, recovery | x | x | x |
 //! | `state` | the states |  | x | x |
 //! | `model` | bandwidth, bounds |  | x | x |
@@ -15,11 +15,11 @@
 //! | `probe` | the cycle of ProbeBW |  | x | x |
 
 pub(crate) mod aggregation;
-pub(crate) mod dwell;
 pub(crate) mod filters;
+pub(crate) mod full_pipe;
 pub(crate) mod model;
-pub(crate) mod plateau;
 pub(crate) mod probe;
+pub(crate) mod probe_rtt;
 pub(crate) mod rounds;
 #[cfg(test)]
 pub(crate) mod script;

@@ -38,14 +38,14 @@ pub(crate) struct Probe {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wait {
     pub(crate) base: Duration,
-    /// What the dice add at most.
+    /// What a random draw adds at most.
     pub(crate) spread: Duration,
-    /// What the dice take from the rounds at most.
+    /// What a random draw takes from the rounds at most.
     pub(crate) rounds_spread: u64,
 }
 
 impl Probe {
-    /// `StartProbeBW_DOWN`: the dice keep flows from probing in step (`PickProbeWait`).
+    /// `StartProbeBW_DOWN`: random draws keep flows from probing in step (`PickProbeWait`).
     pub(crate) fn begin_down(&mut self, now: Time, wait: &Wait, rng: &mut Rng) {
         self.probe_up_cnt = INFINITE;
         self.rounds_since_bw_probe = rng.below(wait.rounds_spread.saturating_add(1));

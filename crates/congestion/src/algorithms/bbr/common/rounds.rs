@@ -14,7 +14,7 @@ pub(crate) const NO_SAMPLE: RateSample = RateSample {
     lost: 0,
 };
 
-/// BBR begins a round of its own at each change of state, so the ledger's count would not do.
+/// BBR begins a round of its own at each change of state, so the sender's count would not do.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rounds {
     /// `C.delivered`.

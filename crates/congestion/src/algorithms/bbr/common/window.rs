@@ -1,8 +1,9 @@
 //! What the model makes of the sender: pacing rate, send quantum, congestion window, recovery. Windows in bytes.
 
 use super::newly_acked;
-use crate::{Ack, Lost, RateSample, Sent};
-use units::{Bytes, Duration, Rate};
+use crate::components::datagram_size::resized;
+use crate::{Ack, Control, Lost, RateSample, Sent};
+use units::{Bytes, Duration, Rate, Time};
 
 /// `InitPacingRate`: the window of the first round, spread over a guess of the RTT or its first sample.
 pub(crate) fn initial_pacing_rate(gain: f64, cwnd: u64, rtt: Duration) -> Rate {
@@ -60,6 +61,25 @@ impl Window {
             packet_conservation: false,
             recovery_begin: 0,
             recovery_end: 0,
+        }
+    }
+
+    /// Datagrams have another size now, and the initial window: it is what to aim at before there is an RTT. `min` is
+    /// the smallest window, packets.
+    pub(crate) fn on_path_change(&mut self, mds: u64, initial: u64, min: u64) {
+        let before = core::mem::replace(&mut self.mds, mds);
+        self.initial = initial;
+        self.cwnd = resized(self.cwnd, min, before, mds);
+    }
+
+    /// The answer of every version. Startup is their slow start, and its end is not known before.
+    pub(crate) fn control(&self, in_startup: bool, send_quantum: u64) -> Control {
+        Control {
+            cwnd: self.cwnd,
+            pacing_rate: Some(self.pacing_rate),
+            ssthresh: if in_startup { u64::MAX } else { 0 },
+            send_quantum: Some(send_quantum),
+            wake: Time::NEVER,
         }
     }
 
@@ -142,7 +162,7 @@ impl Window {
         self.in_recovery && rs.delivered > 0 && rs.prior_delivered >= self.recovery_begin
     }
 
-    /// Conservation ends after a round, recovery after a round without a loss, if the ledger's period is over too.
+    /// Conservation ends after a round, recovery after a round without a loss, if the sender's period is over too.
     ///
     /// A period of RFC 9002 ends after a round whatever else is lost. Were each a recovery of its own, random loss would
     /// hold the sender to conservation, which keeps in flight what a round delivers of it, less every round.

@@ -39,7 +39,7 @@
 //!    ever. A lone packet of a round, whose ACK may have been delayed, does not replace an expired minimum (Linux).
 //! 4. The windowed maxima are exact. Linux' two windows of `extra_acked` are a maximum over two ticks of five rounds;
 //!    Linux' limit on the length of an aggregation interval (2^20 packets) is not there.
-//! 5. ProbeRTT marks its packets as application-limited in the controller, not in the ledger.
+//! 5. ProbeRTT marks its packets as application-limited in the controller, not in the sender.
 //! 6. Recovery ends no sooner than one round after it began, also after a timeout. QUIC has no retransmission timeout:
 //!    its persistent congestion is one.
 //! 7. The first RTT sample computes the initial pacing rate again (Linux).
@@ -53,6 +53,7 @@
 //! 9. A spurious loss ends recovery, restores `cwnd` and restarts the searches for the full pipe and for a policer
 //!    (Linux).
 
+mod bandwidth;
 mod cycle;
 mod params;
 mod policer;
@@ -63,20 +64,17 @@ mod window;
 
 pub use params::Params;
 
-use crate::algorithms::bbr::common::aggregation::{Aggregation, Arrival};
-use crate::algorithms::bbr::common::dwell::Dwell;
+use crate::algorithms::bbr::common::aggregation::Aggregation;
 use crate::algorithms::bbr::common::filters::{MinRtt, WindowedMax};
-use crate::algorithms::bbr::common::newly_acked;
-use crate::algorithms::bbr::common::plateau::Plateau;
+use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
+use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use crate::algorithms::bbr::common::rounds::Rounds;
 use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
-use crate::{
-    Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, RateSample, Sent, initial_window_of,
-};
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent, initial_window_of};
 pub(crate) use cycle::Scale;
 use cycle::{Cycle, Mode};
-use policer::{Evidence, Policer};
-use units::{Rate, Rng, Time};
+use policer::Policer;
+use units::{Rng, Time};
 
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
@@ -91,10 +89,10 @@ pub struct Bbr1 {
     bw_filter: WindowedMax,
     min_rtt: MinRtt,
     aggregation: Aggregation,
-    plateau: Plateau,
+    full_pipe: FullPipeSearch,
     full_bw_reached: bool,
     policer: Policer,
-    dwell: Dwell,
+    probe_rtt: ProbeRtt,
     window: Window,
     /// The next ACK begins a round, the one of conservation.
     conservation_begins: bool,
@@ -122,10 +120,10 @@ impl Bbr1 {
             bw_filter: WindowedMax::new(p.bw_filter_len),
             min_rtt: MinRtt::new(),
             aggregation: Aggregation::new(p.extra_acked_windows),
-            plateau: Plateau::default(),
+            full_pipe: FullPipeSearch::default(),
             full_bw_reached: false,
             policer: Policer::default(),
-            dwell: Dwell::default(),
+            probe_rtt: ProbeRtt::default(),
             window: Window::new(
                 initial_window_of(p.initial_window, path.max_datagram_size),
                 path.max_datagram_size,
@@ -141,62 +139,6 @@ impl Bbr1 {
         };
         cc.set_send_quantum();
         cc
-    }
-
-    fn max_bw(&self) -> Rate {
-        Rate(self.bw_filter.max())
-    }
-
-    /// What to pace by.
-    fn bw(&self) -> Rate {
-        if self.policer.lt_use_bw { self.policer.lt_bw } else { self.max_bw() }
-    }
-
-    fn evidence(&self, losses: bool, app_limited: bool, round_start: bool) -> Evidence {
-        let (delivered, lost) = (self.rounds.delivered, self.total_lost);
-        Evidence { now: self.delivered_time, delivered, lost, losses, app_limited, round_start }
-    }
-
-    fn look_for_policer(&mut self, now: Time, e: &Evidence) {
-        let is_probe_bw = self.mode == Mode::ProbeBw;
-        if self.params.policer && self.policer.sample(&self.params, e, is_probe_bw) {
-            self.enter_probe_bw(now);
-        }
-    }
-
-    /// `bbr_update_bw`: a sample that the application limited counts only when it is a new maximum all the same.
-    fn update_bw(&mut self, ack: &Ack, rs: &RateSample) {
-        self.delivered_time = ack.now;
-        self.rounds.update(ack.delivered, rs);
-        self.look_for_policer(ack.now, &self.evidence(ack.lost > 0, rs.app_limited, self.rounds.start));
-        if let Some(rate) = rs.delivery_rate.filter(|&r| r >= self.max_bw() || !rs.app_limited) {
-            self.bw_filter.update(self.rounds.count, rate.0);
-        }
-        if core::mem::take(&mut self.conservation_begins) {
-            self.rounds.begin();
-        }
-    }
-
-    /// `bbr_update_ack_aggregation`.
-    fn update_ack_aggregation(&mut self, ack: &Ack) {
-        let tick = self.rounds.count / self.params.extra_acked_win_rtts.max(1);
-        let (now, acked, bw, cwnd) = (ack.now, newly_acked(ack), self.bw(), self.window.cwnd);
-        self.aggregation.update(&Arrival { now, acked, bw, cwnd, tick });
-    }
-
-    /// `bbr_check_full_bw_reached`.
-    fn check_full_bw_reached(&mut self, rs: &RateSample) {
-        if !self.full_bw_reached && self.rounds.start && !rs.app_limited {
-            let (bw, p) = (self.max_bw(), &self.params);
-            self.full_bw_reached = self.plateau.reached(bw, p.full_bw_growth, p.full_bw_rounds);
-        }
-    }
-
-    /// Everything outstanding is gone (`bbr_set_state`).
-    fn on_timeout(&mut self, now: Time) {
-        self.enter_recovery(false);
-        self.plateau.full_bw = Rate(0);
-        self.look_for_policer(now, &self.evidence(true, false, true));
     }
 }
 
@@ -224,7 +166,7 @@ impl Controller for Bbr1 {
     /// `bbr_main`.
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.window.inflight = ack.bytes_in_flight;
-        let rs = self.dwell.mark(ack.rate);
+        let rs = self.probe_rtt.mark(ack.rate);
         self.init_pacing_rate(ack);
         self.update_bw(ack, &rs);
         self.update_ack_aggregation(ack);
@@ -254,7 +196,7 @@ impl Controller for Bbr1 {
     /// `bbr_undo_cwnd`.
     fn on_spurious(&mut self) {
         if self.window.in_recovery {
-            self.plateau = Plateau::default();
+            self.full_pipe = FullPipeSearch::default();
             self.policer.reset(&self.evidence(false, false, false));
             self.window.undo_recovery();
         }
@@ -264,14 +206,18 @@ impl Controller for Bbr1 {
         true
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        let mds = path.max_datagram_size;
+        let initial = initial_window_of(self.params.initial_window, mds);
+        self.window.on_path_change(mds, initial, self.params.min_pipe_cwnd);
+        self.mds = mds;
+    }
+
     fn control(&self) -> Control {
-        Control {
-            cwnd: self.window.cwnd,
-            pacing_rate: Some(self.window.pacing_rate),
-            ssthresh: if self.mode == Mode::Startup { u64::MAX } else { 0 },
-            send_quantum: Some(self.window.send_quantum.max(self.unpaced.saturating_mul(self.mds))),
-            wake: Time::NEVER,
-        }
+        self.window.control(
+            self.mode == Mode::Startup,
+            self.window.send_quantum.max(self.unpaced.saturating_mul(self.mds)),
+        )
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
@@ -283,7 +229,7 @@ impl Controller for Bbr1 {
         put("pacing_gain", self.pacing_gain());
         put("cwnd_gain", self.cwnd_gain());
         put("filled_pipe", f64::from(u8::from(self.full_bw_reached)));
-        put("full_bw_count", self.plateau.full_bw_count as f64);
+        put("full_bw_count", self.full_pipe.full_bw_count as f64);
         put("lt_use_bw", f64::from(u8::from(self.policer.lt_use_bw)));
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Bbr1;
 use super::cycle::Mode;
-use crate::algorithms::bbr::common::dwell::Dwell;
 use crate::algorithms::bbr::common::newly_acked;
+use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use crate::{Ack, RateSample};
 use units::{Duration, Time};
 
@@ -35,11 +35,11 @@ impl Bbr1 {
         if self.mode != Mode::ProbeRtt && due {
             self.mode = Mode::ProbeRtt;
             self.window.save_cwnd(true);
-            self.dwell = Dwell::default();
+            self.probe_rtt = ProbeRtt::default();
         }
         if self.mode == Mode::ProbeRtt {
             let (cwnd, duration) = (self.min_pipe_cwnd(), self.params.probe_rtt_duration);
-            if self.dwell.advance(ack, &mut self.rounds, cwnd, duration) {
+            if self.probe_rtt.advance(ack, &mut self.rounds, cwnd, duration) {
                 self.check_probe_rtt_done(ack.now);
             }
         }
@@ -48,7 +48,7 @@ impl Bbr1 {
 
     /// `bbr_check_probe_rtt_done`.
     pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
-        if !self.dwell.is_done(now) {
+        if !self.probe_rtt.is_done(now) {
             return;
         }
         self.min_rtt.schedule_next_probe(now);

@@ -3,10 +3,13 @@
 use super::cycle::Mode;
 use super::*;
 use crate::AckedPacket;
+use crate::RateSample;
+use crate::algorithms::bbr::common::aggregation::Arrival;
 use crate::algorithms::bbr::common::rounds::NO_SAMPLE;
 use crate::algorithms::bbr::common::script::{MDS, lost, sample};
 use crate::testing::fixtures::{acked, congestion, path};
 use units::Duration;
+use units::Rate;
 
 const LINUX_MSS: u64 = 1448;
 
@@ -260,7 +263,7 @@ fn timeout() {
         cc.window.cwnd = 200 * MDS;
         cc.on_congestion(&congestion(cause, 12_000));
         assert_eq!(cc.window.cwnd, MDS, "everything is gone: one packet");
-        assert_eq!((cc.max_bw(), cc.plateau.full_bw), (Rate(10_000_000), Rate(0)));
+        assert_eq!((cc.max_bw(), cc.full_pipe.full_bw), (Rate(10_000_000), Rate(0)));
         assert!(!cc.window.packet_conservation && cc.window.prior_cwnd == 200 * MDS);
     }
 }
@@ -310,7 +313,7 @@ fn probe_rtt() {
     assert_eq!(round(&mut cc, 10_100, 125_000, 110), Mode::ProbeRtt);
     assert_eq!(cc.control().cwnd, 4 * MDS);
     round(&mut cc, 10_200, 5 * MDS, 110);
-    assert_eq!(cc.dwell.done_stamp, None, "still more than four packets in flight");
+    assert_eq!(cc.probe_rtt.done_stamp, None, "still more than four packets in flight");
     for ms in [10_300, 10_400, 10_500] {
         assert_eq!(round(&mut cc, ms, 4 * MDS, 101), Mode::ProbeRtt);
     }

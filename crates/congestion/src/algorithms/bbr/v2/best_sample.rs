@@ -39,7 +39,7 @@ impl BestSample {
         lost.packets.iter().for_each(|packet| _ = self.flying.remove(&packet.pn));
     }
 
-    /// The ledger's sample with the highest rate and the most bytes; without a rate where no packet gives one.
+    /// The sender's sample with the highest rate and the most bytes; without a rate where no packet gives one.
     pub(super) fn of(&mut self, ack: &Ack, rs: RateSample) -> RateSample {
         let at = ack.now - ack.ack_delay;
         let (mut best, mut most) = (None, 0);

@@ -38,7 +38,7 @@
 //!    and Linux mean 15 % left free. `headroom` is the share left free, 0.15.
 //! 2. `bw_hi`. The draft raises `inflight_hi` only when `bw_hi` is finite, and never makes it so: taken literally,
 //!    `inflight_hi` could only fall. There is no `bw_hi` here, as in Linux and in draft-ietf-ccwg-bbr.
-//! 3. ProbeRTT marks its packets as application-limited in the controller, not in the ledger.
+//! 3. ProbeRTT marks its packets as application-limited in the controller, not in the sender.
 //! 4. ECN. The draft is silent, and RFC 9002 section 7.1 wants an answer: an ACK with CE marks counts as losses of as
 //!    many packets in the round's 2 % test, in `loss_in_round`, and as one lost range. `Cause::Ecn` itself changes no
 //!    window. `ecn = false` ignores marks.
@@ -48,7 +48,7 @@
 //! 7. The windowed maximum is exact. Recovery ends no sooner than one round after it began, also after a timeout, for
 //!    which QUIC has no recovery period. "In fast recovery for a full round" (Startup's exit by loss) is read as: at
 //!    both its ends.
-//! 8. Rounds are counted here, not taken from the ledger: the draft begins a round of its own at changes of state.
+//! 8. Rounds are counted here, not taken from the sender: the draft begins a round of its own at changes of state.
 //!
 //! Where another rule than the draft's is a choice, its parameter names both; `bbr2-mvfst` (see `mvfst`) chooses mvfst's.
 //!
@@ -62,6 +62,7 @@ mod params;
 mod probe_bw;
 mod probe_rtt;
 mod recovery;
+mod sample;
 #[cfg(test)]
 mod script;
 mod signals;
@@ -73,22 +74,19 @@ mod window;
 
 pub use params::{Advance, BandwidthSample, Params, Recovery, StartupLossExit, TooHigh, UpExit};
 
-use crate::algorithms::bbr::common::dwell::Dwell;
-use crate::algorithms::bbr::common::model::{Bounds, INFINITE, Model};
-use crate::algorithms::bbr::common::plateau::Plateau;
+use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
+use crate::algorithms::bbr::common::model::{Bounds, Model};
 use crate::algorithms::bbr::common::probe::Probe;
+use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use crate::algorithms::bbr::common::signals::Signals;
 use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
-use crate::{
-    Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, RateSample, Sent, initial_window_of,
-};
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent, initial_window_of};
 use best_sample::BestSample;
 use loss_round::LossRound;
 use recovery::RecoveryWindow;
 use startup::FullPipe;
 use state::State;
 use units::Rng;
-use units::Time;
 
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
@@ -101,7 +99,7 @@ pub struct Bbr2 {
     signals: Signals,
     full_pipe: FullPipe,
     probe: Probe,
-    dwell: Dwell,
+    probe_rtt: ProbeRtt,
     window: Window,
     /// Of `recovery = "window"`.
     recovery: RecoveryWindow,
@@ -109,7 +107,7 @@ pub struct Bbr2 {
     /// Of `bandwidth-sample = "best"`.
     best: BestSample,
     /// Of `probe-up-exit = "plateau"`.
-    up_plateau: Plateau,
+    up_search: FullPipeSearch,
     /// Of `cwnd-limited-share`.
     limited_in_round: bool,
     /// The last ACK's newest packet left while the application limited the sender.
@@ -120,7 +118,7 @@ pub struct Bbr2 {
     idle_restart: bool,
     /// The bounds before the last losses.
     batch: Option<Bounds>,
-    /// The bounds before the losses of the ledger's last recovery period.
+    /// The bounds before the losses of the sender's last recovery period.
     undo: Option<Bounds>,
 }
 
@@ -136,7 +134,7 @@ impl Bbr2 {
             signals: Signals::default(),
             full_pipe: FullPipe::default(),
             probe: Probe::default(),
-            dwell: Dwell::default(),
+            probe_rtt: ProbeRtt::default(),
             window: Window::new(
                 initial_window_of(p.initial_window, path.max_datagram_size),
                 path.max_datagram_size,
@@ -146,7 +144,7 @@ impl Bbr2 {
             recovery: RecoveryWindow::default(),
             loss_round: LossRound::default(),
             best: BestSample::default(),
-            up_plateau: Plateau::default(),
+            up_search: FullPipeSearch::default(),
             limited_in_round: false,
             app_limited: false,
             unpaced: p.unpaced_packets,
@@ -157,40 +155,6 @@ impl Bbr2 {
         };
         cc.set_send_quantum();
         cc
-    }
-
-    /// The ledger's sample, with ProbeRTT's own limit and the marks that count as losses.
-    fn sample(&mut self, ack: &Ack) -> RateSample {
-        let mut rs = self.dwell.mark(ack.rate);
-        if self.params.bandwidth_sample == BandwidthSample::Best {
-            rs = self.best.of(ack, rs);
-        }
-        self.app_limited = rs.app_limited;
-        if self.params.ecn { self.signals.count_marks(rs, ack.ce, self.mds) } else { rs }
-    }
-
-    /// What only some options ask for.
-    fn count_sent(&mut self, sent: &Sent) {
-        self.unpaced = self.unpaced.saturating_sub(1);
-        self.loss_round.sent = self.loss_round.sent.saturating_add(sent.bytes);
-        if self.params.bandwidth_sample == BandwidthSample::Best {
-            self.best.on_sent(sent);
-        }
-        let used = |share: f64| sent.bytes_in_flight as f64 > share * self.window.cwnd as f64;
-        self.limited_in_round |= self.params.cwnd_limited_share.is_some_and(used);
-    }
-
-    /// `BBRUpdateModelAndState`.
-    fn update_model_and_state(&mut self, ack: &Ack, rs: &RateSample) {
-        self.update_congestion_signals(ack, rs);
-        self.model.update_ack_aggregation(ack, self.window.cwnd);
-        self.check_startup_done(ack, rs);
-        self.check_drain(ack.now, ack.bytes_in_flight);
-        self.update_probe_bw_cycle_phase(ack, rs);
-        self.update_min_rtt(ack);
-        self.check_probe_rtt(ack);
-        self.signals.advance_latest(rs);
-        self.model.bound_bw();
     }
 }
 
@@ -264,28 +228,18 @@ impl Controller for Bbr2 {
         true
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        let mds = path.max_datagram_size;
+        let initial = initial_window_of(self.params.initial_window, mds);
+        self.window.on_path_change(mds, initial, self.params.min_pipe_cwnd);
+        self.mds = mds;
+    }
+
     fn control(&self) -> Control {
-        Control {
-            cwnd: self.window.cwnd,
-            pacing_rate: Some(self.window.pacing_rate),
-            ssthresh: if self.state == State::Startup { u64::MAX } else { 0 },
-            send_quantum: Some(self.pacing_burst()),
-            wake: Time::NEVER,
-        }
+        self.window.control(self.state == State::Startup, self.pacing_burst())
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
-        put("state", f64::from(self.state as u8));
-        put("max_bw", self.model.max_bw().0 as f64);
-        put("bw", self.model.bw.0 as f64);
-        put("bw_lo", bound(self.model.bounds.bw_lo));
-        put("min_rtt", self.model.min_rtt.min_rtt.as_secs_f64());
-        put("inflight_hi", bound(self.model.bounds.inflight_hi));
-        put("inflight_lo", bound(self.model.bounds.inflight_lo));
-        put("extra_acked", self.model.aggregation.extra_acked() as f64);
-        put("pacing_gain", self.pacing_gain());
-        put("cwnd_gain", self.cwnd_gain());
-        put("filled_pipe", f64::from(u8::from(self.full_pipe.filled_pipe)));
+        self.trace_state(put);
     }
 }

@@ -82,13 +82,13 @@ params! {
     probe_rtt_duration: Duration = Duration::from_millis(200),
     /// Shortest time from DOWN to REFILL. Section 4.3.3.5.3.
     probe_wait_base: Duration = Duration::from_secs(2),
-    /// What the dice add to it at most. Section 4.3.3.5.3.
+    /// What a random draw adds to it at most. Section 4.3.3.5.3.
     probe_wait_spread: Duration = Duration::from_secs(1),
     /// Whether rounds too end the wait for a probe, as Reno flows want. Section 4.3.3.5.1; mvfst: no.
     reno_coexistence: bool = true,
     /// Most rounds from DOWN to REFILL; fewer when the BDP has fewer packets. Section 4.3.3.5.3.
     probe_max_rounds: u64 = 63 => Range::COUNT,
-    /// What the dice take from those rounds at most. Section 4.3.3.5.3.
+    /// What a random draw takes from those rounds at most. Section 4.3.3.5.3.
     probe_rounds_spread: u64 = 1 => Range::from(0.0),
     /// Most doublings of UP's growth. Section 4.3.3.6.
     probe_up_max_rounds: u64 = 30 => Range::from(0.0),
@@ -160,7 +160,7 @@ pub enum Advance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum BandwidthSample {
-    /// The newest, as the ledger measures it.
+    /// The newest, as the sender measures it.
     Newest,
     /// The one with the highest rate.
     Best,

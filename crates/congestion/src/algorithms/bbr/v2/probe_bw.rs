@@ -1,9 +1,9 @@
 //! ProbeBW, draft section 4.3.3: the cycle DOWN, CRUISE, REFILL, UP, and the long-term bound it searches.
 
 use super::{Advance, Bbr2, State, TooHigh, UpExit};
+use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
 use crate::algorithms::bbr::common::model::INFINITE;
 use crate::algorithms::bbr::common::newly_acked;
-use crate::algorithms::bbr::common::plateau::Plateau;
 use crate::algorithms::bbr::common::probe::Wait;
 use crate::{Ack, RateSample};
 use units::Time;
@@ -43,7 +43,7 @@ impl Bbr2 {
         self.probe.begin_up(now);
         self.model.rounds.begin();
         self.state = State::ProbeBwUp;
-        self.up_plateau = Plateau::default();
+        self.up_search = FullPipeSearch::default();
         self.raise_inflight_hi_slope();
     }
 
@@ -91,15 +91,15 @@ impl Bbr2 {
         let p = &self.params;
         let (growth, rounds) = (p.full_bw_growth, p.full_bw_rounds);
         let full_bw = self.model.max_bw();
-        if self.model.rounds.start && !rs.app_limited && self.up_plateau.full_bw_count < rounds {
-            self.up_plateau.reached(full_bw, growth, rounds);
+        if self.model.rounds.start && !rs.app_limited && self.up_search.full_bw_count < rounds {
+            self.up_search.is_full(full_bw, growth, rounds);
         }
         let (bound, enough) = (self.model.bounds.inflight_hi, p.probe_up_inflight_gain);
         let bounded = bound != INFINITE && self.inflight(self.model.bw, enough) >= bound;
         if bounded && self.is_cwnd_limited(ack) {
-            self.up_plateau = Plateau { full_bw, full_bw_count: 0 };
+            self.up_search = FullPipeSearch { full_bw, full_bw_count: 0 };
         }
-        self.up_plateau.full_bw_count >= rounds
+        self.up_search.full_bw_count >= rounds
     }
 
     fn is_cwnd_limited(&self, ack: &Ack) -> bool {

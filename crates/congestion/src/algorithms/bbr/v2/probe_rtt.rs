@@ -2,9 +2,9 @@
 
 use super::{Bbr2, State};
 use crate::Ack;
-use crate::algorithms::bbr::common::dwell::Dwell;
 use crate::algorithms::bbr::common::newly_acked;
 use crate::algorithms::bbr::common::probe::AckPhase;
+use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use units::Time;
 
 impl Bbr2 {
@@ -20,7 +20,7 @@ impl Bbr2 {
         if self.state != State::ProbeRtt && due {
             self.state = State::ProbeRtt;
             self.window.save_cwnd(true);
-            self.dwell = Dwell::default();
+            self.probe_rtt = ProbeRtt::default();
             self.probe.ack_phase = AckPhase::ProbeStopping;
             self.stop_probing();
             self.model.rounds.begin();
@@ -34,14 +34,14 @@ impl Bbr2 {
     /// `BBRHandleProbeRTT`.
     fn handle_probe_rtt(&mut self, ack: &Ack) {
         let (cwnd, duration) = (self.probe_rtt_cwnd(), self.params.probe_rtt_duration);
-        if self.dwell.advance(ack, &mut self.model.rounds, cwnd, duration) {
+        if self.probe_rtt.advance(ack, &mut self.model.rounds, cwnd, duration) {
             self.check_probe_rtt_done(ack.now);
         }
     }
 
     /// `BBRCheckProbeRTTDone`.
     pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
-        if self.dwell.is_done(now) {
+        if self.probe_rtt.is_done(now) {
             self.model.min_rtt.schedule_next_probe(now);
             self.window.restore_cwnd();
             self.exit_probe_rtt(now);
@@ -100,7 +100,7 @@ mod tests {
             assert_eq!(cc.control().cwnd, 62_500);
             begun += 100;
             round(&mut cc, begun, 62_501, 110);
-            assert_eq!(cc.dwell.done_stamp, None, "still more than half a BDP in flight");
+            assert_eq!(cc.probe_rtt.done_stamp, None, "still more than half a BDP in flight");
             begun += 100;
             round(&mut cc, begun, 62_500, 100);
             for after in [100, 200] {

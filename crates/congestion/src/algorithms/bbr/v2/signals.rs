@@ -56,6 +56,21 @@ impl Bbr2 {
     }
 }
 
+impl Bbr2 {
+    /// `BBRUpdateModelAndState`.
+    pub(super) fn update_model_and_state(&mut self, ack: &Ack, rs: &RateSample) {
+        self.update_congestion_signals(ack, rs);
+        self.model.update_ack_aggregation(ack, self.window.cwnd);
+        self.check_startup_done(ack, rs);
+        self.check_drain(ack.now, ack.bytes_in_flight);
+        self.update_probe_bw_cycle_phase(ack, rs);
+        self.update_min_rtt(ack);
+        self.check_probe_rtt(ack);
+        self.signals.advance_latest(rs);
+        self.model.bound_bw();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::State;

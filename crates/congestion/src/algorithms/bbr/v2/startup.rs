@@ -1,7 +1,7 @@
 //! Startup and Drain, draft sections 4.3.1 and 4.3.2.
 
 use super::{Bbr2, StartupLossExit, State};
-use crate::algorithms::bbr::common::plateau::Plateau;
+use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
 use crate::{Ack, RateSample};
 use units::Time;
 
@@ -9,8 +9,8 @@ use units::Time;
 #[derive(Clone, Debug, Default)]
 pub(super) struct FullPipe {
     pub(super) filled_pipe: bool,
-    plateau: Plateau,
-    /// The ledger was in recovery when the round began.
+    search: FullPipeSearch,
+    /// The sender was in recovery when the round began.
     in_recovery_since_round_start: bool,
 }
 
@@ -34,7 +34,7 @@ impl Bbr2 {
             return;
         }
         let p = &self.params;
-        full.filled_pipe = full.plateau.reached(self.model.max_bw(), p.full_bw_growth, p.full_bw_rounds);
+        full.filled_pipe = full.search.is_full(self.model.max_bw(), p.full_bw_growth, p.full_bw_rounds);
     }
 
     /// `BBRCheckStartupHighLoss`, section 4.3.1.3. "In recovery for a full round" is read as: at both its ends.

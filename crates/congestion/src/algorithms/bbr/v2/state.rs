@@ -1,6 +1,7 @@
 //! The gains of the states, draft section 4.6.1.
 
 use super::Bbr2;
+use crate::algorithms::bbr::common::model::INFINITE;
 pub(super) use crate::algorithms::bbr::common::state::State;
 
 impl Bbr2 {
@@ -25,6 +26,24 @@ impl Bbr2 {
             State::ProbeBwUp => p.probe_up_cwnd_gain.unwrap_or(p.probe_bw_cwnd_gain),
             State::ProbeRtt => p.probe_rtt_cwnd_gain,
         }
+    }
+}
+
+impl Bbr2 {
+    /// Rates in bits per second, times in seconds, windows in bytes.
+    pub(super) fn trace_state(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
+        put("state", f64::from(self.state as u8));
+        put("max_bw", self.model.max_bw().0 as f64);
+        put("bw", self.model.bw.0 as f64);
+        put("bw_lo", bound(self.model.bounds.bw_lo));
+        put("min_rtt", self.model.min_rtt.min_rtt.as_secs_f64());
+        put("inflight_hi", bound(self.model.bounds.inflight_hi));
+        put("inflight_lo", bound(self.model.bounds.inflight_lo));
+        put("extra_acked", self.model.aggregation.extra_acked() as f64);
+        put("pacing_gain", self.pacing_gain());
+        put("cwnd_gain", self.cwnd_gain());
+        put("filled_pipe", f64::from(u8::from(self.full_pipe.filled_pipe)));
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::script::{MDS, bbr_with, known, known_with, lost, sample};
 use super::*;
+use crate::RateSample;
+use crate::algorithms::bbr::common::model::INFINITE;
 use crate::testing::fixtures::{acked, congestion, path};
 use units::{Rate, Time};
 

@@ -59,8 +59,8 @@
 //!    whole packet fits below it: after the ACK, or in bytes, a full window would never reach it.
 //! 6. "In fast recovery for a full round" (Startup's exit by loss): the controller's recovery began at least a round
 //!    before the ACK that ends the round of losses. QUIC's recovery period may end with this very ACK.
-//! 7. ProbeRTT marks its packets as application-limited in the controller, not in the ledger.
-//! 8. The windowed maxima are exact. Rounds are counted here, not taken from the ledger. A round that ends without a
+//! 7. ProbeRTT marks its packets as application-limited in the controller, not in the sender.
+//! 8. The windowed maxima are exact. Rounds are counted here, not taken from the sender. A round that ends without a
 //!    delivery-rate sample says nothing about the pipe.
 //! 9. The first RTT sample computes the initial pacing rate again (Linux).
 
@@ -78,9 +78,9 @@ mod window;
 
 pub use params::Params;
 
-use crate::algorithms::bbr::common::dwell::Dwell;
-use crate::algorithms::bbr::common::model::{Bounds, INFINITE, Model};
+use crate::algorithms::bbr::common::model::{Bounds, Model};
 use crate::algorithms::bbr::common::probe::Probe;
+use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use crate::algorithms::bbr::common::signals::Signals;
 use crate::algorithms::bbr::common::state::State;
 use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
@@ -90,7 +90,6 @@ use crate::{
 use probe_bw::Caution;
 use startup::FullPipe;
 use units::Rng;
-use units::Time;
 
 /// What a spurious loss takes back.
 #[derive(Clone, Debug)]
@@ -113,13 +112,13 @@ pub struct Bbr3 {
     drain_start_round: u64,
     probe: Probe,
     caution: Caution,
-    dwell: Dwell,
+    probe_rtt: ProbeRtt,
     window: Window,
     /// The first packets after an idle time are on their way: what they show is the application's pace.
     idle_restart: bool,
     /// Before the last losses.
     batch: Option<Undo>,
-    /// Before the losses of the ledger's last recovery period.
+    /// Before the losses of the sender's last recovery period.
     undo: Option<Undo>,
 }
 
@@ -137,7 +136,7 @@ impl Bbr3 {
             drain_start_round: 0,
             probe: Probe::default(),
             caution: Caution::default(),
-            dwell: Dwell::default(),
+            probe_rtt: ProbeRtt::default(),
             window: Window::new(
                 initial_window_of(p.initial_window, path.max_datagram_size),
                 path.max_datagram_size,
@@ -227,35 +226,18 @@ impl Controller for Bbr3 {
         true
     }
 
+    fn on_path_change(&mut self, path: PathInfo) {
+        let mds = path.max_datagram_size;
+        let initial = initial_window_of(self.params.initial_window, mds);
+        self.window.on_path_change(mds, initial, self.params.min_pipe_cwnd);
+        self.mds = mds;
+    }
+
     fn control(&self) -> Control {
-        Control {
-            cwnd: self.window.cwnd,
-            pacing_rate: Some(self.window.pacing_rate),
-            ssthresh: if self.state == State::Startup { u64::MAX } else { 0 },
-            send_quantum: Some(self.window.send_quantum),
-            wake: Time::NEVER,
-        }
+        self.window.control(self.state == State::Startup, self.window.send_quantum)
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
-        let flag = |on: bool| f64::from(u8::from(on));
-        put("state", f64::from(self.state as u8));
-        put("round_count", self.model.rounds.count as f64);
-        put("max_bw", self.model.max_bw().0 as f64);
-        put("bw", self.model.bw.0 as f64);
-        put("bw_shortterm", bound(self.model.bounds.bw_lo));
-        put("min_rtt", self.model.min_rtt.min_rtt.as_secs_f64());
-        put("inflight_longterm", bound(self.model.bounds.inflight_hi));
-        put("inflight_shortterm", bound(self.model.bounds.inflight_lo));
-        put("extra_acked", self.model.aggregation.extra_acked() as f64);
-        put("pacing_gain", self.pacing_gain());
-        put("cwnd_gain", self.cwnd_gain());
-        put("full_bw_reached", flag(self.full_pipe.full_bw_reached));
-        put("full_bw_now", flag(self.full_pipe.full_bw_now));
-        put("full_bw_count", self.full_pipe.plateau.full_bw_count as f64);
-        put("idle_restart", flag(self.idle_restart));
-        put("bw_probe_wait", self.probe.bw_probe_wait.as_secs_f64());
-        put("prev_probe_too_high", flag(self.caution.prev_probe_too_high));
+        self.trace_state(put);
     }
 }

@@ -65,11 +65,11 @@ params! {
     probe_rtt_duration: Duration = Duration::from_millis(200),
     /// Shortest time from DOWN to REFILL. Section 5.3.3.8.
     probe_wait_base: Duration = Duration::from_secs(2),
-    /// What the dice add to it at most. Section 5.3.3.8.
+    /// What a random draw adds to it at most. Section 5.3.3.8.
     probe_wait_spread: Duration = Duration::from_secs(1),
     /// Most rounds from DOWN to REFILL; fewer when the BDP has fewer packets. Section 5.3.3.8.
     probe_max_rounds: u64 = 63 => Range::COUNT,
-    /// What the dice take from those rounds at most. Section 5.3.3.8.
+    /// What a random draw takes from those rounds at most. Section 5.3.3.8.
     probe_rounds_spread: u64 = 1 => Range::from(0.0),
     /// Most doublings of UP's growth. Section 5.3.3.5.
     probe_up_max_rounds: u64 = 30 => Range::from(0.0),

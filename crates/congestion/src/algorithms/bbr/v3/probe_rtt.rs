@@ -2,9 +2,9 @@
 
 use super::{Bbr3, State};
 use crate::Ack;
-use crate::algorithms::bbr::common::dwell::Dwell;
 use crate::algorithms::bbr::common::newly_acked;
 use crate::algorithms::bbr::common::probe::AckPhase;
+use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use units::Time;
 
 impl Bbr3 {
@@ -22,7 +22,7 @@ impl Bbr3 {
         }
         if self.state == State::ProbeRtt {
             let (cwnd, duration) = (self.probe_rtt_cwnd(), self.params.probe_rtt_duration);
-            if self.dwell.advance(ack, &mut self.model.rounds, cwnd, duration) {
+            if self.probe_rtt.advance(ack, &mut self.model.rounds, cwnd, duration) {
                 self.check_probe_rtt_done(ack.now);
             }
         }
@@ -32,14 +32,14 @@ impl Bbr3 {
     fn enter_probe_rtt(&mut self) {
         self.state = State::ProbeRtt;
         self.window.save_cwnd(true);
-        self.dwell = Dwell::default();
+        self.probe_rtt = ProbeRtt::default();
         self.probe.ack_phase = AckPhase::ProbeStopping;
         self.model.rounds.begin();
     }
 
     /// `CheckProbeRTTDone` and `ExitProbeRTT`: inflight is below the BDP already, so DOWN has nothing to do.
     pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
-        if !self.dwell.is_done(now) {
+        if !self.probe_rtt.is_done(now) {
             return;
         }
         self.model.min_rtt.schedule_next_probe(now);

@@ -6,9 +6,9 @@ use crate::{Ack, Lost, RateSample};
 use units::Rate;
 
 impl Bbr3 {
-    /// The ledger's sample, with ProbeRTT's own limit and the marks that count as losses (deviation 1).
+    /// The sender's sample, with ProbeRTT's own limit and the marks that count as losses (deviation 1).
     pub(super) fn sample(&mut self, ack: &Ack) -> RateSample {
-        let rs = self.dwell.mark(ack.rate);
+        let rs = self.probe_rtt.mark(ack.rate);
         if !self.params.ecn || ack.ce == 0 {
             return self.signals.count_marks(rs, 0, self.mds);
         }

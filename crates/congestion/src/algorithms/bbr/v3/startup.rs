@@ -1,7 +1,7 @@
 //! Startup, Drain and the full pipe, draft sections 5.3.1 and 5.3.2.
 
 use super::{Bbr3, State};
-use crate::algorithms::bbr::common::plateau::Plateau;
+use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
 use crate::{Ack, RateSample};
 use units::Rate;
 
@@ -11,14 +11,14 @@ pub(super) struct FullPipe {
     pub(super) full_bw_reached: bool,
     /// Since it last began to look.
     pub(super) full_bw_now: bool,
-    pub(super) plateau: Plateau,
+    pub(super) search: FullPipeSearch,
 }
 
 impl FullPipe {
     /// `ResetFullBW`, with what the next rounds must outgrow.
     pub(super) fn reset(&mut self, full_bw: Rate) {
         self.full_bw_now = false;
-        self.plateau = Plateau { full_bw, full_bw_count: 0 };
+        self.search = FullPipeSearch { full_bw, full_bw_count: 0 };
     }
 }
 
@@ -31,7 +31,7 @@ impl Bbr3 {
             return;
         }
         let p = &self.params;
-        full.full_bw_now = full.plateau.reached(rate, p.full_bw_growth, p.full_bw_rounds);
+        full.full_bw_now = full.search.is_full(rate, p.full_bw_growth, p.full_bw_rounds);
         full.full_bw_reached |= full.full_bw_now;
     }
 

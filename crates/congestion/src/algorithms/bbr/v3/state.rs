@@ -1,6 +1,7 @@
 //! The gains of the states, draft section 5.6.1.
 
 use super::{Bbr3, State};
+use crate::algorithms::bbr::common::model::INFINITE;
 
 impl Bbr3 {
     pub(super) fn pacing_gain(&self) -> f64 {
@@ -22,6 +23,31 @@ impl Bbr3 {
             State::ProbeRtt => self.params.probe_rtt_cwnd_gain,
             _ => self.params.default_cwnd_gain,
         }
+    }
+}
+
+impl Bbr3 {
+    /// Rates in bits per second, times in seconds, windows in bytes.
+    pub(super) fn trace_state(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
+        let flag = |on: bool| f64::from(u8::from(on));
+        put("state", f64::from(self.state as u8));
+        put("round_count", self.model.rounds.count as f64);
+        put("max_bw", self.model.max_bw().0 as f64);
+        put("bw", self.model.bw.0 as f64);
+        put("bw_shortterm", bound(self.model.bounds.bw_lo));
+        put("min_rtt", self.model.min_rtt.min_rtt.as_secs_f64());
+        put("inflight_longterm", bound(self.model.bounds.inflight_hi));
+        put("inflight_shortterm", bound(self.model.bounds.inflight_lo));
+        put("extra_acked", self.model.aggregation.extra_acked() as f64);
+        put("pacing_gain", self.pacing_gain());
+        put("cwnd_gain", self.cwnd_gain());
+        put("full_bw_reached", flag(self.full_pipe.full_bw_reached));
+        put("full_bw_now", flag(self.full_pipe.full_bw_now));
+        put("full_bw_count", self.full_pipe.search.full_bw_count as f64);
+        put("idle_restart", flag(self.idle_restart));
+        put("bw_probe_wait", self.probe.bw_probe_wait.as_secs_f64());
+        put("prev_probe_too_high", flag(self.caution.prev_probe_too_high));
     }
 }
 

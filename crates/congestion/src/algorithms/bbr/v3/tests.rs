@@ -2,6 +2,7 @@
 
 use super::script::{MDS, bbr, known, lost, sample};
 use super::*;
+use crate::algorithms::bbr::common::model::INFINITE;
 use crate::testing::fixtures::{acked, congestion, path};
 use units::{Rate, Time};
 
@@ -90,4 +91,17 @@ fn absurd_parameters_do_not_panic() {
         cc.on_ack(&Ack { now, rate: Some(rs), delivered: i * MDS, lost: MDS, ce: i, ..acked(MDS) });
         cc.on_spurious();
     }
+}
+
+/// Model and window are in bytes; four packets stay four packets.
+#[test]
+fn larger_datagrams() {
+    let mut cc = known(10, 100);
+    cc.window.cwnd = 100_000;
+    let bdp = cc.bdp_multiple(cc.model.bw, 1.0);
+    cc.on_path_change(crate::testing::fixtures::path(1400));
+    assert_eq!((cc.window.cwnd, cc.bdp_multiple(cc.model.bw, 1.0)), (100_000, bdp));
+    cc.window.cwnd = 4 * 1400;
+    cc.on_path_change(crate::testing::fixtures::path(1500));
+    assert_eq!((cc.window.cwnd, cc.min_pipe_cwnd()), (6000, 6000));
 }

@@ -13,7 +13,7 @@
 //! pacing_rate = min(A_hat, As_hat)
 //! ```
 //!
-//! R_hat and the window are `media`'s. A_hat and As_hat are updated every `interval`, and at once when over-use begins.
+//! R_hat and the window are `receiver_report`'s. A_hat and As_hat are updated every `interval`, and at once when over-use begins.
 //!
 //! **M**: the draft compares m itself, in ms per group, with the threshold, which is 6 ms at least. At the most that
 //! A_hat <= 1.5 R_hat allows, groups that leave 5 ms apart have m = 2.5 ms. Only where packets leave more than 12 ms
@@ -28,7 +28,7 @@
 //! grow without limit. R_hat counts window bytes, not payload. Start, smallest and largest rate are not in the draft.
 //! Packets leave one by one as the rate has it, not in groups every burst_time (section 4). Marks do nothing (section 9
 //! leaves ECN for later): do not use with ECT. Persistent congestion or a timeout sets the rate to `min-rate`. Without
-//! receive times the rate stays. The RTT of the response time is `smoothed_rtt`, without the delay of ACKs. No probing, no REMB. R_hat begins anew after a silence of the application (see `media`):
+//! receive times the rate stays. The RTT of the response time is `smoothed_rtt`, without the delay of ACKs. No probing, no REMB. R_hat begins anew after the application was idle (see `receiver_report`):
 //! as the draft measures it, a pause would leave 1.5 times a packet per window.
 
 mod detector;
@@ -55,13 +55,13 @@ params! {
     /// Longest group gathered from packets that arrive in a burst. WebRTC inter_arrival.cc; the draft has none.
     max_burst: Duration = Duration::from_millis(100),
     /// State noise, ms^2. Draft table 1.
-    q: f64 = 1e-3,
+    q: f64 = 1e-3 => Range::from(0.0),
     /// e(0), error covariance at the start, ms^2. Draft table 1.
-    e: f64 = 0.1,
+    e: f64 = 0.1 => Range::from(0.0),
     /// Weight of the newest sample in the variance at 30 groups a second, 0..1. Draft table 1: 0.001 to 0.1.
     chi: f64 = 0.01 => Range::PART,
     /// var_v(0), variance of the measurement at the start, ms^2. WebRTC bwe_defines.h; the draft has none.
-    var_v: f64 = 50.0,
+    var_v: f64 = 50.0 => Range::from(0.0),
     /// K, groups over which f_max is taken. WebRTC overuse_estimator.cc; the draft has no number.
     memory: usize = 60 => Range::COUNT,
     /// Most groups by which m is multiplied before it is compared. WebRTC overuse_detector.cc; 1 is the draft.
@@ -79,9 +79,9 @@ params! {
     /// Time above the threshold until over-use is signaled. Draft table 1.
     overuse_time_th: Duration = Duration::from_millis(10),
     /// K_u, gain of the threshold upwards, per ms. Draft table 1.
-    k_u: f64 = 0.01,
+    k_u: f64 = 0.01 => Range::from(0.0),
     /// K_d, gain of the threshold downwards, per ms. Draft table 1.
-    k_d: f64 = 0.00018,
+    k_d: f64 = 0.00018 => Range::from(0.0),
     /// Interval between updates of the rate. Draft section 3: 30 to 100 ms.
     interval: Duration = Duration::from_millis(100),
     /// T, window of the receive rate. Draft table 1: 0.5 to 1 s.
@@ -103,9 +103,9 @@ params! {
     /// Weight of the past in mean and variance of the receive rate at a Decrease, 0..1. Draft section 5.5.
     smoothing: f64 = 0.95 => Range::from(0.0).below(1.0),
     /// Smallest variance over mean, kbit/s. WebRTC link_capacity_estimator.cc; the draft has none.
-    variance_min: f64 = 0.4,
+    variance_min: f64 = 0.4 => Range::from(0.0),
     /// Largest variance over mean, kbit/s. WebRTC link_capacity_estimator.cc; the draft has none.
-    variance_max: f64 = 2.5,
+    variance_max: f64 = 2.5 => Range::from(0.0),
     /// Loss ratio below which As_hat grows, 0..1. Draft section 6.
     loss_low: f64 = 0.02 => Range::PART,
     /// Loss ratio above which As_hat falls, 0..1. Draft section 6.
@@ -224,6 +224,10 @@ impl Controller for Gcc {
     /// The rate is the control; the window must not be touched.
     fn shapes_recovery(&self) -> bool {
         true
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.window.on_path_change(path);
     }
 
     fn control(&self) -> Control {

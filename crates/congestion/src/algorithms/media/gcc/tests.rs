@@ -1,6 +1,7 @@
 use super::*;
 use crate::algorithms::media::gcc::state::State;
-use crate::testing::closed_loop::{Flow, Link, MDS};
+use crate::testing::closed_loop::{Flow, Loop};
+use crate::testing::fixtures::MDS;
 use crate::testing::fixtures::{acked, congestion, path, stamped};
 use crate::{Detection, LostPacket};
 use units::Time;
@@ -98,21 +99,21 @@ fn events() {
     assert_eq!(Gcc::new(params, path(MDS)).rate(), 200_000.0);
 }
 
-fn link(params: Params, kbits: u64) -> Link<Gcc> {
-    let flow = Flow::new(Gcc::new(params, path(MDS)), Duration::from_millis(50), Time::ZERO);
-    Link::new(vec![flow], Rate(kbits * 1000).time_for(MDS))
+fn link(params: Params, kbits: u64) -> Loop<Gcc> {
+    let flow = Flow::new(Box::new(Gcc::new(params, path(MDS))), Duration::from_millis(50), Time::ZERO);
+    Loop::new(vec![flow], MDS, Rate(kbits * 1000))
 }
 
 /// Longest queue, ms, and part of the link that is used, from here to `until`.
-fn watch(link: &mut Link<Gcc>, until: u64) -> (f64, f64) {
+fn watch(link: &mut Loop<Gcc>, until: u64) -> (f64, f64) {
     let (start, delivered, mut longest) = (link.now, link.flows[0].delivered, 0f64);
     while link.now < Time::from_millis(until) {
-        link.step();
-        let queue = link.flows[0].latest_rtt - Duration::from_millis(50) - link.packet_time;
+        link.step(Time::NEVER);
+        let queue = link.flows[0].latest_rtt - Duration::from_millis(50) - link.packet_time();
         longest = longest.max(queue.as_millis_f64());
     }
-    let could = (link.now - start).as_secs_f64() / link.packet_time.as_secs_f64();
-    (longest, (link.flows[0].delivered - delivered) as f64 / could)
+    let could = (link.now - start).as_secs_f64() / link.packet_time().as_secs_f64();
+    (longest, ((link.flows[0].delivered - delivered) / MDS) as f64 / could)
 }
 
 /// Fact sheet section 15: alone on 1 Mbit/s and 50 ms, no queue above 100 ms after 30 s. From 300 kbit/s at 8 % a
@@ -121,7 +122,7 @@ fn watch(link: &mut Link<Gcc>, until: u64) -> (f64, f64) {
 fn alone() {
     for (kbits, settled) in [(300, 30), (1000, 30), (2500, 40), (10_000, 60)] {
         let mut link = link(Params::default(), kbits);
-        link.run(settled * 1000);
+        link.run_to(Time::from_millis(settled * 1000));
         let (longest, used) = watch(&mut link, settled * 1000 + 120_000);
         assert!(longest < 100.0, "{kbits}: {longest} ms");
         assert!(used > 0.93, "{kbits}: {used}");
@@ -141,9 +142,9 @@ fn draft_as_printed() {
 #[test]
 fn follows_the_capacity() {
     let mut link = link(Params::default(), 2000);
-    link.run(60_000);
-    link.packet_time = Rate(1_000_000).time_for(MDS);
-    link.run(80_000);
+    link.run_to(Time::from_millis(60_000));
+    link.link.rate = Rate(1_000_000);
+    link.run_to(Time::from_millis(80_000));
     let (longest, used) = watch(&mut link, 140_000);
     assert!(longest < 100.0 && used > 0.9, "{longest} {used}");
 }

@@ -20,16 +20,16 @@
 //!
 //! At equilibrium x_curr = PRIO * XREF * RMAX / r_ref: flows with one x_curr share in proportion to PRIO * RMAX.
 //!
-//! The receiver runs at the sender: see `media` for reports, bytes and window. Without receive times there is no
+//! The receiver runs at the sender: see `receiver_report` for reports, bytes and window. Without receive times there is no
 //! r_recv, so the rate stays at RMIN. The rate that is paced is r_send.
 //!
-//! Deviations: losses are those that the ledger finds, a little later than gaps in the packet numbers. p_loss and
+//! Deviations: losses are those that the sender finds, a little later than gaps in the packet numbers. p_loss and
 //! p_mark are smoothed once per report, as in Cisco's ns3-rmcat, not per packet; the RFC can be read either way.
 //! Equation 2 as printed has no bound: many losses make x_curr seconds. Once they have left LOGWIN, p_loss falls by a tenth
 //! a report and x_curr by 19 %; equation 7 then adds KAPPA ETA 0.19 x_prev / TAU = 0.38 x_prev of r_ref (x in seconds),
 //! where x_offset takes 0.16: the rate grows while the penalty stands. `x-max` bounds it, as ns3-rmcat does (500 ms).
-//! `delta` is at most `max-delta`: after a long silence equation 7 would leap. The level of the shaping buffer is a
-//! constant, since no ledger has an encoder before it; 0 makes r_vin = r_send = r_ref. rtt is `smoothed_rtt`,
+//! `delta` is at most `max-delta`: after a long time without ACKs equation 7 would leap. The level of the shaping buffer is a
+//! constant, since there is no encoder before the sender; 0 makes r_vin = r_send = r_ref. rtt is `smoothed_rtt`,
 //! without the delay of ACKs; the delays are one-way. Before
 //! the first window of r_recv is full, the average is taken over what there is. Persistent congestion or a timeout sets
 //! the rate to RMIN.
@@ -54,9 +54,9 @@ params! {
     /// XREF: reference congestion level, a delay.
     xref: Duration = Duration::from_millis(10),
     /// KAPPA: gain of the gradual update.
-    kappa: f64 = 0.5,
+    kappa: f64 = 0.5 => Range::from(0.0),
     /// ETA: weight of the change of the congestion signal in the gradual update.
-    eta: f64 = 2.0,
+    eta: f64 = 2.0 => Range::from(0.0),
     /// TAU: upper bound of the RTT in the gradual update.
     tau: Duration = Duration::from_millis(500),
     /// DELTA: target interval between reports.
@@ -68,11 +68,11 @@ params! {
     /// DFILT: bound on the delay of filtering.
     dfilt: Duration = Duration::from_millis(120),
     /// GAMMA_MAX: largest step of ramp-up, of the receive rate.
-    gamma_max: f64 = 0.5,
+    gamma_max: f64 = 0.5 => Range::from(0.0),
     /// QBOUND: bound on the self-inflicted queuing delay in ramp-up.
     qbound: Duration = Duration::from_millis(50),
     /// MULTILOSS: loss intervals without a loss until the last loss expires.
-    multiloss: f64 = 7.0,
+    multiloss: f64 = 7.0 => Range::from(0.0),
     /// QTH: queuing delay from which the warping sets in.
     qth: Duration = Duration::from_millis(50),
     /// LAMBDA: exponent of the warping.
@@ -223,6 +223,10 @@ impl Controller for Nada {
     /// The rate is the control; the window must not be touched.
     fn shapes_recovery(&self) -> bool {
         true
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.window.on_path_change(path);
     }
 
     fn control(&self) -> Control {

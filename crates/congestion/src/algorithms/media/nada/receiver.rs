@@ -19,7 +19,7 @@
 use alloc::collections::VecDeque;
 
 use super::Params;
-use crate::components::queuing_delay::{Anchor, QueuingDelay};
+use crate::components::queuing_delay::{BaseDelay, QueuingDelay};
 use crate::components::receiver_report::{Counts, ReceiveRate, Report};
 use crate::{AckedPacket, Lost};
 use units::{Duration, Time};
@@ -107,7 +107,7 @@ pub(super) struct Receiver {
 impl Receiver {
     pub(super) fn new(params: Params) -> Self {
         Self {
-            delay: QueuingDelay::new(Anchor::Windowed, params.base_window),
+            delay: QueuingDelay::new(BaseDelay::Windowed, params.base_window),
             rate: ReceiveRate::new(params.logwin),
             loss: LossIntervals::default(),
             taps: VecDeque::new(),

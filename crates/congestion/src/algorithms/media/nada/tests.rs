@@ -1,6 +1,7 @@
 use super::*;
 use crate::AckedPacket;
-use crate::testing::closed_loop::{Flow, Link, MDS};
+use crate::testing::closed_loop::{Flow, Loop};
+use crate::testing::fixtures::MDS;
 use crate::testing::fixtures::{acked, congestion, path, stamped};
 use units::Time;
 
@@ -108,21 +109,21 @@ fn without_receive_times() {
 }
 
 fn flow(params: Params) -> Flow<Nada> {
-    Flow::new(Nada::new(params, path(MDS)), Duration::from_millis(50), Time::ZERO)
+    Flow::new(Box::new(Nada::new(params, path(MDS))), Duration::from_millis(50), Time::ZERO)
 }
 
-fn queue(link: &Link<Nada>) -> f64 {
-    (link.flows[0].latest_rtt - Duration::from_millis(50) - link.packet_time).as_millis_f64()
+fn queue(link: &Loop<Nada>) -> f64 {
+    (link.flows[0].latest_rtt - Duration::from_millis(50) - link.packet_time()).as_millis_f64()
 }
 
 /// Alone: the rate is the link's, the queue the equilibrium's. From 20 s on, and it does not move.
 #[test]
 fn settles_at_the_equilibrium() {
     for (kbits, ms) in [(300, 50.0), (500, 30.0), (1000, 15.0)] {
-        let mut link = Link::new(vec![flow(Params::default())], Rate(kbits * 1000).time_for(MDS));
-        link.run(20_000);
+        let mut link = Loop::new(vec![flow(Params::default())], MDS, Rate(kbits * 1000));
+        link.run_to(Time::from_millis(20_000));
         while link.now < Time::from_millis(60_000) {
-            link.step();
+            link.step(Time::NEVER);
             // A packet leaves every 8 to 27 ms; the filter takes the shortest wait.
             near(queue(&link), ms, 0.5);
         }
@@ -133,8 +134,8 @@ fn settles_at_the_equilibrium() {
 /// A link that takes RMAX has no queue.
 #[test]
 fn no_queue_at_rmax() {
-    let mut link = Link::new(vec![flow(Params::default())], Rate(2_000_000).time_for(MDS));
-    link.run(10_000);
+    let mut link = Loop::new(vec![flow(Params::default())], MDS, Rate(2_000_000));
+    link.run_to(Time::from_millis(10_000));
     assert_eq!((link.flows[0].cc.r_ref, queue(&link)), (1.5e6, 0.0));
 }
 
@@ -142,13 +143,13 @@ fn no_queue_at_rmax() {
 /// shorter one.
 #[test]
 fn follows_the_capacity() {
-    let mut link = Link::new(vec![flow(Params::default())], Rate(1_000_000).time_for(MDS));
-    link.run(30_000);
-    link.packet_time = Rate(500_000).time_for(MDS);
-    link.run(60_000);
+    let mut link = Loop::new(vec![flow(Params::default())], MDS, Rate(1_000_000));
+    link.run_to(Time::from_millis(30_000));
+    link.link.rate = Rate(500_000);
+    link.run_to(Time::from_millis(60_000));
     near(queue(&link) + 8.0, 30.0, 0.5);
-    link.packet_time = Rate(1_000_000).time_for(MDS);
-    link.run(90_000);
+    link.link.rate = Rate(1_000_000);
+    link.run_to(Time::from_millis(90_000));
     near(queue(&link), 15.0, 0.5);
 }
 
@@ -157,10 +158,10 @@ fn follows_the_capacity() {
 fn priorities() {
     for (prio, share) in [(1.0, 0.5), (2.0, 2.0 / 3.0)] {
         let flows = vec![flow(Params { prio, ..Params::default() }), flow(Params::default())];
-        let mut link = Link::new(flows, Rate(1_200_000).time_for(MDS));
-        link.run(120_000);
+        let mut link = Loop::new(flows, MDS, Rate(1_200_000));
+        link.run_to(Time::from_millis(120_000));
         let before: Vec<_> = link.flows.iter().map(|f| f.delivered).collect();
-        link.run(180_000);
+        link.run_to(Time::from_millis(180_000));
         let got: Vec<_> = link.flows.iter().zip(before).map(|(f, b)| (f.delivered - b) as f64).collect();
         // One waits for the other's packets: their smallest delays differ by up to a packet, 7 ms of 25.
         near(got[0] / (got[0] + got[1]), share, 0.05);

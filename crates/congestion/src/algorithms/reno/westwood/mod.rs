@@ -8,7 +8,7 @@
 //! RTTmin  = smallest RTT sample since the start or the last timeout         seconds   (Linux)
 //! event     cwnd = ssthresh = max(2 * mds, BWE * RTTmin), more or less than it was   (QUIC-DC section 3; Linux)
 //! timeout   ssthresh likewise;  cwnd = 1 packet;  persistent congestion: 2 packets
-//! growth    NewReno's (RFC 9002 section 7.3; see `reno`)
+//! growth    NewReno's (RFC 9002 section 7.3; see `reno::window`)
 //! ```
 //!
 //! **Which filter.** Linux' module has two poles and calls itself Westwood+; it is the default here. "QUIC Westwood+
@@ -22,19 +22,23 @@
 //! not delayed gives.
 //!
 //! Deviations from Linux: the window is set when recovery begins, as in the papers; Linux lets PRR halve it and sets
-//! `BWE * RTTmin` when recovery ends. Over TCP the ledger spreads a cut (its `reduction`). Acknowledged bytes are what the
-//! ledger newly acknowledged and what came late, which is what Linux' rule for duplicate and partial ACKs approximates. A
+//! `BWE * RTTmin` when recovery ends. Over TCP the sender spreads a cut (its `reduction`). Acknowledged bytes are what the
+//! sender newly acknowledged and what came late, which is what Linux' rule for duplicate and partial ACKs approximates. A
 //! sample window in which the application limited the sender is thrown away: it measures the application. Half of the
 //! window until the first sample, where Linux has 2 packets. ECN marks act like losses. A spurious loss or timeout is
 //! undone in the window alone: the estimates stay, RTTmin's new beginning after a timeout too (Linux).
 
-use crate::algorithms::reno::window::{Growth, Window};
+mod bandwidth;
+
+pub use bandwidth::{Bandwidth, Filter};
+
+use crate::algorithms::reno::frame::Frame;
+use crate::algorithms::reno::window::Growth;
 use crate::components::count::{Count, Counting};
-use crate::components::slow_start::SlowStart;
-use crate::components::undo::Undo;
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent, initial_window_of};
 use crate::{Range, params};
-use units::{Duration, Time};
+use bandwidth::MinRtt;
+use units::Duration;
 
 params! {
     /// Low-pass filter of the bandwidth samples: `two-pole` (Linux, 7/8 twice) or `one-pole` (QUIC-DC, 0.2/0.8).
@@ -60,121 +64,11 @@ params! {
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
-/// The low-pass filter of the bandwidth samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
-pub enum Filter {
-    /// Two cascaded poles at 7/8. Linux tcp_westwood.c.
-    TwoPole,
-    /// One pole at 0.2. QUIC-DC, equation 7.
-    OnePole,
-}
-
-impl Filter {
-    /// The weight of the past in each pole.
-    const fn pole(self) -> f64 {
-        match self {
-            Self::TwoPole => 7.0 / 8.0,
-            Self::OnePole => 0.2,
-        }
-    }
-}
-
-/// The outputs of the filter, bytes per second.
-#[derive(Clone, Copy, Debug)]
-struct Filtered {
-    /// Linux `bw_ns_est`, after the first pole.
-    bw_ns: f64,
-    /// Linux `bw_est`.
-    bwe: f64,
-}
-
-/// Estimates the bandwidth that a connection gets, from acknowledged bytes: one sample per round trip.
-#[derive(Clone, Debug)]
-pub struct Bandwidth {
-    filter: Filter,
-    sample_window: Duration,
-    /// Where the sample being taken began: the first departure, then the end of the previous sample.
-    start: Option<Time>,
-    /// Bytes acknowledged since.
-    acked: u64,
-    /// The application limited the sender since.
-    app_limited: bool,
-    latest_rtt: Option<Duration>,
-    estimate: Option<Filtered>,
-}
-
-impl Bandwidth {
-    /// Without a sample; `sample_window` is the shortest that one takes.
-    pub fn new(filter: Filter, sample_window: Duration) -> Self {
-        let (start, latest_rtt, estimate) = (None, None, None);
-        Self { filter, sample_window, start, acked: 0, app_limited: false, latest_rtt, estimate }
-    }
-
-    /// A packet left.
-    pub fn on_sent(&mut self, now: Time) {
-        self.start.get_or_insert(now);
-    }
-
-    /// Bytes were acknowledged.
-    pub fn on_ack(&mut self, ack: &Ack) {
-        let window = ack.now - *self.start.get_or_insert(ack.now);
-        self.acked += ack.acked + ack.late;
-        self.app_limited |= ack.app_limited;
-        self.latest_rtt = ack.latest_rtt.or(self.latest_rtt);
-        if self.latest_rtt.is_none_or(|rtt| window <= rtt.max(self.sample_window)) {
-            return;
-        }
-        if !self.app_limited {
-            self.sample(self.acked as f64 / window.as_secs_f64());
-        }
-        self.start = Some(ack.now);
-        self.acked = 0;
-        self.app_limited = ack.app_limited;
-    }
-
-    fn sample(&mut self, sample: f64) {
-        let mix = |past: f64, new: f64| self.filter.pole() * past + (1.0 - self.filter.pole()) * new;
-        self.estimate = Some(match (self.estimate, self.filter) {
-            (None, _) => Filtered { bw_ns: sample, bwe: sample },
-            (Some(e), Filter::OnePole) => Filtered { bw_ns: sample, bwe: mix(e.bwe, sample) },
-            (Some(e), Filter::TwoPole) => {
-                let bw_ns = mix(e.bw_ns, sample);
-                Filtered { bw_ns, bwe: mix(e.bwe, bw_ns) }
-            }
-        });
-    }
-
-    /// BWE in bytes per second, once there was a sample.
-    pub fn estimate(&self) -> Option<f64> {
-        self.estimate.map(|e| e.bwe)
-    }
-}
-
-/// RTTmin, forgotten after a timeout but kept until the next sample replaces it.
-#[derive(Clone, Debug)]
-struct MinRtt {
-    value: Duration,
-    reset: bool,
-}
-
-impl MinRtt {
-    fn on_ack(&mut self, ack: &Ack) {
-        if let Some(rtt) = ack.latest_rtt {
-            self.value = if self.reset { rtt } else { self.value.min(rtt) };
-            self.reset = false;
-        }
-    }
-}
-
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
 pub struct WestwoodPlus {
     params: Params,
-    counting: Counting,
-    initial: u64,
-    now: Window,
-    undo: Undo<Window>,
+    reno: Frame,
     bandwidth: Bandwidth,
     rtt_min: MinRtt,
 }
@@ -182,14 +76,13 @@ pub struct WestwoodPlus {
 impl WestwoodPlus {
     /// In slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
-        let initial = initial_window_of(params.initial_window, path.max_datagram_size);
+        let mds = path.max_datagram_size;
+        let counting = Counting { count: params.count, limit: params.abc_limit, mds };
+        let windows = [initial_window_of(params.initial_window, mds), params.min_window];
         Self {
-            counting: Counting { count: params.count, limit: params.abc_limit, mds: path.max_datagram_size },
-            initial,
-            now: Window::new(initial, SlowStart::new(params.slow_start, path)),
-            undo: Undo::new(),
+            reno: Frame::new(counting, params.growth, windows, params.slow_start, path),
             bandwidth: Bandwidth::new(params.filter, params.sample_window),
-            rtt_min: MinRtt { value: Duration::MAX, reset: true },
+            rtt_min: MinRtt::new(),
             params,
         }
     }
@@ -198,13 +91,9 @@ impl WestwoodPlus {
     fn ssthresh(&self) -> u64 {
         let pipe = match self.bandwidth.estimate() {
             Some(bwe) => bwe * self.rtt_min.value.as_secs_f64(),
-            None => self.now.cwnd as f64 * self.params.beta,
+            None => self.reno.state.cwnd as f64 * self.params.beta,
         };
-        (pipe as u64).max(self.min_window())
-    }
-
-    fn min_window(&self) -> u64 {
-        self.params.min_window * self.counting.mds
+        (pipe as u64).max(self.reno.min_window())
     }
 }
 
@@ -214,39 +103,43 @@ impl Controller for WestwoodPlus {
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        self.undo.on_ack(ack);
         self.rtt_min.on_ack(ack);
         self.bandwidth.on_ack(ack);
-        self.now.grow(ack, &self.counting, self.params.growth);
+        self.reno.on_ack(ack);
         None
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        self.undo.on_congestion(event.cause, &self.now);
+        self.reno.save(event.cause);
         let ssthresh = self.ssthresh();
+        let (least, one) = (self.reno.min_window(), self.reno.mds());
         match event.cause {
-            Cause::Loss | Cause::Ecn | Cause::Delay => return self.now.set(ssthresh, ssthresh),
-            Cause::PersistentCongestion => self.now.shrink(self.min_window(), ssthresh),
-            Cause::Timeout => self.now.shrink(self.counting.mds, ssthresh),
+            Cause::Loss | Cause::Ecn | Cause::Delay => return self.reno.state.set(ssthresh, ssthresh),
+            Cause::PersistentCongestion => self.reno.state.shrink(least, ssthresh),
+            Cause::Timeout => self.reno.state.shrink(one, ssthresh),
         }
-        self.rtt_min.reset = true;
+        self.rtt_min.forget();
     }
 
     fn on_spurious(&mut self) {
-        self.now.undo(self.undo.take());
+        self.reno.on_spurious();
     }
 
     fn on_idle(&mut self, idle: &Idle) {
-        self.now.restart(idle, self.initial);
+        self.reno.on_idle(idle);
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.reno.on_path_change(path, initial_window_of(self.params.initial_window, path.max_datagram_size));
     }
 
     fn control(&self) -> Control {
-        self.now.control()
+        self.reno.state.control()
     }
 
     /// `ssthresh` in bytes, `bwe` in bytes per second, `rtt_min` in seconds.
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        self.now.trace(put);
+        self.reno.state.trace(put);
         if let Some(bwe) = self.bandwidth.estimate() {
             put("bwe", bwe);
         }
@@ -261,6 +154,7 @@ mod tests {
     use super::*;
     use crate::algorithms::reno::window::tests::avoiding;
     use crate::testing::fixtures::{acked, congestion, path};
+    use units::Time;
 
     const MDS: u64 = 1200;
     const RTT: Duration = Duration::from_millis(100);
@@ -340,7 +234,7 @@ mod tests {
     /// A pipe of 100 packets, one round after the other.
     fn filled(cwnd: u64) -> (WestwoodPlus, Time) {
         let mut cc = WestwoodPlus::new(Params::default(), path(MDS));
-        cc.now = avoiding(cwnd);
+        cc.reno.state = avoiding(cwnd);
         let mut now = Time::ZERO;
         cc.bandwidth.on_sent(now);
         for _ in 0..300 {
@@ -390,7 +284,7 @@ mod tests {
     fn back_up_after_a_collapse() {
         const MDS: u64 = 1000;
         let mut cc = WestwoodPlus::new(Params::default(), path(MDS));
-        cc.now = avoiding(2_000_000);
+        cc.reno.state = avoiding(2_000_000);
         cc.bandwidth.on_sent(Time::ZERO);
         let rtt = Duration::from_millis(99);
         for ms in 1..=300 {
@@ -400,7 +294,7 @@ mod tests {
         cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
         assert_eq!(cc.control().cwnd, 2000);
         cc.on_congestion(&congestion(Cause::Loss, 2000));
-        assert_eq!((cc.now.cwnd, cc.now.ssthresh), (990_000, 990_000));
+        assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (990_000, 990_000));
         assert!(!cc.control().in_slow_start());
     }
 
@@ -421,7 +315,7 @@ mod tests {
             cc.on_congestion(&congestion(cause, 0));
             assert!(cc.control().cwnd < 101 * MDS);
             cc.on_spurious();
-            assert_eq!((cc.now.cwnd, cc.now.ssthresh), (200 * MDS, 200 * MDS));
+            assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (200 * MDS, 200 * MDS));
         }
     }
 }

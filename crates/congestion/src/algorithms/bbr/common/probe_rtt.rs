@@ -5,7 +5,7 @@ use crate::{Ack, RateSample};
 use units::{Duration, Time};
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Dwell {
+pub(crate) struct ProbeRtt {
     /// When the low inflight has lasted long enough; nothing before it is reached.
     pub(crate) done_stamp: Option<Time>,
     round_done: bool,
@@ -13,8 +13,8 @@ pub(crate) struct Dwell {
     limited: Option<(u64, u64)>,
 }
 
-impl Dwell {
-    /// The ledger's sample, with ProbeRTT's own limit.
+impl ProbeRtt {
+    /// The sender's sample, with ProbeRTT's own limit.
     pub(crate) fn mark(&self, rate: Option<RateSample>) -> RateSample {
         rate.map_or(NO_SAMPLE, |rs| RateSample {
             app_limited: rs.app_limited || self.limits(rs.prior_delivered),
@@ -22,19 +22,19 @@ impl Dwell {
         })
     }
 
-    /// Was a packet with this `P.delivered` sent in ProbeRTT's shade?
+    /// Was a packet with this `P.delivered` sent while ProbeRTT limited the sender?
     fn limits(&self, prior_delivered: u64) -> bool {
         self.limited.is_some_and(|(from, to)| from <= prior_delivered && prior_delivered <= to)
     }
 
-    /// `MarkConnectionAppLimited`. The mark stays in here: that ProbeRTT limits is no business of the ledger.
+    /// `MarkConnectionAppLimited`. The mark stays in here: that ProbeRTT limits is no business of the sender.
     pub(crate) fn mark_app_limited(&mut self, ack: &Ack) {
         let from = self.limited.map_or(ack.delivered, |(from, _)| from);
         self.limited = Some((from, ack.delivered.saturating_add(ack.bytes_in_flight)));
     }
 
     /// `HandleProbeRTT`: at least `duration`, and one round, with no more than `cwnd` in flight. Answers whether the
-    /// round is over; the time is [`Dwell::is_done`]'s.
+    /// round is over; the time is [`ProbeRtt::is_done`]'s.
     pub(crate) fn advance(&mut self, ack: &Ack, rounds: &mut Rounds, cwnd: u64, duration: Duration) -> bool {
         self.mark_app_limited(ack);
         if self.done_stamp.is_none() {
@@ -62,7 +62,7 @@ mod tests {
     /// Exactly the packets sent from the first mark to one flight after the last.
     #[test]
     fn its_own_packets_are_limited() {
-        let mut d = Dwell::default();
+        let mut d = ProbeRtt::default();
         for (delivered, bytes_in_flight) in [(10_000, 60_000), (30_000, 50_000)] {
             d.mark_app_limited(&Ack { delivered, bytes_in_flight, ..acked(1200) });
         }
@@ -74,7 +74,7 @@ mod tests {
     /// Not before the inflight is low, then 200 ms and a round.
     #[test]
     fn time_and_a_round() {
-        let (mut d, mut rounds) = (Dwell::default(), Rounds::default());
+        let (mut d, mut rounds) = (ProbeRtt::default(), Rounds::default());
         for (ms, inflight, round, over, done) in [
             (0, 5000, true, false, false),
             (10, 4000, true, false, false),

@@ -1,0 +1,174 @@
+//! BBR that takes the queue it sees at CE marks as a hint on its own aggressiveness: "Fairness improvement method using
+//! explicit congestion notification for QUIC" (Uchida et al., IEICE ComEX, April 2024), section 3, over BBRv1.
+//!
+//! ```text
+//! R        = RTT / minRTT                                                          (section 3)
+//! Startup    a mark while R < 1.5: Drain
+//! ProbeBW    n marks in the previous ProbeBW; when the next begins:
+//!              R > 1.5:            gain *= 1.25
+//!              R < 1.5 and n > N:  gain *= 0.75
+//! ```
+//!
+//! Everything else is [`bbr1`](crate::algorithms::bbr::v1)'s, in `base`. R = 1.5 changes nothing, by the letter.
+//!
+//! **Ambiguities** (fact sheet section 5.2), each a parameter with the recommended default:
+//! * which RTT and which minimum are in R: `rtt`, `min-rtt-window`;
+//! * which gain: `scope`. With marks from half of a large buffer on, twice the BDP in flight and not the pacing rate
+//!   limits BBR, so `cwnd` may be what moved the throughput;
+//! * what "the previous ProbeBW" is: `unit`;
+//! * "a certain value" N: `marks`, a number of packets or a share of those acknowledged, a mark being a packet of the
+//!   ACK's counter;
+//! * whether the factors add up from one ProbeBW to the next: `persistence`;
+//! * whether R > 1.5 needs marks too: by the letter of section 3 no, but section 5 explains throughput by "gain by 1.25
+//!   based on RTT and the number of ECN packets": `raise-needs-marks`;
+//! * how a phase ends whose gain is scaled: `phase-end`. BBR ends a phase above 1 when that much is in flight and one
+//!   below 1 when no more than the BDP is. Judged by the scaled gain, a cycle at 0.75 has no phase above 1, and all
+//!   its phases may end with one ACK each; judged by the cycle's own, phases last as in BBR.
+//!
+//! Not answered in ProbeBW: marks as such. picoquic's own answer (half the window, at most once per srtt) is not there:
+//! the paper's regular flows did not react (fact sheet section 5.2, "baseline").
+//!
+//! The sender opens a recovery period at each mark (`Cause::Ecn`), of which `bbr1` takes no notice: it asks neither for
+//! the granted growth nor for the sender's period, so a mark that is ignored costs nothing here.
+//!
+//! Deviations: the base is BBRv1 of draft and Linux, not picoquic's (cycle 1.25, 0.75, 1 ...; see `bbr1`). A cycle
+//! begins when the phase wraps, or ProbeBW is entered at whatever phase. Marks of Startup, Drain and ProbeRTT are not
+//! counted: they are not of "the previous ProbeBW". Under a policer's rate (`base.policer`) nothing is scaled.
+
+mod params;
+#[cfg(test)]
+mod tests;
+
+pub use params::{Marks, Params, Persistence, PhaseEnd, Scope, Unit};
+
+use crate::algorithms::bbr::v1::{Bbr1, Scale};
+use crate::components::rtt_ratio::Ratio;
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent};
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct Bbr1EcnGated {
+    params: Params,
+    ratio: Ratio,
+    /// The last R.
+    r: f64,
+    /// Marked and acknowledged packets in ProbeBW since the last decision.
+    ce: u64,
+    packets: u64,
+    factor: f64,
+    base: Bbr1,
+}
+
+impl Bbr1EcnGated {
+    /// In Startup.
+    pub fn new(params: Params, path: PathInfo) -> Self {
+        let ratio = Ratio::new(params.rtt, params.min_rtt_window);
+        let base = Bbr1::new(params.base.clone(), path);
+        Self { params, ratio, r: 1.0, ce: 0, packets: 0, factor: 1.0, base }
+    }
+
+    fn many_marks(&self) -> bool {
+        match self.params.marks {
+            Marks::Packets(n) => self.ce > n,
+            Marks::Percent(percent) => self.ce as f64 * 100.0 > percent * self.packets as f64,
+        }
+    }
+
+    /// Section 3, for the ProbeBW that begins.
+    fn decide(&mut self) {
+        let p = &self.params;
+        let many = self.many_marks();
+        let factor = if self.r > p.gate && (many || !p.raise_needs_marks) {
+            p.raise
+        } else if self.r < p.gate && many {
+            p.lower
+        } else {
+            1.0
+        };
+        let most = p.compound_limit.max(1.0);
+        self.factor = match p.persistence {
+            Persistence::Reset => factor,
+            Persistence::Compound => (self.factor * factor).min(most).max(1.0 / most),
+        };
+        (self.ce, self.packets) = (0, 0);
+        let (pacing, cwnd) = match p.scope {
+            Scope::Pacing => (self.factor, 1.0),
+            Scope::Cwnd => (1.0, self.factor),
+            Scope::Both => (self.factor, self.factor),
+        };
+        self.base.scale_probe_bw(Scale { pacing, cwnd, ends: p.phase_end == PhaseEnd::Scaled });
+    }
+
+    /// Does a ProbeBW begin between these phases?
+    fn begins(&self, before: Option<usize>, after: Option<usize>) -> bool {
+        match (before, after, self.params.unit) {
+            (None, Some(_), _) => true,
+            (Some(before), Some(after), Unit::Cycle) => after < before,
+            (Some(before), Some(after), Unit::Phase) => after != before,
+            (Some(_), Some(_), Unit::Visit) | (_, None, _) => false,
+        }
+    }
+}
+
+impl Controller for Bbr1EcnGated {
+    fn needs(&self) -> Needs {
+        Needs { rate_samples: true, ..Needs::default() }
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        let before = self.base.phase();
+        self.base.on_sent(sent);
+        // The end of idle time may end ProbeRTT.
+        if self.begins(before, self.base.phase()) {
+            self.decide();
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        self.r = self.ratio.update(ack).unwrap_or(self.r);
+        let before = self.base.phase();
+        let startup = self.base.control().in_slow_start();
+        if startup && self.params.startup_drain && ack.ce > 0 && self.r < self.params.gate {
+            self.base.end_startup();
+        }
+        if before.is_some() {
+            self.ce += ack.ce;
+            self.packets += ack.packets.len() as u64;
+        }
+        let asked = self.base.on_ack(ack);
+        if self.begins(before, self.base.phase()) {
+            self.decide();
+        }
+        asked
+    }
+
+    fn on_lost(&mut self, lost: &Lost) {
+        self.base.on_lost(lost);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        self.base.on_congestion(event);
+    }
+
+    fn on_spurious(&mut self) {
+        self.base.on_spurious();
+    }
+
+    fn shapes_recovery(&self) -> bool {
+        true
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.base.on_path_change(path);
+    }
+
+    fn control(&self) -> Control {
+        self.base.control()
+    }
+
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        self.base.trace(put);
+        put("r", self.r);
+        put("factor", self.factor);
+    }
+}

@@ -1,0 +1,239 @@
+//! BBRv1 of picoquic (`bbr.c`, with `cc_common.c` and `frames.c`) at commit b7bf3ded (29 June 2023): the native BBR of the
+//! stack of "Fairness improvement method using explicit congestion notification for QUIC" (Uchida et al., IEICE ComEX,
+//! April 2024). Unlike [`bbr1`](crate::algorithms::bbr::v1) it answers CE marks and heavy loss, and knows no recovery.
+//!
+//! ```text
+//! btl_bw       max over 10 rounds of the delivery rate; at least 2 * 1536 bytes per rt_prop, in Startup peak / 2
+//! peak         most that has been acknowledged between two ACKs at least 1 ms apart; bytes per second
+//! rt_prop      min RTT without the delay of the ACK; expired after 10 s and 20 rt_prop without a sample below 1.05 of it
+//! full pipe    btl_bw < 1.25 of its last mark for 3 rounds that the application did not limit
+//! pacing_rate  gain * btl_bw; only rises until the pipe has been full
+//! target       gain * btl_bw * rt_prop + 3 send quanta
+//! cwin         min(cwin + acked, target), at least 4 packets; ProbeRTT: at most 4
+//! quantum      1 packet below 1.2 Mbit/s, 2 below 24, then 1 ms of the rate, at most 64 kB
+//!
+//!              Startup    Drain     ProbeBW                                       ProbeRTT
+//! pacing gain  2.88539    0.34657   1, 1, 1, 1, 1, 1, 1.25, 0.75                  1
+//! cwnd gain    2.88539    2.88539   2                                             1
+//!
+//! a phase ends after rt_prop, or at once after a congestion event, if, with what was in flight after the ACK before,
+//!   gain > 1   inflight >= gain * BDP + 3 quanta
+//!   gain < 1   inflight <= BDP + 3 quanta
+//! after the last phase the cycle goes on at `start`: one later than before if btl_bw has risen in it (at most 5), else
+//!   one sooner. ProbeBW is entered one phase behind `start` = 2; above 100 ms rt_prop / 100 ms, with 610 ms at most
+//! ProbeRTT     at most 4 packets in flight for 200 ms and one round
+//!
+//! congestion event: a CE mark; a loss once s > 0.2 (see `picoquic`); a timeout
+//!   cwin /= 2, at least 2 * 1536 bytes, which is what a timeout leaves
+//!   Startup: Drain, the pipe counts as full;  else: the running phase may end at once
+//! not answered: what left before the last event; an event less than srtt behind the last or in the phase that
+//!   is to end early, but for a timeout that does not follow a timeout
+//! ```
+//!
+//! Half the window is back after a round of ACKs: a mark costs BBR that round, and the phase in which it came.
+//!
+//! **The sender's recovery period.** The sender opens one at the first lost or marked packet, which this controller may
+//! ignore: losses are judged in `on_lost`, marks in `on_ack`, `on_congestion` answers only collapses, and the window grows
+//! by what is acknowledged.
+//!
+//! Deviations: no `startup_long_rtt`, the HyStart that replaces Startup above 50 ms; no policer detection (`lt_bw`), which
+//! needs a fifth of the packets lost; no larger gain for a BDP below 4 * 1536 bytes. Before the first bandwidth sample the
+//! pace is `high_gain` times the initial window per RTT, as in `bbr1`. Losses are heard before the ACK that shows them,
+//! picoquic hears them behind it. RTTs always, never one-way delays. Persistent congestion is a timeout.
+
+mod bandwidth;
+mod cycle;
+mod event;
+mod params;
+mod probe_rtt;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use params::Params;
+
+use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
+use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
+use crate::algorithms::bbr::common::rounds::{NO_SAMPLE, Rounds};
+use crate::algorithms::bbr::common::window::Window;
+use crate::components::picoquic::LossFilter;
+use crate::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, Needs, PathInfo, Sent};
+use alloc::collections::VecDeque;
+use bandwidth::{BtlBw, Peak};
+use cycle::Cycle;
+use units::{Duration, Rate, Time};
+
+/// `picoquic_bbr_alg_state_t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// The controller. Windows in bytes.
+#[derive(Clone, Debug)]
+pub struct Bbr1Picoquic {
+    params: Params,
+    mds: u64,
+    state: State,
+    rounds: Rounds,
+    btl_bw: BtlBw,
+    peak: Peak,
+    /// [`Duration::MAX`] before the first sample.
+    rt_prop: Duration,
+    rt_prop_stamp: Time,
+    full_pipe: FullPipeSearch,
+    filled_pipe: bool,
+    cycle: Cycle,
+    probe_rtt: ProbeRtt,
+    window: Window,
+    /// In flight after the ACK before.
+    prior_in_flight: u64,
+    loss_filter: LossFilter,
+    /// The last congestion event, and whether it was a timeout.
+    last_event: Option<(Time, bool)>,
+    /// The next packet number then, and now.
+    congestion_pn: u64,
+    next_pn: u64,
+    srtt: Duration,
+}
+
+impl Bbr1Picoquic {
+    /// In Startup (`picoquic_bbr_reset`).
+    pub fn new(params: Params, path: PathInfo) -> Self {
+        let p = &params;
+        let initial = p.initial_window.0.max(path.max_datagram_size);
+        let btl_bw = BtlBw {
+            len: p.bw_filter_len.max(1) as usize,
+            rounds: VecDeque::new(),
+            estimate: 0,
+            increased: false,
+        };
+        let mut cc = Self {
+            mds: path.max_datagram_size,
+            state: State::Startup,
+            rounds: Rounds::default(),
+            btl_bw,
+            peak: Peak::default(),
+            rt_prop: Duration::MAX,
+            rt_prop_stamp: Time::ZERO,
+            full_pipe: FullPipeSearch::default(),
+            filled_pipe: false,
+            cycle: Cycle::default(),
+            probe_rtt: ProbeRtt::default(),
+            window: Window::new(initial, path.max_datagram_size, p.high_gain, p.initial_rtt),
+            prior_in_flight: 0,
+            loss_filter: LossFilter::new(p.loss_threshold, p.loss_gain, p.loss_scope),
+            last_event: None,
+            congestion_pn: 0,
+            next_pn: 0,
+            srtt: Duration::ZERO,
+            params,
+        };
+        cc.set_send_quantum();
+        cc
+    }
+
+    fn bw(&self) -> Rate {
+        Rate(self.btl_bw.max())
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        match self.state {
+            State::Startup => self.params.high_gain,
+            State::Drain => 1.0 / self.params.high_gain,
+            State::ProbeBw => self.params.pacing_gain_cycle[self.cycle.index],
+            State::ProbeRtt => 1.0,
+        }
+    }
+
+    fn cwnd_gain(&self) -> f64 {
+        match self.state {
+            State::Startup | State::Drain => self.params.high_gain,
+            State::ProbeBw => self.params.cwnd_gain,
+            State::ProbeRtt => 1.0,
+        }
+    }
+}
+
+impl Controller for Bbr1Picoquic {
+    fn needs(&self) -> Needs {
+        Needs { rate_samples: true, ..Needs::default() }
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        self.next_pn = sent.pn + 1;
+    }
+
+    /// Marks, then `BBRUpdateOnACK`.
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        // Late packets acknowledge nothing in picoquic.
+        let ack = &Ack { late: 0, ..*ack };
+        let newest = ack.packets.last().map_or(0, |p| p.pn);
+        self.srtt = ack.smoothed_rtt;
+        if ack.ce > 0 && self.params.ecn && newest >= self.congestion_pn {
+            self.congestion(ack.now, false);
+        }
+        if ack.acked == 0 {
+            return None;
+        }
+        if self.rt_prop == Duration::MAX {
+            self.window.init_pacing_rate(self.params.high_gain, ack.latest_rtt);
+        }
+        let rs = ack.rate.unwrap_or(NO_SAMPLE);
+        self.update_btl_bw(ack, &rs);
+        if self.state == State::ProbeBw && self.is_next_cycle_phase(ack.now) {
+            self.advance_cycle_phase(ack.now);
+        }
+        self.check_drain(ack, &rs);
+        let expired = self.update_rt_prop(ack);
+        self.check_probe_rtt(ack, expired);
+        self.update_control_parameters(ack);
+        self.prior_in_flight = ack.bytes_in_flight;
+        None
+    }
+
+    fn on_lost(&mut self, lost: &Lost) {
+        for packet in lost.packets.iter().filter(|p| p.detection != Detection::Timeout) {
+            // What left before the last event is not even counted.
+            if packet.pn >= self.congestion_pn && self.loss_filter.add(packet.pn) {
+                self.congestion(lost.now, false);
+            }
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        match event.cause {
+            Cause::PersistentCongestion | Cause::Timeout => self.congestion(event.now, true),
+            // Losses: see `on_lost`. Marks: see `on_ack`.
+            Cause::Loss | Cause::Ecn | Cause::Delay => {}
+        }
+    }
+
+    fn shapes_recovery(&self) -> bool {
+        true
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        let (mds, p) = (path.max_datagram_size, &self.params);
+        self.window.on_path_change(mds, p.initial_window.0.max(mds), p.min_pipe_cwnd);
+        self.mds = mds;
+    }
+
+    fn control(&self) -> Control {
+        self.window.control(self.state == State::Startup, self.window.send_quantum)
+    }
+
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        put("state", f64::from(self.state as u8));
+        put("max_bw", self.bw().0 as f64);
+        put("min_rtt", self.rt_prop.as_secs_f64());
+        put("pacing_gain", self.pacing_gain());
+        put("cwnd_gain", self.cwnd_gain());
+        put("filled_pipe", f64::from(u8::from(self.filled_pipe)));
+        put("cycle_start", self.cycle.start as f64);
+        put("drop_rate", self.loss_filter.smoothed);
+    }
+}

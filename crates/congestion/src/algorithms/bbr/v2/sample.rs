@@ -1,0 +1,27 @@
+//! The rate sample of an ACK, and what only some options count.
+
+use super::{BandwidthSample, Bbr2};
+use crate::{Ack, RateSample, Sent};
+
+impl Bbr2 {
+    /// The sender's sample, with ProbeRTT's own limit and the marks that count as losses.
+    pub(super) fn sample(&mut self, ack: &Ack) -> RateSample {
+        let mut rs = self.probe_rtt.mark(ack.rate);
+        if self.params.bandwidth_sample == BandwidthSample::Best {
+            rs = self.best.of(ack, rs);
+        }
+        self.app_limited = rs.app_limited;
+        if self.params.ecn { self.signals.count_marks(rs, ack.ce, self.mds) } else { rs }
+    }
+
+    /// What only some options ask for.
+    pub(super) fn count_sent(&mut self, sent: &Sent) {
+        self.unpaced = self.unpaced.saturating_sub(1);
+        self.loss_round.sent = self.loss_round.sent.saturating_add(sent.bytes);
+        if self.params.bandwidth_sample == BandwidthSample::Best {
+            self.best.on_sent(sent);
+        }
+        let used = |share: f64| sent.bytes_in_flight as f64 > share * self.window.cwnd as f64;
+        self.limited_in_round |= self.params.cwnd_limited_share.is_some_and(used);
+    }
+}

@@ -1,0 +1,215 @@
+//! CUBIC of facebook/mvfst at commit b48045620d4a (31 May 2025), the stack under the testbed of QUIC-DC (arXiv 2507.00896):
+//! not RFC 9438. Facts from mvfst.md sections 3 and 7; lines are of `QuicCubic.cpp` where no file is named.
+//!
+//! ```text
+//! Hystart       cwnd += acked, until ssthresh or the end of `hystart-mvfst`; then ssthresh = cwnd, W_max and epoch unknown
+//! Steady        W_max unknown:  W_max = W_est = cwnd, K = 0, epoch = now                                bytes     611-642
+//!               W(t)   = W_max + floor(C * mds * (t - K)^3)          t = now - epoch, rounded up to ms   208-308
+//!               W_est += alpha * acked * mds / W_est                 alpha = 3 (1 - beta) / (1 + beta)   661-674
+//!               cwnd   = max(cwnd, W(t), W_est)                      no look-ahead, no limit, no way down
+//! loss          W_max  = 0.85 cwnd if cwnd < W_max, else cwnd;  epoch = now                              310-318
+//!               ssthresh = W_est = cwnd = beta * cwnd, in slow start too;  FastRecovery                  128-138
+//! FastRecovery  no growth; with the first ACK of a packet that left after the loss                       353-363
+//!               K = cbrt((W_max - cwnd) / (C * mds)), 0 if W_max <= cwnd;  cwnd = W(t);  Steady          685-700
+//! persistent congestion   ssthresh = max(cwnd / 2, 2 packets);  cwnd = 2 packets;  Hystart               78-100
+//! pacing        gain * cwnd / srtt at each ACK that counts and at each loss: 2.0 in Hystart, 1.25 in FastRecovery, 1.0 in
+//!               Steady; the first ACK begins it; bursts of at most 5 packets         375-378, 417-428; QuicCubic.h:18-19
+//! application idle        Steady stands still, epoch moves on by that time                               175-192, 582
+//! ```
+//!
+//! Every window is at least 2 packets. The initial one is 10. All acknowledged bytes count in Hystart, whether or not the
+//! window was used: mvfst's CUBIC knows an idle application only. No undo. Marks do not count: mvfst answers them under a
+//! validated L4S alone, and its servers do not mark.
+//!
+//! Deviations: the sender tells which losses are new and which packets left before the epoch; what leaves at the very moment
+//! of a reduction belongs to it, where mvfst counts from a clock that has moved on. An application is idle while the
+//! sender says that it limits it and the window is not full, and while nothing is in flight; mvfst is told by the stream layer.
+//! `W_est` keeps fractions of bytes. A retransmission timeout, which QUIC does not have, is persistent congestion; a restart
+//! after idle, which mvfst does not have, is not answered. The bursts are a bound on what leaves at once, where
+//! mvfst's pacer lets no fewer go: in between, packets leave one by one. The largest window (860 000 packets) is not there.
+
+mod curve;
+mod params;
+#[cfg(test)]
+mod tests;
+
+pub use params::Params;
+
+use super::curve::k_after;
+use crate::components::datagram_size::resized;
+use crate::components::slow_start::SlowStart;
+use crate::{Ack, Cause, Congestion, Control, Controller, PathInfo, Sent, initial_window_of};
+use curve::{Curve, in_ms};
+use units::{Duration, Rate, Time};
+
+/// `CubicStates`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Hystart,
+    FastRecovery,
+    Steady,
+}
+
+/// The controller. Windows in bytes.
+#[derive(Clone, Debug)]
+pub struct CubicMvfst {
+    params: Params,
+    path: PathInfo,
+    floor: u64,
+    state: State,
+    cwnd: u64,
+    ssthresh: u64,
+    /// `estRenoCwnd`.
+    w_est: f64,
+    curve: Option<Curve>,
+    slow_start: SlowStart,
+    pacing_rate: Option<Rate>,
+    /// The last ACK, from which idle time is measured.
+    last_ack: Time,
+}
+
+impl CubicMvfst {
+    /// In slow start.
+    pub fn new(params: Params, path: PathInfo) -> Self {
+        let floor = params.min_window.saturating_mul(path.max_datagram_size);
+        let cwnd = initial_window_of(params.initial_window, path.max_datagram_size).max(floor);
+        Self {
+            floor,
+            state: State::Hystart,
+            cwnd,
+            ssthresh: u64::MAX,
+            w_est: cwnd as f64,
+            curve: None,
+            slow_start: SlowStart::new(params.slow_start, path),
+            pacing_rate: None,
+            last_ack: Time::ZERO,
+            params,
+            path,
+        }
+    }
+
+    /// `pacingGain`.
+    fn pacing_gain(&self) -> f64 {
+        match self.state {
+            State::Hystart => self.params.pacing_gain_hystart,
+            State::FastRecovery => self.params.pacing_gain_recovery,
+            State::Steady => self.params.pacing_gain_steady,
+        }
+    }
+
+    fn refresh_pacing_rate(&mut self, smoothed_rtt: Duration) {
+        if smoothed_rtt > Duration::ZERO {
+            let rate = self.pacing_gain() * self.cwnd as f64 / smoothed_rtt.as_secs_f64();
+            self.pacing_rate = Some(Rate::from_bytes_per_sec(rate.max(1.0)));
+        }
+    }
+
+    /// `onPacketAckedInHystart`.
+    fn slow_start(&mut self, ack: &Ack) {
+        self.cwnd += self.slow_start.growth(ack.acked);
+        if self.cwnd >= self.ssthresh {
+            self.slow_start = SlowStart::new(self.params.slow_start, self.path);
+        } else if !self.slow_start.ended(ack, self.cwnd) {
+            return;
+        }
+        (self.ssthresh, self.curve, self.state) = (self.cwnd, None, State::Steady);
+    }
+
+    /// `cubicReduction`.
+    fn reduce(&mut self, now: Time) {
+        let before = self.cwnd as f64;
+        let shrinking = self.curve.is_some_and(|curve| self.cwnd < curve.w_max);
+        let w_max = if shrinking { (before * self.params.last_max_reduction) as u64 } else { self.cwnd };
+        self.curve = Some(Curve { w_max, k: 0.0, epoch: now });
+        self.cwnd = ((before * self.params.beta) as u64).max(self.floor);
+        (self.ssthresh, self.w_est, self.state) = (self.cwnd, self.cwnd as f64, State::FastRecovery);
+        self.slow_start.leave();
+    }
+
+    /// `onPersistentCongestion`.
+    fn collapse(&mut self) {
+        self.ssthresh = (self.cwnd / 2).max(self.floor);
+        (self.cwnd, self.curve, self.state) = (self.floor, None, State::Hystart);
+        self.slow_start.leave();
+    }
+
+    /// The application had nothing to send since the last ACK: this time does not count as t.
+    fn stand_still(&mut self, now: Time) {
+        if let Some(curve) = &mut self.curve {
+            curve.epoch += in_ms(now - self.last_ack);
+        }
+        self.last_ack = now;
+    }
+}
+
+impl Controller for CubicMvfst {
+    fn on_sent(&mut self, sent: &Sent) {
+        let nothing_in_flight = sent.bytes_in_flight <= sent.bytes;
+        if nothing_in_flight {
+            self.stand_still(sent.now);
+        }
+    }
+
+    /// `onPacketAcked`.
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        // Late packets alone are no news for mvfst, nor is an ACK whose newest packet left before the epoch.
+        if ack.packets.last().is_none_or(|newest| newest.before_reduction) {
+            return None;
+        }
+        match self.state {
+            State::Hystart => self.slow_start(ack),
+            State::FastRecovery => self.recovered(ack.now),
+            State::Steady => self.climb(ack),
+        }
+        self.last_ack = ack.now;
+        self.refresh_pacing_rate(ack.smoothed_rtt);
+        None
+    }
+
+    /// `onPacketLoss`.
+    fn on_congestion(&mut self, event: &Congestion) {
+        match event.cause {
+            Cause::Loss => {
+                self.reduce(event.now);
+                if self.pacing_rate.is_some() {
+                    self.refresh_pacing_rate(event.smoothed_rtt);
+                }
+            }
+            Cause::PersistentCongestion | Cause::Timeout => self.collapse(),
+            Cause::Ecn | Cause::Delay => {}
+        }
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        let (before, after) = (self.path.max_datagram_size.max(1), path.max_datagram_size.max(1));
+        let ratio = before as f64 / after as f64;
+        self.path = path;
+        self.cwnd = resized(self.cwnd, self.params.min_window, before, after);
+        self.floor = self.params.min_window.saturating_mul(after);
+        self.slow_start.on_path_change(path);
+        // In recovery K is still to come.
+        if let (State::Steady, Some(curve)) = (self.state, &mut self.curve) {
+            curve.k = k_after(in_ms(self.last_ack - curve.epoch).as_secs_f64(), curve.k, ratio);
+        }
+    }
+
+    fn control(&self) -> Control {
+        Control {
+            cwnd: self.cwnd,
+            pacing_rate: self.pacing_rate,
+            ssthresh: if self.state == State::Hystart { self.ssthresh } else { 0 },
+            send_quantum: Some(self.params.pacing_burst.saturating_mul(self.path.max_datagram_size)),
+            wake: Time::NEVER,
+        }
+    }
+
+    /// Windows in bytes, as [`Control::cwnd`].
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        put("state", f64::from(self.state as u8));
+        put("ssthresh", if self.ssthresh == u64::MAX { f64::INFINITY } else { self.ssthresh as f64 });
+        put("w_est", self.w_est);
+        if let Some(curve) = &self.curve {
+            put("w_max", curve.w_max as f64);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The curve that is climbed in congestion avoidance, RFC 9438 sections 4.2 to 4.5.
+
+use super::{Cubic, Params};
+use crate::Ack;
+use units::Time;
+
+/// A stage of congestion avoidance: the curve being climbed.
+#[derive(Clone, Debug)]
+pub(super) struct Epoch {
+    pub(super) start: Time,
+    pub(super) k: f64,
+    pub(super) w_est: f64,
+}
+
+pub(super) fn w_cubic(c: f64, w_max: f64, k: f64, t: f64) -> f64 {
+    let x = t - k;
+    c * x * x * x + w_max
+}
+
+pub(super) fn k(c: f64, w_max: f64, cwnd_epoch: f64) -> f64 {
+    libm::cbrt((w_max - cwnd_epoch) / c)
+}
+
+/// The additive increase that gives a flow with this `beta` the mean window of Reno.
+pub(super) fn alpha(beta: f64) -> f64 {
+    3.0 * (1.0 - beta) / (1.0 + beta)
+}
+
+impl Cubic {
+    pub(super) fn congestion_avoidance(&mut self, ack: &Ack) {
+        let Params { c, beta, target_limit, initial_growth, .. } = self.params;
+        let segments_acked = ack.growth as f64 / self.mds;
+        let w = &mut self.state;
+        let epoch = w.epoch.get_or_insert_with(|| {
+            // Sections 4.8 and 4.10: without a maximum to return to, the plateau is here and K is 0.
+            w.w_max = w.w_max.max(w.cwnd);
+            Epoch { start: ack.now, k: k(c, w.w_max, w.cwnd), w_est: w.cwnd }
+        });
+
+        let a = if epoch.w_est < w.cwnd_prior { alpha(beta) } else { 1.0 };
+        epoch.w_est += a * self.counting.of(ack) as f64 / self.mds / w.cwnd;
+
+        let least = w.cwnd + if w.searching { initial_growth * segments_acked } else { 0.0 };
+        let t = (ack.now - epoch.start).as_secs_f64();
+        if w_cubic(c, w.w_max, epoch.k, t) < epoch.w_est {
+            w.cwnd = w.cwnd.max(epoch.w_est);
+        } else {
+            let ahead = w_cubic(c, w.w_max, epoch.k, t + ack.smoothed_rtt.as_secs_f64());
+            let target = ahead.min(target_limit * w.cwnd).max(w.cwnd);
+            w.cwnd += (target - w.cwnd) / w.cwnd * segments_acked;
+        }
+        w.cwnd = w.cwnd.max(least);
+    }
+
+    /// The window was not used since the last ACK: this time must not count as `t`.
+    pub(super) fn stand_still(&mut self, now: Time) {
+        if let Some(epoch) = &mut self.state.epoch {
+            epoch.start += now - self.last_ack;
+        }
+        self.last_ack = now;
+    }
+}

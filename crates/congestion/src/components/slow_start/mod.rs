@@ -1,0 +1,175 @@
+//! How slow start grows and when it ends, for every window controller.
+//!
+//! ```text
+//! standard   RFC 9002 section 7.3.1, RFC 5681 section 3.1: cwnd += N, until loss, mark or ssthresh
+//!
+//! hystart++  RFC 9406 (May 2023), section 4.2. N = bytes acknowledged, RTTs in seconds; L = 8, infinite where paced
+//!   slow start   cwnd += min(N, L * SMSS)
+//!                RttThresh = max(MIN_RTT_THRESH, min(lastRoundMinRTT / MIN_RTT_DIVISOR, MAX_RTT_THRESH))
+//!                to CSS when rttSampleCount >= N_RTT_SAMPLE and currentRoundMinRTT >= lastRoundMinRTT + RttThresh
+//!   CSS          cwnd += min(N, L * SMSS) / CSS_GROWTH_DIVISOR
+//!                back when rttSampleCount >= N_RTT_SAMPLE and currentRoundMinRTT < cssBaselineMinRtt
+//!                ends after CSS_ROUNDS rounds, the one it began in included: ssthresh = cwnd
+//!
+//! hystart    Linux tcp_cubic.c, state of 2021 and later; Ha and Rhee 2011. From cwnd >= HYSTART_LOW_WINDOW
+//!   delay        HYSTART_MIN_SAMPLES samples seen before this one, and
+//!                curr_rtt > delay_min + clamp(delay_min / 8, HYSTART_DELAY_MIN, HYSTART_DELAY_MAX)
+//!   ACK train    ACKs at most HYSTART_ACK_DELTA apart since the round began, and
+//!                now - round_start > delay_min + HYSTART_ACK_DELAY, or half of that where nothing paces
+//!   either       ssthresh = cwnd
+//!
+//! hystart-picoquic   picoquic newreno.c, cc_common.c at commit d199d45b (August 2026), in the initial slow start
+//!   samples of the RTT more than 1 ms apart, the last 7 of them; packet_time = srtt * mds / (1.25 cwnd)
+//!   filtered_min = smallest maximum of 7 samples so far                                              seconds
+//!   excess      += 1 if their minimum > filtered_min + max(filtered_min / 4, packet_time)
+//!                = 0 if their minimum <= filtered_min
+//!   excess = 7:  ssthresh = cwnd
+//!
+//! hystart-mvfst   facebook/mvfst at commit b48045620d4a (May 2025), quic/congestion_control/QuicCubic.cpp, QuicConstants.h:510-520
+//!   round        from an ACK until one for a packet that left after that ACK, this one included
+//!   minimum      of the RTTs of the round's first 8 ACKs
+//!   found        from the 8th ACK on: minimum >= previous minimum + clamp(previous minimum / 16, 4 ms, 16 ms)
+//!   found and cwnd >= 16 packets:  ssthresh = cwnd
+//! ```
+//!
+//! RTTs are as measured, the delay of the ACK in them: TCP knows no other, and RFC 9406 takes nothing off. A receiver that
+//! waits for a second packet raises the smallest RTT of a round only if it does so for every packet of it. picoquic takes the
+//! delay off as RFC 9002 section 5.3 does.
+//!
+//! Deviations, `hystart++`: the rounds are the
+//! sender's packet-timed ones. `hystart`: the same rounds; Linux' ACK-delay allowance, min(1 ms, four GSO bursts at
+//! the pacing rate), is 1 ms, which it is below 2 Gbit/s; tests see the window after this ACK's growth, Linux' before.
+//! `hystart-picoquic`: picoquic takes one-way delays where the peer reports them, here RTTs always. Its NewReno also opens
+//! the window to half of peak rate times srtt, and in proportion to an RTT above 100 ms; here this is only the exit.
+//! `hystart-mvfst`: only the delay, since mvfst's ACK train is off by default; a round of fewer than 8 ACKs never tests, so
+//! with an ACK for every tenth packet no window below 80 packets does. An ACK without an RTT sample is no sample, where
+//! mvfst takes the sample before. A slow start that ends at `ssthresh` keeps its last minimum for the next one, where mvfst
+//! forgets it; after a loss both keep it. mvfst has it in CUBIC alone.
+
+mod hystart;
+mod hystart_mvfst;
+mod hystart_plus_plus;
+#[cfg(test)]
+mod tests;
+
+use crate::components::picoquic::{RttTest, packet_time, rtt_measurement};
+use crate::{Ack, PathInfo};
+use hystart::{HYSTART_LOW_WINDOW, Linux};
+use hystart_mvfst::{MVFST_LOW_WINDOW, Mvfst};
+use hystart_plus_plus::{CSS_GROWTH_DIVISOR, L_UNPACED, PlusPlus};
+use units::Duration;
+
+/// How slow start grows and ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Kind {
+    /// Doubles each round trip until loss, mark or `ssthresh`.
+    #[default]
+    #[cfg_attr(feature = "serde", serde(rename = "standard"))]
+    Standard,
+    /// RFC 9406: a rising RTT slows the growth, and ends it if it stays risen.
+    #[cfg_attr(feature = "serde", serde(rename = "hystart++"))]
+    HystartPlusPlus,
+    /// Linux tcp_cubic: a rising RTT or a long ACK train ends it at once.
+    #[cfg_attr(feature = "serde", serde(rename = "hystart"))]
+    Hystart,
+    /// picoquic: an RTT that stays a quarter above the smallest ends it.
+    #[cfg_attr(feature = "serde", serde(rename = "hystart-picoquic"))]
+    HystartPicoquic,
+    /// mvfst: a smallest RTT above that of the round before ends it.
+    #[cfg_attr(feature = "serde", serde(rename = "hystart-mvfst"))]
+    HystartMvfst,
+}
+
+/// Slow start of one connection. The controller calls it only while its window is below `ssthresh`.
+#[derive(Clone, Debug)]
+pub struct SlowStart {
+    mode: Mode,
+    mds: u64,
+    paced: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Mode {
+    Standard,
+    PlusPlus(PlusPlus),
+    Linux(Linux),
+    Picoquic(RttTest),
+    Mvfst(Mvfst),
+}
+
+impl SlowStart {
+    /// Before the first ACK.
+    pub fn new(kind: Kind, path: PathInfo) -> Self {
+        let mode = match kind {
+            Kind::Standard => Mode::Standard,
+            Kind::HystartPlusPlus => Mode::PlusPlus(PlusPlus::default()),
+            Kind::Hystart => Mode::Linux(Linux::default()),
+            Kind::HystartPicoquic => Mode::Picoquic(RttTest::default()),
+            Kind::HystartMvfst => Mode::Mvfst(Mvfst::default()),
+        };
+        Self { mode, mds: path.max_datagram_size, paced: path.paced }
+    }
+
+    /// Datagrams have another size now.
+    pub fn on_path_change(&mut self, path: PathInfo) {
+        (self.mds, self.paced) = (path.max_datagram_size, path.paced);
+    }
+
+    /// Bytes to add to the window for an ACK of which so many count. To be followed by [`SlowStart::ended`].
+    pub fn growth(&mut self, counted: u64) -> u64 {
+        match &self.mode {
+            Mode::PlusPlus(h) => {
+                let limited = if self.paced { counted } else { counted.min(L_UNPACED * self.mds) };
+                limited / if h.css.is_some() { CSS_GROWTH_DIVISOR } else { 1 }
+            }
+            _ => counted,
+        }
+    }
+
+    /// True when slow start ends with this ACK: the controller sets `ssthresh` to `cwnd`, its window after
+    /// [`SlowStart::growth`].
+    pub fn ended(&mut self, ack: &Ack, cwnd: u64) -> bool {
+        let ended = match &mut self.mode {
+            Mode::Standard => false,
+            Mode::PlusPlus(h) => h.ended(ack),
+            Mode::Linux(h) => h.ended(ack, cwnd >= HYSTART_LOW_WINDOW * self.mds, self.paced),
+            Mode::Picoquic(test) => {
+                let least = packet_time(ack.smoothed_rtt, cwnd, self.mds);
+                rtt_measurement(ack).is_some_and(|rtt| test.add(ack.now, rtt, least))
+            }
+            Mode::Mvfst(h) => h.ended(ack, cwnd >= MVFST_LOW_WINDOW * self.mds),
+        };
+        if ended {
+            self.leave();
+        }
+        ended
+    }
+
+    /// A congestion event: slow start is over. RFC 9406 section 4.3 allows HyStart++ in the initial slow start only,
+    /// picoquic likewise; Linux forgets everything on a timeout and searches again; mvfst searches again after persistent
+    /// congestion, and remembers the last minimum unless it ended slow start.
+    pub fn leave(&mut self) {
+        match &mut self.mode {
+            Mode::Mvfst(h) => h.round = None,
+            Mode::Linux(h) => *h = Linux::default(),
+            mode => *mode = Mode::Standard,
+        }
+    }
+}
+
+/// The minimum of the RTT samples of one round, and their number.
+#[derive(Clone, Debug)]
+struct Round {
+    min_rtt: Duration,
+    samples: u64,
+}
+
+impl Round {
+    const EMPTY: Self = Self { min_rtt: Duration::MAX, samples: 0 };
+
+    fn sample(&mut self, rtt: Duration) {
+        self.min_rtt = self.min_rtt.min(rtt);
+        self.samples += 1;
+    }
+}

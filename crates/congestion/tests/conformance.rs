@@ -1,0 +1,86 @@
+//! The suite finds what is wrong with a controller, and says it in a sentence.
+
+use kneepoint_congestion::testing::conformance;
+use kneepoint_congestion::{Ack, Cause, Congestion, Control, Controller, Entry, PathInfo, Range, params};
+
+params! {
+    /// Which mistake it makes; 0: none. Test.
+    mistake: u64 = 0 => Range::from(0.0),
+}
+
+kneepoint_congestion::algorithm! {
+    /// A packet more each round trip, half after a loss. Test.
+    "aimd", Params, |p, path| Box::new(Aimd { mistake: p.mistake, cwnd: 10 * path.max_datagram_size, mds: path.max_datagram_size })
+}
+
+#[derive(Clone, Debug)]
+struct Aimd {
+    mistake: u64,
+    cwnd: u64,
+    mds: u64,
+}
+
+impl Controller for Aimd {
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        let granted = if self.mistake == 1 { ack.acked } else { ack.growth };
+        self.cwnd += self.mds * granted / self.cwnd;
+        None
+    }
+    fn on_congestion(&mut self, _: &Congestion) {
+        let packets = if self.mistake == 2 { 0 } else { 2 };
+        self.cwnd = (self.cwnd / 2).max(packets * self.mds);
+    }
+    fn on_spurious(&mut self) {
+        self.cwnd *= if self.mistake == 3 { 4 } else { 1 };
+    }
+    fn on_path_change(&mut self, path: PathInfo) {
+        let (before, after) = (self.mds, path.max_datagram_size);
+        self.mds = after;
+        self.cwnd = if self.mistake == 4 { self.cwnd / before * after } else { self.cwnd.max(2 * after) };
+    }
+    fn control(&self) -> Control {
+        Control::window(self.cwnd)
+    }
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        put(if self.mistake == 5 { "My window" } else { "window" }, self.cwnd as f64);
+    }
+}
+
+fn check(mistake: u64) {
+    conformance::check_algorithm(&Params { mistake }.into(), conformance::Exemptions::NONE);
+}
+
+#[test]
+fn conforms() {
+    conformance::check(&Entry::of::<Params>());
+}
+
+#[test]
+#[should_panic(expected = "the window grew without a grant")]
+fn ungranted() {
+    check(1);
+}
+
+#[test]
+#[should_panic(expected = "the window is below its minimum")]
+fn no_minimum() {
+    check(2);
+}
+
+#[test]
+#[should_panic(expected = "undone beyond what was")]
+fn too_much_undone() {
+    check(3);
+}
+
+#[test]
+#[should_panic(expected = "datagrams of 1400 bytes moved the window")]
+fn window_in_packets() {
+    check(4);
+}
+
+#[test]
+#[should_panic(expected = "a trace has each name once, in snake_case")]
+fn a_name_for_charts() {
+    check(5);
+}

@@ -1,0 +1,59 @@
+//! NAME: a congestion controller of your own, with the whole `kneepoint` command around it.
+//!
+//! ```text
+//! slow start            cwnd += acked
+//! congestion avoidance  cwnd += mds * acked / cwnd
+//! congestion event      ssthresh = cwnd = beta * cwnd, at least two packets
+//! ```
+
+use kneepoint_congestion::{Ack, Cause, Congestion, Control, Controller, Entry, PathInfo, Range, algorithm, params};
+
+params! {
+    /// What is left of the window after a congestion event, 0..1.
+    beta: f64 = 0.5 => Range::SHARE,
+}
+
+algorithm! {
+    /// Mine: a packet more each round trip, a part of the window after a loss.
+    "NAME", Params, |params, path| Box::new(Mine::new(params.clone(), path))
+}
+
+#[derive(Clone, Debug)]
+struct Mine {
+    params: Params,
+    mds: u64,
+    cwnd: u64,
+    ssthresh: u64,
+}
+
+impl Mine {
+    fn new(params: Params, path: PathInfo) -> Self {
+        let mds = path.max_datagram_size;
+        Self { params, mds, cwnd: 10 * mds, ssthresh: u64::MAX }
+    }
+}
+
+impl Controller for Mine {
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        self.cwnd += if self.cwnd < self.ssthresh { ack.growth } else { self.mds * ack.growth / self.cwnd };
+        None
+    }
+
+    fn on_congestion(&mut self, _: &Congestion) {
+        self.cwnd = ((self.cwnd as f64 * self.params.beta) as u64).max(2 * self.mds);
+        self.ssthresh = self.cwnd;
+    }
+
+    fn on_path_change(&mut self, path: PathInfo) {
+        self.mds = path.max_datagram_size;
+        self.cwnd = self.cwnd.max(2 * self.mds);
+    }
+
+    fn control(&self) -> Control {
+        Control { ssthresh: self.ssthresh, ..Control::window(self.cwnd) }
+    }
+}
+
+fn main() -> std::process::ExitCode {
+    kneepoint::main_with([Entry::of::<Params>()])
+}
