@@ -4,10 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-#[cfg(target_os = "linux")]
 use crate::commands::doctor::{self, DoctorArgs};
 use crate::commands::ledger::LedgerArgs;
-#[cfg(target_os = "linux")]
 use crate::commands::link::{self, LinkArgs};
 use crate::commands::new::{self, NewArgs};
 use crate::commands::run::RunArgs;
@@ -66,12 +64,10 @@ enum Command {
     ///
     /// `sudo kneepoint link "rate=10 Mbit/s delay=25 ms queue=2 BDP" -- ping -c 3 10.64.0.2`; docs/emulator.md says how
     /// truthful it is. Exit status: the command's own, or 2.
-    #[cfg(target_os = "linux")]
     Link(LinkArgs),
     /// Say what this machine can be trusted for as an emulator: privileges, kernel, errors of rate and delay.
     ///
     /// Exit status: 0 if every rate was measured true in a valid run, 1 if not.
-    #[cfg(target_os = "linux")]
     Doctor(DoctorArgs),
     /// Make a crate for a controller of your own, with this command around it: `kneepoint new controller mine`.
     New(NewArgs),
@@ -97,9 +93,7 @@ pub fn main() -> u8 {
         Command::Ledger(args) => ledger::run(&args),
         Command::Prose { results } => prose::run(&results),
         Command::Stability(args) => stability::run(&args),
-        #[cfg(target_os = "linux")]
         Command::Link(args) => link::run(&args),
-        #[cfg(target_os = "linux")]
         Command::Doctor(args) => doctor::run(&args),
         Command::New(args) => new::run(&args).map(|said| print(&said)).map(|()| HOLDS).map_err(Error::bad),
         Command::Bench { tries, json } => bench::run(tries, json),

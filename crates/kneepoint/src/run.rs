@@ -1,7 +1,7 @@
 //! Runs experiments: every case times every repetition, then measures, judges and stores. Simulations run on all cores;
 //! on the wire one run follows the other.
 
-#[cfg_attr(not(target_os = "linux"), path = "run/no_wire.rs")]
+#[cfg_attr(not(wire), path = "run/no_wire.rs")]
 mod on_wire;
 
 use std::fs::File;

@@ -2,15 +2,20 @@
 
 pub(crate) mod algorithms;
 pub(crate) mod bench;
-#[cfg(target_os = "linux")]
+#[cfg(wire)]
 pub(crate) mod doctor;
 mod folders;
 pub(crate) mod ledger;
-#[cfg(target_os = "linux")]
+#[cfg(wire)]
 pub(crate) mod link;
 pub(crate) mod list;
 pub mod new;
+#[cfg(not(wire))]
+pub(crate) mod no_wire;
 pub(crate) mod prose;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod stability;
+
+#[cfg(not(wire))]
+pub(crate) use self::{no_wire as doctor, no_wire as link};
