@@ -180,7 +180,7 @@ fn known(spread: Option<f64>) -> f64 {
 }
 
 /// Of several checks that must hold together.
-fn together(outcomes: impl Iterator<Item = Outcome> + Clone) -> Outcome {
+fn together(outcomes: &(impl Iterator<Item = Outcome> + Clone)) -> Outcome {
     let has = |wanted| outcomes.clone().any(|outcome| outcome == wanted);
     [Outcome::Missed, Outcome::NotJudged, Outcome::WithinSpread]
         .into_iter()
@@ -195,7 +195,7 @@ fn increasing(metric: &str, samples: &[Sample]) -> Judgement {
     let tightest = steps.clone().min_by(|a, b| (a.0 - known(a.1)).total_cmp(&(b.0 - known(b.1))));
     let (slack, spread, scale) = tightest.unwrap_or((0.0, None, 1.0));
     Judgement {
-        outcome: together(steps.map(|(slack, spread, _)| outcome(slack, spread))),
+        outcome: together(&steps.map(|(slack, spread, _)| outcome(slack, spread))),
         stands: samples.is_sorted_by(|a, b| a.value < b.value),
         margin: slack / scale,
         spread: spread.map(|spread| spread / scale),
@@ -211,7 +211,7 @@ fn near_published(metric: &str, pairs: &[(&str, Sample, f64)], factor: f64) -> J
         format!("{row} {} for {}", significant(ours.value), shown(metric, Sample::exact(*theirs)))
     });
     Judgement {
-        outcome: together(slacks.map(|(slack, spread)| outcome(slack, spread))),
+        outcome: together(&slacks.map(|(slack, spread)| outcome(slack, spread))),
         stands: pairs.iter().all(|(_, ours, theirs)| near(ours.value, *theirs, factor) >= 0.0),
         margin,
         spread,

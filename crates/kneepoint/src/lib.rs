@@ -1,11 +1,9 @@
 //! The `kneepoint` command, as a library: [`main_with`] is the command with controllers of somebody else's.
 
-pub mod bench;
 pub mod cli;
 pub mod commands;
 pub mod run;
-#[cfg(target_os = "linux")]
-pub mod wire;
+mod status;
 
 use std::process::ExitCode;
 
@@ -26,7 +24,7 @@ pub fn main_with(controllers: impl IntoIterator<Item = Entry>) -> ExitCode {
         Ok(()) => ExitCode::from(cli::main()),
         Err(why) => {
             eprintln!("kneepoint: {why}");
-            ExitCode::from(cli::BAD)
+            ExitCode::from(status::BAD)
         }
     }
 }

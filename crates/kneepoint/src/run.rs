@@ -1,7 +1,7 @@
 //! Runs experiments: every case times every repetition, then measures, judges and stores. Simulations run on all cores;
 //! on the wire one run follows the other.
 
-#[cfg_attr(not(target_os = "linux"), path = "run/no_wire.rs")]
+#[cfg_attr(not(wire), path = "run/no_wire.rs")]
 mod on_wire;
 
 use std::fs::File;
@@ -20,6 +20,8 @@ use results::measure::{self, Values};
 use results::qlog;
 use results::store::{Audit, Folder, Manifest, ManifestCase, RunRow};
 use results::summary::{Cdf, FlowRow, Results, Summary, Track};
+
+pub(crate) use self::on_wire::prepare as prepare_wire;
 
 /// Points of a stored distribution at most: finer than any chart shows.
 const CDF_POINTS: usize = 500;

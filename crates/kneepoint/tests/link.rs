@@ -1,7 +1,7 @@
 //! `kneepoint link` as a user meets it: what it runs, what it says, and that nothing is left behind.
 //!
 //! Where privileges are missing, a test says that it is skipped and why.
-#![cfg(target_os = "linux")]
+#![cfg(wire)]
 // It waits for processes.
 #![allow(clippy::disallowed_methods)]
 

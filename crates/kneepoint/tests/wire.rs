@@ -2,7 +2,7 @@
 //!
 //! Whether a run is valid depends on the machine's day, so that nothing here asks for it; what the packets say of a fixed
 //! window does not.
-#![cfg(target_os = "linux")]
+#![cfg(wire)]
 #![allow(clippy::disallowed_methods)]
 
 use std::fs;

@@ -26,6 +26,7 @@ pub(crate) fn socket(rig: &Rig, side: Side, port: u16) -> Result<UdpSocket, Erro
     rig.namespace(side).run(|| UdpSocket::bind((side.ipv4(), port)).map_err(failed))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands it over")]
 pub(crate) fn failed(error: std::io::Error) -> Error {
     Error::new(format!("cannot open a socket of UDP at the link's ends: {error}"))
 }

@@ -27,7 +27,6 @@
 
 mod application;
 mod aqm;
-#[cfg(target_os = "linux")]
 pub mod bare;
 mod candidate;
 mod chain;

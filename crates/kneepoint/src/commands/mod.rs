@@ -1,4 +1,21 @@
-//! The arguments of commands that have many.
+//! One file per command: its arguments where it has many, and what it does.
 
+pub(crate) mod algorithms;
+pub(crate) mod bench;
+#[cfg(wire)]
+pub(crate) mod doctor;
+mod folders;
+pub(crate) mod ledger;
+#[cfg(wire)]
+pub(crate) mod link;
+pub(crate) mod list;
 pub mod new;
-pub mod stability_args;
+#[cfg(not(wire))]
+pub(crate) mod no_wire;
+pub(crate) mod prose;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod stability;
+
+#[cfg(not(wire))]
+pub(crate) use self::{no_wire as doctor, no_wire as link};

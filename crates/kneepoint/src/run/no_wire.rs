@@ -1,4 +1,4 @@
-//! Where there is no emulator.
+//! Without the emulator.
 
 use std::path::Path;
 
@@ -9,7 +9,14 @@ use experiment::file::{Case, Experiment};
 use results::store::Audit;
 
 fn refused() -> Failure {
-    Failure::Wire("the wire needs Linux: its network namespaces and TUN devices".to_owned())
+    Failure::Wire(
+        "this build has no wire: it needs Linux, and the feature `wire` of the package `kneepoint`"
+            .to_owned(),
+    )
+}
+
+pub(crate) fn prepare() -> Result<(), Failure> {
+    Err(refused())
 }
 
 pub(super) fn cases(_: &Experiment) -> Result<(Vec<Case>, String), Failure> {

@@ -15,6 +15,11 @@ use testbed::{Feasibility, Measured};
 /// A shared machine is not always itself: a run that is not valid is made again, so often altogether.
 const TRIES: u32 = 3;
 
+/// Gets the privileges. A user namespace must come before any thread.
+pub(crate) fn prepare() -> Result<(), Failure> {
+    emu::privilege::acquire().map(drop).map_err(|e| Failure::Wire(e.to_string()))
+}
+
 /// Every case, and behind it, as a row of its own, the same on the wire if it can run there; and why others cannot.
 pub(super) fn cases(exp: &Experiment) -> Result<(Vec<Case>, String), Failure> {
     let mut cases = Vec::new();
@@ -75,7 +80,8 @@ pub(super) fn tells(word: &str) -> bool {
 }
 
 /// `2026-11-21T23:30:00Z, Linux 6.18.5`.
+#[allow(clippy::disallowed_methods, reason = "the time of day, for the manifest of a measurement")]
 pub(super) fn here_and_now() -> String {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    format!("{}, Linux {}", crate::wire::clock(), kernel.trim())
+    format!("{}, Linux {}", humantime::format_rfc3339_nanos(std::time::SystemTime::now()), kernel.trim())
 }

@@ -11,11 +11,11 @@ use experiment::file::{Experiment, bare};
 
 /// A bottleneck and the way back.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pair {
+pub(crate) struct Pair {
     /// The bottleneck.
-    pub link: LinkConfig,
+    pub(crate) link: LinkConfig,
     /// The other direction; `None`: the delay alone, of this length.
-    pub back: Result<LinkConfig, Duration>,
+    pub(crate) back: Result<LinkConfig, Duration>,
 }
 
 const EXAMPLE: &str = "write it like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\"";
@@ -24,7 +24,7 @@ const EXAMPLE: &str = "write it like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\""
 ///
 /// # Errors
 /// The first mistake, with its key.
-pub fn read(text: &str, back: Option<&str>, packet: u32) -> Result<Pair, Diagnostic> {
+pub(crate) fn read(text: &str, back: Option<&str>, packet: u32) -> Result<Pair, Diagnostic> {
     let there = Words::split(text)?;
     let back = back.map(Words::split).transpose()?.map(|back| back.with_default("delay", there.get("delay")));
     let delay_back = back.as_ref().map(Words::delay).transpose()?;
@@ -41,7 +41,7 @@ pub fn read(text: &str, back: Option<&str>, packet: u32) -> Result<Pair, Diagnos
 ///
 /// # Errors
 /// That it has several links.
-pub fn of_experiment(experiment: &Experiment) -> Result<(Pair, String), Diagnostic> {
+pub(crate) fn of_experiment(experiment: &Experiment) -> Result<(Pair, String), Diagnostic> {
     let cases = experiment.cases();
     let problem = |wrong: &str, right: &str| Diagnostic::new(experiment.file.clone(), wrong, right);
     let case = cases.first().ok_or_else(|| problem("no case", ""))?;

@@ -30,7 +30,7 @@ const PENALTIES: [u64; 4] = [10, 25, 50, 100];
 
 /// What to analyse. What is not given is the controller's default.
 #[derive(Debug, Args)]
-pub struct StabilityArgs {
+pub(crate) struct StabilityArgs {
     /// The controller: `dccc`.
     algorithm: String,
     /// RTT at rest, queue included, as in the paper's equation 46: `100ms`.
@@ -44,10 +44,10 @@ pub struct StabilityArgs {
     rate: Option<Rate>,
     /// Instead: several links and flows, from a file with tables `link` and `flow`; docs/stability.md has its keys.
     #[arg(long, value_name = "FILE", conflicts_with_all = ALONE)]
-    pub network: Option<PathBuf>,
+    pub(crate) network: Option<PathBuf>,
     /// Instead: the penalty curves of the paper's Figure 2, one for each propagation delay given here.
     #[arg(long, value_name = "TIME", num_args = 0.., conflicts_with_all = ALONE, conflicts_with = "network")]
-    pub penalty: Option<Vec<Duration>>,
+    pub(crate) penalty: Option<Vec<Duration>>,
     /// M, links on the path of a flow at most. Flows that share one link are one loop: M is 1.
     #[arg(long, default_value_t = 1)]
     links: u32,
@@ -71,10 +71,10 @@ pub struct StabilityArgs {
     start: Vec<Duration>,
     /// Where the page goes [default: results/stability/ and the setting].
     #[arg(long)]
-    pub out: Option<PathBuf>,
+    pub(crate) out: Option<PathBuf>,
     /// Print JSON instead of the table: frequencies in 1/RTT, times in RTT, angles in radians.
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 impl StabilityArgs {
@@ -82,7 +82,7 @@ impl StabilityArgs {
     ///
     /// # Errors
     /// A sentence that says what is wrong and what is right.
-    pub fn setting(&self) -> Result<Setting, String> {
+    pub(crate) fn setting(&self) -> Result<Setting, String> {
         self.check_algorithm()?;
         let params = self.params();
         let Params { gain, h, beta, .. } = params;
@@ -99,7 +99,7 @@ impl StabilityArgs {
     ///
     /// # Errors
     /// That the algorithm has no such penalty.
-    pub fn curves(&self) -> Result<Option<Curves>, String> {
+    pub(crate) fn curves(&self) -> Result<Option<Curves>, String> {
         self.check_algorithm()?;
         let Some(given) = &self.penalty else { return Ok(None) };
         let mut propagation = given.clone();
@@ -117,7 +117,7 @@ impl StabilityArgs {
     ///
     /// # Errors
     /// What is wrong with it, or where it has no rest.
-    pub fn network(&self) -> Result<Option<NetworkAnalysis>, String> {
+    pub(crate) fn network(&self) -> Result<Option<NetworkAnalysis>, String> {
         self.check_algorithm()?;
         let Some(file) = &self.network else { return Ok(None) };
         let name = file.display();
@@ -130,7 +130,7 @@ impl StabilityArgs {
     ///
     /// # Errors
     /// A sentence that says what is out of range.
-    pub fn case(&self) -> Result<Option<Case>, String> {
+    pub(crate) fn case(&self) -> Result<Option<Case>, String> {
         let (Some(duration), Some(base_rtt)) = (self.simulate, self.base_rtt) else { return Ok(None) };
         let capacity = Rate(self.rate.unwrap_or_default().0.saturating_mul(self.start.len() as u64));
         let starts = self.start.iter().map(|start| Time::ZERO + *start).collect();

@@ -9,7 +9,9 @@ use std::io::{self, Write};
 use scenario::trace::{Ack, Event, Trace};
 use units::Time;
 
-use super::{Frame, Meta, Out, Packet, Transport, VantagePoint, ms, ranges};
+use super::events::{Frame, Packet, ranges};
+use super::text::{Out, VantagePoint, ms};
+use super::{Meta, Transport};
 
 pub(super) fn write(out: Out<impl Write>, meta: &Meta, trace: &Trace) -> io::Result<()> {
     let mut log = Log { out, transport: meta.transport, arrived: Vec::new() };

@@ -1,4 +1,9 @@
 //! `kneepoint link`: a command behind an emulated link.
+// The emulator runs by the real clock.
+#![allow(clippy::disallowed_methods)]
+
+pub(crate) mod show;
+mod text;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -12,8 +17,8 @@ use emu::child::{Child, code};
 use emu::signals::Signals;
 use emu::{Config, Rig, Side, Snapshot, privilege};
 
-use crate::wire::show;
-use crate::wire::text::{self, Pair};
+use self::text::Pair;
+use crate::status::Error;
 use experiment::file::Experiment;
 use experiment::library::Library;
 
@@ -33,7 +38,7 @@ const GRACE: Duration = Duration::from_secs(3);
 
 /// The arguments of `kneepoint link`.
 #[derive(Debug, Args)]
-pub struct LinkArgs {
+pub(crate) struct LinkArgs {
     /// The bottleneck: "rate=10 Mbit/s delay=25 ms queue=2 BDP", with the keys of [link] in docs/experiments.md, or `rtt`
     /// for twice the delay; or an experiment, whose first case counts.
     link: String,
@@ -72,7 +77,7 @@ pub struct LinkArgs {
 ///
 /// # Errors
 /// One sentence.
-pub fn run(args: &LinkArgs) -> Result<u8, String> {
+pub(crate) fn run(args: &LinkArgs) -> Result<u8, Error> {
     let config = config(args)?;
     // The user namespace must come before any thread, the signals before any that they are not for.
     privilege::acquire().map_err(|e| e.to_string())?;

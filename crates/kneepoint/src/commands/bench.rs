@@ -8,24 +8,47 @@ use link::{Limit, LinkConfig};
 use scenario::{FlowConfig, Scenario, Transport, Watch};
 use units::{Bytes, Duration, Rate, Time};
 
+use crate::status::{Error, HOLDS, print};
+
+/// Measures every case, so often each.
+pub(crate) fn run(tries: u32, json: bool) -> Result<u8, Error> {
+    let mut figures = Vec::new();
+    for case in cases() {
+        let Some(figure) = measure(&case, tries) else { continue };
+        if !json {
+            print(&format!(
+                "{:32} {:>9} packets  {:>6.2} s CPU  {:>5.2} million packets per CPU second\n",
+                figure.case,
+                figure.packets,
+                figure.cpu_seconds,
+                figure.packets_per_cpu_second * 1e-6
+            ));
+        }
+        figures.push(figure);
+    }
+    if json {
+        print(&(serde_json::to_string_pretty(&figures).map_err(Error::bad)? + "\n"));
+    }
+    Ok(HOLDS)
+}
 /// One measured case.
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Figure {
+struct Figure {
     /// What was run.
-    pub case: &'static str,
+    case: &'static str,
     /// Packets that passed the bottleneck.
-    pub packets: u64,
+    packets: u64,
     /// CPU seconds of the thread that ran it, the fastest of the tries.
-    pub cpu_seconds: f64,
+    cpu_seconds: f64,
     /// The first by the second.
-    pub packets_per_cpu_second: f64,
+    packets_per_cpu_second: f64,
 }
 
 /// A case: name and scenario.
-pub type Case = (&'static str, Scenario);
+type Case = (&'static str, Scenario);
 
 /// The cases of the benchmark.
-pub fn cases() -> Vec<Case> {
+fn cases() -> Vec<Case> {
     vec![
         ("1 flow, 10 Mbit/s, 100 MB", scenario(1, Rate(10_000_000), Some(100_000_000), 400)),
         ("1 flow, 500 Mbit/s, 60 s", scenario(1, Rate(500_000_000), None, 60)),
@@ -48,7 +71,7 @@ fn scenario(count: u32, rate: Rate, transfer: Option<u64>, seconds: u64) -> Scen
 }
 
 /// Runs one case `tries` times and keeps the fastest: the least disturbed by other programs.
-pub fn measure((case, scenario): &Case, tries: u32) -> Option<Figure> {
+fn measure((case, scenario): &Case, tries: u32) -> Option<Figure> {
     let mut best: Option<Figure> = None;
     for _ in 0..tries.max(1) {
         let start = ThreadTime::now();

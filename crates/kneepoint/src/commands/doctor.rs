@@ -1,4 +1,6 @@
 //! `kneepoint doctor`: what this machine can be trusted for as an emulator.
+// The emulator runs by the real clock.
+#![allow(clippy::disallowed_methods)]
 
 use std::fs;
 use std::time::Duration;
@@ -10,7 +12,8 @@ use emu::selftest::{Measurement, WINDOW, measure, window};
 use serde::Serialize;
 use units::Rate;
 
-use crate::wire::show::{micros, say};
+use crate::commands::link::show::{micros, say};
+use crate::status::{Error, HOLDS, MISS, print};
 
 /// What is measured: Mbit/s, each with this delay one way.
 const RATES: [u64; 4] = [10, 100, 500, 1000];
@@ -22,7 +25,7 @@ const DELAY_ERROR: units::Duration = units::Duration::from_micros(500);
 
 /// The arguments of `kneepoint doctor`.
 #[derive(Debug, Args)]
-pub struct DoctorArgs {
+pub(crate) struct DoctorArgs {
     /// Seconds of each measurement: of the rate, and again of the delay.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
@@ -124,7 +127,7 @@ impl Row {
 ///
 /// # Errors
 /// What is missing, in one sentence.
-pub fn run(args: &DoctorArgs, print: fn(&str)) -> Result<u8, String> {
+pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Error> {
     let way = privilege::acquire().map_err(|e| e.to_string())?;
     let mut finding = Finding {
         privileges: match way {
@@ -151,7 +154,8 @@ pub fn run(args: &DoctorArgs, print: fn(&str)) -> Result<u8, String> {
     } else {
         print(&text(&finding));
     }
-    Ok(u8::from(!(finding.links.iter().all(Row::is_good) && finding.window.is_good())))
+    let good = finding.links.iter().all(Row::is_good) && finding.window.is_good();
+    Ok(if good { HOLDS } else { MISS })
 }
 
 fn examine_window(args: &DoctorArgs) -> Result<Window, String> {

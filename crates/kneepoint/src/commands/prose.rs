@@ -1,0 +1,43 @@
+//! `kneepoint prose`: where the numbers in the prose come from.
+
+use std::path::PathBuf;
+
+use crate::commands::folders::load;
+use crate::status::{Error, HOLDS, MISS, print};
+use experiment::file::Experiment;
+use experiment::library::Library;
+use results::{ledger, numbers};
+
+/// Lists them; says which have no origin or are printed no longer.
+pub(crate) fn run(dirs: &[PathBuf]) -> Result<u8, Error> {
+    let origins = numbers::register().map_err(Error::bad)?;
+    let results = if dirs.is_empty() { Vec::new() } else { load(dirs)? };
+    let mut wrong = Vec::new();
+    for source in Library.shipped() {
+        let exp = Experiment::parse(&source.name, &source.file, &source.text).map_err(Error::bad)?;
+        wrong.extend(numbers::compare(&exp, &origins));
+        if let Some(own) = results.iter().find(|r| r.summary.experiment == exp.name) {
+            let hugged = numbers::hugged(&exp, &own.summary);
+            wrong.extend(
+                hugged.iter().map(|(id, bound)| format!("{} {id}: {bound} is our own number", exp.name)),
+            );
+        }
+        for (by, known) in origins.get(&exp.name).into_iter().flatten() {
+            let list: Vec<&str> = known.iter().map(String::as_str).collect();
+            print(&format!("{:32} {by}: {}\n", exp.name, list.join(" ")));
+            let run = results.iter().find(|r| numbers::printed_by(by) == Some(r.summary.experiment.as_str()));
+            let stale = run.map_or_else(Vec::new, |run| numbers::stale(known, &run.summary));
+            wrong.extend(stale.iter().map(|n| format!("{}: {n} is not printed by `{by}`", exp.name)));
+        }
+    }
+    let sources = ledger::of(results.iter().map(|run| &run.summary));
+    let columns = || sources.iter().flat_map(|source| &source.columns);
+    for (page, by, known) in numbers::of_pages(&origins) {
+        let list: Vec<&str> = known.iter().map(String::as_str).collect();
+        print(&format!("{page:32} {by}: {}\n", list.join(" ")));
+        let stale = numbers::stale_of_ledger(by, known, columns());
+        wrong.extend(stale.iter().map(|n| format!("{page}: {n} is not printed by `{by}`")));
+    }
+    wrong.iter().for_each(|line| eprintln!("kneepoint: {line}"));
+    Ok(if wrong.is_empty() { HOLDS } else { MISS })
+}

@@ -1,0 +1,197 @@
+//! `kneepoint run`: experiments, their tables, their claims.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use clap::{Args, ValueEnum};
+use scenario::Watch;
+
+use crate::commands::folders::slug;
+use crate::run::{self, Options};
+use crate::status::{Error, HOLDS, MISS, print};
+use experiment::backend::Backend;
+use experiment::file::Experiment;
+use experiment::library::Library;
+use report::terminal;
+use results::summary::{ClaimResult, Results, Verdict};
+
+/// Threads at most: more than any machine has cores for.
+const MAX_JOBS: usize = 256;
+
+/// What runs the scenarios.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum On {
+    /// The deterministic simulator.
+    Sim,
+    /// The kernel's TCP, and UDP, through the emulator in real time (Linux); the simulator's rows stand beside.
+    Wire,
+}
+
+impl From<On> for Backend {
+    fn from(on: On) -> Self {
+        match on {
+            On::Sim => Self::Sim,
+            On::Wire => Self::Wire,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Shipped names (`quic-dc/table-1`), prefixes of them (`quic-dc`), files or folders.
+    #[arg(required = true)]
+    experiments: Vec<String>,
+    /// The world to run in.
+    #[arg(long, value_enum, default_value_t = On::Sim)]
+    on: On,
+    /// Change a value of every experiment: `--set link.rate=20Mbit/s`.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+    /// With --set: keep the published values, claims and reasons beside the changed runs, to try a hypothesis about the source's
+    /// network.
+    #[arg(long, requires = "sets")]
+    keep_published: bool,
+    /// Try this controller where the file tries its own, again for each: `--controller bbr3`, or as TOML with parameters,
+    /// `--controller '{ name = "nada", rmax = "1.7 Mbit/s" }'`. For files with one list of controllers in [vary], like those
+    /// of rfc8867, or one axis that sets them, like quic-dc; reasons on record do not count then.
+    #[arg(long = "controller", value_name = "CONTROLLER")]
+    controllers: Vec<String>,
+    /// Seed of the first repetition.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Repetitions of each case.
+    #[arg(long)]
+    repeat: Option<u32>,
+    /// Runs at the same time; all cores if not given.
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Where results go.
+    #[arg(long, default_value = "results")]
+    out: PathBuf,
+    /// Write qlogs of both ends of every flow (JSON-SEQ, for qvis): some 700 bytes for each packet of each run.
+    #[arg(long)]
+    qlog: bool,
+    /// Write the traffic of every run on the wire at both ends (pcapng, for Wireshark).
+    #[arg(long)]
+    pcap: bool,
+    /// Print the summaries as JSON instead of tables.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the experiments; the exit status.
+pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
+    if args.pcap && args.on == On::Sim {
+        return Err(Error::bad("--pcap: the simulator has no packets to write; it goes with --on wire"));
+    }
+    if args.on == On::Wire {
+        run::prepare_wire()?;
+    }
+    if let Some(jobs) = args.jobs {
+        if jobs == 0 {
+            return Err(Error::bad("--jobs 0: at least one run at a time"));
+        }
+        rayon::ThreadPoolBuilder::new().num_threads(jobs.min(MAX_JOBS)).build_global().map_err(Error::bad)?;
+    }
+    let experiments = fitting(read(args)?, args.on.into())?;
+    let watch = Arc::new(Watch::default());
+    let handler = Arc::clone(&watch);
+    ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
+    let options = Options { out: args.out.clone(), qlog: args.qlog, pcap: args.pcap, world: args.on.into() };
+    let mut all = Vec::new();
+    for experiment in &experiments {
+        let (results, folder) = run::experiment(experiment, &options, &watch)?;
+        if !args.json {
+            print(&terminal::text(&results.summary));
+            print(&format!("results: {}\n", folder.display()));
+        }
+        all.push(results);
+    }
+    let dir = args.out.join("report").join(slug(&args.experiments));
+    let page = report::write(&dir, &args.experiments.join(", "), &all)
+        .map_err(|e| Error::bad(format!("cannot write the report to {}: {e}", dir.display())))?;
+    if args.json {
+        let summaries: Vec<_> = all.iter().map(|r| &r.summary).collect();
+        print(&(serde_json::to_string_pretty(&summaries).map_err(Error::bad)? + "\n"));
+    } else {
+        print(&conclusion(&all));
+        print(&format!("report: {}\n", page.display()));
+    }
+    Ok(if unexplained(&all) > 0 { MISS } else { HOLDS })
+}
+
+/// Those that can run in this world. Where several are named, the others are left out with a word; where none can, that is
+/// an error.
+fn fitting(experiments: Vec<Experiment>, world: Backend) -> Result<Vec<Experiment>, Error> {
+    let (mut fit, mut unfit) = (Vec::new(), Vec::new());
+    for experiment in experiments {
+        match run::check(&experiment, world) {
+            Ok(()) => fit.push(experiment),
+            Err(why) => unfit.push(Error::from(why)),
+        }
+    }
+    if fit.is_empty() {
+        return unfit.into_iter().next().map_or(Ok(fit), Err);
+    }
+    unfit.iter().for_each(|why| eprintln!("kneepoint: left out: {}", why.message));
+    Ok(fit)
+}
+
+/// The experiments that the arguments name, with their changes. All are checked before the first one runs.
+fn read(args: &RunArgs) -> Result<Vec<Experiment>, Error> {
+    let mut sets = Vec::new();
+    for set in &args.sets {
+        let (key, value) = set.split_once('=').ok_or_else(|| {
+            Error::bad(format!("--set {set}: no value; write --set key=value, like --set link.rate=20Mbit/s"))
+        })?;
+        sets.push((key.trim().to_owned(), value.trim().to_owned()));
+    }
+    sets.extend(args.seed.map(|seed| ("seed".to_owned(), seed.to_string())));
+    sets.extend(args.repeat.map(|n| ("repetitions".to_owned(), n.to_string())));
+    let sources = Library.resolve(&args.experiments).map_err(Error::bad)?;
+    let read = |source: experiment::library::Source| {
+        let mut experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
+        if !args.controllers.is_empty() {
+            experiment = experiment.with_controllers(&args.controllers)?;
+        }
+        if sets.is_empty() { Ok(experiment) } else { experiment.with_overrides(&sets, args.keep_published) }
+    };
+    sources.into_iter().map(read).collect::<Result<_, _>>().map_err(Error::bad)
+}
+
+fn claims(all: &[Results]) -> impl Iterator<Item = &ClaimResult> {
+    all.iter().flat_map(|r| &r.summary.claims)
+}
+
+fn unexplained(all: &[Results]) -> usize {
+    claims(all).filter(|claim| claim.is_unexplained()).count()
+}
+
+/// What became of all claims.
+pub(crate) fn conclusion(all: &[Results]) -> String {
+    if claims(all).next().is_none() {
+        return "\nno claim was judged\n".to_owned();
+    }
+    let line = |ours: bool, whose: &str| {
+        let mine = || claims(all).filter(|claim| claim.ours == ours);
+        let count = |verdict| mine().filter(|claim| claim.verdict == verdict).count();
+        if mine().next().is_none() {
+            return String::new();
+        }
+        format!(
+            "{whose} {} claims: {} hold, {} partly, {} within the spread, {} missed, {} not judged\n",
+            mine().count(),
+            count(Verdict::Holds),
+            count(Verdict::Partly),
+            count(Verdict::WithinSpread),
+            count(Verdict::Missed),
+            count(Verdict::NotJudged),
+        )
+    };
+    let bare = match unexplained(all) {
+        0 => String::new(),
+        number => format!("{number} of those that do not hold have no reason on record (marked !)\n"),
+    };
+    format!("\n{}{}{bare}", line(false, "of the source's"), line(true, "of our own"))
+}

@@ -1,0 +1,61 @@
+//! How a command ends, and what it prints.
+
+use std::io::Write;
+
+use crate::run::Failure;
+
+/// All claims hold or are recorded as known misses.
+pub(crate) const HOLDS: u8 = 0;
+/// A claim does not hold and no reason is on record.
+pub(crate) const MISS: u8 = 1;
+/// Bad input, or results that cannot be written.
+pub(crate) const BAD: u8 = 2;
+/// Ended by Ctrl-C.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Why the command ends early.
+pub(crate) struct Error {
+    pub(crate) message: String,
+    pub(crate) status: u8,
+}
+
+impl Error {
+    pub(crate) fn bad(message: impl ToString) -> Self {
+        Self { message: message.to_string(), status: BAD }
+    }
+}
+
+impl From<String> for Error {
+    fn from(message: String) -> Self {
+        Self::bad(message)
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Spec(problem) => Self::bad(problem),
+            Failure::Store(path, e) => Self::bad(format!(
+                "cannot write results to {}: {e}; nothing was left there; choose another folder with --out",
+                path.display()
+            )),
+            Failure::Wire(sentence) => Self::bad(sentence),
+            Failure::Interrupted => Self {
+                message: "interrupted; the unfinished experiment left nothing behind".into(),
+                status: INTERRUPTED,
+            },
+        }
+    }
+}
+
+/// Prints to standard output. Nobody reading any more is no error; a full disk ends the command.
+pub(crate) fn print(text: &str) {
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            eprintln!("kneepoint: cannot write to standard output: {e}");
+            std::process::exit(i32::from(BAD));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,10 @@
+#![doc = include_str!("../README.md")]
+
+pub mod columns;
+pub mod judge;
+pub mod ledger;
+pub mod measure;
+pub mod numbers;
+pub mod qlog;
+pub mod store;
+pub mod summary;

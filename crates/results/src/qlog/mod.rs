@@ -1,0 +1,55 @@
+//! A flow's packet events as qlog files (`.sqlog`) for [qvis](https://qvis.quictools.info): the sender's, and beside it the
+//! receiver's.
+//!
+//! The format is JSON-SEQ (RFC 7464) of qlog 0.3 with names like `transport:packet_sent`: the newest that qvis
+//! loads. It knows neither the later header (`file_schema`) nor the later names (`quic:packet_sent`).
+//!
+//! Serialised by hand, without the crate `qlog`: since 0.17 it writes the later names, and 0.16, the last with these,
+//! keeps times and RTTs as `f32`, which after 17 minutes of a run resolves only 62 microseconds.
+//!
+//! What a reader must know beyond the standard:
+//! - `metrics_updated` repeats only what changed. Standard fields are in ms, bytes, bit/s; the controller's own
+//!   variables have the prefix `cc_` and the controller's units (BBR has its own `min_rtt`, in seconds). Its
+//!   `ssthresh`, if it has one, is the standard field.
+//! - `congestion_state_updated` tells `recovery` from every reduction until a packet sent later is acknowledged (TCP:
+//!   everything sent before it); `slow_start` and `congestion_avoidance` are told apart by `ssthresh`, and without
+//!   one every state outside recovery is `congestion_avoidance`. An undone reduction is not told.
+//! - `packet_received` is an ACK, numbered as the receiver's file numbers it (on the wire: in order of arrival); the trace does
+//!   not have its size. A QUIC range
+//!   begins at its first packet that was not acknowledged before, because a receiver repeats everything since the
+//!   last gap and qvis visits each packet of each range. For TCP packet numbers count transmissions, `acked_ranges`
+//!   has those that the cumulative ACK covers for the first time, and `cumulative` is its byte.
+//! - `packet_lost` has the packet's `raw.length`, because qvis shows it.
+//! - A packet of a handshake is an `initial`, of TCP too; the reply has the number of what it answers.
+//! - A trace without events gives a header alone, which qvis refuses.
+
+mod events;
+mod meta;
+mod receiver;
+mod sender;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::io::{self, Write};
+
+use scenario::trace::Trace;
+
+pub use self::meta::{Meta, Transport};
+use self::text::Out;
+
+/// Writes the log of one flow's sender.
+///
+/// # Errors
+/// What `out` refuses.
+pub fn write(out: impl Write, meta: &Meta, trace: &Trace) -> io::Result<()> {
+    sender::write(Out::new(out, meta), meta, trace)
+}
+
+/// Writes the log of one flow's receiver.
+///
+/// # Errors
+/// What `out` refuses.
+pub fn write_far(out: impl Write, meta: &Meta, trace: &Trace) -> io::Result<()> {
+    receiver::write(Out::new(out, meta), meta, trace)
+}

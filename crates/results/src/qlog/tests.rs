@@ -1,0 +1,335 @@
+//! Both ends of simulated and of written traces, read back as JSON.
+
+use std::collections::BTreeMap;
+
+use congestion::{Cause, Detection};
+use link::{Limit, LinkConfig};
+use recovery::AckConfig;
+use scenario::trace::{Ack, Event, Metrics};
+use scenario::{FlowConfig, Record, Scenario, Watch};
+use serde_json::{Value, json};
+use units::{Duration, Rate, Time};
+
+use super::*;
+
+fn meta(transport: Transport) -> Meta {
+    Meta {
+        title: "a \"title\"\n\u{1e} of two lines".to_owned(),
+        flow: "näive \\ flow".to_owned(),
+        algorithm: "new-reno".to_owned(),
+        transport,
+        seed: u64::MAX,
+        start: Time::from_millis(1000),
+    }
+}
+
+fn log(meta: &Meta, trace: &Trace) -> Vec<u8> {
+    let mut out = Vec::new();
+    write(&mut out, meta, trace).unwrap();
+    out
+}
+
+/// Every record: separator, one line of JSON, newline.
+fn records(log: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(log).unwrap();
+    assert!(text.starts_with('\u{1e}') && text.ends_with('\n'));
+    let parse = |line: &str| serde_json::from_str(line.strip_suffix('\n').unwrap()).unwrap();
+    let records: Vec<Value> = text[1..].split('\u{1e}').map(parse).collect();
+    assert_eq!(text.lines().count(), records.len());
+    records
+}
+
+fn named<'a>(records: &'a [Value], name: &str) -> Vec<&'a Value> {
+    records.iter().filter(|r| r["name"] == name).map(|r| &r["data"]).collect()
+}
+
+fn assert_monotone(events: &[Value]) {
+    let times: Vec<f64> = events.iter().map(|e| e["time"].as_f64().unwrap()).collect();
+    assert!(times.is_sorted() && times.iter().all(|t| t.is_finite() && *t >= 0.0));
+}
+
+fn sent(at: u64, pn: u64, offset: u64) -> (Time, Event) {
+    (Time(at), Event::Sent { pn, bytes: 1252, offset, len: 1215 })
+}
+
+fn acked(at: u64, number: u64, ranges: Vec<(u64, u64)>) -> (Time, Event) {
+    (Time(at), Event::Acked(Ack { number, ranges, delay: Duration::from_micros(1500) }))
+}
+
+fn metrics(at: u64, cwnd: u64, inner: Vec<(&'static str, f64)>) -> (Time, Event) {
+    let metrics = Metrics {
+        cwnd,
+        bytes_in_flight: 1252,
+        latest_rtt: Some(Duration(50_000_001)),
+        smoothed_rtt: Duration::from_millis(51),
+        min_rtt: Duration::MAX,
+        rttvar: Duration::from_millis(2),
+        pacing_rate: None,
+        inner,
+    };
+    (Time(at), Event::Metrics(metrics))
+}
+
+#[test]
+fn the_header_is_that_of_qvis_and_escaped() {
+    let meta = meta(Transport::Quic);
+    let header = &records(&log(&meta, &Trace::new()))[0];
+    assert_eq!(header["qlog_version"], "0.3");
+    assert_eq!(header["qlog_format"], "JSON-SEQ");
+    assert_eq!(header["title"], meta.title);
+    let trace = &header["trace"];
+    assert_eq!(trace["title"], meta.flow);
+    assert_eq!(trace["vantage_point"], json!({ "name": meta.flow, "type": "server" }));
+    let configuration = json!({ "time_offset": 0.0, "algorithm": "new-reno", "seed": u64::MAX });
+    assert_eq!(trace["configuration"], configuration);
+    let common = json!({ "protocol_type": ["QUIC"], "time_format": "relative", "reference_time": 1000.0 });
+    assert_eq!(trace["common_fields"], common);
+}
+
+#[test]
+fn every_event_has_its_record() {
+    let start = 1_000_000_000;
+    let trace = vec![
+        sent(start, 0, 0),
+        sent(start + 123_456, 1, 1215),
+        sent(start + 123_456, 2, 2430),
+        acked(start + 50_000_000, 0, vec![(1, 1)]),
+        (Time(start + 50_000_000), Event::Lost { pn: 0, detection: Detection::TimeThreshold }),
+        (Time(start + 50_000_000), Event::Reduced(Cause::Loss)),
+        metrics(start + 50_000_000, 5000, vec![("ssthresh", 5000.7), ("bwe", f64::NAN), ("min_rtt", 0.05)]),
+        sent(start + 60_000_000, 3, 0),
+        metrics(start + 61_000_000, 5000, vec![("ssthresh", f64::INFINITY), ("bwe", 1.5), ("min_rtt", 0.05)]),
+        acked(start + 110_000_000, 2, vec![(1, 3)]),
+        metrics(start + 110_000_000, 6000, vec![("ssthresh", 5000.7)]),
+    ];
+    let records = records(&log(&meta(Transport::Quic), &trace));
+    assert_monotone(&records[1..]);
+    assert_eq!(
+        records[2],
+        json!({ "time": 0.123456, "name": "transport:packet_sent", "data": {
+            "header": { "packet_type": "1RTT", "packet_number": 1 },
+            "raw": { "length": 1252 },
+            "frames": [{ "frame_type": "stream", "stream_id": 0, "offset": 1215, "length": 1215 }],
+        }})
+    );
+    assert_eq!(
+        named(&records, "transport:packet_received"),
+        [
+            &json!({ "header": { "packet_type": "1RTT", "packet_number": 0 },
+                "frames": [{ "frame_type": "ack", "ack_delay": 1.5, "acked_ranges": [[1, 1]] }] }),
+            &json!({ "header": { "packet_type": "1RTT", "packet_number": 2 },
+                "frames": [{ "frame_type": "ack", "ack_delay": 1.5, "acked_ranges": [[2, 3]] }] }),
+        ]
+    );
+    assert_eq!(
+        named(&records, "recovery:packet_lost"),
+        [&json!({ "header": { "packet_type": "1RTT", "packet_number": 0 },
+            "raw": { "length": 1252 }, "trigger": "time_threshold" })]
+    );
+    // Only what changed; no NaN, no infinity, no sample that never was.
+    assert_eq!(
+        named(&records, "recovery:metrics_updated"),
+        [
+            &json!({ "congestion_window": 5000, "bytes_in_flight": 1252, "smoothed_rtt": 51.0,
+                "latest_rtt": 50.000001, "rtt_variance": 2.0, "ssthresh": 5000, "cc_min_rtt": 0.05 }),
+            &json!({ "cc_bwe": 1.5 }),
+            &json!({ "congestion_window": 6000 }),
+        ]
+    );
+    assert_eq!(
+        named(&records, "recovery:congestion_state_updated"),
+        [
+            &json!({ "new": "recovery", "trigger": "loss" }),
+            &json!({ "old": "recovery", "new": "congestion_avoidance" }),
+        ]
+    );
+}
+
+#[test]
+fn quic_acks_begin_with_what_is_new() {
+    let mut trace: Trace = (0..6).map(|pn| sent(0, pn, pn * 1215)).collect();
+    trace.extend([
+        acked(1, 1, vec![(0, 1), (3, 4)]),
+        (Time(1), Event::Lost { pn: 2, detection: Detection::PacketThreshold }),
+        acked(2, 2, vec![(0, 1), (3, 5)]),
+        // The lost one arrives after all.
+        acked(3, 3, vec![(0, 5)]),
+    ]);
+    let records = records(&log(&meta(Transport::Quic), &trace));
+    let acks = named(&records, "transport:packet_received");
+    let ranges: Vec<&Value> = acks.into_iter().map(|ack| &ack["frames"][0]["acked_ranges"]).collect();
+    assert_eq!(ranges, [&json!([[0, 1], [3, 4]]), &json!([[1, 1], [5, 5]]), &json!([[2, 5]])]);
+}
+
+#[test]
+fn slow_start_is_told_by_its_threshold() {
+    let inf = vec![("ssthresh", f64::INFINITY)];
+    let trace = vec![
+        metrics(0, 5000, inf.clone()),
+        metrics(1, 6000, inf),
+        metrics(2, 6000, vec![("ssthresh", 6000.0)]),
+    ];
+    assert_eq!(
+        named(&records(&log(&meta(Transport::Quic), &trace)), "recovery:congestion_state_updated"),
+        [&json!({ "new": "slow_start" }), &json!({ "old": "slow_start", "new": "congestion_avoidance" }),]
+    );
+}
+
+#[test]
+fn tcp_acks_name_transmissions() {
+    let trace = vec![
+        sent(0, 0, 0),
+        sent(0, 1, 1215),
+        sent(0, 2, 2430),
+        acked(1, 1, vec![(0, 0)]),
+        (Time(2), Event::Lost { pn: 0, detection: Detection::PacketThreshold }),
+        sent(2, 3, 0),
+        sent(2, 4, 3645),
+        acked(3, 3, vec![(0, 3645)]),
+        acked(4, 4, vec![(0, 4000)]),
+        acked(5, 5, vec![(0, 4860)]),
+    ];
+    let records = records(&log(&meta(Transport::Tcp), &trace));
+    assert_eq!(records[0]["trace"]["common_fields"]["protocol_type"], json!(["TCP"]));
+    let acks = named(&records, "transport:packet_received");
+    let acks: Vec<&Value> = acks.into_iter().map(|ack| &ack["frames"][0]).collect();
+    assert_eq!(
+        acks,
+        [
+            &json!({ "frame_type": "ack", "acked_ranges": [], "cumulative": 0 }),
+            &json!({ "frame_type": "ack", "acked_ranges": [[1, 3]], "cumulative": 3645 }),
+            &json!({ "frame_type": "ack", "acked_ranges": [], "cumulative": 4000 }),
+            &json!({ "frame_type": "ack", "acked_ranges": [[4, 4]], "cumulative": 4860 }),
+        ]
+    );
+}
+
+/// 10 Mbit/s, 50 ms, one bandwidth-delay product of buffer.
+fn simulate(algorithm: &str, transport: scenario::Transport, transfer: u64) -> (Meta, Record) {
+    let (rate, rtt) = (Rate(10_000_000), Duration::from_millis(50));
+    let limit = rate.bytes_in(rtt);
+    let algorithm = congestion::Registry::default().get(algorithm).unwrap().algorithm();
+    let flow = FlowConfig {
+        ack: AckConfig::default(),
+        transfer: Some(transfer),
+        handshake: true,
+        ..FlowConfig::new("one", algorithm.clone(), transport, rtt)
+    };
+    let limit = Limit::Bytes(units::Bytes(limit));
+    let link = LinkConfig { limit, delay: rtt / 2, ..LinkConfig::plain(rate) };
+    let scenario = Scenario { trace: true, ..Scenario::new(link, [flow], Duration::from_secs(600)) };
+    let outcome = sim::run(&scenario, &Watch::default()).unwrap();
+    let record = outcome.flows[0].clone();
+    let meta = Meta {
+        title: "test".to_owned(),
+        flow: "one".to_owned(),
+        algorithm: algorithm.name().to_owned(),
+        transport: Transport::from(&transport),
+        seed: 1,
+        start: record.started,
+    };
+    (meta, record)
+}
+
+const QUIC: scenario::Transport = scenario::Transport::Quic { datagram: 1252, header: 37, overhead: 42 };
+const TCP: scenario::Transport = scenario::Transport::Tcp { mss: 1448, overhead: 52 };
+
+#[test]
+fn a_run_is_told_completely() {
+    for (algorithm, transport) in [("new-reno", QUIC), ("cubic", QUIC), ("tcp-reno", TCP)] {
+        let (meta, record) = simulate(algorithm, transport, 2_000_000);
+        let records = records(&log(&meta, record.trace.as_ref().unwrap()));
+        assert_monotone(&records[1..]);
+        let count = |name: &str| named(&records, name).len() as u64;
+        // The Initial or SYN is among them.
+        assert_eq!(count("transport:packet_sent"), record.totals.packets, "{algorithm}");
+        let lost = named(&records, "recovery:packet_lost");
+        assert_eq!(lost.len() as u64, record.stats.lost(), "{algorithm}");
+        assert!(!lost.is_empty(), "{algorithm}");
+        let by = |word: &str| lost.iter().filter(|l| l["trigger"] == word).count() as u64;
+        assert_eq!(by("reordering_threshold"), record.stats.lost_by_packet_threshold, "{algorithm}");
+        assert_eq!(by("time_threshold"), record.stats.lost_by_time_threshold, "{algorithm}");
+
+        let states = named(&records, "recovery:congestion_state_updated");
+        assert_eq!(states[0]["new"], "slow_start", "{algorithm}");
+        assert!(states.windows(2).all(|w| w[0]["new"] == w[1]["old"]), "{algorithm}");
+        let reductions = states.iter().filter(|s| s["new"] == "recovery").count() as u64;
+        assert_eq!(reductions, record.stats.loss_events + record.stats.collapses, "{algorithm}");
+        assert!(states.iter().any(|s| s["old"] == "recovery"), "{algorithm}");
+    }
+}
+
+/// What leaves one end under a name arrives at the other under the same, later: packets, ACKs, handshakes. What was lost on the
+/// way leaves and does not arrive.
+#[test]
+fn both_ends_tell_the_same() {
+    for transport in [QUIC, TCP] {
+        let (meta, record) = simulate("new-reno", transport, 1_000_000);
+        let near = records(&log(&meta, record.trace.as_ref().unwrap()));
+        let mut far = Vec::new();
+        write_far(&mut far, &meta, record.far_trace.as_ref().unwrap()).unwrap();
+        let far = records(&far);
+        assert_monotone(&far[1..]);
+        assert_eq!(far[0]["trace"]["vantage_point"], json!({ "name": "one, receiver", "type": "client" }));
+        let key = |entry: &Value| {
+            let header = &entry["data"]["header"];
+            (header["packet_type"].to_string(), header["packet_number"].as_u64().unwrap())
+        };
+        let times = |records: &[Value], name: &str| -> BTreeMap<(String, u64), (f64, Value)> {
+            let named = records.iter().filter(|r| r["name"] == name);
+            named.map(|r| (key(r), (r["time"].as_f64().unwrap(), r["data"]["raw"].clone()))).collect()
+        };
+        let (sent, received) = ("transport:packet_sent", "transport:packet_received");
+        for (from, to, lost) in [(&near, &far, record.totals.dropped), (&far, &near, 0)] {
+            let (left, arrived) = (times(from, sent), times(to, received));
+            // What is under way when the last byte arrives has left only.
+            assert!(left.len() as u64 >= arrived.len() as u64 + lost && !arrived.is_empty());
+            for (key, (at, raw)) in &arrived {
+                let (since, sent_raw) = &left[key];
+                assert!(at - since >= 24.999, "{key:?}: {since} {at}");
+                assert_eq!(raw, sent_raw, "{key:?}");
+            }
+        }
+        let initials = times(&far, received);
+        assert_eq!(initials.keys().filter(|key| key.0 == "\"initial\"").count(), 1);
+    }
+}
+
+/// The receiver's file: marks, and for TCP which transmissions an ACK answers.
+#[test]
+fn the_far_end_in_its_own_words() {
+    let received = |at: u64, pn: u64, marked: bool| {
+        (Time(at), Event::Received { pn, bytes: 1252, offset: 1215 * pn, len: 1215, marked })
+    };
+    let acks = |at: u64, number: u64, ranges: Vec<(u64, u64)>| {
+        (Time(at), Event::Acks(Ack { number, ranges, delay: Duration::from_micros(500) }))
+    };
+    let trace = vec![
+        received(1, 0, false),
+        received(2, 2, true),
+        acks(2, 0, vec![(0, 0), (2, 2)]),
+        received(3, 3, false),
+        acks(3, 1, vec![(0, 0), (2, 3)]),
+    ];
+    let told = |transport| {
+        let mut out = Vec::new();
+        write_far(&mut out, &meta(transport), &trace).unwrap();
+        records(&out)
+    };
+    let quic = told(Transport::Quic);
+    let arrived = named(&quic, "transport:packet_received");
+    assert_eq!(
+        arrived[1],
+        &json!({ "header": { "packet_type": "1RTT", "packet_number": 2 }, "raw": { "length": 1252 }, "ecn": "CE",
+            "frames": [{ "frame_type": "stream", "stream_id": 0, "offset": 2430, "length": 1215 }] })
+    );
+    assert!(arrived[0].get("ecn").is_none());
+    let ranges = |records: &[Value]| -> Vec<Value> {
+        named(records, "transport:packet_sent")
+            .iter()
+            .map(|p| p["frames"][0]["acked_ranges"].clone())
+            .collect()
+    };
+    assert_eq!(ranges(&quic), [json!([[0, 0], [2, 2]]), json!([[0, 0], [2, 3]])], "as in the frame");
+    assert_eq!(ranges(&told(Transport::Tcp)), [json!([[0, 0], [2, 2]]), json!([[3, 3]])], "what it answers");
+}
