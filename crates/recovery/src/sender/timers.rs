@@ -3,10 +3,10 @@
 use congestion::{Cause, Detection};
 use units::{Duration, Time};
 
-use super::acks::Report;
-use super::{Outcome, Sender, Suspicion};
-use crate::config::{Rto, TimeThreshold, Timeout};
-use crate::sent::Payload;
+use crate::sender::config::{Rto, TimeThreshold, Timeout};
+use crate::sender::effects::{AckContext, AckEffects};
+use crate::sender::sending::{Sender, Suspicion};
+use crate::sender::sent_packets::Payload;
 
 /// Probes sent on a QUIC probe timeout. RFC 9002 section 6.2.4: one or two.
 const PTO_PROBES: u32 = 2;
@@ -39,7 +39,7 @@ impl<T: Payload> Sender<T> {
         };
         let reo_wnd = match self.config.time_threshold {
             TimeThreshold::Off => None,
-            TimeThreshold::Rack => Some(self.reordering.window(&self.rtt, || self.epoch.in_recovery())),
+            TimeThreshold::Rack => Some(self.reordering.window(&self.rtt, || self.period.in_recovery())),
             TimeThreshold::Factor(factor) => {
                 let rtt = self.rtt.smoothed().max(self.rtt.latest());
                 Some(rtt.mul_f64(factor).max(self.config.granularity) - rtt)
@@ -93,7 +93,7 @@ impl<T: Payload> Sender<T> {
 
     /// RFC 8985 section 7.2: nothing is known to be missing, nothing is being repaired, no probe is out.
     fn may_probe_tail(&self) -> bool {
-        let repairing = self.timeouts > 0 || !self.epoch.lets_probe() || self.loss_time.is_some();
+        let repairing = self.timeouts > 0 || !self.period.lets_probe() || self.loss_time.is_some();
         !self.tail_probed && !repairing && self.rtt.is_sampled()
     }
 
@@ -106,7 +106,7 @@ impl<T: Payload> Sender<T> {
     }
 
     /// The time of [`Sender::next_timer`] has come (calling earlier does nothing).
-    pub fn on_timer(&mut self, now: Time, out: &mut Outcome<T>) {
+    pub fn on_timer(&mut self, now: Time, out: &mut AckEffects<T>) {
         out.clear();
         if self.next_timer().is_none_or(|due| due > now) {
             return;
@@ -125,10 +125,10 @@ impl<T: Payload> Sender<T> {
         } else {
             self.time_out(now, prior_in_flight, out);
         }
-        self.sent.forget_settled();
+        self.sent.forget_resolved();
     }
 
-    fn probe(&mut self, count: u32, out: &mut Outcome<T>) {
+    fn probe(&mut self, count: u32, out: &mut AckEffects<T>) {
         self.probes = count;
         self.stats.timeouts += 1;
         out.probe = true;
@@ -136,7 +136,7 @@ impl<T: Payload> Sender<T> {
 
     /// RFC 6298 section 5: the window collapses and the oldest packet is sent again. What becomes of the rest the next
     /// acknowledgement tells: until then the window lets nothing else leave, so that the verdict can wait.
-    fn time_out(&mut self, now: Time, prior_in_flight: u64, out: &mut Outcome<T>) {
+    fn time_out(&mut self, now: Time, prior_in_flight: u64, out: &mut AckEffects<T>) {
         self.timeouts += 1;
         self.stats.timeouts += 1;
         self.progress = now;
@@ -166,18 +166,18 @@ impl<T: Payload> Sender<T> {
         &mut self,
         now: Time,
         Suspicion { below, since }: Suspicion,
-        report: &Report,
-        out: &mut Outcome<T>,
+        context: &AckContext,
+        out: &mut AckEffects<T>,
     ) {
-        let prior_in_flight = report.prior_in_flight;
-        if report.answers >= since {
+        let prior_in_flight = context.prior_in_flight;
+        if context.answers >= since {
             let overdue = self.sent.in_flight().map(|(pn, _)| (pn, Detection::Timeout));
             let overdue: Vec<_> = overdue.take_while(|(pn, _)| *pn < below.min(since)).collect();
             self.lose(now, &overdue, None, prior_in_flight, out);
-        } else if self.config.undo && self.epoch.on_spurious_timeout() {
+        } else if self.config.undo && self.period.on_spurious_timeout() {
             self.undo();
             self.timeouts = 0;
-            if out.digest.late.is_empty() {
+            if out.scratch.late.is_empty() {
                 self.reduce(now, Cause::Loss, prior_in_flight, out);
             }
         }

@@ -3,11 +3,11 @@
 use congestion::Cause;
 use units::Time;
 
-use crate::config::Exit;
+use crate::sender::config::Exit;
 
 /// The current or last recovery period.
 #[derive(Clone, Debug)]
-pub(crate) struct Epoch {
+pub(crate) struct RecoveryPeriod {
     exit: Exit,
     serial: u64,
     active: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Epoch {
     spurious: u64,
 }
 
-impl Epoch {
+impl RecoveryPeriod {
     pub(crate) fn new(exit: Exit) -> Self {
         Self {
             exit,

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use units::Duration;
 
-use crate::pacer::Pacing;
-use crate::rtt::Rtt;
+use crate::sender::pacer::Pacing;
+use crate::sender::rtt::Rtt;
 use units::Ecn;
 
 /// The sender's rules.
@@ -59,7 +59,7 @@ pub struct Config {
     pub ecn: Ecn,
     /// Repeats carry the mark, too. QUIC's packets are never repeated, only what they hold; RFC 3168 section 6.1.5 forbids it to TCP.
     pub ecn_on_repeats: bool,
-    /// Mark nothing more when the path is seen to bleach or miscount. RFC 9000 section 13.4.2; TCP settles it in its handshake.
+    /// Mark nothing more when the path is seen to bleach or miscount. RFC 9000 section 13.4.2; TCP agrees on it in its handshake.
     pub ecn_validation: bool,
     /// Pacing.
     pub pacing: Pacing,
