@@ -311,6 +311,7 @@ impl<T: Payload> Sender<T> {
         context: &AckContext,
         out: &mut AckEffects<T>,
     ) {
+        self.controller_timer.on_event(now);
         let rate = self.sampler.sample(self.rtt.min());
         let asked = self.controller.on_ack(&Ack {
             now,

@@ -7,6 +7,7 @@
 mod acked_ranges;
 mod acks;
 pub mod config;
+mod controller_timer;
 pub mod ecn_validation;
 mod effects;
 mod late;

@@ -7,6 +7,7 @@ use units::{Duration, Ecn, Time};
 
 use crate::sender::acked_ranges::AckedRanges;
 use crate::sender::config::{Config, Paced};
+use crate::sender::controller_timer::ControllerTimer;
 use crate::sender::ecn_validation::Validation;
 use crate::sender::late::LateAcks;
 use crate::sender::loss_detection::Reordering;
@@ -86,6 +87,7 @@ pub struct Sender<T> {
     /// Packets that may leave whatever the window says. What the next ACK finds unused has lapsed.
     pub(super) probes: u32,
     pub(super) loss_time: Option<Time>,
+    pub(super) controller_timer: ControllerTimer,
     /// Packets below this one were in flight when the window was full: they may open it.
     pub(super) window_filled: u64,
     /// The controller knows that this sender was idle.
@@ -128,6 +130,7 @@ impl<T: Payload> Sender<T> {
             tail_repeat: None,
             probes: 0,
             loss_time: None,
+            controller_timer: ControllerTimer::default(),
             window_filled: 0,
             restarted: false,
             config,
@@ -207,6 +210,7 @@ impl<T: Payload> Sender<T> {
     /// A packet leaves; returns its number and mark. `bytes` is what it counts in the window. `repeat` says that its
     /// payload has been sent before; what is not repeated leaves in the order of the stream.
     pub fn on_sent(&mut self, now: Time, bytes: u64, data: T, repeat: bool) -> (u64, Ecn) {
+        self.controller_timer.on_event(now);
         let pn = self.sent.next_pn();
         let may_mark = !repeat || self.config.ecn_on_repeats;
         let (rtt, config) = (&self.rtt, &self.config);

@@ -53,8 +53,17 @@ impl<T: Payload> Sender<T> {
         self.rtt.smoothed() * 2 + MIN_PATIENCE
     }
 
-    /// When [`Sender::on_timer`] wants to be called.
+    /// When [`Sender::on_timer`] wants to be called: for loss recovery, or because the controller asked for it.
     pub fn next_timer(&self) -> Option<Time> {
+        let controller = self.controller_timer.due(&self.controller.control());
+        match self.loss_timer() {
+            Some(loss) => Some(loss.min(controller)),
+            None => (controller != Time::NEVER).then_some(controller),
+        }
+    }
+
+    /// When a timer of loss recovery is due.
+    fn loss_timer(&self) -> Option<Time> {
         if self.bytes_in_flight == 0 {
             return None;
         }
@@ -108,9 +117,22 @@ impl<T: Payload> Sender<T> {
     /// The time of [`Sender::next_timer`] has come (calling earlier does nothing).
     pub fn on_timer(&mut self, now: Time, out: &mut AckEffects<T>) {
         out.clear();
-        if self.next_timer().is_none_or(|due| due > now) {
-            return;
+        if self.loss_timer().is_some_and(|due| due <= now) {
+            self.on_loss_timer(now, out);
         }
+        self.call_controller_if_due(now);
+    }
+
+    /// Once for each time that it asks for.
+    fn call_controller_if_due(&mut self, now: Time) {
+        self.controller_timer.on_event(now);
+        if self.controller_timer.due(&self.controller.control()) <= now {
+            self.controller_timer.on_called(now);
+            self.controller.on_timer(now);
+        }
+    }
+
+    fn on_loss_timer(&mut self, now: Time, out: &mut AckEffects<T>) {
         let prior_in_flight = self.bytes_in_flight;
         if self.loss_time.is_some() {
             self.detect_losses(now, prior_in_flight, out);

@@ -62,7 +62,7 @@ pub(crate) struct Flow {
     /// When the sending end acts next of its own, beside its application. What arrives at the other end does not move it.
     near_next: Time,
     pacer_at: Time,
-    /// When a timer of loss recovery is due, as of the sender's last turn.
+    /// When a timer of loss recovery or of the controller is due, as of the sender's last turn.
     timer_at: Time,
     /// Next new byte of the stream.
     fresh: u64,
@@ -226,7 +226,7 @@ impl Flow {
         self.near_next = self.due_near();
     }
 
-    /// When a timer of loss recovery is due.
+    /// When a timer of loss recovery or of the controller is due.
     fn timer(&self) -> Time {
         self.sender.next_timer().unwrap_or(Time::NEVER)
     }
