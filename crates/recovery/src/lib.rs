@@ -3,16 +3,21 @@
 //!
 //! Pure: time comes in with each call, nothing is sent, nothing fails.
 
+pub use congestion;
+pub use units;
+
 mod ack;
 mod clock;
 mod ecn;
+pub mod feed;
 pub mod receiver;
 pub mod sender;
 
 pub use ack::{AckFrame, SACK_BLOCKS, TcpAck};
 pub use clock::Clock;
 pub use ecn::EcnCounts;
+pub use feed::{ControllerFeed, Exit};
 pub use receiver::{AckConfig, AckEvery, OnGap, Reassembly, Receiver, TcpReceiver};
-pub use sender::config::{Exit, Paced, Pto, Reduction, Rto, TimeThreshold, Timeout};
+pub use sender::config::{Paced, Pto, Reduction, Rto, TimeThreshold, Timeout};
 pub use sender::pacer::{Pacing, Style};
 pub use sender::{AckEffects, Config, Payload, SendDecision, Sender, Stats, Timers};

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use congestion::{Ack, AckedPacket, Cause};
+use congestion::Cause;
 use units::{Duration, Time};
 
 use crate::ack::{AckFrame, TcpAck};
-use crate::sender::config::{Exit, Timeout};
+use crate::feed::{AckDetails, Exit, Left};
+use crate::sender::config::Timeout;
 use crate::sender::effects::{AckContext, AckEffects, Scratch};
 use crate::sender::late::Verdict;
 use crate::sender::sending::Sender;
@@ -29,8 +30,8 @@ impl<T: Payload> Sender<T> {
         out.clear();
         self.late.on_numbers();
         self.forget_late(now);
-        let (prior_in_flight, prior_largest) = (self.bytes_in_flight, self.largest_acked);
-        let (period, oldest) = (self.period.serial(), self.sent.base());
+        let (prior_in_flight, prior_largest) = (self.books.bytes_in_flight, self.largest_acked);
+        let (period, oldest) = (self.books.period.serial(), self.sent.base());
         let mut stamps = frame.timestamps.iter().peekable();
         let mut spans = std::mem::take(&mut out.scratch.spans);
         self.acked.take(&frame.ranges, self.sent.next_pn(), &mut spans);
@@ -46,14 +47,14 @@ impl<T: Payload> Sender<T> {
         if !out.scratch.late.is_empty() {
             self.mark_late(now, out);
         }
-        if !out.scratch.acked.is_empty() || !out.late.is_empty() {
+        if !out.scratch.batch.acked.is_empty() || !out.late.is_empty() {
             let flies = self.sent.get(oldest).is_some_and(|p| p.fate == Fate::InFlight);
             let context = AckContext {
                 ack_delay: frame.ack_delay,
                 ecn: frame.ecn.as_ref(),
                 cumulative: self.cumulative(waiting),
                 advanced: !flies || self.config.timeout == Timeout::Pto,
-                answers: out.scratch.summary.newest.map_or(0, |n| n.0),
+                answers: out.scratch.batch.summary.newest_pn(),
                 is_tcp: false,
                 prior_in_flight,
                 prior_largest,
@@ -69,8 +70,8 @@ impl<T: Payload> Sender<T> {
     pub fn on_tcp_ack(&mut self, now: Time, ack: &TcpAck, out: &mut AckEffects<T>) {
         out.clear();
         self.forget_late(now);
-        let (prior_in_flight, prior_largest) = (self.bytes_in_flight, self.largest_acked);
-        let period = self.period.serial();
+        let (prior_in_flight, prior_largest) = (self.books.bytes_in_flight, self.largest_acked);
+        let period = self.books.period.serial();
         self.late.take_covered(ack, &mut out.scratch.late);
         self.mark_covered(now, ack, out);
         if !out.scratch.late.is_empty() {
@@ -78,7 +79,7 @@ impl<T: Payload> Sender<T> {
         }
         let advanced = ack.cumulative > self.unacknowledged || self.config.timeout == Timeout::Pto;
         self.unacknowledged = self.unacknowledged.max(ack.cumulative);
-        if !out.scratch.acked.is_empty() || !out.late.is_empty() {
+        if !out.scratch.batch.acked.is_empty() || !out.late.is_empty() {
             let context = AckContext {
                 ack_delay: Duration::ZERO,
                 ecn: ack.ecn.as_ref(),
@@ -102,12 +103,11 @@ impl<T: Payload> Sender<T> {
         out.scratch.late.sort_by_key(|v| v.pn);
         for verdict in &out.scratch.late {
             let Verdict { pn, sent, bytes, ecn, ref snapshot, ref data, .. } = *verdict;
-            self.sampler.on_acked(now, pn, sent, bytes, snapshot);
-            out.scratch.summary.ecn.add(ecn);
-            out.scratch.summary.late += bytes;
+            self.books.mark_late(now, Left { pn, sent, bytes, snapshot }, &mut out.scratch.batch);
+            out.scratch.ecn.add(ecn);
             if self.largest_acked.is_none_or(|largest| pn > largest) {
                 self.largest_acked = Some(pn);
-                out.scratch.summary.newest = Some((pn, sent));
+                out.scratch.batch.summary.newest = Some((pn, sent));
             }
             out.late.push((pn, data.clone()));
         }
@@ -132,7 +132,7 @@ impl<T: Payload> Sender<T> {
             prior_in_flight: 0,
             prior_largest: None,
         };
-        self.tell_controller(now, 0, 0, false, &context, out);
+        self.tell_controller(now, 0, false, &context, out);
     }
 
     /// Marks the packets as acknowledged whose payload a TCP acknowledgement covers.
@@ -144,14 +144,13 @@ impl<T: Payload> Sender<T> {
             let (arrival, start) = (self.arrival(now, pn, packet, ack.echo), packet.data.range().start);
             let sent = packet.sent;
             if !packet.repeat {
-                out.scratch.summary.oldest =
-                    Some(out.scratch.summary.oldest.map_or(sent, |oldest| oldest.min(sent)));
+                out.scratch.oldest = Some(out.scratch.oldest.map_or(sent, |oldest| oldest.min(sent)));
             } else {
                 self.late.on_repeat_acked(start, arrival == Arrival::Unproven, &mut out.scratch.late);
             }
             // The peer answers the repeat, and not as a duplicate: the original has not arrived. RFC 8985 section 7.4.
             if self.tail_repeat == Some((ack.echo, start)) && pn < ack.echo && !ack.duplicate {
-                out.scratch.summary.repaired = Some(pn);
+                out.scratch.repaired = Some(pn);
             }
             let received = ack.timestamps.filter(|echoed| echoed.0 == pn).map(|echoed| echoed.1);
             self.mark_acked(now, pn, received, arrival, &mut out.scratch);
@@ -181,33 +180,20 @@ impl<T: Payload> Sender<T> {
         scratch: &mut Scratch<T>,
     ) {
         let Some(p) = self.sent.resolve(pn, Fate::Acked) else { return };
-        let (bytes, sent) = (p.bytes, p.sent);
         // Its bytes came with an earlier transmission that had been given up: they are not delivered twice.
         let start = p.data.range().start;
         let again =
             arrival == Arrival::Unproven && scratch.late.iter().any(|v| v.data.range().start == start);
-        if !again {
-            self.sampler.on_acked(now, pn, sent, bytes, &p.snapshot);
-        }
+        let packet = Left { pn, sent: p.sent, bytes: p.bytes, snapshot: &p.snapshot };
+        self.books.mark_acked(now, packet, received, !again, &mut scratch.batch);
         if arrival == Arrival::Certain {
-            scratch.summary.ecn.add(p.ecn);
-        }
-        scratch.summary.app_limited = p.snapshot.app_limited;
-        let before_reduction = self.period.forbids_growth(pn);
-        let filled = pn < self.window_filled;
-        scratch.summary.window_filled |= filled;
-        self.bytes_in_flight -= bytes;
-        scratch.summary.bytes += bytes;
-        if !before_reduction && (filled || !p.snapshot.app_limited) {
-            scratch.summary.growth += bytes;
+            scratch.ecn.add(p.ecn);
         }
         if arrival != Arrival::Unproven {
+            scratch.batch.summary.newest = Some((pn, p.sent));
             self.advance(pn);
-            scratch.summary.newest = Some((pn, sent));
         }
         self.stats.acked += 1;
-        let sent = if self.clock_unit.0 > 1 { Time(sent.0 - sent.0 % self.clock_unit.0) } else { sent };
-        scratch.acked.push(AckedPacket { pn, bytes, sent, received, before_reduction });
     }
 
     /// This packet has arrived: what left before it may be missing.
@@ -220,14 +206,10 @@ impl<T: Payload> Sender<T> {
 
     fn process_ack(&mut self, now: Time, context: &AckContext, out: &mut AckEffects<T>) {
         let raised = self.largest_acked > context.prior_largest;
-        let newest = out.scratch.summary.newest.map_or(0, |n| n.0);
+        let newest = out.scratch.batch.summary.newest_pn();
         self.measure(now, raised, context, out);
-        let ce = if raised { self.ecn.on_ack(&out.scratch.summary.ecn, context.ecn) } else { 0 };
-        let round_start = newest >= self.round_end;
-        if round_start {
-            self.round += 1;
-            self.round_end = self.sent.next_pn();
-        }
+        let ce = if raised { self.ecn.on_ack(&out.scratch.ecn, context.ecn) } else { 0 };
+        let round_start = self.books.ends_round(newest, self.sent.next_pn());
         // RFC 6298 section 5.3: a retransmission timer waits for the oldest packet, whatever else arrives.
         if context.advanced {
             self.progress = now;
@@ -242,16 +224,16 @@ impl<T: Payload> Sender<T> {
         }
         self.detect_losses(now, context.prior_in_flight, out);
         self.answer_marks_and_repairs(now, newest, ce, context.prior_in_flight, out);
-        if self.period.try_exit(newest, context.cumulative) {
+        if self.books.period.try_exit(newest, context.cumulative) {
             self.reordering.on_recovered();
             self.prr = None;
         }
-        self.tell_controller(now, newest, ce, round_start, context, out);
+        self.tell_controller(now, ce, round_start, context, out);
         if let Some(prr) = &mut self.prr {
             prr.on_ack(
-                out.scratch.summary.bytes + out.scratch.summary.late,
-                self.bytes_in_flight,
-                context.advanced && out.scratch.lost.is_empty(),
+                out.scratch.batch.summary.bytes + out.scratch.batch.summary.late,
+                self.books.bytes_in_flight,
+                context.advanced && out.scratch.batch.lost.is_empty(),
             );
         }
         self.sent.forget_resolved();
@@ -260,14 +242,14 @@ impl<T: Payload> Sender<T> {
     /// RTT of the newest packet. A sample for the estimator if it raises the largest acknowledged (RFC 9002
     /// section 5.1); RACK takes every one. TCP measures the mean on the oldest packet (RFC 7323 section 4).
     fn measure(&mut self, now: Time, raised: bool, context: &AckContext, out: &mut AckEffects<T>) {
-        let Some((_, sent)) = out.scratch.summary.newest else { return };
+        let Some((_, sent)) = out.scratch.batch.summary.newest else { return };
         let latest = now - sent;
         self.rack_rtt = latest;
         if !raised {
             return;
         }
         if context.is_tcp {
-            let oldest = now - out.scratch.summary.oldest.unwrap_or(sent);
+            let oldest = now - out.scratch.oldest.unwrap_or(sent);
             let (smoothed, edge) = (self.rtt.smoothed(), self.sent.edge());
             self.variance.sample(oldest, smoothed, self.unacknowledged, edge);
             self.rtt.sample_apart(now, latest, oldest);
@@ -288,16 +270,16 @@ impl<T: Payload> Sender<T> {
         out: &mut AckEffects<T>,
     ) {
         if ce > 0 {
-            if !self.period.covers(newest) {
+            if !self.books.period.covers(newest) {
                 self.reduce(now, Cause::Ecn, prior, out);
             }
-            self.period.forbid_undo();
+            self.books.period.forbid_undo();
         }
-        if let Some(pn) = out.scratch.summary.repaired {
-            if !self.period.covers(pn) {
+        if let Some(pn) = out.scratch.repaired {
+            if !self.books.period.covers(pn) {
                 self.reduce(now, Cause::Loss, prior, out);
             }
-            self.period.forbid_undo();
+            self.books.period.forbid_undo();
         }
     }
 
@@ -305,46 +287,26 @@ impl<T: Payload> Sender<T> {
     fn tell_controller(
         &mut self,
         now: Time,
-        newest: u64,
         ce: u64,
         round_start: bool,
         context: &AckContext,
         out: &mut AckEffects<T>,
     ) {
-        self.controller_timer.on_event(now);
-        let rate = self.sampler.sample(self.rtt.min());
-        let asked = self.controller.on_ack(&Ack {
-            now,
-            packets: &out.scratch.acked,
-            acked: out.scratch.summary.bytes,
-            late: out.scratch.summary.late,
-            growth: out.scratch.summary.growth,
-            lost: out.scratch.lost.iter().map(|l| l.bytes).sum(),
-            prior_in_flight: context.prior_in_flight,
-            bytes_in_flight: self.bytes_in_flight,
-            latest_rtt: out.rtt,
-            min_rtt: self.rtt.min(),
-            smoothed_rtt: self.rtt.smoothed(),
-            ack_delay: context.ack_delay,
-            ce,
-            delivered: self.sampler.delivered(),
-            rate,
-            round: self.round,
-            round_start,
-            in_recovery: self.period.in_recovery(),
-            app_limited: out.scratch.summary.app_limited,
-            cwnd_limited: out.scratch.summary.window_filled,
-        });
+        let (ack_delay, prior_in_flight) = (context.ack_delay, context.prior_in_flight);
+        let details =
+            AckDetails { ack_delay, ce, round_start, prior_in_flight, rtt: self.rtt_estimate(out.rtt) };
         // Whatever the controller asks, one reduction per round trip.
-        if let Some(cause) = asked.filter(|_| !self.period.covers(newest)) {
-            self.reduce(now, cause, context.prior_in_flight, out);
+        if let Some(cause) = self.books.tell_ack(now, &details, &out.scratch.batch) {
+            self.reduce(now, cause, prior_in_flight, out);
         }
     }
 
     /// All stream bytes before this one have arrived: as far as the recovery period wants to know.
     fn cumulative(&self, waiting: Option<u64>) -> u64 {
-        let until = self.period.until_offset();
-        if self.config.exit == Exit::Quic || !self.period.in_recovery() || waiting.is_some_and(|w| w < until)
+        let until = self.books.period.until_offset();
+        if self.config.exit == Exit::Quic
+            || !self.books.period.in_recovery()
+            || waiting.is_some_and(|w| w < until)
         {
             return 0;
         }

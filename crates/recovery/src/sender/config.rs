@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use units::Duration;
 
+use crate::feed::Exit;
 use crate::sender::pacer::Pacing;
 use crate::sender::rtt::Rtt;
 use units::Ecn;
@@ -82,16 +83,6 @@ pub enum Paced {
     ByRate,
     /// Nobody, not even a controller that asks for it.
     Never,
-}
-
-/// When a recovery period ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Exit {
-    /// A packet sent after the reduction is acknowledged (RFC 9002 section 7.3.2): about one round trip.
-    Quic,
-    /// Everything sent before the reduction has arrived (RFC 6582): no second reduction until all holes are filled.
-    NewrenoTcp,
 }
 
 /// How the window falls at a congestion event. A timeout's collapse is always at once.

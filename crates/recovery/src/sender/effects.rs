@@ -1,9 +1,10 @@
 //! What came of an ACK or a timer, and what is known of an ACK while it is processed.
 
-use congestion::{AckedPacket, Cause, Detection, LostPacket};
+use congestion::{Cause, Detection};
 use units::{Duration, Time};
 
 use crate::ecn::EcnCounts;
+use crate::feed::Batch;
 use crate::sender::acked_ranges::Span;
 use crate::sender::late::Verdict;
 use crate::sender::loss_detection::Found;
@@ -27,25 +28,31 @@ pub struct AckEffects<T> {
 /// What is known of the ACK at hand. It is in the effects, which senders can share, so that its memory is not in each of them.
 #[derive(Clone, Debug)]
 pub(super) struct Scratch<T> {
-    pub(super) acked: Vec<AckedPacket>,
-    pub(super) lost: Vec<LostPacket>,
+    /// What is told to the controller.
+    pub(super) batch: Batch,
     pub(super) late: Vec<Verdict<T>>,
     pub(super) spans: Vec<Span>,
     pub(super) covered: Vec<u64>,
     pub(super) found: Found,
-    pub(super) summary: AckSummary,
+    /// Of the newly acknowledged packets, as they were sent.
+    pub(super) ecn: EcnCounts,
+    /// When the oldest newly acknowledged packet left that was no repeat.
+    pub(super) oldest: Option<Time>,
+    /// The packet whose loss a tail loss probe repaired.
+    pub(super) repaired: Option<u64>,
 }
 
 impl<T> Default for AckEffects<T> {
     fn default() -> Self {
         let scratch = Scratch {
-            acked: Vec::new(),
-            lost: Vec::new(),
+            batch: Batch::default(),
             late: Vec::new(),
             spans: Vec::new(),
             covered: Vec::new(),
             found: Found::default(),
-            summary: AckSummary::default(),
+            ecn: EcnCounts::default(),
+            oldest: None,
+            repaired: None,
         };
         Self { lost: Vec::new(), late: Vec::new(), rtt: None, congestion: None, probe: false, scratch }
     }
@@ -58,31 +65,12 @@ impl<T> AckEffects<T> {
         self.rtt = None;
         self.congestion = None;
         self.probe = false;
-        self.scratch.acked.clear();
-        self.scratch.lost.clear();
+        self.scratch.batch.clear();
         self.scratch.late.clear();
-        self.scratch.summary = AckSummary::default();
+        self.scratch.ecn = EcnCounts::default();
+        self.scratch.oldest = None;
+        self.scratch.repaired = None;
     }
-}
-
-/// What one ACK newly acknowledges.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct AckSummary {
-    pub(super) bytes: u64,
-    /// The part of `bytes` that may open the window.
-    pub(super) growth: u64,
-    pub(super) ecn: EcnCounts,
-    pub(super) app_limited: bool,
-    /// Bytes that had been declared lost.
-    pub(super) late: u64,
-    /// The window was full while one of these packets was in flight.
-    pub(super) window_filled: bool,
-    /// The newest packet that is known to have arrived, and when it left.
-    pub(super) newest: Option<(u64, Time)>,
-    /// When the oldest of them left that was no repeat.
-    pub(super) oldest: Option<Time>,
-    /// The packet whose loss a tail loss probe repaired.
-    pub(super) repaired: Option<u64>,
 }
 
 /// What an ACK says besides packet numbers.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use units::{Duration, Time};
 
 use crate::ack::TcpAck;
-use crate::sender::rate::Snapshot;
+use crate::feed::Snapshot;
 use crate::sender::sent_packets::{Packet, Payload};
 use units::Ecn;
 

@@ -1,8 +1,9 @@
 //! Losses, the reductions that answer them and other signs of congestion, and what comes back late.
 
-use congestion::{Cause, Congestion, Detection, Lost, LostPacket};
-use units::Time;
+use congestion::{Cause, Detection};
+use units::{Duration, Time};
 
+use crate::feed::{Left, Reason, RttEstimate};
 use crate::sender::config::Reduction;
 use crate::sender::effects::AckEffects;
 use crate::sender::loss_detection::Search;
@@ -22,7 +23,7 @@ impl<T: Payload> Sender<T> {
             now,
             largest_acked,
             rack_rtt: self.rack_rtt,
-            in_recovery: self.period.in_recovery(),
+            in_recovery: self.books.period.in_recovery(),
         }
         .run(&self.sent, &mut found);
         self.loss_time = found.loss_time;
@@ -44,29 +45,24 @@ impl<T: Payload> Sender<T> {
     ) {
         let Some(&(newest, _)) = lost.last() else { return };
         let persistent = cause == Some(Cause::Loss) && self.is_persistent(lost);
-        let first = out.scratch.lost.len();
+        let first = out.scratch.batch.lost.len();
         for &(pn, detection) in lost {
             self.mark_lost(pn, detection, out);
         }
-        self.controller.on_lost(&Lost {
-            now,
-            packets: out.scratch.lost.get(first..).unwrap_or_default(),
-            total_lost: self.sampler.lost(),
-            delivered: self.sampler.delivered(),
-            bytes_in_flight: self.bytes_in_flight,
-        });
-        if let Some(cause) = cause.filter(|cause| *cause != Cause::Loss || !self.period.covers(newest)) {
+        self.books.tell_losses(now, first, &out.scratch.batch);
+        if let Some(cause) = cause.filter(|cause| *cause != Cause::Loss || !self.books.period.covers(newest))
+        {
             self.reduce(now, cause, prior_in_flight, out);
         }
         if persistent {
             self.rtt.reset_min(now);
             self.reduce(now, Cause::PersistentCongestion, prior_in_flight, out);
         }
-        self.period.add_losses(lost.len() as u64);
+        self.books.period.add_losses(lost.len() as u64);
         self.forget_late(now);
         for &(pn, _) in lost {
             if let Some(packet) = self.sent.get(pn) {
-                self.late.add(pn, now, self.period.serial(), packet);
+                self.late.add(pn, now, self.books.period.serial(), packet);
             }
         }
     }
@@ -74,21 +70,11 @@ impl<T: Payload> Sender<T> {
     /// Takes one packet out of flight as lost.
     fn mark_lost(&mut self, pn: u64, detection: Detection, out: &mut AckEffects<T>) {
         let Some(p) = self.sent.resolve(pn, Fate::Lost) else { return };
-        let (bytes, sent, snapshot) = (p.bytes, p.sent, p.snapshot);
-        self.bytes_in_flight -= bytes;
-        self.sampler.on_lost(bytes);
+        let packet = Left { pn, sent: p.sent, bytes: p.bytes, snapshot: &p.snapshot };
+        self.books.mark_lost(packet, detection, &mut out.scratch.batch);
         self.ecn.on_lost(p.ecn);
         out.lost.push((pn, detection, p.data.clone()));
         self.stats.count_loss(detection);
-        out.scratch.lost.push(LostPacket {
-            pn,
-            bytes,
-            sent,
-            detection,
-            tx_in_flight: snapshot.tx_in_flight,
-            lost_at_send: snapshot.lost,
-            app_limited: snapshot.app_limited,
-        });
     }
 
     /// RFC 9002 section 7.6: two of these losses are further apart than the persistent congestion duration and nothing
@@ -124,16 +110,13 @@ impl<T: Payload> Sender<T> {
     }
 
     pub(super) fn reduce(&mut self, now: Time, cause: Cause, prior_in_flight: u64, out: &mut AckEffects<T>) {
-        self.period.begin(now, cause, self.sent.next_pn(), self.sent.edge());
         self.tail_probed = false; // Linux: `tcp_init_cwnd_reduction`
         self.stats.count_reduction(cause);
         out.congestion = Some(cause);
-        // What this ACK acknowledged left before the reduction.
-        out.scratch.summary.growth = 0;
-        out.scratch.acked.iter_mut().for_each(|p| p.before_reduction = true);
-        let (min_rtt, smoothed_rtt) = (self.rtt.min(), self.rtt.smoothed());
-        let before = self.controller.control().cwnd;
-        self.controller.on_congestion(&Congestion { now, cause, prior_in_flight, min_rtt, smoothed_rtt });
+        let before = self.books.controller.control().cwnd;
+        let (next_pn, edge, rtt) = (self.sent.next_pn(), self.sent.edge(), self.rtt_estimate(None));
+        let reason = Reason { cause, next_pn, edge, prior_in_flight, rtt };
+        self.books.reduce(now, reason, &mut out.scratch.batch);
         self.prr = self.spread(cause, before, prior_in_flight);
         if cause == Cause::Loss {
             self.probes = self.probes.max(1); // RFC 9002 section 7.3.2: one packet may leave to speed up recovery
@@ -142,12 +125,12 @@ impl<T: Payload> Sender<T> {
 
     /// The way down from window `before`, if there is one to go and it is the sender's to choose.
     fn spread(&self, cause: Cause, before: u64, prior_in_flight: u64) -> Option<Prr> {
-        let ssthresh = self.controller.control().cwnd;
+        let ssthresh = self.books.controller.control().cwnd;
         let spreads = self.config.reduction == Reduction::Prr
             && matches!(cause, Cause::Loss | Cause::Ecn | Cause::Delay)
             && ssthresh < before
-            && !self.controller.shapes_recovery();
-        spreads.then(|| Prr::new(self.mds, ssthresh, prior_in_flight, self.bytes_in_flight))
+            && !self.books.controller.shapes_recovery();
+        spreads.then(|| Prr::new(self.mds, ssthresh, prior_in_flight, self.books.bytes_in_flight))
     }
 
     /// Forgets what was lost so long ago that it cannot come back. What a timeout gave up stays until the next acknowledgement
@@ -178,15 +161,20 @@ impl<T: Payload> Sender<T> {
             self.reordering.raise_thresholds(&self.config, distance, now - late.sent, &self.rtt);
         }
         let current = out.scratch.late.iter().filter(|v| v.is_of(period)).count() as u64;
-        if period == self.period.serial() && self.config.undo && self.period.on_spurious(current) {
-            self.undo();
+        if self.config.undo && self.books.forgive(period, current) {
+            self.on_undone();
         }
     }
 
-    /// The last reduction was a mistake.
-    pub(super) fn undo(&mut self) {
+    /// The last reduction was a mistake, and the controller knows.
+    pub(super) fn on_undone(&mut self) {
         self.stats.undone += 1;
         self.prr = None;
-        self.controller.on_spurious();
+    }
+
+    /// The RTT as the controller is told.
+    #[inline]
+    pub(super) fn rtt_estimate(&self, latest: Option<Duration>) -> RttEstimate {
+        RttEstimate { latest, min: self.rtt.min(), smoothed: self.rtt.smoothed() }
     }
 }

@@ -7,7 +7,6 @@
 mod acked_ranges;
 mod acks;
 pub mod config;
-mod controller_timer;
 pub mod ecn_validation;
 mod effects;
 mod late;
@@ -16,8 +15,6 @@ mod losses;
 mod min_rtt;
 pub mod pacer;
 mod prr;
-pub mod rate;
-mod recovery_period;
 mod rto;
 pub mod rtt;
 mod sending;

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use congestion::{Control, Controller, Idle, PathInfo, Sent};
+use congestion::{Control, Controller, Idle, PathInfo};
 use units::{Duration, Ecn, Time};
 
+use crate::feed::Bookkeeping;
 use crate::sender::acked_ranges::AckedRanges;
 use crate::sender::config::{Config, Paced};
-use crate::sender::controller_timer::ControllerTimer;
 use crate::sender::ecn_validation::Validation;
 use crate::sender::late::LateAcks;
 use crate::sender::loss_detection::Reordering;
 use crate::sender::pacer::Pacer;
 use crate::sender::prr::Prr;
-use crate::sender::rate::Sampler;
-use crate::sender::recovery_period::RecoveryPeriod;
 use crate::sender::rto::LinuxVariance;
 use crate::sender::rtt::Rtt;
 use crate::sender::sent_packets::{Payload, SentPackets};
@@ -45,13 +43,13 @@ pub(super) struct Suspicion {
 pub struct Sender<T> {
     /// Senders can share it: what all of them read stays in the cache.
     pub(super) config: Arc<Config>,
-    pub(super) controller: Box<dyn Controller>,
+    /// What the controller is told of, and the controller.
+    pub(super) books: Bookkeeping,
     /// Bytes of a full packet in the window.
     pub(super) mds: u64,
     pub(super) sent: SentPackets<T>,
     pub(super) rtt: Rtt,
     pub(super) variance: LinuxVariance,
-    pub(super) sampler: Sampler,
     pub(super) pacer: Pacer,
     /// The pacing rate of a window, and what it was computed from: it is asked for several times between two changes.
     pub(super) window_rate: ((u64, u64, Duration), f64),
@@ -59,21 +57,15 @@ pub struct Sender<T> {
     pub(super) reordering: Reordering,
     pub(super) late: LateAcks<T>,
     pub(super) acked: AckedRanges,
-    pub(super) period: RecoveryPeriod,
     /// The window's way down, while the recovery period lasts.
     pub(super) prr: Option<Prr>,
-    /// What the sender's clock counts in, for the send times that the controller is told.
-    pub(super) clock_unit: Duration,
     pub(super) stats: Stats,
-    pub(super) bytes_in_flight: u64,
     pub(super) largest_acked: Option<u64>,
     /// TCP: all stream bytes before this one are acknowledged (`SND.UNA`).
     pub(super) unacknowledged: u64,
     /// RTT of the newest packet in the last ACK (RACK.rtt).
     pub(super) rack_rtt: Duration,
     pub(super) first_rtt_sample: Option<Time>,
-    pub(super) round: u64,
-    pub(super) round_end: u64,
     pub(super) last_sent: Time,
     /// From when the retransmission timeout counts: the last progress.
     pub(super) progress: Time,
@@ -87,9 +79,6 @@ pub struct Sender<T> {
     /// Packets that may leave whatever the window says. What the next ACK finds unused has lapsed.
     pub(super) probes: u32,
     pub(super) loss_time: Option<Time>,
-    pub(super) controller_timer: ControllerTimer,
-    /// Packets below this one were in flight when the window was full: they may open it.
-    pub(super) window_filled: u64,
     /// The controller knows that this sender was idle.
     pub(super) restarted: bool,
 }
@@ -103,24 +92,18 @@ impl<T: Payload> Sender<T> {
             sent: SentPackets::new(),
             rtt: Rtt::new(config.initial_rtt, config.min_rtt_window),
             variance: LinuxVariance::new(config.min_rto),
-            sampler: Sampler::default(),
             pacer: Pacer::new(&config.pacing, path.max_datagram_size),
             window_rate: ((0, 0, Duration::ZERO), 0.0),
             ecn: Validation::new(config.ecn, config.ecn_validation),
             reordering: Reordering::default(),
             late: LateAcks::new(),
             acked: AckedRanges::default(),
-            period: RecoveryPeriod::new(config.exit),
             prr: None,
-            clock_unit: Duration(1),
             stats: Stats::default(),
-            bytes_in_flight: 0,
             largest_acked: None,
             unacknowledged: 0,
             rack_rtt: config.initial_rtt,
             first_rtt_sample: None,
-            round: 0,
-            round_end: 0,
             last_sent: Time::ZERO,
             progress: Time::ZERO,
             timeouts: 0,
@@ -130,18 +113,17 @@ impl<T: Payload> Sender<T> {
             tail_repeat: None,
             probes: 0,
             loss_time: None,
-            controller_timer: ControllerTimer::default(),
-            window_filled: 0,
             restarted: false,
+            books: Bookkeeping::new(controller, config.exit),
             config,
-            controller,
         }
     }
 
     /// The sender's clock counts in this unit: the controller is told send times rounded down to it. Everything else, RTTs too,
     /// is measured to the nanosecond.
-    pub fn with_clock_unit(self, unit: Duration) -> Self {
-        Self { clock_unit: unit.max(Duration(1)), ..self }
+    pub fn with_clock_unit(mut self, unit: Duration) -> Self {
+        self.books.clock_unit = unit.max(Duration(1));
+        self
     }
 
     /// Whether a packet of `bytes` may leave.
@@ -149,14 +131,14 @@ impl<T: Payload> Sender<T> {
         if self.probes > 0 {
             return SendDecision::Now;
         }
-        if self.bytes_in_flight == 0 {
+        if self.books.bytes_in_flight == 0 {
             self.restart_after_idle(now);
         }
-        let control = self.controller.control();
+        let control = self.books.controller.control();
         // Whoever may pass the window needs room for a byte.
         let needed = if self.config.overshoot { 1 } else { bytes };
-        if self.bytes_in_flight + needed > self.window_of(&control) {
-            self.window_filled = self.sent.next_pn();
+        if self.books.bytes_in_flight + needed > self.window_of(&control) {
+            self.books.on_window_full(self.sent.next_pn());
             self.pacer.on_window_full();
             return SendDecision::WindowFull;
         }
@@ -175,7 +157,7 @@ impl<T: Payload> Sender<T> {
         let (idle, rto) = (now - self.last_sent, self.retransmission_timeout());
         if idle > rto {
             self.restarted = true;
-            self.controller.on_idle(&Idle { now, idle, rto });
+            self.books.controller.on_idle(&Idle { now, idle, rto });
         }
     }
 
@@ -210,16 +192,14 @@ impl<T: Payload> Sender<T> {
     /// A packet leaves; returns its number and mark. `bytes` is what it counts in the window. `repeat` says that its
     /// payload has been sent before; what is not repeated leaves in the order of the stream.
     pub fn on_sent(&mut self, now: Time, bytes: u64, data: T, repeat: bool) -> (u64, Ecn) {
-        self.controller_timer.on_event(now);
         let pn = self.sent.next_pn();
         let may_mark = !repeat || self.config.ecn_on_repeats;
         let (rtt, config) = (&self.rtt, &self.config);
         let ecn = self.ecn.on_sent(now, || config.probe_timeout(rtt), may_mark);
-        let snapshot = self.sampler.on_sent(now, bytes, self.bytes_in_flight);
-        if self.bytes_in_flight == 0 {
+        if self.books.bytes_in_flight == 0 {
             self.progress = now;
         }
-        self.bytes_in_flight += bytes;
+        let snapshot = self.books.on_sent(now, pn, bytes);
         if repeat {
             self.late.on_repeat(data.range().start);
             // RFC 6298 section 5.4: the repeat of the oldest segment has the whole timeout to arrive.
@@ -230,7 +210,6 @@ impl<T: Payload> Sender<T> {
                 self.tail_repeat = Some((pn, data.range().start));
             }
         }
-        self.period.on_sent(now, pn);
         self.sent.push(now, bytes, repeat, ecn, snapshot, data);
         if self.tail_probed && self.probes > 0 {
             self.tail_end = self.sent.edge();
@@ -245,26 +224,23 @@ impl<T: Payload> Sender<T> {
         self.stats.sent += 1;
         self.stats.sent_bytes += bytes;
         self.stats.retransmissions += u64::from(repeat);
-        let app_limited = self.sampler.is_app_limited();
-        self.controller.on_sent(&Sent { now, pn, bytes, bytes_in_flight: self.bytes_in_flight, app_limited });
         (pn, ecn)
     }
 
     /// The application has nothing to send. Matters while the window has room: a full one limits the sender itself.
     pub fn mark_app_limited(&mut self) {
-        if self.bytes_in_flight < self.window() {
-            self.sampler.mark_app_limited(self.bytes_in_flight);
-        }
+        let window = self.window();
+        self.books.mark_app_limited(window);
     }
 
     /// Most bytes that may be in flight. Above the controller's window while a reduction is spread over the round trip,
     /// below it where losses emptied the pipe.
     pub fn window(&self) -> u64 {
-        self.window_of(&self.controller.control())
+        self.window_of(&self.books.controller.control())
     }
     /// Bytes in flight.
     pub fn bytes_in_flight(&self) -> u64 {
-        self.bytes_in_flight
+        self.books.bytes_in_flight
     }
     /// The sender cares for no acknowledgement below this packet number.
     pub fn least_unacked(&self) -> u64 {
@@ -276,7 +252,7 @@ impl<T: Payload> Sender<T> {
     }
     /// The controller.
     pub fn controller(&self) -> &dyn Controller {
-        self.controller.as_ref()
+        self.books.controller.as_ref()
     }
     /// Counters since the start.
     pub fn stats(&self) -> &Stats {
@@ -284,10 +260,10 @@ impl<T: Payload> Sender<T> {
     }
     /// Bytes delivered since the start.
     pub fn delivered(&self) -> u64 {
-        self.sampler.delivered()
+        self.books.sampler.delivered()
     }
     /// In a recovery period.
     pub fn in_recovery(&self) -> bool {
-        self.period.in_recovery()
+        self.books.period.in_recovery()
     }
 }

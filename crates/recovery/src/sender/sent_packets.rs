@@ -11,7 +11,7 @@ use std::ops::Range;
 use units::Time;
 
 use crate::ack::TcpAck;
-use crate::sender::rate::Snapshot;
+use crate::feed::Snapshot;
 use units::Ecn;
 
 /// What a packet carries, as far as the sender must know.

@@ -39,7 +39,9 @@ impl<T: Payload> Sender<T> {
         };
         let reo_wnd = match self.config.time_threshold {
             TimeThreshold::Off => None,
-            TimeThreshold::Rack => Some(self.reordering.window(&self.rtt, || self.period.in_recovery())),
+            TimeThreshold::Rack => {
+                Some(self.reordering.window(&self.rtt, || self.books.period.in_recovery()))
+            }
             TimeThreshold::Factor(factor) => {
                 let rtt = self.rtt.smoothed().max(self.rtt.latest());
                 Some(rtt.mul_f64(factor).max(self.config.granularity) - rtt)
@@ -55,7 +57,7 @@ impl<T: Payload> Sender<T> {
 
     /// When [`Sender::on_timer`] wants to be called: for loss recovery, or because the controller asked for it.
     pub fn next_timer(&self) -> Option<Time> {
-        let controller = self.controller_timer.due(&self.controller.control());
+        let controller = self.books.timer();
         match self.loss_timer() {
             Some(loss) => Some(loss.min(controller)),
             None => (controller != Time::NEVER).then_some(controller),
@@ -64,7 +66,7 @@ impl<T: Payload> Sender<T> {
 
     /// When a timer of loss recovery is due.
     fn loss_timer(&self) -> Option<Time> {
-        if self.bytes_in_flight == 0 {
+        if self.books.bytes_in_flight == 0 {
             return None;
         }
         Some(self.loss_time.unwrap_or_else(|| self.timeout_at()))
@@ -102,7 +104,7 @@ impl<T: Payload> Sender<T> {
 
     /// RFC 8985 section 7.2: nothing is known to be missing, nothing is being repaired, no probe is out.
     fn may_probe_tail(&self) -> bool {
-        let repairing = self.timeouts > 0 || !self.period.lets_probe() || self.loss_time.is_some();
+        let repairing = self.timeouts > 0 || !self.books.period.lets_probe() || self.loss_time.is_some();
         !self.tail_probed && !repairing && self.rtt.is_sampled()
     }
 
@@ -120,20 +122,11 @@ impl<T: Payload> Sender<T> {
         if self.loss_timer().is_some_and(|due| due <= now) {
             self.on_loss_timer(now, out);
         }
-        self.call_controller_if_due(now);
-    }
-
-    /// Once for each time that it asks for.
-    fn call_controller_if_due(&mut self, now: Time) {
-        self.controller_timer.on_event(now);
-        if self.controller_timer.due(&self.controller.control()) <= now {
-            self.controller_timer.on_called(now);
-            self.controller.on_timer(now);
-        }
+        self.books.on_timer(now);
     }
 
     fn on_loss_timer(&mut self, now: Time, out: &mut AckEffects<T>) {
-        let prior_in_flight = self.bytes_in_flight;
+        let prior_in_flight = self.books.bytes_in_flight;
         if self.loss_time.is_some() {
             self.detect_losses(now, prior_in_flight, out);
         } else if self.config.timeout == Timeout::Pto {
@@ -196,8 +189,9 @@ impl<T: Payload> Sender<T> {
             let overdue = self.sent.in_flight().map(|(pn, _)| (pn, Detection::Timeout));
             let overdue: Vec<_> = overdue.take_while(|(pn, _)| *pn < below.min(since)).collect();
             self.lose(now, &overdue, None, prior_in_flight, out);
-        } else if self.config.undo && self.period.on_spurious_timeout() {
-            self.undo();
+        } else if self.config.undo && self.books.period.on_spurious_timeout() {
+            self.books.controller.on_spurious();
+            self.on_undone();
             self.timeouts = 0;
             if out.scratch.late.is_empty() {
                 self.reduce(now, Cause::Loss, prior_in_flight, out);
