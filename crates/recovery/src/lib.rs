@@ -1,7 +1,4 @@
-//! Loss recovery, RTT, pacing, rate samples and ACK making, for QUIC (RFC 9000, 9002) and TCP
-//! (RFC 5681, 6298, 6582, 8985, 9937) alike. The simulator, the emulator's endpoints and the QUIC endpoint all use it.
-//!
-//! Pure: time comes in with each call, nothing is sent, nothing fails.
+#![doc = include_str!("../README.md")]
 
 pub use congestion;
 pub use units;
