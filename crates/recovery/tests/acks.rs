@@ -78,7 +78,7 @@ fn gaps() {
     }
 }
 
-/// With all, the packets behind a gap stop being urgent when the gap is filled, or when the sender has settled what is missing.
+/// With all, the packets behind a gap stop being urgent when the gap is filled, or when the sender has decided the fate of what is missing.
 #[test]
 fn a_gap_that_ends() {
     let config = AckConfig { ack_every: 10.into(), immediate_on_gap: OnGap::All, ..AckConfig::default() };

@@ -159,9 +159,9 @@ fn unused_credit_lapses() {
     let mut b = flight(Config::quic());
     b.ack(205.0, &[(5, 5)]); // a loss: one packet may leave at once
     b.set_window(0);
-    assert_eq!(b.sender.gate(ms(205.0), SIZE), kneepoint_recovery::Gate::Open);
+    assert_eq!(b.sender.can_send(ms(205.0), SIZE), kneepoint_recovery::SendDecision::Now);
     b.ack(206.0, &[(3, 5)]);
-    assert_eq!(b.sender.gate(ms(206.0), SIZE), kneepoint_recovery::Gate::Window);
+    assert_eq!(b.sender.can_send(ms(206.0), SIZE), kneepoint_recovery::SendDecision::WindowFull);
 }
 
 /// Packets that arrive late raise the packet threshold to what would have spared them, up to a bound: google/quiche has none,

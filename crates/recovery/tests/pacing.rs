@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use kneepoint_recovery::{Config, Gate, Paced, Pacing, Style};
+use kneepoint_recovery::{Config, Paced, Pacing, SendDecision, Style};
 use units::Time;
 
 const RTT: f64 = 100.0;
@@ -18,13 +18,13 @@ fn spacing(config: &Config, ssthresh: u64) -> f64 {
     let mut now = ms(RTT);
     let mut left = Vec::new();
     while left.len() < 3 {
-        match b.sender.gate(now, SIZE) {
-            Gate::Open => {
+        match b.sender.can_send(now, SIZE) {
+            SendDecision::Now => {
                 left.push(now.as_secs_f64() * 1e3);
                 b.send(left[left.len() - 1]);
             }
-            Gate::At(at) => now = at,
-            Gate::Window => panic!("the window has room"),
+            SendDecision::At(at) => now = at,
+            SendDecision::WindowFull => panic!("the window has room"),
         }
     }
     left[2] - left[1]
@@ -59,13 +59,13 @@ fn slow_start_is_paced_faster() {
 fn sent(b: &mut Bench, from: f64, until: f64) -> Vec<Time> {
     let (mut now, mut left) = (ms(from), Vec::new());
     while now < ms(until) {
-        match b.sender.gate(now, SIZE) {
-            Gate::Open => {
+        match b.sender.can_send(now, SIZE) {
+            SendDecision::Now => {
                 left.push(now);
                 b.send(now.as_secs_f64() * 1e3);
             }
-            Gate::At(at) => now = at,
-            Gate::Window => break,
+            SendDecision::At(at) => now = at,
+            SendDecision::WindowFull => break,
         }
     }
     left
@@ -81,7 +81,7 @@ fn bursts_at_intervals() {
     b.send(100.0);
     let bursts = |at: &[f64]| at.iter().flat_map(|at| [ms(*at); 5]).collect::<Vec<_>>();
     assert_eq!(sent(&mut b, 160.0, 190.0), bursts(&[160.0, 185.0]));
-    assert_eq!(b.sender.gate(ms(190.0), SIZE), Gate::At(ms(210.0)));
+    assert_eq!(b.sender.can_send(ms(190.0), SIZE), SendDecision::At(ms(210.0)));
     b.ack(200.0, &[(0, 1)]);
     assert_eq!(sent(&mut b, 200.0, 300.0), bursts(&[210.0, 235.0]), "then the window is full");
     b.ack(260.0, &[(0, 6)]);

@@ -3,7 +3,7 @@
 mod common;
 use common::*;
 use congestion::Cause;
-use kneepoint_recovery::{Config, EcnCounts, Gate, Reduction, TcpAck};
+use kneepoint_recovery::{Config, EcnCounts, Reduction, SendDecision, TcpAck};
 use units::Ecn;
 
 const FLIGHT: u64 = 20;
@@ -212,5 +212,5 @@ fn the_first_packet() {
     assert_eq!(pipe_and_room(&b), (16, 1), "ceil(3 * 2 / 20)");
     assert_eq!(b.fill(204.0, &mut lost(&b)), 1);
     b.tcp_ack(205.0, 1, &[(2, 6)], 5);
-    assert_eq!(b.sender.gate(ms(205.0), SIZE), Gate::Window, "ceil(4 * 2 / 20) - 1");
+    assert_eq!(b.sender.can_send(ms(205.0), SIZE), SendDecision::WindowFull, "ceil(4 * 2 / 20) - 1");
 }

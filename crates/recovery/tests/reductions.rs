@@ -4,7 +4,7 @@ mod common;
 use common::*;
 use congestion::Cause::{self, Delay, Ecn as Mark, Loss, PersistentCongestion, Timeout};
 use congestion::Detection;
-use kneepoint_recovery::{AckFrame, Config, EcnCounts, Exit, Gate, Paced, TimeThreshold};
+use kneepoint_recovery::{AckFrame, Config, EcnCounts, Exit, Paced, SendDecision, TimeThreshold};
 use units::Duration;
 use units::Ecn;
 
@@ -125,12 +125,12 @@ fn a_full_window_after_an_idle_time_grows() {
         b.set_window(10 * SIZE);
         b.sender.mark_app_limited();
         for _ in 0..count {
-            assert_eq!(b.sender.gate(ms(1000.0), SIZE), Gate::Open);
+            assert_eq!(b.sender.can_send(ms(1000.0), SIZE), SendDecision::Now);
             b.send(1000.0);
         }
         // Nine leave room for a tenth, which the application does not have.
-        let gate = b.sender.gate(ms(1000.0), SIZE);
-        assert_eq!(gate, if count == 10 { Gate::Window } else { Gate::Open });
+        let gate = b.sender.can_send(ms(1000.0), SIZE);
+        assert_eq!(gate, if count == 10 { SendDecision::WindowFull } else { SendDecision::Now });
         b.sender.mark_app_limited();
         for ack in 0..5 {
             b.ack(1100.0, &[(1, (2 * ack + 2).min(count))]);
@@ -211,12 +211,12 @@ fn one_packet_on_entry() {
     let mut b = flight(Config::quic());
     b.set_window(0);
     b.ack(205.0, &[(2, 5)]);
-    assert_eq!(b.sender.gate(ms(205.0), SIZE), kneepoint_recovery::Gate::Open);
+    assert_eq!(b.sender.can_send(ms(205.0), SIZE), kneepoint_recovery::SendDecision::Now);
     b.resend(205.0, piece(1));
-    assert_eq!(b.sender.gate(ms(205.0), SIZE), kneepoint_recovery::Gate::Window);
+    assert_eq!(b.sender.can_send(ms(205.0), SIZE), kneepoint_recovery::SendDecision::WindowFull);
 }
 
-/// A ledger whose probe timeout is 2 s, as section 7.6.3 has it: 0.5 s + 4 * 0.25 s + 0.5 s. Sample at 0.5 s.
+/// A sender whose probe timeout is 2 s, as section 7.6.3 has it: 0.5 s + 4 * 0.25 s + 0.5 s. Sample at 0.5 s.
 fn two_seconds() -> Bench {
     let config = Config { max_ack_delay: Duration::from_millis(500), ..Config::quic() };
     Bench::primed(config, 500.0)

@@ -134,7 +134,7 @@ fn recovery_lasts_until_all_holes_are_filled() {
     }
 }
 
-/// A cumulative ACK over originals and retransmissions settles each of them, and nothing beyond.
+/// A cumulative ACK over originals and retransmissions acknowledges each of them, and nothing beyond.
 #[test]
 fn cumulative_over_retransmissions() {
     let mut b = flight(Config::tcp());

@@ -3,7 +3,7 @@
 mod common;
 use common::*;
 use congestion::{Cause, Detection};
-use kneepoint_recovery::{AckFrame, Config, Gate, Pto, Rto, TcpAck, TimeThreshold};
+use kneepoint_recovery::{AckFrame, Config, Pto, Rto, SendDecision, TcpAck, TimeThreshold};
 use units::Duration;
 
 /// After one sample of 100 ms: smoothed_rtt + 4 * (100 / 2) + max_ack_delay.
@@ -96,15 +96,15 @@ fn probes_and_the_window() {
     b.set_window(SIZE);
     b.send(100.0);
     b.signals();
-    assert_eq!(b.sender.gate(ms(100.0), SIZE), Gate::Window);
+    assert_eq!(b.sender.can_send(ms(100.0), SIZE), SendDecision::WindowFull);
     let at = b.timer();
     assert!(b.signals().is_empty(), "not a word to the controller");
     for probes in 1..=2 {
-        assert_eq!(b.sender.gate(ms(at), SIZE), Gate::Open);
+        assert_eq!(b.sender.can_send(ms(at), SIZE), SendDecision::Now);
         b.send(at);
         assert_eq!(b.sender.bytes_in_flight(), (1 + probes) * SIZE);
     }
-    assert_eq!(b.sender.gate(ms(at), SIZE), Gate::Window, "two probes");
+    assert_eq!(b.sender.can_send(ms(at), SIZE), SendDecision::WindowFull, "two probes");
     assert_eq!(b.out.lost, []);
 }
 
@@ -149,9 +149,13 @@ fn tail_loss_probe_then_timeout() {
     assert_eq!((b.out.probe, b.sender.bytes_in_flight()), (false, 2 * SIZE));
     assert_eq!(b.verdicts(), [Signal::Reduce(Cause::Timeout)]);
     b.set_window(SIZE);
-    assert_eq!(b.sender.gate(ms(612.0), SIZE), Gate::Open, "for the repeat, whatever the window says");
+    assert_eq!(
+        b.sender.can_send(ms(612.0), SIZE),
+        SendDecision::Now,
+        "for the repeat, whatever the window says"
+    );
     let repeat = b.resend(612.0, piece(1));
-    assert_eq!(b.sender.gate(ms(612.0), SIZE), Gate::Window);
+    assert_eq!(b.sender.can_send(ms(612.0), SIZE), SendDecision::WindowFull);
     b.tcp_ack(712.0, 2, &[], repeat);
     assert_eq!(b.lost(), [(2, Detection::Timeout), (3, Detection::Timeout)]);
     assert!(b.verdicts().is_empty(), "one collapse");
@@ -389,7 +393,7 @@ fn idle_restart() {
         let mut b = settled(Config { restart_after_idle, ..Config::tcp() }, 100.0);
         let last = 1e5 - 100.0 - 1.0;
         for _ in 0..3 {
-            assert_eq!(b.sender.gate(ms(last + idle), SIZE), Gate::Open);
+            assert_eq!(b.sender.can_send(ms(last + idle), SIZE), SendDecision::Now);
         }
         let idles = b.signals().into_iter().filter(|s| *s == Signal::Idle).count();
         assert_eq!(idles, told, "{restart_after_idle} {idle}");

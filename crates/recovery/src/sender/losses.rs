@@ -1,19 +1,21 @@
 //! Losses, the reductions that answer them and other signs of congestion, and what comes back late.
 
-use congestion::{Cause, Congestion, Detection, Lost, LostPacket};
-use units::Time;
+use congestion::{Cause, Detection};
+use units::{Duration, Time};
 
-use super::{Outcome, Sender};
-use crate::config::Reduction;
-use crate::loss::Search;
-use crate::prr::Prr;
-use crate::sent::{Fate, Payload};
+use crate::feed::{Left, Reason, RttEstimate};
+use crate::sender::config::Reduction;
+use crate::sender::effects::AckEffects;
+use crate::sender::loss_detection::Search;
+use crate::sender::prr::Prr;
+use crate::sender::sending::Sender;
+use crate::sender::sent_packets::{Fate, Payload};
 
 impl<T: Payload> Sender<T> {
     /// Finds losses and answers them.
-    pub(super) fn detect_losses(&mut self, now: Time, prior_in_flight: u64, out: &mut Outcome<T>) {
+    pub(super) fn detect_losses(&mut self, now: Time, prior_in_flight: u64, out: &mut AckEffects<T>) {
         let Some(largest_acked) = self.largest_acked else { return };
-        let mut found = std::mem::take(&mut out.digest.found);
+        let mut found = std::mem::take(&mut out.scratch.found);
         Search {
             config: &self.config,
             rtt: &self.rtt,
@@ -21,14 +23,14 @@ impl<T: Payload> Sender<T> {
             now,
             largest_acked,
             rack_rtt: self.rack_rtt,
-            in_recovery: self.epoch.in_recovery(),
+            in_recovery: self.books.period.in_recovery(),
         }
         .run(&self.sent, &mut found);
         self.loss_time = found.loss_time;
         if !found.lost.is_empty() {
             self.lose(now, &found.lost, Some(Cause::Loss), prior_in_flight, out);
         }
-        out.digest.found = found;
+        out.scratch.found = found;
     }
 
     /// Declares packets lost (ascending). A `cause` to reduce the window: a loss, unless a reduction since their departure covers
@@ -39,55 +41,40 @@ impl<T: Payload> Sender<T> {
         lost: &[(u64, Detection)],
         cause: Option<Cause>,
         prior_in_flight: u64,
-        out: &mut Outcome<T>,
+        out: &mut AckEffects<T>,
     ) {
         let Some(&(newest, _)) = lost.last() else { return };
         let persistent = cause == Some(Cause::Loss) && self.is_persistent(lost);
-        let first = out.digest.lost.len();
+        let first = out.scratch.batch.lost.len();
         for &(pn, detection) in lost {
-            self.forsake(pn, detection, out);
+            self.mark_lost(pn, detection, out);
         }
-        self.controller.on_lost(&Lost {
-            now,
-            packets: out.digest.lost.get(first..).unwrap_or_default(),
-            total_lost: self.sampler.lost(),
-            delivered: self.sampler.delivered(),
-            bytes_in_flight: self.bytes_in_flight,
-        });
-        if let Some(cause) = cause.filter(|cause| *cause != Cause::Loss || !self.epoch.covers(newest)) {
+        self.books.tell_losses(now, first, &out.scratch.batch);
+        if let Some(cause) = cause.filter(|cause| *cause != Cause::Loss || !self.books.period.covers(newest))
+        {
             self.reduce(now, cause, prior_in_flight, out);
         }
         if persistent {
             self.rtt.reset_min(now);
             self.reduce(now, Cause::PersistentCongestion, prior_in_flight, out);
         }
-        self.epoch.add_losses(lost.len() as u64);
+        self.books.period.add_losses(lost.len() as u64);
         self.forget_late(now);
         for &(pn, _) in lost {
             if let Some(packet) = self.sent.get(pn) {
-                self.late.add(pn, now, self.epoch.serial(), packet);
+                self.late.add(pn, now, self.books.period.serial(), packet);
             }
         }
     }
 
     /// Takes one packet out of flight as lost.
-    fn forsake(&mut self, pn: u64, detection: Detection, out: &mut Outcome<T>) {
-        let Some(p) = self.sent.settle(pn, Fate::Lost) else { return };
-        let (bytes, sent, snapshot) = (p.bytes, p.sent, p.snapshot);
-        self.bytes_in_flight -= bytes;
-        self.sampler.on_lost(bytes);
+    fn mark_lost(&mut self, pn: u64, detection: Detection, out: &mut AckEffects<T>) {
+        let Some(p) = self.sent.resolve(pn, Fate::Lost) else { return };
+        let packet = Left { pn, sent: p.sent, bytes: p.bytes, snapshot: &p.snapshot };
+        self.books.mark_lost(packet, detection, &mut out.scratch.batch);
         self.ecn.on_lost(p.ecn);
         out.lost.push((pn, detection, p.data.clone()));
         self.stats.count_loss(detection);
-        out.digest.lost.push(LostPacket {
-            pn,
-            bytes,
-            sent,
-            detection,
-            tx_in_flight: snapshot.tx_in_flight,
-            lost_at_send: snapshot.lost,
-            app_limited: snapshot.app_limited,
-        });
     }
 
     /// RFC 9002 section 7.6: two of these losses are further apart than the persistent congestion duration and nothing
@@ -122,31 +109,28 @@ impl<T: Payload> Sender<T> {
         (from..to).all(|pn| self.sent.get(pn).is_none_or(|p| p.fate != Fate::Acked))
     }
 
-    pub(super) fn reduce(&mut self, now: Time, cause: Cause, prior_in_flight: u64, out: &mut Outcome<T>) {
-        self.epoch.begin(now, cause, self.sent.next_pn(), self.sent.edge());
+    pub(super) fn reduce(&mut self, now: Time, cause: Cause, prior_in_flight: u64, out: &mut AckEffects<T>) {
         self.tail_probed = false; // Linux: `tcp_init_cwnd_reduction`
         self.stats.count_reduction(cause);
         out.congestion = Some(cause);
-        // What this ACK acknowledged left before the reduction.
-        out.digest.tally.growth = 0;
-        out.digest.acked.iter_mut().for_each(|p| p.before_reduction = true);
-        let (min_rtt, smoothed_rtt) = (self.rtt.min(), self.rtt.smoothed());
-        let before = self.controller.control().cwnd;
-        self.controller.on_congestion(&Congestion { now, cause, prior_in_flight, min_rtt, smoothed_rtt });
+        let before = self.books.controller.control().cwnd;
+        let (next_pn, edge, rtt) = (self.sent.next_pn(), self.sent.edge(), self.rtt_estimate(None));
+        let reason = Reason { cause, next_pn, edge, prior_in_flight, rtt };
+        self.books.reduce(now, reason, &mut out.scratch.batch);
         self.prr = self.spread(cause, before, prior_in_flight);
         if cause == Cause::Loss {
             self.probes = self.probes.max(1); // RFC 9002 section 7.3.2: one packet may leave to speed up recovery
         }
     }
 
-    /// The way down from window `before`, if there is one to go and the ledger's to choose.
+    /// The way down from window `before`, if there is one to go and it is the sender's to choose.
     fn spread(&self, cause: Cause, before: u64, prior_in_flight: u64) -> Option<Prr> {
-        let ssthresh = self.controller.control().cwnd;
+        let ssthresh = self.books.controller.control().cwnd;
         let spreads = self.config.reduction == Reduction::Prr
             && matches!(cause, Cause::Loss | Cause::Ecn | Cause::Delay)
             && ssthresh < before
-            && !self.controller.shapes_recovery();
-        spreads.then(|| Prr::new(self.mds, ssthresh, prior_in_flight, self.bytes_in_flight))
+            && !self.books.controller.shapes_recovery();
+        spreads.then(|| Prr::new(self.mds, ssthresh, prior_in_flight, self.books.bytes_in_flight))
     }
 
     /// Forgets what was lost so long ago that it cannot come back. What a timeout gave up stays until the next acknowledgement
@@ -166,26 +150,31 @@ impl<T: Payload> Sender<T> {
         now: Time,
         period: u64,
         prior_largest: Option<u64>,
-        out: &mut Outcome<T>,
+        out: &mut AckEffects<T>,
     ) {
-        self.stats.spurious += out.digest.late.len() as u64;
+        self.stats.spurious += out.scratch.late.len() as u64;
         let overtaken =
-            out.digest.late.iter().any(|late| prior_largest.is_some_and(|newest| late.pn < newest));
+            out.scratch.late.iter().any(|late| prior_largest.is_some_and(|newest| late.pn < newest));
         self.reordering.on_spurious(self.largest_acked.unwrap_or(0), self.sent.next_pn(), overtaken);
-        for late in &out.digest.late {
+        for late in &out.scratch.late {
             let distance = prior_largest.unwrap_or(0).saturating_sub(late.pn);
             self.reordering.raise_thresholds(&self.config, distance, now - late.sent, &self.rtt);
         }
-        let current = out.digest.late.iter().filter(|v| v.is_of(period)).count() as u64;
-        if period == self.epoch.serial() && self.config.undo && self.epoch.on_spurious(current) {
-            self.undo();
+        let current = out.scratch.late.iter().filter(|v| v.is_of(period)).count() as u64;
+        if self.config.undo && self.books.forgive(period, current) {
+            self.on_undone();
         }
     }
 
-    /// The last reduction was a mistake.
-    pub(super) fn undo(&mut self) {
+    /// The last reduction was a mistake, and the controller knows.
+    pub(super) fn on_undone(&mut self) {
         self.stats.undone += 1;
         self.prr = None;
-        self.controller.on_spurious();
+    }
+
+    /// The RTT as the controller is told.
+    #[inline]
+    pub(super) fn rtt_estimate(&self, latest: Option<Duration>) -> RttEstimate {
+        RttEstimate { latest, min: self.rtt.min(), smoothed: self.rtt.smoothed() }
     }
 }

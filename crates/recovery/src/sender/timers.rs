@@ -3,10 +3,10 @@
 use congestion::{Cause, Detection};
 use units::{Duration, Time};
 
-use super::acks::Report;
-use super::{Outcome, Sender, Suspicion};
-use crate::config::{Rto, TimeThreshold, Timeout};
-use crate::sent::Payload;
+use crate::sender::config::{Rto, TimeThreshold, Timeout};
+use crate::sender::effects::{AckContext, AckEffects};
+use crate::sender::sending::{Sender, Suspicion};
+use crate::sender::sent_packets::Payload;
 
 /// Probes sent on a QUIC probe timeout. RFC 9002 section 6.2.4: one or two.
 const PTO_PROBES: u32 = 2;
@@ -39,7 +39,9 @@ impl<T: Payload> Sender<T> {
         };
         let reo_wnd = match self.config.time_threshold {
             TimeThreshold::Off => None,
-            TimeThreshold::Rack => Some(self.reordering.window(&self.rtt, || self.epoch.in_recovery())),
+            TimeThreshold::Rack => {
+                Some(self.reordering.window(&self.rtt, || self.books.period.in_recovery()))
+            }
             TimeThreshold::Factor(factor) => {
                 let rtt = self.rtt.smoothed().max(self.rtt.latest());
                 Some(rtt.mul_f64(factor).max(self.config.granularity) - rtt)
@@ -53,9 +55,18 @@ impl<T: Payload> Sender<T> {
         self.rtt.smoothed() * 2 + MIN_PATIENCE
     }
 
-    /// When [`Sender::on_timer`] wants to be called.
+    /// When [`Sender::on_timer`] wants to be called: for loss recovery, or because the controller asked for it.
     pub fn next_timer(&self) -> Option<Time> {
-        if self.bytes_in_flight == 0 {
+        let controller = self.books.timer();
+        match self.loss_timer() {
+            Some(loss) => Some(loss.min(controller)),
+            None => (controller != Time::NEVER).then_some(controller),
+        }
+    }
+
+    /// When a timer of loss recovery is due.
+    fn loss_timer(&self) -> Option<Time> {
+        if self.books.bytes_in_flight == 0 {
             return None;
         }
         Some(self.loss_time.unwrap_or_else(|| self.timeout_at()))
@@ -93,7 +104,7 @@ impl<T: Payload> Sender<T> {
 
     /// RFC 8985 section 7.2: nothing is known to be missing, nothing is being repaired, no probe is out.
     fn may_probe_tail(&self) -> bool {
-        let repairing = self.timeouts > 0 || !self.epoch.lets_probe() || self.loss_time.is_some();
+        let repairing = self.timeouts > 0 || !self.books.period.lets_probe() || self.loss_time.is_some();
         !self.tail_probed && !repairing && self.rtt.is_sampled()
     }
 
@@ -106,12 +117,16 @@ impl<T: Payload> Sender<T> {
     }
 
     /// The time of [`Sender::next_timer`] has come (calling earlier does nothing).
-    pub fn on_timer(&mut self, now: Time, out: &mut Outcome<T>) {
+    pub fn on_timer(&mut self, now: Time, out: &mut AckEffects<T>) {
         out.clear();
-        if self.next_timer().is_none_or(|due| due > now) {
-            return;
+        if self.loss_timer().is_some_and(|due| due <= now) {
+            self.on_loss_timer(now, out);
         }
-        let prior_in_flight = self.bytes_in_flight;
+        self.books.on_timer(now);
+    }
+
+    fn on_loss_timer(&mut self, now: Time, out: &mut AckEffects<T>) {
+        let prior_in_flight = self.books.bytes_in_flight;
         if self.loss_time.is_some() {
             self.detect_losses(now, prior_in_flight, out);
         } else if self.config.timeout == Timeout::Pto {
@@ -125,10 +140,10 @@ impl<T: Payload> Sender<T> {
         } else {
             self.time_out(now, prior_in_flight, out);
         }
-        self.sent.forget_settled();
+        self.sent.forget_resolved();
     }
 
-    fn probe(&mut self, count: u32, out: &mut Outcome<T>) {
+    fn probe(&mut self, count: u32, out: &mut AckEffects<T>) {
         self.probes = count;
         self.stats.timeouts += 1;
         out.probe = true;
@@ -136,7 +151,7 @@ impl<T: Payload> Sender<T> {
 
     /// RFC 6298 section 5: the window collapses and the oldest packet is sent again. What becomes of the rest the next
     /// acknowledgement tells: until then the window lets nothing else leave, so that the verdict can wait.
-    fn time_out(&mut self, now: Time, prior_in_flight: u64, out: &mut Outcome<T>) {
+    fn time_out(&mut self, now: Time, prior_in_flight: u64, out: &mut AckEffects<T>) {
         self.timeouts += 1;
         self.stats.timeouts += 1;
         self.progress = now;
@@ -166,18 +181,19 @@ impl<T: Payload> Sender<T> {
         &mut self,
         now: Time,
         Suspicion { below, since }: Suspicion,
-        report: &Report,
-        out: &mut Outcome<T>,
+        context: &AckContext,
+        out: &mut AckEffects<T>,
     ) {
-        let prior_in_flight = report.prior_in_flight;
-        if report.answers >= since {
+        let prior_in_flight = context.prior_in_flight;
+        if context.answers >= since {
             let overdue = self.sent.in_flight().map(|(pn, _)| (pn, Detection::Timeout));
             let overdue: Vec<_> = overdue.take_while(|(pn, _)| *pn < below.min(since)).collect();
             self.lose(now, &overdue, None, prior_in_flight, out);
-        } else if self.config.undo && self.epoch.on_spurious_timeout() {
-            self.undo();
+        } else if self.config.undo && self.books.period.on_spurious_timeout() {
+            self.books.controller.on_spurious();
+            self.on_undone();
             self.timeouts = 0;
-            if out.digest.late.is_empty() {
+            if out.scratch.late.is_empty() {
                 self.reduce(now, Cause::Loss, prior_in_flight, out);
             }
         }

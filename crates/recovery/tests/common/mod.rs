@@ -1,11 +1,13 @@
-//! A ledger on the bench: packets of one size, times in milliseconds, a controller that writes down what it is told.
+//! A sender on the bench: packets of one size, times in milliseconds, a controller that writes down what it is told.
 #![allow(dead_code, unreachable_pub, reason = "each test binary has its own copy and uses a part of it")]
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, PathInfo};
-use kneepoint_recovery::{AckFrame, Config, EcnCounts, Gate, Outcome, Payload, Sender, TcpAck, Timeout};
+use kneepoint_recovery::{
+    AckEffects, AckFrame, Config, EcnCounts, Payload, SendDecision, Sender, TcpAck, Timeout,
+};
 use units::Time;
 
 /// Bytes of every packet, in the window and in the stream.
@@ -107,7 +109,7 @@ impl Controller for Recorder {
 #[derive(Debug)]
 pub struct Bench {
     pub sender: Sender<Piece>,
-    pub out: Outcome<Piece>,
+    pub out: AckEffects<Piece>,
     pub notes: Arc<Mutex<Notes>>,
     next_piece: u64,
 }
@@ -122,7 +124,7 @@ impl Bench {
         let notes = Arc::new(Mutex::new(notes));
         let path = PathInfo { max_datagram_size: SIZE, paced: true, seed: 1 };
         let sender = Sender::new(config, Box::new(Recorder(Arc::clone(&notes))), path);
-        Self { sender, out: Outcome::default(), notes, next_piece: 0 }
+        Self { sender, out: AckEffects::default(), notes, next_piece: 0 }
     }
 
     pub fn quic() -> Self {
@@ -225,10 +227,10 @@ impl Bench {
         self.notes.lock().unwrap().reduced = Some(bytes);
     }
 
-    /// Sends what the gate lets pass, what is lost first; returns how many packets left.
+    /// Sends what the sender lets pass, what is lost first; returns how many packets left.
     pub fn fill(&mut self, at: f64, lost: &mut Vec<Piece>) -> u64 {
         let before = self.sender.stats().sent;
-        while self.sender.gate(ms(at), SIZE) == Gate::Open {
+        while self.sender.can_send(ms(at), SIZE) == SendDecision::Now {
             if lost.is_empty() {
                 self.send(at);
             } else {

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use congestion::PathInfo;
-use recovery::reassembly::Reassembly;
-use recovery::{Gate, Outcome, Paced, Payload, Sender, Stats};
+use recovery::{AckEffects, Paced, Payload, Reassembly, SendDecision, Sender, Stats};
 use scenario::trace::{self, Metrics};
 use scenario::{Back, FlowConfig, FlowSample, Record, Route, Scenario, SentPacket, Transport};
 use units::{Duration, Time};
@@ -38,14 +37,14 @@ enum Stage {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) links: Links,
-    outcome: Outcome<Chunk>,
+    effects: AckEffects<Chunk>,
     /// Acknowledgements that have been read, to be written anew.
     spent: Spent,
 }
 
 impl Shared {
     pub(crate) fn new(links: Links) -> Self {
-        Self { links, outcome: Outcome::default(), spent: Spent::default() }
+        Self { links, effects: AckEffects::default(), spent: Spent::default() }
     }
 }
 
@@ -63,7 +62,7 @@ pub(crate) struct Flow {
     /// When the sending end acts next of its own, beside its application. What arrives at the other end does not move it.
     near_next: Time,
     pacer_at: Time,
-    /// When a timer of loss recovery is due, as of the sender's last turn.
+    /// When a timer of loss recovery or of the controller is due, as of the sender's last turn.
     timer_at: Time,
     /// Next new byte of the stream.
     fresh: u64,
@@ -82,7 +81,7 @@ pub(crate) struct Flow {
     receiver: Receiver,
     pub(crate) record: Record,
     setup: Box<Setup>,
-    /// What the ledgers of the connections before counted.
+    /// What the senders of the connections before counted.
     closed: Stats,
     /// What arrived although its packet had been declared lost: not to be sent again, whatever becomes of its repeats.
     arrived_late: Reassembly,
@@ -214,8 +213,8 @@ impl Flow {
             self.timer_at = self.timer();
         }
         if self.timer_at <= now {
-            self.sender.on_timer(now, &mut shared.outcome);
-            self.digest(now, &shared.outcome);
+            self.sender.on_timer(now, &mut shared.effects);
+            self.apply(now, &shared.effects);
         }
         if self.stop.is_some_and(|stop| stop <= now) {
             self.finish(now);
@@ -227,7 +226,7 @@ impl Flow {
         self.near_next = self.due_near();
     }
 
-    /// When a timer of loss recovery is due.
+    /// When a timer of loss recovery or of the controller is due.
     fn timer(&self) -> Time {
         self.sender.next_timer().unwrap_or(Time::NEVER)
     }
@@ -259,7 +258,7 @@ impl Flow {
         self.record.on_reconnect();
     }
 
-    /// Of the ledgers of all its connections.
+    /// Of the senders of all its connections.
     pub(crate) fn stats(&self) -> Stats {
         let mut stats = self.closed.clone();
         stats += self.sender.stats();
@@ -366,10 +365,10 @@ impl Flow {
                 if frame.ping {
                     self.answer_ping(now, &mut shared.links);
                 }
-                self.sender.on_ack(now, frame, self.resend.least(), &mut shared.outcome);
+                self.sender.on_ack(now, frame, self.resend.least(), &mut shared.effects);
             }
             Says::Tcp(ack) => {
-                self.sender.on_tcp_ack(now, ack, &mut shared.outcome);
+                self.sender.on_tcp_ack(now, ack, &mut shared.effects);
                 if !self.resend.is_empty() {
                     self.resend.drop_covered(ack);
                 }
@@ -379,12 +378,12 @@ impl Flow {
                 // It is open already: a repeat was answered too.
                 let Some(rtt) = self.handshake.as_ref().and_then(|h| h.answered(now, number)) else { return };
                 self.handshake = None;
-                self.sender.on_handshake(now, rtt, &mut shared.outcome);
+                self.sender.on_handshake(now, rtt, &mut shared.effects);
             }
         }
         shared.spent.take(feedback.says);
-        self.digest(now, &shared.outcome);
-        let rtt = shared.outcome.rtt;
+        self.apply(now, &shared.effects);
+        let rtt = shared.effects.rtt;
         self.record.on_acknowledged(
             now,
             rtt.map(|sample| (sample, self.sender.rtt().variation())),
@@ -444,16 +443,16 @@ impl Flow {
         }
     }
 
-    /// Takes over what the ledger found out.
-    fn digest(&mut self, now: Time, outcome: &Outcome<Chunk>) {
-        for (_, chunk) in &outcome.late {
+    /// Takes over what loss recovery found out.
+    fn apply(&mut self, now: Time, effects: &AckEffects<Chunk>) {
+        for (_, chunk) in &effects.late {
             self.arrived_late.insert(chunk.range().start, chunk.range().end);
         }
-        if !outcome.late.is_empty() {
+        if !effects.late.is_empty() {
             let arrived = &self.arrived_late;
             self.resend.retain(|c| !arrived.holds(c.range().start, c.range().end));
         }
-        for &(pn, detection, chunk) in &outcome.lost {
+        for &(pn, detection, chunk) in &effects.lost {
             self.record.on_lost(now, pn, detection);
             if !self.source.is_reliable() {
                 self.source.on_lost(now, chunk.offset, &mut self.record);
@@ -462,12 +461,12 @@ impl Flow {
             }
         }
         if self.record.awaits_end_of_slow_start() {
-            self.record.on_slow_start(&self.sender.controller().control(), outcome.congestion.is_some());
+            self.record.on_slow_start(&self.sender.controller().control(), effects.congestion.is_some());
         }
-        if let Some(cause) = outcome.congestion {
+        if let Some(cause) = effects.congestion {
             self.record.on_reduced(now, cause, self.sender.controller().control().cwnd);
         }
-        if outcome.probe && self.resend.is_empty() && self.fresh_chunk(now).is_none() {
+        if effects.probe && self.resend.is_empty() && self.fresh_chunk(now).is_none() {
             self.probe();
         }
     }
@@ -500,18 +499,18 @@ impl Flow {
                 return;
             };
             let mut bytes = u64::from(self.transport.window_bytes(chunk.len));
-            let mut gate = self.sender.gate(now, bytes);
-            if gate == Gate::Window
+            let mut decision = self.sender.can_send(now, bytes);
+            if decision == SendDecision::WindowFull
                 && let Some(len) = self.fitting()
             {
                 chunk.len = len;
                 bytes = u64::from(self.transport.window_bytes(len));
-                gate = self.sender.gate(now, bytes);
+                decision = self.sender.can_send(now, bytes);
             }
-            match gate {
-                Gate::Open => {}
-                Gate::Window => return,
-                Gate::At(at) => {
+            match decision {
+                SendDecision::Now => {}
+                SendDecision::WindowFull => return,
+                SendDecision::At(at) => {
                     self.pacer_at = at;
                     return;
                 }

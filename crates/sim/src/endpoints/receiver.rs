@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use recovery::reassembly::Reassembly;
-use recovery::{AckFrame, Payload, Receiver as QuicReceiver, TcpAck, TcpReceiver};
+use recovery::{AckFrame, Payload, Reassembly, Receiver as QuicReceiver, TcpAck, TcpReceiver};
 use scenario::Transport;
 use units::Time;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use congestion::Detection;
 use emu::SYN;
-use recovery::reassembly::Reassembly;
+use recovery::Reassembly;
 use scenario::trace::{Ack, Event};
 use scenario::{FlowConfig, Record, Scenario, SentPacket};
 use units::{Duration, Ecn, Time};

@@ -1,8 +1,8 @@
 //! Packets that have left and whose fate is open, by packet number and by the bytes they carry.
 //!
 //! A TCP acknowledgement names bytes, and while one packet is missing each of them names most of the window again.
-//! To find what it newly covers must not cost a walk over what is settled: payloads sent for the first time lie in
-//! the order of the stream, where a byte is found by bisection and settled packets are jumped over; repeats lie
+//! To find what it newly covers must not cost a walk over packets whose fate is decided: payloads sent for the first time lie in
+//! the order of the stream, where a byte is found by bisection and the others are jumped over; repeats lie
 //! anywhere and are ordered by their first byte.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -10,11 +10,11 @@ use std::ops::Range;
 
 use units::Time;
 
-use crate::rate::Snapshot;
-use crate::tcp::TcpAck;
+use crate::ack::TcpAck;
+use crate::feed::Snapshot;
 use units::Ecn;
 
-/// What a packet carries, as far as the ledger must know.
+/// What a packet carries, as far as the sender must know.
 pub trait Payload: Clone + std::fmt::Debug {
     /// The stream bytes it carries; empty when none.
     fn range(&self) -> Range<u64>;
@@ -101,8 +101,8 @@ impl<T: Payload> SentPackets<T> {
         self.packets.push_back(Packet { sent, bytes, fate, repeat, ecn, stride: 1, snapshot, data, edge });
     }
 
-    /// Takes a packet out of flight and returns it, unless its fate is sealed already.
-    pub(crate) fn settle(&mut self, pn: u64, fate: Fate) -> Option<&Packet<T>> {
+    /// Takes a packet out of flight and returns it, unless its fate is decided already.
+    pub(crate) fn resolve(&mut self, pn: u64, fate: Fate) -> Option<&Packet<T>> {
         let index = self.index(pn)?;
         let packet = self.packets.get_mut(index).filter(|p| p.fate == Fate::InFlight)?;
         packet.fate = fate;
@@ -181,7 +181,7 @@ impl<T: Payload> SentPackets<T> {
         found.extend(from_here.map(|repeat| repeat.1).filter(|&pn| inside(pn)));
     }
 
-    /// Index of the next awaited packet after the settled one at `from`. What is jumped over remembers how far it was.
+    /// Index of the next awaited packet after the one at `from`. What is jumped over remembers how far it was.
     fn jump(&mut self, from: usize) -> usize {
         let mut to = from;
         while let Some(packet) = self.packets.get(to).filter(|p| !p.is_awaited()) {
@@ -196,7 +196,7 @@ impl<T: Payload> SentPackets<T> {
     }
 
     /// Forgets the packets before the oldest one in flight.
-    pub(crate) fn forget_settled(&mut self) {
+    pub(crate) fn forget_resolved(&mut self) {
         while self.packets.front().is_some_and(|p| p.fate != Fate::InFlight) {
             self.packets.pop_front();
             self.base += 1;
@@ -266,12 +266,12 @@ mod tests {
                            sent.covered(&ack, &mut found);
                            prop_assert_eq!(&found, &expected);
                            for pn in expected {
-                               prop_assert!(sent.settle(pn, Fate::Acked).is_some());
+                               prop_assert!(sent.resolve(pn, Fate::Acked).is_some());
                            }
                        }
-                       Op::Lose(pn) => drop(sent.settle(pn, Fate::Lost)),
+                       Op::Lose(pn) => drop(sent.resolve(pn, Fate::Lost)),
                    }
-                   sent.forget_settled();
+                   sent.forget_resolved();
                }
            }
        }

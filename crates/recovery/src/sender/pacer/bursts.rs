@@ -30,7 +30,7 @@ pub(super) struct Bursts {
     began: Option<Time>,
     /// Packets of it that have not left.
     left: u64,
-    /// When the next one begins, once that is settled.
+    /// When the next one begins, once that is decided.
     next: Option<Time>,
 }
 
@@ -154,7 +154,7 @@ mod tests {
         }
     }
 
-    /// The time of the next burst is settled when one has left: a rate that rises does not bring it forward, one that falls does not
+    /// The time of the next burst is fixed when one has left: a rate that rises does not bring it forward, one that falls does not
     /// put it off.
     #[test]
     fn a_timer_is_kept() {

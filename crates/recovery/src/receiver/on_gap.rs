@@ -14,7 +14,7 @@ pub enum OnGap {
     /// section 13.2.1 asks for no more ("missing packets between that packet and this packet"), and mvfst does no more
     /// (fact sheet mvfst.md section 2: AckStates.h:40, QuicStateFunctions.cpp:114-122, 446-450).
     Once,
-    /// Besides, every packet while one below it is missing that the sender has not settled yet: RFC 9000 section 13.2.1 read as
+    /// Besides, every packet while one below it is missing whose fate the sender has not decided yet: RFC 9000 section 13.2.1 read as
     /// RFC 5681 section 4.2 has it for TCP, so that packets beyond a hole are counted as soon as they arrive.
     All,
 }

@@ -2,7 +2,7 @@
 
 use units::{Duration, Time};
 
-use crate::min_rtt::MinRtt;
+use crate::sender::min_rtt::MinRtt;
 
 /// The estimator of one path.
 #[derive(Clone, Copy, Debug)]

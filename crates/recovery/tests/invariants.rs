@@ -1,4 +1,4 @@
-//! Whatever the network, the peer and the timers do, for QUIC and TCP and every switch: the ledger's accounts agree
+//! Whatever the network, the peer and the timers do, for QUIC and TCP and every switch: the sender's accounts agree
 //! with those of an independent one, there is one reduction per round trip, a reduction that is spread sends no more
 //! than arrives and slow start would, and everything ends well.
 
@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, PathInfo, Sent};
 use kneepoint_recovery::{
-    AckConfig, AckFrame, Clock, Config, EcnCounts, Exit, Gate, Outcome, Payload, Receiver, Reduction, Rto,
-    Sender, TcpAck, TcpReceiver, TimeThreshold, Timeout, config::Paced,
+    AckConfig, AckEffects, AckFrame, Clock, Config, EcnCounts, Exit, Paced, Payload, Receiver, Reduction,
+    Rto, SendDecision, Sender, TcpAck, TcpReceiver, TimeThreshold, Timeout,
 };
 use proptest::prelude::*;
 use units::Ecn;
@@ -53,7 +53,11 @@ struct Books {
 
 impl Books {
     fn take(&mut self, pn: u64, bytes: u64) {
-        assert_eq!(self.flying[pn as usize].take(), Some(bytes), "packet {pn} settled twice or never sent");
+        assert_eq!(
+            self.flying[pn as usize].take(),
+            Some(bytes),
+            "packet {pn} acknowledged or lost twice or never sent"
+        );
         self.in_flight -= bytes;
     }
 
@@ -265,7 +269,7 @@ fn config() -> impl Strategy<Value = Config> {
 struct World {
     now: Time,
     sender: Sender<Piece>,
-    out: Outcome<Piece>,
+    out: AckEffects<Piece>,
     books: Arc<Mutex<Books>>,
     far: Far,
     next_byte: u64,
@@ -285,7 +289,7 @@ impl World {
         Self {
             now: Time::from_millis(1),
             sender: Sender::new(config, Box::new(Auditor(Arc::clone(&books))), path),
-            out: Outcome::default(),
+            out: AckEffects::default(),
             books,
             far: if tcp {
                 Far::Tcp(TcpReceiver::new(ack, Clock::default(), FULL as u32, Duration::from_millis(30)))
@@ -310,7 +314,7 @@ impl World {
                 let copy = self.forth.get(usize::from(*i) % self.forth.len().max(1)).copied();
                 self.forth.extend(copy);
             }
-            Op::Answer(i) => drop(pick(&mut self.back, *i).map(|a| self.digest(&a))),
+            Op::Answer(i) => drop(pick(&mut self.back, *i).map(|a| self.process(&a))),
             Op::Repeat(i) => {
                 let copy = self.back.get(usize::from(*i) % self.back.len().max(1)).cloned();
                 self.back.extend(copy);
@@ -330,14 +334,14 @@ impl World {
         assert!(self.sender.bytes_in_flight() > 0 || self.sender.next_timer().is_none());
     }
 
-    /// Sends what is lost, or something new; false when the gate is shut.
+    /// Sends what is lost, or something new; false when nothing may leave.
     fn send(&mut self, fresh: bool) -> bool {
         let quic = matches!(self.far, Far::Quic(_));
         let Some(piece) = self.resend.front().copied().or_else(|| fresh.then(|| self.fresh(quic))) else {
             return false;
         };
         let bytes = (piece.1 - piece.0).max(50);
-        if self.sender.gate(self.now, bytes) != Gate::Open {
+        if self.sender.can_send(self.now, bytes) != SendDecision::Now {
             return false;
         }
         let repeat = self.resend.pop_front().is_some();
@@ -380,7 +384,7 @@ impl World {
         });
     }
 
-    fn digest(&mut self, answer: &Answer) {
+    fn process(&mut self, answer: &Answer) {
         match answer {
             Answer::Quic(frame) => {
                 let waiting = self.resend.iter().filter(|p| p.0 < p.1).map(|p| p.0).min();
@@ -422,7 +426,7 @@ impl World {
                 })
             }
         };
-        self.digest(&answer);
+        self.process(&answer);
     }
 
     /// The timer of the sender or of the receiver, whichever comes first.
@@ -455,23 +459,23 @@ impl World {
                 if self.resend.is_empty() {
                     self.resend.extend(self.sender.probe_payload());
                 }
-                assert!(self.send(true), "the gate is open for a probe");
+                assert!(self.send(true), "a probe may leave");
             }
         }
     }
 
-    /// From now on the network is kind. Everything is settled in the end.
+    /// From now on the network is kind. The fate of every packet is decided in the end.
     fn finish(&mut self) {
         for _ in 0..20_000 {
             while self.send(false) {}
             (0..self.forth.len()).for_each(|_| self.deliver(0, false));
             self.now += Duration::from_millis(10);
             // An RTT of minutes, which some of these networks have, makes the pacer wait for minutes.
-            if let Gate::At(at) = self.sender.gate(self.now, FULL) {
+            if let SendDecision::At(at) = self.sender.can_send(self.now, FULL) {
                 self.now = at;
             }
             while let Some(answer) = self.back.pop_front() {
-                self.digest(&answer);
+                self.process(&answer);
             }
             self.audit();
             if self.sender.bytes_in_flight() == 0 && self.resend.is_empty() {

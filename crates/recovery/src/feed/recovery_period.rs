@@ -1,13 +1,22 @@
 //! Recovery periods: one reduction for each, which packets it covers, when it ends, and whether it was a mistake.
 
 use congestion::Cause;
+use serde::{Deserialize, Serialize};
 use units::Time;
 
-use crate::config::Exit;
+/// When a recovery period ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exit {
+    /// A packet sent after the reduction is acknowledged (RFC 9002 section 7.3.2): about one round trip.
+    Quic,
+    /// Everything sent before the reduction has arrived (RFC 6582): no second reduction until all holes are filled.
+    NewrenoTcp,
+}
 
 /// The current or last recovery period.
 #[derive(Clone, Debug)]
-pub(crate) struct Epoch {
+pub(crate) struct RecoveryPeriod {
     exit: Exit,
     serial: u64,
     active: bool,
@@ -30,7 +39,7 @@ pub(crate) struct Epoch {
     spurious: u64,
 }
 
-impl Epoch {
+impl RecoveryPeriod {
     pub(crate) fn new(exit: Exit) -> Self {
         Self {
             exit,
@@ -128,6 +137,15 @@ impl Epoch {
     /// The period was a mistake.
     fn forget(&mut self) {
         *self = Self { serial: self.serial, ..Self::new(self.exit) };
+    }
+
+    /// Somebody else says that the period was a mistake. True when it can be undone: it is forgotten.
+    pub(crate) fn on_mistake(&mut self) -> bool {
+        let mistake = self.undoable;
+        if mistake {
+            self.forget();
+        }
+        mistake
     }
 
     /// Its timeout was a mistake, although a loss may remain. True when that can be undone: the period is forgotten.

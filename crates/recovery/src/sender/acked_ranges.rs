@@ -8,12 +8,12 @@ pub(crate) type Span = (u64, u64);
 
 /// The ranges of the previous ACK.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct AckedRanges {
     before: Vec<Span>,
     now: Vec<Span>,
 }
 
-impl Seen {
+impl AckedRanges {
     /// Takes the ranges of a new ACK and writes what they add into `fresh`, ascending and apart. Numbers from
     /// `next_pn` on were never sent and are ignored; so is what does not ascend.
     pub(crate) fn take(&mut self, ranges: &[Span], next_pn: u64, fresh: &mut Vec<Span>) {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn only_the_difference() {
-        let (mut seen, mut fresh) = (Seen::default(), Vec::new());
+        let (mut seen, mut fresh) = (AckedRanges::default(), Vec::new());
         seen.take(&[(0, 9)], 0, &mut fresh);
         assert!(fresh.is_empty(), "nothing was sent");
         seen.take(&[(2, 4), (6, 8)], 20, &mut fresh);
@@ -82,7 +82,7 @@ mod tests {
         /// The same as a bitmap, for whatever a peer may send.
         #[test]
         fn like_a_bitmap(acks in prop::collection::vec(prop::collection::vec((0u64..40, 0u64..40), 0..6), 1..8)) {
-            let (mut seen, mut fresh) = (Seen::default(), Vec::new());
+            let (mut seen, mut fresh) = (AckedRanges::default(), Vec::new());
             let mut before = [false; 32];
             for ranges in acks {
                 seen.take(&ranges, 32, &mut fresh);

@@ -2,102 +2,13 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use units::{Duration, Time};
+use units::{Duration, Ecn, Time};
 
-use crate::ack_every::AckEvery;
+use crate::ack::AckFrame;
 use crate::clock::{Clock, floor_to_power};
 use crate::ecn::EcnCounts;
-use crate::on_gap::OnGap;
-use units::Ecn;
-
-/// What the sender learns from one ACK.
-#[derive(Clone, Debug, Default)]
-pub struct AckFrame {
-    /// Received packet numbers, both ends included, ascending and apart.
-    pub ranges: Vec<(u64, u64)>,
-    /// How long the largest was held back.
-    pub ack_delay: Duration,
-    /// ECN totals, if the receiver reports them.
-    pub ecn: Option<EcnCounts>,
-    /// Packet number and receive time (receiver's clock, nanoseconds), ascending; what the peer reports of them.
-    pub timestamps: Vec<(u64, i64)>,
-    /// It comes with a PING: the peer is to acknowledge it.
-    pub ping: bool,
-}
-
-/// The receiver's rules.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct AckConfig {
-    /// Ack-eliciting packets per ACK, a number or steps of the run. RFC 9000 section 13.2.2.
-    pub ack_every: AckEvery,
-    /// Longest delay of an ACK. RFC 9000 section 13.2.1 (QUIC 25 ms; Linux TCP 40 ms).
-    pub max_ack_delay: Duration,
-    /// QUIC alone: an ACK waits for this share of the receiver's estimate of the RTT where that is less than `max_ack_delay`, or
-    /// `"off"`: always for that. A number above 0. mvfst: 0.25 (fact sheet mvfst.md section 2: QuicTransportBaseLite.cpp:3236-3254,
-    /// TransportSettings.h:438). The estimate is the base RTT ([`Receiver::new`]).
-    #[serde(with = "units::or_off")]
-    pub delay_factor: Option<f64>,
-    /// QUIC alone: the wait for an ACK lasts a whole number of these, rounded up and at least one; 0: as long as it should. mvfst:
-    /// 1 ms under tperf, 10 ms under hq (fact sheet mvfst.md section 2: tperf.cpp:34-37).
-    pub timer_tick: Duration,
-    /// How long a written ACK takes at most until it leaves, uniform from 0 and in order; not part of the ACK delay that it
-    /// reports. Whoever carries the ACKs sees to it.
-    pub jitter: Duration,
-    /// What is acknowledged at once on reordering and on a gap. RFC 9000 section 13.2.1. TCP: always all (RFC 5681 section 4.2).
-    pub immediate_on_gap: OnGap,
-    /// Receive timestamps per ACK at most, 0 for none. QUIC: draft-ietf-quic-receive-ts-02. TCP: the one that RFC 7323's option
-    /// holds.
-    pub timestamps: usize,
-    /// QUIC alone, unit of the timestamps: 2^exponent microseconds, 0..20. draft-ietf-quic-receive-ts-02.
-    pub timestamp_exponent: u32,
-    /// TCP alone, unit of the timestamps of both ends. RFC 7323 section 5.4 has 1 ms to 1 s; Linux: 1 ms.
-    pub timestamp_granularity: Duration,
-    /// Ranges per ACK at most. RFC 9000 section 13.2.3.
-    pub max_ranges: usize,
-    /// Every so many ACKs, one with more than one range comes with a PING, which the peer answers with a packet that holds an
-    /// ACK alone: how a receiver learns which ranges it may forget (RFC 9000 section 13.2.4). `"off"`: the peer's ACKs ride on
-    /// its data. aioquic: 8.
-    #[serde(with = "units::or_off")]
-    pub ping_every: Option<u64>,
-    /// TCP alone: acknowledge every packet as long as Linux does, through most of slow start and after data that had arrived
-    /// before; the rule is in `quick_acks.rs`.
-    pub quick_acks: bool,
-}
-
-impl Default for AckConfig {
-    fn default() -> Self {
-        Self {
-            ack_every: AckEvery::Constant(2),
-            max_ack_delay: Duration::from_millis(25),
-            delay_factor: None,
-            timer_tick: Duration::ZERO,
-            jitter: Duration::ZERO,
-            immediate_on_gap: OnGap::Once,
-            timestamps: 64,
-            timestamp_exponent: 0,
-            timestamp_granularity: Duration::from_millis(1),
-            max_ranges: 64,
-            ping_every: None,
-            quick_acks: false,
-        }
-    }
-}
-
-impl AckConfig {
-    /// Of a TCP receiver: delayed acknowledgements of up to 40 ms, as Linux has them, without receive times.
-    pub fn tcp() -> Self {
-        Self { max_ack_delay: Duration::from_millis(40), timestamps: 0, ..Self::default() }
-    }
-
-    /// How long an ACK waits at a receiver with this estimate of the RTT.
-    fn delay(&self, rtt: Duration) -> Duration {
-        let share = self.delay_factor.map_or(Duration::MAX, |factor| rtt.mul_f64(factor));
-        let (Duration(delay), Duration(tick)) = (self.max_ack_delay.min(share), self.timer_tick);
-        if tick == 0 { Duration(delay) } else { Duration(delay.div_ceil(tick).max(1).saturating_mul(tick)) }
-    }
-}
+use crate::receiver::config::AckConfig;
+use crate::receiver::on_gap::OnGap;
 
 /// One packet number space of a receiver.
 #[derive(Clone, Debug)]
@@ -305,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn forgets_what_the_sender_settled() {
+    fn forgets_what_the_sender_no_longer_awaits() {
         let mut r = receiver();
         for pn in [0, 2, 4, 6] {
             r.on_packet(Time(0), pn, Ecn::NotEct, 0);

@@ -7,41 +7,14 @@
 
 use std::sync::Arc;
 
-use units::{Duration, Time};
+use units::{Duration, Ecn, Time};
 
+use crate::ack::{SACK_BLOCKS, TcpAck};
 use crate::clock::{Clock, floor};
 use crate::ecn::EcnCounts;
-use crate::quick_acks::QuickAcks;
-use crate::reassembly::Reassembly;
-use crate::receiver::AckConfig;
-use units::Ecn;
-
-/// RFC 7323's timestamps leave room for three blocks.
-pub const SACK_BLOCKS: usize = 3;
-
-/// What the sender learns from one TCP acknowledgement.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TcpAck {
-    /// All bytes before this one have arrived.
-    pub cumulative: u64,
-    /// SACK blocks `start..end`, the one of the newest arrival first; unused ones are empty.
-    pub sacks: [(u64, u64); SACK_BLOCKS],
-    /// The transmission that triggered this acknowledgement, whatever timestamps tell of it.
-    pub echo: u64,
-    /// All of its bytes had arrived before: a DSACK says so (RFC 2883).
-    pub duplicate: bool,
-    /// The transmission whose timestamp is echoed, and the receiver's clock, nanoseconds; if the connection has timestamps.
-    pub timestamps: Option<(u64, i64)>,
-    /// ECN totals (AccECN), if any packet carried a mark.
-    pub ecn: Option<EcnCounts>,
-}
-
-impl TcpAck {
-    /// The bytes `start..end` have arrived.
-    pub fn covers(&self, start: u64, end: u64) -> bool {
-        end <= self.cumulative || self.sacks.iter().any(|&(s, e)| s <= start && end <= e)
-    }
-}
+use crate::receiver::config::AckConfig;
+use crate::receiver::quick_acks::QuickAcks;
+use crate::receiver::reassembly::Reassembly;
 
 /// The receiver.
 #[derive(Clone, Debug)]

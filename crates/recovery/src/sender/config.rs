@@ -3,8 +3,9 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use units::Duration;
 
-use crate::pacer::Pacing;
-use crate::rtt::Rtt;
+use crate::feed::Exit;
+use crate::sender::pacer::Pacing;
+use crate::sender::rtt::Rtt;
 use units::Ecn;
 
 /// The sender's rules.
@@ -59,7 +60,7 @@ pub struct Config {
     pub ecn: Ecn,
     /// Repeats carry the mark, too. QUIC's packets are never repeated, only what they hold; RFC 3168 section 6.1.5 forbids it to TCP.
     pub ecn_on_repeats: bool,
-    /// Mark nothing more when the path is seen to bleach or miscount. RFC 9000 section 13.4.2; TCP settles it in its handshake.
+    /// Mark nothing more when the path is seen to bleach or miscount. RFC 9000 section 13.4.2; TCP agrees on it in its handshake.
     pub ecn_validation: bool,
     /// Pacing.
     pub pacing: Pacing,
@@ -82,16 +83,6 @@ pub enum Paced {
     ByRate,
     /// Nobody, not even a controller that asks for it.
     Never,
-}
-
-/// When a recovery period ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Exit {
-    /// A packet sent after the reduction is acknowledged (RFC 9002 section 7.3.2): about one round trip.
-    Quic,
-    /// Everything sent before the reduction has arrived (RFC 6582): no second reduction until all holes are filled.
-    NewrenoTcp,
 }
 
 /// How the window falls at a congestion event. A timeout's collapse is always at once.

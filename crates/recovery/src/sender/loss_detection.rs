@@ -11,9 +11,9 @@
 use congestion::Detection;
 use units::{Duration, Time};
 
-use crate::config::{Config, TimeThreshold};
-use crate::rtt::Rtt;
-use crate::sent::{Fate, Payload, SentPackets};
+use crate::sender::config::{Config, TimeThreshold};
+use crate::sender::rtt::Rtt;
+use crate::sender::sent_packets::{Fate, Payload, SentPackets};
 
 /// The memory of reordering: RACK's (RFC 8985 section 6.2 steps 3 and 4), and thresholds that late packets raise.
 #[derive(Clone, Debug)]

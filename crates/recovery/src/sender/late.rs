@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use units::{Duration, Time};
 
-use crate::rate::Snapshot;
-use crate::sent::{Packet, Payload};
-use crate::tcp::TcpAck;
+use crate::ack::TcpAck;
+use crate::feed::Snapshot;
+use crate::sender::sent_packets::{Packet, Payload};
 use units::Ecn;
 
 /// A packet declared lost: all that must be known should it arrive.
@@ -126,7 +126,7 @@ impl<T: Payload> LateAcks<T> {
 
     /// The repeat of what starts at this byte is off the books. If it cannot be the repeat that arrived it was the original, which is
     /// moved into `arrived`.
-    pub(crate) fn on_repeat_settled(&mut self, start: u64, by_original: bool, arrived: &mut Vec<Verdict<T>>) {
+    pub(crate) fn on_repeat_acked(&mut self, start: u64, by_original: bool, arrived: &mut Vec<Verdict<T>>) {
         let Some((pn, _)) = self.by_start.remove(&start) else { return };
         if by_original {
             self.take(pn, pn, arrived);

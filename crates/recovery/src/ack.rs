@@ -1,0 +1,47 @@
+//! Acknowledgements, as a receiver writes them and a sender reads them.
+
+use units::Duration;
+
+use crate::ecn::EcnCounts;
+
+/// What the sender learns from one QUIC ACK.
+#[derive(Clone, Debug, Default)]
+pub struct AckFrame {
+    /// Received packet numbers, both ends included, ascending and apart.
+    pub ranges: Vec<(u64, u64)>,
+    /// How long the largest was held back.
+    pub ack_delay: Duration,
+    /// ECN totals, if the receiver reports them.
+    pub ecn: Option<EcnCounts>,
+    /// Packet number and receive time (receiver's clock, nanoseconds), ascending; what the peer reports of them.
+    pub timestamps: Vec<(u64, i64)>,
+    /// It comes with a PING: the peer is to acknowledge it.
+    pub ping: bool,
+}
+
+/// RFC 7323's timestamps leave room for three blocks.
+pub const SACK_BLOCKS: usize = 3;
+
+/// What the sender learns from one TCP acknowledgement.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TcpAck {
+    /// All bytes before this one have arrived.
+    pub cumulative: u64,
+    /// SACK blocks `start..end`, the one of the newest arrival first; unused ones are empty.
+    pub sacks: [(u64, u64); SACK_BLOCKS],
+    /// The transmission that triggered this acknowledgement, whatever timestamps tell of it.
+    pub echo: u64,
+    /// All of its bytes had arrived before: a DSACK says so (RFC 2883).
+    pub duplicate: bool,
+    /// The transmission whose timestamp is echoed, and the receiver's clock, nanoseconds; if the connection has timestamps.
+    pub timestamps: Option<(u64, i64)>,
+    /// ECN totals (AccECN), if any packet carried a mark.
+    pub ecn: Option<EcnCounts>,
+}
+
+impl TcpAck {
+    /// The bytes `start..end` have arrived.
+    pub fn covers(&self, start: u64, end: u64) -> bool {
+        end <= self.cumulative || self.sacks.iter().any(|&(s, e)| s <= start && end <= e)
+    }
+}

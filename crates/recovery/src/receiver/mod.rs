@@ -1,0 +1,16 @@
+//! The receiver: what it acknowledges, and when.
+
+mod ack_every;
+mod config;
+mod on_gap;
+mod quic;
+mod quick_acks;
+mod reassembly;
+mod tcp;
+
+pub use ack_every::AckEvery;
+pub use config::AckConfig;
+pub use on_gap::OnGap;
+pub use quic::Receiver;
+pub use reassembly::Reassembly;
+pub use tcp::TcpReceiver;

@@ -1,0 +1,269 @@
+//! The state of a sender, and sending: whether a packet may leave, and what is noted when it does.
+
+use std::sync::Arc;
+
+use congestion::{Control, Controller, Idle, PathInfo};
+use units::{Duration, Ecn, Time};
+
+use crate::feed::Bookkeeping;
+use crate::sender::acked_ranges::AckedRanges;
+use crate::sender::config::{Config, Paced};
+use crate::sender::ecn_validation::Validation;
+use crate::sender::late::LateAcks;
+use crate::sender::loss_detection::Reordering;
+use crate::sender::pacer::Pacer;
+use crate::sender::prr::Prr;
+use crate::sender::rto::LinuxVariance;
+use crate::sender::rtt::Rtt;
+use crate::sender::sent_packets::{Payload, SentPackets};
+use crate::sender::stats::Stats;
+
+/// Whether a packet may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendDecision {
+    /// Now.
+    Now,
+    /// When the pacer says so.
+    At(Time),
+    /// When the window opens.
+    WindowFull,
+}
+
+/// After a retransmission timeout: what else may be lost, until an acknowledgement tells (see `timers`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Suspicion {
+    /// Packets below this one left so long before the timeout that they should have been acknowledged.
+    pub(super) below: u64,
+    /// Packets from this one on left after the timeout.
+    pub(super) since: u64,
+}
+
+/// Loss recovery of one path's sender.
+#[derive(Debug)]
+pub struct Sender<T> {
+    /// Senders can share it: what all of them read stays in the cache.
+    pub(super) config: Arc<Config>,
+    /// What the controller is told of, and the controller.
+    pub(super) books: Bookkeeping,
+    /// Bytes of a full packet in the window.
+    pub(super) mds: u64,
+    pub(super) sent: SentPackets<T>,
+    pub(super) rtt: Rtt,
+    pub(super) variance: LinuxVariance,
+    pub(super) pacer: Pacer,
+    /// The pacing rate of a window, and what it was computed from: it is asked for several times between two changes.
+    pub(super) window_rate: ((u64, u64, Duration), f64),
+    pub(super) ecn: Validation,
+    pub(super) reordering: Reordering,
+    pub(super) late: LateAcks<T>,
+    pub(super) acked: AckedRanges,
+    /// The window's way down, while the recovery period lasts.
+    pub(super) prr: Option<Prr>,
+    pub(super) stats: Stats,
+    pub(super) largest_acked: Option<u64>,
+    /// TCP: all stream bytes before this one are acknowledged (`SND.UNA`).
+    pub(super) unacknowledged: u64,
+    /// RTT of the newest packet in the last ACK (RACK.rtt).
+    pub(super) rack_rtt: Duration,
+    pub(super) first_rtt_sample: Option<Time>,
+    pub(super) last_sent: Time,
+    /// From when the retransmission timeout counts: the last progress.
+    pub(super) progress: Time,
+    pub(super) timeouts: u32,
+    pub(super) suspicion: Option<Suspicion>,
+    pub(super) tail_probed: bool,
+    /// Where the stream ended when the tail was probed, the probe included.
+    pub(super) tail_end: u64,
+    /// The tail loss probe that repeats a payload still in flight: its number and first byte.
+    pub(super) tail_repeat: Option<(u64, u64)>,
+    /// Packets that may leave whatever the window says. What the next ACK finds unused has lapsed.
+    pub(super) probes: u32,
+    pub(super) loss_time: Option<Time>,
+    /// The controller knows that this sender was idle.
+    pub(super) restarted: bool,
+}
+
+impl<T: Payload> Sender<T> {
+    /// Nothing sent yet.
+    pub fn new(config: impl Into<Arc<Config>>, controller: Box<dyn Controller>, path: PathInfo) -> Self {
+        let config = config.into();
+        Self {
+            mds: path.max_datagram_size,
+            sent: SentPackets::new(),
+            rtt: Rtt::new(config.initial_rtt, config.min_rtt_window),
+            variance: LinuxVariance::new(config.min_rto),
+            pacer: Pacer::new(&config.pacing, path.max_datagram_size),
+            window_rate: ((0, 0, Duration::ZERO), 0.0),
+            ecn: Validation::new(config.ecn, config.ecn_validation),
+            reordering: Reordering::default(),
+            late: LateAcks::new(),
+            acked: AckedRanges::default(),
+            prr: None,
+            stats: Stats::default(),
+            largest_acked: None,
+            unacknowledged: 0,
+            rack_rtt: config.initial_rtt,
+            first_rtt_sample: None,
+            last_sent: Time::ZERO,
+            progress: Time::ZERO,
+            timeouts: 0,
+            suspicion: None,
+            tail_probed: false,
+            tail_end: 0,
+            tail_repeat: None,
+            probes: 0,
+            loss_time: None,
+            restarted: false,
+            books: Bookkeeping::new(controller, config.exit),
+            config,
+        }
+    }
+
+    /// The sender's clock counts in this unit: the controller is told send times rounded down to it. Everything else, RTTs too,
+    /// is measured to the nanosecond.
+    pub fn with_clock_unit(mut self, unit: Duration) -> Self {
+        self.books.clock_unit = unit.max(Duration(1));
+        self
+    }
+
+    /// Whether a packet of `bytes` may leave.
+    pub fn can_send(&mut self, now: Time, bytes: u64) -> SendDecision {
+        if self.probes > 0 {
+            return SendDecision::Now;
+        }
+        if self.books.bytes_in_flight == 0 {
+            self.restart_after_idle(now);
+        }
+        let control = self.books.controller.control();
+        // Whoever may pass the window needs room for a byte.
+        let needed = if self.config.overshoot { 1 } else { bytes };
+        if self.books.bytes_in_flight + needed > self.window_of(&control) {
+            self.books.on_window_full(self.sent.next_pn());
+            self.pacer.on_window_full();
+            return SendDecision::WindowFull;
+        }
+        let Some(rate) = self.pacing_rate(&control) else { return SendDecision::Now };
+        match self.pacer.release(now, bytes, rate, control.send_quantum) {
+            at if at <= now => SendDecision::Now,
+            at => SendDecision::At(at),
+        }
+    }
+
+    /// Tells the controller, once, that its window is old.
+    fn restart_after_idle(&mut self, now: Time) {
+        if !self.config.restart_after_idle || self.restarted || self.stats.sent == 0 {
+            return;
+        }
+        let (idle, rto) = (now - self.last_sent, self.retransmission_timeout());
+        if idle > rto {
+            self.restarted = true;
+            self.books.controller.on_idle(&Idle { now, idle, rto });
+        }
+    }
+
+    /// Most bytes that may be in flight: the controller's window, or what PRR makes of it.
+    fn window_of(&self, control: &Control) -> u64 {
+        self.prr.as_ref().map_or(control.cwnd, Prr::window)
+    }
+
+    /// Bytes per second, or `None` when this sender does not pace (yet).
+    fn pacing_rate(&mut self, control: &Control) -> Option<f64> {
+        if let Some(rate) = control.pacing_rate.filter(|_| self.config.paced != Paced::Never) {
+            return Some(rate.bytes_per_sec());
+        }
+        if self.config.paced != Paced::Always || !self.rtt.is_sampled() {
+            return None; // RFC 9002 section 7.7: the initial window may leave at once
+        }
+        let from = (control.cwnd, control.ssthresh, self.rtt.smoothed());
+        if self.window_rate.0 != from {
+            self.window_rate = (from, self.rate_of_window(control));
+        }
+        Some(self.window_rate.1)
+    }
+
+    /// A multiple of `cwnd / smoothed_rtt`.
+    fn rate_of_window(&self, control: &Control) -> f64 {
+        let pacing = &self.config.pacing;
+        let early = (control.cwnd as f64) < control.ssthresh as f64 * pacing.slow_start_until;
+        let factor = if early { pacing.slow_start_factor } else { pacing.factor };
+        factor * control.cwnd as f64 / self.rtt.smoothed().as_secs_f64().max(1e-9)
+    }
+
+    /// A packet leaves; returns its number and mark. `bytes` is what it counts in the window. `repeat` says that its
+    /// payload has been sent before; what is not repeated leaves in the order of the stream.
+    pub fn on_sent(&mut self, now: Time, bytes: u64, data: T, repeat: bool) -> (u64, Ecn) {
+        let pn = self.sent.next_pn();
+        let may_mark = !repeat || self.config.ecn_on_repeats;
+        let (rtt, config) = (&self.rtt, &self.config);
+        let ecn = self.ecn.on_sent(now, || config.probe_timeout(rtt), may_mark);
+        if self.books.bytes_in_flight == 0 {
+            self.progress = now;
+        }
+        let snapshot = self.books.on_sent(now, pn, bytes);
+        if repeat {
+            self.late.on_repeat(data.range().start);
+            // RFC 6298 section 5.4: the repeat of the oldest segment has the whole timeout to arrive.
+            if data.range().start == self.unacknowledged {
+                self.progress = now;
+            }
+            if self.tail_probed && self.probes > 0 {
+                self.tail_repeat = Some((pn, data.range().start));
+            }
+        }
+        self.sent.push(now, bytes, repeat, ecn, snapshot, data);
+        if self.tail_probed && self.probes > 0 {
+            self.tail_end = self.sent.edge();
+        }
+        self.last_sent = now;
+        self.restarted = false;
+        self.probes = self.probes.saturating_sub(1);
+        self.pacer.on_sent(now, bytes);
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(bytes);
+        }
+        self.stats.sent += 1;
+        self.stats.sent_bytes += bytes;
+        self.stats.retransmissions += u64::from(repeat);
+        (pn, ecn)
+    }
+
+    /// The application has nothing to send. Matters while the window has room: a full one limits the sender itself.
+    pub fn mark_app_limited(&mut self) {
+        let window = self.window();
+        self.books.mark_app_limited(window);
+    }
+
+    /// Most bytes that may be in flight. Above the controller's window while a reduction is spread over the round trip,
+    /// below it where losses emptied the pipe.
+    pub fn window(&self) -> u64 {
+        self.window_of(&self.books.controller.control())
+    }
+    /// Bytes in flight.
+    pub fn bytes_in_flight(&self) -> u64 {
+        self.books.bytes_in_flight
+    }
+    /// The sender cares for no acknowledgement below this packet number.
+    pub fn least_unacked(&self) -> u64 {
+        self.late.oldest().unwrap_or(u64::MAX).min(self.sent.base())
+    }
+    /// Round-trip time.
+    pub fn rtt(&self) -> &Rtt {
+        &self.rtt
+    }
+    /// The controller.
+    pub fn controller(&self) -> &dyn Controller {
+        self.books.controller.as_ref()
+    }
+    /// Counters since the start.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+    /// Bytes delivered since the start.
+    pub fn delivered(&self) -> u64 {
+        self.books.sampler.delivered()
+    }
+    /// In a recovery period.
+    pub fn in_recovery(&self) -> bool {
+        self.books.period.in_recovery()
+    }
+}
