@@ -386,7 +386,7 @@ const BAD: &[(&str, &str, &str, &[&str])] = &[
         "\"80 % of buffer\"",
         "80",
         "threshold = 80",
-        &["flow.0.controller.threshold", "invalid type: integer `80`"],
+        &["flow.0.controller.threshold", "neither a value of its kind nor \"off\"", "default: \"20 ms\""],
     ),
     (
         "queue = \"4 BDP\"",

@@ -83,12 +83,13 @@ fn deserialize_or<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     d: D,
 ) -> Result<Option<T>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "a value, or the word `off` or `auto` where there is none")]
+    #[serde(untagged)]
     enum Or<T> {
         Value(T),
         Word(String),
     }
-    match Or::deserialize(d)? {
+    let neither = |_| de::Error::custom(format!("neither a value of its kind nor \"{word}\""));
+    match Or::deserialize(d).map_err(neither)? {
         Or::Value(v) => Ok(Some(v)),
         Or::Word(w) if w == word => Ok(None),
         Or::Word(w) => Err(de::Error::custom(format!("`{w}` is neither a value nor \"{word}\""))),
