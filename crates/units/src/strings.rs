@@ -83,7 +83,7 @@ fn deserialize_or<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     d: D,
 ) -> Result<Option<T>, D::Error> {
     #[derive(Deserialize)]
-    #[serde(untagged)]
+    #[serde(untagged, expecting = "a value, or the word `off` or `auto` where there is none")]
     enum Or<T> {
         Value(T),
         Word(String),

@@ -78,4 +78,5 @@ fn filled(text: &str, name: &str) -> String {
     text.replace("NAME", name)
         .replace("KNEEPOINT", &dependency("kneepoint", ""))
         .replace("CONGESTION", &dependency("congestion", ", features = [\"serde\"]"))
+        .replace("TESTING", &dependency("congestion", ", features = [\"serde\", \"testing\"]"))
 }

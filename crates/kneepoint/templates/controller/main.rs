@@ -1,4 +1,4 @@
-//! NAME: a congestion controller of your own, with the whole `kneepoint` command around it.
+//! NAME, a congestion controller, and the whole `kneepoint` command around it.
 //!
 //! ```text
 //! slow start            cwnd += acked
@@ -56,4 +56,14 @@ impl Controller for Mine {
 
 fn main() -> std::process::ExitCode {
     kneepoint::main_with([Entry::of::<Params>()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_rules() {
+        kneepoint_congestion::testing::conformance::check(&Entry::of::<Params>());
+    }
 }

@@ -1,7 +1,7 @@
 //! The parameters; sections are those of the draft in the header of `mod.rs`.
 
 #[cfg(feature = "serde")]
-use super::mvfst::values as other_defaults;
+use self::mvfst_values as other_defaults;
 use crate::{Range, params};
 use units::{Bytes, Duration, Rate};
 
@@ -174,4 +174,34 @@ pub enum Recovery {
     Event,
     /// Bounds it by one of its own.
     Window,
+}
+
+/// What mvfst has where the draft has something else.
+pub(super) fn mvfst_values() -> Params {
+    Params {
+        startup_pacing_gain: 5.77,
+        startup_cwnd_gain: 2.885,
+        probe_up_cwnd_gain: Some(2.25),
+        probe_up_exit: UpExit::Plateau,
+        cwnd_limited_share: Some(0.9),
+        pacing_margin: 0.0,
+        initial_window: Some(10),
+        unpaced_packets: 10,
+        inflight_too_high: TooHigh::Round,
+        startup_loss_exit: StartupLossExit::Round,
+        startup_full_loss_cnt: 6,
+        max_bw_advance: Advance::Down,
+        bandwidth_sample: BandwidthSample::Best,
+        extra_acked_in_startup: false,
+        min_rtt_filter_len: Duration::from_millis(10_200),
+        probe_rtt_interval: Duration::from_secs(10),
+        reno_coexistence: false,
+        send_quantum_time: Duration::from_micros(200),
+        send_quantum_low_packets: 2,
+        pacing_burst: 5,
+        recovery: Recovery::Window,
+        undo: false,
+        ecn: false,
+        ..Params::default()
+    }
 }

@@ -172,8 +172,8 @@ impl Bbr2 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Params;
     use super::super::script::{MDS, bbr_with, known, known_with, lost, sample};
-    use super::super::{Params, mvfst};
     use super::*;
     use crate::testing::fixtures::acked;
     use crate::{Controller, Sent};
@@ -340,7 +340,7 @@ mod tests {
     }
 
     fn mvfst_up(cwnd: u64, inflight_hi: u64) -> Bbr2 {
-        let mut cc = known_with(mvfst::values(), 10, 100);
+        let mut cc = known_with(super::super::params::mvfst_values(), 10, 100);
         cc.window.cwnd = cwnd;
         cc.model.bounds.inflight_hi = inflight_hi;
         cc.start_probe_bw_up(Time::ZERO);
@@ -424,7 +424,7 @@ mod tests {
     /// mvfst: the wait alone, however many rounds it takes.
     #[test]
     fn no_reno_coexistence() {
-        let mut cc = known_with(mvfst::values(), 1, 100);
+        let mut cc = known_with(super::super::params::mvfst_values(), 1, 100);
         (cc.window.cwnd, cc.probe.rounds_since_bw_probe) = (BDP, 1 << 40);
         cc.probe.bw_probe_wait = Duration::from_secs(2);
         assert!(!cc.is_time_to_probe_bw(Time::from_millis(2000)));

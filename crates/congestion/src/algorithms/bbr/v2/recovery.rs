@@ -69,7 +69,7 @@ impl Bbr2 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mvfst;
+
     use super::super::script::{MDS, known_with, lost};
     use super::*;
     use crate::testing::fixtures::{acked, congestion};
@@ -78,7 +78,7 @@ mod tests {
 
     /// 10 Mbit/s, 100 ms; 240 000 bytes of window, `inflight` bytes left after the loss of two packets at 1 s.
     fn recovering(inflight: u64) -> Bbr2 {
-        let mut cc = known_with(mvfst::values(), 10, 100);
+        let mut cc = known_with(super::super::params::mvfst_values(), 10, 100);
         (cc.state, cc.window.cwnd) = (State::ProbeBwCruise, 240_000);
         lose(&mut cc, 1000, inflight);
         cc
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn every_state() {
         for state in [State::Startup, State::Drain, State::ProbeBwUp, State::ProbeRtt] {
-            let mut cc = known_with(mvfst::values(), 10, 100);
+            let mut cc = known_with(super::super::params::mvfst_values(), 10, 100);
             (cc.state, cc.window.cwnd) = (state, 240_000);
             lose(&mut cc, 1000, 50_000);
             assert!(cc.window.in_recovery && !cc.window.packet_conservation);

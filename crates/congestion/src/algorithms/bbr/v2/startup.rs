@@ -70,8 +70,8 @@ impl Bbr2 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Params;
     use super::super::script::{MDS, bbr, bbr_with, known, known_with, sample};
-    use super::super::{Params, mvfst};
     use super::*;
     use crate::algorithms::bbr::common::model::INFINITE;
     use crate::testing::fixtures::acked;
@@ -147,7 +147,7 @@ mod tests {
             (3, 6, false, false, 90_000, None),
             (3, 6, true, true, 90_000, None),
         ] {
-            let mut cc = known_with(mvfst::values(), 10, 100);
+            let mut cc = known_with(super::super::params::mvfst_values(), 10, 100);
             cc.full_pipe.filled_pipe = false;
             cc.signals.inflight_latest = delivered;
             cc.loss_round.sent = 100 * MDS;

@@ -49,14 +49,14 @@ impl Bbr2 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Params;
     use super::super::script::{bbr, bbr_with};
-    use super::super::{Params, mvfst};
     use super::*;
 
     /// mvfst.md section 8, with the half of the RTT in Startup's pacing gain.
     #[test]
     fn gains_of_mvfst() {
-        let mut cc = bbr_with(mvfst::values());
+        let mut cc = bbr_with(super::super::params::mvfst_values());
         for (state, pacing, cwnd) in [
             (State::Startup, 5.77, 2.885),
             (State::Drain, 0.5, 2.885),

@@ -27,7 +27,7 @@ fn loss_and_its_undoing() {
 /// mvfst undoes nothing.
 #[test]
 fn mvfst_has_no_undo() {
-    let mut cc = known_with(mvfst::values(), 10, 100);
+    let mut cc = known_with(params::mvfst_values(), 10, 100);
     (cc.state, cc.window.cwnd) = (State::ProbeBwCruise, 240_000);
     cc.model.bounds.inflight_lo = 100_000;
     cc.on_lost(&lost(&[5], 100 * MDS).batch());
@@ -41,7 +41,7 @@ fn mvfst_has_no_undo() {
 #[test]
 fn mvfst_is_bbr2_with_other_values() {
     let read = |text: &str| toml::from_str::<mvfst::Params>(text).expect(text).0;
-    let expected = Params { beta: 0.8, initial_window: None, ..mvfst::values() };
+    let expected = Params { beta: 0.8, initial_window: None, ..params::mvfst_values() };
     assert_eq!(read("beta = 0.8\ninitial-window = 'auto'"), expected);
     let plain: Params = toml::from_str("beta = 0.8").expect("reads");
     assert_eq!(plain, Params { beta: 0.8, ..Params::default() });

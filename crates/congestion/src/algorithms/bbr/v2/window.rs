@@ -125,7 +125,7 @@ impl Bbr2 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mvfst;
+
     use super::super::script::{MDS, bbr, bbr_with, known, known_with, sample};
     use super::*;
     use crate::testing::fixtures::{acked, congestion};
@@ -168,7 +168,7 @@ mod tests {
     /// mvfst: 200 us at the rate, 2 packets to 64 KiB; the pacer lets 5 packets go at once, at the start 10.
     #[test]
     fn bursts_of_mvfst() {
-        let mut cc = bbr_with(mvfst::values());
+        let mut cc = bbr_with(super::super::params::mvfst_values());
         for (unpaced, rate, quantum, burst) in [
             (10, 1_000, 2 * MDS, 10 * MDS),
             (0, 1_000, 2 * MDS, 5 * MDS),
@@ -185,7 +185,7 @@ mod tests {
     /// 2.885 BDP are 360 625 bytes.
     #[test]
     fn aggregation_after_the_pipe_was_full() {
-        let mut cc = known_with(mvfst::values(), 10, 100);
+        let mut cc = known_with(super::super::params::mvfst_values(), 10, 100);
         cc.set_pacing_rate_with_gain(1.25);
         assert_eq!(cc.window.pacing_rate, Rate(12_500_000));
         cc.model.update_ack_aggregation(&acked(50_000), 1 << 40);

@@ -11,8 +11,8 @@
 //! While M is above the threshold and over-use is not (or no more) to be signaled, an over-use signaled before stands:
 //! the draft returns to normal only when over-use is not detected.
 
-use super::Params;
 use super::groups::Variation;
+use super::params::Params;
 use super::state::Signal;
 
 #[derive(Clone, Debug)]

@@ -13,8 +13,8 @@
 
 use alloc::collections::VecDeque;
 
-use super::Params;
 use super::groups::Variation;
+use super::params::Params;
 
 #[derive(Clone, Debug)]
 pub(super) struct Kalman {

@@ -34,6 +34,7 @@
 mod detector;
 mod groups;
 mod kalman;
+mod params;
 mod rate;
 pub(crate) mod state;
 #[cfg(test)]
@@ -42,88 +43,11 @@ mod tests;
 use self::detector::Detector;
 use self::groups::Groups;
 use self::kalman::Kalman;
+pub use self::params::Params;
 use self::rate::{DelayBased, Input, loss_based};
 use self::state::Signal;
 use crate::components::receiver_report::{ReceiveRate, Report, Reports, Window, bits};
 use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent};
-use crate::{Range, params};
-use units::{Duration, Rate};
-
-params! {
-    /// Packets that leave within it are a group. Draft table 1.
-    burst_time: Duration = Duration::from_millis(5),
-    /// Longest group gathered from packets that arrive in a burst. WebRTC inter_arrival.cc; the draft has none.
-    max_burst: Duration = Duration::from_millis(100),
-    /// State noise, ms^2. Draft table 1.
-    q: f64 = 1e-3 => Range::from(0.0),
-    /// e(0), error covariance at the start, ms^2. Draft table 1.
-    e: f64 = 0.1 => Range::from(0.0),
-    /// Weight of the newest sample in the variance at 30 groups a second, 0..1. Draft table 1: 0.001 to 0.1.
-    chi: f64 = 0.01 => Range::PART,
-    /// var_v(0), variance of the measurement at the start, ms^2. WebRTC bwe_defines.h; the draft has none.
-    var_v: f64 = 50.0 => Range::from(0.0),
-    /// K, groups over which f_max is taken. WebRTC overuse_estimator.cc; the draft has no number.
-    memory: usize = 60 => Range::COUNT,
-    /// Most groups by which m is multiplied before it is compared. WebRTC overuse_detector.cc; 1 is the draft.
-    deltas: u64 = 60 => Range::COUNT,
-    /// del_var_th(0), threshold at the start. Draft table 1.
-    del_var_th: Duration = Duration::from_micros(12_500),
-    /// Smallest threshold. Draft section 5.4.
-    del_var_th_min: Duration = Duration::from_millis(6),
-    /// Largest threshold. Draft section 5.4.
-    del_var_th_max: Duration = Duration::from_millis(600),
-    /// So far above the threshold, the estimate does not move it. Draft section 5.4.
-    spike: Duration = Duration::from_millis(15),
-    /// Largest time step of the threshold. WebRTC overuse_detector.cc; the draft has none.
-    max_step: Duration = Duration::from_millis(100),
-    /// Time above the threshold until over-use is signaled. Draft table 1.
-    overuse_time_th: Duration = Duration::from_millis(10),
-    /// K_u, gain of the threshold upwards, per ms. Draft table 1.
-    k_u: f64 = 0.01 => Range::from(0.0),
-    /// K_d, gain of the threshold downwards, per ms. Draft table 1.
-    k_d: f64 = 0.00018 => Range::from(0.0),
-    /// Interval between updates of the rate. Draft section 3: 30 to 100 ms.
-    interval: Duration = Duration::from_millis(100),
-    /// T, window of the receive rate. Draft table 1: 0.5 to 1 s.
-    rate_window: Duration = Duration::from_millis(500),
-    /// What Decrease leaves of the receive rate, 0..1. Draft table 1.
-    beta: f64 = 0.85 => Range::SHARE,
-    /// Multiplicative increase per second. Draft section 5.5.
-    eta: f64 = 1.08 => Range::FACTOR,
-    /// Largest A_hat, of the receive rate. Draft section 5.5.
-    headroom: f64 = 1.5 => Range::FACTOR,
-    /// Reaction time of the detector, which makes the response time with the RTT. Draft section 5.5.
-    reaction_time: Duration = Duration::from_millis(100),
-    /// Least additive increase per update. Draft section 5.5.
-    min_step: Rate = Rate(1000),
-    /// Frames per second, for the expected packet size. Draft section 5.5.
-    fps: f64 = 30.0 => Range::above(0.0),
-    /// Largest packet, bytes, for the expected packet size. Draft section 5.5.
-    packet: u64 = 1200 => Range::COUNT,
-    /// Weight of the past in mean and variance of the receive rate at a Decrease, 0..1. Draft section 5.5.
-    smoothing: f64 = 0.95 => Range::from(0.0).below(1.0),
-    /// Smallest variance over mean, kbit/s. WebRTC link_capacity_estimator.cc; the draft has none.
-    variance_min: f64 = 0.4 => Range::from(0.0),
-    /// Largest variance over mean, kbit/s. WebRTC link_capacity_estimator.cc; the draft has none.
-    variance_max: f64 = 2.5 => Range::from(0.0),
-    /// Loss ratio below which As_hat grows, 0..1. Draft section 6.
-    loss_low: f64 = 0.02 => Range::PART,
-    /// Loss ratio above which As_hat falls, 0..1. Draft section 6.
-    loss_high: f64 = 0.1 => Range::PART,
-    /// Growth of As_hat per update. Draft section 6.
-    loss_increase: f64 = 1.05 => Range::FACTOR,
-    /// Rate at the start. WebRTC's; the draft has none.
-    initial_rate: Rate = Rate(300_000),
-    /// Smallest rate. Not in the draft.
-    min_rate: Rate = Rate(10_000),
-    /// Largest rate, that of the application, or `"off"`. Not in the draft.
-    #[serde(with = "units::or_off")]
-    max_rate: Option<Rate> = None,
-    /// Window, in what the rate sends in an RTT and an interval; should never bind. Not in the draft.
-    window: f64 = 2.0 => Range::PACKETS,
-    /// Smallest window, packets. Not in the draft.
-    min_window: u64 = 10 => Range::PACKETS,
-}
 
 impl Params {
     fn clip(&self, rate: f64) -> f64 {

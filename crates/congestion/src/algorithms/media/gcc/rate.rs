@@ -12,7 +12,7 @@
 //! loss    p < 2 %: As = 1.05 As;   p > 10 %: As = (1 - 0.5 p) As
 //! ```
 
-use super::Params;
+use super::params::Params;
 use super::state::{Signal, State};
 
 /// What the delay-based controller is told.

@@ -5,6 +5,7 @@ use crate::testing::fixtures::MDS;
 use crate::testing::fixtures::{acked, congestion, path, stamped};
 use crate::{Detection, LostPacket};
 use units::Time;
+use units::{Duration, Rate};
 
 fn gcc() -> Gcc {
     Gcc::new(Params::default(), path(MDS))

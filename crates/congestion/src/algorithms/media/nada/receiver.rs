@@ -18,7 +18,7 @@
 
 use alloc::collections::VecDeque;
 
-use super::Params;
+use super::params::Params;
 use crate::components::queuing_delay::{BaseDelay, QueuingDelay};
 use crate::components::receiver_report::{Counts, ReceiveRate, Report};
 use crate::{AckedPacket, Lost};

@@ -4,6 +4,7 @@ use crate::testing::closed_loop::{Flow, Loop};
 use crate::testing::fixtures::MDS;
 use crate::testing::fixtures::{acked, congestion, path, stamped};
 use units::Time;
+use units::{Bytes, Duration, Rate};
 
 fn nada() -> Nada {
     Nada::new(Params::default(), path(MDS))
