@@ -1,7 +1,7 @@
 //! The `kneepoint` command, as a library: [`main_with`] is the command with controllers of somebody else's.
 
 pub mod cli;
-pub mod commands;
+mod commands;
 pub mod run;
 mod status;
 

@@ -23,7 +23,7 @@
 //! ```
 //!
 //! Every key is checked when the file is read, for every combination of varied values, so that nothing fails later; every
-//! error is a [`Diagnostic`] with line and key.
+//! error is a [`Diagnostic`](crate::diagnostic::Diagnostic) with line and key.
 
 mod application;
 mod aqm;

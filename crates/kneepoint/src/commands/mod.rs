@@ -9,7 +9,7 @@ pub(crate) mod ledger;
 #[cfg(wire)]
 pub(crate) mod link;
 pub(crate) mod list;
-pub mod new;
+pub(crate) mod new;
 #[cfg(not(wire))]
 pub(crate) mod no_wire;
 pub(crate) mod prose;

@@ -23,7 +23,7 @@ enum What {
 
 /// Arguments of `kneepoint new`.
 #[derive(Debug, Args)]
-pub struct NewArgs {
+pub(crate) struct NewArgs {
     /// What to make.
     what: What,
     /// Its name: lower-case letters, digits, dashes, underscores; also the name of the folder.
@@ -34,7 +34,7 @@ pub struct NewArgs {
 ///
 /// # Errors
 /// A name that no crate can have, a folder that is there already, what the file system refuses.
-pub fn run(args: &NewArgs) -> Result<String, String> {
+pub(crate) fn run(args: &NewArgs) -> Result<String, String> {
     let NewArgs { what: What::Controller, name } = args;
     check(name)?;
     let folder = Path::new(name);
