@@ -10,4 +10,5 @@ pub mod metric;
 pub mod over_runs;
 pub mod prose;
 pub mod published;
+pub mod schema;
 pub mod verdict;

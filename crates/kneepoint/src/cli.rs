@@ -10,7 +10,7 @@ use crate::commands::link::{self, LinkArgs};
 use crate::commands::new::{self, NewArgs};
 use crate::commands::run::RunArgs;
 use crate::commands::stability::StabilityArgs;
-use crate::commands::{algorithms, bench, ledger, list, prose, report, run, stability};
+use crate::commands::{algorithms, bench, ledger, list, prose, report, run, schema, stability};
 use crate::status::{Error, HOLDS, print};
 
 /// A congestion-control laboratory for QUIC and TCP.
@@ -69,6 +69,14 @@ enum Command {
     ///
     /// Exit status: 0 if every rate was measured true in a valid run, 1 if not.
     Doctor(DoctorArgs),
+    /// Print the JSON Schema of experiment files, for completion and checks in an editor.
+    ///
+    /// `kneepoint schema > kneepoint.schema.json`; docs/experiments.md says how an editor is told of it.
+    Schema {
+        /// Print the keys as Markdown instead: docs/keys.md.
+        #[arg(long)]
+        markdown: bool,
+    },
     /// Make a crate for a controller of your own, with this command around it: `kneepoint new controller mine`.
     New(NewArgs),
     /// Measure the simulator: packets through the bottleneck per CPU second on one core.
@@ -95,6 +103,7 @@ pub fn main() -> u8 {
         Command::Stability(args) => stability::run(&args),
         Command::Link(args) => link::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Schema { markdown } => schema::run(markdown),
         Command::New(args) => new::run(&args).map(|said| print(&said)).map(|()| HOLDS).map_err(Error::bad),
         Command::Bench { tries, json } => bench::run(tries, json),
     };

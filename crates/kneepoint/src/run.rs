@@ -164,20 +164,19 @@ impl Run<'_> {
         jobs.iter().zip(simulated).map(complete).collect()
     }
 
-    fn scenario(&self, case: &Case, repetition: u32) -> Result<Scenario, Failure> {
-        let scenario = self.exp.scenario(case, repetition)?;
-        Ok(Scenario { trace: self.options.qlog, ..scenario })
+    fn scenario(&self, case: &Case, repetition: u32) -> Scenario {
+        Scenario { trace: self.options.qlog, ..self.exp.scenario(case, repetition) }
     }
 
     fn simulate(&self, case: &Case, repetition: u32) -> Result<Done, Failure> {
-        let scenario = self.scenario(case, repetition)?;
+        let scenario = self.scenario(case, repetition);
         let outcome = sim::run(&scenario, self.watch).ok_or(Failure::Interrupted)?;
         self.done(case, repetition, &scenario, &outcome)
     }
 
     /// In real time.
     fn measure(&self, case: &Case, repetition: u32) -> Result<Done, Failure> {
-        let scenario = self.scenario(case, repetition)?;
+        let scenario = self.scenario(case, repetition);
         let pcap = match self.options.pcap {
             true => Some(
                 self.in_folder("pcap", &(run_name(case, repetition, "") + ".pcapng"))

@@ -16,7 +16,7 @@ use units::{Bytes, Duration, Time};
 #[test]
 fn a_file_becomes_runs() {
     let exp = good();
-    let run = exp.scenario(&exp.cases()[0], 2).unwrap();
+    let run = exp.scenario(&exp.cases()[0], 2);
     assert_eq!((exp.repetitions, run.seed, run.duration), (3, 9, Duration::from_secs(400)));
     assert_eq!(run.measure, Some((Time::from_millis(10_000), Time::from_millis(300_000))));
     assert_eq!(run.series, Some(Duration::from_millis(100)));
@@ -263,7 +263,7 @@ fn expanded_files_mean_the_same() {
         for case in exp.cases() {
             let text = toml::to_string(&exp.resolved(&case, exp.seed).unwrap()).unwrap();
             let again = parse(&text).unwrap_or_else(|problem| panic!("{problem}\n{text}"));
-            let (mut ours, mut theirs) = (exp.scenario(&case, 0).unwrap(), scenario(&again, 0));
+            let (mut ours, mut theirs) = (exp.scenario(&case, 0), scenario(&again, 0));
             // What is counted besides is what the file's metrics ask for (`@ run`), and an expanded file has no table.
             ours.windows.clear();
             theirs.windows.clear();
@@ -301,7 +301,7 @@ fn applications() {
         "#,
     )
     .unwrap();
-    let run = exp.scenario(&exp.cases()[0], 0).unwrap();
+    let run = exp.scenario(&exp.cases()[0], 0);
     let Application::Media(media) = &run.flows[0].application else { panic!("{:?}", run.flows[0]) };
     assert_eq!((media.fps, media.min_rate.0, media.max_rate.0), (10, 150_000, 1_500_000));
     assert_eq!((media.start_rate.0, media.audio.0, media.variation), (150_000, 20_000, 0.05));
@@ -327,7 +327,7 @@ fn applications() {
 fn values_of_applications() {
     let of = |application: &str| {
         let exp = small("[[flow]]", &format!("[[flow]]\napplication = {application}")).unwrap();
-        exp.scenario(&exp.cases()[0], 0).unwrap().flows[0].application.clone()
+        exp.scenario(&exp.cases()[0], 0).flows[0].application.clone()
     };
     for audio in ["0", "off", "0 bit/s"] {
         let Application::Media(media) = of(&format!("{{ name = 'media', audio = '{audio}' }}")) else {
@@ -638,7 +638,7 @@ fn groups_of_flows() {
 fn start_jitter() {
     let exp = small("[[flow]]", "[[flow]]\nstart-jitter = \"10 ms\"\ncount = 20").unwrap();
     let starts = |repetition| {
-        let run = exp.scenario(&exp.cases()[0], repetition).unwrap();
+        let run = exp.scenario(&exp.cases()[0], repetition);
         run.flows.iter().map(|f| f.start).collect::<Vec<_>>()
     };
     let (first, second) = (starts(0), starts(1));
@@ -661,12 +661,7 @@ fn overrides() {
     );
     assert_eq!(exp.with_overrides(&set("repetitions", "5"), false).unwrap().repetitions, 5);
     assert_eq!(
-        good()
-            .with_overrides(&set("seed", "40"), false)
-            .unwrap()
-            .scenario(&good().cases()[0], 1)
-            .unwrap()
-            .seed,
+        good().with_overrides(&set("seed", "40"), false).unwrap().scenario(&good().cases()[0], 1).seed,
         41
     );
 }

@@ -89,7 +89,7 @@ fn exercise(text: &str) {
         Ok(exp) => {
             for case in exp.cases() {
                 // Flows by the hundred thousand are a matter of memory, not of parsing.
-                let flows = exp.scenario(&case, 0).unwrap().flows;
+                let flows = exp.scenario(&case, 0).flows;
                 assert!(!flows.is_empty());
                 let text = toml::to_string(&exp.resolved(&case, exp.seed).unwrap()).unwrap();
                 Experiment::parse("x", Path::new("x.toml"), &text).unwrap_or_else(|p| panic!("{p}\n{text}"));

@@ -20,6 +20,7 @@ use crate::steps::Stepper;
 
 /// Every k-th packet arrives early, and overtakes those that would have arrived in that span before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "reorder"))]
 #[serde(deny_unknown_fields)]
 pub struct Reorder {
     /// Which packets: the k-th, 2k-th ... of those admitted; at least 1.

@@ -43,6 +43,7 @@ pub enum Limit {
 
 /// Which packets count towards the limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum LimitCounts {
     /// Those that wait: their transmission has not begun or, behind a token bucket, they have not left.
     #[default]

@@ -29,11 +29,12 @@ use crate::slots::{SlotModel, Slots};
 /// How fast a link is, and when. In files: `"10 Mbit/s"`, or steps `[["0 s", "10 Mbit/s"], ["30 s", "5 Mbit/s"]]`,
 /// or the table of a [`SlotModel`].
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(untagged, inline))]
 pub enum RateModel {
     /// Always the same. Rate zero never delivers.
     Constant(Rate),
     /// Each rate from its time on, times rising; the first also before its time. No step at all is rate zero.
-    Steps(Vec<(Time, Rate)>),
+    Steps(#[cfg_attr(feature = "schema", schemars(with = "Vec<(Duration, Rate)>"))] Vec<(Time, Rate)>),
     /// Drawn anew on a fixed grid.
     Slots(SlotModel),
 }

@@ -18,6 +18,7 @@ use crate::segment::Segment;
 
 /// What is drawn anew in each slot. What is left out does not vary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "slots"))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SlotModel {
     /// Length of a slot; at least 1 ms, default 15 s.

@@ -5,6 +5,7 @@ use units::{Duration, Time};
 
 /// How a host's clock differs from the run's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "clock"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Clock {
     /// Reading at the start of the run, seconds. Any sign.

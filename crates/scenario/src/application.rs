@@ -56,6 +56,7 @@ pub struct ObjectsConfig {
 
 /// What carries an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Connection {
     /// A connection of its own.

@@ -1,48 +1,73 @@
 //! A sender and its receiver.
 
 use congestion::Algorithm;
+use congestion::algorithms::cubic::rfc9438 as cubic;
 use recovery::{AckConfig, Clock, Config};
+use serde::{Deserialize, Serialize};
 use units::{Duration, Time};
 
 use crate::application::Application;
 use crate::route::{Back, Route};
 
-/// One flow.
-#[derive(Clone, Debug)]
+/// One flow. The fields that serde does not skip are keys of a `[[flow]]` table as they are: read, documented and written from
+/// here alone.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, rename_all = "kebab-case")]
 pub struct FlowConfig {
     /// Its name in tables and charts, with a number where several share one.
+    #[serde(skip)]
     pub label: String,
     /// That name without the number.
+    #[serde(skip)]
     pub group: String,
     /// Its controller.
+    #[serde(skip)]
     pub algorithm: Algorithm,
     /// QUIC or TCP, and the sizes of its packets.
+    #[serde(skip)]
     pub transport: Transport,
-    /// Loss recovery and pacing.
+    /// Every rule of loss recovery and pacing, keys of their own.
     pub recovery: Config,
-    /// How its receiver acknowledges.
+    /// How its receiver acknowledges, keys of their own.
     pub ack: AckConfig,
     /// First packet.
+    #[serde(skip)]
     pub start: Time,
     /// No packet after this.
+    #[serde(skip)]
     pub stop: Option<Time>,
     /// What it carries.
+    #[serde(skip)]
     pub application: Application,
     /// Spans in which its application offers nothing new, ascending.
+    #[serde(skip)]
     pub pauses: Vec<(Time, Time)>,
     /// Bytes to transfer in bulk; without it the application always has more.
+    #[serde(skip)]
     pub transfer: Option<u64>,
     /// Its links.
+    #[serde(skip)]
     pub route: Route,
     /// Those of its feedback; without any that crosses nothing but a delay.
+    #[serde(skip)]
     pub back: Option<Back>,
     /// Round-trip time without queue; at least its links' delay, there and back. Half of it, or the links' delay if
     /// that is more, is on the way of the data.
+    #[serde(skip)]
     pub rtt: Duration,
-    /// A round trip before the first data of each connection.
+    /// A round trip before the first data of each connection, over the same links and with a timer: Initials of 1200 bytes, or
+    /// SYNs; it is the first RTT sample. On the wire the handshake is over before the run begins, either way.
     pub handshake: bool,
     /// The receiver's clock, as the sender sees it; the sender's counts in the same unit.
     pub clock: Clock,
+}
+
+impl Default for FlowConfig {
+    /// CUBIC over QUIC, in bulk and without end, on a path without delay.
+    fn default() -> Self {
+        Self::new("flow", cubic::Params::default(), Transport::default(), Duration::ZERO)
+    }
 }
 
 impl FlowConfig {
@@ -97,6 +122,13 @@ pub enum Transport {
         /// IP, TCP and link headers.
         overhead: u32,
     },
+}
+
+impl Default for Transport {
+    /// QUIC in datagrams of 1252 bytes, over IPv4, UDP and Ethernet.
+    fn default() -> Self {
+        Self::Quic { datagram: 1252, header: 37, overhead: 42 }
+    }
 }
 
 impl Transport {

@@ -8,6 +8,8 @@ mod ecn;
 mod percent;
 mod rate;
 mod rng;
+#[cfg(feature = "schema")]
+mod schema;
 #[cfg(feature = "serde")]
 mod strings;
 mod text;
@@ -18,6 +20,15 @@ pub use ecn::Ecn;
 pub use percent::Percent;
 pub use rate::Rate;
 pub use rng::Rng;
+#[cfg(feature = "schema")]
+pub use schema::{OrAuto, OrOff};
+#[cfg(feature = "schema")]
+#[doc(hidden)]
+pub use schemars;
+/// Of a schema.
+#[cfg(feature = "schema")]
+#[doc(hidden)]
+pub type Name = alloc::borrow::Cow<'static, str>;
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 pub use serde;
@@ -42,6 +53,7 @@ macro_rules! serde_as_string {
                 text.parse().map_err($crate::serde::de::Error::custom)
             }
         }
+        $crate::json_schema!($type, { "type": "string" });
     )*};
 }
 
@@ -50,4 +62,31 @@ macro_rules! serde_as_string {
 #[macro_export]
 macro_rules! serde_as_string {
     ($($type:ty),*) => {};
+}
+
+/// The JSON Schema of a type that files write in a form of its own: `json_schema!(AckEvery, { "type": "integer" })`. Nothing
+/// without the feature `schema`.
+#[cfg(feature = "schema")]
+#[macro_export]
+macro_rules! json_schema {
+    ($type:ty, $json:tt) => {
+        impl $crate::schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> $crate::Name {
+                stringify!($type).into()
+            }
+            fn json_schema(_: &mut $crate::schemars::SchemaGenerator) -> $crate::schemars::Schema {
+                $crate::schemars::json_schema!($json)
+            }
+        }
+    };
+}
+
+/// The JSON Schema of a type that files write in a form of its own. Nothing without the feature `schema`.
+#[cfg(not(feature = "schema"))]
+#[macro_export]
+macro_rules! json_schema {
+    ($type:ty, $json:tt) => {};
 }

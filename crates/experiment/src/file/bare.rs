@@ -14,7 +14,7 @@ use crate::file::node;
 /// The first mistake, with its key.
 pub fn delay(name: &str, toml: &str) -> Result<Duration, Diagnostic> {
     let document = node::parse(name, toml)?;
-    let fields = Cursor::root(name, &document).table(link::KEYS)?;
+    let fields = Cursor::root(name, &document).table(&link::KEYS)?;
     Ok(link::read_delay(&fields)?.0)
 }
 
@@ -30,7 +30,7 @@ pub fn link(
     packet: u32,
 ) -> Result<LinkConfig, Diagnostic> {
     let document = node::parse(name, toml)?;
-    let fields = Cursor::root(name, &document).table(link::KEYS)?;
+    let fields = Cursor::root(name, &document).table(&link::KEYS)?;
     let link = Link::read(&fields)?;
     link.resolve(&fields, Traffic { rtt: Some(rtt(link.config.delay)), packet })
 }

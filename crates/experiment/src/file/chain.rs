@@ -25,18 +25,22 @@ pub(crate) struct Chain<'a> {
     names: Vec<String>,
 }
 
+/// Of the one `[link]`, which has no name.
+fn keys_of_one() -> Vec<&'static str> {
+    link::KEYS.iter().copied().filter(|key| *key != "name").collect()
+}
+
 impl<'a> Chain<'a> {
     /// Links whose table or tables stand at the cursor.
     pub(crate) fn read(key: &'static str, first: usize, at: &Cursor<'a>) -> Result<Self, Diagnostic> {
         if !matches!(at.node().value, Value::Array(_)) {
-            let fields = at.table(link::KEYS)?;
+            let fields = at.table(&keys_of_one())?;
             let link = Link::read(&fields)?;
             return Ok(Self { key, first, links: vec![(fields, link)], names: Vec::new() });
         }
-        let keys: Vec<&str> = std::iter::once("name").chain(link::KEYS.iter().copied()).collect();
         let mut chain = Self { key, first, links: Vec::new(), names: Vec::new() };
         for table in at.filled_list()? {
-            let fields = table.table(&keys)?;
+            let fields = table.table(&link::KEYS)?;
             chain.names.push(chain.read_name(&fields)?);
             let link = Link::read(&fields)?;
             chain.links.push((fields, link));

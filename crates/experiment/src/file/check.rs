@@ -82,8 +82,6 @@ const RELATIONS: &[(&str, Relation)] = &[
     ("near", Relation::Near(1.0)),
 ];
 
-pub(crate) const KEYS: &[&str] = &["left", "is", "times", "right", "increasing", "rows", "within-factor"];
-
 const FORMS: &str = "a claim has left, is and right; or increasing = [rows]; or rows and within-factor";
 const WITHIN: &str = "1.05 means within 5 % either way";
 /// What may be an order of magnitude away is not near.

@@ -2,11 +2,12 @@
 
 use crate::backend::Backend;
 use crate::diagnostic::Diagnostic;
-use crate::file::check::{self, Check};
+use crate::file::check::Check;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::labels::Labels;
 use crate::file::reference::Reference;
 use crate::file::rows::{Rows, matches};
+use crate::file::tables::{self, known_keys};
 use crate::prose;
 use crate::verdict::{self, Sample};
 
@@ -46,12 +47,16 @@ pub struct Part {
     pub variants: Option<Rows>,
 }
 
-const KEYS: &[&str] = &["id", "says", "ours", "everywhere", "on", "reason", "open", "part"];
-const PART_KEYS: &[&str] = &["metric", "holds-published", "variants"];
+known_keys!(KEYS: tables::judgement::Claim);
+known_keys!(PART_KEYS: tables::judgement::Part);
+known_keys!(CHECK_KEYS: tables::judgement::Check);
+
+/// Keys of a check that hold for every part of a claim.
+const FOR_EVERY_PART: [&str; 2] = ["metric", "variants"];
 
 impl Claim {
     pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
-        let fields = cursor.table(&[KEYS, PART_KEYS, check::KEYS].concat())?;
+        let fields = cursor.table(&KEYS)?;
         let on = read_world(&fields)?;
         let labels = &labels.on(on);
         Ok(Self {
@@ -124,11 +129,11 @@ impl Part {
 /// The claim's own check, or those of `[[claim.part]]`.
 fn read_parts(fields: &Fields<'_>, labels: &Labels) -> Result<Vec<Part>, Diagnostic> {
     let Some(parts) = fields.get("part") else { return Ok(vec![Part::read(fields, None, labels)?]) };
-    if let Some(check) = check::KEYS.iter().chain(&["holds-published"]).find_map(|key| fields.get(key)) {
+    let own = CHECK_KEYS.iter().filter(|key| !FOR_EVERY_PART.contains(key));
+    if let Some(check) = own.into_iter().find_map(|key| fields.get(key)) {
         return Err(check.problem("beside [[claim.part]]", "each part has a check of its own"));
     }
-    let keys = [&["says"], PART_KEYS, check::KEYS].concat();
-    parts.tables()?.iter().map(|part| Part::read(&part.table(&keys)?, Some(fields), labels)).collect()
+    parts.tables()?.iter().map(|part| Part::read(&part.table(&PART_KEYS)?, Some(fields), labels)).collect()
 }
 
 /// A claim or a miss is about the simulator's rows, unless it says `on = "wire"`: then about those of `run --on wire`.

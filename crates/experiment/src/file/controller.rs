@@ -14,10 +14,14 @@ use crate::file::node::{Node, Value};
 #[derive(Clone, Debug)]
 pub(crate) struct Controller {
     pub(crate) label: Option<String>,
-    /// Delays that are a part of the buffer are 0 until [`Controller::resolve`].
+    /// Delays that are a part of the buffer are 0 until [`Shares::resolve`].
     pub(crate) algorithm: Algorithm,
-    shares: Vec<Share>,
+    pub(crate) shares: Shares,
 }
+
+/// The parameters that are a part of the buffer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shares(Vec<Share>);
 
 /// A delay given as a part of the bottleneck's buffer: `"20 % of buffer"`.
 #[derive(Clone, Debug)]
@@ -38,7 +42,7 @@ impl Controller {
         let slow_start: Option<Kind> = slow_start.map(Cursor::read).transpose()?;
         if let Some(name) = cursor.node().as_str() {
             let algorithm = starting(named(cursor, name)?, slow_start);
-            return Ok(Self { label: None, algorithm, shares: Vec::new() });
+            return Ok(Self { label: None, algorithm, shares: Shares::default() });
         }
         let entries = cursor.entries().map_err(|_| cursor.problem("not a controller", RIGHT))?;
         let find = |key: &str| entries.iter().find(|(e, _)| e.key == key).map(|(_, below)| below);
@@ -56,27 +60,25 @@ impl Controller {
             |table| read(entry, table),
             |_| Ok(()),
         )?;
-        Ok(Self { label, algorithm, shares })
+        Ok(Self { label, algorithm, shares: Shares(shares) })
+    }
+}
+
+impl Shares {
+    /// The first of them.
+    pub(crate) fn first(&self) -> Option<&[String]> {
+        self.0.first().map(|share| &share.path[..])
     }
 
-    /// The first parameter that is a part of the buffer.
-    pub(crate) fn share(&self) -> Option<&[String]> {
-        self.shares.first().map(|share| &share.path[..])
-    }
-
-    /// With the delays that are a part of this buffer.
-    pub(crate) fn resolve(&mut self, buffer: Duration) -> Result<(), String> {
-        if self.shares.is_empty() {
-            return Ok(());
-        }
-        let mut table = toml::Table::try_from(&self.algorithm).map_err(|e| e.to_string())?;
-        for Share { path, percent } in &self.shares {
+    /// The algorithm with the delays that are a part of this buffer.
+    pub(crate) fn resolve(&self, algorithm: &Algorithm, buffer: Duration) -> Result<Algorithm, String> {
+        let mut table = toml::Table::try_from(algorithm).map_err(|e| e.to_string())?;
+        for Share { path, percent } in &self.0 {
             let delay = buffer.mul_f64(percent / 100.0).to_string();
             put_at(&mut table, path, toml::Value::String(delay));
         }
-        let entry = controllers().get(self.algorithm.name()).ok_or("the algorithm is gone")?;
-        self.algorithm = read(entry, table)?;
-        Ok(())
+        let entry = controllers().get(algorithm.name()).ok_or("the algorithm is gone")?;
+        read(entry, table)
     }
 }
 

@@ -99,6 +99,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The value of a key, if this is a table that has it.
+    pub(crate) fn get(&self, key: &str) -> Option<Self> {
+        self.node.get(key).map(|node| self.down(key, node))
+    }
+
     /// The elements of a list.
     pub(crate) fn list(&self) -> Result<Vec<Self>, Diagnostic> {
         match &self.node.value {

@@ -18,37 +18,17 @@ use crate::file::reference::Reference;
 use crate::file::resolved::Head;
 use crate::file::rows::Rows;
 use crate::file::setup::Setup;
+use crate::file::tables::judgement::{ReferenceTable, TableTable};
+use crate::file::tables::{File, known_keys};
 use crate::file::unknown_rows::{UnknownRows, each};
-use crate::file::vary::Case;
+use crate::file::vary::{Case, Combination, Override};
 use crate::file::{chart, node, reference, resolved, vary};
 use crate::metric;
 use crate::over_runs::OverRuns;
 
-const KEYS: &[&str] = &[
-    "title",
-    "source",
-    "note",
-    "duration",
-    "transfer",
-    "repetitions",
-    "seed",
-    "series",
-    "measure",
-    "windows",
-    "link",
-    "reverse",
-    "probe",
-    "udp",
-    "flow",
-    "vary",
-    "table",
-    "published",
-    "reference",
-    "claim",
-    "miss",
-    "bias",
-    "chart",
-];
+known_keys!(KEYS: File<'static>);
+known_keys!(TABLE_KEYS: TableTable);
+known_keys!(REFERENCE_KEYS: ReferenceTable);
 
 /// What `--set` may change: what `[vary]` may, and how often it runs. Claims and tables belong to the file.
 const SETTABLE: &[&str] = &[
@@ -204,15 +184,15 @@ impl Experiment {
         document: Node,
         unknown: UnknownRows,
     ) -> Result<Self, Diagnostic> {
-        let root = Cursor::root(file, &document).table(KEYS)?;
+        let root = Cursor::root(file, &document).table(&KEYS)?;
         let title = root.need("title", "what the experiment is, in a few words")?.read()?;
         let source = root.need("source", "the document it comes from")?.read()?;
         let (repetitions, seed) = (read_repetitions(&root)?, read_seed(&root)?);
         let varied = vary::read(root.get("vary").as_ref())?;
-        let table = root.get("table").map(|c| c.table(&["rows", "metrics", "over-runs"])).transpose()?;
+        let table = root.get("table").map(|c| c.table(&TABLE_KEYS)).transpose()?;
         let rows = vary::rows_key(&varied, table.as_ref().and_then(|t| t.get("rows")).as_ref())?;
         let mut groups = Groups::default();
-        let cases = checked(vary::cases(&varied, rows), &mut groups, file, &document)?;
+        let cases = checked(vary::combinations(&varied, rows), &mut groups, file, &document)?;
         if let Some(vary_at) = root.get("vary") {
             check_names(&cases, &vary_at)?;
         }
@@ -275,24 +255,19 @@ impl Experiment {
     }
 
     /// The run of a case: `repetition` counts from 0.
-    ///
-    /// # Errors
-    /// None for a case of this experiment: they were all checked when it was read.
-    pub fn scenario(&self, case: &Case, repetition: u32) -> Result<Scenario, Diagnostic> {
-        Ok(setup_of(&self.file, &self.document, case)?
-            .scenario(self.seed.wrapping_add(u64::from(repetition)), &self.windows))
+    pub fn scenario(&self, case: &Case, repetition: u32) -> Scenario {
+        case.setup.scenario(self.seed.wrapping_add(u64::from(repetition)), &self.windows)
     }
 
     /// The experiment file of one run alone, with every default written out.
     ///
     /// # Errors
-    /// None for a case of this experiment: they were all checked when it was read.
+    /// A value that TOML cannot hold.
     pub fn resolved(&self, case: &Case, seed: u64) -> Result<toml::Table, Diagnostic> {
-        let setup = setup_of(&self.file, &self.document, case)?;
         let names = [&self.name, &case.variant, &case.row].map(String::as_str);
         let note = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
         let head = Head { title: &self.title, source: &self.source, note, seed };
-        resolved::table(head, &setup).map_err(|e| Diagnostic::new(&self.file, e.to_string(), ""))
+        resolved::table(head, &case.setup).map_err(|e| Diagnostic::new(&self.file, e.to_string(), ""))
     }
 
     /// Its note, the reason of its reference, and those of its claims and misses.
@@ -331,24 +306,35 @@ impl Experiment {
 
 /// The cases, each of which can run, with what they take from their first flow.
 fn checked(
-    mut cases: Vec<Case>,
+    combinations: Vec<Combination>,
     groups: &mut Groups,
     file: &str,
     document: &Node,
 ) -> Result<Vec<Case>, Diagnostic> {
-    for case in &mut cases {
-        let setup = setup_of(file, document, case)?;
-        groups.add(setup.present().map(|flow| flow.label.as_str()));
-        groups.add_links(setup.link_names.iter().chain(&setup.reverse_names).map(String::as_str));
-        groups.add_windows(setup.windows.iter().map(|(name, ..)| name.as_str()));
-        groups.add_udp(setup.udp.iter().map(|source| source.label.as_str()));
-        let Some(first) = setup.present().next() else { continue };
-        case.algorithm = first.controller.algorithm.name().to_owned();
-        if case.row.is_empty() {
-            case.row = row_label(&setup);
-        }
-    }
-    Ok(cases)
+    combinations.into_iter().map(|combination| case_of(combination, groups, file, document)).collect()
+}
+
+fn case_of(
+    combination: Combination,
+    groups: &mut Groups,
+    file: &str,
+    document: &Node,
+) -> Result<Case, Diagnostic> {
+    let Combination { variant, row, overrides } = combination;
+    let setup = setup_of(file, document, &overrides)?;
+    groups.add(setup.present().map(|flow| flow.config.group.as_str()));
+    groups.add_links(setup.link_names.iter().chain(&setup.reverse_names).map(String::as_str));
+    groups.add_windows(setup.windows.iter().map(|(name, ..)| name.as_str()));
+    groups.add_udp(setup.udp.iter().map(|source| source.label.as_str()));
+    let first = setup.present().next().map(|flow| flow.config.algorithm.name());
+    Ok(Case {
+        variant,
+        row: if row.is_empty() { row_label(&setup) } else { row },
+        algorithm: first.unwrap_or_default().to_owned(),
+        on: Backend::Sim,
+        setup: Arc::new(setup),
+        overrides,
+    })
 }
 
 /// The windows that these metrics are of, in their order.
@@ -378,21 +364,21 @@ fn check_names(cases: &[Case], vary_at: &Cursor<'_>) -> Result<(), Diagnostic> {
 fn row_label(setup: &Setup) -> String {
     let mut labels: Vec<&str> = Vec::new();
     for flow in setup.present() {
-        if !labels.contains(&flow.label.as_str()) {
-            labels.push(&flow.label);
+        if !labels.contains(&flow.config.group.as_str()) {
+            labels.push(&flow.config.group);
         }
     }
     labels.join(", ")
 }
 
-/// The file with the case's values in it, read.
-fn setup_of(file: &str, document: &Node, case: &Case) -> Result<Setup, Diagnostic> {
+/// The file with these values in it, read.
+fn setup_of(file: &str, document: &Node, overrides: &[Override]) -> Result<Setup, Diagnostic> {
     let mut document = document.clone();
-    for o in &case.overrides {
+    for o in overrides {
         let key = o.path.join(".");
         document.set(&o.path, &o.at, &o.value).map_err(|wrong| o.at.problem(file, &key, wrong, ""))?;
     }
-    Setup::read(&Cursor::root(file, &document).table(KEYS)?)
+    Setup::read(&Cursor::root(file, &document).table(&KEYS)?)
 }
 
 /// A line of the file may be wrong only because of an argument.
@@ -483,7 +469,7 @@ fn check_published(cursor: &Cursor<'_>, part: &Part, labels: &Labels) -> Result<
 /// `[reference]`: the variants that are what the source states, and why they are.
 fn read_reference(root: &Fields<'_>, labels: &Labels) -> Result<(Option<Rows>, String), Diagnostic> {
     let Some(cursor) = root.get("reference") else { return Ok((None, String::new())) };
-    let fields = cursor.table(&["variants", "why"])?;
+    let fields = cursor.table(&REFERENCE_KEYS)?;
     let variants =
         fields.need("variants", "the variants that are what the source states, like [\"hystart,*\"]")?;
     let why = fields.need("why", "what the source states, and where it is silent, whose default is taken")?;

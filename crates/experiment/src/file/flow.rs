@@ -1,43 +1,29 @@
 //! A `[[flow]]` table.
 
+use std::sync::LazyLock;
+
 use recovery::{AckConfig, Clock, Config, TimeThreshold, Timeout};
-use scenario::{Application, Back, FlowConfig, Route, Transport};
+use scenario::{Application, Back, FlowConfig, Transport};
 use units::{Bytes, Duration, Time};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::application;
-use crate::file::controller::Controller;
+use crate::file::controller::{Controller, Shares};
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::merge::merge;
 use crate::file::network::{Network, Way};
 use crate::file::packet;
 use crate::file::stack::Stack;
+use crate::file::tables::flow::FlowTable;
+use crate::file::tables::{self, known_keys};
 
-pub(crate) const KEYS: &[&str] = &[
-    "label",
-    "controller",
-    "transport",
-    "stack",
-    "count",
-    "start",
-    "stagger",
-    "start-jitter",
-    "stop",
-    "lasts",
-    "transfer",
-    "application",
-    "pauses",
-    "rtt",
-    "direction",
-    "route",
-    "back-route",
-    "slow-start",
-    "packet",
-    "handshake",
-    "recovery",
-    "ack",
-    "clock",
-];
+known_keys!(KEYS: FlowTable<'static>);
+
+/// Keys with a reader of their own: all but those that [`FlowConfig`] takes as they are.
+static READ_APART: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let plain = tables::keys::<FlowConfig>();
+    KEYS.iter().copied().filter(|key| !plain.contains(key)).collect()
+});
 
 /// What counts in more is no clock to measure delays by.
 const MAX_CLOCK_UNIT: Duration = Duration::from_secs(1);
@@ -52,9 +38,9 @@ pub(crate) const MAX_FLOWS: u64 = 100_000;
 /// Flows that differ in their start only. A count of 0 leaves them out: so that `[vary]` can choose among flows.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
-    pub(crate) label: String,
-    pub(crate) controller: Controller,
-    pub(crate) transport: Transport,
+    /// All but each one's start and stop, and its own label; `group` is the label that they share.
+    pub(crate) config: FlowConfig,
+    pub(crate) shares: Shares,
     pub(crate) count: u64,
     pub(crate) start: Duration,
     pub(crate) stagger: Duration,
@@ -62,16 +48,6 @@ pub(crate) struct Flow {
     /// they do, who fills the queue first decides a run.
     pub(crate) start_jitter: Duration,
     pub(crate) stop: Stop,
-    pub(crate) transfer: Option<Bytes>,
-    pub(crate) application: Application,
-    pub(crate) pauses: Vec<(Time, Time)>,
-    pub(crate) route: Route,
-    pub(crate) back: Option<Back>,
-    pub(crate) rtt: Duration,
-    pub(crate) handshake: bool,
-    pub(crate) recovery: Config,
-    pub(crate) ack: AckConfig,
-    pub(crate) clock: Clock,
 }
 
 /// When a flow ends, unless its transfer ends it.
@@ -91,7 +67,7 @@ impl Flow {
         network: &Network<'_>,
         transfer: Option<Bytes>,
     ) -> Result<Self, Diagnostic> {
-        let fields = cursor.table(KEYS)?;
+        let fields = cursor.table(&KEYS)?;
         let controller = fields.need("controller", "the flow's algorithm, like \"cubic\"")?;
         let controller = Controller::read(&controller, fields.get("slow-start").as_ref())?;
         let tcp = packet::is_tcp(&fields)?;
@@ -99,35 +75,32 @@ impl Flow {
         let transport = packet::read(&fields, stack.transport())?;
         let way = network.way(&fields)?;
         let default = || controller.label.clone().unwrap_or_else(|| controller.algorithm.name().to_owned());
-        let ack = overlaid(&fields, "ack", stack.ack(), if tcp { check_tcp_ack } else { check_quic_ack })?;
         let application = application::read(&fields, transport)?;
         let bulk = application == Application::Bulk;
-        Ok(Self {
-            label: read_label(&fields)?.unwrap_or_else(default),
+        let group = read_label(&fields)?.unwrap_or_else(default);
+        // That of the whole file is for those that carry bulk data.
+        let transfer = read_transfer(fields.get("transfer").as_ref())?.or(transfer.filter(|_| bulk));
+        let config = FlowConfig {
+            label: group.clone(),
+            group,
+            algorithm: controller.algorithm.clone(),
             transport,
-            count: read_count(fields.get("count").as_ref())?,
-            start: fields.read("start")?.unwrap_or(Duration::ZERO),
-            stagger: fields.read("stagger")?.unwrap_or(Duration::ZERO),
-            start_jitter: fields.read("start-jitter")?.unwrap_or(Duration::ZERO),
-            stop: read_stop(&fields)?,
-            // That of the whole file is for those that carry bulk data.
-            transfer: read_transfer(fields.get("transfer").as_ref())?.or(transfer.filter(|_| bulk)),
+            transfer: transfer.map(|bytes| bytes.0),
             application,
             pauses: application::pauses(&fields)?,
             route: way.there,
             back: read_back(&fields, &way, transport)?,
             rtt: read_rtt(&fields, &way)?,
-            handshake: fields.read("handshake")?.unwrap_or(false),
-            // The sender knows its peer's delay: one transport parameter, unless the file parts them on purpose.
-            recovery: overlaid(
-                &fields,
-                "recovery",
-                Config { max_ack_delay: ack.max_ack_delay, ..stack.recovery() },
-                check_recovery,
-            )?,
-            ack,
-            clock: overlaid(&fields, "clock", Clock::default(), check_clock)?,
-            controller,
+            ..read_plain(cursor, &fields, stack)?
+        };
+        Ok(Self {
+            config,
+            shares: controller.shares,
+            count: read_count(fields.get("count").as_ref())?,
+            start: fields.read("start")?.unwrap_or(Duration::ZERO),
+            stagger: fields.read("stagger")?.unwrap_or(Duration::ZERO),
+            start_jitter: fields.read("start-jitter")?.unwrap_or(Duration::ZERO),
+            stop: read_stop(&fields)?,
         })
     }
 
@@ -139,49 +112,33 @@ impl Flow {
     /// The flow of this number among its likes; `jitter` is where in its span it starts, 0..1.
     pub(crate) fn config(&self, number: u64, label: String, jitter: f64) -> FlowConfig {
         let start = Time::ZERO + self.start + self.stagger * number + self.start_jitter.mul_f64(jitter);
-        FlowConfig {
-            label,
-            group: self.label.clone(),
-            algorithm: self.controller.algorithm.clone(),
-            transport: self.transport,
-            recovery: self.recovery.clone(),
-            ack: self.ack.clone(),
-            start,
-            stop: match self.stop {
-                Stop::Never => None,
-                Stop::At(time) => Some(Time::ZERO + time),
-                Stop::After(span) => Some(start + span),
-            },
-            application: self.application.clone(),
-            pauses: self.pauses.clone(),
-            transfer: self.transfer.map(|bytes| bytes.0),
-            route: self.route,
-            back: self.back,
-            rtt: self.rtt,
-            handshake: self.handshake,
-            clock: self.clock,
-        }
+        let stop = match self.stop {
+            Stop::Never => None,
+            Stop::At(time) => Some(Time::ZERO + time),
+            Stop::After(span) => Some(start + span),
+        };
+        FlowConfig { label, start, stop, ..self.config.clone() }
     }
 
     /// A full packet on the wire.
     pub(crate) fn wire_bytes(&self) -> u32 {
-        self.transport.wire_bytes(self.transport.payload())
+        self.config.transport.wire_bytes(self.config.transport.payload())
     }
 }
 
-fn overlaid<T>(
-    fields: &Fields<'_>,
-    key: &str,
-    default: T,
-    check: fn(&T) -> Result<(), String>,
-) -> Result<T, Diagnostic>
-where
-    T: serde::Serialize + serde::de::DeserializeOwned,
-{
-    match fields.get(key) {
-        Some(cursor) => merge(&default, &cursor, &[], check),
-        None => Ok(default),
-    }
+/// The keys that a run takes as they are; those that the file does not give are the stack's.
+fn read_plain(cursor: &Cursor<'_>, fields: &Fields<'_>, stack: Stack) -> Result<FlowConfig, Diagnostic> {
+    let mut default = FlowConfig { ack: stack.ack(), recovery: stack.recovery(), ..FlowConfig::default() };
+    // The sender knows its peer's delay: one transport parameter, unless the file parts them on purpose.
+    let delay = fields.get("ack").and_then(|ack| ack.get("max-ack-delay")?.read().ok());
+    default.recovery.max_ack_delay = delay.unwrap_or(default.ack.max_ack_delay);
+    let tcp = stack == Stack::Linux;
+    let check = |config: &FlowConfig| {
+        if tcp { check_tcp_ack(&config.ack) } else { check_quic_ack(&config.ack) }?;
+        check_recovery(&config.recovery)?;
+        check_clock(&config.clock)
+    };
+    merge(&default, cursor, &READ_APART, check)
 }
 
 fn rule(holds: bool, otherwise: &str) -> Result<(), String> {

@@ -10,10 +10,10 @@ use crate::file::cursor::{Cursor, Fields};
 use crate::file::merge::merge;
 use crate::file::node::Value;
 use crate::file::queue::{self, Queue};
+use crate::file::tables::{self, known_keys};
 use units::Percent;
 
-pub(crate) const KEYS: &[&str] =
-    &["rate", "burst", "delay", "queue", "limit-counts", "aqm", "bleach", "jitter", "loss", "reorder"];
+known_keys!(KEYS: tables::network::Link<'static>);
 
 /// A packet at this rate takes 12 ns: the simulator's nanoseconds end here.
 pub(crate) const MAX_RATE: Rate = Rate(1_000_000_000_000);

@@ -21,13 +21,16 @@ impl Load<'_> {
         let crosses = |route: Option<Route>| route.is_some_and(|route| route.crosses(link));
         let pings = self.probe.filter(|p| p.route.crosses(link) || crosses(p.back)).map(|p| p.size);
         let udp = self.udp.iter().filter(|udp| udp.route.crosses(link)).map(|udp| udp.size);
-        Traffic { rtt: first.map(|flow| flow.rtt), packet: flows.chain(pings).chain(udp).max().unwrap_or(0) }
+        Traffic {
+            rtt: first.map(|flow| flow.config.rtt),
+            packet: flows.chain(pings).chain(udp).max().unwrap_or(0),
+        }
     }
 }
 
 /// The largest packet that a flow sends over a link: data, or what comes back.
 fn packet_of(flow: &Flow, link: usize) -> Option<u32> {
-    let data = flow.route.crosses(link).then(|| flow.wire_bytes());
-    let feedback = flow.back.filter(|back| back.route.crosses(link)).map(|back| back.size);
+    let data = flow.config.route.crosses(link).then(|| flow.wire_bytes());
+    let feedback = flow.config.back.filter(|back| back.route.crosses(link)).map(|back| back.size);
     data.max(feedback)
 }

@@ -6,6 +6,10 @@ use crate::file::claim::{read_metric_of, read_prose, read_variants, read_world};
 use crate::file::cursor::Cursor;
 use crate::file::labels::Labels;
 use crate::file::rows::Rows;
+use crate::file::tables::{judgement, known_keys};
+
+known_keys!(MISS_KEYS: judgement::Miss);
+known_keys!(BIAS_KEYS: judgement::Bias);
 
 /// Why cells of the table differ from the published ones.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +30,7 @@ pub struct Miss {
 
 impl Miss {
     pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
-        let fields = cursor.table(&["rows", "metrics", "variants", "on", "reason", "open"])?;
+        let fields = cursor.table(&MISS_KEYS)?;
         let on = read_world(&fields)?;
         let labels = &labels.on(on);
         let metrics = fields.need("metrics", "the metrics that differ")?.filled_list()?;
@@ -68,7 +72,7 @@ pub struct Bias {
 
 impl Bias {
     pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Self, Diagnostic> {
-        let fields = cursor.table(&["metrics", "variants", "reason", "open"])?;
+        let fields = cursor.table(&BIAS_KEYS)?;
         let metrics = fields.need("metrics", "the metrics whose columns are biased")?.filled_list()?;
         Ok(Self {
             metrics: metrics.iter().map(|m| read_metric_of(m, labels)).collect::<Result<_, _>>()?,

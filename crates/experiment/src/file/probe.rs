@@ -6,10 +6,14 @@ use units::{Bytes, Duration};
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
 use crate::file::network::Network;
+use crate::file::tables::known_keys;
+use crate::file::tables::network::Probe;
+
+known_keys!(KEYS: Probe<'static>);
 
 /// Defaults are `ping`'s size (IP, ICMP, 56 bytes) and Flent's interval.
 pub(crate) fn read(cursor: &Cursor<'_>, network: &Network<'_>) -> Result<ProbeConfig, Diagnostic> {
-    let fields = cursor.table(&["interval", "size", "rtt", "route", "back-route"])?;
+    let fields = cursor.table(&KEYS)?;
     let way = network.way(&fields)?;
     let interval = fields.read("interval")?.unwrap_or(Duration::from_millis(200));
     let size: Bytes = fields.read("size")?.unwrap_or(Bytes(84));

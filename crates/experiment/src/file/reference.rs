@@ -3,6 +3,7 @@
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::file::cursor::Cursor;
 use crate::file::groups::Groups;
+use crate::file::tables::{judgement, known_keys};
 use crate::library;
 use crate::published::{Csv, Published};
 
@@ -17,11 +18,11 @@ pub struct Reference {
     pub numbers: Published,
 }
 
-const KEYS: &[&str] = &["table", "rows", "columns"];
+known_keys!(KEYS: judgement::Published);
 
 /// The metrics that `[published]` names, in the order of the file.
 pub(crate) fn metrics(cursor: Option<&Cursor<'_>>) -> Result<Vec<String>, Diagnostic> {
-    let Some(columns) = cursor.map(|c| c.table(KEYS)).transpose()?.and_then(|fields| fields.get("columns"))
+    let Some(columns) = cursor.map(|c| c.table(&KEYS)).transpose()?.and_then(|fields| fields.get("columns"))
     else {
         return Ok(Vec::new());
     };
@@ -35,7 +36,7 @@ impl Reference {
         known: &[String],
         groups: &Groups,
     ) -> Result<Self, Diagnostic> {
-        let fields = cursor.table(KEYS)?;
+        let fields = cursor.table(&KEYS)?;
         let table_at =
             fields.need("table", "the file name of the published table, like \"quic-dc-table1.csv\"")?;
         let table: String = table_at.read()?;

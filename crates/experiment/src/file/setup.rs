@@ -15,8 +15,11 @@ use crate::file::groups::{MEASURE, RUN};
 use crate::file::load::Load;
 use crate::file::network::Network;
 use crate::file::node::Entry;
+use crate::file::tables::{Window, known_keys};
 use crate::file::unknown_rows::{UnknownRows, each};
 use crate::file::{probe, udp};
+
+known_keys!(WINDOW_KEYS: Window);
 
 /// Samples of one run's time series at most.
 const MAX_SAMPLES: u64 = 1_000_000;
@@ -57,7 +60,7 @@ impl Setup {
             let load = Load { flows: &flows, probe: probe.as_ref(), udp: &udp };
             network.resolve(|link| load.on(link))?
         };
-        let first = flows.iter().find(|flow| !network.is_backward(flow.route)).unwrap_or(&flows[0]);
+        let first = flows.iter().find(|flow| !network.is_backward(flow.config.route)).unwrap_or(&flows[0]);
         let buffer = network.buffer(&links, first.wire_bytes());
         resolve_shares(root, &mut flows, &links, &network, buffer)?;
         check_needs(root, &flows)?;
@@ -125,14 +128,15 @@ impl Setup {
         let mut jitter = Rng::stream(seed, "start-jitter");
         let mut likes: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         for flow in &self.flows {
-            likes.entry(&flow.label).or_default().0 += flow.count;
+            likes.entry(&flow.config.group).or_default().0 += flow.count;
         }
         let mut all = Vec::new();
         for flow in &self.flows {
             for number in 0..flow.count {
-                let (count, used) = likes.entry(&flow.label).or_default();
+                let (count, used) = likes.entry(&flow.config.group).or_default();
                 *used += 1;
-                let label = if *count > 1 { format!("{} #{used}", flow.label) } else { flow.label.clone() };
+                let group = &flow.config.group;
+                let label = if *count > 1 { format!("{group} #{used}") } else { group.clone() };
                 all.push(flow.config(number, label, jitter.unit()));
             }
         }
@@ -167,7 +171,7 @@ fn read_flows(root: &Fields<'_>, network: &Network<'_>, duration: Duration) -> R
         flows.push(flow);
     }
     if count == 0 {
-        let at = tables[0].table(flow::KEYS)?.get("count").unwrap_or_else(|| cursor.clone());
+        let at = tables[0].table(&flow::KEYS)?.get("count").unwrap_or_else(|| cursor.clone());
         return Err(at.problem("no flow has a count above 0", "at least one flow must run"));
     }
     Ok(flows)
@@ -182,7 +186,7 @@ fn check_start(cursor: &Cursor<'_>, flow: &Flow, duration: Duration) -> Result<(
     if last < end {
         return Ok(());
     }
-    let fields = cursor.table(flow::KEYS)?;
+    let fields = cursor.table(&flow::KEYS)?;
     let keys = ["stagger", "start", "start-jitter"];
     let at = keys.iter().find_map(|key| fields.get(key)).unwrap_or_else(|| cursor.clone());
     Err(at.problem(format!("the last flow starts at {last}"), format!("{ends} at {end}: start before it")))
@@ -197,10 +201,10 @@ fn resolve_shares(
     buffer: Option<Duration>,
 ) -> Result<(), Diagnostic> {
     for (flow, cursor) in flows.iter_mut().zip(root.need("flow", "")?.tables()?) {
-        let Some(share) = flow.controller.share() else { continue };
-        let backward = network.is_backward(flow.route);
+        let Some(share) = flow.shares.first() else { continue };
+        let backward = network.is_backward(flow.config.route);
         let buffer = buffer.filter(|b| *b > Duration::ZERO && !backward);
-        let controller = cursor.table(flow::KEYS)?.need("controller", "")?;
+        let controller = cursor.table(&flow::KEYS)?.need("controller", "")?;
         let at = controller.below(share);
         let Some(buffer) = buffer else {
             let right = "give it as a delay, like \"20 ms\", or the link a queue like \"4 BDP\"";
@@ -208,7 +212,8 @@ fn resolve_shares(
                 at.problem(format!("a delay in % of buffer, but {}", no_buffer(links, backward)), right)
             );
         };
-        flow.controller.resolve(buffer).map_err(|wrong| at.problem(wrong, ""))?;
+        let resolved = flow.shares.resolve(&flow.config.algorithm, buffer);
+        flow.config.algorithm = resolved.map_err(|wrong| at.problem(wrong, ""))?;
     }
     Ok(())
 }
@@ -227,10 +232,10 @@ fn no_buffer(links: &[LinkConfig], backward: bool) -> String {
 /// Without receive times controllers of one-way delay do nothing, or something else under their name.
 fn check_needs(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Diagnostic> {
     for (flow, cursor) in flows.iter().zip(root.need("flow", "")?.tables()?) {
-        let algorithm = &flow.controller.algorithm;
+        let FlowConfig { algorithm, ack, transport, .. } = &flow.config;
         let (name, needs) = (algorithm.name(), algorithm.build(PathInfo::default()).needs());
-        let at = || cursor.table(flow::KEYS)?.need("controller", "");
-        if needs.receive_times && flow.ack.timestamps == 0 {
+        let at = || cursor.table(&flow::KEYS)?.need("controller", "");
+        if needs.receive_times && ack.timestamps == 0 {
             // What has a threshold of delay does without when it is off.
             let off = if algorithm.docs().iter().any(|p| p.name == "threshold") {
                 ", or threshold = \"off\""
@@ -243,8 +248,7 @@ fn check_needs(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Diagnostic> {
             ));
         }
         // TCP's timestamps are one for each ACK.
-        let each =
-            flow.ack.ack_every == AckEvery::Constant(1) || matches!(flow.transport, Transport::Quic { .. });
+        let each = ack.ack_every == AckEvery::Constant(1) || matches!(transport, Transport::Quic { .. });
         if needs.every_receive_time && !each {
             return Err(at()?.problem(
                 format!(
@@ -258,7 +262,7 @@ fn check_needs(root: &Fields<'_>, flows: &[Flow]) -> Result<(), Diagnostic> {
 }
 
 fn read_window(cursor: &Cursor<'_>, duration: Duration) -> Result<(Duration, Duration), Diagnostic> {
-    let fields = cursor.table(&["from", "to"])?;
+    let fields = cursor.table(&WINDOW_KEYS)?;
     let from = fields.read("from")?.unwrap_or(Duration::ZERO);
     let to = fields.read("to")?.unwrap_or(duration);
     if to > duration {

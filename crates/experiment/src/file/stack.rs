@@ -72,7 +72,7 @@ impl Stack {
     /// Sizes of packets.
     pub(crate) fn transport(self) -> Transport {
         match self {
-            Self::Rfc9002 => Transport::Quic { datagram: 1252, header: 37, overhead: 42 },
+            Self::Rfc9002 => Transport::default(),
             Self::Mvfst => Transport::Quic { datagram: 1232, header: 26, overhead: 42 },
             Self::Linux => Transport::Tcp { mss: 1448, overhead: 52 },
         }

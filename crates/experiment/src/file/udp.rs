@@ -8,8 +8,11 @@ use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::link::{MAX_RATE, read_rate};
 use crate::file::network::Network;
+use crate::file::tables::network::Udp;
+use crate::file::tables::{self, known_keys};
 
-const KEYS: &[&str] = &["label", "rate", "on-off", "size", "start", "stop", "direction", "route"];
+known_keys!(KEYS: Udp<'static>);
+known_keys!(ON_OFF_KEYS: tables::network::OnOff);
 
 /// More phases a second than this are none that anybody means.
 const SHORTEST_PHASE: Duration = Duration::from_millis(1);
@@ -20,7 +23,7 @@ pub(crate) fn read(
     network: &Network<'_>,
     duration: Duration,
 ) -> Result<UdpConfig, Diagnostic> {
-    let fields = cursor.table(KEYS)?;
+    let fields = cursor.table(&KEYS)?;
     let rate_at = fields.need("rate", "how fast it sends, like \"500 kbit/s\"")?;
     let size_at = fields.need("size", "a packet on the wire, like \"1054 bytes\"")?;
     let rate = read_steps(&rate_at)?;
@@ -69,7 +72,7 @@ fn read_steps(cursor: &Cursor<'_>) -> Result<Vec<(Time, Rate)>, Diagnostic> {
 
 fn read_on_off(cursor: &Cursor<'_>) -> Result<OnOff, Diagnostic> {
     let right = "on-off is { on = \"5 s\", off = \"10 s\" }, with random = true for exponential spans";
-    let fields = cursor.table(&["on", "off", "random"])?;
+    let fields = cursor.table(&ON_OFF_KEYS)?;
     let span = |key: &str| {
         let at = fields.need(key, right)?;
         match at.read()? {

@@ -1,9 +1,12 @@
 //! `[vary]`: the product of lists, and the names of its combinations.
 
+use std::sync::Arc;
+
 use crate::backend::Backend;
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::file::cursor::Cursor;
 use crate::file::node::{At, Node, Value};
+use crate::file::setup::Setup;
 
 /// Cases of one experiment at most.
 const MAX_CASES: usize = 10_000;
@@ -28,6 +31,15 @@ pub struct Case {
     pub algorithm: String,
     /// Where it runs.
     pub on: Backend,
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) overrides: Vec<Override>,
+}
+
+/// A combination that has not been read yet.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Combination {
+    pub(crate) variant: String,
+    pub(crate) row: String,
     pub(crate) overrides: Vec<Override>,
 }
 
@@ -237,14 +249,8 @@ pub(crate) fn rows_key<'v>(
 }
 
 /// Every combination: variants one after the other, their rows together, each in the order of the file.
-pub(crate) fn cases(varied: &[Varied], rows: Option<&Varied>) -> Vec<Case> {
-    let mut cases = vec![Case {
-        variant: String::new(),
-        row: String::new(),
-        algorithm: String::new(),
-        on: Backend::Sim,
-        overrides: Vec::new(),
-    }];
+pub(crate) fn combinations(varied: &[Varied], rows: Option<&Varied>) -> Vec<Combination> {
+    let mut cases = vec![Combination::default()];
     let is_row = |v: &Varied| rows.is_some_and(|r| r.key == v.key);
     let names = short_names(varied);
     for (v, name) in varied.iter().zip(&names).filter(|(v, _)| !is_row(v)) {
@@ -259,7 +265,7 @@ pub(crate) fn cases(varied: &[Varied], rows: Option<&Varied>) -> Vec<Case> {
     }
 }
 
-fn extend(cases: &[Case], varied: &Varied, name: impl Fn(&mut Case, &str)) -> Vec<Case> {
+fn extend(cases: &[Combination], varied: &Varied, name: impl Fn(&mut Combination, &str)) -> Vec<Combination> {
     let mut all = Vec::new();
     for case in cases {
         for choice in &varied.choices {

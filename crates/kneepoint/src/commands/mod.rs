@@ -15,6 +15,7 @@ pub(crate) mod no_wire;
 pub(crate) mod prose;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod schema;
 pub(crate) mod stability;
 
 #[cfg(not(wire))]

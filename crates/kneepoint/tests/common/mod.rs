@@ -27,7 +27,7 @@ pub(crate) fn small(from: &str, to: &str) -> Result<Experiment, Diagnostic> {
 }
 
 pub(crate) fn scenario(exp: &Experiment, case: usize) -> Scenario {
-    exp.scenario(&exp.cases()[case], 0).unwrap()
+    exp.scenario(&exp.cases()[case], 0)
 }
 
 pub(crate) fn set(key: &str, value: &str) -> Vec<(String, String)> {

@@ -22,6 +22,7 @@ use crate::packet::Packet;
 
 /// The parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "codel"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
     /// Time in the queue that is acceptable, above 0 (TARGET; default 5 ms: RFC 8289 section 4).

@@ -28,6 +28,7 @@ use crate::packet::Packet;
 
 /// The parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "dualpi2"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
     /// Delay of the C queue to hold, above 0 (target; default 15 ms: RFC 9332 appendix A.1).

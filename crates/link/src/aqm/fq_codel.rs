@@ -27,6 +27,7 @@ use crate::steps::Stepper;
 
 /// The parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "fq-codel"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
     /// Time in a queue that is acceptable, above 0 (default 5 ms: RFC 8290 section 5.2.2).

@@ -26,6 +26,7 @@ use crate::limit::Limit;
 
 /// The queue's management, as an experiment file names it: `{ name = "codel", target = "5 ms" }`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "aqm"))]
 #[serde(tag = "name", rename_all = "kebab-case")]
 pub enum Aqm {
     /// None: what does not fit is dropped.
@@ -45,6 +46,7 @@ pub enum Aqm {
 
 /// Nothing to set; a struct, so that unknown keys are refused here too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DropTail {}
 

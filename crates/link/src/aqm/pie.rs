@@ -26,6 +26,7 @@ use crate::packet::Packet;
 
 /// The parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "pie"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
     /// Queuing delay to hold, above 0 (QDELAY_REF; default 15 ms: RFC 8033 section 4.2).
@@ -50,6 +51,7 @@ pub struct Params {
 
 /// How the queuing delay is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Delay {
     /// Backlog by departure rate; the latter is measured while at least 16 KiB wait (section 5.2). Zero until then.

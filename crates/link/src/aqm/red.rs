@@ -30,6 +30,7 @@ use crate::limit::Limit;
 
 /// The parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "red"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
     /// Average queue from which signals begin: packets, bytes, or a part of the link's limit; its unit is that of the
@@ -54,6 +55,7 @@ pub struct Params {
 
 /// What a signal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
     /// A drop, whatever the packet says.

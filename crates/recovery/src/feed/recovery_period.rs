@@ -6,6 +6,7 @@ use units::Time;
 
 /// When a recovery period ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Exit {
     /// A packet sent after the reduction is acknowledged (RFC 9002 section 7.3.2): about one round trip.

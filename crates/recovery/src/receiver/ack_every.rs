@@ -50,6 +50,8 @@ impl From<u64> for AckEvery {
     }
 }
 
+units::json_schema!(AckEvery, { "type": ["integer", "array"], "minimum": 1 });
+
 impl Serialize for AckEvery {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         match self {

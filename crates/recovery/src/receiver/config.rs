@@ -8,6 +8,7 @@ use crate::receiver::on_gap::OnGap;
 
 /// The receiver's rules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ack"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AckConfig {
     /// Ack-eliciting packets per ACK, a number or steps of the run. RFC 9000 section 13.2.2.
@@ -18,6 +19,7 @@ pub struct AckConfig {
     /// `"off"`: always for that. A number above 0. mvfst: 0.25 (fact sheet mvfst.md section 2: QuicTransportBaseLite.cpp:3236-3254,
     /// TransportSettings.h:438). The estimate is the base RTT (`Receiver::new`).
     #[serde(with = "units::or_off")]
+    #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<f64>"))]
     pub delay_factor: Option<f64>,
     /// QUIC alone: the wait for an ACK lasts a whole number of these, rounded up and at least one; 0: as long as it should. mvfst:
     /// 1 ms under tperf, 10 ms under hq (fact sheet mvfst.md section 2: tperf.cpp:34-37).
@@ -25,7 +27,9 @@ pub struct AckConfig {
     /// How long a written ACK takes at most until it leaves, uniform from 0 and in order; not part of the ACK delay that it
     /// reports. Whoever carries the ACKs sees to it.
     pub jitter: Duration,
-    /// What is acknowledged at once on reordering and on a gap. RFC 9000 section 13.2.1. TCP: always all (RFC 5681 section 4.2).
+    /// What is acknowledged at once where packet numbers are missing: `"once"` (or `true`), the packet that reveals a gap and each that
+    /// comes late; `"all"`, also every packet while one is missing below it whose fate the sender has not decided; `"off"` (or `false`),
+    /// nothing. RFC 9000 section 13.2.1. TCP: always all (RFC 5681 section 4.2).
     pub immediate_on_gap: OnGap,
     /// Receive timestamps per ACK at most, 0 for none. QUIC: draft-ietf-quic-receive-ts-02. TCP: the one that RFC 7323's option
     /// holds.
@@ -40,6 +44,7 @@ pub struct AckConfig {
     /// ACK alone: how a receiver learns which ranges it may forget (RFC 9000 section 13.2.4). `"off"`: the peer's ACKs ride on
     /// its data. aioquic: 8.
     #[serde(with = "units::or_off")]
+    #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<u64>"))]
     pub ping_every: Option<u64>,
     /// TCP alone: acknowledge every packet as long as Linux does, through most of slow start and after data that had arrived
     /// before; the rule is in `quick_acks.rs`.

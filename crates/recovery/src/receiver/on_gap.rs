@@ -19,6 +19,8 @@ pub enum OnGap {
     All,
 }
 
+units::json_schema!(OnGap, { "enum": ["once", "all", "off", true, false] });
+
 impl<'de> Deserialize<'de> for OnGap {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         struct Visitor;

@@ -10,10 +10,12 @@ use units::Ecn;
 
 /// The sender's rules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "recovery"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
     /// Packets that must be acknowledged beyond a missing one before it is lost, or `"off"`. RFC 9002 section 6.1.1.
     #[serde(with = "units::or_off")]
+    #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<u64>"))]
     pub packet_threshold: Option<u64>,
     /// RTTs a missing packet may be late, `"rack"` for the adaptive window of RFC 8985, or `"off"`.
     /// RFC 9002 section 6.1.2.
@@ -22,10 +24,12 @@ pub struct Config {
     /// google/quiche and lsquic have no bound (name one beyond the window), cloudflare/quiche 20 packets, quinn, noq, msquic, neqo and
     /// s2n-quic do not adapt.
     #[serde(with = "units::or_off")]
+    #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<u64>"))]
     pub max_packet_threshold: Option<u64>,
     /// How far they may raise the time threshold, in RTTs, or `"off"`. google/quiche (connection option ILD4) and cloudflare/quiche 2,
     /// by doubling what is above 1.
     #[serde(with = "units::or_off")]
+    #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<f64>"))]
     pub max_time_threshold: Option<f64>,
     /// When a recovery period ends.
     pub exit: Exit,
@@ -37,6 +41,7 @@ pub struct Config {
     pub pto: Pto,
     /// PTOs without any acknowledgement that make congestion persistent, or `"off"`. RFC 9002 section 7.6.
     #[serde(with = "units::or_off")]
+    #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<u64>"))]
     pub persistent_congestion: Option<u64>,
     /// Timer granularity. RFC 9002 section 6.1.2.
     pub granularity: Duration,
@@ -50,6 +55,7 @@ pub struct Config {
     pub rto: Rto,
     /// How long `min_rtt` remembers, or `"off"`: for ever. Linux: 300 s. RFC 9002 section 5.2 leaves it open.
     #[serde(with = "units::or_off")]
+    #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<Duration>"))]
     pub min_rtt_window: Option<Duration>,
     /// Undo a reduction when all packets that caused it arrive late.
     pub undo: bool,
@@ -75,6 +81,7 @@ pub struct Config {
 
 /// Who is paced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Paced {
     /// Every controller: by its own rate, or by window over RTT (RFC 9002 section 7.7).
@@ -87,6 +94,7 @@ pub enum Paced {
 
 /// How the window falls at a congestion event. A timeout's collapse is always at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reduction {
     /// To the controller's new window when the event is noticed (RFC 9002 section 7.3.2).
@@ -98,6 +106,7 @@ pub enum Reduction {
 
 /// What happens when no acknowledgement comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Timeout {
     /// Probe timeouts that never touch the window (RFC 9002 section 6.2).
@@ -108,6 +117,7 @@ pub enum Timeout {
 
 /// How long a probe timeout of QUIC is, without backoff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Pto {
     /// `smoothed_rtt + max(4 * rttvar, granularity) + max_ack_delay`, which is 3 `initial_rtt` and `max_ack_delay` before the first
@@ -120,6 +130,7 @@ pub enum Pto {
 
 /// What `min_rto` is the floor of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Rto {
     /// What the timeout adds to `smoothed_rtt`, which falls once per round trip (Linux): at rest `smoothed_rtt + min_rto`.
@@ -138,6 +149,8 @@ pub enum TimeThreshold {
     /// No time threshold.
     Off,
 }
+
+units::json_schema!(TimeThreshold, { "anyOf": [{ "type": "number", "minimum": 1 }, { "enum": ["rack", "off"] }] });
 
 impl Serialize for TimeThreshold {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {

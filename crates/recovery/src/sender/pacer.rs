@@ -17,6 +17,7 @@ use units::{Duration, Time};
 
 /// How a sender paces.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "pacing"))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pacing {
     /// What lets packets leave at its rate.
@@ -36,6 +37,7 @@ pub struct Pacing {
     /// With tokens, largest burst, packets of `max_datagram_size`, or `"auto"`: the controller's send quantum, or ten packets for one that has
     /// none (RFC 9002 section 7.7: at most the initial window).
     #[serde(serialize_with = "serialize_or_auto", deserialize_with = "deserialize_or_auto")]
+    #[cfg_attr(feature = "schema", schemars(with = "units::OrAuto<u64>"))]
     pub burst: Option<u64>,
 }
 
@@ -55,6 +57,7 @@ impl Default for Pacing {
 
 /// What lets packets leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Style {
     /// A bucket of tokens: each packet leaves on its own as soon as the rate has paid for it; what was not used is saved up to a

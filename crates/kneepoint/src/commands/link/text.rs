@@ -45,7 +45,7 @@ pub(crate) fn of_experiment(experiment: &Experiment) -> Result<(Pair, String), D
     let cases = experiment.cases();
     let problem = |wrong: &str, right: &str| Diagnostic::new(experiment.file.clone(), wrong, right);
     let case = cases.first().ok_or_else(|| problem("no case", ""))?;
-    let scenario = experiment.scenario(case, 0)?;
+    let scenario = experiment.scenario(case, 0);
     if !scenario.beyond.is_empty() || scenario.reverse.len() > 1 {
         let right = "`kneepoint link` emulates one: write its keys as text";
         return Err(problem("the experiment has several links in a row", right));

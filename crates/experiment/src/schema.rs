@@ -1,0 +1,138 @@
+//! The JSON Schema of experiment files, for completion and checks in an editor, and the reference of their keys for people. Both come from
+//! the structs that the reader takes its keys from ([`crate::file`]), and the registry of controllers.
+
+use congestion::{Entry, ParamDoc};
+use schemars::SchemaGenerator;
+use serde_json::{Map, Value, json};
+
+use crate::controllers::controllers;
+use crate::file::tables::File;
+
+/// JSON Schema (draft 2020-12) of an experiment file, controllers of this program with it.
+///
+/// It knows keys, forms and words. What depends on several keys at once (a queue below a packet, a claim without rows) is the reader's.
+pub fn schema() -> Value {
+    let mut schema = SchemaGenerator::default().into_root_schema_for::<File<'static>>().to_value();
+    schema["title"] = "Kneepoint experiment".into();
+    schema["$defs"]["controller"] =
+        json!({ "anyOf": controllers().iter().map(controller).collect::<Vec<_>>() });
+    schema
+}
+
+fn controller(entry: &Entry) -> Value {
+    let mut properties = parameters(entry.params);
+    properties.insert("name".to_owned(), json!({ "const": entry.name }));
+    properties
+        .insert("label".to_owned(), json!({ "type": "string", "description": "What tables call the flow." }));
+    json!({
+        "type": "object",
+        "description": entry.doc.trim(),
+        "properties": properties,
+        "required": ["name"],
+        "additionalProperties": false,
+    })
+}
+
+fn parameters(params: &[ParamDoc]) -> Map<String, Value> {
+    params.iter().map(|param| (param.name.replace('_', "-"), parameter(param))).collect()
+}
+
+fn parameter(param: &ParamDoc) -> Value {
+    match param.keys {
+        [] => json!({ "description": param.doc.trim() }),
+        keys => json!({ "description": param.doc.trim(), "type": "object", "properties": parameters(keys) }),
+    }
+}
+
+/// Every table with its keys, as Markdown: `docs/keys.md`.
+pub fn reference() -> String {
+    let schema = SchemaGenerator::default().into_root_schema_for::<File<'static>>().to_value();
+    let mut text = String::from(
+        "# Keys of experiment files\n\nMade by `kneepoint schema --markdown` from the structs that read the files. \
+         `docs/experiments.md` says how they play together, `kneepoint algorithms NAME` what a controller has.\n",
+    );
+    table(&mut text, &schema, "The file", &schema);
+    for (title, name) in TABLES {
+        if let Some(definition) = schema["$defs"].get(name) {
+            table(&mut text, &schema, title, definition);
+        }
+    }
+    text
+}
+
+/// Headings and definitions, in the order in which a reader meets them.
+const TABLES: [(&str, &str); 26] = [
+    ("`[measure]`, `[windows]`", "window"),
+    ("`[link]`, `[[link]]`, `[reverse]`", "link"),
+    ("`link.rate` in slots", "slots"),
+    ("`link.reorder`", "reorder"),
+    ("`link.aqm`: `red`", "red"),
+    ("`link.aqm`: `codel`", "codel"),
+    ("`link.aqm`: `fq-codel`", "fq-codel"),
+    ("`link.aqm`: `pie`", "pie"),
+    ("`link.aqm`: `dualpi2`", "dualpi2"),
+    ("`[[flow]]`", "flow"),
+    ("`flow.packet`", "packet"),
+    ("`flow.application`", "application"),
+    ("`flow.recovery`", "recovery"),
+    ("`flow.recovery.pacing`", "pacing"),
+    ("`flow.ack`", "ack"),
+    ("`flow.clock`", "clock"),
+    ("`[[udp]]`", "udp"),
+    ("`udp.on-off`", "udp-on-off"),
+    ("`[probe]`", "probe"),
+    ("`[table]`", "table"),
+    ("`[published]`", "published"),
+    ("`[reference]`", "reference"),
+    ("`[[claim]]`", "claim"),
+    ("`[[miss]]`", "miss"),
+    ("`[[bias]]`", "bias"),
+    ("`[[chart]]`", "chart"),
+];
+
+fn table(text: &mut String, schema: &Value, title: &str, definition: &Value) {
+    text.push_str(&format!("\n## {title}\n"));
+    let kinds =
+        definition["oneOf"].as_array().map_or_else(|| vec![definition], |kinds| kinds.iter().collect());
+    for kind in kinds {
+        if let Some(name) = kind["properties"]["name"]["const"].as_str() {
+            text.push_str(&format!("\n`{name}`: {}\n", kind["description"].as_str().unwrap_or_default()));
+        }
+        rows(text, schema, kind);
+    }
+}
+
+fn rows(text: &mut String, schema: &Value, definition: &Value) {
+    let required = definition["required"].as_array().cloned().unwrap_or_default();
+    let known = definition["properties"].as_object().into_iter().flatten();
+    let mut known = known.filter(|(_, property)| property.get("const").is_none()).peekable();
+    if known.peek().is_none() {
+        return;
+    }
+    text.push_str("\n| key | default | |\n|---|---|---|\n");
+    for (key, property) in known {
+        let default = match property.get("default") {
+            _ if required.contains(&key.as_str().into()) => "needed".to_owned(),
+            Some(Value::Object(_)) | None => String::new(),
+            Some(value) => format!("`{value}`"),
+        };
+        let mut says = property["description"].as_str().unwrap_or_default().replace('\n', " ");
+        let words = words_of(schema, property);
+        if !words.is_empty() {
+            says = format!("{says} One of {}.", words.join(", "));
+        }
+        text.push_str(&format!("| `{key}` | {default} | {} |\n", says.replace('|', "\\|")));
+    }
+}
+
+/// The words that a key may have, if its type has a list of them.
+fn words_of(schema: &Value, property: &Value) -> Vec<String> {
+    let target = property["$ref"].as_str().and_then(|path| schema.pointer(path.trim_start_matches('#')));
+    let variants = target.and_then(|t| t["oneOf"].as_array());
+    let word = |variant: &Value| {
+        let word = variant["const"].as_str()?;
+        let says = variant["description"].as_str().unwrap_or_default().replace('\n', " ");
+        Some(format!("`\"{word}\"` ({})", says.trim_end_matches('.')))
+    };
+    variants.into_iter().flatten().filter_map(word).collect()
+}
