@@ -160,8 +160,16 @@ fn read_steps<T: DeserializeOwned>(
     Ok(steps)
 }
 
-/// The propagation delay, and what it becomes.
+/// The propagation delay, and what it becomes; or half of `rtt`.
 pub(crate) fn read_delay(fields: &Fields<'_>) -> Result<(Duration, Steps<Duration>), Diagnostic> {
+    match (fields.get("rtt"), fields.get("delay")) {
+        (Some(rtt), Some(_)) => {
+            let wrong = "the link has a delay and an rtt";
+            return Err(rtt.problem(wrong, "`rtt` is twice the delay: give one"));
+        }
+        (Some(rtt), None) => return Ok((rtt.read::<Duration>()? / 2, Steps::default())),
+        (None, _) => {}
+    }
     read_changing(fields, "delay", "\"80 ms\"", Duration::ZERO)
 }
 

@@ -57,6 +57,7 @@ pub(crate) mod tables;
 mod udp;
 mod unknown_rows;
 mod vary;
+mod words;
 
 pub use self::check::{Check, Fold, Relation, Side};
 pub use self::claim::{Claim, Part};
@@ -68,3 +69,4 @@ pub use self::reference::Reference;
 pub use self::rows::Rows;
 pub use self::rows::matches;
 pub use self::vary::Case;
+pub use self::words::Words;

@@ -97,6 +97,7 @@ fn link<'a>(config: &'a LinkConfig, name: Option<&'a str>) -> Link<'a> {
         rate: &config.rate,
         burst: config.burst,
         delay: Changing::of(config.delay, &config.delay_steps),
+        rtt: None,
         queue: Changing::of(config.limit, &config.limit_steps),
         limit_counts: config.limit_counts,
         jitter: config.jitter,

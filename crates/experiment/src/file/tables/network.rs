@@ -48,6 +48,8 @@ pub(crate) struct Link<'a> {
     /// Propagation one way; the base RTT is twice that unless there is a `[reverse]` or a flow has an `rtt`; or steps
     /// `[["0 s", "20 ms"], ["30 s", "80 ms"]]`.
     pub(crate) delay: Changing<Duration>,
+    /// Instead of `delay`: twice that.
+    pub(crate) rtt: Option<Duration>,
     /// How much may wait: `"2 BDP"` (of the first flow's RTT), `"62.5 kB"`, `"24 packets"`, `"100 ms"`, `"unlimited"` (default); or
     /// steps `[["0 s", "1 BDP"], ["10 s", "0.2 BDP"]]`.
     pub(crate) queue: Changing<Limit>,

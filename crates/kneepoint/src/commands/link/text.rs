@@ -1,13 +1,10 @@
-//! A link on the command line: `rate=10 Mbit/s delay=25 ms queue=2 BDP`.
-//!
-//! The words are turned into the TOML of a `[link]` table and read as that, so that keys, units and errors are those of
-//! the experiment files. A value goes on until the next `key=`; a table or list is written as in TOML.
+//! What `kneepoint link` emulates: a link in words, or that of an experiment.
 
 use link::LinkConfig;
 use units::Duration;
 
 use experiment::diagnostic::Diagnostic;
-use experiment::file::{Experiment, bare};
+use experiment::file::{Experiment, Words, bare};
 
 /// A bottleneck and the way back.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,8 +15,6 @@ pub(crate) struct Pair {
     pub(crate) back: Result<LinkConfig, Duration>,
 }
 
-const EXAMPLE: &str = "write it like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\"";
-
 /// Reads a link and, if there is one, the way back. Packets have at most so many bytes on the wire.
 ///
 /// # Errors
@@ -27,14 +22,24 @@ const EXAMPLE: &str = "write it like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\""
 pub(crate) fn read(text: &str, back: Option<&str>, packet: u32) -> Result<Pair, Diagnostic> {
     let there = Words::split(text)?;
     let back = back.map(Words::split).transpose()?.map(|back| back.with_default("delay", there.get("delay")));
-    let delay_back = back.as_ref().map(Words::delay).transpose()?;
-    let link = there.link(packet, |own| own + delay_back.unwrap_or(own))?;
+    let delay_back = back.as_ref().map(|words| bare::delay(&words.name(), &words.toml())).transpose()?;
+    let link = self::link(&there, packet, |own| own + delay_back.unwrap_or(own))?;
     let delay = link.delay;
     let back = match back {
-        Some(back) => Ok(back.link(packet, |own| own + delay)?),
+        Some(back) => Ok(self::link(&back, packet, |own| own + delay)?),
         None => Err(delay),
     };
     Ok(Pair { link, back })
+}
+
+fn link(
+    words: &Words<'_>,
+    packet: u32,
+    rtt: impl FnOnce(Duration) -> Duration,
+) -> Result<LinkConfig, Diagnostic> {
+    // The lines are ours, the user wrote one.
+    bare::link(&words.name(), &words.toml(), rtt, packet)
+        .map_err(|problem| Diagnostic { line: None, ..problem })
 }
 
 /// The one bottleneck of an experiment, as its first case has it, and what to say of the choice.
@@ -60,126 +65,6 @@ pub(crate) fn of_experiment(experiment: &Experiment) -> Result<(Pair, String), D
         variant => format!("{}, {variant}", experiment.name),
     };
     Ok((Pair { link: scenario.link, back }, note))
-}
-
-/// Keys with their values, as TOML.
-#[derive(Debug)]
-struct Words<'a> {
-    text: &'a str,
-    pairs: Vec<(String, String)>,
-}
-
-impl<'a> Words<'a> {
-    fn split(text: &'a str) -> Result<Self, Diagnostic> {
-        let problem = |wrong: String| Diagnostic::new(format!("link \"{text}\""), wrong, EXAMPLE);
-        let mut pairs: Vec<(String, String)> = Vec::new();
-        let mut depth = Depth::default();
-        for word in text.split_whitespace() {
-            let outside = depth.is_outside();
-            match word.split_once('=').filter(|(key, _)| outside && is_key(key)) {
-                Some((key, value)) => pairs.push((key.to_owned(), value.to_owned())),
-                None => {
-                    let Some((_, value)) = pairs.last_mut() else {
-                        return Err(problem(format!("`{word}` is no key with a value")));
-                    };
-                    if !value.is_empty() {
-                        value.push(' ');
-                    }
-                    value.push_str(word);
-                }
-            }
-            depth.read(word);
-        }
-        match pairs.iter().find(|(_, value)| value.is_empty()) {
-            _ if pairs.is_empty() => Err(problem("nothing is said of the link".to_owned())),
-            Some((key, _)) => Err(problem(format!("`{key}` has no value"))),
-            None => Self { text, pairs }.without_rtt(),
-        }
-    }
-
-    /// `rtt` is twice the delay.
-    fn without_rtt(mut self) -> Result<Self, Diagnostic> {
-        let Some(at) = self.pairs.iter().position(|(key, _)| key == "rtt") else { return Ok(self) };
-        let problem = |wrong: String, right| Err(Diagnostic::new(self.name(), wrong, right).at_key("rtt"));
-        if self.get("delay").is_some() {
-            return problem(
-                "the link has a delay and an rtt".to_owned(),
-                "`rtt` is twice the delay: give one",
-            );
-        }
-        match self.pairs[at].1.parse::<Duration>() {
-            Ok(rtt) => {
-                self.pairs[at] = ("delay".to_owned(), format!("{} ns", rtt.0 / 2));
-                Ok(self)
-            }
-            Err(wrong) => problem(wrong, "write it like \"50 ms\""),
-        }
-    }
-
-    fn get(&self, key: &str) -> Option<&str> {
-        self.pairs.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
-    }
-
-    fn with_default(mut self, key: &str, value: Option<&str>) -> Self {
-        if let (None, Some(value)) = (self.get(key), value) {
-            self.pairs.push((key.to_owned(), value.to_owned()));
-        }
-        self
-    }
-
-    fn delay(&self) -> Result<Duration, Diagnostic> {
-        bare::delay(&self.name(), &self.toml())
-    }
-
-    fn toml(&self) -> String {
-        self.pairs.iter().map(|(key, value)| format!("{key} = {}\n", toml_value(value))).collect()
-    }
-
-    fn name(&self) -> String {
-        format!("link \"{}\"", self.text)
-    }
-
-    fn link(&self, packet: u32, rtt: impl FnOnce(Duration) -> Duration) -> Result<LinkConfig, Diagnostic> {
-        // The lines are ours, the user wrote one.
-        bare::link(&self.name(), &self.toml(), rtt, packet)
-            .map_err(|problem| Diagnostic { line: None, ..problem })
-    }
-}
-
-fn is_key(word: &str) -> bool {
-    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
-}
-
-/// What is TOML already stays; all else is text.
-fn toml_value(value: &str) -> String {
-    let is_toml = value.starts_with(['{', '[', '"', '\'']) || ["true", "false"].contains(&value);
-    if is_toml { value.to_owned() } else { toml::Value::String(value.to_owned()).to_string() }
-}
-
-/// How deep in brackets, and whether in quotes: a `key=` in there is not one of the link's.
-#[derive(Debug, Default)]
-struct Depth {
-    brackets: u32,
-    quote: Option<char>,
-}
-
-impl Depth {
-    fn is_outside(&self) -> bool {
-        self.brackets == 0 && self.quote.is_none()
-    }
-
-    fn read(&mut self, word: &str) {
-        for c in word.chars() {
-            match (self.quote, c) {
-                (Some(quote), _) if quote == c => self.quote = None,
-                (Some(_), _) => {}
-                (None, '"' | '\'') => self.quote = Some(c),
-                (None, '{' | '[') => self.brackets += 1,
-                (None, '}' | ']') => self.brackets = self.brackets.saturating_sub(1),
-                _ => {}
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,262 @@
+//! Experiment files with links on the way back.
+
+use crate::common::{parse, scenario, set, small};
+use link::{Limit, RateModel};
+use scenario::{Back, Route, Scenario, Watch};
+use units::{Bytes, Duration, Rate};
+
+/// Both directions, two links each.
+const BOTH: &str = r#"
+title = "t"
+source = "s"
+duration = "5 s"
+[[link]]
+name = "left"
+rate = "10 Mbit/s"
+delay = "10 ms"
+queue = "2 BDP"
+[[link]]
+name = "right"
+rate = "8 Mbit/s"
+delay = "10 ms"
+queue = "1 BDP"
+[[reverse]]
+name = "up"
+rate = [["0 s", "1 Mbit/s"], ["2 s", "2 Mbit/s"]]
+delay = "20 ms"
+queue = "1 BDP"
+aqm = "codel"
+[[reverse]]
+name = "home"
+rate = "2 Mbit/s"
+delay = "5 ms"
+queue = "99 bytes"
+[[flow]]
+label = "down"
+controller = "cubic"
+[[flow]]
+label = "up"
+controller = "cubic"
+direction = "backward"
+route = ["up"]
+back-route = ["right"]
+packet = { ack = "70 bytes" }
+rtt = "100 ms"
+[[flow]]
+label = "tcp"
+controller = "cubic"
+transport = "tcp"
+route = ["right"]
+back-route = ["home"]
+[[udp]]
+rate = "100 kbit/s"
+size = "1000 bytes"
+direction = "backward"
+route = ["up"]
+[probe]
+back-route = ["home"]
+[vary]
+"reverse.0.queue" = ["1 BDP", "2 BDP"]
+"reverse.jitter" = ["1 ms"]
+[table]
+rows = "reverse.0.queue"
+metrics = ["goodput of up", "ack_loss", "ack_loss of tcp", "utilization of left", "utilization of home"]
+"#;
+
+fn route(first: u16, last: u16) -> Route {
+    Route { first, last }
+}
+
+fn measured(run: &Scenario) -> results::measure::Values {
+    let outcome = sim::run(run, &Watch::default()).unwrap();
+    results::measure::measure(run, &outcome, &[])
+}
+
+#[test]
+fn both_directions() {
+    let exp = parse(BOTH).unwrap();
+    let run = scenario(&exp, 1);
+    assert_eq!((run.beyond.len(), run.reverse.len()), (1, 2));
+    assert_eq!(
+        (&run.link_names[..], &run.reverse_names[..]),
+        (&["left".into(), "right".into()][..], &["up".into(), "home".into()][..])
+    );
+    let ways: Vec<_> =
+        run.flows.iter().map(|f| (f.route, f.back.unwrap().route, f.back.unwrap().size)).collect();
+    assert_eq!(
+        ways,
+        [(route(0, 1), route(2, 3), 99), (route(2, 2), route(1, 1), 70), (route(1, 1), route(3, 3), 52)]
+    );
+    let rtts: Vec<_> = run.flows.iter().map(|f| f.rtt.as_millis_f64()).collect();
+    assert_eq!(rtts, [45.0, 100.0, 15.0], "the delays there and back");
+    assert_eq!(run.udp[0].route, route(2, 2));
+    let probe = run.probe.unwrap();
+    assert_eq!(
+        (probe.route, probe.back, probe.rtt),
+        (route(0, 1), Some(route(3, 3)), Duration::from_millis(25))
+    );
+    let limits: Vec<_> = run.links().map(|link| link.limit).collect();
+    let bytes = |n| Limit::Bytes(Bytes(n));
+    // Of the first flow whose data or feedback crosses it; an acknowledgement's size is all that must fit.
+    assert_eq!(limits, [bytes(112_500), bytes(45_000), bytes(11_250), bytes(99)]);
+    assert!(run.reverse.iter().all(|link| link.jitter == Duration::from_millis(1)));
+    assert_eq!(exp.cases()[1].row, "2 BDP");
+
+    let values = measured(&run);
+    assert!(values["utilization of home"] > 1.0 && values["ack_loss"] > 0.0, "{values:?}");
+    assert!(!values.contains_key("utilization of up"), "its rate has steps");
+}
+
+/// Every default written out is the same run.
+#[test]
+fn expanded_it_means_the_same() {
+    let single = small("[[flow]]", "[reverse]\nrate = \"1 Mbit/s\"\nqueue = \"20 packets\"\n[[flow]]\ndirection = \"backward\"\ncontroller = \"cubic\"\n[[flow]]").unwrap();
+    for exp in [parse(BOTH).unwrap(), single] {
+        let case = exp.cases().remove(0);
+        let text = toml::to_string(&exp.resolved(&case, exp.seed).unwrap()).unwrap();
+        let again = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let (a, b) = (scenario(&exp, 0), scenario(&again, 0));
+        assert_eq!(format!("{a:?}"), format!("{b:?}"), "{text}");
+    }
+}
+
+/// A single `[reverse]` is called so; it can be set and varied like `[link]`.
+#[test]
+fn one_link_back() {
+    let plain = small("[[flow]]", "[[flow]]").unwrap();
+    let run = scenario(&plain, 0);
+    assert_eq!((run.reverse.len(), run.reverse_names.len(), run.flows[0].back), (0, 0, None));
+    assert!(!measured(&run).contains_key("ack_loss"));
+    assert!(
+        !toml::to_string(&plain.resolved(&plain.cases()[0], 1).unwrap()).unwrap().contains("ack ="),
+        "the manifest stays what it was"
+    );
+
+    let metrics = "[table]\nmetrics = [\"utilization of reverse\", \"ack_loss\"]\n";
+    let text = format!("[reverse]\nrate = \"1 Mbit/s\"\ndelay = \"25 ms\"\n{metrics}[[flow]]");
+    let exp = small("[[flow]]", &text).unwrap();
+    let run = scenario(&exp, 0);
+    let RateModel::Constant(Rate(rate)) = run.reverse[0].rate else { panic!() };
+    assert_eq!(
+        (rate, run.flows[0].rtt, run.flows[0].back),
+        (1_000_000, Duration::from_millis(50), Some(Back { route: route(1, 1), size: 99 }))
+    );
+    // 966 packets of 1294 bytes a second, each second one acknowledged with 99 bytes.
+    let used = measured(&run)["utilization of reverse"];
+    assert!((36.0..38.5).contains(&used), "{used}");
+
+    let exp = plain.with_overrides(&set("reverse.rate", "2 Mbit/s"), false).unwrap();
+    assert_eq!(
+        (scenario(&exp, 0).reverse.len(), scenario(&exp, 0).flows[0].rtt),
+        (1, Duration::from_millis(25))
+    );
+    let exp =
+        small("[[flow]]", "[vary]\n\"reverse.rate\" = [\"1 Mbit/s\", \"50 kbit/s\"]\n[[flow]]").unwrap();
+    let goodput = |case| measured(&scenario(&exp, case))["goodput"];
+    // 63 acknowledgements a second, mostly of two packets each.
+    assert!(goodput(0) > 9.0 && goodput(1) < 3.0, "{} {}", goodput(0), goodput(1));
+}
+
+#[test]
+fn mistakes() {
+    let with = |from: &str, to: &str| {
+        assert!(BOTH.contains(from), "{from}");
+        parse(&BOTH.replacen(from, to, 1)).unwrap_err().to_string()
+    };
+    for (from, to, parts) in [
+        ("route = [\"up\"]", "route = [\"right\"]", "x.toml:33: flow.1.route.0: unknown link `right`"),
+        (
+            "back-route = [\"right\"]",
+            "back-route = [\"rihgt\"]",
+            "x.toml:34: flow.1.back-route.0: unknown link `rihgt`; did you mean \"right\"?",
+        ),
+        ("back-route = [\"right\"]", "back-route = []", "x.toml:34: flow.1.back-route: the list is empty"),
+        (
+            "direction = \"backward\"\nroute",
+            "direction = \"back\"\nroute",
+            "x.toml:32: flow.1.direction: unknown direction `back`",
+        ),
+        (
+            "ack = \"70 bytes\"",
+            "ack = \"0 bytes\"",
+            "x.toml:35: flow.1.packet.ack: a packet of no bytes; from 1 to",
+        ),
+        ("ack = \"70 bytes\"", "ack = \"70\"", "x.toml:35: flow.1.packet.ack: `70` has no unit"),
+        ("ack = \"70 bytes\"", "ack = \"70 kB\"", "x.toml:35: flow.1.packet.ack: 70000 bytes in one packet"),
+        (
+            "rtt = \"100 ms\"",
+            "rtt = \"29 ms\"",
+            "x.toml:36: flow.1.rtt: an RTT of 29 ms is shorter than the links' delay there and back of 30 ms",
+        ),
+        ("name = \"home\"", "name = \"left\"", "x.toml:22: reverse.1.name: a second link `left`; give each"),
+        ("name = \"home\"", "name = \"up\"", "x.toml:22: reverse.1.name: a second link `up`; give each"),
+        ("name = \"home\"", "", "x.toml:21: reverse.1.name: missing"),
+        (
+            "queue = \"99 bytes\"",
+            "queue = \"98 bytes\"",
+            "x.toml:25: reverse.1.queue: a queue of 98 bytes drops every full packet; at least one packet of 99 bytes",
+        ),
+        (
+            "queue = \"99 bytes\"",
+            "quue = \"99 bytes\"",
+            "x.toml:25: reverse.1.quue: unknown key; did you mean \"queue\"?",
+        ),
+        ("aqm = \"codel\"", "aqm = \"coddle\"", "x.toml:20: reverse.0.aqm: unknown queue management"),
+        (
+            "size = \"1000 bytes\"",
+            "size = \"1000 bytes\"\nback-route = [\"left\"]",
+            "udp.0.back-route: unknown key",
+        ),
+        ("[probe]", "[probe]\nrtt = \"24 ms\"", "probe.rtt: the probe's base RTT is 24 ms"),
+        ("[probe]", "[probe]\ndirection = \"backward\"", "probe.direction: unknown key"),
+        ("utilization of home", "utilization of hme", "no link has the name `hme`; did you mean \"home\"?"),
+        ("\"reverse.jitter\"", "\"reverse.2.jitter\"", "`reverse` has no number 2: there are 2"),
+    ] {
+        let said = with(from, to);
+        assert!(said.contains(parts), "{said}");
+    }
+}
+
+/// Keys that speak of links on the way back, without any.
+#[test]
+fn without_links_back() {
+    for (line, parts) in [
+        (
+            "direction = \"backward\"",
+            "x.toml:11: flow.0.direction: there are no links in that direction; [reverse] makes them",
+        ),
+        (
+            "back-route = [\"up\"]",
+            "x.toml:11: flow.0.back-route: there are no links on the way back; [reverse] makes them",
+        ),
+        (
+            "packet = { ack = \"70 bytes\" }",
+            "x.toml:11: flow.0.packet.ack: there are no links on the way back, where its size matters",
+        ),
+        ("direction = 3", "x.toml:11: flow.0.direction: invalid type"),
+    ] {
+        let said = small("[[flow]]", &format!("[[flow]]\n{line}")).unwrap_err().to_string();
+        assert!(said.contains(parts), "{said}");
+    }
+    assert!(small("[[flow]]", "[[flow]]\ndirection = \"forward\"").is_ok());
+    let udp = "[[udp]]\nrate = \"1 Mbit/s\"\nsize = \"1 kB\"\ndirection = \"backward\"\n[[flow]]";
+    let said = small("[[flow]]", udp).unwrap_err().to_string();
+    assert!(said.contains("x.toml:13: udp.0.direction: there are no links in that direction"), "{said}");
+    let reverse =
+        |text: &str| small("[[flow]]", &format!("[reverse]\n{text}\n[[flow]]")).unwrap_err().to_string();
+    for (text, parts) in [
+        ("delay = \"5 ms\"", "x.toml:10: reverse.rate: missing"),
+        ("rate = \"0 Mbit/s\"", "x.toml:11: reverse.rate: the rate is 0"),
+        ("rate = \"1 Mbit/s\"\nname = \"x\"", "x.toml:12: reverse.name: unknown key"),
+        (
+            "rate = \"1 Mbit/s\"\n[[flow]]\nback-route = [\"x\"]\ncontroller = \"cubic\"",
+            "flow.0.back-route: the one [reverse] has no name; a route is along links of [[reverse]]",
+        ),
+        (
+            "rate = \"1 Mbit/s\"\n[[flow]]\ndirection = \"backward\"\ncontroller = { name = \"quic-dc\", threshold = \"20 % of buffer\" }",
+            "flow.0.controller.threshold: a delay in % of buffer, but its packets do not cross [link]",
+        ),
+    ] {
+        assert!(reverse(text).contains(parts), "{}", reverse(text));
+    }
+}

@@ -1,0 +1,17 @@
+//! The rules of loss recovery, each file one of them; one program, so that it is linked once.
+
+mod acks;
+#[path = "../common/mod.rs"]
+mod common;
+mod controller_timer;
+mod ecn;
+mod feed;
+mod invariants;
+mod late;
+mod loss;
+mod pacing;
+mod prr;
+mod quick_acks;
+mod reductions;
+mod tcp;
+mod timeouts;

@@ -1,0 +1,74 @@
+//! A controller of somebody else's that moves its window by a timer, through the whole simulator.
+
+use crate::common::*;
+use congestion::{Ack, Cause, Congestion, Control, Controller, ParamDoc, Parameters, PathInfo};
+use scenario::FlowConfig;
+use serde::{Deserialize, Serialize};
+use units::{Duration, Time};
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Clockwork {
+    past: bool,
+}
+
+impl Parameters for Clockwork {
+    const NAME: &'static str = "clockwork";
+    const DOC: &'static str = "A packet more every 100 ms.";
+    const PARAMS: &'static [ParamDoc] = &[];
+
+    fn build(&self, path: PathInfo) -> Box<dyn Controller> {
+        let wake = if self.past { Time::ZERO } else { Time::ZERO + STEP };
+        Box::new(Window { past: self.past, packets: 2, mds: path.max_datagram_size, wake })
+    }
+}
+
+const STEP: Duration = Duration::from_millis(100);
+
+#[derive(Clone, Debug)]
+struct Window {
+    past: bool,
+    packets: u64,
+    mds: u64,
+    wake: Time,
+}
+
+impl Controller for Window {
+    fn on_ack(&mut self, _: &Ack) -> Option<Cause> {
+        None
+    }
+    fn on_congestion(&mut self, _: &Congestion) {}
+    fn on_path_change(&mut self, _: PathInfo) {}
+    fn on_timer(&mut self, now: Time) {
+        if !self.past {
+            assert_eq!(now, self.wake, "called when it asked for it");
+            self.packets += 1;
+            self.wake = now + STEP;
+        }
+    }
+    fn control(&self) -> Control {
+        Control { wake: self.wake, ..Control::window(self.packets * self.mds) }
+    }
+}
+
+fn flow(past: bool) -> FlowConfig {
+    FlowConfig::new("clockwork", Clockwork { past }, QUIC, RTT)
+}
+
+/// Windows of 2 to 21 packets for 100 ms each, in 2 s: so many packets per RTT, an empty path of 50 ms and 1.04 ms a packet.
+#[test]
+fn a_packet_more_every_step() {
+    let out = run(&scenario(4.0, 2, vec![flow(false)]));
+    let sent = out.flows[0].stats.sent as f64;
+    let expected: f64 = (2..22).map(|packets| f64::from(packets) * 100.0 / 51.04).sum();
+    assert!((sent / expected - 1.0).abs() < 0.05, "{sent} for {expected}");
+    assert_eq!(out.flows[0].stats.lost(), 0);
+}
+
+/// A time that is over holds nothing up and moves nothing: the run ends, with the window as it was.
+#[test]
+fn a_time_that_is_over() {
+    let out = run(&scenario(4.0, 2, vec![flow(true)]));
+    let expected = 2.0 * 2000.0 / 51.04;
+    let sent = out.flows[0].stats.sent as f64;
+    assert!((sent / expected - 1.0).abs() < 0.05, "{sent} for {expected}");
+}

@@ -1,0 +1,19 @@
+//! Whole runs against closed forms and invariants; one program, so that it is linked once.
+
+mod acks;
+mod applications;
+mod bbr;
+mod chain;
+mod closed_forms;
+#[path = "../common/mod.rs"]
+mod common;
+mod controller_timer;
+mod ecn;
+mod handshake;
+mod probe;
+mod prr;
+mod receive_times;
+mod recovery_options;
+mod reverse;
+mod timers;
+mod udp;

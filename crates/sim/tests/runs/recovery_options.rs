@@ -1,0 +1,111 @@
+//! Rules of loss recovery that show in what a sender puts on the wire.
+
+use crate::common::*;
+use recovery::Paced;
+use scenario::trace::Event;
+use scenario::{FlowConfig, Outcome, Transport};
+use units::{Duration, Time};
+
+/// An unpaced QUIC flow that carries 1 MB.
+fn transfer() -> FlowConfig {
+    let mut flow = quic_flow("name = 'new-reno'");
+    (flow.recovery.paced, flow.transfer) = (Paced::Never, Some(1_000_000));
+    flow
+}
+
+fn sent_before(out: &Outcome, until: Duration) -> Vec<u32> {
+    let trace = out.flows[0].trace.as_ref().unwrap().iter().take_while(|(at, _)| *at < Time::ZERO + until);
+    trace.filter_map(|(_, e)| if let Event::Sent { bytes, .. } = e { Some(*bytes) } else { None }).collect()
+}
+
+/// The initial window of 1500-byte packets is 14 720 bytes (RFC 9002 section 7.2): nine packets, and 1220 bytes that
+/// either wait or fill a tenth.
+#[test]
+fn small_last_packet_fills_the_window() {
+    for (small, last) in [(false, 1500), (true, 1220)] {
+        let mut flow = transfer();
+        flow.transport = Transport::Quic { datagram: 1500, header: 37, overhead: 42 };
+        flow.recovery.small_last_packet = small;
+        let mut s = scenario(1.0, 60, vec![flow]);
+        s.trace = true;
+        let out = run(&s);
+        let first = sent_before(&out, RTT);
+        assert_eq!(first.len(), if small { 10 } else { 9 });
+        assert_eq!((first[8], *first.last().unwrap()), (1500, last));
+        assert_eq!(out.flows[0].delivered, 1_000_000);
+    }
+}
+
+/// Repeats are cut to what is left of the window too, and the stream arrives whole all the same.
+#[test]
+fn small_last_packet_cuts_repeats() {
+    let mut flow = transfer();
+    flow.recovery.small_last_packet = true;
+    let mut s = scenario(0.2, 60, vec![flow]);
+    s.link.loss = 0.02;
+    let out = run(&s);
+    let flow = &out.flows[0];
+    assert_eq!(flow.delivered, 1_000_000);
+    assert!(flow.stats.retransmissions > flow.stats.lost(), "a piece each of some");
+    assert_eq!(flow.stats.spurious, 0);
+}
+
+/// TCP has no smaller segments to fill its window with.
+#[test]
+fn tcp_sends_whole_segments() {
+    let bytes = |small| {
+        let mut flow = tcp_flow("name = 'tcp-reno'");
+        (flow.recovery.small_last_packet, flow.transfer) = (small, Some(300_000));
+        run(&scenario(0.2, 60, vec![flow])).flows[0].totals.wire
+    };
+    assert_eq!(bytes(true), bytes(false));
+}
+
+/// A PING asks for a packet that holds an ACK alone: 99 bytes on the link, neither in flight nor in the stream.
+#[test]
+fn separate_acks() {
+    for every in [None, Some(8), Some(1)] {
+        let mut flow = transfer();
+        flow.ack.ping_every = every;
+        let mut s = scenario(1.0, 60, vec![flow]);
+        s.link.loss = 0.01;
+        let totals = run(&s).flows[0].totals.clone();
+        assert_eq!(totals.delivered, 1_000_000);
+        assert_eq!(totals.acks > 0, every.is_some(), "{every:?}");
+        assert_eq!(totals.wire, totals.sent + 79 * (totals.packets - totals.acks) + 99 * totals.acks);
+        assert!(totals.acks_dropped <= totals.dropped);
+    }
+}
+
+/// HyStart's trains are of ACKs at most 2 ms apart. Those of single packets are 1.2 ms apart on 10 Mbit/s, of pairs 2.4 ms:
+/// with Linux's quick ACKs CUBIC leaves slow start at 63 segments on the wire, whatever the queue; a packet or two more here.
+#[test]
+fn quick_acks_make_trains() {
+    let window = |bdp, quick_acks| {
+        let mut flow = tcp_flow("name = 'cubic'\nslow-start = 'hystart'");
+        flow.ack.quick_acks = quick_acks;
+        run(&scenario(bdp, 5, vec![flow])).flows[0].slow_start_window / 1448
+    };
+    for bdp in [1.0, 4.0] {
+        assert!((63..=65).contains(&window(bdp, true)), "{bdp} BDP");
+        assert!(window(bdp, false) > 150, "{bdp} BDP");
+    }
+}
+
+/// Two congestion events leave a quarter of the largest window of slow start, and what it grew between them; without any, no
+/// window is the least.
+#[test]
+fn windows_of_the_first_slow_start() {
+    let mut flow = quic_flow("name = 'new-reno'");
+    flow.transfer = Some(60_000);
+    let out = run(&scenario(4.0, 60, vec![flow]));
+    // Two round trips have been acknowledged when the rest leaves.
+    assert!((25_040..=50_080).contains(&out.flows[0].slow_start_window));
+    assert_eq!(out.flows[0].least_window, None);
+    let out = run(&scenario(1.0, 1, vec![quic_flow("name = 'new-reno'")]));
+    let flow = &out.flows[0];
+    assert_eq!(flow.stats.loss_events, 2, "QUIC's exit: a repeat is lost too");
+    let quarter = flow.slow_start_window / 4;
+    let least = flow.least_window.unwrap();
+    assert!((quarter..quarter + 2 * 1252).contains(&least), "{least} of {quarter}");
+}

@@ -1,0 +1,44 @@
+//! Means of the timers, against closed forms. One packet per round trip R: no variation, no reordering.
+//!
+//! ```text
+//! QUIC   PTO = R + max(4 rttvar, granularity) + max_ack_delay      time threshold beyond R = R / 8
+//! TCP    RTO = R + min_rto,   tail loss probe = 2 R + 2 ms         reo_wnd = R / 4
+//! ```
+
+use crate::common::*;
+use recovery::{Rto, TimeThreshold};
+use scenario::{FlowConfig, TimerMeans};
+use units::Time;
+
+fn means(mut flow: FlowConfig) -> (TimerMeans, f64) {
+    flow.ack.ack_every = 1.into();
+    let mut s = scenario(4.0, 30, vec![flow]);
+    s.measure = Some((Time::from_millis(10_000), Time::from_millis(30_000)));
+    let totals = &run(&s).flows[0].totals;
+    (totals.timers, totals.rtt.mean_ms())
+}
+
+fn close(what: &str, got: f64, expected: f64) {
+    assert!((got - expected).abs() < 0.01, "{what}: {got} for {expected}");
+}
+
+#[test]
+fn at_rest() {
+    let (quic, rtt) = means(quic_flow("name = 'fixed-window'\nwindow = 1"));
+    close("RTT", rtt, 50.0 + 1294.0 * 8.0 / 10e3);
+    close("PTO", quic.pto.ms(), rtt + 1.0 + 25.0);
+    close("time threshold", quic.reo_wnd.ms(), rtt / 8.0);
+    assert!(quic.rto.ms().is_nan());
+
+    let (tcp, rtt) = means(tcp_flow("name = 'fixed-window'\nwindow = 1"));
+    close("RTT", rtt, 50.0 + 1500.0 * 8.0 / 10e3);
+    close("RTO", tcp.rto.ms(), rtt + 200.0);
+    close("TLP", tcp.pto.ms(), 2.0 * rtt + 2.0);
+    close("reo_wnd", tcp.reo_wnd.ms(), rtt / 4.0);
+
+    let mut rfc = tcp_flow("name = 'fixed-window'\nwindow = 1");
+    (rfc.recovery.rto, rfc.recovery.time_threshold) = (Rto::Rfc6298, TimeThreshold::Off);
+    let (rfc, _) = means(rfc);
+    close("RTO of RFC 6298", rfc.rto.ms(), 200.0);
+    assert!(rfc.reo_wnd.ms().is_nan());
+}
