@@ -6,7 +6,7 @@
 //! loss                     the state before it
 //! timeout                  the state before it; but before the loss or the timeout that it follows, if no ACK has come
 //!                          outside of recovery since
-//! mark, delay, persistent congestion        nothing: they are no mistake
+//! mark, delay, persistent congestion        nothing: they are not spurious
 //! ```
 //!
 //! A loss begins an episode of its own, since the sender tells only of losses that no reduction covers. So the sender must
@@ -52,7 +52,7 @@ impl<S: Clone> Undo<S> {
         self.saved.iter_mut().chain([state]).for_each(change);
     }
 
-    /// The event was a mistake: what it found.
+    /// The event was spurious: the state that it found.
     pub(crate) fn take(&mut self) -> Option<S> {
         (self.open, self.timed_out) = (false, false);
         self.saved.take()

@@ -51,7 +51,7 @@ impl Bbr2 {
         self.bound_cwnd_for_model();
     }
 
-    /// `BBRBoundCwndForModel`.
+    /// `BBRBoundCwndForModel`: no long-term bound in Drain, which the later draft has.
     fn bound_cwnd_for_model(&mut self) {
         self.bbr.bound_cwnd_for_model(matches!(self.bbr.state, State::Startup | State::Drain));
     }
