@@ -1,6 +1,6 @@
 //! The list of algorithms: name, sentence and constructor of each, one row. Parser, help text and documentation come from it.
 //!
-//! It is open: a row for a controller of somebody else's is [`Entry::of`] its [`Parameters`].
+//! It is open: a row for a controller from outside is [`Entry::of`] its [`Parameters`].
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

@@ -4,7 +4,7 @@ use kneepoint_congestion::testing::conformance;
 use kneepoint_congestion::{Ack, Cause, Congestion, Control, Controller, Entry, PathInfo, Range, params};
 
 params! {
-    /// Which mistake it makes; 0: none. Test.
+    /// Which rule it breaks; 0: none. Test.
     mistake: u64 = 0 => Range::from(0.0),
 }
 

@@ -119,7 +119,7 @@ struct Entry {
 }
 
 /// The packets that have not left yet, earliest leaving first. Leaving times are known at arrival; the past is worked
-/// off when somebody asks.
+/// off on the next query.
 #[derive(Debug, Default)]
 pub(crate) struct Occupancy {
     entries: VecDeque<Entry>,

@@ -10,7 +10,7 @@
 //! the old ones, and the new delay shows once that one is there. `tc qdisc change` of a netem does otherwise: each skb has a
 //! time_to_send by the latency of its arrival (sch_netem.c: netem_enqueue), and tfifo_enqueue sorts by it, so that packets do overtake.
 //!
-//! Jitter alone never reorders (netem's does, a storm of it, which no router makes). A k-th packet moves nobody else:
+//! Jitter alone never reorders (netem's does, a storm of it, which no router makes). A k-th packet delays no other:
 //! the others are delivered exactly as without reordering.
 
 use serde::{Deserialize, Serialize};

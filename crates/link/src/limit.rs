@@ -18,7 +18,7 @@
 //! that is `queue+delay`.
 //!
 //! **A limit that becomes smaller throws out nothing**: it refuses what comes until there is room, as pfifo and bfifo do
-//! after `tc qdisc change` (sch_fifo.c: __fifo_init sets the number alone). FQ-CoDel refuses nobody: the next arrival makes it drop from
+//! after `tc qdisc change` (sch_fifo.c: __fifo_init sets the number alone). FQ-CoDel refuses no packet: the next arrival makes it drop from
 //! its longest queues until the new limit holds.
 
 use std::fmt;

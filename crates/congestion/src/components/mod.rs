@@ -3,6 +3,7 @@
 pub mod count;
 pub(crate) mod datagram_size;
 pub(crate) mod idle;
+pub(crate) mod packets;
 pub(crate) mod picoquic;
 pub mod queuing_delay;
 pub(crate) mod receiver_report;

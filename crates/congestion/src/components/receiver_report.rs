@@ -194,7 +194,7 @@ impl Window {
         let fills = rate / 8.0 * (self.smoothed_rtt + self.interval).as_secs_f64();
         let cwnd = ((self.gain * fills) as u64).max(self.min * self.mds);
         let pacing_rate = Some(Rate::from_bytes_per_sec(rate / 8.0));
-        Control { cwnd, pacing_rate, ssthresh: 0, send_quantum: None, wake: Time::NEVER }
+        Control { pacing_rate, ..Control::window(cwnd) }
     }
 }
 

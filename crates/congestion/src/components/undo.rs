@@ -6,7 +6,7 @@
 //! loss                     the state before it
 //! timeout                  the state before it; but before the loss or the timeout that it follows, if no ACK has come
 //!                          outside of recovery since
-//! mark, delay, persistent congestion        nothing: they are no mistake
+//! mark, delay, persistent congestion        nothing: they are not spurious
 //! ```
 //!
 //! A loss begins an episode of its own, since the sender tells only of losses that no reduction covers. So the sender must
@@ -47,15 +47,22 @@ impl<S: Clone> Undo<S> {
         repeated
     }
 
-    /// What an undo would restore, to be changed as the state itself.
-    pub(crate) fn saved(&mut self) -> Option<&mut S> {
-        self.saved.as_mut()
+    /// Changes the state, and what an undo would restore, alike.
+    pub(crate) fn each(&mut self, state: &mut S, change: impl FnMut(&mut S)) {
+        self.saved.iter_mut().chain([state]).for_each(change);
     }
 
-    /// The event was a mistake: what it found.
+    /// The event was spurious: the state that it found.
     pub(crate) fn take(&mut self) -> Option<S> {
         (self.open, self.timed_out) = (false, false);
         self.saved.take()
+    }
+
+    /// The same, for a state that is again what the event found; a window that has outgrown what it was stays.
+    pub(crate) fn restore<W: PartialOrd>(&mut self, state: &mut S, cwnd: impl Fn(&S) -> W) {
+        if let Some(saved) = self.take().filter(|saved| cwnd(saved) > cwnd(state)) {
+            *state = saved;
+        }
     }
 }
 

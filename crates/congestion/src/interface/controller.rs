@@ -9,7 +9,7 @@ use crate::{Ack, Cause, Congestion, Control, Idle, Lost, Needs, PathInfo, Sent};
 /// A congestion controller of one path: told what happens there, asked how much and how fast to send.
 ///
 /// It reads no clock, does no I/O, draws from no random numbers but those of [`PathInfo::seed`], and cannot fail. The sender owns
-/// bytes in flight, recovery periods, application limits, persistent congestion, pacing and the detection of mistakes.
+/// bytes in flight, recovery periods, application limits, persistent congestion, pacing and the detection of spurious events.
 ///
 /// ```
 /// use kneepoint_congestion::{Ack, Cause, Congestion, Control, Controller, PathInfo};
@@ -51,7 +51,7 @@ pub trait Controller: core::fmt::Debug + Send + Sync + CloneController {
     fn on_congestion(&mut self, event: &Congestion);
     /// Every batch of lost packets, before the congestion event it may cause.
     fn on_lost(&mut self, _: &Lost) {}
-    /// The last congestion event, a loss or a timeout, was a mistake: all its packets arrived. Undo.
+    /// The last congestion event, a loss or a timeout, was spurious: all its packets arrived. Undo.
     fn on_spurious(&mut self) {}
     /// The sender was idle for longer than its retransmission timeout and sends again, and its window is to be restarted
     /// (RFC 5681 section 4.1, RFC 2861). Called where the experiment asks for it and nothing paces the old window.

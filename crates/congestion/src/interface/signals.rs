@@ -244,7 +244,7 @@ pub struct Control {
     /// The pacing rate, or `None`: the pacer spreads `cwnd` over `smoothed_rtt` (RFC 9002 section 7.7).
     pub pacing_rate: Option<Rate>,
     /// Slow start ends at this window, bytes: below it the pacer may spread faster. `u64::MAX` while no end is in sight, 0 for
-    /// who has no slow start or is past it.
+    /// a controller without slow start, or past it.
     pub ssthresh: u64,
     /// Most bytes that the pacer may release at once (`C.send_quantum`, draft-ietf-ccwg-bbr section 5.6.3), or `None`: as
     /// many as an initial window (RFC 9002 section 7.7). An experiment that names a burst of its own overrules both.

@@ -371,7 +371,7 @@ impl<C: Controller + ?Sized> Flow<C> {
         }
     }
 
-    /// Packets that were declared lost arrive: when they were all there was, the recovery was a mistake. Answers how many.
+    /// Packets that were declared lost arrive: when they were all there was, the recovery was spurious. Answers how many.
     fn late_packets(&mut self, now: Time) -> u64 {
         let before = self.given_up.len();
         self.given_up.retain(|p| p.back > now);

@@ -232,7 +232,7 @@ fn reduce_once(algorithm: &Algorithm, script: &Script, exempt: Exemptions) -> Re
     Ok(())
 }
 
-/// A timer that has fired is not asked for again, and one that nobody asked for does no harm.
+/// A timer that has fired is not asked for again, and one that was not asked for does no harm.
 fn answer_timers(algorithm: &Algorithm, script: &Script) -> Result<(), TestCaseError> {
     let mut cc = algorithm.build(path(MDS));
     let by_window = by_window(&*cc);

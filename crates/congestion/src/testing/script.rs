@@ -36,7 +36,7 @@ pub enum Step {
         /// Whether a recovery period runs.
         in_recovery: bool,
     },
-    /// The last event was a mistake.
+    /// The last event was spurious.
     Spurious,
     /// The sender was idle, and its window is to be restarted.
     Idle {

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! "With probability p" is the RFC's `recur`: every packet adds p to its queue's sum, and each whole unit of the sum is
-//! a signal. No dice, and evenly spread. C packets already CE count as L packets, as in the RFC.
+//! a signal. No random draw, and evenly spread. C packets already CE count as L packets, as in the RFC.
 //!
 //! The scheduler is weighted (A.1 names it beside the time-shifted FIFO): L first, but while both wait C gets its
 //! share of the bytes. Ages are looked at like the RFC's timestamps, so the C queue waits for `target` and L hardly.

@@ -235,7 +235,7 @@ mod tests {
     }
 
     /// Flows with small and with large packets get the same bytes, to a quantum and a packet.
-    /// It refuses nobody: the first arrival under a smaller limit makes room, at the cost of the longest queue.
+    /// It refuses no packet: the first arrival under a smaller limit makes room, at the cost of the longest queue.
     #[test]
     fn a_smaller_limit_is_met_at_the_next_arrival() {
         let limits = Steps(vec![(ms(10), Limit::Packets(20).into())]);

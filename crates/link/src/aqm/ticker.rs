@@ -1,4 +1,4 @@
-//! A periodic update that is caught up with when somebody looks, so that it needs no event of its own: between two
+//! A periodic update that is caught up with at the next access, so that it needs no event of its own: between two
 //! packets a queue does not change, and what it was at each tick is still known.
 
 use units::{Duration, Time};

@@ -115,7 +115,7 @@ impl<P: Packet> Link<P> {
         Ok(Admitted { stay: Some(stay) })
     }
 
-    /// When the link wants to be looked at next: a packet is delivered, or one departs and the queue moves on. Nothing
+    /// When the link must be looked at next: a packet is delivered, or one departs and the queue moves on. Nothing
     /// stored, or nothing that ever leaves: `None`.
     #[inline]
     pub fn next(&self) -> Option<Time> {

@@ -305,7 +305,7 @@ fn time_never_runs_backwards() {
     assert_eq!(late, Ok(Admitted { stay: Some(stay_ms(1, 2)) }));
 }
 
-/// A smaller limit throws out nobody: it refuses until there is room. A larger one admits from its very time on.
+/// A smaller limit drops nothing that waits: it refuses until there is room. A larger one admits from its very time on.
 #[test]
 fn steps_of_the_limit() {
     let steps = [(10, 2), (20, 6)].map(|(at, n)| (Time::from_millis(at), Limit::Packets(n)));

@@ -1,4 +1,4 @@
-//! From the server on: transmission, propagation, and the packets until somebody pops them.
+//! From the server on: transmission, propagation, and the packets until they are popped.
 
 use std::collections::VecDeque;
 
@@ -30,7 +30,7 @@ impl<P> Wire<P> {
         Self { server, propagation, stored: VecDeque::new() }
     }
 
-    /// What happens to a packet before it reaches the queue. Every one draws its loss, so that a fuller queue moves nobody's random
+    /// What happens to a packet before it reaches the queue. Every one draws its loss, so that a fuller queue moves no other packet's random
     /// draws.
     #[inline]
     pub(crate) fn refuses(&self, loss: &mut Bernoulli) -> Option<DropReason> {

@@ -11,7 +11,7 @@ use crate::feed::controller_timer::ControllerTimer;
 use crate::feed::rate::{Sampler, Snapshot};
 use crate::feed::recovery_period::{Exit, RecoveryPeriod};
 
-/// The RTT as the controller is told.
+/// The RTT as reported to the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RttEstimate {
     /// The sample of the ACK at hand, if it gave one. Not adjusted for ACK delay.
@@ -261,7 +261,7 @@ impl Bookkeeping {
         asked.filter(|_| !self.period.covers(summary.newest_pn()))
     }
 
-    /// So many packets of recovery period `period` have arrived after all. True if the reduction was a mistake and is undone.
+    /// So many packets of recovery period `period` have arrived after all. True if the reduction was spurious and is undone.
     pub(crate) fn forgive(&mut self, period: u64, arrived: u64) -> bool {
         let mistake = period == self.period.serial() && self.period.on_spurious(arrived);
         if mistake {
@@ -270,7 +270,7 @@ impl Bookkeeping {
         mistake
     }
 
-    /// When the controller wants to be called, or [`Time::NEVER`].
+    /// When the controller's timer is due, or [`Time::NEVER`].
     #[inline]
     pub(crate) fn timer(&self) -> Time {
         self.timer.due(&self.controller.control())

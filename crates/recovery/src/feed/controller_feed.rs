@@ -163,7 +163,7 @@ impl ControllerFeed {
         }
     }
 
-    /// The ACK at hand is complete: the controller hears of it. `ce`: packets that it newly reports as marked CE.
+    /// The ACK at hand is complete: the controller is told of it. `ce`: packets that it newly reports as marked CE.
     pub fn end_of_ack(&mut self, now: Time, ack_delay: Duration, ce: u64) {
         self.tell(now);
         let newest = self.batch.summary.newest.map(|newest| newest.0);
@@ -184,7 +184,7 @@ impl ControllerFeed {
         self.close();
     }
 
-    /// The stack found out on its own that the last reduction, for losses or a timeout, was a mistake. Nothing if it has been undone
+    /// The stack found out on its own that the last reduction, for losses or a timeout, was spurious. Nothing if it has been undone
     /// already, or if a mark confirmed it.
     pub fn spurious(&mut self) {
         if self.books.period.on_mistake() {
@@ -192,7 +192,7 @@ impl ControllerFeed {
         }
     }
 
-    /// When the controller wants to be called, if it does.
+    /// When the controller's timer is due, if it has set one.
     pub fn next_timer(&self) -> Option<Time> {
         Some(self.books.timer()).filter(|due| *due != Time::NEVER)
     }

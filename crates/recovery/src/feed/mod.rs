@@ -1,4 +1,4 @@
-//! Controllers behind somebody else's loss detection: a stack says what it found out, its controller hears complete signals.
+//! Controllers behind another stack's loss detection: the stack reports what it found, its controller gets complete signals.
 
 mod bookkeeping;
 mod controller_feed;

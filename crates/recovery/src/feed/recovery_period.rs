@@ -1,4 +1,4 @@
-//! Recovery periods: one reduction for each, which packets it covers, when it ends, and whether it was a mistake.
+//! Recovery periods: one reduction for each, which packets it covers, when it ends, and whether it was spurious.
 
 use congestion::Cause;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ impl RecoveryPeriod {
         let persistent = cause == Cause::PersistentCongestion;
         let undoable = match cause {
             Cause::Loss => true,
-            // While losses are repaired it is no mistake of the timer's alone (Linux tries F-RTO outside of recovery only).
+            // While losses are repaired a timeout is not undone alone (Linux tries F-RTO outside of recovery only).
             Cause::Timeout => !self.active || self.cause == Some(Cause::Timeout),
             _ => false,
         };
@@ -115,7 +115,7 @@ impl RecoveryPeriod {
         ends
     }
 
-    /// A mark was seen: the period was no mistake.
+    /// A mark was seen: the period was not spurious.
     pub(crate) fn forbid_undo(&mut self) {
         self.undoable = false;
     }
@@ -135,12 +135,12 @@ impl RecoveryPeriod {
         mistake
     }
 
-    /// The period was a mistake.
+    /// The period was spurious.
     fn forget(&mut self) {
         *self = Self { serial: self.serial, ..Self::new(self.exit) };
     }
 
-    /// Somebody else says that the period was a mistake. True when it can be undone: it is forgotten.
+    /// The stack says that the period was spurious. True when it can be undone: it is forgotten.
     pub(crate) fn on_mistake(&mut self) -> bool {
         let mistake = self.undoable;
         if mistake {
@@ -149,7 +149,7 @@ impl RecoveryPeriod {
         mistake
     }
 
-    /// Its timeout was a mistake, although a loss may remain. True when that can be undone: the period is forgotten.
+    /// Its timeout was spurious, although a loss may remain. True when that can be undone: the period is forgotten.
     pub(crate) fn on_spurious_timeout(&mut self) -> bool {
         let mistake = self.undoable && self.cause == Some(Cause::Timeout);
         if mistake {

@@ -113,7 +113,7 @@ impl<T: Payload> Sender<T> {
         }
     }
 
-    /// The peer answers a handshake, before any packet: the first sample of the RTT. The controller hears of it in an ACK that
+    /// The peer answers a handshake, before any packet: the first sample of the RTT. The controller is told of it in an ACK that
     /// acknowledges nothing.
     pub fn on_handshake(&mut self, now: Time, rtt: Duration, out: &mut AckEffects<T>) {
         out.clear();
@@ -169,7 +169,7 @@ impl<T: Payload> Sender<T> {
         }
     }
 
-    /// Takes one packet out of flight as acknowledged, unless its fate is decided already.
+    /// Takes one packet out of flight as acknowledged, unless it has been acknowledged or lost already.
     #[inline(always)] // once for each packet: a call would cost 3 %
     fn mark_acked(
         &mut self,

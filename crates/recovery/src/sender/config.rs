@@ -75,11 +75,11 @@ pub struct Config {
     /// A packet leaves as long as the window is not full, so that the last one may pass it by less than a packet. Otherwise it waits
     /// until it fits. mvfst (fact sheet mvfst.md section 1: QuicTransportFunctions.cpp:1060-1100).
     pub overshoot: bool,
-    /// Who is paced; without pacing a window leaves as fast as its acknowledgements come.
+    /// Which controllers are paced; without pacing a window leaves as fast as its acknowledgements come.
     pub paced: Paced,
 }
 
-/// Who is paced.
+/// Which controllers are paced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -88,7 +88,7 @@ pub enum Paced {
     Always,
     /// Only controllers with a rate of their own (Linux TCP without the fq queueing discipline).
     ByRate,
-    /// Nobody, not even a controller that asks for it.
+    /// No controller, not even one that asks for it.
     Never,
 }
 

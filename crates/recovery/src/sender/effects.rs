@@ -28,7 +28,7 @@ pub struct AckEffects<T> {
 /// What is known of the ACK at hand. It is in the effects, which senders can share, so that its memory is not in each of them.
 #[derive(Clone, Debug)]
 pub(super) struct Scratch<T> {
-    /// What is told to the controller.
+    /// What is reported to the controller.
     pub(super) batch: Batch,
     pub(super) late: Vec<Verdict<T>>,
     pub(super) spans: Vec<Span>,

@@ -1,7 +1,7 @@
 //! Packets declared lost that may still be acknowledged.
 //!
 //! QUIC's ACK names the packet. A TCP acknowledgement names bytes: they may have come with the packet or with its repeat. The
-//! packet it echoes is certain; beyond that, bytes that nobody has sent again came with the packet declared lost.
+//! packet it echoes is certain; beyond that, bytes that have not been retransmitted came with the packet declared lost.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -34,7 +34,7 @@ pub(crate) struct LateAcks<T> {
     lost: VecDeque<Verdict<T>>,
     /// By first byte the number of the last one given up, and whether its payload has been sent again.
     by_start: BTreeMap<u64, (u64, bool)>,
-    /// Acknowledgements name packets: nobody asks for bytes.
+    /// Acknowledgements name packets: bytes are not looked up.
     by_number: bool,
 }
 
@@ -133,7 +133,7 @@ impl<T: Payload> LateAcks<T> {
         }
     }
 
-    /// One that nobody has sent again, all of whose payload has arrived.
+    /// One that has not been retransmitted, and all of whose payload has arrived.
     fn covered(&self, ack: &TcpAck) -> Option<u64> {
         let mut spans = std::iter::once((0, ack.cumulative)).chain(ack.sacks).filter(|s| s.0 < s.1);
         spans.find_map(|(start, end)| {

@@ -166,13 +166,13 @@ impl<T: Payload> Sender<T> {
         }
     }
 
-    /// The last reduction was a mistake, and the controller knows.
+    /// The last reduction was spurious, and the controller is told.
     pub(super) fn on_undone(&mut self) {
         self.stats.undone += 1;
         self.prr = None;
     }
 
-    /// The RTT as the controller is told.
+    /// The RTT as reported to the controller.
     #[inline]
     pub(super) fn rtt_estimate(&self, latest: Option<Duration>) -> RttEstimate {
         RttEstimate { latest, min: self.rtt.min(), smoothed: self.rtt.smoothed() }

@@ -1,7 +1,7 @@
-//! Packets that have left and whose fate is open, by packet number and by the bytes they carry.
+//! Packets that are outstanding, neither acknowledged nor lost, by packet number and by the bytes they carry.
 //!
 //! A TCP acknowledgement names bytes, and while one packet is missing each of them names most of the window again.
-//! To find what it newly covers must not cost a walk over packets whose fate is decided: payloads sent for the first time lie in
+//! To find what it newly covers must not cost a walk over packets that no longer are: payloads sent for the first time lie in
 //! the order of the stream, where a byte is found by bisection and the others are jumped over; repeats lie
 //! anywhere and are ordered by their first byte.
 
@@ -20,7 +20,7 @@ pub trait Payload: Clone + std::fmt::Debug {
     fn range(&self) -> Range<u64>;
 }
 
-/// A packet's fate.
+/// What has become of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     InFlight,
@@ -101,7 +101,7 @@ impl<T: Payload> SentPackets<T> {
         self.packets.push_back(Packet { sent, bytes, fate, repeat, ecn, stride: 1, snapshot, data, edge });
     }
 
-    /// Takes a packet out of flight and returns it, unless its fate is decided already.
+    /// Takes a packet out of flight and returns it, unless it has been acknowledged or lost already.
     pub(crate) fn resolve(&mut self, pn: u64, fate: Fate) -> Option<&Packet<T>> {
         let index = self.index(pn)?;
         let packet = self.packets.get_mut(index).filter(|p| p.fate == Fate::InFlight)?;

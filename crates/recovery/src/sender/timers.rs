@@ -17,7 +17,7 @@ const MIN_PATIENCE: Duration = Duration::from_millis(2);
 /// Longest retransmission timeout. RFC 6298 section 2.5: 60 s or more; Linux 120 s.
 const MAX_RTO: Duration = Duration::from_secs(120);
 
-/// What loss recovery would wait, for somebody who looks at it.
+/// How long loss recovery waits, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timers {
     /// Until a probe, without backoff: QUIC's PTO (RFC 9002 section 6.2.1), TCP's tail loss probe (RFC 8985 section 7.2) while
@@ -55,7 +55,7 @@ impl<T: Payload> Sender<T> {
         self.rtt.smoothed() * 2 + MIN_PATIENCE
     }
 
-    /// When [`Sender::on_timer`] wants to be called: for loss recovery, or because the controller asked for it.
+    /// When [`Sender::on_timer`] must be called: for loss recovery, or because the controller asked for it.
     pub fn next_timer(&self) -> Option<Time> {
         let controller = self.books.timer();
         match self.loss_timer() {

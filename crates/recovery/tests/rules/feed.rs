@@ -306,7 +306,7 @@ fn persistent_congestion() {
 }
 
 /// A stack that detects spurious losses itself says so; the feed undoes once. A packet whose number does not ascend, and
-/// verdicts on packets that nobody sent, change nothing.
+/// verdicts on packets that were never sent, change nothing.
 #[test]
 fn what_only_other_stacks_say() {
     let path = PathInfo { max_datagram_size: SIZE, ..PathInfo::default() };

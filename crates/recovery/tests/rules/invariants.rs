@@ -464,7 +464,7 @@ impl World {
         }
     }
 
-    /// From now on the network is kind. The fate of every packet is decided in the end.
+    /// From now on nothing is lost. Every packet is acknowledged or lost in the end.
     fn finish(&mut self) {
         for _ in 0..20_000 {
             while self.send(false) {}

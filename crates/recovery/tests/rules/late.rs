@@ -56,7 +56,7 @@ fn late_packets_alone() {
     assert_eq!(b.sender.delivered(), 7 * SIZE);
 }
 
-/// TCP: what nobody has sent again came with the packet declared lost, whichever packet the acknowledgement echoes.
+/// TCP: what has not been retransmitted came with the packet declared lost, whichever packet the acknowledgement echoes.
 #[test]
 fn covered_without_a_repeat() {
     let mut b = Bench::primed(Config::tcp(), 100.0);

@@ -132,7 +132,7 @@ fn reordered_acks() {
     assert_eq!(b.sender.bytes_in_flight(), 0);
 }
 
-/// Ranges that nobody in his senses sends are read as far as they make sense.
+/// Malformed ranges are read as far as they make sense.
 #[test]
 fn nonsense() {
     let mut b = flight(Config::quic());

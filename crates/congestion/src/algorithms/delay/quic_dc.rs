@@ -63,7 +63,7 @@ params! {
     slow_start: Kind = Kind::Standard,
 }
 
-/// The controller: a [`WestwoodPlus`] and an eye on the queue.
+/// The controller: a [`WestwoodPlus`] that also reduces when the queue is long.
 #[derive(Clone, Debug)]
 pub struct QuicDc {
     westwood: WestwoodPlus,

@@ -15,7 +15,7 @@
 //! else a round trip of Reno. Other ACKs: slow start grows as Reno's, congestion avoidance rests.
 //!
 //! loss, mark, timeout   Reno (see `tcp_reno`: half of cwnd, whole packets); and Reno alone until recovery is over,
-//!                       then a fresh round trip, with baseRTT kept; undone as Reno's if it was a mistake
+//!                       then a fresh round trip, with baseRTT kept; undone as Reno's if it was spurious
 //! idle                  everything measured is forgotten, baseRTT too; the window as Reno's
 //! ```
 //!
@@ -150,7 +150,7 @@ impl Vegas {
         let w = self.reno.window_mut();
         w.cwnd = w.cwnd.max(min_window * mds);
         w.ssthresh = w.ssthresh.max((w.cwnd as f64 * ssthresh_floor) as u64);
-        // Reno hears of each ACK, though it may do nothing.
+        // Reno sees each ACK, also those that must not open its window.
         self.rest(ack);
     }
 

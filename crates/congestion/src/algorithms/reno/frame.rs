@@ -86,11 +86,8 @@ impl Frame {
         }
     }
 
-    /// The events since were a mistake; a window that has outgrown what it was stays.
     pub(crate) fn on_spurious(&mut self) {
-        if let Some(saved) = self.undo.take().filter(|saved| saved.cwnd > self.state.cwnd) {
-            self.state = saved;
-        }
+        self.undo.restore(&mut self.state, |window| window.cwnd);
     }
 
     pub(crate) fn on_idle(&mut self, idle: &Idle) {
@@ -106,7 +103,6 @@ impl Frame {
 
     /// The window and what an undo would restore; with the smallest one, packets.
     pub(crate) fn each_window(&mut self, change: impl Fn(&mut Window, u64)) {
-        let windows = self.undo.saved().into_iter().chain([&mut self.state]);
-        windows.for_each(|window| change(window, self.min_window));
+        self.undo.each(&mut self.state, |window| change(window, self.min_window));
     }
 }

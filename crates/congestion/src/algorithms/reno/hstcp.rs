@@ -23,14 +23,11 @@
 //! keeps ssthresh (RFC 5681 section 3.1). Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
 //! RFC 3742's pacing of bursts is the sender's.
 
-use crate::components::count::{Count, Counting};
-use crate::components::datagram_size::rescaled;
-use crate::components::idle;
-use crate::components::slow_start::SlowStart;
+use crate::components::count::Count;
+use crate::components::packets::{Packets, Window};
 use crate::components::undo::Undo;
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, initial_window_of};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo};
 use crate::{Range, params};
-use units::Time;
 
 params! {
     /// Low_Window, packets: up to it Reno. RFC 3649 section 5.
@@ -92,21 +89,11 @@ impl Params {
     }
 }
 
-/// What an undo restores, packets.
-#[derive(Clone, Debug)]
-struct Window {
-    cwnd: f64,
-    ssthresh: f64,
-    slow_start: SlowStart,
-}
-
 /// The controller. Windows in packets.
 #[derive(Clone, Debug)]
 pub struct Hstcp {
     params: Params,
-    counting: Counting,
-    mds: f64,
-    initial: f64,
+    packets: Packets,
     state: Window,
     undo: Undo<Window>,
 }
@@ -114,56 +101,33 @@ pub struct Hstcp {
 impl Hstcp {
     /// In slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
-        let mds = path.max_datagram_size.max(1);
-        let cwnd = initial_window_of(params.initial_window, mds) as f64 / mds as f64;
-        let slow_start = SlowStart::new(params.slow_start, path);
-        Self {
-            counting: Counting { count: params.count, limit: params.abc_limit, mds },
-            mds: mds as f64,
-            initial: cwnd,
-            state: Window { cwnd, ssthresh: f64::INFINITY, slow_start },
-            undo: Undo::new(),
-            params,
-        }
+        let packets = Packets::new(params.count, params.abc_limit, params.initial_window, path);
+        let state = Window::new(packets.initial, params.slow_start, path);
+        Self { params, packets, state, undo: Undo::new() }
     }
 
-    fn slow_start(&mut self, ack: &Ack) {
-        let counted = self.counting.of_slow_start(ack);
-        let packets = self.state.slow_start.growth(counted) as f64 / self.mds;
-        // RFC 3742 section 2.
-        let k = self.params.max_ssthresh.map_or(1.0, |max| libm::floor(self.state.cwnd / (0.5 * max)));
-        let limited = self.params.max_ssthresh.is_some_and(|max| self.state.cwnd > max);
-        self.state.cwnd += if limited { packets / k } else { packets };
-        let cwnd = self.cwnd_bytes();
-        if self.state.slow_start.ended(ack, cwnd) {
-            self.state.ssthresh = self.state.cwnd;
-        }
+    /// K of RFC 3742 section 2.
+    fn limited(&self) -> f64 {
+        let w = self.state.cwnd;
+        let max = self.params.max_ssthresh.filter(|&max| w > max);
+        max.map_or(1.0, |max| libm::floor(w / (0.5 * max)))
     }
 
     fn reduced(&self) -> f64 {
         let w = self.state.cwnd;
         ((1.0 - self.params.decrease(w)) * w).max(self.params.min_window as f64)
     }
-
-    /// Never opens the window: after a timeout it may be below every floor.
-    fn shrink(&mut self, cwnd: f64, ssthresh: f64) {
-        self.state.slow_start.leave();
-        (self.state.cwnd, self.state.ssthresh) = (cwnd.min(self.state.cwnd), ssthresh);
-    }
-
-    fn cwnd_bytes(&self) -> u64 {
-        (self.state.cwnd * self.mds + 0.5) as u64
-    }
 }
 
 impl Controller for Hstcp {
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.undo.on_ack(ack);
-        if self.state.cwnd < self.state.ssthresh {
-            self.slow_start(ack);
+        if self.state.in_slow_start() {
+            let k = self.limited();
+            self.state.slow_start(ack, &self.packets, k);
         } else {
-            let packets = self.counting.of(ack) as f64 / self.mds;
-            self.state.cwnd += self.params.increase(self.state.cwnd) * packets / self.state.cwnd;
+            let w = self.state.cwnd;
+            self.state.cwnd += self.params.increase(w) * self.packets.of(ack) / w;
         }
         None
     }
@@ -172,50 +136,34 @@ impl Controller for Hstcp {
         let repeated = self.undo.on_congestion(event.cause, &self.state);
         let (reduced, ssthresh) = (self.reduced(), self.state.ssthresh);
         match event.cause {
-            Cause::Loss | Cause::Ecn | Cause::Delay => self.shrink(reduced, reduced),
+            Cause::Loss | Cause::Ecn | Cause::Delay => self.state.shrink(reduced, reduced),
             // RFC 9002 section 7.6.2 lowers the window alone; ssthresh stays.
-            Cause::PersistentCongestion => self.shrink(self.params.min_window as f64, ssthresh),
-            Cause::Timeout => self.shrink(1.0, if repeated { ssthresh } else { reduced }),
+            Cause::PersistentCongestion => self.state.shrink(self.params.min_window as f64, ssthresh),
+            Cause::Timeout => self.state.shrink(1.0, if repeated { ssthresh } else { reduced }),
         }
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.undo.take().filter(|b| b.cwnd > self.state.cwnd) {
-            self.state = before;
-        }
+        self.undo.restore(&mut self.state, |window| window.cwnd);
     }
 
     fn on_idle(&mut self, event: &Idle) {
-        let w = &mut self.state;
-        (w.cwnd, w.ssthresh) = idle::restart(event, w.cwnd, w.ssthresh, self.initial);
+        self.state.restart(event, &self.packets);
     }
 
     fn on_path_change(&mut self, path: PathInfo) {
-        let mds = path.max_datagram_size.max(1);
-        let ratio = self.mds / mds as f64;
-        (self.mds, self.counting.mds) = (mds as f64, mds);
-        self.initial = initial_window_of(self.params.initial_window, mds) as f64 / self.mds;
-        for w in self.undo.saved().into_iter().chain([&mut self.state]) {
-            w.cwnd = rescaled(w.cwnd, self.params.min_window as f64, ratio);
-            w.ssthresh *= ratio;
-            w.slow_start.on_path_change(path);
-        }
+        let ratio = self.packets.on_path_change(self.params.initial_window, path);
+        let min = self.params.min_window;
+        self.undo.each(&mut self.state, |window| window.on_path_change(path, ratio, min));
     }
 
     fn control(&self) -> Control {
-        let ssthresh = (self.state.ssthresh * self.mds) as u64;
-        Control {
-            cwnd: self.cwnd_bytes(),
-            pacing_rate: None,
-            ssthresh,
-            send_quantum: None,
-            wake: Time::NEVER,
-        }
+        self.state.control(&self.packets)
     }
 
     /// `ssthresh` in bytes, as [`Control::cwnd`]; `a` and `b` of the present window.
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        put("ssthresh", self.state.ssthresh * self.mds);
+        put("ssthresh", self.state.ssthresh * self.packets.size());
         put("a", self.params.increase(self.state.cwnd));
         put("b", self.params.decrease(self.state.cwnd));
     }
@@ -340,7 +288,7 @@ mod tests {
                     packets -= cycle;
                     cc.on_congestion(&congestion(Cause::Loss, 0));
                 } else {
-                    cc.on_ack(&acked(cc.cwnd_bytes()));
+                    cc.on_ack(&acked(cc.control().cwnd));
                 }
             }
             let mean = sum / f64::from(rounds);

@@ -12,13 +12,13 @@
 //! counts as `acked` is `count`'s and `abc-limit`'s. A spurious loss or timeout is undone.
 //!
 //! facebook/mvfst's NewReno (mvfst.md section 6; NewReno.cpp:79-160 at commit b48045620d4a) is `growth = "packet"`,
-//! `count = "always"`, `initial-window = 10`; the rest is this file's default. That it neither paces nor undoes is the sender's
-//! business (`recovery.undo = false`).
+//! `count = "always"`, `initial-window = 10`; the rest is this file's default. That it neither paces nor undoes is set at the
+//! sender (`recovery.undo = false`).
 //!
 //! Over TCP: a timeout leaves one packet, and `ssthresh` as after a loss, which a second timeout in a row keeps
 //! (RFC 5681 section 3.1); idle time restarts the window if the sender asks for it (see `idle`).
 //!
-//! Deviations: none. Which packets may grow the window and how often it may shrink is the sender's business.
+//! Deviations: none. Which packets may grow the window and how often it may shrink is up to the sender.
 
 use crate::algorithms::reno::frame::{Answer, Frame};
 use crate::algorithms::reno::window::Growth;
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (100 * MDS, 100 * MDS));
     }
 
-    /// Slow start that was left by mistake goes on as it was, HyStart++ too.
+    /// Slow start that ended for a spurious loss goes on as it was, HyStart++ too.
     #[test]
     fn undone_slow_start() {
         let params =

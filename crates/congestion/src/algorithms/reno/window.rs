@@ -16,7 +16,6 @@ use crate::components::datagram_size::resized;
 use crate::components::idle;
 use crate::components::slow_start::SlowStart;
 use crate::{Ack, Control, Idle, PathInfo};
-use units::Time;
 
 /// How the window grows in congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,13 +116,7 @@ impl Window {
     }
 
     pub(crate) fn control(&self) -> Control {
-        Control {
-            cwnd: self.cwnd,
-            pacing_rate: None,
-            ssthresh: self.ssthresh,
-            send_quantum: None,
-            wake: Time::NEVER,
-        }
+        Control { ssthresh: self.ssthresh, ..Control::window(self.cwnd) }
     }
 
     pub(crate) fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {

@@ -112,7 +112,7 @@ fn picoquic_exit() {
     assert!(!round(&mut s, Time::from_millis(200), ms(5), ms(200), 100, 0), "the initial one only");
 }
 
-/// Linux: 80 ms + 80/8 ms is the limit; below 16 packets nobody looks.
+/// Linux: 80 ms + 80/8 ms is the limit; below 16 packets there is no test.
 #[test]
 fn linux_delay() {
     assert_eq!(rounds(Kind::Hystart, &[80, 90, 90]), None);
@@ -178,7 +178,7 @@ fn mvfst_thresholds() {
     }
 }
 
-/// Seven ACKs prove nothing, however high; their minimum is compared with all the same. Below 16 packets nobody acts.
+/// Seven ACKs prove nothing, however high; their minimum is compared with all the same. Below 16 packets slow start goes on.
 #[test]
 fn mvfst_needs_eight_acks() {
     for (cwnd, rounds, ended) in [

@@ -13,9 +13,11 @@
 //! | `model` | bandwidth, bounds |  | x | x |
 //! | `signals` | delivered and lost in a round |  | x | x |
 //! | `probe` | the cycle of ProbeBW |  | x | x |
+//! | `frame` | all that together, and how it is used |  | x | x |
 
 pub(crate) mod aggregation;
 pub(crate) mod filters;
+pub(crate) mod frame;
 pub(crate) mod full_pipe;
 pub(crate) mod model;
 pub(crate) mod probe;

@@ -27,7 +27,7 @@ impl ProbeRtt {
         self.limited.is_some_and(|(from, to)| from <= prior_delivered && prior_delivered <= to)
     }
 
-    /// `MarkConnectionAppLimited`. The mark stays in here: that ProbeRTT limits is no business of the sender.
+    /// `MarkConnectionAppLimited`. The mark stays in the controller: the sender's own marks are of the application alone.
     pub(crate) fn mark_app_limited(&mut self, ack: &Ack) {
         let from = self.limited.map_or(ack.delivered, |(from, _)| from);
         self.limited = Some((from, ack.delivered.saturating_add(ack.bytes_in_flight)));

@@ -1,7 +1,9 @@
 //! Signals for the tests of every version.
 
+use super::frame::Frame;
 use super::rounds::NO_SAMPLE;
-use crate::{Detection, Lost, LostPacket, RateSample};
+use crate::testing::fixtures::acked;
+use crate::{Ack, Detection, Lost, LostPacket, RateSample};
 use units::{Duration, Rate, Time};
 
 pub(crate) const MDS: u64 = 1200;
@@ -17,6 +19,14 @@ pub(crate) fn sample(mbit: u64, prior_delivered: u64) -> RateSample {
         tx_in_flight: MDS,
         ..NO_SAMPLE
     }
+}
+
+/// The pipe has been full, at this rate (Mbit/s) and RTT (ms).
+pub(crate) fn know(bbr: &mut Frame, mbit: u64, rtt: u64) {
+    bbr.filled_pipe = true;
+    bbr.model.update_max_bw(&sample(mbit, 0));
+    bbr.model.bound_bw();
+    bbr.update_min_rtt(&Ack { now: Time::ZERO, latest_rtt: Some(Duration::from_millis(rtt)), ..acked(0) });
 }
 
 pub(crate) struct Batch(Vec<LostPacket>);

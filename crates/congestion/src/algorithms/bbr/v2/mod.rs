@@ -74,33 +74,23 @@ mod window;
 
 pub use params::{Advance, BandwidthSample, Params, Recovery, StartupLossExit, TooHigh, UpExit};
 
+use crate::algorithms::bbr::common::frame::Frame;
+use crate::algorithms::bbr::common::frame::rules::rules;
 use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
-use crate::algorithms::bbr::common::model::{Bounds, Model};
-use crate::algorithms::bbr::common::probe::Probe;
-use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
-use crate::algorithms::bbr::common::signals::Signals;
-use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
-use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent, initial_window_of};
+use crate::algorithms::bbr::common::model::Model;
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent};
 use best_sample::BestSample;
 use loss_round::LossRound;
 use recovery::RecoveryWindow;
 use startup::FullPipe;
 use state::State;
-use units::Rng;
 
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
 pub struct Bbr2 {
     params: Params,
-    mds: u64,
-    rng: Rng,
-    state: State,
-    model: Model,
-    signals: Signals,
+    bbr: Frame,
     full_pipe: FullPipe,
-    probe: Probe,
-    probe_rtt: ProbeRtt,
-    window: Window,
     /// Of `recovery = "window"`.
     recovery: RecoveryWindow,
     loss_round: LossRound,
@@ -114,43 +104,22 @@ pub struct Bbr2 {
     app_limited: bool,
     /// Packets that are still to leave unpaced.
     unpaced: u64,
-    /// The first packets after an idle time are on their way: what they show is the application's pace.
-    idle_restart: bool,
-    /// The bounds before the last losses.
-    batch: Option<Bounds>,
-    /// The bounds before the losses of the sender's last recovery period.
-    undo: Option<Bounds>,
 }
 
 impl Bbr2 {
     /// In Startup, with the initial window (`BBROnInit`).
     pub fn new(params: Params, path: PathInfo) -> Self {
-        let p = &params;
+        let model = Model::new(params.max_bw_filter_len, params.extra_acked_filter_len);
         let mut cc = Self {
-            mds: path.max_datagram_size,
-            rng: Rng::stream(path.seed, "bbr2"),
-            state: State::Startup,
-            model: Model::new(p.max_bw_filter_len, p.extra_acked_filter_len),
-            signals: Signals::default(),
+            bbr: Frame::new("bbr2", rules!(params), model, path),
             full_pipe: FullPipe::default(),
-            probe: Probe::default(),
-            probe_rtt: ProbeRtt::default(),
-            window: Window::new(
-                initial_window_of(p.initial_window, path.max_datagram_size),
-                path.max_datagram_size,
-                p.startup_pacing_gain,
-                p.initial_rtt,
-            ),
             recovery: RecoveryWindow::default(),
             loss_round: LossRound::default(),
             best: BestSample::default(),
             up_search: FullPipeSearch::default(),
             limited_in_round: false,
             app_limited: false,
-            unpaced: p.unpaced_packets,
-            idle_restart: false,
-            batch: None,
-            undo: None,
+            unpaced: params.unpaced_packets,
             params,
         };
         cc.set_send_quantum();
@@ -163,41 +132,32 @@ impl Controller for Bbr2 {
         Needs { rate_samples: true, ..Needs::default() }
     }
 
-    /// `BBRHandleRestartFromIdle`: back at the estimated rate at once, since the pipe is empty.
     fn on_sent(&mut self, sent: &Sent) {
-        self.window.inflight = sent.bytes_in_flight;
         self.count_sent(sent);
-        if !restarts_from_idle(sent) {
-            return;
-        }
-        self.idle_restart = true;
-        self.model.aggregation.restart(sent.now);
-        if self.state.is_probe_bw() {
-            self.set_pacing_rate_with_gain(self.params.probe_cruise_pacing_gain);
-        } else if self.state == State::ProbeRtt {
-            self.check_probe_rtt_done(sent.now);
+        if self.bbr.on_sent(sent) {
+            self.begin_cycle();
         }
     }
 
     /// `BBRUpdateOnACK`.
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        self.window.inflight = ack.bytes_in_flight;
+        self.bbr.window.inflight = ack.bytes_in_flight;
         let rs = self.sample(ack);
-        self.init_pacing_rate(ack);
+        self.bbr.init_pacing_rate(ack);
         self.update_model_and_state(ack, &rs);
         self.update_control_parameters(ack, &rs);
-        self.limited_in_round &= !self.model.rounds.start;
+        self.limited_in_round &= !self.bbr.model.rounds.start;
         None
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        self.undo = self.batch.take().filter(|_| self.params.undo);
+        self.bbr.begin_period();
         match event.cause {
             Cause::PersistentCongestion if self.has_recovery_window() => {
                 self.recovery_window_on_persistent_congestion();
             }
             _ if self.has_recovery_window() => {}
-            Cause::Loss if !self.window.in_recovery => self.enter_recovery(true),
+            Cause::Loss if !self.bbr.window.in_recovery => self.enter_recovery(true),
             Cause::Timeout | Cause::PersistentCongestion => self.enter_recovery(false),
             // BBR answers rates of loss, not events: what else there is to do happens at the end of the round.
             Cause::Loss | Cause::Ecn | Cause::Delay => {}
@@ -206,9 +166,7 @@ impl Controller for Bbr2 {
 
     /// `BBRUpdateOnLoss`.
     fn on_lost(&mut self, lost: &Lost) {
-        self.window.on_lost(lost);
-        self.model.rounds.delivered = lost.delivered;
-        self.batch = Some(self.model.bounds.clone());
+        self.bbr.on_lost(lost);
         self.best.on_lost(lost);
         if self.has_recovery_window() {
             self.recovery_window_on_lost(lost);
@@ -217,10 +175,8 @@ impl Controller for Bbr2 {
     }
 
     fn on_spurious(&mut self) {
-        if let Some(bounds) = self.undo.take() {
-            self.model.bounds.loosen(&bounds);
-            self.signals.loss_in_round = false;
-            self.window.undo_recovery();
+        if self.params.undo {
+            self.bbr.undo_losses();
         }
     }
 
@@ -229,14 +185,11 @@ impl Controller for Bbr2 {
     }
 
     fn on_path_change(&mut self, path: PathInfo) {
-        let mds = path.max_datagram_size;
-        let initial = initial_window_of(self.params.initial_window, mds);
-        self.window.on_path_change(mds, initial, self.params.min_pipe_cwnd);
-        self.mds = mds;
+        self.bbr.on_path_change(path);
     }
 
     fn control(&self) -> Control {
-        self.window.control(self.state == State::Startup, self.pacing_burst())
+        self.bbr.window.control(self.bbr.state == State::Startup, self.pacing_burst())
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {

@@ -1,101 +1,82 @@
 //! ProbeBW, draft section 4.3.3: the cycle DOWN, CRUISE, REFILL, UP, and the long-term bound it searches.
 
-use super::{Advance, Bbr2, State, TooHigh, UpExit};
+use super::{Advance, Bbr2, Params, State, TooHigh, UpExit};
 use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
 use crate::algorithms::bbr::common::model::INFINITE;
-use crate::algorithms::bbr::common::newly_acked;
-use crate::algorithms::bbr::common::probe::Wait;
 use crate::{Ack, RateSample};
 use units::Time;
 
 impl Bbr2 {
     /// `BBRStartProbeBW_DOWN`, which is also `BBREnterProbeBW`.
     pub(super) fn start_probe_bw_down(&mut self, now: Time) {
-        self.signals.reset();
-        let p = &self.params;
-        let wait = Wait {
-            base: p.probe_wait_base,
-            spread: p.probe_wait_spread,
-            rounds_spread: p.probe_rounds_spread,
-        };
-        self.probe.begin_down(now, &wait, &mut self.rng);
-        self.model.rounds.begin();
-        self.state = State::ProbeBwDown;
+        self.bbr.start_probe_bw_down(now);
+        self.begin_cycle();
+    }
+
+    /// What besides begins with DOWN, also where ProbeRTT leads into it.
+    pub(super) fn begin_cycle(&mut self) {
         self.loss_round.lost = 0;
         self.stop_probing();
         let ends_cycle = self.params.max_bw_advance == Advance::Down && !self.app_limited;
-        self.model.cycle_count += u64::from(ends_cycle);
+        self.bbr.model.cycle_count += u64::from(ends_cycle);
     }
 
     /// mvfst does not wait for the last packets of a probe.
     pub(super) fn stop_probing(&mut self) {
-        self.probe.bw_probe_samples &= self.params.inflight_too_high == TooHigh::Packet;
-    }
-
-    fn start_probe_bw_refill(&mut self) {
-        self.model.bounds.reset_lower();
-        self.probe.begin_refill();
-        self.model.rounds.begin();
-        self.state = State::ProbeBwRefill;
+        self.bbr.probe.bw_probe_samples &= self.params.inflight_too_high == TooHigh::Packet;
     }
 
     fn start_probe_bw_up(&mut self, now: Time) {
-        self.probe.begin_up(now);
-        self.model.rounds.begin();
-        self.state = State::ProbeBwUp;
+        self.bbr.start_probe_bw_up(now);
         self.up_search = FullPipeSearch::default();
-        self.raise_inflight_hi_slope();
     }
 
     /// `BBRUpdateProbeBWCyclePhase`.
     pub(super) fn update_probe_bw_cycle_phase(&mut self, ack: &Ack, rs: &RateSample) {
-        if !self.full_pipe.filled_pipe {
+        if !self.bbr.filled_pipe {
             return;
         }
         self.adapt_upper_bounds(ack, rs);
-        let up_done = self.state == State::ProbeBwUp && self.is_probe_up_done(ack, rs);
-        match self.state {
+        let up_done = self.bbr.state == State::ProbeBwUp && self.is_probe_up_done(ack, rs);
+        match self.bbr.state {
             State::ProbeBwDown | State::ProbeBwCruise if self.is_time_to_probe_bw(ack.now) => {
-                self.start_probe_bw_refill();
+                self.bbr.start_probe_bw_refill();
             }
-            State::ProbeBwDown if self.is_time_to_cruise(ack.bytes_in_flight) => {
-                self.state = State::ProbeBwCruise;
+            State::ProbeBwDown if self.bbr.is_time_to_cruise(ack.bytes_in_flight) => {
+                self.bbr.state = State::ProbeBwCruise;
             }
-            State::ProbeBwRefill if self.model.rounds.start => self.start_probe_bw_up(ack.now),
+            State::ProbeBwRefill if self.bbr.model.rounds.start => self.start_probe_bw_up(ack.now),
             State::ProbeBwUp if up_done => self.start_probe_bw_down(ack.now),
             _ => {}
         }
     }
 
-    fn is_time_to_cruise(&self, inflight: u64) -> bool {
-        inflight <= self.inflight_with_headroom() && inflight <= self.inflight(self.model.max_bw(), 1.0)
-    }
-
     /// `BBRCheckTimeToProbeBW`.
     fn is_time_to_probe_bw(&self, now: Time) -> bool {
-        let reno_rounds = self.target_inflight() / self.mds.max(1);
-        let rounds = reno_rounds.min(self.params.probe_max_rounds);
-        self.probe.is_time(now, if self.params.reno_coexistence { rounds } else { u64::MAX })
+        let Params { reno_coexistence, probe_max_rounds, .. } = self.params;
+        if reno_coexistence {
+            return self.bbr.is_time_to_probe_bw(now, probe_max_rounds);
+        }
+        self.bbr.probe.is_time(now, u64::MAX)
     }
 
     fn is_probe_up_done(&mut self, ack: &Ack, rs: &RateSample) -> bool {
         if self.params.probe_up_exit == UpExit::Plateau {
             return self.is_probe_up_flat(ack, rs);
         }
-        let enough = self.inflight(self.model.max_bw(), self.params.probe_up_inflight_gain);
-        self.probe.has_elapsed_in_phase(ack.now, self.model.min_rtt.min_rtt) && ack.bytes_in_flight > enough
+        self.bbr.has_built_queue(ack, self.params.probe_up_inflight_gain)
     }
 
     /// mvfst.md section 8 (Bbr2.cpp:702-711): as long as the bound keeps the probe below 1.25 BDP, no plateau.
     fn is_probe_up_flat(&mut self, ack: &Ack, rs: &RateSample) -> bool {
         let p = &self.params;
         let (growth, rounds) = (p.full_bw_growth, p.full_bw_rounds);
-        let full_bw = self.model.max_bw();
-        if self.model.rounds.start && !rs.app_limited && self.up_search.full_bw_count < rounds {
+        let full_bw = self.bbr.model.max_bw();
+        if self.bbr.model.rounds.start && !rs.app_limited && self.up_search.full_bw_count < rounds {
             self.up_search.is_full(full_bw, growth, rounds);
         }
-        let (bound, enough) = (self.model.bounds.inflight_hi, p.probe_up_inflight_gain);
-        let bounded = bound != INFINITE && self.inflight(self.model.bw, enough) >= bound;
+        let (bound, enough) = (self.bbr.model.bounds.inflight_hi, p.probe_up_inflight_gain);
+        let bounded = bound != INFINITE && self.bbr.inflight(self.bbr.model.bw, enough) >= bound;
         if bounded && self.is_cwnd_limited(ack) {
             self.up_search = FullPipeSearch { full_bw, full_bw_count: 0 };
         }
@@ -106,67 +87,39 @@ impl Bbr2 {
         self.params.cwnd_limited_share.map_or(ack.cwnd_limited, |_| self.limited_in_round)
     }
 
-    /// `BBRInflightWithHeadroom`.
-    pub(super) fn inflight_with_headroom(&self) -> u64 {
-        let least = self.min_pipe_cwnd();
-        self.model.bounds.inflight_with_headroom(self.params.headroom, self.mds, least)
-    }
-
     /// `BBRAdaptUpperBounds`.
     fn adapt_upper_bounds(&mut self, ack: &Ack, rs: &RateSample) {
         self.advance_ack_phase(rs);
         if self.is_inflight_too_high(rs) {
-            if self.probe.bw_probe_samples {
+            if self.bbr.probe.bw_probe_samples {
                 self.handle_inflight_too_high(ack.now, rs);
             }
-        } else if self.model.bounds.inflight_hi != INFINITE {
-            self.model.bounds.inflight_hi = self.model.bounds.inflight_hi.max(rs.tx_in_flight);
-            if self.state == State::ProbeBwUp {
-                self.probe_inflight_hi_upward(ack);
-            }
+        } else {
+            self.bbr.raise_inflight_hi(ack, rs, self.is_cwnd_limited(ack));
         }
     }
 
     fn advance_ack_phase(&mut self, rs: &RateSample) {
-        if self.model.rounds.start && self.probe.advance_ack_phase() {
+        if self.bbr.model.rounds.start && self.bbr.probe.advance_ack_phase() {
             // A cycle's bandwidth is all in: BBRAdvanceMaxBwFilter.
-            let ends_cycle = self.params.max_bw_advance == Advance::Feedback && self.state.is_probe_bw();
-            self.model.cycle_count += u64::from(ends_cycle && !rs.app_limited);
+            let ends_cycle = self.params.max_bw_advance == Advance::Feedback && self.bbr.state.is_probe_bw();
+            self.bbr.model.cycle_count += u64::from(ends_cycle && !rs.app_limited);
         }
     }
 
     /// `BBRHandleInflightTooHigh`, once per probe.
     pub(super) fn handle_inflight_too_high(&mut self, now: Time, rs: &RateSample) {
-        self.probe.bw_probe_samples = false;
+        self.bbr.probe.bw_probe_samples = false;
         if !rs.app_limited {
             let target = match self.params.inflight_too_high {
-                TooHigh::Packet => self.target_inflight(),
-                TooHigh::Round => self.inflight(self.model.bw, 1.0),
+                TooHigh::Packet => self.bbr.target_inflight(),
+                TooHigh::Round => self.bbr.inflight(self.bbr.model.bw, 1.0),
             };
-            let kept = (target as f64 * self.params.beta) as u64;
-            self.model.bounds.inflight_hi = rs.tx_in_flight.max(kept);
+            self.bbr.cut_inflight_hi(rs, target);
         }
-        if self.state == State::ProbeBwUp {
+        if self.bbr.state == State::ProbeBwUp {
             self.start_probe_bw_down(now);
         }
-    }
-
-    /// `BBRProbeInflightHiUpward`: only a flow that uses all of the bound may raise it.
-    fn probe_inflight_hi_upward(&mut self, ack: &Ack) {
-        if !self.is_cwnd_limited(ack) || self.window.cwnd < self.model.bounds.inflight_hi {
-            return;
-        }
-        let delta = self.probe.upward(newly_acked(ack));
-        let hi = self.model.bounds.inflight_hi;
-        self.model.bounds.inflight_hi = hi.saturating_add(delta.saturating_mul(self.mds));
-        if self.model.rounds.start {
-            self.raise_inflight_hi_slope();
-        }
-    }
-
-    /// `BBRRaiseInflightHiSlope`.
-    fn raise_inflight_hi_slope(&mut self) {
-        self.probe.raise_slope(self.window.cwnd, self.mds, self.params.probe_up_max_rounds);
     }
 }
 
@@ -188,8 +141,8 @@ mod tests {
 
     fn probing_up(cwnd: u64, inflight_hi: u64) -> Bbr2 {
         let mut cc = known(10, 100);
-        cc.window.cwnd = cwnd;
-        cc.model.bounds.inflight_hi = inflight_hi;
+        cc.bbr.window.cwnd = cwnd;
+        cc.bbr.model.bounds.inflight_hi = inflight_hi;
         cc.start_probe_bw_up(Time::ZERO);
         cc
     }
@@ -200,8 +153,8 @@ mod tests {
         let (mut waits, mut rounds) = (Vec::new(), [0; 2]);
         for _ in 0..1000 {
             cc.start_probe_bw_down(Time::ZERO);
-            waits.push(cc.probe.bw_probe_wait);
-            rounds[cc.probe.rounds_since_bw_probe as usize] += 1;
+            waits.push(cc.bbr.probe.bw_probe_wait);
+            rounds[cc.bbr.probe.rounds_since_bw_probe as usize] += 1;
         }
         let (min, max) = (waits.iter().min().unwrap(), waits.iter().max().unwrap());
         assert!(*min >= Duration::from_secs(2) && *max <= Duration::from_secs(3));
@@ -213,17 +166,17 @@ mod tests {
     #[test]
     fn time_to_probe() {
         let mut cc = known(10, 100);
-        cc.window.cwnd = 2 * BDP;
-        cc.probe.bw_probe_wait = Duration::from_millis(2500);
+        cc.bbr.window.cwnd = 2 * BDP;
+        cc.bbr.probe.bw_probe_wait = Duration::from_millis(2500);
         for (now, rounds, expected) in [(2500, 62, false), (2501, 0, true), (0, 63, true)] {
-            cc.probe.rounds_since_bw_probe = rounds;
+            cc.bbr.probe.rounds_since_bw_probe = rounds;
             assert_eq!(cc.is_time_to_probe_bw(Time::from_millis(now)), expected);
         }
         let mut small = known(1, 100); // 12 500 bytes: 10 packets
-        small.window.cwnd = BDP;
-        small.probe.bw_probe_wait = Duration::MAX;
+        small.bbr.window.cwnd = BDP;
+        small.bbr.probe.bw_probe_wait = Duration::MAX;
         for (rounds, expected) in [(9, false), (10, true)] {
-            small.probe.rounds_since_bw_probe = rounds;
+            small.bbr.probe.rounds_since_bw_probe = rounds;
             assert_eq!(small.is_time_to_probe_bw(Time::ZERO), expected);
         }
     }
@@ -232,14 +185,18 @@ mod tests {
     #[test]
     fn headroom() {
         let mut cc = known(10, 100);
-        assert_eq!(cc.inflight_with_headroom(), INFINITE);
-        cc.model.bounds.inflight_hi = 200_000;
-        assert_eq!(cc.inflight_with_headroom(), 170_000);
-        cc.model.bounds.inflight_hi = 5 * MDS;
-        assert_eq!(cc.inflight_with_headroom(), 4 * MDS, "at least a packet is left free, and four are used");
+        assert_eq!(cc.bbr.inflight_with_headroom(), INFINITE);
+        cc.bbr.model.bounds.inflight_hi = 200_000;
+        assert_eq!(cc.bbr.inflight_with_headroom(), 170_000);
+        cc.bbr.model.bounds.inflight_hi = 5 * MDS;
+        assert_eq!(
+            cc.bbr.inflight_with_headroom(),
+            4 * MDS,
+            "at least a packet is left free, and four are used"
+        );
         let mut literal = bbr_with(Params { headroom: 0.85, ..Params::default() });
-        literal.model.bounds.inflight_hi = 200_000;
-        assert_eq!(literal.inflight_with_headroom(), 30_000);
+        literal.bbr.model.bounds.inflight_hi = 200_000;
+        assert_eq!(literal.bbr.inflight_with_headroom(), 30_000);
     }
 
     #[test]
@@ -251,30 +208,30 @@ mod tests {
             (100_000, 85_000, true),
         ] {
             let mut cc = known(10, 100);
-            cc.window.cwnd = 2 * BDP;
+            cc.bbr.window.cwnd = 2 * BDP;
             cc.start_probe_bw_down(Time::ZERO);
-            cc.model.bounds.inflight_hi = inflight_hi;
+            cc.bbr.model.bounds.inflight_hi = inflight_hi;
             cc.update_probe_bw_cycle_phase(&ack(1, inflight), &sample(10, 0));
-            assert_eq!(cc.state == State::ProbeBwCruise, cruises, "{inflight_hi} {inflight}");
+            assert_eq!(cc.bbr.state == State::ProbeBwCruise, cruises, "{inflight_hi} {inflight}");
         }
     }
 
     #[test]
     fn refill_forgets_the_short_term_and_lasts_a_round() {
         let mut cc = known(10, 100);
-        cc.state = State::ProbeBwCruise;
-        cc.window.cwnd = 2 * BDP;
-        (cc.model.bounds.bw_lo, cc.model.bounds.inflight_lo) = (1, 1);
-        cc.probe.rounds_since_bw_probe = 63;
+        cc.bbr.state = State::ProbeBwCruise;
+        cc.bbr.window.cwnd = 2 * BDP;
+        (cc.bbr.model.bounds.bw_lo, cc.bbr.model.bounds.inflight_lo) = (1, 1);
+        cc.bbr.probe.rounds_since_bw_probe = 63;
         cc.update_probe_bw_cycle_phase(&ack(1, BDP), &sample(10, 0));
-        assert_eq!(cc.state, State::ProbeBwRefill);
-        assert_eq!((cc.model.bounds.bw_lo, cc.model.bounds.inflight_lo), (INFINITE, INFINITE));
+        assert_eq!(cc.bbr.state, State::ProbeBwRefill);
+        assert_eq!((cc.bbr.model.bounds.bw_lo, cc.bbr.model.bounds.inflight_lo), (INFINITE, INFINITE));
         cc.update_probe_bw_cycle_phase(&ack(50, BDP), &sample(10, 0));
-        assert_eq!(cc.state, State::ProbeBwRefill);
-        cc.model.rounds.start = true;
+        assert_eq!(cc.bbr.state, State::ProbeBwRefill);
+        cc.bbr.model.rounds.start = true;
         cc.update_probe_bw_cycle_phase(&ack(101, BDP), &sample(10, 0));
-        assert_eq!(cc.state, State::ProbeBwUp);
-        assert!(cc.probe.bw_probe_samples);
+        assert_eq!(cc.bbr.state, State::ProbeBwUp);
+        assert!(cc.bbr.probe.bw_probe_samples);
     }
 
     /// More than min_rtt and more than 1.25 BDP, with UP's two packets.
@@ -285,7 +242,7 @@ mod tests {
         {
             let mut cc = probing_up(2 * BDP, INFINITE);
             cc.update_probe_bw_cycle_phase(&ack(now, inflight), &sample(10, 0));
-            assert_eq!(cc.state == State::ProbeBwDown, ends, "{now} ms, {inflight}");
+            assert_eq!(cc.bbr.state == State::ProbeBwDown, ends, "{now} ms, {inflight}");
         }
     }
 
@@ -296,16 +253,16 @@ mod tests {
         let mut cc = probing_up(packets * MDS, packets * MDS);
         let mut grown = Vec::new();
         for _ in 0..4 {
-            let hi = cc.model.bounds.inflight_hi;
-            cc.model.rounds.start = false;
+            let hi = cc.bbr.model.bounds.inflight_hi;
+            cc.bbr.model.rounds.start = false;
             for _ in 0..packets {
-                cc.probe_inflight_hi_upward(&ack(1, cc.window.cwnd));
-                cc.window.cwnd = cc.model.bounds.inflight_hi;
+                cc.bbr.probe_inflight_hi_upward(&ack(1, cc.bbr.window.cwnd));
+                cc.bbr.window.cwnd = cc.bbr.model.bounds.inflight_hi;
             }
-            grown.push((cc.model.bounds.inflight_hi - hi) / MDS);
+            grown.push((cc.bbr.model.bounds.inflight_hi - hi) / MDS);
             // Back again, so that each round is of 64 packets.
-            (cc.window.cwnd, cc.model.bounds.inflight_hi) = (packets * MDS, packets * MDS);
-            cc.raise_inflight_hi_slope();
+            (cc.bbr.window.cwnd, cc.bbr.model.bounds.inflight_hi) = (packets * MDS, packets * MDS);
+            cc.bbr.raise_inflight_hi_slope();
         }
         assert_eq!(grown, [1, 2, 4, 8]);
     }
@@ -314,13 +271,13 @@ mod tests {
     fn an_unused_bound_does_not_grow() {
         for (cwnd, cwnd_limited, grows) in [(100, true, true), (100, false, false), (99, true, false)] {
             let mut cc = probing_up(cwnd * MDS, 100 * MDS);
-            cc.probe.probe_up_cnt = MDS;
-            cc.probe_inflight_hi_upward(&Ack { cwnd_limited, ..ack(1, cwnd * MDS) });
-            assert_eq!(cc.model.bounds.inflight_hi > 100 * MDS, grows, "{cwnd} {cwnd_limited}");
+            cc.bbr.probe.probe_up_cnt = MDS;
+            cc.adapt_upper_bounds(&Ack { cwnd_limited, ..ack(1, cwnd * MDS) }, &sample(10, 0));
+            assert_eq!(cc.bbr.model.bounds.inflight_hi > 100 * MDS, grows, "{cwnd} {cwnd_limited}");
         }
         let mut cc = probing_up(100 * MDS, 100 * MDS);
         cc.adapt_upper_bounds(&ack(1, MDS), &RateSample { tx_in_flight: 130 * MDS, ..sample(10, 0) });
-        assert_eq!(cc.model.bounds.inflight_hi, 130 * MDS, "what was in flight without loss is safe");
+        assert_eq!(cc.bbr.model.bounds.inflight_hi, 130 * MDS, "what was in flight without loss is safe");
     }
 
     /// Cut to what was in flight, or 0.7 of the target; once per probe; not by application-limited samples.
@@ -330,27 +287,27 @@ mod tests {
         for (tx, expected) in [(150_000, 150_000), (50_000, 87_500)] {
             let mut cc = probing_up(2 * BDP, 160_000);
             cc.adapt_upper_bounds(&ack(1, BDP), &too_high(tx));
-            assert_eq!((cc.state, cc.model.bounds.inflight_hi), (State::ProbeBwDown, expected));
+            assert_eq!((cc.bbr.state, cc.bbr.model.bounds.inflight_hi), (State::ProbeBwDown, expected));
             cc.adapt_upper_bounds(&ack(2, BDP), &too_high(10_000));
-            assert_eq!(cc.model.bounds.inflight_hi, expected, "the probe has been answered");
+            assert_eq!(cc.bbr.model.bounds.inflight_hi, expected, "the probe has been answered");
         }
         let mut cc = probing_up(2 * BDP, 160_000);
         cc.adapt_upper_bounds(&ack(1, BDP), &RateSample { app_limited: true, ..too_high(50_000) });
-        assert_eq!((cc.state, cc.model.bounds.inflight_hi), (State::ProbeBwDown, 160_000));
+        assert_eq!((cc.bbr.state, cc.bbr.model.bounds.inflight_hi), (State::ProbeBwDown, 160_000));
     }
 
     fn mvfst_up(cwnd: u64, inflight_hi: u64) -> Bbr2 {
         let mut cc = known_with(super::super::params::mvfst_values(), 10, 100);
-        cc.window.cwnd = cwnd;
-        cc.model.bounds.inflight_hi = inflight_hi;
+        cc.bbr.window.cwnd = cwnd;
+        cc.bbr.model.bounds.inflight_hi = inflight_hi;
         cc.start_probe_bw_up(Time::ZERO);
         cc
     }
 
     /// A round of UP at this rate: is it the last?
     fn up_round(cc: &mut Bbr2, mbit: u64, app_limited: bool) -> bool {
-        cc.model.update_max_bw(&sample(mbit, 0));
-        cc.model.rounds.start = true;
+        cc.bbr.model.update_max_bw(&sample(mbit, 0));
+        cc.bbr.model.rounds.start = true;
         cc.is_probe_up_done(&ack(1, BDP), &RateSample { app_limited, ..sample(mbit, 0) })
     }
 
@@ -396,15 +353,15 @@ mod tests {
             cc.loss_round.lost = lost;
             let rs = RateSample { tx_in_flight: tx, lost: 0, ..sample(10, 0) };
             cc.update_probe_bw_cycle_phase(&ack(1, BDP), &rs);
-            assert_eq!(cc.model.bounds.inflight_hi, bound);
+            assert_eq!(cc.bbr.model.bounds.inflight_hi, bound);
             let down = bound != INFINITE;
-            assert_eq!((cc.state == State::ProbeBwDown, cc.probe.bw_probe_samples), (down, !down));
-            assert_eq!(cc.model.cycle_count, u64::from(down));
+            assert_eq!((cc.bbr.state == State::ProbeBwDown, cc.bbr.probe.bw_probe_samples), (down, !down));
+            assert_eq!(cc.bbr.model.cycle_count, u64::from(down));
         }
         // Lost packets by themselves are not judged.
         let mut cc = mvfst_up(2 * BDP, INFINITE);
         cc.handle_lost(&lost(&[1, 2, 3, 4], 10 * MDS).batch());
-        assert_eq!(cc.state, State::ProbeBwUp);
+        assert_eq!(cc.bbr.state, State::ProbeBwUp);
     }
 
     /// mvfst: a cycle ends where DOWN begins, unless the newest packet was application-limited; its first round ends no other.
@@ -414,10 +371,10 @@ mod tests {
             let mut cc = mvfst_up(2 * BDP, INFINITE);
             cc.app_limited = app_limited;
             cc.start_probe_bw_down(Time::ZERO);
-            assert_eq!(cc.model.cycle_count, u64::from(!app_limited));
-            cc.model.rounds.start = true;
+            assert_eq!(cc.bbr.model.cycle_count, u64::from(!app_limited));
+            cc.bbr.model.rounds.start = true;
             cc.advance_ack_phase(&sample(10, 0));
-            assert_eq!(cc.model.cycle_count, u64::from(!app_limited));
+            assert_eq!(cc.bbr.model.cycle_count, u64::from(!app_limited));
         }
     }
 
@@ -425,8 +382,8 @@ mod tests {
     #[test]
     fn no_reno_coexistence() {
         let mut cc = known_with(super::super::params::mvfst_values(), 1, 100);
-        (cc.window.cwnd, cc.probe.rounds_since_bw_probe) = (BDP, 1 << 40);
-        cc.probe.bw_probe_wait = Duration::from_secs(2);
+        (cc.bbr.window.cwnd, cc.bbr.probe.rounds_since_bw_probe) = (BDP, 1 << 40);
+        cc.bbr.probe.bw_probe_wait = Duration::from_secs(2);
         assert!(!cc.is_time_to_probe_bw(Time::from_millis(2000)));
         assert!(cc.is_time_to_probe_bw(Time::from_millis(2001)));
     }
@@ -450,11 +407,11 @@ mod tests {
         for (app_limited, cycles) in [(false, 1), (true, 0)] {
             let mut cc = probing_up(2 * BDP, INFINITE);
             cc.start_probe_bw_down(Time::ZERO);
-            cc.model.rounds.start = true;
+            cc.bbr.model.rounds.start = true;
             cc.advance_ack_phase(&RateSample { app_limited, ..sample(10, 0) });
-            assert_eq!((cc.model.cycle_count, cc.probe.bw_probe_samples), (cycles, false));
+            assert_eq!((cc.bbr.model.cycle_count, cc.bbr.probe.bw_probe_samples), (cycles, false));
             cc.advance_ack_phase(&sample(10, 0));
-            assert_eq!(cc.model.cycle_count, cycles, "once");
+            assert_eq!(cc.bbr.model.cycle_count, cycles, "once");
         }
     }
 }

@@ -30,39 +30,39 @@ impl Bbr2 {
     }
 
     pub(super) fn recovery_window_on_lost(&mut self, lost: &Lost) {
-        self.window.save_cwnd(self.state == State::ProbeRtt);
-        if !self.window.in_recovery {
-            self.window.in_recovery = true;
+        self.bbr.window.save_cwnd(self.bbr.state == State::ProbeRtt);
+        if !self.bbr.window.in_recovery {
+            self.bbr.window.in_recovery = true;
             self.recovery = RecoveryWindow { window: lost.bytes_in_flight, ..RecoveryWindow::default() };
-            self.model.rounds.begin();
+            self.bbr.model.rounds.begin();
         }
         let bytes = lost.packets.iter().map(|packet| packet.bytes).sum();
         self.recovery.begin = lost.now;
-        self.recovery.window = self.recovery.window.saturating_sub(bytes).max(self.min_pipe_cwnd());
+        self.recovery.window = self.recovery.window.saturating_sub(bytes).max(self.bbr.min_pipe_cwnd());
     }
 
     pub(super) fn recovery_window_on_persistent_congestion(&mut self) {
-        self.recovery.window = self.min_pipe_cwnd();
+        self.recovery.window = self.bbr.min_pipe_cwnd();
     }
 
     /// Once this ACK's round is known.
     pub(super) fn recovery_window_on_ack(&mut self, ack: &Ack) {
-        if !self.window.in_recovery {
+        if !self.bbr.window.in_recovery {
             return;
         }
         if ack.packets.last().is_some_and(|newest| newest.sent >= self.recovery.begin) {
-            return self.window.undo_recovery();
+            return self.bbr.window.undo_recovery();
         }
-        let (acked, least) = (newly_acked(ack), self.min_pipe_cwnd());
+        let (acked, least) = (newly_acked(ack), self.bbr.min_pipe_cwnd());
         let w = &mut self.recovery;
-        w.grows |= self.model.rounds.start;
+        w.grows |= self.bbr.model.rounds.start;
         w.window = w.window.saturating_add(if w.grows { acked } else { 0 });
         w.window = w.window.max(ack.bytes_in_flight.saturating_add(acked)).max(least);
     }
 
     pub(super) fn bound_cwnd_for_recovery(&mut self) {
-        if self.window.in_recovery {
-            self.window.cwnd = self.window.cwnd.min(self.recovery.window);
+        if self.bbr.window.in_recovery {
+            self.bbr.window.cwnd = self.bbr.window.cwnd.min(self.recovery.window);
         }
     }
 }
@@ -79,7 +79,7 @@ mod tests {
     /// 10 Mbit/s, 100 ms; 240 000 bytes of window, `inflight` bytes left after the loss of two packets at 1 s.
     fn recovering(inflight: u64) -> Bbr2 {
         let mut cc = known_with(super::super::params::mvfst_values(), 10, 100);
-        (cc.state, cc.window.cwnd) = (State::ProbeBwCruise, 240_000);
+        (cc.bbr.state, cc.bbr.window.cwnd) = (State::ProbeBwCruise, 240_000);
         lose(&mut cc, 1000, inflight);
         cc
     }
@@ -94,11 +94,11 @@ mod tests {
     fn ack(cc: &mut Bbr2, sent: u64, round_start: bool) -> u64 {
         let sent = Time::from_millis(sent);
         let packet = AckedPacket { pn: 0, bytes: MDS, sent, received: None, before_reduction: false };
-        cc.model.rounds.start = round_start;
+        cc.bbr.model.rounds.start = round_start;
         let ack = Ack { packets: &[packet], bytes_in_flight: 100_000, in_recovery: true, ..acked(MDS) };
         cc.recovery_window_on_ack(&ack);
         cc.set_cwnd(&ack);
-        cc.window.cwnd
+        cc.bbr.window.cwnd
     }
 
     /// 100 000 bytes in flight: conservation 101 200; from the next round on 1200 bytes more with each ACK; a second loss takes
@@ -115,14 +115,14 @@ mod tests {
         assert_eq!(cc.recovery.window, 103_600 - 2 * MDS);
         assert_eq!(ack(&mut cc, 1049, false), 102_400, "the first loss is repaired, the second not");
         assert_eq!(ack(&mut cc, 1050, false), 241_200);
-        assert!(!cc.window.in_recovery);
+        assert!(!cc.bbr.window.in_recovery);
     }
 
     /// The bandwidth estimate does not move; four packets are left of next to nothing, and of persistent congestion.
     #[test]
     fn at_least_four_packets() {
         let cc = recovering(0);
-        assert_eq!((cc.recovery.window, cc.model.max_bw()), (4 * MDS, Rate(10_000_000)));
+        assert_eq!((cc.recovery.window, cc.bbr.model.max_bw()), (4 * MDS, Rate(10_000_000)));
         let mut cc = recovering(100_000);
         cc.on_congestion(&congestion(Cause::PersistentCongestion, 0));
         assert_eq!(cc.recovery.window, 4 * MDS);
@@ -133,10 +133,10 @@ mod tests {
     fn every_state() {
         for state in [State::Startup, State::Drain, State::ProbeBwUp, State::ProbeRtt] {
             let mut cc = known_with(super::super::params::mvfst_values(), 10, 100);
-            (cc.state, cc.window.cwnd) = (state, 240_000);
+            (cc.bbr.state, cc.bbr.window.cwnd) = (state, 240_000);
             lose(&mut cc, 1000, 50_000);
-            assert!(cc.window.in_recovery && !cc.window.packet_conservation);
-            assert_eq!((cc.window.cwnd, cc.recovery.window), (240_000, 50_000 - 2 * MDS), "{state:?}");
+            assert!(cc.bbr.window.in_recovery && !cc.bbr.window.packet_conservation);
+            assert_eq!((cc.bbr.window.cwnd, cc.recovery.window), (240_000, 50_000 - 2 * MDS), "{state:?}");
         }
     }
 }

@@ -6,12 +6,12 @@ use crate::{Ack, RateSample, Sent};
 impl Bbr2 {
     /// The sender's sample, with ProbeRTT's own limit and the marks that count as losses.
     pub(super) fn sample(&mut self, ack: &Ack) -> RateSample {
-        let mut rs = self.probe_rtt.mark(ack.rate);
+        let mut rs = self.bbr.probe_rtt.mark(ack.rate);
         if self.params.bandwidth_sample == BandwidthSample::Best {
             rs = self.best.of(ack, rs);
         }
         self.app_limited = rs.app_limited;
-        if self.params.ecn { self.signals.count_marks(rs, ack.ce, self.mds) } else { rs }
+        self.bbr.count_marks(rs, ack)
     }
 
     /// What only some options ask for.
@@ -21,7 +21,7 @@ impl Bbr2 {
         if self.params.bandwidth_sample == BandwidthSample::Best {
             self.best.on_sent(sent);
         }
-        let used = |share: f64| sent.bytes_in_flight as f64 > share * self.window.cwnd as f64;
+        let used = |share: f64| sent.bytes_in_flight as f64 > share * self.bbr.window.cwnd as f64;
         self.limited_in_round |= self.params.cwnd_limited_share.is_some_and(used);
     }
 }

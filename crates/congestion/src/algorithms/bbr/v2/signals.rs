@@ -1,33 +1,20 @@
 //! Congestion signals, draft section 4.5.6: what the last round delivered, and what losses do to the bounds.
 
 use super::{Bbr2, TooHigh};
-use crate::algorithms::bbr::common::signals::{inflight_at_loss, is_inflight_too_high, samples};
+use crate::algorithms::bbr::common::signals::{is_inflight_too_high, samples};
 use crate::{Ack, Lost, RateSample};
 
 impl Bbr2 {
     /// `BBRUpdateCongestionSignals`.
-    pub(super) fn update_congestion_signals(&mut self, ack: &Ack, rs: &RateSample) {
-        self.signals.update_latest(ack.delivered, rs);
-        self.model.rounds.update(ack.delivered, rs);
+    fn update_congestion_signals(&mut self, ack: &Ack, rs: &RateSample) {
+        self.bbr.update_round(ack, rs);
         if self.has_recovery_window() {
             self.recovery_window_on_ack(ack);
         }
-        self.loss_round.on_ack(ack.lost, self.signals.loss_round_start, self.signals.lost_ranges);
-        self.probe.rounds_since_bw_probe += u64::from(self.model.rounds.start);
-        self.model.update_max_bw(rs);
-        self.signals.loss_in_round |= ack.lost > 0;
-        if self.signals.loss_round_start {
-            self.adapt_lower_bounds();
-            self.signals.loss_in_round = false;
-        }
-    }
-
-    /// `BBRAdaptLowerBoundsFromCongestion`: loss while probing is the probe's own doing and judged by `inflight_hi`.
-    fn adapt_lower_bounds(&mut self) {
-        if !self.state.is_probing_bw() && self.signals.loss_in_round {
-            let (max_bw, cwnd) = (self.model.max_bw(), self.window.cwnd);
-            self.model.bounds.adapt_lower(&self.signals, self.params.beta, max_bw, cwnd);
-        }
+        let signals = &mut self.bbr.signals;
+        self.loss_round.on_ack(ack.lost, signals.loss_round_start, signals.lost_ranges);
+        signals.loss_in_round |= ack.lost > 0;
+        self.bbr.adapt_lower_bounds();
     }
 
     /// `IsInflightTooHigh`.
@@ -46,28 +33,24 @@ impl Bbr2 {
     /// `BBRHandleLostPacket` for each packet of the batch.
     pub(super) fn handle_lost(&mut self, lost: &Lost) {
         for (packet, rs) in samples(lost) {
-            self.signals.note_loss(packet.pn);
+            self.bbr.signals.note_loss(packet.pn);
             let judged = self.params.inflight_too_high == TooHigh::Packet;
-            if judged && self.probe.bw_probe_samples && self.is_inflight_too_high(&rs) {
-                let tx_in_flight = inflight_at_loss(&rs, packet.bytes, self.params.loss_thresh);
-                self.handle_inflight_too_high(lost.now, &RateSample { tx_in_flight, ..rs });
+            if let Some(rs) = self.bbr.too_high_at(packet, rs).filter(|_| judged) {
+                self.handle_inflight_too_high(lost.now, &rs);
             }
         }
     }
-}
 
-impl Bbr2 {
     /// `BBRUpdateModelAndState`.
     pub(super) fn update_model_and_state(&mut self, ack: &Ack, rs: &RateSample) {
         self.update_congestion_signals(ack, rs);
-        self.model.update_ack_aggregation(ack, self.window.cwnd);
+        self.bbr.model.update_ack_aggregation(ack, self.bbr.window.cwnd);
         self.check_startup_done(ack, rs);
         self.check_drain(ack.now, ack.bytes_in_flight);
         self.update_probe_bw_cycle_phase(ack, rs);
         self.update_min_rtt(ack);
-        self.check_probe_rtt(ack);
-        self.signals.advance_latest(rs);
-        self.model.bound_bw();
+        self.bbr.signals.advance_latest(rs);
+        self.bbr.model.bound_bw();
     }
 }
 
@@ -87,15 +70,15 @@ mod tests {
             [(5, 30_000, 7_000_000, 70_000), (9, 90_000, 9_000_000, 90_000)]
         {
             let mut cc = bbr();
-            cc.state = State::ProbeBwCruise;
-            cc.window.cwnd = 100_000;
-            cc.model.update_max_bw(&sample(10, 1));
+            cc.bbr.state = State::ProbeBwCruise;
+            cc.bbr.window.cwnd = 100_000;
+            cc.bbr.model.update_max_bw(&sample(10, 1));
             let rs = RateSample { delivered, ..sample(latest_mbit, 0) };
             cc.update_congestion_signals(&Ack { lost: MDS, ..acked(MDS) }, &rs);
-            assert_eq!(cc.model.bounds.bw_lo, bw_lo);
-            assert_eq!(cc.model.bounds.inflight_lo, inflight_lo);
-            cc.model.bound_bw();
-            assert_eq!(cc.model.bw, Rate(bw_lo));
+            assert_eq!(cc.bbr.model.bounds.bw_lo, bw_lo);
+            assert_eq!(cc.bbr.model.bounds.inflight_lo, inflight_lo);
+            cc.bbr.model.bound_bw();
+            assert_eq!(cc.bbr.model.bw, Rate(bw_lo));
         }
     }
 
@@ -103,9 +86,9 @@ mod tests {
     fn no_short_term_response_while_probing() {
         for state in [State::Startup, State::ProbeBwRefill, State::ProbeBwUp] {
             let mut cc = bbr();
-            cc.state = state;
+            cc.bbr.state = state;
             cc.update_congestion_signals(&Ack { lost: MDS, ..acked(MDS) }, &sample(10, 0));
-            assert_eq!(cc.model.bounds.bw_lo, INFINITE, "{state:?}");
+            assert_eq!(cc.bbr.model.bounds.bw_lo, INFINITE, "{state:?}");
         }
     }
 
@@ -113,17 +96,17 @@ mod tests {
     #[test]
     fn batches_are_judged_packet_by_packet() {
         let mut cc = bbr();
-        cc.state = State::ProbeBwUp;
-        cc.probe.bw_probe_samples = true;
+        cc.bbr.state = State::ProbeBwUp;
+        cc.bbr.probe.bw_probe_samples = true;
         let packets = lost(&[10, 20, 30], 100 * MDS);
         cc.handle_lost(&packets.batch());
-        assert_eq!(cc.state, State::ProbeBwDown);
+        assert_eq!(cc.bbr.state, State::ProbeBwDown);
         // Before the third packet: 99 in flight, 2 lost: 99 + (1.98 - 2) / 0.98 = 98.98 packets.
-        assert_eq!(cc.model.bounds.inflight_hi, (98.979_591_8 * MDS as f64) as u64);
+        assert_eq!(cc.bbr.model.bounds.inflight_hi, (98.979_591_8 * MDS as f64) as u64);
         let mut cc = bbr();
-        cc.state = State::ProbeBwUp;
-        cc.probe.bw_probe_samples = true;
+        cc.bbr.state = State::ProbeBwUp;
+        cc.bbr.probe.bw_probe_samples = true;
         cc.handle_lost(&lost(&[10, 20], 100 * MDS).batch());
-        assert_eq!((cc.state, cc.model.bounds.inflight_hi), (State::ProbeBwUp, INFINITE));
+        assert_eq!((cc.bbr.state, cc.bbr.model.bounds.inflight_hi), (State::ProbeBwUp, INFINITE));
     }
 }

@@ -5,10 +5,9 @@ use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
 use crate::{Ack, RateSample};
 use units::Time;
 
-/// Has the flow ever used all the bandwidth there is?
+/// How the flow finds out that the pipe is full.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FullPipe {
-    pub(super) filled_pipe: bool,
     search: FullPipeSearch,
     /// The sender was in recovery when the round began.
     in_recovery_since_round_start: bool,
@@ -22,30 +21,30 @@ impl Bbr2 {
             StartupLossExit::Recovery => self.check_startup_high_loss(ack, rs),
             StartupLossExit::Round => self.check_startup_loss_round(rs),
         }
-        if self.state == State::Startup && self.full_pipe.filled_pipe {
-            self.state = State::Drain;
+        if self.bbr.state == State::Startup && self.bbr.filled_pipe {
+            self.bbr.state = State::Drain;
         }
     }
 
     /// `BBRCheckStartupFullBandwidth`, section 4.3.1.2.
     fn check_startup_full_bandwidth(&mut self, rs: &RateSample) {
-        let full = &mut self.full_pipe;
-        if full.filled_pipe || !self.model.rounds.start || rs.app_limited {
+        if self.bbr.filled_pipe || !self.bbr.model.rounds.start || rs.app_limited {
             return;
         }
         let p = &self.params;
-        full.filled_pipe = full.search.is_full(self.model.max_bw(), p.full_bw_growth, p.full_bw_rounds);
+        let max_bw = self.bbr.model.max_bw();
+        self.bbr.filled_pipe = self.full_pipe.search.is_full(max_bw, p.full_bw_growth, p.full_bw_rounds);
     }
 
     /// `BBRCheckStartupHighLoss`, section 4.3.1.3. "In recovery for a full round" is read as: at both its ends.
     fn check_startup_high_loss(&mut self, ack: &Ack, rs: &RateSample) {
-        if self.full_pipe.filled_pipe || !self.signals.loss_round_start {
+        if self.bbr.filled_pipe || !self.bbr.signals.loss_round_start {
             return;
         }
         let recovered_all_round = self.full_pipe.in_recovery_since_round_start && ack.in_recovery;
         self.full_pipe.in_recovery_since_round_start = ack.in_recovery;
-        self.full_pipe.filled_pipe = recovered_all_round
-            && self.signals.lost_ranges >= self.params.startup_full_loss_cnt
+        self.bbr.filled_pipe = recovered_all_round
+            && self.bbr.signals.lost_ranges >= self.params.startup_full_loss_cnt
             && self.is_inflight_too_high(rs);
     }
 
@@ -53,16 +52,16 @@ impl Bbr2 {
     fn check_startup_loss_round(&mut self, rs: &RateSample) {
         let p = &self.params;
         let lossy = self.loss_round.was_too_much(p.loss_thresh, p.startup_full_loss_cnt);
-        if lossy && self.model.rounds.start && !rs.app_limited && !self.full_pipe.filled_pipe {
-            self.full_pipe.filled_pipe = true;
-            let bdp = self.bdp_multiple(self.model.bw, 1.0);
-            self.model.bounds.inflight_hi = bdp.max(self.signals.inflight_latest);
+        if lossy && self.bbr.model.rounds.start && !rs.app_limited && !self.bbr.filled_pipe {
+            self.bbr.filled_pipe = true;
+            let bdp = self.bbr.bdp_multiple(self.bbr.model.bw, 1.0);
+            self.bbr.model.bounds.inflight_hi = bdp.max(self.bbr.signals.inflight_latest);
         }
     }
 
     /// `BBRCheckDrain`.
     pub(super) fn check_drain(&mut self, now: Time, inflight: u64) {
-        if self.state == State::Drain && inflight <= self.inflight(self.model.bw, 1.0) {
+        if self.bbr.state == State::Drain && inflight <= self.bbr.inflight(self.bbr.model.bw, 1.0) {
             self.start_probe_bw_down(now);
         }
     }
@@ -79,8 +78,8 @@ mod tests {
     /// One round with this bandwidth.
     fn round(cc: &mut Bbr2, mbit: u64, app_limited: bool) {
         let rs = RateSample { app_limited, ..sample(mbit, 0) };
-        cc.model.update_max_bw(&rs);
-        cc.model.rounds.start = true;
+        cc.bbr.model.update_max_bw(&rs);
+        cc.bbr.model.rounds.start = true;
         cc.check_startup_done(&acked(MDS), &rs);
     }
 
@@ -90,10 +89,10 @@ mod tests {
         let mut cc = bbr();
         for mbit in [10, 20, 40, 49, 49, 50, 62, 62] {
             round(&mut cc, mbit, false);
-            assert_eq!(cc.state, State::Startup, "{mbit}");
+            assert_eq!(cc.bbr.state, State::Startup, "{mbit}");
         }
         round(&mut cc, 62, false);
-        assert_eq!(cc.state, State::Drain);
+        assert_eq!(cc.bbr.state, State::Drain);
     }
 
     #[test]
@@ -103,15 +102,15 @@ mod tests {
         for _ in 0..20 {
             round(&mut cc, 10, true);
         }
-        assert_eq!(cc.state, State::Startup);
+        assert_eq!(cc.bbr.state, State::Startup);
     }
 
     fn loss_round(cc: &mut Bbr2, in_recovery: bool, ranges: u64, lost: u64) -> bool {
-        cc.signals.loss_round_start = true;
-        cc.signals.lost_ranges = ranges;
+        cc.bbr.signals.loss_round_start = true;
+        cc.bbr.signals.lost_ranges = ranges;
         let rs = RateSample { app_limited: true, tx_in_flight: 100 * MDS, lost: lost * MDS, ..sample(10, 0) };
         cc.check_startup_done(&Ack { in_recovery, ..acked(MDS) }, &rs);
-        cc.full_pipe.filled_pipe
+        cc.bbr.filled_pipe
     }
 
     /// All three conditions: a round in recovery, more than 2 %, enough ranges. Also while application-limited.
@@ -128,7 +127,7 @@ mod tests {
             let mut cc = bbr();
             assert!(!loss_round(&mut cc, first, ranges, lost), "never in the first round");
             assert_eq!(loss_round(&mut cc, second, ranges, lost), ends);
-            assert_eq!(cc.state == State::Drain, ends);
+            assert_eq!(cc.bbr.state == State::Drain, ends);
         }
         let mut linux = bbr_with(Params { startup_full_loss_cnt: 8, ..Params::default() });
         assert!(!loss_round(&mut linux, true, 7, 9) && !loss_round(&mut linux, true, 7, 9));
@@ -148,15 +147,15 @@ mod tests {
             (3, 6, true, true, 90_000, None),
         ] {
             let mut cc = known_with(super::super::params::mvfst_values(), 10, 100);
-            cc.full_pipe.filled_pipe = false;
-            cc.signals.inflight_latest = delivered;
+            cc.bbr.filled_pipe = false;
+            cc.bbr.signals.inflight_latest = delivered;
             cc.loss_round.sent = 100 * MDS;
             cc.loss_round.on_ack(lost * MDS, false, 0);
             cc.loss_round.on_ack(0, true, ranges);
-            cc.model.rounds.start = round_start;
+            cc.bbr.model.rounds.start = round_start;
             cc.check_startup_done(&acked(MDS), &RateSample { app_limited, ..sample(10, 0) });
-            let bounded = Some(cc.model.bounds.inflight_hi).filter(|&hi| hi != INFINITE);
-            assert_eq!((cc.state == State::Drain, bounded), (bound.is_some(), bound), "{lost} {ranges}");
+            let bounded = Some(cc.bbr.model.bounds.inflight_hi).filter(|&hi| hi != INFINITE);
+            assert_eq!((cc.bbr.state == State::Drain, bounded), (bound.is_some(), bound), "{lost} {ranges}");
         }
     }
 
@@ -164,11 +163,11 @@ mod tests {
     #[test]
     fn drain_ends_at_one_bdp() {
         let mut cc = known(10, 100);
-        cc.state = State::Drain;
-        assert_eq!(cc.pacing_gain(), 0.5);
+        cc.bbr.state = State::Drain;
+        assert_eq!(cc.bbr.pacing_gain(), 0.5);
         cc.check_drain(Time::ZERO, 125_001);
-        assert_eq!(cc.state, State::Drain);
+        assert_eq!(cc.bbr.state, State::Drain);
         cc.check_drain(Time::ZERO, 125_000);
-        assert_eq!(cc.state, State::ProbeBwDown);
+        assert_eq!(cc.bbr.state, State::ProbeBwDown);
     }
 }

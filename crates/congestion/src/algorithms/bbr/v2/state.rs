@@ -5,22 +5,9 @@ use crate::algorithms::bbr::common::model::INFINITE;
 pub(super) use crate::algorithms::bbr::common::state::State;
 
 impl Bbr2 {
-    pub(super) fn pacing_gain(&self) -> f64 {
-        let p = &self.params;
-        match self.state {
-            State::Startup => p.startup_pacing_gain,
-            State::Drain => p.drain_pacing_gain,
-            State::ProbeBwDown => p.probe_down_pacing_gain,
-            State::ProbeBwCruise => p.probe_cruise_pacing_gain,
-            State::ProbeBwRefill => p.probe_refill_pacing_gain,
-            State::ProbeBwUp => p.probe_up_pacing_gain,
-            State::ProbeRtt => p.probe_rtt_pacing_gain,
-        }
-    }
-
     pub(super) fn cwnd_gain(&self) -> f64 {
         let p = &self.params;
-        match self.state {
+        match self.bbr.state {
             State::Startup | State::Drain => p.startup_cwnd_gain,
             State::ProbeBwDown | State::ProbeBwCruise | State::ProbeBwRefill => p.probe_bw_cwnd_gain,
             State::ProbeBwUp => p.probe_up_cwnd_gain.unwrap_or(p.probe_bw_cwnd_gain),
@@ -33,17 +20,17 @@ impl Bbr2 {
     /// Rates in bits per second, times in seconds, windows in bytes.
     pub(super) fn trace_state(&self, put: &mut dyn FnMut(&'static str, f64)) {
         let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
-        put("state", f64::from(self.state as u8));
-        put("max_bw", self.model.max_bw().0 as f64);
-        put("bw", self.model.bw.0 as f64);
-        put("bw_lo", bound(self.model.bounds.bw_lo));
-        put("min_rtt", self.model.min_rtt.min_rtt.as_secs_f64());
-        put("inflight_hi", bound(self.model.bounds.inflight_hi));
-        put("inflight_lo", bound(self.model.bounds.inflight_lo));
-        put("extra_acked", self.model.aggregation.extra_acked() as f64);
-        put("pacing_gain", self.pacing_gain());
+        put("state", f64::from(self.bbr.state as u8));
+        put("max_bw", self.bbr.model.max_bw().0 as f64);
+        put("bw", self.bbr.model.bw.0 as f64);
+        put("bw_lo", bound(self.bbr.model.bounds.bw_lo));
+        put("min_rtt", self.bbr.model.min_rtt.min_rtt.as_secs_f64());
+        put("inflight_hi", bound(self.bbr.model.bounds.inflight_hi));
+        put("inflight_lo", bound(self.bbr.model.bounds.inflight_lo));
+        put("extra_acked", self.bbr.model.aggregation.extra_acked() as f64);
+        put("pacing_gain", self.bbr.pacing_gain());
         put("cwnd_gain", self.cwnd_gain());
-        put("filled_pipe", f64::from(u8::from(self.full_pipe.filled_pipe)));
+        put("filled_pipe", f64::from(u8::from(self.bbr.filled_pipe)));
     }
 }
 
@@ -66,11 +53,12 @@ mod tests {
             (State::ProbeBwUp, 1.25, 2.25),
             (State::ProbeRtt, 1.0, 0.5),
         ] {
-            cc.state = state;
-            assert_eq!((cc.pacing_gain(), cc.cwnd_gain()), (pacing, cwnd), "{state:?}");
+            cc.bbr.state = state;
+            assert_eq!((cc.bbr.pacing_gain(), cc.cwnd_gain()), (pacing, cwnd), "{state:?}");
         }
         let wide = Params { probe_bw_cwnd_gain: 3.0, ..Params::default() };
-        let cc = Bbr2 { state: State::ProbeBwUp, ..bbr_with(wide) };
+        let mut cc = bbr_with(wide);
+        cc.bbr.state = State::ProbeBwUp;
         assert_eq!(cc.cwnd_gain(), 3.0, "without a gain of its own");
     }
 
@@ -88,8 +76,8 @@ mod tests {
             (State::ProbeRtt, 1.0, 0.5),
         ];
         for (state, pacing, cwnd) in gains {
-            cc.state = state;
-            assert_eq!((cc.pacing_gain(), cc.cwnd_gain()), (pacing, cwnd), "{state:?}");
+            cc.bbr.state = state;
+            assert_eq!((cc.bbr.pacing_gain(), cc.cwnd_gain()), (pacing, cwnd), "{state:?}");
         }
     }
 }

@@ -10,31 +10,31 @@ use units::{Rate, Time};
 #[test]
 fn loss_and_its_undoing() {
     let mut cc = known(10, 100);
-    cc.state = State::ProbeBwUp;
-    cc.probe.bw_probe_samples = true;
-    cc.window.cwnd = 240_000;
-    let before = cc.window.cwnd;
+    cc.bbr.state = State::ProbeBwUp;
+    cc.bbr.probe.bw_probe_samples = true;
+    cc.bbr.window.cwnd = 240_000;
+    let before = cc.bbr.window.cwnd;
     cc.on_lost(&lost(&[5, 6, 7], 100 * MDS).batch());
     cc.on_congestion(&congestion(Cause::Loss, 100 * MDS));
-    assert!(cc.model.bounds.inflight_hi < INFINITE && cc.window.cwnd < before);
+    assert!(cc.bbr.model.bounds.inflight_hi < INFINITE && cc.bbr.window.cwnd < before);
     cc.on_spurious();
-    assert_eq!((cc.model.bounds.inflight_hi, cc.window.cwnd), (INFINITE, before));
-    assert!(!cc.window.in_recovery);
+    assert_eq!((cc.bbr.model.bounds.inflight_hi, cc.bbr.window.cwnd), (INFINITE, before));
+    assert!(!cc.bbr.window.in_recovery);
     cc.on_spurious();
-    assert_eq!(cc.window.cwnd, before, "once");
+    assert_eq!(cc.bbr.window.cwnd, before, "once");
 }
 
 /// mvfst undoes nothing.
 #[test]
 fn mvfst_has_no_undo() {
     let mut cc = known_with(params::mvfst_values(), 10, 100);
-    (cc.state, cc.window.cwnd) = (State::ProbeBwCruise, 240_000);
-    cc.model.bounds.inflight_lo = 100_000;
+    (cc.bbr.state, cc.bbr.window.cwnd) = (State::ProbeBwCruise, 240_000);
+    cc.bbr.model.bounds.inflight_lo = 100_000;
     cc.on_lost(&lost(&[5], 100 * MDS).batch());
     cc.on_congestion(&congestion(Cause::Loss, 100 * MDS));
-    cc.model.bounds.inflight_lo = 70_000;
+    cc.bbr.model.bounds.inflight_lo = 70_000;
     cc.on_spurious();
-    assert!(cc.window.in_recovery && cc.model.bounds.inflight_lo == 70_000);
+    assert!(cc.bbr.window.in_recovery && cc.bbr.model.bounds.inflight_lo == 70_000);
 }
 
 /// The same parameters with other defaults: what is not named is mvfst's, under either name everything can be named.
@@ -55,18 +55,17 @@ fn mvfst_is_bbr2_with_other_values() {
 #[test]
 fn marks_count_as_losses() {
     for ecn in [true, false] {
-        let mut cc = known(10, 100);
-        cc.params.ecn = ecn;
-        cc.state = State::ProbeBwUp;
-        cc.probe.bw_probe_samples = true;
+        let mut cc = known_with(Params { ecn, ..Params::default() }, 10, 100);
+        cc.bbr.state = State::ProbeBwUp;
+        cc.bbr.probe.bw_probe_samples = true;
         // The first ends a round, and the count with it.
         for (ce, delivered) in [(9, 120_000), (1, 121_200), (2, 122_400)] {
-            assert_eq!(cc.model.bounds.inflight_hi, INFINITE);
+            assert_eq!(cc.bbr.model.bounds.inflight_hi, INFINITE);
             let tx_in_flight = if ce == 9 { 1000 * MDS } else { 100 * MDS };
             let rs = RateSample { tx_in_flight, ..sample(10, 0) };
             cc.on_ack(&Ack { ce, rate: Some(rs), delivered, ..acked(MDS) });
         }
-        assert_eq!(cc.model.bounds.inflight_hi < INFINITE, ecn);
+        assert_eq!(cc.bbr.model.bounds.inflight_hi < INFINITE, ecn);
     }
 }
 
@@ -74,7 +73,7 @@ fn marks_count_as_losses() {
 #[test]
 fn restart_from_idle() {
     let mut cc = known(10, 100);
-    cc.state = State::ProbeBwUp;
+    cc.bbr.state = State::ProbeBwUp;
     let sent = |bytes_in_flight, app_limited| Sent {
         now: Time::from_millis(7000),
         pn: 1,
@@ -84,21 +83,21 @@ fn restart_from_idle() {
     };
     cc.on_sent(&sent(2 * MDS, true));
     cc.on_sent(&sent(MDS, false));
-    assert!(!cc.idle_restart);
+    assert!(!cc.bbr.idle_restart);
     cc.on_sent(&sent(MDS, true));
-    assert!(cc.idle_restart);
+    assert!(cc.bbr.idle_restart);
     assert_eq!(cc.control().pacing_rate, Some(Rate(9_900_000)));
     cc.on_ack(&acked(MDS));
-    assert!(!cc.idle_restart);
+    assert!(!cc.bbr.idle_restart);
 }
 
 #[test]
 fn an_ack_without_sample_changes_no_estimate() {
     let mut cc = known(10, 100);
-    cc.state = State::ProbeBwUp;
+    cc.bbr.state = State::ProbeBwUp;
     cc.on_ack(&acked(MDS));
-    assert_eq!(cc.model.rounds.count, 0);
-    assert_eq!((cc.state, cc.model.max_bw()), (State::ProbeBwUp, Rate(10_000_000)));
+    assert_eq!(cc.bbr.model.rounds.count, 0);
+    assert_eq!((cc.bbr.state, cc.bbr.model.max_bw()), (State::ProbeBwUp, Rate(10_000_000)));
 }
 
 #[test]
@@ -106,7 +105,7 @@ fn the_seed_decides_the_wait() {
     let wait = |seed| {
         let mut cc = Bbr2::new(Params::default(), PathInfo { seed, ..path(MDS) });
         cc.start_probe_bw_down(Time::ZERO);
-        cc.probe.bw_probe_wait
+        cc.bbr.probe.bw_probe_wait
     };
     assert_eq!(wait(1), wait(1));
     assert_ne!(wait(1), wait(2));
@@ -125,9 +124,9 @@ fn absurd_parameters_do_not_panic() {
         ..Params::default()
     };
     let mut cc = bbr_with(params);
-    cc.full_pipe.filled_pipe = true;
+    cc.bbr.filled_pipe = true;
     for i in 0..200 {
-        cc.probe.bw_probe_samples = true;
+        cc.bbr.probe.bw_probe_samples = true;
         cc.on_lost(&lost(&[i], MDS).batch());
         let rs = sample(10, i * MDS);
         let now = Time::from_millis(i * 100);

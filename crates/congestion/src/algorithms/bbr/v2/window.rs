@@ -1,125 +1,66 @@
 //! What the model makes of the sender, draft section 4.6: pacing rate, send quantum, congestion window, recovery.
 
 use super::{Bbr2, State};
-use crate::algorithms::bbr::common::window::{paced, send_quantum};
 use crate::{Ack, RateSample};
-use units::{Duration, Rate};
 
 impl Bbr2 {
-    /// Until there is a first RTT sample (deviation 5).
-    pub(super) fn init_pacing_rate(&mut self, ack: &Ack) {
-        if self.model.min_rtt.min_rtt == Duration::MAX {
-            self.window.init_pacing_rate(self.params.startup_pacing_gain, ack.latest_rtt);
-        }
-    }
-
     /// `BBRUpdateControlParameters`.
     pub(super) fn update_control_parameters(&mut self, ack: &Ack, rs: &RateSample) {
-        self.set_pacing_rate_with_gain(self.pacing_gain());
+        self.bbr.set_pacing_rate_with_gain(self.bbr.pacing_gain());
         self.set_send_quantum();
         if !self.has_recovery_window() {
-            self.window.leave_recovery(ack, rs);
+            self.bbr.window.leave_recovery(ack, rs);
         }
         self.set_cwnd(ack);
     }
 
-    /// `BBRSetPacingRateWithGain`.
-    pub(super) fn set_pacing_rate_with_gain(&mut self, gain: f64) {
-        let rate = paced(self.model.bw, gain, self.params.pacing_margin);
-        self.window.set_pacing_rate(rate, self.full_pipe.filled_pipe);
-    }
-
-    /// `BBRSetSendQuantum`.
+    /// `BBRSetSendQuantum`: a slow flow has a smaller floor.
     pub(super) fn set_send_quantum(&mut self) {
-        let (p, rate) = (&self.params, self.window.pacing_rate);
-        let slow = rate < p.send_quantum_low_rate;
-        let floor = if slow { p.send_quantum_low_packets } else { p.send_quantum_packets };
-        let floor = floor.saturating_mul(self.mds);
-        self.window.send_quantum = send_quantum(rate, p.send_quantum_time, floor, p.send_quantum_max);
+        let p = &self.params;
+        let slow = self.bbr.window.pacing_rate < p.send_quantum_low_rate;
+        self.bbr.set_send_quantum(if slow { p.send_quantum_low_packets } else { p.send_quantum_packets });
     }
 
     /// Most bytes that may leave at once.
     pub(super) fn pacing_burst(&self) -> u64 {
         let packets = self.params.pacing_burst.max(self.unpaced);
-        self.window.send_quantum.max(packets.saturating_mul(self.mds))
-    }
-
-    pub(super) fn min_pipe_cwnd(&self) -> u64 {
-        self.params.min_pipe_cwnd.saturating_mul(self.mds)
-    }
-
-    /// `BBRBDPMultiple`.
-    pub(super) fn bdp_multiple(&self, bw: Rate, gain: f64) -> u64 {
-        self.window.bdp_multiple(bw, self.model.min_rtt.min_rtt, gain)
-    }
-
-    /// `BBRQuantizationBudget`: enough for the machinery that sends and acknowledges in lumps.
-    fn quantization_budget(&self, inflight: u64) -> u64 {
-        let p = &self.params;
-        let offload_budget = self.window.send_quantum.saturating_mul(p.offload_quanta);
-        let budget = inflight.max(offload_budget).max(self.min_pipe_cwnd());
-        let extra = if self.state == State::ProbeBwUp { p.probe_up_extra } else { 0 };
-        budget.saturating_add(extra.saturating_mul(self.mds))
-    }
-
-    /// `BBRInflight`.
-    pub(super) fn inflight(&self, bw: Rate, gain: f64) -> u64 {
-        self.quantization_budget(self.bdp_multiple(bw, gain))
-    }
-
-    /// `BBRTargetInflight`.
-    pub(super) fn target_inflight(&self) -> u64 {
-        self.bdp_multiple(self.model.bw, 1.0).min(self.window.cwnd)
-    }
-
-    /// `BBRProbeRTTCwnd`.
-    pub(super) fn probe_rtt_cwnd(&self) -> u64 {
-        self.bdp_multiple(self.model.bw, self.params.probe_rtt_cwnd_gain).max(self.min_pipe_cwnd())
+        self.bbr.window.send_quantum.max(packets.saturating_mul(self.bbr.mds))
     }
 
     /// `BBRUpdateMaxInflight`.
     fn max_inflight(&self) -> u64 {
-        let bdp = self.bdp_multiple(self.model.bw, self.cwnd_gain());
-        let aggregates = self.full_pipe.filled_pipe || self.params.extra_acked_in_startup;
-        let extra = if aggregates { self.model.aggregation.extra_acked() } else { 0 };
-        self.quantization_budget(bdp.saturating_add(extra))
+        let aggregates = self.bbr.filled_pipe || self.params.extra_acked_in_startup;
+        let extra = if aggregates { self.bbr.model.aggregation.extra_acked() } else { 0 };
+        self.bbr.max_inflight(self.cwnd_gain(), extra)
     }
 
     /// `BBRSetCwnd`.
     pub(super) fn set_cwnd(&mut self, ack: &Ack) {
         let max_inflight = self.max_inflight();
         if !self.has_recovery_window() {
-            self.window.modulate_for_recovery(ack);
+            self.bbr.window.modulate_for_recovery(ack);
         }
-        if !self.window.packet_conservation {
-            let (filled_pipe, least) = (self.full_pipe.filled_pipe, self.min_pipe_cwnd());
-            self.window.grow(ack, max_inflight, filled_pipe, least);
+        if !self.bbr.window.packet_conservation {
+            let (filled_pipe, least) = (self.bbr.filled_pipe, self.bbr.min_pipe_cwnd());
+            self.bbr.window.grow(ack, max_inflight, filled_pipe, least);
         }
         if self.has_recovery_window() {
             self.bound_cwnd_for_recovery();
         }
-        if self.state == State::ProbeRtt {
-            self.window.cwnd = self.window.cwnd.min(self.probe_rtt_cwnd());
-        }
+        self.bbr.bound_cwnd_for_probe_rtt();
         self.bound_cwnd_for_model();
     }
 
-    /// `BBRBoundCwndForModel`.
+    /// `BBRBoundCwndForModel`: no long-term bound in Drain, which the later draft has.
     fn bound_cwnd_for_model(&mut self) {
-        let long_term = match self.state {
-            State::Startup | State::Drain => u64::MAX,
-            State::ProbeBwDown | State::ProbeBwRefill | State::ProbeBwUp => self.model.bounds.inflight_hi,
-            State::ProbeBwCruise | State::ProbeRtt => self.inflight_with_headroom(),
-        };
-        let cap = long_term.min(self.model.bounds.inflight_lo).max(self.min_pipe_cwnd());
-        self.window.cwnd = self.window.cwnd.min(cap);
+        self.bbr.bound_cwnd_for_model(matches!(self.bbr.state, State::Startup | State::Drain));
     }
 
     /// Section 4.6.4.4, on a loss (`packet_conservation`) and on a retransmission timeout (without).
     pub(super) fn enter_recovery(&mut self, packet_conservation: bool) {
-        self.window.enter_recovery(self.model.rounds.delivered, self.state == State::ProbeRtt);
-        self.window.packet_conservation = packet_conservation;
-        self.window.cut_to_inflight();
+        self.bbr.enter_recovery();
+        self.bbr.window.packet_conservation = packet_conservation;
+        self.bbr.window.cut_to_inflight();
     }
 }
 
@@ -130,6 +71,7 @@ mod tests {
     use super::*;
     use crate::testing::fixtures::{acked, congestion};
     use crate::{Cause, Controller};
+    use units::Rate;
 
     /// 12 000 bytes per ms times 2.77; then, with the first RTT, per 100 ms.
     #[test]
@@ -144,13 +86,13 @@ mod tests {
     #[test]
     fn pacing_margin() {
         let mut cc = known(10, 100);
-        cc.set_pacing_rate_with_gain(1.25);
-        assert_eq!(cc.window.pacing_rate, Rate(12_375_000));
-        cc.full_pipe.filled_pipe = false;
-        cc.set_pacing_rate_with_gain(1.0);
-        assert_eq!(cc.window.pacing_rate, Rate(12_375_000));
-        cc.set_pacing_rate_with_gain(2.0);
-        assert_eq!(cc.window.pacing_rate, Rate(19_800_000));
+        cc.bbr.set_pacing_rate_with_gain(1.25);
+        assert_eq!(cc.bbr.window.pacing_rate, Rate(12_375_000));
+        cc.bbr.filled_pipe = false;
+        cc.bbr.set_pacing_rate_with_gain(1.0);
+        assert_eq!(cc.bbr.window.pacing_rate, Rate(12_375_000));
+        cc.bbr.set_pacing_rate_with_gain(2.0);
+        assert_eq!(cc.bbr.window.pacing_rate, Rate(19_800_000));
     }
 
     #[test]
@@ -159,7 +101,7 @@ mod tests {
         for (rate, quantum) in
             [(1_000_000, MDS), (1_200_000, 2 * MDS), (100_000_000, 12_500), (1 << 40, 65_536)]
         {
-            cc.window.pacing_rate = Rate(rate);
+            cc.bbr.window.pacing_rate = Rate(rate);
             cc.set_send_quantum();
             assert_eq!(cc.control().send_quantum, Some(quantum));
         }
@@ -175,9 +117,9 @@ mod tests {
             (0, 400_000_000, 10_000, 10_000),
             (0, 1 << 40, 65_536, 65_536),
         ] {
-            (cc.unpaced, cc.window.pacing_rate) = (unpaced, Rate(rate));
+            (cc.unpaced, cc.bbr.window.pacing_rate) = (unpaced, Rate(rate));
             cc.set_send_quantum();
-            assert_eq!((cc.window.send_quantum, cc.control().send_quantum), (quantum, Some(burst)));
+            assert_eq!((cc.bbr.window.send_quantum, cc.control().send_quantum), (quantum, Some(burst)));
         }
     }
 
@@ -186,11 +128,11 @@ mod tests {
     #[test]
     fn aggregation_after_the_pipe_was_full() {
         let mut cc = known_with(super::super::params::mvfst_values(), 10, 100);
-        cc.set_pacing_rate_with_gain(1.25);
-        assert_eq!(cc.window.pacing_rate, Rate(12_500_000));
-        cc.model.update_ack_aggregation(&acked(50_000), 1 << 40);
+        cc.bbr.set_pacing_rate_with_gain(1.25);
+        assert_eq!(cc.bbr.window.pacing_rate, Rate(12_500_000));
+        cc.bbr.model.update_ack_aggregation(&acked(50_000), 1 << 40);
         for (filled, target) in [(true, 410_625), (false, 360_625)] {
-            cc.full_pipe.filled_pipe = filled;
+            cc.bbr.filled_pipe = filled;
             assert_eq!(cc.max_inflight(), target);
         }
     }
@@ -199,26 +141,26 @@ mod tests {
     #[test]
     fn window_is_two_bdp() {
         let mut cc = known(10, 100);
-        cc.state = State::ProbeBwCruise;
+        cc.bbr.state = State::ProbeBwCruise;
         for (cwnd, expected) in [(100_000, 101_200), (249_000, 250_000), (400_000, 250_000)] {
-            cc.window.cwnd = cwnd;
+            cc.bbr.window.cwnd = cwnd;
             cc.set_cwnd(&acked(MDS));
-            assert_eq!(cc.window.cwnd, expected);
+            assert_eq!(cc.bbr.window.cwnd, expected);
         }
-        cc.state = State::ProbeBwUp;
-        cc.window.cwnd = 400_000;
+        cc.bbr.state = State::ProbeBwUp;
+        cc.bbr.window.cwnd = 400_000;
         cc.set_cwnd(&acked(MDS));
-        assert_eq!(cc.window.cwnd, 250_000 + 2 * MDS);
+        assert_eq!(cc.bbr.window.cwnd, 250_000 + 2 * MDS);
     }
 
     #[test]
     fn at_least_four_packets() {
         let mut cc = known(1, 1);
-        cc.state = State::ProbeBwCruise;
-        (cc.window.cwnd, cc.window.send_quantum) = (0, MDS);
-        cc.model.bounds.inflight_lo = 1;
+        cc.bbr.state = State::ProbeBwCruise;
+        (cc.bbr.window.cwnd, cc.bbr.window.send_quantum) = (0, MDS);
+        cc.bbr.model.bounds.inflight_lo = 1;
         cc.set_cwnd(&acked(1));
-        assert_eq!(cc.window.cwnd, 4 * MDS);
+        assert_eq!(cc.bbr.window.cwnd, 4 * MDS);
     }
 
     #[test]
@@ -233,22 +175,22 @@ mod tests {
             (State::ProbeRtt, 170_000),
         ] {
             let mut cc = known(10, 100);
-            cc.state = state;
-            cc.model.bounds.inflight_hi = 200_000;
-            cc.window.cwnd = 300_000;
+            cc.bbr.state = state;
+            cc.bbr.model.bounds.inflight_hi = 200_000;
+            cc.bbr.window.cwnd = 300_000;
             cc.bound_cwnd_for_model();
-            assert_eq!(cc.window.cwnd, cap, "{state:?}");
-            cc.model.bounds.inflight_lo = 150_000;
+            assert_eq!(cc.bbr.window.cwnd, cap, "{state:?}");
+            cc.bbr.model.bounds.inflight_lo = 150_000;
             cc.bound_cwnd_for_model();
-            assert_eq!(cc.window.cwnd, 150_000, "{state:?}");
+            assert_eq!(cc.bbr.window.cwnd, 150_000, "{state:?}");
         }
     }
 
     fn recovering(cause: Cause) -> Bbr2 {
         let mut cc = known(10, 100);
-        cc.state = State::ProbeBwCruise;
-        cc.model.rounds.delivered = 1_000_000;
-        (cc.window.cwnd, cc.window.inflight) = (240_000, 100_000);
+        cc.bbr.state = State::ProbeBwCruise;
+        cc.bbr.model.rounds.delivered = 1_000_000;
+        (cc.bbr.window.cwnd, cc.bbr.window.inflight) = (240_000, 100_000);
         cc.on_congestion(&congestion(cause, 103_600));
         cc
     }
@@ -256,23 +198,23 @@ mod tests {
     fn ack(cc: &mut Bbr2, prior_delivered: u64, in_recovery: bool, lost: u64) -> u64 {
         let rs = sample(10, prior_delivered);
         let ack = Ack { bytes_in_flight: 98_800, in_recovery, lost, delivered: 1_100_000, ..acked(MDS) };
-        cc.window.leave_recovery(&ack, &rs);
+        cc.bbr.window.leave_recovery(&ack, &rs);
         cc.set_cwnd(&ack);
-        cc.window.cwnd
+        cc.bbr.window.cwnd
     }
 
     /// One round of conservation, then growth by what is acknowledged, then the old window.
     #[test]
     fn packet_conservation() {
         let mut cc = recovering(Cause::Loss);
-        assert_eq!(cc.window.cwnd, 101_200);
+        assert_eq!(cc.bbr.window.cwnd, 101_200);
         assert_eq!(ack(&mut cc, 900_000, true, 2 * MDS), 100_000, "in flight and acknowledged");
         assert_eq!(ack(&mut cc, 900_000, true, 0), 100_000);
         cc.on_congestion(&congestion(Cause::Loss, 100_000));
         assert_eq!(ack(&mut cc, 1_000_000, true, 0), 101_200, "a second event prolongs, no more");
-        assert!(!cc.window.packet_conservation && cc.window.in_recovery);
+        assert!(!cc.bbr.window.packet_conservation && cc.bbr.window.in_recovery);
         assert_eq!(ack(&mut cc, 1_000_000, false, 0), 241_200);
-        assert!(!cc.window.in_recovery);
+        assert!(!cc.bbr.window.in_recovery);
     }
 
     /// Inflight and a packet; the ACK that told does not end it, one for a packet sent since does.
@@ -280,20 +222,20 @@ mod tests {
     fn timeout() {
         for cause in [Cause::Timeout, Cause::PersistentCongestion] {
             let mut cc = recovering(cause);
-            assert_eq!(cc.window.cwnd, 101_200);
+            assert_eq!(cc.bbr.window.cwnd, 101_200);
             assert_eq!(ack(&mut cc, 900_000, false, 0), 102_400);
             assert_eq!(ack(&mut cc, 1_000_000, false, 0), 241_200);
-            assert_eq!(cc.model.max_bw(), Rate(10_000_000), "the model stays");
+            assert_eq!(cc.bbr.model.max_bw(), Rate(10_000_000), "the model stays");
         }
         let mut cc = bbr();
         cc.on_congestion(&congestion(Cause::Timeout, 12_000));
-        assert_eq!(cc.window.cwnd, MDS, "everything is gone: one packet");
+        assert_eq!(cc.bbr.window.cwnd, MDS, "everything is gone: one packet");
     }
 
     #[test]
     fn marks_and_delay_do_not_move_the_window_by_themselves() {
         for cause in [Cause::Ecn, Cause::Delay] {
-            assert_eq!(recovering(cause).window.cwnd, 240_000);
+            assert_eq!(recovering(cause).bbr.window.cwnd, 240_000);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! BBRv3, draft-ietf-ccwg-bbr, working copy of August 2026 (commit 4ce5e87). Sections cited here are the draft's; names
 //! are its names in `snake_case`, functions of its pseudo-code are quoted by theirs. Code shared with BBRv2 (`bbr`)
 //! keeps the older names `bw_lo`, `inflight_lo`, `inflight_hi` for `bw_shortterm`, `inflight_shortterm`,
-//! `inflight_longterm`; the trace has this draft's.
+//! `inflight_longterm`, and `filled_pipe` for `full_bw_reached`; the trace has this draft's.
 //!
 //! ```text
 //!             Startup  <-------------------+
@@ -66,7 +66,6 @@
 
 mod params;
 mod probe_bw;
-mod probe_rtt;
 #[cfg(test)]
 mod script;
 mod signals;
@@ -78,78 +77,32 @@ mod window;
 
 pub use params::Params;
 
-use crate::algorithms::bbr::common::model::{Bounds, Model};
-use crate::algorithms::bbr::common::probe::Probe;
-use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
-use crate::algorithms::bbr::common::signals::Signals;
+use crate::algorithms::bbr::common::frame::Frame;
+use crate::algorithms::bbr::common::frame::rules::rules;
+use crate::algorithms::bbr::common::model::Model;
 use crate::algorithms::bbr::common::state::State;
-use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
-use crate::{
-    Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, RateSample, Sent, initial_window_of,
-};
+use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, RateSample, Sent};
 use probe_bw::Caution;
 use startup::FullPipe;
-use units::Rng;
-
-/// What a spurious loss takes back.
-#[derive(Clone, Debug)]
-struct Undo {
-    bounds: Bounds,
-    /// Startup or ProbeBW_UP, if the loss ended it.
-    state: Option<State>,
-}
 
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
     params: Params,
-    mds: u64,
-    rng: Rng,
-    state: State,
-    model: Model,
-    signals: Signals,
+    bbr: Frame,
     full_pipe: FullPipe,
     drain_start_round: u64,
-    probe: Probe,
     caution: Caution,
-    probe_rtt: ProbeRtt,
-    window: Window,
-    /// The first packets after an idle time are on their way: what they show is the application's pace.
-    idle_restart: bool,
-    /// Before the last losses.
-    batch: Option<Undo>,
-    /// Before the losses of the sender's last recovery period.
-    undo: Option<Undo>,
 }
 
 impl Bbr3 {
     /// In Startup, with the initial window (`OnInit`).
     pub fn new(params: Params, path: PathInfo) -> Self {
-        let p = &params;
-        let mut cc = Self {
-            mds: path.max_datagram_size,
-            rng: Rng::stream(path.seed, "bbr3"),
-            state: State::Startup,
-            model: Model::new(p.max_bw_filter_len, p.startup_extra_acked_filter_len),
-            signals: Signals::default(),
-            full_pipe: FullPipe::default(),
-            drain_start_round: 0,
-            probe: Probe::default(),
-            caution: Caution::default(),
-            probe_rtt: ProbeRtt::default(),
-            window: Window::new(
-                initial_window_of(p.initial_window, path.max_datagram_size),
-                path.max_datagram_size,
-                p.startup_pacing_gain,
-                p.initial_rtt,
-            ),
-            idle_restart: false,
-            batch: None,
-            undo: None,
-            params,
-        };
-        cc.set_send_quantum();
-        cc
+        let model = Model::new(params.max_bw_filter_len, params.startup_extra_acked_filter_len);
+        let mut bbr = Frame::new("bbr3", rules!(params), model, path);
+        bbr.set_send_quantum(params.send_quantum_packets);
+        let (full_pipe, caution) = (FullPipe::default(), Caution::default());
+        Self { params, bbr, full_pipe, drain_start_round: 0, caution }
     }
 
     /// `UpdateModelAndState`.
@@ -160,10 +113,9 @@ impl Bbr3 {
         self.check_startup_done(rs);
         self.check_drain_done(ack);
         self.update_probe_bw_cycle_phase(ack, rs);
-        self.update_min_rtt(ack);
-        self.check_probe_rtt(ack);
-        self.signals.advance_latest(rs);
-        self.model.bound_bw();
+        self.bbr.update_min_rtt(ack);
+        self.bbr.signals.advance_latest(rs);
+        self.bbr.model.bound_bw();
     }
 }
 
@@ -172,38 +124,28 @@ impl Controller for Bbr3 {
         Needs { rate_samples: true, ..Needs::default() }
     }
 
-    /// `HandleRestartFromIdle`: back at the estimated rate at once, since the pipe is empty.
     fn on_sent(&mut self, sent: &Sent) {
-        self.window.inflight = sent.bytes_in_flight;
-        if !restarts_from_idle(sent) {
-            return;
-        }
-        self.idle_restart = true;
-        self.model.aggregation.restart(sent.now);
-        if self.state.is_probe_bw() {
-            self.set_pacing_rate_with_gain(self.params.probe_cruise_pacing_gain);
-        } else if self.state == State::ProbeRtt {
-            self.check_probe_rtt_done(sent.now);
-        }
+        self.bbr.on_sent(sent);
     }
 
     /// `UpdateOnACK`.
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        self.window.inflight = ack.bytes_in_flight;
+        self.bbr.window.inflight = ack.bytes_in_flight;
         let rs = self.sample(ack);
-        self.init_pacing_rate(ack);
+        self.bbr.init_pacing_rate(ack);
         self.update_model_and_state(ack, &rs);
         self.update_control_parameters(ack, &rs);
         None
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        self.undo = self.batch.take();
+        self.bbr.begin_period();
         match event.cause {
-            Cause::Loss if !self.window.in_recovery => self.enter_recovery(),
+            // `OnEnterFastRecovery`, section 5.6.4.4.
+            Cause::Loss if !self.bbr.window.in_recovery => self.bbr.enter_recovery(),
             Cause::Timeout | Cause::PersistentCongestion => {
-                self.enter_recovery();
-                self.window.cut_to_inflight();
+                self.bbr.enter_recovery();
+                self.bbr.window.cut_to_inflight();
             }
             // BBR answers rates of loss, not events: what else there is to do happens at the end of the round.
             Cause::Loss | Cause::Ecn | Cause::Delay => {}
@@ -212,9 +154,7 @@ impl Controller for Bbr3 {
 
     /// Per-loss steps, section 5.2.4.
     fn on_lost(&mut self, lost: &Lost) {
-        self.window.on_lost(lost);
-        self.model.rounds.delivered = lost.delivered;
-        self.batch = Some(Undo { bounds: self.model.bounds.clone(), state: None });
+        self.bbr.on_lost(lost);
         self.handle_lost(lost);
     }
 
@@ -227,14 +167,11 @@ impl Controller for Bbr3 {
     }
 
     fn on_path_change(&mut self, path: PathInfo) {
-        let mds = path.max_datagram_size;
-        let initial = initial_window_of(self.params.initial_window, mds);
-        self.window.on_path_change(mds, initial, self.params.min_pipe_cwnd);
-        self.mds = mds;
+        self.bbr.on_path_change(path);
     }
 
     fn control(&self) -> Control {
-        self.window.control(self.state == State::Startup, self.window.send_quantum)
+        self.bbr.window.control(self.bbr.state == State::Startup, self.bbr.window.send_quantum)
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {

@@ -1,9 +1,6 @@
 //! ProbeBW, draft section 5.3.3: the cycle DOWN, CRUISE, REFILL, UP, and the long-term bound it searches.
 
 use super::{Bbr3, State};
-use crate::algorithms::bbr::common::model::INFINITE;
-use crate::algorithms::bbr::common::newly_acked;
-use crate::algorithms::bbr::common::probe::Wait;
 use crate::{Ack, RateSample};
 use units::{Rate, Time};
 
@@ -17,100 +14,66 @@ pub(super) struct Caution {
 }
 
 impl Bbr3 {
-    /// `StartProbeBW_DOWN`, which is also `EnterProbeBW`.
-    pub(super) fn start_probe_bw_down(&mut self, now: Time) {
-        let (base, spread) = (self.params.probe_wait_base, self.params.probe_wait_spread);
-        let wait = Wait { base, spread, rounds_spread: self.params.probe_rounds_spread };
-        self.signals.reset();
-        self.probe.begin_down(now, &wait, &mut self.rng);
-        self.begin(State::ProbeBwDown);
-    }
-
+    /// `StartProbeBW_REFILL`: the next probe needs no caution.
     pub(super) fn start_probe_bw_refill(&mut self) {
-        self.model.bounds.reset_lower();
-        self.probe.begin_refill();
+        self.bbr.start_probe_bw_refill();
         self.caution.prev_probe_precautionary = false;
-        self.begin(State::ProbeBwRefill);
     }
 
+    /// `StartProbeBW_UP`.
     fn start_probe_bw_up(&mut self, now: Time, rs: &RateSample) {
-        self.probe.begin_up(now);
+        self.bbr.start_probe_bw_up(now);
         self.full_pipe.reset(rs.delivery_rate.unwrap_or(Rate(0)));
-        self.begin(State::ProbeBwUp);
-        self.raise_inflight_longterm_slope();
-    }
-
-    /// A state that begins a round of its own.
-    fn begin(&mut self, state: State) {
-        self.model.rounds.begin();
-        self.state = state;
     }
 
     /// `UpdateProbeBWCyclePhase`.
     pub(super) fn update_probe_bw_cycle_phase(&mut self, ack: &Ack, rs: &RateSample) {
-        if !self.full_pipe.full_bw_reached || self.adapt_long_term_model(ack, rs) {
+        if !self.bbr.filled_pipe || self.adapt_long_term_model(ack, rs) {
             return;
         }
-        match self.state {
-            State::ProbeBwDown | State::ProbeBwCruise if self.is_time_to_probe_bw(ack.now) => {
+        match self.bbr.state {
+            State::ProbeBwDown | State::ProbeBwCruise
+                if self.bbr.is_time_to_probe_bw(ack.now, self.params.probe_max_rounds) =>
+            {
                 self.start_probe_bw_refill();
             }
-            State::ProbeBwDown if self.is_time_to_cruise(ack.bytes_in_flight) => {
-                self.state = State::ProbeBwCruise;
+            State::ProbeBwDown if self.bbr.is_time_to_cruise(ack.bytes_in_flight) => {
+                self.bbr.state = State::ProbeBwCruise;
             }
-            State::ProbeBwRefill if self.model.rounds.start => self.start_probe_bw_up(ack.now, rs),
+            State::ProbeBwRefill if self.bbr.model.rounds.start => self.start_probe_bw_up(ack.now, rs),
             State::ProbeBwUp => self.check_time_to_go_down(ack, rs),
             _ => {}
         }
     }
 
-    /// `IsTimeToCruise`.
-    fn is_time_to_cruise(&self, inflight: u64) -> bool {
-        inflight <= self.inflight_with_headroom() && inflight <= self.inflight(self.model.max_bw(), 1.0)
-    }
-
-    /// `IsTimeToProbeBW`.
-    fn is_time_to_probe_bw(&self, now: Time) -> bool {
-        let reno_rounds = self.target_inflight() / self.mds.max(1);
-        self.probe.is_time(now, reno_rounds.min(self.params.probe_max_rounds))
-    }
-
     /// `IsTimeToGoDown`, and what follows.
     fn check_time_to_go_down(&mut self, ack: &Ack, rs: &RateSample) {
-        let longterm = self.model.bounds.inflight_hi;
-        let reached = ack.prior_in_flight.saturating_add(self.mds) > longterm;
+        let longterm = self.bbr.model.bounds.inflight_hi;
+        let reached = ack.prior_in_flight.saturating_add(self.bbr.mds) > longterm;
         let precaution = self.caution.prev_probe_too_high && reached;
         if precaution || self.is_probe_up_done(ack, rs) {
             self.caution = Caution { prev_probe_too_high: false, prev_probe_precautionary: precaution };
-            self.start_probe_bw_down(ack.now);
+            self.bbr.start_probe_bw_down(ack.now);
         }
     }
 
     /// By a plateau or, before there was one, by the queue (`probe_up_inflight_gain`).
     fn is_probe_up_done(&mut self, ack: &Ack, rs: &RateSample) -> bool {
         if let Some(gain) = self.params.probe_up_inflight_gain {
-            let enough = self.inflight(self.model.max_bw(), gain);
-            let min_rtt = self.model.min_rtt.min_rtt;
-            return self.probe.has_elapsed_in_phase(ack.now, min_rtt) && ack.bytes_in_flight > enough;
+            return self.bbr.has_built_queue(ack, gain);
         }
-        if ack.cwnd_limited && self.window.cwnd >= self.model.bounds.inflight_hi {
+        if ack.cwnd_limited && self.bbr.window.cwnd >= self.bbr.model.bounds.inflight_hi {
             // The bound limits the rate, not the path: the plateau means nothing.
             self.full_pipe.reset(rs.delivery_rate.unwrap_or(Rate(0)));
         }
         self.full_pipe.full_bw_now
     }
 
-    /// `InflightWithHeadroom`.
-    pub(super) fn inflight_with_headroom(&self) -> u64 {
-        let least = self.min_pipe_cwnd();
-        self.model.bounds.inflight_with_headroom(self.params.headroom, self.mds, least)
-    }
-
     /// `AdaptLongTermModel`. Answers whether it decided on a state.
     fn adapt_long_term_model(&mut self, ack: &Ack, rs: &RateSample) -> bool {
-        if self.model.rounds.start && self.probe.advance_ack_phase() && self.state.is_probe_bw() {
+        if self.bbr.model.rounds.start && self.bbr.probe.advance_ack_phase() && self.bbr.state.is_probe_bw() {
             // A cycle's bandwidth is all in: AdvanceMaxBwFilter.
-            self.model.cycle_count += u64::from(!rs.app_limited);
+            self.bbr.model.cycle_count += u64::from(!rs.app_limited);
             if self.caution.prev_probe_precautionary && !self.caution.prev_probe_too_high {
                 self.start_probe_bw_refill();
                 return true;
@@ -118,14 +81,11 @@ impl Bbr3 {
         }
         if self.is_inflight_too_high(rs) {
             // Losses have been judged one by one. Marks are judged here.
-            if self.params.ecn && ack.ce > 0 && self.probe.bw_probe_samples {
+            if self.params.ecn && ack.ce > 0 && self.bbr.probe.bw_probe_samples {
                 self.handle_inflight_too_high(ack.now, rs);
             }
-        } else if self.model.bounds.inflight_hi != INFINITE {
-            self.model.bounds.inflight_hi = self.model.bounds.inflight_hi.max(rs.tx_in_flight);
-            if self.state == State::ProbeBwUp {
-                self.probe_inflight_longterm_upward(ack);
-            }
+        } else {
+            self.bbr.raise_inflight_hi(ack, rs, ack.cwnd_limited);
         }
         false
     }
@@ -133,32 +93,14 @@ impl Bbr3 {
     /// `HandleInflightTooHigh`, once per probe.
     pub(super) fn handle_inflight_too_high(&mut self, now: Time, rs: &RateSample) {
         self.caution.prev_probe_too_high = true;
-        self.probe.bw_probe_samples = false;
+        self.bbr.probe.bw_probe_samples = false;
         if !rs.app_limited || self.params.cut_when_app_limited {
-            let kept = (self.target_inflight() as f64 * self.params.beta) as u64;
-            self.model.bounds.inflight_hi = rs.tx_in_flight.max(kept);
+            self.bbr.cut_inflight_hi(rs, self.bbr.target_inflight());
         }
-        if self.state == State::ProbeBwUp {
-            self.note_ended(State::ProbeBwUp);
-            self.start_probe_bw_down(now);
+        if self.bbr.state == State::ProbeBwUp {
+            self.bbr.note_ended(State::ProbeBwUp);
+            self.bbr.start_probe_bw_down(now);
         }
-    }
-
-    /// `ProbeInflightLongtermUpward`: only a flow that uses all of the bound may raise it.
-    fn probe_inflight_longterm_upward(&mut self, ack: &Ack) {
-        if !ack.cwnd_limited || self.window.cwnd < self.model.bounds.inflight_hi {
-            return;
-        }
-        let delta = self.probe.upward(newly_acked(ack)).saturating_mul(self.mds);
-        self.model.bounds.inflight_hi = self.model.bounds.inflight_hi.saturating_add(delta);
-        if self.model.rounds.start {
-            self.raise_inflight_longterm_slope();
-        }
-    }
-
-    /// `RaiseInflightLongtermSlope`.
-    fn raise_inflight_longterm_slope(&mut self) {
-        self.probe.raise_slope(self.window.cwnd, self.mds, self.params.probe_up_max_rounds);
     }
 }
 
@@ -166,6 +108,7 @@ impl Bbr3 {
 mod tests {
     use super::super::script::{MDS, known, lost, sample};
     use super::*;
+    use crate::algorithms::bbr::common::model::INFINITE;
     use crate::testing::fixtures::acked;
 
     /// 10 Mbit/s, 100 ms.
@@ -182,8 +125,8 @@ mod tests {
 
     fn probing_up(cwnd: u64, inflight_longterm: u64) -> Bbr3 {
         let mut cc = known(10, 100);
-        cc.window.cwnd = cwnd;
-        cc.model.bounds.inflight_hi = inflight_longterm;
+        cc.bbr.window.cwnd = cwnd;
+        cc.bbr.model.bounds.inflight_hi = inflight_longterm;
         cc.start_probe_bw_up(Time::ZERO, &sample(10, 0));
         cc
     }
@@ -196,13 +139,13 @@ mod tests {
         {
             let mut cc = probing_up(2 * BDP, longterm);
             for round in 1..=3 {
-                assert_eq!(cc.state, State::ProbeBwUp, "{round}");
-                cc.model.rounds.start = true;
+                assert_eq!(cc.bbr.state, State::ProbeBwUp, "{round}");
+                cc.bbr.model.rounds.start = true;
                 cc.check_full_bw_reached(&sample(12, 0));
                 let ack = Ack { cwnd_limited, ..ack(round * 100, BDP) };
                 cc.update_probe_bw_cycle_phase(&ack, &sample(12, 0));
             }
-            assert_eq!(cc.state == State::ProbeBwDown, ends, "{cwnd_limited} {longterm}");
+            assert_eq!(cc.bbr.state == State::ProbeBwDown, ends, "{cwnd_limited} {longterm}");
         }
     }
 
@@ -221,12 +164,12 @@ mod tests {
             cc.params.probe_up_inflight_gain = gain;
             cc.full_pipe.full_bw_now = flat;
             cc.update_probe_bw_cycle_phase(&ack(now, inflight), &sample(10, 0));
-            assert_eq!(cc.state == State::ProbeBwDown, ends, "{gain:?} {now} ms, {inflight}, {flat}");
+            assert_eq!(cc.bbr.state == State::ProbeBwDown, ends, "{gain:?} {now} ms, {inflight}, {flat}");
         }
         let mut cc = probing_up(2 * BDP, 2 * BDP);
         (cc.params.probe_up_inflight_gain, cc.caution.prev_probe_too_high) = (Some(1.25), true);
         cc.update_probe_bw_cycle_phase(&ack(1, 2 * BDP), &sample(10, 0));
-        assert!(cc.state == State::ProbeBwDown && cc.caution.prev_probe_precautionary, "caution stays");
+        assert!(cc.bbr.state == State::ProbeBwDown && cc.caution.prev_probe_precautionary, "caution stays");
     }
 
     /// After a probe that lost too much: down as soon as no packet fits below the bound; up again after a clean round.
@@ -236,15 +179,15 @@ mod tests {
             let mut cc = probing_up(2 * BDP, 2 * BDP);
             cc.caution.prev_probe_too_high = true;
             cc.update_probe_bw_cycle_phase(&ack(10, 2 * BDP - MDS), &sample(10, 0));
-            assert_eq!(cc.state, State::ProbeBwUp);
+            assert_eq!(cc.bbr.state, State::ProbeBwUp);
             cc.update_probe_bw_cycle_phase(&ack(11, 2 * BDP - MDS + 1), &sample(10, 0));
-            assert_eq!(cc.state, State::ProbeBwDown);
+            assert_eq!(cc.bbr.state, State::ProbeBwDown);
             if !clean {
                 cc.handle_lost(&lost(&[1, 3, 5], 100 * MDS).batch());
             }
-            cc.model.rounds.start = true;
+            cc.bbr.model.rounds.start = true;
             cc.update_probe_bw_cycle_phase(&ack(100, 2 * BDP), &sample(10, 0));
-            assert_eq!(cc.state, expected);
+            assert_eq!(cc.bbr.state, expected);
             assert!(!clean || !cc.caution.prev_probe_precautionary, "no caution this time");
         }
     }
@@ -256,34 +199,15 @@ mod tests {
         for (tx, expected) in [(150_000, 150_000), (50_000, 87_500)] {
             let mut cc = probing_up(2 * BDP, 160_000);
             cc.handle_inflight_too_high(Time::ZERO, &too_high(tx));
-            assert_eq!((cc.state, cc.model.bounds.inflight_hi), (State::ProbeBwDown, expected));
-            assert!(cc.caution.prev_probe_too_high && !cc.probe.bw_probe_samples);
+            assert_eq!((cc.bbr.state, cc.bbr.model.bounds.inflight_hi), (State::ProbeBwDown, expected));
+            assert!(cc.caution.prev_probe_too_high && !cc.bbr.probe.bw_probe_samples);
         }
         for (told, expected) in [(false, 160_000), (true, 87_500)] {
             let mut cc = probing_up(2 * BDP, 160_000);
             cc.params.cut_when_app_limited = told;
             cc.handle_inflight_too_high(Time::ZERO, &RateSample { app_limited: true, ..too_high(50_000) });
-            assert_eq!((cc.state, cc.model.bounds.inflight_hi), (State::ProbeBwDown, expected));
+            assert_eq!((cc.bbr.state, cc.bbr.model.bounds.inflight_hi), (State::ProbeBwDown, expected));
         }
-    }
-
-    /// 1, 2, 4, 8 packets in the rounds of UP, when the window is all used.
-    #[test]
-    fn up_doubles_its_slope() {
-        let packets = 64;
-        let mut cc = probing_up(packets * MDS, packets * MDS);
-        let mut grown = Vec::new();
-        for _ in 0..4 {
-            for _ in 0..packets {
-                cc.probe_inflight_longterm_upward(&ack(1, cc.window.cwnd));
-                cc.window.cwnd = cc.model.bounds.inflight_hi;
-            }
-            grown.push(cc.window.cwnd / MDS - packets);
-            // Back again, so that each round is of 64 packets.
-            (cc.window.cwnd, cc.model.bounds.inflight_hi) = (packets * MDS, packets * MDS);
-            cc.raise_inflight_longterm_slope();
-        }
-        assert_eq!(grown, [1, 2, 4, 8]);
     }
 
     /// After DOWN's first round the filter forgets a cycle, unless the application limited it.
@@ -291,12 +215,12 @@ mod tests {
     fn cycles_advance_the_filter() {
         for (app_limited, cycles) in [(false, 1), (true, 0)] {
             let mut cc = probing_up(2 * BDP, INFINITE);
-            cc.start_probe_bw_down(Time::ZERO);
-            cc.model.rounds.start = true;
+            cc.bbr.start_probe_bw_down(Time::ZERO);
+            cc.bbr.model.rounds.start = true;
             for _ in 0..2 {
                 cc.adapt_long_term_model(&ack(1, BDP), &RateSample { app_limited, ..sample(10, 0) });
             }
-            assert_eq!((cc.model.cycle_count, cc.probe.bw_probe_samples), (cycles, false));
+            assert_eq!((cc.bbr.model.cycle_count, cc.bbr.probe.bw_probe_samples), (cycles, false));
         }
     }
 }

@@ -1,50 +1,35 @@
 //! Congestion signals, draft section 5.5.10, and what is taken back when there was none (5.5.11).
 
 use super::{Bbr3, State};
-use crate::algorithms::bbr::common::signals::{inflight_at_loss, is_inflight_too_high, samples};
+use crate::algorithms::bbr::common::signals::{is_inflight_too_high, samples};
 use crate::{Ack, Lost, RateSample};
 use units::Rate;
 
 impl Bbr3 {
-    /// The sender's sample, with ProbeRTT's own limit and the marks that count as losses (deviation 1).
+    /// The sender's sample, with ProbeRTT's own limit and the marks that count as losses (deviation 1). As the first loss, the
+    /// first mark begins the round of losses; in version 2 the round before goes on.
     pub(super) fn sample(&mut self, ack: &Ack) -> RateSample {
-        let rs = self.probe_rtt.mark(ack.rate);
-        if !self.params.ecn || ack.ce == 0 {
-            return self.signals.count_marks(rs, 0, self.mds);
+        let rs = self.bbr.probe_rtt.mark(ack.rate);
+        if self.params.ecn && ack.ce > 0 {
+            self.bbr.signals.begin_loss_round(ack.delivered);
         }
-        self.signals.begin_loss_round(ack.delivered);
-        self.signals.count_marks(rs, ack.ce, self.mds)
+        self.bbr.count_marks(rs, ack)
     }
 
-    /// `UpdateLatestDeliverySignals` and `UpdateCongestionSignals`.
+    /// `UpdateLatestDeliverySignals` and `UpdateCongestionSignals`. Losses count as they are found; version 2 counts those of the
+    /// ACK again.
     pub(super) fn update_congestion_signals(&mut self, ack: &Ack, rs: &RateSample) {
-        self.signals.update_latest(ack.delivered, rs);
-        self.model.rounds.update(ack.delivered, rs);
-        if self.model.rounds.start {
-            self.probe.rounds_since_bw_probe += 1;
-        }
-        self.model.update_max_bw(rs);
-        if self.signals.loss_round_start {
-            self.adapt_lower_bounds();
-            self.signals.loss_in_round = false;
-        }
-    }
-
-    /// `AdaptLowerBoundsFromCongestion`: loss while probing is the probe's own doing and judged by `inflight_longterm`.
-    fn adapt_lower_bounds(&mut self) {
-        if !self.state.is_probing_bw() && self.signals.loss_in_round {
-            let (max_bw, cwnd) = (self.model.max_bw(), self.window.cwnd);
-            self.model.bounds.adapt_lower(&self.signals, self.params.beta, max_bw, cwnd);
-        }
+        self.bbr.update_round(ack, rs);
+        self.bbr.adapt_lower_bounds();
     }
 
     /// `UpdateACKAggregation`. In Startup a round is remembered, since the rate doubles.
     pub(super) fn update_ack_aggregation(&mut self, ack: &Ack) {
         let p = &self.params;
-        let full = self.full_pipe.full_bw_reached;
+        let full = self.bbr.filled_pipe;
         let len = if full { p.extra_acked_filter_len } else { p.startup_extra_acked_filter_len };
-        self.model.aggregation.set_len(len);
-        self.model.update_ack_aggregation(ack, self.window.cwnd);
+        self.bbr.model.aggregation.set_len(len);
+        self.bbr.model.update_ack_aggregation(ack, self.bbr.window.cwnd);
     }
 
     /// `IsInflightTooHigh`.
@@ -55,36 +40,25 @@ impl Bbr3 {
     /// `HandleLostPacket` for each packet of the batch.
     pub(super) fn handle_lost(&mut self, lost: &Lost) {
         for (packet, rs) in samples(lost) {
-            self.signals.begin_loss_round(lost.delivered);
-            self.signals.note_loss(packet.pn);
-            if self.probe.bw_probe_samples && self.is_inflight_too_high(&rs) {
-                let tx_in_flight = inflight_at_loss(&rs, packet.bytes, self.params.loss_thresh);
-                self.handle_inflight_too_high(lost.now, &RateSample { tx_in_flight, ..rs });
+            self.bbr.signals.begin_loss_round(lost.delivered);
+            self.bbr.signals.note_loss(packet.pn);
+            if let Some(rs) = self.bbr.too_high_at(packet, rs) {
+                self.handle_inflight_too_high(lost.now, &rs);
             }
-        }
-    }
-
-    /// This state has ended because of losses.
-    pub(super) fn note_ended(&mut self, state: State) {
-        for undo in [&mut self.undo, &mut self.batch].into_iter().flatten() {
-            undo.state = Some(state);
         }
     }
 
     /// `HandleSpuriousLossDetection`.
     pub(super) fn handle_spurious_loss_detection(&mut self) {
-        let Some(undo) = self.undo.take() else { return };
-        self.window.undo_recovery();
-        self.signals.loss_in_round = false;
+        let Some(before) = self.bbr.undo_losses() else { return };
         self.full_pipe.reset(Rate(0));
-        self.model.bounds.loosen(&undo.bounds);
-        let in_probe_rtt = self.state == State::ProbeRtt;
-        match undo.state {
-            Some(State::Startup) if self.state != State::Startup => {
-                self.full_pipe.full_bw_reached = false;
-                self.state = if in_probe_rtt { State::ProbeRtt } else { State::Startup };
+        let in_probe_rtt = self.bbr.state == State::ProbeRtt;
+        match before.ended {
+            Some(State::Startup) if self.bbr.state != State::Startup => {
+                self.bbr.filled_pipe = false;
+                self.bbr.state = if in_probe_rtt { State::ProbeRtt } else { State::Startup };
             }
-            Some(State::ProbeBwUp) if self.state != State::ProbeBwUp && !in_probe_rtt => {
+            Some(State::ProbeBwUp) if self.bbr.state != State::ProbeBwUp && !in_probe_rtt => {
                 self.start_probe_bw_refill();
             }
             _ => {}
@@ -107,14 +81,14 @@ mod tests {
             [(5, 30_000, 7_000_000, 70_000), (9, 90_000, 9_000_000, 90_000)]
         {
             let mut cc = known(10, 100);
-            cc.state = State::ProbeBwCruise;
-            cc.window.cwnd = 100_000;
+            cc.bbr.state = State::ProbeBwCruise;
+            cc.bbr.window.cwnd = 100_000;
             cc.handle_lost(&lost(&[7], 100 * MDS).batch());
             let rs = RateSample { delivered, ..sample(latest_mbit, 0) };
             cc.update_congestion_signals(&acked(MDS), &rs);
-            let bounds = &cc.model.bounds;
+            let bounds = &cc.bbr.model.bounds;
             assert_eq!((bounds.bw_lo, bounds.inflight_lo), (bw_lo, inflight_lo));
-            assert!(!cc.signals.loss_in_round);
+            assert!(!cc.bbr.signals.loss_in_round);
         }
     }
 
@@ -122,10 +96,10 @@ mod tests {
     fn no_short_term_response_while_probing() {
         for state in [State::Startup, State::ProbeBwRefill, State::ProbeBwUp] {
             let mut cc = bbr();
-            cc.state = state;
+            cc.bbr.state = state;
             cc.handle_lost(&lost(&[7], 100 * MDS).batch());
             cc.update_congestion_signals(&acked(MDS), &sample(10, 0));
-            assert_eq!(cc.model.bounds.bw_lo, INFINITE, "{state:?}");
+            assert_eq!(cc.bbr.model.bounds.bw_lo, INFINITE, "{state:?}");
         }
     }
 
@@ -133,14 +107,14 @@ mod tests {
     #[test]
     fn the_first_loss_begins_a_round() {
         let mut cc = known(10, 100);
-        cc.state = State::ProbeBwCruise;
+        cc.bbr.state = State::ProbeBwCruise;
         let batch = lost(&[7], 100 * MDS);
         cc.handle_lost(&Lost { delivered: 50_000, ..batch.batch() });
         cc.handle_lost(&Lost { delivered: 60_000, ..batch.batch() });
         for (prior_delivered, over) in [(49_999, false), (50_000, true)] {
             let rs = sample(10, prior_delivered);
             cc.update_congestion_signals(&Ack { delivered: 70_000, ..acked(MDS) }, &rs);
-            assert_eq!(cc.signals.loss_round_start, over);
+            assert_eq!(cc.bbr.signals.loss_round_start, over);
         }
     }
 
@@ -153,20 +127,20 @@ mod tests {
             (None, State::ProbeBwDown),
         ] {
             let mut cc = known(10, 100);
-            (cc.model.bounds.bw_lo, cc.model.bounds.inflight_hi) = (9_000_000, 200_000);
-            cc.window.cwnd = 190_000;
+            (cc.bbr.model.bounds.bw_lo, cc.bbr.model.bounds.inflight_hi) = (9_000_000, 200_000);
+            cc.bbr.window.cwnd = 190_000;
             cc.on_lost(&lost(&[7], 100 * MDS).batch());
             cc.on_congestion(&congestion(Cause::Loss, 190_000));
-            (cc.model.bounds.bw_lo, cc.model.bounds.inflight_hi) = (4_000_000, 90_000);
-            (cc.window.cwnd, cc.state) = (90_000, State::ProbeBwDown);
-            state.into_iter().for_each(|state| cc.note_ended(state));
+            (cc.bbr.model.bounds.bw_lo, cc.bbr.model.bounds.inflight_hi) = (4_000_000, 90_000);
+            (cc.bbr.window.cwnd, cc.bbr.state) = (90_000, State::ProbeBwDown);
+            state.into_iter().for_each(|state| cc.bbr.note_ended(state));
             cc.on_spurious();
-            assert_eq!((cc.state, cc.window.cwnd), (expected, 190_000));
-            assert_eq!(cc.full_pipe.full_bw_reached, expected != State::Startup);
-            assert_eq!(cc.model.bounds.inflight_hi, 200_000);
-            cc.model.bounds.inflight_hi = 1;
+            assert_eq!((cc.bbr.state, cc.bbr.window.cwnd), (expected, 190_000));
+            assert_eq!(cc.bbr.filled_pipe, expected != State::Startup);
+            assert_eq!(cc.bbr.model.bounds.inflight_hi, 200_000);
+            cc.bbr.model.bounds.inflight_hi = 1;
             cc.on_spurious();
-            assert_eq!(cc.model.bounds.inflight_hi, 1, "once");
+            assert_eq!(cc.bbr.model.bounds.inflight_hi, 1, "once");
         }
     }
 }

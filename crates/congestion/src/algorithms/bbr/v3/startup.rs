@@ -7,9 +7,7 @@ use units::Rate;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct FullPipe {
-    /// Has the flow ever used all the bandwidth there is?
-    pub(super) full_bw_reached: bool,
-    /// Since it last began to look.
+    /// Has the flow used all the bandwidth there is, since it last began to look?
     pub(super) full_bw_now: bool,
     pub(super) search: FullPipeSearch,
 }
@@ -27,47 +25,47 @@ impl Bbr3 {
     pub(super) fn check_full_bw_reached(&mut self, rs: &RateSample) {
         let full = &mut self.full_pipe;
         let Some(rate) = rs.delivery_rate else { return };
-        if full.full_bw_now || !self.model.rounds.start || rs.app_limited {
+        if full.full_bw_now || !self.bbr.model.rounds.start || rs.app_limited {
             return;
         }
         let p = &self.params;
         full.full_bw_now = full.search.is_full(rate, p.full_bw_growth, p.full_bw_rounds);
-        full.full_bw_reached |= full.full_bw_now;
+        self.bbr.filled_pipe |= full.full_bw_now;
     }
 
     /// `CheckStartupDone`.
     pub(super) fn check_startup_done(&mut self, rs: &RateSample) {
         self.check_startup_high_loss(rs);
-        if self.state == State::Startup && self.full_pipe.full_bw_reached {
-            self.state = State::Drain;
-            self.drain_start_round = self.model.rounds.count;
+        if self.bbr.state == State::Startup && self.bbr.filled_pipe {
+            self.bbr.state = State::Drain;
+            self.drain_start_round = self.bbr.model.rounds.count;
         }
     }
 
     /// `CheckStartupHighLoss`, section 5.3.1.3.
     fn check_startup_high_loss(&mut self, rs: &RateSample) {
-        if self.full_pipe.full_bw_reached || !self.signals.loss_round_start {
+        if self.bbr.filled_pipe || !self.bbr.signals.loss_round_start {
             return;
         }
-        let high = self.window.has_recovered_for_a_round(rs)
-            && self.signals.lost_ranges >= self.params.startup_full_loss_cnt
+        let high = self.bbr.window.has_recovered_for_a_round(rs)
+            && self.bbr.signals.lost_ranges >= self.params.startup_full_loss_cnt
             && self.is_inflight_too_high(rs);
         if !high {
             return;
         }
-        self.note_ended(State::Startup);
+        self.bbr.note_ended(State::Startup);
         self.full_pipe.full_bw_now = true;
-        self.full_pipe.full_bw_reached = true;
-        self.model.bounds.inflight_hi =
-            self.bdp_multiple(self.model.bw, 1.0).max(self.signals.inflight_latest);
+        self.bbr.filled_pipe = true;
+        self.bbr.model.bounds.inflight_hi =
+            self.bbr.bdp_multiple(self.bbr.model.bw, 1.0).max(self.bbr.signals.inflight_latest);
     }
 
     /// `CheckDrainDone`.
     pub(super) fn check_drain_done(&mut self, ack: &Ack) {
         let last = self.drain_start_round.saturating_add(self.params.drain_max_rounds);
-        let drained = ack.bytes_in_flight <= self.inflight(self.model.bw, 1.0);
-        if self.state == State::Drain && (drained || self.model.rounds.count > last) {
-            self.start_probe_bw_down(ack.now);
+        let drained = ack.bytes_in_flight <= self.bbr.inflight(self.bbr.model.bw, 1.0);
+        if self.bbr.state == State::Drain && (drained || self.bbr.model.rounds.count > last) {
+            self.bbr.start_probe_bw_down(ack.now);
         }
     }
 }
@@ -82,7 +80,7 @@ mod tests {
     /// One round with this delivery rate.
     fn round(cc: &mut Bbr3, mbit: u64, app_limited: bool) {
         let rs = RateSample { app_limited, ..sample(mbit, 0) };
-        cc.model.rounds.start = true;
+        cc.bbr.model.rounds.start = true;
         cc.check_full_bw_reached(&rs);
         cc.check_startup_done(&rs);
     }
@@ -93,12 +91,12 @@ mod tests {
         let mut cc = bbr();
         for mbit in [10, 20, 40, 49, 30, 50, 62, 62] {
             round(&mut cc, mbit, false);
-            assert_eq!(cc.state, State::Startup, "{mbit}");
+            assert_eq!(cc.bbr.state, State::Startup, "{mbit}");
         }
         (0..9).for_each(|_| round(&mut cc, 62, true));
-        assert_eq!(cc.state, State::Startup, "rounds that the application limits prove nothing");
+        assert_eq!(cc.bbr.state, State::Startup, "rounds that the application limits prove nothing");
         round(&mut cc, 62, false);
-        assert_eq!(cc.state, State::Drain);
+        assert_eq!(cc.bbr.state, State::Drain);
     }
 
     /// All three conditions. The bound is what was delivered, or the BDP.
@@ -113,15 +111,15 @@ mod tests {
             (true, 1000, 6, 2, 0, None),
         ] {
             let mut cc = known(10, 100);
-            (cc.state, cc.full_pipe.full_bw_reached) = (State::Startup, false);
+            (cc.bbr.state, cc.bbr.filled_pipe) = (State::Startup, false);
             if in_recovery {
-                cc.window.enter_recovery(1000, false);
+                cc.bbr.window.enter_recovery(1000, false);
             }
-            cc.signals.loss_round_start = true;
-            (cc.signals.lost_ranges, cc.signals.inflight_latest) = (ranges, latest);
+            cc.bbr.signals.loss_round_start = true;
+            (cc.bbr.signals.lost_ranges, cc.bbr.signals.inflight_latest) = (ranges, latest);
             let rs = RateSample { tx_in_flight: 100 * MDS, lost: lost * MDS, ..sample(10, prior) };
             cc.check_startup_done(&RateSample { app_limited: true, ..rs });
-            let found = (cc.state == State::Drain).then_some(cc.model.bounds.inflight_hi);
+            let found = (cc.bbr.state == State::Drain).then_some(cc.bbr.model.bounds.inflight_hi);
             assert_eq!(found, expected, "{in_recovery} {prior} {ranges} {lost}");
         }
     }
@@ -133,10 +131,10 @@ mod tests {
             [(125_001, 0, false), (125_000, 0, true), (1 << 30, 3, false), (1 << 30, 4, true)]
         {
             let mut cc = known(10, 100);
-            (cc.state, cc.drain_start_round) = (State::Drain, 7);
-            cc.model.rounds.count = 7 + rounds;
+            (cc.bbr.state, cc.drain_start_round) = (State::Drain, 7);
+            cc.bbr.model.rounds.count = 7 + rounds;
             cc.check_drain_done(&Ack { now: Time::ZERO, bytes_in_flight: inflight, ..acked(MDS) });
-            assert_eq!(cc.state == State::ProbeBwDown, ends, "{inflight} {rounds}");
+            assert_eq!(cc.bbr.state == State::ProbeBwDown, ends, "{inflight} {rounds}");
         }
     }
 }

@@ -4,21 +4,8 @@ use super::{Bbr3, State};
 use crate::algorithms::bbr::common::model::INFINITE;
 
 impl Bbr3 {
-    pub(super) fn pacing_gain(&self) -> f64 {
-        let p = &self.params;
-        match self.state {
-            State::Startup => p.startup_pacing_gain,
-            State::Drain => p.drain_pacing_gain,
-            State::ProbeBwDown => p.probe_down_pacing_gain,
-            State::ProbeBwCruise => p.probe_cruise_pacing_gain,
-            State::ProbeBwRefill => p.probe_refill_pacing_gain,
-            State::ProbeBwUp => p.probe_up_pacing_gain,
-            State::ProbeRtt => p.probe_rtt_pacing_gain,
-        }
-    }
-
     pub(super) fn cwnd_gain(&self) -> f64 {
-        match self.state {
+        match self.bbr.state {
             State::ProbeBwUp => self.params.probe_up_cwnd_gain,
             State::ProbeRtt => self.params.probe_rtt_cwnd_gain,
             _ => self.params.default_cwnd_gain,
@@ -31,22 +18,22 @@ impl Bbr3 {
     pub(super) fn trace_state(&self, put: &mut dyn FnMut(&'static str, f64)) {
         let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
         let flag = |on: bool| f64::from(u8::from(on));
-        put("state", f64::from(self.state as u8));
-        put("round_count", self.model.rounds.count as f64);
-        put("max_bw", self.model.max_bw().0 as f64);
-        put("bw", self.model.bw.0 as f64);
-        put("bw_shortterm", bound(self.model.bounds.bw_lo));
-        put("min_rtt", self.model.min_rtt.min_rtt.as_secs_f64());
-        put("inflight_longterm", bound(self.model.bounds.inflight_hi));
-        put("inflight_shortterm", bound(self.model.bounds.inflight_lo));
-        put("extra_acked", self.model.aggregation.extra_acked() as f64);
-        put("pacing_gain", self.pacing_gain());
+        put("state", f64::from(self.bbr.state as u8));
+        put("round_count", self.bbr.model.rounds.count as f64);
+        put("max_bw", self.bbr.model.max_bw().0 as f64);
+        put("bw", self.bbr.model.bw.0 as f64);
+        put("bw_shortterm", bound(self.bbr.model.bounds.bw_lo));
+        put("min_rtt", self.bbr.model.min_rtt.min_rtt.as_secs_f64());
+        put("inflight_longterm", bound(self.bbr.model.bounds.inflight_hi));
+        put("inflight_shortterm", bound(self.bbr.model.bounds.inflight_lo));
+        put("extra_acked", self.bbr.model.aggregation.extra_acked() as f64);
+        put("pacing_gain", self.bbr.pacing_gain());
         put("cwnd_gain", self.cwnd_gain());
-        put("full_bw_reached", flag(self.full_pipe.full_bw_reached));
+        put("full_bw_reached", flag(self.bbr.filled_pipe));
         put("full_bw_now", flag(self.full_pipe.full_bw_now));
         put("full_bw_count", self.full_pipe.search.full_bw_count as f64);
-        put("idle_restart", flag(self.idle_restart));
-        put("bw_probe_wait", self.probe.bw_probe_wait.as_secs_f64());
+        put("idle_restart", flag(self.bbr.idle_restart));
+        put("bw_probe_wait", self.bbr.probe.bw_probe_wait.as_secs_f64());
         put("prev_probe_too_high", flag(self.caution.prev_probe_too_high));
     }
 }
@@ -69,8 +56,8 @@ mod tests {
             (State::ProbeBwUp, 1.25, 2.25),
             (State::ProbeRtt, 1.0, 0.5),
         ] {
-            cc.state = state;
-            assert_eq!((cc.pacing_gain(), cc.cwnd_gain()), (pacing, cwnd), "{state:?}");
+            cc.bbr.state = state;
+            assert_eq!((cc.bbr.pacing_gain(), cc.cwnd_gain()), (pacing, cwnd), "{state:?}");
         }
     }
 }

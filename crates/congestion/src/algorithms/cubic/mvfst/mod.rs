@@ -152,7 +152,7 @@ impl Controller for CubicMvfst {
 
     /// `onPacketAcked`.
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        // Late packets alone are no news for mvfst, nor is an ACK whose newest packet left before the epoch.
+        // mvfst ignores late packets alone, and an ACK whose newest packet left before the epoch.
         if ack.packets.last().is_none_or(|newest| newest.before_reduction) {
             return None;
         }

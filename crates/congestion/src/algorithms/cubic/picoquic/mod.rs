@@ -231,7 +231,7 @@ impl Controller for CubicPicoquic {
     fn control(&self) -> Control {
         let slow_start = self.slow_start && self.ssthresh == u64::MAX;
         let ssthresh = if slow_start { u64::MAX } else { 0 };
-        Control { cwnd: self.cwin, pacing_rate: None, ssthresh, send_quantum: None, wake: Time::NEVER }
+        Control { ssthresh, ..Control::window(self.cwin) }
     }
 
     /// Windows in bytes, as [`Control::cwnd`].

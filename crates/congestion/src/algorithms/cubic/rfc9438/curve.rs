@@ -29,27 +29,28 @@ pub(super) fn alpha(beta: f64) -> f64 {
 impl Cubic {
     pub(super) fn congestion_avoidance(&mut self, ack: &Ack) {
         let Params { c, beta, target_limit, initial_growth, .. } = self.params;
-        let segments_acked = ack.growth as f64 / self.mds;
-        let w = &mut self.state;
-        let epoch = w.epoch.get_or_insert_with(|| {
+        let segments_acked = ack.growth as f64 / self.segments.size();
+        let s = &mut self.state;
+        let cwnd = s.window.cwnd;
+        let epoch = s.epoch.get_or_insert_with(|| {
             // Sections 4.8 and 4.10: without a maximum to return to, the plateau is here and K is 0.
-            w.w_max = w.w_max.max(w.cwnd);
-            Epoch { start: ack.now, k: k(c, w.w_max, w.cwnd), w_est: w.cwnd }
+            s.w_max = s.w_max.max(cwnd);
+            Epoch { start: ack.now, k: k(c, s.w_max, cwnd), w_est: cwnd }
         });
 
-        let a = if epoch.w_est < w.cwnd_prior { alpha(beta) } else { 1.0 };
-        epoch.w_est += a * self.counting.of(ack) as f64 / self.mds / w.cwnd;
+        let a = if epoch.w_est < s.cwnd_prior { alpha(beta) } else { 1.0 };
+        epoch.w_est += a * self.segments.counting.of(ack) as f64 / self.segments.size() / cwnd;
 
-        let least = w.cwnd + if w.searching { initial_growth * segments_acked } else { 0.0 };
+        let least = cwnd + if s.searching { initial_growth * segments_acked } else { 0.0 };
         let t = (ack.now - epoch.start).as_secs_f64();
-        if w_cubic(c, w.w_max, epoch.k, t) < epoch.w_est {
-            w.cwnd = w.cwnd.max(epoch.w_est);
+        let grown = if w_cubic(c, s.w_max, epoch.k, t) < epoch.w_est {
+            cwnd.max(epoch.w_est)
         } else {
-            let ahead = w_cubic(c, w.w_max, epoch.k, t + ack.smoothed_rtt.as_secs_f64());
-            let target = ahead.min(target_limit * w.cwnd).max(w.cwnd);
-            w.cwnd += (target - w.cwnd) / w.cwnd * segments_acked;
-        }
-        w.cwnd = w.cwnd.max(least);
+            let ahead = w_cubic(c, s.w_max, epoch.k, t + ack.smoothed_rtt.as_secs_f64());
+            let target = ahead.min(target_limit * cwnd).max(cwnd);
+            cwnd + (target - cwnd) / cwnd * segments_acked
+        };
+        s.window.cwnd = grown.max(least);
     }
 
     /// The window was not used since the last ACK: this time must not count as `t`.

@@ -35,21 +35,16 @@ mod tests;
 pub use params::Params;
 
 use super::curve::k_after;
-use crate::components::count::Counting;
-use crate::components::datagram_size::rescaled;
-use crate::components::idle;
-use crate::components::slow_start::SlowStart;
+use crate::components::packets::{Packets, Window};
 use crate::components::undo::Undo;
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent, initial_window_of};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent};
 use curve::Epoch;
 use units::Time;
 
 /// What a spurious congestion event must bring back.
 #[derive(Clone, Debug)]
-struct Window {
-    cwnd: f64,
-    ssthresh: f64,
-    slow_start: SlowStart,
+struct State {
+    window: Window,
     /// 0 while undefined (4.10).
     w_max: f64,
     cwnd_prior: f64,
@@ -59,13 +54,11 @@ struct Window {
     epoch: Option<Epoch>,
 }
 
-impl Window {
+impl State {
     /// Segments were larger by this factor.
-    fn rescale(&mut self, ratio: f64, min: f64, last_ack: Time) {
-        self.cwnd = rescaled(self.cwnd, min, ratio);
-        for w in [&mut self.ssthresh, &mut self.w_max, &mut self.cwnd_prior] {
-            *w *= ratio;
-        }
+    fn rescale(&mut self, ratio: f64, last_ack: Time) {
+        self.w_max *= ratio;
+        self.cwnd_prior *= ratio;
         if let Some(epoch) = &mut self.epoch {
             epoch.w_est *= ratio;
             epoch.k = k_after((last_ack - epoch.start).as_secs_f64(), epoch.k, ratio);
@@ -77,11 +70,9 @@ impl Window {
 #[derive(Clone, Debug)]
 pub struct Cubic {
     params: Params,
-    counting: Counting,
-    mds: f64,
-    initial: f64,
-    state: Window,
-    undo: Undo<Window>,
+    segments: Packets,
+    state: State,
+    undo: Undo<State>,
     /// The last ACK, from which an unused time is measured.
     last_ack: Time,
 }
@@ -89,64 +80,37 @@ pub struct Cubic {
 impl Cubic {
     /// In slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
-        let mds = path.max_datagram_size.max(1);
-        let cwnd = initial_window_of(params.initial_window, mds) as f64 / mds as f64;
-        let state = Window {
-            cwnd,
-            ssthresh: f64::INFINITY,
-            slow_start: SlowStart::new(params.slow_start, path),
-            w_max: 0.0,
-            cwnd_prior: 0.0,
-            searching: true,
-            epoch: None,
-        };
-        let counting = Counting { count: params.count, limit: params.abc_limit, mds };
-        let (mds, undo) = (mds as f64, Undo::new());
-        Self { params, counting, mds, initial: cwnd, state, undo, last_ack: Time::ZERO }
-    }
-
-    fn slow_start(&mut self, ack: &Ack) {
-        self.state.cwnd += self.state.slow_start.growth(self.counting.of_slow_start(ack)) as f64 / self.mds;
-        let cwnd = self.cwnd_bytes();
-        if self.state.slow_start.ended(ack, cwnd) {
-            self.state.ssthresh = self.state.cwnd;
-        }
+        let segments = Packets::new(params.count, params.abc_limit, params.initial_window, path);
+        let window = Window::new(segments.initial, params.slow_start, path);
+        let state = State { window, w_max: 0.0, cwnd_prior: 0.0, searching: true, epoch: None };
+        Self { params, segments, state, undo: Undo::new(), last_ack: Time::ZERO }
     }
 
     fn reduce(&mut self, floor: f64) {
         let Params { beta, fast_convergence, .. } = self.params;
-        let ssthresh = self.reduced();
-        let w = &mut self.state;
-        let shrinking = fast_convergence && w.cwnd < w.w_max;
-        w.w_max = if shrinking { w.cwnd * (1.0 + beta) / 2.0 } else { w.cwnd };
-        w.cwnd_prior = w.cwnd;
-        w.searching = false;
-        w.ssthresh = ssthresh;
-        // The floor must not lift a window that a timeout left below it.
-        w.cwnd = (w.cwnd * beta).max(floor).min(w.cwnd);
-        w.epoch = None;
+        let (cwnd, ssthresh) = (self.state.window.cwnd, self.reduced());
+        let s = &mut self.state;
+        let shrinking = fast_convergence && cwnd < s.w_max;
+        s.w_max = if shrinking { cwnd * (1.0 + beta) / 2.0 } else { cwnd };
+        (s.cwnd_prior, s.searching, s.epoch) = (cwnd, false, None);
+        s.window.shrink((cwnd * beta).max(floor), ssthresh);
     }
 
     /// Section 4.8: slow start up to `ssthresh`, then a curve with K = 0.
     fn collapse(&mut self, cwnd: f64, ssthresh: f64) {
-        let w = &mut self.state;
-        (w.cwnd, w.ssthresh) = (cwnd.min(w.cwnd), ssthresh);
-        (w.w_max, w.searching, w.epoch) = (0.0, true, None);
+        self.state.window.shrink(cwnd, ssthresh);
+        (self.state.w_max, self.state.searching, self.state.epoch) = (0.0, true, None);
     }
 
     fn reduced(&self) -> f64 {
-        (self.state.cwnd * self.params.beta).max(self.params.min_window as f64)
+        (self.state.window.cwnd * self.params.beta).max(self.params.min_window as f64)
     }
 
     fn on_timeout(&mut self, repeated: bool) {
-        let ssthresh = if repeated { self.state.ssthresh } else { self.reduced() };
-        self.state.cwnd_prior = if repeated { self.state.cwnd_prior } else { self.state.cwnd };
+        let ssthresh = if repeated { self.state.window.ssthresh } else { self.reduced() };
+        self.state.cwnd_prior = if repeated { self.state.cwnd_prior } else { self.state.window.cwnd };
         // RFC 5681 section 3.1: the loss window is one segment.
         self.collapse(1.0, ssthresh);
-    }
-
-    fn cwnd_bytes(&self) -> u64 {
-        (self.state.cwnd * self.mds + 0.5) as u64
     }
 }
 
@@ -164,8 +128,8 @@ impl Controller for Cubic {
         if ack.acked == 0 {
             return None;
         }
-        if self.state.cwnd < self.state.ssthresh {
-            self.slow_start(ack);
+        if self.state.window.in_slow_start() {
+            self.state.window.slow_start(ack, &self.segments, 1.0);
         } else if ack.growth == 0 {
             self.stand_still(ack.now);
         } else {
@@ -177,58 +141,46 @@ impl Controller for Cubic {
 
     fn on_congestion(&mut self, event: &Congestion) {
         let repeated = self.undo.on_congestion(event.cause, &self.state);
-        self.state.slow_start.leave();
         match event.cause {
             Cause::Loss | Cause::Delay => self.reduce(self.params.min_window as f64),
             Cause::Ecn => self.reduce(self.params.min_window_ecn as f64),
             Cause::PersistentCongestion => {
-                self.collapse(self.params.min_window as f64, self.state.ssthresh);
+                self.collapse(self.params.min_window as f64, self.state.window.ssthresh);
             }
             Cause::Timeout => self.on_timeout(repeated),
         }
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.undo.take().filter(|b| b.cwnd > self.state.cwnd) {
-            self.state = before;
-        }
+        self.undo.restore(&mut self.state, |state| state.window.cwnd);
     }
 
     /// The congestion avoidance that follows is a new stage.
     fn on_idle(&mut self, event: &Idle) {
-        let w = &mut self.state;
-        (w.cwnd, w.ssthresh) = idle::restart(event, w.cwnd, w.ssthresh, self.initial);
-        w.epoch = None;
+        self.state.window.restart(event, &self.segments);
+        self.state.epoch = None;
     }
 
     fn on_path_change(&mut self, path: PathInfo) {
-        let mds = path.max_datagram_size.max(1);
-        let ratio = self.mds / mds as f64;
-        (self.mds, self.counting.mds) = (mds as f64, mds);
-        self.initial = initial_window_of(self.params.initial_window, mds) as f64 / self.mds;
-        for window in self.undo.saved().into_iter().chain([&mut self.state]) {
-            window.rescale(ratio, self.params.min_window as f64, self.last_ack);
-            window.slow_start.on_path_change(path);
-        }
+        let ratio = self.segments.on_path_change(self.params.initial_window, path);
+        let (min, last_ack) = (self.params.min_window, self.last_ack);
+        self.undo.each(&mut self.state, |state| {
+            state.window.on_path_change(path, ratio, min);
+            state.rescale(ratio, last_ack);
+        });
     }
 
     fn control(&self) -> Control {
-        let ssthresh = (self.state.ssthresh * self.mds) as u64;
-        Control {
-            cwnd: self.cwnd_bytes(),
-            pacing_rate: None,
-            ssthresh,
-            send_quantum: None,
-            wake: Time::NEVER,
-        }
+        self.state.window.control(&self.segments)
     }
 
     /// Windows in bytes, as [`Control::cwnd`].
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        put("ssthresh", self.state.ssthresh * self.mds);
-        put("w_max", self.state.w_max * self.mds);
+        let size = self.segments.size();
+        put("ssthresh", self.state.window.ssthresh * size);
+        put("w_max", self.state.w_max * size);
         if let Some(epoch) = &self.state.epoch {
-            put("w_est", epoch.w_est * self.mds);
+            put("w_est", epoch.w_est * size);
         }
     }
 }

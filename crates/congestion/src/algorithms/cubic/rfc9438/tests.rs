@@ -32,7 +32,7 @@ fn event(cc: &mut Cubic, cause: Cause) {
 
 fn with(params: Params, cwnd: f64) -> Cubic {
     let mut cc = Cubic::new(params, path(MDS));
-    cc.state.cwnd = cwnd;
+    cc.state.window.cwnd = cwnd;
     cc
 }
 
@@ -84,11 +84,11 @@ fn returns_to_w_max_after_k() {
     let mut cc = avoiding(1000.0);
     let mut now = Time::ZERO;
     while now.as_secs_f64() < k(0.4, 1000.0, 700.0) {
-        assert!(cc.state.cwnd <= 1001.0, "{} at {now:?}", cc.state.cwnd);
+        assert!(cc.state.window.cwnd <= 1001.0, "{} at {now:?}", cc.state.window.cwnd);
         round(&mut cc, now);
         now += RTT;
     }
-    near(cc.state.cwnd, 1000.0, 5.0);
+    near(cc.state.window.cwnd, 1000.0, 5.0);
 }
 
 /// Section 4.2: at most half of the window more in one round trip, whatever the curve says.
@@ -96,9 +96,13 @@ fn returns_to_w_max_after_k() {
 fn target_is_clamped() {
     let mut cc = avoiding(100.0);
     cc.on_ack(&ack(Time::ZERO, MDS));
-    let before = cc.state.cwnd;
+    let before = cc.state.window.cwnd;
     round(&mut cc, Time::from_millis(60_000));
-    assert!(cc.state.cwnd > 1.3 * before && cc.state.cwnd <= before * libm::exp(0.5), "{}", cc.state.cwnd);
+    assert!(
+        cc.state.window.cwnd > 1.3 * before && cc.state.window.cwnd <= before * libm::exp(0.5),
+        "{}",
+        cc.state.window.cwnd
+    );
 }
 
 /// Linux: 5 % a round trip until a loss shows a maximum, and again after a timeout; the RFC's curve is flat there.
@@ -106,17 +110,17 @@ fn target_is_clamped() {
 fn initial_growth_ends_with_the_first_loss() {
     let grown = |initial_growth: f64, causes: &[Cause]| {
         let mut cc = with(Params { initial_growth, ..Params::default() }, 100.0);
-        cc.state.ssthresh = 100.0;
+        cc.state.window.ssthresh = 100.0;
         causes.iter().for_each(|cause| event(&mut cc, *cause));
         // What a timeout leaves is too small to see a share of it.
-        cc.state.cwnd = cc.state.cwnd.max(50.0);
-        cc.state.ssthresh = cc.state.cwnd;
+        cc.state.window.cwnd = cc.state.window.cwnd.max(50.0);
+        cc.state.window.ssthresh = cc.state.window.cwnd;
         cc.on_ack(&ack(Time::ZERO, MDS));
-        let before = cc.state.cwnd;
+        let before = cc.state.window.cwnd;
         for _ in 0..before as u64 {
             cc.on_ack(&ack(Time::from_millis(1), MDS));
         }
-        cc.state.cwnd / before - 1.0
+        cc.state.window.cwnd / before - 1.0
     };
     assert!(grown(0.0, &[]) < 0.011, "W_est alone: a segment");
     near(grown(0.05, &[]), 0.05, 1e-3);
@@ -131,13 +135,13 @@ fn w_est_changes_slope() {
     // So short a round trip that the curve lies below.
     let slope = |cc: &mut Cubic| {
         let before = cc.state.epoch.as_ref().map_or(0.0, |e| e.w_est);
-        let cwnd = cc.state.cwnd;
+        let cwnd = cc.state.window.cwnd;
         cc.on_ack(&Ack { smoothed_rtt: Duration::from_millis(1), ..ack(Time::ZERO, MDS) });
         (cc.state.epoch.as_ref().map_or(0.0, |e| e.w_est) - before) * cwnd
     };
     slope(&mut cc);
     near(slope(&mut cc), 9.0 / 17.0, 1e-9);
-    while cc.state.cwnd < 10.0 {
+    while cc.state.window.cwnd < 10.0 {
         slope(&mut cc);
     }
     near(slope(&mut cc), 1.0, 1e-9);
@@ -151,7 +155,7 @@ fn fast_convergence() {
         cc.state.w_max = 100.0;
         event(&mut cc, Cause::Loss);
         near(cc.state.w_max, w_max, 1e-9);
-        near(cc.state.cwnd, cwnd, 1e-9);
+        near(cc.state.window.cwnd, cwnd, 1e-9);
     }
     let mut cc = with(Params { fast_convergence: false, ..Params::default() }, 80.0);
     cc.state.w_max = 100.0;
@@ -165,8 +169,8 @@ fn floors() {
     for (cause, cwnd) in [(Cause::Loss, 2.0), (Cause::Ecn, 1.4)] {
         let mut cc = with(Params { min_window_ecn: 1, ..Params::default() }, 2.0);
         event(&mut cc, cause);
-        near(cc.state.cwnd, cwnd, 1e-9);
-        near(cc.state.ssthresh, 2.0, 1e-9);
+        near(cc.state.window.cwnd, cwnd, 1e-9);
+        near(cc.state.window.ssthresh, 2.0, 1e-9);
     }
 }
 
@@ -175,12 +179,12 @@ fn floors() {
 fn k_is_zero_without_a_maximum() {
     let mut restarted = avoiding(1000.0);
     event(&mut restarted, Cause::PersistentCongestion);
-    near(restarted.state.cwnd, 2.0, 1e-9);
-    restarted.state.cwnd = 700.0;
+    near(restarted.state.window.cwnd, 2.0, 1e-9);
+    restarted.state.window.cwnd = 700.0;
     let mut left = with(Params { slow_start: Kind::HystartPlusPlus, ..Params::default() }, 50.0);
-    left.state.ssthresh = 50.0;
+    left.state.window.ssthresh = 50.0;
     for cc in [&mut restarted, &mut left] {
-        let cwnd = cc.state.cwnd;
+        let cwnd = cc.state.window.cwnd;
         cc.on_ack(&ack(Time::ZERO, MDS));
         near(cc.state.epoch.as_ref().map_or(9.0, |e| e.k), 0.0, 0.0);
         near(cc.state.w_max, cwnd, 0.0);
@@ -194,10 +198,10 @@ fn timeouts() {
     for _ in 0..3 {
         event(&mut cc, Cause::Timeout);
         assert_eq!(cc.control().cwnd, MDS);
-        near(cc.state.ssthresh, 70.0, 1e-9);
+        near(cc.state.window.ssthresh, 70.0, 1e-9);
     }
     cc.on_spurious();
-    near(cc.state.cwnd, 100.0, 0.0);
+    near(cc.state.window.cwnd, 100.0, 0.0);
 }
 
 /// Section 4.2, 5.8: neither idle nor application-limited time moves the curve.
@@ -217,14 +221,14 @@ fn unused_time_does_not_count() {
     }
     let sent = Sent { now: now + shift, pn: 0, bytes: MDS, bytes_in_flight: MDS, app_limited: false };
     idle.on_sent(&sent);
-    near(idle.state.cwnd, busy.state.cwnd, 0.0);
+    near(idle.state.window.cwnd, busy.state.window.cwnd, 0.0);
     // The curve stood still from the last ACK, one round trip before `now`.
     for _ in 0..30 {
         round(&mut busy, now);
         round(&mut idle, now + shift + RTT);
         now += RTT;
     }
-    near(idle.state.cwnd, busy.state.cwnd, 2.0);
+    near(idle.state.window.cwnd, busy.state.window.cwnd, 2.0);
 }
 
 /// Section 4.9.2, of a timeout too, and of one that follows a loss: as before the first.
@@ -246,18 +250,18 @@ fn growth_per_ack() {
     for (count, grown) in [(Count::Bytes, 2.0), (Count::Acks, 1.0)] {
         let mut cc = with(Params { count, ..Params::default() }, 10.0);
         cc.on_ack(&ack(Time::ZERO, 2 * MDS));
-        near(cc.state.cwnd, 10.0 + grown, 1e-9);
+        near(cc.state.window.cwnd, 10.0 + grown, 1e-9);
         let mut cc = with(Params { count, ..Params::default() }, 10.0);
         event(&mut cc, Cause::Loss);
         cc.on_ack(&Ack { smoothed_rtt: Duration::from_millis(1), ..ack(Time::ZERO, 2 * MDS) });
-        near(cc.state.cwnd, 7.0 + 9.0 / 17.0 * grown / 7.0, 1e-9);
+        near(cc.state.window.cwnd, 7.0 + 9.0 / 17.0 * grown / 7.0, 1e-9);
         let mut cc = with(Params { count, ..Params::default() }, 1000.0);
         event(&mut cc, Cause::Loss);
         cc.on_ack(&ack(Time::ZERO, MDS));
-        let before = cc.state.cwnd;
+        let before = cc.state.window.cwnd;
         cc.on_ack(&ack(Time::from_millis(1000), 2 * MDS));
         let target = w_cubic(0.4, 1000.0, k(0.4, 1000.0, 700.0), 1.1);
-        near(cc.state.cwnd, before + (target - before) / before * 2.0, 1e-6);
+        near(cc.state.window.cwnd, before + (target - before) / before * 2.0, 1e-6);
     }
 }
 
@@ -265,7 +269,7 @@ fn growth_per_ack() {
 fn limited_per_ack() {
     let mut cc = with(Params { abc_limit: Some(10), ..Params::default() }, 100.0);
     cc.on_ack(&ack(Time::ZERO, 60 * MDS));
-    near(cc.state.cwnd, 110.0, 1e-9);
+    near(cc.state.window.cwnd, 110.0, 1e-9);
 }
 
 /// Three quarters of the window before are the new threshold; from there a new curve to the old maximum.
@@ -273,16 +277,16 @@ fn limited_per_ack() {
 fn idle_time() {
     let mut cc = avoiding(1000.0);
     round(&mut cc, Time::ZERO);
-    let cwnd = cc.state.cwnd;
+    let cwnd = cc.state.window.cwnd;
     let (idle, rto) = (Duration::from_secs(10), Duration::from_secs(1));
     cc.on_idle(&Idle { now: Time::from_millis(10_000), idle, rto });
-    near(cc.state.cwnd, 10.0, 0.0);
-    near(cc.state.ssthresh, (0.75 * cwnd).max(700.0), 0.0);
-    cc.state.cwnd = cc.state.ssthresh;
+    near(cc.state.window.cwnd, 10.0, 0.0);
+    near(cc.state.window.ssthresh, (0.75 * cwnd).max(700.0), 0.0);
+    cc.state.window.cwnd = cc.state.window.ssthresh;
     cc.on_ack(&ack(Time::from_millis(11_000), MDS));
-    let expected = k(0.4, 1000.0, cc.state.ssthresh);
+    let expected = k(0.4, 1000.0, cc.state.window.ssthresh);
     near(cc.state.epoch.as_ref().map_or(0.0, |e| e.k), expected, 1e-9);
-    assert!(cc.state.cwnd < cc.state.ssthresh + 1.0, "{}", cc.state.cwnd);
+    assert!(cc.state.window.cwnd < cc.state.window.ssthresh + 1.0, "{}", cc.state.window.cwnd);
 }
 
 /// Late packets alone leave the curve where it is.
@@ -307,7 +311,7 @@ fn response_function() {
     for _ in 0..4000 {
         let cwnd = cc.control().cwnd / MDS;
         packets += cwnd;
-        sum += cc.state.cwnd;
+        sum += cc.state.window.cwnd;
         rounds += 1.0;
         if packets >= 10_000 {
             packets -= 10_000;
@@ -323,7 +327,7 @@ fn response_function() {
 #[test]
 fn larger_datagrams() {
     let mut cc = Cubic::new(Params::default(), path(1200));
-    cc.state.cwnd = 100.0;
+    cc.state.window.cwnd = 100.0;
     cc.on_congestion(&congestion(Cause::Loss, 0));
     let ack = |ms: u64| Ack { now: Time::from_millis(ms), ..acked(1200) };
     (0..2000).for_each(|i| _ = cc.on_ack(&ack(i)));
@@ -331,7 +335,8 @@ fn larger_datagrams() {
     let curve = |cc: &Cubic| {
         let epoch = cc.state.epoch.as_ref().expect("on a curve");
         let t = (cc.last_ack - epoch.start).as_secs_f64();
-        [w_cubic(0.4, cc.state.w_max, epoch.k, t), cc.state.w_max, epoch.w_est].map(|w| w * cc.mds)
+        [w_cubic(0.4, cc.state.w_max, epoch.k, t), cc.state.w_max, epoch.w_est]
+            .map(|w| w * cc.segments.size())
     };
     let bytes = curve(&cc);
     cc.on_path_change(path(1400));

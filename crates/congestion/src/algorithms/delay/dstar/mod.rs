@@ -201,16 +201,16 @@ impl Controller for Dstar {
     fn on_path_change(&mut self, path: PathInfo) {
         let before = core::mem::replace(&mut self.mds, path.max_datagram_size.max(1));
         let Params { min_cwnd, max_cwnd, .. } = self.params;
-        for model in self.undo.saved().into_iter().chain([&mut self.model]) {
+        self.undo.each(&mut self.model, |model| {
             model.rescale(before, self.mds);
             model.cwnd = model.cwnd.max(min_cwnd).min(max_cwnd);
-        }
+        });
     }
 
     fn control(&self) -> Control {
         let cwnd = self.model.cwnd.saturating_mul(self.mds);
         let ssthresh = if self.model.slow_start { u64::MAX } else { 0 };
-        Control { cwnd, pacing_rate: None, ssthresh, send_quantum: None, wake: Time::NEVER }
+        Control { ssthresh, ..Control::window(cwnd) }
     }
 
     /// Windows in bytes, as [`Control::cwnd`].

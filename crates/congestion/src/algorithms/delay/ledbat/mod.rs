@@ -41,7 +41,7 @@ use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Needs, PathInfo};
 use crate::{Range, params};
 use alloc::collections::VecDeque;
 use delays::Delays;
-use units::{Duration, Time};
+use units::Duration;
 
 params! {
     /// TARGET, the queuing delay to add. RFC 6817 section 2.5; at most 100 ms.
@@ -189,9 +189,7 @@ impl Controller for Ledbat {
     }
 
     fn on_spurious(&mut self) {
-        if let Some(before) = self.undo.take().filter(|b| b.cwnd > self.state.cwnd) {
-            self.state = before;
-        }
+        self.undo.restore(&mut self.state, |window| window.cwnd);
     }
 
     fn on_idle(&mut self, event: &Idle) {
@@ -204,17 +202,17 @@ impl Controller for Ledbat {
         let mds = path.max_datagram_size.max(1);
         let before = core::mem::replace(&mut self.mds, mds as f64);
         let least = self.params.min_window.max(1) as f64 * before;
-        for window in self.undo.saved().into_iter().chain([&mut self.state]) {
+        self.undo.each(&mut self.state, |window| {
             window.cwnd = window.cwnd.max(window.cwnd.min(least) / before * self.mds);
             if let Some(slow_start) = &mut window.slow_start {
                 slow_start.on_path_change(path);
             }
-        }
+        });
     }
 
     fn control(&self) -> Control {
         let ssthresh = (self.state.ssthresh + 0.5) as u64;
-        Control { cwnd: self.cwnd(), pacing_rate: None, ssthresh, send_quantum: None, wake: Time::NEVER }
+        Control { ssthresh, ..Control::window(self.cwnd()) }
     }
 
     /// In seconds.

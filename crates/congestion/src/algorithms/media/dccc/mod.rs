@@ -202,13 +202,7 @@ impl Controller for Dccc {
         let fastest = self.feedback.map_or(self.x, |f| f.sent.max(self.x));
         let flight = self.params.window * fastest / 8.0 * self.rtt.max(self.latest_rtt).as_secs_f64();
         let cwnd = (flight as u64).max(self.params.min_window.max(1) * self.mds);
-        Control {
-            cwnd,
-            pacing_rate: Some(Rate(self.x as u64)),
-            ssthresh: 0,
-            send_quantum: None,
-            wake: Time::NEVER,
-        }
+        Control { pacing_rate: Some(Rate(self.x as u64)), ..Control::window(cwnd) }
     }
 
     /// Rates in bits per second, `e` in seconds.
