@@ -2,13 +2,22 @@
 
 use std::sync::OnceLock;
 
-use congestion::Registry;
+use congestion::{Entry, Registry};
 
 static CONTROLLERS: OnceLock<Registry> = OnceLock::new();
 
 /// All of them.
 pub fn controllers() -> &'static Registry {
     CONTROLLERS.get_or_init(Registry::default)
+}
+
+/// A name that means the newest of a family.
+const NEWEST: [(&str, &str); 1] = [("bbr", "bbr3")];
+
+/// The controller of this name; `bbr` is the newest BBR.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    let newest = NEWEST.iter().find(|(family, _)| *family == name).map(|(_, newest)| *newest);
+    controllers().get(name).or_else(|| controllers().get(newest?))
 }
 
 /// Sets them, once, before anything is read.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::commands::compare::{self, CompareArgs};
 use crate::commands::doctor::{self, DoctorArgs};
 use crate::commands::ledger::LedgerArgs;
 use crate::commands::link::{self, LinkArgs};
@@ -27,6 +28,11 @@ enum Command {
     ///
     /// Exit status: 0 if every claim holds or is a known miss, 1 for an unexpected miss, 2 for bad input.
     Run(RunArgs),
+    /// Compare controllers on a link: which carries how much more, at which delay, beside whom, and why.
+    ///
+    /// `kneepoint compare cubic bbr3 --link "rate=100 Mbit/s rtt=80 ms queue=0.3 BDP loss=0.01 %"`; docs/compare.md says how it
+    /// is measured.
+    Compare(CompareArgs),
     /// List the shipped experiments.
     List,
     /// List the algorithms with parameters, defaults and sources.
@@ -95,6 +101,7 @@ pub fn main() -> u8 {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Run(args) => run::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::List => list::run(),
         Command::Algorithms { name } => algorithms::run(name.as_deref()),
         Command::Report { dirs, out } => report::run(&dirs, &out),

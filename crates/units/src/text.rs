@@ -29,20 +29,24 @@ pub fn split_number(text: &str) -> Result<(f64, &str), String> {
     Ok((value, unit.trim()))
 }
 
-fn parse(text: &str, what: &str, units: &[(&str, f64)]) -> Result<f64, String> {
+/// `too` are units that are accepted and not named.
+fn parse(text: &str, what: &str, units: &[(&str, f64)], too: &[(&str, f64)]) -> Result<f64, String> {
     let known = || units.iter().map(|u| u.0).collect::<Vec<_>>().join(", ");
     let (value, unit) =
         split_number(text).map_err(|e| format!("{e}; {what} is a number and a unit, one of {}", known()))?;
     if unit.is_empty() {
         return Err(format!("`{text}` has no unit; {what} needs one of {}", known()));
     }
-    let factor = units.iter().find(|u| u.0 == unit).map(|u| u.1);
+    let factor = units.iter().chain(too).find(|u| u.0 == unit).map(|u| u.1);
     factor.map(|f| value * f).ok_or_else(|| format!("`{unit}` is not a unit of {what}; known: {}", known()))
 }
 
 const DURATIONS: &[(&str, f64)] =
     &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10)];
 const RATES: &[(&str, f64)] = &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)];
+/// What other tools write; bytes are eight bits.
+const RATES_TOO: &[(&str, f64)] =
+    &[("bps", 1.0), ("kbps", 1e3), ("Mbps", 1e6), ("Gbps", 1e9), ("kB/s", 8e3), ("MB/s", 8e6), ("GB/s", 8e9)];
 const SIZES: &[(&str, f64)] = &[
     ("bytes", 1.0),
     ("B", 1.0),
@@ -57,21 +61,21 @@ const SIZES: &[(&str, f64)] = &[
 impl FromStr for Duration {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        parse(text, "a duration", DURATIONS).map(|ns| Self((ns + 0.5) as u64))
+        parse(text, "a duration", DURATIONS, &[]).map(|ns| Self((ns + 0.5) as u64))
     }
 }
 
 impl FromStr for Rate {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        parse(text, "a rate", RATES).map(|bits| Self((bits + 0.5) as u64))
+        parse(text, "a rate", RATES, RATES_TOO).map(|bits| Self((bits + 0.5) as u64))
     }
 }
 
 impl FromStr for Bytes {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        parse(text, "a size", SIZES).map(|bytes| Self((bytes + 0.5) as u64))
+        parse(text, "a size", SIZES, &[]).map(|bytes| Self((bytes + 0.5) as u64))
     }
 }
 
@@ -111,6 +115,7 @@ mod tests {
         assert_eq!("0.5s".parse(), Ok(Duration::from_millis(500)));
         assert_eq!("10 Mbit/s".parse(), Ok(Rate(10_000_000)));
         assert_eq!("100 MB".parse(), Ok(Bytes(100_000_000)));
+        assert_eq!(["10 Mbps", "1.25 MB/s", "10000kbps"].map(str::parse), [Ok(Rate(10_000_000)); 3]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use congestion::components::slow_start::Kind;
 use congestion::{Algorithm, Entry, ParamDoc};
 use units::{Duration, split_number};
 
-use crate::controllers::controllers;
+use crate::controllers::{controllers, find};
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, words};
 use crate::file::merge::{merge_as, put_at};
@@ -115,7 +115,7 @@ fn without_shares(
 
 fn named(cursor: &Cursor<'_>, name: &str) -> Result<&'static Entry, Diagnostic> {
     let known = controllers().iter().map(|entry| entry.name);
-    controllers().get(name).ok_or_else(|| cursor.unknown("algorithm", name, known))
+    find(name).ok_or_else(|| cursor.unknown("algorithm", name, known))
 }
 
 fn read(entry: &Entry, table: toml::Table) -> Result<Algorithm, String> {

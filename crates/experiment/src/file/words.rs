@@ -51,6 +51,14 @@ impl<'a> Words<'a> {
         self.pairs.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
     }
 
+    /// The key and its value, if there is one alone.
+    pub fn single(&self) -> Option<(&str, &str)> {
+        match self.pairs.as_slice() {
+            [(key, value)] => Some((key, value)),
+            _ => None,
+        }
+    }
+
     /// With a value for a key that is not there.
     #[must_use]
     pub fn with_default(mut self, key: &str, value: Option<&str>) -> Self {

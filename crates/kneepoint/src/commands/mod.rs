@@ -2,6 +2,7 @@
 
 pub(crate) mod algorithms;
 pub(crate) mod bench;
+pub(crate) mod compare;
 #[cfg(wire)]
 pub(crate) mod doctor;
 mod folders;

@@ -1,0 +1,99 @@
+//! What theory says of a long flow alone, for the controllers that have a closed form with their own constants.
+//!
+//! ```text
+//! Reno, random loss p    W = sqrt(3 / (2 p)) packets                                     Mathis et al. 1997
+//! CUBIC                  W = (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4),      RFC 9438 section 5.1
+//!                        or Reno's, if that is more
+//! goodput                W payload / RTT, and no more than the link carries
+//! idle after a reduction beta (1 + b) < 1, a queue of b BDP that overflows               both
+//! ```
+
+use serde::Serialize;
+
+/// CUBIC's constants, RFC 9438 section 4.6 and 5.
+const C: f64 = 0.4;
+const CUBIC_BETA: f64 = 0.7;
+const RENO_BETA: f64 = 0.5;
+
+/// The network in the terms of the formulas.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct Path {
+    /// Bits per second of payload that the link carries.
+    pub(super) capacity: f64,
+    /// Base RTT, seconds.
+    pub(super) rtt: f64,
+    /// Payload of a packet, bits.
+    pub(super) payload: f64,
+    /// Random loss, 0 to 1.
+    pub(super) loss: f64,
+    /// The queue in BDP, if it has a limit.
+    pub(super) queue: Option<f64>,
+}
+
+/// Goodput in Mbit/s, and where the formula stands.
+pub(super) fn goodput(algorithm: &str, path: &Path) -> Option<(f64, &'static str)> {
+    if path.loss == 0.0 {
+        return None;
+    }
+    let reno = (1.5 / path.loss).sqrt();
+    let (window, source) = match algorithm {
+        "new-reno" | "tcp-reno" => (reno, "Mathis et al. 1997"),
+        "cubic" => (cubic(path).max(reno), "RFC 9438 section 5.1"),
+        _ => return None,
+    };
+    Some(((window * path.payload / path.rtt).min(path.capacity) * 1e-6, source))
+}
+
+fn cubic(path: &Path) -> f64 {
+    let factor = (C * (3.0 + CUBIC_BETA) / (4.0 * (1.0 - CUBIC_BETA))).powf(0.25);
+    factor * (path.rtt / path.loss).powf(0.75)
+}
+
+/// What is left of a full pipe after a reduction, in BDP: below 1 the link idles. Only of a queue that overflows.
+pub(super) fn after_reduction(algorithm: &str, path: &Path) -> Option<f64> {
+    let beta = match algorithm {
+        "new-reno" | "tcp-reno" => RENO_BETA,
+        "cubic" => CUBIC_BETA,
+        _ => return None,
+    };
+    path.queue.map(|queue| beta * (1.0 + queue))
+}
+
+/// CUBIC's time back to its last window, from a full pipe, seconds: the longest cycle that a long flow has.
+pub(super) fn cubic_cycle(path: &Path) -> f64 {
+    let full = path.capacity * path.rtt / path.payload * (1.0 + path.queue.unwrap_or(1.0).min(4.0));
+    (full * (1.0 - CUBIC_BETA) / C).cbrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATH: Path = Path { capacity: 100e6, rtt: 0.08, payload: 9720.0, loss: 1e-4, queue: Some(0.3) };
+
+    /// RFC 9438 section 5.1, Table 1 (RTT 0.1 s, C = 0.4): at 1e-4 Reno has 120 packets and CUBIC 187; at 1e-5 393 and 1054 or so.
+    #[test]
+    fn the_table_of_rfc_9438() {
+        for (loss, reno, with_cubic) in [(1e-4, 122.5, 187.0), (1e-5, 387.3, 1054.0), (1e-6, 1224.7, 5926.0)]
+        {
+            let path = Path { rtt: 0.1, loss, capacity: 1e12, ..PATH };
+            let packets = |name| goodput(name, &path).unwrap().0 * 1e6 * path.rtt / path.payload;
+            assert!((packets("new-reno") / reno - 1.0).abs() < 0.01, "{loss}: {}", packets("new-reno"));
+            assert!((packets("cubic") / with_cubic - 1.0).abs() < 0.01, "{loss}: {}", packets("cubic"));
+        }
+    }
+
+    #[test]
+    fn no_more_than_the_link_and_nothing_without_loss() {
+        assert_eq!(goodput("cubic", &Path { loss: 1e-9, ..PATH }), Some((100.0, "RFC 9438 section 5.1")));
+        assert_eq!(goodput("cubic", &Path { loss: 0.0, ..PATH }), None);
+        assert_eq!(goodput("bbr3", &PATH), None);
+    }
+
+    #[test]
+    fn a_queue_shorter_than_the_reduction() {
+        assert!((after_reduction("cubic", &PATH).unwrap() - 0.91).abs() < 1e-12);
+        assert_eq!(after_reduction("new-reno", &Path { queue: Some(1.0), ..PATH }), Some(1.0));
+        assert_eq!(after_reduction("cubic", &Path { queue: None, ..PATH }), None);
+    }
+}

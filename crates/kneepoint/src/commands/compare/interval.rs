@@ -1,0 +1,111 @@
+//! The ratio of two means with its interval.
+//!
+//! ```text
+//! ln r       = ln m1 - ln m2
+//! variance   = v1 + v2,   v = (s / m)^2 / n                     delta method
+//! freedom    = (v1 + v2)^2 / (v1^2 / (n1 - 1) + v2^2 / (n2 - 1))   Welch and Satterthwaite
+//! interval   = exp(ln r -+ t(97.5 %, freedom) sqrt(variance))
+//! ```
+
+use results::summary::Cell;
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// A ratio and its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct Ratio {
+    pub(super) value: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl Ratio {
+    /// That of two cells over `n` repetitions each; nothing if one of them is not above 0. Of a single repetition the interval
+    /// is unknown: from 0 to infinity.
+    pub(super) fn of(one: &Cell, other: &Cell, n: u32) -> Option<Self> {
+        if !(one.mean > 0.0 && other.mean > 0.0) {
+            return None;
+        }
+        let value = one.mean / other.mean;
+        let (Some(v1), Some(v2)) = (variance(one, n), variance(other, n)) else {
+            return Some(Self { value, low: 0.0, high: f64::INFINITY });
+        };
+        let width = half_width(v1, v2, n);
+        Some(Self { value, low: value * (-width).exp(), high: value * width.exp() })
+    }
+
+    /// Whether it is told apart from 1.
+    pub(super) fn differs(self) -> bool {
+        self.low > 1.0 || self.high < 1.0
+    }
+}
+
+/// Of the logarithm of a mean.
+fn variance(cell: &Cell, n: u32) -> Option<f64> {
+    cell.spread.map(|spread| (spread / cell.mean).powi(2) / f64::from(n))
+}
+
+/// Half of the interval of the logarithm of a ratio.
+fn half_width(v1: f64, v2: f64, n: u32) -> f64 {
+    let sum = v1 + v2;
+    if sum == 0.0 || n < 2 {
+        return 0.0;
+    }
+    let freedom = sum * sum * f64::from(n - 1) / (v1 * v1 + v2 * v2);
+    let t = StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975));
+    t * sum.sqrt()
+}
+
+/// Repetitions for which the interval of this ratio would be as narrow as `share` of it, if the spread stays.
+pub(super) fn needed(one: &Cell, other: &Cell, n: u32, share: f64) -> u32 {
+    let (Some(v1), Some(v2)) = (variance(one, n), variance(other, n)) else { return n };
+    let wide = half_width(v1, v2, n) / share;
+    if wide <= 1.0 { n } else { (f64::from(n) * wide * wide).ceil().min(1e6) as u32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(mean: f64, spread: f64) -> Cell {
+        Cell {
+            mean,
+            spread: Some(spread),
+            runs: None,
+            shown: None,
+            published: None,
+            reason: None,
+            open: false,
+        }
+    }
+
+    /// Five runs each of 10 +- 1 and 5 +- 0.5: both have 10 % of spread, so 8 degrees of freedom, t = 2.306, and
+    /// ln r +- 2.306 * sqrt(2 * 0.01 / 5) = +- 0.1458.
+    #[test]
+    fn welch() {
+        let ratio = Ratio::of(&cell(10.0, 1.0), &cell(5.0, 0.5), 5).unwrap();
+        assert!((ratio.value - 2.0).abs() < 1e-12);
+        assert!((ratio.high / 2.0 - 0.1458_f64.exp()).abs() < 1e-3, "{ratio:?}");
+        assert!((ratio.low * ratio.high - 4.0).abs() < 1e-9, "even on the logarithm's scale");
+        assert!(ratio.differs());
+        assert!(!Ratio::of(&cell(10.0, 1.0), &cell(9.5, 1.0), 5).unwrap().differs());
+    }
+
+    #[test]
+    fn what_has_no_interval() {
+        assert_eq!(Ratio::of(&cell(0.0, 0.0), &cell(1.0, 0.0), 5), None);
+        let alike = Ratio::of(&cell(2.0, 0.0), &cell(1.0, 0.0), 5).unwrap();
+        assert_eq!((alike.low, alike.high), (2.0, 2.0), "runs that are all alike");
+        let once = Ratio::of(&Cell { spread: None, ..cell(2.0, 0.0) }, &cell(1.0, 0.0), 1).unwrap();
+        assert!(!once.differs(), "one run tells nothing");
+    }
+
+    /// Twice as narrow takes four times as many.
+    #[test]
+    fn how_many_it_takes() {
+        let (a, b) = (cell(10.0, 1.0), cell(5.0, 0.5));
+        assert_eq!(needed(&a, &b, 5, 0.2), 5);
+        let more = needed(&a, &b, 5, 0.1458 / 2.0);
+        assert!((20..=21).contains(&more), "{more}");
+    }
+}

@@ -1,0 +1,327 @@
+//! The question as experiment files.
+
+use std::path::Path as FilePath;
+
+use experiment::controllers::{controllers, find};
+use experiment::diagnostic::{Diagnostic, did_you_mean};
+use experiment::file::{Experiment, Words};
+use experiment::library::Library;
+use link::{Limit, RateModel};
+use scenario::Scenario;
+use toml::{Table, Value};
+use units::Duration;
+
+use super::CompareArgs;
+use super::closed_form::{self, Path};
+use super::sweep::Varied;
+use crate::status::Error;
+
+/// The label of the flow in question beside a competitor, and of the competitor.
+pub(super) const CANDIDATE: &str = "candidate";
+pub(super) const COMPETITOR: &str = "competitor";
+/// What the short transfers carry.
+pub(super) const TRANSFERS: [&str; 3] = ["10 kB", "100 kB", "1 MB"];
+
+/// What runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One flow without end, its start-up not counted.
+    Long,
+    /// The same beside the competitor.
+    Beside,
+    /// Short transfers, their handshake with them.
+    StartUp,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Long => "compare/long-flows",
+            Self::Beside => "compare/beside",
+            Self::StartUp => "compare/start-up",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Long => "long flows alone",
+            Self::Beside => "beside a competitor",
+            Self::StartUp => "short transfers",
+        }
+    }
+}
+
+/// A controller as the file has it, and what tables call it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Named {
+    pub(super) label: String,
+    pub(super) algorithm: String,
+    value: Value,
+}
+
+/// The question, read.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) controllers: Vec<Named>,
+    pub(super) against: Named,
+    pub(super) vary: Option<Varied>,
+    /// The link as the user has written it.
+    pub(super) link: String,
+    /// The network in the terms of the formulas; where something varies, that of its first value.
+    pub(super) path: Path,
+    /// The queue's whole length in time, if it has a limit.
+    pub(super) buffer: Option<Duration>,
+    /// Until when nothing counts, and the end.
+    pub(super) from: Duration,
+    pub(super) to: Duration,
+    network: Table,
+    flow: Table,
+}
+
+impl Question {
+    pub(super) fn read(args: &CompareArgs) -> Result<Self, Error> {
+        if args.controllers.len() < 2 {
+            return Err(Error::bad("one controller alone cannot be compared; name two or more"));
+        }
+        let controllers: Vec<Named> =
+            args.controllers.iter().map(|text| Named::read(text)).collect::<Result<_, _>>()?;
+        if let Some(twice) = (1..controllers.len())
+            .find(|i| controllers[..*i].iter().any(|c| c.label == controllers[*i].label))
+        {
+            let label = &controllers[twice].label;
+            return Err(Error::bad(format!(
+                "`{label}` twice; give one a label: '{{ name = \"...\", label = \"...\" }}'"
+            )));
+        }
+        let against = args.against.as_deref().map(Named::read).transpose()?;
+        let (network, mut flow) = network(&args.link)?;
+        if let Some(words) = &args.flow {
+            flow.extend(table(
+                &Words::split(words).map_err(|e| Error::bad(e.to_string().replacen("link", "flow", 1)))?,
+            )?);
+        }
+        let vary = args.vary.as_deref().map(Varied::read).transpose()?;
+        let mut question = Self {
+            against: against.unwrap_or_else(|| controllers[0].clone()),
+            controllers,
+            vary,
+            link: args.link.clone(),
+            path: Path { capacity: 0.0, rtt: 0.0, payload: 0.0, loss: 0.0, queue: None },
+            buffer: None,
+            from: Duration::ZERO,
+            to: args.time.unwrap_or(Duration::from_secs(1)),
+            network,
+            flow,
+        };
+        question.look_at_the_link(args.time)?;
+        Ok(question)
+    }
+
+    /// What the link is in numbers, and how long a run must be on it.
+    fn look_at_the_link(&mut self, time: Option<Duration>) -> Result<(), Error> {
+        let experiment = self.experiment(Kind::Long, 1)?;
+        let cases = experiment.cases();
+        let paths: Vec<(Path, Option<Duration>)> =
+            cases.iter().map(|case| path(&experiment.scenario(case, 0))).collect();
+        (self.path, self.buffer) = paths[0];
+        let cycle = paths.iter().map(|(path, _)| closed_form::cubic_cycle(path)).fold(0.0, f64::max);
+        let start = (100.0 * self.path.rtt).max(cycle).max(5.0).ceil();
+        let long = start + (5.0 * cycle).clamp(30.0, 300.0).ceil();
+        self.to = time.unwrap_or(Duration::from_secs(long as u64));
+        self.from = Duration::from_secs(start as u64).min(self.to / 3);
+        Ok(())
+    }
+
+    /// The file of one kind of runs, read; every mistake in the words of the command line is found here.
+    pub(super) fn experiment(&self, kind: Kind, seeds: u32) -> Result<Experiment, Error> {
+        let text = toml::to_string(&self.document(kind, seeds)).map_err(Error::bad)?;
+        let read = Experiment::parse(kind.name(), FilePath::new("compare"), &text);
+        // The lines are ours, the user wrote none.
+        read.map_err(|problem| Error::bad(Diagnostic { line: None, ..problem }))
+    }
+
+    fn document(&self, kind: Kind, seeds: u32) -> Table {
+        let mut file = self.network.clone();
+        let mut put = |key: &str, value: Value| file.insert(key.to_owned(), value);
+        put("title", format!("{}: {}", self.title(), kind.title()).into());
+        put("source", "kneepoint compare".into());
+        put("repetitions", i64::from(seeds).into());
+        put("series", "100 ms".into());
+        let mut vary = Table::new();
+        if let Some(varied) = &self.vary {
+            vary.insert(format!("link.{}", varied.key), varied.values.clone().into());
+        }
+        let values = || Value::Array(self.controllers.iter().map(|c| c.value.clone()).collect());
+        let rows = if kind == Kind::Beside { "flow.0.controller" } else { "flow.controller" };
+        vary.insert(rows.to_owned(), values());
+        let metrics: &[&str] = match kind {
+            Kind::Long => &[
+                "goodput",
+                "utilization",
+                "rtt_mean",
+                "rtt_p95",
+                "loss",
+                "reductions @ measure",
+                "queue_wait",
+            ],
+            Kind::Beside => &[
+                "share of candidate",
+                "goodput of candidate",
+                "goodput of competitor",
+                "rtt_mean",
+                "loss",
+                "utilization",
+            ],
+            Kind::StartUp => &["completion", "rtt_max"],
+        };
+        let mut table = Table::new();
+        table.insert("rows".to_owned(), rows.into());
+        table.insert("metrics".to_owned(), metrics.to_vec().into());
+        put("table", table.into());
+        if kind == Kind::StartUp {
+            vary.insert("flow.transfer".to_owned(), TRANSFERS.to_vec().into());
+            put("duration", "300 s".into());
+        } else {
+            put("duration", self.to.to_string().into());
+            put("measure", Table::from_iter([("from".to_owned(), self.from.to_string().into())]).into());
+        }
+        put("flow", self.flows(kind).into());
+        put("vary", vary.into());
+        put("chart", self.charts(kind).into());
+        file
+    }
+
+    fn flows(&self, kind: Kind) -> Vec<Table> {
+        let mut flow = self.flow.clone();
+        // Two flows never start at the same nanosecond, and a queue's rhythm begins anywhere.
+        flow.entry("start-jitter").or_insert("100 ms".into());
+        match kind {
+            Kind::Long => vec![flow],
+            Kind::StartUp => {
+                flow.entry("handshake").or_insert(true.into());
+                vec![flow]
+            }
+            Kind::Beside => {
+                let mut rival = flow.clone();
+                flow.insert("label".to_owned(), CANDIDATE.into());
+                rival.insert("label".to_owned(), COMPETITOR.into());
+                rival.insert("controller".to_owned(), self.against.value.clone());
+                vec![flow, rival]
+            }
+        }
+    }
+
+    fn charts(&self, kind: Kind) -> Vec<Table> {
+        let chart = |kind: &str, title: String, metrics: &[&str]| {
+            Table::from_iter([
+                ("kind".to_owned(), kind.into()),
+                ("title".to_owned(), title.into()),
+                ("metrics".to_owned(), metrics.to_vec().into()),
+            ])
+        };
+        match kind {
+            Kind::Long if self.vary.is_none() => {
+                vec![chart(
+                    "over-time",
+                    format!("Window and RTT, {}", self.link),
+                    &["cwnd_bytes", "latest_rtt_ms"],
+                )]
+            }
+            Kind::Long => vec![chart("grouped-bars", format!("Goodput, {}", self.link), &["goodput"])],
+            Kind::Beside => {
+                let title = format!("Share of the link beside {}", self.against.label);
+                vec![chart("grouped-bars", title, &["share of candidate"])]
+            }
+            Kind::StartUp => {
+                vec![chart("grouped-bars", "Completion of short transfers".to_owned(), &["completion"])]
+            }
+        }
+    }
+
+    /// `cubic, bbr3 on rate=...`.
+    pub(super) fn title(&self) -> String {
+        let labels: Vec<&str> = self.controllers.iter().map(|c| c.label.as_str()).collect();
+        format!("{} on {}", labels.join(", "), self.link)
+    }
+}
+
+impl Named {
+    fn read(text: &str) -> Result<Self, Error> {
+        let text = text.trim();
+        let value: Value = match text.starts_with('{') {
+            true => {
+                let wrong = |_| {
+                    Error::bad(format!(
+                        "`{text}` is not TOML; a controller is cubic or '{{ name = \"cubic\", beta = 0.8 }}'"
+                    ))
+                };
+                format!("value = {text}")
+                    .parse::<Table>()
+                    .map_err(wrong)?
+                    .remove("value")
+                    .unwrap_or("".into())
+            }
+            false => text.into(),
+        };
+        let name = value.get("name").or(Some(&value)).and_then(Value::as_str).unwrap_or_default();
+        let entry = find(name).ok_or_else(|| {
+            let right = did_you_mean(name, controllers().iter().map(|entry| entry.name));
+            Error::bad(format!("unknown algorithm `{name}`; {right}"))
+        })?;
+        let label = value.get("label").and_then(Value::as_str).unwrap_or(entry.name).to_owned();
+        Ok(Self { label, algorithm: entry.name.to_owned(), value })
+    }
+}
+
+/// The tables `link` and, if there is one, `reverse`, and what the first flow of a file has.
+fn network(text: &str) -> Result<(Table, Table), Error> {
+    if text.contains('=') {
+        let words = Words::split(text).map_err(Error::bad)?;
+        return Ok((Table::from_iter([("link".to_owned(), table(&words)?.into())]), Table::new()));
+    }
+    let source = Library.resolve(&[text.to_owned()]).map_err(Error::bad)?.remove(0);
+    let experiment = Experiment::parse(&source.name, &source.file, &source.text).map_err(Error::bad)?;
+    let case = experiment.cases().swap_remove(0);
+    let mut file = experiment.resolved(&case, 1).map_err(Error::bad)?;
+    let mut flow = match file.remove("flow") {
+        Some(Value::Array(flows)) => flows.into_iter().next().and_then(|flow| flow.try_into::<Table>().ok()),
+        _ => None,
+    }
+    .unwrap_or_default();
+    for key in
+        ["label", "controller", "count", "start", "stagger", "stop", "lasts", "transfer", "application"]
+    {
+        flow.remove(key);
+    }
+    file.retain(|key: &str, _| ["link", "reverse", "udp", "probe"].contains(&&key[..]));
+    Ok((file, flow))
+}
+
+fn table(words: &Words<'_>) -> Result<Table, Error> {
+    words
+        .toml()
+        .parse()
+        .map_err(|e: toml::de::Error| Error::bad(format!("{}: {}", words.name(), e.message())))
+}
+
+/// The network of a run in numbers, and its queue in time.
+fn path(scenario: &Scenario) -> (Path, Option<Duration>) {
+    let flow = &scenario.flows[0];
+    let rate = match &scenario.link.rate {
+        RateModel::Constant(rate) => *rate,
+        RateModel::Steps(steps) => steps.first().map(|step| step.1).unwrap_or_default(),
+        RateModel::Slots(slots) => slots.median,
+    };
+    let payload = flow.transport.payload();
+    let on_wire = flow.transport.wire_bytes(payload);
+    let capacity = rate.0 as f64 * f64::from(payload) / f64::from(on_wire);
+    let bytes = match scenario.link.limit {
+        Limit::Bytes(bytes) => Some(bytes.0 as f64),
+        Limit::Packets(packets) => Some(packets as f64 * f64::from(on_wire)),
+        Limit::Unlimited => None,
+    };
+    let rtt = flow.rtt.as_secs_f64();
+    let queue = bytes.map(|bytes| bytes * 8.0 / (rate.0 as f64 * rtt));
+    let buffer = bytes.map(|bytes| Duration::from_secs_f64(bytes * 8.0 / rate.0.max(1) as f64));
+    (Path { capacity, rtt, payload: f64::from(payload) * 8.0, loss: scenario.link.loss, queue }, buffer)
+}
