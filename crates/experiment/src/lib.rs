@@ -10,4 +10,6 @@ pub mod metric;
 pub mod over_runs;
 pub mod prose;
 pub mod published;
+pub mod quantity;
+pub mod row;
 pub mod verdict;

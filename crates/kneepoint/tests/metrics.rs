@@ -3,6 +3,7 @@
 
 mod common;
 
+use experiment::metric::Metric;
 use results::measure::{Values, measure};
 use scenario::Watch;
 
@@ -192,9 +193,10 @@ fn windows_of_one_run() {
     let sum = got["total_goodput of a @ late"] + got["total_goodput of b @ late"];
     assert!((sum / got["total_goodput @ late"] - 1.0).abs() < 1e-12);
     for word in ["retransmissions", "declared_lost", "retransmissions of a", "lost_by_packet_threshold"] {
-        let parts = got[&format!("{word} @ before")] + got[&format!("{word} @ after")];
-        assert_eq!((parts, got[word]), (got[&format!("{word} @ run")], parts), "{word}");
-        assert!(parts > got[&format!("{word} @ measure")], "{word}");
+        let inside = |window: &str| got[&Metric::new(word).inside(window)];
+        let parts = inside("before") + inside("after");
+        assert_eq!((parts, got[word]), (inside("run"), parts), "{word}");
+        assert!(parts > inside("measure"), "{word}");
     }
     near("udp_throughput @ late", 0.08);
     assert!(got["ping_mean @ late"] > got["ping_mean @ measure"], "a longer queue");
