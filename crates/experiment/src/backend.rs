@@ -13,28 +13,44 @@ pub enum Backend {
     Wire,
 }
 
-/// What the labels of rows on the wire end with.
-const WIRE: &str = " (wire)";
-
 impl Backend {
-    /// A row's label in this world.
-    pub fn label(self, row: &str) -> String {
+    /// Every backend, the simulator first.
+    pub const ALL: [Self; 2] = [Self::Sim, Self::Wire];
+
+    /// Its word in files, JSON and on the command line.
+    pub fn word(self) -> &'static str {
         match self {
-            Self::Sim => row.to_owned(),
-            Self::Wire => format!("{row}{WIRE}"),
+            Self::Sim => "sim",
+            Self::Wire => "wire",
         }
     }
 
-    /// Why a label of a file is refused: rows of the wire are known by the end of theirs.
-    pub fn objection(label: &str) -> Option<String> {
-        let label = label.trim();
-        let taken = Self::of(label).1 == Self::Wire;
-        taken.then(|| format!("`{label}` would be taken for a row of `run --on wire`"))
+    /// The backend of this word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|backend| backend.word() == word)
     }
 
-    /// The row's label in the experiment's file, and the world it was run in.
-    pub fn of(label: &str) -> (&str, Self) {
-        label.strip_suffix(WIRE).map_or((label, Self::Sim), |row| (row, Self::Wire))
+    /// What it is, for the help of the command.
+    pub fn doc(self) -> &'static str {
+        match self {
+            Self::Sim => "The deterministic simulator",
+            Self::Wire => {
+                "The kernel's TCP, and UDP, through the emulator in real time (Linux); the simulator's rows stand beside"
+            }
+        }
+    }
+
+    /// What titles of its results end with.
+    pub fn title_end(self) -> &'static str {
+        match self {
+            Self::Sim => "",
+            Self::Wire => ", on the wire",
+        }
+    }
+
+    /// Whether the rows of `other` stand in its tables: its own do, and beside them the simulator's.
+    pub fn shows(self, other: Self) -> bool {
+        other == self || other == Self::Sim
     }
 }
 
@@ -42,10 +58,17 @@ impl Backend {
 mod tests {
     use super::*;
 
+    /// The word of the command line is that of the stored summary.
     #[test]
-    fn labels_lead_back_to_their_rows() {
-        for world in [Backend::Sim, Backend::Wire] {
-            assert_eq!(Backend::of(&world.label("TCP 5")), ("TCP 5", world));
+    fn one_word_everywhere() {
+        for backend in Backend::ALL {
+            assert_eq!(serde_json::to_string(&backend).unwrap(), format!("\"{}\"", backend.word()));
         }
+    }
+
+    #[test]
+    fn the_simulator_stands_beside_all() {
+        assert!(Backend::Wire.shows(Backend::Sim) && Backend::Wire.shows(Backend::Wire));
+        assert!(Backend::Sim.shows(Backend::Sim) && !Backend::Sim.shows(Backend::Wire));
     }
 }

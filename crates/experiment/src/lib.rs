@@ -10,5 +10,7 @@ pub mod metric;
 pub mod over_runs;
 pub mod prose;
 pub mod published;
+pub mod quantity;
+pub mod row;
 pub mod schema;
 pub mod verdict;

@@ -1,5 +1,7 @@
 //! What stands for the repetitions of a row.
 
+use crate::metric::Metric;
+
 /// What stands for the repetitions of a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum OverRuns {
@@ -9,12 +11,12 @@ pub enum OverRuns {
     /// The median of each metric.
     Median,
     /// One run: that with the median of this metric, of an even number the larger of the two in the middle.
-    MedianRun(String),
+    MedianRun(Metric),
 }
 
 impl OverRuns {
     /// The metric that decides which run it is.
-    pub fn metric(&self) -> Option<&String> {
+    pub fn metric(&self) -> Option<&Metric> {
         if let Self::MedianRun(metric) = self { Some(metric) } else { None }
     }
 

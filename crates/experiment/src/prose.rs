@@ -8,13 +8,16 @@
 //!
 //! Without a variant it is the one whose table the sentence stands under, or the first of the reference.
 
+use crate::metric::Metric;
+use crate::row::RowLabel;
+
 /// A number that a sentence asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place<'t> {
-    /// The row's label.
-    pub row: &'t str,
+    /// The row.
+    pub row: RowLabel,
     /// The metric.
-    pub metric: &'t str,
+    pub metric: Metric,
     /// The source's number, not ours.
     pub published: bool,
     /// A pattern of variants.
@@ -44,7 +47,12 @@ fn place(inside: &str) -> Option<Place<'_>> {
     let (row, metric) = what.rsplit_once(": ")?;
     let published = metric.strip_prefix("published ");
     let metric = published.unwrap_or(metric).trim();
-    Some(Place { row: row.trim(), metric, published: published.is_some(), variant })
+    Some(Place { row: row.trim().into(), metric: metric.into(), published: published.is_some(), variant })
+}
+
+/// What a sentence says itself, between the numbers that it asks for.
+pub fn texts(text: &str) -> impl Iterator<Item = &str> {
+    pieces(text).filter_map(|piece| if let Piece::Text(text) = piece { Some(text) } else { None })
 }
 
 /// The numbers that a sentence asks for, or what stands in its braces and asks for none.

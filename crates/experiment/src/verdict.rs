@@ -13,7 +13,8 @@
 //! factor of 0 is not judged, and two zeros are no difference.
 
 use crate::file::{Check, Fold, Relation, Side};
-use crate::metric;
+use crate::metric::Metric;
+use crate::row::RowLabel;
 use serde::{Deserialize, Serialize};
 
 /// How a check came out in a variant.
@@ -77,10 +78,10 @@ pub struct Judgement {
 /// Judges a check of `metric`. `value` gives a row's number in a metric, `published` the source's. `None` if one is missing.
 pub fn judge(
     check: &Check,
-    metric: &str,
-    labels: &[String],
-    value: impl Fn(&str, &str) -> Option<Sample>,
-    published: impl Fn(&str) -> Option<f64>,
+    metric: &Metric,
+    labels: &[RowLabel],
+    value: impl Fn(&RowLabel, &Metric) -> Option<Sample>,
+    published: impl Fn(&RowLabel) -> Option<f64>,
 ) -> Option<Judgement> {
     match check {
         Check::Compare { left, is, times, right } => {
@@ -104,9 +105,9 @@ pub fn judge(
 
 fn of_side(
     side: &Side,
-    metric: &str,
-    labels: &[String],
-    value: impl Fn(&str, &str) -> Option<Sample>,
+    metric: &Metric,
+    labels: &[RowLabel],
+    value: impl Fn(&RowLabel, &Metric) -> Option<Sample>,
 ) -> Option<Sample> {
     let (fold, rows, metric) = match side {
         Side::Number(number) => return Some(Sample::exact(*number)),
@@ -129,7 +130,7 @@ fn mean(samples: &[Sample]) -> Option<Sample> {
     (!samples.is_empty()).then_some(Sample { value, spread })
 }
 
-fn compare(metric: &str, left: Sample, is: Relation, times: f64, right: Sample, typed: bool) -> Judgement {
+fn compare(metric: &Metric, left: Sample, is: Relation, times: f64, right: Sample, typed: bool) -> Judgement {
     let right = right.times(times);
     let apart = both(left.spread, right.spread);
     let (slack, spread, scale) = match is {
@@ -188,7 +189,7 @@ fn together(outcomes: &(impl Iterator<Item = Outcome> + Clone)) -> Outcome {
         .unwrap_or(Outcome::Holds)
 }
 
-fn increasing(metric: &str, samples: &[Sample]) -> Judgement {
+fn increasing(metric: &Metric, samples: &[Sample]) -> Judgement {
     let steps = samples.windows(2).map(|pair| {
         (pair[1].value - pair[0].value, both(pair[0].spread, pair[1].spread), pair[0].value.abs())
     });
@@ -203,7 +204,7 @@ fn increasing(metric: &str, samples: &[Sample]) -> Judgement {
     }
 }
 
-fn near_published(metric: &str, pairs: &[(&str, Sample, f64)], factor: f64) -> Judgement {
+fn near_published(metric: &Metric, pairs: &[(&RowLabel, Sample, f64)], factor: f64) -> Judgement {
     let slacks = pairs.iter().map(|(_, ours, theirs)| (near(ours.value, *theirs, factor), ours.relative()));
     let tightest = slacks.clone().min_by(|a, b| (a.0 - known(a.1)).total_cmp(&(b.0 - known(b.1))));
     let (margin, spread) = tightest.unwrap_or_default();
@@ -219,16 +220,12 @@ fn near_published(metric: &str, pairs: &[(&str, Sample, f64)], factor: f64) -> J
     }
 }
 
-fn unit(metric: &str) -> &'static str {
-    metric::find(metric).map_or("", |m| m.unit)
+fn shown(metric: &Metric, sample: Sample) -> String {
+    format!("{} {}", significant(sample.value), metric.unit()).trim_end().to_owned()
 }
 
-fn shown(metric: &str, sample: Sample) -> String {
-    format!("{} {}", significant(sample.value), unit(metric)).trim_end().to_owned()
-}
-
-fn listed(metric: &str, texts: impl Iterator<Item = String>) -> String {
-    format!("{} {}", texts.collect::<Vec<_>>().join(", "), unit(metric)).trim_end().to_owned()
+fn listed(metric: &Metric, texts: impl Iterator<Item = String>) -> String {
+    format!("{} {}", texts.collect::<Vec<_>>().join(", "), metric.unit()).trim_end().to_owned()
 }
 
 /// Four digits: more than any claim needs.

@@ -114,7 +114,7 @@ fn cases(exp: &Experiment, world: Backend) -> Result<(Vec<Case>, String), Failur
 fn manifest(exp: &Experiment, cases: &[Case], world: Backend) -> Result<Manifest, Diagnostic> {
     let case = |case: &Case| {
         let spec = exp.resolved(case, exp.seed)?;
-        Ok(ManifestCase { variant: case.variant.clone(), row: case.row.clone(), spec })
+        Ok(ManifestCase { variant: case.variant.clone(), row: case.label(), spec })
     };
     Ok(Manifest {
         experiment: exp.name.clone(),
@@ -156,7 +156,7 @@ impl Run<'_> {
             None => {
                 // In real time, and no bar to be seen: a line each.
                 if bar.is_hidden() {
-                    eprintln!("measuring {} {} run {repetition}", case.variant, case.row);
+                    eprintln!("measuring {} {} run {repetition}", case.variant, case.label());
                 }
                 self.measure(case, repetition).inspect(|_| bar.inc(1))
             }
@@ -186,8 +186,8 @@ impl Run<'_> {
         };
         let (outcome, audit) = on_wire::run(&scenario, pcap.as_deref(), self.watch)?;
         let mut done = self.done(case, repetition, &scenario, &outcome)?;
-        done.values.retain(|word, _| on_wire::tells(word));
-        done.flows.iter_mut().for_each(|flow| flow.values.retain(|word, _| on_wire::tells(word)));
+        done.values.retain(|metric, _| on_wire::tells(metric));
+        done.flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| on_wire::tells(metric)));
         Ok(Done { audit: Some(audit), ..done })
     }
 
@@ -254,7 +254,7 @@ impl Run<'_> {
 
 /// A file of a run.
 fn run_name(case: &Case, repetition: u32, what: &str) -> String {
-    file_name(&[&case.variant, &case.row, &format!("run{repetition}"), what])
+    file_name(&[&case.variant, case.label().as_str(), &format!("run{repetition}"), what])
 }
 
 /// Words joined into a name that every file system takes.
@@ -267,7 +267,7 @@ fn file_name(words: &[&str]) -> String {
 fn run_row(exp: &Experiment, (case, repetition): &(&Case, u32), done: &Done) -> RunRow {
     RunRow {
         variant: case.variant.clone(),
-        row: case.row.clone(),
+        row: case.label(),
         repetition: *repetition,
         seed: exp.seed + u64::from(*repetition),
         values: done.values.clone(),
@@ -279,7 +279,7 @@ fn flow_rows(case: &Case, repetition: u32, scenario: &Scenario, outcome: &Outcom
     let flows = scenario.flows.iter().zip(0..);
     let row = |(config, number): (&FlowConfig, u32)| FlowRow {
         variant: case.variant.clone(),
-        row: case.row.clone(),
+        row: case.label(),
         repetition,
         flow: number,
         label: config.group.clone(),
@@ -313,14 +313,7 @@ fn tracks(case: &Case, repetition: u32, outcome: &Outcome) -> Vec<Track> {
             }
         }
         let times = series.times.clone();
-        Track {
-            variant: case.variant.clone(),
-            row: case.row.clone(),
-            repetition,
-            flow: number,
-            times,
-            columns,
-        }
+        Track { variant: case.variant.clone(), row: case.label(), repetition, flow: number, times, columns }
     });
     flows.collect()
 }
@@ -332,11 +325,7 @@ fn gather(summary: Summary, cases: &[Case], repetitions: u32, done: Vec<Done>) -
     for (case, runs) in cases.iter().zip(&done) {
         let mut all = Histogram::default();
         runs.iter().for_each(|run| all.merge(&run.rtt));
-        rtt_cdf.push(Cdf {
-            variant: case.variant.clone(),
-            row: case.row.clone(),
-            points: thinned(&all.cdf()),
-        });
+        rtt_cdf.push(Cdf { variant: case.variant.clone(), row: case.label(), points: thinned(&all.cdf()) });
     }
     let (mut flows, mut series) = (Vec::new(), Vec::new());
     for run in done.into_iter().flatten() {
@@ -348,7 +337,7 @@ fn gather(summary: Summary, cases: &[Case], repetitions: u32, done: Vec<Done>) -
 
 /// The runs of each case, without those that are not valid, if there are others: as in its table.
 fn counted(done: Vec<Done>, repetitions: usize) -> Vec<Vec<Done>> {
-    let is_valid = |run: &Done| run.audit.as_ref().is_none_or(|audit| audit.objections.is_empty());
+    let is_valid = |run: &Done| run.audit.as_ref().is_none_or(|audit| audit.invalid_reasons.is_empty());
     let mut done = done.into_iter();
     let mut cases = Vec::new();
     loop {

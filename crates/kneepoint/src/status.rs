@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::run::Failure;
 
-/// All claims hold or are recorded as known misses.
+/// All claims hold or are recorded as known deviations.
 pub(crate) const HOLDS: u8 = 0;
 /// A claim does not hold and no reason is on record.
 pub(crate) const MISS: u8 = 1;

@@ -209,7 +209,7 @@ fn everything_that_goes() {
         assert!(wire > 0.0 && sim.max(wire) <= factor * sim.min(wire), "{metric}: {sim} {wire}");
     }
     let columns = results::store::load(&results(dir.path())).unwrap().series;
-    let wire: Vec<_> = columns.iter().filter(|t| t.row.ends_with("(wire)")).collect();
+    let wire: Vec<_> = columns.iter().filter(|t| t.row.as_str().ends_with("(wire)")).collect();
     assert_eq!(wire.len(), 2);
     for name in [
         "cwnd_bytes",

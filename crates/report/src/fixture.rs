@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use units::Duration;
 
 use experiment::chart::Chart;
+use experiment::metric::Metric;
 use experiment::verdict::Outcome;
 use results::summary::{
     BiasFound, Cdf, Cell, ClaimResult, FlowRow, Judged, PartResult, Quartiles, Results, Row, Summary, Track,
@@ -66,8 +67,8 @@ fn table_1() -> Results {
     Results { summary, series, flows: Vec::new(), rtt_cdf }
 }
 
-fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|w| (*w).to_owned()).collect()
+fn words<'w, T: From<&'w str>>(words: &[&'w str]) -> Vec<T> {
+    words.iter().map(|w| (*w).into()).collect()
 }
 
 fn variant(name: &str, shift: f64) -> Variant {
@@ -76,7 +77,7 @@ fn variant(name: &str, shift: f64) -> Variant {
     let cells = METRICS.iter().zip([9.19, 9.24, 1.312, 101.2, 24.1]);
     let cells = cells.map(|(m, mean)| {
         (
-            (*m).to_owned(),
+            (*m).into(),
             Cell {
                 mean,
                 spread: Some(0.02),
@@ -89,7 +90,7 @@ fn variant(name: &str, shift: f64) -> Variant {
         )
     });
     rows.push(Row {
-        label: "BBRv1".to_owned(),
+        label: "BBRv1".into(),
         algorithm: "bbr1".to_owned(),
         cells: cells.collect(),
         trust: None,
@@ -99,7 +100,7 @@ fn variant(name: &str, shift: f64) -> Variant {
 
 fn bias() -> BiasFound {
     BiasFound {
-        metric: "goodput".to_owned(),
+        metric: "goodput".into(),
         mean: 0.021,
         range: (0.017, 0.026),
         reason: Some(REASON.to_owned()),
@@ -129,8 +130,13 @@ fn row(index: usize, line: &str, shift: f64) -> Row {
             open: false,
         }
     };
-    let cells = METRICS.iter().zip(COLUMNS).enumerate().map(|(i, (m, c))| ((*m).to_owned(), cell(i, c)));
-    Row { label, algorithm: algorithm(fields[0]).to_owned(), cells: cells.collect(), trust: None }
+    let cells = METRICS.iter().zip(COLUMNS).enumerate().map(|(i, (m, c))| ((*m).into(), cell(i, c)));
+    Row {
+        label: label.into(),
+        algorithm: algorithm(fields[0]).to_owned(),
+        cells: cells.collect(),
+        trust: None,
+    }
 }
 
 fn algorithm(name: &str) -> &'static str {
@@ -183,7 +189,7 @@ fn claims() -> Vec<ClaimResult> {
             let judged = names.iter().zip(numbers).map(|(v, (holds, n))| judged(v, holds, n));
             let part = PartResult {
                 says: None,
-                metric: "loss".to_owned(),
+                metric: "loss".into(),
                 holds_published: published,
                 variants: judged.collect(),
             };
@@ -283,9 +289,9 @@ fn flow(row: &Row, index: usize, repetition: u32, flow: u32) -> FlowRow {
         row: row.label.clone(),
         repetition,
         flow,
-        label: row.label.clone(),
+        label: row.label.to_string(),
         algorithm: row.algorithm.clone(),
-        values: BTreeMap::from([("goodput".to_owned(), goodput), ("rtt_mean".to_owned(), rtt)]),
+        values: BTreeMap::from([("goodput".into(), goodput), ("rtt_mean".into(), rtt)]),
     }
 }
 
@@ -330,7 +336,7 @@ pub(super) fn odd() -> Vec<Results> {
     let long = "a very long label that goes on and on ".repeat(20);
     let labels = [evil, long.as_str(), "", "one point", "empty", "no cells"];
     let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 1e300, f64::MIN_POSITIVE, -3.5];
-    let metrics = words(&["goodput", "loss", evil, "", "_", "never measured"]);
+    let metrics: Vec<Metric> = words(&["goodput", "loss", evil, "", "_", "never measured"]);
     let cell = |i: usize| Cell {
         mean: values[i % 8],
         spread: Some(values[(i / 2) % 8]),
@@ -343,12 +349,7 @@ pub(super) fn odd() -> Vec<Results> {
     let row = |(i, label): (usize, &&str)| {
         let count = if *label == "no cells" { 0 } else { 5 };
         let cells = metrics.iter().take(count).enumerate().map(|(j, m)| (m.clone(), cell(i * 5 + j)));
-        Row {
-            label: (*label).to_owned(),
-            algorithm: (*label).to_owned(),
-            cells: cells.collect(),
-            trust: None,
-        }
+        Row { label: (*label).into(), algorithm: (*label).to_owned(), cells: cells.collect(), trust: None }
     };
     let rows: Vec<Row> = labels.iter().enumerate().map(row).collect();
     let variants = ["", evil, &long].map(|name| Variant {
@@ -356,7 +357,7 @@ pub(super) fn odd() -> Vec<Results> {
         reference: true,
         rows: rows.clone(),
         biases: vec![BiasFound {
-            metric: evil.to_owned(),
+            metric: evil.into(),
             mean: f64::MAX,
             range: (0.0, 1e9),
             reason: Some(long.to_owned()),
@@ -393,8 +394,8 @@ pub(super) fn odd() -> Vec<Results> {
     vec![Results { summary, series, flows, rtt_cdf }, empty]
 }
 
-fn odd_charts(evil: &str, metrics: &[String]) -> Vec<Chart> {
-    let series = words(&["cwnd_bytes", evil, "", "queue_bytes", "nowhere"]);
+fn odd_charts(evil: &str, metrics: &[Metric]) -> Vec<Chart> {
+    let series: Vec<String> = words(&["cwnd_bytes", evil, "", "queue_bytes", "nowhere"]);
     vec![
         Chart::RttCdf { title: evil.to_owned(), rows: Vec::new() },
         Chart::RttCdf { title: String::new(), rows: words(&["nobody"]) },
@@ -425,12 +426,12 @@ fn odd_flows(evil: &str, labels: &[&str], values: &[f64]) -> Vec<FlowRow> {
         let of_flow = [("goodput", value(n)), ("rtt_mean", value(n / 9)), (evil, Some(f64::NAN))];
         FlowRow {
             variant: ["", evil][n / 200 % 2].to_owned(),
-            row: labels[n % 5].to_owned(),
+            row: labels[n % 5].into(),
             repetition: 3 + (n % 2) as u32,
             flow: (n / 6) as u32,
             label: labels[n % 7 % 6].to_owned(),
             algorithm: labels[n % 11 % 6].to_owned(),
-            values: of_flow.into_iter().filter_map(|(name, v)| Some((name.to_owned(), v?))).collect(),
+            values: of_flow.into_iter().filter_map(|(name, v)| Some((name.into(), v?))).collect(),
         }
     };
     (0..400).map(flow).collect()
@@ -456,7 +457,7 @@ fn odd_claims(evil: &str, long: &str) -> Vec<ClaimResult> {
         ours: true,
         parts: vec![PartResult {
             says: Some(evil.to_owned()),
-            metric: evil.to_owned(),
+            metric: evil.into(),
             holds_published,
             variants,
         }],
@@ -488,14 +489,7 @@ fn odd_series(evil: &str, labels: &[&str]) -> Vec<Track> {
             ("queue_bytes", vec![f64::NAN; 5]),
         ];
         let columns = columns.into_iter().map(|(n, v)| (n.to_owned(), v)).collect();
-        Track {
-            variant: String::new(),
-            row: (*label).to_owned(),
-            repetition: 3,
-            flow: i as u32,
-            times,
-            columns,
-        }
+        Track { variant: String::new(), row: (*label).into(), repetition: 3, flow: i as u32, times, columns }
     };
     labels.iter().enumerate().map(track).collect()
 }
@@ -505,7 +499,7 @@ fn odd_cdfs(labels: &[&str], values: &[f64]) -> Vec<Cdf> {
         [values.iter().map(|v| (*v, *v)).collect(), vec![(50.0, 1.0)], Vec::new()];
     let cdf = |(i, label): (usize, &&str)| Cdf {
         variant: String::new(),
-        row: (*label).to_owned(),
+        row: (*label).into(),
         points: points[i % 3].clone(),
     };
     labels.iter().enumerate().map(cdf).collect()

@@ -3,7 +3,6 @@
 use maud::{Markup, html};
 
 use super::number;
-use experiment::metric;
 use results::ledger::{Difference, LIMITS, Source};
 
 /// The page's body.
@@ -104,7 +103,7 @@ fn differences(title: &str, source: &str, list: &[Difference]) -> Markup {
 }
 
 fn line(d: &Difference) -> Markup {
-    let shown = |value: f64| number::fixed(value, metric::decimals(&d.metric, value));
+    let shown = |value: f64| number::fixed(value, d.metric.decimals(value));
     html! {
         tr {
             th scope="row" { (d.experiment) }

@@ -1,6 +1,6 @@
 //! Numbers and names as people read them.
 
-use experiment::metric;
+use experiment::metric::Metric;
 
 /// With this many decimals; a true minus sign; a dash for what is not a number.
 pub(super) fn fixed(value: f64, decimals: usize) -> String {
@@ -48,11 +48,11 @@ pub(super) struct Words {
 }
 
 /// The words for a metric.
-pub(super) fn metric(name: &str) -> Words {
-    let known = metric::find(name);
+pub(super) fn metric(metric: &Metric) -> Words {
+    let known = metric.quantity();
     Words {
-        label: sentence(name),
-        unit: known.map_or("", |m| m.unit),
+        label: sentence(metric.as_str()),
+        unit: metric.unit(),
         decimals: known.map_or(3, |m| m.decimals),
         doc: known.map_or("", |m| m.doc),
     }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn names_read_well() {
-        assert_eq!(metric("rtt_mean").label, "RTT mean");
+        assert_eq!(metric(&"rtt_mean".into()).label, "RTT mean");
         assert_eq!(column("cwnd_bytes", 3e5), ("Congestion window (kB)".to_owned(), 1e3));
         assert_eq!(column("latest_rtt_ms", 0.0), ("Latest RTT (ms)".to_owned(), 1.0));
         assert_eq!(column("pacing_rate_mbit_s", 0.0).0, "Pacing rate (Mbit/s)");

@@ -6,7 +6,6 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::chart::Figure;
 use super::{claims, number, palette, table};
-use experiment::backend::Backend;
 use results::summary::{Results, Summary, Variant, Verdict};
 
 /// An experiment with its drawn charts.
@@ -110,7 +109,7 @@ fn contents(sections: &[Section<'_>]) -> Markup {
 
 fn title(summary: &Summary) -> Markup {
     let text = if summary.title.is_empty() { &summary.experiment } else { &summary.title };
-    html! { (text) @if summary.world == Backend::Wire { ", on the wire" } }
+    html! { (text) (summary.world.title_end()) }
 }
 
 fn section(section: &Section<'_>) -> Markup {

@@ -71,8 +71,8 @@ impl Palette {
         let mut labels: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for row in experiments.iter().flat_map(|e| &e.summary.variants).flat_map(|v| &v.rows) {
             let known = labels.entry(row.algorithm.clone()).or_default();
-            if !known.contains(&row.label) {
-                known.push(row.label.clone());
+            if !known.iter().any(|label| row.label == label.as_str()) {
+                known.push(row.label.to_string());
             }
         }
         Self { labels }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::number;
-use experiment::metric;
+use experiment::metric::Metric;
 use results::summary::{Cell, Row, Trust, Variant};
 
 /// Relative differences beyond this are marked.
@@ -11,7 +11,7 @@ const TOLERANCE: f64 = 0.10;
 
 /// One metric's columns.
 struct Column<'a> {
-    metric: &'a str,
+    metric: &'a Metric,
     words: number::Words,
     /// Whether any row has a spread.
     has_spread: bool,
@@ -21,7 +21,7 @@ struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    fn of(variant: &Variant, metric: &'a str) -> Self {
+    fn of(variant: &Variant, metric: &'a Metric) -> Self {
         let cells = || variant.rows.iter().filter_map(|r| r.cells.get(metric));
         let words = number::metric(metric);
         Self {
@@ -95,7 +95,7 @@ impl<'a> Notes<'a> {
 }
 
 /// The table with its footnotes; `anchor` is unique in the page.
-pub(super) fn draw(variant: &Variant, metrics: &[String], anchor: &str) -> Markup {
+pub(super) fn draw(variant: &Variant, metrics: &[Metric], anchor: &str) -> Markup {
     if variant.rows.is_empty() || metrics.is_empty() {
         return html! { p.empty { "No rows." } };
     }
@@ -182,7 +182,7 @@ fn cells<'a>(column: &Column<'_>, cell: Option<&'a Cell>, notes: &mut Notes<'a>,
     let Some(cell) = cell else {
         return html! { td.first.none { "–" } @if column.span() > 1 { td colspan=(column.span() - 1) {} } };
     };
-    let decimals = metric::decimals(column.metric, cell.value());
+    let decimals = column.metric.decimals(cell.value());
     html! {
         td.first { (number::fixed(cell.value(), decimals)) }
         @if column.has_spread {

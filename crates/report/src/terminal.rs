@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use experiment::backend::Backend;
-use experiment::metric;
+use experiment::metric::Metric;
 use experiment::verdict::Outcome;
 use results::summary::{BiasFound, Cell, ClaimResult, Judged, Row, Summary, Trust, Variant, Verdict};
 
@@ -20,7 +19,7 @@ pub fn text(summary: &Summary) -> String {
         "\n{}: {}{}\n{}",
         summary.experiment,
         summary.title,
-        suffix(summary.world),
+        summary.world.title_end(),
         summary.source
     );
     if !summary.note.is_empty() {
@@ -44,14 +43,14 @@ pub fn text(summary: &Summary) -> String {
     out
 }
 
-fn table(out: &mut String, metrics: &[String], variant: &Variant) {
+fn table(out: &mut String, metrics: &[Metric], variant: &Variant) {
     let cells = || variant.rows.iter().flat_map(|r| r.cells.iter());
-    let has_published = |name: &String| cells().any(|(m, c)| m == name && c.published.is_some());
+    let has_published = |name: &Metric| cells().any(|(m, c)| m == name && c.published.is_some());
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     let mut header = vec![String::new()];
     for name in metrics {
-        header.push(format!("{name}\n{}", metric::find(name).map_or("", |m| m.unit)));
+        header.push(format!("{name}\n{}", name.unit()));
         if has_published(name) {
             header.extend(["published".to_owned(), "diff".to_owned()]);
         }
@@ -60,7 +59,7 @@ fn table(out: &mut String, metrics: &[String], variant: &Variant) {
     table.set_header(header);
     let mut reasons: Vec<String> = Vec::new();
     for row in &variant.rows {
-        let mut line = vec![row.label.clone() + mark(row)];
+        let mut line = vec![row.label.to_string() + mark(row)];
         for name in metrics {
             let cell = row.cells.get(name);
             line.push(cell.map_or_else(|| "-".to_owned(), |c| value(name, c)));
@@ -87,10 +86,6 @@ fn table(out: &mut String, metrics: &[String], variant: &Variant) {
     }
 }
 
-fn suffix(world: Backend) -> &'static str {
-    if world == Backend::Wire { ", on the wire" } else { "" }
-}
-
 /// Behind a label: some of the row's runs do not count, or none does.
 fn mark(row: &Row) -> &'static str {
     match &row.trust {
@@ -101,16 +96,16 @@ fn mark(row: &Row) -> &'static str {
 }
 
 /// The deviation with the decimals of the value.
-fn value(metric: &str, cell: &Cell) -> String {
-    let decimals = metric::decimals(metric, cell.value());
+fn value(metric: &Metric, cell: &Cell) -> String {
+    let decimals = metric.decimals(cell.value());
     match cell.spread.filter(|spread| *spread > 0.0) {
         Some(spread) => format!("{:.decimals$} ±{spread:.decimals$}", cell.value()),
         None => format!("{:.decimals$}", cell.value()),
     }
 }
 
-fn number(metric: &str, value: f64) -> String {
-    let decimals = metric::decimals(metric, value);
+fn number(metric: &Metric, value: f64) -> String {
+    let decimals = metric.decimals(value);
     format!("{value:.decimals$}")
 }
 

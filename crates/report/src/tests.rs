@@ -204,13 +204,3 @@ fn a_folder_that_cannot_be_is_an_error() {
     std::fs::write(&file, "x").unwrap();
     assert!(write(&file, "No", &[]).is_err());
 }
-
-/// `cargo test -p kneepoint report_to_look_at -- --ignored`, then open the pages.
-#[test]
-#[ignore = "writes pages for a person's eyes"]
-fn report_to_look_at() {
-    let dir = std::env::temp_dir().join("kneepoint-report");
-    write(&dir.join("real"), "QUIC-DC: ours beside the published", &fixture::realistic()).unwrap();
-    write(&dir.join("crowd"), "Many flows", &[fixture::crowd()]).unwrap();
-    write(&dir.join("odd"), "Odd values", &fixture::odd()).unwrap();
-}

@@ -11,11 +11,12 @@ use crate::summary::{Cell, Quartiles, Row, Summary, Trust, Variant};
 use experiment::backend::Backend;
 use experiment::chart::Chart;
 use experiment::file::{Case, Experiment, matches};
-use experiment::metric;
+use experiment::metric::Metric;
 use experiment::over_runs::OverRuns;
 use experiment::prose::{self, Place};
+use experiment::row::RowLabel;
 
-/// The summary of these runs. Claims about the wire are judged there alone, the others in both worlds: the simulator's rows are
+/// The summary of these runs. Claims about another backend than the simulator are judged there alone, the others in every world: the simulator's rows are
 /// always there.
 pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend) -> Summary {
     let mut variants: Vec<Variant> = Vec::new();
@@ -47,7 +48,7 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend
         claims: exp
             .claims
             .iter()
-            .filter(|c| c.on <= world)
+            .filter(|c| world.shows(c.on))
             .map(|c| claims::judge(exp, c, &variants))
             .collect(),
         charts: exp.charts.iter().map(|chart| with_rows_of(world, chart)).collect(),
@@ -63,9 +64,9 @@ fn number(place: &Place<'_>, here: &Variant, all: &[Variant]) -> Option<String> 
         None => Some(here),
         Some(pattern) => all.iter().find(|variant| matches(pattern, &variant.name)),
     };
-    let cell = variant?.rows.iter().find(|row| row.label == place.row)?.cells.get(place.metric)?;
+    let cell = variant?.rows.iter().find(|row| row.label == place.row)?.cells.get(&place.metric)?;
     let value = if place.published { cell.published? } else { cell.value() };
-    Some(format!("{value:.*}", metric::decimals(place.metric, value)))
+    Some(format!("{value:.*}", place.metric.decimals(value)))
 }
 
 /// Puts the run's numbers into its sentences.
@@ -83,26 +84,27 @@ fn fill_in(summary: &mut Summary) {
     reasons.chain([&mut summary.note, &mut summary.why_reference]).for_each(|text| fill(text, here));
 }
 
-/// A chart of some rows shows those of the wire beside them.
+/// A chart of some rows shows those of this world beside them.
 fn with_rows_of(world: Backend, chart: &Chart) -> Chart {
     let mut chart = chart.clone();
-    if let (Backend::Wire, Some(rows)) = (world, chart.rows_mut()) {
-        *rows = rows.iter().flat_map(|row| [row.clone(), world.label(row)]).collect();
+    if let Some(rows) = chart.rows_mut().filter(|_| world != Backend::Sim) {
+        *rows = rows.iter().flat_map(|row| [row.clone(), row.on(world)]).collect();
     }
     chart
 }
 
 /// Every metric, not only those of the table: claims and JSON may want others.
 fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
-    let all: Vec<&RunRow> = runs.iter().filter(|r| r.variant == case.variant && r.row == case.row).collect();
+    let label = case.label();
+    let all: Vec<&RunRow> = runs.iter().filter(|r| r.variant == case.variant && r.row == label).collect();
     let valid: Vec<&RunRow> = all.iter().copied().filter(|run| run.is_valid()).collect();
     let mine = if valid.is_empty() { &all } else { &valid };
-    let names: BTreeSet<&String> = mine.iter().flat_map(|r| r.values.keys()).collect();
+    let names: BTreeSet<&Metric> = mine.iter().flat_map(|r| r.values.keys()).collect();
     let chosen = median_run(&exp.over_runs, mine);
     let cells = names.into_iter().map(|name| {
         let values: Vec<f64> = mine.iter().filter_map(|r| r.values.get(name).copied()).collect();
         let runs = Quartiles::of(&values);
-        let miss = exp.miss(&case.variant, &case.row, name);
+        let miss = exp.miss(&case.variant, &label, name);
         let cell = Cell {
             shown: match exp.over_runs {
                 OverRuns::Mean => None,
@@ -112,18 +114,14 @@ fn row(exp: &Experiment, case: &Case, runs: &[RunRow]) -> Row {
             mean: mean(&values),
             spread: Some(deviation(&values)).filter(|spread| spread.is_finite()),
             runs,
-            published: exp.published(&case.row, name),
+            published: exp.published(&label, name),
             reason: miss.map(|miss| miss.reason.clone()),
             open: miss.is_some_and(|miss| miss.open),
         };
         (name.clone(), cell)
     });
-    Row {
-        label: case.row.clone(),
-        algorithm: case.algorithm.clone(),
-        cells: cells.collect(),
-        trust: trust(&all),
-    }
+    let cells = cells.collect();
+    Row { label, algorithm: case.algorithm.clone(), cells, trust: trust(&all) }
 }
 
 /// The run that stands for all, if one does.
@@ -140,15 +138,18 @@ fn trust(runs: &[&RunRow]) -> Option<Trust> {
     let audits = || runs.iter().filter_map(|run| run.audit.as_ref());
     audits().next()?;
     Some(Trust {
-        valid: audits().filter(|audit| audit.objections.is_empty()).count() as u32,
-        invalid: audits().filter(|a| !a.objections.is_empty()).map(|a| a.objections.join("; ")).collect(),
+        valid: audits().filter(|audit| audit.invalid_reasons.is_empty()).count() as u32,
+        invalid: audits()
+            .filter(|a| !a.invalid_reasons.is_empty())
+            .map(|a| a.invalid_reasons.join("; "))
+            .collect(),
         repeated: audits().map(|audit| audit.repeated).sum(),
     })
 }
 
 /// What a cell of a row holds; none of rows without a valid run, so that no claim holds by them.
-fn trusted_cell<'v>(variant: &'v Variant, label: &str, metric: &str) -> Option<&'v Cell> {
-    variant.rows.iter().find(|r| r.label == label && r.is_trusted())?.cells.get(metric)
+fn trusted_cell<'v>(variant: &'v Variant, label: &RowLabel, metric: &Metric) -> Option<&'v Cell> {
+    variant.rows.iter().find(|r| r.label == *label && r.is_trusted())?.cells.get(metric)
 }
 
 #[cfg(test)]
@@ -199,10 +200,10 @@ everywhere = true
             let cases = exp.cases();
             let run = |(case, goodput): (&Case, f64)| RunRow {
                 variant: case.variant.clone(),
-                row: case.row.clone(),
+                row: case.label(),
                 repetition: 0,
                 seed: 1,
-                values: [("goodput".to_owned(), goodput)].into_iter().collect(),
+                values: [("goodput".into(), goodput)].into_iter().collect(),
                 audit: None,
             };
             let runs: Vec<_> = cases.iter().zip(goodputs).map(run).collect();
@@ -223,13 +224,13 @@ everywhere = true
     fn claims_about_the_simulator_do_not_see_the_wire() {
         let exp = Experiment::parse("x", Path::new("x.toml"), FILE).unwrap();
         let cases: Vec<Case> =
-            exp.cases().into_iter().flat_map(|case| [case.clone(), case.on_wire()]).collect();
+            exp.cases().into_iter().flat_map(|case| [case.clone(), case.run_on(Backend::Wire)]).collect();
         let run = |case: &Case| RunRow {
             variant: case.variant.clone(),
-            row: case.row.clone(),
+            row: case.label(),
             repetition: 0,
             seed: 1,
-            values: [("goodput".to_owned(), if case.on == Backend::Sim { 2.0 } else { 1.0 })]
+            values: [("goodput".into(), if case.on == Backend::Sim { 2.0 } else { 1.0 })]
                 .into_iter()
                 .collect(),
             audit: (case.on == Backend::Wire).then(Audit::default),
@@ -245,14 +246,14 @@ everywhere = true
     fn invalid_runs_are_not_averaged() {
         let exp = Experiment::parse("x", Path::new("x.toml"), FILE).unwrap();
         let case = exp.cases().swap_remove(0);
-        let run = |goodput: f64, objections: &[&str]| RunRow {
+        let run = |goodput: f64, invalid_reasons: &[&str]| RunRow {
             variant: case.variant.clone(),
-            row: case.row.clone(),
+            row: case.label(),
             repetition: 0,
             seed: 1,
-            values: [("goodput".to_owned(), goodput)].into_iter().collect(),
+            values: [("goodput".into(), goodput)].into_iter().collect(),
             audit: Some(Audit {
-                objections: objections.iter().map(|o| (*o).to_owned()).collect(),
+                invalid_reasons: invalid_reasons.iter().map(|o| (*o).to_owned()).collect(),
                 repeated: 1,
             }),
         };
@@ -283,10 +284,10 @@ everywhere = true
             let case = exp.cases().swap_remove(0);
             let run = |(goodput, loss): (f64, f64)| RunRow {
                 variant: case.variant.clone(),
-                row: case.row.clone(),
+                row: case.label(),
                 repetition: 0,
                 seed: 1,
-                values: [("goodput".to_owned(), goodput), ("loss".to_owned(), loss)].into_iter().collect(),
+                values: [("goodput".into(), goodput), ("loss".into(), loss)].into_iter().collect(),
                 audit: None,
             };
             let runs = [(3.0, 1.0), (1.0, 6.0), (2.0, 8.0), (9.0, 2.0), (5.0, 3.0)].map(run);

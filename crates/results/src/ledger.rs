@@ -5,7 +5,8 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use crate::summary::{Cell, ClaimResult, Summary, Variant, Verdict};
-use experiment::metric;
+use experiment::metric::Metric;
+use experiment::row::RowLabel;
 
 /// Limits of the relative difference of a cell, percent.
 pub const LIMITS: [f64; 4] = [2.0, 5.0, 10.0, 25.0];
@@ -43,7 +44,7 @@ pub struct Column {
     /// The variant.
     pub variant: String,
     /// The metric.
-    pub metric: String,
+    pub metric: Metric,
     /// Rows that are compared: neither number is zero.
     pub rows: usize,
     /// The mean of |ln(ours / published)| over them.
@@ -95,9 +96,9 @@ pub struct Difference {
     /// Variant, row and metric.
     pub variant: String,
     /// Row.
-    pub row: String,
+    pub row: RowLabel,
     /// Metric.
-    pub metric: String,
+    pub metric: Metric,
     /// Ours.
     pub ours: f64,
     /// The source's.
@@ -166,7 +167,7 @@ impl Source {
 }
 
 impl Column {
-    fn of(summary: &Summary, variant: &Variant, metric: &str) -> Option<Self> {
+    fn of(summary: &Summary, variant: &Variant, metric: &Metric) -> Option<Self> {
         let cells = variant.rows.iter().filter_map(|row| row.cells.get(metric));
         let distances: Vec<f64> = cells
             .filter_map(|cell| Some(libm::log(cell.value() / cell.published?).abs()))
@@ -175,7 +176,7 @@ impl Column {
         (!distances.is_empty()).then(|| Self {
             experiment: summary.experiment.clone(),
             variant: variant.name.clone(),
-            metric: metric.to_owned(),
+            metric: metric.clone(),
             rows: distances.len(),
             distance: distances.iter().sum::<f64>() / distances.len() as f64,
         })
@@ -309,7 +310,7 @@ pub fn text(sources: &[Source]) -> String {
 }
 
 fn line_of(out: &mut String, d: &Difference) {
-    let shown = |value: f64| format!("{value:.*}", metric::decimals(&d.metric, value));
+    let shown = |value: f64| format!("{value:.*}", d.metric.decimals(value));
     let _ = writeln!(
         out,
         "    {} {}{}: {} {} for {} ({})",
@@ -331,7 +332,7 @@ fn behind(variant: &str) -> String {
 pub fn columns(sources: &[Source], of: &str) -> String {
     let mut out = String::from("\nmean |ln(ours / published)| of each column, zeros left out\n");
     for Column { experiment, variant, metric, rows, distance } in
-        sources.iter().flat_map(|s| &s.columns).filter(|column| of.is_empty() || column.metric == of)
+        sources.iter().flat_map(|s| &s.columns).filter(|column| of.is_empty() || column.metric.as_str() == of)
     {
         let _ = writeln!(out, "  {distance:.3}  {experiment} {metric}, {rows} rows{}", behind(variant));
     }
@@ -351,9 +352,9 @@ mod tests {
 
     fn summary(reference: bool, cells: Vec<Cell>) -> Summary {
         let rows = cells.into_iter().enumerate().map(|(i, cell)| Row {
-            label: format!("row {i}"),
+            label: format!("row {i}").into(),
             algorithm: "cubic".to_owned(),
-            cells: [("loss".to_owned(), cell)].into_iter().collect(),
+            cells: [("loss".into(), cell)].into_iter().collect(),
             trust: None,
         });
         Summary {
@@ -363,7 +364,7 @@ mod tests {
             source: String::new(),
             note: String::new(),
             why_reference: String::new(),
-            metrics: vec!["loss".to_owned()],
+            metrics: vec!["loss".into()],
             variants: vec![Variant {
                 name: String::new(),
                 reference,
@@ -428,7 +429,7 @@ mod tests {
     fn biases_are_counted() {
         let mut summary = summary(true, vec![cell(1.0, 1.0, None, false)]);
         let bias = |reason: Option<&str>, open| BiasFound {
-            metric: "loss".to_owned(),
+            metric: "loss".into(),
             mean: 0.02,
             range: (0.02, 0.02),
             reason: reason.map(str::to_owned),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use experiment::metric::Metric;
 use link::{LinkConfig, RateModel};
 use recovery::Stats;
 use scenario::{
@@ -11,8 +12,11 @@ use scenario::{
 };
 use units::{Duration, Time};
 
-/// Metric word to value. A metric that does not apply is absent; none is NaN.
-pub type Values = BTreeMap<String, f64>;
+/// Metric to value. A metric that does not apply is absent; none is NaN.
+pub type Values = BTreeMap<Metric, f64>;
+
+/// The same of some flows, links or sources in one window: the word of a quantity to its value.
+type Words = BTreeMap<&'static str, f64>;
 
 /// Every metric of one run; those of flows also for each of these groups of flows alone, `goodput of BBR`; and all of them
 /// for each other window of the scenario, `goodput @ before`.
@@ -22,7 +26,7 @@ pub fn measure(scenario: &Scenario, outcome: &Outcome, groups: &[String]) -> Val
     for ((name, from, to), inside) in scenario.windows.iter().zip(&outcome.windows) {
         let span = Span::other(outcome, inside, (*from, *to));
         let of_window = of_span(scenario, outcome, groups, &span);
-        values.extend(of_window.into_iter().map(|(word, value)| (format!("{word} @ {name}"), value)));
+        values.extend(of_window.into_iter().map(|(metric, value)| (metric.inside(name), value)));
     }
     values
 }
@@ -31,18 +35,29 @@ pub fn measure(scenario: &Scenario, outcome: &Outcome, groups: &[String]) -> Val
 pub fn of_flow(scenario: &Scenario, outcome: &Outcome, number: usize) -> Values {
     const SENSELESS: [&str; 3] = ["jain", "rate_ratio", "power"];
     let of = |part: &Part<'_>| {
-        let mut values = of_flows(&[part]);
-        values.retain(|word, _| !SENSELESS.contains(&word.as_str()));
-        values
+        let mut words = of_flows(&[part]);
+        words.retain(|word, _| !SENSELESS.contains(word));
+        words
     };
     let Some(record) = outcome.flows.get(number) else { return Values::new() };
-    let mut values = of(&Part::main(record, outcome.end));
-    of_records(&mut values, &[record]);
+    let mut words = of(&Part::main(record, outcome.end));
+    of_records(&mut words, &[record]);
+    let mut values: Values = of_all(words).collect();
     for ((name, ..), inside) in scenario.windows.iter().zip(&outcome.windows) {
         let of_window = inside.flows.get(number).map(|flow| of(&Part::other(flow))).unwrap_or_default();
-        values.extend(of_window.into_iter().map(|(word, value)| (format!("{word} @ {name}"), value)));
+        values.extend(of_all(of_window).map(|(metric, value)| (metric.inside(name), value)));
     }
     values
+}
+
+/// As metrics of all that there is.
+fn of_all(words: Words) -> impl Iterator<Item = (Metric, f64)> {
+    words.into_iter().map(|(word, value)| (Metric::new(word), value))
+}
+
+/// As metrics of those with this label.
+fn of_label(words: Words, label: &str) -> impl Iterator<Item = (Metric, f64)> {
+    of_all(words).map(move |(metric, value)| (metric.of(label), value))
 }
 
 /// What of one flow metrics are taken from.
@@ -50,14 +65,14 @@ struct Part<'a> {
     totals: &'a Totals,
     media: Option<&'a MediaTotals>,
     objects: Option<&'a ObjectTotals>,
-    /// The ledger before and after what counts.
+    /// What the sender had counted before and after what counts.
     stats: [Stats; 2],
     /// How long the flow ran in the window.
     measured: Duration,
 }
 
 impl<'a> Part<'a> {
-    /// The measuring window, and of the ledger the whole run.
+    /// The measuring window, and of what the sender counts the whole run.
     fn main(record: &'a Record, end: Time) -> Self {
         Self {
             totals: &record.totals,
@@ -68,7 +83,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Another window, and of the ledger what it did inside.
+    /// Another window, and what the sender counted inside.
     fn other(flow: &'a FlowInside) -> Self {
         Self {
             totals: &flow.totals,
@@ -79,7 +94,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// So many events of the ledger.
+    /// So many events of the sender.
     fn events(&self, count: impl Fn(&Stats) -> u64) -> f64 {
         let [before, after] = &self.stats;
         (count(after) - count(before)) as f64
@@ -133,20 +148,20 @@ impl<'a> Span<'a> {
 
 fn of_span(scenario: &Scenario, outcome: &Outcome, groups: &[String], span: &Span<'_>) -> Values {
     let all: Vec<&Part<'_>> = span.parts.iter().collect();
-    let mut values = of_flows(&all);
-    put(&mut values, "total_goodput", total_goodput(&all, span.length));
-    of_links(&mut values, scenario, &span.carried);
+    let mut words = of_flows(&all);
+    put(&mut words, "total_goodput", total_goodput(&all, span.length));
     let seconds = whole_seconds(span.window, scenario.series, &outcome.series);
-    put(&mut values, "jain_1s", mean(&jain_by_second(&seconds, &outcome.series)));
-    put(&mut values, "goodput_time_std", spread_over_time(&seconds, &outcome.series, |_| true));
+    put(&mut words, "jain_1s", mean(&jain_by_second(&seconds, &outcome.series)));
+    put(&mut words, "goodput_time_std", spread_over_time(&seconds, &outcome.series, |_| true));
     if let Some(probe) = span.probe {
-        of_probe(&mut values, probe);
+        of_probe(&mut words, probe);
     }
     let udp = |wanted: &dyn Fn(&UdpConfig) -> bool| of_udp(scenario, span, wanted);
-    values.extend(udp(&|_| true));
+    words.extend(udp(&|_| true));
+    let mut values: Values = of_all(words).collect();
+    values.extend(of_links(scenario, &span.carried));
     for UdpConfig { label, .. } in &scenario.udp {
-        let alone = udp(&|source| source.label == *label);
-        values.extend(alone.into_iter().map(|(word, value)| (format!("{word} of {label}"), value)));
+        values.extend(of_label(udp(&|source| source.label == *label), label));
     }
     for group in groups {
         let is_member = |flow: usize| scenario.flows.get(flow).is_some_and(|flow| flow.group == *group);
@@ -155,48 +170,51 @@ fn of_span(scenario: &Scenario, outcome: &Outcome, groups: &[String], span: &Spa
         if members.is_empty() {
             continue;
         }
-        let of_group = of_flows(&members);
-        values.extend(of_group.into_iter().map(|(word, value)| (format!("{word} of {group}"), value)));
-        put(&mut values, &format!("total_goodput of {group}"), total_goodput(&members, span.length));
-        put(&mut values, &format!("share of {group}"), 100.0 * delivered(&members) / delivered(&all));
+        let mut of_group = of_flows(&members);
+        put(&mut of_group, "total_goodput", total_goodput(&members, span.length));
+        put(&mut of_group, "share", 100.0 * delivered(&members) / delivered(&all));
         let spread = spread_over_time(&seconds, &outcome.series, is_member);
-        put(&mut values, &format!("goodput_time_std of {group}"), spread);
+        put(&mut of_group, "goodput_time_std", spread);
+        values.extend(of_label(of_group, group));
     }
     values
 }
 
-/// What has no window: see [`experiment::metric::is_of_whole_run`].
+/// What has no window: see [`experiment::quantity::Quantity::has_windows`].
 fn of_whole_run(values: &mut Values, scenario: &Scenario, outcome: &Outcome, groups: &[String]) {
-    of_records(values, &outcome.flows.iter().collect::<Vec<_>>());
+    let records = |flows: &[&Record]| {
+        let mut words = Words::new();
+        of_records(&mut words, flows);
+        words
+    };
+    values.extend(of_all(records(&outcome.flows.iter().collect::<Vec<_>>())));
     for group in groups {
         let members = scenario.flows.iter().zip(&outcome.flows).filter(|(flow, _)| flow.group == *group);
-        let mut of_group = Values::new();
-        of_records(&mut of_group, &members.map(|(_, record)| record).collect::<Vec<_>>());
-        values.extend(of_group.into_iter().map(|(word, value)| (format!("{word} of {group}"), value)));
+        values.extend(of_label(records(&members.map(|(_, record)| record).collect::<Vec<_>>()), group));
     }
 }
 
-fn of_records(values: &mut Values, flows: &[&Record]) {
+fn of_records(words: &mut Words, flows: &[&Record]) {
     let each = |value: &dyn Fn(&Record) -> f64| {
         let values: Vec<f64> = flows.iter().map(|flow| value(flow)).filter(|v| v.is_finite()).collect();
         mean(&values)
     };
-    put(values, "slow_start_window", each(&|f| f.slow_start_window as f64 * 1e-3));
-    put(values, "least_window", each(&|f| f.least_window.map_or(f64::NAN, |least| least as f64 * 1e-3)));
-    put(values, "completion", each(&|f| f.finished.map_or(f64::NAN, |t| (t - f.started).as_secs_f64())));
+    put(words, "slow_start_window", each(&|f| f.slow_start_window as f64 * 1e-3));
+    put(words, "least_window", each(&|f| f.least_window.map_or(f64::NAN, |least| least as f64 * 1e-3)));
+    put(words, "completion", each(&|f| f.finished.map_or(f64::NAN, |t| (t - f.started).as_secs_f64())));
 }
 
-fn put(values: &mut Values, name: &str, value: f64) {
+fn put(words: &mut Words, word: &'static str, value: f64) {
     if value.is_finite() {
-        values.insert(name.to_owned(), value);
+        words.insert(word, value);
     }
 }
 
-fn of_flows(flows: &[&Part<'_>]) -> Values {
+fn of_flows(flows: &[&Part<'_>]) -> Words {
     let goodputs = each(flows, |f| f.rate_mbit_s(f.totals.delivered));
     let total = |count: fn(&Totals) -> u64| flows.iter().map(|f| count(f.totals)).sum::<u64>() as f64;
-    let mut values = Values::new();
-    let mut put = |name: &str, value: f64| put(&mut values, name, value);
+    let mut words = Words::new();
+    let mut put = |word, value: f64| put(&mut words, word, value);
 
     put("goodput", mean(&goodputs));
     put("goodput_flow_std", deviation(&goodputs));
@@ -213,16 +231,16 @@ fn of_flows(flows: &[&Part<'_>]) -> Values {
     put("separate_acks_lost", total(|t| t.acks_dropped));
     let rtts = each(flows, |f| f.totals.rtt.mean_ms());
     put("power", mean(&goodputs) / mean(&rtts));
-    of_times(&mut values, flows);
-    of_ledgers(&mut values, flows);
-    of_media(&mut values, flows);
-    of_objects(&mut values, flows);
-    values
+    of_times(&mut words, flows);
+    of_senders(&mut words, flows);
+    of_media(&mut words, flows);
+    of_objects(&mut words, flows);
+    words
 }
 
 /// Round trips, one-way delays, queues.
-fn of_times(values: &mut Values, flows: &[&Part<'_>]) {
-    let mut put = |name: &str, value: f64| put(values, name, value);
+fn of_times(words: &mut Words, flows: &[&Part<'_>]) {
+    let mut put = |word, value: f64| put(words, word, value);
     let rtts = each(flows, |f| f.totals.rtt.mean_ms());
     put("rtt_mean", mean(&rtts));
     put("rtt_flow_std", deviation(&rtts));
@@ -246,12 +264,12 @@ fn of_times(values: &mut Values, flows: &[&Part<'_>]) {
     put("pto_mean", mean(&each(flows, |f| f.totals.timers.pto.ms())));
     put("rto_mean", mean(&each(flows, |f| f.totals.timers.rto.ms())));
     put("reo_wnd_mean", mean(&each(flows, |f| f.totals.timers.reo_wnd.ms())));
-    put_times(values, "delivery_delay", &held.iter().collect::<Vec<_>>());
+    put_times(words, ["delivery_delay_mean", "delivery_delay_p95"], &held.iter().collect::<Vec<_>>());
 }
 
 /// Losses and reductions.
-fn of_ledgers(values: &mut Values, flows: &[&Part<'_>]) {
-    let mut put = |name: &str, value: f64| put(values, name, value);
+fn of_senders(words: &mut Words, flows: &[&Part<'_>]) {
+    let mut put = |word, value: f64| put(words, word, value);
     let total = |count: fn(&Stats) -> u64| flows.iter().map(|f| f.events(count)).sum::<f64>();
     put("retransmissions", total(|s| s.retransmissions));
     put("spurious_retransmissions", total(|s| s.spurious));
@@ -265,76 +283,74 @@ fn of_ledgers(values: &mut Values, flows: &[&Part<'_>]) {
 }
 
 /// Of those that are media.
-fn of_media(values: &mut Values, flows: &[&Part<'_>]) {
+fn of_media(words: &mut Words, flows: &[&Part<'_>]) {
     let media: Vec<(&&Part<'_>, &MediaTotals)> =
         flows.iter().filter_map(|f| f.media.map(|media| (f, media))).collect();
     // A flow that has not begun has no rate.
     let rates = media.iter().map(|(flow, media)| flow.rate_mbit_s(media.made));
-    put(values, "media_rate", mean(&rates.filter(|rate| rate.is_finite()).collect::<Vec<_>>()));
+    put(words, "media_rate", mean(&rates.filter(|rate| rate.is_finite()).collect::<Vec<_>>()));
     let delays: Vec<&Histogram> = media.iter().map(|(_, media)| &media.delay).collect();
-    put_times(values, "frame_delay", &delays);
+    put_times(words, ["frame_delay_mean", "frame_delay_p95"], &delays);
     let total = |count: fn(&MediaTotals) -> u64| media.iter().map(|(_, m)| count(m)).sum::<u64>() as f64;
     let missing = total(|m| m.skipped + m.lost);
-    put(values, "frame_loss", 100.0 * missing / (missing + total(|m| m.complete)));
+    put(words, "frame_loss", 100.0 * missing / (missing + total(|m| m.complete)));
 }
 
 /// Of those that transfer objects.
-fn of_objects(values: &mut Values, flows: &[&Part<'_>]) {
+fn of_objects(words: &mut Words, flows: &[&Part<'_>]) {
     let times: Vec<&Histogram> = flows.iter().filter_map(|f| f.objects.map(|o| &o.time)).collect();
     if !times.is_empty() {
-        put(values, "objects", times.iter().map(|time| time.count()).sum::<u64>() as f64);
+        put(words, "objects", times.iter().map(|time| time.count()).sum::<u64>() as f64);
     }
-    put_times(values, "object_time", &times);
+    put_times(words, ["object_time_mean", "object_time_p95"], &times);
 }
 
 /// Mean of the flows' means, and a quantile of all together.
-fn put_times(values: &mut Values, word: &str, times: &[&Histogram]) {
+fn put_times(words: &mut Words, [of_mean, of_p95]: [&'static str; 2], times: &[&Histogram]) {
     let means: Vec<f64> = times.iter().map(|time| time.mean_ms()).filter(|ms| ms.is_finite()).collect();
-    put(values, &format!("{word}_mean"), mean(&means));
-    put(values, &format!("{word}_p95"), merged(times.iter().copied()).quantile_ms(0.95));
+    put(words, of_mean, mean(&means));
+    put(words, of_p95, merged(times.iter().copied()).quantile_ms(0.95));
 }
 
-/// Of links of constant rate.
-fn of_links(values: &mut Values, scenario: &Scenario, (carried, span): &(Vec<u64>, Duration)) {
+/// Of links of constant rate: the bottleneck, and each that has a name.
+fn of_links(scenario: &Scenario, (carried, span): &(Vec<u64>, Duration)) -> Values {
     let all: Vec<(&LinkConfig, u64)> = scenario.links().zip(carried.iter().copied()).collect();
     let share = |(config, bytes): (&LinkConfig, u64)| match &config.rate {
         RateModel::Constant(rate) => 100.0 * bytes as f64 / (rate.bytes_per_sec() * span.as_secs_f64()),
         _ => f64::NAN,
     };
     let (forward, reverse) = all.split_at(all.len().min(scenario.first_reverse().into()));
-    if let Some(first) = forward.first() {
-        put(values, "utilization", share(*first));
-    }
+    let utilization = || Metric::new("utilization");
     let named = scenario.link_names.iter().zip(forward).chain(scenario.reverse_names.iter().zip(reverse));
-    for (name, link) in named {
-        put(values, &format!("utilization of {name}"), share(*link));
-    }
+    let named = named.map(|(name, link)| (utilization().of(name), share(*link)));
+    let first = forward.first().map(|first| (utilization(), share(*first)));
+    first.into_iter().chain(named).filter(|(_, share)| share.is_finite()).collect()
 }
 
-fn of_probe(values: &mut Values, probe: &ProbeRecord) {
-    put(values, "ping_mean", probe.rtt.mean_ms());
-    put(values, "ping_p50", probe.rtt.quantile_ms(0.5));
-    put(values, "ping_p95", probe.rtt.quantile_ms(0.95));
-    put(values, "ping_p99", probe.rtt.quantile_ms(0.99));
-    put(values, "ping_loss", 100.0 * probe.dropped as f64 / probe.sent as f64);
+fn of_probe(words: &mut Words, probe: &ProbeRecord) {
+    put(words, "ping_mean", probe.rtt.mean_ms());
+    put(words, "ping_p50", probe.rtt.quantile_ms(0.5));
+    put(words, "ping_p95", probe.rtt.quantile_ms(0.95));
+    put(words, "ping_p99", probe.rtt.quantile_ms(0.99));
+    put(words, "ping_loss", 100.0 * probe.dropped as f64 / probe.sent as f64);
 }
 
 /// Of the sources of UDP that are wanted, together.
-fn of_udp(scenario: &Scenario, span: &Span<'_>, wanted: &dyn Fn(&UdpConfig) -> bool) -> Values {
+fn of_udp(scenario: &Scenario, span: &Span<'_>, wanted: &dyn Fn(&UdpConfig) -> bool) -> Words {
     let all = scenario.udp.iter().zip(span.udp);
     let sources: Vec<&UdpRecord> =
         all.filter(|(config, _)| wanted(config)).map(|(_, record)| record).collect();
-    let mut values = Values::new();
+    let mut words = Words::new();
     if sources.is_empty() {
-        return values;
+        return words;
     }
     let total = |count: fn(&UdpRecord) -> u64| sources.iter().map(|s| count(s)).sum::<u64>() as f64;
-    put(&mut values, "udp_throughput", total(|s| s.delivered) * 8e-6 / span.length.as_secs_f64());
-    put(&mut values, "udp_loss", 100.0 * total(|s| s.dropped) / total(|s| s.sent));
+    put(&mut words, "udp_throughput", total(|s| s.delivered) * 8e-6 / span.length.as_secs_f64());
+    put(&mut words, "udp_loss", 100.0 * total(|s| s.dropped) / total(|s| s.sent));
     let mut queue_delay = QueueDelay::default();
     sources.iter().for_each(|s| queue_delay.merge(&s.queue_delay));
-    put(&mut values, "udp_queue_delay", queue_delay.mean_ms());
-    values
+    put(&mut words, "udp_queue_delay", queue_delay.mean_ms());
+    words
 }
 
 fn delivered(flows: &[&Part<'_>]) -> f64 {

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ledger::Column;
 use crate::summary::{Cell, Summary};
 use experiment::file::{Check, Claim, Experiment, Part, Relation, Rows, Side};
-use experiment::library;
+use experiment::{library, prose};
 
 /// The command of an entry whose number a run prints.
 const RUN: &str = "kneepoint run ";
@@ -23,12 +23,8 @@ pub type Origins = BTreeMap<String, Vec<(String, BTreeSet<String>)>>;
 
 /// The numbers in a sentence, as they are written; not those between braces.
 pub fn in_text(text: &str) -> BTreeSet<String> {
-    let outside = text.split('{').enumerate().map(|(i, part)| match i {
-        0 => part,
-        _ => part.split_once('}').map_or("", |(_, after)| after),
-    });
     let is_part = |c: char| c.is_alphanumeric() || "._+-/".contains(c);
-    let words = outside.flat_map(move |part| part.split(move |c| !is_part(c)));
+    let words = prose::texts(text).flat_map(move |part| part.split(move |c| !is_part(c)));
     let bare = words.map(|word| word.trim_end_matches(['.', '-', '/']).trim_start_matches(['+', '-']));
     bare.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.parse::<f64>().is_ok())
         .map(str::to_owned)
@@ -104,7 +100,8 @@ pub fn stale_of_ledger<'n, 'c>(
     columns: impl Iterator<Item = &'c Column>,
 ) -> Vec<&'n String> {
     let metric = by.strip_prefix(LEDGER).unwrap_or_default();
-    let distances: Vec<f64> = columns.filter(|column| column.metric == metric).map(|c| c.distance).collect();
+    let distances: Vec<f64> =
+        columns.filter(|column| column.metric.as_str() == metric).map(|c| c.distance).collect();
     let shows = |number: &String| {
         let decimals = number.split_once('.').map_or(0, |(_, digits)| digits.len());
         distances.iter().any(|distance| format!("{distance:.decimals$}") == *number)
@@ -129,7 +126,7 @@ pub fn hugged<'c>(exp: &'c Experiment, summary: &Summary) -> Vec<(&'c str, f64)>
         let digits = text.trim_start_matches(['0', '.']).chars().filter(char::is_ascii_digit).count();
         let mine = summary.variants.iter().filter(|v| part.applies_to(&v.name)).flat_map(|v| &v.rows);
         let values =
-            mine.filter(|row| rows.matches(&row.label)).filter_map(|row| row.cells.get(&part.metric));
+            mine.filter(|row| rows.matches(row.label.as_str())).filter_map(|row| row.cells.get(&part.metric));
         digits >= 3 && values.map(Cell::value).any(|value| format!("{value:.decimals$}") == text)
     };
     bounds.filter(is_hugged).map(|(claim, _, _, bound)| (claim.id.as_str(), bound)).collect()

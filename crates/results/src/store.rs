@@ -15,6 +15,8 @@ use crate::columns::{self, Column, Table};
 use crate::measure::Values;
 use crate::summary::{Cdf, FlowRow, Results, Track};
 use experiment::backend::Backend;
+use experiment::metric::Metric;
+use experiment::row::RowLabel;
 
 /// Everything that decides a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,7 +46,7 @@ pub struct ManifestCase {
     /// Variant name.
     pub variant: String,
     /// Row label.
-    pub row: String,
+    pub row: RowLabel,
     /// The experiment with every default written out.
     pub spec: toml::Table,
 }
@@ -64,7 +66,7 @@ pub struct RunRow {
     /// Variant name.
     pub variant: String,
     /// Row label.
-    pub row: String,
+    pub row: RowLabel,
     /// From 0.
     pub repetition: u32,
     /// Of this run.
@@ -79,7 +81,7 @@ pub struct RunRow {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audit {
     /// Why it is not valid; empty if it is.
-    pub objections: Vec<String>,
+    pub invalid_reasons: Vec<String>,
     /// Tries before it that were not valid.
     pub repeated: u32,
 }
@@ -87,15 +89,15 @@ pub struct Audit {
 impl RunRow {
     /// Whether it counts.
     pub fn is_valid(&self) -> bool {
-        self.audit.as_ref().is_none_or(|audit| audit.objections.is_empty())
+        self.audit.as_ref().is_none_or(|audit| audit.invalid_reasons.is_empty())
     }
 
     /// Its word in `runs.csv`.
     fn verdict(&self) -> String {
         match &self.audit {
             None => String::new(),
-            Some(audit) if audit.objections.is_empty() => "valid".to_owned(),
-            Some(audit) => format!("invalid: {}", audit.objections.join("; ")),
+            Some(audit) if audit.invalid_reasons.is_empty() => "valid".to_owned(),
+            Some(audit) => format!("invalid: {}", audit.invalid_reasons.join("; ")),
         }
     }
 }
@@ -256,14 +258,15 @@ fn world_of(summary: &Path) -> Backend {
 }
 
 fn runs_csv(runs: &[RunRow]) -> io::Result<Vec<u8>> {
-    let metrics: BTreeSet<&str> = runs.iter().flat_map(|r| r.values.keys().map(String::as_str)).collect();
+    let metrics: BTreeSet<&Metric> = runs.iter().flat_map(|r| r.values.keys()).collect();
     let mut csv = csv::Writer::from_writer(Vec::new());
     let audited = runs.iter().any(|run| run.audit.is_some());
     let head = ["variant", "row", "repetition", "seed"].into_iter().chain(audited.then_some("audit"));
-    csv.write_record(head.chain(metrics.iter().copied()))?;
+    csv.write_record(head.chain(metrics.iter().map(|metric| metric.as_str())))?;
     for run in runs {
         let values = metrics.iter().map(|m| run.values.get(*m).map_or(String::new(), f64::to_string));
-        let key = [run.variant.clone(), run.row.clone(), run.repetition.to_string(), run.seed.to_string()];
+        let key =
+            [run.variant.clone(), run.row.to_string(), run.repetition.to_string(), run.seed.to_string()];
         csv.write_record(key.into_iter().chain(audited.then(|| run.verdict())).chain(values))?;
     }
     csv.flush()?;
@@ -285,7 +288,7 @@ fn series_table(series: &[Track]) -> Table {
     };
     let mut table: Table = vec![
         ("variant".into(), repeated(series.iter().map(|t| t.variant.clone()).zip(lengths()))),
-        ("row".into(), repeated(series.iter().map(|t| t.row.clone()).zip(lengths()))),
+        ("row".into(), repeated(series.iter().map(|t| t.row.to_string()).zip(lengths()))),
         ("repetition".into(), ints(|t| t.repetition)),
         ("flow".into(), ints(|t| t.flow)),
         ("time_s".into(), Column::Real(series.iter().flat_map(|t| t.times.iter().copied()).collect())),
@@ -303,20 +306,20 @@ fn series_table(series: &[Track]) -> Table {
 
 fn flows_table(flows: &[FlowRow]) -> Table {
     let text =
-        |value: fn(&FlowRow) -> &String| Column::Text(flows.iter().map(|f| value(f).clone()).collect());
+        |value: fn(&FlowRow) -> &str| Column::Text(flows.iter().map(|f| value(f).to_owned()).collect());
     let ints = |value: fn(&FlowRow) -> u32| Column::Int(flows.iter().map(|f| value(f) as i32).collect());
     let mut table: Table = vec![
         ("variant".into(), text(|f| &f.variant)),
-        ("row".into(), text(|f| &f.row)),
+        ("row".into(), text(|f| f.row.as_str())),
         ("repetition".into(), ints(|f| f.repetition)),
         ("flow".into(), ints(|f| f.flow)),
         ("label".into(), text(|f| &f.label)),
         ("algorithm".into(), text(|f| &f.algorithm)),
     ];
-    let names: BTreeSet<&String> = flows.iter().flat_map(|f| f.values.keys()).collect();
+    let names: BTreeSet<&Metric> = flows.iter().flat_map(|f| f.values.keys()).collect();
     for name in names {
         let values = flows.iter().map(|f| f.values.get(name).copied().unwrap_or(f64::NAN));
-        table.push((name.clone(), Column::Real(values.collect())));
+        table.push((name.to_string(), Column::Real(values.collect())));
     }
     table
 }
@@ -328,7 +331,7 @@ fn cdf_table(cdfs: &[Cdf]) -> Table {
     };
     vec![
         ("variant".into(), repeated(cdfs.iter().map(|c| c.variant.clone()).zip(lengths()))),
-        ("row".into(), repeated(cdfs.iter().map(|c| c.row.clone()).zip(lengths()))),
+        ("row".into(), repeated(cdfs.iter().map(|c| c.row.to_string()).zip(lengths()))),
         ("rtt_ms".into(), points(|p| p.0)),
         ("share".into(), points(|p| p.1)),
     ]
@@ -373,12 +376,12 @@ fn tracks(mut table: Table) -> io::Result<Vec<Track>> {
     for i in 0..times.len() {
         let known = tracks.last().is_some_and(|t| {
             t.variant == variants[i]
-                && t.row == rows[i]
+                && t.row.as_str() == rows[i]
                 && t.repetition == repetitions[i]
                 && t.flow == flows[i]
         });
         if !known {
-            let (variant, row) = (variants[i].clone(), rows[i].clone());
+            let (variant, row) = (variants[i].clone(), RowLabel::from(rows[i].as_str()));
             let (repetition, flow) = (repetitions[i], flows[i]);
             tracks.push(Track {
                 variant,
@@ -412,10 +415,10 @@ fn flow_rows(mut table: Table) -> io::Result<Vec<FlowRow>> {
         for (name, column) in &table {
             let Column::Real(column) = column else { return Err(damaged()) };
             if !column[i].is_nan() {
-                values.insert(name.clone(), column[i]);
+                values.insert(Metric::from(name.as_str()), column[i]);
             }
         }
-        let (variant, row, algorithm) = (variants[i].clone(), rows[i].clone(), algorithms[i].clone());
+        let (variant, row, algorithm) = (variants[i].clone(), rows[i].as_str().into(), algorithms[i].clone());
         let (repetition, flow) = (repetitions[i], flows[i]);
         all.push(FlowRow { variant, row, repetition, flow, label, algorithm, values });
     }
@@ -427,8 +430,8 @@ fn cdfs(mut table: Table) -> io::Result<Vec<Cdf>> {
     let [rtts, shares] = [take_reals(&mut table, "rtt_ms")?, take_reals(&mut table, "share")?];
     let mut cdfs: Vec<Cdf> = Vec::new();
     for (i, point) in rtts.into_iter().zip(shares).enumerate() {
-        if cdfs.last().is_none_or(|c| c.variant != variants[i] || c.row != rows[i]) {
-            cdfs.push(Cdf { variant: variants[i].clone(), row: rows[i].clone(), points: Vec::new() });
+        if cdfs.last().is_none_or(|c| c.variant != variants[i] || c.row.as_str() != rows[i]) {
+            cdfs.push(Cdf { variant: variants[i].clone(), row: rows[i].as_str().into(), points: Vec::new() });
         }
         if let Some(cdf) = cdfs.last_mut() {
             cdf.points.push(point);

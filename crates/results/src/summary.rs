@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use experiment::backend::Backend;
 use experiment::chart::Chart;
+use experiment::metric::Metric;
+use experiment::row::RowLabel;
 use experiment::verdict::Outcome;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +30,7 @@ pub struct Summary {
     #[serde(default)]
     pub why_reference: String,
     /// Metrics of the table, in order.
-    pub metrics: Vec<String>,
+    pub metrics: Vec<Metric>,
     /// One table each.
     pub variants: Vec<Variant>,
     /// The checks.
@@ -59,12 +61,12 @@ fn yes() -> bool {
 /// One value of the rows key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// `QUIC-DC 10`.
-    pub label: String,
+    /// `QUIC-DC 10`, with the backend that ran it.
+    pub label: RowLabel,
     /// The algorithm's name, which decides its colour: `quic-dc`.
     pub algorithm: String,
     /// Metric to cell; a metric that does not apply is absent.
-    pub cells: BTreeMap<String, Cell>,
+    pub cells: BTreeMap<Metric, Cell>,
     /// How its runs went, if they were measured in real time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
@@ -215,7 +217,7 @@ pub struct PartResult {
     /// Which part of the sentence, if it has several.
     pub says: Option<String>,
     /// The metric it speaks of.
-    pub metric: String,
+    pub metric: Metric,
     /// Whether it holds on the numbers that the source prints, where they can be checked.
     pub holds_published: Option<bool>,
     /// In each variant that it speaks of.
@@ -283,7 +285,7 @@ impl ClaimResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BiasFound {
     /// The column.
-    pub metric: String,
+    pub metric: Metric,
     /// The mean relative difference.
     pub mean: f64,
     /// The smallest and the largest.
@@ -314,7 +316,7 @@ pub struct FlowRow {
     /// Variant name.
     pub variant: String,
     /// Row label.
-    pub row: String,
+    pub row: RowLabel,
     /// Repetition, from 0.
     pub repetition: u32,
     /// Number of the flow in its run, from 0.
@@ -323,8 +325,8 @@ pub struct FlowRow {
     pub label: String,
     /// The name of its algorithm, which decides its colour.
     pub algorithm: String,
-    /// Metric word to value: `goodput`, `rtt_mean`, ... A metric that does not apply is absent.
-    pub values: BTreeMap<String, f64>,
+    /// Metric to value: `goodput`, `rtt_mean`, ... A metric that does not apply is absent.
+    pub values: BTreeMap<Metric, f64>,
 }
 
 /// The time series of one flow in one run.
@@ -333,7 +335,7 @@ pub struct Track {
     /// Variant name.
     pub variant: String,
     /// Row label.
-    pub row: String,
+    pub row: RowLabel,
     /// Repetition, from 0.
     pub repetition: u32,
     /// Number of the flow in its run, from 0.
@@ -351,7 +353,7 @@ pub struct Cdf {
     /// Variant name.
     pub variant: String,
     /// Row label.
-    pub row: String,
+    pub row: RowLabel,
     /// Milliseconds and the share of samples up to there, ascending.
     pub points: Vec<(f64, f64)>,
 }

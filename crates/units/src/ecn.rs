@@ -1,4 +1,4 @@
-//! The ECN field, RFC 3168 section 5. Here because a queue marks it and a ledger reads it, and neither knows the other.
+//! The ECN field, RFC 3168 section 5. Here because a queue marks it and a sender reads it, and neither knows the other.
 
 /// The ECN field of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

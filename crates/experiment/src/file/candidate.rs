@@ -7,7 +7,7 @@ use crate::file::unknown_rows::UnknownRows;
 
 impl Experiment {
     /// The same experiment with these controllers in the list of `[vary]` that names controllers, or in the axis whose values set one.
-    /// A value is TOML, or else an algorithm's name. Claims, misses and charts that name controllers of the file are left out, and
+    /// A value is TOML, or else an algorithm's name. Claims, known deviations and charts that name controllers of the file are left out, and
     /// all reasons; what else a value of the axis sets was for its own controller.
     ///
     /// # Errors

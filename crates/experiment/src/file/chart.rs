@@ -20,6 +20,8 @@ use crate::file::claim::read_metric_of;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::labels::Labels;
 use crate::file::rows::Rows;
+use crate::metric::Metric;
+use crate::row::RowLabel;
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -85,7 +87,7 @@ pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels) -> Result<Chart, Diagno
 }
 
 /// Metrics that the table shows too.
-fn of_table(fields: &Fields<'_>, labels: &Labels) -> Result<Vec<String>, Diagnostic> {
+fn of_table(fields: &Fields<'_>, labels: &Labels) -> Result<Vec<Metric>, Diagnostic> {
     metrics(fields)?.iter().map(|m| read_metric_of(m, labels)).collect()
 }
 
@@ -101,10 +103,10 @@ fn metrics<'a>(fields: &Fields<'a>) -> Result<Vec<Cursor<'a>>, Diagnostic> {
     fields.need("metrics", "what the chart shows, like [\"goodput\"] or [\"cwnd_bytes\"]")?.filled_list()
 }
 
-fn read_rows(fields: &Fields<'_>, labels: &Labels) -> Result<Vec<String>, Diagnostic> {
+fn read_rows(fields: &Fields<'_>, labels: &Labels) -> Result<Vec<RowLabel>, Diagnostic> {
     let Some(cursor) = fields.get("rows") else { return Ok(Vec::new()) };
     let rows = Rows::read(&cursor, "row", &labels.rows)?;
-    Ok(rows.pick(&labels.rows).into_iter().map(str::to_owned).collect())
+    Ok(rows.pick(&labels.rows).into_iter().cloned().collect())
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::labels::Labels;
 use crate::file::rows::Rows;
-use crate::metric;
+use crate::metric::Metric;
+use crate::row::RowLabel;
 
 /// What must hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +22,7 @@ pub enum Check {
         right: Side,
     },
     /// The rows of these labels have rising values.
-    Increasing(Vec<String>),
+    Increasing(Vec<RowLabel>),
     /// Ours and the published value differ by no more than this factor, in every one of these rows.
     Near {
         /// The rows.
@@ -43,7 +44,7 @@ pub enum Side {
         /// Which.
         rows: Rows,
         /// In this metric; `None`: in that of the claim.
-        metric: Option<String>,
+        metric: Option<Box<Metric>>,
     },
 }
 
@@ -88,7 +89,7 @@ const WITHIN: &str = "1.05 means within 5 % either way";
 const MOST_FACTOR: f64 = 10.0;
 
 impl Check {
-    pub(crate) fn read(fields: &Fields<'_>, labels: &Labels, metric: &str) -> Result<Self, Diagnostic> {
+    pub(crate) fn read(fields: &Fields<'_>, labels: &Labels, metric: &Metric) -> Result<Self, Diagnostic> {
         match Self::only_form(fields)? {
             0 => Self::read_comparison(fields, labels, metric),
             1 => {
@@ -119,17 +120,21 @@ impl Check {
         if rows.len() < 2 {
             return Err(increasing.problem("one row alone does not increase", "name at least two rows"));
         }
-        let known = || labels.rows.iter().map(String::as_str);
-        let mut seen: Vec<String> = Vec::new();
+        let known = || labels.rows.iter().map(RowLabel::as_str);
+        let mut seen: Vec<RowLabel> = Vec::new();
         let mut label = |row: &Cursor<'_>| {
-            let label: String = row.read()?;
+            let label: RowLabel = row.read::<String>()?.into();
             if seen.contains(&label) {
                 return Err(
                     row.problem(format!("`{label}` a second time"), "a row is not compared with itself")
                 );
             }
             seen.push(label.clone());
-            if labels.rows.contains(&label) { Ok(label) } else { Err(row.unknown("row", &label, known())) }
+            if labels.rows.contains(&label) {
+                Ok(label)
+            } else {
+                Err(row.unknown("row", label.as_str(), known()))
+            }
         };
         rows.iter().map(&mut label).collect::<Result<_, _>>().map(Self::Increasing)
     }
@@ -139,7 +144,7 @@ impl Check {
         Ok(Self::Near { rows: Rows::read(&rows, "row", &labels.rows)?, factor: read_factor(fields)? })
     }
 
-    fn read_comparison(fields: &Fields<'_>, labels: &Labels, metric: &str) -> Result<Self, Diagnostic> {
+    fn read_comparison(fields: &Fields<'_>, labels: &Labels, metric: &Metric) -> Result<Self, Diagnostic> {
         let right_at = fields.need("right", FORMS)?;
         let left = Side::read(&fields.need("left", FORMS)?, labels)?;
         let right = Side::read(&right_at, labels)?;
@@ -159,14 +164,14 @@ impl Check {
 
 /// Why a comparison cannot be missed: no metric is negative, shares and indices have a largest value, and two numbers are what they
 /// are.
-fn always_holds(left: &Side, is: Relation, times: f64, right: &Side, metric: &str) -> Option<String> {
-    let (word, is, bound) = match (left, right) {
+fn always_holds(left: &Side, is: Relation, times: f64, right: &Side, metric: &Metric) -> Option<String> {
+    let (metric, is, bound) = match (left, right) {
         (Side::Number(_), Side::Number(_)) => return Some("two numbers stay what they are".to_owned()),
         (rows, Side::Number(bound)) => (rows.rows(metric)?.2, is, bound * times),
         (Side::Number(bound), rows) => (rows.rows(metric)?.2, is.mirrored(), bound / times),
         _ => return None,
     };
-    let most = metric::most(word);
+    let most = metric.quantity().and_then(|quantity| quantity.most);
     let below_all = |least: f64| {
         matches!(is, Relation::AtLeast if bound <= least) || matches!(is, Relation::Above if bound < least)
     };
@@ -174,8 +179,8 @@ fn always_holds(left: &Side, is: Relation, times: f64, right: &Side, metric: &st
         matches!(is, Relation::AtMost if bound >= most) || matches!(is, Relation::Below if bound > most)
     };
     match most {
-        _ if below_all(0.0) => Some(format!("`{word}` is never below 0")),
-        Some(most) if above_all(most) => Some(format!("`{word}` is never above {most}")),
+        _ if below_all(0.0) => Some(format!("`{metric}` is never below 0")),
+        Some(most) if above_all(most) => Some(format!("`{metric}` is never above {most}")),
         _ => None,
     }
 }
@@ -188,13 +193,13 @@ fn read_factor_above_0(cursor: &Cursor<'_>) -> Result<f64, Diagnostic> {
 }
 
 /// The row that stands on both sides. The least and the most of one set of rows are another matter: how far they are apart.
-fn own_rival(left: &Side, right: &Side, metric: &str, labels: &[String]) -> Option<String> {
+fn own_rival(left: &Side, right: &Side, metric: &Metric, labels: &[RowLabel]) -> Option<RowLabel> {
     let (left, right) = (left.rows(metric)?, right.rows(metric)?);
     let (left_rows, right_rows) = (left.1.pick(labels), right.1.pick(labels));
     let ends = matches!((left.0, right.0), (Fold::Max, Fold::Min) | (Fold::Min, Fold::Max));
     let spans = ends && left_rows == right_rows && left_rows.len() > 1;
     let both = left_rows.into_iter().find(|row| right_rows.contains(row));
-    both.filter(|_| !spans && left.2 == right.2).map(str::to_owned)
+    both.filter(|_| !spans && left.2 == right.2).cloned()
 }
 
 fn read_number(cursor: &Cursor<'_>) -> Result<f64, Diagnostic> {
@@ -231,7 +236,7 @@ impl Side {
         }
         let words = FOLDS.iter().map(|(word, _)| *word).chain(["metric"]);
         let fields = cursor.table(&words.collect::<Vec<_>>())?;
-        let metric = fields.get("metric").map(|c| labels.groups.read_metric(&c)).transpose()?;
+        let metric = fields.get("metric").map(|c| labels.groups.read_metric(&c).map(Box::new)).transpose()?;
         let folds: Vec<_> =
             FOLDS.iter().filter_map(|(word, fold)| Some((*fold, fields.get(word)?))).collect();
         let [(fold, rows)] = &folds[..] else {
@@ -241,7 +246,7 @@ impl Side {
     }
 
     /// What it takes from the table: rows and metric.
-    fn rows<'s>(&'s self, metric: &'s str) -> Option<(Fold, &'s Rows, &'s str)> {
+    fn rows<'s>(&'s self, metric: &'s Metric) -> Option<(Fold, &'s Rows, &'s Metric)> {
         match self {
             Self::Number(_) => None,
             Self::Rows { fold, rows, metric: own } => Some((*fold, rows, own.as_deref().unwrap_or(metric))),
@@ -294,7 +299,7 @@ impl Relation {
 
 impl Check {
     /// The metrics that it needs, where the claim's is `metric`.
-    pub(crate) fn metrics<'c>(&'c self, metric: &'c str) -> impl Iterator<Item = &'c str> {
+    pub(crate) fn metrics<'c>(&'c self, metric: &'c Metric) -> impl Iterator<Item = &'c Metric> {
         let sides = match self {
             Self::Compare { left, right, .. } => [left.rows(metric), right.rows(metric)],
             _ => [None, None],

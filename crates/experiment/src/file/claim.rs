@@ -8,7 +8,9 @@ use crate::file::labels::Labels;
 use crate::file::reference::Reference;
 use crate::file::rows::{Rows, matches};
 use crate::file::tables::{self, known_keys};
+use crate::metric::Metric;
 use crate::prose;
+use crate::row::RowLabel;
 use crate::verdict::{self, Sample};
 
 /// A sentence of the source.
@@ -38,7 +40,7 @@ pub struct Part {
     /// Which part of the sentence, if it has several.
     pub says: Option<String>,
     /// The metric it speaks of.
-    pub metric: String,
+    pub metric: Metric,
     /// What must hold.
     pub check: Check,
     /// Whether it holds on the source's own numbers, if the file says so.
@@ -77,7 +79,7 @@ impl Claim {
     }
 
     /// The metrics that it needs.
-    pub(crate) fn metrics(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn metrics(&self) -> impl Iterator<Item = &Metric> {
         self.parts.iter().flat_map(|part| part.check.metrics(&part.metric))
     }
 }
@@ -85,13 +87,13 @@ impl Claim {
 impl Part {
     /// Judges it on the rows that the source prints: whether it holds, and the numbers.
     pub(crate) fn judged_by(&self, source: &Reference) -> Option<(bool, String)> {
-        let value = |row: &str| source.value(row, &self.metric);
-        let printed: Vec<String> =
-            source.numbers.rows.keys().filter(|row| value(row).is_some()).cloned().collect();
+        let value = |row: &RowLabel| source.value(row, &self.metric);
+        let rows = source.numbers.rows.keys().map(|row| RowLabel::new(row, Backend::Sim));
+        let printed: Vec<RowLabel> = rows.filter(|row| value(row).is_some()).collect();
         if matches!(self.check, Check::Near { .. }) {
             return None; // the published numbers are near themselves
         }
-        let sample = |row: &str, metric: &str| source.value(row, metric).map(Sample::exact);
+        let sample = |row: &RowLabel, metric: &Metric| source.value(row, metric).map(Sample::exact);
         let judgement = verdict::judge(&self.check, &self.metric, &printed, sample, value)?;
         Some((judgement.stands, judgement.numbers))
     }
@@ -120,7 +122,7 @@ impl Part {
     }
 
     /// The rows that it compares with the published ones.
-    pub(crate) fn rows_to_compare<'l>(&self, labels: &'l [String]) -> impl Iterator<Item = &'l str> {
+    pub(crate) fn rows_to_compare<'l>(&self, labels: &'l [RowLabel]) -> impl Iterator<Item = &'l RowLabel> {
         let rows = if let Check::Near { rows, .. } = &self.check { rows.pick(labels) } else { Vec::new() };
         rows.into_iter()
     }
@@ -136,10 +138,10 @@ fn read_parts(fields: &Fields<'_>, labels: &Labels) -> Result<Vec<Part>, Diagnos
     parts.tables()?.iter().map(|part| Part::read(&part.table(&PART_KEYS)?, Some(fields), labels)).collect()
 }
 
-/// A claim or a miss is about the simulator's rows, unless it says `on = "wire"`: then about those of `run --on wire`.
+/// A claim or a known deviation is about the simulator's rows, unless it names another backend: `on = "wire"` is about those of `run --on wire`.
 pub(crate) fn read_world(fields: &Fields<'_>) -> Result<Backend, Diagnostic> {
-    const WORLDS: &[(&str, Backend)] = &[("sim", Backend::Sim), ("wire", Backend::Wire)];
-    fields.get("on").map_or(Ok(Backend::Sim), |cursor| cursor.word("world", WORLDS))
+    let worlds = Backend::ALL.map(|backend| (backend.word(), backend));
+    fields.get("on").map_or(Ok(Backend::Sim), |cursor| cursor.word("world", &worlds))
 }
 
 pub(crate) fn read_variants(fields: &Fields<'_>, labels: &Labels) -> Result<Option<Rows>, Diagnostic> {
@@ -147,13 +149,17 @@ pub(crate) fn read_variants(fields: &Fields<'_>, labels: &Labels) -> Result<Opti
 }
 
 /// A metric that the experiment's table shows.
-pub(crate) fn read_metric_of(cursor: &Cursor<'_>, labels: &Labels) -> Result<String, Diagnostic> {
-    let word = labels.groups.read_metric(cursor)?;
-    if labels.metrics.contains(&word) {
-        return Ok(word);
+pub(crate) fn read_metric_of(cursor: &Cursor<'_>, labels: &Labels) -> Result<Metric, Diagnostic> {
+    let metric = labels.groups.read_metric(cursor)?;
+    if labels.metrics.contains(&metric) {
+        return Ok(metric);
     }
-    let right = format!("the table shows {}; add it to [table] metrics", labels.metrics.join(", "));
-    Err(cursor.problem(format!("`{word}` is not in the table"), right))
+    let right = format!("the table shows {}; add it to [table] metrics", listed(&labels.metrics));
+    Err(cursor.problem(format!("`{metric}` is not in the table"), right))
+}
+
+fn listed(metrics: &[Metric]) -> String {
+    metrics.iter().map(Metric::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// A sentence whose `{row: metric}` are numbers of the table.
@@ -171,11 +177,11 @@ pub(crate) fn read_prose(cursor: &Cursor<'_>, labels: &Labels) -> Result<String,
     for place in prose::places(&text) {
         let right = "{row: metric}, {row: published metric} or {row: metric | variant}";
         let place = place.map_err(|inside| cursor.problem(format!("`{{{inside}}}` is no number"), right))?;
-        if !labels.rows.iter().any(|row| row == place.row) {
-            return Err(cursor.unknown("row", place.row, labels.rows.iter().map(String::as_str)));
+        if !labels.rows.contains(&place.row) {
+            return Err(cursor.unknown("row", place.row.as_str(), labels.rows.iter().map(RowLabel::as_str)));
         }
-        labels.groups.check_metric(cursor, place.metric)?;
-        if place.published && labels.published(place.row, place.metric).is_none() {
+        labels.groups.check_metric(cursor, &place.metric)?;
+        if place.published && labels.published(&place.row, &place.metric).is_none() {
             let wrong = format!("no published {} of `{}`", place.metric, place.row);
             let right = "name the metric in published.columns, and only rows that the table has";
             return Err(cursor.problem(wrong, right));

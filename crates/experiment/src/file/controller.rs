@@ -137,7 +137,7 @@ fn starting(entry: &Entry, slow_start: Option<Kind>) -> Algorithm {
 pub(crate) fn label(cursor: &Cursor<'_>) -> Result<String, Diagnostic> {
     let label: String = cursor.read()?;
     let empty = || label.trim().is_empty().then(|| "the label is empty".to_owned());
-    match empty().or_else(|| crate::backend::Backend::objection(&label)) {
+    match empty().or_else(|| crate::row::refused(&label)) {
         Some(wrong) => Err(cursor.problem(wrong, "give it another label")),
         None => Ok(label),
     }

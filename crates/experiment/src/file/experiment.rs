@@ -23,8 +23,9 @@ use crate::file::tables::{File, known_keys};
 use crate::file::unknown_rows::{UnknownRows, each};
 use crate::file::vary::{Case, Combination, Override};
 use crate::file::{chart, node, reference, resolved, vary};
-use crate::metric;
+use crate::metric::Metric;
 use crate::over_runs::OverRuns;
+use crate::row::RowLabel;
 
 known_keys!(KEYS: File<'static>);
 known_keys!(TABLE_KEYS: TableTable);
@@ -66,7 +67,7 @@ pub struct Experiment {
     /// Seed of the first repetition.
     pub seed: u64,
     /// Metrics of its table, in order.
-    pub metrics: Vec<String>,
+    pub metrics: Vec<Metric>,
     /// What stands for the repetitions.
     pub over_runs: OverRuns,
     /// The source's own numbers.
@@ -217,7 +218,6 @@ impl Experiment {
                         .metrics
                         .iter()
                         .chain(over_runs.metric())
-                        .map(String::as_str)
                         .chain(claims.iter().flat_map(Claim::metrics)),
                 ),
             },
@@ -270,7 +270,7 @@ impl Experiment {
         resolved::table(head, &case.setup).map_err(|e| Diagnostic::new(&self.file, e.to_string(), ""))
     }
 
-    /// Its note, the reason of its reference, and those of its claims and misses.
+    /// Its note, the reason of its reference, and those of its claims and known deviations.
     pub fn prose(&self) -> impl Iterator<Item = &str> {
         let claims = self.claims.iter().filter_map(|claim| claim.reason.as_ref());
         let misses = self.misses.iter().map(|miss| &miss.reason);
@@ -284,12 +284,12 @@ impl Experiment {
     }
 
     /// What the source prints for a cell.
-    pub fn published(&self, row: &str, metric: &str) -> Option<f64> {
-        self.published.as_ref()?.value(Backend::of(row).0, metric)
+    pub fn published(&self, row: &RowLabel, metric: &Metric) -> Option<f64> {
+        self.published.as_ref()?.value(row, metric)
     }
 
     /// Why ours differs in a cell, if it is on record.
-    pub fn miss(&self, variant: &str, row: &str, metric: &str) -> Option<&Miss> {
+    pub fn miss(&self, variant: &str, row: &RowLabel, metric: &Metric) -> Option<&Miss> {
         self.misses.iter().find(|m| m.explains(variant, row, metric))
     }
 
@@ -338,9 +338,9 @@ fn case_of(
 }
 
 /// The windows that these metrics are of, in their order.
-fn windows_of<'m>(metrics: impl Iterator<Item = &'m str>) -> Vec<String> {
+fn windows_of<'m>(metrics: impl Iterator<Item = &'m Metric>) -> Vec<String> {
     let mut windows: Vec<String> = Vec::new();
-    for window in metrics.filter_map(|name| metric::window(name).1) {
+    for window in metrics.filter_map(Metric::window) {
         if !windows.iter().any(|known| known == window) {
             windows.push(window.to_owned());
         }
@@ -410,11 +410,11 @@ fn read_seed(root: &Fields<'_>) -> Result<u64, Diagnostic> {
 
 fn read_metrics(
     table: Option<&Fields<'_>>,
-    published: Vec<String>,
+    published: Vec<Metric>,
     groups: &Groups,
-) -> Result<Vec<String>, Diagnostic> {
+) -> Result<Vec<Metric>, Diagnostic> {
     let Some(cursor) = table.and_then(|t| t.get("metrics")) else {
-        let default = || DEFAULT_METRICS.iter().map(|m| (*m).to_owned()).collect();
+        let default = || DEFAULT_METRICS.iter().map(|word| Metric::new(word)).collect();
         return Ok(if published.is_empty() { default() } else { published });
     };
     cursor.filled_list()?.iter().map(|c| groups.read_metric(c)).collect()
@@ -451,7 +451,7 @@ fn read_claims(root: &Fields<'_>, labels: &Labels, unknown: UnknownRows) -> Resu
 /// What a claim says of the published numbers is what they say.
 fn check_published(cursor: &Cursor<'_>, part: &Part, labels: &Labels) -> Result<(), Diagnostic> {
     let published = labels.published.as_ref();
-    let has_none = |row: &&str| published.and_then(|p| p.value(row, &part.metric)).is_none();
+    let has_none = |row: &&RowLabel| published.and_then(|p| p.value(row, &part.metric)).is_none();
     if let Some(row) = part.rows_to_compare(&labels.rows).find(has_none) {
         let wrong = format!("no published {} of `{row}` to be near to", part.metric);
         return Err(cursor.problem(wrong, "name the metric in published.columns, and only rows that it has"));

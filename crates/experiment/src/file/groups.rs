@@ -4,7 +4,8 @@
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::file::cursor::Cursor;
-use crate::metric;
+use crate::metric::Metric;
+use crate::quantity::{QUANTITIES, Quantity, Subject};
 
 /// The labels, in the order in which they are met.
 #[derive(Clone, Debug, Default)]
@@ -46,12 +47,11 @@ impl Groups {
     }
 
     /// Refuses a metric of a window that is not there, or that has none.
-    pub(crate) fn check_window(&self, cursor: &Cursor<'_>, metric: &str) -> Result<(), Diagnostic> {
-        let (_, Some(window)) = metric::window(metric) else { return Ok(()) };
+    pub(crate) fn check_window(&self, cursor: &Cursor<'_>, metric: &Metric) -> Result<(), Diagnostic> {
+        let Some(window) = metric.window() else { return Ok(()) };
         let known = || self.windows.iter().map(String::as_str).chain([RUN, MEASURE]);
-        let (word, _) = metric::scope(metric);
-        if metric::is_of_whole_run(word) {
-            return Err(cursor.problem(format!("`{word}` is of the whole run, not of a window"), ""));
+        if let Some(Quantity { name, has_windows: false, .. }) = metric.quantity() {
+            return Err(cursor.problem(format!("`{name}` is of the whole run, not of a window"), ""));
         }
         match known().any(|name| name == window) {
             true => Ok(()),
@@ -59,50 +59,48 @@ impl Groups {
         }
     }
 
-    /// A word of [`metric::METRICS`], or `word of label`; perhaps `@` a window.
-    pub(crate) fn read_metric(&self, cursor: &Cursor<'_>) -> Result<String, Diagnostic> {
-        let text: String = cursor.read()?;
-        self.check_metric(cursor, &text).map(|()| text)
+    /// A word of [`QUANTITIES`], or `word of label`; perhaps `@` a window.
+    pub(crate) fn read_metric(&self, cursor: &Cursor<'_>) -> Result<Metric, Diagnostic> {
+        let metric = cursor.read::<String>()?.into();
+        self.check_metric(cursor, &metric).map(|()| metric)
     }
 
     /// Refuses what is no such metric.
-    pub(crate) fn check_metric(&self, cursor: &Cursor<'_>, text: &str) -> Result<(), Diagnostic> {
-        self.check_window(cursor, text)?;
-        let (word, label) = metric::scope(text);
-        if !metric::METRICS.iter().any(|m| m.name == word) {
-            return Err(cursor.unknown("metric", word, metric::METRICS.iter().map(|m| m.name)));
-        }
-        let Some(label) = label else {
-            return match word {
-                "share" => {
-                    Err(cursor.problem("a share of whom?", "\"share of BBR\", with the label of a flow"))
-                }
-                _ => Ok(()),
-            };
+    pub(crate) fn check_metric(&self, cursor: &Cursor<'_>, metric: &Metric) -> Result<(), Diagnostic> {
+        self.check_window(cursor, metric)?;
+        let Some(quantity) = metric.quantity() else {
+            return Err(cursor.unknown("metric", metric.word(), QUANTITIES.iter().map(|q| q.name)));
         };
-        let named = match word {
-            "utilization" if !self.links.is_empty() => Some(("link has the name", &self.links)),
-            _ if word.starts_with("udp_") => Some(("UDP has the label", &self.udp)),
-            _ => None,
+        match metric.scope() {
+            Some(label) => self.check_scope(cursor, quantity, label),
+            None if quantity.subject == Subject::SomeFlows => {
+                Err(cursor.problem("a share of whom?", "\"share of BBR\", with the label of a flow"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a label of nothing that the quantity can be of.
+    fn check_scope(&self, cursor: &Cursor<'_>, quantity: &Quantity, label: &str) -> Result<(), Diagnostic> {
+        let (what, known) = match quantity.subject {
+            Subject::Links if !self.links.is_empty() => ("link has the name", &self.links),
+            Subject::Udp => ("UDP has the label", &self.udp),
+            Subject::Flows | Subject::SomeFlows => ("flow has the label", &self.flows),
+            Subject::Links | Subject::Run => {
+                let wrong = format!("`{}` is of the whole run, not of some flows", quantity.name);
+                return Err(cursor.problem(wrong, ""));
+            }
         };
-        if let Some((what, known)) = named {
-            let wrong = || format!("no {what} `{label}`");
-            return match known.iter().any(|k| k == label) {
-                true => Ok(()),
-                false => Err(cursor.problem(wrong(), did_you_mean(label, known.iter().map(String::as_str)))),
-            };
-        }
-        if metric::is_of_run(word) {
-            return Err(cursor.problem(format!("`{word}` is of the whole run, not of some flows"), ""));
-        }
-        if self.flows.iter().any(|known| known == label) {
+        if known.iter().any(|k| k == label) {
             return Ok(());
         }
-        let right = match self.flows.is_empty() {
-            true => "`of` picks flows by label where a run has several labels".to_owned(),
-            false => did_you_mean(label, self.flows.iter().map(String::as_str)),
+        let right = match quantity.subject {
+            Subject::Flows | Subject::SomeFlows if known.is_empty() => {
+                "`of` picks flows by label where a run has several labels".to_owned()
+            }
+            _ => did_you_mean(label, known.iter().map(String::as_str)),
         };
-        Err(cursor.problem(format!("no flow has the label `{label}`"), right))
+        Err(cursor.problem(format!("no {what} `{label}`"), right))
     }
 }
 

@@ -7,6 +7,8 @@ use crate::file::cursor::Cursor;
 use crate::file::labels::Labels;
 use crate::file::rows::Rows;
 use crate::file::tables::{judgement, known_keys};
+use crate::metric::Metric;
+use crate::row::RowLabel;
 
 known_keys!(MISS_KEYS: judgement::Miss);
 known_keys!(BIAS_KEYS: judgement::Bias);
@@ -17,7 +19,7 @@ pub struct Miss {
     /// Of these rows.
     pub rows: Rows,
     /// These metrics.
-    pub metrics: Vec<String>,
+    pub metrics: Vec<Metric>,
     /// The world of the rows.
     pub on: Backend,
     /// In these variants; `None`: all.
@@ -49,10 +51,10 @@ impl Miss {
     }
 
     /// Whether this cell is one of them.
-    pub fn explains(&self, variant: &str, row: &str, metric: &str) -> bool {
-        self.metrics.iter().any(|m| m == metric)
-            && Backend::of(row).1 == self.on
-            && self.rows.matches(row)
+    pub fn explains(&self, variant: &str, row: &RowLabel, metric: &Metric) -> bool {
+        self.metrics.contains(metric)
+            && row.backend() == self.on
+            && self.rows.matches(row.as_str())
             && self.variants.as_ref().is_none_or(|v| v.matches(variant))
     }
 }
@@ -61,7 +63,7 @@ impl Miss {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bias {
     /// Of these metrics.
-    pub metrics: Vec<String>,
+    pub metrics: Vec<Metric>,
     /// In these variants; `None`: all.
     pub variants: Option<Rows>,
     /// The reason.
@@ -83,7 +85,7 @@ impl Bias {
     }
 
     /// Whether this column is one of them.
-    pub fn explains(&self, variant: &str, metric: &str) -> bool {
-        self.metrics.iter().any(|m| m == metric) && self.variants.as_ref().is_none_or(|v| v.matches(variant))
+    pub fn explains(&self, variant: &str, metric: &Metric) -> bool {
+        self.metrics.contains(metric) && self.variants.as_ref().is_none_or(|v| v.matches(variant))
     }
 }

@@ -5,7 +5,10 @@ use crate::file::cursor::Cursor;
 use crate::file::groups::Groups;
 use crate::file::tables::{judgement, known_keys};
 use crate::library;
+use crate::metric::Metric;
 use crate::published::{Csv, Published};
+use crate::quantity::QUANTITIES;
+use crate::row::RowLabel;
 
 /// The source's own numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +16,7 @@ pub struct Reference {
     /// File name of the table.
     pub table: String,
     /// Metric and its column.
-    pub columns: Vec<(String, String)>,
+    pub columns: Vec<(Metric, String)>,
     /// The table's numbers.
     pub numbers: Published,
 }
@@ -21,19 +24,19 @@ pub struct Reference {
 known_keys!(KEYS: judgement::Published);
 
 /// The metrics that `[published]` names, in the order of the file.
-pub(crate) fn metrics(cursor: Option<&Cursor<'_>>) -> Result<Vec<String>, Diagnostic> {
+pub(crate) fn metrics(cursor: Option<&Cursor<'_>>) -> Result<Vec<Metric>, Diagnostic> {
     let Some(columns) = cursor.map(|c| c.table(&KEYS)).transpose()?.and_then(|fields| fields.get("columns"))
     else {
         return Ok(Vec::new());
     };
-    Ok(columns.entries()?.iter().map(|(entry, _)| entry.key.clone()).collect())
+    Ok(columns.entries()?.iter().map(|(entry, _)| entry.key.as_str().into()).collect())
 }
 
 impl Reference {
     pub(crate) fn read(
         cursor: &Cursor<'_>,
         file: &str,
-        known: &[String],
+        known: &[RowLabel],
         groups: &Groups,
     ) -> Result<Self, Diagnostic> {
         let fields = cursor.table(&KEYS)?;
@@ -51,10 +54,10 @@ impl Reference {
         columns.iter().try_for_each(|(metric, _)| groups.check_window(&columns_at, metric))?;
         let names: Vec<String> = columns.iter().map(|(_, column)| column.clone()).collect();
         let numbers = csv.numbers(&rows, &names)?;
-        if !known.iter().any(|row| numbers.rows.contains_key(row)) {
+        if !known.iter().any(|row| numbers.rows.contains_key(row.in_file())) {
             let rows = |keys: Vec<&str>| keys.join(", ");
             let wrong = format!("no row of {table} is a row of the experiment");
-            let ours = rows(known.iter().map(String::as_str).collect());
+            let ours = rows(known.iter().map(RowLabel::in_file).collect());
             let theirs = rows(numbers.rows.keys().map(String::as_str).collect());
             return Err(
                 rows_at.problem(wrong, format!("the table has: {theirs}; the experiment has: {ours}"))
@@ -63,23 +66,24 @@ impl Reference {
         Ok(Self { table, columns, numbers })
     }
 
-    /// What the source prints for a row.
-    pub fn value(&self, row: &str, metric: &str) -> Option<f64> {
+    /// What the source prints for a row, whatever ran ours.
+    pub fn value(&self, row: &RowLabel, metric: &Metric) -> Option<f64> {
         let (_, column) = self.columns.iter().find(|(name, _)| name == metric)?;
-        self.numbers.rows.get(row)?.get(column).copied()
+        self.numbers.rows.get(row.in_file())?.get(column).copied()
     }
 }
 
-fn read_columns(cursor: &Cursor<'_>, table: &str, csv: &Csv) -> Result<Vec<(String, String)>, Diagnostic> {
+fn read_columns(cursor: &Cursor<'_>, table: &str, csv: &Csv) -> Result<Vec<(Metric, String)>, Diagnostic> {
     let mut columns = Vec::new();
     for (entry, below) in cursor.entries()? {
-        if crate::metric::find(&entry.key).is_none() {
-            let known = crate::metric::METRICS.iter().map(|m| m.name);
+        let metric = Metric::from(entry.key.as_str());
+        if metric.quantity().is_none() {
+            let known = QUANTITIES.iter().map(|quantity| quantity.name);
             return Err(
                 below.problem(format!("unknown metric `{}`", entry.key), did_you_mean(&entry.key, known))
             );
         }
-        columns.push((entry.key.clone(), read_column(&below, table, csv)?));
+        columns.push((metric, read_column(&below, table, csv)?));
     }
     Ok(columns)
 }

@@ -1,4 +1,4 @@
-//! Which rows a claim, a miss or a chart speaks of: `["QUIC-DC *"]`, `["!QUIC-DC *"]`.
+//! Which rows a claim, a known deviation or a chart speaks of: `["QUIC-DC *"]`, `["!QUIC-DC *"]`.
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::file::cursor::Cursor;
@@ -20,18 +20,22 @@ impl Rows {
     }
 
     /// The labels that are meant, in order.
-    pub fn pick<'l>(&self, labels: &'l [String]) -> Vec<&'l str> {
-        labels.iter().map(String::as_str).filter(|label| self.matches(label)).collect()
+    pub fn pick<'l, L: AsRef<str>>(&self, labels: &'l [L]) -> Vec<&'l L> {
+        labels.iter().filter(|label| self.matches(label.as_ref())).collect()
     }
 
     /// Reads a list of patterns, each of which must match one of the labels. `what` are the labels: rows, variants.
-    pub(crate) fn read(cursor: &Cursor<'_>, what: &str, labels: &[String]) -> Result<Self, Diagnostic> {
+    pub(crate) fn read(
+        cursor: &Cursor<'_>,
+        what: &str,
+        labels: &[impl AsRef<str>],
+    ) -> Result<Self, Diagnostic> {
         let mut patterns = Vec::new();
         for item in cursor.filled_list()? {
             let pattern: String = item.read()?;
             let bare = pattern.strip_prefix('!').unwrap_or(&pattern);
-            if !labels.iter().any(|label| matches(bare, label)) {
-                let known = labels.iter().map(String::as_str);
+            if !labels.iter().any(|label| matches(bare, label.as_ref())) {
+                let known = labels.iter().map(AsRef::as_ref);
                 return Err(item.problem(
                     format!("`{pattern}` matches no {what} of the table"),
                     did_you_mean(bare, known),
@@ -84,7 +88,12 @@ mod tests {
     fn some_all_but_and_some_but() {
         let labels = ["QUIC-DC 10", "QUIC-DC 80", "Cubic"].map(str::to_owned);
         let pick = |patterns: &[&str]| {
-            Rows(patterns.iter().map(|p| (*p).to_owned()).collect()).pick(&labels).join(",")
+            Rows(patterns.iter().map(|p| (*p).to_owned()).collect())
+                .pick(&labels)
+                .into_iter()
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(",")
         };
         assert_eq!(pick(&["QUIC-DC *"]), "QUIC-DC 10,QUIC-DC 80");
         assert_eq!(pick(&["!QUIC-DC *"]), "Cubic");

@@ -13,7 +13,7 @@ pub(super) fn each<T>(
     root.get(key).map_or(Ok(Vec::new()), |c| unknown.kept(c.tables()?.iter().map(read)))
 }
 
-/// What happens to claims, misses and charts that speak of rows which are not there.
+/// What happens to claims, known deviations and charts that speak of rows which are not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnknownRows {
     /// It is a mistake in the file.

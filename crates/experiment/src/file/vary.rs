@@ -7,6 +7,7 @@ use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::file::cursor::Cursor;
 use crate::file::node::{At, Node, Value};
 use crate::file::setup::Setup;
+use crate::row::{self, RowLabel};
 
 /// Cases of one experiment at most.
 const MAX_CASES: usize = 10_000;
@@ -25,7 +26,7 @@ const CONTROLLER: &str = "flow.controller";
 pub struct Case {
     /// The variant's name, `limit-counts = queue+delay`; empty if only the rows vary.
     pub variant: String,
-    /// The row's label, `QUIC-DC 10`.
+    /// The row's label in the file, `QUIC-DC 10`.
     pub row: String,
     /// The name of the first flow's algorithm, `quic-dc`.
     pub algorithm: String,
@@ -44,9 +45,15 @@ pub(crate) struct Combination {
 }
 
 impl Case {
-    /// The same on the wire, as a row of its own.
-    pub fn on_wire(&self) -> Self {
-        Self { row: Backend::Wire.label(&self.row), on: Backend::Wire, ..self.clone() }
+    /// The same on another backend, as a row of its own.
+    #[must_use]
+    pub fn run_on(&self, backend: Backend) -> Self {
+        Self { on: backend, ..self.clone() }
+    }
+
+    /// What its row is called in results.
+    pub fn label(&self) -> RowLabel {
+        RowLabel::new(&self.row, self.on)
     }
 }
 
@@ -198,7 +205,7 @@ fn distinct(
     let mut choices: Vec<Choice> = Vec::new();
     for value in cursor.filled_list()? {
         let choice = choice(&value)?;
-        if let Some(wrong) = Backend::objection(&choice.label) {
+        if let Some(wrong) = row::refused(&choice.label) {
             return Err(value.problem(wrong, "give it another label"));
         }
         if choices.iter().any(|c| c.label == choice.label) {

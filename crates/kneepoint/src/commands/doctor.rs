@@ -84,13 +84,13 @@ struct Row {
     /// Whether rate and delay are within the bars.
     true_to_setting: bool,
     /// Why the run is not valid.
-    objections: Vec<String>,
+    invalid_reasons: Vec<String>,
 }
 
 impl Row {
     fn new(m: &Measurement, tries: u32) -> Self {
-        let mut objections = m.flood.invalid_reasons();
-        objections.extend(m.probes.invalid_reasons().into_iter().map(|o| format!("delay: {o}")));
+        let mut invalid_reasons = m.flood.invalid_reasons();
+        invalid_reasons.extend(m.probes.invalid_reasons().into_iter().map(|o| format!("delay: {o}")));
         let off = |delay: units::Duration| (delay - m.delay).0.max((m.delay - delay).0);
         Self {
             set_mbit_s: m.rate.mbit_s(),
@@ -106,19 +106,19 @@ impl Row {
             cpu_percent: m.flood.cpu * 100.0,
             tries,
             true_to_setting: m.rate_error().abs() <= RATE_ERROR && off(m.delay_p99) <= DELAY_ERROR.0,
-            objections,
+            invalid_reasons,
         }
     }
 
     fn is_good(&self) -> bool {
-        self.true_to_setting && self.objections.is_empty()
+        self.true_to_setting && self.invalid_reasons.is_empty()
     }
 
     fn verdict(&self) -> String {
         let truth = if self.true_to_setting { "true" } else { "off" };
-        match &self.objections[..] {
+        match &self.invalid_reasons[..] {
             [] => format!("{truth}, valid"),
-            objections => format!("{truth}, invalid: {}", objections.join("; ")),
+            invalid_reasons => format!("{truth}, invalid: {}", invalid_reasons.join("; ")),
         }
     }
 }

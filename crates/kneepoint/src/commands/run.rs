@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use scenario::Watch;
 
 use crate::commands::folders::slug;
@@ -19,32 +20,14 @@ use results::summary::{ClaimResult, Results, Verdict};
 /// Threads at most: more than any machine has cores for.
 const MAX_JOBS: usize = 256;
 
-/// What runs the scenarios.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum On {
-    /// The deterministic simulator.
-    Sim,
-    /// The kernel's TCP, and UDP, through the emulator in real time (Linux); the simulator's rows stand beside.
-    Wire,
-}
-
-impl From<On> for Backend {
-    fn from(on: On) -> Self {
-        match on {
-            On::Sim => Self::Sim,
-            On::Wire => Self::Wire,
-        }
-    }
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// Shipped names (`quic-dc/table-1`), prefixes of them (`quic-dc`), files or folders.
     #[arg(required = true)]
     experiments: Vec<String>,
     /// The world to run in.
-    #[arg(long, value_enum, default_value_t = On::Sim)]
-    on: On,
+    #[arg(long, default_value = Backend::Sim.word(), value_parser = backends())]
+    on: Backend,
     /// Change a value of every experiment: `--set link.rate=20Mbit/s`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
@@ -80,12 +63,19 @@ pub(crate) struct RunArgs {
     json: bool,
 }
 
+/// The words of the backends, with what each is.
+fn backends() -> impl TypedValueParser<Value = Backend> {
+    let words = Backend::ALL.map(|backend| PossibleValue::new(backend.word()).help(backend.doc()));
+    PossibleValuesParser::new(words)
+        .try_map(|word| Backend::named(&word).ok_or_else(|| format!("no backend is called `{word}`")))
+}
+
 /// Runs the experiments; the exit status.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
-    if args.pcap && args.on == On::Sim {
+    if args.pcap && args.on == Backend::Sim {
         return Err(Error::bad("--pcap: the simulator has no packets to write; it goes with --on wire"));
     }
-    if args.on == On::Wire {
+    if args.on == Backend::Wire {
         run::prepare_wire()?;
     }
     if let Some(jobs) = args.jobs {
@@ -94,11 +84,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
         }
         rayon::ThreadPoolBuilder::new().num_threads(jobs.min(MAX_JOBS)).build_global().map_err(Error::bad)?;
     }
-    let experiments = fitting(read(args)?, args.on.into())?;
+    let experiments = fitting(read(args)?, args.on)?;
     let watch = Arc::new(Watch::default());
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
-    let options = Options { out: args.out.clone(), qlog: args.qlog, pcap: args.pcap, world: args.on.into() };
+    let options = Options { out: args.out.clone(), qlog: args.qlog, pcap: args.pcap, world: args.on };
     let mut all = Vec::new();
     for experiment in &experiments {
         let (results, folder) = run::experiment(experiment, &options, &watch)?;

@@ -6,6 +6,7 @@ use scenario::{Outcome, Scenario, Watch};
 
 use super::Failure;
 use experiment::file::{Case, Experiment};
+use experiment::metric::Metric;
 use results::store::Audit;
 
 fn refused() -> Failure {
@@ -27,7 +28,7 @@ pub(super) fn run(_: &Scenario, _: Option<&Path>, _: &Watch) -> Result<(Outcome,
     Err(refused())
 }
 
-pub(super) fn tells(_: &str) -> bool {
+pub(super) fn tells(_: &Metric) -> bool {
     true
 }
 

@@ -9,6 +9,7 @@ use scenario::{Outcome, Scenario, Watch};
 use super::Failure;
 use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
+use experiment::metric::Metric;
 use results::store::Audit;
 use testbed::{Feasibility, Measured};
 
@@ -28,7 +29,7 @@ pub(super) fn cases(exp: &Experiment) -> Result<(Vec<Case>, String), Failure> {
         let fit = Feasibility::of(&exp.scenario(&case, 0));
         cases.push(case.clone());
         match fit {
-            Ok(_) => cases.push(case.on_wire()),
+            Ok(_) => cases.push(case.run_on(Backend::Wire)),
             Err(why) => {
                 let rows = left_out.entry(why).or_default();
                 if !rows.contains(&case.row) {
@@ -66,17 +67,17 @@ pub(super) fn run(
             }
             measured => measured.map_err(|e| Failure::Wire(e.to_string()))?,
         };
-        let Measured { outcome, invalid_reasons: objections } = measured.ok_or(Failure::Interrupted)?;
-        if objections.is_empty() || repeated + 1 == TRIES {
-            return Ok((outcome, Audit { objections, repeated }));
+        let Measured { outcome, invalid_reasons } = measured.ok_or(Failure::Interrupted)?;
+        if invalid_reasons.is_empty() || repeated + 1 == TRIES {
+            return Ok((outcome, Audit { invalid_reasons, repeated }));
         }
         repeated += 1;
     }
 }
 
 /// Whether a run on the wire knows this metric, also that of a group.
-pub(super) fn tells(word: &str) -> bool {
-    !testbed::UNKNOWN.contains(&experiment::metric::scope(word).0)
+pub(super) fn tells(metric: &Metric) -> bool {
+    !testbed::UNKNOWN.contains(&metric.word())
 }
 
 /// `2026-11-21T23:30:00Z, Linux 6.18.5`.

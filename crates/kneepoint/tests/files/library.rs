@@ -204,10 +204,10 @@ fn published_tables_beside_the_file() {
         let source = Library.resolve(&[dir.path().join(file).display().to_string()]).unwrap().remove(0);
         Experiment::parse(&source.name, &source.file, &source.text)
     };
-    assert_eq!(read("x/a.toml").unwrap().published("cubic", "loss"), Some(3.0));
+    assert_eq!(read("x/a.toml").unwrap().published(&"cubic".into(), &"loss".into()), Some(3.0));
     fs::create_dir(dir.path().join("y/published")).unwrap();
     fs::write(dir.path().join("y/published/quic-dc-table1.csv"), table("4")).unwrap();
-    assert_eq!(read("y/a.toml").unwrap().published("cubic", "loss"), Some(4.0));
+    assert_eq!(read("y/a.toml").unwrap().published(&"cubic".into(), &"loss".into()), Some(4.0));
     fs::write(dir.path().join("y/published/quic-dc-table1.csv"), table("many")).unwrap();
     let said = read("y/a.toml").unwrap_err().to_string();
     assert!(said.ends_with("y/published/quic-dc-table1.csv:2: lost: `many` is not a number; a number, or nothing if the paper has none"), "{said}");

@@ -1,6 +1,7 @@
 //! Metrics of loss recovery on paths where every number follows by hand: a packet takes 1 ms on the wire and 40 ms for the
 //! round trip, nothing is paced, and each packet is acknowledged by itself.
 
+use experiment::metric::Metric;
 use results::measure::{Values, measure};
 use scenario::Watch;
 
@@ -190,9 +191,10 @@ fn windows_of_one_run() {
     let sum = got["total_goodput of a @ late"] + got["total_goodput of b @ late"];
     assert!((sum / got["total_goodput @ late"] - 1.0).abs() < 1e-12);
     for word in ["retransmissions", "declared_lost", "retransmissions of a", "lost_by_packet_threshold"] {
-        let parts = got[&format!("{word} @ before")] + got[&format!("{word} @ after")];
-        assert_eq!((parts, got[word]), (got[&format!("{word} @ run")], parts), "{word}");
-        assert!(parts > got[&format!("{word} @ measure")], "{word}");
+        let inside = |window: &str| got[&Metric::new(word).inside(window)];
+        let parts = inside("before") + inside("after");
+        assert_eq!((parts, got[word]), (inside("run"), parts), "{word}");
+        assert!(parts > inside("measure"), "{word}");
     }
     near("udp_throughput @ late", 0.08);
     assert!(got["ping_mean @ late"] > got["ping_mean @ measure"], "a longer queue");

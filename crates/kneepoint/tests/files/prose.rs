@@ -68,7 +68,7 @@ fn figures_of_pages() {
     let column = |distance| Column {
         experiment: "paper/table-1".to_owned(),
         variant: String::new(),
-        metric: "rtt_mean".to_owned(),
+        metric: "rtt_mean".into(),
         rows: 8,
         distance,
     };

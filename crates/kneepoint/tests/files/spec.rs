@@ -5,6 +5,8 @@ use congestion::algorithms::delay::quic_dc;
 use experiment::chart::Chart;
 use experiment::file::{Case, Check, Experiment, Rows};
 use experiment::library::Library;
+use experiment::metric::Metric;
+use experiment::row::RowLabel;
 use experiment::verdict::Outcome;
 use experiment::verdict::{self, Sample};
 use link::{Limit, LimitCounts};
@@ -37,14 +39,13 @@ fn a_file_becomes_runs() {
 fn what_the_file_says_about_its_results() {
     let exp = good();
     assert_eq!(exp.metrics, ["loss", "goodput", "rtt_mean", "jain"]);
-    assert_eq!(exp.published("QUIC-DC 10", "rtt_mean"), Some(55.75));
-    assert_eq!(exp.published("Cubic", "jain"), None);
-    assert_eq!(
-        exp.miss("limit-counts = queue", "Cubic", "goodput").map(|m| m.reason.as_str()),
-        Some("headers")
-    );
-    assert_eq!(exp.miss("limit-counts = queue+delay", "Cubic", "goodput"), None);
-    assert_eq!(exp.miss("limit-counts = queue", "QUIC-DC 10", "goodput"), None);
+    let published = |row: &str, metric: &str| exp.published(&row.into(), &metric.into());
+    let miss = |variant: &str, row: &str| exp.miss(variant, &row.into(), &"goodput".into());
+    assert_eq!(published("QUIC-DC 10", "rtt_mean"), Some(55.75));
+    assert_eq!(published("Cubic", "jain"), None);
+    assert_eq!(miss("limit-counts = queue", "Cubic").map(|m| m.reason.as_str()), Some("headers"));
+    assert_eq!(miss("limit-counts = queue+delay", "Cubic"), None);
+    assert_eq!(miss("limit-counts = queue", "QUIC-DC 10"), None);
     assert!(
         exp.claims[0].applies_to("limit-counts = queue")
             && !exp.claims[0].applies_to("limit-counts = queue+delay")
@@ -60,10 +61,10 @@ fn what_the_file_says_about_its_results() {
 #[test]
 fn claims_are_judged_in_words() {
     let exp = good();
-    let labels: Vec<String> = exp.cases().iter().take(4).map(|c| c.row.clone()).collect();
+    let labels: Vec<RowLabel> = exp.cases().iter().take(4).map(|c| c.label()).collect();
     let part = |claim: usize| &exp.claims[claim].parts[0];
     let judge = |claim: usize, quic_dc: f64| {
-        let value = |row: &str, _: &str| match row {
+        let value = |row: &RowLabel, _: &Metric| match row.as_str() {
             "Cubic" => Some(Sample { value: 1.03, spread: Some(0.1) }),
             "QUIC-DC 80" => Some(Sample { value: quic_dc, spread: Some(0.0) }),
             "QUIC-DC 10" => Some(Sample { value: 0.02, spread: Some(0.0) }),
@@ -77,15 +78,15 @@ fn claims_are_judged_in_words() {
     assert_eq!(judge(0, 0.032), said(Outcome::WithinSpread, "1.03 % is at least 0.96 %"));
     assert_eq!(judge(0, 0.035), said(Outcome::WithinSpread, "1.03 % is not at least 1.05 %"));
     assert_eq!(judge(0, 0.5), said(Outcome::Missed, "1.03 % is not at least 15 %"));
-    let lossless = |row: &str, _: &str| Some(Sample::exact(if row == "Cubic" { 1.03 } else { 0.0 }));
-    let judged = verdict::judge(&part(0).check, "loss", &labels, lossless, |_| None).unwrap();
+    let lossless = |row: &RowLabel, _: &Metric| Some(Sample::exact(if *row == "Cubic" { 1.03 } else { 0.0 }));
+    let judged = verdict::judge(&part(0).check, &"loss".into(), &labels, lossless, |_| None).unwrap();
     assert_eq!(judged.outcome, Outcome::NotJudged, "thirty times nothing");
     assert_eq!(judge(1, 0.03), said(Outcome::Holds, "0.02, 0.03 ms"));
     assert_eq!(judge(1, 0.02), said(Outcome::WithinSpread, "0.02, 0.02 ms"));
     assert_eq!(judge(1, 0.01), said(Outcome::Missed, "0.02, 0.01 ms"));
     let Check::Increasing(rows) = &part(1).check else { panic!() };
-    let none = |row: &str, _: &str| (row != rows[0]).then_some(Sample::exact(1.0));
-    assert_eq!(verdict::judge(&part(1).check, "rtt_mean", &labels, none, |_| None), None);
+    let none = |row: &RowLabel, _: &Metric| (*row != rows[0]).then_some(Sample::exact(1.0));
+    assert_eq!(verdict::judge(&part(1).check, &"rtt_mean".into(), &labels, none, |_| None), None);
 }
 
 #[test]
@@ -392,7 +393,7 @@ fn udp() {
     let run = scenario(&plain, 0);
     let outcome = sim::run(&run, &scenario::Watch::default()).unwrap();
     let values = results::measure::measure(&run, &outcome, plain.groups());
-    assert!(!values.keys().any(|word| word.starts_with("udp_")));
+    assert!(!values.keys().any(|metric| metric.word().starts_with("udp_")));
 }
 
 /// A chain of links: routes, what a BDP is, how links vary, what is measured of them.

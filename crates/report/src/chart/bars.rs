@@ -7,7 +7,7 @@ use super::axis::{Scale, extent, is_drawable};
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
 use crate::number;
 use crate::palette::{INK, MUTED, Style};
-use experiment::metric;
+use experiment::metric::Metric;
 use results::summary::{Cell, Variant};
 
 /// Height of a pair of bars.
@@ -18,14 +18,14 @@ const OURS: f64 = 10.0;
 const PUBLISHED: f64 = 7.0;
 
 /// One figure per variant.
-pub(super) fn draw(source: &Source<'_>, title: &str, metrics: &[String]) -> Vec<Figure> {
+pub(super) fn draw(source: &Source<'_>, title: &str, metrics: &[Metric]) -> Vec<Figure> {
     let variants = &source.results.summary.variants;
     let scales: Vec<Scale> = metrics.iter().map(|m| scale(variants, m)).collect();
-    let panels: Vec<_> = metrics.iter().map(String::as_str).zip(&scales).collect();
+    let panels: Vec<_> = metrics.iter().zip(&scales).collect();
     variants.iter().map(|v| figure(source, title, v, &panels)).collect()
 }
 
-fn scale(variants: &[Variant], metric: &str) -> Scale {
+fn scale(variants: &[Variant], metric: &Metric) -> Scale {
     let cells = variants.iter().flat_map(|v| &v.rows).filter_map(|r| r.cells.get(metric));
     let ends = cells.flat_map(|c| [c.value(), c.value() + spread(c), c.published.unwrap_or(c.value())]);
     Scale::values(extent(ends), false, 5)
@@ -36,7 +36,7 @@ pub(super) fn spread(cell: &Cell) -> f64 {
     cell.spread.filter(|spread| is_drawable(*spread)).map_or(0.0, |spread| spread.max(0.0))
 }
 
-fn figure(source: &Source<'_>, title: &str, variant: &Variant, panels: &[(&str, &Scale)]) -> Figure {
+fn figure(source: &Source<'_>, title: &str, variant: &Variant, panels: &[(&Metric, &Scale)]) -> Figure {
     let with_published = panels.iter().any(|(m, _)| has_published(variant, m));
     let left = label_room(variant);
     let mut top = if with_published { 26.0 } else { 6.0 };
@@ -55,13 +55,13 @@ fn figure(source: &Source<'_>, title: &str, variant: &Variant, panels: &[(&str, 
     Figure { kind: "bars", title: title.to_owned(), variant: variant.name.clone(), height, body }
 }
 
-fn has_published(variant: &Variant, metric: &str) -> bool {
+fn has_published(variant: &Variant, metric: &Metric) -> bool {
     variant.rows.iter().any(|r| r.cells.get(metric).is_some_and(|c| c.published.is_some()))
 }
 
 /// Room for the row labels: what they need, but no more than a third.
 fn label_room(variant: &Variant) -> f64 {
-    let widest = variant.rows.iter().map(|r| svg::text_width(&r.label, TEXT)).fold(40.0, f64::max);
+    let widest = variant.rows.iter().map(|r| svg::text_width(r.label.as_str(), TEXT)).fold(40.0, f64::max);
     widest.min(WIDTH / 3.0) + 18.0
 }
 
@@ -79,7 +79,7 @@ fn key() -> Markup {
 fn panel(
     source: &Source<'_>,
     variant: &Variant,
-    metric: &str,
+    metric: &Metric,
     scale: &Scale,
     left: f64,
     top: f64,
@@ -96,8 +96,8 @@ fn panel(
         (svg::grid_x(&scale, first, bottom, true))
         @for (i, (row, cell)) in rows.iter().enumerate() {
             @let y = first + PAIR * i as f64 + 4.0;
-            (svg::label(left - 8.0, y + 12.0, TEXT, Anchor::End, left - 14.0, &row.label))
-            (pair(&scale, y, cell, &source.style(&row.label), (metric::decimals(metric, cell.value()), printed)))
+            (svg::label(left - 8.0, y + 12.0, TEXT, Anchor::End, left - 14.0, row.label.as_str()))
+            (pair(&scale, y, cell, &source.style(row.label.as_str()), (metric.decimals(cell.value()), printed)))
         }
         @if rows.is_empty() { (svg::nothing(first + 16.0, "no values")) }
         (svg::line(scale.at(scale.base()), first, scale.at(scale.base()), bottom, crate::palette::AXIS))

@@ -79,7 +79,7 @@ mod tests {
 
     fn track(interval: f64, count: u32) -> Track {
         let times = (1..=count).map(|i| f64::from(i) * interval).collect();
-        let (variant, row) = (String::new(), String::new());
+        let (variant, row) = (String::new(), "".into());
         Track { variant, row, repetition: 0, flow: 0, times, columns: Default::default() }
     }
 

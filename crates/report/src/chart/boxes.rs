@@ -11,7 +11,8 @@ use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
 use super::{Source, wanted};
 use crate::number;
 use crate::palette::{INK, PAPER, Style};
-use experiment::metric;
+use experiment::metric::Metric;
+use experiment::row::RowLabel;
 use results::summary::{Cdf, Cell, Quartiles, Variant};
 
 /// Height of a row.
@@ -22,10 +23,10 @@ const BOX: f64 = 12.0;
 const RTT: &str = "rtt_mean";
 
 /// One figure per variant.
-pub(super) fn draw(source: &Source<'_>, title: &str, metrics: &[String], rows: &[String]) -> Vec<Figure> {
+pub(super) fn draw(source: &Source<'_>, title: &str, metrics: &[Metric], rows: &[RowLabel]) -> Vec<Figure> {
     let what: Vec<What<'_>> = match metrics {
         [] => vec![What::Rtt],
-        metrics => metrics.iter().map(|metric| What::Metric(metric)).collect(),
+        metrics => metrics.iter().map(What::Metric).collect(),
     };
     let variants = &source.results.summary.variants;
     let scales: Vec<Scale> = what.iter().map(|what| scale(source, variants, rows, *what)).collect();
@@ -37,21 +38,23 @@ pub(super) fn draw(source: &Source<'_>, title: &str, metrics: &[String], rows: &
 #[derive(Clone, Copy)]
 enum What<'a> {
     Rtt,
-    Metric(&'a str),
+    Metric(&'a Metric),
 }
 
 impl What<'_> {
     fn name(self) -> String {
-        let words = |name| number::metric(name);
         match self {
-            Self::Rtt => number::with_unit("RTT samples", words(RTT).unit),
-            Self::Metric(metric) => number::with_unit(&words(metric).label, words(metric).unit),
+            Self::Rtt => number::with_unit("RTT samples", Metric::new(RTT).unit()),
+            Self::Metric(metric) => number::with_unit(&number::metric(metric).label, metric.unit()),
         }
     }
 
     fn shown(self, value: f64) -> String {
-        let metric = if let Self::Metric(metric) = self { metric } else { RTT };
-        number::fixed(value, metric::decimals(metric, value))
+        let decimals = match self {
+            Self::Rtt => Metric::new(RTT).decimals(value),
+            Self::Metric(metric) => metric.decimals(value),
+        };
+        number::fixed(value, decimals)
     }
 }
 
@@ -83,7 +86,7 @@ fn of_samples(cdf: &Cdf) -> Option<Quartiles> {
 }
 
 /// The same in all variants.
-fn scale(source: &Source<'_>, variants: &[Variant], rows: &[String], what: What<'_>) -> Scale {
+fn scale(source: &Source<'_>, variants: &[Variant], rows: &[RowLabel], what: What<'_>) -> Scale {
     let all = variants.iter().flat_map(|v| wanted(v, rows).into_iter().map(move |label| (v, label)));
     let ends =
         all.filter_map(|(v, label)| of_row(source, v, label, what)).flat_map(|five| [five.min, five.max]);
@@ -94,7 +97,7 @@ fn figure(
     source: &Source<'_>,
     title: &str,
     variant: &Variant,
-    rows: &[String],
+    rows: &[RowLabel],
     panels: &[(What<'_>, &Scale)],
 ) -> Figure {
     let labels = wanted(variant, rows);
@@ -167,7 +170,7 @@ mod tests {
     #[test]
     fn quartiles_of_a_distribution() {
         let points = (1..=100).map(|i| (f64::from(i), f64::from(i) / 100.0)).collect();
-        let cdf = Cdf { variant: String::new(), row: String::new(), points };
+        let cdf = Cdf { variant: String::new(), row: "".into(), points };
         let five = of_samples(&cdf).unwrap();
         assert_eq!((five.min, five.lower, five.median, five.upper, five.max), (1.0, 25.0, 50.0, 75.0, 100.0));
         assert_eq!(of_samples(&Cdf { points: Vec::new(), ..cdf }), None);

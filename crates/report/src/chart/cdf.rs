@@ -5,6 +5,7 @@ use maud::html;
 use super::axis::{Scale, extent};
 use super::svg::{self, Figure, WIDTH};
 use super::{Source, path, wanted};
+use experiment::row::RowLabel;
 use results::summary::{Cdf, Variant};
 
 const LEFT: f64 = 50.0;
@@ -12,14 +13,14 @@ const RIGHT: f64 = WIDTH - 14.0;
 const HEIGHT: f64 = 230.0;
 
 /// One figure per variant.
-pub(super) fn draw(source: &Source<'_>, title: &str, rows: &[String]) -> Vec<Figure> {
+pub(super) fn draw(source: &Source<'_>, title: &str, rows: &[RowLabel]) -> Vec<Figure> {
     let variants = &source.results.summary.variants;
     let shown: Vec<(&Variant, Vec<&Cdf>)> = variants.iter().map(|v| (v, curves(source, v, rows))).collect();
     let x = x_scale(shown.iter().flat_map(|(_, cdfs)| cdfs.iter().copied()));
     shown.iter().map(|(variant, cdfs)| figure(source, title, &variant.name, cdfs, &x)).collect()
 }
 
-fn curves<'a>(source: &Source<'a>, variant: &Variant, rows: &[String]) -> Vec<&'a Cdf> {
+fn curves<'a>(source: &Source<'a>, variant: &Variant, rows: &[RowLabel]) -> Vec<&'a Cdf> {
     let of_row =
         |label: &str| source.results.rtt_cdf.iter().find(|c| c.variant == variant.name && c.row == label);
     wanted(variant, rows).into_iter().filter_map(of_row).collect()
@@ -38,7 +39,7 @@ fn x_scale<'a>(cdfs: impl Iterator<Item = &'a Cdf>) -> Scale {
 }
 
 fn figure(source: &Source<'_>, title: &str, variant: &str, cdfs: &[&Cdf], x: &Scale) -> Figure {
-    let styles: Vec<_> = cdfs.iter().map(|c| source.style(&c.row)).collect();
+    let styles: Vec<_> = cdfs.iter().map(|c| source.style(c.row.as_str())).collect();
     let entries: Vec<_> = cdfs.iter().zip(&styles).map(|(c, s)| (c.row.as_str(), s)).collect();
     let (legend, legend_height) = svg::legend(4.0, &entries, svg::PIECE);
     let top = legend_height + 14.0;
@@ -54,7 +55,7 @@ fn figure(source: &Source<'_>, title: &str, variant: &str, cdfs: &[&Cdf], x: &Sc
         (svg::floor(LEFT, RIGHT, bottom))
         @for (cdf, style) in cdfs.iter().zip(&styles) {
             @let data = path::steps(&cdf.points, &x, &share);
-            @if !data.is_empty() { (svg::curve(&data, style, 1.8, &cdf.row)) }
+            @if !data.is_empty() { (svg::curve(&data, style, 1.8, cdf.row.as_str())) }
         }
         @if is_empty { (svg::nothing(f64::midpoint(top, bottom), "no RTT samples")) }
         (svg::axis_name(LEFT, RIGHT, bottom + 33.0, "RTT (ms)"))

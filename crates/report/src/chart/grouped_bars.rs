@@ -8,7 +8,7 @@ use super::bars::spread;
 use super::svg::{self, Anchor, BOX, Figure, SMALL, TEXT, WIDTH};
 use crate::number;
 use crate::palette::{INK, Style};
-use experiment::metric;
+use experiment::metric::Metric;
 use results::summary::{Cell, Variant};
 
 const LEFT: f64 = 50.0;
@@ -26,7 +26,7 @@ const LONGEST: f64 = 120.0;
 type Row<'a> = (&'a str, &'a Style);
 
 /// One figure for all variants.
-pub(super) fn draw(source: &Source<'_>, title: &str, metrics: &[String]) -> Vec<Figure> {
+pub(super) fn draw(source: &Source<'_>, title: &str, metrics: &[Metric]) -> Vec<Figure> {
     let variants = &source.results.summary.variants;
     if variants.is_empty() {
         return Vec::new();
@@ -46,13 +46,13 @@ fn labels(variants: &[Variant]) -> Vec<&str> {
     let mut labels: Vec<&str> = Vec::new();
     for row in variants.iter().flat_map(|v| &v.rows) {
         if !labels.contains(&row.label.as_str()) {
-            labels.push(&row.label);
+            labels.push(row.label.as_str());
         }
     }
     labels
 }
 
-fn panels(variants: &[Variant], metrics: &[String], rows: &[Row<'_>]) -> (Markup, f64) {
+fn panels(variants: &[Variant], metrics: &[Metric], rows: &[Row<'_>]) -> (Markup, f64) {
     // A single row needs no name to tell it from others.
     let (legend, start) =
         if rows.len() > 1 { svg::legend(4.0, rows, BOX) } else { (Markup::default(), -4.0) };
@@ -68,7 +68,7 @@ fn panels(variants: &[Variant], metrics: &[String], rows: &[Row<'_>]) -> (Markup
     (body, end + height)
 }
 
-fn panel(variants: &[Variant], metric: &str, rows: &[Row<'_>], top: f64) -> Markup {
+fn panel(variants: &[Variant], metric: &Metric, rows: &[Row<'_>], top: f64) -> Markup {
     let words = number::metric(metric);
     let y = scale(variants, metric).on(top + PANEL.0, top);
     let width = (FILLED * room(variants) / rows.len().max(1) as f64).min(WIDEST);
@@ -96,26 +96,22 @@ fn middle(variants: &[Variant], index: usize) -> f64 {
     LEFT + room(variants) * (index as f64 + 0.5)
 }
 
-fn scale(variants: &[Variant], metric: &str) -> Scale {
+fn scale(variants: &[Variant], metric: &Metric) -> Scale {
     let cells = variants.iter().flat_map(|v| &v.rows).filter_map(|r| r.cells.get(metric));
     let cells = cells.filter(|c| is_drawable(c.value()));
     Scale::values(extent(cells.flat_map(|c| [c.value(), upper(c, metric)])), false, 4)
 }
 
 /// Where a cell's deviation ends: it may reach beyond what can be, its whisker must not.
-fn upper(cell: &Cell, metric: &str) -> f64 {
-    let most = match metric::find(metric) {
-        Some(known) if known.name == "jain" => 1.0,
-        Some(known) if known.unit == "%" => 100.0,
-        _ => f64::INFINITY,
-    };
+fn upper(cell: &Cell, metric: &Metric) -> f64 {
+    let most = metric.quantity().and_then(|quantity| quantity.most).unwrap_or(f64::INFINITY);
     (cell.value() + spread(cell)).min(most).max(cell.value())
 }
 
-fn bar(y: &Scale, left: f64, width: f64, cell: &Cell, row: Row<'_>, metric: &str) -> Markup {
+fn bar(y: &Scale, left: f64, width: f64, cell: &Cell, row: Row<'_>, metric: &Metric) -> Markup {
     let (value, base) = (y.at(cell.value()), y.at(y.base()));
     let gap = if width > 6.0 { 1.0 } else { 0.0 };
-    let decimals = metric::decimals(metric, cell.value());
+    let decimals = metric.decimals(cell.value());
     let deviation = cell.spread.map(|spread| format!(" ± {}", number::fixed(spread, decimals)));
     let name =
         format!("{}: {}{}", row.0, number::fixed(cell.value(), decimals), deviation.unwrap_or_default());
@@ -224,7 +220,8 @@ mod tests {
             reason: None,
             open: false,
         };
-        assert_eq!(upper(&cell, "jain"), 1.0);
-        assert!((upper(&cell, "goodput") - 1.08).abs() < 1e-12);
+        assert_eq!(upper(&cell, &"jain".into()), 1.0);
+        assert_eq!(upper(&cell, &"rate_ratio".into()), 1.0);
+        assert!((upper(&cell, &"goodput".into()) - 1.08).abs() < 1e-12);
     }
 }

@@ -26,6 +26,7 @@ pub(super) use svg::{WIDTH, text_width};
 
 use super::palette::{Palette, Style};
 use experiment::chart::Chart;
+use experiment::row::RowLabel;
 use results::summary::{FlowRow, Results, Track, Variant};
 use stability::Analysis;
 
@@ -89,7 +90,7 @@ pub(super) fn draw_loops(analysis: &Analysis) -> Vec<Figure> {
 }
 
 /// Labels to show in a variant, in the table's order.
-fn wanted<'a>(variant: &'a Variant, rows: &[String]) -> Vec<&'a str> {
+fn wanted<'a>(variant: &'a Variant, rows: &[RowLabel]) -> Vec<&'a str> {
     let labels = variant.rows.iter().map(|r| r.label.as_str());
     labels.filter(|l| rows.is_empty() || rows.iter().any(|r| r == l)).collect()
 }

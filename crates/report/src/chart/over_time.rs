@@ -8,6 +8,7 @@ use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
 use super::{Source, path, wanted};
 use crate::number;
 use crate::palette::{self, MUTED, Style};
+use experiment::row::RowLabel;
 use results::summary::{Track, Variant};
 
 /// More lines than this in a panel, or several flows in a row, and each row gets its strip.
@@ -38,7 +39,7 @@ struct Panel<'a> {
 }
 
 /// One figure per variant.
-pub(super) fn draw(source: &Source<'_>, title: &str, metrics: &[String], rows: &[String]) -> Vec<Figure> {
+pub(super) fn draw(source: &Source<'_>, title: &str, metrics: &[String], rows: &[RowLabel]) -> Vec<Figure> {
     let variants = &source.results.summary.variants;
     let shown: Vec<_> = variants.iter().map(|v| (v, lines(source, v, rows))).collect();
     let tracks: Vec<&Track> =
@@ -50,7 +51,7 @@ pub(super) fn draw(source: &Source<'_>, title: &str, metrics: &[String], rows: &
     shown.iter().map(|(v, l)| figure(source, title, &v.name, l, &panels, &time, apart)).collect()
 }
 
-fn lines<'a>(source: &Source<'a>, variant: &'a Variant, rows: &[String]) -> Vec<Lines<'a>> {
+fn lines<'a>(source: &Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> Vec<Lines<'a>> {
     let of_row = |label: &'a str| {
         let mut tracks = source.first_run(&variant.name, label);
         let flows = tracks.len();

@@ -11,6 +11,7 @@ use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
 use super::{Source, path, wanted};
 use crate::number;
 use crate::palette::{self, AXIS, MUTED, PAPER};
+use experiment::row::RowLabel;
 use results::summary::{FlowRow, Variant};
 
 const LEFT: f64 = 50.0;
@@ -49,7 +50,7 @@ struct Plane<'a> {
 }
 
 /// One figure per variant.
-pub(super) fn draw(source: &Source<'_>, title: &str, rows: &[String]) -> Vec<Figure> {
+pub(super) fn draw(source: &Source<'_>, title: &str, rows: &[RowLabel]) -> Vec<Figure> {
     let variants = &source.results.summary.variants;
     let shown: Vec<Vec<Cloud<'_>>> = variants.iter().map(|v| clouds(source, v, rows)).collect();
     let goodput = extent(shown.iter().flatten().flat_map(Cloud::outline).map(|p| p.1.max(0.0)));
@@ -82,7 +83,7 @@ fn rtts(shown: &[Vec<Cloud<'_>>]) -> (Vec<Scale>, bool) {
     (each.iter().map(scale).collect(), are_shared)
 }
 
-fn clouds<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[String]) -> Vec<Cloud<'a>> {
+fn clouds<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> Vec<Cloud<'a>> {
     let of_row = |row: &'a str| {
         let flows: Vec<&FlowRow> = source.flows(&variant.name, row).collect();
         let cloud = |kind: Kind<'a>| {

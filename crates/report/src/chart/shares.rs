@@ -9,6 +9,7 @@ use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
 use super::{Source, wanted};
 use crate::number;
 use crate::palette::{INK, MUTED, PAPER};
+use experiment::row::RowLabel;
 use results::summary::{FlowRow, Variant};
 
 const LEFT: f64 = 12.0;
@@ -28,7 +29,7 @@ struct Run<'a> {
 }
 
 /// One figure per variant.
-pub(super) fn draw(source: &Source<'_>, title: &str, rows: &[String]) -> Vec<Figure> {
+pub(super) fn draw(source: &Source<'_>, title: &str, rows: &[RowLabel]) -> Vec<Figure> {
     let variants = &source.results.summary.variants;
     let shown: Vec<Vec<Run<'_>>> = variants.iter().map(|v| runs(source, v, rows)).collect();
     let all = shown.iter().flatten().flat_map(|run| &run.kinds);
@@ -36,7 +37,7 @@ pub(super) fn draw(source: &Source<'_>, title: &str, rows: &[String]) -> Vec<Fig
     variants.iter().zip(&shown).map(|(v, runs)| figure(title, &v.name, runs, &kinds)).collect()
 }
 
-fn runs<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[String]) -> Vec<Run<'a>> {
+fn runs<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> Vec<Run<'a>> {
     wanted(variant, rows).into_iter().filter_map(|row| run(source, &variant.name, row)).collect()
 }
 

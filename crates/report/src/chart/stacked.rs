@@ -12,6 +12,7 @@ use super::kinds::{Kind, Kinds};
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
 use super::{Source, path, wanted};
 use crate::palette::MUTED;
+use experiment::row::RowLabel;
 use results::summary::{Track, Variant};
 
 const COLUMN: &str = "goodput_mbit_s";
@@ -60,7 +61,7 @@ struct Frame<'a> {
 pub(super) fn draw(
     source: &Source<'_>,
     title: &str,
-    rows: &[String],
+    rows: &[RowLabel],
     interval: Option<Duration>,
 ) -> Vec<Figure> {
     let variants = &source.results.summary.variants;
@@ -83,7 +84,7 @@ pub(super) fn draw(
     variants.iter().zip(&stacks).map(|(v, stacks)| frame.figure(title, &v.name, stacks)).collect()
 }
 
-fn runs<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[String]) -> Vec<Run<'a>> {
+fn runs<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> Vec<Run<'a>> {
     let of_row = |row: &'a str| {
         let tracks = source.first_run(&variant.name, row);
         let repetition = tracks.first()?.repetition;

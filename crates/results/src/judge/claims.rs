@@ -2,8 +2,9 @@
 
 use crate::judge::trusted_cell;
 use crate::summary::{Cell, ClaimResult, Judged, PartResult, Variant, Verdict};
-use experiment::backend::Backend;
 use experiment::file::{Claim, Experiment, Part};
+use experiment::metric::Metric;
+use experiment::row::RowLabel;
 use experiment::verdict::Outcome;
 use experiment::verdict::{self, Sample};
 
@@ -32,10 +33,10 @@ pub(super) fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> Cl
 }
 
 fn judge_part(claim: &Claim, part: &Part, variant: &Variant) -> Judged {
-    // A claim about the simulator does not see the rows of the wire beside its own.
-    let seen = || variant.rows.iter().filter(|row| Backend::of(&row.label).1 <= claim.on);
-    let labels: Vec<String> = seen().map(|row| row.label.clone()).collect();
-    let cell = |label: &str, metric: &str| trusted_cell(variant, label, metric);
+    // A claim about the simulator does not see the rows of another backend beside its own.
+    let seen = || variant.rows.iter().filter(|row| claim.on.shows(row.label.backend()));
+    let labels: Vec<RowLabel> = seen().map(|row| row.label.clone()).collect();
+    let cell = |label: &RowLabel, metric: &Metric| trusted_cell(variant, label, metric);
     let sample = |cell: &Cell| Sample { value: cell.value(), spread: cell.spread };
     let judgement = verdict::judge(
         &part.check,
@@ -100,7 +101,7 @@ mod tests {
         };
         PartResult {
             says: None,
-            metric: "goodput".to_owned(),
+            metric: "goodput".into(),
             holds_published: None,
             variants: outcomes.iter().enumerate().map(judged).collect(),
         }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Whoever sends the data opens the connection, when its application first has something to send. All four cross the links
-//! of data and acknowledgements: they queue, and may be lost. The reply gives the ledger its first RTT sample, also where
+//! of data and acknowledgements: they queue, and may be lost. The reply gives the sender its first RTT sample, also where
 //! it answers a repeat: QUIC's packet numbers and TCP's timestamps tell which. The first data, with the client's
 //! last flight of the handshake, leave at once.
 //!

@@ -1,4 +1,4 @@
-//! ECN from the sender's mark over the link's AQM to the receiver's counts and the ledger's answer.
+//! ECN from the sender's mark over the link's AQM to the receiver's counts and the sender's answer.
 
 use crate::common::*;
 

@@ -57,7 +57,7 @@ fn one_round_trip_before_the_data() {
         close("completion", out.flows[0].finished.unwrap().as_secs_f64(), rtt + 0.025 + wire(packet));
         let totals = &out.flows[0].totals;
         assert_eq!((totals.packets, totals.wire, totals.sent), (2, u64::from(initial + packet), 1000));
-        assert_eq!(out.flows[0].stats.sent, 1, "the ledger knows packets of data alone");
+        assert_eq!(out.flows[0].stats.sent, 1, "the sender counts packets of data alone");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Traffic that heeds no congestion, and one-way delays, against closed forms.
+//! Traffic that does not react to congestion, and one-way delays, against closed forms.
 
 use crate::common::*;
 use link::{Limit, LinkConfig};

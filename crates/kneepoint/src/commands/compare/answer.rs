@@ -1,5 +1,6 @@
 //! The results as a ranking.
 
+use experiment::row::RowLabel;
 use results::summary::{Cell, Results, Row, Summary};
 use serde::Serialize;
 
@@ -133,8 +134,8 @@ pub(super) fn mean(row: &Row, metric: &str) -> f64 {
     row.cells.get(metric).map_or(0.0, |cell| cell.mean)
 }
 
-fn row_of<'a>(summary: &'a Summary, variant: usize, label: &str) -> Option<&'a Row> {
-    summary.variants.get(variant)?.rows.iter().find(|row| row.label == label)
+fn row_of<'a>(summary: &'a Summary, variant: usize, label: &RowLabel) -> Option<&'a Row> {
+    summary.variants.get(variant)?.rows.iter().find(|row| row.label == *label)
 }
 
 /// Repetitions for which the ratio of every goodput to the best would be as narrow as this share of it.

@@ -41,7 +41,7 @@ struct Frame {
     start: u64,
     end: u64,
     arrived: u64,
-    /// When the ledger found the first of its packets lost.
+    /// When the sender found the first of its packets lost.
     lost: Option<Time>,
 }
 

@@ -6,7 +6,7 @@
 //! off   idle, exponential, from then on
 //! ```
 //!
-//! With a `new` connection each object begins like a flow: its own controller, ledger and receiver, packet numbers from 0.
+//! With a `new` connection each object begins like a flow: its own controller, sender and receiver, packet numbers from 0.
 //! The old connection hears its last acknowledgements until then. A handshake, if the flow has one, is part of the object's
 //! time.
 

@@ -1,0 +1,135 @@
+//! A row of results: its label in the experiment's file, and what ran it.
+
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+use crate::backend::Backend;
+
+/// What a row is called. Equal texts are equal rows: no label of a file ends like the row of another backend.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct RowLabel {
+    text: String,
+    in_file: String,
+    backend: Backend,
+}
+
+impl RowLabel {
+    /// The row that the file calls `in_file`, run by this backend: `QUIC-DC 10`, `QUIC-DC 10 (wire)`.
+    pub fn new(in_file: &str, backend: Backend) -> Self {
+        Self { text: format!("{in_file}{}", end(backend)), in_file: in_file.to_owned(), backend }
+    }
+
+    /// The same row, run by this backend.
+    #[must_use]
+    pub fn on(&self, backend: Backend) -> Self {
+        Self::new(&self.in_file, backend)
+    }
+
+    /// As tables, JSON and patterns of files have it.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// As the experiment's file and the published table have it.
+    pub fn in_file(&self) -> &str {
+        &self.in_file
+    }
+
+    /// What ran it.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+}
+
+/// What the text of a row ends with.
+fn end(backend: Backend) -> String {
+    match backend {
+        Backend::Sim => String::new(),
+        other => format!(" ({})", other.word()),
+    }
+}
+
+/// Why a label of a file is refused: it would be read as the row of another backend.
+pub(crate) fn refused(label: &str) -> Option<String> {
+    let row = RowLabel::from(label.trim());
+    let backend = Some(row.backend).filter(|backend| *backend != Backend::Sim)?;
+    Some(format!("`{row}` would be taken for a row of `run --on {}`", backend.word()))
+}
+
+/// Of a text that a file or a stored table has.
+impl From<&str> for RowLabel {
+    fn from(text: &str) -> Self {
+        let others = Backend::ALL.into_iter().filter(|backend| *backend != Backend::Sim);
+        let found = others.filter_map(|backend| Some((text.strip_suffix(&end(backend))?, backend))).next();
+        let (in_file, backend) = found.unwrap_or((text, Backend::Sim));
+        Self::new(in_file, backend)
+    }
+}
+
+impl From<String> for RowLabel {
+    fn from(text: String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<RowLabel> for String {
+    fn from(row: RowLabel) -> Self {
+        row.text
+    }
+}
+
+impl Display for RowLabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl AsRef<str> for RowLabel {
+    fn as_ref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl PartialEq for RowLabel {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for RowLabel {}
+
+impl PartialEq<str> for RowLabel {
+    fn eq(&self, text: &str) -> bool {
+        self.text == text
+    }
+}
+
+impl PartialEq<&str> for RowLabel {
+    fn eq(&self, text: &&str) -> bool {
+        self.text == *text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_lead_back_to_their_rows() {
+        for backend in Backend::ALL {
+            let row = RowLabel::from(RowLabel::new("TCP 5", backend).as_str());
+            assert_eq!((row.in_file(), row.backend()), ("TCP 5", backend));
+        }
+        assert_eq!(RowLabel::from("TCP 5").on(Backend::Wire).as_str(), "TCP 5 (wire)");
+    }
+
+    #[test]
+    fn stored_as_its_text() {
+        let stored = serde_json::to_string(&RowLabel::new("TCP 5", Backend::Wire)).unwrap();
+        assert_eq!(stored, "\"TCP 5 (wire)\"");
+        let read: RowLabel = serde_json::from_str(&stored).unwrap();
+        assert_eq!(read.backend(), Backend::Wire);
+    }
+}
