@@ -382,3 +382,64 @@ fn stability_refuses_in_one_sentence() {
         assert!(text(&done.stderr).contains(words), "{arguments}: {}", text(&done.stderr));
     }
 }
+
+/// One screen of at most 80 columns: who carries more, the ranking, why.
+#[test]
+fn compares() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().to_str().unwrap();
+    let link = "rate=10 Mbps rtt=40 ms queue=1 BDP loss=0.5 %";
+    let compare = |more: &[&str]| {
+        let args =
+            ["compare", "new-reno", "bbr", "--link", link, "--time", "12 s", "--repeat", "3", "--out", out];
+        kneepoint(&[&args, more].concat())
+    };
+    let done = compare(&[]);
+    let screen = text(&done.stdout);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    assert!(screen.lines().count() <= 24, "{screen}");
+    assert!(screen.starts_with("bbr3 carries ") && screen.contains("what new-reno does"), "{screen}");
+    assert!(screen.contains("at random") && screen.contains("Mathis et al. 1997"), "{screen}");
+    assert!(dir.path().join("report/compare/index.html").exists());
+
+    let json: serde_json::Value = serde_json::from_slice(&compare(&["--json"]).stdout).unwrap();
+    let best = &json["ranking"][0];
+    let ratio = &json["ranking"][1]["best_over_this"];
+    assert_eq!(best["label"], "bbr3");
+    let quotient =
+        best["long"]["goodput"].as_f64().unwrap() / json["ranking"][1]["long"]["goodput"].as_f64().unwrap();
+    assert!((ratio["value"].as_f64().unwrap() / quotient - 1.0).abs() < 1e-9, "{json}");
+    assert!(ratio["low"].as_f64().unwrap() > 1.0 && ratio["low"].as_f64() < ratio["high"].as_f64(), "{json}");
+
+    let swept = text(&compare(&["--vary", "queue=0.5, 2 BDP", "--against", "cubic"]).stdout);
+    assert!(
+        swept.contains("share beside cubic") && swept.contains("0.5 BDP") && swept.contains("2 BDP"),
+        "{swept}"
+    );
+    assert!(swept.lines().all(|line| line.chars().count() <= 80), "{swept}");
+}
+
+#[test]
+fn comparisons_that_cannot_be_made() {
+    for (args, says) in [
+        (&["cubic", "--link", "rate=1 Mbit/s rtt=5 ms"][..], "name two or more"),
+        (&["cubic", "cubic", "--link", "rate=1 Mbit/s rtt=5 ms"], "`cubic` twice"),
+        (
+            &["cubic", "bbr9", "--link", "rate=1 Mbit/s rtt=5 ms"],
+            "unknown algorithm `bbr9`; did you mean \"bbr",
+        ),
+        (&["cubic", "bbr", "--link", "rate=1 Mbit/s rt=5 ms"], "link.rt: unknown key; did you mean \"rtt\"?"),
+        (&["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--vary", "queue=2..1 BDP"], "rises"),
+        (
+            &["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--vary", "quee=1..2 BDP"],
+            "did you mean \"queue\"",
+        ),
+        (&["cubic", "bbr", "--link", "no-such-file"], "neither a file"),
+        (&["cubic", "{ name = }", "--link", "rate=1 Mbit/s rtt=5 ms"], "is not TOML"),
+    ] {
+        let done = kneepoint(&[&["compare"], args].concat());
+        assert_eq!(done.status.code(), Some(2), "{args:?}");
+        assert!(text(&done.stderr).contains(says), "{args:?}: {}", text(&done.stderr));
+    }
+}
