@@ -11,6 +11,12 @@ pub fn controllers() -> &'static Registry {
     CONTROLLERS.get_or_init(Registry::default)
 }
 
+/// Whether a program has added some of its own.
+pub fn are_extended() -> bool {
+    let own = Registry::default();
+    controllers().iter().any(|entry| own.get(entry.name).is_none())
+}
+
 /// A name that means the newest of a family.
 const NEWEST: [(&str, &str); 1] = [("bbr", "bbr3")];
 

@@ -11,7 +11,7 @@ use crate::commands::link::{self, LinkArgs};
 use crate::commands::new::{self, NewArgs};
 use crate::commands::run::RunArgs;
 use crate::commands::stability::StabilityArgs;
-use crate::commands::{algorithms, bench, ledger, list, prose, report, run, schema, stability};
+use crate::commands::{algorithms, bench, ledger, list, plan, prose, report, run, schema, stability};
 use crate::status::{Error, HOLDS, print};
 
 /// A congestion-control laboratory for QUIC and TCP.
@@ -28,6 +28,12 @@ enum Command {
     ///
     /// Exit status: 0 if every claim holds or is a known miss, 1 for an unexpected miss, 2 for bad input.
     Run(RunArgs),
+    /// Print the runs of experiments as JSON, without making them: what `run --shard` hands out.
+    Plan {
+        /// Shipped names, prefixes of them, files or folders.
+        #[arg(required = true)]
+        experiments: Vec<String>,
+    },
     /// Compare controllers on a link: which carries how much more, at which delay, beside whom, and why.
     ///
     /// `kneepoint compare cubic bbr3 --link "rate=100 Mbit/s rtt=80 ms queue=0.3 BDP loss=0.01 %"`; docs/compare.md says how it
@@ -101,6 +107,7 @@ pub fn main() -> u8 {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Run(args) => run::run(&args),
+        Command::Plan { experiments } => plan::run(&experiments),
         Command::Compare(args) => compare::run(&args),
         Command::List => list::run(),
         Command::Algorithms { name } => algorithms::run(name.as_deref()),

@@ -1,24 +1,28 @@
 //! Runs experiments: every case times every repetition, then measures, judges and stores. Simulations run on all cores;
 //! on the wire one run follows the other.
 
+mod memory;
 #[cfg_attr(not(wire), path = "run/no_wire.rs")]
 mod on_wire;
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::OnceLock;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use scenario::{FlowConfig, Histogram, Outcome, Scenario, Watch};
+use units::Bytes;
 
 use experiment::backend::Backend;
 use experiment::diagnostic::Diagnostic;
 use experiment::file::{Case, Experiment};
 use results::judge;
-use results::measure::{self, Values};
+use results::measure;
 use results::qlog;
-use results::store::{Audit, Folder, Manifest, ManifestCase, RunRow};
+use results::store::{self, Done, Folder, Manifest, ManifestCase, RunRow, Runs};
 use results::summary::{Cdf, FlowRow, Results, Summary, Track};
 
 pub(crate) use self::on_wire::prepare as prepare_wire;
@@ -37,6 +41,48 @@ pub struct Options {
     pub pcap: bool,
     /// Where the runs take place.
     pub world: Backend,
+    /// Compute what is there already.
+    pub fresh: bool,
+    /// Only a part of the runs: the `k`-th of `n`, from 1.
+    pub shard: Option<Shard>,
+    /// What runs may keep in memory until they are stored.
+    pub max_memory: Bytes,
+}
+
+impl Options {
+    /// Simulations, into this folder.
+    pub fn simulate(out: PathBuf) -> Self {
+        let world = Backend::Sim;
+        let max_memory = Bytes(4_000_000_000);
+        Self { out, qlog: false, pcap: false, world, fresh: false, shard: None, max_memory }
+    }
+}
+
+/// A part of a study: every `of`-th run, this the `number`-th, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    number: usize,
+    of: usize,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').map(|(k, n)| (k.trim().parse(), n.trim().parse()));
+        match parts {
+            Some((Ok(number), Ok(of))) if 1 <= number && number <= of => Ok(Self { number, of }),
+            _ => Err("the third of sixteen parts is written 3/16".to_owned()),
+        }
+    }
+}
+
+/// How a study stands.
+#[derive(Debug)]
+pub enum Study {
+    /// Its results, where they are, and whether they were there before.
+    Complete(Box<Results>, PathBuf, bool),
+    /// Of a part, how many of all runs are done now.
+    Part(usize, usize),
 }
 
 /// What can go wrong once the experiment's file is accepted.
@@ -48,8 +94,10 @@ pub enum Failure {
     Store(PathBuf, io::Error),
     /// The wire, in a sentence.
     Wire(String),
-    /// Ctrl-C.
-    Interrupted,
+    /// More memory than is allowed.
+    Memory(String),
+    /// Ctrl-C; so many runs are kept.
+    Interrupted(usize),
 }
 
 impl From<Diagnostic> for Failure {
@@ -58,33 +106,34 @@ impl From<Diagnostic> for Failure {
     }
 }
 
-/// One run, done.
-struct Done {
-    values: Values,
-    flows: Vec<FlowRow>,
-    rtt: Histogram,
-    tracks: Vec<Track>,
-    audit: Option<Audit>,
-}
-
-/// Runs one experiment and stores its results; returns them and their folder. `watch.stop` interrupts it.
+/// Runs one experiment and stores its results. What is there already is not run again: neither a study that was made before with the same
+/// program, nor the runs of one that was interrupted or made in parts. `watch.stop` interrupts it.
 ///
 /// # Errors
-/// An experiment that cannot be run, a folder that cannot be written, an interruption. Nothing is left behind then.
-pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<(Results, PathBuf), Failure> {
+/// An experiment that cannot be run, a folder that cannot be written, an interruption: finished simulations are kept then, and nothing else.
+pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<Study, Failure> {
     let (cases, left_out) = cases(exp, options.world)?;
-    let manifest = manifest(exp, &cases, options.world)?;
+    let manifest = manifest(exp, &cases, options)?;
+    let runs = Runs::of(&options.out, &manifest);
+    if options.fresh {
+        runs.discard();
+    } else if let Some((results, folder)) = store::find(&options.out, &manifest) {
+        return Ok(Study::Complete(Box::new(results), folder, true));
+    }
     let store = |e| Failure::Store(options.out.join(&exp.name), e);
-    let folder = Folder::begin(&options.out, &manifest).map_err(store)?;
     let jobs: Vec<(&Case, u32)> = cases
         .iter()
         .flat_map(|case| (0..exp.repetitions).map(move |repetition| (case, repetition)))
         .collect();
+    memory::check(exp, &cases, options.max_memory)?;
+    let folder = Folder::begin(&options.out, &manifest).map_err(store)?;
     let bar = progress(&exp.name, jobs.len());
-    let run = Run { exp, options, folder: folder.path(), watch };
+    let run = Run { exp, options, folder: folder.path(), watch, kept: &runs };
     let done = run.all(&jobs, &bar);
     bar.finish_and_clear();
-    let done = done?;
+    let Some(done) = done?.into_iter().collect::<Option<Vec<Done>>>() else {
+        return Ok(Study::Part(runs.count(jobs.len()), jobs.len()));
+    };
 
     let rows: Vec<RunRow> = jobs.iter().zip(&done).map(|(job, done)| run_row(exp, job, done)).collect();
     let mut summary = judge::summary(exp, &cases, &rows, options.world);
@@ -92,7 +141,8 @@ pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<
     let results = gather(summary, &cases, exp.repetitions, done);
     folder.fill(&results, &rows).map_err(store)?;
     let path = folder.publish().map_err(store)?;
-    Ok((results, path))
+    runs.discard();
+    Ok(Study::Complete(Box::new(results), path, false))
 }
 
 /// Whether there is anything in it for this world.
@@ -111,21 +161,36 @@ fn cases(exp: &Experiment, world: Backend) -> Result<(Vec<Case>, String), Failur
     }
 }
 
-fn manifest(exp: &Experiment, cases: &[Case], world: Backend) -> Result<Manifest, Diagnostic> {
+fn manifest(exp: &Experiment, cases: &[Case], options: &Options) -> Result<Manifest, Diagnostic> {
     let case = |case: &Case| {
         let spec = exp.resolved(case, exp.seed)?;
         Ok(ManifestCase { variant: case.variant.clone(), row: case.label(), spec })
     };
+    let world = options.world;
+    let recording = [("qlog", options.qlog), ("pcap", options.pcap)].into_iter().filter(|what| what.1);
     Ok(Manifest {
         experiment: exp.name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: env!("KNEEPOINT_COMMIT").to_owned(),
+        commit: COMMIT.to_owned(),
+        program: program(),
+        reading: store::digest(exp.reading().as_bytes()),
+        recording: recording.map(|what| what.0.to_owned()).collect(),
         world,
         measured: (world == Backend::Wire).then(on_wire::here_and_now),
         seed: exp.seed,
         repetitions: exp.repetitions,
         case: cases.iter().map(case).collect::<Result<_, _>>()?,
     })
+}
+
+const COMMIT: &str = env!("KNEEPOINT_COMMIT");
+
+/// The digest of this program, where its commit does not say what it does.
+fn program() -> Option<String> {
+    static DIGEST: OnceLock<Option<String>> = OnceLock::new();
+    let is_said = COMMIT.chars().all(|c| c.is_ascii_hexdigit()) && !experiment::controllers::are_extended();
+    let read = || Some(store::digest(&std::fs::read(std::env::current_exe().ok()?).ok()?));
+    if is_said { None } else { DIGEST.get_or_init(read).clone() }
 }
 
 fn progress(name: &str, jobs: usize) -> ProgressBar {
@@ -140,25 +205,31 @@ struct Run<'a> {
     options: &'a Options,
     folder: &'a Path,
     watch: &'a Watch,
+    kept: &'a Runs,
 }
 
 impl Run<'_> {
-    /// All of them, in the order of the jobs. Simulations come first: beside them nothing in real time would be valid.
-    fn all(&self, jobs: &[(&Case, u32)], bar: &ProgressBar) -> Result<Vec<Done>, Failure> {
-        let simulate = |&(case, repetition): &(&Case, u32)| match case.on {
-            Backend::Sim => self.simulate(case, repetition).inspect(|_| bar.inc(1)).map(Some),
+    /// All of them, in the order of the jobs; `None` for those of other parts. Simulations come first: beside them nothing in real
+    /// time would be valid.
+    fn all(&self, jobs: &[(&Case, u32)], bar: &ProgressBar) -> Result<Vec<Option<Done>>, Failure> {
+        let simulate = |(number, &(case, repetition)): (usize, &(&Case, u32))| match case.on {
+            Backend::Sim => self.simulate(number, case, repetition).inspect(|_| bar.inc(1)),
             Backend::Wire => Ok(None),
         };
-        let simulated = jobs.par_iter().map(simulate).collect::<Result<Vec<Option<Done>>, Failure>>()?;
+        let simulated = jobs.par_iter().enumerate().map(simulate).collect::<Result<Vec<_>, Failure>>();
+        let simulated = simulated.map_err(|failure| match failure {
+            Failure::Interrupted(_) => Failure::Interrupted(self.kept.count(jobs.len())),
+            other => other,
+        })?;
         bar.enable_steady_tick(std::time::Duration::from_millis(500));
-        let complete = |(&(case, repetition), done): (&(&Case, u32), Option<Done>)| match done {
-            Some(done) => Ok(done),
-            None => {
+        let complete = |(&(case, repetition), done): (&(&Case, u32), Option<Done>)| match case.on {
+            Backend::Sim => Ok(done),
+            Backend::Wire => {
                 // In real time, and no bar to be seen: a line each.
                 if bar.is_hidden() {
-                    eprintln!("measuring {} {} run {repetition}", case.variant, case.label());
+                    eprintln!("measuring {} {} run {repetition}", case.variant, case.row);
                 }
-                self.measure(case, repetition).inspect(|_| bar.inc(1))
+                self.measure(case, repetition).inspect(|_| bar.inc(1)).map(Some)
             }
         };
         jobs.iter().zip(simulated).map(complete).collect()
@@ -168,10 +239,23 @@ impl Run<'_> {
         Scenario { trace: self.options.qlog, ..self.exp.scenario(case, repetition) }
     }
 
-    fn simulate(&self, case: &Case, repetition: u32) -> Result<Done, Failure> {
+    /// The run of this number, which may be there already; `None` if it is another part's.
+    fn simulate(&self, number: usize, case: &Case, repetition: u32) -> Result<Option<Done>, Failure> {
+        // What qlog or a capture records stands in files of their own.
+        let keeps = !self.options.qlog;
+        if let Some(done) = self.kept.load(number).filter(|_| keeps) {
+            return Ok(Some(done));
+        }
+        if self.options.shard.is_some_and(|shard| number % shard.of != shard.number - 1) {
+            return Ok(None);
+        }
         let scenario = self.scenario(case, repetition);
-        let outcome = sim::run(&scenario, self.watch).ok_or(Failure::Interrupted)?;
-        self.done(case, repetition, &scenario, &outcome)
+        let outcome = sim::run(&scenario, self.watch).ok_or(Failure::Interrupted(0))?;
+        let done = self.done(case, repetition, &scenario, &outcome)?;
+        if keeps {
+            self.kept.keep(number, &done).map_err(|e| self.store(e))?;
+        }
+        Ok(Some(done))
     }
 
     /// In real time.

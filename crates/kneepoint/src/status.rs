@@ -40,8 +40,16 @@ impl From<Failure> for Error {
                 path.display()
             )),
             Failure::Wire(sentence) => Self::bad(sentence),
-            Failure::Interrupted => Self {
-                message: "interrupted; the unfinished experiment left nothing behind".into(),
+            Failure::Memory(sentence) => Self::bad(sentence),
+            Failure::Interrupted(kept) => Self {
+                message: match kept {
+                    0 => "interrupted; the unfinished experiment left nothing behind".to_owned(),
+                    1 => "interrupted; one finished run is kept, and the same command goes on from it"
+                        .to_owned(),
+                    n => format!(
+                        "interrupted; {n} finished runs are kept, and the same command goes on from them"
+                    ),
+                },
                 status: INTERRUPTED,
             },
         }

@@ -40,6 +40,15 @@ pub enum RateModel {
 }
 
 impl RateModel {
+    /// The rate that BDP and buffer time refer to: the first step's, the slots' median.
+    pub fn nominal(&self) -> Rate {
+        match self {
+            Self::Constant(rate) => *rate,
+            Self::Steps(steps) => steps.first().map_or(Rate(0), |step| step.1),
+            Self::Slots(slots) => slots.median,
+        }
+    }
+
     /// Says in words what is wrong with the values.
     ///
     /// # Errors

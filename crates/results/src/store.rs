@@ -1,6 +1,10 @@
 //! Results folders: `<out>/<experiment>/<id>/` with `manifest.toml`, `summary.json`, `runs.csv`, `series.parquet`,
-//! `flows.parquet`, `rtt_cdf.parquet` and, on request, `qlog/`. The id is a hash of the manifest, so the same run lands
-//! in the same folder with the same bytes. A folder appears whole or not at all.
+//! `flows.parquet`, `rtt_cdf.parquet`, their `SHA256SUMS` and, on request, `qlog/`. The id is a hash of the manifest, which names all
+//! that decides the bytes: the same study lands in the same folder. A folder appears whole or not at all, and takes the place of
+//! another in one step.
+
+mod runs;
+mod sums;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
+pub use self::runs::{Done, Runs};
 use crate::columns::{self, Column, Table};
 use crate::measure::Values;
 use crate::summary::{Cdf, FlowRow, Results, Track};
@@ -27,6 +32,15 @@ pub struct Manifest {
     pub version: String,
     /// Its commit.
     pub commit: String,
+    /// SHA-256 of the program, where the commit does not say which it is: changed sources, controllers of somebody's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// SHA-256 of how the runs are read: title, note, table, published values, claims, charts.
+    #[serde(default)]
+    pub reading: String,
+    /// What is recorded beside the tables, like qlog.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recording: Vec<String>,
     /// Where it ran.
     pub world: Backend,
     /// When and on which kernel it was measured: a measurement is no other's repetition.
@@ -54,10 +68,16 @@ pub struct ManifestCase {
 impl Manifest {
     /// Twelve hexadecimal digits that stand for this manifest.
     pub fn id(&self) -> String {
-        // The same file by another path is the same experiment.
-        let text = toml::to_string(&Self { experiment: String::new(), ..self.clone() }).unwrap_or_default();
-        Sha256::digest(text.as_bytes()).iter().take(6).map(|b| format!("{b:02x}")).collect()
+        // The same file by another path is the same experiment; the note of a run begins with its name.
+        let mut same = Self { experiment: String::new(), ..self.clone() };
+        same.case.iter_mut().for_each(|case| drop(case.spec.remove("note")));
+        digest(toml::to_string(&same).unwrap_or_default().as_bytes())[..12].to_owned()
     }
+}
+
+/// SHA-256 in hexadecimal digits.
+pub fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The metrics of one run.
@@ -78,7 +98,7 @@ pub struct RunRow {
 }
 
 /// What a run in real time says of itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Audit {
     /// Why it is not valid; empty if it is.
     pub invalid_reasons: Vec<String>,
@@ -152,11 +172,16 @@ impl Folder {
     /// # Errors
     /// What the file system refuses.
     pub fn publish(self) -> io::Result<PathBuf> {
+        sums::write(self.path())?;
         for entry in fs::read_dir(self.path())? {
             sync(&entry?.path())?;
         }
-        // Another run of the same manifest may publish at the same time: its folder holds the same bytes. The old folder
-        // leaves its place in one step, so that nobody ever sees a part of one there.
+        // In one step, so that nobody ever finds the place empty; the old folder is then the unfinished one, which goes.
+        if self.target.exists() && exchange(self.partial.path(), &self.target).is_ok() {
+            return Ok(self.target);
+        }
+        // Nothing stands there, or the file system cannot exchange. Another run of the same manifest may publish at the same time: its
+        // folder holds the same bytes.
         let old = self.partial.path().with_extension("old");
         let mut refused = Ok(());
         for _ in 0..PUBLISH_TRIES {
@@ -194,11 +219,33 @@ fn sync(path: &Path) -> io::Result<()> {
     if path.is_file() { fs::File::open(path)?.sync_all() } else { Ok(()) }
 }
 
-/// Reads a results folder.
+/// Lets two folders change places.
+#[cfg(target_os = "linux")]
+fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The results of a study that has been made already: the same program, the same runs, read the same way. `None` if there are none, or
+/// if they are damaged.
+pub fn find(out: &Path, manifest: &Manifest) -> Option<(Results, PathBuf)> {
+    let dir = out.join(&manifest.experiment).join(manifest.id());
+    let stored: Manifest = toml::from_str(&fs::read_to_string(dir.join("manifest.toml")).ok()?).ok()?;
+    let known = stored == *manifest;
+    known.then(|| load(&dir).ok()).flatten().map(|results| (results, dir))
+}
+
+/// Reads a results folder, once its sums are right.
 ///
 /// # Errors
 /// A folder that is not one, or damaged files: the message names the file.
 pub fn load(dir: &Path) -> io::Result<Results> {
+    sums::check(dir)?;
     let summary =
         named("summary.json", || Ok(serde_json::from_slice(&fs::read(dir.join("summary.json"))?)?))?;
     Ok(Results {

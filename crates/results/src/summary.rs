@@ -311,7 +311,7 @@ pub struct Results {
 }
 
 /// The metrics of one flow in one run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowRow {
     /// Variant name.
     pub variant: String,
@@ -330,7 +330,7 @@ pub struct FlowRow {
 }
 
 /// The time series of one flow in one run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Track {
     /// Variant name.
     pub variant: String,

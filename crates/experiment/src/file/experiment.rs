@@ -270,6 +270,13 @@ impl Experiment {
         resolved::table(head, &case.setup).map_err(|e| Diagnostic::new(&self.file, e.to_string(), ""))
     }
 
+    /// All that decides how its runs are read, and nothing that decides the runs: for telling two results apart.
+    pub fn reading(&self) -> String {
+        let table = (&self.title, &self.source, &self.note, &self.metrics, &self.over_runs, &self.published);
+        let judgement = (&self.claims, &self.misses, &self.biases, &self.reference, &self.why_reference);
+        format!("{table:?}{judgement:?}{:?}{:?}", self.charts, self.windows)
+    }
+
     /// Its note, the reason of its reference, and those of its claims and known deviations.
     pub fn prose(&self) -> impl Iterator<Item = &str> {
         let claims = self.claims.iter().filter_map(|claim| claim.reason.as_ref());

@@ -44,7 +44,7 @@ impl Link {
     pub(crate) fn read(fields: &Fields<'_>) -> Result<Self, Diagnostic> {
         let rate_at = fields.need("rate", "the bottleneck's rate, like \"10 Mbit/s\"")?;
         let model = read_rate(&rate_at)?;
-        let rate = nominal(&model);
+        let rate = model.nominal();
         if rate == Rate(0) {
             return Err(rate_at.problem("the rate is 0", "a link needs a rate above 0, like \"10 Mbit/s\""));
         }
@@ -205,12 +205,4 @@ fn read_slots(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
         );
     }
     Ok(RateModel::Slots(slots))
-}
-
-fn nominal(model: &RateModel) -> Rate {
-    match model {
-        RateModel::Constant(rate) => *rate,
-        RateModel::Steps(steps) => steps.first().map_or(Rate(0), |step| step.1),
-        RateModel::Slots(slots) => slots.median,
-    }
 }

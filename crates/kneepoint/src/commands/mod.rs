@@ -13,6 +13,7 @@ pub(crate) mod list;
 pub(crate) mod new;
 #[cfg(not(wire))]
 pub(crate) mod no_wire;
+pub(crate) mod plan;
 pub(crate) mod prose;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -7,9 +7,10 @@ use std::sync::atomic::Ordering;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use scenario::Watch;
+use units::Bytes;
 
 use crate::commands::folders::slug;
-use crate::run::{self, Options};
+use crate::run::{self, Options, Shard, Study};
 use crate::status::{Error, HOLDS, MISS, print};
 use experiment::backend::Backend;
 use experiment::file::Experiment;
@@ -58,6 +59,16 @@ pub(crate) struct RunArgs {
     /// Write the traffic of every run on the wire at both ends (pcapng, for Wireshark).
     #[arg(long)]
     pcap: bool,
+    /// Compute everything again, also what is there already.
+    #[arg(long)]
+    fresh: bool,
+    /// Only a part of the runs, the third of sixteen: `--shard 3/16`. Parts may run anywhere with the same program; the one that finds
+    /// the others' runs under --out finishes the study.
+    #[arg(long, value_name = "K/N", conflicts_with_all = ["qlog", "pcap"])]
+    shard: Option<Shard>,
+    /// Most memory for time series; what needs more is refused before it runs.
+    #[arg(long, value_name = "SIZE", default_value = "4 GB")]
+    max_memory: Bytes,
     /// Print the summaries as JSON instead of tables.
     #[arg(long)]
     json: bool,
@@ -88,15 +99,27 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
     let watch = Arc::new(Watch::default());
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
-    let options = Options { out: args.out.clone(), qlog: args.qlog, pcap: args.pcap, world: args.on };
+    let options = options(args);
     let mut all = Vec::new();
     for experiment in &experiments {
-        let (results, folder) = run::experiment(experiment, &options, &watch)?;
+        let (results, folder) = match run::experiment(experiment, &options, &watch)? {
+            Study::Complete(results, folder, _) => (*results, folder),
+            Study::Part(done, all) => {
+                eprintln!(
+                    "{}: {done} of {all} runs are there; the other parts make the rest",
+                    experiment.name
+                );
+                continue;
+            }
+        };
         if !args.json {
             print(&terminal::text(&results.summary));
             print(&format!("results: {}\n", folder.display()));
         }
         all.push(results);
+    }
+    if all.is_empty() {
+        return Ok(HOLDS);
     }
     let dir = args.out.join("report").join(slug(&args.experiments));
     let page = report::write(&dir, &args.experiments.join(", "), &all)
@@ -109,6 +132,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
         print(&format!("report: {}\n", page.display()));
     }
     Ok(if unexplained(&all) > 0 { MISS } else { HOLDS })
+}
+
+fn options(args: &RunArgs) -> Options {
+    Options {
+        out: args.out.clone(),
+        qlog: args.qlog,
+        pcap: args.pcap,
+        world: args.on,
+        fresh: args.fresh,
+        shard: args.shard,
+        max_memory: args.max_memory,
+    }
 }
 
 /// Those that can run in this world. Where several are named, the others are left out with a word; where none can, that is

@@ -67,7 +67,7 @@ pub(super) fn run(
             }
             measured => measured.map_err(|e| Failure::Wire(e.to_string()))?,
         };
-        let Measured { outcome, invalid_reasons } = measured.ok_or(Failure::Interrupted)?;
+        let Measured { outcome, invalid_reasons } = measured.ok_or(Failure::Interrupted(0))?;
         if invalid_reasons.is_empty() || repeated + 1 == TRIES {
             return Ok((outcome, Audit { invalid_reasons, repeated }));
         }

@@ -11,6 +11,7 @@
 //! takes grows with the width of what it saw, not with the number of samples nor with the time they stand for: RTTs from 50
 //! to 100 ms are 64 blocks of 64 B, and the whole range from 1 us to 3 hours is 131 kB.
 
+use serde::{Deserialize, Serialize};
 use units::Duration;
 
 /// Bins of a power of two, as a power of two.
@@ -19,7 +20,7 @@ const BITS: u32 = 10;
 const BLOCK: usize = 16;
 
 /// Counts of durations.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Histogram {
     /// The number of the first block that `places` knows.
     first: usize,

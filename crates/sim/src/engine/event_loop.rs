@@ -19,7 +19,7 @@ use scenario::Scenario;
 use scenario::series::mbit_s;
 use scenario::{Outcome, Series, Watch};
 
-/// Events between two looks at the [`Watch`].
+/// Turns of flows between two looks at the [`Watch`].
 const LOOK_EVERY: u64 = 1 << 16;
 /// Who comes after the links, counted from there.
 const SAMPLER: usize = 0;
@@ -45,7 +45,8 @@ pub fn run(scenario: &Scenario, watch: &Watch) -> Option<Outcome> {
     let end = Time::ZERO + scenario.duration;
     let mut world = World::new(scenario);
     let mut now = Time::ZERO;
-    let mut events = 0;
+    let (mut events, mut work) = (0, 0);
+    let sampler = world.shared.links.len() + SAMPLER;
     while world.running > 0 {
         let Some((time, actor)) = world.queue.first().filter(|next| next.0 <= end) else {
             now = end;
@@ -57,7 +58,10 @@ pub fn run(scenario: &Scenario, watch: &Watch) -> Option<Outcome> {
         }
         world.turn(now, actor);
         events += 1;
-        if events % LOOK_EVERY == 0 {
+        // A sample is a look at every flow.
+        work += if actor == sampler { world.flows.len() as u64 } else { 1 };
+        if work >= LOOK_EVERY {
+            work = 0;
             watch.reached.store(now.0, Ordering::Relaxed);
             if watch.stop.load(Ordering::Relaxed) {
                 return None;

@@ -6,14 +6,14 @@ use experiment::controllers::{controllers, find};
 use experiment::diagnostic::{Diagnostic, did_you_mean};
 use experiment::file::{Experiment, Words};
 use experiment::library::Library;
-use link::{Limit, RateModel};
+use link::Limit;
 use scenario::Scenario;
 use toml::{Table, Value};
 use units::Duration;
 
-use super::CompareArgs;
+use super::args::CompareArgs;
 use super::closed_form::{self, Path};
-use super::sweep::Varied;
+use super::varied::Varied;
 use crate::status::Error;
 
 /// The label of the flow in question beside a competitor, and of the competitor.
@@ -307,11 +307,7 @@ fn table(words: &Words<'_>) -> Result<Table, Error> {
 /// The network of a run in numbers, and its queue in time.
 fn path(scenario: &Scenario) -> (Path, Option<Duration>) {
     let flow = &scenario.flows[0];
-    let rate = match &scenario.link.rate {
-        RateModel::Constant(rate) => *rate,
-        RateModel::Steps(steps) => steps.first().map(|step| step.1).unwrap_or_default(),
-        RateModel::Slots(slots) => slots.median,
-    };
+    let rate = scenario.link.rate.nominal();
     let payload = flow.transport.payload();
     let on_wire = flow.transport.wire_bytes(payload);
     let capacity = rate.0 as f64 * f64::from(payload) / f64::from(on_wire);

@@ -1,7 +1,7 @@
 //! Why a long flow has the goodput that it has, in a sentence made of measured quantities.
 
-use super::answer::Long;
 use super::closed_form;
+use super::measured::Long;
 use super::question::Question;
 
 /// From this share of the link on a flow fills it.

@@ -1,0 +1,214 @@
+//! Studies that were made before, were interrupted, or are made in parts: nothing is computed twice, and the results are the same bytes.
+#![cfg(unix)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Twenty-four runs of some milliseconds each.
+const STUDY: &str = r#"
+title = "study"
+source = "a test"
+duration = "5 s"
+repetitions = 4
+
+[link]
+rate = "20 Mbit/s"
+delay = "10 ms"
+loss = "0.1 %"
+
+[[flow]]
+
+[vary]
+"flow.controller" = ["cubic", "bbr2"]
+"link.queue" = ["0.5 BDP", "1 BDP", "2 BDP"]
+"#;
+
+fn study(dir: &Path, text: &str) -> String {
+    let file = dir.join("study.toml");
+    fs::write(&file, text).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+fn command(file: &str, out: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kneepoint"));
+    command.args(["run", file, "--out", out.to_str().unwrap()]).args(more);
+    command
+}
+
+fn run(file: &str, out: &Path, more: &[&str]) -> Output {
+    let output = command(file, out, more).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+/// The one results folder of the study, and the folder of its finished runs.
+fn folders(out: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let entries =
+        fs::read_dir(out.join("study")).map(|dir| dir.flatten().map(|e| e.path()).collect::<Vec<_>>());
+    let is_hidden = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with('.');
+    let (hidden, shown) = entries.unwrap_or_default().into_iter().partition(is_hidden);
+    (shown, hidden)
+}
+
+fn kept(out: &Path) -> Vec<PathBuf> {
+    let (_, hidden) = folders(out);
+    let runs = hidden.iter().filter_map(|dir| fs::read_dir(dir).ok()).flatten().flatten().map(|e| e.path());
+    runs.filter(|path| path.extension().is_some_and(|end| end == "run")).collect()
+}
+
+/// Every file of the results but the manifest, which names the program's commit.
+fn bytes(out: &Path) -> Vec<(String, Vec<u8>)> {
+    let (shown, _) = folders(out);
+    assert_eq!(shown.len(), 1, "{shown:?}");
+    let mut files: Vec<_> = fs::read_dir(&shown[0])
+        .unwrap()
+        .map(|e| e.unwrap())
+        .filter(|e| e.path().is_file())
+        .map(|e| (e.file_name().into_string().unwrap(), fs::read(e.path()).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_second_time_it_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, out) = (study(dir.path(), STUDY), dir.path().join("out"));
+    let first = run(&file, &out, &[]);
+    let folder = folders(&out).0.remove(0);
+    let made = fs::metadata(folder.join("summary.json")).unwrap().modified().unwrap();
+    assert!(kept(&out).is_empty(), "their results stand in the folder");
+    let again = run(&file, &out, &[]);
+    assert_eq!(String::from_utf8_lossy(&first.stdout), String::from_utf8_lossy(&again.stdout));
+    assert_eq!(fs::metadata(folder.join("summary.json")).unwrap().modified().unwrap(), made);
+    run(&file, &out, &["--fresh"]);
+    assert!(fs::metadata(folder.join("summary.json")).unwrap().modified().unwrap() > made);
+    // Damage is not taken for a result.
+    let before = bytes(&out);
+    fs::write(folder.join("runs.csv"), "variant,row\n").unwrap();
+    run(&file, &out, &[]);
+    assert_eq!(bytes(&out), before);
+}
+
+/// What decides the bytes decides the folder, and nothing else does.
+#[test]
+fn the_id_is_of_what_decides_the_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, out) = (study(dir.path(), STUDY), dir.path().join("out"));
+    let count = || folders(&out).0.len();
+    run(&file, &out, &[]);
+    run(&file, &out, &["--seed", "1", "--repeat", "4"]);
+    assert_eq!(count(), 1, "the file's own values");
+    study(dir.path(), &format!("{STUDY}\n# a remark\n"));
+    run(&file, &out, &[]);
+    assert_eq!(count(), 1, "a remark");
+    for (from, to, what) in [
+        ("title = \"study\"", "title = \"another\"", "a title"),
+        ("[[flow]]", "[[chart]]\nkind = \"rtt-cdf\"\ntitle = \"RTT\"\n[[flow]]", "a chart"),
+        ("[vary]", "[table]\nmetrics = [\"loss\"]\n[vary]", "a metric"),
+        ("0.1 %", "0.2 %", "the network"),
+    ] {
+        let before = count();
+        study(dir.path(), &STUDY.replace(from, to));
+        run(&file, &out, &[]);
+        assert_eq!(count(), before + 1, "{what}");
+    }
+    let before = count();
+    study(dir.path(), STUDY);
+    run(&file, &out, &["--qlog"]);
+    assert_eq!(count(), before + 1, "qlog");
+    run(&file, &out, &[]);
+    let with_qlog = folders(&out).0.iter().filter(|folder| folder.join("qlog").exists()).count();
+    assert_eq!((count(), with_qlog), (before + 1, 1), "the qlog of an earlier run stays");
+    // The same file in another place is the same study.
+    fs::create_dir(dir.path().join("elsewhere")).unwrap();
+    let elsewhere = study(&dir.path().join("elsewhere"), STUDY);
+    run(&elsewhere, &out, &[]);
+    assert_eq!(count(), before + 1, "another place");
+}
+
+#[test]
+fn parts_make_the_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = study(dir.path(), STUDY);
+    let (whole, merged) = (dir.path().join("whole"), dir.path().join("merged"));
+    run(&file, &whole, &[]);
+    // Each part in a folder of its own, as on machines of their own; results merge by copying.
+    let parts = 5;
+    for k in 1..=parts {
+        let out = dir.path().join(format!("part{k}"));
+        let output = run(&file, &out, &["--shard", &format!("{k}/{parts}")]);
+        assert!(folders(&out).0.is_empty(), "no results of a part");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("of 24 runs are there"));
+        let copied = Command::new("cp").arg("-r").arg(out.join(".")).arg(&merged).status().unwrap();
+        assert!(copied.success());
+    }
+    assert_eq!(kept(&merged).len(), 24);
+    run(&file, &merged, &["--shard", "1/5"]);
+    assert_eq!(bytes(&merged), bytes(&whole));
+    assert!(kept(&merged).is_empty());
+    for wrong in ["0/3", "4/3", "3", "x/2", "1/0"] {
+        let output = command(&file, &merged, &["--shard", wrong]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+    }
+}
+
+fn wait_for(what: impl Fn() -> bool, child: &mut Child) {
+    let begin = Instant::now();
+    while !what() && child.try_wait().unwrap().is_none() {
+        assert!(begin.elapsed() < Duration::from_secs(120));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Killed at some moment and started again, until it is done: no run is computed twice.
+#[test]
+fn goes_on_after_its_own_death() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = study(dir.path(), STUDY);
+    let (whole, out) = (dir.path().join("whole"), dir.path().join("out"));
+    run(&file, &whole, &[]);
+    let written = |path: &PathBuf| (path.clone(), fs::metadata(path).unwrap().modified().unwrap());
+    for at_least in [3, 9, 17] {
+        let mut child = command(&file, &out, &["--jobs", "1"]).stdout(Stdio::null()).spawn().unwrap();
+        let before: Vec<_> = kept(&out).iter().map(written).collect();
+        wait_for(|| kept(&out).len() >= at_least, &mut child);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if folders(&out).0.is_empty() {
+            let after: Vec<_> = kept(&out).iter().map(written).collect();
+            assert!(before.iter().all(|run| after.contains(run)), "one was computed again");
+        }
+    }
+    run(&file, &out, &[]);
+    assert_eq!(bytes(&out), bytes(&whole));
+}
+
+/// Ten thousand flows, every one of them looked at every 10 us: a signal is heard all the same.
+#[test]
+fn hears_an_interruption_among_many_samples() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = STUDY
+        .replace("duration = \"5 s\"", "duration = \"9 s\"\nseries = \"10 us\"")
+        .replace("[[flow]]", "[[flow]]\ncount = 10000\nstagger = \"1 us\"");
+    let file = study(dir.path(), &text);
+    let out = dir.path().join("out");
+    let refused = command(&file, &out, &[]).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("of memory") && said.contains("--max-memory"), "{said}");
+    let mut child = command(&file, &out, &["--max-memory", "1000000 GB", "--jobs", "1"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    let begin = Instant::now();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    // A second on an idle machine; this one may be busy.
+    assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+}
