@@ -17,6 +17,7 @@ use experiment::diagnostic::Diagnostic;
 use experiment::file::{Case, Experiment};
 use results::judge;
 use results::measure::{self, Values};
+use results::network::Network;
 use results::qlog;
 use results::store::{Audit, Folder, Manifest, ManifestCase, RunRow};
 use results::summary::{Cdf, FlowRow, Results, Summary, Track};
@@ -89,7 +90,8 @@ pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<
     let rows: Vec<RunRow> = jobs.iter().zip(&done).map(|(job, done)| run_row(exp, job, done)).collect();
     let mut summary = judge::summary(exp, &cases, &rows, options.world);
     summary.note = [summary.note, left_out].join(" ").trim().to_owned();
-    let results = gather(summary, &cases, exp.repetitions, done);
+    let networks = manifest.networks();
+    let results = gather(summary, networks, &cases, exp.repetitions, done);
     folder.fill(&results, &rows).map_err(store)?;
     let path = folder.publish().map_err(store)?;
     Ok((results, path))
@@ -327,7 +329,13 @@ fn tracks(case: &Case, repetition: u32, outcome: &Outcome) -> Vec<Track> {
 }
 
 /// Puts tracks and distributions together, in the order of the cases.
-fn gather(summary: Summary, cases: &[Case], repetitions: u32, done: Vec<Done>) -> Results {
+fn gather(
+    summary: Summary,
+    networks: Vec<Network>,
+    cases: &[Case],
+    repetitions: u32,
+    done: Vec<Done>,
+) -> Results {
     let mut rtt_cdf = Vec::new();
     let done = counted(done, repetitions.max(1) as usize);
     for (case, runs) in cases.iter().zip(&done) {
@@ -344,7 +352,7 @@ fn gather(summary: Summary, cases: &[Case], repetitions: u32, done: Vec<Done>) -
         flows.extend(run.flows);
         series.extend(run.tracks);
     }
-    Results { summary, series, flows, rtt_cdf }
+    Results { summary, series, flows, rtt_cdf, networks }
 }
 
 /// The runs of each case, without those that are not valid, if there are others: as in its table.

@@ -20,7 +20,7 @@ use crate::file::rows::Rows;
 use crate::file::setup::Setup;
 use crate::file::unknown_rows::{UnknownRows, each};
 use crate::file::vary::Case;
-use crate::file::{chart, node, reference, resolved, vary};
+use crate::file::{chart, node, reference, resolved, swept, vary};
 use crate::metric;
 use crate::over_runs::OverRuns;
 
@@ -253,7 +253,7 @@ impl Experiment {
             seed,
             claims,
             misses: each(&root, "miss", unknown, |c| Miss::read(c, &labels))?,
-            charts: each(&root, "chart", unknown, |c| chart::read(c, &labels))?,
+            charts: read_charts(&root, &labels, &cases, unknown)?,
             metrics: labels.metrics,
             over_runs,
             groups: labels.groups.flows,
@@ -445,6 +445,20 @@ fn read_over_runs(cursor: &Cursor<'_>, groups: &Groups) -> Result<OverRuns, Diag
         true => Ok(OverRuns::Median),
         false => Ok(OverRuns::Mean),
     }
+}
+
+/// Those that the file asks for; one that asks for none gets one that fits.
+fn read_charts(
+    root: &Fields<'_>,
+    labels: &Labels,
+    cases: &[Case],
+    unknown: UnknownRows,
+) -> Result<Vec<Chart>, Diagnostic> {
+    if root.get("chart").is_some() {
+        return each(root, "chart", unknown, |c| chart::read(c, labels, cases));
+    }
+    let title: String = root.read("title")?.unwrap_or_default();
+    Ok(vec![swept::default_chart(&title, cases, labels, root.get("series").is_some())])
 }
 
 fn read_claims(root: &Fields<'_>, labels: &Labels, unknown: UnknownRows) -> Result<Vec<Claim>, Diagnostic> {

@@ -53,6 +53,7 @@ mod resolved;
 pub mod rows;
 mod setup;
 mod stack;
+mod swept;
 mod udp;
 mod unknown_rows;
 mod vary;

@@ -5,8 +5,9 @@ use maud::{Markup, html};
 use super::Source;
 use super::axis::{Scale, extent, is_drawable};
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
+use crate::colours::{AXIS, INK, MUTED};
 use crate::number;
-use crate::palette::{INK, MUTED, Style};
+use crate::styles::Style;
 use experiment::metric;
 use results::summary::{Cell, Variant};
 
@@ -36,6 +37,16 @@ pub(super) fn spread(cell: &Cell) -> f64 {
     cell.spread.filter(|spread| is_drawable(*spread)).map_or(0.0, |spread| spread.max(0.0))
 }
 
+/// Where a cell's deviation ends: it may reach beyond what can be, its whisker must not.
+pub(super) fn upper(cell: &Cell, metric: &str) -> f64 {
+    let most = match metric::find(metric) {
+        Some(known) if known.name == "jain" => 1.0,
+        Some(known) if known.unit == "%" => 100.0,
+        _ => f64::INFINITY,
+    };
+    (cell.value() + spread(cell)).min(most).max(cell.value())
+}
+
 fn figure(source: &Source<'_>, title: &str, variant: &Variant, panels: &[(&str, &Scale)]) -> Figure {
     let with_published = panels.iter().any(|(m, _)| has_published(variant, m));
     let left = label_room(variant);
@@ -49,10 +60,17 @@ fn figure(source: &Source<'_>, title: &str, variant: &Variant, panels: &[(&str, 
     let body = html! {
         @if with_published { (key()) }
         @for panel in drawn { (panel) }
-        @if panels.is_empty() { (svg::nothing(top + 20.0, "no metrics")) }
+        @if panels.is_empty() { (svg::nothing(WIDTH, top + 20.0, "no metrics")) }
     };
     let height = if panels.is_empty() { top + 40.0 } else { top };
-    Figure { kind: "bars", title: title.to_owned(), variant: variant.name.clone(), height, body }
+    Figure {
+        kind: "bars",
+        title: title.to_owned(),
+        variant: variant.name.clone(),
+        width: WIDTH,
+        height,
+        body,
+    }
 }
 
 fn has_published(variant: &Variant, metric: &str) -> bool {
@@ -67,7 +85,7 @@ fn label_room(variant: &Variant) -> f64 {
 
 /// What the two bars of a pair are.
 fn key() -> Markup {
-    let style = Style { colour: MUTED.to_owned(), dash: None };
+    let style = Style::plain(MUTED);
     html! {
         (bar(8.0, 7.0, 26.0, OURS, &style, true, "ours"))
         (svg::text(40.0, 16.0, TEXT, INK, Anchor::Start, "ours, with spread over repetitions"))
@@ -99,8 +117,8 @@ fn panel(
             (svg::label(left - 8.0, y + 12.0, TEXT, Anchor::End, left - 14.0, &row.label))
             (pair(&scale, y, cell, &source.style(&row.label), (metric::decimals(metric, cell.value()), printed)))
         }
-        @if rows.is_empty() { (svg::nothing(first + 16.0, "no values")) }
-        (svg::line(scale.at(scale.base()), first, scale.at(scale.base()), bottom, crate::palette::AXIS))
+        @if rows.is_empty() { (svg::nothing(WIDTH, first + 16.0, "no values")) }
+        (svg::line(scale.at(scale.base()), first, scale.at(scale.base()), bottom, AXIS))
     };
     (markup, bottom + 30.0 - top)
 }
@@ -108,18 +126,17 @@ fn panel(
 /// Our bar, the published one under it, and their values at the right edge.
 fn pair(scale: &Scale, y: f64, cell: &Cell, style: &Style, decimals: (usize, usize)) -> Markup {
     let base = scale.at(scale.base());
-    let solid = Style { dash: None, ..style.clone() };
     let ours = number::fixed(cell.value(), decimals.0);
     let values = cell.published.map(|p| (p, number::fixed(p, decimals.1)));
     html! {
         @if is_drawable(cell.value()) {
-            (bar(base, y, scale.at(cell.value()) - base, OURS, &solid, true, &ours))
+            (bar(base, y, scale.at(cell.value()) - base, OURS, style, true, &ours))
             @if spread(cell) > 0.0 { (whisker(scale, y + OURS / 2.0, cell.value(), spread(cell))) }
         }
         (svg::text(WIDTH - 4.0, y + 8.5, SMALL - 1.0, INK, Anchor::End, &ours))
         @if let Some((value, text)) = &values {
             @if is_drawable(*value) {
-                (bar(base, y + OURS + 1.0, scale.at(*value) - base, PUBLISHED, &solid, false, text))
+                (bar(base, y + OURS + 1.0, scale.at(*value) - base, PUBLISHED, style, false, text))
             }
             (svg::text(WIDTH - 4.0, y + 18.5, SMALL - 1.0, MUTED, Anchor::End, text))
         }
@@ -142,5 +159,25 @@ fn whisker(scale: &Scale, y: f64, mean: f64, spread: f64) -> Markup {
         (svg::line(low, y, high, y, INK))
         (svg::line(low, y - 3.0, low, y + 3.0, INK))
         (svg::line(high, y - 3.0, high, y + 3.0, INK))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whisker_ends_where_the_metric_does() {
+        let cell = Cell {
+            mean: 0.98,
+            spread: Some(0.1),
+            runs: None,
+            shown: None,
+            published: None,
+            reason: None,
+            open: false,
+        };
+        assert_eq!(upper(&cell, "jain"), 1.0);
+        assert!((upper(&cell, "goodput") - 1.08).abs() < 1e-12);
     }
 }
