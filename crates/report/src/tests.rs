@@ -89,6 +89,13 @@ fn charts_over_time_are_there_in_two_widths() {
         assert!(text.contains(frame), "{frame}");
     }
     assert!(text.contains("class=\"plot\" data-x=\"0 ") && text.contains("class=\"key\" data-series="));
+    // A key switches the curves of its name.
+    let keys = text.split("class=\"key\" data-series=").skip(1).filter_map(|rest| rest.split('"').nth(1));
+    let curve = |name: &&str| text.contains(&format!("data-series=\"{name}\"><title>"));
+    assert!(
+        keys.clone().any(|name| name.starts_with("flow "))
+            && keys.filter(|k| k.starts_with("flow ")).all(|k| curve(&k))
+    );
 }
 
 #[test]

@@ -129,7 +129,7 @@ pub(super) fn line(x1: f64, y1: f64, x2: f64, y2: f64, colour: &str) -> Markup {
 pub(super) fn curve(data: &str, style: &Style, width: f64, name: &str) -> Markup {
     html! {
         path d=(data) fill="none" stroke=(style.colour) stroke-width=(width) stroke-linejoin="round"
-            stroke-dasharray=[style.dash] { @if !name.is_empty() { title { (name) } } }
+            stroke-dasharray=[style.dash] data-series=[(!name.is_empty()).then_some(name)] { @if !name.is_empty() { title { (name) } } }
     }
 }
 
