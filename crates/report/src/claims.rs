@@ -85,9 +85,10 @@ fn row(claim: &ClaimResult, has_reasons: bool) -> Markup {
 
 fn part_of(part: &PartResult) -> Markup {
     let choice = part.variants.iter().any(|judged| !judged.reference);
-    let (first, rest): (Vec<&Judged>, Vec<&Judged>) =
-        part.variants.iter().partition(|j| j.reference && choice);
     let folds = part.variants.len() > MOST;
+    let references = part.variants.iter().filter(|judged| judged.reference).count();
+    let shows = |judged: &&Judged| choice && judged.reference && references <= MOST;
+    let (first, rest): (Vec<&Judged>, Vec<&Judged>) = part.variants.iter().partition(shows);
     html! {
         @if let Some(says) = &part.says { div.says { (says) } }
         @for judged in first { (line(judged, choice)) }

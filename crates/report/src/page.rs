@@ -74,7 +74,7 @@ pub(super) fn frame(heading: &str, rules: &str, body: &Markup) -> Markup {
             }
             body {
                 (body)
-                script { (PreEscaped("//<![CDATA[\n")) (PreEscaped(include_str!("script.js"))) (PreEscaped("//]]>")) }
+                script type="module" { (PreEscaped("//<![CDATA[\n")) (PreEscaped(include_str!("script.js"))) (PreEscaped("//]]>")) }
             }
         }
     }

@@ -53,7 +53,7 @@ impl<'a> Column<'a> {
         let spread =
             if self.has_spread { widest(&mut spreads.collect::<Vec<_>>().into_iter(), "") } else { 0.0 };
         let published =
-            if self.has_published { text_width("published diff. % 99", TEXT) + 3.0 * GAP } else { 0.0 };
+            if self.has_published { text_width("published diff. %", TEXT) + 2.0 * GAP } else { 0.0 };
         let head = text_width(&format!("{} {}", self.words.label, self.words.unit), TEXT) + GAP;
         head.max(ours + spread + published) + GAP
     }

@@ -104,6 +104,15 @@ fn panel(
 ) -> (Markup, f64) {
     let words = number::metric(metric);
     let rows: Vec<_> = variant.rows.iter().filter_map(|r| Some((r, r.cells.get(metric)?))).collect();
+    let is_zero = |cell: &Cell| cell.value() == 0.0 && cell.published.unwrap_or(0.0) == 0.0;
+    if rows.len() > 1 && rows.iter().all(|(_, cell)| is_zero(cell)) {
+        // Bars without length would only take room.
+        let markup = html! {
+            (svg::heading(8.0, top + 14.0, &number::with_unit(&words.label, words.unit)))
+            (svg::text(8.0, top + 30.0, SMALL, MUTED, Anchor::Start, "0 in every row"))
+        };
+        return (markup, 44.0);
+    }
     let printed = rows.iter().filter_map(|(_, c)| c.published);
     let printed = number::printed_decimals(printed, words.decimals);
     let first = top + 24.0;
@@ -179,5 +188,16 @@ mod tests {
         };
         assert_eq!(upper(&cell, "jain"), 1.0);
         assert!((upper(&cell, "goodput") - 1.08).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_panel_of_zeros_is_a_line_of_words() {
+        let mut experiments = crate::fixture::realistic();
+        for row in experiments[0].summary.variants.iter_mut().flat_map(|v| &mut v.rows) {
+            row.cells.values_mut().for_each(|cell| (cell.mean, cell.published) = (0.0, None));
+        }
+        let palette = crate::styles::Palette::of(&experiments);
+        let figures = draw(&Source::new(&experiments[0], &palette, WIDTH), "T", &["loss".to_owned()]);
+        assert!(figures[0].body.0.contains("0 in every row") && figures[0].height < 80.0);
     }
 }

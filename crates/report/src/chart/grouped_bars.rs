@@ -153,7 +153,7 @@ fn names(groups: &Groups<'_>, top: f64) -> (Markup, f64) {
         keys_and_values(&groups.variants.iter().map(|v| v.name.as_str()).collect::<Vec<_>>());
     let widest = values.iter().flatten().map(|v| svg::text_width(v, SMALL)).fold(0.0, f64::max);
     let (drawn, height) =
-        if widest < groups.room() - 4.0 { level(groups, &values, top) } else { turned(groups, &values, top) };
+        if widest < groups.room() { level(groups, &values, top) } else { turned(groups, &values, top) };
     let markup = html! {
         @for label in drawn { (label) }
         (svg::axis_name(LEFT, groups.right(), top + height + 17.0, &svg::shortened(&keys, TEXT, groups.right() - LEFT)))

@@ -272,7 +272,7 @@ pub(super) fn shortened(text: &str, size: f64, room: f64) -> String {
 }
 
 /// How much of a shortened text is its beginning.
-const HEAD: f64 = 0.4;
+const HEAD: f64 = 0.3;
 
 #[cfg(test)]
 mod tests {
