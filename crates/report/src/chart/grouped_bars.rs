@@ -163,10 +163,13 @@ fn names(groups: &Groups<'_>, top: f64) -> (Markup, f64) {
 
 fn level(groups: &Groups<'_>, values: &[Vec<String>], top: f64) -> (Vec<Markup>, f64) {
     const LINE: f64 = 14.0;
+    let widest = values.iter().flatten().map(|v| svg::text_width(v, SMALL)).fold(0.0, f64::max);
+    // A little smaller where neighbours would touch.
+    let size = if widest < groups.room() - 6.0 { SMALL } else { SMALL - 1.5 };
     let lines = |i: usize| {
         let x = groups.middle(i);
         let line = move |(j, value): (usize, &String)| {
-            svg::text(x, top + 15.0 + LINE * j as f64, SMALL, INK, Anchor::Middle, value)
+            svg::text(x, top + 15.0 + LINE * j as f64, size, INK, Anchor::Middle, value)
         };
         values[i].iter().enumerate().map(line)
     };
