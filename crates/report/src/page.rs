@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::section::Section;
+use super::section::{Section, plural};
 use super::{claims, colours, section, table};
 use results::summary::{Results, Verdict};
 
@@ -105,10 +105,6 @@ fn card(verdict: Verdict, count: usize) -> &'static str {
         Verdict::Missed => plural(count, "claim missed", "claims missed"),
         Verdict::NotJudged => plural(count, "claim not judged", "claims not judged"),
     }
-}
-
-pub(super) fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
-    if count == 1 { one } else { many }
 }
 
 /// The verdicts of every experiment, each with a link to its page.

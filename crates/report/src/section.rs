@@ -6,7 +6,6 @@
 use maud::{Markup, html};
 
 use super::chart::Figure;
-use super::page::plural;
 use super::{claims, number, table, variants};
 use experiment::backend::Backend;
 use results::summary::{Summary, Variant};
@@ -50,6 +49,11 @@ impl Section<'_> {
 pub(super) fn title(summary: &Summary) -> Markup {
     let text = if summary.title.is_empty() { &summary.experiment } else { &summary.title };
     html! { (text) @if summary.world == Backend::Wire { ", on the wire" } }
+}
+
+/// The word for as many.
+pub(super) fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
+    if count == 1 { one } else { many }
 }
 
 /// All of it.
