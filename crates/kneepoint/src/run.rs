@@ -21,6 +21,7 @@ use experiment::diagnostic::Diagnostic;
 use experiment::file::{Case, Experiment};
 use results::judge;
 use results::measure;
+use results::network::Network;
 use results::qlog;
 use results::store::{self, Done, Folder, Manifest, ManifestCase, RunRow, Runs};
 use results::summary::{Cdf, FlowRow, Results, Summary, Track};
@@ -138,7 +139,9 @@ pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<
     let rows: Vec<RunRow> = jobs.iter().zip(&done).map(|(job, done)| run_row(exp, job, done)).collect();
     let mut summary = judge::summary(exp, &cases, &rows, options.world);
     summary.note = [summary.note, left_out].join(" ").trim().to_owned();
-    let results = gather(summary, &cases, exp.repetitions, done);
+    let network = |case: &Case| Network::of(&case.variant, &case.label(), &exp.scenario(case, 0));
+    let networks = cases.iter().map(network).collect();
+    let results = gather(summary, networks, &cases, exp.repetitions, done);
     folder.fill(&results, &rows).map_err(store)?;
     let path = folder.publish().map_err(store)?;
     runs.discard();
@@ -403,7 +406,13 @@ fn tracks(case: &Case, repetition: u32, outcome: &Outcome) -> Vec<Track> {
 }
 
 /// Puts tracks and distributions together, in the order of the cases.
-fn gather(summary: Summary, cases: &[Case], repetitions: u32, done: Vec<Done>) -> Results {
+fn gather(
+    summary: Summary,
+    networks: Vec<Network>,
+    cases: &[Case],
+    repetitions: u32,
+    done: Vec<Done>,
+) -> Results {
     let mut rtt_cdf = Vec::new();
     let done = counted(done, repetitions.max(1) as usize);
     for (case, runs) in cases.iter().zip(&done) {
@@ -416,7 +425,7 @@ fn gather(summary: Summary, cases: &[Case], repetitions: u32, done: Vec<Done>) -
         flows.extend(run.flows);
         series.extend(run.tracks);
     }
-    Results { summary, series, flows, rtt_cdf }
+    Results { summary, series, flows, rtt_cdf, networks }
 }
 
 /// The runs of each case, without those that are not valid, if there are others: as in its table.

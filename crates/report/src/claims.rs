@@ -4,7 +4,13 @@ use maud::{Markup, html};
 
 use crate::terminal::by_how_much;
 use experiment::verdict::Outcome;
-use results::summary::{ClaimResult, PartResult, Verdict};
+use results::summary::{ClaimResult, Judged, PartResult, Verdict};
+
+/// Reasons of more letters are folded.
+const LONG: usize = 90;
+
+/// Numbers of more variants are folded.
+const MOST: usize = 4;
 
 const ALL: [Verdict; 5] =
     [Verdict::Holds, Verdict::Partly, Verdict::WithinSpread, Verdict::Missed, Verdict::NotJudged];
@@ -68,25 +74,53 @@ fn row(claim: &ClaimResult, has_reasons: bool) -> Markup {
             td.says { (claim.says) @if claim.ours { " (ours)" } }
             td { (published(claim.holds_published())) }
             td.ours { @for part in &claim.parts { (part_of(part)) } }
-            @if has_reasons { td.reason { @if let Some(reason) = &claim.reason { (reason) } } }
+            @if has_reasons { td.reason {
+                    @if let Some(reason) = &claim.reason {
+                        @if reason.len() > LONG { details { summary { "why" } (reason) } } @else { (reason) }
+                    }
+                } }
         }
     }
 }
 
 fn part_of(part: &PartResult) -> Markup {
     let choice = part.variants.iter().any(|judged| !judged.reference);
+    let folds = part.variants.len() > MOST;
+    let references = part.variants.iter().filter(|judged| judged.reference).count();
+    let shows = |judged: &&Judged| choice && judged.reference && references <= MOST;
+    let (first, rest): (Vec<&Judged>, Vec<&Judged>) = part.variants.iter().partition(shows);
     html! {
         @if let Some(says) = &part.says { div.says { (says) } }
-        @for judged in &part.variants {
-            @let (class, symbol) = sign(judged.outcome);
-            div {
-                span class=(class) { (symbol) }
-                " " @if !judged.variant.is_empty() { span.variant { (judged.variant) ": " } }
-                @if judged.reference && choice { b { "reference: " } }
-                (judged.numbers) (by_how_much(judged))
+        @for judged in first { (line(judged, choice)) }
+        @if folds && !rest.is_empty() {
+            details {
+                summary { (tally(&rest)) }
+                @for judged in rest { (line(judged, choice)) }
             }
+        } @else {
+            @for judged in rest { (line(judged, choice)) }
         }
     }
+}
+
+fn line(judged: &Judged, choice: bool) -> Markup {
+    let (class, symbol) = sign(judged.outcome);
+    html! {
+        div {
+            span class=(class) { (symbol) }
+            " " @if !judged.variant.is_empty() { span.variant { (judged.variant) ": " } }
+            @if judged.reference && choice { b { "reference: " } }
+            (judged.numbers) (by_how_much(judged))
+        }
+    }
+}
+
+/// `12 ✓, 3 ✗ in 15 variants`.
+fn tally(all: &[&Judged]) -> String {
+    let outcomes = [Outcome::Holds, Outcome::WithinSpread, Outcome::Missed, Outcome::NotJudged];
+    let count = |outcome: &Outcome| all.iter().filter(|judged| judged.outcome == *outcome).count();
+    let parts = outcomes.iter().filter(|o| count(o) > 0).map(|o| format!("{} {}", count(o), sign(*o).1));
+    format!("{} in {} variants", parts.collect::<Vec<_>>().join(", "), all.len())
 }
 
 fn sign(outcome: Outcome) -> (&'static str, &'static str) {

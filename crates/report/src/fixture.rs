@@ -1,11 +1,11 @@
 //! Results made by hand: realistic experiments with sawtooths, a crowd of flows, and one of nothing but odd values.
 
+use experiment::metric::Metric;
 use std::collections::BTreeMap;
 
 use units::Duration;
 
-use experiment::chart::Chart;
-use experiment::metric::Metric;
+use experiment::chart::{Chart, ScaleKind};
 use experiment::verdict::Outcome;
 use results::summary::{
     BiasFound, Cdf, Cell, ClaimResult, FlowRow, Judged, PartResult, Quartiles, Results, Row, Summary, Track,
@@ -33,9 +33,14 @@ fn table_1() -> Results {
         title: title.to_owned(),
         metrics: words(&["cwnd_bytes", "latest_rtt_ms", "queue_bytes"]),
         rows: words(rows),
+        y_scale: ScaleKind::Linear,
     };
     let charts = vec![
-        Chart::RttCdf { title: "Figure 4: RTT distribution".to_owned(), rows: Vec::new() },
+        Chart::RttCdf {
+            title: "Figure 4: RTT distribution".to_owned(),
+            rows: Vec::new(),
+            scale: ScaleKind::Linear,
+        },
         over_time(
             "Figure 5: window, RTT and queue over time",
             &["QUIC-DC 10", "QUIC-DC 80", "Cubic", "New Reno"],
@@ -64,7 +69,7 @@ fn table_1() -> Results {
         claims: claims(),
         charts,
     };
-    Results { summary, series, flows: Vec::new(), rtt_cdf }
+    Results { summary, series, flows: Vec::new(), rtt_cdf, networks: Vec::new() }
 }
 
 fn words<'w, T: From<&'w str>>(words: &[&'w str]) -> Vec<T> {
@@ -253,6 +258,7 @@ fn table_5() -> Results {
         title: "Figure 6: four flows".to_owned(),
         metrics: words(&["goodput_mbit_s", "cwnd_bytes", "queue_bytes"]),
         rows: Vec::new(),
+        y_scale: ScaleKind::Linear,
     };
     let (title, rows) = ("Figure 7: four flows".to_owned(), Vec::new());
     let charts = vec![
@@ -274,7 +280,7 @@ fn table_5() -> Results {
         claims: Vec::new(),
         charts,
     };
-    Results { summary, series, flows, rtt_cdf: Vec::new() }
+    Results { summary, series, flows, rtt_cdf: Vec::new(), networks: Vec::new() }
 }
 
 /// A flow whose goodput and RTT scatter around those of its row.
@@ -390,18 +396,39 @@ pub(super) fn odd() -> Vec<Results> {
     let series = odd_series(evil, &labels);
     let rtt_cdf = odd_cdfs(&labels, &values);
     let flows = odd_flows(evil, &labels, &values);
-    let empty = Results { summary: bare, series: Vec::new(), flows: Vec::new(), rtt_cdf: Vec::new() };
-    vec![Results { summary, series, flows, rtt_cdf }, empty]
+    let empty = Results {
+        summary: bare,
+        series: Vec::new(),
+        flows: Vec::new(),
+        rtt_cdf: Vec::new(),
+        networks: Vec::new(),
+    };
+    vec![Results { summary, series, flows, rtt_cdf, networks: Vec::new() }, empty]
 }
 
 fn odd_charts(evil: &str, metrics: &[Metric]) -> Vec<Chart> {
     let series: Vec<String> = words(&["cwnd_bytes", evil, "", "queue_bytes", "nowhere"]);
     vec![
-        Chart::RttCdf { title: evil.to_owned(), rows: Vec::new() },
-        Chart::RttCdf { title: String::new(), rows: words(&["nobody"]) },
-        Chart::OverTime { title: evil.to_owned(), metrics: series.clone(), rows: Vec::new() },
-        Chart::OverTime { title: evil.to_owned(), metrics: series, rows: words(&[evil, "one point"]) },
-        Chart::OverTime { title: evil.to_owned(), metrics: Vec::new(), rows: Vec::new() },
+        Chart::RttCdf { title: evil.to_owned(), rows: Vec::new(), scale: ScaleKind::Linear },
+        Chart::RttCdf { title: String::new(), rows: words(&["nobody"]), scale: ScaleKind::Linear },
+        Chart::OverTime {
+            title: evil.to_owned(),
+            metrics: series.clone(),
+            rows: Vec::new(),
+            y_scale: ScaleKind::Linear,
+        },
+        Chart::OverTime {
+            title: evil.to_owned(),
+            metrics: series,
+            rows: words(&[evil, "one point"]),
+            y_scale: ScaleKind::Linear,
+        },
+        Chart::OverTime {
+            title: evil.to_owned(),
+            metrics: Vec::new(),
+            rows: Vec::new(),
+            y_scale: ScaleKind::Linear,
+        },
         Chart::Bars { title: evil.to_owned(), metrics: metrics.to_vec() },
         Chart::Bars { title: evil.to_owned(), metrics: Vec::new() },
         Chart::Box { title: evil.to_owned(), metrics: metrics.to_vec(), rows: Vec::new() },

@@ -2,14 +2,17 @@
 
 mod chart;
 mod claims;
+mod colours;
 mod files;
 mod ledger;
 mod number;
 mod page;
-mod palette;
+mod section;
 mod stability;
+mod styles;
 mod table;
 pub mod terminal;
+mod variants;
 
 #[cfg(test)]
 mod fixture;
@@ -22,9 +25,9 @@ use std::path::{Path, PathBuf};
 
 use self::chart::{Figure, Source};
 use self::files::put;
-use self::page::Section;
-use self::palette::Palette;
+use self::section::{Drawn, Section};
 pub use self::stability::write as write_stability;
+use self::styles::Palette;
 use results::summary::Results;
 
 /// Writes these files into `dir`.
@@ -36,9 +39,10 @@ pub fn write_numbers(dir: &Path, files: &[(&str, String)]) -> io::Result<()> {
     files.iter().try_for_each(|(name, text)| put(&dir.join(name), text))
 }
 
-/// Writes `dir/index.html`, `dir/ledger.html` and `dir/<experiment>-<chart>.svg`; returns the path of the first.
+/// Writes `dir/index.html`, `dir/ledger.html` and `dir/<experiment>-<chart>.svg`, and of several experiments
+/// `dir/<experiment>.html` for each; returns the path of the first.
 ///
-/// The page holds everything it shows: it can be mailed alone. Files of the same names are replaced; what else is in
+/// A page holds everything it shows: it can be mailed alone. Files of the same names are replaced; what else is in
 /// the folder stays.
 ///
 /// # Errors
@@ -46,24 +50,36 @@ pub fn write_numbers(dir: &Path, files: &[(&str, String)]) -> io::Result<()> {
 pub fn write(dir: &Path, heading: &str, experiments: &[Results]) -> io::Result<PathBuf> {
     std::fs::create_dir_all(dir)?;
     let sections = sections(experiments);
-    for (figure, file) in sections.iter().flat_map(|s| &s.charts).flatten() {
-        put(&dir.join(file), &figure.standalone().0)?;
+    for drawn in sections.iter().flat_map(|s| &s.charts).flatten() {
+        put(&dir.join(&drawn.file), &drawn.figure.standalone().0)?;
     }
     let sources = results::ledger::of(experiments.iter().map(|results| &results.summary));
-    put(&dir.join("ledger.html"), &page::frame("Ledger", &ledger::draw(&sources)).0)?;
+    put(&dir.join("ledger.html"), &page::frame("Ledger", "", &ledger::draw(&sources)).0)?;
+    if sections.len() > 1 {
+        for (i, section) in sections.iter().enumerate() {
+            put(&dir.join(section.page()), &page::experiment(&sections, i).0)?;
+        }
+    }
     let index = dir.join("index.html");
-    put(&index, &page::draw(heading, experiments, &sections).0)?;
+    put(&index, &page::index(heading, experiments, &sections).0)?;
     Ok(index)
 }
 
 fn sections(experiments: &[Results]) -> Vec<Section<'_>> {
     let palette = Palette::of(experiments);
-    let (mut anchors, mut files) = (Names::default(), Names::default());
+    // Other pages have these names.
+    let mut anchors = Names(["index", "ledger"].map(str::to_owned).into());
+    let mut files = Names::default();
     let section = |results| {
-        let source = Source { results, palette: &palette };
+        let column = Source::new(results, &palette, chart::WIDTH);
+        let page = Source::new(results, &palette, chart::WIDE);
         let mut kinds = Names::default();
-        let charts = results.summary.charts.iter().map(|c| chart::draw(&source, c));
-        let named = charts.map(|figures| name(figures, results, &mut kinds, &mut files)).collect();
+        let charts = results.summary.charts.iter().map(|c| {
+            let across = if chart::gains_by_width(c) { chart::draw(&page, c) } else { Vec::new() };
+            (chart::draw(&column, c), across)
+        });
+        let named =
+            charts.map(|(column, page)| name(column, page, results, &mut kinds, &mut files)).collect();
         Section {
             summary: &results.summary,
             anchor: anchors.take(&results.summary.experiment),
@@ -76,17 +92,19 @@ fn sections(experiments: &[Results]) -> Vec<Section<'_>> {
 /// `quic-dc-table-1-over-time-2-limit-counts-queue.svg`: experiment, kind with its number, variant.
 fn name(
     figures: Vec<Figure>,
+    across: Vec<Figure>,
     results: &Results,
     kinds: &mut Names,
     files: &mut Names,
-) -> Vec<(Figure, String)> {
+) -> Vec<Drawn> {
     let kind = figures.first().map(|f| kinds.unique(f.kind.to_owned())).unwrap_or_default();
-    let named = figures.into_iter().map(|figure| {
+    let across = across.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
+    let named = figures.into_iter().zip(across).map(|(figure, across)| {
         // Each part cut on its own, so that a long one cannot push the others out of the name.
         let parts = [&results.summary.experiment, &kind, &figure.variant].map(|p| number::slug(p));
         let parts: Vec<String> = parts.into_iter().filter(|p| !p.is_empty()).collect();
         let file = format!("{}.svg", files.unique(parts.join("-")));
-        (figure, file)
+        Drawn { figure, across, file }
     });
     named.collect()
 }

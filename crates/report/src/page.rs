@@ -1,41 +1,67 @@
-//! The page: heading, summary, contents, and a section per experiment.
+//! The pages: one for each experiment, and an overview if there are several. Each holds all that it shows.
 
 use std::collections::BTreeSet;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::chart::Figure;
-use super::{claims, number, palette, table};
-use results::summary::{Results, Summary, Variant, Verdict};
+use super::section::{Section, plural};
+use super::{claims, colours, section, table};
+use results::summary::{Results, Verdict};
 
-/// An experiment with its drawn charts.
-pub(super) struct Section<'a> {
-    /// Its tables, claims, texts.
-    pub(super) summary: &'a Summary,
-    /// Unique in the page, fit for a link.
-    pub(super) anchor: String,
-    /// The figures of each chart, with the names of their files.
-    pub(super) charts: Vec<Vec<(Figure, String)>>,
-}
-
-/// The whole page, which needs nothing beside itself.
-pub(super) fn draw(heading: &str, experiments: &[Results], sections: &[Section<'_>]) -> Markup {
+/// The page of the only experiment, or the overview of several.
+pub(super) fn index(heading: &str, experiments: &[Results], sections: &[Section<'_>]) -> Markup {
     let body = html! {
         header {
             h1 { (heading) }
             (strip(experiments))
             p { a href="ledger.html" { "Ledger of claims and numbers by source" } }
         }
-        @if sections.len() > 1 { (contents(sections)) }
-        main { @for s in sections { (section(s)) } }
-        footer { p { "Kneepoint " (env!("CARGO_PKG_VERSION")) ". Each chart is also an SVG file beside this page." } }
+        main {
+            @match sections {
+                [only] => (section::draw(only)),
+                [] => p.empty { "No experiments." },
+                several => (overview(several)),
+            }
+        }
+        (footer())
     };
-    frame(heading, &body)
+    let rules = if let [only] = sections { section::rules(only) } else { String::new() };
+    frame(heading, &rules, &body)
 }
 
-/// A page with this body, in the colours of the reader's choice.
-pub(super) fn frame(heading: &str, body: &Markup) -> Markup {
-    let colours = dark_rules(&body.0);
+/// The page of one of several experiments.
+pub(super) fn experiment(sections: &[Section<'_>], index: usize) -> Markup {
+    let section = &sections[index];
+    let other = |i: Option<usize>| i.and_then(|i| sections.get(i));
+    let body = html! {
+        header.way {
+            a href="index.html" { "All experiments" }
+            @if let Some(before) = other(index.checked_sub(1)) { a rel="prev" href=(before.page()) { "‹ " (before.summary.experiment) } }
+            @if let Some(after) = other(Some(index + 1)) { a rel="next" href=(after.page()) { (after.summary.experiment) " ›" } }
+        }
+        main { (section::draw(section)) }
+        (footer())
+    };
+    frame(&section.summary.experiment, &section::rules(section), &body)
+}
+
+fn footer() -> Markup {
+    html! {
+        footer {
+            p {
+                "Kneepoint " (env!("CARGO_PKG_VERSION")) ". Each chart is also an SVG file beside this page."
+                span.hint {
+                    " In a chart: point at a place to read its values, drag to zoom along the time, double-click to see all, click a \
+                     name of the legend to hide its line; with the keyboard arrows, + and −, 0."
+                }
+            }
+        }
+    }
+}
+
+/// A page with this body and these rules of its own, in the colours of the reader's choice.
+pub(super) fn frame(heading: &str, rules: &str, body: &Markup) -> Markup {
+    let dark = dark_rules(&body.0);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -44,9 +70,12 @@ pub(super) fn frame(heading: &str, body: &Markup) -> Markup {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (heading) }
-                style { (PreEscaped(include_str!("style.css"))) (PreEscaped(colours)) }
+                style { (PreEscaped(include_str!("style.css"))) (PreEscaped(rules)) (PreEscaped(dark)) }
             }
-            body { (body) }
+            body {
+                (body)
+                script type="module" { (PreEscaped("//<![CDATA[\n")) (PreEscaped(include_str!("script.js"))) (PreEscaped("//]]>")) }
+            }
         }
     }
 }
@@ -78,27 +107,25 @@ fn card(verdict: Verdict, count: usize) -> &'static str {
     }
 }
 
-fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
-    if count == 1 { one } else { many }
-}
-
-fn contents(sections: &[Section<'_>]) -> Markup {
+/// The verdicts of every experiment, each with a link to its page.
+fn overview(sections: &[Section<'_>]) -> Markup {
     html! {
-        nav aria-label="Contents" {
-            h2 { "Contents" }
-            ol {
-                @for s in sections {
-                    li {
-                        a href={ "#" (s.anchor) } { (title(s.summary)) }
-                        " " span.id { (s.summary.experiment) }
-                        span.badges {
-                            @for (verdict, count) in claims::count(s.summary.claims.iter()) {
-                                @if count > 0 {
-                                    span class={ "badge " (claims::words(verdict).2) } title=(card(verdict, count)) {
-                                        (claims::words(verdict).0) " " (count)
-                                    }
-                                }
+        div.scroll tabindex="0" role="region" aria-label="Experiments" {
+            table.overview {
+                thead {
+                    tr { th { "experiment" } th { "verdicts" } th { "beyond 10 %" } th { "cause open" } th { "charts" } }
+                }
+                tbody {
+                    @for s in sections {
+                        @let (far, open, _) = table::count_far(s.summary.variants.iter());
+                        tr {
+                            th scope="row" {
+                                a href=(s.page()) { (section::title(s.summary)) } " " span.id { (s.summary.experiment) }
                             }
+                            td { (verdicts(s)) }
+                            td.count { (far) }
+                            td.count { (open) }
+                            td.count { (s.charts.len()) }
                         }
                     }
                 }
@@ -107,89 +134,16 @@ fn contents(sections: &[Section<'_>]) -> Markup {
     }
 }
 
-fn title(summary: &Summary) -> Markup {
-    let text = if summary.title.is_empty() { &summary.experiment } else { &summary.title };
-    html! { (text) (summary.world.title_end()) }
-}
-
-fn section(section: &Section<'_>) -> Markup {
-    let s = section.summary;
+fn verdicts(section: &Section<'_>) -> Markup {
     html! {
-        section id=(section.anchor) {
-            h2 { (title(s)) " " span.id { (s.experiment) } }
-            @if !s.source.is_empty() { p.source { "Source: " (s.source) } }
-            @if !s.note.is_empty() { p.note { (s.note) } }
-            (warning(s))
-            (tables(section))
-            @if !s.claims.is_empty() { h3 { "Claims" } (claims::draw(&s.claims)) }
-            div.charts { @for chart in &section.charts { (figures(chart)) } }
-        }
-    }
-}
-
-/// What charts cannot say of their lines.
-fn warning(summary: &Summary) -> Markup {
-    let rows = summary.variants.iter().flat_map(|v| &v.rows);
-    let invalid = rows.filter(|row| !row.is_trusted()).count();
-    html! {
-        @if invalid > 0 {
-            p.note.warning {
-                b { (invalid) (plural(invalid, " row is", " rows are")) " not valid: " }
-                "no run of theirs passed its own audit. Their numbers and their lines in the charts show what happened, and no \
-                 claim is judged by them."
-            }
-        }
-    }
-}
-
-fn tables(section: &Section<'_>) -> Markup {
-    let s = section.summary;
-    html! {
-        @if s.variants.is_empty() { p.empty { "No results." } }
-        @for (i, variant) in s.variants.iter().enumerate() {
-            h3 {
-                @if variant.name.is_empty() { "Results" } @else { "Results with " code { (variant.name) } }
-                @if variant.reference && s.variants.iter().any(|other| !other.reference) { " (reference)" }
-            }
-            (table::draw(variant, &s.metrics, &format!("{}-{i}", section.anchor)))
-            (biases(variant))
-        }
-        @if !s.why_reference.is_empty() { p.note { b { "Reference: " } (s.why_reference) } }
-    }
-}
-
-/// Columns that are off as a whole.
-fn biases(variant: &Variant) -> Markup {
-    html! {
-        @for bias in &variant.biases {
-            p.note {
-                "Every " b { (bias.metric) } " is off to one side: " (number::percent(bias.mean)) " % in the mean ("
-                (number::percent(bias.range.0)) " to " (number::percent(bias.range.1)) "). "
-                @match &bias.reason { Some(reason) => { (reason) } None => { span.no { "Unexplained." } } }
-                @if bias.open { " (open)" }
-            }
-        }
-    }
-}
-
-/// A chart: its variants side by side. A chart of one variant leaves room for the next beside it.
-fn figures(figures: &[(Figure, String)]) -> Markup {
-    let Some((first, _)) = figures.first() else { return Markup::default() };
-    html! {
-        div.wide[figures.len() > 1] {
-            h3 { (first.title) }
-            div.figures {
-                @for (figure, file) in figures {
-                    figure {
-                        figcaption {
-                            @if !figure.variant.is_empty() { code { (figure.variant) } " " }
-                            a.file href=(file) { "SVG" }
-                        }
-                        (figure.inline())
-                    }
+        @for (verdict, count) in claims::count(section.summary.claims.iter()) {
+            @if count > 0 {
+                span class={ "badge " (claims::words(verdict).2) } title=(card(verdict, count)) {
+                    (claims::words(verdict).0) " " (count)
                 }
             }
         }
+        @if section.summary.claims.is_empty() { span.empty { "no claims" } }
     }
 }
 
@@ -199,7 +153,7 @@ fn dark_rules(body: &str) -> String {
     let colours: BTreeSet<&str> =
         body.split("=\"#").skip(1).filter_map(|rest| rest.get(..6)).filter(|c| is_hex(c)).collect();
     let rule = |c: &str| {
-        let dark = palette::dark(&format!("#{c}"));
+        let dark = colours::dark(&format!("#{c}"));
         format!(".chart [fill=\"#{c}\"]{{fill:{dark}}}.chart [stroke=\"#{c}\"]{{stroke:{dark}}}\n")
     };
     let rules: String = colours.into_iter().map(rule).collect();

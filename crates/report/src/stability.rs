@@ -59,7 +59,7 @@ fn draw(analysis: &Analysis, figures: &[Figure]) -> Markup {
         }
         footer { p { "Kneepoint " (env!("CARGO_PKG_VERSION")) ". The frequency response is in " a href="response.csv" { "response.csv" } "." } }
     };
-    page::frame("Stability of dccc", &body)
+    page::frame("Stability of dccc", "", &body)
 }
 
 const HOW_TO_READ: &str = "The paper's equation 46 is of a controller that acts at all times. Equation 26, which runs, acts \

@@ -2,12 +2,19 @@
 
 use maud::{Markup, html};
 
+use super::chart::text_width;
 use super::number;
 use experiment::metric::Metric;
 use results::summary::{Cell, Row, Trust, Variant};
 
 /// Relative differences beyond this are marked.
 const TOLERANCE: f64 = 0.10;
+
+/// What a table may be wide on a page of 1300 pixels, size of its text, the widest row label, space around a number.
+const WIDTH: f64 = 1050.0;
+const TEXT: f64 = 13.0;
+const LABEL: f64 = 240.0;
+const GAP: f64 = 8.0;
 
 /// One metric's columns.
 struct Column<'a> {
@@ -31,6 +38,24 @@ impl<'a> Column<'a> {
             published_decimals: number::printed_decimals(cells().filter_map(|c| c.published), words.decimals),
             words,
         }
+    }
+
+    /// About its pixels on the page.
+    fn width(&self, variant: &Variant) -> f64 {
+        let cells = || variant.rows.iter().filter_map(|r| r.cells.get(self.metric));
+        let widest = |texts: &mut dyn Iterator<Item = String>, least: &str| {
+            texts.map(|t| text_width(&t, TEXT)).fold(text_width(least, TEXT), f64::max) + GAP
+        };
+        let decimals = |c: &Cell| self.metric.decimals(c.value());
+        let ours = widest(&mut cells().map(|c| number::fixed(c.value(), decimals(c))), "ours");
+        let spreads =
+            cells().filter_map(|c| spread(c).map(|s| format!("± {}", number::fixed(s, decimals(c)))));
+        let spread =
+            if self.has_spread { widest(&mut spreads.collect::<Vec<_>>().into_iter(), "") } else { 0.0 };
+        let published =
+            if self.has_published { text_width("published diff. %", TEXT) + 2.0 * GAP } else { 0.0 };
+        let head = text_width(&format!("{} {}", self.words.label, self.words.unit), TEXT) + GAP;
+        head.max(ours + spread + published) + GAP
     }
 
     fn span(&self) -> usize {
@@ -101,12 +126,39 @@ pub(super) fn draw(variant: &Variant, metrics: &[Metric], anchor: &str) -> Marku
     }
     let columns: Vec<_> = metrics.iter().map(|m| Column::of(variant, m)).collect();
     let mut notes = Notes::default();
+    let parts: Vec<Markup> =
+        parts(variant, &columns).into_iter().map(|part| part_of(variant, part, &mut notes, anchor)).collect();
+    html! {
+        @for part in parts { (part) }
+        @if !notes.0.is_empty() { (footnotes(&notes, anchor)) }
+        (audits(variant))
+    }
+}
+
+/// As many columns at a time as fit on a page.
+fn parts<'c, 'a>(variant: &Variant, columns: &'c [Column<'a>]) -> Vec<&'c [Column<'a>]> {
+    let labels = variant.rows.iter().map(|row| text_width(row.label.as_str(), TEXT)).fold(0.0, f64::max);
+    let room = WIDTH - labels.min(LABEL) - 16.0;
+    let (mut parts, mut start, mut taken) = (Vec::new(), 0, 0.0);
+    for (i, column) in columns.iter().enumerate() {
+        let width = column.width(variant);
+        if i > start && taken + width > room {
+            parts.push(&columns[start..i]);
+            (start, taken) = (i, 0.0);
+        }
+        taken += width;
+    }
+    parts.push(&columns[start..]);
+    parts
+}
+
+fn part_of<'a>(variant: &'a Variant, columns: &[Column<'_>], notes: &mut Notes<'a>, anchor: &str) -> Markup {
     let rows: Vec<Markup> = variant
         .rows
         .iter()
         .map(|row| {
             let cells: Vec<Markup> =
-                columns.iter().map(|c| cells(c, row.cells.get(c.metric), &mut notes, anchor)).collect();
+                columns.iter().map(|c| cells(c, row.cells.get(c.metric), notes, anchor)).collect();
             html! {
                 tr.invalid[!row.is_trusted()] {
                     th scope="row" { span.label title=(row.label) { (row.label) } (mark(row)) }
@@ -115,15 +167,14 @@ pub(super) fn draw(variant: &Variant, metrics: &[Metric], anchor: &str) -> Marku
             }
         })
         .collect();
+    let first = columns.first().map_or("", |column| column.words.label.as_str());
     html! {
-        div.scroll tabindex="0" role="region" aria-label={ "Table " (variant.name) } {
+        div.scroll tabindex="0" role="region" aria-label={ "Table " (variant.name) " from " (first) } {
             table.numbers {
-                (head(&columns))
+                (head(columns))
                 tbody { @for row in rows { (row) } }
             }
         }
-        @if !notes.0.is_empty() { (footnotes(&notes, anchor)) }
-        (audits(variant))
     }
 }
 
@@ -218,8 +269,11 @@ fn difference<'a>(cell: &'a Cell, notes: &mut Notes<'a>, anchor: &str) -> Markup
 
 fn footnotes(notes: &Notes<'_>, anchor: &str) -> Markup {
     html! {
-        ol.notes {
-            @for (i, reason) in notes.0.iter().enumerate() { li id={ (anchor) "-note-" (i + 1) } { (reason) } }
+        details {
+            summary { (notes.0.len()) @if notes.0.len() == 1 { " reason for differences" } @else { " reasons for differences" } }
+            ol.notes {
+                @for (i, reason) in notes.0.iter().enumerate() { li id={ (anchor) "-note-" (i + 1) } { (reason) } }
+            }
         }
     }
 }

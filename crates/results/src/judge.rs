@@ -9,7 +9,7 @@ use crate::measure::{deviation, mean};
 use crate::store::RunRow;
 use crate::summary::{Cell, Quartiles, Row, Summary, Trust, Variant};
 use experiment::backend::Backend;
-use experiment::chart::Chart;
+use experiment::chart::{Chart, Spot};
 use experiment::file::{Case, Experiment, matches};
 use experiment::metric::Metric;
 use experiment::over_runs::OverRuns;
@@ -89,6 +89,16 @@ fn with_rows_of(world: Backend, chart: &Chart) -> Chart {
     let mut chart = chart.clone();
     if let Some(rows) = chart.rows_mut().filter(|_| world != Backend::Sim) {
         *rows = rows.iter().flat_map(|row| [row.clone(), row.on(world)]).collect();
+    }
+    if let (Backend::Wire, Chart::Line { spots, .. } | Chart::Heatmap { spots, .. }) = (world, &mut chart) {
+        let on_wire = |spot: &Spot| {
+            let mut spot = spot.clone();
+            let name = if spot.at.len() > 1 { &mut spot.facet } else { &mut spot.series };
+            *name = RowLabel::new(name, world).to_string();
+            spot.row = spot.row.on(world);
+            spot
+        };
+        *spots = spots.iter().flat_map(|spot| [spot.clone(), on_wire(spot)]).collect();
     }
     chart
 }

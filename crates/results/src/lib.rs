@@ -4,6 +4,7 @@ pub mod columns;
 pub mod judge;
 pub mod ledger;
 pub mod measure;
+pub mod network;
 pub mod numbers;
 pub mod qlog;
 pub mod store;

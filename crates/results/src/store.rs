@@ -18,6 +18,7 @@ use tempfile::TempDir;
 pub use self::runs::{Done, Runs};
 use crate::columns::{self, Column, Table};
 use crate::measure::Values;
+use crate::network::Network;
 use crate::summary::{Cdf, FlowRow, Results, Track};
 use experiment::backend::Backend;
 use experiment::metric::Metric;
@@ -66,6 +67,11 @@ pub struct ManifestCase {
 }
 
 impl Manifest {
+    /// What the networks of its cases allow.
+    pub fn networks(&self) -> Vec<Network> {
+        self.case.iter().filter_map(|case| Network::of_spec(&case.variant, &case.row, &case.spec)).collect()
+    }
+
     /// Twelve hexadecimal digits that stand for this manifest.
     pub fn id(&self) -> String {
         // The same file by another path is the same experiment; the note of a run begins with its name.
@@ -253,6 +259,14 @@ pub fn load(dir: &Path) -> io::Result<Results> {
         series: table(dir, "series.parquet", tracks)?,
         flows: table(dir, "flows.parquet", flow_rows)?,
         rtt_cdf: table(dir, "rtt_cdf.parquet", cdfs)?,
+        networks: networks(dir)?,
+    })
+}
+
+fn networks(dir: &Path) -> io::Result<Vec<Network>> {
+    named("manifest.toml", || {
+        let manifest = toml::from_str(&fs::read_to_string(dir.join("manifest.toml"))?);
+        Ok(Manifest::networks(&manifest.map_err(io::Error::other)?))
     })
 }
 

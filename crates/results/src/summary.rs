@@ -12,6 +12,8 @@ use experiment::row::RowLabel;
 use experiment::verdict::Outcome;
 use serde::{Deserialize, Serialize};
 
+use crate::network::Network;
+
 /// The results of one experiment, as `summary.json` holds them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
@@ -308,6 +310,8 @@ pub struct Results {
     pub flows: Vec<FlowRow>,
     /// `rtt_cdf.parquet`: all flows and repetitions of a row together.
     pub rtt_cdf: Vec<Cdf>,
+    /// What the networks of the rows allow, from `manifest.toml`.
+    pub networks: Vec<Network>,
 }
 
 /// The metrics of one flow in one run.

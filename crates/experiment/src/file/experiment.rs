@@ -22,7 +22,7 @@ use crate::file::tables::judgement::{ReferenceTable, TableTable};
 use crate::file::tables::{File, known_keys};
 use crate::file::unknown_rows::{UnknownRows, each};
 use crate::file::vary::{Case, Combination, Override};
-use crate::file::{chart, node, reference, resolved, vary};
+use crate::file::{chart, node, reference, resolved, swept, vary};
 use crate::metric::Metric;
 use crate::over_runs::OverRuns;
 use crate::row::RowLabel;
@@ -233,7 +233,7 @@ impl Experiment {
             seed,
             claims,
             misses: each(&root, "miss", unknown, |c| Miss::read(c, &labels))?,
-            charts: each(&root, "chart", unknown, |c| chart::read(c, &labels))?,
+            charts: read_charts(&root, &labels, &cases, unknown)?,
             metrics: labels.metrics,
             over_runs,
             groups: labels.groups.flows,
@@ -327,7 +327,7 @@ fn case_of(
     file: &str,
     document: &Node,
 ) -> Result<Case, Diagnostic> {
-    let Combination { variant, row, overrides } = combination;
+    let Combination { variant, row, values, overrides } = combination;
     let setup = setup_of(file, document, &overrides)?;
     groups.add(setup.present().map(|flow| flow.config.group.as_str()));
     groups.add_links(setup.link_names.iter().chain(&setup.reverse_names).map(String::as_str));
@@ -338,6 +338,7 @@ fn case_of(
         variant,
         row: if row.is_empty() { row_label(&setup) } else { row },
         algorithm: first.unwrap_or_default().to_owned(),
+        values,
         on: Backend::Sim,
         setup: Arc::new(setup),
         overrides,
@@ -438,6 +439,20 @@ fn read_over_runs(cursor: &Cursor<'_>, groups: &Groups) -> Result<OverRuns, Diag
         true => Ok(OverRuns::Median),
         false => Ok(OverRuns::Mean),
     }
+}
+
+/// Those that the file asks for; one that asks for none gets one that fits.
+fn read_charts(
+    root: &Fields<'_>,
+    labels: &Labels,
+    cases: &[Case],
+    unknown: UnknownRows,
+) -> Result<Vec<Chart>, Diagnostic> {
+    if root.get("chart").is_some() {
+        return each(root, "chart", unknown, |c| chart::read(c, labels, cases));
+    }
+    let title: String = root.read("title")?.unwrap_or_default();
+    Ok(vec![swept::default_chart(&title, cases, labels, root.get("series").is_some())])
 }
 
 fn read_claims(root: &Fields<'_>, labels: &Labels, unknown: UnknownRows) -> Result<Vec<Claim>, Diagnostic> {

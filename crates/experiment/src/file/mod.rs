@@ -53,6 +53,7 @@ mod resolved;
 pub mod rows;
 mod setup;
 mod stack;
+mod swept;
 pub(crate) mod tables;
 mod udp;
 mod unknown_rows;

@@ -30,6 +30,8 @@ pub struct Case {
     pub row: String,
     /// The name of the first flow's algorithm, `quic-dc`.
     pub algorithm: String,
+    /// The varied keys and what their values are called here, the key of the rows last.
+    pub values: Vec<(String, String)>,
     /// Where it runs.
     pub on: Backend,
     pub(crate) setup: Arc<Setup>,
@@ -41,6 +43,7 @@ pub struct Case {
 pub(crate) struct Combination {
     pub(crate) variant: String,
     pub(crate) row: String,
+    pub(crate) values: Vec<(String, String)>,
     pub(crate) overrides: Vec<Override>,
 }
 
@@ -259,7 +262,7 @@ pub(crate) fn rows_key<'v>(
 pub(crate) fn combinations(varied: &[Varied], rows: Option<&Varied>) -> Vec<Combination> {
     let mut cases = vec![Combination::default()];
     let is_row = |v: &Varied| rows.is_some_and(|r| r.key == v.key);
-    let names = short_names(varied);
+    let names = short_names(&varied.iter().map(|v| v.key.as_str()).collect::<Vec<_>>());
     for (v, name) in varied.iter().zip(&names).filter(|(v, _)| !is_row(v)) {
         cases = extend(&cases, v, |case, label| {
             let separator = if case.variant.is_empty() { "" } else { ", " };
@@ -278,6 +281,7 @@ fn extend(cases: &[Combination], varied: &Varied, name: impl Fn(&mut Combination
         for choice in &varied.choices {
             let mut next = case.clone();
             name(&mut next, &choice.label);
+            next.values.push((varied.key.clone(), choice.label.clone()));
             next.overrides.extend(choice.overrides.iter().cloned());
             all.push(next);
         }
@@ -303,19 +307,18 @@ pub(crate) fn overlap(a: &[String], b: &[String]) -> bool {
 }
 
 /// For each key its last part, or as many as tell it from the others.
-fn short_names(varied: &[Varied]) -> Vec<String> {
+pub(crate) fn short_names(keys: &[&str]) -> Vec<String> {
     let suffix = |key: &str, parts: usize| {
         let all: Vec<&str> = key.split('.').collect();
         all[all.len().saturating_sub(parts)..].join(".")
     };
     let unique =
-        |key: &str, parts| varied.iter().filter(|v| suffix(&v.key, parts) == suffix(key, parts)).count() == 1;
-    varied
-        .iter()
-        .map(|v| {
-            let most = v.key.split('.').count();
-            let parts = (1..most).find(|parts| unique(&v.key, *parts)).unwrap_or(most);
-            suffix(&v.key, parts)
+        |key: &str, parts| keys.iter().filter(|k| suffix(k, parts) == suffix(key, parts)).count() == 1;
+    keys.iter()
+        .map(|key| {
+            let most = key.split('.').count();
+            let parts = (1..most).find(|parts| unique(key, *parts)).unwrap_or(most);
+            suffix(key, parts)
         })
         .collect()
 }

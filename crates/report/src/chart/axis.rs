@@ -2,6 +2,12 @@
 
 use crate::number;
 
+/// A number of pixels, to a tenth.
+pub(super) fn px(value: f64) -> String {
+    let tenths = (value * 10.0).round();
+    if tenths % 10.0 == 0.0 { format!("{}", tenths / 10.0 + 0.0) } else { format!("{:.1}", tenths / 10.0) }
+}
+
 /// Values to draw: finite, and small enough that a difference of two of them still is.
 pub(super) fn is_drawable(value: f64) -> bool {
     value.is_finite() && value.abs() < 1e15
@@ -25,6 +31,7 @@ pub(super) struct Scale {
     /// Values to mark.
     pub(super) ticks: Vec<f64>,
     step: f64,
+    is_log: bool,
 }
 
 impl Scale {
@@ -41,17 +48,49 @@ impl Scale {
         Self::with_step((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step, step)
     }
 
+    /// A logarithmic scale around values above zero, whose ends are 1, 2 or 5 times a power of ten.
+    pub(super) fn log(low: f64, high: f64) -> Self {
+        let (low, high) =
+            if low > 0.0 && high >= low && is_drawable(high) { (low, high) } else { (1.0, 10.0) };
+        let below = |value: f64| {
+            let up = nice_step(value);
+            if up > value * (1.0 + 1e-9) { nice_step(up / 2.6) } else { up }
+        };
+        let (low, mut top) = (below(low), nice_step(high));
+        if top <= low {
+            top = nice_step(low * 1.5);
+        }
+        let decades = libm::log10(top / low);
+        let mut ticks = Vec::new();
+        let mut tick = low;
+        while tick <= top * (1.0 + 1e-9) && ticks.len() < 50 {
+            let is_power = (libm::log10(tick) - libm::log10(tick).round()).abs() < 1e-6;
+            if decades < 2.7 || is_power {
+                ticks.push(tick);
+            }
+            tick = nice_step(tick * 1.5);
+        }
+        Self { low, high: top, from: 0.0, to: 1.0, ticks, step: low, is_log: true }
+    }
+
     fn with_step(low: f64, high: f64, step: f64) -> Self {
         let first = (low / step - 1e-9).ceil();
         let last = (high / step + 1e-9).floor();
         let marks = (last - first).clamp(0.0, 50.0) as usize;
         let ticks = (0..=marks).map(|i| (first + i as f64) * step).collect();
-        Self { low, high, from: 0.0, to: 1.0, ticks, step }
+        Self { low, high, from: 0.0, to: 1.0, ticks, step, is_log: false }
     }
 
     /// The same with ticks at whole multiples of `step`.
     pub(super) fn with_ticks(self, step: f64) -> Self {
         Self::with_step(self.low, self.high, step)
+    }
+
+    /// The same with ticks at these values.
+    pub(super) fn marked(self, ticks: Vec<f64>) -> Self {
+        let step = ticks.windows(2).map(|w| w[1] - w[0]).fold(self.step, f64::min);
+        let step = ticks.iter().map(|t| t % step).filter(|rest| *rest > 1e-9 * step).fold(step, f64::min);
+        Self { ticks, step, ..self }
     }
 
     /// From zero unless all values lie far above it (`near`): then near to them, so that small changes show.
@@ -68,8 +107,25 @@ impl Scale {
 
     /// Pixel of a value; values beyond the ends stay at the ends.
     pub(super) fn at(&self, value: f64) -> f64 {
-        let share = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
-        self.from + share * (self.to - self.from)
+        self.from + self.share(value).clamp(0.0, 1.0) * (self.to - self.from)
+    }
+
+    /// Whether a value lies between the ends.
+    pub(super) fn has(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
+    fn share(&self, value: f64) -> f64 {
+        if self.is_log {
+            return libm::log(value.max(self.low) / self.low) / libm::log(self.high / self.low);
+        }
+        (value - self.low) / (self.high - self.low)
+    }
+
+    /// For the page's script: the ends as values, then as pixels, then what kind of scale it is.
+    pub(super) fn hook(&self) -> String {
+        let kind = if self.is_log { "log" } else { "linear" };
+        format!("{} {} {} {} {kind}", self.low, self.high, px(self.from), px(self.to))
     }
 
     /// The highest value.
@@ -99,6 +155,9 @@ impl Scale {
 
     /// A tick's label, with as many decimals as the step needs.
     pub(super) fn label(&self, tick: f64) -> String {
+        if self.is_log {
+            return log_label(tick);
+        }
         let largest = self.low.abs().max(self.high.abs());
         let (unit, letter) = match largest {
             v if v >= 2e9 => (1e9, "G"),
@@ -111,6 +170,17 @@ impl Scale {
         }
         format!("{}{letter}", number::fixed(tick / unit, decimals(self.step / unit)))
     }
+}
+
+/// Each tick of a logarithmic scale has its own decimals.
+fn log_label(tick: f64) -> String {
+    let (unit, letter) = match tick {
+        v if v >= 1e9 => (1e9, "G"),
+        v if v >= 1e6 => (1e6, "M"),
+        v if v >= 1e4 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    format!("{}{letter}", number::fixed(tick / unit, decimals(tick / unit)))
 }
 
 /// An interval that is not empty.
@@ -165,6 +235,26 @@ mod tests {
         assert_eq!(labels(&Scale::nice(-3.0, 3.0, 3)), ["−4", "−2", "0", "2", "4"]);
         assert_eq!(labels(&Scale::nice(0.0, 0.003, 3)), ["0.000", "0.001", "0.002", "0.003"]);
         assert_eq!(labels(&Scale::nice(0.0, 3e6, 3)), ["0M", "1M", "2M", "3M"]);
+    }
+
+    #[test]
+    fn a_logarithmic_scale_has_equal_steps_for_equal_ratios() {
+        let scale = Scale::log(0.13, 9.0).on(0.0, 200.0);
+        let labels: Vec<_> = scale.ticks.iter().map(|t| scale.label(*t)).collect();
+        assert_eq!(labels, ["0.1", "0.2", "0.5", "1", "2", "5", "10"]);
+        assert!((scale.at(1.0) - 100.0).abs() < 1e-9 && scale.at(0.0) == 0.0 && scale.at(1e9) == 200.0);
+        assert_eq!(scale.hook(), "0.1 10 0 200 log");
+        let wide = Scale::log(1.0, 3e6);
+        assert_eq!(
+            wide.ticks.iter().map(|t| wide.label(*t)).collect::<Vec<_>>(),
+            ["1", "10", "100", "1000", "10k", "100k", "1M"]
+        );
+        for (low, high) in
+            [(0.0, 0.0), (-1.0, 5.0), (5.0, 5.0), (f64::NAN, 1.0), (1.0, f64::INFINITY), (1e-300, 1e14)]
+        {
+            let odd = Scale::log(low, high).on(0.0, 1.0);
+            assert!((1..60).contains(&odd.ticks.len()) && odd.at(3.0).is_finite(), "{low} {high} {odd:?}");
+        }
     }
 
     #[test]

@@ -8,8 +8,8 @@ use super::axis::{Scale, extent};
 use super::loops::Curve;
 use super::path;
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
+use crate::colours::{AXIS, GRID, MUTED, PAPER};
 use crate::number;
-use crate::palette::{AXIS, GRID, MUTED, PAPER};
 use stability::Analysis;
 use stability::margins::degrees;
 use stability::text::decibels;
@@ -47,7 +47,7 @@ pub(super) fn draw(analysis: &Analysis, curves: &[Curve]) -> Figure {
     let plot =
         Plot { curves, rtt, frequency: Scale::exact(low, high, (high - low) as usize).on(LEFT, RIGHT) };
     let entries: Vec<_> = curves.iter().map(|c| (c.name, &c.style)).collect();
-    let (legend, top) = svg::legend(4.0, &entries, svg::PIECE);
+    let (legend, top) = svg::legend(WIDTH, 4.0, &entries, svg::PIECE);
     let (first, second) = (top + 30.0, top + 30.0 + PANEL + 32.0);
     let gain = |c: &Curve, w: f64| decibels(c.open.at(w).norm());
     let phase = |c: &Curve, w: f64| degrees(c.open.phase(w));
@@ -80,6 +80,7 @@ pub(super) fn draw(analysis: &Analysis, curves: &[Curve]) -> Figure {
         kind: "bode",
         title: "Bode plot".to_owned(),
         variant: String::new(),
+        width: WIDTH,
         height: phases.bottom + 60.0,
         body,
     }

@@ -4,15 +4,16 @@
 //! |-----[  |    ]--------|     least, lower quartile, median, upper quartile, most
 //! ```
 
+use experiment::metric::Metric;
+use experiment::row::RowLabel;
 use maud::{Markup, html};
 
 use super::axis::{Scale, extent, is_drawable};
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
 use super::{Source, wanted};
+use crate::colours::{INK, PAPER};
 use crate::number;
-use crate::palette::{INK, PAPER, Style};
-use experiment::metric::Metric;
-use experiment::row::RowLabel;
+use crate::styles::Style;
 use results::summary::{Cdf, Cell, Quartiles, Variant};
 
 /// Height of a row.
@@ -111,7 +112,14 @@ fn figure(
         top += height;
     }
     let body = html! { @for panel in drawn { (panel) } };
-    Figure { kind: "box", title: title.to_owned(), variant: variant.name.clone(), height: top, body }
+    Figure {
+        kind: "box",
+        title: title.to_owned(),
+        variant: variant.name.clone(),
+        width: WIDTH,
+        height: top,
+        body,
+    }
 }
 
 fn panel(
@@ -134,7 +142,7 @@ fn panel(
             (svg::label(scale.left() - 8.0, y + 4.0, TEXT, Anchor::End, scale.left() - 14.0, label))
             (row(scale, y, five, &source.style(label), label, what))
         }
-        @if boxes.is_empty() { (svg::nothing(first + 16.0, "no values")) }
+        @if boxes.is_empty() { (svg::nothing(WIDTH, first + 16.0, "no values")) }
     };
     (markup, bottom + 30.0 - top)
 }

@@ -1,18 +1,19 @@
 //! Bars per variant, one per row, one panel per metric: how a metric changes with the key that makes the variants.
 
+use experiment::metric::Metric;
 use maud::{Markup, html};
 
 use super::Source;
 use super::axis::{Scale, extent, is_drawable};
-use super::bars::spread;
-use super::svg::{self, Anchor, BOX, Figure, SMALL, TEXT, WIDTH};
+use super::bars::{spread, upper};
+use super::svg::{self, Anchor, BOX, Figure, SMALL, TEXT};
+use crate::colours::INK;
 use crate::number;
-use crate::palette::{INK, Style};
-use experiment::metric::Metric;
+use crate::styles::Style;
+use crate::variants::keys_and_values;
 use results::summary::{Cell, Variant};
 
 const LEFT: f64 = 50.0;
-const RIGHT: f64 = WIDTH - 8.0;
 /// Height of a panel and of its heading.
 const PANEL: (f64, f64) = (150.0, 34.0);
 /// Share of a variant's room that its bars fill, and the widest bar.
@@ -21,6 +22,12 @@ const WIDEST: f64 = 34.0;
 /// Labels that do not fit side by side are turned by 30 degrees, whose sine and cosine these are; the longest of them.
 const TURN: (f64, f64) = (0.5, 0.866);
 const LONGEST: f64 = 120.0;
+
+/// The variants, and the figure's width.
+struct Groups<'a> {
+    variants: &'a [Variant],
+    width: f64,
+}
 
 /// A row's label and style.
 type Row<'a> = (&'a str, &'a Style);
@@ -32,13 +39,21 @@ pub(super) fn draw(source: &Source<'_>, title: &str, metrics: &[Metric]) -> Vec<
         return Vec::new();
     }
     let labels = labels(variants);
-    let styles: Vec<Style> = labels.iter().map(|l| Style { dash: None, ..source.style(l) }).collect();
+    let styles: Vec<Style> = labels.iter().map(|l| source.style(l).solid()).collect();
     let rows: Vec<Row<'_>> = labels.into_iter().zip(&styles).collect();
+    let groups = Groups { variants, width: source.width };
     let (body, height) = match metrics {
-        [] => (svg::nothing(26.0, "no metrics"), 46.0),
-        _ => panels(variants, metrics, &rows),
+        [] => (svg::nothing(groups.width, 26.0, "no metrics"), 46.0),
+        _ => panels(&groups, metrics, &rows),
     };
-    vec![Figure { kind: "grouped-bars", title: title.to_owned(), variant: String::new(), height, body }]
+    vec![Figure {
+        kind: "grouped-bars",
+        title: title.to_owned(),
+        variant: String::new(),
+        width: source.width,
+        height,
+        body,
+    }]
 }
 
 /// The labels of all rows, in order.
@@ -52,31 +67,31 @@ fn labels(variants: &[Variant]) -> Vec<&str> {
     labels
 }
 
-fn panels(variants: &[Variant], metrics: &[Metric], rows: &[Row<'_>]) -> (Markup, f64) {
+fn panels(groups: &Groups<'_>, metrics: &[Metric], rows: &[Row<'_>]) -> (Markup, f64) {
     // A single row needs no name to tell it from others.
     let (legend, start) =
-        if rows.len() > 1 { svg::legend(4.0, rows, BOX) } else { (Markup::default(), -4.0) };
+        if rows.len() > 1 { svg::legend(groups.width, 4.0, rows, BOX) } else { (Markup::default(), -4.0) };
     let end = start + (PANEL.0 + PANEL.1) * metrics.len() as f64;
-    let (names, height) = names(variants, end);
+    let (names, height) = names(groups, end);
     let body = html! {
         (legend)
         @for (i, metric) in metrics.iter().enumerate() {
-            (panel(variants, metric, rows, start + (PANEL.0 + PANEL.1) * i as f64 + PANEL.1))
+            (panel(groups, metric, rows, start + (PANEL.0 + PANEL.1) * i as f64 + PANEL.1))
         }
         (names)
     };
     (body, end + height)
 }
 
-fn panel(variants: &[Variant], metric: &Metric, rows: &[Row<'_>], top: f64) -> Markup {
+fn panel(groups: &Groups<'_>, metric: &Metric, rows: &[Row<'_>], top: f64) -> Markup {
     let words = number::metric(metric);
-    let y = scale(variants, metric).on(top + PANEL.0, top);
-    let width = (FILLED * room(variants) / rows.len().max(1) as f64).min(WIDEST);
+    let y = scale(groups.variants, metric).on(top + PANEL.0, top);
+    let width = (FILLED * groups.room() / rows.len().max(1) as f64).min(WIDEST);
     html! {
         (svg::heading(8.0, top - 9.0, &number::with_unit(&words.label, words.unit)))
-        (svg::grid_y(&y, LEFT, RIGHT))
-        @for (i, variant) in variants.iter().enumerate() {
-            @let start = middle(variants, i) - width * rows.len() as f64 / 2.0;
+        (svg::grid_y(&y, LEFT, groups.right()))
+        @for (i, variant) in groups.variants.iter().enumerate() {
+            @let start = groups.middle(i) - width * rows.len() as f64 / 2.0;
             @for (j, row) in rows.iter().enumerate() {
                 @let cell = variant.rows.iter().find(|r| r.label == row.0).and_then(|r| r.cells.get(metric));
                 @if let Some(cell) = cell.filter(|c| is_drawable(c.value())) {
@@ -84,28 +99,28 @@ fn panel(variants: &[Variant], metric: &Metric, rows: &[Row<'_>], top: f64) -> M
                 }
             }
         }
-        (svg::floor(LEFT, RIGHT, y.at(y.base())))
+        (svg::floor(LEFT, groups.right(), y.at(y.base())))
     }
 }
 
-fn room(variants: &[Variant]) -> f64 {
-    (RIGHT - LEFT) / variants.len() as f64
-}
+impl Groups<'_> {
+    fn right(&self) -> f64 {
+        self.width - 8.0
+    }
 
-fn middle(variants: &[Variant], index: usize) -> f64 {
-    LEFT + room(variants) * (index as f64 + 0.5)
+    fn room(&self) -> f64 {
+        (self.right() - LEFT) / self.variants.len() as f64
+    }
+
+    fn middle(&self, index: usize) -> f64 {
+        LEFT + self.room() * (index as f64 + 0.5)
+    }
 }
 
 fn scale(variants: &[Variant], metric: &Metric) -> Scale {
     let cells = variants.iter().flat_map(|v| &v.rows).filter_map(|r| r.cells.get(metric));
     let cells = cells.filter(|c| is_drawable(c.value()));
     Scale::values(extent(cells.flat_map(|c| [c.value(), upper(c, metric)])), false, 4)
-}
-
-/// Where a cell's deviation ends: it may reach beyond what can be, its whisker must not.
-fn upper(cell: &Cell, metric: &Metric) -> f64 {
-    let most = metric.quantity().and_then(|quantity| quantity.most).unwrap_or(f64::INFINITY);
-    (cell.value() + spread(cell)).min(most).max(cell.value())
 }
 
 fn bar(y: &Scale, left: f64, width: f64, cell: &Cell, row: Row<'_>, metric: &Metric) -> Markup {
@@ -117,7 +132,7 @@ fn bar(y: &Scale, left: f64, width: f64, cell: &Cell, row: Row<'_>, metric: &Met
         format!("{}: {}{}", row.0, number::fixed(cell.value(), decimals), deviation.unwrap_or_default());
     html! {
         rect x=(svg::px(left + gap)) y=(svg::px(value.min(base))) width=(svg::px(width - 2.0 * gap))
-            height=(svg::px((value - base).abs())) fill=(row.1.colour) { title { (name) } }
+            height=(svg::px((value - base).abs())) fill=(row.1.fill) stroke=(row.1.colour) { title { (name) } }
         @if spread(cell) > 0.0 {
             (whisker(left + width / 2.0, (width / 4.0).min(3.0), y.at(upper(cell, metric)), y.at(cell.value() - spread(cell))))
         }
@@ -133,41 +148,28 @@ fn whisker(x: f64, half: f64, top: f64, bottom: f64) -> Markup {
 }
 
 /// The variants' names under the axis, and the name of what they are values of; returns the height.
-fn names(variants: &[Variant], top: f64) -> (Markup, f64) {
-    let (keys, values) = keys_and_values(&variants.iter().map(|v| v.name.as_str()).collect::<Vec<_>>());
+fn names(groups: &Groups<'_>, top: f64) -> (Markup, f64) {
+    let (keys, values) =
+        keys_and_values(&groups.variants.iter().map(|v| v.name.as_str()).collect::<Vec<_>>());
     let widest = values.iter().flatten().map(|v| svg::text_width(v, SMALL)).fold(0.0, f64::max);
-    let (drawn, height) = if widest < room(variants) - 4.0 {
-        level(variants, &values, top)
-    } else {
-        turned(variants, &values, top)
-    };
+    let (drawn, height) =
+        if widest < groups.room() { level(groups, &values, top) } else { turned(groups, &values, top) };
     let markup = html! {
         @for label in drawn { (label) }
-        (svg::axis_name(LEFT, RIGHT, top + height + 17.0, &svg::shortened(&keys, TEXT, RIGHT - LEFT)))
+        (svg::axis_name(LEFT, groups.right(), top + height + 17.0, &svg::shortened(&keys, TEXT, groups.right() - LEFT)))
     };
     (markup, height + if keys.is_empty() { 8.0 } else { 26.0 })
 }
 
-/// Without the keys, if all names have the same: `queue`, and `1 BDP`, `3 BDP`. A line per key.
-fn keys_and_values(names: &[&str]) -> (String, Vec<Vec<String>>) {
-    let split: Option<Vec<Vec<_>>> =
-        names.iter().map(|name| name.split(", ").map(|part| part.split_once(" = ")).collect()).collect();
-    let keys = |pairs: &[(&str, &str)]| pairs.iter().map(|(key, _)| *key).collect::<Vec<_>>().join(", ");
-    match split {
-        Some(split) if split.windows(2).all(|w| keys(&w[0]) == keys(&w[1])) => {
-            let values = split.iter().map(|pairs| pairs.iter().map(|(_, v)| (*v).to_owned()).collect());
-            (split.first().map_or(String::new(), |first| keys(first)), values.collect())
-        }
-        _ => (String::new(), names.iter().map(|name| vec![(*name).to_owned()]).collect()),
-    }
-}
-
-fn level(variants: &[Variant], values: &[Vec<String>], top: f64) -> (Vec<Markup>, f64) {
+fn level(groups: &Groups<'_>, values: &[Vec<String>], top: f64) -> (Vec<Markup>, f64) {
     const LINE: f64 = 14.0;
+    let widest = values.iter().flatten().map(|v| svg::text_width(v, SMALL)).fold(0.0, f64::max);
+    // A little smaller where neighbours would touch.
+    let size = if widest < groups.room() - 6.0 { SMALL } else { SMALL - 1.5 };
     let lines = |i: usize| {
-        let x = middle(variants, i);
+        let x = groups.middle(i);
         let line = move |(j, value): (usize, &String)| {
-            svg::text(x, top + 15.0 + LINE * j as f64, SMALL, INK, Anchor::Middle, value)
+            svg::text(x, top + 15.0 + LINE * j as f64, size, INK, Anchor::Middle, value)
         };
         values[i].iter().enumerate().map(line)
     };
@@ -175,11 +177,11 @@ fn level(variants: &[Variant], values: &[Vec<String>], top: f64) -> (Vec<Markup>
     ((0..values.len()).flat_map(lines).collect(), 4.0 + LINE * most as f64)
 }
 
-fn turned(variants: &[Variant], values: &[Vec<String>], top: f64) -> (Vec<Markup>, f64) {
+fn turned(groups: &Groups<'_>, values: &[Vec<String>], top: f64) -> (Vec<Markup>, f64) {
     let (sine, cosine) = TURN;
     let mut height: f64 = 0.0;
     let label = |(i, values): (usize, &Vec<String>)| {
-        let (x, whole) = (middle(variants, i), values.join(", "));
+        let (x, whole) = (groups.middle(i), values.join(", "));
         let short = svg::shortened(&whole, SMALL, LONGEST.min(x / cosine - 8.0));
         height = height.max(svg::text_width(&short, SMALL) * sine);
         let place = format!("translate({} {}) rotate(-30)", svg::px(x + 4.0), svg::px(top + 13.0));
@@ -188,40 +190,4 @@ fn turned(variants: &[Variant], values: &[Vec<String>], top: f64) -> (Vec<Markup
         }
     };
     (values.iter().enumerate().map(label).collect(), height + 14.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_lose_what_they_share() {
-        let split = |names: &[&str]| {
-            let (keys, values) = keys_and_values(names);
-            let values: Vec<_> = values.iter().map(|v| v.join("|")).collect();
-            format!("{keys}: {}", values.join(" "))
-        };
-        assert_eq!(split(&["queue = 1 BDP", "queue = 3 BDP"]), "queue: 1 BDP 3 BDP");
-        assert_eq!(split(&["a = 1, b = x", "a = 2, b = y"]), "a, b: 1|x 2|y");
-        assert_eq!(split(&["a = 1", "b = 1"]), ": a = 1 b = 1");
-        assert_eq!(split(&["a = 1, 2", "a = 3"]), ": a = 1, 2 a = 3");
-        assert_eq!(split(&[""]), ": ");
-        assert_eq!(split(&[]), ": ");
-    }
-
-    #[test]
-    fn a_whisker_ends_where_the_metric_does() {
-        let cell = Cell {
-            mean: 0.98,
-            spread: Some(0.1),
-            runs: None,
-            shown: None,
-            published: None,
-            reason: None,
-            open: false,
-        };
-        assert_eq!(upper(&cell, &"jain".into()), 1.0);
-        assert_eq!(upper(&cell, &"rate_ratio".into()), 1.0);
-        assert!((upper(&cell, &"goodput".into()) - 1.08).abs() < 1e-12);
-    }
 }

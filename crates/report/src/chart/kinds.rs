@@ -2,8 +2,12 @@
 
 use super::Source;
 use super::svg::{self, BOX};
-use crate::palette::{self, Style};
+use crate::colours::towards_paper;
+use crate::styles::Style;
 use results::summary::FlowRow;
+
+/// How much of its colour every other part of a kind has.
+const LIGHTER: f64 = 0.86;
 
 /// A label and the algorithm behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,47 +27,56 @@ impl<'a> Kind<'a> {
     }
 }
 
-/// The kinds of a chart, in the order in which they are met, but those of one label together.
-#[derive(Debug, Default)]
-pub(super) struct Kinds<'a>(Vec<Kind<'a>>);
+/// Each kind once, in the order in which they are met, but those of one label together.
+pub(super) fn distinct<'a>(kinds: impl Iterator<Item = Kind<'a>>) -> Vec<Kind<'a>> {
+    let mut known: Vec<Kind<'a>> = Vec::new();
+    for kind in kinds {
+        if !known.contains(&kind) {
+            let namesake = known.iter().rposition(|k| k.label == kind.label);
+            known.insert(namesake.map_or(known.len(), |i| i + 1), kind);
+        }
+    }
+    known
+}
+
+/// The kinds of a chart and how they look.
+pub(super) struct Kinds<'a>(Vec<(Kind<'a>, Style)>);
 
 impl<'a> Kinds<'a> {
-    pub(super) fn of(kinds: impl Iterator<Item = Kind<'a>>) -> Self {
-        let mut known: Vec<Kind<'a>> = Vec::new();
-        for kind in kinds {
-            if !known.contains(&kind) {
-                let namesake = known.iter().rposition(|k| k.label == kind.label);
-                known.insert(namesake.map_or(known.len(), |i| i + 1), kind);
-            }
-        }
-        Self(known)
+    pub(super) fn of(source: &Source<'_>, kinds: impl Iterator<Item = Kind<'a>>) -> Self {
+        let kinds = distinct(kinds);
+        let styles = source.palette.styles(&kinds.iter().map(|k| k.algorithm).collect::<Vec<_>>());
+        Self(kinds.into_iter().zip(styles).collect())
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = Kind<'a>> {
-        self.0.iter().copied()
+        self.0.iter().map(|(kind, _)| *kind)
     }
 
     /// Its label, with the algorithm where another kind has the same label.
     pub(super) fn name(&self, kind: Kind<'_>) -> String {
-        let namesakes = self.0.iter().filter(|k| k.label == kind.label).count();
+        let namesakes = self.iter().filter(|k| k.label == kind.label).count();
         if namesakes > 1 { format!("{} ({})", kind.label, kind.algorithm) } else { kind.label.to_owned() }
     }
 
-    /// The hue of its algorithm; kinds of one algorithm differ by shade, and so do the parts of a kind.
-    pub(super) fn colour(&self, kind: Kind<'_>, part: usize, parts: usize) -> String {
-        let akin: Vec<_> = self.0.iter().filter(|k| k.algorithm == kind.algorithm).collect();
-        let index = akin.iter().position(|k| **k == kind).unwrap_or(0);
-        // A step between two kinds is wider than one between two parts.
-        let stride = parts + parts / 2;
-        palette::shade(kind.algorithm, index * stride + part, (akin.len().max(1) - 1) * stride + parts)
+    /// How a kind looks.
+    pub(super) fn style(&self, kind: Kind<'_>) -> Style {
+        let known = self.0.iter().find(|(k, _)| *k == kind);
+        known.map_or_else(|| Style::nth(0), |(_, style)| style.clone())
     }
 
-    /// Boxes with the kinds' names, and their height.
-    pub(super) fn legend(&self, top: f64) -> (maud::Markup, f64) {
-        let style = |kind: &Kind<'_>| Style { colour: self.colour(*kind, 0, 1), dash: None };
-        let entries: Vec<_> = self.0.iter().map(|k| (self.name(*k), style(k))).collect();
-        let entries: Vec<_> = entries.iter().map(|(name, style)| (name.as_str(), style)).collect();
-        svg::legend(top, &entries, BOX)
+    /// The colour of a kind's area; neighbouring parts of it differ a little.
+    pub(super) fn fill(&self, kind: Kind<'_>, part: usize) -> String {
+        let fill = self.style(kind).fill;
+        if part.is_multiple_of(2) { fill } else { towards_paper(&fill, LIGHTER) }
+    }
+
+    /// Boxes with the names of those kinds that are `shown`, and their height.
+    pub(super) fn legend(&self, width: f64, top: f64, shown: &[Kind<'_>]) -> (maud::Markup, f64) {
+        let drawn = self.0.iter().filter(|(kind, _)| shown.contains(kind));
+        let entries: Vec<_> = drawn.map(|(kind, style)| (self.name(*kind), style)).collect();
+        let entries: Vec<_> = entries.iter().map(|(name, style)| (name.as_str(), *style)).collect();
+        svg::legend(width, top, &entries, BOX)
     }
 }
 
@@ -80,15 +93,19 @@ mod tests {
             kind("tested", "bbr2"),
             kind("CUBIC 2", "cubic"),
         ];
-        let kinds = Kinds::of(all.into_iter().chain(all));
+        let experiments = crate::fixture::realistic();
+        let palette = crate::styles::Palette::of(&experiments);
+        let kinds =
+            Kinds::of(&Source::new(&experiments[0], &palette, svg::WIDTH), all.into_iter().chain(all));
         assert_eq!(kinds.iter().collect::<Vec<_>>(), [all[0], all[2], all[1], all[3]]);
         let names: Vec<_> = all.iter().map(|k| kinds.name(*k)).collect();
         assert_eq!(names, ["tested (bbr1)", "CUBIC", "tested (bbr2)", "CUBIC 2"]);
-        let mut colours: Vec<_> =
-            all.iter().flat_map(|k| (0..4).map(|part| kinds.colour(*k, part, 4))).collect();
-        colours.sort();
-        colours.dedup();
-        assert_eq!(colours.len(), 16);
-        assert_eq!(kinds.colour(all[0], 0, 1), palette::shade("bbr1", 0, 1));
+        let mut fills: Vec<_> = all.iter().flat_map(|k| [0, 1].map(|part| kinds.fill(*k, part))).collect();
+        fills.sort();
+        fills.dedup();
+        assert_eq!(fills.len(), 8);
+        let legend = kinds.legend(svg::WIDTH, 0.0, &[all[0], all[3]]).0.0;
+        assert!(legend.contains("tested (bbr1)") && legend.contains("CUBIC 2"), "{legend}");
+        assert!(!legend.contains("bbr2") && !legend.contains(">CUBIC<"), "{legend}");
     }
 }

@@ -1,6 +1,7 @@
 //! The loops of a stability analysis as curves.
 
-use crate::palette::{self, Style};
+use crate::colours;
+use crate::styles::Style;
 use stability::Analysis;
 use stability::margins::{Margins, frequencies};
 use stability::open_loop::OpenLoop;
@@ -18,8 +19,8 @@ pub(super) fn curves(analysis: &Analysis) -> [Curve; 2] {
     // What runs has the controller's colour, the theory that of second lines.
     let curve = |name, updates: Option<u32>, margins| {
         let style = match updates {
-            None => Style { colour: palette::MUTED.to_owned(), dash: Some("7 3") },
-            Some(_) => Style { colour: palette::shade("dccc", 0, 1), dash: None },
+            None => Style { dash: Some("7 3"), ..Style::plain(colours::MUTED) },
+            Some(_) => Style::nth(0),
         };
         Curve { name, open: analysis.setting.open_loop(updates), margins, style }
     };

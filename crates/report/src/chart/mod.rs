@@ -7,8 +7,11 @@ mod bode;
 mod boxes;
 mod cdf;
 mod ellipse;
+mod flows;
 mod grouped_bars;
+mod heatmap;
 mod kinds;
+mod line;
 mod loops;
 mod nyquist;
 mod over_time;
@@ -16,15 +19,14 @@ mod overlay;
 mod path;
 mod place;
 mod plane;
+mod reference;
 mod shares;
 mod stacked;
 mod svg;
 
-pub(super) use svg::Figure;
-#[cfg(test)]
-pub(super) use svg::{WIDTH, text_width};
+pub(super) use svg::{Figure, WIDE, WIDTH, text_width};
 
-use super::palette::{Palette, Style};
+use super::styles::{Palette, Style};
 use experiment::chart::Chart;
 use experiment::row::RowLabel;
 use results::summary::{FlowRow, Results, Track, Variant};
@@ -34,16 +36,36 @@ use stability::Analysis;
 pub(super) struct Source<'a> {
     /// The experiment.
     pub(super) results: &'a Results,
-    /// Styles of the report's rows.
-    pub(super) palette: &'a Palette,
+    /// Colours of the report's algorithms.
+    palette: &'a Palette,
+    /// Of the charts that can be of any width.
+    width: f64,
+    /// The experiment's rows and how they look.
+    styles: Vec<(&'a str, Style)>,
 }
 
 impl<'a> Source<'a> {
-    /// The style of a row by its label; a row that is in no table gets one from its label.
+    /// An experiment of a report, for charts of this width.
+    pub(super) fn new(results: &'a Results, palette: &'a Palette, width: f64) -> Self {
+        let mut rows: Vec<(&str, &str)> = Vec::new();
+        for row in results.summary.variants.iter().flat_map(|v| &v.rows) {
+            if !rows.iter().any(|(label, _)| *label == row.label.as_str()) {
+                rows.push((row.label.as_str(), &row.algorithm));
+            }
+        }
+        let styles = palette.styles(&rows.iter().map(|(_, algorithm)| *algorithm).collect::<Vec<_>>());
+        Self {
+            results,
+            palette,
+            width,
+            styles: rows.into_iter().map(|(label, _)| label).zip(styles).collect(),
+        }
+    }
+
+    /// The style of a row by its label.
     fn style(&self, label: &str) -> Style {
-        let mut rows = self.results.summary.variants.iter().flat_map(|v| &v.rows);
-        let algorithm = rows.find(|r| r.label == label).map_or(label, |r| r.algorithm.as_str());
-        self.palette.style(algorithm, label)
+        let known = self.styles.iter().find(|(l, _)| *l == label).map(|(_, style)| style.clone());
+        known.unwrap_or_else(|| Style::plain(self.palette.colour(label)))
     }
 
     /// The row's algorithm.
@@ -70,8 +92,16 @@ impl<'a> Source<'a> {
 /// Draws a chart. Its figures share their scales, so that they can be compared.
 pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
     match chart {
-        Chart::RttCdf { title, rows } => cdf::draw(source, title, rows),
-        Chart::OverTime { title, metrics, rows } => over_time::draw(source, title, metrics, rows),
+        Chart::RttCdf { title, rows, scale } => cdf::draw(source, title, rows, *scale),
+        Chart::OverTime { title, metrics, rows, y_scale } => {
+            over_time::draw(source, title, metrics, rows, *y_scale)
+        }
+        Chart::Line { title, x, metrics, y_scale, spots } => {
+            line::draw(source, &line::Chart { title, x, metrics, y_scale: *y_scale, spots })
+        }
+        Chart::Heatmap { title, x, y, metric, spots } => {
+            heatmap::draw(source, &heatmap::Chart { title, x, y, metric, spots })
+        }
         Chart::Bars { title, metrics } => bars::draw(source, title, metrics),
         Chart::Box { title, metrics, rows } => boxes::draw(source, title, metrics, rows),
         Chart::GroupedBars { title, metrics } => grouped_bars::draw(source, title, metrics),
@@ -79,6 +109,14 @@ pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
         Chart::Plane { title, rows } => plane::draw(source, title, rows),
         Chart::Shares { title, rows } => shares::draw(source, title, rows),
     }
+}
+
+/// Whether a chart is drawn a second time for a page that is wider than a column.
+pub(super) fn gains_by_width(chart: &Chart) -> bool {
+    matches!(
+        chart,
+        Chart::OverTime { .. } | Chart::Stacked { .. } | Chart::Line { .. } | Chart::GroupedBars { .. }
+    )
 }
 
 /// The Nyquist plot and the Bode plot of an analysis, and its simulation.

@@ -8,8 +8,8 @@ use super::loops::Curve;
 use super::path;
 use super::place::{self, Area};
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
+use crate::colours::{AXIS, INK, MUTED, PAPER};
 use crate::number;
-use crate::palette::{AXIS, INK, MUTED, PAPER};
 use stability::margins::degrees;
 
 /// What is shown: the unit circle with its surroundings. One unit is as long on both axes.
@@ -37,7 +37,7 @@ struct Mark {
 /// Of these loops, which have one critical point.
 pub(super) fn draw(curves: &[Curve]) -> Figure {
     let entries: Vec<_> = curves.iter().map(|c| (c.name, &c.style)).collect();
-    let (legend, top) = svg::legend(4.0, &entries, svg::PIECE);
+    let (legend, top) = svg::legend(WIDTH, 4.0, &entries, svg::PIECE);
     let plane = Plane::below(top + 14.0);
     let critical = curves.first().map_or(-1.0, |c| -1.0 / c.open.links);
     let body = html! {
@@ -55,6 +55,7 @@ pub(super) fn draw(curves: &[Curve]) -> Figure {
         kind: "nyquist",
         title: "Nyquist plot".to_owned(),
         variant: String::new(),
+        width: WIDTH,
         height: plane.bottom + 60.0,
         body,
     }

@@ -1,22 +1,29 @@
 //! Values over time: one panel per metric, all on one time axis. Few lines share a panel; many lines get a strip each,
-//! because nine sawtooths on top of each other say nothing.
+//! because nine sawtooths on top of each other say nothing. Thin grey lines are what the network allows.
+
+use experiment::row::RowLabel;
+use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
 use super::axis::{Scale, extent};
+use super::flows::Flows;
+use super::kinds::Kind;
+use super::reference::{self, Reference};
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
 use super::{Source, path, wanted};
+use crate::colours::{GRID, MUTED};
 use crate::number;
-use crate::palette::{self, MUTED, Style};
-use experiment::row::RowLabel;
+use crate::styles::Style;
+use experiment::chart::ScaleKind;
 use results::summary::{Track, Variant};
 
 /// More lines than this in a panel, or several flows in a row, and each row gets its strip.
 const MOST_TOGETHER: usize = 4;
 /// Flows to show of a row: more would be a blur, and of a thousand the page would burst.
 const MOST_FLOWS: usize = 8;
-/// Height of a panel that rows share.
-const PANEL: f64 = 120.0;
+/// Height of a panel that rows share, in a column and across a page.
+const PANEL: (f64, f64) = (120.0, 150.0);
 /// Height of the strips of a panel together, and what a strip needs and can use of it.
 const STRIPS: (f64, f64, f64) = (300.0, 32.0, 110.0);
 /// Space under a strip.
@@ -26,7 +33,8 @@ const GAP: f64 = 6.0;
 struct Lines<'a> {
     label: &'a str,
     tracks: Vec<&'a Track>,
-    /// How many there are.
+    kinds: Vec<Kind<'a>>,
+    /// How many flows there are.
     flows: usize,
 }
 
@@ -38,37 +46,77 @@ struct Panel<'a> {
     scale: Scale,
 }
 
-/// One figure per variant.
-pub(super) fn draw(source: &Source<'_>, title: &str, metrics: &[String], rows: &[RowLabel]) -> Vec<Figure> {
-    let variants = &source.results.summary.variants;
-    let shown: Vec<_> = variants.iter().map(|v| (v, lines(source, v, rows))).collect();
-    let tracks: Vec<&Track> =
-        shown.iter().flat_map(|(_, l)| l).flat_map(|l| l.tracks.iter().copied()).collect();
-    let (start, end) = extent(tracks.iter().flat_map(|t| &t.times).copied()).unwrap_or((0.0, 1.0));
-    let time = Scale::exact(start, end, 6);
-    let apart = shown.iter().any(|(_, l)| l.len() > MOST_TOGETHER || l.iter().any(|l| l.tracks.len() > 1));
-    let panels: Vec<_> = metrics.iter().map(|m| panel(m, &tracks)).collect();
-    shown.iter().map(|(v, l)| figure(source, title, &v.name, l, &panels, &time, apart)).collect()
+/// What the figures of a chart share.
+struct Frame<'a> {
+    source: &'a Source<'a>,
+    panels: Vec<Panel<'a>>,
+    time: Scale,
+    flows: Flows<'a>,
+    apart: bool,
 }
 
-fn lines<'a>(source: &Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> Vec<Lines<'a>> {
+/// One figure per variant.
+pub(super) fn draw<'a>(
+    source: &'a Source<'a>,
+    title: &str,
+    metrics: &'a [String],
+    rows: &[RowLabel],
+    scale: ScaleKind,
+) -> Vec<Figure> {
+    let variants = &source.results.summary.variants;
+    let shown: Vec<_> = variants.iter().map(|v| (v, lines(source, v, rows))).collect();
+    let all = || shown.iter().flat_map(|(_, lines)| lines);
+    let times = all().flat_map(|l| &l.tracks).flat_map(|t| &t.times).copied();
+    let (start, end) = extent(times).unwrap_or((0.0, 1.0));
+    let kinds: Vec<_> = all().map(|l| l.kinds.clone()).collect();
+    let frame = Frame {
+        source,
+        panels: metrics.iter().map(|m| panel(source, m, &shown, scale)).collect(),
+        time: Scale::exact(start, end, if source.width > WIDTH { 12 } else { 6 }),
+        flows: Flows::of(source, &kinds),
+        apart: shown.iter().any(|(_, l)| l.len() > MOST_TOGETHER || l.iter().any(|l| l.tracks.len() > 1)),
+    };
+    shown.iter().map(|(variant, lines)| frame.figure(title, &variant.name, lines)).collect()
+}
+
+fn lines<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> Vec<Lines<'a>> {
     let of_row = |label: &'a str| {
         let mut tracks = source.first_run(&variant.name, label);
-        let flows = tracks.len();
+        let (flows, repetition) = (tracks.len(), tracks.first()?.repetition);
         tracks.truncate(MOST_FLOWS);
-        (flows > 0).then_some(Lines { label, tracks, flows })
+        let known = source.flows(&variant.name, label).filter(|f| f.repetition == repetition);
+        let known: BTreeMap<u32, Kind<'a>> = known.map(|f| (f.flow, Kind::of(f))).collect();
+        let kind =
+            |track: &&Track| known.get(&track.flow).copied().unwrap_or_else(|| Kind::of_row(source, label));
+        Some(Lines { label, kinds: tracks.iter().map(kind).collect(), tracks, flows })
     };
     wanted(variant, rows).into_iter().filter_map(of_row).collect()
 }
 
-fn panel<'a>(column: &'a str, tracks: &[&Track]) -> Panel<'a> {
-    let values = tracks.iter().filter_map(|t| t.columns.get(column)).flatten().copied();
-    let extent = extent(values);
+fn panel<'a>(
+    source: &Source<'_>,
+    column: &'a str,
+    shown: &[(&Variant, Vec<Lines<'_>>)],
+    scale: ScaleKind,
+) -> Panel<'a> {
+    let lines = || shown.iter().flat_map(|(variant, lines)| lines.iter().map(move |l| (variant, l)));
+    let values =
+        lines().flat_map(|(_, l)| &l.tracks).filter_map(|t| t.columns.get(column)).flatten().copied();
+    let least = values.clone().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
+    let drawn = extent(values);
+    let most = drawn.map_or(0.0, |(_, high)| high);
+    let references: Vec<Reference> =
+        lines().flat_map(|(v, l)| reference::of_column(source, &v.name, l.label, column)).collect();
+    let ends =
+        drawn.into_iter().flat_map(|(low, high)| [low, high]).chain(reference::ends(&references, most));
+    let extent = extent(ends);
     let largest = extent.map_or(0.0, |(low, high)| high.abs().max(low.abs()));
     let (name, divisor) = number::column(column, largest);
-    let is_rtt = column.contains("rtt");
     let scaled = extent.map(|(low, high)| (low / divisor, high / divisor));
-    let scale = Scale::values(scaled, is_rtt, 4);
+    let scale = match scale {
+        ScaleKind::Log => Scale::log(least / divisor, scaled.map_or(1.0, |(_, high)| high)),
+        ScaleKind::Linear => Scale::values(scaled, column.contains("rtt"), 4),
+    };
     Panel { column, name, divisor, scale }
 }
 
@@ -89,122 +137,163 @@ impl Panel<'_> {
         };
         tracks.filter_map(|(i, t)| Some((data(t)?, i))).collect()
     }
+
+    /// Whether any track has it.
+    fn has_values(&self, lines: &[Lines<'_>]) -> bool {
+        lines.iter().flat_map(|l| &l.tracks).any(|t| t.columns.contains_key(self.column))
+    }
 }
 
-fn figure(
-    source: &Source<'_>,
-    title: &str,
-    variant: &str,
-    lines: &[Lines<'_>],
-    panels: &[Panel<'_>],
-    time: &Scale,
-    apart: bool,
-) -> Figure {
-    let (body, height) = match () {
-        () if lines.is_empty() || panels.is_empty() => (svg::nothing(30.0, "no time series"), 50.0),
-        () if apart => strips(source, lines, panels, time),
-        () => together(source, lines, panels, time),
-    };
-    Figure { kind: "over-time", title: title.to_owned(), variant: variant.to_owned(), height, body }
-}
+impl Frame<'_> {
+    fn figure(&self, title: &str, variant: &str, lines: &[Lines<'_>]) -> Figure {
+        // A panel without a line would only take room.
+        let panels: Vec<_> = self.panels.iter().filter(|panel| panel.has_values(lines)).collect();
+        let (body, height) = match () {
+            () if panels.is_empty() => (svg::nothing(self.source.width, 30.0, "no time series"), 50.0),
+            () if self.apart => self.strips(variant, lines, &panels),
+            () => self.together(variant, lines, &panels),
+        };
+        Figure {
+            kind: "over-time",
+            title: title.to_owned(),
+            variant: variant.to_owned(),
+            width: self.source.width,
+            height,
+            body,
+        }
+    }
 
-/// All rows in one panel per metric, under a legend.
-fn together(source: &Source<'_>, lines: &[Lines<'_>], panels: &[Panel<'_>], time: &Scale) -> (Markup, f64) {
-    let styles: Vec<_> = lines.iter().map(|l| source.style(l.label)).collect();
-    let entries: Vec<_> = lines.iter().zip(&styles).map(|(l, s)| (l.label, s)).collect();
-    let (legend, mut top) = svg::legend(4.0, &entries, svg::PIECE);
-    let (left, right) = (50.0, WIDTH - 14.0);
-    let time = time.on(left, right);
-    let mut drawn = Vec::new();
-    for (i, panel) in panels.iter().enumerate() {
-        let (first, bottom) = (top + 26.0, top + 26.0 + PANEL);
-        let y = panel.scale.on(bottom, first);
-        drawn.push(html! {
-            (svg::heading(8.0, first - 9.0, &panel.name))
-            (svg::grid_x(&time, first, bottom, i + 1 == panels.len()))
-            (svg::grid_y(&y, left, right))
+    fn references(&self, variant: &str, row: &Lines<'_>, panel: &Panel<'_>) -> Vec<Reference> {
+        reference::of_column(self.source, variant, row.label, panel.column)
+    }
+
+    /// All rows in one panel per metric, under a legend.
+    fn together(&self, variant: &str, lines: &[Lines<'_>], panels: &[&Panel<'_>]) -> (Markup, f64) {
+        let width = self.source.width;
+        let styles: Vec<_> = lines.iter().map(|l| self.source.style(l.label)).collect();
+        let entries: Vec<_> = lines.iter().zip(&styles).map(|(l, s)| (l.label, s)).collect();
+        let (legend, mut top) = svg::legend(width, 4.0, &entries, svg::PIECE);
+        let (left, right) = (50.0, width - 14.0);
+        let height = if width > WIDTH { PANEL.1 } else { PANEL.0 };
+        let time = self.time.on(left, right);
+        let mut drawn = Vec::new();
+        for (i, panel) in panels.iter().enumerate() {
+            let (first, bottom) = (top + 26.0, top + 26.0 + height);
+            let y = panel.scale.on(bottom, first);
+            let references =
+                reference::distinct(lines.iter().flat_map(|l| self.references(variant, l, panel)));
+            let inner = html! {
+                (svg::grid_x(&time, first, bottom, i + 1 == panels.len()))
+                (svg::grid_y(&y, left, right))
+                (svg::floor(left, right, bottom))
+                (reference::draw(&references, panel.divisor, &time, &y))
+                @for (row, style) in lines.iter().zip(&styles) {
+                    @for (data, _) in panel.curves(row, &time, &y) { (svg::curve(&data, style, 1.3, row.label)) }
+                }
+            };
+            drawn.push(html! {
+                (heading(first - 9.0, right, &panel.name, &references, panel.divisor, &y))
+                (svg::plot(&time, &y, &inner))
+            });
+            top = bottom + 8.0;
+        }
+        let body = html! {
+            (legend)
+            @for panel in drawn { (panel) }
+            (svg::axis_name(left, right, top + 25.0, "Time (s)"))
+        };
+        (body, top + 34.0)
+    }
+
+    /// A strip per row in each metric's panel, named at its left.
+    fn strips(&self, variant: &str, lines: &[Lines<'_>], panels: &[&Panel<'_>]) -> (Markup, f64) {
+        let width = self.source.width;
+        let widest = lines.iter().map(|l| svg::text_width(l.label, TEXT)).fold(40.0, f64::max);
+        let (left, right) = (widest.min(width / 4.0) + 18.0, width - 44.0);
+        let time = self.time.on(left, right);
+        let height = (STRIPS.0 / lines.len() as f64).clamp(STRIPS.1, STRIPS.2);
+        let several: Vec<_> = lines.iter().filter(|l| l.tracks.len() > 1).map(|l| &l.kinds).collect();
+        let (legend, mut top) =
+            if several.is_empty() { (Markup::default(), 0.0) } else { self.flows.legend(width, &several) };
+        let mut drawn = Vec::new();
+        for (i, panel) in panels.iter().enumerate() {
+            let first = top + 26.0;
+            let bottom = first + (height + GAP) * lines.len() as f64 - GAP;
+            let references =
+                reference::distinct(lines.iter().flat_map(|l| self.references(variant, l, panel)));
+            drawn.push(html! {
+                (heading(first - 9.0, right, &panel.name, &references, panel.divisor, &panel.scale))
+                (svg::grid_x(&time, first, bottom, i + 1 == panels.len()))
+                @for (j, row) in lines.iter().enumerate() {
+                    (self.strip(variant, panel, row, &time, (first + (height + GAP) * j as f64, height)))
+                }
+            });
+            top = bottom + 8.0;
+        }
+        let remark = flow_remark(lines);
+        let body = html! {
+            (legend)
+            @for panel in drawn { (panel) }
+            (svg::axis_name(left, right, top + 25.0, "Time (s)"))
+            @if let Some(remark) = &remark { (svg::text(8.0, top + 42.0, SMALL, MUTED, Anchor::Start, remark)) }
+        };
+        (body, top + if remark.is_some() { 52.0 } else { 34.0 })
+    }
+
+    fn strip(
+        &self,
+        variant: &str,
+        panel: &Panel<'_>,
+        row: &Lines<'_>,
+        time: &Scale,
+        place: (f64, f64),
+    ) -> Markup {
+        let (top, bottom) = (place.0, place.0 + place.1);
+        let y = panel.scale.on(bottom, top);
+        let (left, right) = (time.left(), time.right());
+        let inner = html! {
+            (svg::line(left, top, right, top, GRID))
             (svg::floor(left, right, bottom))
-            @for (row, style) in lines.iter().zip(&styles) {
-                @for (data, _) in panel.curves(row, &time, &y) { (svg::curve(&data, style, 1.3, row.label)) }
+            (reference::draw(&self.references(variant, row, panel), panel.divisor, time, &y))
+            @for (data, flow) in panel.curves(row, time, &y) {
+                @let (style, name) = self.look(row, flow);
+                (svg::curve(&data, &style, 1.2, &name))
             }
-        });
-        top = bottom + 8.0;
+        };
+        html! {
+            (svg::label(left - 8.0, f64::midpoint(top, bottom) + 4.0, TEXT, Anchor::End, left - 14.0, row.label))
+            (svg::text(right + 5.0, top + 8.0, SMALL - 1.0, MUTED, Anchor::Start, &y.label(y.high())))
+            (svg::text(right + 5.0, bottom, SMALL - 1.0, MUTED, Anchor::Start, &y.label(y.low())))
+            (svg::plot(time, &y, &inner))
+        }
     }
-    let body = html! {
-        (legend)
-        @for panel in drawn { (panel) }
-        (svg::axis_name(left, right, top + 25.0, "Time (s)"))
-    };
-    (body, top + 34.0)
-}
 
-/// A strip per row in each metric's panel, named at its left.
-fn strips(source: &Source<'_>, lines: &[Lines<'_>], panels: &[Panel<'_>], time: &Scale) -> (Markup, f64) {
-    let widest = lines.iter().map(|l| svg::text_width(l.label, TEXT)).fold(40.0, f64::max);
-    let (left, right) = (widest.min(WIDTH / 4.0) + 18.0, WIDTH - 44.0);
-    let time = time.on(left, right);
-    let height = (STRIPS.0 / lines.len() as f64).clamp(STRIPS.1, STRIPS.2);
-    let mut top = 0.0;
-    let mut drawn = Vec::new();
-    for (i, panel) in panels.iter().enumerate() {
-        let first = top + 26.0;
-        let bottom = first + (height + GAP) * lines.len() as f64 - GAP;
-        drawn.push(html! {
-            (svg::heading(8.0, first - 9.0, &panel.name))
-            (svg::grid_x(&time, first, bottom, i + 1 == panels.len()))
-            @for (j, row) in lines.iter().enumerate() {
-                (strip(source, panel, row, &time, first + (height + GAP) * j as f64, height))
-            }
-        });
-        top = bottom + 8.0;
+    /// A row's only flow looks like the row, and its strip has its name.
+    fn look(&self, row: &Lines<'_>, flow: usize) -> (Style, String) {
+        if row.tracks.len() < 2 {
+            return (self.source.style(row.label).solid(), row.label.to_owned());
+        }
+        self.flows.style(&row.kinds, flow)
     }
-    let remark = flow_remark(lines);
-    let body = html! {
-        @for panel in drawn { (panel) }
-        (svg::axis_name(left, right, top + 25.0, "Time (s)"))
-        @if let Some(remark) = &remark { (svg::text(8.0, top + 42.0, SMALL, MUTED, Anchor::Start, remark)) }
-    };
-    (body, top + if remark.is_some() { 52.0 } else { 34.0 })
 }
 
-/// Which flows a strip shows, if there are several.
-fn flow_remark(lines: &[Lines<'_>]) -> Option<String> {
-    let shown = lines.iter().map(|l| l.tracks.len()).max().filter(|n| *n > 1)?;
-    let all = lines.iter().map(|l| l.flows).max().unwrap_or(shown);
-    let of = if all > shown { format!(" of {all}") } else { String::new() };
-    Some(format!("Flows 1 to {shown}{of}, from dark to light in the colour of their algorithm."))
-}
-
-fn strip(
-    source: &Source<'_>,
-    panel: &Panel<'_>,
-    row: &Lines<'_>,
-    time: &Scale,
-    top: f64,
-    height: f64,
-) -> Markup {
-    let bottom = top + height;
-    let y = panel.scale.on(bottom, top);
-    let (left, right) = (time.left(), time.right());
+/// The panel's name, and at its right what the grey line is that is in it.
+fn heading(y: f64, right: f64, name: &str, references: &[Reference], divisor: f64, scale: &Scale) -> Markup {
+    let mut on_it =
+        references.iter().filter(|r| r.course.iter().any(|(_, value)| scale.has(value / divisor)));
     html! {
-        (svg::label(left - 8.0, f64::midpoint(top, bottom) + 4.0, TEXT, Anchor::End, left - 14.0, row.label))
-        (svg::line(left, top, right, top, palette::GRID))
-        (svg::floor(left, right, bottom))
-        (svg::text(right + 5.0, top + 8.0, SMALL - 1.0, MUTED, Anchor::Start, &y.label(y.high())))
-        (svg::text(right + 5.0, bottom, SMALL - 1.0, MUTED, Anchor::Start, &y.label(y.low())))
-        @for (data, flow) in panel.curves(row, time, &y) {
-            @let (style, name) = flow_style(source, row, flow);
-            (svg::curve(&data, &style, 1.2, &name))
+        (svg::heading(8.0, y, name))
+        @if let Some(reference) = on_it.next() {
+            @let from = right - svg::text_width(reference.name, SMALL) - 30.0;
+            (svg::curve(&format!("M{} {}h24", svg::px(from), svg::px(y - 4.0)), &reference::style(), 1.1, ""))
+            (svg::text(right, y, SMALL, MUTED, Anchor::End, reference.name))
         }
     }
 }
 
-/// A row's only flow looks like the row; several flows are shades of the algorithm's hue.
-fn flow_style(source: &Source<'_>, row: &Lines<'_>, flow: usize) -> (Style, String) {
-    let flows = row.tracks.len();
-    if flows < 2 {
-        return (Style { dash: None, ..source.style(row.label) }, row.label.to_owned());
-    }
-    let colour = palette::shade(source.algorithm(row.label), flow, flows);
-    (Style { colour, dash: None }, format!("{}, flow {}", row.label, flow + 1))
+/// Which flows a strip shows, if there are more.
+fn flow_remark(lines: &[Lines<'_>]) -> Option<String> {
+    let shown = lines.iter().map(|l| l.tracks.len()).max()?;
+    let all = lines.iter().map(|l| l.flows).max().filter(|all| *all > shown)?;
+    Some(format!("Flows 1 to {shown} of {all}."))
 }

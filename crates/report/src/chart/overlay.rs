@@ -5,7 +5,8 @@ use maud::{Markup, html};
 use super::axis::{Scale, extent};
 use super::path;
 use super::svg::{self, Figure, WIDTH};
-use crate::palette::{self, INK, Style};
+use crate::colours::INK;
+use crate::styles::Style;
 use stability::overlay::{Course, Overlay};
 
 const LEFT: f64 = 50.0;
@@ -22,10 +23,11 @@ const PANELS: [Panel; 2] = [
 
 /// Of both models.
 pub(super) fn draw(overlay: &Overlay) -> Figure {
-    let packets = Style { colour: palette::shade("dccc", 0, 1), dash: None };
-    let fluid = Style { colour: INK.to_owned(), dash: Some("5 3") };
+    let packets = Style::nth(0);
+    let fluid = Style { dash: Some("5 3"), ..Style::plain(INK) };
     let courses = [("packets", &overlay.packets, &packets), ("fluid", &overlay.fluid, &fluid)];
-    let (legend, mut top) = svg::legend(4.0, &courses.map(|(name, _, style)| (name, style)), svg::PIECE);
+    let (legend, mut top) =
+        svg::legend(WIDTH, 4.0, &courses.map(|(name, _, style)| (name, style)), svg::PIECE);
     let (start, end) = extent(courses.iter().flat_map(|c| &c.1.times).copied()).unwrap_or((0.0, 1.0));
     let time = Scale::exact(start, end, 6).on(LEFT, RIGHT);
     let mut drawn = Vec::new();
@@ -51,6 +53,7 @@ pub(super) fn draw(overlay: &Overlay) -> Figure {
         kind: "fluid-and-packets",
         title: "Fluid and packets".to_owned(),
         variant: String::new(),
+        width: WIDTH,
         height: top + 34.0,
         body,
     }

@@ -1,17 +1,18 @@
 //! The plane of RTT and goodput: where the flows of each row are, their mean, and how far they scatter. RTT falls to the
 //! right, as papers draw it since Remy: the better, the further up and right.
 
+use experiment::row::RowLabel;
 use maud::{Markup, html};
 
 use super::axis::{Scale, extent, is_drawable};
 use super::ellipse::Ellipse;
-use super::kinds::{Kind, Kinds};
+use super::kinds::{Kind, Kinds, distinct};
 use super::place::{self, Area};
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
-use super::{Source, path, wanted};
+use super::{Source, path, reference, wanted};
+use crate::colours::{AXIS, MUTED, PAPER};
 use crate::number;
-use crate::palette::{self, AXIS, MUTED, PAPER};
-use experiment::row::RowLabel;
+use results::network::{Course, Network};
 use results::summary::{FlowRow, Variant};
 
 const LEFT: f64 = 50.0;
@@ -22,6 +23,10 @@ const BOTTOM: f64 = TOP + 270.0;
 const LEAST_SPAN: f64 = 0.2;
 /// Less of the width than this is too little for all clouds of a figure.
 const SMALL_PART: f64 = 0.3;
+/// With more RTT than this many base RTTs, the axis begins where the flows are.
+const MOST_RTT: f64 = 4.0;
+/// A line that stretches an axis by more than this is not on it.
+const NEAR: f64 = 1.3;
 /// Dots that labels avoid: all of them would take long and leave no place anyway.
 const MOST_OBSTACLES: usize = 4000;
 
@@ -47,6 +52,34 @@ struct Plane<'a> {
     rtt: Scale,
     goodput: &'a Scale,
     rtt_name: &'a str,
+    lines: Lines,
+}
+
+/// What all networks of a figure allow, if it is one value.
+struct Lines {
+    /// Mbit/s.
+    capacity: Option<f64>,
+    /// ms.
+    base_rtt: Option<f64>,
+}
+
+impl Lines {
+    fn of(source: &Source<'_>, variant: &Variant, rows: &[RowLabel]) -> Self {
+        let shown = wanted(variant, rows);
+        let networks: Vec<&Network> =
+            shown.iter().filter_map(|row| reference::network(source, &variant.name, row)).collect();
+        let one = |mut courses: Vec<&Course>| {
+            courses.dedup();
+            match courses[..] {
+                [course] if course.len() == 1 => Some(course[0].1),
+                _ => None,
+            }
+        };
+        Self {
+            capacity: one(networks.iter().map(|n| &n.capacity).collect()),
+            base_rtt: one(networks.iter().flat_map(|n| &n.base_rtt).collect()),
+        }
+    }
 }
 
 /// One figure per variant.
@@ -54,26 +87,36 @@ pub(super) fn draw(source: &Source<'_>, title: &str, rows: &[RowLabel]) -> Vec<F
     let variants = &source.results.summary.variants;
     let shown: Vec<Vec<Cloud<'_>>> = variants.iter().map(|v| clouds(source, v, rows)).collect();
     let goodput = extent(shown.iter().flatten().flat_map(Cloud::outline).map(|p| p.1.max(0.0)));
-    let goodput = Scale::values(goodput, false, 5).on(BOTTOM, TOP);
-    let (rtts, are_shared) = rtts(&shown);
+    let lines: Vec<Lines> = variants.iter().map(|v| Lines::of(source, v, rows)).collect();
+    let highest = goodput.map_or(0.0, |(_, high)| high);
+    let near = lines.iter().flat_map(|l| l.capacity).filter(|capacity| *capacity <= NEAR * highest);
+    let goodput = extent(near.chain(goodput.into_iter().flat_map(|(low, high)| [low, high])));
+    let goodput = Scale::values(goodput, true, 5).on(BOTTOM, TOP);
+    let (rtts, are_shared) = rtts(&shown, &lines);
     let rtt_name =
         if are_shared { "Mean RTT (ms)" } else { "Mean RTT (ms); the figures have different scales" };
     let looks = Looks::of(source, &shown);
-    let figures = variants.iter().zip(&shown).zip(rtts).map(|((variant, clouds), rtt)| {
-        Plane { looks: &looks, rtt, goodput: &goodput, rtt_name }.figure(title, &variant.name, clouds)
-    });
+    let figures =
+        variants.iter().zip(&shown).zip(rtts).zip(lines).map(|(((variant, clouds), rtt), lines)| {
+            Plane { looks: &looks, rtt, goodput: &goodput, rtt_name, lines }.figure(
+                title,
+                &variant.name,
+                clouds,
+            )
+        });
     figures.collect()
 }
 
 /// The scale of each figure's RTTs, and whether it is the same in all: unless one figure would have to show all it has
 /// in a small part of its width.
-fn rtts(shown: &[Vec<Cloud<'_>>]) -> (Vec<Scale>, bool) {
-    let ends = |clouds: &[Cloud<'_>]| {
+fn rtts(shown: &[Vec<Cloud<'_>>], lines: &[Lines]) -> (Vec<Scale>, bool) {
+    let ends = |(clouds, lines): (&Vec<Cloud<'_>>, &Lines)| {
         let (low, high) = extent(clouds.iter().flat_map(Cloud::outline).map(|p| p.0.max(0.0)))?;
         // Not so near that a few percent would seem a lot.
-        Some((low.min(high * (1.0 - LEAST_SPAN)), high))
+        let base = lines.base_rtt.filter(|base| *base <= low && high <= MOST_RTT * *base).unwrap_or(low);
+        Some((base.min(high * (1.0 - LEAST_SPAN)), high))
     };
-    let each: Vec<_> = shown.iter().map(|clouds| ends(clouds)).collect();
+    let each: Vec<_> = shown.iter().zip(lines).map(ends).collect();
     let all = extent(each.iter().flatten().flat_map(|(low, high)| [*low, *high])).unwrap_or((0.0, 1.0));
     let are_shared = each.iter().flatten().all(|(low, high)| (high - low) >= SMALL_PART * (all.1 - all.0));
     let scale = |ends: &Option<(f64, f64)>| {
@@ -91,7 +134,7 @@ fn clouds<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -
                 flows.iter().filter(|f| Kind::of(f) == kind).filter_map(|f| point(f)).collect();
             Some(Cloud { row, kind, ellipse: Ellipse::of(&points)?, points })
         };
-        Kinds::of(flows.iter().map(|f| Kind::of(f))).iter().filter_map(cloud).collect::<Vec<_>>()
+        distinct(flows.iter().map(|f| Kind::of(f))).into_iter().filter_map(cloud).collect::<Vec<_>>()
     };
     wanted(variant, rows).into_iter().flat_map(of_row).collect()
 }
@@ -119,7 +162,7 @@ impl<'a> Looks<'a> {
             }
         }
         let is_mixed = shown.iter().any(|clouds| clouds.windows(2).any(|w| w[0].row == w[1].row));
-        Self { source, kinds: Kinds::of(all.iter().map(|a| a.1)), all, is_mixed }
+        Self { source, kinds: Kinds::of(source, all.iter().map(|a| a.1)), all, is_mixed }
     }
 
     fn name(&self, cloud: &Cloud<'_>) -> String {
@@ -135,9 +178,7 @@ impl<'a> Looks<'a> {
         if !self.is_mixed {
             return self.source.style(cloud.row).colour;
         }
-        let akin: Vec<_> = self.all.iter().filter(|a| a.1.algorithm == cloud.kind.algorithm).collect();
-        let index = akin.iter().position(|a| **a == (cloud.row, cloud.kind)).unwrap_or(0);
-        palette::shade(cloud.kind.algorithm, index, akin.len())
+        self.kinds.style(cloud.kind).colour
     }
 }
 
@@ -148,10 +189,11 @@ impl Plane<'_> {
             (svg::grid_x(&self.rtt, TOP, BOTTOM, true))
             (svg::grid_y(self.goodput, LEFT, RIGHT))
             (svg::floor(LEFT, RIGHT, BOTTOM))
+            (self.references())
             (better())
             @for cloud in clouds { (self.scatter(cloud)) }
             (self.means(clouds))
-            @if clouds.is_empty() { (svg::nothing(f64::midpoint(TOP, BOTTOM), "no flows")) }
+            @if clouds.is_empty() { (svg::nothing(WIDTH, f64::midpoint(TOP, BOTTOM), "no flows")) }
             (svg::axis_name(LEFT, RIGHT, BOTTOM + 33.0, self.rtt_name))
             (svg::upright_name(TOP, BOTTOM, "Goodput (Mbit/s)"))
             (svg::text(8.0, BOTTOM + 50.0, SMALL, MUTED, Anchor::Start, remark))
@@ -160,6 +202,7 @@ impl Plane<'_> {
             kind: "plane",
             title: title.to_owned(),
             variant: variant.to_owned(),
+            width: WIDTH,
             height: BOTTOM + 60.0,
             body,
         }
@@ -167,6 +210,23 @@ impl Plane<'_> {
 
     fn at(&self, (rtt, goodput): (f64, f64)) -> (f64, f64) {
         (self.rtt.at(rtt), self.goodput.at(goodput))
+    }
+
+    /// The base RTT and the capacity, where they lie on the axes.
+    fn references(&self) -> Markup {
+        let dashed = |data: String, name| svg::curve(&data, &reference::style(), 1.1, name);
+        let rtt = self.lines.base_rtt.filter(|rtt| self.rtt.has(*rtt)).map(|rtt| self.rtt.at(rtt));
+        let capacity = self.lines.capacity.filter(|c| self.goodput.has(*c)).map(|c| self.goodput.at(c));
+        html! {
+            @if let Some(x) = rtt {
+                (dashed(format!("M{} {}V{}", svg::px(x), svg::px(BOTTOM), svg::px(TOP)), "base RTT"))
+                (svg::text(x - 4.0, BOTTOM - 5.0, SMALL, MUTED, Anchor::End, "base RTT"))
+            }
+            @if let Some(y) = capacity {
+                (dashed(format!("M{} {}H{}", svg::px(LEFT), svg::px(y), svg::px(RIGHT)), "capacity"))
+                (svg::text(LEFT + 4.0, y - 4.0, SMALL, MUTED, Anchor::Start, "capacity"))
+            }
+        }
     }
 
     /// The flows as faint dots, and the ellipse.

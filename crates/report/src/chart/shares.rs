@@ -1,15 +1,15 @@
 //! How the flows of a run divide its goodput: one bar per row, kind by kind, each kind from its largest flow to its
 //! smallest.
 
+use experiment::row::RowLabel;
 use maud::{Markup, html};
 
 use super::axis::{Scale, is_drawable};
-use super::kinds::{Kind, Kinds};
+use super::kinds::{Kind, Kinds, distinct};
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
 use super::{Source, wanted};
+use crate::colours::{INK, MUTED, PAPER};
 use crate::number;
-use crate::palette::{INK, MUTED, PAPER};
-use experiment::row::RowLabel;
 use results::summary::{FlowRow, Variant};
 
 const LEFT: f64 = 12.0;
@@ -33,7 +33,7 @@ pub(super) fn draw(source: &Source<'_>, title: &str, rows: &[RowLabel]) -> Vec<F
     let variants = &source.results.summary.variants;
     let shown: Vec<Vec<Run<'_>>> = variants.iter().map(|v| runs(source, v, rows)).collect();
     let all = shown.iter().flatten().flat_map(|run| &run.kinds);
-    let kinds = Kinds::of(all.map(|(kind, _)| *kind));
+    let kinds = Kinds::of(source, all.map(|(kind, _)| *kind));
     variants.iter().zip(&shown).map(|(v, runs)| figure(title, &v.name, runs, &kinds)).collect()
 }
 
@@ -50,19 +50,27 @@ fn run<'a>(source: &'a Source<'a>, variant: &'a str, row: &'a str) -> Option<Run
         goodputs.sort_by(|a, b| b.total_cmp(a));
         (kind, goodputs)
     };
-    Some(Run { row, kinds: Kinds::of(flows.iter().map(|f| Kind::of(f))).iter().map(goodputs).collect() })
+    Some(Run { row, kinds: distinct(flows.iter().map(|f| Kind::of(f))).into_iter().map(goodputs).collect() })
 }
 
 fn figure(title: &str, variant: &str, runs: &[Run<'_>], kinds: &Kinds<'_>) -> Figure {
     let (body, height) = match runs {
-        [] => (svg::nothing(30.0, "no flows"), 50.0),
+        [] => (svg::nothing(WIDTH, 30.0, "no flows"), 50.0),
         _ => bars(runs, kinds),
     };
-    Figure { kind: "shares", title: title.to_owned(), variant: variant.to_owned(), height, body }
+    Figure {
+        kind: "shares",
+        title: title.to_owned(),
+        variant: variant.to_owned(),
+        width: WIDTH,
+        height,
+        body,
+    }
 }
 
 fn bars(runs: &[Run<'_>], kinds: &Kinds<'_>) -> (Markup, f64) {
-    let (legend, height) = kinds.legend(4.0);
+    let shown: Vec<_> = runs.iter().flat_map(|run| &run.kinds).map(|(kind, _)| *kind).collect();
+    let (legend, height) = kinds.legend(WIDTH, 4.0, &shown);
     let (first, end) = (height + 4.0, height + 4.0 + ROW.0 * runs.len() as f64);
     let percent = Scale::exact(0.0, 100.0, 5).on(LEFT, RIGHT);
     let is_mixed = runs.iter().any(|run| run.kinds.len() > 1);
@@ -104,7 +112,7 @@ fn bar(run: &Run<'_>, kinds: &Kinds<'_>, percent: &Scale, top: f64) -> Markup {
             format!("{}, {}: {} %", kinds.name(*kind), count(flows.len()), number::fixed(share(sum), 1));
         parts.push(html! {
             rect x=(svg::px(from)) y=(svg::px(top)) width=(svg::px(to - from)) height=(svg::px(ROW.2))
-                fill=(kinds.colour(*kind, 0, 1)) { title { (name) } }
+                fill=(kinds.fill(*kind, 0)) { title { (name) } }
         });
         below += sum;
     }

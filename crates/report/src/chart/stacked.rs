@@ -1,6 +1,7 @@
 //! The goodput of a run's flows on top of each other over time, one panel per row: the upper edge is the link's use,
 //! each band a flow. Bands of one kind are neighbours.
 
+use experiment::row::RowLabel;
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
@@ -8,11 +9,11 @@ use units::Duration;
 
 use super::axis::{Scale, extent};
 use super::bins::Bins;
-use super::kinds::{Kind, Kinds};
+use super::kinds::{Kind, Kinds, distinct};
+use super::reference::{self, Reference};
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
 use super::{Source, path, wanted};
-use crate::palette::MUTED;
-use experiment::row::RowLabel;
+use crate::colours::MUTED;
 use results::summary::{Track, Variant};
 
 const COLUMN: &str = "goodput_mbit_s";
@@ -25,7 +26,6 @@ const MOST_BINS: usize = 240;
 /// Values of a figure: less than 300 kB of it.
 const MOST_VALUES: usize = 40_000;
 const LEFT: f64 = 50.0;
-const RIGHT: f64 = WIDTH - 14.0;
 /// Height of all panels together, and what one needs and can use of it.
 const PANELS: (f64, f64, f64) = (400.0, 64.0, 180.0);
 
@@ -55,11 +55,12 @@ struct Frame<'a> {
     /// Height of a panel.
     height: f64,
     with_names: bool,
+    source: &'a Source<'a>,
 }
 
 /// One figure per variant.
-pub(super) fn draw(
-    source: &Source<'_>,
+pub(super) fn draw<'a>(
+    source: &'a Source<'a>,
     title: &str,
     rows: &[RowLabel],
     interval: Option<Duration>,
@@ -71,16 +72,25 @@ pub(super) fn draw(
     let bands = |run: &Run<'_>| run.flows.len().min(run.kinds() * run.most_bands());
     let most_bands = shown.iter().map(|runs| runs.iter().map(bands).sum::<usize>()).max().unwrap_or(0);
     let most_bins = (MOST_VALUES / most_bands.max(1)).clamp(24, MOST_BINS);
-    let (kinds, bins) = (Kinds::of(flows.iter().map(|f| f.0)), Bins::of(&tracks, interval, most_bins));
+    let (kinds, bins) =
+        (Kinds::of(source, flows.iter().map(|f| f.0)), Bins::of(&tracks, interval, most_bins));
     let stacks: Vec<Vec<_>> = shown
         .iter()
         .map(|runs| runs.iter().map(|run| (run.row, run.stack(&kinds, &bins))).collect())
         .collect();
-    let tops = stacks.iter().flatten().filter_map(|(_, bands)| bands.last()).flat_map(|band| &band.top);
+    let most = |(v, runs): (&Variant, &Vec<Run<'_>>)| {
+        let all = runs.iter().flat_map(|run| reference::of_column(source, &v.name, run.row, COLUMN));
+        all.collect::<Vec<_>>()
+    };
+    let references: Vec<Reference> = variants.iter().zip(&shown).flat_map(most).collect();
+    let tops =
+        stacks.iter().flatten().filter_map(|(_, bands)| bands.last()).flat_map(|band| &band.top).copied();
+    let highest = tops.clone().fold(0.0, f64::max);
+    let ends = tops.chain(reference::ends(&references, highest));
     let most_runs = shown.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let height = (PANELS.0 / most_runs as f64).clamp(PANELS.1, PANELS.2);
-    let goodput = Scale::values(extent(tops.copied()), false, if height < 100.0 { 3 } else { 5 });
-    let frame = Frame { kinds, bins, goodput, height, with_names: most_runs > 1 };
+    let goodput = Scale::values(extent(ends), false, if height < 100.0 { 3 } else { 5 });
+    let frame = Frame { kinds, bins, goodput, height, with_names: most_runs > 1, source };
     variants.iter().zip(&stacks).map(|(v, stacks)| frame.figure(title, &v.name, stacks)).collect()
 }
 
@@ -99,7 +109,7 @@ fn runs<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> 
 
 impl<'a> Run<'a> {
     fn kinds(&self) -> usize {
-        Kinds::of(self.flows.iter().map(|f| f.0)).iter().count().max(1)
+        distinct(self.flows.iter().map(|f| f.0)).len().max(1)
     }
 
     /// Of a kind.
@@ -146,14 +156,22 @@ fn add(sums: &mut [f64], values: &[f64]) {
 impl Frame<'_> {
     fn figure(&self, title: &str, variant: &str, stacks: &[(&str, Vec<Band<'_>>)]) -> Figure {
         let (body, height) = match stacks {
-            [] => (svg::nothing(30.0, "no time series"), 50.0),
-            _ => self.panels(stacks),
+            [] => (svg::nothing(self.source.width, 30.0, "no time series"), 50.0),
+            _ => self.panels(variant, stacks),
         };
-        Figure { kind: "stacked", title: title.to_owned(), variant: variant.to_owned(), height, body }
+        Figure {
+            kind: "stacked",
+            title: title.to_owned(),
+            variant: variant.to_owned(),
+            width: self.source.width,
+            height,
+            body,
+        }
     }
 
-    fn panels(&self, stacks: &[(&str, Vec<Band<'_>>)]) -> (Markup, f64) {
-        let (legend, start) = self.kinds.legend(4.0);
+    fn panels(&self, variant: &str, stacks: &[(&str, Vec<Band<'_>>)]) -> (Markup, f64) {
+        let shown: Vec<_> = stacks.iter().flat_map(|(_, bands)| bands).map(|band| band.kind).collect();
+        let (legend, start) = self.kinds.legend(self.source.width, 4.0, &shown);
         let (height, head) = (self.height, if self.with_names { 24.0 } else { 10.0 });
         let first = start + head;
         let end = start + (head + height) * stacks.len() as f64;
@@ -162,26 +180,40 @@ impl Frame<'_> {
             (legend)
             @for (i, (row, bands)) in stacks.iter().enumerate() {
                 @let top = first + (head + height) * i as f64;
-                @if self.with_names { (svg::label(LEFT, top - 6.0, TEXT, Anchor::Start, RIGHT - LEFT, row)) }
-                (self.panel(bands, top, top + height, i + 1 == stacks.len()))
+                @if self.with_names { (svg::label(LEFT, top - 6.0, TEXT, Anchor::Start, self.right() - LEFT, row)) }
+                @let references = reference::of_column(self.source, variant, row, COLUMN);
+                (self.panel(bands, &references, (top, top + height), i + 1 == stacks.len()))
             }
             (svg::upright_name(first, end, "Goodput (Mbit/s)"))
-            (svg::axis_name(LEFT, RIGHT, end + 33.0, &format!("Time (s), in bins of {}", self.bins.width())))
+            (svg::axis_name(LEFT, self.right(), end + 33.0, &format!("Time (s), in bins of {}", self.bins.width())))
             @if let Some(remark) = &remark { (svg::text(8.0, end + 50.0, SMALL, MUTED, Anchor::Start, remark)) }
         };
         (body, end + if remark.is_some() { 60.0 } else { 42.0 })
     }
 
-    fn panel(&self, bands: &[Band<'_>], top: f64, bottom: f64, is_last: bool) -> Markup {
-        let time = Scale::exact(0.0, self.bins.end, 6).on(LEFT, RIGHT);
+    fn panel(
+        &self,
+        bands: &[Band<'_>],
+        references: &[Reference],
+        (top, bottom): (f64, f64),
+        is_last: bool,
+    ) -> Markup {
+        let ticks = if self.source.width > WIDTH { 12 } else { 6 };
+        let time = Scale::exact(0.0, self.bins.end, ticks).on(LEFT, self.right());
         let goodput = self.goodput.on(bottom, top);
-        html! {
+        let inner = html! {
             (svg::grid_x(&time, top, bottom, is_last))
-            (svg::grid_y(&goodput, LEFT, RIGHT))
+            (svg::grid_y(&goodput, LEFT, self.right()))
             // Each area reaches down to the axis and is covered by the next lower one.
             @for band in bands.iter().rev() { (self.area(band, &time, &goodput)) }
-            (svg::floor(LEFT, RIGHT, bottom))
-        }
+            (svg::floor(LEFT, self.right(), bottom))
+            (reference::draw(references, 1.0, &time, &goodput))
+        };
+        svg::plot(&time, &goodput, &inner)
+    }
+
+    fn right(&self) -> f64 {
+        self.source.width - 14.0
     }
 
     fn area(&self, band: &Band<'_>, time: &Scale, goodput: &Scale) -> Markup {
@@ -191,7 +223,7 @@ impl Frame<'_> {
             (1, _) => format!("{}, flow {}", self.kinds.name(band.kind), band.part + 1),
             (flows, _) => format!("{}, {flows} flows", self.kinds.name(band.kind)),
         };
-        let colour = self.kinds.colour(band.kind, band.part, band.parts);
+        let colour = self.kinds.fill(band.kind, band.part);
         // The paper between thin bands would hide them.
         let is_thin = goodput.at(0.0) - goodput.at(band.mean) < 2.0;
         svg::area(&path::area(points, goodput.left()), &colour, if is_thin { 0.2 } else { 0.5 }, &name)

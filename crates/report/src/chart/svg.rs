@@ -9,10 +9,14 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::axis::Scale;
-use crate::palette::{AXIS, GRID, INK, MUTED, PAPER, Style};
+pub(super) use super::axis::px;
+use crate::colours::{AXIS, GRID, INK, MUTED, PAPER};
+use crate::styles::Style;
 
 /// Width of every chart: printed in a column of 84 mm, its text is of 6.6 points.
 pub(crate) const WIDTH: f64 = 430.0;
+/// Width of a chart across a page on a screen that is large enough.
+pub(crate) const WIDE: f64 = 1000.0;
 /// Text size.
 pub(super) const TEXT: f64 = 12.0;
 /// Tick labels and numbers.
@@ -30,7 +34,9 @@ pub(crate) struct Figure {
     pub(crate) title: String,
     /// The variant's name, may be empty.
     pub(crate) variant: String,
-    /// Height for [`WIDTH`].
+    /// Its width: [`WIDTH`], or [`WIDE`] for a page that has the room.
+    pub(super) width: f64,
+    /// Its height.
     pub(super) height: f64,
     /// What is inside `svg`.
     pub(super) body: Markup,
@@ -48,7 +54,7 @@ impl Figure {
 
     /// For the page, whose style sheet sets its width, typeface and dark colours.
     pub(crate) fn inline(&self) -> Markup {
-        let frame = format!("0 0 {} {}", px(WIDTH), px(self.height));
+        let frame = format!("0 0 {} {}", px(self.width), px(self.height));
         html! {
             svg class="chart" viewBox=(frame) role="img" aria-label=(self.name()) { (self.body) }
         }
@@ -56,7 +62,7 @@ impl Figure {
 
     /// For a file: black on white, sized, typeface named.
     pub(crate) fn standalone(&self) -> Markup {
-        let (width, height) = (px(WIDTH), px(self.height));
+        let (width, height) = (px(self.width), px(self.height));
         html! {
             (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
             svg xmlns="http://www.w3.org/2000/svg" width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) }
@@ -68,12 +74,6 @@ impl Figure {
             (PreEscaped("\n"))
         }
     }
-}
-
-/// A number of pixels, to a tenth.
-pub(super) fn px(value: f64) -> String {
-    let tenths = (value * 10.0).round();
-    if tenths % 10.0 == 0.0 { format!("{}", tenths / 10.0 + 0.0) } else { format!("{:.1}", tenths / 10.0) }
 }
 
 /// Where a text's position is.
@@ -129,8 +129,21 @@ pub(super) fn line(x1: f64, y1: f64, x2: f64, y2: f64, colour: &str) -> Markup {
 pub(super) fn curve(data: &str, style: &Style, width: f64, name: &str) -> Markup {
     html! {
         path d=(data) fill="none" stroke=(style.colour) stroke-width=(width) stroke-linejoin="round"
-            stroke-dasharray=[style.dash] { title { (name) } }
+            stroke-dasharray=[style.dash] data-series=[(!name.is_empty()).then_some(name)] { @if !name.is_empty() { title { (name) } } }
     }
+}
+
+/// A value of a line: shape by the style's number, with what it is as a tooltip.
+pub(super) fn marker((x, y): (f64, f64), style: &Style, name: &str) -> Markup {
+    let shape = match style.marker % 5 {
+        0 => "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z",
+        1 => "m-2.8-2.8h5.6v5.6h-5.6z",
+        2 => "m0-3.6l3.5 6h-7z",
+        3 => "m0-3.8l3.8 3.8-3.8 3.8-3.8-3.8z",
+        _ => "m0 3.6l3.5-6h-7z",
+    };
+    let data = format!("M{} {}{shape}", px(x), px(y));
+    html! { path class="marker" d=(data) fill=(style.colour) stroke=(PAPER) stroke-width="0.8" { title { (name) } } }
 }
 
 /// An area with its name as a tooltip, parted from the next by the paper between them.
@@ -138,13 +151,20 @@ pub(super) fn area(data: &str, colour: &str, gap: f64, name: &str) -> Markup {
     html! { path d=(data) fill=(colour) stroke=(PAPER) stroke-width=(gap) { title { (name) } } }
 }
 
+/// What is drawn on a pair of scales: the page's script reads values from it, and zooms it.
+pub(super) fn plot(x: &Scale, y: &Scale, inner: &Markup) -> Markup {
+    html! { g class="plot" data-x=(x.hook()) data-y=(y.hook()) { (inner) } }
+}
+
 /// The plot's frame of vertical grid lines with their labels under it.
 pub(super) fn grid_x(scale: &Scale, top: f64, bottom: f64, with_labels: bool) -> Markup {
     html! {
-        @for tick in &scale.ticks {
-            (line(scale.at(*tick), top, scale.at(*tick), bottom, GRID))
-            @if with_labels {
-                (text(scale.at(*tick), bottom + 15.0, SMALL, MUTED, Anchor::Middle, &scale.label(*tick)))
+        g class="ticks" {
+            @for tick in &scale.ticks {
+                (line(scale.at(*tick), top, scale.at(*tick), bottom, GRID))
+                @if with_labels {
+                    (text(scale.at(*tick), bottom + 15.0, SMALL, MUTED, Anchor::Middle, &scale.label(*tick)))
+                }
             }
         }
     }
@@ -171,8 +191,8 @@ pub(super) fn axis_name(left: f64, right: f64, y: f64, name: &str) -> Markup {
 }
 
 /// Instead of a chart.
-pub(super) fn nothing(y: f64, why: &str) -> Markup {
-    text(WIDTH / 2.0, y, TEXT, MUTED, Anchor::Middle, why)
+pub(super) fn nothing(width: f64, y: f64, why: &str) -> Markup {
+    text(width / 2.0, y, TEXT, MUTED, Anchor::Middle, why)
 }
 
 /// The upright axis' name, beside the middle of the axis.
@@ -184,22 +204,32 @@ pub(super) fn upright_name(top: f64, bottom: f64, name: &str) -> Markup {
 }
 
 /// Names of curves with a piece of each, in as many lines as they need; returns the height.
-pub(super) fn legend(top: f64, entries: &[(&str, &Style)], weight: f64) -> (Markup, f64) {
+pub(super) fn legend(width: f64, top: f64, entries: &[(&str, &Style)], weight: f64) -> (Markup, f64) {
     const SWATCH: f64 = 26.0;
     const LINE: f64 = 18.0;
     let (mut x, mut y) = (8.0, top + 12.0);
     let mut marks = Vec::new();
     for (name, style) in entries {
-        let room = WIDTH - SWATCH - 24.0;
-        let width = SWATCH + 6.0 + text_width(name, TEXT).min(room);
-        if x > 8.0 && x + width > WIDTH - 4.0 {
+        let room = width - SWATCH - 24.0;
+        let taken = SWATCH + 6.0 + text_width(name, TEXT).min(room);
+        if x > 8.0 && x + taken > width - 4.0 {
             (x, y) = (8.0, y + LINE);
         }
-        let data = format!("M{} {}h{SWATCH}", px(x), px(y - 4.0));
-        marks.push(html! { (curve(&data, style, weight, name)) (label(x + SWATCH + 6.0, y, TEXT, Anchor::Start, room, name)) });
-        x += width + 18.0;
+        let label = label(x + SWATCH + 6.0, y, TEXT, Anchor::Start, room, name);
+        marks.push(html! { g class="key" data-series=(name) { (swatch(x, y - 4.0, SWATCH, style, weight)) (label) } });
+        x += taken + 18.0;
     }
     (html! { @for mark in marks { (mark) } }, y + 8.0 - top)
+}
+
+/// A piece of a curve, or a box in the colour of its area.
+fn swatch(x: f64, y: f64, length: f64, style: &Style, weight: f64) -> Markup {
+    if weight < BOX {
+        return curve(&format!("M{} {}h{length}", px(x), px(y)), style, weight, "");
+    }
+    html! {
+        rect x=(px(x)) y=(px(y - BOX / 2.0)) width=(length) height=(BOX) fill=(style.fill) stroke=(style.colour) {}
+    }
 }
 
 /// About the width of a text in a usual sans-serif typeface, a little too wide rather than too narrow.
@@ -218,18 +248,43 @@ fn letter_width(c: char) -> f64 {
     }
 }
 
-/// As much of the text as fits, with an ellipsis if that is not all.
+/// The text if it fits, else its beginning and its end around an ellipsis: names that belong together mostly begin alike,
+/// and differ at the end.
 pub(super) fn shortened(text: &str, size: f64, room: f64) -> String {
     if text_width(text, size) <= room {
         return text.to_owned();
     }
-    let mut left = room - size;
-    let fits = text.chars().take_while(|c| {
-        left -= size * letter_width(*c);
-        left >= 0.0
-    });
-    let mut short: String = fits.collect();
-    short.truncate(short.trim_end().len());
-    short.push('…');
-    short
+    let letters: Vec<char> = text.chars().collect();
+    let fits = |letters: &mut dyn Iterator<Item = &char>, room: f64| {
+        let mut left = room;
+        letters
+            .take_while(|c| {
+                left -= size * letter_width(**c);
+                left >= 0.0
+            })
+            .count()
+    };
+    let room = room - size;
+    let head = fits(&mut letters.iter(), room * HEAD);
+    let tail = fits(&mut letters[head..].iter().rev(), room * (1.0 - HEAD));
+    let words = |part: &[char]| part.iter().collect::<String>();
+    format!("{}…{}", words(&letters[..head]).trim_end(), words(&letters[letters.len() - tail..]).trim_start())
+}
+
+/// How much of a shortened text is its beginning.
+const HEAD: f64 = 0.3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortened_text_keeps_the_end_in_which_it_differs() {
+        let names = ["reading = window gain, smoothed RTT", "reading = window gain, latest RTT"];
+        let short = names.map(|name| shortened(name, SMALL, 150.0));
+        assert!(short[0] != short[1] && short.iter().all(|s| text_width(s, SMALL) <= 150.0), "{short:?}");
+        assert!(short[0].starts_with("reading") && short[0].ends_with("smoothed RTT"), "{short:?}");
+        assert_eq!(shortened("short", SMALL, 120.0), "short");
+        assert_eq!(shortened("anything", SMALL, 0.0), "…");
+    }
 }

@@ -31,7 +31,22 @@ pub struct Histogram {
     /// Nanoseconds: whole ones up to 104 days (2^53), then to ten digits.
     sum: f64,
     sum_of_squares: f64,
+    #[serde(with = "nanoseconds")]
     max: Duration,
+}
+
+/// As a number: a file for people has units, one of a million runs has none.
+mod nanoseconds {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use units::Duration;
+
+    pub(super) fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        time.0.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration)
+    }
 }
 
 /// The bin of a time.

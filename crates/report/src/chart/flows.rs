@@ -1,0 +1,79 @@
+//! How the flows of rows look that have several: by what they are if that differs within a row, else by their number.
+
+use maud::Markup;
+
+use super::Source;
+use super::kinds::{Kind, Kinds, distinct};
+use super::svg;
+use crate::styles::{self, Style};
+
+/// Of a chart.
+pub(super) enum Flows<'a> {
+    /// Flows of different labels or algorithms run side by side.
+    Kinds(Kinds<'a>),
+    /// All flows of a row are alike.
+    Numbers,
+}
+
+impl<'a> Flows<'a> {
+    /// For rows with flows of these kinds.
+    pub(super) fn of(source: &Source<'_>, rows: &[Vec<Kind<'a>>]) -> Self {
+        if rows.iter().any(|kinds| distinct(kinds.iter().copied()).len() > 1) {
+            Self::Kinds(Kinds::of(source, rows.iter().flatten().copied()))
+        } else {
+            Self::Numbers
+        }
+    }
+
+    /// The line of a flow and its name.
+    pub(super) fn style(&self, row: &[Kind<'_>], flow: usize) -> (Style, String) {
+        match (self, row.get(flow)) {
+            (Self::Kinds(kinds), Some(kind)) => {
+                let before = row[..flow].iter().filter(|k| *k == kind).count();
+                (Style { dash: styles::dash(before), ..kinds.style(*kind) }, kinds.name(*kind))
+            }
+            _ => (Style::nth(flow).solid(), format!("flow {}", flow + 1)),
+        }
+    }
+
+    /// The names that these rows use, and the legend's height.
+    pub(super) fn legend(&self, width: f64, rows: &[&Vec<Kind<'_>>]) -> (Markup, f64) {
+        let mut entries: Vec<(String, Style)> = Vec::new();
+        for row in rows {
+            for (style, name) in (0..row.len()).map(|flow| self.style(row, flow)) {
+                if !entries.iter().any(|(known, _)| *known == name) {
+                    entries.push((name, style));
+                }
+            }
+        }
+        let entries: Vec<_> = entries.iter().map(|(name, style)| (name.as_str(), style)).collect();
+        svg::legend(width, 4.0, &entries, svg::PIECE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::styles::Palette;
+
+    #[test]
+    fn flows_that_are_alike_differ_by_number_and_others_by_kind() {
+        let experiments = fixture::realistic();
+        let palette = Palette::of(&experiments);
+        let source = Source::new(&experiments[0], &palette, svg::WIDTH);
+        let kind = |label, algorithm| Kind { label, algorithm };
+        let alike = vec![vec![kind("Cubic", "cubic"); 3]];
+        let flows = Flows::of(&source, &alike);
+        let [first, second] = [0, 1].map(|flow| flows.style(&alike[0], flow));
+        assert_eq!((first.1.as_str(), second.1.as_str()), ("flow 1", "flow 2"));
+        assert_ne!(first.0.colour, second.0.colour);
+        let mixed = vec![vec![kind("CUBIC", "cubic"), kind("BBR", "bbr2"), kind("BBR", "bbr2")]];
+        let flows = Flows::of(&source, &mixed);
+        let [cubic, bbr, other] = [0, 1, 2].map(|flow| flows.style(&mixed[0], flow));
+        assert_eq!((cubic.1.as_str(), bbr.1.as_str()), ("CUBIC", "BBR"));
+        assert!(
+            cubic.0.colour != bbr.0.colour && bbr.0.colour == other.0.colour && bbr.0.dash != other.0.dash
+        );
+    }
+}

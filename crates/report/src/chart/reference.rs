@@ -1,0 +1,109 @@
+//! Lines to read curves by: the capacity, the base RTT and the limit of the queue, as the network of a row has them.
+
+use maud::{Markup, html};
+
+use super::axis::Scale;
+use super::{Source, path};
+use crate::colours::MUTED;
+use crate::styles::Style;
+use results::network::{Course, Network};
+
+/// A line that far above all values would leave them no room: it is left out.
+const MOST: f64 = 3.0;
+/// More lines than these of one panel would be a pattern, not a reference.
+const MOST_LINES: usize = 6;
+
+/// A line and what it is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Reference {
+    pub(super) name: &'static str,
+    pub(super) course: Course,
+}
+
+/// How they all look.
+pub(super) fn style() -> Style {
+    Style { dash: Some("4 3"), ..Style::plain(MUTED) }
+}
+
+/// Those of a column of the series, in its unit; none of a column that nothing limits.
+pub(super) fn of_column(source: &Source<'_>, variant: &str, row: &str, column: &str) -> Vec<Reference> {
+    let Some(network) = network(source, variant, row) else { return Vec::new() };
+    let line = |name, course: &Course| Reference { name, course: course.clone() };
+    let all = match column {
+        "queue_bytes" => vec![line("limit of the queue", &network.buffer)],
+        "ping_ms" => Vec::new(),
+        rtt if rtt.contains("rtt") && rtt.ends_with("_ms") => {
+            network.base_rtt.iter().map(|course| line("base RTT", course)).collect()
+        }
+        rate if rate.ends_with("_mbit_s") => vec![line("capacity", &network.capacity)],
+        _ => Vec::new(),
+    };
+    all.into_iter().filter(|reference| !reference.course.is_empty()).take(MOST_LINES).collect()
+}
+
+/// What the network of a row allows.
+pub(super) fn network<'a>(source: &Source<'a>, variant: &str, row: &str) -> Option<&'a Network> {
+    source.results.networks.iter().find(|network| network.variant == variant && network.row == row)
+}
+
+/// Those of several rows, each once.
+pub(super) fn distinct(all: impl Iterator<Item = Reference>) -> Vec<Reference> {
+    let mut known: Vec<Reference> = Vec::new();
+    for reference in all {
+        if !known.contains(&reference) && known.len() < MOST_LINES {
+            known.push(reference);
+        }
+    }
+    known
+}
+
+/// The values that an axis should reach beside those that reach up to `largest`.
+pub(super) fn ends(references: &[Reference], largest: f64) -> impl Iterator<Item = f64> {
+    let values = references.iter().flat_map(|r| &r.course).map(|(_, value)| *value);
+    values.filter(move |value| *value <= MOST * largest)
+}
+
+/// Those that lie on the axis.
+pub(super) fn draw(references: &[Reference], divisor: f64, time: &Scale, y: &Scale) -> Markup {
+    let shown = references.iter().filter(|r| r.course.iter().any(|(_, value)| y.has(value / divisor)));
+    html! {
+        @for reference in shown {
+            @let data = path::polyline(corners(&reference.course, divisor, time, y).into_iter());
+            g class="reference" { (super::svg::curve(&data, &style(), 1.1, reference.name)) }
+        }
+    }
+}
+
+/// A value that is not on the axis leaves a gap.
+fn corners(course: &Course, divisor: f64, time: &Scale, y: &Scale) -> Vec<Option<(f64, f64)>> {
+    let ends = course.iter().skip(1).map(|(at, _)| *at).chain([time.high()]);
+    let level = |((at, value), end): (&(f64, f64), f64)| {
+        let value = value / divisor;
+        let shown = y.has(value) && end >= time.low() && *at <= time.high();
+        [*at, end].map(|at| shown.then(|| (time.at(at), y.at(value))))
+    };
+    course.iter().zip(ends).flat_map(level).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_have_corners_and_end_at_the_axis() {
+        let (time, y) =
+            (Scale::exact(0.0, 10.0, 5).on(0.0, 100.0), Scale::exact(0.0, 10.0, 5).on(100.0, 0.0));
+        let course = vec![(0.0, 5.0), (4.0, 2.0), (20.0, 9.0)];
+        let data = path::polyline(corners(&course, 1.0, &time, &y).into_iter());
+        assert_eq!(data, "M0 50h40v30h60");
+        let high = vec![(0.0, 5.0), (4.0, 20.0), (6.0, 5.0)];
+        assert_eq!(path::polyline(corners(&high, 1.0, &time, &y).into_iter()), "M0 50h40M60 50h40");
+    }
+
+    #[test]
+    fn a_line_far_above_all_values_does_not_stretch_the_axis() {
+        let reference = |value| vec![Reference { name: "capacity", course: vec![(0.0, value)] }];
+        assert_eq!(ends(&reference(25.0), 10.0).collect::<Vec<_>>(), [25.0]);
+        assert_eq!(ends(&reference(31.0), 10.0).count(), 0);
+    }
+}

@@ -1,0 +1,202 @@
+//! An experiment on its page: what became of its claims, then its variants, one at a time: the tables and the charts.
+//!
+//! The choice of a variant is a group of radio buttons, whose rules stand in the style sheet: no script is needed, the arrow
+//! keys move along them, and on paper all variants are there.
+
+use maud::{Markup, html};
+
+use super::chart::Figure;
+use super::{claims, number, table, variants};
+use results::summary::{Summary, Variant};
+
+/// Texts of more letters are folded.
+const LONG: usize = 240;
+
+/// An experiment with its drawn charts.
+pub(super) struct Section<'a> {
+    /// Its tables, claims, texts.
+    pub(super) summary: &'a Summary,
+    /// Unique in the report, fit for a link and a file's name.
+    pub(super) anchor: String,
+    /// The figures of each chart.
+    pub(super) charts: Vec<Vec<Drawn>>,
+}
+
+/// A figure.
+pub(super) struct Drawn {
+    /// As it stands in a column and in a file.
+    pub(super) figure: Figure,
+    /// The same across a page, if it gains by that.
+    pub(super) across: Option<Figure>,
+    /// The name of its file.
+    pub(super) file: String,
+}
+
+impl Section<'_> {
+    /// The name of its page, if it is one of several.
+    pub(super) fn page(&self) -> String {
+        format!("{}.html", self.anchor)
+    }
+
+    /// The id of a variant's button, and the class of what it shows.
+    fn tab(&self, variant: usize) -> String {
+        format!("v-{}-{variant}", self.anchor)
+    }
+}
+
+/// Its title.
+pub(super) fn title(summary: &Summary) -> Markup {
+    let text = if summary.title.is_empty() { &summary.experiment } else { &summary.title };
+    html! { (text) (summary.world.title_end()) }
+}
+
+/// The word for as many.
+pub(super) fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
+    if count == 1 { one } else { many }
+}
+
+/// All of it.
+pub(super) fn draw(section: &Section<'_>) -> Markup {
+    let s = section.summary;
+    html! {
+        section id=(section.anchor) {
+            h2 { (title(s)) " " span.id { (s.experiment) } }
+            @if !s.source.is_empty() { p.source { "Source: " (s.source) } }
+            (warning(s))
+            @if !s.claims.is_empty() { h3 { "Claims" } (claims::draw(&s.claims)) }
+            (folded("How to read it", &s.note))
+            @if s.variants.is_empty() { p.empty { "No results." } }
+            (tabs(section))
+            (folded("Why this reference", &s.why_reference))
+        }
+    }
+}
+
+/// A text, behind its name if it is long.
+fn folded(name: &str, text: &str) -> Markup {
+    html! {
+        @if text.len() > LONG {
+            details { summary { (name) } p.note { (text) } }
+        } @else if !text.is_empty() {
+            p.note { b { (name) ": " } (text) }
+        }
+    }
+}
+
+/// What charts cannot say of their lines.
+fn warning(summary: &Summary) -> Markup {
+    let rows = summary.variants.iter().flat_map(|v| &v.rows);
+    let invalid = rows.filter(|row| !row.is_trusted()).count();
+    html! {
+        @if invalid > 0 {
+            p.note.warning {
+                b { (invalid) (plural(invalid, " row is", " rows are")) " not valid: " }
+                "no run of theirs passed its own audit. Their numbers and their lines in the charts show what happened, and no \
+                 claim is judged by them."
+            }
+        }
+    }
+}
+
+fn tabs(section: &Section<'_>) -> Markup {
+    let all = &section.summary.variants;
+    let several = all.len() > 1;
+    let first = all.iter().position(|v| v.reference).unwrap_or(0);
+    let id = |i: usize| section.tab(i);
+    html! {
+        div.tabs {
+            @if several {
+                @for (i, variant) in all.iter().enumerate() {
+                    input.tab type="radio" name={ (section.anchor) "-variant" } id=(id(i)) checked=[(i == first).then_some("")]
+                        aria-label=(variant.name);
+                }
+                (bar(all, &id))
+            }
+            div.body {
+                @for (i, variant) in all.iter().enumerate() {
+                    div class=[several.then(|| format!("v {}", id(i)))] { (results(section, variant, i)) }
+                }
+                div.charts { @for chart in &section.charts { (figures(section, chart)) } }
+            }
+        }
+    }
+}
+
+/// The labels of the radio buttons: what all variants share stands before them.
+fn bar(all: &[Variant], id: &dyn Fn(usize) -> String) -> Markup {
+    let (keys, values) = variants::keys_and_values(&all.iter().map(|v| v.name.as_str()).collect::<Vec<_>>());
+    let has_others = all.iter().any(|v| !v.reference);
+    html! {
+        div.bar {
+            span.keys { @if keys.is_empty() { "Variant" } @else { (keys) } }
+            @for (i, (variant, values)) in all.iter().zip(values).enumerate() {
+                label class=(id(i)) for=(id(i)) {
+                    (values.join(", ")) @if variant.reference && has_others { " " span.star title="reference" { "★" } }
+                }
+            }
+        }
+    }
+}
+
+/// For the page's style sheet: which label is lit and what is shown when a button is pressed.
+pub(super) fn rules(section: &Section<'_>) -> String {
+    let rule = |i: usize| {
+        let id = section.tab(i);
+        format!(
+            "#{id}:checked~.body .{id}{{display:block}}#{id}:checked~.bar .{id}{{background:var(--ink);color:var(--paper)}}\
+             #{id}:focus-visible~.bar .{id}{{outline:2px solid var(--link);outline-offset:2px}}\n"
+        )
+    };
+    (0..section.summary.variants.len()).map(rule).collect()
+}
+
+fn results(section: &Section<'_>, variant: &Variant, index: usize) -> Markup {
+    let s = section.summary;
+    html! {
+        h3 {
+            @if variant.name.is_empty() { "Results" } @else { "Results with " code { (variant.name) } }
+            @if variant.reference && s.variants.iter().any(|other| !other.reference) { " (reference)" }
+        }
+        (table::draw(variant, &s.metrics, &format!("{}-{index}", section.anchor)))
+        (biases(variant))
+    }
+}
+
+/// Columns that are off as a whole.
+fn biases(variant: &Variant) -> Markup {
+    html! {
+        @for bias in &variant.biases {
+            p.note {
+                "Every " b { (bias.metric) } " is off to one side: " (number::percent(bias.mean)) " % in the mean ("
+                (number::percent(bias.range.0)) " to " (number::percent(bias.range.1)) "). "
+                @match &bias.reason { Some(reason) => { (reason) } None => { span.no { "Unexplained." } } }
+                @if bias.open { " (open)" }
+            }
+        }
+    }
+}
+
+/// A chart: the figure of the variant that is chosen, or the one of all.
+fn figures(section: &Section<'_>, figures: &[Drawn]) -> Markup {
+    let Some(first) = figures.first() else { return Markup::default() };
+    let several = section.summary.variants.len() > 1;
+    html! {
+        div.wide[first.across.is_some()] {
+            h3 { (first.figure.title) }
+            @for drawn in figures {
+                @let index = section.summary.variants.iter().position(|v| v.name == drawn.figure.variant);
+                @let tab = index.filter(|_| several && !drawn.figure.variant.is_empty());
+                figure class=[tab.map(|i| format!("v {}", section.tab(i)))] {
+                    figcaption {
+                        @if !drawn.figure.variant.is_empty() { code { (drawn.figure.variant) } " " }
+                        a.file href=(drawn.file) { "SVG" }
+                    }
+                    @match &drawn.across {
+                        Some(across) => { div.across { (across.inline()) } div.column { (drawn.figure.inline()) } }
+                        None => (drawn.figure.inline()),
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Who has which colour. An algorithm has one in all charts of a report: the first of the list that no algorithm has with
+//! which it shares an experiment. Where the list is too short for an experiment, two share a colour, and their lines differ
+//! by dash and marker, their areas by tint.
+//!
+//! The rows of one algorithm share its colour likewise, unless the experiment knows no other algorithm: then each has a
+//! colour of its own. Dash and marker follow the order of the rows, so that they are a second sign for every line.
+
+use std::collections::BTreeMap;
+
+use results::summary::Results;
+
+use super::colours::{self, COLOURS};
+
+/// Solid, and five that are told apart from it and from each other at the weight of a curve.
+const DASHES: [Option<&str>; 6] =
+    [None, Some("7 3"), Some("2.5 2"), Some("8 3 2 3"), Some("12 4"), Some("6 2 2 2 2 2")];
+
+/// The `index`-th line style; beyond the list the first again.
+pub(super) fn dash(index: usize) -> Option<&'static str> {
+    DASHES[index % DASHES.len()]
+}
+
+/// How a row is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Style {
+    /// `#rrggbb`, of lines.
+    pub(super) colour: String,
+    /// Of areas: a tint of it where several share it.
+    pub(super) fill: String,
+    /// `stroke-dasharray`; solid if none.
+    pub(super) dash: Option<&'static str>,
+    /// Number of its marker's shape.
+    pub(super) marker: usize,
+}
+
+impl Style {
+    /// A solid line of this colour.
+    pub(super) fn plain(colour: &str) -> Self {
+        Self { colour: colour.to_owned(), fill: colour.to_owned(), dash: None, marker: 0 }
+    }
+
+    /// The `index`-th colour, dash and marker of their lists.
+    pub(super) fn nth(index: usize) -> Self {
+        let colour = colours::colour(index).to_owned();
+        let round = index / COLOURS.len();
+        Self { fill: colours::tint(&colour, round), colour, dash: dash(index), marker: index }
+    }
+
+    /// The same as a solid line.
+    pub(super) fn solid(self) -> Self {
+        Self { dash: None, ..self }
+    }
+}
+
+/// The colours of a report's algorithms.
+#[derive(Debug, Default)]
+pub(super) struct Palette {
+    /// Algorithm to place in the list.
+    slots: BTreeMap<String, usize>,
+}
+
+impl Palette {
+    /// For the algorithms of these experiments: those of rows, then those of flows beside them.
+    pub(super) fn of(experiments: &[Results]) -> Self {
+        Self::of_sets(&experiments.iter().map(algorithms).collect::<Vec<_>>())
+    }
+
+    /// For sets of algorithms that share an experiment.
+    fn of_sets(sets: &[Vec<&str>]) -> Self {
+        let mut slots: BTreeMap<String, usize> = BTreeMap::new();
+        for algorithm in sets.iter().flatten() {
+            if slots.contains_key(*algorithm) {
+                continue;
+            }
+            let mut uses = [0_usize; COLOURS.len()];
+            for other in sets.iter().filter(|set| set.contains(algorithm)).flatten() {
+                slots.get(*other).into_iter().for_each(|slot| uses[*slot] += 1);
+            }
+            // Of the least used the first: unused, as long as there is one.
+            let slot = (0..uses.len()).min_by_key(|slot| uses[*slot]).unwrap_or(0);
+            slots.insert((*algorithm).to_owned(), slot);
+        }
+        Self { slots }
+    }
+
+    /// The colour of an algorithm.
+    pub(super) fn colour(&self, algorithm: &str) -> &'static str {
+        colours::colour(self.slots.get(algorithm).copied().unwrap_or(0))
+    }
+
+    /// The styles of series of one chart or experiment, each given by its algorithm: no two are alike, up to six of a colour.
+    pub(super) fn styles(&self, algorithms: &[&str]) -> Vec<Style> {
+        let one = algorithms.windows(2).all(|w| w[0] == w[1]);
+        let mut given: Vec<Style> = Vec::new();
+        for (index, algorithm) in algorithms.iter().enumerate() {
+            let style = if one && algorithms.len() > 1 {
+                Style::nth(index)
+            } else {
+                let colour = self.colour(algorithm);
+                let akin: Vec<_> = given.iter().filter(|style| style.colour == colour).collect();
+                let is_free = |i: &usize| akin.iter().all(|style| style.dash != dash(*i));
+                let number = (index..index + DASHES.len()).find(is_free).unwrap_or(index);
+                Style {
+                    colour: colour.to_owned(),
+                    fill: colours::tint(colour, akin.len()),
+                    dash: dash(number),
+                    marker: number,
+                }
+            };
+            given.push(style);
+        }
+        given
+    }
+}
+
+/// The algorithms of an experiment, each once.
+fn algorithms(results: &Results) -> Vec<&str> {
+    let rows = results.summary.variants.iter().flat_map(|v| &v.rows).map(|row| row.algorithm.as_str());
+    let mut all: Vec<&str> = Vec::new();
+    for algorithm in rows.chain(results.flows.iter().map(|flow| flow.algorithm.as_str())) {
+        if !all.contains(&algorithm) {
+            all.push(algorithm);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use experiment::file::Experiment;
+    use experiment::library;
+
+    use super::*;
+    use crate::colours::tests::distance;
+
+    fn algorithms_of(exp: &Experiment) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for case in exp.cases() {
+            let flows = exp.scenario(&case, 0).flows;
+            all.extend(flows.iter().map(|flow| flow.algorithm.name().to_owned()));
+        }
+        let mut known = BTreeSet::new();
+        all.retain(|name| known.insert(name.clone()));
+        all
+    }
+
+    fn shipped() -> Vec<(String, Vec<String>)> {
+        let read = |source: library::Source| {
+            let exp = Experiment::parse(&source.name, &source.file, &source.text).unwrap();
+            (source.name, algorithms_of(&exp))
+        };
+        library::Library.shipped().into_iter().map(read).collect()
+    }
+
+    /// In the report of one experiment and in that of all of them.
+    #[test]
+    fn algorithms_that_share_an_experiment_are_told_apart() {
+        let all = shipped();
+        let sets: Vec<Vec<&str>> =
+            all.iter().map(|(_, names)| names.iter().map(String::as_str).collect()).collect();
+        let together = Palette::of_sets(&sets);
+        let mut pairs = 0;
+        for ((name, _), set) in all.iter().zip(&sets) {
+            assert!(set.len() <= COLOURS.len(), "{name} has more algorithms than there are colours");
+            for palette in [&together, &Palette::of_sets(std::slice::from_ref(set))] {
+                for (i, a) in set.iter().enumerate() {
+                    for b in &set[..i] {
+                        let far = distance(palette.colour(a), palette.colour(b));
+                        assert!(far >= 15.0, "{name}: {a} and {b} are {far:.1} apart");
+                        pairs += 1;
+                    }
+                }
+            }
+        }
+        assert!(pairs > 100, "{pairs} pairs");
+    }
+
+    #[test]
+    fn more_series_than_colours_differ_by_their_dashes() {
+        let names: Vec<String> = (0..40).map(|i| format!("a{i}")).collect();
+        let set: Vec<&str> = names.iter().map(String::as_str).collect();
+        let palette = Palette::of_sets(std::slice::from_ref(&set));
+        for series in [set, vec!["a0"; 12], vec!["a0", "a0", "a0", "a1", "a1", "a0", "a0", "a0"]] {
+            let styles = palette.styles(&series);
+            let unique: BTreeSet<_> = styles.iter().map(|s| (&s.colour, s.dash)).collect();
+            assert_eq!(unique.len(), series.len(), "{styles:?}");
+        }
+    }
+
+    #[test]
+    fn an_algorithm_keeps_its_colour_and_a_lone_ones_rows_have_each_their_own() {
+        let palette = Palette::of_sets(&[vec!["cubic", "bbr3"], vec!["bbr3", "reno"]]);
+        let colour = |name: &str| palette.colour(name);
+        assert_eq!([colour("cubic"), colour("bbr3"), colour("reno")], [0, 1, 0].map(colours::colour));
+        let [first, second, other] = &palette.styles(&["bbr3", "bbr3", "cubic"])[..] else { panic!() };
+        assert_eq!((&first.colour, first.dash), (&second.colour, None));
+        assert!(second.dash.is_some() && second.fill != first.fill && second.fill != second.colour);
+        assert_eq!(other.colour, colour("cubic"));
+        let alone = palette.styles(&["cubic"; 3]);
+        assert_eq!(
+            alone.iter().map(|s| s.colour.as_str()).collect::<Vec<_>>(),
+            [0, 1, 2].map(colours::colour)
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! What the network of a row allows: the lines to which charts refer. It comes from the manifest, so that every results folder
+//! has it.
+
+use std::path::Path;
+
+use experiment::file::Experiment;
+use experiment::row::RowLabel;
+use link::{Limit, LimitCounts, LinkConfig, RateModel};
+use scenario::{FlowConfig, Route, Scenario};
+use units::Time;
+
+/// A value from each time on: seconds and the value, times rising from 0.
+pub type Course = Vec<(f64, f64)>;
+
+/// What the network of a row allows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// Variant name.
+    pub variant: String,
+    /// Row label.
+    pub row: RowLabel,
+    /// The least rate of the forward links, in Mbit/s on the wire; empty if it is drawn at random.
+    pub capacity: Course,
+    /// The round-trip times without queue, in ms: those of all flows, each once.
+    pub base_rtt: Vec<Course>,
+    /// What the queue of the only forward link may hold, in bytes; empty without a limit in bytes.
+    pub buffer: Course,
+}
+
+impl Network {
+    /// Of a case of a manifest. One of another version may hold what this one does not know: then there is nothing to refer to.
+    pub fn of_spec(variant: &str, row: &RowLabel, spec: &toml::Table) -> Option<Self> {
+        let text = toml::to_string(spec).ok()?;
+        let exp = Experiment::parse("", Path::new("manifest.toml"), &text).ok()?;
+        let scenario = exp.scenario(exp.cases().first()?, 0);
+        Some(Self::of(variant, row, &scenario))
+    }
+
+    /// Of a run.
+    pub fn of(variant: &str, row: &RowLabel, scenario: &Scenario) -> Self {
+        let mut base_rtt: Vec<Course> = Vec::new();
+        for flow in &scenario.flows {
+            let course = base_rtt_of(scenario, flow);
+            if !base_rtt.contains(&course) {
+                base_rtt.push(course);
+            }
+        }
+        let buffer = if scenario.beyond.is_empty() { buffer(&scenario.link) } else { Course::new() };
+        Self { variant: variant.to_owned(), row: row.clone(), capacity: capacity(scenario), base_rtt, buffer }
+    }
+}
+
+/// The least of the links at each time at which one of them changes.
+fn capacity(scenario: &Scenario) -> Course {
+    let links: Option<Vec<Course>> = scenario.forward().map(rate).collect();
+    least(&links.unwrap_or_default())
+}
+
+fn rate(link: &LinkConfig) -> Option<Course> {
+    match &link.rate {
+        RateModel::Constant(rate) => Some(vec![(0.0, rate.mbit_s())]),
+        RateModel::Steps(steps) => Some(course(steps.iter().map(|(at, rate)| (*at, rate.mbit_s())))),
+        RateModel::Slots(_) => None,
+    }
+}
+
+fn buffer(link: &LinkConfig) -> Course {
+    let bytes = |limit: Limit| match limit {
+        Limit::Bytes(bytes) => Some(bytes.0 as f64),
+        Limit::Packets(_) | Limit::Unlimited => None,
+    };
+    // What is in propagation is not in the queue that charts show.
+    if link.limit_counts != LimitCounts::Queue {
+        return Course::new();
+    }
+    let all = std::iter::once((Time::ZERO, link.limit)).chain(link.limit_steps.0.iter().copied());
+    let known: Option<Vec<_>> = all.map(|(at, limit)| Some((at, bytes(limit)?))).collect();
+    course(known.unwrap_or_default().into_iter())
+}
+
+/// The flow's own, and what steps of the delay of its links add to it.
+fn base_rtt_of(scenario: &Scenario, flow: &FlowConfig) -> Course {
+    let routes: Vec<Route> = std::iter::once(flow.route)
+        .chain(flow.back.map(|back| back.route))
+        .map(|r| scenario.bounded(r))
+        .collect();
+    let crossed = scenario.links().enumerate().filter(|(i, _)| routes.iter().any(|r| r.crosses(*i)));
+    let links: Vec<&LinkConfig> = crossed.map(|(_, link)| link).collect();
+    let delay = |link: &LinkConfig, at: Time| {
+        let steps = link.delay_steps.0.iter().rev().find(|step| step.0 <= at);
+        steps.map_or(link.delay, |step| step.1).as_millis_f64()
+    };
+    let mut times: Vec<Time> =
+        links.iter().flat_map(|link| link.delay_steps.0.iter().map(|step| step.0)).collect();
+    times.push(Time::ZERO);
+    times.sort();
+    let added = |at: Time| links.iter().map(|link| delay(link, at) - link.delay.as_millis_f64()).sum::<f64>();
+    course(times.into_iter().map(|at| (at, flow.rtt.as_millis_f64() + added(at))))
+}
+
+/// From time zero on, without steps that change nothing.
+fn course(steps: impl Iterator<Item = (Time, f64)>) -> Course {
+    let mut course = Course::new();
+    for (at, value) in steps {
+        let at = if course.is_empty() { 0.0 } else { (at - Time::ZERO).as_secs_f64() };
+        if course.last().is_none_or(|(_, last)| *last != value) {
+            course.push((at, value));
+        }
+    }
+    course
+}
+
+fn least(courses: &[Course]) -> Course {
+    let mut times: Vec<f64> = courses.iter().flatten().map(|(at, _)| *at).collect();
+    times.sort_by(f64::total_cmp);
+    let value = |course: &Course, at: f64| course.iter().rev().find(|step| step.0 <= at).map(|step| step.1);
+    let mut all = Course::new();
+    for at in times {
+        let least = courses.iter().filter_map(|course| value(course, at)).fold(f64::INFINITY, f64::min);
+        if all.last().is_none_or(|(_, last)| *last != least) {
+            all.push((at, least));
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(keys: &str) -> Network {
+        let text = format!(
+            "title = \"T\"\nsource = \"S\"\nduration = \"9 s\"\n{keys}\n[[flow]]\ncontroller = \"cubic\"\n"
+        );
+        let exp = Experiment::parse("t", Path::new("t.toml"), &text).unwrap();
+        let case = exp.cases().remove(0);
+        let spec = exp.resolved(&case, 1).unwrap();
+        Network::of_spec("v", &"r".into(), &spec).unwrap()
+    }
+
+    #[test]
+    fn a_plain_link() {
+        let found = network("link = { rate = \"10 Mbit/s\", delay = \"25 ms\", queue = \"100 kB\" }");
+        assert_eq!((found.variant.as_str(), found.row.as_str()), ("v", "r"));
+        assert_eq!(found.capacity, [(0.0, 10.0)]);
+        assert_eq!(found.base_rtt, [[(0.0, 50.0)]]);
+        assert_eq!(found.buffer, [(0.0, 1e5)]);
+    }
+
+    #[test]
+    fn steps_of_rate_and_delay() {
+        let found = network(
+            "link = { rate = [[\"0 s\", \"10 Mbit/s\"], [\"3 s\", \"2 Mbit/s\"]], delay = [[\"0 s\", \"20 ms\"], [\"5 s\", \
+             \"80 ms\"]] }",
+        );
+        assert_eq!(found.capacity, [(0.0, 10.0), (3.0, 2.0)]);
+        assert_eq!(found.base_rtt, [[(0.0, 40.0), (5.0, 100.0)]]);
+        assert!(found.buffer.is_empty(), "unlimited");
+    }
+
+    #[test]
+    fn the_least_of_several_links() {
+        let found = least(&[vec![(0.0, 5.0), (4.0, 1.0), (8.0, 9.0)], vec![(0.0, 3.0)]]);
+        assert_eq!(found, [(0.0, 3.0), (4.0, 1.0), (8.0, 3.0)]);
+    }
+}
