@@ -4,6 +4,7 @@ use ::link::LinkConfig;
 use units::Duration;
 
 use crate::diagnostic::Diagnostic;
+use crate::file::chain::keys_of_one;
 use crate::file::cursor::Cursor;
 use crate::file::link::{self, Link, Traffic};
 use crate::file::node;
@@ -14,7 +15,7 @@ use crate::file::node;
 /// The first mistake, with its key.
 pub fn delay(name: &str, toml: &str) -> Result<Duration, Diagnostic> {
     let document = node::parse(name, toml)?;
-    let fields = Cursor::root(name, &document).table(&link::KEYS)?;
+    let fields = Cursor::root(name, &document).table(&keys_of_one())?;
     Ok(link::read_delay(&fields)?.0)
 }
 
@@ -30,7 +31,7 @@ pub fn link(
     packet: u32,
 ) -> Result<LinkConfig, Diagnostic> {
     let document = node::parse(name, toml)?;
-    let fields = Cursor::root(name, &document).table(&link::KEYS)?;
+    let fields = Cursor::root(name, &document).table(&keys_of_one())?;
     let link = Link::read(&fields)?;
     link.resolve(&fields, Traffic { rtt: Some(rtt(link.config.delay)), packet })
 }

@@ -26,7 +26,7 @@ pub(crate) struct Chain<'a> {
 }
 
 /// Of the one `[link]`, which has no name.
-fn keys_of_one() -> Vec<&'static str> {
+pub(crate) fn keys_of_one() -> Vec<&'static str> {
     link::KEYS.iter().copied().filter(|key| *key != "name").collect()
 }
 
