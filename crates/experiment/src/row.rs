@@ -1,5 +1,6 @@
 //! A row of results: its label in the experiment's file, and what ran it.
 
+use std::cmp::Ordering;
 use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,18 @@ pub(crate) fn refused(label: &str) -> Option<String> {
     let row = RowLabel::from(label.trim());
     let backend = Some(row.backend).filter(|backend| *backend != Backend::Sim)?;
     Some(format!("`{row}` would be taken for a row of `run --on {}`", backend.word()))
+}
+
+impl PartialOrd for RowLabel {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for RowLabel {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.text.cmp(&other.text)
+    }
 }
 
 /// Of a text that a file or a stored table has.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::compare::{self, CompareArgs};
+use crate::commands::diff::{self, DiffArgs};
 use crate::commands::doctor::{self, DoctorArgs};
 use crate::commands::ledger::LedgerArgs;
 use crate::commands::link::{self, LinkArgs};
@@ -39,6 +40,11 @@ enum Command {
     /// `kneepoint compare cubic bbr3 --link "rate=100 Mbit/s rtt=80 ms queue=0.3 BDP loss=0.01 %"`; docs/compare.md says how it
     /// is measured.
     Compare(CompareArgs),
+    /// What changed between two sets of results, beyond the spread of their runs.
+    ///
+    /// `kneepoint diff results-main results-branch --fail-if "goodput -3 %" --junit out.xml --markdown`. Exit status: 0, or 1 if a
+    /// rule is broken.
+    Diff(DiffArgs),
     /// List the shipped experiments.
     List,
     /// List the algorithms with parameters, defaults and sources.
@@ -109,6 +115,7 @@ pub fn main() -> u8 {
         Command::Run(args) => run::run(&args),
         Command::Plan { experiments } => plan::run(&experiments),
         Command::Compare(args) => compare::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::List => list::run(),
         Command::Algorithms { name } => algorithms::run(name.as_deref()),
         Command::Report { dirs, out } => report::run(&dirs, &out),

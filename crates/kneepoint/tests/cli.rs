@@ -443,3 +443,36 @@ fn comparisons_that_cannot_be_made() {
         assert!(text(&done.stderr).contains(says), "{args:?}: {}", text(&done.stderr));
     }
 }
+
+/// Two programs, or two settings, side by side: what moved by more than the runs scatter, for people and for CI.
+#[test]
+fn differences_between_two_results() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let file = small(dir.path(), "0.01");
+    for (name, more) in [("a", &[][..]), ("same", &[]), ("b", &["--set", "link.rate=9 Mbit/s"])] {
+        let done = kneepoint(&[&["run", &file, "--out", &out(name)], more].concat());
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    }
+    let same = kneepoint(&["diff", &out("a"), &out("same"), "--fail-if", "goodput -1 %"]);
+    assert_eq!(same.status.code(), Some(0));
+    assert!(text(&same.stdout).starts_with("0 of "), "{}", text(&same.stdout));
+
+    let xml = out("out.xml");
+    let rules = ["--fail-if", "goodput -3 %", "--fail-if", "rtt_mean +90 %", "--junit", &xml];
+    let diff = kneepoint(&[&["diff", &out("a"), &out("b")], &rules[..]].concat());
+    let said = text(&diff.stdout);
+    assert_eq!(diff.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("! small, cubic\n    goodput ") && said.contains("breaks \"goodput -3 %\""),
+        "{said}"
+    );
+    assert!(said.contains("2 of them break a rule"), "{said}");
+    let xml = fs::read_to_string(&xml).unwrap();
+    assert!(xml.contains("failures=\"2\"") && xml.contains("cubic, goodput"), "{xml}");
+
+    let markdown = text(&kneepoint(&["diff", &out("a"), &out("b"), "--markdown"]).stdout);
+    assert!(markdown.contains("| small, cubic | goodput Mbit/s |"), "{markdown}");
+    let wrong = kneepoint(&["diff", &out("a"), &out("nowhere")]);
+    assert_eq!(wrong.status.code(), Some(2));
+}

@@ -193,6 +193,19 @@ pub enum Verdict {
     NotJudged,
 }
 
+impl Verdict {
+    /// As a sentence has it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Partly => "partly",
+            Self::WithinSpread => "within the spread",
+            Self::Missed => "missed",
+            Self::NotJudged => "not judged",
+        }
+    }
+}
+
 /// A check, judged in a variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {

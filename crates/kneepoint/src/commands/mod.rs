@@ -3,6 +3,7 @@
 pub(crate) mod algorithms;
 pub(crate) mod bench;
 pub(crate) mod compare;
+pub(crate) mod diff;
 #[cfg(wire)]
 pub(crate) mod doctor;
 mod folders;
@@ -15,6 +16,7 @@ pub(crate) mod new;
 pub(crate) mod no_wire;
 pub(crate) mod plan;
 pub(crate) mod prose;
+mod ratio;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;

@@ -5,10 +5,10 @@ use results::summary::{Cell, Results, Row, Summary};
 use serde::Serialize;
 
 use super::closed_form;
-use super::interval::{self, Ratio};
 use super::measured::{Beside, Long, mean};
 use super::question::{Question, TRANSFERS};
 use super::why;
+use crate::commands::ratio::{self, Ratio};
 
 /// What one screen says.
 #[derive(Debug, Serialize)]
@@ -84,7 +84,7 @@ pub(super) fn seeds_for(summary: &Summary, seeds: u32, share: f64) -> u32 {
     let of_variant = |rows: &[Row]| {
         let cells: Vec<&Cell> = rows.iter().filter_map(|row| row.cells.get("goodput")).collect();
         let best = cells.iter().max_by(|a, b| a.mean.total_cmp(&b.mean)).copied();
-        let each = |cell: &&Cell| best.map_or(seeds, |best| interval::needed(best, cell, seeds, share));
+        let each = |cell: &&Cell| best.map_or(seeds, |best| ratio::needed(best, cell, seeds, share));
         cells.iter().map(each).max().unwrap_or(seeds)
     };
     summary.variants.iter().map(|variant| of_variant(&variant.rows)).max().unwrap_or(seeds)

@@ -7,7 +7,6 @@
 mod answer;
 mod args;
 mod closed_form;
-mod interval;
 mod measured;
 mod question;
 mod screen;

@@ -211,30 +211,33 @@ impl Question {
         }
     }
 
+    /// Over the varied key a line for each controller; else the window over time, and bars.
     fn charts(&self, kind: Kind) -> Vec<Table> {
-        let chart = |kind: &str, title: String, metrics: &[&str]| {
-            Table::from_iter([
-                ("kind".to_owned(), kind.into()),
-                ("title".to_owned(), title.into()),
-                ("metrics".to_owned(), metrics.to_vec().into()),
-            ])
+        let (title, metric) = match kind {
+            Kind::Long => (format!("Goodput on {}", self.link), "goodput"),
+            Kind::Beside => {
+                (format!("Share of the link beside {}", self.against.label), "share of candidate")
+            }
+            Kind::StartUp => ("Completion of short transfers".to_owned(), "completion"),
         };
-        match kind {
-            Kind::Long if self.vary.is_none() => {
+        let chart = |kind: &str, title: String, keys: Vec<(&str, Value)>| {
+            let common = [("kind", kind.into()), ("title", title.into())];
+            common.into_iter().chain(keys).map(|(key, value)| (key.to_owned(), value)).collect::<Table>()
+        };
+        match &self.vary {
+            Some(varied) => {
+                let x = format!("link.{}", varied.key);
+                vec![chart("line", title, vec![("x", x.into()), ("y", metric.into())])]
+            }
+            None if kind == Kind::Long => {
+                let metrics = vec!["cwnd_bytes", "latest_rtt_ms", "goodput_mbit_s"];
                 vec![chart(
                     "over-time",
-                    format!("Window and RTT, {}", self.link),
-                    &["cwnd_bytes", "latest_rtt_ms"],
+                    format!("Over time on {}", self.link),
+                    vec![("metrics", metrics.into())],
                 )]
             }
-            Kind::Long => vec![chart("grouped-bars", format!("Goodput, {}", self.link), &["goodput"])],
-            Kind::Beside => {
-                let title = format!("Share of the link beside {}", self.against.label);
-                vec![chart("grouped-bars", title, &["share of candidate"])]
-            }
-            Kind::StartUp => {
-                vec![chart("grouped-bars", "Completion of short transfers".to_owned(), &["completion"])]
-            }
+            None => vec![chart("grouped-bars", title, vec![("metrics", vec![metric].into())])],
         }
     }
 

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::answer::{Answer, Ranked};
-use super::interval::Ratio;
 use super::question::{Question, TRANSFERS};
+use crate::commands::ratio::Ratio;
 
 /// A difference of the mean wait that is worth a word, milliseconds and share.
 const NOTABLE_WAIT: (f64, f64) = (1.0, 1.2);

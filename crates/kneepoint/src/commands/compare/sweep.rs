@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use results::summary::{Results, Variant};
 
-use super::interval::Ratio;
 use super::measured::mean;
 use super::question::Question;
 use super::screen::{put, significant};
 use super::varied::Varied;
+use crate::commands::ratio::Ratio;
 
 /// A line per value: goodput of each, the ratio of the last two columns' best to the first, and shares beside the competitor.
 pub(super) fn text(question: &Question, varied: &Varied, all: &[Results], seeds: u32) -> String {

@@ -13,29 +13,34 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A ratio and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(super) struct Ratio {
-    pub(super) value: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
+pub(crate) struct Ratio {
+    pub(crate) value: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 impl Ratio {
-    /// That of two cells over `n` repetitions each; nothing if one of them is not above 0. Of a single repetition the interval
+    /// That of two cells over `n` repetitions each.
+    pub(crate) fn of(one: &Cell, other: &Cell, n: u32) -> Option<Self> {
+        Self::over(one, other, [n, n])
+    }
+
+    /// That of two cells over so many repetitions; nothing if one of them is not above 0. Of a single repetition the interval
     /// is unknown: from 0 to infinity.
-    pub(super) fn of(one: &Cell, other: &Cell, n: u32) -> Option<Self> {
+    pub(crate) fn over(one: &Cell, other: &Cell, n: [u32; 2]) -> Option<Self> {
         if !(one.mean > 0.0 && other.mean > 0.0) {
             return None;
         }
         let value = one.mean / other.mean;
-        let (Some(v1), Some(v2)) = (variance(one, n), variance(other, n)) else {
+        let (Some(v1), Some(v2)) = (variance(one, n[0]), variance(other, n[1])) else {
             return Some(Self { value, low: 0.0, high: f64::INFINITY });
         };
-        let width = half_width(v1, v2, n);
+        let width = half_width([v1, v2], n);
         Some(Self { value, low: value * (-width).exp(), high: value * width.exp() })
     }
 
     /// Whether it is told apart from 1.
-    pub(super) fn differs(self) -> bool {
+    pub(crate) fn differs(self) -> bool {
         self.low > 1.0 || self.high < 1.0
     }
 }
@@ -46,20 +51,20 @@ fn variance(cell: &Cell, n: u32) -> Option<f64> {
 }
 
 /// Half of the interval of the logarithm of a ratio.
-fn half_width(v1: f64, v2: f64, n: u32) -> f64 {
-    let sum = v1 + v2;
-    if sum == 0.0 || n < 2 {
+fn half_width(v: [f64; 2], n: [u32; 2]) -> f64 {
+    let sum = v[0] + v[1];
+    if sum == 0.0 || n[0] < 2 || n[1] < 2 {
         return 0.0;
     }
-    let freedom = sum * sum * f64::from(n - 1) / (v1 * v1 + v2 * v2);
+    let freedom = sum * sum / (v[0] * v[0] / f64::from(n[0] - 1) + v[1] * v[1] / f64::from(n[1] - 1));
     let t = StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975));
     t * sum.sqrt()
 }
 
 /// Repetitions for which the interval of this ratio would be as narrow as `share` of it, if the spread stays.
-pub(super) fn needed(one: &Cell, other: &Cell, n: u32, share: f64) -> u32 {
+pub(crate) fn needed(one: &Cell, other: &Cell, n: u32, share: f64) -> u32 {
     let (Some(v1), Some(v2)) = (variance(one, n), variance(other, n)) else { return n };
-    let wide = half_width(v1, v2, n) / share;
+    let wide = half_width([v1, v2], [n, n]) / share;
     if wide <= 1.0 { n } else { (f64::from(n) * wide * wide).ceil().min(1e6) as u32 }
 }
 

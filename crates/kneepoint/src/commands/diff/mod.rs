@@ -1,0 +1,52 @@
+//! `kneepoint diff`: what changed between two sets of results, beyond the spread of their runs.
+
+mod change;
+mod junit;
+mod rule;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use self::change::Comparison;
+use self::rule::Rule;
+use crate::commands::folders;
+use crate::status::{Error, HOLDS, MISS, print};
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// Results before: a folder of `run --out`.
+    before: PathBuf,
+    /// Results after.
+    after: PathBuf,
+    /// Fail when a metric falls or rises by more: `"goodput -3 %"`, `"rtt_mean +5 %"`, `"loss +0.1"` in its own unit. May be given
+    /// several times.
+    #[arg(long = "fail-if", value_name = "RULE", value_parser = Rule::read, allow_hyphen_values = true)]
+    rules: Vec<Rule>,
+    /// Write the rules as test cases, one for each row of a table.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Print Markdown, for a job's summary.
+    #[arg(long)]
+    markdown: bool,
+    /// Print every change, not the largest alone.
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+/// The exit status: 0, or 1 if a rule says that it fails.
+pub(crate) fn run(args: &DiffArgs) -> Result<u8, Error> {
+    let comparison = Comparison::of(&read(&args.before)?, &read(&args.after)?, &args.rules);
+    let shown = text::Shown { markdown: args.markdown, all: args.verbose };
+    print(&text::of(&comparison, args, shown));
+    if let Some(file) = &args.junit {
+        let xml = junit::of(&comparison).map_err(Error::bad)?;
+        std::fs::write(file, xml).map_err(|e| Error::bad(format!("cannot write {}: {e}", file.display())))?;
+    }
+    Ok(if comparison.broken().next().is_some() { MISS } else { HOLDS })
+}
+
+fn read(folder: &Path) -> Result<Vec<results::summary::Results>, Error> {
+    folders::load(&[folder.to_owned()])
+}

@@ -1,0 +1,89 @@
+//! `--fail-if`: which change is one too many.
+
+use experiment::metric::Metric;
+
+use super::change::Change;
+
+/// A metric and the change that fails: at most so much down, or up.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rule {
+    /// As it was written.
+    pub(super) text: String,
+    pub(super) metric: Metric,
+    bound: f64,
+    relative: bool,
+}
+
+impl Rule {
+    /// `goodput -3 %`, `loss +0.1`.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        const RIGHT: &str = "write it like \"goodput -3 %\", or \"loss +0.1\" in the metric's own unit";
+        let (metric, change) =
+            text.trim().split_once(' ').ok_or_else(|| format!("`{text}` has no change; {RIGHT}"))?;
+        let (number, relative) = match change.trim().strip_suffix('%') {
+            Some(number) => (number.trim(), true),
+            None => (change.trim(), false),
+        };
+        if !number.starts_with(['+', '-']) {
+            return Err(format!("`{text}` does not say whether up (+) or down (-); {RIGHT}"));
+        }
+        let bound: f64 =
+            number.replace(' ', "").parse().map_err(|_| format!("`{number}` is not a number; {RIGHT}"))?;
+        let metric = Metric::from(metric);
+        if metric.quantity().is_none() {
+            let known = experiment::quantity::QUANTITIES.iter().map(|quantity| quantity.name);
+            let right = experiment::diagnostic::did_you_mean(metric.word(), known);
+            return Err(format!("`{metric}` is not a metric; {right}"));
+        }
+        Ok(Self {
+            text: text.trim().to_owned(),
+            metric,
+            bound: if relative { bound / 100.0 } else { bound },
+            relative,
+        })
+    }
+
+    /// Whether the change is larger than allowed, and more than the runs scatter.
+    pub(super) fn is_broken_by(&self, change: &Change) -> bool {
+        if self.metric != change.metric || !change.is_beyond_spread {
+            return false;
+        }
+        let by = if self.relative { change.relative() } else { Some(change.after - change.before) };
+        by.is_some_and(|by| if self.bound < 0.0 { by < self.bound } else { by > self.bound })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(before: f64, after: f64) -> Change {
+        Change { metric: "goodput".into(), is_beyond_spread: true, ..Change::example(before, after) }
+    }
+
+    #[test]
+    fn down_and_up_relative_and_not() {
+        let rule = |text| Rule::read(text).unwrap();
+        assert!(rule("goodput -3 %").is_broken_by(&change(100.0, 96.0)));
+        assert!(!rule("goodput -3 %").is_broken_by(&change(100.0, 98.0)));
+        assert!(!rule("goodput -3 %").is_broken_by(&change(100.0, 130.0)), "up is no harm");
+        assert!(rule("goodput +5%").is_broken_by(&change(100.0, 106.0)));
+        assert!(rule("goodput +0.5").is_broken_by(&change(0.0, 1.0)), "from nothing, in its own unit");
+        assert!(!rule("goodput +5 %").is_broken_by(&change(0.0, 1.0)), "of nothing there is no share");
+        assert!(!rule("loss -3 %").is_broken_by(&change(100.0, 50.0)), "another metric");
+        let noise = Change { is_beyond_spread: false, ..change(100.0, 90.0) };
+        assert!(!rule("goodput -3 %").is_broken_by(&noise));
+    }
+
+    #[test]
+    fn mistakes() {
+        for (text, says) in [
+            ("goodput", "no change"),
+            ("goodput 3 %", "up (+) or down"),
+            ("godput -3 %", "did you mean \"goodput\""),
+            ("goodput -x", "not a number"),
+        ] {
+            assert!(Rule::read(text).unwrap_err().contains(says), "{text}: {:?}", Rule::read(text));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The comparison in words: the answer, then the largest changes.
+
+use std::fmt::Write as _;
+
+use super::DiffArgs;
+use super::change::{Change, Comparison, Turned};
+
+/// Changes of a screen.
+const MOST: usize = 20;
+
+/// How it is shown.
+#[derive(Clone, Copy)]
+pub(super) struct Shown {
+    pub(super) markdown: bool,
+    pub(super) all: bool,
+}
+
+pub(super) fn of(comparison: &Comparison, args: &DiffArgs, shown: Shown) -> String {
+    let mut out = String::new();
+    let beyond = comparison.beyond().count();
+    let _ = writeln!(
+        out,
+        "{} of {} numbers of {} experiments changed beyond the spread of their runs",
+        beyond,
+        comparison.changes.len(),
+        comparison.experiments
+    );
+    let broken = comparison.broken().count();
+    if !args.rules.is_empty() {
+        let _ = writeln!(out, "{broken} of them break a rule");
+    }
+    for rule in &comparison.unused {
+        let _ =
+            writeln!(out, "no number to hold \"{rule}\" against: the metric is in no table that both have");
+    }
+    for (name, is_new) in &comparison.alone {
+        let side = if *is_new { &args.after } else { &args.before };
+        let _ = writeln!(out, "{name}: only in {}", side.display());
+    }
+    if comparison.unmatched > 0 {
+        let _ = writeln!(out, "{} numbers have no counterpart", comparison.unmatched);
+    }
+    comparison.claims.iter().for_each(|claim| verdict(&mut out, claim, shown));
+    changes(&mut out, comparison, shown);
+    out
+}
+
+fn verdict(out: &mut String, Turned { experiment, claim, before, after }: &Turned, shown: Shown) {
+    let mark = if shown.markdown { "* " } else { "" };
+    let _ = writeln!(out, "{mark}{experiment} {claim}: {} -> {}", before.words(), after.words());
+}
+
+/// Those that break a rule first.
+fn changes(out: &mut String, comparison: &Comparison, shown: Shown) {
+    let others = comparison.beyond().filter(|change| change.broken.is_none());
+    let all: Vec<&Change> = comparison.broken().chain(others).collect();
+    let most = if shown.all { all.len() } else { MOST };
+    if all.is_empty() {
+        return;
+    }
+    if shown.markdown {
+        out.push_str(
+            "\n| where | metric | before | after | change | 95 % | |\n|---|---|---:|---:|---:|---|---|\n",
+        );
+    } else {
+        out.push('\n');
+    }
+    for change in all.iter().take(most) {
+        out.push_str(&line(change, shown.markdown));
+    }
+    if all.len() > most {
+        let _ = writeln!(out, "and {} more; -v shows them", all.len() - most);
+    }
+}
+
+fn line(change: &Change, markdown: bool) -> String {
+    let place = [change.experiment.as_str(), &change.variant, change.row.as_str()];
+    let place = place.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
+    let number = |value: f64| format!("{value:.*}", change.metric.decimals(value).max(2));
+    let by = change.relative().map_or_else(|| "from 0".to_owned(), |by| format!("{:+.1} %", by * 100.0));
+    let range = change
+        .ratio
+        .filter(|ratio| ratio.high.is_finite() && ratio.low < ratio.high)
+        .map_or_else(String::new, |ratio| {
+            format!("{:+.1} to {:+.1} %", (ratio.low - 1.0) * 100.0, (ratio.high - 1.0) * 100.0)
+        });
+    let (before, after, unit) = (number(change.before), number(change.after), change.metric.unit());
+    let rule = change.broken.as_ref().map_or_else(String::new, |rule| format!("breaks \"{rule}\""));
+    if markdown {
+        return format!(
+            "| {} | {} {unit} | {before} | {after} | {by} | {range} | {rule} |\n",
+            place.replace('|', "\\|"),
+            change.metric
+        );
+    }
+    let mark = if rule.is_empty() { "" } else { "! " };
+    let range = if range.is_empty() { String::new() } else { format!(" ({range})") };
+    format!("{mark}{place}\n    {} {before} -> {after} {unit}, {by}{range} {rule}\n", change.metric)
+        .replace(" \n", "\n")
+}
