@@ -11,6 +11,9 @@ use results::summary::Cell;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+/// What is nearer to 1 is the same in practice: rate limits, clocks and headers differ by as much.
+const WORTH: f64 = 1.02;
+
 /// A ratio and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Ratio {
@@ -37,6 +40,11 @@ impl Ratio {
         };
         let width = half_width([v1, v2], n);
         Some(Self { value, low: value * (-width).exp(), high: value * width.exp() })
+    }
+
+    /// Whether it is told apart from 1, and by so much that a choice could hang on it.
+    pub(crate) fn matters(self) -> bool {
+        self.differs() && (self.value > WORTH || self.value < 1.0 / WORTH)
     }
 
     /// Whether it is told apart from 1.

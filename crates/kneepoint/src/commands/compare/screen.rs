@@ -41,7 +41,7 @@ pub(super) fn text(question: &Question, answer: &Answer) -> String {
 /// Who carries most, by how much, and what it costs.
 fn verdict(question: &Question, answer: &Answer) -> String {
     let [best, rest @ ..] = answer.ranking.as_slice() else { return String::new() };
-    let apart = rest.iter().filter(|r| r.best_over_this.is_none_or(Ratio::differs)).count();
+    let apart = rest.iter().filter(|r| r.best_over_this.is_none_or(Ratio::matters)).count();
     let on = &question.link;
     let head = match (rest, apart) {
         ([other], 1) => format!(
@@ -52,7 +52,8 @@ fn verdict(question: &Question, answer: &Answer) -> String {
         ),
         (_, 0) => {
             let all: Vec<&str> = answer.ranking.iter().map(|r| r.label.as_str()).collect();
-            format!("{} carry the same, as far as {} seeds tell, on {on}.", join(&all), answer.seeds)
+            let most = rest.iter().filter_map(|r| r.best_over_this).map(|r| r.value).fold(1.0, f64::max);
+            format!("{} carry the same within {:.1} %, on {on}.", join(&all), (most - 1.0) * 100.0)
         }
         _ => {
             let next = &rest[0];
@@ -88,7 +89,8 @@ fn delay(answer: &Answer) -> String {
         return String::new();
     }
     format!(
-        " It pays with delay: its packets wait {:.1} ms, those of {} {:.1} ms.",
+        " Packets of {} wait {:.1} ms, those of {} {:.1} ms.",
+        best.label,
         wait(best),
         least.label,
         wait(least)

@@ -37,9 +37,8 @@ pub(super) fn text(question: &Question, varied: &Varied, all: &[Results], seeds:
         &mut out,
         "",
         &format!(
-            "{seeds} seeds each, {} s long, the first {} s not counted.",
-            question.to.as_secs_f64(),
-            question.from.as_secs_f64()
+            "{seeds} seeds each, {} long, of which the first {} do not count.",
+            question.to, question.from
         ),
     );
     out
@@ -73,7 +72,7 @@ fn winner(variant: &Variant, seeds: u32) -> String {
     let level = |row: &&results::summary::Row| {
         let ratio = best.cells.get("goodput").zip(row.cells.get("goodput"));
         row.label == best.label
-            || ratio.and_then(|(a, b)| Ratio::of(a, b, seeds)).is_some_and(|r| !r.differs() || r.value < 1.01)
+            || ratio.and_then(|(a, b)| Ratio::of(a, b, seeds)).is_some_and(|r| !r.matters())
     };
     let names: Vec<&str> = variant.rows.iter().filter(level).map(|row| row.label.as_str()).collect();
     if names.len() == 1 { names[0].to_owned() } else { format!("{} level", names.join(" and ")) }
