@@ -168,7 +168,9 @@ impl Scale {
         if largest < 1e-6 {
             return format!("{tick:.1e}");
         }
-        format!("{}{letter}", number::fixed(tick / unit, decimals(self.step / unit)))
+        // Ticks at values of their own, like 0.25 and 0.5, may need more than their distance does.
+        let needed = self.ticks.iter().map(|tick| digits_of(tick / unit)).max().unwrap_or(0);
+        format!("{}{letter}", number::fixed(tick / unit, decimals(self.step / unit).max(needed)))
     }
 }
 
@@ -180,7 +182,17 @@ fn log_label(tick: f64) -> String {
         v if v >= 1e4 => (1e3, "k"),
         _ => (1.0, ""),
     };
-    format!("{}{letter}", number::fixed(tick / unit, decimals(tick / unit)))
+    format!("{}{letter}", number::fixed(tick / unit, decimals(tick / unit).max(digits_of(tick / unit))))
+}
+
+/// Decimals that show the first three digits of a value, as far as they are not zero: 2 of 0.25, 1 of 1.2, none of 20.
+fn digits_of(value: f64) -> usize {
+    if value == 0.0 || !value.is_finite() {
+        return 0;
+    }
+    let most = (2 - value.abs().log10().floor() as i64).clamp(0, 9) as usize;
+    let shown = format!("{value:.most$}");
+    shown.trim_end_matches('0').split_once('.').map_or(0, |(_, digits)| digits.len())
 }
 
 /// An interval that is not empty.
@@ -225,6 +237,15 @@ fn decimals(step: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tick_says_its_value() {
+        for (value, digits) in
+            [(0.25, 2), (0.19, 2), (1.2, 1), (20.0, 0), (0.001, 3), (1.0 / 3.0, 3), (0.0, 0), (12.5, 1)]
+        {
+            assert_eq!(digits_of(value), digits, "{value}");
+        }
+    }
 
     #[test]
     fn ticks_are_round_numbers() {
