@@ -1,5 +1,6 @@
 //! Studies that were made before, were interrupted, or are made in parts: nothing is computed twice, and the results are the same bytes.
 #![cfg(unix)]
+#![allow(clippy::disallowed_methods, reason = "it watches a program in real time")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

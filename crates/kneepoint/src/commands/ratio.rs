@@ -39,7 +39,7 @@ impl Ratio {
             return Some(Self { value, low: 0.0, high: f64::INFINITY });
         };
         let width = half_width([v1, v2], n);
-        Some(Self { value, low: value * (-width).exp(), high: value * width.exp() })
+        Some(Self { value, low: value * libm::exp(-width), high: value * libm::exp(width) })
     }
 
     /// Whether it is told apart from 1, and by so much that a choice could hang on it.
@@ -55,7 +55,7 @@ impl Ratio {
 
 /// Of the logarithm of a mean.
 fn variance(cell: &Cell, n: u32) -> Option<f64> {
-    cell.spread.map(|spread| (spread / cell.mean).powi(2) / f64::from(n))
+    cell.spread.map(|spread| (spread / cell.mean) * (spread / cell.mean) / f64::from(n))
 }
 
 /// Half of the interval of the logarithm of a ratio.
@@ -98,7 +98,7 @@ mod tests {
     fn welch() {
         let ratio = Ratio::of(&cell(10.0, 1.0), &cell(5.0, 0.5), 5).unwrap();
         assert!((ratio.value - 2.0).abs() < 1e-12);
-        assert!((ratio.high / 2.0 - 0.1458_f64.exp()).abs() < 1e-3, "{ratio:?}");
+        assert!((ratio.high / 2.0 - libm::exp(0.1458)).abs() < 1e-3, "{ratio:?}");
         assert!((ratio.low * ratio.high - 4.0).abs() < 1e-9, "even on the logarithm's scale");
         assert!(ratio.differs());
         assert!(!Ratio::of(&cell(10.0, 1.0), &cell(9.5, 1.0), 5).unwrap().differs());

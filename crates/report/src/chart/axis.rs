@@ -190,7 +190,7 @@ fn digits_of(value: f64) -> usize {
     if value == 0.0 || !value.is_finite() {
         return 0;
     }
-    let most = (2 - value.abs().log10().floor() as i64).clamp(0, 9) as usize;
+    let most = (2 - libm::log10(value.abs()).floor() as i64).clamp(0, 9) as usize;
     let shown = format!("{value:.most$}");
     shown.trim_end_matches('0').split_once('.').map_or(0, |(_, digits)| digits.len())
 }

@@ -7,7 +7,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use scenario::Histogram;
 use serde::{Deserialize, Serialize};
@@ -94,7 +94,8 @@ fn forget(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten().filter(|e| e.file_name().to_string_lossy().starts_with(PREFIX)) {
         let changed = entry.metadata().and_then(|meta| meta.modified());
-        let age = changed.ok().and_then(|at| SystemTime::now().duration_since(at).ok());
+        // Housekeeping: what is removed decides no result.
+        let age = changed.ok().and_then(|at| at.elapsed().ok());
         if age.is_some_and(|age| age > FORGOTTEN) {
             let _ = fs::remove_dir_all(entry.path());
         }

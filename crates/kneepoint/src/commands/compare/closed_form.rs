@@ -45,8 +45,8 @@ pub(super) fn goodput(algorithm: &str, path: &Path) -> Option<(f64, &'static str
 }
 
 fn cubic(path: &Path) -> f64 {
-    let factor = (C * (3.0 + CUBIC_BETA) / (4.0 * (1.0 - CUBIC_BETA))).powf(0.25);
-    factor * (path.rtt / path.loss).powf(0.75)
+    let factor = libm::pow(C * (3.0 + CUBIC_BETA) / (4.0 * (1.0 - CUBIC_BETA)), 0.25);
+    factor * libm::pow(path.rtt / path.loss, 0.75)
 }
 
 /// What is left of a full pipe after a reduction, in BDP: below 1 the link idles. Only of a queue that overflows.
@@ -62,7 +62,7 @@ pub(super) fn after_reduction(algorithm: &str, path: &Path) -> Option<f64> {
 /// CUBIC's time back to its last window, from a full pipe, seconds: the longest cycle that a long flow has.
 pub(super) fn cubic_cycle(path: &Path) -> f64 {
     let full = path.capacity * path.rtt / path.payload * (1.0 + path.queue.unwrap_or(1.0).min(4.0));
-    (full * (1.0 - CUBIC_BETA) / C).cbrt()
+    libm::cbrt(full * (1.0 - CUBIC_BETA) / C)
 }
 
 #[cfg(test)]

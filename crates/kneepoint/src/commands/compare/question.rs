@@ -296,7 +296,7 @@ fn network(text: &str) -> Result<(Table, Table), Error> {
     {
         flow.remove(key);
     }
-    file.retain(|key: &str, _| ["link", "reverse", "udp", "probe"].contains(&&key[..]));
+    file.retain(|key: &str, _| ["link", "reverse", "udp", "probe"].contains(&key));
     Ok((file, flow))
 }
 

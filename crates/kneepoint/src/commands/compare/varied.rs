@@ -45,13 +45,13 @@ fn range(low: &str, high: &str) -> Result<Vec<String>, String> {
     if !(begin > 0.0 && begin < end) {
         return Err("a range begins above 0 and rises".to_owned());
     }
-    let at = |i: u32| begin * (end / begin).powf(f64::from(i) / f64::from(STEPS - 1));
+    let at = |i: u32| begin * libm::pow(end / begin, f64::from(i) / f64::from(STEPS - 1));
     Ok((0..STEPS).map(|i| format!("{} {unit}", rounded(at(i)))).collect())
 }
 
 /// Two digits: nobody means 0.3509 BDP.
 fn rounded(value: f64) -> f64 {
-    let scale = 10_f64.powi(1 - value.log10().floor() as i32);
+    let scale = libm::pow(10.0, 1.0 - libm::log10(value).floor());
     (value * scale).round() / scale
 }
 

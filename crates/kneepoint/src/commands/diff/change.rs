@@ -37,7 +37,7 @@ impl Change {
 
     /// How far it is, for an order: from nothing or to nothing is farthest.
     fn distance(&self) -> f64 {
-        self.ratio.map_or(f64::INFINITY, |ratio| ratio.value.ln().abs())
+        self.ratio.map_or(f64::INFINITY, |ratio| libm::log(ratio.value).abs())
     }
 
     #[cfg(test)]
