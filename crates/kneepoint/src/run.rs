@@ -3,12 +3,12 @@
 
 #[cfg_attr(not(wire), path = "run/no_wire.rs")]
 mod on_wire;
+mod progress;
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use scenario::{FlowConfig, Histogram, Outcome, Scenario, Watch};
 
@@ -22,6 +22,7 @@ use results::store::{Audit, Folder, Manifest, ManifestCase, RunRow};
 use results::summary::{Cdf, FlowRow, Results, Summary, Track};
 
 pub(crate) use self::on_wire::prepare as prepare_wire;
+use self::progress::Progress;
 
 /// Points of a stored distribution at most: finer than any chart shows.
 const CDF_POINTS: usize = 500;
@@ -80,11 +81,10 @@ pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<
         .iter()
         .flat_map(|case| (0..exp.repetitions).map(move |repetition| (case, repetition)))
         .collect();
-    let bar = progress(&exp.name, jobs.len());
-    let run = Run { exp, options, folder: folder.path(), watch };
-    let done = run.all(&jobs, &bar);
-    bar.finish_and_clear();
-    let done = done?;
+    let lengths = jobs.iter().map(|(case, repetition)| exp.scenario(case, *repetition).duration.0);
+    let progress = Progress::new(&exp.name, jobs.len(), lengths.fold(0, u64::saturating_add), watch);
+    let run = Run { exp, options, folder: folder.path(), progress: &progress };
+    let done = progress.during(|| run.all(&jobs))?;
 
     let rows: Vec<RunRow> = jobs.iter().zip(&done).map(|(job, done)| run_row(exp, job, done)).collect();
     let mut summary = judge::summary(exp, &cases, &rows, options.world);
@@ -128,37 +128,30 @@ fn manifest(exp: &Experiment, cases: &[Case], world: Backend) -> Result<Manifest
     })
 }
 
-fn progress(name: &str, jobs: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{prefix:24} [{bar:40}] {pos}/{len} runs  {eta} left");
-    let bar = ProgressBar::new(jobs as u64).with_prefix(name.to_owned());
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "))
-}
-
 /// What every run of an experiment needs.
 struct Run<'a> {
     exp: &'a Experiment,
     options: &'a Options,
     folder: &'a Path,
-    watch: &'a Watch,
+    progress: &'a Progress<'a>,
 }
 
 impl Run<'_> {
     /// All of them, in the order of the jobs. Simulations come first: beside them nothing in real time would be valid.
-    fn all(&self, jobs: &[(&Case, u32)], bar: &ProgressBar) -> Result<Vec<Done>, Failure> {
+    fn all(&self, jobs: &[(&Case, u32)]) -> Result<Vec<Done>, Failure> {
         let simulate = |&(case, repetition): &(&Case, u32)| match case.on {
-            Backend::Sim => self.simulate(case, repetition).inspect(|_| bar.inc(1)).map(Some),
+            Backend::Sim => self.simulate(case, repetition).map(Some),
             Backend::Wire => Ok(None),
         };
         let simulated = jobs.par_iter().map(simulate).collect::<Result<Vec<Option<Done>>, Failure>>()?;
-        bar.enable_steady_tick(std::time::Duration::from_millis(500));
         let complete = |(&(case, repetition), done): (&(&Case, u32), Option<Done>)| match done {
             Some(done) => Ok(done),
             None => {
                 // In real time, and no bar to be seen: a line each.
-                if bar.is_hidden() {
+                if self.progress.is_hidden() {
                     eprintln!("measuring {} {} run {repetition}", case.variant, case.label());
                 }
-                self.measure(case, repetition).inspect(|_| bar.inc(1))
+                self.measure(case, repetition)
             }
         };
         jobs.iter().zip(simulated).map(complete).collect()
@@ -170,7 +163,8 @@ impl Run<'_> {
 
     fn simulate(&self, case: &Case, repetition: u32) -> Result<Done, Failure> {
         let scenario = self.scenario(case, repetition);
-        let outcome = sim::run(&scenario, self.watch).ok_or(Failure::Interrupted)?;
+        let outcome = self.progress.run(scenario.duration.0, |watch| sim::run(&scenario, watch));
+        let outcome = outcome.ok_or(Failure::Interrupted)?;
         self.done(case, repetition, &scenario, &outcome)
     }
 
@@ -184,7 +178,9 @@ impl Run<'_> {
             ),
             false => None,
         };
-        let (outcome, audit) = on_wire::run(&scenario, pcap.as_deref(), self.watch)?;
+        let (outcome, audit) = self
+            .progress
+            .run(scenario.duration.0, |watch| on_wire::run(&scenario, pcap.as_deref(), watch))?;
         let mut done = self.done(case, repetition, &scenario, &outcome)?;
         done.values.retain(|metric, _| on_wire::tells(metric));
         done.flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| on_wire::tells(metric)));

@@ -17,6 +17,7 @@ pub(crate) mod prose;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod shell;
 pub(crate) mod stability;
 
 #[cfg(not(wire))]
