@@ -23,6 +23,7 @@ use results::summary::{Cdf, FlowRow, Results, Summary, Track};
 
 pub(crate) use self::on_wire::prepare as prepare_wire;
 use self::progress::Progress;
+pub(crate) use self::progress::waiting;
 
 /// Points of a stored distribution at most: finer than any chart shows.
 const CDF_POINTS: usize = 500;

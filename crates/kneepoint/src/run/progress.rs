@@ -57,19 +57,9 @@ impl<'a> Progress<'a> {
 
     /// Does the work and meanwhile shows how far it is.
     pub(super) fn during<R>(&self, work: impl FnOnce() -> R) -> R {
-        let done = AtomicBool::new(false);
-        thread::scope(|scope| {
-            let look = || {
-                while !done.load(Ordering::Relaxed) {
-                    self.look();
-                    thread::park_timeout(LOOK);
-                }
-            };
-            let _end = End { done: &done, eyes: scope.spawn(look).thread().clone() };
-            let result = work();
-            self.bar.finish_and_clear();
-            result
-        })
+        let result = beside(|| self.look(), work);
+        self.bar.finish_and_clear();
+        result
     }
 
     /// One run of so many nanoseconds, with a watch of its own.
@@ -110,6 +100,38 @@ impl<'a> Progress<'a> {
     }
 }
 
+/// Does a piece of work of which nobody knows how far it is: says that it goes on.
+pub(crate) fn waiting<R>(name: &str, work: impl FnOnce() -> R) -> R {
+    let (bar, begin) = (ProgressBar::new_spinner().with_message(name.to_owned()), now());
+    LazyLock::force(&SAID);
+    let look = || {
+        bar.tick();
+        if bar.is_hidden() && is_time_for_a_line() {
+            eprintln!("{name}: at work for {} s", begin.elapsed().as_secs());
+        }
+    };
+    let result = beside(look, work);
+    bar.finish_and_clear();
+    result
+}
+
+/// Does the work, and looks again and again while it lasts.
+fn beside<R>(look: impl Fn() + Sync, work: impl FnOnce() -> R) -> R {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let again = || {
+            while !done.load(Ordering::Relaxed) {
+                look();
+                thread::park_timeout(LOOK);
+            }
+        };
+        let eyes = thread::Builder::new().spawn_scoped(scope, again);
+        // Without a thread to spare it goes on unseen.
+        let _end = eyes.ok().map(|eyes| End { done: &done, eyes: eyes.thread().clone() });
+        work()
+    })
+}
+
 fn is_time_for_a_line() -> bool {
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     let is_time = said.elapsed() >= LINE;
@@ -146,6 +168,14 @@ mod tests {
             assert!((progress.share() - 0.25).abs() < 1e-12);
         });
         assert!((progress.share() - 0.5).abs() < 1e-12);
+    }
+
+    /// The work is done once, and its answer comes back, also from beside a panic.
+    #[test]
+    fn waiting_ends_with_the_work() {
+        assert_eq!(waiting("x", || 7), 7);
+        let panic = std::panic::catch_unwind(|| waiting("x", || panic!("as tested")));
+        assert!(panic.is_err());
     }
 
     /// Whoever stops the command stops every run of it, those under way and those that begin later.
