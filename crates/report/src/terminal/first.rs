@@ -5,7 +5,7 @@ use results::ledger::{self, Claims, Difference};
 use results::summary::{ClaimResult, Summary, Verdict};
 
 use super::brief;
-use super::cells::number;
+use super::cells::{mark, number};
 use super::lines::{Lines, colour, paint, short};
 
 /// Open differences that are shown.
@@ -30,6 +30,7 @@ pub fn text(asked: &str, all: &[&Summary], width: usize) -> String {
         overview(&mut out, all);
         sentences(&mut out, all);
     }
+    untrusted(&mut out, all);
     differences(&mut out, all);
     open_questions(&mut out, all);
     out.into_text()
@@ -61,19 +62,22 @@ fn overview(out: &mut Lines, all: &[&Summary]) {
 
 fn line_of(summary: &Summary, claims: &Claims, names: usize) -> String {
     let rows = summary.variants.iter().map(|variant| variant.rows.len()).max().unwrap_or(0);
-    let bare = if summary.claims.iter().any(ClaimResult::is_unexplained) { "!" } else { "" };
-    let count = |number: usize, width: usize, verdict: Verdict, bare: &str| match number {
+    let is_bare = |verdict| summary.claims.iter().any(|c| c.verdict == verdict && c.is_unexplained());
+    let count = |number: usize, width: usize, verdict: Verdict| match number {
         0 => format!("{:>width$}", if summary.claims.is_empty() { "" } else { "." }),
-        _ => paint(colour(verdict), &format!("{:>width$}", format!("{number}{bare}"))),
+        _ => paint(
+            colour(verdict),
+            &format!("{:>width$}", format!("{number}{}", if is_bare(verdict) { "!" } else { "" })),
+        ),
     };
     format!(
         "{:names$}  {:>9} {} {} {} {} {:>5}",
         shortened(&summary.experiment, names),
         format!("{rows} x {}", summary.variants.len()),
-        count(claims.holds, 6, Verdict::Holds, ""),
-        count(claims.partly, 6, Verdict::Partly, ""),
-        count(claims.within_spread + claims.not_judged, 7, Verdict::WithinSpread, ""),
-        count(claims.missed, 6, Verdict::Missed, bare),
+        count(claims.holds, 6, Verdict::Holds),
+        count(claims.partly, 6, Verdict::Partly),
+        count(claims.within_spread + claims.not_judged, 7, Verdict::WithinSpread),
+        count(claims.missed, 6, Verdict::Missed),
         distance(summary).map_or_else(String::new, |distance| format!("{distance:.2}")),
     )
 }
@@ -126,6 +130,20 @@ fn sentences(out: &mut Lines, all: &[&Summary]) {
 /// `table-1` of `quic-dc/table-1`.
 fn last(experiment: &str) -> &str {
     experiment.rsplit('/').next().unwrap_or(experiment)
+}
+
+/// Rows on the wire of which some runs, or all, do not count.
+fn untrusted(out: &mut Lines, all: &[&Summary]) {
+    let rows = || all.iter().flat_map(|s| &s.variants).flat_map(|variant| &variant.rows);
+    let (none, some) =
+        (rows().filter(|row| !row.is_trusted()).count(), rows().filter(|row| mark(row) == " !").count());
+    if none + some > 0 {
+        let text = format!(
+            "on the wire: {none} rows without a valid run, {some} with some runs that do not count: -v"
+        );
+        out.line("");
+        out.put("", &text);
+    }
 }
 
 fn differences(out: &mut Lines, all: &[&Summary]) {
