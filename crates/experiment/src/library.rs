@@ -13,6 +13,9 @@ static PUBLISHED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/published");
 /// What the file of a shipped experiment is called in messages, before its path.
 const SHIPPED: &str = "shipped:";
 
+/// The name that means a file on standard input.
+const STANDARD_INPUT: &str = "-";
+
 /// An experiment file that has been found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
@@ -42,7 +45,7 @@ impl Library {
         sources
     }
 
-    /// The experiments that the words of a command line mean: files, folders (all `.toml` below), shipped names and
+    /// The experiments that the words of a command line mean: files, `-` for one on standard input, folders (all `.toml` below), shipped names and
     /// prefixes of them, numbers in shipped names (`thesis/table-9` is in `thesis/table-9-10`), in this order. None twice.
     ///
     /// # Errors
@@ -60,6 +63,10 @@ impl Library {
     }
 
     fn resolve_one(&self, name: &str) -> Result<Vec<Source>, Diagnostic> {
+        if name == STANDARD_INPUT {
+            let read = std::io::read_to_string(std::io::stdin());
+            return Ok(vec![source("stdin", Path::new("stdin"), read)?]);
+        }
         let path = Path::new(name);
         if path.is_file() || is_toml(path) {
             return Ok(vec![read(path)?]);
@@ -140,13 +147,17 @@ fn is_toml(path: &Path) -> bool {
 }
 
 fn read(path: &Path) -> Result<Source, Diagnostic> {
-    let label = path.display().to_string();
-    let text = fs::read_to_string(path)
+    source(&name_of(path), path, fs::read_to_string(path))
+}
+
+fn source(name: &str, file: &Path, text: std::io::Result<String>) -> Result<Source, Diagnostic> {
+    let label = file.display().to_string();
+    let text = text
         .map_err(|e| Diagnostic::new(&label, unreadable(&e), "shipped experiments: see `kneepoint list`"))?;
     if text.trim().is_empty() {
         return Err(crate::file::empty(&label));
     }
-    Ok(Source { name: name_of(path), file: path.to_owned(), text })
+    Ok(Source { name: name.to_owned(), file: file.to_owned(), text })
 }
 
 fn unreadable(error: &std::io::Error) -> String {

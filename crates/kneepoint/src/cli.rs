@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::commands::compare::{self, CompareArgs};
 use crate::commands::diff::{self, DiffArgs};
@@ -12,12 +13,15 @@ use crate::commands::link::{self, LinkArgs};
 use crate::commands::new::{self, NewArgs};
 use crate::commands::run::RunArgs;
 use crate::commands::stability::StabilityArgs;
-use crate::commands::{algorithms, bench, ledger, list, plan, prose, report, run, schema, stability};
+use crate::commands::{algorithms, bench, ledger, list, plan, prose, report, run, schema, shell, stability};
 use crate::status::{Error, HOLDS, print};
+
+/// `0.1.0 (0123456789ab)`: a number in a paper is told by the commit.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("KNEEPOINT_COMMIT"), ")");
 
 /// A congestion-control laboratory for QUIC and TCP.
 #[derive(Debug, Parser)]
-#[command(name = "kneepoint", version, arg_required_else_help = true)]
+#[command(name = "kneepoint", version = VERSION, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -45,9 +49,12 @@ enum Command {
     /// `kneepoint diff results-main results-branch --fail-if "goodput -3 %" --junit out.xml --markdown`. Exit status: 0, or 1 if a
     /// rule is broken.
     Diff(DiffArgs),
-    /// List the shipped experiments.
-    List,
-    /// List the algorithms with parameters, defaults and sources.
+    /// List the shipped experiments: name, runs, seconds of one core, and what of the source each is.
+    List {
+        /// Only those with this in their name, title or source.
+        filter: Option<String>,
+    },
+    /// List the algorithms; of one its parameters, defaults and sources.
     Algorithms {
         /// Only this one, in full.
         name: Option<String>,
@@ -97,6 +104,16 @@ enum Command {
     },
     /// Make a crate for a controller of your own, with this command around it: `kneepoint new controller mine`.
     New(NewArgs),
+    /// Print a script that completes the command's words: `kneepoint completions bash > ~/.local/share/bash-completion/completions/kneepoint`.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Print the man page, or that of a command: `kneepoint man run | man -l -`.
+    Man {
+        /// The command.
+        command: Option<String>,
+    },
     /// Measure the simulator: packets through the bottleneck per CPU second on one core.
     Bench {
         /// Tries per case; the fastest counts.
@@ -116,7 +133,7 @@ pub fn main() -> u8 {
         Command::Plan { experiments } => plan::run(&experiments),
         Command::Compare(args) => compare::run(&args),
         Command::Diff(args) => diff::run(&args),
-        Command::List => list::run(),
+        Command::List { filter } => list::run(filter.as_deref()),
         Command::Algorithms { name } => algorithms::run(name.as_deref()),
         Command::Report { dirs, out } => report::run(&dirs, &out),
         Command::Ledger(args) => ledger::run(&args),
@@ -125,6 +142,8 @@ pub fn main() -> u8 {
         Command::Link(args) => link::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Schema { markdown } => schema::run(markdown),
+        Command::Completions { shell } => shell::completions(shell, Cli::command()),
+        Command::Man { command } => shell::man(command.as_deref(), Cli::command()),
         Command::New(args) => new::run(&args).map(|said| print(&said)).map(|()| HOLDS).map_err(Error::bad),
         Command::Bench { tries, json } => bench::run(tries, json),
     };

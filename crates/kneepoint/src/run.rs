@@ -4,6 +4,7 @@
 mod memory;
 #[cfg_attr(not(wire), path = "run/no_wire.rs")]
 mod on_wire;
+mod progress;
 
 use std::fs::File;
 use std::io;
@@ -11,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use scenario::{FlowConfig, Histogram, Outcome, Scenario, Watch};
 use units::Bytes;
@@ -27,6 +27,8 @@ use results::store::{self, Done, Folder, Manifest, ManifestCase, RunRow, Runs};
 use results::summary::{Cdf, FlowRow, Results, Summary, Track};
 
 pub(crate) use self::on_wire::prepare as prepare_wire;
+use self::progress::Progress;
+pub(crate) use self::progress::waiting;
 
 /// Points of a stored distribution at most: finer than any chart shows.
 const CDF_POINTS: usize = 500;
@@ -128,11 +130,10 @@ pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<
         .collect();
     memory::check(exp, &cases, options.max_memory)?;
     let folder = Folder::begin(&options.out, &manifest).map_err(store)?;
-    let bar = progress(&exp.name, jobs.len());
-    let run = Run { exp, options, folder: folder.path(), watch, kept: &runs };
-    let done = run.all(&jobs, &bar);
-    bar.finish_and_clear();
-    let Some(done) = done?.into_iter().collect::<Option<Vec<Done>>>() else {
+    let progress = Progress::new(&exp.name, jobs.len(), length_of(exp, &jobs), watch);
+    let run = Run { exp, options, folder: folder.path(), progress: &progress, kept: &runs };
+    let done = progress.during(|| run.all(&jobs))?;
+    let Some(done) = done.into_iter().collect::<Option<Vec<Done>>>() else {
         return Ok(Study::Part(runs.count(jobs.len()), jobs.len()));
     };
 
@@ -196,10 +197,10 @@ fn program() -> Option<String> {
     if is_said { None } else { DIGEST.get_or_init(read).clone() }
 }
 
-fn progress(name: &str, jobs: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{prefix:24} [{bar:40}] {pos}/{len} runs  {eta} left");
-    let bar = ProgressBar::new(jobs as u64).with_prefix(name.to_owned());
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "))
+/// Nanoseconds of all runs together.
+fn length_of(exp: &Experiment, jobs: &[(&Case, u32)]) -> u64 {
+    let lengths = jobs.iter().map(|(case, repetition)| exp.scenario(case, *repetition).duration.0);
+    lengths.fold(0, u64::saturating_add)
 }
 
 /// What every run of an experiment needs.
@@ -207,16 +208,16 @@ struct Run<'a> {
     exp: &'a Experiment,
     options: &'a Options,
     folder: &'a Path,
-    watch: &'a Watch,
+    progress: &'a Progress<'a>,
     kept: &'a Runs,
 }
 
 impl Run<'_> {
     /// All of them, in the order of the jobs; `None` for those of other parts. Simulations come first: beside them nothing in real
     /// time would be valid.
-    fn all(&self, jobs: &[(&Case, u32)], bar: &ProgressBar) -> Result<Vec<Option<Done>>, Failure> {
+    fn all(&self, jobs: &[(&Case, u32)]) -> Result<Vec<Option<Done>>, Failure> {
         let simulate = |(number, &(case, repetition)): (usize, &(&Case, u32))| match case.on {
-            Backend::Sim => self.simulate(number, case, repetition).inspect(|_| bar.inc(1)),
+            Backend::Sim => self.simulate(number, case, repetition),
             Backend::Wire => Ok(None),
         };
         let simulated = jobs.par_iter().enumerate().map(simulate).collect::<Result<Vec<_>, Failure>>();
@@ -224,15 +225,14 @@ impl Run<'_> {
             Failure::Interrupted(_) => Failure::Interrupted(self.kept.count(jobs.len())),
             other => other,
         })?;
-        bar.enable_steady_tick(std::time::Duration::from_millis(500));
         let complete = |(&(case, repetition), done): (&(&Case, u32), Option<Done>)| match case.on {
             Backend::Sim => Ok(done),
             Backend::Wire => {
                 // In real time, and no bar to be seen: a line each.
-                if bar.is_hidden() {
-                    eprintln!("measuring {} {} run {repetition}", case.variant, case.row);
+                if self.progress.is_hidden() {
+                    eprintln!("measuring {} {} run {repetition}", case.variant, case.label());
                 }
-                self.measure(case, repetition).inspect(|_| bar.inc(1)).map(Some)
+                self.measure(case, repetition).map(Some)
             }
         };
         jobs.iter().zip(simulated).map(complete).collect()
@@ -246,14 +246,14 @@ impl Run<'_> {
     fn simulate(&self, number: usize, case: &Case, repetition: u32) -> Result<Option<Done>, Failure> {
         // What qlog or a capture records stands in files of their own.
         let keeps = !self.options.qlog;
-        if let Some(done) = self.kept.load(number).filter(|_| keeps) {
-            return Ok(Some(done));
-        }
-        if self.options.shard.is_some_and(|shard| number % shard.of != shard.number - 1) {
-            return Ok(None);
-        }
         let scenario = self.scenario(case, repetition);
-        let outcome = sim::run(&scenario, self.watch).ok_or(Failure::Interrupted(0))?;
+        let is_others = self.options.shard.is_some_and(|shard| number % shard.of != shard.number - 1);
+        let known = self.kept.load(number).filter(|_| keeps);
+        if known.is_some() || is_others {
+            return Ok(self.progress.run(scenario.duration.0, |_| known));
+        }
+        let outcome = self.progress.run(scenario.duration.0, |watch| sim::run(&scenario, watch));
+        let outcome = outcome.ok_or(Failure::Interrupted(0))?;
         let done = self.done(case, repetition, &scenario, &outcome)?;
         if keeps {
             self.kept.keep(number, &done).map_err(|e| self.store(e))?;
@@ -271,7 +271,9 @@ impl Run<'_> {
             ),
             false => None,
         };
-        let (outcome, audit) = on_wire::run(&scenario, pcap.as_deref(), self.watch)?;
+        let (outcome, audit) = self
+            .progress
+            .run(scenario.duration.0, |watch| on_wire::run(&scenario, pcap.as_deref(), watch))?;
         let mut done = self.done(case, repetition, &scenario, &outcome)?;
         done.values.retain(|metric, _| on_wire::tells(metric));
         done.flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| on_wire::tells(metric)));

@@ -1,6 +1,6 @@
 //! How a command ends, and what it prints.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use crate::run::Failure;
 
@@ -12,6 +12,9 @@ pub(crate) const MISS: u8 = 1;
 pub(crate) const BAD: u8 = 2;
 /// Ended by Ctrl-C.
 pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Columns that a text needs at least, on however small a screen.
+const NARROWEST: usize = 60;
 
 /// Why the command ends early.
 pub(crate) struct Error {
@@ -56,9 +59,27 @@ impl From<Failure> for Error {
     }
 }
 
-/// Prints to standard output. Nobody reading any more is no error; a full disk ends the command.
+/// Columns of the screen: the terminal's, else those of COLUMNS, else 80.
+pub(crate) fn width() -> usize {
+    if std::io::stdout().is_terminal() {
+        return textwrap::termwidth().max(NARROWEST);
+    }
+    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    asked.unwrap_or(80).max(NARROWEST)
+}
+
+/// The beginning of a line that is too long, with a sign that there is more.
+pub(crate) fn cut(line: &str, width: usize) -> String {
+    match line.chars().count() > width {
+        true => line.chars().take(width.saturating_sub(1)).collect::<String>().trim_end().to_owned() + "…",
+        false => line.trim_end().to_owned(),
+    }
+}
+
+/// Prints to standard output, in colour where there is a terminal and NO_COLOR and CLICOLOR allow it. Nobody reading any more is no
+/// error; a full disk ends the command.
 pub(crate) fn print(text: &str) {
-    let mut out = std::io::stdout();
+    let mut out = anstream::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             eprintln!("kneepoint: cannot write to standard output: {e}");

@@ -120,7 +120,7 @@ fn exit_status_tells_whether_claims_hold() {
     let out = dir.path().join("r");
     let out = out.to_str().unwrap();
     assert_eq!(kneepoint(&["run", &small(dir.path(), "0.1"), "--out", out]).status.code(), Some(0));
-    let missed = kneepoint(&["run", &small(dir.path(), "99"), "--out", out]);
+    let missed = kneepoint(&["run", "-vv", &small(dir.path(), "99"), "--out", out]);
     assert_eq!(missed.status.code(), Some(1));
     assert!(text(&missed.stdout).contains("  missed !"), "{}", text(&missed.stdout));
     assert!(text(&missed.stdout).contains("1 missed, 0 not judged\n1 of those"));
@@ -187,7 +187,7 @@ fn a_changed_network_is_not_judged() {
     let out = dir.path().join("r");
     let run = |args: &[&str]| {
         let file = small(dir.path(), "99");
-        let all = [&["run", &file, "--out", out.to_str().unwrap()], args].concat();
+        let all = [&["run", "-vv", &file, "--out", out.to_str().unwrap()], args].concat();
         let done = kneepoint(&all);
         (done.status.code(), text(&done.stdout))
     };
@@ -226,9 +226,10 @@ fn lists_and_explains() {
     for name in ["quic-dc/table-1", "quic-dc/figure-5", "reference/linux-1bdp"] {
         assert!(list.contains(name), "{list}");
     }
-    let all = text(&kneepoint(&["algorithms"]).stdout);
+    let index = text(&kneepoint(&["algorithms"]).stdout);
     for algorithm in congestion::Algorithm::all() {
-        assert!(all.contains(algorithm.name()));
+        assert!(index.contains(&format!("{} ", algorithm.name())));
+        let all = text(&kneepoint(&["algorithms", algorithm.name()]).stdout);
         for param in algorithm.docs() {
             assert!(
                 !param.doc.trim().is_empty() && all.contains(&param.name.replace('_', "-")),
@@ -281,7 +282,7 @@ fn one_run_has_no_spread() {
     let dir = tempfile::tempdir().unwrap();
     let (file, out) = (small(dir.path(), "1"), dir.path().join("out"));
     let run = |more: &[&str]| {
-        let done = kneepoint(&[&["run", &file, "--out", out.to_str().unwrap()][..], more].concat());
+        let done = kneepoint(&[&["run", "-vv", &file, "--out", out.to_str().unwrap()][..], more].concat());
         (text(&done.stdout), done.status.success())
     };
     let (twice, once) = (run(&[]).0, run(&["--repeat", "1"]).0);

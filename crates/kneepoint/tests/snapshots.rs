@@ -22,7 +22,19 @@ fn help(args: &[&str]) -> String {
 #[test]
 fn help_of_every_command() {
     insta::assert_snapshot!("help", help(&[]));
-    for command in ["run", "list", "algorithms", "report", "ledger", "prose", "stability", "new", "bench"] {
+    for command in [
+        "run",
+        "list",
+        "algorithms",
+        "report",
+        "ledger",
+        "prose",
+        "stability",
+        "new",
+        "bench",
+        "completions",
+        "man",
+    ] {
         insta::assert_snapshot!(format!("help_{command}"), help(&[command]));
     }
 }

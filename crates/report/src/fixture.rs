@@ -202,6 +202,7 @@ fn claims() -> Vec<ClaimResult> {
                 id: id.to_owned(),
                 says: says.to_owned(),
                 ours: false,
+                main: true,
                 parts: vec![part],
                 verdict,
                 reason: reason.map(str::to_owned),
@@ -482,6 +483,7 @@ fn odd_claims(evil: &str, long: &str) -> Vec<ClaimResult> {
         id: evil.to_owned(),
         says: long.to_owned(),
         ours: true,
+        main: false,
         parts: vec![PartResult {
             says: Some(evil.to_owned()),
             metric: evil.into(),

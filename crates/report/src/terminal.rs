@@ -1,4 +1,9 @@
-//! Tables and claims as text for the terminal.
+//! Tables and claims as text for the terminal: the first screen (`first`), one table per experiment (`brief`), and here everything.
+
+pub mod brief;
+mod cells;
+pub mod first;
+pub mod lines;
 
 use std::fmt::Write;
 
@@ -6,24 +11,17 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use experiment::metric::Metric;
 use experiment::verdict::Outcome;
-use results::summary::{BiasFound, Cell, ClaimResult, Judged, Row, Summary, Trust, Variant, Verdict};
+use results::summary::{ClaimResult, Judged, Summary, Trust, Variant};
 
-/// A difference from the published value that wants a reason.
-pub const NOTABLE: f64 = 0.10;
+use cells::{DEVIATION, bias, difference, mark, number, value};
+use lines::{colour, paint, word};
 
 /// The whole answer of one experiment.
 pub fn text(summary: &Summary) -> String {
     let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "\n{}: {}{}\n{}",
-        summary.experiment,
-        summary.title,
-        summary.world.title_end(),
-        summary.source
-    );
-    if !summary.note.is_empty() {
-        let _ = writeln!(out, "{}", summary.note);
+    let _ = writeln!(out, "\n{}: {}{}", summary.experiment, summary.title, summary.world.title_end());
+    for more in [&summary.source, &summary.note].into_iter().filter(|more| !more.is_empty()) {
+        let _ = writeln!(out, "{more}");
     }
     for variant in &summary.variants {
         out.push('\n');
@@ -32,7 +30,9 @@ pub fn text(summary: &Summary) -> String {
             let _ = writeln!(out, "{}{reference}", variant.name);
         }
         table(&mut out, &summary.metrics, variant);
-        variant.biases.iter().for_each(|bias| line_of_bias(&mut out, bias));
+        for found in &variant.biases {
+            let _ = writeln!(out, "  {}", bias(found));
+        }
     }
     if !summary.why_reference.is_empty() {
         let _ = writeln!(out, "\nreference: {}", summary.why_reference);
@@ -75,7 +75,11 @@ fn table(out: &mut String, metrics: &[Metric], variant: &Variant) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let _ = writeln!(out, "{}", table.trim_fmt());
+    let table = table.trim_fmt();
+    let _ = writeln!(out, "{table}");
+    if table.contains('±') {
+        let _ = writeln!(out, "  {DEVIATION}");
+    }
     for (i, reason) in reasons.iter().enumerate() {
         let _ = writeln!(out, "  [{}] {reason}", i + 1);
     }
@@ -86,62 +90,9 @@ fn table(out: &mut String, metrics: &[Metric], variant: &Variant) {
     }
 }
 
-/// Behind a label: some of the row's runs do not count, or none does.
-fn mark(row: &Row) -> &'static str {
-    match &row.trust {
-        Some(_) if !row.is_trusted() => " !! INVALID",
-        Some(trust) if !trust.invalid.is_empty() => " !",
-        _ => "",
-    }
-}
-
-/// The deviation with the decimals of the value.
-fn value(metric: &Metric, cell: &Cell) -> String {
-    let decimals = metric.decimals(cell.value());
-    match cell.spread.filter(|spread| *spread > 0.0) {
-        Some(spread) => format!("{:.decimals$} ±{spread:.decimals$}", cell.value()),
-        None => format!("{:.decimals$}", cell.value()),
-    }
-}
-
-fn number(metric: &Metric, value: f64) -> String {
-    let decimals = metric.decimals(value);
-    format!("{value:.decimals$}")
-}
-
-/// `+12 % [1]`: the difference and the number of its reason, which is added to `reasons` when it is new.
-fn difference(cell: &Cell, reasons: &mut Vec<String>) -> String {
-    let Some(difference) = cell.difference() else { return String::new() };
-    let percent = difference * 100.0;
-    let text = if percent.abs() >= 999.5 { "> x10".to_owned() } else { format!("{percent:+.0} %") };
-    if difference.abs() <= NOTABLE {
-        return text;
-    }
-    let Some(reason) = &cell.reason else { return format!("{text} !") };
-    let known = reasons.iter().position(|r| r == reason).unwrap_or_else(|| {
-        reasons.push(reason.clone());
-        reasons.len() - 1
-    });
-    format!("{text} [{}]", known + 1)
-}
-
 /// Whether it is of the reference, and not all variants are.
 fn is_one_of_many(summary: &Summary, variant: &Variant) -> bool {
     variant.reference && summary.variants.iter().any(|other| !other.reference)
-}
-
-fn line_of_bias(out: &mut String, bias: &BiasFound) {
-    let percent = |share: f64| format!("{:+.1}", share * 100.0);
-    let reason = bias.reason.as_deref().unwrap_or("unexplained !");
-    let open = if bias.open { " (open)" } else { "" };
-    let BiasFound { metric, mean, range: (low, high), .. } = bias;
-    let _ = writeln!(
-        out,
-        "  every {metric} is off to one side: {} % ({} to {}): {reason}{open}",
-        percent(*mean),
-        percent(*low),
-        percent(*high)
-    );
 }
 
 fn claims(out: &mut String, claims: &[ClaimResult]) {
@@ -152,7 +103,8 @@ fn claims(out: &mut String, claims: &[ClaimResult]) {
             _ => "",
         };
         let ours = if claim.ours { " (ours)" } else { "" };
-        let _ = writeln!(out, "  {:17} {}: {}{ours}{paper}", headline(claim), claim.id, claim.says);
+        let verdict = paint(colour(claim.verdict), &format!("{:17}", headline(claim)));
+        let _ = writeln!(out, "  {verdict} {}: {}{ours}{paper}", claim.id, claim.says);
         for part in &claim.parts {
             if let Some(says) = &part.says {
                 let _ = writeln!(out, "    {says}");
@@ -174,13 +126,6 @@ fn claims(out: &mut String, claims: &[ClaimResult]) {
 
 /// The verdict, and in how many variants the claim holds, if it does in some alone.
 fn headline(claim: &ClaimResult) -> String {
-    let word = match claim.verdict {
-        Verdict::Holds => "holds",
-        Verdict::Partly => "partly",
-        Verdict::WithinSpread => "within the spread",
-        Verdict::Missed => "missed",
-        Verdict::NotJudged => "not judged",
-    };
     let (held, all) = claim.held();
     let some = if held.is_empty() || held.len() == all {
         String::new()
@@ -188,7 +133,7 @@ fn headline(claim: &ClaimResult) -> String {
         format!(", {} of {all}", held.len())
     };
     let bare = if claim.is_unexplained() { " !" } else { "" };
-    format!("{word}{some}{bare}")
+    format!("{}{some}{bare}", word(claim.verdict))
 }
 
 fn sign(outcome: Outcome) -> &'static str {

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::chart::{WIDTH, text_width};
+use super::terminal::{brief, first};
 use super::{fixture, write};
-use results::summary::Results;
+use results::summary::{Results, Summary};
 
 /// Everything that a report's folder holds, by name.
 fn files(experiments: &[Results]) -> Vec<(String, String)> {
@@ -268,4 +269,23 @@ fn a_folder_that_cannot_be_is_an_error() {
     let file = dir.path().join("file");
     std::fs::write(&file, "x").unwrap();
     assert!(write(&file, "No", &[]).is_err());
+}
+
+/// Whatever the values, on screens of two widths.
+#[test]
+fn screens_keep_their_width() {
+    let odd = fixture::odd();
+    let mut all = fixture::realistic();
+    all.extend(odd.into_iter().filter(|results| results.summary.experiment.len() < 60));
+    let summaries: Vec<&Summary> = all.iter().map(|results| &results.summary).collect();
+    for width in [80, 120] {
+        let mut screens = vec![first::text("all", &summaries, width)];
+        screens.extend(summaries.iter().take(2).map(|summary| brief::text(summary, width)));
+        for line in screens.iter().flat_map(|screen| screen.lines()) {
+            let columns = textwrap::core::display_width(line);
+            let words = line.split_whitespace().map(str::len).max().unwrap_or(0);
+            assert!(columns <= width || words > width / 2, "{columns} columns: {line}");
+            assert!(!line.replace("\u{1b}[", "").contains(|c: char| c.is_control()), "{line:?}");
+        }
+    }
 }

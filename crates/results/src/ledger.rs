@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::summary::{Cell, ClaimResult, Summary, Variant, Verdict};
+use crate::summary::{Cell, ClaimResult, Row, Summary, Variant, Verdict};
 use experiment::metric::Metric;
 use experiment::row::RowLabel;
 
@@ -138,6 +138,17 @@ pub fn of<'s>(summaries: impl Iterator<Item = &'s Summary>) -> Vec<Source> {
     sources
 }
 
+/// Every number of the reference variants that the source prints too, in the order of the tables.
+pub fn differences(summary: &Summary) -> Vec<Difference> {
+    let mut all = Vec::new();
+    for variant in summary.variants.iter().filter(|variant| variant.reference) {
+        for row in &variant.rows {
+            all.extend(summary.metrics.iter().filter_map(|m| Difference::of(summary, variant, row, m)));
+        }
+    }
+    all
+}
+
 impl Source {
     fn add(&mut self, summary: &Summary) {
         self.experiments += 1;
@@ -146,22 +157,11 @@ impl Source {
             self.biases.all += variant.biases.len();
             self.biases.open += variant.biases.iter().filter(|b| b.open || b.reason.is_none()).count();
             self.columns.extend(summary.metrics.iter().filter_map(|m| Column::of(summary, variant, m)));
-            for row in &variant.rows {
-                let shown =
-                    summary.metrics.iter().filter_map(|metric| Some((metric, row.cells.get(metric)?)));
-                for (metric, cell) in shown {
-                    let Some(published) = cell.published else { continue };
-                    self.cells.add(cell);
-                    let ours = cell.value();
-                    let names = (summary.experiment.clone(), variant.name.clone(), row.label.clone());
-                    let (experiment, variant, row) = names;
-                    let metric = metric.clone();
-                    let state = State::of(cell);
-                    let found = Difference { experiment, variant, row, metric, ours, published, state };
-                    let list = if found.distance().is_finite() { &mut self.largest } else { &mut self.zeros };
-                    list.push(found);
-                }
-            }
+        }
+        for found in differences(summary) {
+            self.cells.add(&found);
+            let list = if found.distance().is_finite() { &mut self.largest } else { &mut self.zeros };
+            list.push(found);
         }
     }
 }
@@ -184,7 +184,8 @@ impl Column {
 }
 
 impl Claims {
-    fn add(&mut self, claim: &ClaimResult) {
+    /// Counts one more.
+    pub fn add(&mut self, claim: &ClaimResult) {
         let count = match claim.verdict {
             Verdict::Holds => &mut self.holds,
             Verdict::Partly => &mut self.partly,
@@ -203,14 +204,12 @@ impl Claims {
 }
 
 impl Cells {
-    fn add(&mut self, cell: &Cell) {
-        let Some(published) = cell.published else { return };
+    fn add(&mut self, found: &Difference) {
         self.all += 1;
-        let away = distance(cell.value(), published);
         for (limit, count) in LIMITS.iter().zip(&mut self.within) {
-            *count += usize::from(away <= 1.0 + limit / 100.0);
+            *count += usize::from(found.distance() <= 1.0 + limit / 100.0);
         }
-        self.open += usize::from(away > FAR && State::of(cell) != State::Explained);
+        self.open += usize::from(found.is_open());
     }
 }
 
@@ -234,14 +233,29 @@ impl State {
 }
 
 impl Difference {
-    fn distance(&self) -> f64 {
-        distance(self.ours, self.published)
+    fn of(summary: &Summary, variant: &Variant, row: &Row, metric: &Metric) -> Option<Self> {
+        let cell = row.cells.get(metric)?;
+        Some(Self {
+            published: cell.published?,
+            experiment: summary.experiment.clone(),
+            variant: variant.name.clone(),
+            row: row.label.clone(),
+            metric: metric.clone(),
+            ours: cell.value(),
+            state: State::of(cell),
+        })
     }
-}
 
-/// The larger over the smaller, 1 and above; infinite where one of them alone is zero.
-fn distance(ours: f64, published: f64) -> f64 {
-    if ours == published { 1.0 } else { (ours / published).max(published / ours) }
+    /// The larger over the smaller, 1 and above; infinite where one of them alone is zero.
+    pub fn distance(&self) -> f64 {
+        let (ours, published) = (self.ours, self.published);
+        if ours == published { 1.0 } else { (ours / published).max(published / ours) }
+    }
+
+    /// Further than 10 % away, and the cause is open or unsaid.
+    pub fn is_open(&self) -> bool {
+        self.distance() > FAR && self.state != State::Explained
+    }
 }
 
 /// The table of the README, as Markdown.
@@ -342,7 +356,7 @@ pub fn columns(sources: &[Source], of: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{BiasFound, Row};
+    use crate::summary::BiasFound;
     use experiment::backend::Backend;
 
     fn cell(ours: f64, published: f64, reason: Option<&str>, open: bool) -> Cell {

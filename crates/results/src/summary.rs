@@ -249,6 +249,9 @@ pub struct ClaimResult {
     /// It is not the source's but this project's own.
     #[serde(default)]
     pub ours: bool,
+    /// One of the few sentences that the source itself puts first.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub main: bool,
     /// The checks that it consists of.
     pub parts: Vec<PartResult>,
     /// The answer.

@@ -22,6 +22,8 @@ pub struct Claim {
     pub says: String,
     /// It is not the source's but this project's own.
     pub ours: bool,
+    /// One of the few sentences that the source itself puts first, in its abstract or conclusion.
+    pub main: bool,
     /// What must hold together for it.
     pub parts: Vec<Part>,
     /// It speaks of every variant that it is judged in, whatever the file's reference.
@@ -66,6 +68,7 @@ impl Claim {
             id: fields.need("id", "a name like \"S0-01\"")?.read()?,
             says: fields.need("says", "the sentence of the source")?.read()?,
             ours: fields.read("ours")?.unwrap_or_default(),
+            main: fields.read("main")?.unwrap_or_default(),
             parts: read_parts(&fields, labels)?,
             everywhere: fields.read("everywhere")?.unwrap_or_default(),
             reason: fields.get("reason").map(|c| read_prose(&c, labels)).transpose()?,

@@ -187,7 +187,7 @@ impl Experiment {
     ) -> Result<Self, Diagnostic> {
         let root = Cursor::root(file, &document).table(&KEYS)?;
         let title = root.need("title", "what the experiment is, in a few words")?.read()?;
-        let source = root.need("source", "the document it comes from")?.read()?;
+        let source = root.read("source")?.unwrap_or_default();
         let (repetitions, seed) = (read_repetitions(&root)?, read_seed(&root)?);
         let varied = vary::read(root.get("vary").as_ref())?;
         let table = root.get("table").map(|c| c.table(&TABLE_KEYS)).transpose()?;

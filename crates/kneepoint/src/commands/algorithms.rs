@@ -1,27 +1,62 @@
-//! `kneepoint algorithms`: every controller with its parameters.
+//! `kneepoint algorithms`: an index of the controllers, or one of them with its parameters.
 
-use crate::status::{Error, HOLDS, print};
+use congestion::Entry;
+
+use crate::status::{Error, HOLDS, cut, print, width};
 use experiment::controllers::controllers;
 
-/// All of them, or the one of this name.
+/// Columns of a name.
+const NAME: usize = 16;
+
+/// All of them in a line each, or the one of this name in full.
 pub(crate) fn run(name: Option<&str>) -> Result<u8, Error> {
     let all = controllers();
-    let chosen: Vec<_> = all.iter().filter(|entry| name.is_none_or(|name| name == entry.name)).collect();
-    if let (Some(name), true) = (name, chosen.is_empty()) {
+    let Some(name) = name else {
+        all.iter().for_each(|entry| print(&format!("{}\n", line(entry, width()))));
+        print("\n`kneepoint algorithms NAME`: its parameters, their defaults and ranges\n");
+        return Ok(HOLDS);
+    };
+    let entry = all.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let known = experiment::diagnostic::did_you_mean(name, all.iter().map(|entry| entry.name));
-        return Err(Error::bad(format!("`{name}` is not an algorithm; {known}")));
-    }
-    for entry in chosen {
-        print(&format!("{}\n   {}\n", entry.name, entry.doc.trim()));
-        let defaults = toml::Table::try_from(entry.algorithm()).map_err(Error::bad)?;
-        for param in entry.params {
-            let key = param.name.replace('_', "-");
-            let default = defaults.get(&key).map_or_else(|| "none".to_owned(), ToString::to_string);
-            let number = defaults.get(&key).is_some_and(|value| value.is_integer() || value.is_float());
-            let range = param.range.or(number.then(|| param.allowed()));
-            let range = range.map_or_else(String::new, |range| format!(" Range: {range}."));
-            print(&format!("   {:28} {:20} {}{range}\n", key, default, param.doc.trim()));
+        Error::bad(format!("`{name}` is not an algorithm; {known}"))
+    })?;
+    in_full(entry)
+}
+
+/// Name, what it is, document; what it is gives way where the line is too short for both.
+fn line(entry: &Entry, width: usize) -> String {
+    let said = without_brackets(entry.doc.trim().trim_end_matches('.'));
+    let (what, of) = said.split_once(": ").unwrap_or((&said, ""));
+    let document = of.split(", ").take(2).collect::<Vec<_>>().join(", ");
+    let room = width.saturating_sub(NAME + 3 + document.chars().count());
+    let end = if document.is_empty() { String::new() } else { format!(": {document}") };
+    cut(&format!("{:NAME$} {}{end}", entry.name, cut(what, room)), width)
+}
+
+fn without_brackets(text: &str) -> String {
+    let mut depth = 0;
+    let mut said = String::new();
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            c if depth == 0 => said.push(c),
+            _ => {}
         }
+    }
+    said.replace(" ,", ",").trim_end().to_owned()
+}
+
+fn in_full(entry: &Entry) -> Result<u8, Error> {
+    print(&format!("{}\n   {}\n", entry.name, entry.doc.trim()));
+    let defaults = toml::Table::try_from(entry.algorithm()).map_err(Error::bad)?;
+    for param in entry.params {
+        let key = param.name.replace('_', "-");
+        let default = defaults.get(&key).map_or_else(|| "none".to_owned(), ToString::to_string);
+        let number = defaults.get(&key).is_some_and(|value| value.is_integer() || value.is_float());
+        let range = param.range.or(number.then(|| param.allowed()));
+        let range = range.map_or_else(String::new, |range| format!(" Range: {range}."));
+        print(&format!("   {:28} {:20} {}{range}\n", key, default, param.doc.trim()));
     }
     Ok(HOLDS)
 }

@@ -20,6 +20,7 @@ mod ratio;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod shell;
 pub(crate) mod stability;
 
 #[cfg(not(wire))]

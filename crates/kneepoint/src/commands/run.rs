@@ -4,26 +4,26 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ArgAction, Args};
 use scenario::Watch;
 use units::Bytes;
 
 use crate::commands::folders::slug;
 use crate::run::{self, Options, Shard, Study};
-use crate::status::{Error, HOLDS, MISS, print};
+use crate::status::{Error, HOLDS, MISS, print, width};
 use experiment::backend::Backend;
 use experiment::file::Experiment;
 use experiment::library::Library;
-use report::terminal;
-use results::summary::{ClaimResult, Results, Verdict};
+use report::terminal::{self, brief, first, lines::Lines};
+use results::summary::{ClaimResult, Results, Summary, Verdict};
 
 /// Threads at most: more than any machine has cores for.
 const MAX_JOBS: usize = 256;
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Shipped names (`quic-dc/table-1`), prefixes of them (`quic-dc`), files or folders.
+    /// Shipped names (`quic-dc/table-1`), prefixes of them (`quic-dc`), files or folders; `-` is a file on standard input.
     #[arg(required = true)]
     experiments: Vec<String>,
     /// The world to run in.
@@ -69,6 +69,9 @@ pub(crate) struct RunArgs {
     /// Most memory for time series; what needs more is refused before it runs.
     #[arg(long, value_name = "SIZE", default_value = "4 GB")]
     max_memory: Bytes,
+    /// More: a table and the claims of each experiment; twice for every variant, number and reason.
+    #[arg(short, long, action = ArgAction::Count)]
+    verbose: u8,
     /// Print the summaries as JSON instead of tables.
     #[arg(long)]
     json: bool,
@@ -112,8 +115,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
                 continue;
             }
         };
-        if !args.json {
-            print(&terminal::text(&results.summary));
+        if !args.json && args.verbose > 0 {
+            print(&told(&results.summary, args.verbose));
             print(&format!("results: {}\n", folder.display()));
         }
         all.push(results);
@@ -128,8 +131,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
         let summaries: Vec<_> = all.iter().map(|r| &r.summary).collect();
         print(&(serde_json::to_string_pretty(&summaries).map_err(Error::bad)? + "\n"));
     } else {
-        print(&conclusion(&all));
-        print(&format!("report: {}\n", page.display()));
+        print(&ending(args, &all));
+        print(&format!("results: {}\nreport: {}\n", args.out.display(), page.display()));
     }
     Ok(if unexplained(&all) > 0 { MISS } else { HOLDS })
 }
@@ -144,6 +147,22 @@ fn options(args: &RunArgs) -> Options {
         shard: args.shard,
         max_memory: args.max_memory,
     }
+}
+
+/// One experiment, as much of it as is asked for.
+fn told(summary: &Summary, verbose: u8) -> String {
+    if verbose == 1 { brief::text(summary, width()) } else { terminal::text(summary) }
+}
+
+/// What it comes to: the first screen, and what became of all claims.
+fn ending(args: &RunArgs, all: &[Results]) -> String {
+    if args.verbose > 1 {
+        return conclusion(all);
+    }
+    let summaries: Vec<&Summary> = all.iter().map(|results| &results.summary).collect();
+    let mut out = Lines::new(width());
+    conclusion(all).lines().for_each(|line| out.put("", line));
+    first::text(&args.experiments.join(", "), &summaries, width()) + &out.into_text()
 }
 
 /// Those that can run in this world. Where several are named, the others are left out with a word; where none can, that is

@@ -25,6 +25,7 @@ pub(super) fn judge(exp: &Experiment, claim: &Claim, variants: &[Variant]) -> Cl
         id: claim.id.clone(),
         says: claim.says.clone(),
         ours: claim.ours,
+        main: claim.main,
         verdict: verdict(&parts),
         parts,
         reason: claim.reason.clone(),

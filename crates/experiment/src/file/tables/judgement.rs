@@ -85,6 +85,8 @@ pub(crate) struct Claim {
     says: String,
     /// No sentence of the source but our own; counted apart.
     ours: Option<bool>,
+    /// One of the few sentences that the source itself puts first, in its abstract or conclusion; shown first.
+    main: Option<bool>,
     /// It speaks of all variants, not of the reference alone.
     everywhere: Option<bool>,
     /// The world whose rows it speaks of: `"wire"`; without it the simulator's.

@@ -22,11 +22,11 @@ use network::{Links, Probe, Udp};
 /// A whole file.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[schemars(rename = "experiment", transform = Needs("title source link flow"))]
+#[schemars(rename = "experiment", transform = Needs("title link flow"))]
 pub(crate) struct File<'a> {
     /// What it is, in a few words.
     pub(crate) title: &'a str,
-    /// The document it comes from.
+    /// The document it comes from; a question of one's own has none.
     pub(crate) source: &'a str,
     /// How to read it.
     pub(crate) note: String,

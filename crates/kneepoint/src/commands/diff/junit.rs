@@ -2,7 +2,8 @@
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::change::{Change, Comparison};
+use super::change::Change;
+use super::comparison::Comparison;
 
 /// A suite for each experiment, a case for each number; one that breaks a rule has failed.
 ///

@@ -1,6 +1,7 @@
 //! `kneepoint diff`: what changed between two sets of results, beyond the spread of their runs.
 
 mod change;
+mod comparison;
 mod junit;
 mod rule;
 mod text;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use self::change::Comparison;
+use self::comparison::Comparison;
 use self::rule::Rule;
 use crate::commands::folders;
 use crate::status::{Error, HOLDS, MISS, print};

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::DiffArgs;
-use super::change::{Change, Comparison, Turned};
+use super::change::Change;
+use super::comparison::{Comparison, Turned};
 
 /// Changes of a screen.
 const MOST: usize = 20;

@@ -8,6 +8,7 @@ use scenario::Watch;
 
 pub(crate) use self::args::StabilityArgs;
 use crate::commands::folders::slug;
+use crate::run::waiting;
 use crate::status::{Error, HOLDS, print};
 
 /// Analyses, prints and writes the page.
@@ -15,10 +16,15 @@ pub(crate) fn run(args: &StabilityArgs) -> Result<u8, Error> {
     if let Some(curves) = args.curves().map_err(Error::bad)? {
         return numbers(args, "dccc penalty", &curves.table(), &[("penalty.csv", curves.csv())]);
     }
-    if let (Some(file), Some(network)) = (&args.network, args.network().map_err(Error::bad)?) {
+    if let (Some(file), Some(network)) =
+        (&args.network, waiting("stability", || args.network()).map_err(Error::bad)?)
+    {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
-        let mut files = vec![("eigenvalues.csv", network.eigenvalues())];
-        files.extend(network.moments().map(|moments| ("passivity.csv", moments)));
+        let files = waiting("stability", || {
+            let mut files = vec![("eigenvalues.csv", network.eigenvalues())];
+            files.extend(network.moments().map(|moments| ("passivity.csv", moments)));
+            files
+        });
         let said = if args.json {
             serde_json::to_string_pretty(&network).map_err(Error::bad)? + "\n"
         } else {
@@ -31,7 +37,7 @@ pub(crate) fn run(args: &StabilityArgs) -> Result<u8, Error> {
     let mut dir = PathBuf::from("results/stability").join(slug(&[analysis.name()]));
     dir.extend(case.iter().map(|case| slug(&[case.name()])));
     let dir = args.out.clone().unwrap_or(dir);
-    analysis.simulation = case.and_then(|case| case.run(&Watch::default()));
+    analysis.simulation = waiting("stability", || case.and_then(|case| case.run(&Watch::default())));
     let page = report::write_stability(&dir, &analysis)
         .map_err(|e| Error::bad(format!("cannot write the page to {}: {e}", dir.display())))?;
     if args.json {

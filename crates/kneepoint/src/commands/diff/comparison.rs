@@ -1,0 +1,147 @@
+//! Two sets of results, number by number.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use experiment::metric::Metric;
+use experiment::row::RowLabel;
+use results::summary::{Cell, Results, Summary, Verdict};
+
+use super::change::Change;
+use super::rule::Rule;
+use crate::commands::ratio::Ratio;
+
+/// Runs that are all alike differ by what rounding in a file does, from this share on by more.
+const ALIKE: f64 = 1e-9;
+
+/// A sentence whose verdict is another one.
+#[derive(Debug, PartialEq)]
+pub(super) struct Turned {
+    pub(super) experiment: String,
+    pub(super) claim: String,
+    pub(super) before: Verdict,
+    pub(super) after: Verdict,
+}
+
+/// All that can be said of two sets of results.
+#[derive(Debug, Default)]
+pub(super) struct Comparison {
+    /// Every number that both have, the largest change first.
+    pub(super) changes: Vec<Change>,
+    pub(super) claims: Vec<Turned>,
+    /// Experiments that one of them alone has: whether it is the second.
+    pub(super) alone: Vec<(String, bool)>,
+    /// Rows or metrics of common experiments that one of them alone has.
+    pub(super) unmatched: usize,
+    pub(super) experiments: usize,
+    /// Rules that no number was measured by.
+    pub(super) unused: Vec<String>,
+}
+
+impl Comparison {
+    pub(super) fn of(before: &[Results], after: &[Results], rules: &[Rule]) -> Self {
+        let [old, new] =
+            [before, after].map(|all| all.iter().map(|r| (key(r), r)).collect::<BTreeMap<_, _>>());
+        let mut all = Self::default();
+        for (key, one) in &old {
+            match new.get(key) {
+                Some(other) => all.add(one, other, rules),
+                None => all.alone.push((key.0.clone(), false)),
+            }
+        }
+        all.alone.extend(new.keys().filter(|key| !old.contains_key(*key)).map(|key| (key.0.clone(), true)));
+        all.changes.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
+        let is_unused = |rule: &&Rule| all.changes.iter().all(|change| change.metric != rule.metric);
+        all.unused = rules.iter().filter(is_unused).map(|rule| rule.text.clone()).collect();
+        all
+    }
+
+    fn add(&mut self, before: &Results, after: &Results, rules: &[Rule]) {
+        self.experiments += 1;
+        let ([old, new], [old_runs, new_runs]) =
+            ([before, after].map(|r| cells(&r.summary)), [before, after].map(repetitions));
+        self.unmatched += old.keys().filter(|key| !new.contains_key(*key)).count();
+        self.unmatched += new.keys().filter(|key| !old.contains_key(*key)).count();
+        for ((variant, row, metric), one) in &old {
+            let Some(other) = new.get(&(*variant, *row, *metric)) else { continue };
+            let n = [&old_runs, &new_runs].map(|runs| runs.get(&(*variant, *row)).copied().unwrap_or(1));
+            let ratio = Ratio::over(other, one, [n[1], n[0]]);
+            let mut change = Change {
+                experiment: before.summary.experiment.clone(),
+                variant: (*variant).to_owned(),
+                row: (*row).clone(),
+                metric: (*metric).clone(),
+                before: one.value(),
+                after: other.value(),
+                ratio,
+                is_beyond_spread: is_beyond_spread(one, other, ratio, n),
+                broken: None,
+            };
+            change.broken =
+                rules.iter().find(|rule| rule.is_broken_by(&change)).map(|rule| rule.text.clone());
+            self.changes.push(change);
+        }
+        self.claims.extend(turned(&before.summary, &after.summary));
+    }
+
+    /// What is more than the runs scatter.
+    pub(super) fn beyond(&self) -> impl Iterator<Item = &Change> {
+        self.changes.iter().filter(|change| change.is_beyond_spread)
+    }
+
+    /// What breaks a rule.
+    pub(super) fn broken(&self) -> impl Iterator<Item = &Change> {
+        self.changes.iter().filter(|change| change.broken.is_some())
+    }
+}
+
+fn key(results: &Results) -> (String, &'static str) {
+    (results.summary.experiment.clone(), results.summary.world.word())
+}
+
+type Place<'a> = (&'a str, &'a RowLabel, &'a Metric);
+
+fn cells(summary: &Summary) -> BTreeMap<Place<'_>, &Cell> {
+    let rows = summary
+        .variants
+        .iter()
+        .flat_map(|variant| variant.rows.iter().map(|row| (variant.name.as_str(), row)));
+    rows.flat_map(|(variant, row)| {
+        row.cells.iter().map(move |(metric, cell)| ((variant, &row.label, metric), cell))
+    })
+    .collect()
+}
+
+/// How many runs stand behind a row.
+fn repetitions(results: &Results) -> BTreeMap<(&str, &RowLabel), u32> {
+    let mut runs: BTreeMap<(&str, &RowLabel), BTreeSet<u32>> = BTreeMap::new();
+    for flow in &results.flows {
+        runs.entry((&flow.variant, &flow.row)).or_default().insert(flow.repetition);
+    }
+    runs.into_iter().map(|(place, runs)| (place, runs.len() as u32)).collect()
+}
+
+/// Of one run each there is no spread: any difference counts, since the same program gives the same number.
+fn is_beyond_spread(one: &Cell, other: &Cell, ratio: Option<Ratio>, n: [u32; 2]) -> bool {
+    let (before, after) = (one.value(), other.value());
+    if (before - after).abs() <= ALIKE * before.abs().max(after.abs()) {
+        return false;
+    }
+    match ratio {
+        Some(ratio) if n[0] > 1 && n[1] > 1 => ratio.differs(),
+        _ => true,
+    }
+}
+
+fn turned(before: &Summary, after: &Summary) -> Vec<Turned> {
+    let of = |id: &str| after.claims.iter().find(|claim| claim.id == id).map(|claim| claim.verdict);
+    let each = |claim: &results::summary::ClaimResult| {
+        let verdict = of(&claim.id).filter(|verdict| *verdict != claim.verdict)?;
+        Some(Turned {
+            experiment: before.experiment.clone(),
+            claim: claim.id.clone(),
+            before: claim.verdict,
+            after: verdict,
+        })
+    };
+    before.claims.iter().filter_map(each).collect()
+}
