@@ -1,5 +1,6 @@
 //! In which words a log is written, and how it is packed.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::str::FromStr;
 
@@ -46,6 +47,16 @@ impl FromStr for Format {
             }
         }
         Ok(Self { dialect: dialect.unwrap_or_default(), gzip })
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dialect = match self.dialect {
+            Dialect::V03 => "0.3",
+            Dialect::Current => "current",
+        };
+        write!(f, "{dialect}{}", if self.gzip { ",gzip" } else { "" })
     }
 }
 

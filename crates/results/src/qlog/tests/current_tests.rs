@@ -208,6 +208,9 @@ fn formats_by_name() {
     assert_eq!(of("gzip"), Ok(Format { gzip: true, ..Format::default() }));
     assert_eq!(of("current, gzip"), Ok(Format { gzip: true, ..CURRENT }));
     assert_eq!(of("gzip,current").unwrap().extension(), ".sqlog.gz");
+    for text in ["0.3", "0.3,gzip", "current", "current,gzip"] {
+        assert_eq!(of(text).unwrap().to_string(), text);
+    }
     assert_eq!(of("0.4").unwrap_err(), "`0.4` is none of 0.3, current, gzip");
     assert!(of("").is_err() && of("0.3,current").unwrap_err().contains("one dialect"));
 }
