@@ -1,6 +1,8 @@
 //! The JSON Schema of experiment files, for completion and checks in an editor, and the reference of their keys for people. Both come from
 //! the structs that the reader takes its keys from ([`crate::file`]), and the registry of controllers.
 
+use std::collections::BTreeMap;
+
 use congestion::{Entry, ParamDoc};
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
@@ -104,9 +106,11 @@ fn table(text: &mut String, schema: &Value, title: &str, definition: &Value) {
 
 fn rows(text: &mut String, schema: &Value, definition: &Value) {
     let required = definition["required"].as_array().cloned().unwrap_or_default();
-    let known = definition["properties"].as_object().into_iter().flatten();
-    let mut known = known.filter(|(_, property)| property.get("const").is_none()).peekable();
-    if known.peek().is_none() {
+    // In the order of their names, however a map of the JSON crate is built.
+    let known: BTreeMap<&String, &Value> =
+        definition["properties"].as_object().into_iter().flatten().collect();
+    let known: Vec<_> = known.into_iter().filter(|(_, property)| property.get("const").is_none()).collect();
+    if known.is_empty() {
         return;
     }
     text.push_str("\n| key | default | |\n|---|---|---|\n");

@@ -1,6 +1,8 @@
 //! Runs experiments: every case times every repetition, then measures, judges and stores. Simulations run on all cores;
 //! on the wire one run follows the other.
 
+mod disk;
+mod files;
 mod memory;
 #[cfg_attr(not(wire), path = "run/no_wire.rs")]
 mod on_wire;
@@ -26,6 +28,7 @@ use results::qlog;
 use results::store::{self, Done, Folder, Manifest, ManifestCase, RunRow, Runs};
 use results::summary::{Cdf, FlowRow, Results, Summary, Track};
 
+pub(crate) use self::disk::qlog_bytes;
 pub(crate) use self::on_wire::prepare as prepare_wire;
 use self::progress::Progress;
 pub(crate) use self::progress::waiting;
@@ -38,8 +41,8 @@ const CDF_POINTS: usize = 500;
 pub struct Options {
     /// Where results folders go.
     pub out: PathBuf,
-    /// Write a qlog per flow.
-    pub qlog: bool,
+    /// Write qlogs of every flow, in this format.
+    pub qlog: Option<qlog::Format>,
     /// Write the traffic of each run on the wire.
     pub pcap: bool,
     /// Where the runs take place.
@@ -57,7 +60,7 @@ impl Options {
     pub fn simulate(out: PathBuf) -> Self {
         let world = Backend::Sim;
         let max_memory = Bytes(4_000_000_000);
-        Self { out, qlog: false, pcap: false, world, fresh: false, shard: None, max_memory }
+        Self { out, qlog: None, pcap: false, world, fresh: false, shard: None, max_memory }
     }
 }
 
@@ -109,6 +112,22 @@ impl From<Diagnostic> for Failure {
     }
 }
 
+/// One run to do.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    case: &'a Case,
+    repetition: u32,
+    /// What names of the case's files begin with.
+    stem: &'a str,
+}
+
+impl Job<'_> {
+    /// The name of a file of its own.
+    fn file(&self, what: &str) -> String {
+        files::joined(&[self.stem, &format!("run{}", self.repetition), what])
+    }
+}
+
 /// Runs one experiment and stores its results. What is there already is not run again: neither a study that was made before with the same
 /// program, nor the runs of one that was interrupted or made in parts. `watch.stop` interrupts it.
 ///
@@ -124,9 +143,13 @@ pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<
         return Ok(Study::Complete(Box::new(results), folder, true));
     }
     let store = |e| Failure::Store(options.out.join(&exp.name), e);
-    let jobs: Vec<(&Case, u32)> = cases
+    let labels: Vec<[String; 2]> =
+        cases.iter().map(|case| [case.variant.clone(), case.label().to_string()]).collect();
+    let stems = files::stems(&labels);
+    let jobs: Vec<Job<'_>> = cases
         .iter()
-        .flat_map(|case| (0..exp.repetitions).map(move |repetition| (case, repetition)))
+        .zip(&stems)
+        .flat_map(|(case, stem)| (0..exp.repetitions).map(move |repetition| Job { case, repetition, stem }))
         .collect();
     memory::check(exp, &cases, options.max_memory)?;
     let folder = Folder::begin(&options.out, &manifest).map_err(store)?;
@@ -171,14 +194,15 @@ fn manifest(exp: &Experiment, cases: &[Case], options: &Options) -> Result<Manif
         Ok(ManifestCase { variant: case.variant.clone(), row: case.label(), spec })
     };
     let world = options.world;
-    let recording = [("qlog", options.qlog), ("pcap", options.pcap)].into_iter().filter(|what| what.1);
+    let qlog = options.qlog.map(disk::recorded);
+    let recording = qlog.into_iter().chain(options.pcap.then(|| "pcap".to_owned()));
     Ok(Manifest {
         experiment: exp.name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: COMMIT.to_owned(),
         program: program(),
         reading: store::digest(exp.reading().as_bytes()),
-        recording: recording.map(|what| what.0.to_owned()).collect(),
+        recording: recording.collect(),
         world,
         measured: (world == Backend::Wire).then(on_wire::here_and_now),
         seed: exp.seed,
@@ -198,8 +222,8 @@ fn program() -> Option<String> {
 }
 
 /// Nanoseconds of all runs together.
-fn length_of(exp: &Experiment, jobs: &[(&Case, u32)]) -> u64 {
-    let lengths = jobs.iter().map(|(case, repetition)| exp.scenario(case, *repetition).duration.0);
+fn length_of(exp: &Experiment, jobs: &[Job<'_>]) -> u64 {
+    let lengths = jobs.iter().map(|job| exp.scenario(job.case, job.repetition).duration.0);
     lengths.fold(0, u64::saturating_add)
 }
 
@@ -215,9 +239,9 @@ struct Run<'a> {
 impl Run<'_> {
     /// All of them, in the order of the jobs; `None` for those of other parts. Simulations come first: beside them nothing in real
     /// time would be valid.
-    fn all(&self, jobs: &[(&Case, u32)]) -> Result<Vec<Option<Done>>, Failure> {
-        let simulate = |(number, &(case, repetition)): (usize, &(&Case, u32))| match case.on {
-            Backend::Sim => self.simulate(number, case, repetition),
+    fn all(&self, jobs: &[Job<'_>]) -> Result<Vec<Option<Done>>, Failure> {
+        let simulate = |(number, job): (usize, &Job<'_>)| match job.case.on {
+            Backend::Sim => self.simulate(number, job),
             Backend::Wire => Ok(None),
         };
         let simulated = jobs.par_iter().enumerate().map(simulate).collect::<Result<Vec<_>, Failure>>();
@@ -225,28 +249,28 @@ impl Run<'_> {
             Failure::Interrupted(_) => Failure::Interrupted(self.kept.count(jobs.len())),
             other => other,
         })?;
-        let complete = |(&(case, repetition), done): (&(&Case, u32), Option<Done>)| match case.on {
+        let complete = |(job, done): (&Job<'_>, Option<Done>)| match job.case.on {
             Backend::Sim => Ok(done),
             Backend::Wire => {
                 // In real time, and no bar to be seen: a line each.
                 if self.progress.is_hidden() {
-                    eprintln!("measuring {} {} run {repetition}", case.variant, case.label());
+                    eprintln!("measuring {} {} run {}", job.case.variant, job.case.label(), job.repetition);
                 }
-                self.measure(case, repetition).map(Some)
+                self.measure(job).map(Some)
             }
         };
         jobs.iter().zip(simulated).map(complete).collect()
     }
 
-    fn scenario(&self, case: &Case, repetition: u32) -> Scenario {
-        Scenario { trace: self.options.qlog, ..self.exp.scenario(case, repetition) }
+    fn scenario(&self, job: &Job<'_>) -> Scenario {
+        Scenario { trace: self.options.qlog.is_some(), ..self.exp.scenario(job.case, job.repetition) }
     }
 
     /// The run of this number, which may be there already; `None` if it is another part's.
-    fn simulate(&self, number: usize, case: &Case, repetition: u32) -> Result<Option<Done>, Failure> {
+    fn simulate(&self, number: usize, job: &Job<'_>) -> Result<Option<Done>, Failure> {
         // What qlog or a capture records stands in files of their own.
-        let keeps = !self.options.qlog;
-        let scenario = self.scenario(case, repetition);
+        let keeps = self.options.qlog.is_none();
+        let scenario = self.scenario(job);
         let is_others = self.options.shard.is_some_and(|shard| number % shard.of != shard.number - 1);
         let known = self.kept.load(number).filter(|_| keeps);
         if known.is_some() || is_others {
@@ -254,7 +278,7 @@ impl Run<'_> {
         }
         let outcome = self.progress.run(scenario.duration.0, |watch| sim::run(&scenario, watch));
         let outcome = outcome.ok_or(Failure::Interrupted(0))?;
-        let done = self.done(case, repetition, &scenario, &outcome)?;
+        let done = self.done(job, &scenario, &outcome)?;
         if keeps {
             self.kept.keep(number, &done).map_err(|e| self.store(e))?;
         }
@@ -262,39 +286,30 @@ impl Run<'_> {
     }
 
     /// In real time.
-    fn measure(&self, case: &Case, repetition: u32) -> Result<Done, Failure> {
-        let scenario = self.scenario(case, repetition);
+    fn measure(&self, job: &Job<'_>) -> Result<Done, Failure> {
+        let scenario = self.scenario(job);
         let pcap = match self.options.pcap {
-            true => Some(
-                self.in_folder("pcap", &(run_name(case, repetition, "") + ".pcapng"))
-                    .map_err(|e| self.store(e))?,
-            ),
+            true => Some(self.in_folder("pcap", &(job.file("") + ".pcapng")).map_err(|e| self.store(e))?),
             false => None,
         };
         let (outcome, audit) = self
             .progress
             .run(scenario.duration.0, |watch| on_wire::run(&scenario, pcap.as_deref(), watch))?;
-        let mut done = self.done(case, repetition, &scenario, &outcome)?;
+        let mut done = self.done(job, &scenario, &outcome)?;
         done.values.retain(|metric, _| on_wire::tells(metric));
         done.flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| on_wire::tells(metric)));
         Ok(Done { audit: Some(audit), ..done })
     }
 
-    fn done(
-        &self,
-        case: &Case,
-        repetition: u32,
-        scenario: &Scenario,
-        outcome: &Outcome,
-    ) -> Result<Done, Failure> {
-        if self.options.qlog {
-            self.write_qlogs(case, repetition, scenario, outcome).map_err(|e| self.store(e))?;
+    fn done(&self, job: &Job<'_>, scenario: &Scenario, outcome: &Outcome) -> Result<Done, Failure> {
+        if let Some(format) = self.options.qlog {
+            self.write_qlogs(format, job, scenario, outcome).map_err(|e| self.store(e))?;
         }
         Ok(Done {
             values: measure::measure(scenario, outcome, self.exp.groups()),
-            flows: flow_rows(case, repetition, scenario, outcome),
+            flows: flow_rows(job, scenario, outcome),
             rtt: measure::rtt_of_all(&outcome.flows),
-            tracks: tracks(case, repetition, outcome),
+            tracks: tracks(job, outcome),
             audit: None,
         })
     }
@@ -312,15 +327,15 @@ impl Run<'_> {
 
     fn write_qlogs(
         &self,
-        case: &Case,
-        repetition: u32,
+        format: qlog::Format,
+        job: &Job<'_>,
         scenario: &Scenario,
         outcome: &Outcome,
     ) -> io::Result<()> {
         for (i, (flow, record)) in scenario.flows.iter().zip(&outcome.flows).enumerate() {
             let Some(trace) = &record.trace else { continue };
             let file = |end: &str| {
-                let name = run_name(case, repetition, &format!("flow{i}{end}")) + ".sqlog";
+                let name = job.file(&format!("flow{i}{end}")) + format.extension();
                 File::create(self.in_folder("qlog", &name)?)
             };
             let meta = qlog::Meta {
@@ -331,40 +346,29 @@ impl Run<'_> {
                 seed: scenario.seed,
                 start: flow.start,
             };
-            qlog::write(file("")?, &meta, trace)?;
+            qlog::write(file("")?, format, &meta, trace)?;
             // On the wire the receiver is the kernel's.
             if let Some(trace) = record.far_trace.as_ref().filter(|trace| !trace.is_empty()) {
-                qlog::write_far(file("-receiver")?, &meta, trace)?;
+                qlog::write_far(file("-receiver")?, format, &meta, trace)?;
             }
         }
         Ok(())
     }
 }
 
-/// A file of a run.
-fn run_name(case: &Case, repetition: u32, what: &str) -> String {
-    file_name(&[&case.variant, case.label().as_str(), &format!("run{repetition}"), what])
-}
-
-/// Words joined into a name that every file system takes.
-fn file_name(words: &[&str]) -> String {
-    let keep = |c: char| if c.is_ascii_alphanumeric() || "+-._#".contains(c) { c } else { '_' };
-    let words = words.iter().filter(|w| !w.is_empty()).map(|w| w.chars().map(keep).collect::<String>());
-    words.collect::<Vec<_>>().join("--")
-}
-
-fn run_row(exp: &Experiment, (case, repetition): &(&Case, u32), done: &Done) -> RunRow {
+fn run_row(exp: &Experiment, &Job { case, repetition, .. }: &Job<'_>, done: &Done) -> RunRow {
     RunRow {
         variant: case.variant.clone(),
         row: case.label(),
-        repetition: *repetition,
-        seed: exp.seed + u64::from(*repetition),
+        repetition,
+        seed: exp.seed + u64::from(repetition),
         values: done.values.clone(),
         audit: done.audit.clone(),
     }
 }
 
-fn flow_rows(case: &Case, repetition: u32, scenario: &Scenario, outcome: &Outcome) -> Vec<FlowRow> {
+fn flow_rows(job: &Job<'_>, scenario: &Scenario, outcome: &Outcome) -> Vec<FlowRow> {
+    let &Job { case, repetition, .. } = job;
     let flows = scenario.flows.iter().zip(0..);
     let row = |(config, number): (&FlowConfig, u32)| FlowRow {
         variant: case.variant.clone(),
@@ -379,7 +383,7 @@ fn flow_rows(case: &Case, repetition: u32, scenario: &Scenario, outcome: &Outcom
 }
 
 /// One track per flow.
-fn tracks(case: &Case, repetition: u32, outcome: &Outcome) -> Vec<Track> {
+fn tracks(&Job { case, repetition, .. }: &Job<'_>, outcome: &Outcome) -> Vec<Track> {
     let series = &outcome.series;
     let flows = series.flows.iter().zip(0..).map(|(flow, number)| {
         let mut columns: std::collections::BTreeMap<String, Vec<f64>> =

@@ -477,3 +477,65 @@ fn differences_between_two_results() {
     let wrong = kneepoint(&["diff", &out("a"), &out("nowhere")]);
     assert_eq!(wrong.status.code(), Some(2));
 }
+
+/// The names in the qlog folder of the only results below `out`.
+fn qlogs(out: &Path) -> Vec<String> {
+    let names = tree(out).into_iter().map(|file| file.0);
+    names.filter_map(|name| name.split_once("/qlog/").map(|(_, file)| file.to_owned())).collect()
+}
+
+/// Labels that look alike once they are names of files, and one that is longer than a name may be.
+#[test]
+fn every_flow_has_its_qlog() {
+    let dir = tempfile::tempdir().unwrap();
+    let long = "l".repeat(300);
+    let row = |label: &str| format!("{{ label = \"{label}\", set = {{ \"flow.controller\" = \"cubic\" }} }}");
+    let rows = ["a/b", "a?b", &long].map(row).join(", ");
+    let file = dir.path().join("labels.toml");
+    let small = SMALL.replace("\"flow.controller\" = [\"cubic\", \"bbr2\"]", &format!("setting = [{rows}]"));
+    fs::write(&file, small.replace("RIGHT", "0.1")).unwrap();
+    for (flag, end) in [("--qlog", ".sqlog"), ("--qlog=current,gzip", ".sqlog.gz")] {
+        let out = dir.path().join(end);
+        let done = kneepoint(&["run", file.to_str().unwrap(), flag, "--out", out.to_str().unwrap()]);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        let names = qlogs(&out);
+        // Three rows, two runs each, both ends.
+        assert_eq!(names.len(), 12, "{names:?}");
+        assert!(names.contains(&format!("a_b~1--run1--flow0-receiver{end}")), "{names:?}");
+        assert!(names.iter().all(|name| name.ends_with(end)), "{names:?}");
+    }
+}
+
+/// What will be written is said before, and too much is refused.
+#[test]
+fn qlogs_are_announced() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = small(dir.path(), "0.1");
+    let out = dir.path().join("r");
+    let run = |more: &[&str]| {
+        let done = kneepoint(&[&["run", &file, "--out", out.to_str().unwrap()], more].concat());
+        (done.status.code(), text(&done.stderr))
+    };
+    // 2 s of 10 Mbit/s, four times, in packets of 1294 bytes.
+    assert_eq!(run(&["--qlog"]), (Some(0), "kneepoint: --qlog writes some 5.5 MB\n".to_owned()));
+    let written: usize = tree(&out).iter().filter(|f| f.0.ends_with(".sqlog")).map(|f| f.1.len()).sum();
+    assert!((3_500_000..8_000_000).contains(&written), "{written}");
+    fs::remove_dir_all(&out).unwrap();
+
+    let (code, refusal) = run(&["--qlog", "--set", "link.rate=10Gbit/s"]);
+    assert_eq!(code, Some(2));
+    let words = "--qlog writes some 5.5 GB, more than 1 GB; allow it with --max-disk 6GB; a tenth of it with `gzip` in --qlog";
+    assert!(refusal.contains(words), "{refusal}");
+    assert!(!out.exists());
+    let (code, refusal) = run(&["--qlog=gzip", "--max-disk", "100kB"]);
+    assert!(code == Some(2) && refusal.contains("some 550 kB, more than 100 kB"), "{refusal}");
+    assert_eq!(run(&["--qlog=gzip", "--max-disk", "600 kB"]).0, Some(0));
+    for (flags, why) in [
+        (&["--qlog=0.4"][..], "`0.4` is none of 0.3, current, gzip"),
+        (&["--qlog", "--max-disk", "5"][..], "has no unit"),
+        (&["--max-disk", "5GB"][..], "--qlog"),
+    ] {
+        let (code, words) = run(flags);
+        assert!(code == Some(2) && words.contains(why), "{words}");
+    }
+}

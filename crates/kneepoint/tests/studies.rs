@@ -123,11 +123,15 @@ fn the_id_is_of_what_decides_the_bytes() {
     run(&file, &out, &[]);
     let with_qlog = folders(&out).0.iter().filter(|folder| folder.join("qlog").exists()).count();
     assert_eq!((count(), with_qlog), (before + 1, 1), "the qlog of an earlier run stays");
+    run(&file, &out, &["--qlog=0.3"]);
+    assert_eq!(count(), before + 1, "the same format");
+    run(&file, &out, &["--qlog=current"]);
+    assert_eq!(count(), before + 2, "another format");
     // The same file in another place is the same study.
     fs::create_dir(dir.path().join("elsewhere")).unwrap();
     let elsewhere = study(&dir.path().join("elsewhere"), STUDY);
     run(&elsewhere, &out, &[]);
-    assert_eq!(count(), before + 1, "another place");
+    assert_eq!(count(), before + 2, "another place");
 }
 
 #[test]

@@ -16,6 +16,7 @@ use experiment::backend::Backend;
 use experiment::file::Experiment;
 use experiment::library::Library;
 use report::terminal::{self, brief, first, lines::Lines};
+use results::qlog::Format;
 use results::summary::{ClaimResult, Results, Summary, Verdict};
 
 /// Threads at most: more than any machine has cores for.
@@ -53,9 +54,19 @@ pub(crate) struct RunArgs {
     /// Where results go.
     #[arg(long, default_value = "results")]
     out: PathBuf,
-    /// Write qlogs of both ends of every flow (JSON-SEQ, for qvis): some 700 bytes for each packet of each run.
-    #[arg(long)]
-    qlog: bool,
+    /// Write qlogs of both ends of every flow (JSON-SEQ): some 700 bytes for each packet of each run. `0.3` is what qvis loads, `current`
+    /// what the drafts of today say and Cloudflare's qlog reads; `gzip` after a comma, or alone, compresses the files to a tenth.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0.3"
+    )]
+    qlog: Option<Format>,
+    /// With --qlog: refuse to write more than this, by an estimate before the first run.
+    #[arg(long, value_name = "SIZE", default_value = "1 GB", requires = "qlog")]
+    max_disk: Bytes,
     /// Write the traffic of every run on the wire at both ends (pcapng, for Wireshark).
     #[arg(long)]
     pcap: bool,
@@ -99,6 +110,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
         rayon::ThreadPoolBuilder::new().num_threads(jobs.min(MAX_JOBS)).build_global().map_err(Error::bad)?;
     }
     let experiments = fitting(read(args)?, args.on)?;
+    if let Some(format) = args.qlog {
+        check_disk(&experiments, args, format)?;
+    }
     let watch = Arc::new(Watch::default());
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
@@ -163,6 +177,34 @@ fn ending(args: &RunArgs, all: &[Results]) -> String {
     let mut out = Lines::new(width());
     conclusion(all).lines().for_each(|line| out.put("", line));
     first::text(&args.experiments.join(", "), &summaries, width()) + &out.into_text()
+}
+
+/// Says how large the qlogs will be.
+///
+/// # Errors
+/// When that is more than they may be.
+fn check_disk(experiments: &[Experiment], args: &RunArgs, format: Format) -> Result<(), Error> {
+    let mut bytes = 0u64;
+    for experiment in experiments {
+        bytes = bytes.saturating_add(run::qlog_bytes(experiment, args.on, format)?.0);
+    }
+    let about = rounded_up(bytes);
+    if bytes > args.max_disk.0 {
+        let enough = about.0.div_ceil(1_000_000_000);
+        let smaller = if format.gzip { "" } else { "; a tenth of it with `gzip` in --qlog" };
+        return Err(Error::bad(format!(
+            "--qlog writes some {about}, more than {}; allow it with --max-disk {enough}GB{smaller}",
+            args.max_disk
+        )));
+    }
+    eprintln!("kneepoint: --qlog writes some {about}");
+    Ok(())
+}
+
+/// To two digits, as an estimate should be.
+fn rounded_up(bytes: u64) -> Bytes {
+    let digit = 10u64.pow(bytes.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    Bytes(bytes.div_ceil(digit).saturating_mul(digit))
 }
 
 /// Those that can run in this world. Where several are named, the others are left out with a word; where none can, that is

@@ -1,32 +1,38 @@
-//! The data of the events, as serde writes them.
+//! The events of a log before they have a dialect, and what all dialects write alike.
 
 use congestion::Cause;
 use scenario::trace::Handshake;
 use serde::{Serialize, Serializer};
 use serde_json::Number;
+use units::Duration;
 
-/// The data of `packet_sent`, `packet_received` and `packet_lost`.
-#[derive(Serialize)]
+/// What a record tells.
+pub(super) enum Record {
+    Sent(Packet),
+    Received(Packet),
+    Lost(Packet),
+    Metrics(Metrics),
+    State(StateChange),
+}
+
 pub(super) struct Packet {
     pub(super) header: PacketHeader,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) raw: Option<Raw>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) frames: Option<[Frame; 1]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) ecn: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) frame: Option<Frame>,
+    /// It arrived with a CE mark.
+    pub(super) marked: bool,
+    /// Which rule found it lost.
     pub(super) trigger: Option<&'static str>,
 }
 
 impl Packet {
     pub(super) fn new(packet_number: u64, length: Option<u32>) -> Self {
         let header = PacketHeader { packet_type: "1RTT", packet_number };
-        Self { header, raw: length.map(|length| Raw { length }), frames: None, ecn: None, trigger: None }
+        Self { header, raw: length.map(|length| Raw { length }), frame: None, marked: false, trigger: None }
     }
 
     pub(super) fn with(frame: Frame, packet_number: u64, length: Option<u32>) -> Self {
-        Self { frames: Some([frame]), ..Self::new(packet_number, length) }
+        Self { frame: Some(frame), ..Self::new(packet_number, length) }
     }
 
     pub(super) fn of_handshake(packet: &Handshake) -> Self {
@@ -43,33 +49,29 @@ pub(super) struct PacketHeader {
 
 #[derive(Serialize)]
 pub(super) struct Raw {
-    length: u32,
+    pub(super) length: u32,
 }
 
-#[derive(Serialize)]
-#[serde(tag = "frame_type", rename_all = "snake_case")]
 pub(super) enum Frame {
     Stream {
-        stream_id: u64,
         offset: u64,
         length: u32,
     },
     Ack {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        ack_delay: Option<f64>,
-        acked_ranges: Vec<(u64, u64)>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        /// Milliseconds.
+        delay: Option<f64>,
+        ranges: Vec<(u64, u64)>,
         cumulative: Option<u64>,
     },
 }
 
-#[derive(Serialize)]
+/// The only stream there is.
+pub(super) const STREAM: u64 = 0;
+
 pub(super) struct StateChange {
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) old: Option<State>,
     pub(super) new: State,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) trigger: Option<&'static str>,
+    pub(super) cause: Option<Cause>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
@@ -84,9 +86,9 @@ pub(super) enum State {
 pub(super) type Key = (&'static str, &'static str);
 
 /// Metrics in a JSON object.
-pub(super) struct Fields(pub(super) Vec<(Key, Number)>);
+pub(super) struct Metrics(pub(super) Vec<(Key, Number)>);
 
-impl Serialize for Fields {
+impl Serialize for Metrics {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer
             .collect_map(self.0.iter().map(|((prefix, name), value)| (format!("{prefix}{name}"), value)))
@@ -96,15 +98,9 @@ impl Serialize for Fields {
 /// Prefix of the controller's own variables.
 pub(super) const OWN: &str = "cc_";
 
-/// In qlog's words where it has one.
-pub(super) fn cause_word(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Loss => "loss",
-        Cause::Ecn => "ECN",
-        Cause::Delay => "delay",
-        Cause::PersistentCongestion => "persistent_congestion",
-        _ => "timeout",
-    }
+/// Milliseconds, the float nearest to the exact decimal, so that it prints with six decimals at most.
+pub(super) fn ms(duration: Duration) -> f64 {
+    duration.0 as f64 / 1e6
 }
 
 /// Ascending numbers as ranges.

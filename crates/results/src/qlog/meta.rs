@@ -1,5 +1,6 @@
 //! What a log says of its flow before the first event.
 
+use serde::Serialize;
 use units::Time;
 
 /// What the header says about a flow.
@@ -15,8 +16,15 @@ pub struct Meta {
     pub transport: Transport,
     /// Of the run.
     pub seed: u64,
-    /// First packet; the log's times count from here.
+    /// First packet; the times of qlog 0.3 count from here.
     pub start: Time,
+}
+
+/// Whose log it is.
+#[derive(Serialize)]
+pub(super) struct VantagePoint<'a> {
+    pub(super) name: &'a str,
+    pub(super) r#type: &'static str,
 }
 
 /// What the flow speaks.
@@ -26,6 +34,15 @@ pub enum Transport {
     Quic,
     /// Acknowledgements are cumulative bytes.
     Tcp,
+}
+
+impl Transport {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Quic => "QUIC",
+            Self::Tcp => "TCP",
+        }
+    }
 }
 
 impl From<&scenario::Transport> for Transport {

@@ -9,8 +9,9 @@ use std::io::{self, Write};
 use scenario::trace::{Ack, Event, Trace};
 use units::Time;
 
-use super::events::{Frame, Packet, ranges};
-use super::text::{Out, VantagePoint, ms};
+use super::events::{Frame, Packet, Record, ms, ranges};
+use super::meta::VantagePoint;
+use super::text::Out;
 use super::{Meta, Transport};
 
 pub(super) fn write(out: Out<impl Write>, meta: &Meta, trace: &Trace) -> io::Result<()> {
@@ -37,21 +38,17 @@ impl<W: Write> Log<W> {
                 if self.transport == Transport::Tcp {
                     self.arrived.push(*pn);
                 }
-                let frame = Frame::Stream { stream_id: 0, offset: *offset, length: *len };
+                let frame = Frame::Stream { offset: *offset, length: *len };
                 let mut packet = Packet::with(frame, *pn, Some(*bytes));
-                packet.ecn = marked.then_some("CE");
-                self.out.entry(time, "transport:packet_received", packet)
+                packet.marked = *marked;
+                self.out.entry(time, &Record::Received(packet))
             }
             Event::Acks(ack) => {
                 let frame = self.frame(ack);
-                self.out.entry(time, "transport:packet_sent", Packet::with(frame, ack.number, None))
+                self.out.entry(time, &Record::Sent(Packet::with(frame, ack.number, None)))
             }
-            Event::Opened(packet) => {
-                self.out.entry(time, "transport:packet_received", Packet::of_handshake(packet))
-            }
-            Event::Opens(packet) => {
-                self.out.entry(time, "transport:packet_sent", Packet::of_handshake(packet))
-            }
+            Event::Opened(packet) => self.out.entry(time, &Record::Received(Packet::of_handshake(packet))),
+            Event::Opens(packet) => self.out.entry(time, &Record::Sent(Packet::of_handshake(packet))),
             // Of the other end.
             Event::Sent { .. }
             | Event::Acked(_)
@@ -69,14 +66,12 @@ impl<W: Write> Log<W> {
 
     fn frame(&mut self, ack: &Ack) -> Frame {
         match self.transport {
-            Transport::Quic => Frame::Ack {
-                ack_delay: Some(ms(ack.delay)),
-                acked_ranges: ack.ranges.clone(),
-                cumulative: None,
-            },
+            Transport::Quic => {
+                Frame::Ack { delay: Some(ms(ack.delay)), ranges: ack.ranges.clone(), cumulative: None }
+            }
             Transport::Tcp => Frame::Ack {
-                ack_delay: None,
-                acked_ranges: self.arrived(),
+                delay: None,
+                ranges: self.arrived(),
                 cumulative: ack.ranges.last().map(|range| range.1),
             },
         }

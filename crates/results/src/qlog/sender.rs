@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+use congestion::Cause;
 use scenario::trace::{Ack, Event, Metrics, Trace, trigger};
 use serde_json::Number;
 use units::{Duration, Time};
 
-use super::events::{Fields, Frame, Key, OWN, Packet, State, StateChange, cause_word, ranges};
-use super::text::{Out, VantagePoint, ms};
+use super::events::{Frame, Key, Metrics as Changed, OWN, Packet, Record, State, StateChange, ms, ranges};
+use super::meta::VantagePoint;
+use super::text::Out;
 use super::{Meta, Transport};
 
 /// The one variable of controllers that is a standard field.
@@ -107,29 +109,25 @@ impl<W: Write> Log<W> {
         match event {
             Event::Sent { pn, bytes, offset, len } => {
                 self.sent.add(self.transport, *pn, *bytes, offset.saturating_add(u64::from(*len)));
-                let frame = Frame::Stream { stream_id: 0, offset: *offset, length: *len };
-                self.out.entry(time, "transport:packet_sent", Packet::with(frame, *pn, Some(*bytes)))
+                let frame = Frame::Stream { offset: *offset, length: *len };
+                self.out.entry(time, &Record::Sent(Packet::with(frame, *pn, Some(*bytes))))
             }
             Event::Acked(ack) => self.on_ack(time, ack),
             Event::Lost { pn, detection } => {
                 let mut packet = Packet::new(*pn, self.sent.lose(*pn));
                 packet.trigger = Some(trigger(*detection));
-                self.out.entry(time, "recovery:packet_lost", packet)
+                self.out.entry(time, &Record::Lost(packet))
             }
             Event::Reduced(cause) => {
                 self.recovery = Some(match self.transport {
                     Transport::Quic => self.sent.next_pn,
                     Transport::Tcp => self.sent.highest,
                 });
-                self.change(time, State::Recovery, Some(cause_word(*cause)))
+                self.change(time, State::Recovery, Some(*cause))
             }
             Event::Metrics(metrics) => self.on_metrics(time, metrics),
-            Event::Opens(packet) => {
-                self.out.entry(time, "transport:packet_sent", Packet::of_handshake(packet))
-            }
-            Event::Opened(packet) => {
-                self.out.entry(time, "transport:packet_received", Packet::of_handshake(packet))
-            }
+            Event::Opens(packet) => self.out.entry(time, &Record::Sent(Packet::of_handshake(packet))),
+            Event::Opened(packet) => self.out.entry(time, &Record::Received(Packet::of_handshake(packet))),
             // Of the other end.
             Event::Received { .. } | Event::Acks(_) => Ok(()),
         }
@@ -142,16 +140,16 @@ impl<W: Write> Log<W> {
         }
         let frame = match self.transport {
             Transport::Quic => Frame::Ack {
-                ack_delay: Some(ms(*delay)),
-                acked_ranges: self.sent.acknowledge(ranges),
+                delay: Some(ms(*delay)),
+                ranges: self.sent.acknowledge(ranges),
                 cumulative: None,
             },
             Transport::Tcp => {
-                let acked_ranges = self.sent.cover(newest.unwrap_or(0));
-                Frame::Ack { ack_delay: None, acked_ranges, cumulative: newest }
+                let ranges = self.sent.cover(newest.unwrap_or(0));
+                Frame::Ack { delay: None, ranges, cumulative: newest }
             }
         };
-        self.out.entry(time, "transport:packet_received", Packet::with(frame, *number, None))
+        self.out.entry(time, &Record::Received(Packet::with(frame, *number, None)))
     }
 
     fn on_metrics(&mut self, time: Time, metrics: &Metrics) -> io::Result<()> {
@@ -181,7 +179,7 @@ impl<W: Write> Log<W> {
             }
         }
         if !changed.is_empty() {
-            self.out.entry(time, "recovery:metrics_updated", Fields(changed))?;
+            self.out.entry(time, &Record::Metrics(Changed(changed)))?;
         }
         let threshold = own.get(SSTHRESH).copied().filter(|s| !s.is_nan());
         match threshold {
@@ -195,11 +193,11 @@ impl<W: Write> Log<W> {
         }
     }
 
-    fn change(&mut self, time: Time, new: State, trigger: Option<&'static str>) -> io::Result<()> {
-        if self.state == Some(new) && trigger.is_none() {
+    fn change(&mut self, time: Time, new: State, cause: Option<Cause>) -> io::Result<()> {
+        if self.state == Some(new) && cause.is_none() {
             return Ok(());
         }
         let old = self.state.replace(new);
-        self.out.entry(time, "recovery:congestion_state_updated", StateChange { old, new, trigger })
+        self.out.entry(time, &Record::State(StateChange { old, new, cause }))
     }
 }

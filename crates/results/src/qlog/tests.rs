@@ -12,6 +12,9 @@ use units::{Duration, Rate, Time};
 
 use super::*;
 
+mod current_tests;
+mod estimate_tests;
+
 fn meta(transport: Transport) -> Meta {
     Meta {
         title: "a \"title\"\n\u{1e} of two lines".to_owned(),
@@ -25,7 +28,7 @@ fn meta(transport: Transport) -> Meta {
 
 fn log(meta: &Meta, trace: &Trace) -> Vec<u8> {
     let mut out = Vec::new();
-    write(&mut out, meta, trace).unwrap();
+    write(&mut out, Format::default(), meta, trace).unwrap();
     out
 }
 
@@ -84,6 +87,37 @@ fn the_header_is_that_of_qvis_and_escaped() {
     assert_eq!(trace["configuration"], configuration);
     let common = json!({ "protocol_type": ["QUIC"], "time_format": "relative", "reference_time": 1000.0 });
     assert_eq!(trace["common_fields"], common);
+}
+
+/// One of each kind.
+fn some_of_all() -> Trace {
+    let start = 1_000_000_000;
+    vec![
+        (Time(start), Event::Opens(scenario::trace::Handshake { number: 0, bytes: 1200 })),
+        sent(start + 123_456, 1, 1215),
+        acked(start + 50_000_000, 0, vec![(1, 1), (3, 4)]),
+        (Time(start + 50_000_000), Event::Lost { pn: 0, detection: Detection::TimeThreshold }),
+        (Time(start + 50_000_000), Event::Reduced(Cause::Loss)),
+        metrics(start + 50_000_001, 5000, vec![("bwe", 1.5)]),
+    ]
+}
+
+/// Whoever reads these files today reads them tomorrow.
+#[test]
+fn qlog_0_3_to_the_byte() {
+    let meta = Meta { title: "t".to_owned(), flow: "f".to_owned(), seed: 7, ..meta(Transport::Quic) };
+    let text = String::from_utf8(log(&meta, &some_of_all())).unwrap();
+    assert_eq!(
+        text.replace('\u{1e}', ""),
+        r#"{"qlog_version":"0.3","qlog_format":"JSON-SEQ","title":"t","description":"new-reno over QUIC, seed 7","trace":{"vantage_point":{"name":"f","type":"server"},"title":"f","description":"new-reno over QUIC, seed 7","configuration":{"time_offset":0.0,"algorithm":"new-reno","seed":7},"common_fields":{"protocol_type":["QUIC"],"time_format":"relative","reference_time":1000.0}}}
+{"time":0.0,"name":"transport:packet_sent","data":{"header":{"packet_type":"initial","packet_number":0},"raw":{"length":1200}}}
+{"time":0.123456,"name":"transport:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":1},"raw":{"length":1252},"frames":[{"frame_type":"stream","stream_id":0,"offset":1215,"length":1215}]}}
+{"time":50.0,"name":"transport:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":0},"frames":[{"frame_type":"ack","ack_delay":1.5,"acked_ranges":[[1,1],[4,4]]}]}}
+{"time":50.0,"name":"recovery:packet_lost","data":{"header":{"packet_type":"1RTT","packet_number":0},"trigger":"time_threshold"}}
+{"time":50.0,"name":"recovery:congestion_state_updated","data":{"new":"recovery","trigger":"loss"}}
+{"time":50.000001,"name":"recovery:metrics_updated","data":{"congestion_window":5000,"bytes_in_flight":1252,"smoothed_rtt":51.0,"latest_rtt":50.000001,"rtt_variance":2.0,"cc_bwe":1.5}}
+"#
+    );
 }
 
 #[test]
@@ -267,7 +301,7 @@ fn both_ends_tell_the_same() {
         let (meta, record) = simulate("new-reno", transport, 1_000_000);
         let near = records(&log(&meta, record.trace.as_ref().unwrap()));
         let mut far = Vec::new();
-        write_far(&mut far, &meta, record.far_trace.as_ref().unwrap()).unwrap();
+        write_far(&mut far, Format::default(), &meta, record.far_trace.as_ref().unwrap()).unwrap();
         let far = records(&far);
         assert_monotone(&far[1..]);
         assert_eq!(far[0]["trace"]["vantage_point"], json!({ "name": "one, receiver", "type": "client" }));
@@ -313,7 +347,7 @@ fn the_far_end_in_its_own_words() {
     ];
     let told = |transport| {
         let mut out = Vec::new();
-        write_far(&mut out, &meta(transport), &trace).unwrap();
+        write_far(&mut out, Format::default(), &meta(transport), &trace).unwrap();
         records(&out)
     };
     let quic = told(Transport::Quic);

@@ -103,8 +103,9 @@ impl Transform for Needs {
 pub(crate) fn keys<T: JsonSchema>() -> Vec<&'static str> {
     let schema = SchemaGenerator::default().into_root_schema_for::<T>();
     let properties = schema.get("properties").and_then(serde_json::Value::as_object);
-    let names = properties.into_iter().flatten().map(|(name, _)| name.clone());
-    names.map(|name| &*name.leak()).collect()
+    let mut names: Vec<String> = properties.into_iter().flatten().map(|(name, _)| name.clone()).collect();
+    names.sort();
+    names.into_iter().map(|name| &*name.leak()).collect()
 }
 
 /// `known_keys!(KEYS: FlowTable)`: the names of the keys of a table.

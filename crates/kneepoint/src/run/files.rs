@@ -1,0 +1,67 @@
+//! Names of files that belong to a run: what every file system takes, whatever the labels.
+
+use std::collections::BTreeMap;
+
+/// Characters of a case's labels in a name at most: file systems take 255 bytes, and more words follow.
+const LONGEST: usize = 150;
+
+/// What the names of each case's files begin with: its labels, and its number behind `~` where others would have the same
+/// name. Capitals make no difference, because some file systems make none.
+pub(super) fn stems<S: AsRef<str>>(labels: &[[S; 2]]) -> Vec<String> {
+    let bounded = |[variant, row]: &[S; 2]| -> String {
+        joined(&[&safe(variant.as_ref()), &safe(row.as_ref())]).chars().take(LONGEST).collect()
+    };
+    let stems: Vec<String> = labels.iter().map(bounded).collect();
+    let mut uses: BTreeMap<String, u32> = BTreeMap::new();
+    for stem in &stems {
+        *uses.entry(stem.to_ascii_lowercase()).or_default() += 1;
+    }
+    let is_shared = |stem: &str| uses.get(&stem.to_ascii_lowercase()).is_some_and(|uses| *uses > 1);
+    let numbered = |(i, stem): (usize, String)| if is_shared(&stem) { format!("{stem}~{i}") } else { stem };
+    stems.into_iter().enumerate().map(numbered).collect()
+}
+
+/// A label with what every file system takes; without `~`, which is for the numbers.
+fn safe(label: &str) -> String {
+    let keep = |c: char| if c.is_ascii_alphanumeric() || "+-._#".contains(c) { c } else { '_' };
+    label.chars().map(keep).collect()
+}
+
+/// Words joined into a name.
+pub(super) fn joined(words: &[&str]) -> String {
+    words.iter().copied().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("--")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(rows: &[&str]) -> Vec<String> {
+        stems(&rows.iter().map(|row| ["", *row]).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn labels_stay_where_they_can() {
+        let labels = [["limit-counts = queue", "QUIC-DC 10"], ["", "cubic"], ["", ""]];
+        assert_eq!(stems(&labels), ["limit-counts___queue--QUIC-DC_10", "cubic", ""]);
+    }
+
+    #[test]
+    fn no_two_alike() {
+        assert_eq!(of(&["a/b", "c", "a?b"]), ["a_b~0", "c", "a_b~2"]);
+        assert_eq!(of(&["a", "A"]), ["a~0", "A~1"]);
+        assert_eq!(of(&["é", "ü", "_"]), ["_~0", "_~1", "_~2"]);
+        // Two labels, joined alike; a label that looks like a number.
+        let joined = [["a", "b--c"], ["a--b", "c"], ["", "x"], ["", "x"], ["", "x~2"]];
+        assert_eq!(stems(&joined), ["a--b--c~0", "a--b--c~1", "x~2", "x~3", "x_2"]);
+    }
+
+    #[test]
+    fn names_have_an_end() {
+        let long = |end: &str| "l".repeat(300) + end;
+        let stems = of(&[&long("1"), &long("2"), "short"]);
+        assert!(stems.iter().all(|stem| stem.len() < 200));
+        assert_ne!(stems[0], stems[1]);
+        assert_eq!(stems[2], "short");
+    }
+}
