@@ -124,3 +124,67 @@ pub(super) fn cdfs(mut table: Table) -> io::Result<Vec<Cdf>> {
     }
     Ok(cdfs)
 }
+
+#[cfg(test)]
+mod tests {
+    use experiment::file::{Swept, SweptKey, SweptValues};
+
+    use super::*;
+    use crate::columns;
+    use crate::store::tables::{cdf_table, flows_table, series_table, with_keys};
+
+    fn swept() -> Swept {
+        let key = |key: &str, values| SweptKey { key: key.to_owned(), unit: String::new(), values };
+        Swept {
+            cases: vec![("queue = 1 BDP".to_owned(), "cubic".into())],
+            keys: vec![
+                key("link.queue", SweptValues::Numbers(vec![1.0])),
+                // A name that the tables have already.
+                key("goodput", SweptValues::Words(vec!["high".to_owned()])),
+            ],
+        }
+    }
+
+    fn track(flow: u32, columns: &[(&str, [f64; 2])]) -> Track {
+        let columns = columns.iter().map(|(name, values)| ((*name).to_owned(), values.to_vec())).collect();
+        let (variant, row) = ("queue = 1 BDP".to_owned(), "cubic".into());
+        Track { variant, row, repetition: 0, flow, times: vec![0.1, 0.2], columns }
+    }
+
+    /// Through a file, with the keys among its columns.
+    fn stored(mut table: Table) -> Table {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.parquet");
+        with_keys(&mut [&mut table], &swept());
+        columns::write(&path, &table).unwrap();
+        columns::read(&path).unwrap()
+    }
+
+    /// NaN is not equal to itself: compared as text.
+    #[test]
+    fn stored_and_reloaded_they_are_what_they_were() {
+        let series = vec![
+            track(0, &[("cwnd_bytes", [f64::NAN, 3000.0]), ("ssthresh", [f64::INFINITY, 1.5])]),
+            track(1, &[("state", [0.0, 2.0]), ("cwnd_bytes", [1200.0, 1200.0])]),
+        ];
+        let back = tracks(stored(series_table(&series))).unwrap();
+        assert_eq!(format!("{back:?}"), format!("{series:?}"));
+
+        let flow = |flow, values: &[(&str, f64)]| FlowRow {
+            variant: "queue = 1 BDP".to_owned(),
+            row: "cubic".into(),
+            repetition: 0,
+            flow,
+            label: "a".to_owned(),
+            algorithm: "cubic".to_owned(),
+            values: values.iter().map(|(name, value)| (Metric::from(*name), *value)).collect(),
+        };
+        let flows =
+            vec![flow(0, &[("goodput", 0.1 + 0.2), ("declared_lost", 7.0)]), flow(1, &[("loss", 0.5)])];
+        assert_eq!(flow_rows(stored(flows_table(&flows))).unwrap(), flows);
+
+        let points = vec![(1.5, 0.5), (2.0, 1.0)];
+        let all = vec![Cdf { variant: String::new(), row: "cubic".into(), points }];
+        assert_eq!(cdfs(stored(cdf_table(&all))).unwrap(), all);
+    }
+}

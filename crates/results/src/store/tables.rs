@@ -54,13 +54,8 @@ impl Tables {
             flows: flows_table(&results.flows),
             rtt_cdf: cdf_table(&results.rtt_cdf),
         };
-        let names = key_names(swept, &tables.all().map(|(_, table)| table));
-        let cases =
-            swept.cases.iter().zip(0..).map(|((variant, row), i)| ((variant.as_str(), row.as_str()), i));
-        let cases: BTreeMap<(&str, &str), usize> = cases.collect();
-        for table in [&mut tables.runs, &mut tables.series, &mut tables.flows, &mut tables.rtt_cdf] {
-            add_keys(table, &cases, swept.keys.iter().zip(&names));
-        }
+        let Self { runs, series, flows, rtt_cdf } = &mut tables;
+        with_keys(&mut [runs, series, flows, rtt_cdf], swept);
         tables
     }
 
@@ -75,8 +70,18 @@ impl Tables {
     }
 }
 
+/// Puts the keys into tables that belong together.
+pub(super) fn with_keys(tables: &mut [&mut Table], swept: &Swept) {
+    let names = key_names(swept, tables);
+    let cases = swept.cases.iter().zip(0..);
+    let cases = cases.map(|((variant, row), case)| ((variant.as_str(), row.as_str()), case)).collect();
+    for table in tables {
+        add_keys(table, &cases, swept.keys.iter().zip(&names));
+    }
+}
+
 /// What the keys are called in every table: a file may call keys that vary together like any column.
-fn key_names(swept: &Swept, tables: &[&Table]) -> Vec<String> {
+fn key_names(swept: &Swept, tables: &[&mut Table]) -> Vec<String> {
     let mut taken: BTreeSet<String> =
         tables.iter().flat_map(|table| table.iter()).map(|column| column.name.clone()).collect();
     let name = |key: &SweptKey| {
@@ -154,7 +159,7 @@ fn runs_table(runs: &[RunRow]) -> Table {
     table
 }
 
-fn series_table(series: &[Track]) -> Table {
+pub(super) fn series_table(series: &[Track]) -> Table {
     /// Of each track, for every sample.
     fn each<'a, T: Clone + 'a>(
         series: &'a [Track],
@@ -191,7 +196,7 @@ fn sampled(name: &str, values: Vec<f64>) -> Named {
     Named::new(name, unit, description, column)
 }
 
-fn flows_table(flows: &[FlowRow]) -> Table {
+pub(super) fn flows_table(flows: &[FlowRow]) -> Table {
     let mut table = vec![
         text(KEYS[0], VARIANT, flows.iter().map(|flow| flow.variant.clone())),
         text(KEYS[1], ROW, flows.iter().map(|flow| flow.row.to_string())),
@@ -208,7 +213,7 @@ fn flows_table(flows: &[FlowRow]) -> Table {
     table
 }
 
-fn cdf_table(cdfs: &[Cdf]) -> Table {
+pub(super) fn cdf_table(cdfs: &[Cdf]) -> Table {
     let each = |word: fn(&Cdf) -> String| {
         cdfs.iter().flat_map(move |cdf| std::iter::repeat_n(word(cdf), cdf.points.len()))
     };
@@ -240,9 +245,9 @@ mod tests {
 
     #[test]
     fn a_key_never_takes_the_name_of_another_column() {
-        let table = series_table(&[]);
-        assert_eq!(key_names(&swept("time_s"), &[&table]), ["vary.time_s"]);
-        assert_eq!(key_names(&swept("link.queue"), &[&table]), ["link.queue"]);
+        let mut table = series_table(&[]);
+        assert_eq!(key_names(&swept("time_s"), &[&mut table]), ["vary.time_s"]);
+        assert_eq!(key_names(&swept("link.queue"), &[&mut table]), ["link.queue"]);
     }
 
     #[test]
