@@ -255,6 +255,11 @@ impl Quantity {
         QUANTITIES.iter().find(|quantity| quantity.name == name)
     }
 
+    /// Whether it counts things: of one flow it is a whole number.
+    pub fn counts(&self) -> bool {
+        matches!(self.unit, "packets" | "events" | "objects")
+    }
+
     /// Decimals worth printing of this value. Times below a millisecond have more, three digits below a tenth of one: in a data
     /// centre 30 us are an RTT, not 0.0 ms.
     pub fn decimals(&self, value: f64) -> usize {

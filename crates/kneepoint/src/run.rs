@@ -166,7 +166,7 @@ pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<
     let network = |case: &Case| Network::of(&case.variant, &case.label(), &exp.scenario(case, 0));
     let networks = cases.iter().map(network).collect();
     let results = gather(summary, networks, &cases, exp.repetitions, done);
-    folder.fill(&results, &rows).map_err(store)?;
+    folder.fill(&results, &rows, &exp.swept(&cases)).map_err(store)?;
     let path = folder.publish().map_err(store)?;
     runs.discard();
     Ok(Study::Complete(Box::new(results), path, false))

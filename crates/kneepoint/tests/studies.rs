@@ -217,3 +217,43 @@ fn hears_an_interruption_among_many_samples() {
     // A second on an idle machine; this one may be busy.
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
 }
+
+/// Others compute with names and numbers, not with sentences.
+#[test]
+fn varied_and_set_keys_are_columns() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, out) = (study(dir.path(), STUDY), dir.path().join("out"));
+    run(&file, &out, &["--set", "link.rate=10 Mbit/s"]);
+    let folder = folders(&out).0.remove(0);
+    let runs = fs::read_to_string(folder.join("runs.csv")).unwrap();
+    let head: Vec<&str> = runs.lines().next().unwrap().split(',').collect();
+    assert_eq!(head[..5], ["variant", "row", "flow.controller", "link.queue", "link.rate"], "{head:?}");
+    let has = |cells: &str| runs.lines().any(|line| line.contains(cells));
+    assert!(has(",cubic,0.5,10,") && has(",bbr2,2,10,"), "{runs}");
+    assert!(!runs.contains("NaN"), "{runs}");
+    let about: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.join("columns.json")).unwrap()).unwrap();
+    for file in ["runs.csv", "flows.parquet", "series.parquet", "rtt_cdf.parquet"] {
+        let columns = about[file].as_array().unwrap();
+        let unit = |name: &str| columns.iter().find(|c| c["name"] == name).map(|c| c["unit"].clone());
+        assert_eq!(unit("link.queue"), Some("BDP".into()), "{file}");
+        assert_eq!(unit("link.rate"), Some("Mbit/s".into()), "{file}");
+    }
+}
+
+/// From memory, and from the folder once the study is there.
+#[test]
+fn stored_results_make_the_same_page() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, out) = (study(dir.path(), STUDY), dir.path().join("out"));
+    let page = || {
+        run(&file, &out, &[]);
+        let pages = fs::read_dir(out.join("report")).unwrap().map(|e| e.unwrap().path().join("index.html"));
+        let pages: Vec<String> = pages.map(|page| fs::read_to_string(page).unwrap()).collect();
+        fs::remove_dir_all(out.join("report")).unwrap();
+        pages
+    };
+    let made = page();
+    assert_eq!(made.len(), 1);
+    assert!(made == page(), "the page of stored results is another");
+}

@@ -1,16 +1,19 @@
-//! Tables of columns as Parquet files.
+//! Tables of columns, and the same as Parquet files: what there is no value of is null there, and what a column means stands in the
+//! file's metadata, `unit:NAME` and `description:NAME`.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
-use parquet::column::reader::ColumnReader;
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
 
 /// The values of one column.
@@ -20,36 +23,83 @@ pub enum Column {
     Text(Vec<String>),
     /// Small whole numbers.
     Int(Vec<i32>),
+    /// Whole numbers, where there are any.
+    Count(Vec<Option<i64>>),
     /// Numbers; NaN where there is none.
     Real(Vec<f64>),
 }
 
 impl Column {
+    /// Numbers; as whole ones, if all are.
+    pub fn counts(values: Vec<f64>) -> Self {
+        // There and back, so that no bit is lost.
+        let whole = |v: &f64| (*v as i64 as f64).to_bits() == v.to_bits();
+        if !values.iter().all(|v| v.is_nan() || whole(v)) {
+            return Self::Real(values);
+        }
+        Self::Count(values.iter().map(|v| (!v.is_nan()).then_some(*v as i64)).collect())
+    }
+
     fn schema(&self, name: &str) -> Result<TypePtr> {
-        let (physical, converted) = match self {
-            Self::Text(_) => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
-            Self::Int(_) => (Physical::INT32, ConvertedType::NONE),
-            Self::Real(_) => (Physical::DOUBLE, ConvertedType::NONE),
+        let (physical, converted, repetition) = match self {
+            Self::Text(_) => (Physical::BYTE_ARRAY, ConvertedType::UTF8, Repetition::REQUIRED),
+            Self::Int(_) => (Physical::INT32, ConvertedType::NONE, Repetition::REQUIRED),
+            Self::Count(_) => (Physical::INT64, ConvertedType::NONE, Repetition::OPTIONAL),
+            Self::Real(_) => (Physical::DOUBLE, ConvertedType::NONE, Repetition::OPTIONAL),
         };
-        let builder = Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
+        let builder = Type::primitive_type_builder(name, physical).with_repetition(repetition);
         builder.with_converted_type(converted).build().map(Arc::new)
     }
 }
 
-/// A table: names and columns of equal length.
-pub type Table = Vec<(String, Column)>;
+/// A column and what it means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named {
+    /// What it is called.
+    pub name: String,
+    /// Of its numbers; empty for words and ratios.
+    pub unit: String,
+    /// A sentence; empty if nobody knows.
+    pub description: String,
+    /// A key of the experiment, which repeats what its variant and row say.
+    pub is_key: bool,
+    /// Its values.
+    pub column: Column,
+}
+
+impl Named {
+    /// A column of the results.
+    pub fn new(name: &str, unit: &str, description: &str, column: Column) -> Self {
+        let [name, unit, description] = [name, unit, description].map(str::to_owned);
+        Self { name, unit, description, is_key: false, column }
+    }
+
+    fn metadata(&self) -> impl Iterator<Item = KeyValue> {
+        let role = if self.is_key { "key" } else { "" };
+        let all = [("unit", self.unit.as_str()), ("description", &self.description), ("role", role)];
+        let said = all.into_iter().filter(|(_, text)| !text.is_empty());
+        said.map(|(what, text)| KeyValue::new(format!("{what}:{}", self.name), text.to_owned()))
+    }
+}
+
+/// A table: columns of equal length.
+pub type Table = Vec<Named>;
 
 /// Writes a table.
 ///
 /// # Errors
 /// What the file system or the format refuses.
 pub fn write(path: &Path, table: &Table) -> Result<()> {
-    let fields = table.iter().map(|(name, column)| column.schema(name)).collect::<Result<_>>()?;
+    let fields = table.iter().map(|c| c.column.schema(&c.name)).collect::<Result<_>>()?;
     let schema = Arc::new(Type::group_type_builder("table").with_fields(fields).build()?);
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let metadata = table.iter().flat_map(Named::metadata).collect();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_key_value_metadata(Some(metadata))
+        .build();
     let mut file = SerializedFileWriter::new(File::create(path)?, schema, Arc::new(properties))?;
     let mut group = file.next_row_group()?;
-    for (_, column) in table {
+    for Named { column, .. } in table {
         let mut out = group.next_column()?.ok_or_else(|| ParquetError::General("too many columns".into()))?;
         match column {
             Column::Text(values) => {
@@ -59,8 +109,10 @@ pub fn write(path: &Path, table: &Table) -> Result<()> {
             Column::Int(values) => {
                 out.typed::<Int32Type>().write_batch(values, None, None)?;
             }
+            Column::Count(values) => write_optional::<Int64Type>(&mut out, values.iter().copied())?,
             Column::Real(values) => {
-                out.typed::<DoubleType>().write_batch(values, None, None)?;
+                let there = values.iter().map(|v| (!v.is_nan()).then_some(*v));
+                write_optional::<DoubleType>(&mut out, there)?;
             }
         }
         out.close()?;
@@ -70,20 +122,29 @@ pub fn write(path: &Path, table: &Table) -> Result<()> {
     Ok(())
 }
 
+/// The definition level of a value that is there.
+const THERE: i16 = 1;
+
+fn write_optional<T: DataType>(
+    out: &mut SerializedColumnWriter<'_>,
+    values: impl Iterator<Item = Option<T::T>> + Clone,
+) -> Result<()> {
+    let levels: Vec<i16> = values.clone().map(|v| if v.is_some() { THERE } else { 0 }).collect();
+    let there: Vec<T::T> = values.flatten().collect();
+    out.typed::<T>().write_batch(&there, Some(&levels), None).map(drop)
+}
+
 /// Reads a table that [`write()`] wrote.
 ///
 /// # Errors
 /// A file that is missing, damaged, or holds other types.
 pub fn read(path: &Path) -> Result<Table> {
     let reader = SerializedFileReader::new(File::open(path)?)?;
-    let names: Vec<String> = reader
-        .metadata()
-        .file_metadata()
-        .schema_descr()
-        .columns()
-        .iter()
-        .map(|c| c.name().to_owned())
-        .collect();
+    let file = reader.metadata().file_metadata();
+    let names: Vec<String> = file.schema_descr().columns().iter().map(|c| c.name().to_owned()).collect();
+    let said = file.key_value_metadata().into_iter().flatten();
+    let said: BTreeMap<&str, &str> =
+        said.map(|KeyValue { key, value }| (key.as_str(), value.as_deref().unwrap_or_default())).collect();
     let mut table: Table = Vec::new();
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group)?;
@@ -91,8 +152,13 @@ pub fn read(path: &Path) -> Result<Table> {
         for (i, name) in names.iter().enumerate() {
             let column = read_column(group.get_column_reader(i)?, rows)?;
             match table.get_mut(i) {
-                None => table.push((name.clone(), column)),
-                Some((_, whole)) => append(whole, column)?,
+                None => {
+                    let of = |what: &str| said.get(format!("{what}:{name}").as_str()).copied();
+                    let [unit, description] = ["unit", "description"].map(|what| of(what).unwrap_or(""));
+                    let is_key = of("role") == Some("key");
+                    table.push(Named { is_key, ..Named::new(name, unit, description, column) });
+                }
+                Some(whole) => append(&mut whole.column, column)?,
             }
         }
     }
@@ -112,19 +178,31 @@ fn read_column(reader: ColumnReader, rows: usize) -> Result<Column> {
             r.read_records(rows, None, None, &mut values)?;
             Column::Int(values)
         }
-        ColumnReader::DoubleColumnReader(mut r) => {
-            let mut values = Vec::new();
-            r.read_records(rows, None, None, &mut values)?;
-            Column::Real(values)
+        ColumnReader::Int64ColumnReader(r) => Column::Count(read_optional(r, rows)?),
+        ColumnReader::DoubleColumnReader(r) => {
+            let values = read_optional(r, rows)?;
+            Column::Real(values.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect())
         }
         _ => return Err(ParquetError::General("a column of a type that Kneepoint does not write".into())),
     })
+}
+
+/// Also a column in which every value is there, as earlier versions wrote them.
+fn read_optional<T: DataType>(mut reader: ColumnReaderImpl<T>, rows: usize) -> Result<Vec<Option<T::T>>> {
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    reader.read_records(rows, Some(&mut levels), None, &mut values)?;
+    let mut values = values.into_iter();
+    if levels.is_empty() {
+        return Ok(values.map(Some).collect());
+    }
+    Ok(levels.into_iter().map(|level| if level == THERE { values.next() } else { None }).collect())
 }
 
 fn append(whole: &mut Column, part: Column) -> Result<()> {
     match (whole, part) {
         (Column::Text(a), Column::Text(b)) => a.extend(b),
         (Column::Int(a), Column::Int(b)) => a.extend(b),
+        (Column::Count(a), Column::Count(b)) => a.extend(b),
         (Column::Real(a), Column::Real(b)) => a.extend(b),
         _ => return Err(ParquetError::General("a column changes its type".into())),
     }
@@ -139,13 +217,40 @@ mod tests {
     fn reads_what_it_writes() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.parquet");
+        let key = Named::new("link.queue", "BDP", "a key", Column::Real(vec![0.5, 1e300]));
         let table = vec![
-            ("word".to_owned(), Column::Text(vec!["a".into(), "ü".into()])),
-            ("n".to_owned(), Column::Int(vec![1, -2])),
-            ("x".to_owned(), Column::Real(vec![0.5, 1e300])),
+            Named::new("word", "", "", Column::Text(vec!["a".into(), "ü".into()])),
+            Named::new("n", "", "", Column::Int(vec![1, -2])),
+            Named::new("packets", "packets", "so many", Column::Count(vec![None, Some(-3)])),
+            Named { is_key: true, ..key },
         ];
         write(&path, &table).unwrap();
         assert_eq!(read(&path).unwrap(), table);
         assert!(read(&dir.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn no_number_is_null() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.parquet");
+        let column = Column::Real(vec![f64::NAN, 0.5, f64::NAN, f64::INFINITY]);
+        write(&path, &vec![Named::new("x", "ms", "", column)]).unwrap();
+        let file = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+        let nulls = file.metadata().row_group(0).column(0).statistics().unwrap().null_count_opt();
+        assert_eq!(nulls, Some(2));
+        let metadata = file.metadata().file_metadata().key_value_metadata().unwrap();
+        assert!(metadata.contains(&KeyValue::new("unit:x".to_owned(), "ms".to_owned())));
+        let table = read(&path).unwrap();
+        let Column::Real(back) = &table[0].column else { panic!("{table:?}") };
+        assert!(back[0].is_nan() && back[2].is_nan(), "{back:?}");
+        assert_eq!((back[1], back[3]), (0.5, f64::INFINITY));
+    }
+
+    #[test]
+    fn whole_numbers_are_whole() {
+        assert_eq!(Column::counts(vec![3.0, f64::NAN]), Column::Count(vec![Some(3), None]));
+        assert_eq!(Column::counts(vec![3.0, 0.5]), Column::Real(vec![3.0, 0.5]));
+        assert_eq!(Column::counts(vec![f64::INFINITY]), Column::Real(vec![f64::INFINITY]));
+        assert_eq!(Column::counts(vec![1e300]), Column::Real(vec![1e300]));
     }
 }

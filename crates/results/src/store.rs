@@ -1,12 +1,15 @@
 //! Results folders: `<out>/<experiment>/<id>/` with `manifest.toml`, `summary.json`, `runs.csv`, `series.parquet`,
-//! `flows.parquet`, `rtt_cdf.parquet`, their `SHA256SUMS` and, on request, `qlog/`. The id is a hash of the manifest, which names all
+//! `flows.parquet`, `rtt_cdf.parquet`, `columns.json`, their `SHA256SUMS` and, on request, `qlog/`. The id is a hash of the manifest, which names all
 //! that decides the bytes: the same study lands in the same folder. A folder appears whole or not at all, and takes the place of
 //! another in one step.
 
+mod rows;
 mod runs;
 mod sums;
+mod tables;
+mod text;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -15,13 +18,15 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
+use self::rows::{cdfs, flow_rows, tracks};
 pub use self::runs::{Done, Runs};
-use crate::columns::{self, Column, Table};
+use self::tables::Tables;
+use crate::columns;
 use crate::measure::Values;
 use crate::network::Network;
-use crate::summary::{Cdf, FlowRow, Results, Track};
+use crate::summary::Results;
 use experiment::backend::Backend;
-use experiment::metric::Metric;
+use experiment::file::Swept;
 use experiment::row::RowLabel;
 
 /// Everything that decides a result.
@@ -158,19 +163,21 @@ impl Folder {
         self.partial.path()
     }
 
-    /// Writes the tables and the summary.
+    /// Writes the tables and the summary; `swept` says what the keys of each case are.
     ///
     /// # Errors
     /// What the file system refuses.
-    pub fn fill(&self, results: &Results, runs: &[RunRow]) -> io::Result<()> {
+    pub fn fill(&self, results: &Results, runs: &[RunRow], swept: &Swept) -> io::Result<()> {
         let dir = self.path();
         let summary = serde_json::to_string_pretty(&results.summary).map_err(io::Error::other)?;
         fs::write(dir.join("summary.json"), summary + "\n")?;
-        fs::write(dir.join("runs.csv"), runs_csv(runs)?)?;
-        columns::write(&dir.join("series.parquet"), &series_table(&results.series))
-            .map_err(io::Error::other)?;
-        columns::write(&dir.join("flows.parquet"), &flows_table(&results.flows)).map_err(io::Error::other)?;
-        columns::write(&dir.join("rtt_cdf.parquet"), &cdf_table(&results.rtt_cdf)).map_err(io::Error::other)
+        let tables = Tables::new(results, runs, swept);
+        fs::write(dir.join("runs.csv"), text::csv(&tables.runs)?)?;
+        fs::write(dir.join("columns.json"), text::columns(&tables.all())?)?;
+        for (file, table) in tables.all().into_iter().filter(|(file, _)| file.ends_with(".parquet")) {
+            columns::write(&dir.join(file), table).map_err(io::Error::other)?;
+        }
+        Ok(())
     }
 
     /// Puts the folder in its place, over the one of an earlier run of the same manifest.
@@ -316,189 +323,6 @@ fn world_of(summary: &Path) -> Backend {
     }
     let read = fs::read(summary).ok().and_then(|bytes| serde_json::from_slice::<Only>(&bytes).ok());
     read.map_or(Backend::Sim, |only| only.world)
-}
-
-fn runs_csv(runs: &[RunRow]) -> io::Result<Vec<u8>> {
-    let metrics: BTreeSet<&Metric> = runs.iter().flat_map(|r| r.values.keys()).collect();
-    let mut csv = csv::Writer::from_writer(Vec::new());
-    let audited = runs.iter().any(|run| run.audit.is_some());
-    let head = ["variant", "row", "repetition", "seed"].into_iter().chain(audited.then_some("audit"));
-    csv.write_record(head.chain(metrics.iter().map(|metric| metric.as_str())))?;
-    for run in runs {
-        let values = metrics.iter().map(|m| run.values.get(*m).map_or(String::new(), f64::to_string));
-        let key =
-            [run.variant.clone(), run.row.to_string(), run.repetition.to_string(), run.seed.to_string()];
-        csv.write_record(key.into_iter().chain(audited.then(|| run.verdict())).chain(values))?;
-    }
-    csv.flush()?;
-    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
-}
-
-const KEYS: [&str; 2] = ["variant", "row"];
-
-/// Repeats a word for every sample of a track.
-fn repeated(words: impl Iterator<Item = (String, usize)>) -> Column {
-    Column::Text(words.flat_map(|(word, n)| std::iter::repeat_n(word, n)).collect())
-}
-
-fn series_table(series: &[Track]) -> Table {
-    let lengths = || series.iter().map(|t| t.times.len());
-    let ints = |value: fn(&Track) -> u32| {
-        let each = series.iter().flat_map(|t| std::iter::repeat_n(value(t) as i32, t.times.len()));
-        Column::Int(each.collect())
-    };
-    let mut table: Table = vec![
-        ("variant".into(), repeated(series.iter().map(|t| t.variant.clone()).zip(lengths()))),
-        ("row".into(), repeated(series.iter().map(|t| t.row.to_string()).zip(lengths()))),
-        ("repetition".into(), ints(|t| t.repetition)),
-        ("flow".into(), ints(|t| t.flow)),
-        ("time_s".into(), Column::Real(series.iter().flat_map(|t| t.times.iter().copied()).collect())),
-    ];
-    let names: BTreeSet<&String> = series.iter().flat_map(|t| t.columns.keys()).collect();
-    for name in names {
-        let values = series.iter().flat_map(|t| match t.columns.get(name) {
-            Some(column) => column.clone(),
-            None => vec![f64::NAN; t.times.len()],
-        });
-        table.push((name.clone(), Column::Real(values.collect())));
-    }
-    table
-}
-
-fn flows_table(flows: &[FlowRow]) -> Table {
-    let text =
-        |value: fn(&FlowRow) -> &str| Column::Text(flows.iter().map(|f| value(f).to_owned()).collect());
-    let ints = |value: fn(&FlowRow) -> u32| Column::Int(flows.iter().map(|f| value(f) as i32).collect());
-    let mut table: Table = vec![
-        ("variant".into(), text(|f| &f.variant)),
-        ("row".into(), text(|f| f.row.as_str())),
-        ("repetition".into(), ints(|f| f.repetition)),
-        ("flow".into(), ints(|f| f.flow)),
-        ("label".into(), text(|f| &f.label)),
-        ("algorithm".into(), text(|f| &f.algorithm)),
-    ];
-    let names: BTreeSet<&Metric> = flows.iter().flat_map(|f| f.values.keys()).collect();
-    for name in names {
-        let values = flows.iter().map(|f| f.values.get(name).copied().unwrap_or(f64::NAN));
-        table.push((name.to_string(), Column::Real(values.collect())));
-    }
-    table
-}
-
-fn cdf_table(cdfs: &[Cdf]) -> Table {
-    let lengths = || cdfs.iter().map(|c| c.points.len());
-    let points = |value: fn(&(f64, f64)) -> f64| {
-        Column::Real(cdfs.iter().flat_map(|c| c.points.iter().map(value)).collect())
-    };
-    vec![
-        ("variant".into(), repeated(cdfs.iter().map(|c| c.variant.clone()).zip(lengths()))),
-        ("row".into(), repeated(cdfs.iter().map(|c| c.row.to_string()).zip(lengths()))),
-        ("rtt_ms".into(), points(|p| p.0)),
-        ("share".into(), points(|p| p.1)),
-    ]
-}
-
-fn damaged() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "a results table lacks a column or has columns of other types")
-}
-
-/// Takes the named columns out of a table.
-fn take_text(table: &mut Table, name: &str) -> io::Result<Vec<String>> {
-    match take(table, name)? {
-        Column::Text(values) => Ok(values),
-        _ => Err(damaged()),
-    }
-}
-
-fn take_ints(table: &mut Table, name: &str) -> io::Result<Vec<u32>> {
-    match take(table, name)? {
-        Column::Int(values) => Ok(values.into_iter().map(i32::cast_unsigned).collect()),
-        _ => Err(damaged()),
-    }
-}
-
-fn take_reals(table: &mut Table, name: &str) -> io::Result<Vec<f64>> {
-    match take(table, name)? {
-        Column::Real(values) => Ok(values),
-        _ => Err(damaged()),
-    }
-}
-
-fn take(table: &mut Table, name: &str) -> io::Result<Column> {
-    let i = table.iter().position(|c| c.0 == name).ok_or_else(damaged)?;
-    Ok(table.remove(i).1)
-}
-
-fn tracks(mut table: Table) -> io::Result<Vec<Track>> {
-    let [variants, rows] = [take_text(&mut table, KEYS[0])?, take_text(&mut table, KEYS[1])?];
-    let [repetitions, flows] = [take_ints(&mut table, "repetition")?, take_ints(&mut table, "flow")?];
-    let times = take_reals(&mut table, "time_s")?;
-    let mut tracks: Vec<Track> = Vec::new();
-    for i in 0..times.len() {
-        let known = tracks.last().is_some_and(|t| {
-            t.variant == variants[i]
-                && t.row.as_str() == rows[i]
-                && t.repetition == repetitions[i]
-                && t.flow == flows[i]
-        });
-        if !known {
-            let (variant, row) = (variants[i].clone(), RowLabel::from(rows[i].as_str()));
-            let (repetition, flow) = (repetitions[i], flows[i]);
-            tracks.push(Track {
-                variant,
-                row,
-                repetition,
-                flow,
-                times: Vec::new(),
-                columns: BTreeMap::new(),
-            });
-        }
-        let Some(track) = tracks.last_mut() else { continue };
-        track.times.push(times[i]);
-        for (name, column) in &table {
-            let Column::Real(values) = column else { return Err(damaged()) };
-            track.columns.entry(name.clone()).or_default().push(values[i]);
-        }
-    }
-    for track in &mut tracks {
-        track.columns.retain(|_, values| values.iter().any(|v| !v.is_nan()));
-    }
-    Ok(tracks)
-}
-
-fn flow_rows(mut table: Table) -> io::Result<Vec<FlowRow>> {
-    let [variants, rows] = [take_text(&mut table, KEYS[0])?, take_text(&mut table, KEYS[1])?];
-    let [repetitions, flows] = [take_ints(&mut table, "repetition")?, take_ints(&mut table, "flow")?];
-    let [labels, algorithms] = [take_text(&mut table, "label")?, take_text(&mut table, "algorithm")?];
-    let mut all = Vec::new();
-    for (i, label) in labels.into_iter().enumerate() {
-        let mut values = BTreeMap::new();
-        for (name, column) in &table {
-            let Column::Real(column) = column else { return Err(damaged()) };
-            if !column[i].is_nan() {
-                values.insert(Metric::from(name.as_str()), column[i]);
-            }
-        }
-        let (variant, row, algorithm) = (variants[i].clone(), rows[i].as_str().into(), algorithms[i].clone());
-        let (repetition, flow) = (repetitions[i], flows[i]);
-        all.push(FlowRow { variant, row, repetition, flow, label, algorithm, values });
-    }
-    Ok(all)
-}
-
-fn cdfs(mut table: Table) -> io::Result<Vec<Cdf>> {
-    let [variants, rows] = [take_text(&mut table, KEYS[0])?, take_text(&mut table, KEYS[1])?];
-    let [rtts, shares] = [take_reals(&mut table, "rtt_ms")?, take_reals(&mut table, "share")?];
-    let mut cdfs: Vec<Cdf> = Vec::new();
-    for (i, point) in rtts.into_iter().zip(shares).enumerate() {
-        if cdfs.last().is_none_or(|c| c.variant != variants[i] || c.row.as_str() != rows[i]) {
-            cdfs.push(Cdf { variant: variants[i].clone(), row: rows[i].as_str().into(), points: Vec::new() });
-        }
-        if let Some(cdf) = cdfs.last_mut() {
-            cdf.points.push(point);
-        }
-    }
-    Ok(cdfs)
 }
 
 /// Creates or replaces a file in one step.

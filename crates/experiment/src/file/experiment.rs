@@ -18,6 +18,7 @@ use crate::file::reference::Reference;
 use crate::file::resolved::Head;
 use crate::file::rows::Rows;
 use crate::file::setup::Setup;
+use crate::file::swept::Swept;
 use crate::file::tables::judgement::{ReferenceTable, TableTable};
 use crate::file::tables::{File, known_keys};
 use crate::file::unknown_rows::{UnknownRows, each};
@@ -89,6 +90,8 @@ pub struct Experiment {
     /// Names of windows that some metric is of.
     windows: Vec<String>,
     pub(super) document: Arc<Node>,
+    /// What `--set` changed of the network and its traffic, each key once.
+    sets: Vec<(String, String)>,
     unknown: UnknownRows,
 }
 
@@ -128,6 +131,7 @@ impl Experiment {
     /// Of a changed document. Reasons on record are of the file's own controllers, not of candidates.
     fn read_again(&self, document: Node) -> Result<Self, Diagnostic> {
         let mut changed = Self::read(&self.name, &self.file, document, self.unknown)?;
+        changed.sets.clone_from(&self.sets);
         if self.unknown == UnknownRows::LeftOut {
             changed.claims.iter_mut().for_each(|claim| claim.reason = None);
             changed.misses.clear();
@@ -141,13 +145,15 @@ impl Experiment {
     /// left out, and the note says so. More repetitions, another seed or sampling change no such thing.
     fn without_judgement(mut self, sets: &[(String, String)], keep: bool) -> Self {
         let harmless = ["repetitions", "seed", "series"];
-        let changes: Vec<String> = sets
-            .iter()
-            .filter(|(key, _)| !harmless.contains(&vary::path_of(key)[0].as_str()))
-            .map(|(key, value)| format!("{key} = {value}"))
-            .collect();
+        let is_harmless = |key: &str| harmless.contains(&vary::path_of(key)[0].as_str());
+        let sets: Vec<_> = sets.iter().filter(|(key, _)| !is_harmless(key)).collect();
+        let changes: Vec<String> = sets.iter().map(|(key, value)| format!("{key} = {value}")).collect();
         if changes.is_empty() {
             return self;
+        }
+        for (key, value) in sets {
+            self.sets.retain(|(known, _)| known != key);
+            self.sets.push((key.clone(), value.trim_matches('"').to_owned()));
         }
         let remark = if keep {
             "published values, claims and reasons are those of the file as it is"
@@ -160,6 +166,11 @@ impl Experiment {
         };
         self.note = format!("{} Changed: {}; {remark}.", self.note, changes.join(", ")).trim().to_owned();
         self
+    }
+
+    /// The keys that vary over these cases, and those that `--set` changed, with what each is in each case.
+    pub fn swept(&self, cases: &[Case]) -> Swept {
+        Swept::new(cases, &self.sets)
     }
 
     fn check_settable(&self, path: &[String]) -> Result<(), (String, String)> {
@@ -240,6 +251,7 @@ impl Experiment {
             published: labels.published,
             cases,
             document: Arc::new(document),
+            sets: Vec::new(),
             unknown,
         })
     }

@@ -69,5 +69,6 @@ pub use self::queue::Queue;
 pub use self::reference::Reference;
 pub use self::rows::Rows;
 pub use self::rows::matches;
+pub use self::swept::{Swept, SweptKey, SweptValues};
 pub use self::vary::Case;
 pub use self::words::Words;

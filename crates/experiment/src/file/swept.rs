@@ -1,4 +1,5 @@
-//! Charts over varied keys: where each row of each variant stands, and the chart that a file gets which asks for none.
+//! What varied keys are in each case, as numbers where they have one unit: for tables, and for charts over them: where each row of each
+//! variant stands, and the chart that a file gets which asks for none.
 
 use units::split_number;
 use units::{Bytes, Duration, Rate};
@@ -9,6 +10,7 @@ use crate::file::cursor::Cursor;
 use crate::file::labels::Labels;
 use crate::file::vary::{Case, short_names};
 use crate::metric::Metric;
+use crate::row::RowLabel;
 
 /// From this ratio of its ends on, a range above zero is shown on a logarithmic axis.
 const WIDE: f64 = 20.0;
@@ -16,6 +18,57 @@ const WIDE: f64 = 20.0;
 const LEAST_POINTS: usize = 3;
 /// Panels of a chart that nobody asked for.
 const MOST_PANELS: usize = 4;
+
+/// What the cases of a study differ in, and what was set for all of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Swept {
+    /// Variant and row of each case.
+    pub cases: Vec<(String, RowLabel)>,
+    /// Varied keys in the file's order, the key of the rows last; then those that were set.
+    pub keys: Vec<SweptKey>,
+}
+
+/// A key with its value in each case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweptKey {
+    /// `link.queue`, or the file's own name for keys that vary together.
+    pub key: String,
+    /// Of its numbers; empty for words and for numbers without one.
+    pub unit: String,
+    /// One for each case, in their order.
+    pub values: SweptValues,
+}
+
+/// The values of a key.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SweptValues {
+    /// All are numbers of one unit.
+    Numbers(Vec<f64>),
+    /// As the file calls them.
+    Words(Vec<String>),
+}
+
+impl Swept {
+    pub(crate) fn new(cases: &[Case], sets: &[(String, String)]) -> Self {
+        let varied = cases.first().map_or(&[][..], |case| &case.values).iter().enumerate();
+        let varied = varied.map(|(i, (key, _))| {
+            SweptKey::new(key, cases.iter().map(|case| case.values[i].1.as_str()).collect())
+        });
+        let set = sets.iter().map(|(key, value)| SweptKey::new(key, vec![value.as_str(); cases.len()]));
+        let names = cases.iter().map(|case| (case.variant.clone(), case.label()));
+        Self { cases: names.collect(), keys: varied.chain(set).collect() }
+    }
+}
+
+impl SweptKey {
+    fn new(key: &str, values: Vec<&str>) -> Self {
+        let (values, unit) = match numbers(&values) {
+            Some((numbers, unit)) => (SweptValues::Numbers(numbers), unit),
+            None => (SweptValues::Words(values.into_iter().map(str::to_owned).collect()), String::new()),
+        };
+        Self { key: key.to_owned(), unit, values }
+    }
+}
 
 /// A varied key with what its values are called, each once.
 pub(crate) struct Key<'a> {
@@ -155,6 +208,15 @@ mod tests {
         assert_eq!(of(&["1", "2.5"]), Some((vec![1.0, 2.5], String::new())));
         assert_eq!(of(&["1 BDP", "30 kB"]), None);
         assert_eq!(of(&["cubic", "bbr3"]), None);
+    }
+
+    #[test]
+    fn swept_keys_have_a_value_in_each_case() {
+        let key = SweptKey::new("link.queue", vec!["0.1 BDP", "1 BDP", "1 BDP"]);
+        assert_eq!((key.unit.as_str(), key.values), ("BDP", SweptValues::Numbers(vec![0.1, 1.0, 1.0])));
+        let key = SweptKey::new("flow.controller", vec!["cubic"]);
+        assert_eq!((key.unit.as_str(), key.values), ("", SweptValues::Words(vec!["cubic".to_owned()])));
+        assert_eq!(Swept::new(&[], &[("link.rate".into(), "5 Mbit/s".into())]).keys[0].key, "link.rate");
     }
 
     #[test]

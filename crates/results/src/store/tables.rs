@@ -1,0 +1,275 @@
+//! The tables of a results folder: what each column is, with its unit, and one column for each key that the experiment varies or
+//! that `--set` changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use experiment::file::{Swept, SweptKey, SweptValues};
+use experiment::metric::Metric;
+use experiment::quantity::Quantity;
+
+use crate::columns::{Column, Named, Table};
+use crate::store::RunRow;
+use crate::summary::{Cdf, FlowRow, Results, Track};
+
+/// The column of each table's variants and that of its rows.
+pub(super) const KEYS: [&str; 2] = ["variant", "row"];
+/// Before the name of a key that another column has already.
+const VARIED: &str = "vary.";
+
+const VARIANT: &str = "the varied keys but that of the rows";
+const ROW: &str = "the row of the experiment's table";
+const REPETITION: &str = "from 0";
+const FLOW: &str = "number of the flow in its run, from 0";
+
+/// Columns of the series with unit and meaning; all others are the controllers' own variables.
+const SERIES: [(&str, &str, &str); 11] = [
+    ("cwnd_bytes", "bytes", "congestion window"),
+    ("bytes_in_flight", "bytes", "sent and neither acknowledged nor lost"),
+    ("smoothed_rtt_ms", "ms", "smoothed RTT of RFC 9002"),
+    ("latest_rtt_ms", "ms", "newest RTT sample"),
+    ("goodput_mbit_s", "Mbit/s", "stream bytes that arrived in the interval before the sample"),
+    ("media_mbit_s", "Mbit/s", "video that the encoder made in the interval before the sample"),
+    ("owd_ms", "ms", "one-way delay of the last packet that arrived in the interval before the sample"),
+    ("queue_bytes", "bytes", "in the bottleneck's queue and on its wire"),
+    ("drops", "packets", "dropped at the bottleneck since the start"),
+    ("ping_ms", "ms", "the probe's last answer in the interval before the sample"),
+    ("udp_mbit_s", "Mbit/s", "bytes of UDP that arrived in the interval before the sample"),
+];
+/// A controller's variable that is a number for a word.
+const STATE: &str = "state";
+
+/// The tables of a folder, with the keys in each.
+pub(super) struct Tables {
+    pub(super) runs: Table,
+    pub(super) series: Table,
+    pub(super) flows: Table,
+    pub(super) rtt_cdf: Table,
+}
+
+impl Tables {
+    pub(super) fn new(results: &Results, runs: &[RunRow], swept: &Swept) -> Self {
+        let mut tables = Self {
+            runs: runs_table(runs),
+            series: series_table(&results.series),
+            flows: flows_table(&results.flows),
+            rtt_cdf: cdf_table(&results.rtt_cdf),
+        };
+        let Self { runs, series, flows, rtt_cdf } = &mut tables;
+        with_keys(&mut [runs, series, flows, rtt_cdf], swept);
+        tables
+    }
+
+    /// With the names of their files.
+    pub(super) fn all(&self) -> [(&'static str, &Table); 4] {
+        [
+            ("runs.csv", &self.runs),
+            ("series.parquet", &self.series),
+            ("flows.parquet", &self.flows),
+            ("rtt_cdf.parquet", &self.rtt_cdf),
+        ]
+    }
+}
+
+/// Puts the keys into tables that belong together.
+pub(super) fn with_keys(tables: &mut [&mut Table], swept: &Swept) {
+    let names = key_names(swept, tables);
+    let cases = swept.cases.iter().zip(0..);
+    let cases = cases.map(|((variant, row), case)| ((variant.as_str(), row.as_str()), case)).collect();
+    for table in tables {
+        add_keys(table, &cases, swept.keys.iter().zip(&names));
+    }
+}
+
+/// What the keys are called in every table: a file may call keys that vary together like any column.
+fn key_names(swept: &Swept, tables: &[&mut Table]) -> Vec<String> {
+    let mut taken: BTreeSet<String> =
+        tables.iter().flat_map(|table| table.iter()).map(|column| column.name.clone()).collect();
+    let name = |key: &SweptKey| {
+        let mut name = key.key.clone();
+        while !taken.insert(name.clone()) {
+            name.insert_str(0, VARIED);
+        }
+        name
+    };
+    swept.keys.iter().map(name).collect()
+}
+
+/// Puts the keys behind variant and row.
+fn add_keys<'a>(
+    table: &mut Table,
+    cases: &BTreeMap<(&str, &str), usize>,
+    keys: impl Iterator<Item = (&'a SweptKey, &'a String)>,
+) {
+    let [Named { column: Column::Text(variants), .. }, Named { column: Column::Text(rows), .. }, ..] =
+        &table[..]
+    else {
+        return;
+    };
+    let case = |(variant, row): (&String, &String)| cases.get(&(variant.as_str(), row.as_str())).copied();
+    let which: Vec<Option<usize>> = variants.iter().zip(rows).map(case).collect();
+    let column = |(key, name): (&SweptKey, &String)| {
+        let column = match &key.values {
+            SweptValues::Numbers(values) => {
+                Column::counts(which.iter().map(|case| case.map_or(f64::NAN, |i| values[i])).collect())
+            }
+            SweptValues::Words(words) => Column::Text(
+                which.iter().map(|case| case.map_or(String::new(), |i| words[i].clone())).collect(),
+            ),
+        };
+        Named { is_key: true, ..Named::new(name, &key.unit, "a key of the experiment", column) }
+    };
+    let columns: Vec<Named> = keys.map(column).collect();
+    table.splice(KEYS.len()..KEYS.len(), columns);
+}
+
+fn text(name: &str, description: &str, values: impl Iterator<Item = String>) -> Named {
+    Named::new(name, "", description, Column::Text(values.collect()))
+}
+
+fn ints(name: &str, description: &str, values: impl Iterator<Item = u32>) -> Named {
+    Named::new(name, "", description, Column::Int(values.map(u32::cast_signed).collect()))
+}
+
+/// A metric's column; NaN where there is no value.
+fn metric(metric: &Metric, is_of_one_flow: bool, values: Vec<f64>) -> Named {
+    let quantity = Quantity::find(metric.word());
+    let counts = quantity.is_some_and(|q| q.counts() && is_of_one_flow);
+    let column = if counts { Column::counts(values) } else { Column::Real(values) };
+    let [unit, description] = quantity.map_or(["", ""], |q| [q.unit, q.doc]);
+    Named::new(metric.as_str(), unit, description, column)
+}
+
+fn runs_table(runs: &[RunRow]) -> Table {
+    let seeds = runs.iter().map(|run| Some(run.seed.cast_signed())).collect();
+    let mut table = vec![
+        text(KEYS[0], VARIANT, runs.iter().map(|run| run.variant.clone())),
+        text(KEYS[1], ROW, runs.iter().map(|run| run.row.to_string())),
+        ints("repetition", REPETITION, runs.iter().map(|run| run.repetition)),
+        Named::new("seed", "", "seed of the run", Column::Count(seeds)),
+    ];
+    if runs.iter().any(|run| run.audit.is_some()) {
+        let about = "of a run in real time: valid, or why it is not";
+        table.push(text("audit", about, runs.iter().map(RunRow::verdict)));
+    }
+    let metrics: BTreeSet<&Metric> = runs.iter().flat_map(|run| run.values.keys()).collect();
+    table.extend(metrics.into_iter().map(|name| {
+        let values = runs.iter().map(|run| run.values.get(name).copied().unwrap_or(f64::NAN));
+        metric(name, false, values.collect())
+    }));
+    table
+}
+
+pub(super) fn series_table(series: &[Track]) -> Table {
+    /// Of each track, for every sample.
+    fn each<'a, T: Clone + 'a>(
+        series: &'a [Track],
+        value: impl Fn(&'a Track) -> T + 'a,
+    ) -> impl Iterator<Item = T> + 'a {
+        series.iter().flat_map(move |track| std::iter::repeat_n(value(track), track.times.len()))
+    }
+    let times = series.iter().flat_map(|track| track.times.iter().copied()).collect();
+    let mut table = vec![
+        text(KEYS[0], VARIANT, each(series, |track| track.variant.clone())),
+        text(KEYS[1], ROW, each(series, |track| track.row.to_string())),
+        ints("repetition", REPETITION, each(series, |track| track.repetition)),
+        ints("flow", FLOW, each(series, |track| track.flow)),
+        Named::new("time_s", "s", "time of the sample since the run began", Column::Real(times)),
+    ];
+    let names: BTreeSet<&String> = series.iter().flat_map(|track| track.columns.keys()).collect();
+    table.extend(names.into_iter().map(|name| {
+        let values = series.iter().flat_map(|track| match track.columns.get(name) {
+            Some(column) => column.clone(),
+            None => vec![f64::NAN; track.times.len()],
+        });
+        sampled(name, values.collect())
+    }));
+    table
+}
+
+fn sampled(name: &str, values: Vec<f64>) -> Named {
+    let (unit, description) = SERIES
+        .iter()
+        .find(|known| known.0 == name)
+        .map_or(("", "the controller's own variable, by its document's name"), |known| (known.1, known.2));
+    let is_whole = matches!(unit, "bytes" | "packets") || name == STATE;
+    let column = if is_whole { Column::counts(values) } else { Column::Real(values) };
+    Named::new(name, unit, description, column)
+}
+
+pub(super) fn flows_table(flows: &[FlowRow]) -> Table {
+    let mut table = vec![
+        text(KEYS[0], VARIANT, flows.iter().map(|flow| flow.variant.clone())),
+        text(KEYS[1], ROW, flows.iter().map(|flow| flow.row.to_string())),
+        ints("repetition", REPETITION, flows.iter().map(|flow| flow.repetition)),
+        ints("flow", FLOW, flows.iter().map(|flow| flow.flow)),
+        text("label", "flows of one label are of one kind", flows.iter().map(|flow| flow.label.clone())),
+        text("algorithm", "name of its controller", flows.iter().map(|flow| flow.algorithm.clone())),
+    ];
+    let names: BTreeSet<&Metric> = flows.iter().flat_map(|flow| flow.values.keys()).collect();
+    table.extend(names.into_iter().map(|name| {
+        let values = flows.iter().map(|flow| flow.values.get(name).copied().unwrap_or(f64::NAN));
+        metric(name, true, values.collect())
+    }));
+    table
+}
+
+pub(super) fn cdf_table(cdfs: &[Cdf]) -> Table {
+    let each = |word: fn(&Cdf) -> String| {
+        cdfs.iter().flat_map(move |cdf| std::iter::repeat_n(word(cdf), cdf.points.len()))
+    };
+    let points = |value: fn(&(f64, f64)) -> f64| {
+        Column::Real(cdfs.iter().flat_map(|cdf| cdf.points.iter().map(value)).collect())
+    };
+    vec![
+        text(KEYS[0], VARIANT, each(|cdf| cdf.variant.clone())),
+        text(KEYS[1], ROW, each(|cdf| cdf.row.to_string())),
+        Named::new("rtt_ms", "ms", "round-trip time", points(|point| point.0)),
+        Named::new(
+            "share",
+            "",
+            "of the samples of all flows and repetitions, up to there",
+            points(|point| point.1),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn swept(key: &str) -> Swept {
+        let values = SweptValues::Numbers(vec![0.5, 1.0]);
+        let cases = ["a", "b"].map(|variant| (variant.to_owned(), "cubic".into())).to_vec();
+        Swept { cases, keys: vec![SweptKey { key: key.to_owned(), unit: "BDP".to_owned(), values }] }
+    }
+
+    #[test]
+    fn a_key_never_takes_the_name_of_another_column() {
+        let mut table = series_table(&[]);
+        assert_eq!(key_names(&swept("time_s"), &[&mut table]), ["vary.time_s"]);
+        assert_eq!(key_names(&swept("link.queue"), &[&mut table]), ["link.queue"]);
+    }
+
+    #[test]
+    fn each_row_has_the_value_of_its_case() {
+        let swept = swept("link.queue");
+        let cases = BTreeMap::from([(("a", "cubic"), 0), (("b", "cubic"), 1)]);
+        let words = |words: [&str; 3]| words.into_iter().map(str::to_owned).collect::<Vec<_>>().into_iter();
+        let mut table = vec![
+            text("variant", "", words(["b", "a", "?"])),
+            text("row", "", words(["cubic", "cubic", "cubic"])),
+        ];
+        add_keys(&mut table, &cases, swept.keys.iter().zip(&["link.queue".to_owned()]));
+        let Column::Real(values) = &table[2].column else { panic!("{table:?}") };
+        assert_eq!(values[..2], [1.0, 0.5]);
+        assert!(values[2].is_nan() && table[2].is_key && table[2].unit == "BDP");
+    }
+
+    #[test]
+    fn counts_are_whole_where_they_are_of_one_flow() {
+        let of = |is_of_one_flow| metric(&"reductions".into(), is_of_one_flow, vec![1.0, 2.0]).column;
+        assert_eq!(of(true), Column::Count(vec![Some(1), Some(2)]));
+        assert_eq!(of(false), Column::Real(vec![1.0, 2.0]), "a mean over flows");
+        assert_eq!(sampled("state", vec![-1.0]).column, Column::Count(vec![Some(-1)]));
+    }
+}

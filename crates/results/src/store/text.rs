@@ -1,0 +1,75 @@
+//! The table of runs as CSV, and what the columns of all tables are, `columns.json`: CSV has no place for units.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use serde::Serialize;
+
+use crate::columns::{Column, Named, Table};
+
+/// What a spreadsheet takes for a formula, if a cell begins with it.
+const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+
+/// A table with plain heads; what there is no value of is empty. Words that a spreadsheet would compute have an apostrophe before them.
+pub(super) fn csv(table: &Table) -> io::Result<Vec<u8>> {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    csv.write_record(table.iter().map(|column| safe(&column.name)))?;
+    let cells: Vec<Vec<String>> = table.iter().map(|column| cells(&column.column)).collect();
+    for row in 0..cells.first().map_or(0, Vec::len) {
+        csv.write_record(cells.iter().map(|column| &column[row]))?;
+    }
+    csv.flush()?;
+    csv.into_inner().map_err(|e| io::Error::other(e.to_string()))
+}
+
+fn cells(column: &Column) -> Vec<String> {
+    match column {
+        Column::Text(values) => values.iter().map(|word| safe(word)).collect(),
+        Column::Int(values) => values.iter().map(i32::to_string).collect(),
+        Column::Count(values) => values.iter().map(|v| v.map_or(String::new(), |v| v.to_string())).collect(),
+        Column::Real(values) => {
+            values.iter().map(|v| if v.is_nan() { String::new() } else { v.to_string() }).collect()
+        }
+    }
+}
+
+fn safe(word: &str) -> String {
+    if word.starts_with(FORMULA) { format!("'{word}") } else { word.to_owned() }
+}
+
+/// Every column of every table with unit and description, by file and in the order of the columns.
+pub(super) fn columns(tables: &[(&str, &Table)]) -> io::Result<String> {
+    #[derive(Serialize)]
+    struct About<'a> {
+        name: &'a str,
+        unit: &'a str,
+        description: &'a str,
+        /// Whether it is a key of the experiment.
+        key: bool,
+    }
+    fn about(c: &Named) -> About<'_> {
+        About { name: &c.name, unit: &c.unit, description: &c.description, key: c.is_key }
+    }
+    let all: BTreeMap<&str, Vec<About<'_>>> =
+        tables.iter().map(|(file, table)| (*file, table.iter().map(about).collect())).collect();
+    Ok(serde_json::to_string_pretty(&all).map_err(io::Error::other)? + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_no_formulas_and_no_number_is_empty() {
+        let words = ["=1+1", "-x", "@a", "a=b"].map(str::to_owned).to_vec();
+        let table = vec![
+            Named::new("row", "", "", Column::Text(words)),
+            Named::new("x", "ms", "", Column::Real(vec![-0.5, f64::NAN, 1.0, 2.0])),
+            Named::new("n", "", "", Column::Count(vec![None, Some(-3), Some(0), Some(1)])),
+        ];
+        let text = String::from_utf8(csv(&table).unwrap()).unwrap();
+        assert_eq!(text, "row,x,n\n'=1+1,-0.5,\n'-x,,-3\n'@a,1,0\na=b,2,1\n");
+        let about: serde_json::Value = serde_json::from_str(&columns(&[("t", &table)]).unwrap()).unwrap();
+        assert_eq!((&about["t"][1]["name"], &about["t"][1]["unit"]), (&"x".into(), &"ms".into()));
+    }
+}
