@@ -227,9 +227,9 @@ fn varied_and_set_keys_are_columns() {
     let folder = folders(&out).0.remove(0);
     let runs = fs::read_to_string(folder.join("runs.csv")).unwrap();
     let head: Vec<&str> = runs.lines().next().unwrap().split(',').collect();
-    assert_eq!(head[..5], ["variant", "row", "flow.controller", "link.queue", "link.rate"], "{head:?}");
+    assert_eq!(head[..5], ["variant", "row", "link.queue", "flow.controller", "link.rate"], "{head:?}");
     let has = |cells: &str| runs.lines().any(|line| line.contains(cells));
-    assert!(has(",cubic,0.5,10,") && has(",bbr2,2,10,"), "{runs}");
+    assert!(has(",0.5,cubic,10,") && has(",2,bbr2,10,"), "{runs}");
     assert!(!runs.contains("NaN"), "{runs}");
     let about: serde_json::Value =
         serde_json::from_slice(&fs::read(folder.join("columns.json")).unwrap()).unwrap();
