@@ -7,5 +7,6 @@ pub mod measure;
 pub mod network;
 pub mod numbers;
 pub mod qlog;
+mod run_row;
 pub mod store;
 pub mod summary;

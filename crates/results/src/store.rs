@@ -22,8 +22,8 @@ use self::rows::{cdfs, flow_rows, tracks};
 pub use self::runs::{Done, Runs};
 use self::tables::Tables;
 use crate::columns;
-use crate::measure::Values;
 use crate::network::Network;
+pub use crate::run_row::{Audit, RunRow};
 use crate::summary::Results;
 use experiment::backend::Backend;
 use experiment::file::Swept;
@@ -89,48 +89,6 @@ impl Manifest {
 /// SHA-256 in hexadecimal digits.
 pub fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The metrics of one run.
-#[derive(Clone, Debug)]
-pub struct RunRow {
-    /// Variant name.
-    pub variant: String,
-    /// Row label.
-    pub row: RowLabel,
-    /// From 0.
-    pub repetition: u32,
-    /// Of this run.
-    pub seed: u64,
-    /// All metrics.
-    pub values: Values,
-    /// What a run in real time says of itself.
-    pub audit: Option<Audit>,
-}
-
-/// What a run in real time says of itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Audit {
-    /// Why it is not valid; empty if it is.
-    pub invalid_reasons: Vec<String>,
-    /// Tries before it that were not valid.
-    pub repeated: u32,
-}
-
-impl RunRow {
-    /// Whether it counts.
-    pub fn is_valid(&self) -> bool {
-        self.audit.as_ref().is_none_or(|audit| audit.invalid_reasons.is_empty())
-    }
-
-    /// Its word in `runs.csv`.
-    fn verdict(&self) -> String {
-        match &self.audit {
-            None => String::new(),
-            Some(audit) if audit.invalid_reasons.is_empty() => "valid".to_owned(),
-            Some(audit) => format!("invalid: {}", audit.invalid_reasons.join("; ")),
-        }
-    }
 }
 
 /// A results folder being filled. Dropped before [`Folder::publish`], it leaves nothing behind.

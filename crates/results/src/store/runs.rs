@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::measure::Values;
-use crate::store::{Audit, Manifest};
+use crate::run_row::Audit;
+use crate::store::Manifest;
 use crate::summary::{FlowRow, Track};
 
 const PREFIX: &str = ".runs-";

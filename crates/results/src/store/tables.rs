@@ -8,7 +8,7 @@ use experiment::metric::Metric;
 use experiment::quantity::Quantity;
 
 use crate::columns::{Column, Named, Table};
-use crate::store::RunRow;
+use crate::run_row::RunRow;
 use crate::summary::{Cdf, FlowRow, Results, Track};
 
 /// The column of each table's variants and that of its rows.
