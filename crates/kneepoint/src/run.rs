@@ -268,8 +268,8 @@ impl Run<'_> {
 
     /// The run of this number, which may be there already; `None` if it is another part's.
     fn simulate(&self, number: usize, job: &Job<'_>) -> Result<Option<Done>, Failure> {
-        // What qlog or a capture records stands in files of their own.
-        let keeps = self.options.qlog.is_none();
+        // What qlog records stands in files of its own; a measurement, and what is simulated beside it, is no other's.
+        let keeps = self.options.qlog.is_none() && self.options.world == Backend::Sim;
         let scenario = self.scenario(job);
         let is_others = self.options.shard.is_some_and(|shard| number % shard.of != shard.number - 1);
         let known = self.kept.load(number).filter(|_| keeps);
