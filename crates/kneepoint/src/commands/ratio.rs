@@ -2,16 +2,19 @@
 //!
 //! ```text
 //! ln r       = ln m1 - ln m2
-//! variance   = v1 + v2,   v = (s / m)^2 / n                     delta method
-//! freedom    = (v1 + v2)^2 / (v1^2 / (n1 - 1) + v2^2 / (n2 - 1))   Welch and Satterthwaite
+//! variance   = v1 + v2,   v = (s / m)^2 / n                     delta method: the variance of ln m is that of m over m^2
+//! freedom    = (v1 + v2)^2 / (v1^2 / (n1 - 1) + v2^2 / (n2 - 1))   Satterthwaite 1946, Welch 1947
 //! interval   = exp(ln r -+ t(97.5 %, freedom) sqrt(variance))
+//! runs       = n (half width / wanted half width)^2             after Stein 1945: the spread of the first runs says how many
 //! ```
+//!
+//! From which ratio on a difference matters, and how narrow an interval is enough, are choices of this program.
 
 use results::summary::Cell;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// What is nearer to 1 is the same in practice: rate limits, clocks and headers differ by as much.
+/// What is nearer to 1 is the same in practice: rate limits, clocks and headers differ by as much. Our choice.
 const WORTH: f64 = 1.02;
 
 /// A ratio and its 95 % interval.

@@ -64,7 +64,7 @@ impl Answer {
                     completion: (0..TRANSFERS.len()).map(completion).collect(),
                     beside,
                     closed_form: closed_form::goodput(&controller.algorithm, &question.path),
-                    why: why::sentence(&controller.algorithm, &long, question),
+                    why: why::sentence(&controller.algorithm, &long, &question.path, question.buffer),
                     long,
                 }
             })

@@ -1,16 +1,16 @@
 //! Why a long flow has the goodput that it has, in a sentence made of measured quantities.
 
-use super::closed_form;
-use super::measured::Long;
-use super::question::Question;
+use units::Duration;
 
-/// From this share of the link on a flow fills it.
+use super::closed_form::{self, Path};
+use super::measured::Long;
+
+/// From this share of the link on a flow fills it. Our choice.
 const FULL: f64 = 0.95;
 
-/// What limits it, or what it costs to fill the link.
-pub(super) fn sentence(algorithm: &str, long: &Long, question: &Question) -> String {
-    let path = &question.path;
-    let waits = waiting(long, question);
+/// What limits it, or what it costs to fill the link. `buffer` is the queue's whole length in time, if it has a limit.
+pub(super) fn sentence(algorithm: &str, long: &Long, path: &Path, buffer: Option<Duration>) -> String {
+    let waits = waiting(long.queue_wait, buffer);
     if long.of_link >= FULL {
         return format!("fills the link, and its packets wait {waits}");
     }
@@ -23,6 +23,7 @@ pub(super) fn sentence(algorithm: &str, long: &Long, question: &Question) -> Str
         );
         return format!("{slow}; its packets wait {waits}");
     }
+    // What the link is told to drop, of what was lost.
     let random = (path.loss * 100.0 / long.loss).min(1.0);
     if path.loss > 0.0 && random >= 0.5 {
         return format!(
@@ -39,9 +40,8 @@ pub(super) fn sentence(algorithm: &str, long: &Long, question: &Question) -> Str
 }
 
 /// How long its packets wait, and of what.
-fn waiting(long: &Long, question: &Question) -> String {
-    let wait = long.queue_wait;
-    match question.buffer.map(units::Duration::as_millis_f64).filter(|buffer| *buffer > 0.0) {
+fn waiting(wait: f64, buffer: Option<Duration>) -> String {
+    match buffer.map(Duration::as_millis_f64).filter(|buffer| *buffer > 0.0) {
         Some(buffer) => format!("{wait:.1} ms of the queue's {buffer:.0}"),
         None => format!("{wait:.1} ms"),
     }
@@ -49,4 +49,62 @@ fn waiting(long: &Long, question: &Question) -> String {
 
 fn count(number: f64) -> String {
     if number < 9.95 { format!("{number:.1}") } else { format!("{number:.0}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 100 Mbit/s, 80 ms.
+    const PATH: Path = Path { capacity: 1e8, rtt: 0.08, payload: 1e4, loss: 0.0, queue: Some(0.3) };
+    const BUFFER: Option<Duration> = Some(Duration::from_millis(24));
+
+    fn why(algorithm: &str, long: Long, path: &Path) -> String {
+        sentence(algorithm, &long, path, BUFFER)
+    }
+
+    #[test]
+    fn a_full_link() {
+        let long = Long { of_link: 0.95, queue_wait: 12.34, ..Long::default() };
+        assert_eq!(
+            why("cubic", long, &PATH),
+            "fills the link, and its packets wait 12.3 ms of the queue's 24"
+        );
+        let unlimited = sentence("cubic", &long, &PATH, None);
+        assert_eq!(unlimited, "fills the link, and its packets wait 12.3 ms");
+    }
+
+    /// Half of the rate at 1.5 times the base RTT: three quarters of a BDP.
+    #[test]
+    fn a_flow_that_asks_for_no_more() {
+        let long = Long { of_link: 0.5, rtt_mean: 120.0, ..Long::default() };
+        let says = why("vegas", long, &PATH);
+        assert!(says.starts_with("no reduction in that time: 75 % of a BDP"), "{says}");
+    }
+
+    #[test]
+    fn losses_at_random_and_of_the_queue() {
+        let long = Long {
+            of_link: 0.2,
+            rtt_mean: 80.0,
+            reductions_per_minute: 30.0,
+            loss: 0.0125,
+            ..Long::default()
+        };
+        let random = Path { loss: 1e-4, ..PATH };
+        let says = why("cubic", long, &random);
+        assert!(
+            says.starts_with("30 reductions a minute, 80 % of the losses at random: 20 % of a BDP"),
+            "{says}"
+        );
+        // Four fifths of the losses are the queue's, which is too short for CUBIC: 0.7 * 1.3 = 0.91 BDP.
+        let says = why("cubic", Long { loss: 0.05, ..long }, &random);
+        assert!(says.contains("as the queue overflows, each to 0.91 BDP"), "{says}");
+        // One without a known reduction, and a queue that is long enough.
+        assert_eq!(
+            why("bbr3", long, &PATH),
+            "30 reductions a minute: 20 % of a BDP on its way, and packets wait 0.0 ms of the queue's 24"
+        );
+        assert!(!why("cubic", long, &Path { queue: Some(1.0), ..PATH }).contains("overflows"));
+    }
 }
