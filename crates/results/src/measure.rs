@@ -1,14 +1,13 @@
 //! From a run's outcome to the metric words.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use experiment::metric::Metric;
 use link::{LinkConfig, RateModel};
 use recovery::Stats;
 use scenario::{
-    FlowInside, FlowSeries, Histogram, Inside, MediaTotals, ObjectTotals, Outcome, ProbeRecord, QueueDelay,
-    Record, Scenario, Series, Totals, UdpConfig, UdpRecord,
+    FlowInside, Histogram, Inside, MediaTotals, ObjectTotals, Outcome, ProbeRecord, QueueDelay, Record,
+    Scenario, Totals, UdpConfig, UdpRecord,
 };
 use units::{Duration, Time};
 
@@ -150,9 +149,9 @@ fn of_span(scenario: &Scenario, outcome: &Outcome, groups: &[String], span: &Spa
     let all: Vec<&Part<'_>> = span.parts.iter().collect();
     let mut words = of_flows(&all);
     put(&mut words, "total_goodput", total_goodput(&all, span.length));
-    let seconds = whole_seconds(span.window, scenario.series, &outcome.series);
-    put(&mut words, "jain_1s", mean(&jain_by_second(&seconds, &outcome.series)));
-    put(&mut words, "goodput_time_std", spread_over_time(&seconds, &outcome.series, |_| true));
+    let seconds = outcome.seconds.within(span.window);
+    put(&mut words, "jain_1s", mean(&jain_by_second(&seconds)));
+    put(&mut words, "goodput_time_std", spread_over_time(&seconds, |_| true));
     if let Some(probe) = span.probe {
         of_probe(&mut words, probe);
     }
@@ -173,7 +172,7 @@ fn of_span(scenario: &Scenario, outcome: &Outcome, groups: &[String], span: &Spa
         let mut of_group = of_flows(&members);
         put(&mut of_group, "total_goodput", total_goodput(&members, span.length));
         put(&mut of_group, "share", 100.0 * delivered(&members) / delivered(&all));
-        let spread = spread_over_time(&seconds, &outcome.series, is_member);
+        let spread = spread_over_time(&seconds, is_member);
         put(&mut of_group, "goodput_time_std", spread);
         values.extend(of_label(of_group, group));
     }
@@ -384,58 +383,22 @@ pub fn mean(values: &[f64]) -> f64 {
 
 /// Jain's index of the goodputs in each of these seconds: flows that take turns are fair in the long run and unfair here. Flows
 /// that do not run in a second do not count in it.
-fn jain_by_second(seconds: &[Range<usize>], series: &Series) -> Vec<f64> {
-    let mut indices = Vec::new();
-    for samples in seconds {
-        let goodputs = series.flows.iter().map(|flow| in_second(flow, samples));
-        indices.push(jain(&goodputs.filter(|g| !g.is_nan()).collect::<Vec<_>>()));
-    }
-    indices.retain(|index| !index.is_nan());
-    indices
+fn jain_by_second(seconds: &[Vec<f64>]) -> Vec<f64> {
+    let running = |goodputs: &Vec<f64>| goodputs.iter().copied().filter(|g| !g.is_nan()).collect::<Vec<_>>();
+    seconds.iter().map(|goodputs| jain(&running(goodputs))).filter(|index| !index.is_nan()).collect()
 }
 
 /// Standard deviation of a flow's goodput from second to second, mean over the wanted flows. Seconds in which a flow does not
 /// run do not count. NaN without a series.
-fn spread_over_time(seconds: &[Range<usize>], series: &Series, wanted: impl Fn(usize) -> bool) -> f64 {
-    let spread = |flow: &FlowSeries| {
-        let goodputs = seconds.iter().map(|samples| in_second(flow, samples));
+fn spread_over_time(seconds: &[Vec<f64>], wanted: impl Fn(usize) -> bool) -> f64 {
+    let spread = |flow: usize| {
+        let goodputs = seconds.iter().filter_map(|goodputs| goodputs.get(flow)).copied();
         deviation(&goodputs.filter(|g| !g.is_nan()).collect::<Vec<_>>())
     };
-    let flows = series.flows.iter().enumerate().filter(|(index, _)| wanted(*index));
-    let spreads: Vec<f64> = flows.map(|(_, flow)| spread(flow)).filter(|s| s.is_finite()).collect();
+    let flows = seconds.first().map_or(0, Vec::len);
+    let spreads: Vec<f64> =
+        (0..flows).filter(|flow| wanted(*flow)).map(spread).filter(|s| s.is_finite()).collect();
     mean(&spreads)
-}
-
-/// The samples of each whole second of a window; none if a sample stands for more than a second.
-fn whole_seconds(
-    window: Option<(Time, Time)>,
-    interval: Option<Duration>,
-    series: &Series,
-) -> Vec<Range<usize>> {
-    let seconds = |time: Time| time.as_secs_f64();
-    let (from, to) = window.map_or((0.0, f64::INFINITY), |(from, to)| (seconds(from), seconds(to)));
-    // A sample stands for the interval before it: which second that is in, and how many there are in a whole one.
-    let Some(interval) = interval.map(Duration::as_secs_f64).filter(|i| *i <= 1.0) else {
-        return Vec::new();
-    };
-    let second = |sample: &f64| (sample - interval / 2.0).floor();
-    let inside = |second: f64| second >= from && second + 1.0 <= to + 1e-9;
-    let whole = (1.0 / interval + 1e-9).floor() as usize;
-    let mut start = 0;
-    let mut found = Vec::new();
-    for bin in series.times.chunk_by(|a, b| second(a) == second(b)) {
-        let samples = start..start + bin.len();
-        start = samples.end;
-        if bin.len() >= whole && inside(second(&bin[0])) {
-            found.push(samples);
-        }
-    }
-    found
-}
-
-/// Mbit/s; NaN if the flow does not run in all of the second.
-fn in_second(flow: &FlowSeries, samples: &Range<usize>) -> f64 {
-    mean(&flow.goodput_mbit_s[samples.clone()])
 }
 
 /// Standard deviation of a sample, by n - 1: what papers print behind "±". NaN of fewer than two values.
@@ -460,6 +423,9 @@ fn rate_ratio(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use scenario::{FlowSeries, Seconds, Series};
+    use units::Duration;
+
     use super::*;
 
     /// A flow that starves makes it 0, not a number that is missing.
@@ -489,7 +455,7 @@ mod tests {
         };
         let times: Vec<f64> = (1..=12).map(|i| f64::from(i) / 2.0).collect();
         let series = Series { times, flows: vec![turns(0), turns(1)], ..Series::default() };
-        let jain = |window, interval| jain_by_second(&whole_seconds(window, interval, &series), &series);
+        let jain = |window, interval| jain_by_second(&Seconds::of(interval, &series).within(window));
         let interval = Some(Duration::from_millis(500));
         assert_eq!(jain(None, interval), [0.5; 6]);
         let window = Some((Time::from_millis(500), Time::from_millis(3000)));
@@ -510,13 +476,13 @@ mod tests {
         let late = flow(|i| if i < 4 { f64::NAN } else { 3.0 });
         let times: Vec<f64> = (1..=12).map(|i| f64::from(i) / 2.0).collect();
         let series = Series { times, flows: vec![turns, halves, late], ..Series::default() };
-        let seconds = |window, interval| whole_seconds(window, interval, &series);
-        let spread = |seconds: &[Range<usize>], flow| spread_over_time(seconds, &series, |i| i == flow);
+        let seconds = |window, interval| Seconds::of(interval, &series).within(window);
+        let spread = |seconds: &[Vec<f64>], flow| spread_over_time(seconds, |i| i == flow);
         let interval = Some(Duration::from_millis(500));
         let all = seconds(None, interval);
         let four = 4.0 * (6.0_f64 / 5.0).sqrt();
         assert_eq!([0, 1, 2].map(|flow| spread(&all, flow)), [four, 0.0, 0.0]);
-        assert_eq!(spread_over_time(&all, &series, |i| i < 2), four / 2.0, "mean over flows");
+        assert_eq!(spread_over_time(&all, |i| i < 2), four / 2.0, "mean over flows");
         let one = seconds(Some((Time::from_millis(1000), Time::from_millis(2000))), interval);
         assert!(spread(&one, 0).is_nan(), "one second alone");
         assert!(spread(&one, 2).is_nan(), "it did not run");

@@ -6,7 +6,9 @@ mod emission;
 mod flow;
 mod outcome;
 mod record;
+mod recorder;
 mod route;
+mod seconds;
 pub mod series;
 mod topology;
 pub mod trace;
@@ -21,7 +23,9 @@ pub use record::{
     Delivery, FlowInside, Histogram, Mean, MediaTotals, ObjectTotals, QueueDelay, Record, SentPacket,
     TimerMeans, Totals,
 };
+pub use recorder::{End, Recorder};
 pub use route::{Back, Route};
-pub use series::{FlowSample, FlowSeries, Series};
+pub use seconds::Seconds;
+pub use series::{FlowSample, FlowSeries, Series, Variables};
 pub use topology::Scenario;
 pub use window::{Window, Windowed};

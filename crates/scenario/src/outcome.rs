@@ -6,6 +6,7 @@ use link::Counters;
 use units::Time;
 
 use crate::record::{FlowInside, Histogram, QueueDelay, Record};
+use crate::seconds::Seconds;
 use crate::series::Series;
 
 /// What a run leaves behind.
@@ -25,8 +26,10 @@ pub struct Outcome {
     pub reverse: Vec<Counters>,
     /// What happened in the scenario's other windows, in their order.
     pub windows: Vec<Inside>,
-    /// Time series, empty unless asked for.
+    /// Time series, empty unless asked for; what a [`Recorder`](crate::Recorder) has taken is not here.
     pub series: Series,
+    /// Each flow's goodput by the second, from the samples of the series.
+    pub seconds: Seconds,
     /// Virtual time at the end.
     pub end: Time,
     /// Events processed.

@@ -1,6 +1,6 @@
 //! Time series in compact columns, sampled at a fixed interval.
 
-use std::collections::BTreeMap;
+use std::ops::Index;
 
 use units::{Duration, Time};
 
@@ -22,12 +22,63 @@ pub struct FlowSeries {
     /// One-way delay of the last packet that arrived in the interval before the sample, milliseconds; NaN without one.
     pub owd_ms: Vec<f64>,
     /// The controller's own variables, by their paper's name.
-    pub inner: BTreeMap<&'static str, Vec<f64>>,
+    pub inner: Variables,
     delivered: u64,
     made: u64,
 }
 
-/// All columns of a run.
+/// Columns of a controller's own variables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Variables(Vec<(&'static str, Vec<f64>)>);
+
+impl Variables {
+    /// The column of this name.
+    pub fn get(&self, name: &str) -> Option<&Vec<f64>> {
+        self.iter().find(|(known, _)| *known == name).map(|(_, values)| values)
+    }
+
+    /// Names and columns.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Vec<f64>)> {
+        self.0.iter().map(|(name, values)| (*name, values))
+    }
+
+    /// The column of this name, which is made if there is none. A controller tells its variables in the same order each time: it is
+    /// mostly the one at `turn`.
+    fn column(&mut self, turn: usize, name: &'static str) -> &mut Vec<f64> {
+        let at = match self.0.get(turn) {
+            Some((expected, _)) if std::ptr::eq(*expected, name) => turn,
+            _ => self.0.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+                self.0.push((name, Vec::new()));
+                self.0.len() - 1
+            }),
+        };
+        &mut self.0[at].1
+    }
+
+    /// All columns in this length.
+    fn pad(&mut self, length: usize) {
+        self.0.iter_mut().for_each(|(_, values)| values.resize(length, f64::NAN));
+    }
+}
+
+impl IntoIterator for Variables {
+    type Item = (&'static str, Vec<f64>);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl Index<&str> for Variables {
+    type Output = Vec<f64>;
+
+    fn index(&self, name: &str) -> &Vec<f64> {
+        self.get(name).unwrap_or(const { &Vec::new() })
+    }
+}
+
+/// All columns of a run, or a part of them: some samples one after another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// Sample times, seconds.
@@ -57,6 +108,33 @@ impl Series {
     pub fn sample_time(&mut self, now: Time, flows: usize) {
         self.times.push(now.as_secs_f64());
         self.flows.resize(flows, FlowSeries::default());
+    }
+
+    /// Samples of flows.
+    pub fn rows(&self) -> usize {
+        self.times.len() * self.flows.len()
+    }
+
+    /// Takes the samples out; the next ones go on from them.
+    pub fn take(&mut self) -> Self {
+        let flows = self.flows.iter().map(FlowSeries::emptied).collect();
+        std::mem::replace(self, Self { flows, ..Self::default() })
+    }
+
+    /// Adds the samples that follow.
+    pub fn append(&mut self, mut next: Self) {
+        let (before, after) = (self.times.len(), self.times.len() + next.times.len());
+        for (all, more) in self.columns().into_iter().zip(next.columns()) {
+            all.append(more);
+        }
+        self.flows.resize(next.flows.len(), FlowSeries::default());
+        for (all, more) in self.flows.iter_mut().zip(next.flows) {
+            all.append(before, after, more);
+        }
+    }
+
+    fn columns(&mut self) -> [&mut Vec<f64>; 5] {
+        [&mut self.times, &mut self.backlog, &mut self.drops, &mut self.probe_ms, &mut self.udp_mbit_s]
     }
 }
 
@@ -101,17 +179,93 @@ impl FlowSeries {
         self.media_mbit_s.push(or_nan(media));
         self.owd_ms.push(or_nan(flow.owd.map(Duration::as_millis_f64)));
         let inner = &mut self.inner;
+        let mut turn = 0;
         trace(&mut |name, value| {
-            let column = inner.entry(name).or_default();
+            let column = inner.column(turn, name);
+            turn += 1;
             column.resize(length - 1, f64::NAN);
             column.push(or_nan(Some(value)));
         });
         // A controller may leave out what it does not know yet.
-        inner.values_mut().for_each(|column| column.resize(length, f64::NAN));
+        inner.pad(length);
+    }
+
+    /// Without samples, in the midst of the same flow.
+    fn emptied(&self) -> Self {
+        let inner = Variables(self.inner.iter().map(|(name, _)| (name, Vec::new())).collect());
+        Self { inner, delivered: self.delivered, made: self.made, ..Self::default() }
+    }
+
+    /// Adds the samples that follow the first `before`; `after` is how many there are then.
+    fn append(&mut self, before: usize, after: usize, mut next: Self) {
+        for (all, more) in self.columns().into_iter().zip(next.columns()) {
+            all.append(more);
+        }
+        for (turn, (name, more)) in next.inner.0.iter_mut().enumerate() {
+            let all = self.inner.column(turn, name);
+            all.resize(before, f64::NAN);
+            all.append(more);
+        }
+        self.inner.pad(after);
+        (self.delivered, self.made) = (next.delivered, next.made);
+    }
+
+    fn columns(&mut self) -> [&mut Vec<f64>; 7] {
+        [
+            &mut self.cwnd,
+            &mut self.bytes_in_flight,
+            &mut self.smoothed_rtt_ms,
+            &mut self.latest_rtt_ms,
+            &mut self.goodput_mbit_s,
+            &mut self.media_mbit_s,
+            &mut self.owd_ms,
+        ]
     }
 }
 
 /// Bytes in a span, as a rate.
 pub fn mbit_s(bytes: u64, span: Duration) -> f64 {
     bytes as f64 * 8e-6 / span.as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Samples `from` to `to` of two flows; one variable is not known before the fourth.
+    fn sampled(series: &mut Series, from: usize, to: usize) {
+        for i in from..to {
+            series.sample_path(i as u64, 2, None, f64::NAN);
+            series.sample_time(Time::from_millis(100 * i as u64), 2);
+            let length = series.times.len();
+            for (number, flow) in series.flows.iter_mut().enumerate() {
+                let sample =
+                    FlowSample { running: i + number > 1, delivered: 1000 * i as u64, ..Default::default() };
+                flow.sample(length, Duration::from_millis(100), &sample, |put| {
+                    put("x", i as f64);
+                    if i > 3 {
+                        put("late", 0.5);
+                    }
+                });
+            }
+        }
+    }
+
+    /// NaN is not equal to itself: compared as text.
+    #[test]
+    fn parts_are_together_the_whole() {
+        let (mut whole, mut part, mut all) = (Series::default(), Series::default(), Series::default());
+        sampled(&mut whole, 0, 8);
+        for (from, to) in [(0, 2), (2, 3), (3, 7), (7, 8)] {
+            sampled(&mut part, from, to);
+            assert_eq!(part.rows(), 2 * (to - from));
+            all.append(part.take());
+        }
+        assert_eq!(part.rows(), 0);
+        assert_eq!(format!("{all:?}"), format!("{whole:?}"));
+        assert_eq!(whole.flows[1].inner["late"].len(), 8);
+        assert_eq!(whole.flows[1].inner["late"][4..], [0.5; 4]);
+        assert_eq!(whole.flows[0].goodput_mbit_s[2], 0.08, "1000 bytes in 100 ms");
+        assert!(whole.flows[0].inner["none"].is_empty());
+    }
 }

@@ -8,4 +8,4 @@ mod engine;
 pub mod packet;
 mod traffic;
 
-pub use engine::{event_queue, run};
+pub use engine::{event_queue, run, run_recorded};

@@ -3,7 +3,7 @@
 use congestion::algorithms::media::dccc::Params;
 use link::LinkConfig;
 use recovery::{AckConfig, Config};
-use scenario::{FlowConfig, Scenario, Transport, Watch};
+use scenario::{FlowConfig, Scenario, Transport, Variables, Watch};
 use serde::Serialize;
 use units::{Duration, Rate, Time};
 
@@ -110,16 +110,14 @@ impl Case {
     pub fn packets(&self, watch: &Watch) -> Option<Course> {
         let series = sim::run(&self.scenario(), watch)?.series;
         let per_byte = 8e3 / self.capacity.0 as f64;
-        let rates = |mut inner: std::collections::BTreeMap<&str, Vec<f64>>| -> Vec<f64> {
-            inner.remove("x").unwrap_or_default().into_iter().map(|x| x * 1e-6).collect()
-        };
+        let rates = |inner: &Variables| -> Vec<f64> { inner["x"].iter().map(|x| x * 1e-6).collect() };
         Some(Course {
             delay: series
                 .backlog
                 .iter()
                 .map(|b| b * per_byte + self.base_rtt.as_millis_f64() / 2.0)
                 .collect(),
-            rates: series.flows.into_iter().map(|flow| rates(flow.inner)).collect(),
+            rates: series.flows.iter().map(|flow| rates(&flow.inner)).collect(),
             times: series.times,
         })
     }

@@ -17,10 +17,12 @@ use crate::traffic::ping::Ping;
 use crate::traffic::udp::Udp;
 use scenario::Scenario;
 use scenario::series::mbit_s;
-use scenario::{Outcome, Series, Watch};
+use scenario::{FlowSeries, Outcome, Recorder, Seconds, Series, Watch};
 
 /// Turns of flows between two looks at the [`Watch`].
 const LOOK_EVERY: u64 = 1 << 16;
+/// Samples of flows that a recorder takes at once: so many stay in memory, and as many again until somebody looks.
+const PART: usize = 1 << 16;
 /// Who comes after the links, counted from there.
 const SAMPLER: usize = 0;
 const PING: usize = 1;
@@ -36,12 +38,28 @@ struct World {
     first_flow: usize,
     windows: Windows,
     series: Series,
+    seconds: Seconds,
     interval: Option<Duration>,
     running: usize,
 }
 
-/// Runs a scenario; `None` when `watch.stop` ended it early.
+/// Runs a scenario; `None` when `watch.stop` ended it early. Time series and packet events are in the outcome.
 pub fn run(scenario: &Scenario, watch: &Watch) -> Option<Outcome> {
+    run_events(scenario, watch, &mut None)
+}
+
+/// The same with time series and packet events handed to a recorder while the run goes on: they are not in the outcome.
+pub fn run_recorded(scenario: &Scenario, watch: &Watch, recorder: &mut dyn Recorder) -> Option<Outcome> {
+    let mut outcome = run_events(scenario, watch, &mut Some(recorder))?;
+    outcome.hand_over(recorder);
+    Some(outcome)
+}
+
+fn run_events(
+    scenario: &Scenario,
+    watch: &Watch,
+    recorder: &mut Option<&mut dyn Recorder>,
+) -> Option<Outcome> {
     let end = Time::ZERO + scenario.duration;
     let mut world = World::new(scenario);
     let mut now = Time::ZERO;
@@ -65,6 +83,9 @@ pub fn run(scenario: &Scenario, watch: &Watch) -> Option<Outcome> {
             watch.reached.store(now.0, Ordering::Relaxed);
             if watch.stop.load(Ordering::Relaxed) {
                 return None;
+            }
+            if let Some(recorder) = recorder {
+                world.hand_over(*recorder);
             }
         }
     }
@@ -107,7 +128,18 @@ impl World {
             flows,
             windows: Windows::new(scenario),
             series: Series::default(),
+            seconds: Seconds::new(scenario.series),
             interval: scenario.series,
+        }
+    }
+
+    /// Hands over what has been recorded, once it is worth it.
+    fn hand_over(&mut self, recorder: &mut dyn Recorder) {
+        if self.series.rows() >= PART {
+            recorder.series(self.series.take());
+        }
+        for (number, flow) in self.flows.iter_mut().enumerate() {
+            flow.record.hand_over(number, recorder);
         }
     }
 
@@ -241,6 +273,8 @@ impl World {
             let sample = flow.sample(now);
             series.sample(length, interval, &sample, |put| flow.sender().controller().trace(put));
         }
+        let newest = |flow: &FlowSeries| flow.goodput_mbit_s.last().copied().unwrap_or(f64::NAN);
+        self.seconds.add(now.as_secs_f64(), self.series.flows.iter().map(newest));
         self.queue.set(self.shared.links.len() + SAMPLER, now + interval);
     }
 
@@ -273,8 +307,9 @@ impl World {
             flow.record.stats = flow.stats();
             flow.record
         });
-        let (flows, link, series) = (records.collect(), counters.remove(0), self.series);
-        Outcome { flows, probe, udp, link, beyond: counters, reverse, windows, series, end: now, events }
+        let (flows, link) = (records.collect(), counters.remove(0));
+        let (series, seconds, beyond) = (self.series, self.seconds, counters);
+        Outcome { flows, probe, udp, link, beyond, reverse, windows, series, seconds, end: now, events }
     }
 }
 

@@ -5,4 +5,4 @@ pub mod event_queue;
 pub(crate) mod links;
 mod windows;
 
-pub use event_loop::run;
+pub use event_loop::{run, run_recorded};

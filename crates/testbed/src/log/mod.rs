@@ -16,7 +16,7 @@ mod packets;
 mod series;
 
 use emu::Report;
-use scenario::{Outcome, Scenario};
+use scenario::{Outcome, Scenario, Seconds};
 use units::Time;
 
 use self::beside::{UdpLog, ping};
@@ -45,8 +45,10 @@ pub(crate) fn outcome(scenario: &Scenario, report: &Report, seen: &Seen, origin:
     link.delivered = delivered(&packets, end);
     let mut reverse = Vec::new();
     reverse.extend((!scenario.reverse.is_empty()).then_some(report.last.sides[1].counters));
+    let series = series::of(scenario, seen, &packets, &flows, &udp, end);
     Outcome {
-        series: series::of(scenario, seen, &packets, &flows, &udp, end),
+        seconds: Seconds::of(scenario.series, &series),
+        series,
         flows: flows.into_iter().map(|flow| flow.record).collect(),
         probe: seen.pings.as_ref().map(|pings| ping(scenario, &packets, pings, end)),
         udp: udp.into_iter().map(|source| source.record).collect(),

@@ -5,7 +5,7 @@ use emu::capture::row::{End, Row};
 use emu::{SYN, Segment};
 use link::{Backlog, DropReason, Limit, LinkConfig};
 use scenario::trace::Event;
-use scenario::{FlowConfig, Transport};
+use scenario::{FlowConfig, Seconds, Transport};
 use units::{Bytes, Duration, Rate};
 
 use super::*;
@@ -110,6 +110,7 @@ fn outcome_of(rows: &[Row]) -> (Scenario, Outcome) {
         beyond: Vec::new(),
         reverse: Vec::new(),
         windows: Vec::new(),
+        seconds: Seconds::of(scenario.series, &series),
         series,
         end,
         events: 0,

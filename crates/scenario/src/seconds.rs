@@ -1,0 +1,68 @@
+//! The goodput of each flow in each second, from samples: what metrics of fairness over short times are made of.
+
+use units::{Duration, Time};
+
+use crate::series::Series;
+
+/// One second.
+#[derive(Clone, Debug, PartialEq)]
+struct Second {
+    /// It begins so many seconds after the run did.
+    from: f64,
+    /// Samples that stand for a part of it.
+    samples: usize,
+    /// Of each flow the sum over them, Mbit/s; NaN if it did not run in all of them.
+    sums: Vec<f64>,
+}
+
+/// The seconds of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seconds {
+    interval: Option<Duration>,
+    all: Vec<Second>,
+}
+
+impl Seconds {
+    /// Of a run with a sample every `interval`, none yet.
+    pub fn new(interval: Option<Duration>) -> Self {
+        Self { interval, all: Vec::new() }
+    }
+
+    /// Those of a whole run.
+    pub fn of(interval: Option<Duration>, series: &Series) -> Self {
+        let mut seconds = Self::new(interval);
+        for (i, time) in series.times.iter().enumerate() {
+            seconds.add(*time, series.flows.iter().map(|flow| flow.goodput_mbit_s[i]));
+        }
+        seconds
+    }
+
+    /// Adds a sample at this time: the goodput of each flow in the interval before it, Mbit/s.
+    pub fn add(&mut self, time: f64, goodputs: impl Iterator<Item = f64>) {
+        let Some(interval) = self.interval else { return };
+        let from = (time - interval.as_secs_f64() / 2.0).floor();
+        match self.all.last_mut().filter(|last| last.from == from) {
+            Some(last) => {
+                last.samples += 1;
+                last.sums.iter_mut().zip(goodputs).for_each(|(sum, goodput)| *sum += goodput);
+            }
+            None => self.all.push(Second { from, samples: 1, sums: goodputs.collect() }),
+        }
+    }
+
+    /// The mean goodput of each flow in each whole second of a window, Mbit/s, NaN where it does not run in all of it. Nothing if a
+    /// sample stands for more than a second.
+    pub fn within(&self, window: Option<(Time, Time)>) -> Vec<Vec<f64>> {
+        let seconds = |time: Time| time.as_secs_f64();
+        let (from, to) = window.map_or((0.0, f64::INFINITY), |(from, to)| (seconds(from), seconds(to)));
+        let Some(interval) = self.interval.map(Duration::as_secs_f64).filter(|i| *i <= 1.0) else {
+            return Vec::new();
+        };
+        let whole = (1.0 / interval + 1e-9).floor() as usize;
+        let is_inside = |second: &&Second| {
+            second.samples >= whole && second.from >= from && second.from + 1.0 <= to + 1e-9
+        };
+        let mean = |second: &Second| second.sums.iter().map(|sum| sum / second.samples as f64).collect();
+        self.all.iter().filter(is_inside).map(mean).collect()
+    }
+}
