@@ -6,17 +6,16 @@ mod files;
 mod memory;
 #[cfg_attr(not(wire), path = "run/no_wire.rs")]
 mod on_wire;
+mod options;
 mod progress;
+mod recorder;
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::OnceLock;
 
 use rayon::prelude::*;
 use scenario::{FlowConfig, Histogram, Outcome, Scenario, Watch};
-use units::Bytes;
 
 use experiment::backend::Backend;
 use experiment::diagnostic::Diagnostic;
@@ -24,93 +23,18 @@ use experiment::file::{Case, Experiment};
 use results::judge;
 use results::measure;
 use results::network::Network;
-use results::qlog;
-use results::store::{self, Done, Folder, Manifest, ManifestCase, RunRow, Runs};
-use results::summary::{Cdf, FlowRow, Results, Summary, Track};
+use results::store::{self, Done, Folder, Manifest, ManifestCase, Recorded, RunRow, Runs};
+use results::summary::{Cdf, FlowRow, Results, Summary};
 
 pub(crate) use self::disk::qlog_bytes;
 pub(crate) use self::on_wire::prepare as prepare_wire;
+pub use self::options::{Failure, Options, Shard, Study};
 use self::progress::Progress;
 pub(crate) use self::progress::waiting;
+use self::recorder::Recorder;
 
 /// Points of a stored distribution at most: finer than any chart shows.
 const CDF_POINTS: usize = 500;
-
-/// How to run.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Where results folders go.
-    pub out: PathBuf,
-    /// Write qlogs of every flow, in this format.
-    pub qlog: Option<qlog::Format>,
-    /// Write the traffic of each run on the wire.
-    pub pcap: bool,
-    /// Where the runs take place.
-    pub world: Backend,
-    /// Compute what is there already.
-    pub fresh: bool,
-    /// Only a part of the runs: the `k`-th of `n`, from 1.
-    pub shard: Option<Shard>,
-    /// What runs may keep in memory until they are stored.
-    pub max_memory: Bytes,
-}
-
-impl Options {
-    /// Simulations, into this folder.
-    pub fn simulate(out: PathBuf) -> Self {
-        let world = Backend::Sim;
-        let max_memory = Bytes(4_000_000_000);
-        Self { out, qlog: None, pcap: false, world, fresh: false, shard: None, max_memory }
-    }
-}
-
-/// A part of a study: every `of`-th run, this the `number`-th, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    number: usize,
-    of: usize,
-}
-
-impl FromStr for Shard {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('/').map(|(k, n)| (k.trim().parse(), n.trim().parse()));
-        match parts {
-            Some((Ok(number), Ok(of))) if 1 <= number && number <= of => Ok(Self { number, of }),
-            _ => Err("the third of sixteen parts is written 3/16".to_owned()),
-        }
-    }
-}
-
-/// How a study stands.
-#[derive(Debug)]
-pub enum Study {
-    /// Its results, where they are, and whether they were there before.
-    Complete(Box<Results>, PathBuf, bool),
-    /// Of a part, how many of all runs are done now.
-    Part(usize, usize),
-}
-
-/// What can go wrong once the experiment's file is accepted.
-#[derive(Debug)]
-pub enum Failure {
-    /// The file, after all.
-    Spec(Diagnostic),
-    /// The results folder.
-    Store(PathBuf, io::Error),
-    /// The wire, in a sentence.
-    Wire(String),
-    /// More memory than is allowed.
-    Memory(String),
-    /// Ctrl-C; so many runs are kept.
-    Interrupted(usize),
-}
-
-impl From<Diagnostic> for Failure {
-    fn from(problem: Diagnostic) -> Self {
-        Self::Spec(problem)
-    }
-}
 
 /// One run to do.
 #[derive(Clone, Copy)]
@@ -136,13 +60,13 @@ impl Job<'_> {
 pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<Study, Failure> {
     let (cases, left_out) = cases(exp, options.world)?;
     let manifest = manifest(exp, &cases, options)?;
-    let runs = Runs::of(&options.out, &manifest);
+    let store = |e| Failure::Store(options.out.join(&exp.name), e);
+    let runs = runs(options, &manifest).map_err(store)?;
     if options.fresh {
         runs.discard();
     } else if let Some((results, folder)) = store::find(&options.out, &manifest) {
         return Ok(Study::Complete(Box::new(results), folder, true));
     }
-    let store = |e| Failure::Store(options.out.join(&exp.name), e);
     let labels: Vec<[String; 2]> =
         cases.iter().map(|case| [case.variant.clone(), case.label().to_string()]).collect();
     let stems = files::stems(&labels);
@@ -154,7 +78,7 @@ pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<
     memory::check(exp, &cases, options.max_memory)?;
     let folder = Folder::begin(&options.out, &manifest).map_err(store)?;
     let progress = Progress::new(&exp.name, jobs.len(), length_of(exp, &jobs), watch);
-    let run = Run { exp, options, folder: folder.path(), progress: &progress, kept: &runs };
+    let run = Run { exp, options, folder: folder.path(), progress: &progress, runs: &runs };
     let done = progress.during(|| run.all(&jobs))?;
     let Some(done) = done.into_iter().collect::<Option<Vec<Done>>>() else {
         return Ok(Study::Part(runs.count(jobs.len()), jobs.len()));
@@ -165,11 +89,20 @@ pub fn experiment(exp: &Experiment, options: &Options, watch: &Watch) -> Result<
     summary.note = [summary.note, left_out].join(" ").trim().to_owned();
     let network = |case: &Case| Network::of(&case.variant, &case.label(), &exp.scenario(case, 0));
     let networks = cases.iter().map(network).collect();
-    let results = gather(summary, networks, &cases, exp.repetitions, done);
-    folder.fill(&results, &rows, &exp.swept(&cases)).map_err(store)?;
+    let done = counted(done, exp.repetitions.max(1) as usize);
+    let mut results = gather(summary, networks, &cases, &done);
+    let recorded: Vec<_> = done.into_iter().flatten().map(|(number, run)| (number, run.recorded)).collect();
+    folder.fill(&mut results, &rows, (&runs, &recorded), &exp.swept(&cases)).map_err(store)?;
     let path = folder.publish().map_err(store)?;
     runs.discard();
     Ok(Study::Complete(Box::new(results), path, false))
+}
+
+/// Where the runs are kept until the study is complete. What qlog records stands in files of its own, and a measurement, with what is
+/// simulated beside it, is no other's: those go with the process.
+fn runs(options: &Options, manifest: &Manifest) -> io::Result<Runs> {
+    let stay = options.qlog.is_none() && options.world == Backend::Sim;
+    if stay { Ok(Runs::of(&options.out, manifest)) } else { Runs::passing(&options.out, manifest) }
 }
 
 /// Whether there is anything in it for this world.
@@ -233,7 +166,7 @@ struct Run<'a> {
     options: &'a Options,
     folder: &'a Path,
     progress: &'a Progress<'a>,
-    kept: &'a Runs,
+    runs: &'a Runs,
 }
 
 impl Run<'_> {
@@ -246,20 +179,20 @@ impl Run<'_> {
         };
         let simulated = jobs.par_iter().enumerate().map(simulate).collect::<Result<Vec<_>, Failure>>();
         let simulated = simulated.map_err(|failure| match failure {
-            Failure::Interrupted(_) => Failure::Interrupted(self.kept.count(jobs.len())),
+            Failure::Interrupted(_) => Failure::Interrupted(self.runs.count(jobs.len())),
             other => other,
         })?;
-        let complete = |(job, done): (&Job<'_>, Option<Done>)| match job.case.on {
+        let complete = |((number, job), done): ((usize, &Job<'_>), Option<Done>)| match job.case.on {
             Backend::Sim => Ok(done),
             Backend::Wire => {
                 // In real time, and no bar to be seen: a line each.
                 if self.progress.is_hidden() {
                     eprintln!("measuring {} {} run {}", job.case.variant, job.case.label(), job.repetition);
                 }
-                self.measure(job).map(Some)
+                self.measure(number, job).map(Some)
             }
         };
-        jobs.iter().zip(simulated).map(complete).collect()
+        jobs.iter().enumerate().zip(simulated).map(complete).collect()
     }
 
     fn scenario(&self, job: &Job<'_>) -> Scenario {
@@ -268,50 +201,60 @@ impl Run<'_> {
 
     /// The run of this number, which may be there already; `None` if it is another part's.
     fn simulate(&self, number: usize, job: &Job<'_>) -> Result<Option<Done>, Failure> {
-        // What qlog records stands in files of its own; a measurement, and what is simulated beside it, is no other's.
-        let keeps = self.options.qlog.is_none() && self.options.world == Backend::Sim;
         let scenario = self.scenario(job);
-        let is_others = self.options.shard.is_some_and(|shard| number % shard.of != shard.number - 1);
-        let known = self.kept.load(number).filter(|_| keeps);
+        let is_others = self.options.shard.is_some_and(|shard| !shard.has(number));
+        let known = self.runs.load(number);
         if known.is_some() || is_others {
             return Ok(self.progress.run(scenario.duration.0, |_| known));
         }
-        let outcome = self.progress.run(scenario.duration.0, |watch| sim::run(&scenario, watch));
+        let simulated = self.progress.run(scenario.duration.0, |watch| {
+            let mut recorder = Recorder::begin(self, job, &scenario, watch)?;
+            let outcome = sim::run_recorded(&scenario, watch, &mut recorder);
+            Ok((outcome, recorder.finish(number)))
+        });
+        let (outcome, recorded) = simulated.map_err(|e| self.store(e))?;
+        // A disk that is full ends the run too.
+        let recorded = recorded.map_err(|e| self.store(e))?;
         let outcome = outcome.ok_or(Failure::Interrupted(0))?;
-        let done = self.done(job, &scenario, &outcome)?;
-        if keeps {
-            self.kept.keep(number, &done).map_err(|e| self.store(e))?;
-        }
+        let done = self.done(job, &scenario, &outcome, recorded);
+        self.runs.keep(number, &done).map_err(|e| self.store(e))?;
         Ok(Some(done))
     }
 
     /// In real time.
-    fn measure(&self, job: &Job<'_>) -> Result<Done, Failure> {
+    fn measure(&self, number: usize, job: &Job<'_>) -> Result<Done, Failure> {
         let scenario = self.scenario(job);
         let pcap = match self.options.pcap {
             true => Some(self.in_folder("pcap", &(job.file("") + ".pcapng")).map_err(|e| self.store(e))?),
             false => None,
         };
-        let (outcome, audit) = self
+        let (mut outcome, audit) = self
             .progress
             .run(scenario.duration.0, |watch| on_wire::run(&scenario, pcap.as_deref(), watch))?;
-        let mut done = self.done(job, &scenario, &outcome)?;
+        let nobody = Watch::default();
+        let mut recorder = Recorder::begin(self, job, &scenario, &nobody).map_err(|e| self.store(e))?;
+        outcome.hand_over(&mut recorder);
+        let recorded = recorder.finish(number).map_err(|e| self.store(e))?;
+        let mut done = self.done(job, &scenario, &outcome, recorded);
         done.values.retain(|metric, _| on_wire::tells(metric));
         done.flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| on_wire::tells(metric)));
         Ok(Done { audit: Some(audit), ..done })
     }
 
-    fn done(&self, job: &Job<'_>, scenario: &Scenario, outcome: &Outcome) -> Result<Done, Failure> {
-        if let Some(format) = self.options.qlog {
-            self.write_qlogs(format, job, scenario, outcome).map_err(|e| self.store(e))?;
-        }
-        Ok(Done {
+    fn done(
+        &self,
+        job: &Job<'_>,
+        scenario: &Scenario,
+        outcome: &Outcome,
+        recorded: Option<Recorded>,
+    ) -> Done {
+        Done {
             values: measure::measure(scenario, outcome, self.exp.groups()),
             flows: flow_rows(job, scenario, outcome),
             rtt: measure::rtt_of_all(&outcome.flows),
-            tracks: tracks(job, outcome),
+            recorded,
             audit: None,
-        })
+        }
     }
 
     fn store(&self, error: io::Error) -> Failure {
@@ -323,36 +266,6 @@ impl Run<'_> {
         let dir = self.folder.join(folder);
         std::fs::create_dir_all(&dir)?;
         Ok(dir.join(name))
-    }
-
-    fn write_qlogs(
-        &self,
-        format: qlog::Format,
-        job: &Job<'_>,
-        scenario: &Scenario,
-        outcome: &Outcome,
-    ) -> io::Result<()> {
-        for (i, (flow, record)) in scenario.flows.iter().zip(&outcome.flows).enumerate() {
-            let Some(trace) = &record.trace else { continue };
-            let file = |end: &str| {
-                let name = job.file(&format!("flow{i}{end}")) + format.extension();
-                File::create(self.in_folder("qlog", &name)?)
-            };
-            let meta = qlog::Meta {
-                title: self.exp.name.clone(),
-                flow: flow.label.clone(),
-                algorithm: flow.algorithm.name().to_owned(),
-                transport: (&flow.transport).into(),
-                seed: scenario.seed,
-                start: flow.start,
-            };
-            qlog::write(file("")?, format, &meta, trace)?;
-            // On the wire the receiver is the kernel's.
-            if let Some(trace) = record.far_trace.as_ref().filter(|trace| !trace.is_empty()) {
-                qlog::write_far(file("-receiver")?, format, &meta, trace)?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -382,65 +295,26 @@ fn flow_rows(job: &Job<'_>, scenario: &Scenario, outcome: &Outcome) -> Vec<FlowR
     flows.map(row).collect()
 }
 
-/// One track per flow.
-fn tracks(&Job { case, repetition, .. }: &Job<'_>, outcome: &Outcome) -> Vec<Track> {
-    let series = &outcome.series;
-    let flows = series.flows.iter().zip(0..).map(|(flow, number)| {
-        let mut columns: std::collections::BTreeMap<String, Vec<f64>> =
-            flow.inner.iter().map(|(name, values)| ((*name).to_owned(), values.clone())).collect();
-        for (name, values) in [
-            ("cwnd_bytes", &flow.cwnd),
-            ("bytes_in_flight", &flow.bytes_in_flight),
-            ("smoothed_rtt_ms", &flow.smoothed_rtt_ms),
-            ("latest_rtt_ms", &flow.latest_rtt_ms),
-            ("goodput_mbit_s", &flow.goodput_mbit_s),
-            ("media_mbit_s", &flow.media_mbit_s),
-            ("owd_ms", &flow.owd_ms),
-            ("queue_bytes", &series.backlog),
-            ("drops", &series.drops),
-            ("ping_ms", &series.probe_ms),
-            ("udp_mbit_s", &series.udp_mbit_s),
-        ] {
-            if values.iter().any(|v| !v.is_nan()) {
-                columns.insert(name.to_owned(), values.clone());
-            }
-        }
-        let times = series.times.clone();
-        Track { variant: case.variant.clone(), row: case.label(), repetition, flow: number, times, columns }
-    });
-    flows.collect()
-}
-
-/// Puts tracks and distributions together, in the order of the cases.
-fn gather(
-    summary: Summary,
-    networks: Vec<Network>,
-    cases: &[Case],
-    repetitions: u32,
-    done: Vec<Done>,
-) -> Results {
+/// Puts flows and distributions together, in the order of the cases.
+fn gather(summary: Summary, networks: Vec<Network>, cases: &[Case], done: &[Vec<(usize, Done)>]) -> Results {
     let mut rtt_cdf = Vec::new();
-    let done = counted(done, repetitions.max(1) as usize);
-    for (case, runs) in cases.iter().zip(&done) {
+    for (case, runs) in cases.iter().zip(done) {
         let mut all = Histogram::default();
-        runs.iter().for_each(|run| all.merge(&run.rtt));
+        runs.iter().for_each(|(_, run)| all.merge(&run.rtt));
         rtt_cdf.push(Cdf { variant: case.variant.clone(), row: case.label(), points: thinned(&all.cdf()) });
     }
-    let (mut flows, mut series) = (Vec::new(), Vec::new());
-    for run in done.into_iter().flatten() {
-        flows.extend(run.flows);
-        series.extend(run.tracks);
-    }
-    Results { summary, series, flows, rtt_cdf, networks }
+    let flows = done.iter().flatten().flat_map(|(_, run)| run.flows.iter().cloned()).collect();
+    Results { summary, series: Vec::new(), flows, rtt_cdf, networks }
 }
 
-/// The runs of each case, without those that are not valid, if there are others: as in its table.
-fn counted(done: Vec<Done>, repetitions: usize) -> Vec<Vec<Done>> {
-    let is_valid = |run: &Done| run.audit.as_ref().is_none_or(|audit| audit.invalid_reasons.is_empty());
-    let mut done = done.into_iter();
+/// The runs of each case with their numbers, without those that are not valid, if there are others: as in its table.
+fn counted(done: Vec<Done>, repetitions: usize) -> Vec<Vec<(usize, Done)>> {
+    let is_valid =
+        |(_, run): &(usize, Done)| run.audit.as_ref().is_none_or(|audit| audit.invalid_reasons.is_empty());
+    let mut done = done.into_iter().enumerate();
     let mut cases = Vec::new();
     loop {
-        let mut runs: Vec<Done> = done.by_ref().take(repetitions).collect();
+        let mut runs: Vec<(usize, Done)> = done.by_ref().take(repetitions).collect();
         if runs.is_empty() {
             return cases;
         }

@@ -19,8 +19,8 @@ use parquet::schema::types::{Type, TypePtr};
 /// The values of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// Words.
-    Text(Vec<String>),
+    /// Words; where one follows its like they share it.
+    Text(Vec<Arc<str>>),
     /// Small whole numbers.
     Int(Vec<i32>),
     /// Whole numbers, where there are any.
@@ -32,9 +32,13 @@ pub enum Column {
 impl Column {
     /// Numbers; as whole ones, if all are.
     pub fn counts(values: Vec<f64>) -> Self {
-        // There and back, so that no bit is lost.
-        let whole = |v: &f64| (*v as i64 as f64).to_bits() == v.to_bits();
-        if !values.iter().all(|v| v.is_nan() || whole(v)) {
+        let whole = are_whole(&values);
+        Self::of(values, whole)
+    }
+
+    /// Numbers, which are whole or not.
+    pub fn of(values: Vec<f64>, whole: bool) -> Self {
+        if !whole {
             return Self::Real(values);
         }
         Self::Count(values.iter().map(|v| (!v.is_nan()).then_some(*v as i64)).collect())
@@ -50,6 +54,12 @@ impl Column {
         let builder = Type::primitive_type_builder(name, physical).with_repetition(repetition);
         builder.with_converted_type(converted).build().map(Arc::new)
     }
+}
+
+/// Whether all numbers that are there are whole ones of 64 bits.
+pub fn are_whole(values: &[f64]) -> bool {
+    // There and back, so that no bit is lost.
+    values.iter().all(|v| v.is_nan() || (*v as i64 as f64).to_bits() == v.to_bits())
 }
 
 /// A column and what it means.
@@ -90,36 +100,74 @@ pub type Table = Vec<Named>;
 /// # Errors
 /// What the file system or the format refuses.
 pub fn write(path: &Path, table: &Table) -> Result<()> {
-    let fields = table.iter().map(|c| c.column.schema(&c.name)).collect::<Result<_>>()?;
-    let schema = Arc::new(Type::group_type_builder("table").with_fields(fields).build()?);
-    let metadata = table.iter().flat_map(Named::metadata).collect();
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_key_value_metadata(Some(metadata))
-        .build();
-    let mut file = SerializedFileWriter::new(File::create(path)?, schema, Arc::new(properties))?;
-    let mut group = file.next_row_group()?;
-    for Named { column, .. } in table {
-        let mut out = group.next_column()?.ok_or_else(|| ParquetError::General("too many columns".into()))?;
-        match column {
-            Column::Text(values) => {
-                let bytes: Vec<ByteArray> = values.iter().map(|s| s.as_str().into()).collect();
-                out.typed::<ByteArrayType>().write_batch(&bytes, None, None)?;
-            }
-            Column::Int(values) => {
-                out.typed::<Int32Type>().write_batch(values, None, None)?;
-            }
-            Column::Count(values) => write_optional::<Int64Type>(&mut out, values.iter().copied())?,
-            Column::Real(values) => {
-                let there = values.iter().map(|v| (!v.is_nan()).then_some(*v));
-                write_optional::<DoubleType>(&mut out, there)?;
-            }
-        }
-        out.close()?;
+    let mut file = Writer::new(path, table)?;
+    file.add(table)?;
+    file.finish()
+}
+
+/// A table on its way to its file, some rows after others.
+pub struct Writer(SerializedFileWriter<File>);
+
+impl Writer {
+    /// With the columns of this table, whose rows are not written.
+    ///
+    /// # Errors
+    /// What the file system or the format refuses.
+    pub fn new(path: &Path, table: &Table) -> Result<Self> {
+        let fields = table.iter().map(|c| c.column.schema(&c.name)).collect::<Result<_>>()?;
+        let schema = Arc::new(Type::group_type_builder("table").with_fields(fields).build()?);
+        let metadata = table.iter().flat_map(Named::metadata).collect();
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_key_value_metadata(Some(metadata))
+            .build();
+        SerializedFileWriter::new(File::create(path)?, schema, Arc::new(properties)).map(Self)
     }
-    group.close()?;
-    file.close()?;
-    Ok(())
+
+    /// Adds the rows of a table with the same columns, as a group of the file.
+    ///
+    /// # Errors
+    /// What the file system or the format refuses.
+    pub fn add(&mut self, table: &Table) -> Result<()> {
+        let mut group = self.0.next_row_group()?;
+        for Named { column, .. } in table {
+            let mut out =
+                group.next_column()?.ok_or_else(|| ParquetError::General("too many columns".into()))?;
+            match column {
+                Column::Text(values) => {
+                    out.typed::<ByteArrayType>().write_batch(&shared(values), None, None)?;
+                }
+                Column::Int(values) => {
+                    out.typed::<Int32Type>().write_batch(values, None, None)?;
+                }
+                Column::Count(values) => write_optional::<Int64Type>(&mut out, values.iter().copied())?,
+                Column::Real(values) => {
+                    let there = values.iter().map(|v| (!v.is_nan()).then_some(*v));
+                    write_optional::<DoubleType>(&mut out, there)?;
+                }
+            }
+            out.close()?;
+        }
+        group.close().map(drop)
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// What the file system or the format refuses.
+    pub fn finish(self) -> Result<()> {
+        self.0.close().map(drop)
+    }
+}
+
+/// Words as Parquet takes them; what follows its like shares it.
+fn shared(words: &[Arc<str>]) -> Vec<ByteArray> {
+    let mut all: Vec<ByteArray> = Vec::with_capacity(words.len());
+    for (i, word) in words.iter().enumerate() {
+        let like = i > 0 && Arc::ptr_eq(word, &words[i - 1]);
+        all.push(if like { all[i - 1].clone() } else { (&**word).into() });
+    }
+    all
 }
 
 /// The definition level of a value that is there.
@@ -139,39 +187,77 @@ fn write_optional<T: DataType>(
 /// # Errors
 /// A file that is missing, damaged, or holds other types.
 pub fn read(path: &Path) -> Result<Table> {
-    let reader = SerializedFileReader::new(File::open(path)?)?;
-    let file = reader.metadata().file_metadata();
-    let names: Vec<String> = file.schema_descr().columns().iter().map(|c| c.name().to_owned()).collect();
-    let said = file.key_value_metadata().into_iter().flatten();
-    let said: BTreeMap<&str, &str> =
-        said.map(|KeyValue { key, value }| (key.as_str(), value.as_deref().unwrap_or_default())).collect();
-    let mut table: Table = Vec::new();
-    for group in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(group)?;
-        let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-        for (i, name) in names.iter().enumerate() {
-            let column = read_column(group.get_column_reader(i)?, rows)?;
-            match table.get_mut(i) {
-                None => {
-                    let of = |what: &str| said.get(format!("{what}:{name}").as_str()).copied();
-                    let [unit, description] = ["unit", "description"].map(|what| of(what).unwrap_or(""));
-                    let is_key = of("role") == Some("key");
-                    table.push(Named { is_key, ..Named::new(name, unit, description, column) });
-                }
-                Some(whole) => append(&mut whole.column, column)?,
+    let reader = Reader::open(path)?;
+    let mut table = reader.heads();
+    for group in 0..reader.groups() {
+        for (i, whole) in table.iter_mut().enumerate() {
+            let column = reader.column(group, i)?;
+            if group == 0 {
+                whole.column = column;
+            } else {
+                append(&mut whole.column, column)?;
             }
         }
     }
     Ok(table)
 }
 
+/// A table in its file.
+pub struct Reader(SerializedFileReader<File>);
+
+impl Reader {
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// A file that is missing or damaged.
+    pub fn open(path: &Path) -> Result<Self> {
+        SerializedFileReader::new(File::open(path)?).map(Self)
+    }
+
+    /// Its columns without their values.
+    pub fn heads(&self) -> Table {
+        let file = self.0.metadata().file_metadata();
+        let said = file.key_value_metadata().into_iter().flatten();
+        let said: BTreeMap<&str, &str> = said
+            .map(|KeyValue { key, value }| (key.as_str(), value.as_deref().unwrap_or_default()))
+            .collect();
+        let head = |name: &str| {
+            let of = |what: &str| said.get(format!("{what}:{name}").as_str()).copied();
+            let [unit, description] = ["unit", "description"].map(|what| of(what).unwrap_or(""));
+            let is_key = of("role") == Some("key");
+            Named { is_key, ..Named::new(name, unit, description, Column::Real(Vec::new())) }
+        };
+        file.schema_descr().columns().iter().map(|c| head(c.name())).collect()
+    }
+
+    /// Groups of rows.
+    pub fn groups(&self) -> usize {
+        self.0.num_row_groups()
+    }
+
+    /// The column of this number in a group.
+    ///
+    /// # Errors
+    /// Damage, or another type than Kneepoint writes.
+    pub fn column(&self, group: usize, number: usize) -> Result<Column> {
+        let group = self.0.get_row_group(group)?;
+        let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        read_column(group.get_column_reader(number)?, rows)
+    }
+}
+
 fn read_column(reader: ColumnReader, rows: usize) -> Result<Column> {
     Ok(match reader {
         ColumnReader::ByteArrayColumnReader(mut r) => {
-            let mut values = Vec::new();
+            let mut values: Vec<ByteArray> = Vec::new();
             r.read_records(rows, None, None, &mut values)?;
-            let text = values.iter().map(|v| v.as_utf8().map(str::to_owned));
-            Column::Text(text.collect::<Result<_>>()?)
+            let mut words: Vec<Arc<str>> = Vec::with_capacity(values.len());
+            for value in &values {
+                let value = value.as_utf8()?;
+                let like = words.last().filter(|last| ***last == *value).cloned();
+                words.push(like.unwrap_or_else(|| value.into()));
+            }
+            Column::Text(words)
         }
         ColumnReader::Int32ColumnReader(mut r) => {
             let mut values = Vec::new();

@@ -3,8 +3,10 @@
 //! that decides the bytes: the same study lands in the same folder. A folder appears whole or not at all, and takes the place of
 //! another in one step.
 
+mod recording;
 mod rows;
 mod runs;
+mod series;
 mod sums;
 mod tables;
 mod text;
@@ -18,9 +20,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use self::rows::{cdfs, flow_rows, tracks};
+pub use self::recording::{Recorded, Recording};
+use self::rows::{cdfs, flow_rows};
 pub use self::runs::{Done, Runs};
-use self::tables::Tables;
+use self::series::Drawn;
+use self::tables::{Keys, Samples, Tables};
 use crate::columns;
 use crate::network::Network;
 pub use crate::run_row::{Audit, RunRow};
@@ -88,7 +92,7 @@ impl Manifest {
 
 /// SHA-256 in hexadecimal digits.
 pub fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    sums::hex(&Sha256::digest(bytes))
 }
 
 /// A results folder being filled. Dropped before [`Folder::publish`], it leaves nothing behind.
@@ -107,8 +111,7 @@ impl Folder {
         let parent = out.join(&manifest.experiment);
         fs::create_dir_all(&parent)?;
         sweep(&parent);
-        let prefix = format!("{PARTIAL}{}-", std::process::id());
-        let partial = tempfile::Builder::new().prefix(&prefix).tempdir_in(&parent)?;
+        let partial = unfinished(&parent)?;
         fs::write(
             partial.path().join("manifest.toml"),
             toml::to_string(manifest).map_err(io::Error::other)?,
@@ -121,21 +124,39 @@ impl Folder {
         self.partial.path()
     }
 
-    /// Writes the tables and the summary; `swept` says what the keys of each case are.
+    /// Writes the tables and the summary, and puts those time series into the results that their charts draw. `done` are the runs that
+    /// count, by their numbers; `swept` says what the keys of each case are.
     ///
     /// # Errors
     /// What the file system refuses.
-    pub fn fill(&self, results: &Results, runs: &[RunRow], swept: &Swept) -> io::Result<()> {
+    pub fn fill(
+        &self,
+        results: &mut Results,
+        rows: &[RunRow],
+        (runs, done): (&Runs, &[(usize, Option<Recorded>)]),
+        swept: &Swept,
+    ) -> io::Result<()> {
         let dir = self.path();
         let summary = serde_json::to_string_pretty(&results.summary).map_err(io::Error::other)?;
         fs::write(dir.join("summary.json"), summary + "\n")?;
-        let tables = Tables::new(results, runs, swept);
+        let samples = samples(done);
+        let mut keys = Keys::new(swept);
+        let tables = Tables::new(results, rows, &samples, &mut keys);
         fs::write(dir.join("runs.csv"), text::csv(&tables.runs)?)?;
         fs::write(dir.join("columns.json"), text::columns(&tables.all())?)?;
-        for (file, table) in tables.all().into_iter().filter(|(file, _)| file.ends_with(".parquet")) {
+        for (file, table) in [("flows.parquet", &tables.flows), ("rtt_cdf.parquet", &tables.rtt_cdf)] {
             columns::write(&dir.join(file), table).map_err(io::Error::other)?;
         }
-        Ok(())
+        let mut drawn = Drawn::of(&results.summary);
+        let mut out = series::Out::begin(&dir.join("series.parquet"), &samples, &keys)?;
+        for (number, _) in done.iter().filter(|(_, recorded)| recorded.is_some()) {
+            for part in runs.parts(*number)? {
+                let part = part?;
+                series::join(&mut results.series, drawn.keep(part.clone()));
+                out.add(part)?;
+            }
+        }
+        out.finish()
     }
 
     /// Puts the folder in its place, over the one of an earlier run of the same manifest.
@@ -166,6 +187,21 @@ impl Folder {
         }
         refused.map(|()| self.target)
     }
+}
+
+/// The columns of all time series.
+fn samples(done: &[(usize, Option<Recorded>)]) -> Samples {
+    let mut all = Samples::new();
+    for (name, whole) in done.iter().filter_map(|(_, recorded)| recorded.as_ref()).flat_map(|r| &r.columns) {
+        *all.entry(name.clone()).or_insert(true) &= whole;
+    }
+    all
+}
+
+/// A folder of this process, which goes with it.
+fn unfinished(parent: &Path) -> io::Result<TempDir> {
+    let prefix = format!("{PARTIAL}{}-", std::process::id());
+    tempfile::Builder::new().prefix(&prefix).tempdir_in(parent)
 }
 
 const PARTIAL: &str = ".partial-";
@@ -219,9 +255,11 @@ pub fn load(dir: &Path) -> io::Result<Results> {
     sums::check(dir)?;
     let summary =
         named("summary.json", || Ok(serde_json::from_slice(&fs::read(dir.join("summary.json"))?)?))?;
+    let series =
+        named("series.parquet", || series::read(&dir.join("series.parquet"), &mut Drawn::of(&summary)))?;
     Ok(Results {
         summary,
-        series: table(dir, "series.parquet", tracks)?,
+        series,
         flows: table(dir, "flows.parquet", flow_rows)?,
         rtt_cdf: table(dir, "rtt_cdf.parquet", cdfs)?,
         networks: networks(dir)?,

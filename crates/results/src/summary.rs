@@ -320,7 +320,7 @@ pub struct BiasFound {
 pub struct Results {
     /// `summary.json`.
     pub summary: Summary,
-    /// `series.parquet`.
+    /// Of `series.parquet` what its charts draw.
     pub series: Vec<Track>,
     /// `flows.parquet`.
     pub flows: Vec<FlowRow>,

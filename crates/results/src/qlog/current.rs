@@ -94,7 +94,7 @@ struct Entry<'a> {
 #[serde(untagged)]
 enum Data<'a> {
     Packet(PacketData<'a>),
-    Metrics(&'a Metrics),
+    Metrics(&'a Metrics<'a>),
     State(StateData),
 }
 
@@ -110,7 +110,7 @@ struct PacketData<'a> {
 }
 
 impl<'a> PacketData<'a> {
-    fn new(packet: &'a Packet) -> Self {
+    fn new(packet: &'a Packet<'_>) -> Self {
         Self {
             header: &packet.header,
             raw: packet.raw.as_ref(),
@@ -140,7 +140,7 @@ enum FrameData<'a> {
 }
 
 impl<'a> FrameData<'a> {
-    fn new(frame: &'a Frame) -> Self {
+    fn new(frame: &'a Frame<'_>) -> Self {
         match frame {
             Frame::Stream { offset, length } => {
                 Self::Stream { stream_id: STREAM, offset: *offset, raw: Raw { length: *length } }
@@ -181,7 +181,7 @@ struct StateData {
 }
 
 /// The record of an event, `time` after the start of the run.
-pub(super) fn event(time: Duration, record: &Record) -> impl Serialize {
+pub(super) fn event(time: Duration, record: &Record<'_>) -> impl Serialize {
     let (name, data) = match record {
         Record::Sent(packet) => ("quic:packet_sent", Data::Packet(PacketData::new(packet))),
         Record::Received(packet) => ("quic:packet_received", Data::Packet(PacketData::new(packet))),
@@ -200,7 +200,7 @@ pub(super) fn event(time: Duration, record: &Record) -> impl Serialize {
 }
 
 /// What stands beside the data: a mark, a cause.
-fn beside(record: &Record) -> (Option<&'static str>, Option<&'static str>) {
+fn beside(record: &Record<'_>) -> (Option<&'static str>, Option<&'static str>) {
     match record {
         Record::Received(packet) if packet.marked => (Some("CE"), None),
         Record::State(change) => (None, change.cause.map(word)),

@@ -1,37 +1,38 @@
 //! The events of a log before they have a dialect, and what all dialects write alike.
 
+use std::borrow::Cow;
+
 use congestion::Cause;
 use scenario::trace::Handshake;
 use serde::{Serialize, Serializer};
-use serde_json::Number;
 use units::Duration;
 
 /// What a record tells.
-pub(super) enum Record {
-    Sent(Packet),
-    Received(Packet),
-    Lost(Packet),
-    Metrics(Metrics),
+pub(super) enum Record<'a> {
+    Sent(Packet<'a>),
+    Received(Packet<'a>),
+    Lost(Packet<'a>),
+    Metrics(Metrics<'a>),
     State(StateChange),
 }
 
-pub(super) struct Packet {
+pub(super) struct Packet<'a> {
     pub(super) header: PacketHeader,
     pub(super) raw: Option<Raw>,
-    pub(super) frame: Option<Frame>,
+    pub(super) frame: Option<Frame<'a>>,
     /// It arrived with a CE mark.
     pub(super) marked: bool,
     /// Which rule found it lost.
     pub(super) trigger: Option<&'static str>,
 }
 
-impl Packet {
+impl<'a> Packet<'a> {
     pub(super) fn new(packet_number: u64, length: Option<u32>) -> Self {
         let header = PacketHeader { packet_type: "1RTT", packet_number };
         Self { header, raw: length.map(|length| Raw { length }), frame: None, marked: false, trigger: None }
     }
 
-    pub(super) fn with(frame: Frame, packet_number: u64, length: Option<u32>) -> Self {
+    pub(super) fn with(frame: Frame<'a>, packet_number: u64, length: Option<u32>) -> Self {
         Self { frame: Some(frame), ..Self::new(packet_number, length) }
     }
 
@@ -52,7 +53,7 @@ pub(super) struct Raw {
     pub(super) length: u32,
 }
 
-pub(super) enum Frame {
+pub(super) enum Frame<'a> {
     Stream {
         offset: u64,
         length: u32,
@@ -60,7 +61,7 @@ pub(super) enum Frame {
     Ack {
         /// Milliseconds.
         delay: Option<f64>,
-        ranges: Vec<(u64, u64)>,
+        ranges: Cow<'a, [(u64, u64)]>,
         cumulative: Option<u64>,
     },
 }
@@ -74,7 +75,7 @@ pub(super) struct StateChange {
     pub(super) cause: Option<Cause>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum State {
     SlowStart,
@@ -82,21 +83,40 @@ pub(super) enum State {
     Recovery,
 }
 
-/// Prefix and name of a metric.
-pub(super) type Key = (&'static str, &'static str);
+/// Metrics that have changed, in a JSON object: their places in `all`.
+pub(super) struct Metrics<'a> {
+    pub(super) all: &'a [Metric],
+    pub(super) changed: &'a [usize],
+}
 
-/// Metrics in a JSON object.
-pub(super) struct Metrics(pub(super) Vec<(Key, Number)>);
-
-impl Serialize for Metrics {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer
-            .collect_map(self.0.iter().map(|((prefix, name), value)| (format!("{prefix}{name}"), value)))
+impl Metrics<'_> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.changed.is_empty()
     }
 }
 
-/// Prefix of the controller's own variables.
-pub(super) const OWN: &str = "cc_";
+/// A metric as last written.
+#[derive(Debug)]
+pub(super) struct Metric {
+    /// As the log calls it.
+    pub(super) name: Cow<'static, str>,
+    pub(super) value: Option<Value>,
+}
+
+/// A number in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub(super) enum Value {
+    Whole(u64),
+    Real(f64),
+}
+
+impl Serialize for Metrics<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let metrics = self.changed.iter().map(|i| &self.all[*i]);
+        serializer.collect_map(metrics.map(|metric| (&*metric.name, metric.value)))
+    }
+}
 
 /// Milliseconds, the float nearest to the exact decimal, so that it prints with six decimals at most.
 pub(super) fn ms(duration: Duration) -> f64 {

@@ -1,11 +1,8 @@
 //! In which words a log is written, and how it is packed.
 
 use std::fmt;
-use std::io::{self, Write};
 use std::str::FromStr;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use units::Bytes;
 
 /// The words of a log.
@@ -70,20 +67,5 @@ impl Format {
     /// acknowledges every second packet. Both dialects take the same.
     pub fn bytes_per_packet(self) -> Bytes {
         Bytes(if self.gzip { 70 } else { 700 })
-    }
-
-    /// Passes on what `write` writes, compressed if need be.
-    pub(super) fn pack(
-        self,
-        mut out: impl Write,
-        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<()> {
-        if !self.gzip {
-            return write(&mut out);
-        }
-        // Its header holds no time of day: same run, same bytes.
-        let mut gzip = GzEncoder::new(out, Compression::fast());
-        write(&mut gzip)?;
-        gzip.finish()?.flush()
     }
 }

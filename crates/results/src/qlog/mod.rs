@@ -19,13 +19,13 @@
 //!   last gap and qvis visits each packet of each range. For TCP packet numbers count transmissions, `acked_ranges`
 //!   has those that the cumulative ACK covers for the first time, and `cumulative` is its byte.
 //! - A packet of a handshake is an `initial`, of TCP too; the reply has the number of what it answers.
-//! - A trace without events gives a header alone, which qvis refuses.
 
 mod current;
 mod estimate;
 mod events;
 mod format;
 mod meta;
+mod metrics;
 mod receiver;
 mod sender;
 #[cfg(test)]
@@ -39,7 +39,10 @@ use scenario::trace::Trace;
 
 pub use self::estimate::estimate;
 pub use self::format::{Dialect, Format};
+use self::meta::VantagePoint;
 pub use self::meta::{Meta, Transport};
+use self::receiver::Receiver;
+use self::sender::Sender;
 use self::text::Out;
 
 /// Writes the log of one flow's sender.
@@ -47,7 +50,7 @@ use self::text::Out;
 /// # Errors
 /// What `out` refuses.
 pub fn write(out: impl Write, format: Format, meta: &Meta, trace: &Trace) -> io::Result<()> {
-    format.pack(out, |out| sender::write(Out::new(out, format.dialect, meta), meta, trace))
+    whole(Log::of_sender(format, meta)?, out, trace)
 }
 
 /// Writes the log of one flow's receiver.
@@ -55,5 +58,68 @@ pub fn write(out: impl Write, format: Format, meta: &Meta, trace: &Trace) -> io:
 /// # Errors
 /// What `out` refuses.
 pub fn write_far(out: impl Write, format: Format, meta: &Meta, trace: &Trace) -> io::Result<()> {
-    format.pack(out, |out| receiver::write(Out::new(out, format.dialect, meta), meta, trace))
+    whole(Log::of_receiver(format, meta)?, out, trace)
+}
+
+fn whole(mut log: Log, mut out: impl Write, trace: &Trace) -> io::Result<()> {
+    out.write_all(&log.add(trace)?)?;
+    out.write_all(&log.finish()?)?;
+    out.flush()
+}
+
+/// A log that is written while its run goes on.
+#[derive(Debug)]
+pub struct Log {
+    out: Out,
+    end: End,
+}
+
+#[derive(Debug)]
+enum End {
+    Sender(Box<Sender>),
+    Receiver(Receiver),
+}
+
+impl Log {
+    /// That of a flow's sender.
+    ///
+    /// # Errors
+    /// None that a correct program sees.
+    pub fn of_sender(format: Format, meta: &Meta) -> io::Result<Self> {
+        // The peer that sends the data, as in a download.
+        let out = Out::begin(format, meta, &VantagePoint { name: &meta.flow, r#type: "server" })?;
+        Ok(Self { out, end: End::Sender(Box::new(Sender::new(meta.transport))) })
+    }
+
+    /// That of its receiver.
+    ///
+    /// # Errors
+    /// None that a correct program sees.
+    pub fn of_receiver(format: Format, meta: &Meta) -> io::Result<Self> {
+        let name = format!("{}, receiver", meta.flow);
+        let out = Out::begin(format, meta, &VantagePoint { name: &name, r#type: "client" })?;
+        Ok(Self { out, end: End::Receiver(Receiver::new(meta.transport)) })
+    }
+
+    /// What these events, which follow those before, add to the file.
+    ///
+    /// # Errors
+    /// None that a correct program sees.
+    pub fn add(&mut self, trace: &Trace) -> io::Result<Vec<u8>> {
+        for (time, event) in trace {
+            match &mut self.end {
+                End::Sender(sender) => sender.event(&mut self.out, *time, event)?,
+                End::Receiver(receiver) => receiver.event(&mut self.out, *time, event)?,
+            }
+        }
+        Ok(self.out.take())
+    }
+
+    /// The end of the file.
+    ///
+    /// # Errors
+    /// None that a correct program sees.
+    pub fn finish(self) -> io::Result<Vec<u8>> {
+        self.out.finish()
+    }
 }

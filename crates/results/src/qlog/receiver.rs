@@ -4,35 +4,30 @@
 //! `acked_ranges` has the transmissions that arrived since the ACK before, and `cumulative` its byte. A packet that arrived
 //! with a CE mark has `ecn`.
 
-use std::io::{self, Write};
+use std::borrow::Cow;
+use std::io;
 
-use scenario::trace::{Ack, Event, Trace};
+use scenario::trace::{Ack, Event};
 use units::Time;
 
+use super::Transport;
 use super::events::{Frame, Packet, Record, ms, ranges};
-use super::meta::VantagePoint;
 use super::text::Out;
-use super::{Meta, Transport};
 
-pub(super) fn write(out: Out<impl Write>, meta: &Meta, trace: &Trace) -> io::Result<()> {
-    let mut log = Log { out, transport: meta.transport, arrived: Vec::new() };
-    let name = format!("{}, receiver", meta.flow);
-    log.out.header(meta, &VantagePoint { name: &name, r#type: "client" })?;
-    for (time, event) in trace {
-        log.event(*time, event)?;
-    }
-    log.out.flush()
-}
-
-struct Log<W: Write> {
-    out: Out<W>,
+/// What the log remembers of the events before.
+#[derive(Debug)]
+pub(super) struct Receiver {
     transport: Transport,
     /// Transmissions since the last ACK, for TCP.
     arrived: Vec<u64>,
 }
 
-impl<W: Write> Log<W> {
-    fn event(&mut self, time: Time, event: &Event) -> io::Result<()> {
+impl Receiver {
+    pub(super) fn new(transport: Transport) -> Self {
+        Self { transport, arrived: Vec::new() }
+    }
+
+    pub(super) fn event(&mut self, out: &mut Out, time: Time, event: &Event) -> io::Result<()> {
         match event {
             Event::Received { pn, bytes, offset, len, marked } => {
                 if self.transport == Transport::Tcp {
@@ -41,14 +36,14 @@ impl<W: Write> Log<W> {
                 let frame = Frame::Stream { offset: *offset, length: *len };
                 let mut packet = Packet::with(frame, *pn, Some(*bytes));
                 packet.marked = *marked;
-                self.out.entry(time, &Record::Received(packet))
+                out.entry(time, &Record::Received(packet))
             }
             Event::Acks(ack) => {
                 let frame = self.frame(ack);
-                self.out.entry(time, &Record::Sent(Packet::with(frame, ack.number, None)))
+                out.entry(time, &Record::Sent(Packet::with(frame, ack.number, None)))
             }
-            Event::Opened(packet) => self.out.entry(time, &Record::Received(Packet::of_handshake(packet))),
-            Event::Opens(packet) => self.out.entry(time, &Record::Sent(Packet::of_handshake(packet))),
+            Event::Opened(packet) => out.entry(time, &Record::Received(Packet::of_handshake(packet))),
+            Event::Opens(packet) => out.entry(time, &Record::Sent(Packet::of_handshake(packet))),
             // Of the other end.
             Event::Sent { .. }
             | Event::Acked(_)
@@ -64,14 +59,16 @@ impl<W: Write> Log<W> {
         ranges(self.arrived.drain(..))
     }
 
-    fn frame(&mut self, ack: &Ack) -> Frame {
+    fn frame<'a>(&mut self, ack: &'a Ack) -> Frame<'a> {
         match self.transport {
-            Transport::Quic => {
-                Frame::Ack { delay: Some(ms(ack.delay)), ranges: ack.ranges.clone(), cumulative: None }
-            }
+            Transport::Quic => Frame::Ack {
+                delay: Some(ms(ack.delay)),
+                ranges: Cow::Borrowed(&ack.ranges),
+                cumulative: None,
+            },
             Transport::Tcp => Frame::Ack {
                 delay: None,
-                ranges: self.arrived(),
+                ranges: Cow::Owned(self.arrived()),
                 cumulative: ack.ranges.last().map(|range| range.1),
             },
         }

@@ -1,40 +1,23 @@
 //! The sender's side of a flow: packets, ACKs that arrive, losses, the controller's variables and states.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
+use std::io;
 
 use congestion::Cause;
-use scenario::trace::{Ack, Event, Metrics, Trace, trigger};
-use serde_json::Number;
-use units::{Duration, Time};
+use scenario::trace::{Ack, Event, Metrics, trigger};
+use units::Time;
 
-use super::events::{Frame, Key, Metrics as Changed, OWN, Packet, Record, State, StateChange, ms, ranges};
-use super::meta::VantagePoint;
+use super::Transport;
+use super::events::{Frame, Packet, Record, State, StateChange, ms, ranges};
+use super::metrics::{Known, SSTHRESH};
 use super::text::Out;
-use super::{Meta, Transport};
 
-/// The one variable of controllers that is a standard field.
-const SSTHRESH: &str = "ssthresh";
-
-pub(super) fn write(out: Out<impl Write>, meta: &Meta, trace: &Trace) -> io::Result<()> {
-    let mut log = Log {
-        out,
-        transport: meta.transport,
-        sent: Sent::default(),
-        metrics: BTreeMap::new(),
-        state: None,
-        recovery: None,
-    };
-    // The peer that sends the data, as in a download.
-    log.out.header(meta, &VantagePoint { name: &meta.flow, r#type: "server" })?;
-    for (time, event) in trace {
-        log.event(*time, event)?;
-    }
-    log.out.flush()
-}
+/// Packets behind the newest of which a late acknowledgement is expected: more than any path holds.
+const REMEMBERED: u64 = 1 << 22;
 
 /// Packets on their way. Packet numbers are in the order of sending.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Sent {
     next_pn: u64,
     highest: u64,
@@ -49,6 +32,11 @@ impl Sent {
         self.next_pn = self.next_pn.max(pn.saturating_add(1));
         self.highest = self.highest.max(end);
         self.packets.insert(pn, (bytes, end));
+        // What was lost and never comes late.
+        while self.packets.first_key_value().is_some_and(|(first, _)| pn.saturating_sub(*first) > REMEMBERED)
+        {
+            self.packets.pop_first();
+        }
         if transport == Transport::Tcp {
             self.by_end.insert((end, pn));
         }
@@ -93,47 +81,51 @@ impl Sent {
     }
 }
 
-struct Log<W: Write> {
-    out: Out<W>,
+/// What the log remembers of the events before.
+#[derive(Debug)]
+pub(super) struct Sender {
     transport: Transport,
     sent: Sent,
-    /// As last written.
-    metrics: BTreeMap<Key, Number>,
+    metrics: Known,
     state: Option<State>,
     /// The recovery period ends with this packet number (QUIC) or byte (TCP).
     recovery: Option<u64>,
 }
 
-impl<W: Write> Log<W> {
-    fn event(&mut self, time: Time, event: &Event) -> io::Result<()> {
+impl Sender {
+    pub(super) fn new(transport: Transport) -> Self {
+        Self { transport, sent: Sent::default(), metrics: Known::new(), state: None, recovery: None }
+    }
+
+    pub(super) fn event(&mut self, out: &mut Out, time: Time, event: &Event) -> io::Result<()> {
         match event {
             Event::Sent { pn, bytes, offset, len } => {
                 self.sent.add(self.transport, *pn, *bytes, offset.saturating_add(u64::from(*len)));
                 let frame = Frame::Stream { offset: *offset, length: *len };
-                self.out.entry(time, &Record::Sent(Packet::with(frame, *pn, Some(*bytes))))
+                out.entry(time, &Record::Sent(Packet::with(frame, *pn, Some(*bytes))))
             }
-            Event::Acked(ack) => self.on_ack(time, ack),
+            Event::Acked(ack) => self.on_ack(out, time, ack),
             Event::Lost { pn, detection } => {
                 let mut packet = Packet::new(*pn, self.sent.lose(*pn));
                 packet.trigger = Some(trigger(*detection));
-                self.out.entry(time, &Record::Lost(packet))
+                out.entry(time, &Record::Lost(packet))
             }
             Event::Reduced(cause) => {
                 self.recovery = Some(match self.transport {
                     Transport::Quic => self.sent.next_pn,
                     Transport::Tcp => self.sent.highest,
                 });
-                self.change(time, State::Recovery, Some(*cause))
+                self.change(out, time, State::Recovery, Some(*cause))
             }
-            Event::Metrics(metrics) => self.on_metrics(time, metrics),
-            Event::Opens(packet) => self.out.entry(time, &Record::Sent(Packet::of_handshake(packet))),
-            Event::Opened(packet) => self.out.entry(time, &Record::Received(Packet::of_handshake(packet))),
+            Event::Metrics(metrics) => self.on_metrics(out, time, metrics),
+            Event::Opens(packet) => out.entry(time, &Record::Sent(Packet::of_handshake(packet))),
+            Event::Opened(packet) => out.entry(time, &Record::Received(Packet::of_handshake(packet))),
             // Of the other end.
             Event::Received { .. } | Event::Acks(_) => Ok(()),
         }
     }
 
-    fn on_ack(&mut self, time: Time, Ack { number, ranges, delay }: &Ack) -> io::Result<()> {
+    fn on_ack(&mut self, out: &mut Out, time: Time, Ack { number, ranges, delay }: &Ack) -> io::Result<()> {
         let newest = ranges.iter().map(|r| r.1).max();
         if self.recovery.is_some_and(|end| newest.is_some_and(|newest| newest >= end)) {
             self.recovery = None;
@@ -141,63 +133,41 @@ impl<W: Write> Log<W> {
         let frame = match self.transport {
             Transport::Quic => Frame::Ack {
                 delay: Some(ms(*delay)),
-                ranges: self.sent.acknowledge(ranges),
+                ranges: Cow::Owned(self.sent.acknowledge(ranges)),
                 cumulative: None,
             },
             Transport::Tcp => {
                 let ranges = self.sent.cover(newest.unwrap_or(0));
-                Frame::Ack { delay: None, ranges, cumulative: newest }
+                Frame::Ack { delay: None, ranges: Cow::Owned(ranges), cumulative: newest }
             }
         };
-        self.out.entry(time, &Record::Received(Packet::with(frame, *number, None)))
+        out.entry(time, &Record::Received(Packet::with(frame, *number, None)))
     }
 
-    fn on_metrics(&mut self, time: Time, metrics: &Metrics) -> io::Result<()> {
-        let mut changed = Vec::new();
-        let mut put = |key: Key, value: Option<Number>| {
-            if let Some(value) = value
-                && self.metrics.get(&key) != Some(&value)
-            {
-                self.metrics.insert(key, value.clone());
-                changed.push((key, value));
-            }
-        };
-        let real = |d: Duration| if d == Duration::MAX { None } else { Number::from_f64(ms(d)) };
-        put(("", "congestion_window"), Some(metrics.cwnd.into()));
-        put(("", "bytes_in_flight"), Some(metrics.bytes_in_flight.into()));
-        put(("", "smoothed_rtt"), real(metrics.smoothed_rtt));
-        put(("", "min_rtt"), real(metrics.min_rtt));
-        put(("", "latest_rtt"), metrics.latest_rtt.and_then(real));
-        put(("", "rtt_variance"), real(metrics.rttvar));
-        put(("", "pacing_rate"), metrics.pacing_rate.map(Number::from));
-        let own: BTreeMap<&'static str, f64> = metrics.inner.iter().copied().collect();
-        for (&name, &value) in &own {
-            if name != SSTHRESH {
-                put((OWN, name), Number::from_f64(value));
-            } else if value.is_finite() {
-                put(("", name), Some((value as u64).into()));
-            }
-        }
+    fn on_metrics(&mut self, out: &mut Out, time: Time, metrics: &Metrics) -> io::Result<()> {
+        let changed = self.metrics.update(metrics);
         if !changed.is_empty() {
-            self.out.entry(time, &Record::Metrics(Changed(changed)))?;
+            out.entry(time, &Record::Metrics(changed))?;
         }
-        let threshold = own.get(SSTHRESH).copied().filter(|s| !s.is_nan());
+        let threshold =
+            metrics.inner.iter().rev().find(|(name, _)| *name == SSTHRESH).map(|(_, value)| *value);
+        let threshold = threshold.filter(|s| !s.is_nan());
         match threshold {
             _ if self.recovery.is_some() => Ok(()),
             // The window is a whole number of bytes, the threshold need not be one.
             Some(threshold) if (metrics.cwnd as f64) < threshold.floor() => {
-                self.change(time, State::SlowStart, None)
+                self.change(out, time, State::SlowStart, None)
             }
             None if self.state.is_none() => Ok(()),
-            _ => self.change(time, State::CongestionAvoidance, None),
+            _ => self.change(out, time, State::CongestionAvoidance, None),
         }
     }
 
-    fn change(&mut self, time: Time, new: State, cause: Option<Cause>) -> io::Result<()> {
+    fn change(&mut self, out: &mut Out, time: Time, new: State, cause: Option<Cause>) -> io::Result<()> {
         if self.state == Some(new) && cause.is_none() {
             return Ok(());
         }
         let old = self.state.replace(new);
-        self.out.entry(time, &Record::State(StateChange { old, new, cause }))
+        out.entry(time, &Record::State(StateChange { old, new, cause }))
     }
 }

@@ -80,7 +80,7 @@ struct Entry<'a> {
 #[serde(untagged)]
 enum Data<'a> {
     Packet(PacketData<'a>),
-    Metrics(&'a Metrics),
+    Metrics(&'a Metrics<'a>),
     State(StateData),
 }
 
@@ -98,7 +98,7 @@ struct PacketData<'a> {
 }
 
 impl<'a> PacketData<'a> {
-    fn new(packet: &'a Packet) -> Self {
+    fn new(packet: &'a Packet<'_>) -> Self {
         Self {
             header: &packet.header,
             raw: packet.raw.as_ref(),
@@ -127,7 +127,7 @@ enum FrameData<'a> {
 }
 
 impl<'a> FrameData<'a> {
-    fn new(frame: &'a Frame) -> Self {
+    fn new(frame: &'a Frame<'_>) -> Self {
         match frame {
             Frame::Stream { offset, length } => {
                 Self::Stream { stream_id: STREAM, offset: *offset, length: *length }
@@ -149,7 +149,7 @@ struct StateData {
 }
 
 /// The record of an event, `time` after the flow's start.
-pub(super) fn event(time: Duration, record: &Record) -> impl Serialize {
+pub(super) fn event(time: Duration, record: &Record<'_>) -> impl Serialize {
     let (name, data) = match record {
         Record::Sent(packet) => ("transport:packet_sent", Data::Packet(PacketData::new(packet))),
         Record::Received(packet) => ("transport:packet_received", Data::Packet(PacketData::new(packet))),

@@ -2,7 +2,7 @@
 //!
 //! A study that was interrupted goes on from them, parts that were computed elsewhere are copied beside them, and the folder of the
 //! results takes their place. A file is the SHA-256 of what follows, then the run in postcard's encoding, which keeps every bit of a
-//! number; what is not whole counts as not there.
+//! number; its time series stand in `00017.series`, written while it ran. What is not whole counts as not there.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,10 +12,12 @@ use std::time::Duration;
 use scenario::Histogram;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use tempfile::TempDir;
 
 use crate::measure::Values;
 use crate::run_row::Audit;
-use crate::store::Manifest;
+use crate::store::recording::{self, Recorded, Recording};
+use crate::store::{self, Manifest};
 use crate::summary::{FlowRow, Track};
 
 const PREFIX: &str = ".runs-";
@@ -33,7 +35,7 @@ pub struct Done {
     /// The RTT samples of all flows.
     pub rtt: Histogram,
     /// Time series.
-    pub tracks: Vec<Track>,
+    pub recorded: Option<Recorded>,
     /// What a run in real time says of itself.
     pub audit: Option<Audit>,
 }
@@ -42,6 +44,8 @@ pub struct Done {
 #[derive(Debug)]
 pub struct Runs {
     dir: PathBuf,
+    /// Goes when they go.
+    passing: Option<TempDir>,
 }
 
 impl Runs {
@@ -49,7 +53,48 @@ impl Runs {
     pub fn of(out: &Path, manifest: &Manifest) -> Self {
         let parent = out.join(&manifest.experiment);
         forget(&parent);
-        Self { dir: parent.join(format!("{PREFIX}{}", manifest.id())) }
+        Self { dir: parent.join(format!("{PREFIX}{}", manifest.id())), passing: None }
+    }
+
+    /// Whether they stay for another time.
+    pub fn stay(&self) -> bool {
+        self.passing.is_none()
+    }
+
+    /// Those that are nobody's repetition, in a folder that goes with the process.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    pub fn passing(out: &Path, manifest: &Manifest) -> io::Result<Self> {
+        let parent = out.join(&manifest.experiment);
+        fs::create_dir_all(&parent)?;
+        let dir = store::unfinished(&parent)?;
+        Ok(Self { dir: dir.path().to_owned(), passing: Some(dir) })
+    }
+
+    /// Begins to record a run.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    pub fn record(&self) -> io::Result<Recording> {
+        fs::create_dir_all(&self.dir)?;
+        Recording::begin(&self.dir)
+    }
+
+    /// Ends the recording of the run of this number.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    pub fn recorded(&self, number: usize, recording: Recording) -> io::Result<Option<Recorded>> {
+        recording.finish(&self.series(number))
+    }
+
+    /// The time series of a run, part by part.
+    pub(super) fn parts(
+        &self,
+        number: usize,
+    ) -> io::Result<impl Iterator<Item = io::Result<Vec<Track>>> + use<>> {
+        recording::parts(&self.series(number))
     }
 
     /// The run of this number, if it is there and whole.
@@ -59,7 +104,9 @@ impl Runs {
         if Sha256::digest(body)[..] != *digest {
             return None;
         }
-        postcard::from_bytes(body).ok()
+        let done: Done = postcard::from_bytes(body).ok()?;
+        let is_whole = done.recorded.as_ref().is_none_or(|recorded| recorded.is(&self.series(number)));
+        is_whole.then_some(done)
     }
 
     /// Keeps a run; it is there whole or not at all.
@@ -88,6 +135,10 @@ impl Runs {
     fn file(&self, number: usize) -> PathBuf {
         self.dir.join(format!("{number:05}.run"))
     }
+
+    fn series(&self, number: usize) -> PathBuf {
+        self.dir.join(format!("{number:05}.series"))
+    }
 }
 
 /// Removes the runs of studies that nobody went on with.
@@ -109,28 +160,27 @@ mod tests {
 
     use super::*;
 
-    fn done() -> Done {
+    fn track(times: &[f64]) -> Track {
+        let columns = BTreeMap::from([("cwnd_bytes".to_owned(), vec![1.5, f64::NAN, -0.0])]);
+        let (variant, row) = ("v".to_owned(), "r".into());
+        Track { variant, row, repetition: 1, flow: 0, times: times.to_vec(), columns }
+    }
+
+    fn kept(runs: &Runs, number: usize) -> Done {
         let mut rtt = Histogram::default();
         rtt.add(units::Duration::from_millis(17));
-        let columns = BTreeMap::from([("cwnd_bytes".to_owned(), vec![1.5, f64::NAN, -0.0])]);
-        Done {
-            values: BTreeMap::from([("goodput".into(), 0.1 + 0.2)]),
-            flows: Vec::new(),
-            rtt,
-            tracks: vec![Track {
-                variant: "v".to_owned(),
-                row: "r".into(),
-                repetition: 1,
-                flow: 0,
-                times: vec![0.1, 0.2, 0.3],
-                columns,
-            }],
-            audit: None,
-        }
+        let mut recording = runs.record().unwrap();
+        recording.add(&[track(&[0.1, 0.2, 0.3])]).unwrap();
+        recording.add(&[track(&[0.4, 0.5, 0.6])]).unwrap();
+        let recorded = runs.recorded(number, recording).unwrap();
+        let values = BTreeMap::from([("goodput".into(), 0.1 + 0.2)]);
+        let done = Done { values, flows: Vec::new(), rtt, recorded, audit: None };
+        runs.keep(number, &done).unwrap();
+        done
     }
 
     fn runs(dir: &Path) -> Runs {
-        Runs { dir: dir.join(".runs-0123") }
+        Runs { dir: dir.join(".runs-0123"), passing: None }
     }
 
     #[test]
@@ -138,12 +188,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let runs = runs(dir.path());
         assert_eq!((runs.load(3), runs.count(5)), (None, 0));
-        runs.keep(3, &done()).unwrap();
-        let back = runs.load(3).unwrap();
-        let bits =
-            |d: &Done| d.tracks[0].columns["cwnd_bytes"].iter().map(|v| v.to_bits()).collect::<Vec<_>>();
-        assert_eq!(bits(&back), bits(&done()));
-        assert_eq!((back.values, back.rtt), (done().values, done().rtt));
+        let done = kept(&runs, 3);
+        assert_eq!(runs.load(3), Some(done));
+        let parts: Vec<Vec<Track>> = runs.parts(3).unwrap().map(Result::unwrap).collect();
+        let bits = |t: &Track| t.columns["cwnd_bytes"].iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert_eq!((parts.len(), &parts[1][0].times[..]), (2, &[0.4, 0.5, 0.6][..]));
+        assert_eq!(bits(&parts[0][0]), bits(&track(&[])));
         assert_eq!(runs.count(5), 1);
         runs.discard();
         assert_eq!(runs.count(5), 0);
@@ -154,17 +204,29 @@ mod tests {
     fn what_is_not_whole_is_not_there() {
         let dir = tempfile::tempdir().unwrap();
         let runs = runs(dir.path());
-        runs.keep(0, &done()).unwrap();
-        let whole = fs::read(runs.file(0)).unwrap();
-        for i in [0, DIGEST, whole.len() - 1] {
-            let mut bytes = whole.clone();
-            bytes[i] ^= 1;
-            fs::write(runs.file(0), &bytes).unwrap();
-            assert_eq!(runs.load(0), None, "byte {i}");
+        kept(&runs, 0);
+        for path in [runs.file(0), runs.series(0)] {
+            let whole = fs::read(&path).unwrap();
+            for i in [0, DIGEST, whole.len() - 1] {
+                let mut bytes = whole.clone();
+                bytes[i] ^= 1;
+                fs::write(&path, &bytes).unwrap();
+                assert_eq!(runs.load(0), None, "byte {i}");
+            }
+            for length in [0, DIGEST - 1, whole.len() / 2] {
+                fs::write(&path, &whole[..length]).unwrap();
+                assert_eq!(runs.load(0), None, "{length} bytes");
+            }
+            fs::write(&path, &whole).unwrap();
         }
-        for length in [0, DIGEST - 1, whole.len() / 2] {
-            fs::write(runs.file(0), &whole[..length]).unwrap();
-            assert_eq!(runs.load(0), None, "{length} bytes");
-        }
+        assert!(runs.load(0).is_some());
+    }
+
+    #[test]
+    fn a_run_without_samples_has_no_series() {
+        let dir = tempfile::tempdir().unwrap();
+        let runs = runs(dir.path());
+        assert_eq!(runs.recorded(0, runs.record().unwrap()).unwrap(), None);
+        assert!(!runs.series(0).exists());
     }
 }

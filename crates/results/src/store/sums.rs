@@ -45,7 +45,8 @@ pub(super) fn check(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn digest(file: &Path) -> io::Result<String> {
+/// SHA-256 of a file in hexadecimal digits.
+pub(super) fn digest(file: &Path) -> io::Result<String> {
     let (mut hash, mut file, mut part) = (Sha256::new(), fs::File::open(file)?, vec![0; 1 << 16]);
     loop {
         match file.read(&mut part)? {
@@ -53,7 +54,12 @@ fn digest(file: &Path) -> io::Result<String> {
             length => hash.update(&part[..length]),
         }
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&hash.finalize()))
+}
+
+/// In hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Files in the order of their names.

@@ -2,12 +2,13 @@
 //! that `--set` changed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use experiment::file::{Swept, SweptKey, SweptValues};
 use experiment::metric::Metric;
 use experiment::quantity::Quantity;
 
-use crate::columns::{Column, Named, Table};
+use crate::columns::{Column, Named, Table, are_whole};
 use crate::run_row::RunRow;
 use crate::summary::{Cdf, FlowRow, Results, Track};
 
@@ -41,21 +42,24 @@ const STATE: &str = "state";
 /// The tables of a folder, with the keys in each.
 pub(super) struct Tables {
     pub(super) runs: Table,
+    /// Without rows: they are written part by part.
     pub(super) series: Table,
     pub(super) flows: Table,
     pub(super) rtt_cdf: Table,
 }
 
 impl Tables {
-    pub(super) fn new(results: &Results, runs: &[RunRow], swept: &Swept) -> Self {
+    /// `samples` are the columns of the series.
+    pub(super) fn new(results: &Results, runs: &[RunRow], samples: &Samples, keys: &mut Keys<'_>) -> Self {
         let mut tables = Self {
             runs: runs_table(runs),
-            series: series_table(&results.series),
+            series: series_table(&[], samples),
             flows: flows_table(&results.flows),
             rtt_cdf: cdf_table(&results.rtt_cdf),
         };
         let Self { runs, series, flows, rtt_cdf } = &mut tables;
-        with_keys(&mut [runs, series, flows, rtt_cdf], swept);
+        keys.name(&[runs, series, flows, rtt_cdf]);
+        [runs, series, flows, rtt_cdf].into_iter().for_each(|table| keys.put_into(table));
         tables
     }
 
@@ -70,60 +74,70 @@ impl Tables {
     }
 }
 
-/// Puts the keys into tables that belong together.
-pub(super) fn with_keys(tables: &mut [&mut Table], swept: &Swept) {
-    let names = key_names(swept, tables);
-    let cases = swept.cases.iter().zip(0..);
-    let cases = cases.map(|((variant, row), case)| ((variant.as_str(), row.as_str()), case)).collect();
-    for table in tables {
-        add_keys(table, &cases, swept.keys.iter().zip(&names));
+/// The keys of an experiment as columns of its tables.
+pub(super) struct Keys<'a> {
+    swept: &'a Swept,
+    cases: BTreeMap<(&'a str, &'a str), usize>,
+    names: Vec<String>,
+}
+
+impl<'a> Keys<'a> {
+    pub(super) fn new(swept: &'a Swept) -> Self {
+        let cases = swept.cases.iter().zip(0..);
+        let cases = cases.map(|((variant, row), case)| ((variant.as_str(), row.as_str()), case)).collect();
+        Self { swept, cases, names: Vec::new() }
+    }
+
+    /// Decides what the keys are called in every one of these tables: a file may call keys that vary together like any column.
+    pub(super) fn name(&mut self, tables: &[&mut Table]) {
+        let mut taken: BTreeSet<String> =
+            tables.iter().flat_map(|table| table.iter()).map(|column| column.name.clone()).collect();
+        let name = |key: &SweptKey| {
+            let mut name = key.key.clone();
+            while !taken.insert(name.clone()) {
+                name.insert_str(0, VARIED);
+            }
+            name
+        };
+        self.names = self.swept.keys.iter().map(name).collect();
+    }
+
+    /// Puts the keys behind variant and row.
+    pub(super) fn put_into(&self, table: &mut Table) {
+        let [Named { column: Column::Text(variants), .. }, Named { column: Column::Text(rows), .. }, ..] =
+            &table[..]
+        else {
+            return;
+        };
+        let case = |(variant, row): (&Arc<str>, &Arc<str>)| self.cases.get(&(&**variant, &**row)).copied();
+        let which: Vec<Option<usize>> = variants.iter().zip(rows).map(case).collect();
+        let column = |(key, name): (&SweptKey, &String)| {
+            let column = values_of(key, &which);
+            Named { is_key: true, ..Named::new(name, &key.unit, "a key of the experiment", column) }
+        };
+        let columns: Vec<Named> = self.swept.keys.iter().zip(&self.names).map(column).collect();
+        table.splice(KEYS.len()..KEYS.len(), columns);
     }
 }
 
-/// What the keys are called in every table: a file may call keys that vary together like any column.
-fn key_names(swept: &Swept, tables: &[&mut Table]) -> Vec<String> {
-    let mut taken: BTreeSet<String> =
-        tables.iter().flat_map(|table| table.iter()).map(|column| column.name.clone()).collect();
-    let name = |key: &SweptKey| {
-        let mut name = key.key.clone();
-        while !taken.insert(name.clone()) {
-            name.insert_str(0, VARIED);
+/// The key's value in the case of each row.
+fn values_of(key: &SweptKey, which: &[Option<usize>]) -> Column {
+    match &key.values {
+        SweptValues::Numbers(values) => {
+            let of_case = which.iter().map(|case| case.map_or(f64::NAN, |i| values[i]));
+            Column::of(of_case.collect(), are_whole(values))
         }
-        name
-    };
-    swept.keys.iter().map(name).collect()
+        SweptValues::Words(words) => {
+            let words: Vec<Arc<str>> = words.iter().map(|word| word.as_str().into()).collect();
+            let none: Arc<str> = "".into();
+            let of_case = |case: &Option<usize>| Arc::clone(case.map_or(&none, |i| &words[i]));
+            Column::Text(which.iter().map(of_case).collect())
+        }
+    }
 }
 
-/// Puts the keys behind variant and row.
-fn add_keys<'a>(
-    table: &mut Table,
-    cases: &BTreeMap<(&str, &str), usize>,
-    keys: impl Iterator<Item = (&'a SweptKey, &'a String)>,
-) {
-    let [Named { column: Column::Text(variants), .. }, Named { column: Column::Text(rows), .. }, ..] =
-        &table[..]
-    else {
-        return;
-    };
-    let case = |(variant, row): (&String, &String)| cases.get(&(variant.as_str(), row.as_str())).copied();
-    let which: Vec<Option<usize>> = variants.iter().zip(rows).map(case).collect();
-    let column = |(key, name): (&SweptKey, &String)| {
-        let column = match &key.values {
-            SweptValues::Numbers(values) => {
-                Column::counts(which.iter().map(|case| case.map_or(f64::NAN, |i| values[i])).collect())
-            }
-            SweptValues::Words(words) => Column::Text(
-                which.iter().map(|case| case.map_or(String::new(), |i| words[i].clone())).collect(),
-            ),
-        };
-        Named { is_key: true, ..Named::new(name, &key.unit, "a key of the experiment", column) }
-    };
-    let columns: Vec<Named> = keys.map(column).collect();
-    table.splice(KEYS.len()..KEYS.len(), columns);
-}
-
-fn text(name: &str, description: &str, values: impl Iterator<Item = String>) -> Named {
-    Named::new(name, "", description, Column::Text(values.collect()))
+fn text(name: &str, description: &str, values: impl Iterator<Item = impl Into<Arc<str>>>) -> Named {
+    Named::new(name, "", description, Column::Text(values.map(Into::into).collect()))
 }
 
 fn ints(name: &str, description: &str, values: impl Iterator<Item = u32>) -> Named {
@@ -159,7 +173,11 @@ fn runs_table(runs: &[RunRow]) -> Table {
     table
 }
 
-pub(super) fn series_table(series: &[Track]) -> Table {
+/// Columns of time series, and whether all their values are whole numbers.
+pub(super) type Samples = BTreeMap<String, bool>;
+
+/// Samples with these columns.
+pub(super) fn series_table(series: &[Track], columns: &Samples) -> Table {
     /// Of each track, for every sample.
     fn each<'a, T: Clone + 'a>(
         series: &'a [Track],
@@ -169,31 +187,32 @@ pub(super) fn series_table(series: &[Track]) -> Table {
     }
     let times = series.iter().flat_map(|track| track.times.iter().copied()).collect();
     let mut table = vec![
-        text(KEYS[0], VARIANT, each(series, |track| track.variant.clone())),
-        text(KEYS[1], ROW, each(series, |track| track.row.to_string())),
+        text(KEYS[0], VARIANT, each(series, |track| Arc::<str>::from(track.variant.as_str()))),
+        text(KEYS[1], ROW, each(series, |track| Arc::<str>::from(track.row.as_str()))),
         ints("repetition", REPETITION, each(series, |track| track.repetition)),
         ints("flow", FLOW, each(series, |track| track.flow)),
         Named::new("time_s", "s", "time of the sample since the run began", Column::Real(times)),
     ];
-    let names: BTreeSet<&String> = series.iter().flat_map(|track| track.columns.keys()).collect();
-    table.extend(names.into_iter().map(|name| {
-        let values = series.iter().flat_map(|track| match track.columns.get(name) {
-            Some(column) => column.clone(),
-            None => vec![f64::NAN; track.times.len()],
-        });
-        sampled(name, values.collect())
+    table.extend(columns.iter().map(|(name, are_whole)| {
+        let mut values = Vec::with_capacity(series.iter().map(|track| track.times.len()).sum());
+        for track in series {
+            match track.columns.get(name) {
+                Some(column) => values.extend_from_slice(column),
+                None => values.resize(values.len() + track.times.len(), f64::NAN),
+            }
+        }
+        sampled(name, values, *are_whole)
     }));
     table
 }
 
-fn sampled(name: &str, values: Vec<f64>) -> Named {
+fn sampled(name: &str, values: Vec<f64>, are_whole: bool) -> Named {
     let (unit, description) = SERIES
         .iter()
         .find(|known| known.0 == name)
         .map_or(("", "the controller's own variable, by its document's name"), |known| (known.1, known.2));
-    let is_whole = matches!(unit, "bytes" | "packets") || name == STATE;
-    let column = if is_whole { Column::counts(values) } else { Column::Real(values) };
-    Named::new(name, unit, description, column)
+    let counts = are_whole && (matches!(unit, "bytes" | "packets") || name == STATE);
+    Named::new(name, unit, description, Column::of(values, counts))
 }
 
 pub(super) fn flows_table(flows: &[FlowRow]) -> Table {
@@ -245,21 +264,25 @@ mod tests {
 
     #[test]
     fn a_key_never_takes_the_name_of_another_column() {
-        let mut table = series_table(&[]);
-        assert_eq!(key_names(&swept("time_s"), &[&mut table]), ["vary.time_s"]);
-        assert_eq!(key_names(&swept("link.queue"), &[&mut table]), ["link.queue"]);
+        let names = |key: &str| {
+            let swept = swept(key);
+            let mut keys = Keys::new(&swept);
+            keys.name(&[&mut series_table(&[], &Samples::new())]);
+            keys.names.concat()
+        };
+        assert_eq!(names("time_s"), "vary.time_s");
+        assert_eq!(names("link.queue"), "link.queue");
     }
 
     #[test]
     fn each_row_has_the_value_of_its_case() {
         let swept = swept("link.queue");
-        let cases = BTreeMap::from([(("a", "cubic"), 0), (("b", "cubic"), 1)]);
-        let words = |words: [&str; 3]| words.into_iter().map(str::to_owned).collect::<Vec<_>>().into_iter();
+        let keys = Keys { names: vec!["link.queue".to_owned()], ..Keys::new(&swept) };
         let mut table = vec![
-            text("variant", "", words(["b", "a", "?"])),
-            text("row", "", words(["cubic", "cubic", "cubic"])),
+            text("variant", "", ["b", "a", "?"].into_iter()),
+            text("row", "", ["cubic", "cubic", "cubic"].into_iter()),
         ];
-        add_keys(&mut table, &cases, swept.keys.iter().zip(&["link.queue".to_owned()]));
+        keys.put_into(&mut table);
         let Column::Real(values) = &table[2].column else { panic!("{table:?}") };
         assert_eq!(values[..2], [1.0, 0.5]);
         assert!(values[2].is_nan() && table[2].is_key && table[2].unit == "BDP");
@@ -270,6 +293,7 @@ mod tests {
         let of = |is_of_one_flow| metric(&"reductions".into(), is_of_one_flow, vec![1.0, 2.0]).column;
         assert_eq!(of(true), Column::Count(vec![Some(1), Some(2)]));
         assert_eq!(of(false), Column::Real(vec![1.0, 2.0]), "a mean over flows");
-        assert_eq!(sampled("state", vec![-1.0]).column, Column::Count(vec![Some(-1)]));
+        assert_eq!(sampled("state", vec![-1.0], true).column, Column::Count(vec![Some(-1)]));
+        assert_eq!(sampled("state", vec![1.0], false).column, Column::Real(vec![1.0]), "not in another part");
     }
 }

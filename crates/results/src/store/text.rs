@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn cells_are_no_formulas_and_no_number_is_empty() {
-        let words = ["=1+1", "-x", "@a", "a=b"].map(str::to_owned).to_vec();
+        let words = ["=1+1", "-x", "@a", "a=b"].map(Into::into).to_vec();
         let table = vec![
             Named::new("row", "", "", Column::Text(words)),
             Named::new("x", "ms", "", Column::Real(vec![-0.5, f64::NAN, 1.0, 2.0])),

@@ -1,0 +1,94 @@
+//! How experiments are run, and how a study ends.
+
+use std::io;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use experiment::backend::Backend;
+use experiment::diagnostic::Diagnostic;
+use results::qlog;
+use results::summary::Results;
+use units::Bytes;
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where results folders go.
+    pub out: PathBuf,
+    /// Write qlogs of every flow, in this format.
+    pub qlog: Option<qlog::Format>,
+    /// Write the traffic of each run on the wire.
+    pub pcap: bool,
+    /// Where the runs take place.
+    pub world: Backend,
+    /// Compute what is there already.
+    pub fresh: bool,
+    /// Only a part of the runs: the `k`-th of `n`, from 1.
+    pub shard: Option<Shard>,
+    /// What runs may keep in memory until they are stored.
+    pub max_memory: Bytes,
+}
+
+impl Options {
+    /// Simulations, into this folder.
+    pub fn simulate(out: PathBuf) -> Self {
+        let world = Backend::Sim;
+        let max_memory = Bytes(4_000_000_000);
+        Self { out, qlog: None, pcap: false, world, fresh: false, shard: None, max_memory }
+    }
+}
+
+/// A part of a study: every `of`-th run, this the `number`-th, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    number: usize,
+    of: usize,
+}
+
+impl Shard {
+    /// Whether the run of this number, from 0, is one of it.
+    pub(super) fn has(self, run: usize) -> bool {
+        run % self.of == self.number - 1
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').map(|(k, n)| (k.trim().parse(), n.trim().parse()));
+        match parts {
+            Some((Ok(number), Ok(of))) if 1 <= number && number <= of => Ok(Self { number, of }),
+            _ => Err("the third of sixteen parts is written 3/16".to_owned()),
+        }
+    }
+}
+
+/// How a study stands.
+#[derive(Debug)]
+pub enum Study {
+    /// Its results, where they are, and whether they were there before.
+    Complete(Box<Results>, PathBuf, bool),
+    /// Of a part, how many of all runs are done now.
+    Part(usize, usize),
+}
+
+/// What can go wrong once the experiment's file is accepted.
+#[derive(Debug)]
+pub enum Failure {
+    /// The file, after all.
+    Spec(Diagnostic),
+    /// The results folder.
+    Store(PathBuf, io::Error),
+    /// The wire, in a sentence.
+    Wire(String),
+    /// More memory than is allowed.
+    Memory(String),
+    /// Ctrl-C; so many runs are kept.
+    Interrupted(usize),
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(problem: Diagnostic) -> Self {
+        Self::Spec(problem)
+    }
+}

@@ -1,0 +1,93 @@
+//! The time series of one run on their way to disk: parts one after another, each with its length before it, in postcard's encoding.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
+
+use crate::columns::are_whole;
+use crate::store::sums;
+use crate::store::tables::Samples;
+use crate::summary::Track;
+
+/// What has been recorded of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// SHA-256 of the file.
+    digest: String,
+    /// The columns of the samples.
+    pub(super) columns: Samples,
+}
+
+/// A run that is being recorded. Dropped before it is finished, it leaves nothing behind.
+#[derive(Debug)]
+pub struct Recording {
+    file: BufWriter<NamedTempFile>,
+    hash: Sha256,
+    columns: Samples,
+}
+
+impl Recording {
+    /// In a folder.
+    pub(super) fn begin(dir: &Path) -> io::Result<Self> {
+        let file = BufWriter::with_capacity(1 << 16, NamedTempFile::new_in(dir)?);
+        Ok(Self { file, hash: Sha256::new(), columns: Samples::new() })
+    }
+
+    /// Adds the samples that follow, a track for each flow.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    pub fn add(&mut self, tracks: &[Track]) -> io::Result<()> {
+        for (name, values) in tracks.iter().flat_map(|track| &track.columns) {
+            match self.columns.get_mut(name) {
+                Some(whole) => *whole = *whole && are_whole(values),
+                None => drop(self.columns.insert(name.clone(), are_whole(values))),
+            }
+        }
+        let part = postcard::to_stdvec(tracks).map_err(io::Error::other)?;
+        self.write(&(part.len() as u64).to_le_bytes())?;
+        self.write(&part)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hash.update(bytes);
+        self.file.write_all(bytes)
+    }
+
+    /// Puts it in its place. `None` if there was nothing to record.
+    pub(super) fn finish(self, path: &Path) -> io::Result<Option<Recorded>> {
+        if self.columns.is_empty() {
+            return Ok(None);
+        }
+        let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.persist(path).map_err(|e| e.error)?;
+        Ok(Some(Recorded { digest: sums::hex(&self.hash.finalize()), columns: self.columns }))
+    }
+}
+
+impl Recorded {
+    /// Whether a file is what was recorded.
+    pub(super) fn is(&self, path: &Path) -> bool {
+        sums::digest(path).is_ok_and(|digest| digest == self.digest)
+    }
+}
+
+/// The parts of a file.
+pub(super) fn parts(path: &Path) -> io::Result<impl Iterator<Item = io::Result<Vec<Track>>> + use<>> {
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+    let mut next = move || -> io::Result<Option<Vec<Track>>> {
+        let mut length = [0; 8];
+        match file.read_exact(&mut length) {
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            other => other?,
+        }
+        let mut part = Vec::new();
+        (&mut file).take(u64::from_le_bytes(length)).read_to_end(&mut part)?;
+        postcard::from_bytes(&part).map(Some).map_err(io::Error::other)
+    };
+    Ok(std::iter::from_fn(move || next().transpose()))
+}

@@ -1,0 +1,259 @@
+//! `series.parquet`: written in groups of rows, so that it may be longer than memory, and read where a chart needs it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+
+use experiment::chart::Chart;
+use experiment::row::RowLabel;
+
+use crate::columns::{Reader, Writer};
+use crate::store::rows::{damaged, ints, numbers, words};
+use crate::store::tables::{KEYS, Keys, Samples, series_table};
+use crate::summary::{Summary, Track};
+
+/// Rows of a group, roughly: so many are in memory.
+const GROUP: usize = 1 << 17;
+/// What the charts of stacked goodputs draw.
+const GOODPUT: &str = "goodput_mbit_s";
+
+/// The file while it is written.
+pub(super) struct Out<'a> {
+    file: Writer,
+    samples: &'a Samples,
+    keys: &'a Keys<'a>,
+    waiting: Vec<Track>,
+    rows: usize,
+}
+
+impl<'a> Out<'a> {
+    /// With these columns.
+    pub(super) fn begin(path: &Path, samples: &'a Samples, keys: &'a Keys<'a>) -> io::Result<Self> {
+        let mut head = series_table(&[], samples);
+        keys.put_into(&mut head);
+        let file = Writer::new(path, &head).map_err(io::Error::other)?;
+        Ok(Self { file, samples, keys, waiting: Vec::new(), rows: 0 })
+    }
+
+    /// Adds tracks, in the order of the file.
+    pub(super) fn add(&mut self, tracks: Vec<Track>) -> io::Result<()> {
+        self.rows += tracks.iter().map(|track| track.times.len()).sum::<usize>();
+        self.waiting.extend(tracks);
+        if self.rows >= GROUP { self.group() } else { Ok(()) }
+    }
+
+    fn group(&mut self) -> io::Result<()> {
+        let mut table = series_table(&self.waiting, self.samples);
+        self.waiting.clear();
+        self.rows = 0;
+        self.keys.put_into(&mut table);
+        self.file.add(&table).map_err(io::Error::other)
+    }
+
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        self.group()?;
+        self.file.finish().map_err(io::Error::other)
+    }
+}
+
+/// What the charts of a study draw of its time series.
+pub(super) struct Drawn<'a> {
+    /// Row labels; empty: all.
+    rows: Vec<&'a [RowLabel]>,
+    columns: BTreeSet<&'a str>,
+    /// Variant and row to the repetition that is drawn: the first.
+    first: BTreeMap<(String, String), u32>,
+}
+
+impl<'a> Drawn<'a> {
+    pub(super) fn of(summary: &'a Summary) -> Self {
+        let (mut all, mut columns) = (Vec::new(), BTreeSet::new());
+        for chart in &summary.charts {
+            match chart {
+                Chart::OverTime { rows, metrics, .. } => {
+                    all.push(&rows[..]);
+                    columns.extend(metrics.iter().map(String::as_str));
+                }
+                Chart::Stacked { rows, .. } => {
+                    all.push(&rows[..]);
+                    columns.insert(GOODPUT);
+                }
+                _ => {}
+            }
+        }
+        Self { rows: all, columns, first: BTreeMap::new() }
+    }
+
+    /// Whether a run is drawn; runs come in the order of their repetitions.
+    fn has(&mut self, variant: &str, row: &str, repetition: u32) -> bool {
+        let wanted = self.rows.iter().any(|rows| rows.is_empty() || rows.iter().any(|label| *label == *row));
+        wanted && *self.first.entry((variant.to_owned(), row.to_owned())).or_insert(repetition) == repetition
+    }
+
+    /// Keeps what is drawn of these tracks.
+    pub(super) fn keep(&mut self, mut tracks: Vec<Track>) -> Vec<Track> {
+        tracks.retain(|track| self.has(&track.variant, track.row.as_str(), track.repetition));
+        for track in &mut tracks {
+            track.columns.retain(|name, _| self.columns.contains(name.as_str()));
+        }
+        tracks
+    }
+}
+
+/// Puts parts of tracks together that follow each other.
+pub(super) fn join(all: &mut Vec<Track>, parts: Vec<Track>) {
+    for part in parts {
+        let same = |track: &&mut Track| {
+            (track.flow, track.repetition) == (part.flow, part.repetition)
+                && track.row == part.row
+                && track.variant == part.variant
+        };
+        // The flows of one run stand at the end.
+        match all.iter_mut().rev().take_while(|track| track.repetition == part.repetition).find(same) {
+            Some(track) => append(track, part),
+            None => all.push(part),
+        }
+    }
+}
+
+/// Adds the samples that follow.
+fn append(track: &mut Track, part: Track) {
+    let before = track.times.len();
+    track.times.extend(part.times);
+    for (name, more) in part.columns {
+        let column = track.columns.entry(name).or_default();
+        column.resize(before, f64::NAN);
+        column.extend(more);
+    }
+    let length = track.times.len();
+    track.columns.values_mut().for_each(|column| column.resize(length, f64::NAN));
+}
+
+/// What is drawn of a file.
+pub(super) fn read(path: &Path, drawn: &mut Drawn<'_>) -> io::Result<Vec<Track>> {
+    if drawn.rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let file = Reader::open(path).map_err(io::Error::other)?;
+    let heads = file.heads();
+    let at = |name: &str| heads.iter().position(|head| head.name == name && !head.is_key).ok_or_else(damaged);
+    let known = [KEYS[0], KEYS[1], "repetition", "flow", "time_s"].map(at);
+    let mut all = Vec::new();
+    for group in 0..file.groups() {
+        let read = |number: usize| file.column(group, number).map_err(io::Error::other);
+        let [variants, rows, repetitions, flows, times] = &known;
+        let place = |at: &io::Result<usize>| at.as_ref().copied().map_err(|_| damaged());
+        let (variants, rows) = (words(read(place(variants)?)?)?, words(read(place(rows)?)?)?);
+        let (repetitions, flows) = (ints(read(place(repetitions)?)?)?, ints(read(place(flows)?)?)?);
+        let length = flows.len();
+        if [variants.len(), rows.len(), repetitions.len()] != [length; 3] {
+            return Err(damaged());
+        }
+        let is_same = |i: usize, j: usize| {
+            flows[i] == flows[j]
+                && repetitions[i] == repetitions[j]
+                && variants[i] == variants[j]
+                && rows[i] == rows[j]
+        };
+        let mut tracks: Vec<(Track, std::ops::Range<usize>)> = Vec::new();
+        let mut start = 0;
+        while start < length {
+            let end = (start + 1..length).find(|i| !is_same(start, *i)).unwrap_or(length);
+            if drawn.has(&variants[start], &rows[start], repetitions[start]) {
+                let track = Track {
+                    variant: variants[start].to_string(),
+                    row: RowLabel::from(&*rows[start]),
+                    repetition: repetitions[start],
+                    flow: flows[start],
+                    times: Vec::new(),
+                    columns: BTreeMap::new(),
+                };
+                tracks.push((track, start..end));
+            }
+            start = end;
+        }
+        if tracks.is_empty() {
+            continue;
+        }
+        let times = numbers(read(place(times)?)?)?;
+        for (track, range) in &mut tracks {
+            track.times = times.get(range.clone()).ok_or_else(damaged)?.to_vec();
+        }
+        for (number, head) in heads.iter().enumerate() {
+            if head.is_key || !drawn.columns.contains(head.name.as_str()) {
+                continue;
+            }
+            let values = numbers(read(number)?)?;
+            for (track, range) in &mut tracks {
+                let values = values.get(range.clone()).ok_or_else(damaged)?;
+                if values.iter().any(|v| !v.is_nan()) {
+                    track.columns.insert(head.name.clone(), values.to_vec());
+                }
+            }
+        }
+        join(&mut all, tracks.into_iter().map(|(track, _)| track).collect());
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use experiment::file::Swept;
+
+    use super::*;
+    use crate::columns::are_whole;
+
+    fn track(repetition: u32, flow: u32, columns: &[(&str, &[f64])]) -> Track {
+        let times = (0..columns[0].1.len()).map(|i| i as f64).collect();
+        let columns = columns.iter().map(|(name, values)| ((*name).to_owned(), values.to_vec())).collect();
+        Track { variant: "v".to_owned(), row: "cubic".into(), repetition, flow, times, columns }
+    }
+
+    fn drawn(columns: &[&'static str]) -> Drawn<'static> {
+        let columns = columns.iter().copied().collect();
+        Drawn { rows: vec![&[]], columns, first: BTreeMap::new() }
+    }
+
+    fn stored(parts: &[Vec<Track>], drawn: &mut Drawn<'_>) -> Vec<Track> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("series.parquet");
+        let mut samples = Samples::new();
+        for (name, values) in parts.iter().flatten().flat_map(|track| &track.columns) {
+            *samples.entry(name.clone()).or_insert(true) &= are_whole(values);
+        }
+        let swept = Swept::default();
+        let keys = Keys::new(&swept);
+        let mut out = Out::begin(&path, &samples, &keys).unwrap();
+        for part in parts {
+            out.add(part.clone()).unwrap();
+            out.group().unwrap();
+        }
+        out.finish().unwrap();
+        read(&path, drawn).unwrap()
+    }
+
+    /// NaN is not equal to itself: compared as text.
+    #[test]
+    fn stored_and_reloaded_they_are_what_they_were() {
+        let tracks = vec![
+            track(0, 0, &[("cwnd_bytes", &[f64::NAN, 3000.0]), ("ssthresh", &[f64::INFINITY, 1.5])]),
+            track(0, 1, &[("cwnd_bytes", &[1200.0, 1200.0]), ("state", &[0.0, 2.0])]),
+        ];
+        let back = stored(std::slice::from_ref(&tracks), &mut drawn(&["cwnd_bytes", "ssthresh", "state"]));
+        assert_eq!(format!("{back:?}"), format!("{tracks:?}"));
+    }
+
+    /// Two flows in three groups; a column that comes late is empty before, and what is not drawn is not read.
+    #[test]
+    fn groups_are_parts_of_one_run() {
+        let part = |x: f64| vec![track(0, 0, &[("x", &[x])]), track(0, 1, &[("x", &[-x]), ("y", &[0.5])])];
+        let late = vec![track(0, 0, &[("x", &[3.0]), ("z", &[7.0])]), track(0, 1, &[("x", &[-3.0])])];
+        let second = vec![track(1, 0, &[("x", &[9.0])])];
+        let back = stored(&[part(1.0), part(2.0), late, second], &mut drawn(&["x", "z"]));
+        assert_eq!(back.len(), 2, "the first repetition");
+        assert_eq!(back[0].columns["x"], [1.0, 2.0, 3.0]);
+        assert_eq!(format!("{:?}", back[0].columns["z"]), "[NaN, NaN, 7.0]");
+        assert_eq!(back[1].columns["x"], [-1.0, -2.0, -3.0]);
+        assert!(!back[1].columns.contains_key("y"));
+    }
+}
