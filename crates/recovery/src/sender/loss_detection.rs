@@ -116,32 +116,35 @@ pub(crate) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Searches the packets before the largest acknowledged one. `found.lost` is cleared first.
-    pub(crate) fn run<T: Payload>(&self, sent: &SentPackets<T>, found: &mut Found) {
+    /// Searches the packets before the largest acknowledged one. `found.lost` is cleared first. Packets leave in the order of their numbers:
+    /// behind the first that survives both rules all do.
+    pub(crate) fn run<T: Payload>(&self, sent: &mut SentPackets<T>, found: &mut Found) {
         found.lost.clear();
         found.loss_time = None;
         if self.config.packet_threshold.is_none() && self.config.time_threshold == TimeThreshold::Off {
             return;
         }
         let (mut patience, packet_threshold) = (None, self.reordering.packet_threshold(self.config));
-        for (pn, packet) in sent.iter().take_while(|(pn, _)| *pn < self.largest_acked) {
-            if packet.fate != Fate::InFlight {
-                continue;
-            }
+        let mut survivor = None;
+        for (pn, packet) in sent.in_flight().take_while(|(pn, _)| *pn < self.largest_acked) {
             if packet_threshold.is_some_and(|k| self.largest_acked - pn >= k) {
                 found.lost.push((pn, Detection::PacketThreshold));
-            } else if let Some(patience) = *patience.get_or_insert_with(|| self.patience(sent, pn)) {
-                if packet.sent + patience <= self.now {
-                    found.lost.push((pn, Detection::TimeThreshold));
-                    continue;
-                }
-                found.loss_time = Some(packet.sent + patience);
-                // QUIC's timer fires for the first survivor, which is the first to die, RACK's for the last.
-                if self.config.time_threshold != TimeThreshold::Rack {
-                    break;
-                }
+                continue;
             }
+            let Some(patience) = *patience.get_or_insert_with(|| self.patience(sent, pn)) else { break };
+            if packet.sent + patience > self.now {
+                survivor = Some((packet.sent, patience));
+                break;
+            }
+            found.lost.push((pn, Detection::TimeThreshold));
         }
+        let Some((first, patience)) = survivor else { return };
+        // QUIC's timer fires for the first survivor, which is the first to die, RACK's for the last.
+        let dies = match self.config.time_threshold {
+            TimeThreshold::Rack => sent.last_in_flight_before(self.largest_acked).map_or(first, |p| p.sent),
+            _ => first,
+        };
+        found.loss_time = Some(dies + patience);
     }
 
     /// How long after its departure a packet is lost; `None` with the time threshold off. The oldest packet missing

@@ -25,7 +25,7 @@ impl<T: Payload> Sender<T> {
             rack_rtt: self.rack_rtt,
             in_recovery: self.books.period.in_recovery(),
         }
-        .run(&self.sent, &mut found);
+        .run(&mut self.sent, &mut found);
         self.loss_time = found.loss_time;
         if !found.lost.is_empty() {
             self.lose(now, &found.lost, Some(Cause::Loss), prior_in_flight, out);

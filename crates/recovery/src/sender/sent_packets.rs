@@ -39,6 +39,8 @@ pub(crate) struct Packet<T> {
     pub(crate) ecn: Ecn,
     /// From here to the next packet that may be [awaited](Packet::is_awaited), in packets.
     stride: u32,
+    /// From here back to one that may be in flight, in packets.
+    back: u32,
     pub(crate) snapshot: Snapshot,
     pub(crate) data: T,
     /// The stream had been sent up to here when it had left: ascending.
@@ -60,11 +62,17 @@ pub(crate) struct SentPackets<T> {
     /// First byte and number of each repeat in flight.
     repeats: BTreeSet<(u64, u64)>,
     edge: u64,
+    /// Bytes at which SACK blocks began, and the first packet beyond each.
+    hints: [(u64, u64); HINTS],
 }
+
+/// Blocks that a SACK option holds at most: three beside the timestamps, four without (RFC 2018).
+const HINTS: usize = 4;
 
 impl<T: Payload> SentPackets<T> {
     pub(crate) fn new() -> Self {
-        Self { base: 0, packets: VecDeque::new(), repeats: BTreeSet::new(), edge: 0 }
+        let hints = [(u64::MAX, 0); HINTS];
+        Self { base: 0, packets: VecDeque::new(), repeats: BTreeSet::new(), edge: 0, hints }
     }
 
     /// The number of the next packet.
@@ -98,7 +106,18 @@ impl<T: Payload> SentPackets<T> {
         }
         self.edge = self.edge.max(range.end);
         let (fate, edge) = (Fate::InFlight, self.edge);
-        self.packets.push_back(Packet { sent, bytes, fate, repeat, ecn, stride: 1, snapshot, data, edge });
+        self.packets.push_back(Packet {
+            sent,
+            bytes,
+            fate,
+            repeat,
+            ecn,
+            stride: 1,
+            back: 1,
+            snapshot,
+            data,
+            edge,
+        });
     }
 
     /// Takes a packet out of flight and returns it, unless it has been acknowledged or lost already.
@@ -137,18 +156,52 @@ impl<T: Payload> SentPackets<T> {
         self.iter().filter(|(_, p)| p.fate == Fate::InFlight)
     }
 
+    /// The newest in flight before packet `pn`. What is jumped over remembers how far it was, as in [`jump`](Self::jump).
+    pub(crate) fn last_in_flight_before(&mut self, pn: u64) -> Option<&Packet<T>> {
+        let end = usize::try_from(pn.saturating_sub(self.base)).unwrap_or(usize::MAX).min(self.packets.len());
+        let first = end.checked_sub(1)?;
+        let back = |packets: &VecDeque<Packet<T>>, at: usize| at.checked_sub(packets[at].back as usize);
+        let mut to = Some(first);
+        while let Some(at) = to.filter(|at| self.packets[*at].fate != Fate::InFlight) {
+            to = back(&self.packets, at);
+        }
+        let mut next = Some(first);
+        while let Some(at) = next.filter(|at| to.is_none_or(|to| to < *at)) {
+            next = back(&self.packets, at);
+            // Beyond the oldest one everything is settled, and stays so.
+            let whole = to.map_or(at + 1, |to| at - to);
+            self.packets[at].back = u32::try_from(whole).unwrap_or(u32::MAX);
+        }
+        self.packets.get(to?)
+    }
+
     /// The packets in flight that this acknowledgement covers, ascending.
     pub(crate) fn covered(&mut self, ack: &TcpAck, found: &mut Vec<u64>) {
         found.clear();
         self.find(0..ack.cumulative, 0, found);
         for &(start, end) in ack.sacks.iter().filter(|sack| sack.0 < sack.1) {
-            let first = self.packets.partition_point(|p| p.edge <= start);
+            let first = self.first_beyond(start);
             self.find(start..end, first, found);
         }
         if !found.is_sorted_by(|a, b| a < b) {
             found.sort_unstable();
             found.dedup();
         }
+    }
+
+    /// Index of the first packet after which the stream had been sent beyond `byte`: a SACK block is told again and again, and where it
+    /// begins stays what it was.
+    fn first_beyond(&mut self, byte: u64) -> usize {
+        let known = self.hints.iter().find(|hint| hint.0 == byte).map(|hint| hint.1);
+        if let Some(pn) = known.filter(|pn| *pn >= self.base) {
+            return (pn - self.base) as usize;
+        }
+        let first = self.packets.partition_point(|p| p.edge <= byte);
+        if first < self.packets.len() {
+            self.hints.rotate_right(1);
+            self.hints[0] = (byte, self.base + first as u64);
+        }
+        first
     }
 
     /// The packets in flight that carry nothing but these bytes. Before index `at` none is awaited that does.
@@ -247,32 +300,59 @@ mod tests {
         ]
     }
 
+    /// Sends, or says that a packet is lost.
+    fn send(sent: &mut SentPackets<Piece>, op: &Op) {
+        match op {
+            Op::Fresh(len) => {
+                let edge = sent.edge();
+                push(sent, false, edge, *len);
+            }
+            Op::Repeat(at, len) => {
+                let at = (*at).min(sent.edge().saturating_sub(*len));
+                push(sent, true, at, *len);
+            }
+            Op::Lose(pn) => drop(sent.resolve(*pn, Fate::Lost)),
+            Op::Ack(..) => {}
+        }
+    }
+
     proptest! {
-           /// Whatever was sent, lost and sent again, and whatever the peer says, also of bytes never sent.
-           #[test]
-           fn like_a_walk(ops in prop::collection::vec(op(), 1..200)) {
-               let (mut sent, mut found) = (SentPackets::new(), Vec::new());
-               for op in ops {
-                   match op {
-                       Op::Fresh(len) => {
-    let edge = sent.edge(); push(&mut sent, false, edge, len);}
-                       Op::Repeat(at, len) => {
-                           let at = at.min(sent.edge().saturating_sub(len));
-                           push(&mut sent, true, at, len);
-                       }
-                       Op::Ack(cumulative, sacks) => {
-                           let ack = TcpAck { cumulative: cumulative / 3, sacks, ..TcpAck::default() };
-                           let expected = by_walking(&sent, &ack);
-                           sent.covered(&ack, &mut found);
-                           prop_assert_eq!(&found, &expected);
-                           for pn in expected {
-                               prop_assert!(sent.resolve(pn, Fate::Acked).is_some());
-                           }
-                       }
-                       Op::Lose(pn) => drop(sent.resolve(pn, Fate::Lost)),
-                   }
-                   sent.forget_resolved();
-               }
-           }
-       }
+        /// Whatever was sent, lost and sent again, and whatever the peer says, also of bytes never sent.
+        #[test]
+        fn like_a_walk(ops in prop::collection::vec(op(), 1..200)) {
+            let (mut sent, mut found) = (SentPackets::new(), Vec::new());
+            for op in ops {
+                send(&mut sent, &op);
+                if let Op::Ack(cumulative, sacks) = op {
+                    // Told twice: where the blocks begin is then known.
+                    for _ in 0..2 {
+                        let ack = TcpAck { cumulative: cumulative / 3, sacks, ..TcpAck::default() };
+                        let expected = by_walking(&sent, &ack);
+                        sent.covered(&ack, &mut found);
+                        prop_assert_eq!(&found, &expected);
+                        for pn in expected.into_iter().step_by(2) {
+                            prop_assert!(sent.resolve(pn, Fate::Acked).is_some());
+                        }
+                    }
+                }
+                sent.forget_resolved();
+            }
+        }
+
+        /// The newest in flight before any packet, whatever became of the others.
+        #[test]
+        fn back_like_a_walk(ops in prop::collection::vec(op(), 1..200), asked in prop::collection::vec(0u64..220, 1..9)) {
+            let mut sent = SentPackets::new();
+            for op in ops {
+                send(&mut sent, &op);
+                sent.forget_resolved();
+                for pn in &asked {
+                    let walked = sent.in_flight().take_while(|(at, _)| at < pn).last().map(|(at, _)| at);
+                    let edge = |pn: u64| sent.get(pn).map(|p| p.data.1);
+                    let expected = walked.and_then(edge);
+                    prop_assert_eq!(sent.last_in_flight_before(*pn).map(|p| p.data.1), expected);
+                }
+            }
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What one flow's run leaves behind: counters inside the measuring window, distributions, packet events.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use congestion::{Cause, Control, Detection};
 use link::Stay;
@@ -36,8 +37,10 @@ pub struct Record {
     window: Window,
     /// The same for other windows.
     others: Vec<(Window, FlowInside)>,
-    /// What arrived with a gap before it: up to which byte, and when.
+    /// What arrived with a gap before it: up to which byte, and when; ascending.
     held: VecDeque<(u64, Time)>,
+    /// The same of what fills gaps behind the first: repeats.
+    filling: BinaryHeap<Reverse<(u64, Time)>>,
     /// Packet events of the sender's end, if recorded.
     pub trace: Option<Trace>,
     /// Those of the receiver's end.
@@ -91,6 +94,7 @@ impl Record {
             far_trace: scenario.trace.then(Vec::new),
             owd: None,
             held: VecDeque::new(),
+            filling: BinaryHeap::new(),
             slow_start_over: false,
             window: scenario.window(),
             others: scenario.other_windows().map(|window| (window, inside.clone())).collect(),
@@ -235,7 +239,7 @@ impl Record {
         self.delivered += fresh;
         self.owd = Some(owd);
         let stream = stream.filter(|_| fresh > 0);
-        let at_once = stream.is_some_and(|(end, contiguous)| end <= contiguous && self.held.is_empty());
+        let at_once = stream.is_some_and(|(end, contiguous)| end <= contiguous && self.has_nothing_held());
         self.count(now, |totals| {
             totals.delivered += fresh;
             totals.owd.add(owd);
@@ -248,22 +252,34 @@ impl Record {
 
     #[cold]
     fn on_gap(&mut self, now: Time, end: u64, contiguous: u64) {
-        // Mostly the last of them, or a repeat for the first gap.
         if self.held.back().is_none_or(|last| last.0 < end) {
             self.held.push_back((end, now));
         } else {
-            self.held.insert(self.held.partition_point(|held| held.0 < end), (end, now));
+            self.filling.push(Reverse((end, now)));
         }
+        let wait = |record: &mut Self, arrived: Time| {
+            record.count(now, |totals| totals.delivery.waits.add(now - arrived));
+        };
         while self.held.front().is_some_and(|first| first.0 <= contiguous)
             && let Some((_, arrived)) = self.held.pop_front()
         {
-            self.count(now, |totals| totals.delivery.waits.add(now - arrived));
+            wait(self, arrived);
         }
+        while self.filling.peek().is_some_and(|Reverse(first)| first.0 <= contiguous)
+            && let Some(Reverse((_, arrived))) = self.filling.pop()
+        {
+            wait(self, arrived);
+        }
+    }
+
+    fn has_nothing_held(&self) -> bool {
+        self.held.is_empty() && self.filling.is_empty()
     }
 
     /// The stream begins anew, with another connection.
     pub fn on_reconnect(&mut self) {
         self.held.clear();
+        self.filling.clear();
     }
 
     /// The one-way delay of the newest packet that arrived since this was last asked.

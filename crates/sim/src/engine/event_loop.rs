@@ -21,6 +21,8 @@ use scenario::{FlowSeries, Outcome, Recorder, Seconds, Series, Watch};
 
 /// Turns of flows between two looks at the [`Watch`].
 const LOOK_EVERY: u64 = 1 << 16;
+/// The same where each leaves packet events, which stay in memory until then.
+const LOOK_AT_EVENTS_EVERY: u64 = 1 << 12;
 /// Samples of flows that a recorder takes at once: so many stay in memory, and as many again until somebody looks.
 const PART: usize = 1 << 16;
 /// Who comes after the links, counted from there.
@@ -65,6 +67,7 @@ fn run_events(
     let mut now = Time::ZERO;
     let (mut events, mut work) = (0, 0);
     let sampler = world.shared.links.len() + SAMPLER;
+    let look_every = if scenario.trace { LOOK_AT_EVENTS_EVERY } else { LOOK_EVERY };
     while world.running > 0 {
         let Some((time, actor)) = world.queue.first().filter(|next| next.0 <= end) else {
             now = end;
@@ -78,7 +81,7 @@ fn run_events(
         events += 1;
         // A sample is a look at every flow.
         work += if actor == sampler { world.flows.len() as u64 } else { 1 };
-        if work >= LOOK_EVERY {
+        if work >= look_every {
             work = 0;
             watch.reached.store(now.0, Ordering::Relaxed);
             if watch.stop.load(Ordering::Relaxed) {
