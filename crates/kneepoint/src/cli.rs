@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::commands::bench::{self, BenchArgs};
 use crate::commands::compare::{self, CompareArgs};
 use crate::commands::diff::{self, DiffArgs};
 use crate::commands::doctor::{self, DoctorArgs};
@@ -13,7 +14,7 @@ use crate::commands::link::{self, LinkArgs};
 use crate::commands::new::{self, NewArgs};
 use crate::commands::run::RunArgs;
 use crate::commands::stability::StabilityArgs;
-use crate::commands::{algorithms, bench, ledger, list, plan, prose, report, run, schema, shell, stability};
+use crate::commands::{algorithms, ledger, list, plan, prose, report, run, schema, shell, stability};
 use crate::status::{Error, HOLDS, print};
 
 /// `0.1.0 (0123456789ab)`: a number in a paper is told by the commit.
@@ -115,14 +116,7 @@ enum Command {
         command: Option<String>,
     },
     /// Measure the simulator: packets through the bottleneck per CPU second on one core.
-    Bench {
-        /// Tries per case; the fastest counts.
-        #[arg(long, default_value_t = 5)]
-        tries: u32,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
+    Bench(BenchArgs),
 }
 
 /// Runs the command of this process's arguments; returns the exit status.
@@ -145,7 +139,7 @@ pub fn main() -> u8 {
         Command::Completions { shell } => shell::completions(shell, Cli::command()),
         Command::Man { command } => shell::man(command.as_deref(), Cli::command()),
         Command::New(args) => new::run(&args).map(|said| print(&said)).map(|()| HOLDS).map_err(Error::bad),
-        Command::Bench { tries, json } => bench::run(tries, json),
+        Command::Bench(args) => bench::run(&args),
     };
     done.unwrap_or_else(|error| {
         eprintln!("kneepoint: {}", error.message);

@@ -43,7 +43,6 @@ impl From<Failure> for Error {
                 path.display()
             )),
             Failure::Wire(sentence) => Self::bad(sentence),
-            Failure::Memory(sentence) => Self::bad(sentence),
             Failure::Interrupted(kept) => Self {
                 message: match kept {
                     0 => "interrupted; the unfinished experiment left nothing behind".to_owned(),

@@ -203,8 +203,11 @@ fn hears_an_interruption_among_many_samples() {
     let refused = command(&file, &out, &[]).output().unwrap();
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(said.contains("of memory") && said.contains("--max-memory"), "{said}");
-    let mut child = command(&file, &out, &["--max-memory", "1000000 GB", "--jobs", "1"])
+    assert!(
+        said.contains("of disk") && said.contains("--max-disk") && said.contains("`series` longer"),
+        "{said}"
+    );
+    let mut child = command(&file, &out, &["--max-disk", "1000000 GB", "--jobs", "1"])
         .stderr(Stdio::null())
         .spawn()
         .unwrap();

@@ -11,10 +11,10 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::{Type, TypePtr};
+use parquet::schema::types::{ColumnPath, Type, TypePtr};
 
 /// The values of one column.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,10 +117,16 @@ impl Writer {
         let fields = table.iter().map(|c| c.column.schema(&c.name)).collect::<Result<_>>()?;
         let schema = Arc::new(Type::group_type_builder("table").with_fields(fields).build()?);
         let metadata = table.iter().flat_map(Named::metadata).collect();
-        let properties = WriterProperties::builder()
+        let mut properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
-            .set_key_value_metadata(Some(metadata))
-            .build();
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_key_value_metadata(Some(metadata));
+        // The least and the greatest word of a group help nobody, and comparing them took a fifth of the time.
+        for words in table.iter().filter(|c| matches!(c.column, Column::Text(_))) {
+            let path = ColumnPath::new(vec![words.name.clone()]);
+            properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
+        }
+        let properties = properties.build();
         SerializedFileWriter::new(File::create(path)?, schema, Arc::new(properties)).map(Self)
     }
 

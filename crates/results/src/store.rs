@@ -152,7 +152,7 @@ impl Folder {
         for (number, _) in done.iter().filter(|(_, recorded)| recorded.is_some()) {
             for part in runs.parts(*number)? {
                 let part = part?;
-                series::join(&mut results.series, drawn.keep(part.clone()));
+                series::join(&mut results.series, drawn.pick(&part));
                 out.add(part)?;
             }
         }

@@ -64,8 +64,8 @@ pub(crate) struct RunArgs {
         default_missing_value = "0.3"
     )]
     qlog: Option<Format>,
-    /// With --qlog: refuse to write more than this, by an estimate before the first run.
-    #[arg(long, value_name = "SIZE", default_value = "1 GB", requires = "qlog")]
+    /// Refuse to write more time series and qlogs than this, by an estimate before the first run.
+    #[arg(long, value_name = "SIZE", default_value = "4 GB")]
     max_disk: Bytes,
     /// Write the traffic of every run on the wire at both ends (pcapng, for Wireshark).
     #[arg(long)]
@@ -77,9 +77,6 @@ pub(crate) struct RunArgs {
     /// the others' runs under --out finishes the study.
     #[arg(long, value_name = "K/N", conflicts_with_all = ["qlog", "pcap"])]
     shard: Option<Shard>,
-    /// Most memory for time series; what needs more is refused before it runs.
-    #[arg(long, value_name = "SIZE", default_value = "4 GB")]
-    max_memory: Bytes,
     /// More: a table and the claims of each experiment; twice for every variant, number and reason.
     #[arg(short, long, action = ArgAction::Count)]
     verbose: u8,
@@ -110,22 +107,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
         rayon::ThreadPoolBuilder::new().num_threads(jobs.min(MAX_JOBS)).build_global().map_err(Error::bad)?;
     }
     let experiments = fitting(read(args)?, args.on)?;
-    if let Some(format) = args.qlog {
-        check_disk(&experiments, args, format)?;
-    }
+    check_disk(&experiments, args)?;
     let watch = Arc::new(Watch::default());
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
     let options = options(args);
     let mut all = Vec::new();
-    for experiment in &experiments {
-        let (results, folder) = match run::experiment(experiment, &options, &watch)? {
+    for study in run::experiments(&together(&experiments), &experiments, &options, &watch)? {
+        let (results, folder) = match study {
             Study::Complete(results, folder, _) => (*results, folder),
-            Study::Part(done, all) => {
-                eprintln!(
-                    "{}: {done} of {all} runs are there; the other parts make the rest",
-                    experiment.name
-                );
+            Study::Part(name, done, all) => {
+                eprintln!("{name}: {done} of {all} runs are there; the other parts make the rest");
                 continue;
             }
         };
@@ -159,7 +151,6 @@ fn options(args: &RunArgs) -> Options {
         world: args.on,
         fresh: args.fresh,
         shard: args.shard,
-        max_memory: args.max_memory,
     }
 }
 
@@ -179,25 +170,42 @@ fn ending(args: &RunArgs, all: &[Results]) -> String {
     first::text(&args.experiments.join(", "), &summaries, width()) + &out.into_text()
 }
 
+/// What experiments are called together while they run.
+fn together(experiments: &[Experiment]) -> String {
+    match experiments {
+        [one] => one.name.clone(),
+        all => format!("{} experiments", all.len()),
+    }
+}
+
 /// Says how large the qlogs will be.
 ///
 /// # Errors
-/// When that is more than they may be.
-fn check_disk(experiments: &[Experiment], args: &RunArgs, format: Format) -> Result<(), Error> {
-    let mut bytes = 0u64;
+/// When they, and the time series, are more than is allowed.
+fn check_disk(experiments: &[Experiment], args: &RunArgs) -> Result<(), Error> {
+    let (mut series, mut logs) = (0u64, 0u64);
     for experiment in experiments {
-        bytes = bytes.saturating_add(run::qlog_bytes(experiment, args.on, format)?.0);
+        let bytes = run::recorded_bytes(experiment, args.on, args.qlog)?;
+        series = series.saturating_add(bytes.series.0);
+        logs = logs.saturating_add(bytes.qlog.0);
     }
-    let about = rounded_up(bytes);
-    if bytes > args.max_disk.0 {
-        let enough = about.0.div_ceil(1_000_000_000);
-        let smaller = if format.gzip { "" } else { "; a tenth of it with `gzip` in --qlog" };
+    let all = series.saturating_add(logs);
+    if all > args.max_disk.0 {
+        let (about, enough) = (rounded_up(all), rounded_up(all).0.div_ceil(1_000_000_000));
+        let smaller = match args.qlog {
+            _ if series > logs => "; or make `series` longer, or \"off\"",
+            Some(format) if !format.gzip => "; a tenth of it with `gzip` in --qlog",
+            _ => "",
+        };
+        let what = if series > logs { "the time series" } else { "--qlog" };
         return Err(Error::bad(format!(
-            "--qlog writes some {about}, more than {}; allow it with --max-disk {enough}GB{smaller}",
+            "{what} would take some {about} of disk, more than {}; allow it with --max-disk {enough}GB{smaller}",
             args.max_disk
         )));
     }
-    eprintln!("kneepoint: --qlog writes some {about}");
+    if args.qlog.is_some() {
+        eprintln!("kneepoint: --qlog writes some {}", rounded_up(logs));
+    }
     Ok(())
 }
 

@@ -1,23 +1,50 @@
-//! What the runs of an experiment write beside their tables, before it is too late to say so.
+//! What the runs of an experiment write, before it is too late to say so.
 
 use experiment::backend::Backend;
-use experiment::file::Experiment;
+use experiment::file::{Case, Experiment};
 use results::qlog::{self, Format};
+use scenario::Scenario;
 use units::Bytes;
 
-use crate::run::{Failure, cases};
+use super::options::Failure;
+use super::study::cases;
 
-/// Bytes of qlog that an experiment will write, roughly.
+/// Columns of a flow's series: its own, the link's, and the variables of a controller.
+const COLUMNS: u64 = 16;
+/// A number as it is recorded, and once more in the table.
+const BYTES: u64 = 2 * 8;
+
+/// Bytes that are written, roughly.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecordedBytes {
+    /// Time series.
+    pub(crate) series: Bytes,
+    /// Packet events.
+    pub(crate) qlog: Bytes,
+}
+
+/// How much an experiment will record.
 ///
 /// # Errors
 /// Why it cannot be run.
-pub(crate) fn qlog_bytes(exp: &Experiment, world: Backend, format: Format) -> Result<Bytes, Failure> {
+pub(crate) fn recorded_bytes(
+    exp: &Experiment,
+    world: Backend,
+    qlog: Option<Format>,
+) -> Result<RecordedBytes, Failure> {
     let (cases, _) = cases(exp, world)?;
-    let once = cases.iter().map(|case| qlog::estimate(&exp.scenario(case, 0), format).0);
-    Ok(Bytes(once.fold(0, u64::saturating_add).saturating_mul(u64::from(exp.repetitions))))
+    let runs = u64::from(exp.repetitions);
+    let of_all = |bytes: &dyn Fn(&Scenario) -> u64| {
+        let once = |case: &Case| bytes(&exp.scenario(case, 0));
+        Bytes(cases.iter().map(once).fold(0, u64::saturating_add).saturating_mul(runs))
+    };
+    Ok(RecordedBytes {
+        series: of_all(&series),
+        qlog: of_all(&|scenario| qlog.map_or(0, |format| qlog::estimate(scenario, format).0)),
+    })
 }
 
-/// How a manifest says that there are qlogs, and which.
-pub(super) fn recorded(format: Format) -> String {
-    if format == Format::default() { "qlog".to_owned() } else { format!("qlog={format}") }
+fn series(scenario: &Scenario) -> u64 {
+    let samples = scenario.series.map_or(0, |interval| scenario.duration.0 / interval.0.max(1));
+    samples.saturating_mul(scenario.flows.len() as u64).saturating_mul(COLUMNS * BYTES)
 }

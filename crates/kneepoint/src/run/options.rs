@@ -8,7 +8,6 @@ use experiment::backend::Backend;
 use experiment::diagnostic::Diagnostic;
 use results::qlog;
 use results::summary::Results;
-use units::Bytes;
 
 /// How to run.
 #[derive(Clone, Debug)]
@@ -25,16 +24,13 @@ pub struct Options {
     pub fresh: bool,
     /// Only a part of the runs: the `k`-th of `n`, from 1.
     pub shard: Option<Shard>,
-    /// What runs may keep in memory until they are stored.
-    pub max_memory: Bytes,
 }
 
 impl Options {
     /// Simulations, into this folder.
     pub fn simulate(out: PathBuf) -> Self {
         let world = Backend::Sim;
-        let max_memory = Bytes(4_000_000_000);
-        Self { out, qlog: None, pcap: false, world, fresh: false, shard: None, max_memory }
+        Self { out, qlog: None, pcap: false, world, fresh: false, shard: None }
     }
 }
 
@@ -68,8 +64,8 @@ impl FromStr for Shard {
 pub enum Study {
     /// Its results, where they are, and whether they were there before.
     Complete(Box<Results>, PathBuf, bool),
-    /// Of a part, how many of all runs are done now.
-    Part(usize, usize),
+    /// Of a part of this experiment, how many of all runs are done now.
+    Part(String, usize, usize),
 }
 
 /// What can go wrong once the experiment's file is accepted.
@@ -81,8 +77,6 @@ pub enum Failure {
     Store(PathBuf, io::Error),
     /// The wire, in a sentence.
     Wire(String),
-    /// More memory than is allowed.
-    Memory(String),
     /// Ctrl-C; so many runs are kept.
     Interrupted(usize),
 }

@@ -12,7 +12,7 @@ use results::summary::Track;
 use scenario::trace::Trace;
 use scenario::{End, Scenario, Series, Watch};
 
-use super::{Job, Run};
+use super::job::{Job, Run};
 
 /// One run on its way to disk.
 pub(super) struct Recorder<'a> {

@@ -90,13 +90,22 @@ impl<'a> Drawn<'a> {
         wanted && *self.first.entry((variant.to_owned(), row.to_owned())).or_insert(repetition) == repetition
     }
 
-    /// Keeps what is drawn of these tracks.
-    pub(super) fn keep(&mut self, mut tracks: Vec<Track>) -> Vec<Track> {
-        tracks.retain(|track| self.has(&track.variant, track.row.as_str(), track.repetition));
-        for track in &mut tracks {
-            track.columns.retain(|name, _| self.columns.contains(name.as_str()));
-        }
-        tracks
+    /// What is drawn of these tracks.
+    pub(super) fn pick(&mut self, tracks: &[Track]) -> Vec<Track> {
+        let wanted =
+            tracks.iter().filter(|track| self.has(&track.variant, track.row.as_str(), track.repetition));
+        let wanted: Vec<&Track> = wanted.collect();
+        let column = |(name, values): (&String, &Vec<f64>)| {
+            self.columns.contains(name.as_str()).then(|| (name.clone(), values.clone()))
+        };
+        let picked = |track: &&Track| Track {
+            variant: track.variant.clone(),
+            row: track.row.clone(),
+            times: track.times.clone(),
+            columns: track.columns.iter().filter_map(column).collect(),
+            ..**track
+        };
+        wanted.iter().map(picked).collect()
     }
 }
 

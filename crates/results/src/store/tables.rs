@@ -109,14 +109,28 @@ impl<'a> Keys<'a> {
         else {
             return;
         };
-        let case = |(variant, row): (&Arc<str>, &Arc<str>)| self.cases.get(&(&**variant, &**row)).copied();
-        let which: Vec<Option<usize>> = variants.iter().zip(rows).map(case).collect();
+        if self.names.is_empty() {
+            return;
+        }
+        let which = self.cases_of(variants, rows);
         let column = |(key, name): (&SweptKey, &String)| {
             let column = values_of(key, &which);
             Named { is_key: true, ..Named::new(name, &key.unit, "a key of the experiment", column) }
         };
         let columns: Vec<Named> = self.swept.keys.iter().zip(&self.names).map(column).collect();
         table.splice(KEYS.len()..KEYS.len(), columns);
+    }
+}
+
+impl Keys<'_> {
+    /// Which case each row is of; most are of that of the row before.
+    fn cases_of(&self, variants: &[Arc<str>], rows: &[Arc<str>]) -> Vec<Option<usize>> {
+        let mut which: Vec<Option<usize>> = Vec::with_capacity(rows.len());
+        for (i, (variant, row)) in variants.iter().zip(rows).enumerate() {
+            let like = i > 0 && Arc::ptr_eq(variant, &variants[i - 1]) && Arc::ptr_eq(row, &rows[i - 1]);
+            which.push(if like { which[i - 1] } else { self.cases.get(&(&**variant, &**row)).copied() });
+        }
+        which
     }
 }
 

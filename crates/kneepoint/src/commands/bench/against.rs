@@ -1,0 +1,80 @@
+//! Two builds in one session: each round runs every case once with both, one right after the other, and who begins takes turns. What
+//! the machine does to one it does to the other.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::measure::Figure;
+use crate::status::{Error, HOLDS, print};
+
+/// A case, measured with both.
+struct Pair {
+    case: String,
+    /// CPU seconds of this build over those of the other, one for each round.
+    ratios: Vec<f64>,
+}
+
+/// Compares this build with another.
+pub(super) fn run(other: &Path, rounds: u32, cases: &[&str]) -> Result<u8, Error> {
+    let this = std::env::current_exe().map_err(Error::bad)?;
+    print(
+        "CPU time of this build over the other's: median of the rounds, and from the least to the greatest\n",
+    );
+    for case in cases {
+        let mut pair = Pair { case: (*case).to_owned(), ratios: Vec::new() };
+        for round in 0..rounds.max(1) {
+            let (mine, others) = if round.is_multiple_of(2) {
+                let mine = once(&this, case)?;
+                (mine, once(other, case)?)
+            } else {
+                let others = once(other, case)?;
+                (once(&this, case)?, others)
+            };
+            pair.ratios.push(mine.cpu_seconds / others.cpu_seconds);
+        }
+        print(&pair.line());
+    }
+    Ok(HOLDS)
+}
+
+/// One case, once.
+fn once(program: &Path, case: &str) -> Result<Figure, Error> {
+    let wrong = |what: &dyn std::fmt::Display| Error::bad(format!("{}: {what}", program.display()));
+    let done = Command::new(program).args(["bench", "--tries", "1", "--json", case]).output();
+    let done = done.map_err(|e| wrong(&e))?;
+    if !done.status.success() {
+        let said = String::from_utf8_lossy(&done.stderr);
+        return Err(wrong(&format!(
+            "`bench --tries 1 --json \"{case}\"` ended with {}: {}",
+            done.status,
+            said.lines().next().unwrap_or("it says nothing")
+        )));
+    }
+    let figures: Vec<Figure> = serde_json::from_slice(&done.stdout).map_err(|e| wrong(&e))?;
+    figures
+        .into_iter()
+        .find(|figure| figure.case == case)
+        .ok_or_else(|| wrong(&format!("has no case `{case}`")))
+}
+
+impl Pair {
+    fn line(&self) -> String {
+        let mut sorted = self.ratios.clone();
+        sorted.sort_by(f64::total_cmp);
+        let (least, most) = (sorted[0], sorted[sorted.len() - 1]);
+        let median = (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) / 2.0;
+        format!("{:36} {median:>6.3}  ({least:.3} to {most:.3})\n", self.case)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_and_the_ends() {
+        let line = |ratios: &[f64]| Pair { case: "x".to_owned(), ratios: ratios.to_vec() }.line();
+        assert!(line(&[1.2, 0.9, 1.0]).ends_with("1.000  (0.900 to 1.200)\n"));
+        assert!(line(&[1.2, 0.9]).ends_with("1.050  (0.900 to 1.200)\n"));
+    }
+}

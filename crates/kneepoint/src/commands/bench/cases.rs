@@ -1,0 +1,189 @@
+//! The cases of the benchmark, as experiment files: each is a long run of bulk flows over one drop-tail queue of 1 BDP, unless it says
+//! otherwise.
+
+use std::path::Path;
+
+use experiment::diagnostic::Diagnostic;
+use experiment::file::Experiment;
+
+/// What is measured of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// The simulation alone.
+    Simulation,
+    /// The whole study, with its files.
+    Study,
+    /// The whole study with qlog.
+    Qlog,
+}
+
+/// A case.
+pub(super) struct Case {
+    /// What it is; cases that differ in one number follow each other.
+    pub(super) name: &'static str,
+    pub(super) work: Work,
+    file: &'static str,
+}
+
+impl Case {
+    /// Its experiment.
+    pub(super) fn experiment(&self) -> Result<Experiment, Diagnostic> {
+        let series = if self.file.contains("series") { "" } else { "series = \"off\"\n" };
+        let text = format!("title = \"{}\"\n{series}{}", self.name, self.file);
+        Experiment::parse("bench", Path::new("bench"), &text)
+    }
+}
+
+const fn case(name: &'static str, file: &'static str) -> Case {
+    Case { name, work: Work::Simulation, file }
+}
+
+/// Flows on 500 Mbit/s that start a millisecond apart.
+macro_rules! flows {
+    ($count:literal, $seconds:literal, $flow:literal, $link:literal) => {
+        flows!($count, $seconds, $flow, $link, "")
+    };
+    ($count:literal, $seconds:literal, $flow:literal, $link:literal, $head:literal) => {
+        concat!(
+            $head,
+            "duration = \"",
+            $seconds,
+            " s\"\nlink = { rate = \"500 Mbit/s\", rtt = \"50 ms\", queue = \"1 BDP\"",
+            $link,
+            " }\n[[flow]]\nstagger = \"1 ms\"\ncount = ",
+            $count,
+            "\n",
+            $flow,
+            "\n"
+        )
+    };
+}
+
+/// One flow on a fast link.
+macro_rules! fast {
+    ($rate:literal, $rtt:literal, $flow:literal, $link:literal) => {
+        concat!(
+            "duration = \"10 s\"\nlink = { rate = \"",
+            $rate,
+            " Gbit/s\", rtt = \"",
+            $rtt,
+            " ms\", queue = \"1 BDP\"",
+            $link,
+            " }\n[[flow]]\n",
+            $flow,
+            "\n"
+        )
+    };
+}
+
+const SMALL: &str = "duration = \"400 s\"\ntransfer = \"100 MB\"\nlink = { rate = \"10 Mbit/s\", rtt = \"50 ms\", queue = \"1 BDP\" }\n[[flow]]\ncontroller = \"cubic\"\n";
+
+/// Four links one after another, the last of them the bottleneck.
+const CHAIN: &str = r#"
+duration = "60 s"
+[[link]]
+name = "a"
+rate = "1 Gbit/s"
+delay = "5 ms"
+queue = "1 MB"
+[[link]]
+name = "b"
+rate = "1 Gbit/s"
+delay = "5 ms"
+queue = "1 MB"
+[[link]]
+name = "c"
+rate = "1 Gbit/s"
+delay = "5 ms"
+queue = "1 MB"
+[[link]]
+name = "d"
+rate = "500 Mbit/s"
+delay = "10 ms"
+queue = "3 MB"
+[[flow]]
+controller = "cubic"
+rtt = "50 ms"
+stagger = "1 ms"
+count = 128
+"#;
+
+/// All cases.
+pub(super) const CASES: [Case; 26] = [
+    case("1 flow, 10 Mbit/s, 100 MB", SMALL),
+    case("1 flow, 500 Mbit/s, 60 s", flows!("1", "60", "controller = \"cubic\"", "")),
+    case("128 flows, 500 Mbit/s, 60 s", flows!("128", "60", "controller = \"cubic\"", "")),
+    case("1000 flows, 500 Mbit/s, 60 s", flows!("1000", "60", "controller = \"cubic\"", "")),
+    case("10000 flows, 500 Mbit/s, 60 s", flows!("10000", "60", "controller = \"cubic\"", "")),
+    case("1 flow of TCP, 500 Mbit/s", flows!("1", "60", "controller = \"cubic\"\ntransport = \"tcp\"", "")),
+    case(
+        "128 flows of TCP, 500 Mbit/s",
+        flows!("128", "60", "controller = \"cubic\"\ntransport = \"tcp\"", ""),
+    ),
+    case(
+        "1000 flows of TCP, 500 Mbit/s",
+        flows!("1000", "60", "controller = \"cubic\"\ntransport = \"tcp\"", ""),
+    ),
+    case(
+        "1 flow of NewReno, TCP, each ACK",
+        flows!("1", "60", "controller = \"new-reno\"\ntransport = \"tcp\"\nack = { ack-every = 1 }", ""),
+    ),
+    case(
+        "128 flows of NewReno, TCP, each ACK",
+        flows!("128", "60", "controller = \"new-reno\"\ntransport = \"tcp\"\nack = { ack-every = 1 }", ""),
+    ),
+    case("QUIC, 10 Gbit/s x 10 ms", fast!("10", "10", "controller = \"cubic\"", "")),
+    case("QUIC, 10 Gbit/s x 100 ms", fast!("10", "100", "controller = \"cubic\"", "")),
+    case("QUIC, 10 Gbit/s x 300 ms", fast!("10", "300", "controller = \"cubic\"", "")),
+    case("TCP, 10 Gbit/s x 10 ms", fast!("10", "10", "controller = \"cubic\"\ntransport = \"tcp\"", "")),
+    case("TCP, 10 Gbit/s x 100 ms", fast!("10", "100", "controller = \"cubic\"\ntransport = \"tcp\"", "")),
+    case("TCP, 10 Gbit/s x 300 ms", fast!("10", "300", "controller = \"cubic\"\ntransport = \"tcp\"", "")),
+    case(
+        "TCP, 5 Gbit/s, every 50th late",
+        fast!(
+            "5",
+            "60",
+            "controller = \"cubic\"\ntransport = \"tcp\"",
+            ", reorder = { every = 50, by = \"2 ms\" }"
+        ),
+    ),
+    case("128 flows, CoDel", flows!("128", "60", "controller = \"cubic\"", ", aqm = \"codel\"")),
+    case("128 flows, FQ-CoDel", flows!("128", "60", "controller = \"cubic\"", ", aqm = \"fq-codel\"")),
+    case("128 flows, PIE", flows!("128", "60", "controller = \"cubic\"", ", aqm = \"pie\"")),
+    case("128 flows, DualPI2", flows!("128", "60", "controller = \"cubic\"", ", aqm = \"dualpi2\"")),
+    case("128 flows, four links", CHAIN),
+    Case {
+        name: "1 flow, a study",
+        work: Work::Study,
+        file: flows!("1", "10", "controller = \"cubic\"", ""),
+    },
+    Case {
+        name: "1 flow, a study with qlog",
+        work: Work::Qlog,
+        file: flows!("1", "10", "controller = \"cubic\"", ""),
+    },
+    Case {
+        name: "128 flows, a study",
+        work: Work::Study,
+        file: flows!("128", "10", "controller = \"cubic\"", ""),
+    },
+    Case {
+        name: "128 flows, a study, series 1 ms",
+        work: Work::Study,
+        file: flows!("128", "10", "controller = \"cubic\"", "", "series = \"1 ms\"\n"),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_can_run() {
+        for case in &CASES {
+            let experiment = case.experiment().unwrap_or_else(|e| panic!("{}: {e}", case.name));
+            assert_eq!(experiment.cases().len(), 1, "{}", case.name);
+            assert!(case.name.len() <= 35, "{}", case.name);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Instructions that this process executes, where the kernel counts them for it: on Linux with `perf_event_paranoid` at 2 or less,
+//! on a processor or in a virtual machine that has the counter.
+
+#[cfg(target_os = "linux")]
+pub(super) struct Counter(perf_event::Counter);
+
+#[cfg(not(target_os = "linux"))]
+pub(super) struct Counter(());
+
+#[cfg(target_os = "linux")]
+impl Counter {
+    /// Counts from now on; `None` where that is refused.
+    pub(super) fn begin() -> Option<Self> {
+        use perf_event::Builder;
+        use perf_event::events::Hardware;
+        let mut builder = Builder::new().kind(Hardware::INSTRUCTIONS);
+        builder.inherit(true);
+        let mut counter = builder.build().ok()?;
+        counter.enable().ok()?;
+        Some(Self(counter))
+    }
+
+    /// How many there were.
+    pub(super) fn end(mut self) -> Option<u64> {
+        self.0.disable().ok()?;
+        self.0.read().ok().filter(|count| *count > 0)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Counter {
+    pub(super) fn begin() -> Option<Self> {
+        None
+    }
+
+    pub(super) fn end(self) -> Option<u64> {
+        None
+    }
+}

@@ -1,0 +1,77 @@
+//! One run: simulated or measured, and recorded.
+
+use std::io;
+
+use results::measure;
+use results::store::{Done, Recorded};
+use scenario::{Outcome, Scenario, Watch};
+
+use super::gather::flow_rows;
+use super::job::{Job, Run};
+use super::on_wire;
+use super::options::Failure;
+use super::recorder::Recorder;
+
+impl Run<'_> {
+    /// The run of this number, which may be there already; `None` if it is another part's.
+    pub(super) fn simulate(&self, number: usize, job: &Job<'_>) -> Result<Option<Done>, Failure> {
+        let scenario = job.scenario(self.exp, self.options);
+        let is_others = self.options.shard.is_some_and(|shard| !shard.has(number));
+        let known = self.runs.load(number);
+        if known.is_some() || is_others {
+            return Ok(self.progress.run(scenario.duration.0, |_| known));
+        }
+        let simulated = self.progress.run(scenario.duration.0, |watch| {
+            let mut recorder = Recorder::begin(self, job, &scenario, watch)?;
+            let outcome = sim::run_recorded(&scenario, watch, &mut recorder);
+            Ok((outcome, recorder.finish(number)))
+        });
+        let (outcome, recorded) = simulated.map_err(|e| self.store(e))?;
+        // A disk that is full ends the run too.
+        let recorded = recorded.map_err(|e| self.store(e))?;
+        let outcome = outcome.ok_or(Failure::Interrupted(0))?;
+        let done = self.done(job, &scenario, &outcome, recorded);
+        self.runs.keep(number, &done).map_err(|e| self.store(e))?;
+        Ok(Some(done))
+    }
+
+    /// In real time.
+    pub(super) fn measure(&self, number: usize, job: &Job<'_>) -> Result<Done, Failure> {
+        let scenario = job.scenario(self.exp, self.options);
+        let pcap = match self.options.pcap {
+            true => Some(self.in_folder("pcap", &(job.file("") + ".pcapng")).map_err(|e| self.store(e))?),
+            false => None,
+        };
+        let (mut outcome, audit) = self
+            .progress
+            .run(scenario.duration.0, |watch| on_wire::run(&scenario, pcap.as_deref(), watch))?;
+        let nobody = Watch::default();
+        let mut recorder = Recorder::begin(self, job, &scenario, &nobody).map_err(|e| self.store(e))?;
+        outcome.hand_over(&mut recorder);
+        let recorded = recorder.finish(number).map_err(|e| self.store(e))?;
+        let mut done = self.done(job, &scenario, &outcome, recorded);
+        done.values.retain(|metric, _| on_wire::tells(metric));
+        done.flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| on_wire::tells(metric)));
+        Ok(Done { audit: Some(audit), ..done })
+    }
+
+    fn done(
+        &self,
+        job: &Job<'_>,
+        scenario: &Scenario,
+        outcome: &Outcome,
+        recorded: Option<Recorded>,
+    ) -> Done {
+        Done {
+            values: measure::measure(scenario, outcome, self.exp.groups()),
+            flows: flow_rows(job, scenario, outcome),
+            rtt: measure::rtt_of_all(&outcome.flows),
+            recorded,
+            audit: None,
+        }
+    }
+
+    fn store(&self, error: io::Error) -> Failure {
+        Failure::Store(self.options.out.join(&self.exp.name), error)
+    }
+}

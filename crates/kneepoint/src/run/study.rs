@@ -1,0 +1,163 @@
+//! A study under way: its runs, and what is made of them when the last one is done.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use experiment::backend::Backend;
+use experiment::file::{Case, Experiment};
+use results::judge;
+use results::network::Network;
+use results::store::{self, Done, Folder, Manifest, RunRow, Runs};
+use scenario::Scenario;
+
+use super::gather::{counted, gather, run_row};
+use super::job::{Job, Run};
+use super::manifest::manifest;
+use super::options::{Failure, Options, Study};
+use super::progress::Progress;
+use super::{files, on_wire};
+
+/// An experiment that has to be computed.
+pub(super) struct Plan<'a> {
+    exp: &'a Experiment,
+    options: &'a Options,
+    cases: Vec<Case>,
+    /// Which cannot run here, and why.
+    left_out: String,
+    /// What names of each case's files begin with.
+    stems: Vec<String>,
+    runs: Runs,
+    path: PathBuf,
+    folder: Mutex<Option<Folder>>,
+    done: Mutex<Vec<Option<Done>>>,
+    /// Runs that are not over.
+    left: AtomicUsize,
+}
+
+/// What there is to do for an experiment.
+pub(super) enum Begun<'a> {
+    Nothing(Study),
+    Runs(Box<Plan<'a>>),
+}
+
+impl<'a> Begun<'a> {
+    pub(super) fn plan(&self) -> Option<&Plan<'a>> {
+        match self {
+            Self::Nothing(_) => None,
+            Self::Runs(plan) => Some(plan),
+        }
+    }
+
+    pub(super) fn into_study(self) -> Option<Study> {
+        match self {
+            Self::Nothing(study) => Some(study),
+            Self::Runs(_) => None,
+        }
+    }
+}
+
+impl<'a> Plan<'a> {
+    /// Looks what is there already.
+    pub(super) fn begin(exp: &'a Experiment, options: &'a Options) -> Result<Begun<'a>, Failure> {
+        let (cases, left_out) = cases(exp, options.world)?;
+        let manifest = manifest(exp, &cases, options)?;
+        let store = |e| Failure::Store(options.out.join(&exp.name), e);
+        let runs = runs(options, &manifest).map_err(store)?;
+        if options.fresh {
+            runs.discard();
+        } else if let Some((results, folder)) = store::find(&options.out, &manifest) {
+            return Ok(Begun::Nothing(Study::Complete(Box::new(results), folder, true)));
+        }
+        let labels: Vec<[String; 2]> =
+            cases.iter().map(|case| [case.variant.clone(), case.label().to_string()]).collect();
+        let folder = Folder::begin(&options.out, &manifest).map_err(store)?;
+        let all = cases.len() * exp.repetitions as usize;
+        Ok(Begun::Runs(Box::new(Self {
+            exp,
+            options,
+            left_out,
+            stems: files::stems(&labels),
+            cases,
+            runs,
+            path: folder.path().to_owned(),
+            folder: Mutex::new(Some(folder)),
+            done: Mutex::new(vec![None; all]),
+            left: AtomicUsize::new(all),
+        })))
+    }
+
+    /// What a run of it is.
+    pub(super) fn scenario(&self, job: &Job<'_>) -> Scenario {
+        job.scenario(self.exp, self.options)
+    }
+
+    /// All runs, those of a case together.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = Job<'_>> {
+        self.cases.iter().zip(&self.stems).flat_map(|(case, stem)| {
+            (0..self.exp.repetitions).map(move |repetition| Job { case, repetition, stem })
+        })
+    }
+
+    /// What each of its runs needs.
+    pub(super) fn run<'r>(&'r self, progress: &'r Progress<'r>) -> Run<'r> {
+        Run { exp: self.exp, options: self.options, folder: &self.path, progress, runs: &self.runs }
+    }
+
+    /// How many runs are kept.
+    pub(super) fn kept(&self) -> usize {
+        self.runs.count(self.cases.len() * self.exp.repetitions as usize)
+    }
+
+    /// A run is over: `None` if it is another part's. After the last one, the study.
+    pub(super) fn over(&self, number: usize, done: Option<Done>) -> Option<Result<Study, Failure>> {
+        self.done()[number] = done;
+        let is_last = self.left.fetch_sub(1, Ordering::AcqRel) == 1;
+        is_last.then(|| self.finish())
+    }
+
+    fn done(&self) -> MutexGuard<'_, Vec<Option<Done>>> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn finish(&self) -> Result<Study, Failure> {
+        let done = std::mem::take(&mut *self.done());
+        let all = done.len();
+        let Some(done) = done.into_iter().collect::<Option<Vec<Done>>>() else {
+            return Ok(Study::Part(self.exp.name.clone(), self.runs.count(all), all));
+        };
+        let store = |e| Failure::Store(self.options.out.join(&self.exp.name), e);
+        let (exp, cases) = (self.exp, &self.cases);
+        let rows: Vec<RunRow> = self.jobs().zip(&done).map(|(job, done)| run_row(exp, &job, done)).collect();
+        let mut summary = judge::summary(exp, cases, &rows, self.options.world);
+        summary.note = [&*summary.note, &self.left_out].join(" ").trim().to_owned();
+        let network = |case: &Case| Network::of(&case.variant, &case.label(), &exp.scenario(case, 0));
+        let networks = cases.iter().map(network).collect();
+        let done = counted(done, exp.repetitions.max(1) as usize);
+        let mut results = gather(summary, networks, cases, &done);
+        let recorded: Vec<_> =
+            done.into_iter().flatten().map(|(number, run)| (number, run.recorded)).collect();
+        let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let folder = folder.ok_or_else(|| store(io::Error::other("the study is complete already")))?;
+        folder.fill(&mut results, &rows, (&self.runs, &recorded), &exp.swept(cases)).map_err(store)?;
+        let path = folder.publish().map_err(store)?;
+        self.runs.discard();
+        Ok(Study::Complete(Box::new(results), path, false))
+    }
+}
+
+/// Where the runs are kept until the study is complete. What qlog records stands in files of its own, and a measurement, with what is
+/// simulated beside it, is no other's: those go with the process.
+fn runs(options: &Options, manifest: &Manifest) -> io::Result<Runs> {
+    let stay = options.qlog.is_none() && options.world == Backend::Sim;
+    if stay { Ok(Runs::of(&options.out, manifest)) } else { Runs::passing(&options.out, manifest) }
+}
+
+/// The cases to run. For the wire those that can run there a second time, side by side; and which cannot, and why.
+pub(super) fn cases(exp: &Experiment, world: Backend) -> Result<(Vec<Case>, String), Failure> {
+    match world {
+        Backend::Sim => Ok((exp.cases(), String::new())),
+        Backend::Wire => on_wire::cases(exp),
+    }
+}
