@@ -339,6 +339,7 @@ impl Run<'_> {
                 File::create(self.in_folder("qlog", &name)?)
             };
             let meta = qlog::Meta {
+                states: flow.algorithm.states(),
                 title: self.exp.name.clone(),
                 flow: flow.label.clone(),
                 algorithm: flow.algorithm.name().to_owned(),

@@ -21,6 +21,8 @@ use parquet::schema::types::{Type, TypePtr};
 pub enum Column {
     /// Words.
     Text(Vec<String>),
+    /// Words, where there are any.
+    Words(Vec<Option<String>>),
     /// Small whole numbers.
     Int(Vec<i32>),
     /// Whole numbers, where there are any.
@@ -43,6 +45,7 @@ impl Column {
     fn schema(&self, name: &str) -> Result<TypePtr> {
         let (physical, converted, repetition) = match self {
             Self::Text(_) => (Physical::BYTE_ARRAY, ConvertedType::UTF8, Repetition::REQUIRED),
+            Self::Words(_) => (Physical::BYTE_ARRAY, ConvertedType::UTF8, Repetition::OPTIONAL),
             Self::Int(_) => (Physical::INT32, ConvertedType::NONE, Repetition::REQUIRED),
             Self::Count(_) => (Physical::INT64, ConvertedType::NONE, Repetition::OPTIONAL),
             Self::Real(_) => (Physical::DOUBLE, ConvertedType::NONE, Repetition::OPTIONAL),
@@ -106,6 +109,10 @@ pub fn write(path: &Path, table: &Table) -> Result<()> {
                 let bytes: Vec<ByteArray> = values.iter().map(|s| s.as_str().into()).collect();
                 out.typed::<ByteArrayType>().write_batch(&bytes, None, None)?;
             }
+            Column::Words(values) => {
+                let bytes = values.iter().map(|word| word.as_deref().map(ByteArray::from));
+                write_optional::<ByteArrayType>(&mut out, bytes)?;
+            }
             Column::Int(values) => {
                 out.typed::<Int32Type>().write_batch(values, None, None)?;
             }
@@ -150,7 +157,8 @@ pub fn read(path: &Path) -> Result<Table> {
         let group = reader.get_row_group(group)?;
         let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
         for (i, name) in names.iter().enumerate() {
-            let column = read_column(group.get_column_reader(i)?, rows)?;
+            let is_optional = file.schema_descr().column(i).self_type().is_optional();
+            let column = read_column(group.get_column_reader(i)?, rows, is_optional)?;
             match table.get_mut(i) {
                 None => {
                     let of = |what: &str| said.get(format!("{what}:{name}").as_str()).copied();
@@ -165,13 +173,16 @@ pub fn read(path: &Path) -> Result<Table> {
     Ok(table)
 }
 
-fn read_column(reader: ColumnReader, rows: usize) -> Result<Column> {
+fn read_column(reader: ColumnReader, rows: usize, is_optional: bool) -> Result<Column> {
     Ok(match reader {
-        ColumnReader::ByteArrayColumnReader(mut r) => {
-            let mut values = Vec::new();
-            r.read_records(rows, None, None, &mut values)?;
-            let text = values.iter().map(|v| v.as_utf8().map(str::to_owned));
-            Column::Text(text.collect::<Result<_>>()?)
+        ColumnReader::ByteArrayColumnReader(r) => {
+            let text = |value: ByteArray| value.as_utf8().map(str::to_owned);
+            let values = read_optional(r, rows)?.into_iter().map(|value| value.map(text).transpose());
+            if is_optional {
+                Column::Words(values.collect::<Result<_>>()?)
+            } else {
+                Column::Text(values.filter_map(Result::transpose).collect::<Result<_>>()?)
+            }
         }
         ColumnReader::Int32ColumnReader(mut r) => {
             let mut values = Vec::new();
@@ -201,6 +212,7 @@ fn read_optional<T: DataType>(mut reader: ColumnReaderImpl<T>, rows: usize) -> R
 fn append(whole: &mut Column, part: Column) -> Result<()> {
     match (whole, part) {
         (Column::Text(a), Column::Text(b)) => a.extend(b),
+        (Column::Words(a), Column::Words(b)) => a.extend(b),
         (Column::Int(a), Column::Int(b)) => a.extend(b),
         (Column::Count(a), Column::Count(b)) => a.extend(b),
         (Column::Real(a), Column::Real(b)) => a.extend(b),
@@ -220,6 +232,7 @@ mod tests {
         let key = Named::new("link.queue", "BDP", "a key", Column::Real(vec![0.5, 1e300]));
         let table = vec![
             Named::new("word", "", "", Column::Text(vec!["a".into(), "ü".into()])),
+            Named::new("state", "", "", Column::Words(vec![None, Some("Startup".into())])),
             Named::new("n", "", "", Column::Int(vec![1, -2])),
             Named::new("packets", "packets", "so many", Column::Count(vec![None, Some(-3)])),
             Named { is_key: true, ..key },

@@ -24,7 +24,8 @@ use self::tables::Tables;
 use crate::columns;
 use crate::network::Network;
 pub use crate::run_row::{Audit, RunRow};
-use crate::summary::Results;
+use crate::states::States;
+use crate::summary::{Results, Summary};
 use experiment::backend::Backend;
 use experiment::file::Swept;
 use experiment::row::RowLabel;
@@ -217,12 +218,14 @@ pub fn find(out: &Path, manifest: &Manifest) -> Option<(Results, PathBuf)> {
 /// A folder that is not one, or damaged files: the message names the file.
 pub fn load(dir: &Path) -> io::Result<Results> {
     sums::check(dir)?;
-    let summary =
+    let summary: Summary =
         named("summary.json", || Ok(serde_json::from_slice(&fs::read(dir.join("summary.json"))?)?))?;
+    let flows = table(dir, "flows.parquet", flow_rows)?;
+    let series = table(dir, "series.parquet", |table| tracks(table, &States::of(&summary, &flows)))?;
     Ok(Results {
         summary,
-        series: table(dir, "series.parquet", tracks)?,
-        flows: table(dir, "flows.parquet", flow_rows)?,
+        series,
+        flows,
         rtt_cdf: table(dir, "rtt_cdf.parquet", cdfs)?,
         networks: networks(dir)?,
     })

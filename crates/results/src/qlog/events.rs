@@ -80,6 +80,20 @@ pub(super) enum State {
     SlowStart,
     CongestionAvoidance,
     Recovery,
+    /// One of the controller's, by its name.
+    #[serde(untagged)]
+    Own(&'static str),
+}
+
+/// What made a controller reduce.
+pub(super) fn word(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Loss => "loss",
+        Cause::Ecn => "ecn",
+        Cause::Delay => "delay",
+        Cause::PersistentCongestion => "persistent_congestion",
+        _ => "timeout",
+    }
 }
 
 /// Prefix and name of a metric.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use congestion::Cause;
+use congestion::{Cause, STATE};
 use scenario::trace::{Ack, Event, Metrics, Trace, trigger};
 use serde_json::Number;
 use units::{Duration, Time};
@@ -20,6 +20,7 @@ pub(super) fn write(out: Out<impl Write>, meta: &Meta, trace: &Trace) -> io::Res
     let mut log = Log {
         out,
         transport: meta.transport,
+        states: meta.states,
         sent: Sent::default(),
         metrics: BTreeMap::new(),
         state: None,
@@ -96,6 +97,7 @@ impl Sent {
 struct Log<W: Write> {
     out: Out<W>,
     transport: Transport,
+    states: &'static [&'static str],
     sent: Sent,
     /// As last written.
     metrics: BTreeMap<Key, Number>,
@@ -182,13 +184,15 @@ impl<W: Write> Log<W> {
             self.out.entry(time, &Record::Metrics(Changed(changed)))?;
         }
         let threshold = own.get(SSTHRESH).copied().filter(|s| !s.is_nan());
-        match threshold {
+        let state = own.get(STATE).and_then(|number| self.states.get(*number as usize));
+        match (state, threshold) {
             _ if self.recovery.is_some() => Ok(()),
+            (Some(name), _) => self.change(time, State::Own(name), None),
             // The window is a whole number of bytes, the threshold need not be one.
-            Some(threshold) if (metrics.cwnd as f64) < threshold.floor() => {
+            (None, Some(threshold)) if (metrics.cwnd as f64) < threshold.floor() => {
                 self.change(time, State::SlowStart, None)
             }
-            None if self.state.is_none() => Ok(()),
+            (None, None) if self.state.is_none() => Ok(()),
             _ => self.change(time, State::CongestionAvoidance, None),
         }
     }

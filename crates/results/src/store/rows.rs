@@ -7,6 +7,7 @@ use experiment::metric::Metric;
 use experiment::row::RowLabel;
 
 use crate::columns::{Column, Table};
+use crate::states::{self, States};
 use crate::store::tables::KEYS;
 use crate::summary::{Cdf, FlowRow, Track};
 
@@ -38,7 +39,7 @@ fn numbers(column: Column) -> io::Result<Vec<f64>> {
     match column {
         Column::Real(values) => Ok(values),
         Column::Count(values) => Ok(values.into_iter().map(|v| v.map_or(f64::NAN, |v| v as f64)).collect()),
-        Column::Text(_) | Column::Int(_) => Err(damaged()),
+        Column::Text(_) | Column::Words(_) | Column::Int(_) => Err(damaged()),
     }
 }
 
@@ -53,10 +54,24 @@ fn take(table: &mut Table, name: &str) -> io::Result<Column> {
     Ok(table.remove(i).column)
 }
 
-pub(super) fn tracks(mut table: Table) -> io::Result<Vec<Track>> {
+pub(super) fn tracks(mut table: Table, states: &States<'_>) -> io::Result<Vec<Track>> {
     let [variants, rows] = [take_text(&mut table, KEYS[0])?, take_text(&mut table, KEYS[1])?];
     let [repetitions, flows] = [take_ints(&mut table, "repetition")?, take_ints(&mut table, "flow")?];
     let times = take_reals(&mut table, "time_s")?;
+    let number = |(i, name): (usize, Option<String>)| match name {
+        None => Ok(f64::NAN),
+        Some(name) => {
+            let flow = (variants[i].as_str(), rows[i].as_str(), repetitions[i], flows[i]);
+            states.number(flow, &name).ok_or_else(damaged)
+        }
+    };
+    for named in table.iter_mut().filter(|named| named.name == states::COLUMN) {
+        // An earlier version wrote numbers.
+        if let Column::Words(names) = &mut named.column {
+            let numbers = std::mem::take(names).into_iter().enumerate().map(number);
+            named.column = Column::Real(numbers.collect::<io::Result<_>>()?);
+        }
+    }
     let table = measured(table)?;
     let mut tracks: Vec<Track> = Vec::new();
     for i in 0..times.len() {
@@ -127,11 +142,13 @@ pub(super) fn cdfs(mut table: Table) -> io::Result<Vec<Cdf>> {
 
 #[cfg(test)]
 mod tests {
+    use experiment::backend::Backend;
     use experiment::file::{Swept, SweptKey, SweptValues};
 
     use super::*;
     use crate::columns;
     use crate::store::tables::{cdf_table, flows_table, series_table, with_keys};
+    use crate::summary::Summary;
 
     fn swept() -> Swept {
         let key = |key: &str, values| SweptKey { key: key.to_owned(), unit: String::new(), values };
@@ -167,7 +184,8 @@ mod tests {
             track(0, &[("cwnd_bytes", [f64::NAN, 3000.0]), ("ssthresh", [f64::INFINITY, 1.5])]),
             track(1, &[("state", [0.0, 2.0]), ("cwnd_bytes", [1200.0, 1200.0])]),
         ];
-        let back = tracks(stored(series_table(&series))).unwrap();
+        let states = States::default();
+        let back = tracks(stored(series_table(&series, &states)), &states).unwrap();
         assert_eq!(format!("{back:?}"), format!("{series:?}"));
 
         let flow = |flow, values: &[(&str, f64)]| FlowRow {
@@ -186,5 +204,58 @@ mod tests {
         let points = vec![(1.5, 0.5), (2.0, 1.0)];
         let all = vec![Cdf { variant: String::new(), row: "cubic".into(), points }];
         assert_eq!(cdfs(stored(cdf_table(&all))).unwrap(), all);
+    }
+
+    /// Tables have names, a track has their numbers; both without loss, whatever the controller of the flow names.
+    #[test]
+    fn states_are_stored_by_name() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let named = BTreeMap::from([
+            ("a".to_owned(), names(&["Startup", "Drain"])),
+            ("b".to_owned(), names(&["Hold", "Drain", "Startup"])),
+        ]);
+        let summary = Summary {
+            experiment: String::new(),
+            world: Backend::Sim,
+            title: String::new(),
+            source: String::new(),
+            note: String::new(),
+            why_reference: String::new(),
+            metrics: Vec::new(),
+            variants: Vec::new(),
+            claims: Vec::new(),
+            charts: Vec::new(),
+            states: named,
+        };
+        let flow = |flow, algorithm: &str| FlowRow {
+            variant: "queue = 1 BDP".to_owned(),
+            row: "cubic".into(),
+            repetition: 0,
+            flow,
+            label: String::new(),
+            algorithm: algorithm.to_owned(),
+            values: BTreeMap::new(),
+        };
+        let flows = [flow(0, "a"), flow(1, "b"), flow(2, "cubic"), flow(3, "unnamed")];
+        let states = States::of(&summary, &flows);
+        let series = vec![
+            track(0, &[("state", [1.0, f64::NAN])]),
+            track(1, &[("state", [0.0, 2.0])]),
+            track(2, &[("cwnd_bytes", [1.0, 1.0])]),
+            track(3, &[("state", [-1.0, 7.0])]),
+        ];
+        let table = series_table(&series, &states);
+        let column = table.iter().find(|column| column.name == "state").unwrap();
+        let words = [Some("Drain"), None, Some("Hold"), Some("Startup"), None, None, Some("-1"), Some("7")];
+        assert_eq!(column.column, Column::Words(words.map(|word| word.map(str::to_owned)).to_vec()));
+        assert_eq!(column.description, "the controller's state; a: Startup, Drain; b: Hold, Drain, Startup");
+        assert_eq!(format!("{:?}", tracks(stored(table), &states).unwrap()), format!("{series:?}"));
+
+        let unknown = series_table(&series[..1], &states);
+        assert!(tracks(unknown, &States::default()).is_err(), "a name that the summary does not have");
+        let mut earlier = series_table(&series[1..2], &states);
+        let state = earlier.iter_mut().find(|column| column.name == "state").unwrap();
+        state.column = Column::Count(vec![Some(0), Some(2)]);
+        assert_eq!(tracks(earlier, &states).unwrap(), series[1..2], "as a version before wrote it");
     }
 }

@@ -9,6 +9,7 @@ use experiment::quantity::Quantity;
 
 use crate::columns::{Column, Named, Table};
 use crate::run_row::RunRow;
+use crate::states::{self, States};
 use crate::summary::{Cdf, FlowRow, Results, Track};
 
 /// The column of each table's variants and that of its rows.
@@ -35,8 +36,6 @@ const SERIES: [(&str, &str, &str); 11] = [
     ("ping_ms", "ms", "the probe's last answer in the interval before the sample"),
     ("udp_mbit_s", "Mbit/s", "bytes of UDP that arrived in the interval before the sample"),
 ];
-/// A controller's variable that is a number for a word.
-const STATE: &str = "state";
 
 /// The tables of a folder, with the keys in each.
 pub(super) struct Tables {
@@ -50,7 +49,7 @@ impl Tables {
     pub(super) fn new(results: &Results, runs: &[RunRow], swept: &Swept) -> Self {
         let mut tables = Self {
             runs: runs_table(runs),
-            series: series_table(&results.series),
+            series: series_table(&results.series, &States::of(&results.summary, &results.flows)),
             flows: flows_table(&results.flows),
             rtt_cdf: cdf_table(&results.rtt_cdf),
         };
@@ -159,7 +158,7 @@ fn runs_table(runs: &[RunRow]) -> Table {
     table
 }
 
-pub(super) fn series_table(series: &[Track]) -> Table {
+pub(super) fn series_table(series: &[Track], states: &States<'_>) -> Table {
     /// Of each track, for every sample.
     fn each<'a, T: Clone + 'a>(
         series: &'a [Track],
@@ -177,6 +176,9 @@ pub(super) fn series_table(series: &[Track]) -> Table {
     ];
     let names: BTreeSet<&String> = series.iter().flat_map(|track| track.columns.keys()).collect();
     table.extend(names.into_iter().map(|name| {
+        if name == states::COLUMN {
+            return named_states(series, states);
+        }
         let values = series.iter().flat_map(|track| match track.columns.get(name) {
             Some(column) => column.clone(),
             None => vec![f64::NAN; track.times.len()],
@@ -186,13 +188,23 @@ pub(super) fn series_table(series: &[Track]) -> Table {
     table
 }
 
+/// The state of each sample by name.
+fn named_states(series: &[Track], states: &States<'_>) -> Named {
+    let of_track = |track: &Track| -> Vec<Option<String>> {
+        let Some(numbers) = track.columns.get(states::COLUMN) else { return vec![None; track.times.len()] };
+        numbers.iter().map(|number| states.named(track.key(), *number)).collect()
+    };
+    let words = series.iter().flat_map(of_track).collect();
+    Named::new(states::COLUMN, "", &states.description(), Column::Words(words))
+}
+
 fn sampled(name: &str, values: Vec<f64>) -> Named {
     let (unit, description) = SERIES
         .iter()
         .find(|known| known.0 == name)
         .map_or(("", "the controller's own variable, by its document's name"), |known| (known.1, known.2));
-    let is_whole = matches!(unit, "bytes" | "packets") || name == STATE;
-    let column = if is_whole { Column::counts(values) } else { Column::Real(values) };
+    let column =
+        if matches!(unit, "bytes" | "packets") { Column::counts(values) } else { Column::Real(values) };
     Named::new(name, unit, description, column)
 }
 
@@ -245,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_key_never_takes_the_name_of_another_column() {
-        let mut table = series_table(&[]);
+        let mut table = series_table(&[], &States::default());
         assert_eq!(key_names(&swept("time_s"), &[&mut table]), ["vary.time_s"]);
         assert_eq!(key_names(&swept("link.queue"), &[&mut table]), ["link.queue"]);
     }
@@ -270,6 +282,5 @@ mod tests {
         let of = |is_of_one_flow| metric(&"reductions".into(), is_of_one_flow, vec![1.0, 2.0]).column;
         assert_eq!(of(true), Column::Count(vec![Some(1), Some(2)]));
         assert_eq!(of(false), Column::Real(vec![1.0, 2.0]), "a mean over flows");
-        assert_eq!(sampled("state", vec![-1.0]).column, Column::Count(vec![Some(-1)]));
     }
 }
