@@ -3,6 +3,7 @@
 //! that decides the bytes: the same study lands in the same folder. A folder appears whole or not at all, and takes the place of
 //! another in one step.
 
+mod index;
 mod rows;
 mod runs;
 mod sums;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
+pub use self::index::{Entry, State, index};
 use self::rows::{cdfs, flow_rows, tracks};
 pub use self::runs::{Done, Runs};
 use self::tables::Tables;
@@ -110,10 +112,7 @@ impl Folder {
         sweep(&parent);
         let prefix = format!("{PARTIAL}{}-", std::process::id());
         let partial = tempfile::Builder::new().prefix(&prefix).tempdir_in(&parent)?;
-        fs::write(
-            partial.path().join("manifest.toml"),
-            toml::to_string(manifest).map_err(io::Error::other)?,
-        )?;
+        fs::write(partial.path().join(MANIFEST), toml::to_string(manifest).map_err(io::Error::other)?)?;
         Ok(Self { partial, target: parent.join(manifest.id()) })
     }
 
@@ -129,7 +128,7 @@ impl Folder {
     pub fn fill(&self, results: &Results, runs: &[RunRow], swept: &Swept) -> io::Result<()> {
         let dir = self.path();
         let summary = serde_json::to_string_pretty(&results.summary).map_err(io::Error::other)?;
-        fs::write(dir.join("summary.json"), summary + "\n")?;
+        fs::write(dir.join(SUMMARY), summary + "\n")?;
         let tables = Tables::new(results, runs, swept);
         fs::write(dir.join("runs.csv"), text::csv(&tables.runs)?)?;
         fs::write(dir.join("columns.json"), text::columns(&tables.all())?)?;
@@ -169,6 +168,8 @@ impl Folder {
     }
 }
 
+const SUMMARY: &str = "summary.json";
+const MANIFEST: &str = "manifest.toml";
 const PARTIAL: &str = ".partial-";
 /// As many others as may come in between.
 const PUBLISH_TRIES: u32 = 100;
@@ -207,8 +208,7 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
 /// if they are damaged.
 pub fn find(out: &Path, manifest: &Manifest) -> Option<(Results, PathBuf)> {
     let dir = out.join(&manifest.experiment).join(manifest.id());
-    let stored: Manifest = toml::from_str(&fs::read_to_string(dir.join("manifest.toml")).ok()?).ok()?;
-    let known = stored == *manifest;
+    let known = self::manifest(&dir).ok()? == *manifest;
     known.then(|| load(&dir).ok()).flatten().map(|results| (results, dir))
 }
 
@@ -218,8 +218,7 @@ pub fn find(out: &Path, manifest: &Manifest) -> Option<(Results, PathBuf)> {
 /// A folder that is not one, or damaged files: the message names the file.
 pub fn load(dir: &Path) -> io::Result<Results> {
     sums::check(dir)?;
-    let summary: Summary =
-        named("summary.json", || Ok(serde_json::from_slice(&fs::read(dir.join("summary.json"))?)?))?;
+    let summary = summary(dir)?;
     let flows = table(dir, "flows.parquet", flow_rows)?;
     let series = table(dir, "series.parquet", |table| tracks(table, &States::of(&summary, &flows)))?;
     Ok(Results {
@@ -227,15 +226,16 @@ pub fn load(dir: &Path) -> io::Result<Results> {
         series,
         flows,
         rtt_cdf: table(dir, "rtt_cdf.parquet", cdfs)?,
-        networks: networks(dir)?,
+        networks: manifest(dir)?.networks(),
     })
 }
 
-fn networks(dir: &Path) -> io::Result<Vec<Network>> {
-    named("manifest.toml", || {
-        let manifest = toml::from_str(&fs::read_to_string(dir.join("manifest.toml"))?);
-        Ok(Manifest::networks(&manifest.map_err(io::Error::other)?))
-    })
+fn summary(dir: &Path) -> io::Result<Summary> {
+    named(SUMMARY, || Ok(serde_json::from_slice(&fs::read(dir.join(SUMMARY))?)?))
+}
+
+fn manifest(dir: &Path) -> io::Result<Manifest> {
+    named(MANIFEST, || toml::from_str(&fs::read_to_string(dir.join(MANIFEST))?).map_err(io::Error::other))
 }
 
 /// A table of a results folder, and what it says.
@@ -253,16 +253,27 @@ fn named<T>(file: &str, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
 /// What the file system refuses.
 pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut best: BTreeMap<(PathBuf, Backend), (std::time::SystemTime, PathBuf)> = BTreeMap::new();
+    walk(root, &mut |dir| {
+        let summary = dir.join(SUMMARY);
+        if !summary.is_file() {
+            return Ok(true);
+        }
+        let found = (fs::metadata(&summary)?.modified()?, dir.to_owned());
+        let parent = dir.parent().unwrap_or(dir).to_owned();
+        let slot = best.entry((parent, world_of(&summary))).or_insert_with(|| found.clone());
+        if found > *slot {
+            *slot = found;
+        }
+        Ok(false)
+    })?;
+    Ok(best.into_values().map(|(_, dir)| dir).collect())
+}
+
+/// Visits a folder and those below it, as long as the answer is to go on below; what begins with a dot is not for readers.
+fn walk(root: &Path, visit: &mut impl FnMut(&Path) -> io::Result<bool>) -> io::Result<()> {
     let mut open = vec![root.to_owned()];
     while let Some(dir) = open.pop() {
-        let summary = dir.join("summary.json");
-        if summary.is_file() {
-            let found = (fs::metadata(&summary)?.modified()?, dir.clone());
-            let parent = dir.parent().unwrap_or(&dir).to_owned();
-            let slot = best.entry((parent, world_of(&summary))).or_insert_with(|| found.clone());
-            if found > *slot {
-                *slot = found;
-            }
+        if !visit(&dir)? {
             continue;
         }
         for entry in fs::read_dir(&dir)? {
@@ -272,7 +283,7 @@ pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
             }
         }
     }
-    Ok(best.into_values().map(|(_, dir)| dir).collect())
+    Ok(())
 }
 
 /// What a summary says of it; one that cannot be read is an error when it is loaded.

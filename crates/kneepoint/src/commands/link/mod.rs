@@ -74,7 +74,7 @@ pub(crate) struct LinkArgs {
     /// The command and its arguments. It runs in a network of its own: at 10.64.0.1 and fd00:64::1, with nothing but the
     /// server at 10.64.0.2 and fd00:64::2 ($KNEEPOINT_SERVER, $KNEEPOINT_SERVER_V6), which answers pings. The host's network
     /// and the internet are out of reach. Under sudo it runs as the user who called; as root without sudo it stays root, with no
-    /// capabilities but those for files, users, raw sockets and ports below 1024. `sudo` inside it does nothing.
+    /// capabilities but those for files, users, raw sockets and ports below 1024. `sudo` does not work inside.
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
 }
