@@ -95,20 +95,28 @@ fn lines<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) ->
     wanted(variant, rows).into_iter().filter_map(of_row).collect()
 }
 
-/// The controllers' states by name: those of all algorithms shown, one above the other.
+/// The names of these controllers' states, each once.
+fn names<'k>(
+    states: &BTreeMap<String, Vec<String>>,
+    kinds: impl Iterator<Item = &'k Kind<'k>>,
+) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in kinds.filter_map(|kind| states.get(kind.algorithm)).flatten() {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// The controllers' states by name, one above the other, where they have some.
 fn states_panel<'a>(
     source: &Source<'a>,
     column: &'a str,
     shown: &[(&Variant, Vec<Lines<'_>>)],
 ) -> Option<Panel<'a>> {
     let states = &source.results.summary.states;
-    let kinds = shown.iter().flat_map(|(_, lines)| lines).flat_map(|l| &l.kinds);
-    let mut words: Vec<String> = Vec::new();
-    for name in kinds.filter_map(|kind| states.get(kind.algorithm)).flatten() {
-        if !words.contains(name) {
-            words.push(name.clone());
-        }
-    }
+    let words = names(states, shown.iter().flat_map(|(_, lines)| lines).flat_map(|l| &l.kinds));
     let (name, divisor) = number::column(column, 1.0);
     let is_named = column == STATE && !words.is_empty();
     is_named.then(|| Panel { column, name, divisor, scale: Scale::of_words(words), states })
@@ -156,7 +164,7 @@ impl Panel<'_> {
         let tracks = lines.tracks.iter().take(flows).enumerate();
         let data = |track: &Track, flow: usize| {
             let values = track.columns.get(self.column)?;
-            let place = |value: &f64| self.place(*value, lines.kinds[flow].algorithm);
+            let place = |value: &f64| self.place(*value, lines.kinds[flow].algorithm, y);
             let points = track.times.iter().copied().zip(values.iter().map(place));
             Some(path::series(points, time, y)).filter(|d| !d.is_empty())
         };
@@ -164,22 +172,22 @@ impl Panel<'_> {
     }
 
     /// Where a value is on the scale: one of a state is that of its name.
-    fn place(&self, value: f64, algorithm: &str) -> f64 {
-        if self.scale.words().is_empty() || value.is_nan() {
+    fn place(&self, value: f64, algorithm: &str, y: &Scale) -> f64 {
+        if y.words().is_empty() || value.is_nan() {
             return value / self.divisor;
         }
         let name = self.states.get(algorithm).and_then(|names| names.get(value as usize));
-        let place = name.and_then(|name| self.scale.words().iter().position(|word| word == name));
+        let place = name.and_then(|name| y.words().iter().position(|word| word == name));
         place.map_or(f64::NAN, |place| place as f64)
     }
 
-    /// Its name over strips of this height, with the words that have no room beside them.
-    fn name_over(&self, height: f64) -> String {
-        let words = self.scale.words();
-        if words.is_empty() || has_room(words, height) {
-            return self.name.clone();
+    /// The scale of a strip: where it has words, those of its row alone.
+    fn scale_of(&self, row: &Lines<'_>) -> Option<Scale> {
+        if self.scale.words().is_empty() {
+            return Some(self.scale.clone());
         }
-        format!("{}, from below: {}", self.name, words.join(", "))
+        let words = names(self.states, row.kinds.iter());
+        (!words.is_empty()).then(|| Scale::of_words(words))
     }
 
     /// What its labels take of the width.
@@ -273,7 +281,7 @@ impl Frame<'_> {
             let references =
                 reference::distinct(lines.iter().flat_map(|l| self.references(variant, l, panel)));
             drawn.push(html! {
-                (heading(first - 9.0, right, &panel.name_over(height), &references, panel.divisor, &panel.scale))
+                (heading(first - 9.0, right, &panel.name, &references, panel.divisor, &panel.scale))
                 (svg::grid_x(&time, first, bottom, i + 1 == panels.len()))
                 @for (j, row) in lines.iter().enumerate() {
                     (self.strip(variant, panel, row, &time, (first + (height + GAP) * j as f64, height)))
@@ -300,7 +308,9 @@ impl Frame<'_> {
         place: (f64, f64),
     ) -> Markup {
         let (top, bottom) = (place.0, place.0 + place.1);
-        let y = panel.scale.on(bottom, top);
+        let own = panel.scale_of(row);
+        let y = own.as_ref().unwrap_or(&panel.scale).on(bottom, top);
+        let labels = if own.is_some() { end_labels(&y, top, bottom) } else { Vec::new() };
         let (left, right) = (time.left(), time.right());
         let inner = html! {
             (svg::line(left, top, right, top, GRID))
@@ -313,7 +323,7 @@ impl Frame<'_> {
         };
         html! {
             (svg::label(left - 8.0, f64::midpoint(top, bottom) + 4.0, TEXT, Anchor::End, left - 14.0, row.label))
-            @for (at, value) in end_labels(&y, top, bottom) {
+            @for (at, value) in labels {
                 (svg::text(right + 5.0, at, SMALL - 1.0, MUTED, Anchor::Start, &y.label(value)))
             }
             (svg::plot(time, &y, &inner))
@@ -329,19 +339,16 @@ impl Frame<'_> {
     }
 }
 
-/// Values that a strip's scale names, with their baselines: both ends, and every word that has room.
+/// Values that a strip's scale names, with their baselines: both ends, and of words between them as many as have room.
 fn end_labels(y: &Scale, top: f64, bottom: f64) -> Vec<(f64, f64)> {
-    if !has_room(y.words(), bottom - top) {
+    if y.words().is_empty() {
         return vec![(top + 8.0, y.high()), (bottom, y.low())];
     }
+    let steps = (y.words().len().max(2) - 1) as f64;
+    let each = (SMALL * steps / (bottom - top)).ceil().max(1.0) as usize;
     // The lowest stands on the line, the highest under it.
-    let baseline = |tick: f64| y.at(tick) + 8.0 * (tick - y.low()) / (y.high() - y.low());
-    y.ticks.iter().map(|tick| (baseline(*tick), *tick)).collect()
-}
-
-/// Whether each word has a line of its own at a strip of this height.
-fn has_room(words: &[String], height: f64) -> bool {
-    words.len() > 1 && height >= SMALL * (words.len() - 1) as f64
+    let baseline = |tick: f64| y.at(tick) + 8.0 * tick / steps;
+    y.ticks.iter().step_by(each).map(|tick| (baseline(*tick), *tick)).collect()
 }
 
 /// The panel's name, and at its right what the grey line is that is in it.
