@@ -324,8 +324,9 @@ fn index_of_a_results_root() {
     fs::write(Path::new(&other).join("flows.parquet"), "x").unwrap();
     let (said, status) = index(&[]);
     assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("damaged: flows.parquet: ") && said.contains(" no-sums"), "{said}");
+    assert!(said.contains(" damaged: flows.parquet") && said.contains(" no-sums"), "{said}");
     assert!(said.contains("1 without sums, of an older version, 1 damaged, 1 unfinished; "), "{said}");
+    assert!(said.replace("\n  ", " ").contains("flows.parquet: changed since it was written"), "{said}");
     assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
     fs::remove_file(path.join("summary.json")).unwrap();
     assert!(index(&["--json"]).0.contains("\"problem\": \"summary.json: "));

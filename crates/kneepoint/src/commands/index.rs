@@ -48,6 +48,7 @@ struct Line<'a> {
 /// How many claims have each verdict.
 #[derive(Default, Serialize)]
 struct Claims {
+    all: usize,
     holds: usize,
     partly: usize,
     within_spread: usize,
@@ -59,7 +60,7 @@ struct Claims {
 
 impl Claims {
     fn of(claims: &[ClaimResult]) -> Self {
-        let mut counts = Self::default();
+        let mut counts = Self { all: claims.len(), ..Self::default() };
         for claim in claims {
             match claim.verdict {
                 Verdict::Holds => counts.holds += 1,
@@ -109,9 +110,13 @@ impl<'a> Line<'a> {
 
     /// In this many columns; the experiment's name has what the others leave.
     fn text(&self, width: usize) -> String {
-        let claims = self.claims.as_ref().map_or_else(String::new, |claims| {
-            format!("{}/{}/{}", claims.holds, claims.missed + claims.partly, claims.open)
-        });
+        let claims = match &self.claims {
+            Some(claims) if claims.all > 0 => {
+                format!("{}/{}/{}", claims.holds, claims.missed + claims.partly, claims.open)
+            }
+            Some(_) => "none".to_owned(),
+            None => String::new(),
+        };
         // On a narrow screen the year gives way to the name.
         let digits = if width < NARROW { 5..10 } else { 0..10 };
         let date = self.modified.as_deref().and_then(|time| time.get(digits)).unwrap_or_default();
@@ -172,7 +177,12 @@ fn foot(lines: &[Line<'_>]) -> String {
         .map(|(state, words)| format!("{} {words}", of(state)))
         .collect();
     let bytes = size(lines.iter().map(|line| line.bytes).sum());
-    format!("claims: held/missed/open (nobody knows why)\n{}; {bytes}\n", parts.join(", "))
+    let problem = |line: &Line<'_>| {
+        let text = format!("{}: {}", line.path.display(), line.problem?);
+        Some(textwrap::fill(&text, textwrap::Options::new(width()).subsequent_indent("  ")) + "\n")
+    };
+    let problems: String = lines.iter().filter_map(problem).collect();
+    format!("claims: held/missed/open (nobody knows why)\n{}; {bytes}\n{problems}", parts.join(", "))
 }
 
 /// In UTC, to the second.
