@@ -237,6 +237,7 @@ fn lists_and_explains() {
                 param.name
             );
         }
+        assert!(all.contains(&algorithm.states().join(", ")), "{all}");
     }
 }
 
