@@ -29,6 +29,8 @@ pub struct Entry {
     pub doc: &'static str,
     /// Every parameter with its meaning, unit, source and range.
     pub params: &'static [ParamDoc],
+    /// Names of its states, by the number that the controller tells as [`STATE`](crate::STATE).
+    pub states: &'static [&'static str],
     default: fn() -> Box<dyn Stored>,
     #[cfg(feature = "serde")]
     read: serialized::Read,
@@ -41,6 +43,7 @@ impl Entry {
             name: P::NAME,
             doc: P::DOC,
             params: P::PARAMS,
+            states: P::STATES,
             default: || Box::new(P::default()),
             #[cfg(feature = "serde")]
             read: serialized::read::<P>,
@@ -124,6 +127,11 @@ impl Algorithm {
     /// Every parameter with its meaning, unit, source and range.
     pub fn docs(&self) -> &'static [ParamDoc] {
         self.entry.params
+    }
+
+    /// Names of its states, by number; empty if it has none.
+    pub fn states(&self) -> &'static [&'static str] {
+        self.entry.states
     }
 
     /// Its parameters, if they are these.
@@ -231,8 +239,8 @@ mod serialized {
 }
 
 macro_rules! registry {
-    ($($(#[doc = $doc:literal])+ $name:literal $params:ty = $build:expr;)*) => {
-        $(algorithm! { $(#[doc = $doc])+ $name, $params, $build })*
+    ($($(#[doc = $doc:literal])+ $name:literal $params:ty $(, $states:path)? = $build:expr;)*) => {
+        $(algorithm! { $(#[doc = $doc])+ $name, $params, $build $(, states = $states)? })*
 
         /// Every algorithm of this crate.
         impl Default for Registry {
@@ -255,19 +263,19 @@ registry! {
     /// QUIC-DC, Westwood+ that also cuts on one-way queuing delay: arXiv 2507.00896 (July 2025).
     "quic-dc" quic_dc::Params = |p, path| Box::new(quic_dc::QuicDc::new(p, path));
     /// TCP D*, a window first from the measured BDP: Lynn and Ghosal, arXiv 2012.14996 (December 2020), as tcp_davis.c of May 2020.
-    "dstar" dstar::Params = |p, path| Box::new(dstar::Dstar::new(p.clone(), path));
+    "dstar" dstar::Params, dstar::STATES = |p, path| Box::new(dstar::Dstar::new(p.clone(), path));
     /// TCP Vegas: Brakmo and Peterson, IEEE JSAC (October 1995), with the rules of Linux tcp_vegas.c.
     "vegas" vegas::Params = |p, path| Box::new(vegas::Vegas::new(p.clone(), path));
     /// CUBIC of picoquic, blind to single losses: commit b7bf3ded (June 2023).
     "cubic-picoquic" cubic_picoquic::Params = |p, path| Box::new(cubic_picoquic::CubicPicoquic::new(p.clone(), path));
     /// CUBIC of facebook/mvfst, with its HyStart and its pacing: commit b48045620d4a (May 2025).
-    "cubic-mvfst" cubic_mvfst::Params = |p, path| Box::new(cubic_mvfst::CubicMvfst::new(p.clone(), path));
+    "cubic-mvfst" cubic_mvfst::Params, cubic_mvfst::STATES = |p, path| Box::new(cubic_mvfst::CubicMvfst::new(p.clone(), path));
     /// picoquic's CUBIC that answers marks only while the queue is long: Uchida et al., IEICE ComEX (April 2024).
     "cubic-ecn-gated" cubic_ecn_gated::Params = |p, path| Box::new(cubic_ecn_gated::CubicEcnGated::new(p, path));
     /// BBRv1 whose gain follows RTT and marks: Uchida et al., IEICE ComEX (April 2024).
-    "bbr1-ecn-gated" bbr1_ecn_gated::Params = |p, path| Box::new(bbr1_ecn_gated::Bbr1EcnGated::new(p.clone(), path));
+    "bbr1-ecn-gated" bbr1_ecn_gated::Params, bbr1::STATES = |p, path| Box::new(bbr1_ecn_gated::Bbr1EcnGated::new(p.clone(), path));
     /// BBRv1 of picoquic, which halves its window on marks: commit b7bf3ded (June 2023).
-    "bbr1-picoquic" bbr1_picoquic::Params = |p, path| Box::new(bbr1_picoquic::Bbr1Picoquic::new(p.clone(), path));
+    "bbr1-picoquic" bbr1_picoquic::Params, bbr1_picoquic::STATES = |p, path| Box::new(bbr1_picoquic::Bbr1Picoquic::new(p.clone(), path));
     /// DCCC, a rate that prices one-way delay and loss: D'Aronco et al., arXiv 1506.02799v3 (January 2017).
     "dccc" dccc::Params = |p, path| Box::new(dccc::Dccc::new(p.clone(), path));
     /// LEDBAT, a window that adds no more than a target to the delay: RFC 6817 (December 2012).
@@ -279,17 +287,17 @@ registry! {
     /// NADA's first form: Zhu and Pan, Packet Video (December 2013), as in D'Aronco et al., arXiv 1506.02799v3 (January 2017).
     "nada-2013" nada_2013::Params = |p, path| Box::new(nada_2013::Nada2013::new(p.clone(), path));
     /// GCC, Google's media rate from changes of delay and from loss: draft-ietf-rmcat-gcc-02 (July 2016).
-    "gcc" gcc::Params = |p, path| Box::new(gcc::Gcc::new(p.clone(), path));
+    "gcc" gcc::Params, gcc::STATES = |p, path| Box::new(gcc::Gcc::new(p.clone(), path));
     /// GCC without filter and loss control: D'Aronco et al., arXiv 1506.02799v3 (January 2017), appendix C-B.
-    "gcc-simplified" gcc_simplified::Params = |p, path| Box::new(gcc_simplified::GccSimplified::new(p.clone(), path));
+    "gcc-simplified" gcc_simplified::Params, gcc::STATES = |p, path| Box::new(gcc_simplified::GccSimplified::new(p.clone(), path));
     /// A window that never moves, for closed-form checks.
     "fixed-window" fixed_window::Params = |p, path| Box::new(fixed_window::FixedWindow::packets(p.window, path));
     /// BBRv1: draft-cardwell-iccrg-bbr-congestion-control-00 (July 2017), with the additions of Linux tcp_bbr.c.
-    "bbr1" bbr1::Params = |p, path| Box::new(bbr1::Bbr1::new(p.clone(), path));
+    "bbr1" bbr1::Params, bbr1::STATES = |p, path| Box::new(bbr1::Bbr1::new(p.clone(), path));
     /// BBRv2: draft-cardwell-iccrg-bbr-congestion-control-02, March 2022.
-    "bbr2" bbr2::Params = |p, path| Box::new(bbr2::Bbr2::new(p.clone(), path));
+    "bbr2" bbr2::Params, bbr2::STATES = |p, path| Box::new(bbr2::Bbr2::new(p.clone(), path));
     /// BBRv2 as facebook/mvfst has it: `bbr2` with the values of commit b48045620d4a (May 2025).
-    "bbr2-mvfst" bbr2_mvfst::Params = |p, path| Box::new(bbr2::Bbr2::new(p.0.clone(), path));
+    "bbr2-mvfst" bbr2_mvfst::Params, bbr2::STATES = |p, path| Box::new(bbr2::Bbr2::new(p.0.clone(), path));
     /// BBRv3: draft-ietf-ccwg-bbr, working copy of August 2026 (commit 4ce5e87).
-    "bbr3" bbr3::Params = |p, path| Box::new(bbr3::Bbr3::new(p.clone(), path));
+    "bbr3" bbr3::Params, bbr3::STATES = |p, path| Box::new(bbr3::Bbr3::new(p.clone(), path));
 }

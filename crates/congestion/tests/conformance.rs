@@ -1,7 +1,9 @@
 //! The suite finds what is wrong with a controller, and says it in a sentence.
 
 use kneepoint_congestion::testing::conformance;
-use kneepoint_congestion::{Ack, Cause, Congestion, Control, Controller, Entry, PathInfo, Range, params};
+use kneepoint_congestion::{
+    Ack, Cause, Congestion, Control, Controller, Entry, PathInfo, Range, STATE, params,
+};
 
 params! {
     /// Which rule it breaks; 0: none. Test.
@@ -10,7 +12,8 @@ params! {
 
 kneepoint_congestion::algorithm! {
     /// A packet more each round trip, half after a loss. Test.
-    "aimd", Params, |p, path| Box::new(Aimd { mistake: p.mistake, cwnd: 10 * path.max_datagram_size, mds: path.max_datagram_size })
+    "aimd", Params, |p, path| Box::new(Aimd { mistake: p.mistake, cwnd: 10 * path.max_datagram_size, mds: path.max_datagram_size }),
+    states = &["small", "large"]
 }
 
 #[derive(Clone, Debug)]
@@ -43,6 +46,7 @@ impl Controller for Aimd {
     }
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         put(if self.mistake == 5 { "My window" } else { "window" }, self.cwnd as f64);
+        put(STATE, if self.mistake == 6 { 1.5 } else { f64::from(u8::from(self.cwnd > 20_000)) });
     }
 }
 
@@ -83,4 +87,10 @@ fn window_in_packets() {
 #[should_panic(expected = "a trace has each name once, in snake_case")]
 fn a_name_for_charts() {
     check(5);
+}
+
+#[test]
+#[should_panic(expected = "its state is Some(1.5), and its states are [\"small\", \"large\"]")]
+fn state_without_a_name() {
+    check(6);
 }

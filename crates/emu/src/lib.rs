@@ -26,6 +26,7 @@ pub mod selftest;
 pub mod validity;
 
 pub use error::Error;
+pub use linux::identity::Identity;
 pub use linux::namespace::Namespace;
 pub use linux::{child, privilege, signals, tcp};
 pub use relay::packet::{SYN, Segment, WirePacket};

@@ -2,10 +2,11 @@
 
 use std::fs;
 
-use units::Duration;
+use units::{Duration, Time};
 
 use crate::capture::log::LogReport;
-use crate::linux::tun::HiddenDrops;
+use crate::linux::tun::{self, HiddenDrops};
+use crate::linux::watch::Change;
 use crate::relay::outcome::{Anomalies, Outcome};
 
 /// A run is valid if 99 % of its packets were handed over no later than this after they were due: what a delay-based
@@ -38,6 +39,9 @@ pub struct Audit {
     pub real_time: bool,
     /// Packets lost at the client's and the server's device; `None`: it was not there any more.
     pub hidden: [Option<HiddenDrops>; 2],
+    /// The first change of the client's and the server's interface that was not the emulator's, and when it was seen: a tenth
+    /// of a second later at most.
+    pub changes: [Option<(Time, Change)>; 2],
     /// What else was not as it should be.
     pub anomalies: Anomalies,
     /// The packet log, if one was asked for.
@@ -64,6 +68,7 @@ impl Audit {
             cpu: outcome.cpu.as_secs_f64() / elapsed.as_secs_f64().max(1e-9),
             real_time,
             hidden,
+            changes: outcome.changes,
             anomalies: outcome.anomalies,
             log,
         }
@@ -100,6 +105,13 @@ impl Audit {
                 format!("{} packets were lost between the emulator and the {side}", lost.from_emulator),
             );
             require(hidden.is_some(), format!("the {side}'s interface is gone"));
+        }
+        for (side, change) in ["client", "server"].iter().zip(self.changes) {
+            let said = change.map(|(at, change)| {
+                let after = (at - Time::ZERO).as_secs_f64();
+                format!("the {side}'s interface {} {change} {after:.1} s after the start", tun::NAME)
+            });
+            require(said.is_none(), said.unwrap_or_default());
         }
         let Anomalies { malformed: _, refused, overflow } = self.anomalies;
         require(refused == 0, format!("{refused} packets were refused by the receiver's kernel"));
@@ -173,6 +185,7 @@ mod tests {
             cpu: 0.1,
             real_time: true,
             hidden: [Some(HiddenDrops::default()); 2],
+            changes: [None; 2],
             anomalies: Anomalies::default(),
             log: None,
         }
@@ -188,6 +201,10 @@ mod tests {
             (Audit { steal: 0.05, ..clean() }, "the hypervisor took 5.0 %"),
             (Audit { hidden: [Some(lost), None], ..clean() }, "3 packets were lost between the client"),
             (Audit { hidden: [Some(lost), None], ..clean() }, "the server's interface is gone"),
+            (
+                Audit { changes: [None, Some((Time(2_500_000_000), Change::Mtu(1400)))], ..clean() },
+                "the server's interface kp0 got an MTU of 1400 bytes 2.5 s after the start",
+            ),
             (Audit { anomalies: Anomalies { overflow: 1, ..Anomalies::default() }, ..clean() }, "outgrew"),
             (Audit { log: Some(LogReport { lost: 7, error: None }), ..clean() }, "7 entries"),
         ] {

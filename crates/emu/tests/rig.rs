@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use kneepoint_emu::capture::log::Files;
 use kneepoint_emu::child::{Child, Signal, code};
-use kneepoint_emu::{Config, Error, Report, Rig, Side, privilege, tcp};
+use kneepoint_emu::{Config, Error, Identity, Report, Rig, Side, privilege, tcp};
 use link::aqm::{Aqm, Threshold, red};
 use link::{Limit, LinkConfig};
 use nix::sys::socket::{setsockopt, sockopt};
@@ -281,28 +281,72 @@ fn an_interface_that_disappears_is_an_error() {
     if Command::new("ip").arg("-V").output().is_err() {
         return say_skipped("an_interface_that_disappears_is_an_error", "no program `ip` (iproute2)");
     }
-    for (end, word) in [("delete", "client"), ("down", "server")] {
+    let rig = Rig::start(&Config::new(link(10, 1, Limit::Unlimited))).unwrap();
+    change(&rig, Side::Client, "ip link delete kp0");
+    let until = Instant::now() + Duration::from_secs(10);
+    while !rig.has_failed() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let error = rig.stop().unwrap_err().to_string();
+    assert!(error.contains("the interface kp0 of the client's namespace was deleted"), "{error}");
+    assert!(error.contains(" s after the start"), "{error}");
+}
+
+fn change(rig: &Rig, side: Side, script: &str) {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]);
+    assert!(Child::start(rig, side, &Identity::own(), shell).unwrap().wait().success(), "{script}");
+}
+
+/// A link that a command has changed carries other traffic, or none: the run is not valid, also where the change did not last.
+#[test]
+fn an_interface_that_is_changed_makes_the_run_invalid() {
+    let test = "an_interface_that_is_changed_makes_the_run_invalid";
+    let Some(_turn) = turn(test) else { return };
+    if Command::new("ip").arg("-V").output().is_err() {
+        return say_skipped(test, "no program `ip` (iproute2)");
+    }
+    let changed = |side: Side, script: &str| {
         let rig = Rig::start(&Config::new(link(10, 1, Limit::Unlimited))).unwrap();
         let (client, _server) = pair(&rig);
-        let (side, arguments) = match end {
-            "delete" => (Side::Client, "ip link delete kp0"),
-            _ => (Side::Server, "ip link set kp0 down"),
-        };
-        let mut shell = Command::new("sh");
-        shell.args(["-c", arguments]);
-        assert!(Child::start(&rig, side, shell).unwrap().wait().success());
-        // A packet that is handed over finds a device that is down.
+        thread::sleep(Duration::from_millis(300));
+        change(&rig, side, script);
+        // A packet for a device that may be down.
         let _ = client.send(&[0; 100]);
-        let until = Instant::now() + Duration::from_secs(10);
-        while !rig.has_failed() && Instant::now() < until {
-            thread::sleep(Duration::from_millis(10));
-        }
-        let error = rig.stop().unwrap_err().to_string();
+        thread::sleep(Duration::from_millis(300));
+        rig.stop().unwrap().audit
+    };
+    for (side, script, says) in [
+        (Side::Client, "ip link set kp0 down", "the client's interface kp0 was set down 0."),
+        (Side::Server, "ip link set kp0 down", "the server's interface kp0 was set down 0."),
+        (
+            Side::Client,
+            "ip link set kp0 down; ip link set kp0 up",
+            "the client's interface kp0 was set down 0.",
+        ),
+        (Side::Client, "ip link set kp0 mtu 1400", "the client's interface kp0 got an MTU of 1400 bytes 0."),
+        (
+            Side::Server,
+            "ip addr del 10.64.0.2/24 dev kp0",
+            "the server's interface kp0 lost its address 10.64.0.2 0.",
+        ),
+        (
+            Side::Client,
+            "ip addr add fd00:64::9/64 dev kp0",
+            "the client's interface kp0 got the address fd00:64::9 0.",
+        ),
+    ] {
+        let audit = changed(side, script);
         assert!(
-            error.contains("kp0") && error.contains(word) && error.contains("deleted or set down"),
-            "{error}"
+            audit.verdict().starts_with("invalid: ") && audit.verdict().contains(says),
+            "{}",
+            audit.verdict()
         );
+        let (at, _) = audit.changes[side as usize].unwrap();
+        assert!((0.3..30.0).contains(&at.as_secs_f64()), "{at:?}");
     }
+    let audit = changed(Side::Client, "ip route add 10.65.0.0/16 dev kp0; ip link set lo mtu 1400");
+    assert_eq!(audit.changes, [None; 2], "what does not touch the link is nothing");
 }
 
 #[test]
@@ -312,7 +356,7 @@ fn a_command_ends_with_all_that_it_started() {
     let run = |script: &str| {
         let mut shell = Command::new("sh");
         shell.args(["-c", script]);
-        Child::start(&rig, Side::Client, shell).unwrap()
+        Child::start(&rig, Side::Client, &Identity::own(), shell).unwrap()
     };
     assert_eq!(code(run("exit 7").wait()), 7);
     assert_eq!(code(run("kill -TERM $$").wait()), 128 + 15);
@@ -330,7 +374,8 @@ fn a_command_ends_with_all_that_it_started() {
     }
     asleep.signal(Signal::SIGTERM);
     assert_eq!(code(asleep.wait()), 5, "signals are passed on");
-    let missing = Child::start(&rig, Side::Client, Command::new("kneepoint-no-such-program")).unwrap_err();
+    let missing = Command::new("kneepoint-no-such-program");
+    let missing = Child::start(&rig, Side::Client, &Identity::own(), missing).unwrap_err();
     assert!(missing.to_string().contains("cannot run `kneepoint-no-such-program`"), "{missing}");
 }
 

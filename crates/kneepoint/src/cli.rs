@@ -9,12 +9,13 @@ use crate::commands::bench::{self, BenchArgs};
 use crate::commands::compare::{self, CompareArgs};
 use crate::commands::diff::{self, DiffArgs};
 use crate::commands::doctor::{self, DoctorArgs};
+use crate::commands::index::IndexArgs;
 use crate::commands::ledger::LedgerArgs;
 use crate::commands::link::{self, LinkArgs};
 use crate::commands::new::{self, NewArgs};
 use crate::commands::run::RunArgs;
 use crate::commands::stability::StabilityArgs;
-use crate::commands::{algorithms, ledger, list, plan, prose, report, run, schema, shell, stability};
+use crate::commands::{algorithms, index, ledger, list, plan, prose, report, run, schema, shell, stability};
 use crate::status::{Error, HOLDS, print};
 
 /// `0.1.0 (0123456789ab)`: a number in a paper is told by the commit.
@@ -69,6 +70,11 @@ enum Command {
         #[arg(long, default_value = "results/report/all")]
         out: PathBuf,
     },
+    /// What stands under a results folder, a line each: runs, claims held, missed and open, size, whether it is complete and its sums are
+    /// right.
+    ///
+    /// Exit status: 0, or 1 if something is damaged.
+    Index(IndexArgs),
     /// What became of the sources' claims and numbers, from results folders: per source how many claims hold, how near the numbers
     /// are, and the largest differences.
     Ledger(LedgerArgs),
@@ -130,6 +136,7 @@ pub fn main() -> u8 {
         Command::List { filter } => list::run(filter.as_deref()),
         Command::Algorithms { name } => algorithms::run(name.as_deref()),
         Command::Report { dirs, out } => report::run(&dirs, &out),
+        Command::Index(args) => index::run(&args),
         Command::Ledger(args) => ledger::run(&args),
         Command::Prose { results } => prose::run(&results),
         Command::Stability(args) => stability::run(&args),

@@ -237,6 +237,7 @@ fn lists_and_explains() {
                 param.name
             );
         }
+        assert!(all.contains(&algorithm.states().join(", ")), "{all}");
     }
 }
 
@@ -274,6 +275,64 @@ fn broken_results_name_the_file() {
         );
         fs::write(&path, whole).unwrap();
     }
+}
+
+/// Folders of results, whole, without sums and damaged, and an unfinished study: a line each, and the same as JSON.
+#[test]
+fn index_of_a_results_root() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let index = |more: &[&str]| {
+        let done = kneepoint(&[&["index", out.to_str().unwrap()], more].concat());
+        (text(&done.stdout), done.status.code())
+    };
+    let run = |at_least: &str, more: &[&str]| {
+        let file = small(dir.path(), at_least);
+        kneepoint(&[&["run", &file, "--out", out.to_str().unwrap()], more].concat());
+    };
+    run("0.1", &[]);
+    let (said, status) = index(&[]);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!((status, lines.len()), (Some(0), 4), "{said}");
+    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{said}");
+    let words: Vec<&str> = lines[1].split_whitespace().collect();
+    assert_eq!((words[0], words[2], words[4], words[5]), ("small", "sim", "4", "1/0/0"), "{said}");
+    assert!(
+        lines[1].ends_with(" whole") && lines[3].starts_with("1 complete with the right sums; "),
+        "{said}"
+    );
+
+    run("99", &["--repeat", "1"]);
+    fs::create_dir(out.join("small/.runs-0123456789ab")).unwrap();
+    fs::write(out.join("small/.runs-0123456789ab/00003.run"), "x").unwrap();
+    let json: serde_json::Value = serde_json::from_str(&index(&["--json"]).0).unwrap();
+    let all = json.as_array().unwrap();
+    let one = |state: &str, runs: u64| {
+        all.iter()
+            .find(|line| line["state"] == state && line["runs"] == runs)
+            .unwrap_or_else(|| panic!("{json}"))
+    };
+    let missed = one("whole", 2);
+    assert_eq!((&missed["claims"]["missed"], &missed["claims"]["open"]), (&1.into(), &1.into()));
+    assert_eq!((&missed["repetitions"], &missed["on"]), (&1.into(), &"sim".into()));
+    assert_eq!(one("partial", 1)["id"], "0123456789ab");
+    let path = Path::new(missed["path"].as_str().unwrap()).to_owned();
+    let bytes: usize = tree(&path).iter().filter(|f| !f.0.ends_with("SHA256SUMS")).map(|f| f.1.len()).sum();
+    assert_eq!(missed["bytes"], bytes);
+
+    let other = one("whole", 4)["path"].as_str().unwrap().to_owned();
+    fs::remove_file(path.join("SHA256SUMS")).unwrap();
+    fs::write(Path::new(&other).join("flows.parquet"), "x").unwrap();
+    let (said, status) = index(&[]);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains(" damaged: flows.parquet") && said.contains(" no-sums"), "{said}");
+    assert!(said.contains("1 without sums, of an older version, 1 damaged, 1 unfinished; "), "{said}");
+    assert!(said.replace("\n  ", " ").contains("flows.parquet: changed since it was written"), "{said}");
+    assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    fs::remove_file(path.join("summary.json")).unwrap();
+    assert!(index(&["--json"]).0.contains("\"problem\": \"summary.json: "));
+    let nothing = kneepoint(&["index", dir.path().join("none").to_str().unwrap()]);
+    assert_eq!(nothing.status.code(), Some(2));
 }
 
 /// One run has no spread, and every judgement says so.

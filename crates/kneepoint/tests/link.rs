@@ -194,9 +194,121 @@ fn an_interface_that_is_deleted_is_an_error() {
     if skipped(test) || lacks(test, "ip") {
         return;
     }
-    let output = link(&[LINK, "--", "sh", "-c", "ip link delete kp0 && sleep 60"]);
+    let output = link(&[LINK, "--keep-root", "--", "sh", "-c", "ip link delete kp0 && sleep 60"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(errors(&output).contains("kp0 of the client's namespace was deleted"), "{}", errors(&output));
+}
+
+#[test]
+fn a_run_whose_interface_was_set_down_is_not_valid() {
+    let test = "a_run_whose_interface_was_set_down_is_not_valid";
+    if skipped(test) || lacks(test, "ip") {
+        return;
+    }
+    let output = link(&[LINK, "-q", "--keep-root", "--", "ip", "link", "set", "kp0", "down"]);
+    assert!(output.status.success(), "{}", errors(&output));
+    let said = errors(&output);
+    assert!(
+        said.contains("audit: invalid: ") && said.contains("the client's interface kp0 was set down"),
+        "{said}"
+    );
+    let output = link(&[LINK, "--", "ip", "link", "set", "kp0", "down"]);
+    assert!(!output.status.success() && !errors(&output).contains("was set down"), "{}", errors(&output));
+}
+
+/// Ways back to root and out of the link's network, that of the process OUTSIDE; a line for each that worked.
+const ESCAPES: &str = "
+    setpriv --reuid=0 --regid=0 --clear-groups true && echo setuid
+    setpriv --inh-caps=+net_admin true && echo capability
+    (: </proc/1/ns/net) && echo proc
+    nsenter -t 1 -n true && echo nsenter
+    umount /proc && nsenter --net=/proc/$OUTSIDE/ns/net true && echo host
+    ip link set kp0 down && echo down
+";
+
+/// What the command of a link finds out, as root called by sudo with these ids, or by nobody: its standard output without
+/// the tabs of /proc, and what Kneepoint said.
+fn inside(sudo: Option<[&str; 2]>, flags: &[&str], script: &str) -> (Vec<String>, String) {
+    let script = format!("exec 2>/dev/null; {script}\ntrue");
+    let mut command = kneepoint(&[&["link", LINK], flags, &["--", "sh", "-c", &script]].concat());
+    command.env_remove("SUDO_UID").env_remove("SUDO_GID").env("OUTSIDE", std::process::id().to_string());
+    if let Some([uid, gid]) = sudo {
+        command.env("SUDO_UID", uid).env("SUDO_GID", gid);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", errors(&output));
+    let lines = String::from_utf8_lossy(&output.stdout);
+    (lines.lines().map(|line| line.replace('\t', " ")).collect(), errors(&output))
+}
+
+const STATUS: &str =
+    "id -u; id -g; id -G; echo $USER; grep -E 'CapPrm|CapEff|CapBnd|NoNew' /proc/self/status";
+
+#[test]
+fn under_sudo_the_command_is_the_user_who_called_and_cannot_get_back() {
+    let test = "under_sudo_the_command_is_the_user_who_called_and_cannot_get_back";
+    if skipped(test) || ["ip", "setpriv", "nsenter"].iter().any(|program| lacks(test, program)) {
+        return;
+    }
+    // Raw sockets and low ports.
+    let caps =
+        ["CapPrm: 0000000000002400", "CapEff: 0000000000002400", "CapBnd: 0000000000002400", "NoNewPrivs: 1"];
+    let nobody = Command::new("id").args(["-G", "nobody"]).output().unwrap();
+    let nobody = String::from_utf8(nobody.stdout).unwrap();
+    let (found, said) = inside(Some(["65534", "65534"]), &[], STATUS);
+    assert_eq!(found, [&["65534", "65534", nobody.trim(), "nobody"], &caps[..]].concat());
+    assert!(said.starts_with("commands run as nobody (uid 65534), with no capabilities but"), "{said}");
+    // One that the system has no name for.
+    let (found, _) = inside(Some(["3000000001", "3000000002"]), &[], STATUS);
+    assert_eq!(found[..3], ["3000000001", "3000000002", "3000000002"]);
+    let (worked, _) = inside(Some(["65534", "65534"]), &[], ESCAPES);
+    assert_eq!(worked, Vec::<String>::new());
+    // The server's command likewise.
+    let server = format!("exec 2>/dev/null; id -u; {ESCAPES}\nsleep 60");
+    let (found, _) = inside(Some(["65534", "65534"]), &["--server", &server], "sleep 1");
+    assert_eq!(found, ["65534"]);
+}
+
+#[test]
+fn plain_root_stays_root_but_cannot_leave_the_link() {
+    let test = "plain_root_stays_root_but_cannot_leave_the_link";
+    if skipped(test) || ["ip", "setpriv", "nsenter"].iter().any(|program| lacks(test, program)) {
+        return;
+    }
+    let (found, said) = inside(None, &[], STATUS);
+    assert_eq!((found[0].as_str(), found[1].as_str()), ("0", "0"));
+    assert_eq!(found[found.len() - 2..], ["CapBnd: 00000000000024fb", "NoNewPrivs: 1"]);
+    assert!(said.starts_with("commands run as root, with no capabilities but those for files"), "{said}");
+    let (worked, _) = inside(None, &[], ESCAPES);
+    assert_eq!(worked, ["setuid"], "to root, which it is");
+    assert_eq!(inside(Some(["0", "0"]), &[], ESCAPES).0, worked, "root called sudo");
+}
+
+#[test]
+fn root_is_kept_where_it_is_asked_for() {
+    let test = "root_is_kept_where_it_is_asked_for";
+    if skipped(test) || ["ip", "setpriv", "nsenter"].iter().any(|program| lacks(test, program)) {
+        return;
+    }
+    for sudo in [None, Some(["65534", "65534"])] {
+        let (worked, said) = inside(sudo, &["--keep-root"], ESCAPES);
+        assert_eq!(worked, ["setuid", "capability", "proc", "nsenter", "host", "down"]);
+        assert!(said.starts_with("commands run as root, with all capabilities"), "{said}");
+    }
+}
+
+#[test]
+fn a_wrong_variable_of_sudo_is_named() {
+    if skipped("a_wrong_variable_of_sudo_is_named") {
+        return;
+    }
+    let output = kneepoint(&["link", LINK, "--", "true"]).env("SUDO_UID", "me").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        errors(&output).contains("SUDO_UID is `me`: it is the number that sudo sets"),
+        "{}",
+        errors(&output)
+    );
 }
 
 /// As the user nobody, from a copy of the program that it may read.

@@ -27,6 +27,7 @@ fn help_of_every_command() {
         "list",
         "algorithms",
         "report",
+        "index",
         "ledger",
         "prose",
         "stability",

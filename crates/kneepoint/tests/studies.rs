@@ -260,3 +260,26 @@ fn stored_results_make_the_same_page() {
     assert_eq!(made.len(), 1);
     assert!(made == page(), "the page of stored results is another");
 }
+
+/// The series have the names of states, the summary those of every controller that has some.
+#[test]
+fn states_have_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    run(&study(dir.path(), STUDY), &out, &[]);
+    let folder = folders(&out).0.remove(0);
+    let summary: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.join("summary.json")).unwrap()).unwrap();
+    let names = congestion::Registry::default().get("bbr2").unwrap().states;
+    assert_eq!(summary["states"], serde_json::json!({ "bbr2": names }));
+    let columns = fs::read_to_string(folder.join("columns.json")).unwrap();
+    assert!(columns.contains("the controller's state; bbr2: Startup, Drain, ProbeBW_DOWN, "), "{columns}");
+    let series = results::columns::read(&folder.join("series.parquet")).unwrap();
+    let state = series.iter().find(|column| column.name == "state").unwrap();
+    let results::columns::Column::Words(words) = &state.column else { panic!("{:?}", state.column) };
+    let results::columns::Column::Text(rows) = &series[1].column else { panic!("{:?}", series[1].column) };
+    for (row, word) in rows.iter().zip(words) {
+        assert_eq!(word.is_some(), row.contains("bbr2"), "{row}: {word:?}");
+        assert!(word.as_deref().is_none_or(|word| names.contains(&word)), "{word:?}");
+    }
+}

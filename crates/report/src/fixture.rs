@@ -68,6 +68,7 @@ fn table_1() -> Results {
         variants,
         claims: claims(),
         charts,
+        states: BTreeMap::new(),
     };
     Results { summary, series, flows: Vec::new(), rtt_cdf, networks: Vec::new() }
 }
@@ -280,6 +281,7 @@ fn table_5() -> Results {
         variants: vec![variant],
         claims: Vec::new(),
         charts,
+        states: BTreeMap::new(),
     };
     Results { summary, series, flows, rtt_cdf: Vec::new(), networks: Vec::new() }
 }
@@ -392,6 +394,7 @@ pub(super) fn odd() -> Vec<Results> {
             .collect(),
         claims: odd_claims(evil, &long),
         charts,
+        states: BTreeMap::new(),
     };
     let bare = Summary { variants: Vec::new(), title: String::new(), metrics: Vec::new(), ..summary.clone() };
     let series = odd_series(evil, &labels);

@@ -132,9 +132,10 @@ class Chart {
 			line.appendChild(document.createElement('b')).textContent = value;
 		};
 		row('at', shown(plot.x, plot.x.value(pixel)));
+		const say = v => plot.g.dataset.words?.split('|')[Math.round(v)] ?? shown(plot.y, v);
 		for (const curve of plot.curves) {
 			const y = curve.closest('.off') ? null : read(curve, pixel);
-			if (y !== null) row(curve.dataset.series, shown(plot.y, plot.y.value(y)), getComputedStyle(curve).stroke);
+			if (y !== null) row(curve.dataset.series, say(plot.y.value(y)), getComputedStyle(curve).stroke);
 		}
 		tip.hidden = false;
 		const room = tip.getBoundingClientRect();

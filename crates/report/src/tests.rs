@@ -6,6 +6,7 @@ use std::path::Path;
 use super::chart::{WIDTH, text_width};
 use super::terminal::{brief, first};
 use super::{fixture, write};
+use experiment::chart::{Chart, ScaleKind};
 use results::summary::{Results, Summary};
 
 /// Everything that a report's folder holds, by name.
@@ -97,6 +98,42 @@ fn charts_over_time_are_there_in_two_widths() {
         keys.clone().any(|name| name.starts_with("flow "))
             && keys.filter(|k| k.starts_with("flow ")).all(|k| curve(&k))
     );
+}
+
+/// In one panel and in strips: each controller's numbers are places in its own names, the axis has the names of all.
+#[test]
+fn states_have_their_names_on_the_axis() {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let mut experiments = fixture::realistic();
+    let results = &mut experiments[1];
+    results.summary.states.insert("cubic".to_owned(), names(&["Drain", "Startup"]));
+    results.summary.states.insert("bbr2".to_owned(), names(&["Startup", "Drain", "ProbeBW_UP"]));
+    for track in &mut results.series {
+        let state = track.times.iter().map(|time| f64::from(u8::from(*time > 40.0))).collect();
+        track.columns.insert("state".to_owned(), state);
+    }
+    results.summary.charts = vec![Chart::OverTime {
+        title: "States".to_owned(),
+        metrics: vec!["state".to_owned()],
+        rows: vec!["BBRv2".into(), "Cubic".into()],
+        y_scale: ScaleKind::Linear,
+    }];
+    let mut one_each = experiments.clone();
+    one_each[1].series.retain(|track| track.flow == 0);
+    one_each[1].flows.retain(|flow| flow.flow == 0);
+    for experiments in [experiments, one_each] {
+        let files = files(&experiments);
+        let chart = page(&files, "quic-dc-table-5-over-time.svg");
+        let words = chart.split("data-words=\"").skip(1).filter_map(|rest| rest.split('"').next());
+        let words: Vec<&str> = words.collect();
+        assert!(
+            words.iter().any(|words| words.ends_with("ProbeBW_UP") && words.contains("Drain|")),
+            "{words:?}"
+        );
+        for name in ["Startup", "Drain", "ProbeBW_UP"] {
+            assert!(chart.contains(&format!(">{name}</text>")), "{name}: {chart}");
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod bias;
 mod claims;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::measure::{deviation, mean};
 use crate::store::RunRow;
@@ -52,6 +52,7 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend
             .map(|c| claims::judge(exp, c, &variants))
             .collect(),
         charts: exp.charts.iter().map(|chart| with_rows_of(world, chart)).collect(),
+        states: states(exp, cases),
         variants,
     };
     fill_in(&mut summary);
@@ -67,6 +68,14 @@ fn number(place: &Place<'_>, here: &Variant, all: &[Variant]) -> Option<String> 
     let cell = variant?.rows.iter().find(|row| row.label == place.row)?.cells.get(&place.metric)?;
     let value = if place.published { cell.published? } else { cell.value() };
     Some(format!("{value:.*}", place.metric.decimals(value)))
+}
+
+/// Of each algorithm that names its states.
+fn states(exp: &Experiment, cases: &[Case]) -> BTreeMap<String, Vec<String>> {
+    let flows = cases.iter().flat_map(|case| exp.scenario(case, 0).flows);
+    let named = flows.map(|flow| flow.algorithm).filter(|algorithm| !algorithm.states().is_empty());
+    let names = |states: &[&str]| states.iter().map(|name| (*name).to_owned()).collect();
+    named.map(|algorithm| (algorithm.name().to_owned(), names(algorithm.states()))).collect()
 }
 
 /// Puts the run's numbers into its sentences.

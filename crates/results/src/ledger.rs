@@ -387,6 +387,7 @@ mod tests {
             }],
             claims: Vec::new(),
             charts: Vec::new(),
+            states: [].into(),
         }
     }
 

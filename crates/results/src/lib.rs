@@ -8,5 +8,6 @@ pub mod network;
 pub mod numbers;
 pub mod qlog;
 mod run_row;
+mod states;
 pub mod store;
 pub mod summary;

@@ -3,6 +3,7 @@
 //! that decides the bytes: the same study lands in the same folder. A folder appears whole or not at all, and takes the place of
 //! another in one step.
 
+mod index;
 mod recording;
 mod rows;
 mod runs;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
+pub use self::index::{Entry, State, index};
 pub use self::recording::{Recorded, Recording};
 use self::rows::{cdfs, flow_rows};
 pub use self::runs::{Done, Runs};
@@ -28,7 +30,8 @@ use self::tables::{Keys, Samples, Tables};
 use crate::columns;
 use crate::network::Network;
 pub use crate::run_row::{Audit, RunRow};
-use crate::summary::Results;
+use crate::states::States;
+use crate::summary::{Results, Summary};
 use experiment::backend::Backend;
 use experiment::file::Swept;
 use experiment::row::RowLabel;
@@ -112,10 +115,7 @@ impl Folder {
         fs::create_dir_all(&parent)?;
         sweep(&parent);
         let partial = unfinished(&parent)?;
-        fs::write(
-            partial.path().join("manifest.toml"),
-            toml::to_string(manifest).map_err(io::Error::other)?,
-        )?;
+        fs::write(partial.path().join(MANIFEST), toml::to_string(manifest).map_err(io::Error::other)?)?;
         Ok(Self { partial, target: parent.join(manifest.id()) })
     }
 
@@ -138,7 +138,7 @@ impl Folder {
     ) -> io::Result<()> {
         let dir = self.path();
         let summary = serde_json::to_string_pretty(&results.summary).map_err(io::Error::other)?;
-        fs::write(dir.join("summary.json"), summary + "\n")?;
+        fs::write(dir.join(SUMMARY), summary + "\n")?;
         let samples = samples(done);
         let mut keys = Keys::new(swept);
         let tables = Tables::new(results, rows, &samples, &mut keys);
@@ -148,7 +148,8 @@ impl Folder {
             columns::write(&dir.join(file), table).map_err(io::Error::other)?;
         }
         let mut drawn = Drawn::of(&results.summary);
-        let mut out = series::Out::begin(&dir.join("series.parquet"), &samples, &keys)?;
+        let states = States::of(&results.summary, &results.flows);
+        let mut out = series::Out::begin(&dir.join("series.parquet"), &samples, &keys, &states)?;
         for (number, _) in done.iter().filter(|(_, recorded)| recorded.is_some()) {
             for part in runs.parts(*number)? {
                 let part = part?;
@@ -204,6 +205,8 @@ fn unfinished(parent: &Path) -> io::Result<TempDir> {
     tempfile::Builder::new().prefix(&prefix).tempdir_in(parent)
 }
 
+const SUMMARY: &str = "summary.json";
+const MANIFEST: &str = "manifest.toml";
 const PARTIAL: &str = ".partial-";
 /// As many others as may come in between.
 const PUBLISH_TRIES: u32 = 100;
@@ -242,8 +245,7 @@ fn exchange(_: &Path, _: &Path) -> io::Result<()> {
 /// if they are damaged.
 pub fn find(out: &Path, manifest: &Manifest) -> Option<(Results, PathBuf)> {
     let dir = out.join(&manifest.experiment).join(manifest.id());
-    let stored: Manifest = toml::from_str(&fs::read_to_string(dir.join("manifest.toml")).ok()?).ok()?;
-    let known = stored == *manifest;
+    let known = self::manifest(&dir).ok()? == *manifest;
     known.then(|| load(&dir).ok()).flatten().map(|results| (results, dir))
 }
 
@@ -253,24 +255,26 @@ pub fn find(out: &Path, manifest: &Manifest) -> Option<(Results, PathBuf)> {
 /// A folder that is not one, or damaged files: the message names the file.
 pub fn load(dir: &Path) -> io::Result<Results> {
     sums::check(dir)?;
-    let summary =
-        named("summary.json", || Ok(serde_json::from_slice(&fs::read(dir.join("summary.json"))?)?))?;
-    let series =
-        named("series.parquet", || series::read(&dir.join("series.parquet"), &mut Drawn::of(&summary)))?;
+    let summary = summary(dir)?;
+    let flows = table(dir, "flows.parquet", flow_rows)?;
+    let series = named("series.parquet", || {
+        series::read(&dir.join("series.parquet"), &mut Drawn::of(&summary), &States::of(&summary, &flows))
+    })?;
     Ok(Results {
         summary,
         series,
-        flows: table(dir, "flows.parquet", flow_rows)?,
+        flows,
         rtt_cdf: table(dir, "rtt_cdf.parquet", cdfs)?,
-        networks: networks(dir)?,
+        networks: manifest(dir)?.networks(),
     })
 }
 
-fn networks(dir: &Path) -> io::Result<Vec<Network>> {
-    named("manifest.toml", || {
-        let manifest = toml::from_str(&fs::read_to_string(dir.join("manifest.toml"))?);
-        Ok(Manifest::networks(&manifest.map_err(io::Error::other)?))
-    })
+fn summary(dir: &Path) -> io::Result<Summary> {
+    named(SUMMARY, || Ok(serde_json::from_slice(&fs::read(dir.join(SUMMARY))?)?))
+}
+
+fn manifest(dir: &Path) -> io::Result<Manifest> {
+    named(MANIFEST, || toml::from_str(&fs::read_to_string(dir.join(MANIFEST))?).map_err(io::Error::other))
 }
 
 /// A table of a results folder, and what it says.
@@ -288,16 +292,27 @@ fn named<T>(file: &str, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
 /// What the file system refuses.
 pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut best: BTreeMap<(PathBuf, Backend), (std::time::SystemTime, PathBuf)> = BTreeMap::new();
+    walk(root, &mut |dir| {
+        let summary = dir.join(SUMMARY);
+        if !summary.is_file() {
+            return Ok(true);
+        }
+        let found = (fs::metadata(&summary)?.modified()?, dir.to_owned());
+        let parent = dir.parent().unwrap_or(dir).to_owned();
+        let slot = best.entry((parent, world_of(&summary))).or_insert_with(|| found.clone());
+        if found > *slot {
+            *slot = found;
+        }
+        Ok(false)
+    })?;
+    Ok(best.into_values().map(|(_, dir)| dir).collect())
+}
+
+/// Visits a folder and those below it, as long as the answer is to go on below; what begins with a dot is not for readers.
+fn walk(root: &Path, visit: &mut impl FnMut(&Path) -> io::Result<bool>) -> io::Result<()> {
     let mut open = vec![root.to_owned()];
     while let Some(dir) = open.pop() {
-        let summary = dir.join("summary.json");
-        if summary.is_file() {
-            let found = (fs::metadata(&summary)?.modified()?, dir.clone());
-            let parent = dir.parent().unwrap_or(&dir).to_owned();
-            let slot = best.entry((parent, world_of(&summary))).or_insert_with(|| found.clone());
-            if found > *slot {
-                *slot = found;
-            }
+        if !visit(&dir)? {
             continue;
         }
         for entry in fs::read_dir(&dir)? {
@@ -307,7 +322,7 @@ pub fn newest(root: &Path) -> io::Result<Vec<PathBuf>> {
             }
         }
     }
-    Ok(best.into_values().map(|(_, dir)| dir).collect())
+    Ok(())
 }
 
 /// What a summary says of it; one that cannot be read is an error when it is loaded.

@@ -39,6 +39,9 @@ pub struct Summary {
     pub claims: Vec<ClaimResult>,
     /// The charts that its file asks for.
     pub charts: Vec<Chart>,
+    /// Algorithm to the names of its states: the series have their places there, from 0.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub states: BTreeMap<String, Vec<String>>,
 }
 
 /// One combination of the keys that are not rows.
@@ -365,6 +368,13 @@ pub struct Track {
     /// Column name (with unit) to values; NaN where the flow did not run. The bottleneck's `queue_bytes` and `drops` and
     /// the probe's `ping_ms` and `udp_mbit_s` stand in each flow's track.
     pub columns: BTreeMap<String, Vec<f64>>,
+}
+
+impl Track {
+    /// Its flow and run: variant, row, repetition, number.
+    pub(crate) fn key(&self) -> (&str, &str, u32, u32) {
+        (&self.variant, self.row.as_str(), self.repetition, self.flow)
+    }
 }
 
 /// A distribution of RTTs.

@@ -73,7 +73,8 @@ pub trait Controller: core::fmt::Debug + Send + Sync + CloneController {
     }
     /// How much and how fast the sender may send now.
     fn control(&self) -> Control;
-    /// Name and value of each inner variable worth a line on a chart, by their paper's name.
+    /// Name and value of each inner variable worth a line on a chart, by their paper's name; its state, if it has some, as
+    /// [`STATE`](crate::STATE) and the state's number.
     fn trace(&self, _put: &mut dyn FnMut(&'static str, f64)) {}
 }
 

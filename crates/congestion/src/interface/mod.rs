@@ -3,6 +3,7 @@
 mod controller;
 pub mod params;
 mod signals;
+mod states;
 
 mod parameters;
 pub use controller::{CloneController, Controller};
@@ -12,3 +13,4 @@ pub use signals::{
     Ack, AckedPacket, Cause, Congestion, Control, Detection, Idle, Lost, LostPacket, Needs, PathInfo,
     RateSample, Sent,
 };
+pub use states::STATE;

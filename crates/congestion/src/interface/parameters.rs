@@ -15,6 +15,8 @@ pub trait Parameters:
     const DOC: &'static str;
     /// Every parameter with its meaning, unit, source and range.
     const PARAMS: &'static [ParamDoc];
+    /// Names of the controller's states, by the number that it tells as [`STATE`](crate::STATE); empty if it has none.
+    const STATES: &'static [&'static str] = &[];
 
     /// A fresh controller for one path.
     fn build(&self, path: PathInfo) -> Box<dyn Controller>;
@@ -31,14 +33,16 @@ pub trait MaybeSerde {}
 #[cfg(not(feature = "serde"))]
 impl<T> MaybeSerde for T {}
 
-/// Makes parameters an algorithm: a sentence, the name, the parameters' type, the constructor.
+/// Makes parameters an algorithm: a sentence, the name, the parameters' type, the constructor; and the names of its states, if it has
+/// some: `states = State::NAMES` ([`states!`](crate::states)).
 #[macro_export]
 macro_rules! algorithm {
-    ($(#[doc = $doc:literal])+ $name:literal, $params:ty, $build:expr) => {
+    ($(#[doc = $doc:literal])+ $name:literal, $params:ty, $build:expr $(, states = $states:expr)? $(,)?) => {
         impl $crate::Parameters for $params {
             const NAME: &'static str = $name;
             const DOC: &'static str = concat!($($doc),+);
             const PARAMS: &'static [$crate::ParamDoc] = Self::DOCS;
+            $(const STATES: &'static [&'static str] = $states;)?
 
             fn build(&self, path: $crate::PathInfo) -> $crate::Boxed {
                 let build: fn(&$params, $crate::PathInfo) -> $crate::Boxed = $build;

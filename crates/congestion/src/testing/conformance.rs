@@ -18,7 +18,7 @@ use proptest::test_runner::{Config, TestError, TestRunner};
 use units::{Duration, Time};
 
 use super::script::{QUIC, Sender, Step, TCP, steps};
-use crate::{Algorithm, Cause, Control, Controller, Entry, ParamDoc, PathInfo};
+use crate::{Algorithm, Cause, Control, Controller, Entry, ParamDoc, PathInfo, STATE};
 
 const MDS: u64 = 1200;
 const LARGER: u64 = 1400;
@@ -143,6 +143,17 @@ fn sane(cc: &dyn Controller, min: u64) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The state that it tells is one of those that its row names; without names it tells none.
+fn named_state(algorithm: &Algorithm, cc: &dyn Controller) -> Result<(), TestCaseError> {
+    let mut told = None;
+    cc.trace(&mut |name, value| told = if name == STATE { Some(value) } else { told });
+    let names = algorithm.states();
+    let known = |number: f64| (0..names.len()).any(|i| i as f64 == number);
+    let holds = told.map_or(names.is_empty(), known);
+    prop_assert!(holds, "its state is {told:?}, and its states are {names:?}");
+    Ok(())
+}
+
 /// Smallest window, grants, events, undo.
 fn obey(algorithm: &Algorithm, script: &Script, min: u64, exempt: Exemptions) -> Result<(), TestCaseError> {
     let mut cc = algorithm.build(path(MDS));
@@ -182,6 +193,7 @@ fn obey(algorithm: &Algorithm, script: &Script, min: u64, exempt: Exemptions) ->
         }
         largest = largest.max(after);
         sane(&*cc, if by_window { min } else { MDS })?;
+        named_state(algorithm, &*cc)?;
     }
     Ok(())
 }
@@ -314,6 +326,8 @@ fn check_documentation(entry: &Entry) {
     assert!(!name.is_empty() && kebab, "{name:?}: a name has small letters, digits and dashes");
     assert!(doc.len() > 20 && doc.trim().ends_with('.'), "{name}: a sentence says what it is, not {doc:?}");
     check_parameters(name, entry.params);
+    let distinct = |(i, state): (usize, &&str)| !state.is_empty() && !entry.states[..i].contains(state);
+    assert!(entry.states.iter().enumerate().all(distinct), "{name}: each state has a name of its own");
 }
 
 fn check_parameters(name: &str, params: &[ParamDoc]) {

@@ -25,6 +25,7 @@ use nix::sys::signal::{SigSet, kill};
 use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::error::Error;
+use crate::linux::identity::Identity;
 use crate::relay::rig::Rig;
 use crate::relay::side::Side;
 
@@ -37,18 +38,22 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts a command at an end of the link. It finds the addresses in `KNEEPOINT_CLIENT`, `KNEEPOINT_SERVER`, and with
+    /// Starts a command at an end of the link, as this user. It finds the addresses in `KNEEPOINT_CLIENT`, `KNEEPOINT_SERVER`, and with
     /// `_V6` behind them.
     ///
     /// # Errors
     /// The command's name and what the system says.
-    pub fn start(rig: &Rig, side: Side, mut command: Command) -> Result<Self, Error> {
+    pub fn start(rig: &Rig, side: Side, identity: &Identity, mut command: Command) -> Result<Self, Error> {
         for end in [Side::Client, Side::Server] {
             let name = format!("KNEEPOINT_{end}").to_uppercase();
             command.env(&name, end.ipv4().to_string()).env(name + "_V6", end.ipv6().to_string());
         }
-        // SAFETY: `become_init` makes system calls only, and neither allocates nor locks.
-        unsafe { command.pre_exec(become_init) };
+        identity.set_environment(&mut command);
+        let (identity, who) = (identity.clone(), identity.to_string());
+        // Init stays what this process is: the command must not be able to stop or trace it.
+        let become_command = move || become_init().and_then(|()| identity.take());
+        // SAFETY: both make system calls only, and neither allocates nor locks.
+        unsafe { command.pre_exec(become_command) };
         let namespace = rig.namespace(side).try_clone()?;
         let (tell, told) = mpsc::channel();
         let (finished, done) = mpsc::channel();
@@ -57,7 +62,10 @@ impl Child {
                 unshare(CloneFlags::CLONE_NEWPID)
                     .map_err(|e| Error::system("make a process namespace", e))?;
                 command.spawn().map_err(|e| {
-                    Error::new(format!("cannot run `{}`: {e}", command.get_program().to_string_lossy()))
+                    Error::new(format!(
+                        "cannot run `{}` as {who}: {e}",
+                        command.get_program().to_string_lossy()
+                    ))
                 })
             });
             let (mut child, answer) = match started {

@@ -10,6 +10,12 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::thread;
 use std::time::Duration;
 
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteProtocol, RouteScope,
+    RouteType,
+};
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{
@@ -29,10 +35,8 @@ const PATIENCE: TimeVal = TimeVal::new(15, 0);
 pub const TIMESTAMPS: u32 = 12;
 /// Bytes of the headers of IPv4 and TCP with time stamps.
 pub const HEADERS: u32 = 20 + 20 + TIMESTAMPS;
-/// Routing metrics (linux/rtnetlink.h).
-const RTAX_LOCK: u16 = 1;
-const RTAX_CWND: u16 = 7;
-const RTAX_INITCWND: u16 = 11;
+/// Number of the routing metric `cwnd` (linux/rtnetlink.h).
+const RTAX_CWND: u32 = 7;
 /// Of the connection that leaves a window in the kernel's memory.
 const MEMORY_PORT: u16 = 6999;
 
@@ -94,28 +98,24 @@ pub fn lock_window(rig: &Rig, segments: u32, patience: Duration) -> Result<(), E
 
 /// A route to the server alone, with locked metrics: `ip route add 10.64.0.2 dev kp0 cwnd lock N initcwnd N`.
 fn route_with_window(segments: u32) -> io::Result<()> {
-    let index = nix::net::if_::if_nametoindex(tun::NAME)?;
-    let metrics = [
-        netlink::attribute(RTAX_LOCK, &(1_u32 << RTAX_CWND).to_ne_bytes()),
-        netlink::attribute(RTAX_CWND, &segments.to_ne_bytes()),
-        netlink::attribute(RTAX_INITCWND, &segments.to_ne_bytes()),
+    let metrics =
+        vec![RouteMetric::Lock(1 << RTAX_CWND), RouteMetric::Cwnd(segments), RouteMetric::InitCwnd(segments)];
+    let mut route = RouteMessage::default();
+    route.header = RouteHeader {
+        address_family: netlink_packet_route::AddressFamily::Inet,
+        destination_prefix_length: 32,
+        table: RouteHeader::RT_TABLE_MAIN,
+        protocol: RouteProtocol::Static,
+        scope: RouteScope::Link,
+        kind: RouteType::Unicast,
+        ..RouteHeader::default()
+    };
+    route.attributes = vec![
+        RouteAttribute::Destination(RouteAddress::Inet(Side::Server.ipv4())),
+        RouteAttribute::Oif(nix::net::if_::if_nametoindex(tun::NAME)?),
+        RouteAttribute::Metrics(metrics),
     ];
-    // rtmsg: family, bits of the destination, of the source, service, table, protocol, scope, type; flags.
-    let mut body = vec![
-        libc::AF_INET as u8,
-        32,
-        0,
-        0,
-        libc::RT_TABLE_MAIN,
-        libc::RTPROT_STATIC,
-        libc::RT_SCOPE_LINK,
-        libc::RTN_UNICAST,
-    ];
-    body.extend([0; 4]);
-    body.extend(netlink::attribute(libc::RTA_DST, &Side::Server.ipv4().octets()));
-    body.extend(netlink::attribute(libc::RTA_OIF, &index.to_ne_bytes()));
-    body.extend(netlink::attribute(libc::RTA_METRICS, &metrics.concat()));
-    netlink::request(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_REPLACE, &body)
+    netlink::request(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_REPLACE)
 }
 
 /// A connection from the client to the server.

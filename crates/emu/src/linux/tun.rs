@@ -1,23 +1,26 @@
 //! A TUN device inside a namespace: opened, addressed, up; its packets are read and written by the engine outside.
 //!
-//! Plain ioctls and one netlink request: smaller than any netlink library, and no `ip` program is needed.
+//! Plain ioctls, and netlink where they do not do: no `ip` program is needed.
 // Ioctls have no safe signature.
 #![allow(unsafe_code)]
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::thread;
 use std::time::Duration;
 
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nix::libc;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
 use crate::error::Error;
 use crate::linux::namespace::Namespace;
 use crate::linux::netlink;
+use crate::linux::watch::{Change, Watch};
 
 /// The interface's name in both namespaces.
 pub(crate) const NAME: &str = "kp0";
@@ -36,6 +39,7 @@ const TCP_BUFFER: &str = "4096 131072 67108864";
 #[derive(Debug)]
 pub(crate) struct Tun {
     file: File,
+    watch: Watch,
 }
 
 /// Packets lost where the packet log does not see them.
@@ -66,8 +70,13 @@ impl Tun {
             // Where the kernel refuses, its defaults stay.
             let _ = fs::write("/proc/sys/net/ipv4/tcp_rmem", TCP_BUFFER);
             let _ = fs::write("/proc/sys/net/ipv4/tcp_wmem", TCP_BUFFER);
-            Ok(Self { file })
+            Ok(Self { file, watch: watch([ipv4.into(), ipv6.into()])? })
         })
+    }
+
+    /// What was done to it since this was asked last: by a command, as nothing here changes it.
+    pub(crate) fn change(&self) -> Option<Change> {
+        self.watch.change()
     }
 
     /// Reads a packet; `None` if there is none now.
@@ -132,15 +141,17 @@ fn configure(ipv4: Ipv4Addr, ipv6: Ipv6Addr) -> Result<(), Error> {
     add_ipv6(ipv6)
 }
 
+fn watch(addresses: [IpAddr; 2]) -> Result<Watch, Error> {
+    let opened = nix::net::if_::if_nametoindex(NAME).and_then(|i| Watch::open(i, MTU as u32, addresses));
+    opened.map_err(|e| Error::system("watch the TUN device", e))
+}
+
 /// By rtnetlink: in a user namespace the kernel refuses the ioctl for this, and only for this.
 fn set_queue_length() -> io::Result<()> {
-    let index = nix::net::if_::if_nametoindex(NAME)?;
-    // ifinfomsg: family, type, index, flags, change.
-    let mut body = vec![0; 4];
-    body.extend(index.to_ne_bytes());
-    body.extend([0; 8]);
-    body.extend(netlink::attribute(libc::IFLA_TXQLEN, &QUEUE.to_ne_bytes()));
-    netlink::request(libc::RTM_NEWLINK, 0, &body)
+    let mut device = LinkMessage::default();
+    device.header.index = nix::net::if_::if_nametoindex(NAME)?;
+    device.attributes.push(LinkAttribute::TxQueueLen(QUEUE));
+    netlink::request(RouteNetlinkMessage::SetLink(device), 0)
 }
 
 /// Where the kernel has no IPv6, there is none.

@@ -26,6 +26,7 @@ use crate::capture::log::Log;
 use crate::capture::row::{End, Row};
 use crate::error::Error;
 use crate::linux::tun::{self, MTU, Tun};
+use crate::linux::watch::Change;
 use crate::relay::outcome::{Anomalies, MAX_HELD, Outcome, Timing};
 use crate::relay::packet::WirePacket;
 use crate::relay::side::{Shared, Side, SideReport, Snapshot};
@@ -77,6 +78,7 @@ pub(crate) struct Engine {
     held: u64,
     timing: Timing,
     anomalies: Anomalies,
+    changes: [Option<(Time, Change)>; 2],
     log: Option<Log>,
     stop: Stop,
     shared: Arc<Shared>,
@@ -101,6 +103,7 @@ impl Engine {
             held: 0,
             timing: Timing::default(),
             anomalies: Anomalies::default(),
+            changes: [None; 2],
             log,
             stop,
             shared,
@@ -155,7 +158,8 @@ impl Engine {
     fn write(&mut self, to: usize, packet: &[u8]) -> Result<(), Error> {
         match self.tuns[to].write(packet) {
             Ok(()) => Ok(()),
-            Err(e) if is_gone(&e) => Err(gone(to)),
+            Err(e) if is_gone(&e) => Err(self.gone(to)),
+            // Also of a device that is set down.
             Err(_) => {
                 self.anomalies.refused += 1;
                 Ok(())
@@ -169,7 +173,7 @@ impl Engine {
             match self.tuns[from].read(buffer) {
                 Ok(Some(length)) => self.arrive(from, buffer[..length].to_vec()),
                 Ok(None) => break,
-                Err(e) if is_gone(&e) => return Err(gone(from)),
+                Err(e) if is_gone(&e) => return Err(self.gone(from)),
                 Err(e) => return Err(Error::system("read from the TUN device", e)),
             }
         }
@@ -237,6 +241,7 @@ impl Engine {
             return;
         }
         self.published = now;
+        self.watch(now);
         let snapshot = self.snapshot(now);
         // Whoever holds the lock is reading the one before: let it be, rather than wait.
         if let Ok(mut shared) = self.shared.snapshot.try_lock() {
@@ -244,6 +249,15 @@ impl Engine {
         }
         if let Some(log) = &mut self.log {
             log.flush();
+        }
+    }
+
+    /// Takes note of what was done to the interfaces.
+    fn watch(&mut self, now: Time) {
+        for (tun, first) in self.tuns.iter().zip(&mut self.changes) {
+            if first.is_none() {
+                *first = tun.change().map(|change| (now, change));
+            }
         }
     }
 
@@ -295,13 +309,24 @@ impl Engine {
         }
     }
 
+    fn gone(&self, side: usize) -> Error {
+        let side = if side == 0 { Side::Client } else { Side::Server };
+        let after = (self.now() - Time::ZERO).as_secs_f64();
+        Error::new(format!(
+            "the interface {} of the {side}'s namespace was deleted {after:.1} s after the start: leave it as it is",
+            tun::NAME
+        ))
+    }
+
     fn finish(mut self) -> Outcome {
         let now = self.now();
+        self.watch(now);
         let snapshot = self.snapshot(now);
         self.log_held(now);
         Outcome {
             snapshot,
             anomalies: self.anomalies,
+            changes: self.changes,
             cpu: clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
                 .map_or(Duration::ZERO, |t| Duration(t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64)),
             timing: self.timing,
@@ -318,15 +343,5 @@ fn spin(config: &LinkConfig) -> Duration {
 }
 
 fn is_gone(error: &io::Error) -> bool {
-    // EBADFD: the device was deleted; EIO: it was set down.
-    matches!(error.raw_os_error(), Some(nix::libc::EBADFD | nix::libc::EIO))
-}
-
-fn gone(side: usize) -> Error {
-    let side = if side == 0 { Side::Client } else { Side::Server };
-    Error::new(format!(
-        "the interface {} of the {side}'s namespace was deleted or set down while the link was running: leave it \
-         as it is",
-        tun::NAME
-    ))
+    error.raw_os_error() == Some(nix::libc::EBADFD)
 }

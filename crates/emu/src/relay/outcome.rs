@@ -1,8 +1,9 @@
 //! What the relay counts that no link counts.
 
 use hdrhistogram::Histogram;
-use units::Duration;
+use units::{Duration, Time};
 
+use crate::linux::watch::Change;
 use crate::relay::side::Snapshot;
 
 /// Bytes that the emulator holds at most, both directions together. An unlimited queue under a flood would otherwise
@@ -26,6 +27,8 @@ pub(crate) struct Outcome {
     pub(crate) snapshot: Snapshot,
     pub(crate) timing: Timing,
     pub(crate) anomalies: Anomalies,
+    /// The first change of each end's interface that was not ours, and when.
+    pub(crate) changes: [Option<(Time, Change)>; 2],
     /// Of the engine's thread.
     pub(crate) cpu: Duration,
 }

@@ -58,5 +58,8 @@ fn in_full(entry: &Entry) -> Result<u8, Error> {
         let range = range.map_or_else(String::new, |range| format!(" Range: {range}."));
         print(&format!("   {:28} {:20} {}{range}\n", key, default, param.doc.trim()));
     }
+    if !entry.states.is_empty() {
+        print(&format!("   {:28} {}\n", "states", entry.states.join(", ")));
+    }
     Ok(HOLDS)
 }

@@ -7,6 +7,7 @@ pub(crate) mod diff;
 #[cfg(wire)]
 pub(crate) mod doctor;
 mod folders;
+pub(crate) mod index;
 pub(crate) mod ledger;
 #[cfg(wire)]
 pub(crate) mod link;

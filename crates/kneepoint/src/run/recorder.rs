@@ -91,6 +91,7 @@ fn begin(
 ) -> io::Result<(Log, PathBuf)> {
     let flow = &scenario.flows[number];
     let meta = Meta {
+        states: flow.algorithm.states(),
         title: run.exp.name.clone(),
         flow: flow.label.clone(),
         algorithm: flow.algorithm.name().to_owned(),

@@ -32,6 +32,8 @@ pub(super) struct Scale {
     pub(super) ticks: Vec<f64>,
     step: f64,
     is_log: bool,
+    /// What the values 0, 1, 2 and so on stand for.
+    words: Vec<String>,
 }
 
 impl Scale {
@@ -70,7 +72,18 @@ impl Scale {
             }
             tick = nice_step(tick * 1.5);
         }
-        Self { low, high: top, from: 0.0, to: 1.0, ticks, step: low, is_log: true }
+        Self { low, high: top, from: 0.0, to: 1.0, ticks, step: low, is_log: true, words: Vec::new() }
+    }
+
+    /// A place for each word, one above the other.
+    pub(super) fn of_words(words: Vec<String>) -> Self {
+        let high = words.len().saturating_sub(1).max(1) as f64;
+        Self { words, ..Self::with_step(0.0, high, 1.0) }
+    }
+
+    /// Its words; none where it has numbers.
+    pub(super) fn words(&self) -> &[String] {
+        &self.words
     }
 
     fn with_step(low: f64, high: f64, step: f64) -> Self {
@@ -78,7 +91,7 @@ impl Scale {
         let last = (high / step + 1e-9).floor();
         let marks = (last - first).clamp(0.0, 50.0) as usize;
         let ticks = (0..=marks).map(|i| (first + i as f64) * step).collect();
-        Self { low, high, from: 0.0, to: 1.0, ticks, step, is_log: false }
+        Self { low, high, from: 0.0, to: 1.0, ticks, step, is_log: false, words: Vec::new() }
     }
 
     /// The same with ticks at whole multiples of `step`.
@@ -155,6 +168,9 @@ impl Scale {
 
     /// A tick's label, with as many decimals as the step needs.
     pub(super) fn label(&self, tick: f64) -> String {
+        if !self.words.is_empty() {
+            return self.words.get(tick as usize).cloned().unwrap_or_default();
+        }
         if self.is_log {
             return log_label(tick);
         }
@@ -245,6 +261,16 @@ mod tests {
         {
             assert_eq!(digits_of(value), digits, "{value}");
         }
+    }
+
+    #[test]
+    fn words_have_a_place_each() {
+        let labels = |words: &[&str]| {
+            let scale = Scale::of_words(words.iter().map(|word| (*word).to_owned()).collect());
+            scale.ticks.iter().map(|t| scale.label(*t)).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(&["Startup", "Drain", "ProbeBW"]), ["Startup", "Drain", "ProbeBW"]);
+        assert_eq!(labels(&["Startup"]), ["Startup", ""]);
     }
 
     #[test]

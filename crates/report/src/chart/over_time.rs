@@ -15,6 +15,7 @@ use super::{Source, path, wanted};
 use crate::colours::{GRID, MUTED};
 use crate::number;
 use crate::styles::Style;
+use congestion::STATE;
 use experiment::chart::ScaleKind;
 use results::summary::{Track, Variant};
 
@@ -44,6 +45,7 @@ struct Panel<'a> {
     name: String,
     divisor: f64,
     scale: Scale,
+    states: &'a BTreeMap<String, Vec<String>>,
 }
 
 /// What the figures of a chart share.
@@ -93,12 +95,42 @@ fn lines<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) ->
     wanted(variant, rows).into_iter().filter_map(of_row).collect()
 }
 
+/// The names of these controllers' states, each once.
+fn names<'k>(
+    states: &BTreeMap<String, Vec<String>>,
+    kinds: impl Iterator<Item = &'k Kind<'k>>,
+) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for name in kinds.filter_map(|kind| states.get(kind.algorithm)).flatten() {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// The controllers' states by name, one above the other, where they have some.
+fn states_panel<'a>(
+    source: &Source<'a>,
+    column: &'a str,
+    shown: &[(&Variant, Vec<Lines<'_>>)],
+) -> Option<Panel<'a>> {
+    let states = &source.results.summary.states;
+    let words = names(states, shown.iter().flat_map(|(_, lines)| lines).flat_map(|l| &l.kinds));
+    let (name, divisor) = number::column(column, 1.0);
+    let is_named = column == STATE && !words.is_empty();
+    is_named.then(|| Panel { column, name, divisor, scale: Scale::of_words(words), states })
+}
+
 fn panel<'a>(
-    source: &Source<'_>,
+    source: &Source<'a>,
     column: &'a str,
     shown: &[(&Variant, Vec<Lines<'_>>)],
     scale: ScaleKind,
 ) -> Panel<'a> {
+    if let Some(panel) = states_panel(source, column, shown) {
+        return panel;
+    }
     let lines = || shown.iter().flat_map(|(variant, lines)| lines.iter().map(move |l| (variant, l)));
     let values =
         lines().flat_map(|(_, l)| &l.tracks).filter_map(|t| t.columns.get(column)).flatten().copied();
@@ -117,7 +149,7 @@ fn panel<'a>(
         ScaleKind::Log => Scale::log(least / divisor, scaled.map_or(1.0, |(_, high)| high)),
         ScaleKind::Linear => Scale::values(scaled, column.contains("rtt"), 4),
     };
-    Panel { column, name, divisor, scale }
+    Panel { column, name, divisor, scale, states: &source.results.summary.states }
 }
 
 /// The bottleneck's values stand in each flow's track: one line of them is enough.
@@ -130,12 +162,37 @@ impl Panel<'_> {
     fn curves(&self, lines: &Lines<'_>, time: &Scale, y: &Scale) -> Vec<(String, usize)> {
         let flows = if is_of_bottleneck(self.column) { 1 } else { lines.tracks.len() };
         let tracks = lines.tracks.iter().take(flows).enumerate();
-        let data = |track: &Track| {
+        let data = |track: &Track, flow: usize| {
             let values = track.columns.get(self.column)?;
-            let points = track.times.iter().copied().zip(values.iter().map(|v| v / self.divisor));
+            let place = |value: &f64| self.place(*value, lines.kinds[flow].algorithm, y);
+            let points = track.times.iter().copied().zip(values.iter().map(place));
             Some(path::series(points, time, y)).filter(|d| !d.is_empty())
         };
-        tracks.filter_map(|(i, t)| Some((data(t)?, i))).collect()
+        tracks.filter_map(|(i, t)| Some((data(t, i)?, i))).collect()
+    }
+
+    /// Where a value is on the scale: one of a state is that of its name.
+    fn place(&self, value: f64, algorithm: &str, y: &Scale) -> f64 {
+        if y.words().is_empty() || value.is_nan() {
+            return value / self.divisor;
+        }
+        let name = self.states.get(algorithm).and_then(|names| names.get(value as usize));
+        let place = name.and_then(|name| y.words().iter().position(|word| word == name));
+        place.map_or(f64::NAN, |place| place as f64)
+    }
+
+    /// The scale of a strip: where it has words, those of its row alone.
+    fn scale_of(&self, row: &Lines<'_>) -> Option<Scale> {
+        if self.scale.words().is_empty() {
+            return Some(self.scale.clone());
+        }
+        let words = names(self.states, row.kinds.iter());
+        (!words.is_empty()).then(|| Scale::of_words(words))
+    }
+
+    /// What its labels take of the width.
+    fn room(&self) -> f64 {
+        self.scale.words().iter().map(|word| svg::text_width(word, SMALL) + 12.0).fold(0.0, f64::max)
     }
 
     /// Whether any track has it.
@@ -173,7 +230,8 @@ impl Frame<'_> {
         let styles: Vec<_> = lines.iter().map(|l| self.source.style(l.label)).collect();
         let entries: Vec<_> = lines.iter().zip(&styles).map(|(l, s)| (l.label, s)).collect();
         let (legend, mut top) = svg::legend(width, 4.0, &entries, svg::PIECE);
-        let (left, right) = (50.0, width - 14.0);
+        let widest = panels.iter().map(|panel| panel.room()).fold(50.0, f64::max);
+        let (left, right) = (widest.min(width / 3.0), width - 14.0);
         let height = if width > WIDTH { PANEL.1 } else { PANEL.0 };
         let time = self.time.on(left, right);
         let mut drawn = Vec::new();
@@ -209,7 +267,8 @@ impl Frame<'_> {
     fn strips(&self, variant: &str, lines: &[Lines<'_>], panels: &[&Panel<'_>]) -> (Markup, f64) {
         let width = self.source.width;
         let widest = lines.iter().map(|l| svg::text_width(l.label, TEXT)).fold(40.0, f64::max);
-        let (left, right) = (widest.min(width / 4.0) + 18.0, width - 44.0);
+        let right = width - panels.iter().map(|panel| panel.room()).fold(44.0, f64::max).min(width / 3.0);
+        let left = widest.min(width / 4.0) + 18.0;
         let time = self.time.on(left, right);
         let height = (STRIPS.0 / lines.len() as f64).clamp(STRIPS.1, STRIPS.2);
         let several: Vec<_> = lines.iter().filter(|l| l.tracks.len() > 1).map(|l| &l.kinds).collect();
@@ -249,7 +308,9 @@ impl Frame<'_> {
         place: (f64, f64),
     ) -> Markup {
         let (top, bottom) = (place.0, place.0 + place.1);
-        let y = panel.scale.on(bottom, top);
+        let own = panel.scale_of(row);
+        let y = own.as_ref().unwrap_or(&panel.scale).on(bottom, top);
+        let labels = if own.is_some() { end_labels(&y, top, bottom) } else { Vec::new() };
         let (left, right) = (time.left(), time.right());
         let inner = html! {
             (svg::line(left, top, right, top, GRID))
@@ -262,8 +323,9 @@ impl Frame<'_> {
         };
         html! {
             (svg::label(left - 8.0, f64::midpoint(top, bottom) + 4.0, TEXT, Anchor::End, left - 14.0, row.label))
-            (svg::text(right + 5.0, top + 8.0, SMALL - 1.0, MUTED, Anchor::Start, &y.label(y.high())))
-            (svg::text(right + 5.0, bottom, SMALL - 1.0, MUTED, Anchor::Start, &y.label(y.low())))
+            @for (at, value) in labels {
+                (svg::text(right + 5.0, at, SMALL - 1.0, MUTED, Anchor::Start, &y.label(value)))
+            }
             (svg::plot(time, &y, &inner))
         }
     }
@@ -275,6 +337,18 @@ impl Frame<'_> {
         }
         self.flows.style(&row.kinds, flow)
     }
+}
+
+/// Values that a strip's scale names, with their baselines: both ends, and of words between them as many as have room.
+fn end_labels(y: &Scale, top: f64, bottom: f64) -> Vec<(f64, f64)> {
+    if y.words().is_empty() {
+        return vec![(top + 8.0, y.high()), (bottom, y.low())];
+    }
+    let steps = (y.words().len().max(2) - 1) as f64;
+    let each = (SMALL * steps / (bottom - top)).ceil().max(1.0) as usize;
+    // The lowest stands on the line, the highest under it.
+    let baseline = |tick: f64| y.at(tick) + 8.0 * tick / steps;
+    y.ticks.iter().step_by(each).map(|tick| (baseline(*tick), *tick)).collect()
 }
 
 /// The panel's name, and at its right what the grey line is that is in it.

@@ -153,7 +153,8 @@ pub(super) fn area(data: &str, colour: &str, gap: f64, name: &str) -> Markup {
 
 /// What is drawn on a pair of scales: the page's script reads values from it, and zooms it.
 pub(super) fn plot(x: &Scale, y: &Scale, inner: &Markup) -> Markup {
-    html! { g class="plot" data-x=(x.hook()) data-y=(y.hook()) { (inner) } }
+    let words = (!y.words().is_empty()).then(|| y.words().join("|"));
+    html! { g class="plot" data-x=(x.hook()) data-y=(y.hook()) data-words=[words] { (inner) } }
 }
 
 /// The plot's frame of vertical grid lines with their labels under it.

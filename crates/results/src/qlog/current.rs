@@ -15,7 +15,9 @@ use serde::{Serialize, Serializer};
 use units::Duration;
 
 use super::Meta;
-use super::events::{Frame, Metrics, Packet, PacketHeader, Raw, Record, STREAM, State, StateChange, ms};
+use super::events::{
+    Frame, Metrics, Packet, PacketHeader, Raw, Record, STREAM, State, StateChange, ms, word,
+};
 use super::meta::VantagePoint;
 
 #[derive(Serialize)]
@@ -211,14 +213,4 @@ fn beside(record: &Record<'_>) -> (Option<&'static str>, Option<&'static str>) {
 /// The causes that readers have a type for.
 fn trigger(cause: Cause) -> Option<&'static str> {
     matches!(cause, Cause::Ecn | Cause::PersistentCongestion).then(|| word(cause))
-}
-
-fn word(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Loss => "loss",
-        Cause::Ecn => "ecn",
-        Cause::Delay => "delay",
-        Cause::PersistentCongestion => "persistent_congestion",
-        _ => "timeout",
-    }
 }

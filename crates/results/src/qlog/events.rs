@@ -81,6 +81,20 @@ pub(super) enum State {
     SlowStart,
     CongestionAvoidance,
     Recovery,
+    /// One of the controller's, by its name.
+    #[serde(untagged)]
+    Own(&'static str),
+}
+
+/// What made a controller reduce.
+pub(super) fn word(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Loss => "loss",
+        Cause::Ecn => "ecn",
+        Cause::Delay => "delay",
+        Cause::PersistentCongestion => "persistent_congestion",
+        _ => "timeout",
+    }
 }
 
 /// Metrics that have changed, in a JSON object: their places in `all`.

@@ -12,6 +12,8 @@ pub struct Meta {
     pub flow: String,
     /// Name of the controller.
     pub algorithm: String,
+    /// Names of the controller's states, by number.
+    pub states: &'static [&'static str],
     /// Decides how acknowledgements are read.
     pub transport: Transport,
     /// Of the run.

@@ -4,15 +4,16 @@
 //! stand and what they write differently. The events are the same.
 //!
 //! Serialised by hand, without the crate `qlog`: 0.16 is the last that writes 0.3, and all keep RTTs as `f32`, which resolves
-//! no nanoseconds beyond 16 ms. It reads the current dialect in the tests.
+//! no nanoseconds beyond 16 ms. In the tests its versions 0.16 and 0.18 read what is written, each event with all its fields.
 //!
 //! What a reader must know beyond the standard:
 //! - `metrics_updated` repeats only what changed. Standard fields are in ms, bytes, bit/s; the controller's own
 //!   variables have the prefix `cc_` and the controller's units (BBR has its own `min_rtt`, in seconds). Its
 //!   `ssthresh`, if it has one, is the standard field.
 //! - `congestion_state_updated` tells `recovery` from every reduction until a packet sent later is acknowledged (TCP:
-//!   everything sent before it); `slow_start` and `congestion_avoidance` are told apart by `ssthresh`, and without
-//!   one every state outside recovery is `congestion_avoidance`. An undone reduction is not told.
+//!   everything sent before it). Outside of it a controller that names its states is in one of them (`ProbeBW_UP`; the number of the
+//!   state is `cc_state`, in recovery too). Of the others `slow_start` and `congestion_avoidance` are told apart by `ssthresh`, and
+//!   without one every state outside recovery is `congestion_avoidance`. An undone reduction is not told.
 //! - `packet_received` is an ACK, numbered as the receiver's file numbers it (on the wire: in order of arrival); the trace does
 //!   not have its size. A QUIC range
 //!   begins at its first packet that was not acknowledged before, because a receiver repeats everything since the
@@ -88,7 +89,7 @@ impl Log {
     pub fn of_sender(format: Format, meta: &Meta) -> io::Result<Self> {
         // The peer that sends the data, as in a download.
         let out = Out::begin(format, meta, &VantagePoint { name: &meta.flow, r#type: "server" })?;
-        Ok(Self { out, end: End::Sender(Box::new(Sender::new(meta.transport))) })
+        Ok(Self { out, end: End::Sender(Box::new(Sender::new(meta))) })
     }
 
     /// That of its receiver.

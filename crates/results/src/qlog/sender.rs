@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use congestion::Cause;
+use congestion::{Cause, STATE};
 use scenario::trace::{Ack, Event, Metrics, trigger};
 use units::Time;
 
-use super::Transport;
 use super::events::{Frame, Packet, Record, State, StateChange, ms, ranges};
 use super::metrics::{Known, SSTHRESH};
 use super::text::Out;
+use super::{Meta, Transport};
 
 /// Packets behind the newest of which a late acknowledgement is expected: more than any path holds.
 const REMEMBERED: u64 = 1 << 22;
@@ -85,6 +85,7 @@ impl Sent {
 #[derive(Debug)]
 pub(super) struct Sender {
     transport: Transport,
+    states: &'static [&'static str],
     sent: Sent,
     metrics: Known,
     state: Option<State>,
@@ -93,8 +94,15 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    pub(super) fn new(transport: Transport) -> Self {
-        Self { transport, sent: Sent::default(), metrics: Known::new(), state: None, recovery: None }
+    pub(super) fn new(meta: &Meta) -> Self {
+        Self {
+            transport: meta.transport,
+            states: meta.states,
+            sent: Sent::default(),
+            metrics: Known::new(),
+            state: None,
+            recovery: None,
+        }
     }
 
     pub(super) fn event(&mut self, out: &mut Out, time: Time, event: &Event) -> io::Result<()> {
@@ -149,16 +157,19 @@ impl Sender {
         if !changed.is_empty() {
             out.entry(time, &Record::Metrics(changed))?;
         }
-        let threshold =
-            metrics.inner.iter().rev().find(|(name, _)| *name == SSTHRESH).map(|(_, value)| *value);
-        let threshold = threshold.filter(|s| !s.is_nan());
-        match threshold {
+        let own = |wanted: &str| {
+            metrics.inner.iter().rev().find(|(name, _)| *name == wanted).map(|(_, value)| *value)
+        };
+        let threshold = own(SSTHRESH).filter(|s| !s.is_nan());
+        let state = own(STATE).and_then(|number| self.states.get(number as usize));
+        match (state, threshold) {
             _ if self.recovery.is_some() => Ok(()),
+            (Some(name), _) => self.change(out, time, State::Own(name), None),
             // The window is a whole number of bytes, the threshold need not be one.
-            Some(threshold) if (metrics.cwnd as f64) < threshold.floor() => {
+            (None, Some(threshold)) if (metrics.cwnd as f64) < threshold.floor() => {
                 self.change(out, time, State::SlowStart, None)
             }
-            None if self.state.is_none() => Ok(()),
+            (None, None) if self.state.is_none() => Ok(()),
             _ => self.change(out, time, State::CongestionAvoidance, None),
         }
     }

@@ -14,12 +14,14 @@ use super::*;
 
 mod current_tests;
 mod estimate_tests;
+mod v03_tests;
 
 fn meta(transport: Transport) -> Meta {
     Meta {
         title: "a \"title\"\n\u{1e} of two lines".to_owned(),
         flow: "näive \\ flow".to_owned(),
         algorithm: "new-reno".to_owned(),
+        states: &[],
         transport,
         seed: u64::MAX,
         start: Time::from_millis(1000),
@@ -114,7 +116,7 @@ fn qlog_0_3_to_the_byte() {
 {"time":0.123456,"name":"transport:packet_sent","data":{"header":{"packet_type":"1RTT","packet_number":1},"raw":{"length":1252},"frames":[{"frame_type":"stream","stream_id":0,"offset":1215,"length":1215}]}}
 {"time":50.0,"name":"transport:packet_received","data":{"header":{"packet_type":"1RTT","packet_number":0},"frames":[{"frame_type":"ack","ack_delay":1.5,"acked_ranges":[[1,1],[4,4]]}]}}
 {"time":50.0,"name":"recovery:packet_lost","data":{"header":{"packet_type":"1RTT","packet_number":0},"trigger":"time_threshold"}}
-{"time":50.0,"name":"recovery:congestion_state_updated","data":{"new":"recovery","trigger":"loss"}}
+{"time":50.0,"name":"recovery:congestion_state_updated","cause":"loss","data":{"new":"recovery"}}
 {"time":50.000001,"name":"recovery:metrics_updated","data":{"congestion_window":5000,"bytes_in_flight":1252,"smoothed_rtt":51.0,"latest_rtt":50.000001,"rtt_variance":2.0,"cc_bwe":1.5}}
 "#
     );
@@ -172,10 +174,7 @@ fn every_event_has_its_record() {
     );
     assert_eq!(
         named(&records, "recovery:congestion_state_updated"),
-        [
-            &json!({ "new": "recovery", "trigger": "loss" }),
-            &json!({ "old": "recovery", "new": "congestion_avoidance" }),
-        ]
+        [&json!({ "new": "recovery" }), &json!({ "old": "recovery", "new": "congestion_avoidance" }),]
     );
 }
 
@@ -207,6 +206,31 @@ fn slow_start_is_told_by_its_threshold() {
         named(&records(&log(&meta(Transport::Quic), &trace)), "recovery:congestion_state_updated"),
         [&json!({ "new": "slow_start" }), &json!({ "old": "slow_start", "new": "congestion_avoidance" }),]
     );
+}
+
+/// A controller that names its states is in one of them, but for its recovery.
+#[test]
+fn states_have_the_names_of_their_controller() {
+    let state = |at, number: f64| metrics(at, 5000, vec![("state", number), ("ssthresh", 6000.0)]);
+    let trace = vec![
+        state(0, 0.0),
+        sent(1, 0, 0),
+        state(1, 0.0),
+        state(2, 1.0),
+        (Time(3), Event::Reduced(Cause::Loss)),
+        state(3, 0.0),
+        sent(4, 1, 1215),
+        acked(5, 0, vec![(1, 1)]),
+        state(5, 0.0),
+    ];
+    let meta = Meta { states: &["Startup", "ProbeBW_UP"], ..meta(Transport::Quic) };
+    let expected = json!([
+        { "new": "Startup" },
+        { "old": "Startup", "new": "ProbeBW_UP" },
+        { "old": "ProbeBW_UP", "new": "recovery" },
+        { "old": "recovery", "new": "Startup" },
+    ]);
+    assert_eq!(json!(named(&records(&log(&meta, &trace)), "recovery:congestion_state_updated")), expected);
 }
 
 #[test]
@@ -251,6 +275,12 @@ fn simulate(algorithm: &str, transport: scenario::Transport, transfer: u64) -> (
     };
     let limit = Limit::Bytes(units::Bytes(limit));
     let link = LinkConfig { limit, delay: rtt / 2, ..LinkConfig::plain(rate) };
+    run(link, flow)
+}
+
+/// One flow over this link.
+fn run(link: LinkConfig, flow: FlowConfig) -> (Meta, Record) {
+    let (algorithm, transport) = (flow.algorithm.clone(), flow.transport);
     let scenario = Scenario { trace: true, ..Scenario::new(link, [flow], Duration::from_secs(600)) };
     let outcome = sim::run(&scenario, &Watch::default()).unwrap();
     let record = outcome.flows[0].clone();
@@ -258,6 +288,7 @@ fn simulate(algorithm: &str, transport: scenario::Transport, transfer: u64) -> (
         title: "test".to_owned(),
         flow: "one".to_owned(),
         algorithm: algorithm.name().to_owned(),
+        states: algorithm.states(),
         transport: Transport::from(&transport),
         seed: 1,
         start: record.started,

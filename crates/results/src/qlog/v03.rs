@@ -2,14 +2,18 @@
 //! [qvis](https://qvis.quictools.info) loads.
 //!
 //! Times count from the flow's start, which is `reference_time`. `packet_lost` has the packet's `raw.length`, because qvis
-//! shows it. A `congestion_state_updated` into recovery has the cause of the reduction as its `trigger`.
+//! shows it, and a packet that arrived marked `ecn`. `congestion_state_updated` into recovery has the cause of the reduction beside its
+//! data; as a `trigger` inside it only where drafts and readers have the same word, which is `persistent_congestion`: of `ECN` some readers
+//! want another spelling, and a `loss` they refuse.
 
 use congestion::Cause;
 use serde::Serialize;
 use units::{Duration, Time};
 
 use super::Meta;
-use super::events::{Frame, Metrics, Packet, PacketHeader, Raw, Record, STREAM, State, StateChange, ms};
+use super::events::{
+    Frame, Metrics, Packet, PacketHeader, Raw, Record, STREAM, State, StateChange, ms, word,
+};
 use super::meta::VantagePoint;
 
 #[derive(Serialize)]
@@ -73,6 +77,8 @@ pub(super) fn header<'a>(
 struct Entry<'a> {
     time: f64,
     name: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'static str>,
     data: Data<'a>,
 }
 
@@ -156,20 +162,14 @@ pub(super) fn event(time: Duration, record: &Record<'_>) -> impl Serialize {
         Record::Lost(packet) => ("recovery:packet_lost", Data::Packet(PacketData::new(packet))),
         Record::Metrics(metrics) => ("recovery:metrics_updated", Data::Metrics(metrics)),
         Record::State(StateChange { old, new, cause }) => {
-            let data = StateData { old: *old, new: *new, trigger: cause.map(trigger) };
+            let data = StateData { old: *old, new: *new, trigger: cause.and_then(trigger) };
             ("recovery:congestion_state_updated", Data::State(data))
         }
     };
-    Entry { time: ms(time), name, data }
+    let cause = if let Record::State(change) = record { change.cause.map(word) } else { None };
+    Entry { time: ms(time), name, cause, data }
 }
 
-/// In the words of 0.3 where it has one.
-fn trigger(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Loss => "loss",
-        Cause::Ecn => "ECN",
-        Cause::Delay => "delay",
-        Cause::PersistentCongestion => "persistent_congestion",
-        _ => "timeout",
-    }
+fn trigger(cause: Cause) -> Option<&'static str> {
+    (cause == Cause::PersistentCongestion).then(|| word(cause))
 }

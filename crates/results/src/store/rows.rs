@@ -35,7 +35,7 @@ pub(super) fn numbers(column: Column) -> io::Result<Vec<f64>> {
     match column {
         Column::Real(values) => Ok(values),
         Column::Count(values) => Ok(values.into_iter().map(|v| v.map_or(f64::NAN, |v| v as f64)).collect()),
-        Column::Text(_) | Column::Int(_) => Err(damaged()),
+        Column::Text(_) | Column::Words(_) | Column::Int(_) => Err(damaged()),
     }
 }
 

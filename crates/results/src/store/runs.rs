@@ -20,7 +20,7 @@ use crate::store::recording::{self, Recorded, Recording};
 use crate::store::{self, Manifest};
 use crate::summary::{FlowRow, Track};
 
-const PREFIX: &str = ".runs-";
+pub(super) const PREFIX: &str = ".runs-";
 /// Runs that nobody came back for.
 const FORGOTTEN: Duration = Duration::from_secs(14 * 24 * 3600);
 const DIGEST: usize = 32;
@@ -139,6 +139,19 @@ impl Runs {
     fn series(&self, number: usize) -> PathBuf {
         self.dir.join(format!("{number:05}.series"))
     }
+}
+
+/// The unfinished studies in an experiment's folder: id, and how many runs are kept.
+pub(super) fn unfinished(parent: &Path) -> io::Result<Vec<(String, usize)>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(parent)? {
+        let entry = entry?;
+        if let Some(id) = entry.file_name().to_string_lossy().strip_prefix(PREFIX) {
+            all.push((id.to_owned(), fs::read_dir(entry.path())?.count()));
+        }
+    }
+    all.sort();
+    Ok(all)
 }
 
 /// Removes the runs of studies that nobody went on with.

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use experiment::chart::Chart;
 use experiment::row::RowLabel;
 
-use crate::columns::{Reader, Writer};
+use crate::columns::{Column, Reader, Writer};
+use crate::states::States;
 use crate::store::rows::{damaged, ints, numbers, words};
 use crate::store::tables::{KEYS, Keys, Samples, series_table};
 use crate::summary::{Summary, Track};
@@ -22,17 +24,23 @@ pub(super) struct Out<'a> {
     file: Writer,
     samples: &'a Samples,
     keys: &'a Keys<'a>,
+    states: &'a States<'a>,
     waiting: Vec<Track>,
     rows: usize,
 }
 
 impl<'a> Out<'a> {
     /// With these columns.
-    pub(super) fn begin(path: &Path, samples: &'a Samples, keys: &'a Keys<'a>) -> io::Result<Self> {
-        let mut head = series_table(&[], samples);
+    pub(super) fn begin(
+        path: &Path,
+        samples: &'a Samples,
+        keys: &'a Keys<'a>,
+        states: &'a States<'a>,
+    ) -> io::Result<Self> {
+        let mut head = series_table(&[], samples, states);
         keys.put_into(&mut head);
         let file = Writer::new(path, &head).map_err(io::Error::other)?;
-        Ok(Self { file, samples, keys, waiting: Vec::new(), rows: 0 })
+        Ok(Self { file, samples, keys, states, waiting: Vec::new(), rows: 0 })
     }
 
     /// Adds tracks, in the order of the file.
@@ -43,7 +51,7 @@ impl<'a> Out<'a> {
     }
 
     fn group(&mut self) -> io::Result<()> {
-        let mut table = series_table(&self.waiting, self.samples);
+        let mut table = series_table(&self.waiting, self.samples, self.states);
         self.waiting.clear();
         self.rows = 0;
         self.keys.put_into(&mut table);
@@ -139,7 +147,7 @@ fn append(track: &mut Track, part: Track) {
 }
 
 /// What is drawn of a file.
-pub(super) fn read(path: &Path, drawn: &mut Drawn<'_>) -> io::Result<Vec<Track>> {
+pub(super) fn read(path: &Path, drawn: &mut Drawn<'_>, states: &States<'_>) -> io::Result<Vec<Track>> {
     if drawn.rows.is_empty() {
         return Ok(Vec::new());
     }
@@ -192,11 +200,11 @@ pub(super) fn read(path: &Path, drawn: &mut Drawn<'_>) -> io::Result<Vec<Track>>
             if head.is_key || !drawn.columns.contains(head.name.as_str()) {
                 continue;
             }
-            let values = numbers(read(number)?)?;
+            let column = read(number)?;
             for (track, range) in &mut tracks {
-                let values = values.get(range.clone()).ok_or_else(damaged)?;
+                let values = part(&column, range.clone(), track, states)?;
                 if values.iter().any(|v| !v.is_nan()) {
-                    track.columns.insert(head.name.clone(), values.to_vec());
+                    track.columns.insert(head.name.clone(), values);
                 }
             }
         }
@@ -205,12 +213,38 @@ pub(super) fn read(path: &Path, drawn: &mut Drawn<'_>) -> io::Result<Vec<Track>>
     Ok(all)
 }
 
+/// Some values of a column as numbers: states have names there.
+fn part(
+    column: &Column,
+    rows: std::ops::Range<usize>,
+    track: &Track,
+    states: &States<'_>,
+) -> io::Result<Vec<f64>> {
+    match column {
+        Column::Words(names) => {
+            let number = |name: &Option<Arc<str>>| match name {
+                None => Ok(f64::NAN),
+                Some(name) => states.number(track.key(), name).ok_or_else(damaged),
+            };
+            names.get(rows).ok_or_else(damaged)?.iter().map(number).collect()
+        }
+        Column::Real(values) => Ok(values.get(rows).ok_or_else(damaged)?.to_vec()),
+        Column::Count(values) => {
+            let values = values.get(rows).ok_or_else(damaged)?;
+            Ok(values.iter().map(|v| v.map_or(f64::NAN, |v| v as f64)).collect())
+        }
+        Column::Text(_) | Column::Int(_) => Err(damaged()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use experiment::backend::Backend;
     use experiment::file::Swept;
 
     use super::*;
-    use crate::columns::are_whole;
+    use crate::columns::{self, are_whole};
+    use crate::summary::FlowRow;
 
     fn track(repetition: u32, flow: u32, columns: &[(&str, &[f64])]) -> Track {
         let times = (0..columns[0].1.len()).map(|i| i as f64).collect();
@@ -224,6 +258,10 @@ mod tests {
     }
 
     fn stored(parts: &[Vec<Track>], drawn: &mut Drawn<'_>) -> Vec<Track> {
+        written(parts, &States::default(), |path| read(path, drawn, &States::default()).unwrap())
+    }
+
+    fn written<R>(parts: &[Vec<Track>], states: &States<'_>, read: impl FnOnce(&Path) -> R) -> R {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("series.parquet");
         let mut samples = Samples::new();
@@ -232,13 +270,13 @@ mod tests {
         }
         let swept = Swept::default();
         let keys = Keys::new(&swept);
-        let mut out = Out::begin(&path, &samples, &keys).unwrap();
+        let mut out = Out::begin(&path, &samples, &keys, states).unwrap();
         for part in parts {
             out.add(part.clone()).unwrap();
             out.group().unwrap();
         }
         out.finish().unwrap();
-        read(&path, drawn).unwrap()
+        read(&path)
     }
 
     /// NaN is not equal to itself: compared as text.
@@ -246,9 +284,9 @@ mod tests {
     fn stored_and_reloaded_they_are_what_they_were() {
         let tracks = vec![
             track(0, 0, &[("cwnd_bytes", &[f64::NAN, 3000.0]), ("ssthresh", &[f64::INFINITY, 1.5])]),
-            track(0, 1, &[("cwnd_bytes", &[1200.0, 1200.0]), ("state", &[0.0, 2.0])]),
+            track(0, 1, &[("cwnd_bytes", &[1200.0, 1200.0]), ("mode", &[0.0, 2.0])]),
         ];
-        let back = stored(std::slice::from_ref(&tracks), &mut drawn(&["cwnd_bytes", "ssthresh", "state"]));
+        let back = stored(std::slice::from_ref(&tracks), &mut drawn(&["cwnd_bytes", "ssthresh", "mode"]));
         assert_eq!(format!("{back:?}"), format!("{tracks:?}"));
     }
 
@@ -264,5 +302,60 @@ mod tests {
         assert_eq!(format!("{:?}", back[0].columns["z"]), "[NaN, NaN, 7.0]");
         assert_eq!(back[1].columns["x"], [-1.0, -2.0, -3.0]);
         assert!(!back[1].columns.contains_key("y"));
+    }
+
+    /// Tables have names, a track has their numbers; both without loss, whatever the controller of the flow names.
+    #[test]
+    fn states_are_stored_by_name() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let named = BTreeMap::from([
+            ("a".to_owned(), names(&["Startup", "Drain"])),
+            ("b".to_owned(), names(&["Hold", "Drain", "Startup"])),
+        ]);
+        let summary = Summary {
+            experiment: String::new(),
+            world: Backend::Sim,
+            title: String::new(),
+            source: String::new(),
+            note: String::new(),
+            why_reference: String::new(),
+            metrics: Vec::new(),
+            variants: Vec::new(),
+            claims: Vec::new(),
+            charts: Vec::new(),
+            states: named,
+        };
+        let flow = |flow, algorithm: &str| FlowRow {
+            variant: "v".to_owned(),
+            row: "cubic".into(),
+            repetition: 0,
+            flow,
+            label: String::new(),
+            algorithm: algorithm.to_owned(),
+            values: BTreeMap::new(),
+        };
+        let flows = [flow(0, "a"), flow(1, "b"), flow(2, "cubic"), flow(3, "unnamed")];
+        let states = States::of(&summary, &flows);
+        let series = vec![
+            track(0, 0, &[("state", &[1.0, f64::NAN])]),
+            track(0, 1, &[("state", &[0.0, 2.0])]),
+            track(0, 2, &[("cwnd_bytes", &[1.0, 1.0])]),
+            track(0, 3, &[("state", &[-1.0, 7.0])]),
+        ];
+        written(std::slice::from_ref(&series), &states, |path| {
+            let table = columns::read(path).unwrap();
+            let column = table.iter().find(|column| column.name == "state").unwrap();
+            let words =
+                [Some("Drain"), None, Some("Hold"), Some("Startup"), None, None, Some("-1"), Some("7")];
+            assert_eq!(column.column, Column::Words(words.map(|word| word.map(Into::into)).to_vec()));
+            assert_eq!(
+                column.description,
+                "the controller's state; a: Startup, Drain; b: Hold, Drain, Startup"
+            );
+            let back = read(path, &mut drawn(&["state", "cwnd_bytes"]), &states).unwrap();
+            assert_eq!(format!("{back:?}"), format!("{series:?}"));
+            let unknown = read(path, &mut drawn(&["state"]), &States::default());
+            assert!(unknown.is_err(), "a name that the summary does not have");
+        });
     }
 }

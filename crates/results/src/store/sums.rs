@@ -21,14 +21,14 @@ pub(super) fn write(dir: &Path) -> io::Result<()> {
     fs::write(dir.join(NAME), lines)
 }
 
-/// Checks every file that is listed. A folder without the list is of an older version and passes.
+/// Checks every file that is listed. A folder without the list is of an older version and passes; says whether there is one.
 ///
 /// # Errors
 /// The file that is missing or changed.
-pub(super) fn check(dir: &Path) -> io::Result<()> {
+pub(super) fn check(dir: &Path) -> io::Result<bool> {
     let list = match fs::read_to_string(dir.join(NAME)) {
         Ok(list) => list,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(e) => return Err(e),
     };
     for line in list.lines() {
@@ -42,7 +42,7 @@ pub(super) fn check(dir: &Path) -> io::Result<()> {
             )));
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// SHA-256 of a file in hexadecimal digits.
@@ -62,8 +62,8 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Files in the order of their names.
-fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
+/// All files below a folder but the list itself, in the order of their names.
+pub(super) fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
@@ -88,9 +88,9 @@ mod tests {
         for (name, text) in [("a.csv", "1,2"), ("qlog/b", "x")] {
             fs::write(dir.path().join(name), text).unwrap();
         }
-        assert!(check(dir.path()).is_ok(), "no list yet");
+        assert!(!check(dir.path()).unwrap(), "no list yet");
         write(dir.path()).unwrap();
-        assert!(check(dir.path()).is_ok());
+        assert!(check(dir.path()).unwrap());
         fs::write(dir.path().join("qlog/b"), "y").unwrap();
         assert!(check(dir.path()).unwrap_err().to_string().contains("qlog/b: changed"));
         fs::remove_file(dir.path().join("qlog/b")).unwrap();

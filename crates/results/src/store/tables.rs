@@ -10,6 +10,7 @@ use experiment::quantity::Quantity;
 
 use crate::columns::{Column, Named, Table, are_whole};
 use crate::run_row::RunRow;
+use crate::states::{self, States};
 use crate::summary::{Cdf, FlowRow, Results, Track};
 
 /// The column of each table's variants and that of its rows.
@@ -36,8 +37,6 @@ const SERIES: [(&str, &str, &str); 11] = [
     ("ping_ms", "ms", "the probe's last answer in the interval before the sample"),
     ("udp_mbit_s", "Mbit/s", "bytes of UDP that arrived in the interval before the sample"),
 ];
-/// A controller's variable that is a number for a word.
-const STATE: &str = "state";
 
 /// The tables of a folder, with the keys in each.
 pub(super) struct Tables {
@@ -53,7 +52,7 @@ impl Tables {
     pub(super) fn new(results: &Results, runs: &[RunRow], samples: &Samples, keys: &mut Keys<'_>) -> Self {
         let mut tables = Self {
             runs: runs_table(runs),
-            series: series_table(&[], samples),
+            series: series_table(&[], samples, &States::of(&results.summary, &results.flows)),
             flows: flows_table(&results.flows),
             rtt_cdf: cdf_table(&results.rtt_cdf),
         };
@@ -191,7 +190,7 @@ fn runs_table(runs: &[RunRow]) -> Table {
 pub(super) type Samples = BTreeMap<String, bool>;
 
 /// Samples with these columns.
-pub(super) fn series_table(series: &[Track], columns: &Samples) -> Table {
+pub(super) fn series_table(series: &[Track], columns: &Samples, states: &States<'_>) -> Table {
     /// Of each track, for every sample.
     fn each<'a, T: Clone + 'a>(
         series: &'a [Track],
@@ -208,6 +207,9 @@ pub(super) fn series_table(series: &[Track], columns: &Samples) -> Table {
         Named::new("time_s", "s", "time of the sample since the run began", Column::Real(times)),
     ];
     table.extend(columns.iter().map(|(name, are_whole)| {
+        if name == states::COLUMN {
+            return named_states(series, states);
+        }
         let mut values = Vec::with_capacity(series.iter().map(|track| track.times.len()).sum());
         for track in series {
             match track.columns.get(name) {
@@ -220,12 +222,22 @@ pub(super) fn series_table(series: &[Track], columns: &Samples) -> Table {
     table
 }
 
+/// The state of each sample by name.
+fn named_states(series: &[Track], states: &States<'_>) -> Named {
+    let of_track = |track: &Track| -> Vec<Option<Arc<str>>> {
+        let Some(numbers) = track.columns.get(states::COLUMN) else { return vec![None; track.times.len()] };
+        numbers.iter().map(|number| states.named(track.key(), *number)).collect()
+    };
+    let words = series.iter().flat_map(of_track).collect();
+    Named::new(states::COLUMN, "", &states.description(), Column::Words(words))
+}
+
 fn sampled(name: &str, values: Vec<f64>, are_whole: bool) -> Named {
     let (unit, description) = SERIES
         .iter()
         .find(|known| known.0 == name)
         .map_or(("", "the controller's own variable, by its document's name"), |known| (known.1, known.2));
-    let counts = are_whole && (matches!(unit, "bytes" | "packets") || name == STATE);
+    let counts = are_whole && matches!(unit, "bytes" | "packets");
     Named::new(name, unit, description, Column::of(values, counts))
 }
 
@@ -281,7 +293,7 @@ mod tests {
         let names = |key: &str| {
             let swept = swept(key);
             let mut keys = Keys::new(&swept);
-            keys.name(&[&mut series_table(&[], &Samples::new())]);
+            keys.name(&[&mut series_table(&[], &Samples::new(), &States::default())]);
             keys.names.concat()
         };
         assert_eq!(names("time_s"), "vary.time_s");
@@ -307,7 +319,7 @@ mod tests {
         let of = |is_of_one_flow| metric(&"reductions".into(), is_of_one_flow, vec![1.0, 2.0]).column;
         assert_eq!(of(true), Column::Count(vec![Some(1), Some(2)]));
         assert_eq!(of(false), Column::Real(vec![1.0, 2.0]), "a mean over flows");
-        assert_eq!(sampled("state", vec![-1.0], true).column, Column::Count(vec![Some(-1)]));
-        assert_eq!(sampled("state", vec![1.0], false).column, Column::Real(vec![1.0]), "not in another part");
+        assert_eq!(sampled("drops", vec![1.0], true).column, Column::Count(vec![Some(1)]));
+        assert_eq!(sampled("drops", vec![1.0], false).column, Column::Real(vec![1.0]), "not in another part");
     }
 }

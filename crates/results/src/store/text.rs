@@ -25,6 +25,9 @@ pub(super) fn csv(table: &Table) -> io::Result<Vec<u8>> {
 fn cells(column: &Column) -> Vec<String> {
     match column {
         Column::Text(values) => values.iter().map(|word| safe(word)).collect(),
+        Column::Words(values) => {
+            values.iter().map(|word| word.as_deref().map_or(String::new(), safe)).collect()
+        }
         Column::Int(values) => values.iter().map(i32::to_string).collect(),
         Column::Count(values) => values.iter().map(|v| v.map_or(String::new(), |v| v.to_string())).collect(),
         Column::Real(values) => {

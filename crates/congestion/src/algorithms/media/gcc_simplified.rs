@@ -32,7 +32,7 @@
 use crate::algorithms::media::gcc::state::{Signal, State};
 use crate::components::queuing_delay::{BaseDelay, QueuingDelay};
 use crate::components::receiver_report::{ReceiveRate, Reports, Window, bits};
-use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Needs, PathInfo, Sent};
+use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Needs, PathInfo, STATE, Sent};
 use crate::{Range, params};
 use units::{Duration, Rate};
 
@@ -191,7 +191,7 @@ impl Controller for GccSimplified {
         put("a", self.rate);
         put("r", self.received.rate().unwrap_or(0.0));
         put("variation", self.variation as f64 * 1e-9);
-        put("state", self.state.number());
+        put(STATE, self.state.number());
     }
 }
 

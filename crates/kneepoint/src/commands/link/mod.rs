@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use emu::child::{Child, code};
+use emu::privilege::Way;
 use emu::signals::Signals;
-use emu::{Config, Rig, Side, Snapshot, privilege};
+use emu::{Config, Identity, Rig, Side, Snapshot, privilege};
 
 use self::text::Pair;
 use crate::status::Error;
@@ -63,12 +64,17 @@ pub(crate) struct LinkArgs {
     /// Write the traffic at both ends, as pcapng.
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
+    /// As root: the commands keep it, and every capability. They can then change the link's interfaces, which makes the run
+    /// invalid, and leave its network for the host's.
+    #[arg(long)]
+    keep_root: bool,
     /// No addresses, status, summary; problems only.
     #[arg(long, short)]
     quiet: bool,
     /// The command and its arguments. It runs in a network of its own: at 10.64.0.1 and fd00:64::1, with nothing but the
-    /// server at 10.64.0.2 and fd00:64::2 ($KNEEPOINT_SERVER, $KNEEPOINT_SERVER_V6), which answers pings. The host and the
-    /// internet are out of reach.
+    /// server at 10.64.0.2 and fd00:64::2 ($KNEEPOINT_SERVER, $KNEEPOINT_SERVER_V6), which answers pings. The host's network
+    /// and the internet are out of reach. Under sudo it runs as the user who called; as root without sudo it stays root, with no
+    /// capabilities but those for files, users, raw sockets and ports below 1024. `sudo` does not work inside.
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
 }
@@ -80,13 +86,18 @@ pub(crate) struct LinkArgs {
 pub(crate) fn run(args: &LinkArgs) -> Result<u8, Error> {
     let config = config(args)?;
     // The user namespace must come before any thread, the signals before any that they are not for.
-    privilege::acquire().map_err(|e| e.to_string())?;
+    let way = privilege::acquire().map_err(|e| e.to_string())?;
+    let identity = match way {
+        Way::Root if args.keep_root => Identity::own(),
+        _ => Identity::of_caller(way).map_err(|e| e.to_string())?,
+    };
     let signals = Signals::hold().map_err(|e| e.to_string())?;
     let rig = Rig::start(&config).map_err(|e| e.to_string())?;
     if !args.quiet {
+        show::say(&format!("commands run as {identity}"));
         introduce(&config, args.down);
     }
-    let ran = commands(args, &rig, &signals);
+    let ran = commands(args, &rig, &identity, &signals);
     let report = rig.stop().map_err(|e| e.to_string())?;
     let status = ran?;
     if !args.quiet {
@@ -141,8 +152,8 @@ fn introduce(config: &Config, down: bool) {
 }
 
 /// Both commands, until the client's has ended.
-fn commands(args: &LinkArgs, rig: &Rig, signals: &Signals) -> Result<u8, String> {
-    let mut server = args.server.as_ref().map(|text| start_server(rig, text)).transpose()?;
+fn commands(args: &LinkArgs, rig: &Rig, identity: &Identity, signals: &Signals) -> Result<u8, String> {
+    let mut server = args.server.as_ref().map(|text| start_server(rig, identity, text)).transpose()?;
     if let Some(server) = &mut server {
         await_listener(rig, server)?;
     }
@@ -151,7 +162,7 @@ fn commands(args: &LinkArgs, rig: &Rig, signals: &Signals) -> Result<u8, String>
     };
     let mut command = Command::new(program);
     command.args(arguments);
-    let mut client = Child::start(rig, Side::Client, command).map_err(|e| e.to_string())?;
+    let mut client = Child::start(rig, Side::Client, identity, command).map_err(|e| e.to_string())?;
     let mut status = Status::new(args);
     let mut deadline = None;
     let ended = loop {
@@ -179,10 +190,10 @@ fn commands(args: &LinkArgs, rig: &Rig, signals: &Signals) -> Result<u8, String>
     Ok(code(ended))
 }
 
-fn start_server(rig: &Rig, text: &str) -> Result<Child, String> {
+fn start_server(rig: &Rig, identity: &Identity, text: &str) -> Result<Child, String> {
     let mut shell = Command::new("sh");
     shell.args(["-c", text]).stdin(Stdio::null());
-    Child::start(rig, Side::Server, shell).map_err(|e| e.to_string())
+    Child::start(rig, Side::Server, identity, shell).map_err(|e| e.to_string())
 }
 
 fn await_listener(rig: &Rig, server: &mut Child) -> Result<(), String> {

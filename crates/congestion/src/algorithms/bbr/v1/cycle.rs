@@ -4,17 +4,18 @@ use super::Bbr1;
 use crate::Ack;
 use units::Time;
 
-/// `bbr->mode`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// Doubles its rate each round.
-    Startup,
-    /// Empties the queue that Startup left.
-    Drain,
-    /// At the estimate on the average; a phase in eight probes, the next drains what it queued.
-    ProbeBw,
-    /// Next to nothing in flight: the path's own delay shows.
-    ProbeRtt,
+crate::states! {
+    /// `bbr->mode`.
+    pub(super) enum Mode {
+        /// Doubles its rate each round.
+        Startup = "Startup",
+        /// Empties the queue that Startup left.
+        Drain = "Drain",
+        /// At the estimate on the average; a phase in eight probes, the next drains what it queued.
+        ProbeBw = "ProbeBW",
+        /// Next to nothing in flight: the path's own delay shows.
+        ProbeRtt = "ProbeRTT",
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]

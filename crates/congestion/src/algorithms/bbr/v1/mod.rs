@@ -70,11 +70,16 @@ use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
 use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use crate::algorithms::bbr::common::rounds::Rounds;
 use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
-use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent, initial_window_of};
+use crate::{
+    Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, STATE, Sent, initial_window_of,
+};
 pub(crate) use cycle::Scale;
 use cycle::{Cycle, Mode};
 use policer::Policer;
 use units::{Rng, Time};
+
+/// Names of its states, by number.
+pub const STATES: &[&str] = Mode::NAMES;
 
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
@@ -221,7 +226,7 @@ impl Controller for Bbr1 {
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        put("state", f64::from(self.mode as u8));
+        put(STATE, self.mode.number());
         put("max_bw", self.max_bw().0 as f64);
         put("bw", self.bw().0 as f64);
         put("min_rtt", self.min_rtt.min_rtt.as_secs_f64());

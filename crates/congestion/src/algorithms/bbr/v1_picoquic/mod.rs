@@ -57,20 +57,24 @@ use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use crate::algorithms::bbr::common::rounds::{NO_SAMPLE, Rounds};
 use crate::algorithms::bbr::common::window::Window;
 use crate::components::picoquic::LossFilter;
-use crate::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, Needs, PathInfo, Sent};
+use crate::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, Needs, PathInfo, STATE, Sent};
 use alloc::collections::VecDeque;
 use bandwidth::{BtlBw, Peak};
 use cycle::Cycle;
 use units::{Duration, Rate, Time};
 
-/// `picoquic_bbr_alg_state_t`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Startup,
-    Drain,
-    ProbeBw,
-    ProbeRtt,
+crate::states! {
+    /// `picoquic_bbr_alg_state_t`.
+    enum State {
+        Startup = "Startup",
+        Drain = "Drain",
+        ProbeBw = "ProbeBW",
+        ProbeRtt = "ProbeRTT",
+    }
 }
+
+/// Names of its states, by number.
+pub const STATES: &[&str] = State::NAMES;
 
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
@@ -227,7 +231,7 @@ impl Controller for Bbr1Picoquic {
     }
 
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        put("state", f64::from(self.state as u8));
+        put(STATE, self.state.number());
         put("max_bw", self.bw().0 as f64);
         put("min_rtt", self.rt_prop.as_secs_f64());
         put("pacing_gain", self.pacing_gain());

@@ -85,6 +85,9 @@ use recovery::RecoveryWindow;
 use startup::FullPipe;
 use state::State;
 
+/// Names of its states, by number.
+pub const STATES: &[&str] = State::NAMES;
+
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
 pub struct Bbr2 {

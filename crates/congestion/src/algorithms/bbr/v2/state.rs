@@ -1,6 +1,7 @@
 //! The gains of the states, draft section 4.6.1.
 
 use super::Bbr2;
+use crate::STATE;
 use crate::algorithms::bbr::common::model::INFINITE;
 pub(super) use crate::algorithms::bbr::common::state::State;
 
@@ -20,7 +21,7 @@ impl Bbr2 {
     /// Rates in bits per second, times in seconds, windows in bytes.
     pub(super) fn trace_state(&self, put: &mut dyn FnMut(&'static str, f64)) {
         let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
-        put("state", f64::from(self.bbr.state as u8));
+        put(STATE, self.bbr.state.number());
         put("max_bw", self.bbr.model.max_bw().0 as f64);
         put("bw", self.bbr.model.bw.0 as f64);
         put("bw_lo", bound(self.bbr.model.bounds.bw_lo));

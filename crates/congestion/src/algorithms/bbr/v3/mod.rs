@@ -85,6 +85,9 @@ use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, 
 use probe_bw::Caution;
 use startup::FullPipe;
 
+/// Names of its states, by number.
+pub const STATES: &[&str] = State::NAMES;
+
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {

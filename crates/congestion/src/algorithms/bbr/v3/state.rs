@@ -1,6 +1,7 @@
 //! The gains of the states, draft section 5.6.1.
 
 use super::{Bbr3, State};
+use crate::STATE;
 use crate::algorithms::bbr::common::model::INFINITE;
 
 impl Bbr3 {
@@ -18,7 +19,7 @@ impl Bbr3 {
     pub(super) fn trace_state(&self, put: &mut dyn FnMut(&'static str, f64)) {
         let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
         let flag = |on: bool| f64::from(u8::from(on));
-        put("state", f64::from(self.bbr.state as u8));
+        put(STATE, self.bbr.state.number());
         put("round_count", self.bbr.model.rounds.count as f64);
         put("max_bw", self.bbr.model.max_bw().0 as f64);
         put("bw", self.bbr.model.bw.0 as f64);

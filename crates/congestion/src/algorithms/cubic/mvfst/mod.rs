@@ -38,17 +38,21 @@ pub use params::Params;
 use super::curve::k_after;
 use crate::components::datagram_size::resized;
 use crate::components::slow_start::SlowStart;
-use crate::{Ack, Cause, Congestion, Control, Controller, PathInfo, Sent, initial_window_of};
+use crate::{Ack, Cause, Congestion, Control, Controller, PathInfo, STATE, Sent, initial_window_of};
 use curve::{Curve, in_ms};
 use units::{Duration, Rate, Time};
 
-/// `CubicStates`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Hystart,
-    FastRecovery,
-    Steady,
+crate::states! {
+    /// `CubicStates`.
+    enum State {
+        Hystart = "HyStart",
+        FastRecovery = "Fast Recovery",
+        Steady = "Steady",
+    }
 }
+
+/// Names of its states, by number.
+pub const STATES: &[&str] = State::NAMES;
 
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
@@ -205,7 +209,7 @@ impl Controller for CubicMvfst {
 
     /// Windows in bytes, as [`Control::cwnd`].
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        put("state", f64::from(self.state as u8));
+        put(STATE, self.state.number());
         put("ssthresh", if self.ssthresh == u64::MAX { f64::INFINITY } else { self.ssthresh as f64 });
         put("w_est", self.w_est);
         if let Some(curve) = &self.curve {

@@ -46,16 +46,20 @@ mod tests;
 pub use params::{IdleRestart, Params, Restart};
 
 use crate::components::undo::Undo;
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, STATE, Sent};
 use model::{Model, Start};
 use units::{Duration, Time};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
-    Drain,
-    Gain1,
-    Gain2,
+crate::states! {
+    enum Mode {
+        Drain = "Drain",
+        Gain1 = "Gain 1",
+        Gain2 = "Gain 2",
+    }
 }
+
+/// Names of its states, by number.
+pub const STATES: &[&str] = Mode::NAMES;
 
 /// The controller. Windows in packets.
 #[derive(Clone, Debug)]
@@ -215,7 +219,7 @@ impl Controller for Dstar {
 
     /// Windows in bytes, as [`Control::cwnd`].
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        put("mode", f64::from(self.mode as u8));
+        put(STATE, self.mode.number());
         put("bdp", self.model.bdp as f64 * self.mds as f64);
         put("gain_cwnd", self.model.gain_cwnd as f64 * self.mds as f64);
         put(

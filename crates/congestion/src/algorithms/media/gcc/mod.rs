@@ -47,7 +47,7 @@ pub use self::params::Params;
 use self::rate::{DelayBased, Input, loss_based};
 use self::state::Signal;
 use crate::components::receiver_report::{ReceiveRate, Report, Reports, Window, bits};
-use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent};
+use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, STATE, Sent};
 
 impl Params {
     fn clip(&self, rate: f64) -> f64 {
@@ -55,6 +55,9 @@ impl Params {
         rate.min(self.max_rate.map_or(f64::INFINITY, bits)).max(bits(self.min_rate)).max(1.0)
     }
 }
+
+/// Names of its states, by number.
+pub const STATES: &[&str] = state::State::NAMES;
 
 /// The controller.
 #[derive(Clone, Debug)]
@@ -166,6 +169,6 @@ impl Controller for Gcc {
         put("m", self.kalman.m * 1e-3);
         put("var_v", self.kalman.var_v * 1e-6);
         put("del_var_th", self.detector.threshold * 1e-3);
-        put("state", self.delay_based.state.number());
+        put(STATE, self.delay_based.state.number());
     }
 }

@@ -16,13 +16,15 @@ pub(crate) enum Signal {
     Under,
 }
 
-/// What the rate does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum State {
-    Hold,
-    #[default]
-    Increase,
-    Decrease,
+crate::states! {
+    /// What the rate does.
+    #[derive(Default)]
+    pub(crate) enum State {
+        Hold = "Hold",
+        #[default]
+        Increase = "Increase",
+        Decrease = "Decrease",
+    }
 }
 
 impl State {
@@ -31,15 +33,6 @@ impl State {
             (_, Signal::Over) => Self::Decrease,
             (Self::Hold | Self::Increase, Signal::Normal) => Self::Increase,
             (Self::Decrease, Signal::Normal) | (_, Signal::Under) => Self::Hold,
-        }
-    }
-
-    /// For charts.
-    pub(crate) fn number(self) -> f64 {
-        match self {
-            Self::Decrease => -1.0,
-            Self::Hold => 0.0,
-            Self::Increase => 1.0,
         }
     }
 }
