@@ -18,6 +18,7 @@ use rayon::prelude::*;
 use scenario::{FlowConfig, Histogram, Outcome, Scenario, Watch};
 use units::Bytes;
 
+use crate::output::tell;
 use experiment::backend::Backend;
 use experiment::diagnostic::Diagnostic;
 use experiment::file::{Case, Experiment};
@@ -254,7 +255,8 @@ impl Run<'_> {
             Backend::Wire => {
                 // In real time, and no bar to be seen: a line each.
                 if self.progress.is_hidden() {
-                    eprintln!("measuring {} {} run {}", job.case.variant, job.case.label(), job.repetition);
+                    let (variant, row) = (&job.case.variant, job.case.label());
+                    tell(&format!("measuring {variant} {row} run {}", job.repetition));
                 }
                 self.measure(job).map(Some)
             }

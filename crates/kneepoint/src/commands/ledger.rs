@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::commands::folders::load;
-use crate::status::{Error, HOLDS, MISS, print};
+use crate::status::{Error, HOLDS, MISS, complain, print};
 use results::ledger;
 
 /// The arguments of `kneepoint ledger`.
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &LedgerArgs) -> Result<u8, Error> {
             std::fs::read_to_string(file).map_err(|e| Error::bad(format!("{}: {e}", file.display())))?;
         if !text.contains(&table) {
             let words = "does not hold the ledger of these results";
-            eprintln!("kneepoint: {} {words}, which is:\n{table}", file.display());
+            complain(&format!("{} {words}, which is:\n{table}", file.display()));
             return Ok(MISS);
         }
     }
