@@ -6,6 +6,7 @@ pub mod controllers;
 pub mod diagnostic;
 pub mod diagnostics;
 pub mod file;
+pub mod input;
 pub mod library;
 pub mod metric;
 pub mod over_runs;

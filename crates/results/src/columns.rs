@@ -6,6 +6,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use experiment::input::open_regular;
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
@@ -139,7 +140,7 @@ fn write_optional<T: DataType>(
 /// # Errors
 /// A file that is missing, damaged, or holds other types.
 pub fn read(path: &Path) -> Result<Table> {
-    let reader = SerializedFileReader::new(File::open(path)?)?;
+    let reader = SerializedFileReader::new(open_regular(path)?)?;
     let file = reader.metadata().file_metadata();
     let names: Vec<String> = file.schema_descr().columns().iter().map(|c| c.name().to_owned()).collect();
     let said = file.key_value_metadata().into_iter().flatten();

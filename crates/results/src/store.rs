@@ -27,6 +27,8 @@ pub use crate::run_row::{Audit, RunRow};
 use crate::summary::Results;
 use experiment::backend::Backend;
 use experiment::file::Swept;
+use experiment::input::open_regular;
+use experiment::printable;
 use experiment::row::RowLabel;
 
 /// Everything that decides a result.
@@ -217,8 +219,11 @@ pub fn find(out: &Path, manifest: &Manifest) -> Option<(Results, PathBuf)> {
 /// A folder that is not one, or damaged files: the message names the file.
 pub fn load(dir: &Path) -> io::Result<Results> {
     sums::check(dir)?;
-    let summary =
-        named("summary.json", || Ok(serde_json::from_slice(&fs::read(dir.join("summary.json"))?)?))?;
+    let summary = named("summary.json", || {
+        let value = serde_json::from_str(&io::read_to_string(open_regular(&dir.join("summary.json"))?)?)?;
+        check_texts(&value)?;
+        Ok(serde_json::from_value(value)?)
+    })?;
     Ok(Results {
         summary,
         series: table(dir, "series.parquet", tracks)?,
@@ -228,9 +233,23 @@ pub fn load(dir: &Path) -> io::Result<Results> {
     })
 }
 
+/// Texts are shown as they are: none may hold what a terminal obeys.
+fn check_texts(value: &serde_json::Value) -> io::Result<()> {
+    use serde_json::Value;
+    let check = |text: &str| printable::check(text).map_err(io::Error::other);
+    match value {
+        Value::String(text) => check(text),
+        Value::Array(list) => list.iter().try_for_each(check_texts),
+        Value::Object(map) => {
+            map.iter().try_for_each(|(key, value)| check(key).and_then(|()| check_texts(value)))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+    }
+}
+
 fn networks(dir: &Path) -> io::Result<Vec<Network>> {
     named("manifest.toml", || {
-        let manifest = toml::from_str(&fs::read_to_string(dir.join("manifest.toml"))?);
+        let manifest = toml::from_str(&io::read_to_string(open_regular(&dir.join("manifest.toml"))?)?);
         Ok(Manifest::networks(&manifest.map_err(io::Error::other)?))
     })
 }
