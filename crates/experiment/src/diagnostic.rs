@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use crate::printable::printable;
+use crate::snippet;
+use crate::text::Place;
+
 /// An error in an experiment file, a published table, a name on the command line.
 ///
 /// `experiments/x.toml:12: link.quue: unknown key; did you mean "queue"? known: rate, delay, queue`
@@ -17,18 +21,82 @@ pub struct Diagnostic {
     pub wrong: String,
     /// What is right; empty if `wrong` says it.
     pub right: String,
+    /// What of the file's text is to blame.
+    blame: Option<Box<Blame>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Blame {
+    place: Place,
+    reach: Reach,
+}
+
+/// What else of a file a problem depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Nothing: an unknown key, a wrong unit.
+    Value,
+    /// Other keys of its table, like one that is missing.
+    Table,
+    /// Other tables.
+    File,
 }
 
 impl Diagnostic {
     /// With a file as a whole.
     pub fn new(file: impl Into<String>, wrong: impl Into<String>, right: impl Into<String>) -> Self {
-        Self { file: file.into(), line: None, key: String::new(), wrong: wrong.into(), right: right.into() }
+        let (wrong, right) = (wrong.into(), right.into());
+        Self { file: file.into(), line: None, key: String::new(), wrong, right, blame: None }
     }
 
     /// The same on a line of the file.
     #[must_use]
     pub fn on_line(self, line: usize) -> Self {
         Self { line: Some(line), ..self }
+    }
+
+    /// The same at a place of the file's text.
+    pub(crate) fn at_place(self, place: Place) -> Self {
+        let line = Some(place.line());
+        Self { line, blame: Some(Box::new(Blame { place, reach: Reach::File })), ..self }
+    }
+
+    /// The same, where it is clear what it depends on.
+    pub(crate) fn reaching(mut self, reach: Reach) -> Self {
+        self.blame.iter_mut().for_each(|blame| blame.reach = reach);
+        self
+    }
+
+    /// What of the file's text is to blame.
+    pub(crate) fn place(&self) -> Option<&Place> {
+        self.blame.as_ref().map(|blame| &blame.place)
+    }
+
+    /// What else of the file it depends on.
+    pub(crate) fn reach(&self) -> Reach {
+        self.blame.as_ref().map_or(Reach::File, |blame| blame.reach)
+    }
+
+    /// The same with other words for what is right.
+    pub(crate) fn with_right(self, right: impl Into<String>) -> Self {
+        Self { right: right.into(), ..self }
+    }
+
+    /// The same without line: of a text that the user has not written.
+    #[must_use]
+    pub fn without_line(self) -> Self {
+        Self { line: None, blame: None, ..self }
+    }
+
+    /// The message in one line, below it the line of the file with a caret under what is wrong. `columns` is the width of the screen;
+    /// with `colour` it has escape codes.
+    pub fn shown(&self, columns: usize, colour: bool) -> String {
+        // Keys and words of a file may have several lines.
+        let message = printable(&self.to_string()).replace('\n', "␊");
+        match self.place().and_then(|place| snippet::draw(place, columns, colour)) {
+            Some(drawn) => format!("{message}\n{drawn}"),
+            None => message,
+        }
     }
 
     /// The same at a key.

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use include_dir::{Dir, include_dir};
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::input::{self, unreadable};
 
 static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
 static PUBLISHED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/published");
@@ -64,11 +65,11 @@ impl Library {
 
     fn resolve_one(&self, name: &str) -> Result<Vec<Source>, Diagnostic> {
         if name == STANDARD_INPUT {
-            let read = std::io::read_to_string(std::io::stdin());
-            return Ok(vec![source("stdin", Path::new("stdin"), read)?]);
+            let text = input::read_from("stdin", std::io::stdin())?;
+            return Ok(vec![source("stdin", Path::new("stdin"), text)?]);
         }
         let path = Path::new(name);
-        if path.is_file() || is_toml(path) {
+        if !path.is_dir() && (path.exists() || is_toml(path)) {
             return Ok(vec![read(path)?]);
         }
         let files = if path.is_dir() { files_below(path)? } else { Vec::new() };
@@ -147,25 +148,18 @@ fn is_toml(path: &Path) -> bool {
 }
 
 fn read(path: &Path) -> Result<Source, Diagnostic> {
-    source(&name_of(path), path, fs::read_to_string(path))
+    let text = input::read(path).map_err(|problem| match path.exists() {
+        true => problem,
+        false => problem.with_right("shipped experiments: see `kneepoint list`"),
+    })?;
+    source(&name_of(path), path, text)
 }
 
-fn source(name: &str, file: &Path, text: std::io::Result<String>) -> Result<Source, Diagnostic> {
-    let label = file.display().to_string();
-    let text = text
-        .map_err(|e| Diagnostic::new(&label, unreadable(&e), "shipped experiments: see `kneepoint list`"))?;
+fn source(name: &str, file: &Path, text: String) -> Result<Source, Diagnostic> {
     if text.trim().is_empty() {
-        return Err(crate::file::empty(&label));
+        return Err(crate::file::empty(&file.display().to_string()));
     }
     Ok(Source { name: name.to_owned(), file: file.to_owned(), text })
-}
-
-fn unreadable(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "no such file".to_owned(),
-        std::io::ErrorKind::InvalidData => "not a text in UTF-8".to_owned(),
-        _ => format!("cannot be read: {error}"),
-    }
 }
 
 /// `experiments/quic-dc/table-1.toml` is `quic-dc/table-1`, as if it were shipped. Elsewhere a relative path is the name,
@@ -210,9 +204,9 @@ pub fn published(experiment: &str, table: &str) -> Result<(String, String), (Str
     let on_disk = if experiment.starts_with(SHIPPED) { None } else { beside(Path::new(experiment), table) };
     if let Some(path) = on_disk {
         let label = path.display().to_string();
-        return match fs::read_to_string(&path) {
+        return match input::read(&path) {
             Ok(text) => Ok((label, text)),
-            Err(e) => Err((format!("{label}: {}", unreadable(&e)), String::new())),
+            Err(problem) => Err((problem.with_right("").to_string(), String::new())),
         };
     }
     let shipped = PUBLISHED.get_file(table).and_then(|f| f.contents_utf8());
@@ -231,5 +225,5 @@ pub fn published(experiment: &str, table: &str) -> Result<(String, String), (Str
 fn beside(experiment: &Path, table: &str) -> Option<PathBuf> {
     let experiment = std::path::absolute(experiment).ok()?;
     let candidates = experiment.ancestors().skip(1).map(|dir| dir.join("published").join(table));
-    candidates.into_iter().find(|path| path.is_file())
+    candidates.into_iter().find(|path| path.exists())
 }

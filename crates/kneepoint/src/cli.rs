@@ -16,7 +16,7 @@ use crate::commands::new::{self, NewArgs};
 use crate::commands::run::RunArgs;
 use crate::commands::stability::StabilityArgs;
 use crate::commands::{algorithms, index, ledger, list, plan, prose, report, run, schema, shell, stability};
-use crate::status::{Error, HOLDS, print};
+use crate::status::{Error, HOLDS, complain, print};
 
 /// `0.1.0 (0123456789ab)`: a number in a paper is told by the commit.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("KNEEPOINT_COMMIT"), ")");
@@ -149,7 +149,7 @@ pub fn main() -> u8 {
         Command::Bench(args) => bench::run(&args),
     };
     done.unwrap_or_else(|error| {
-        eprintln!("kneepoint: {}", error.message);
+        complain(&error.message);
         error.status
     })
 }

@@ -2,6 +2,7 @@
 
 pub mod cli;
 mod commands;
+mod output;
 pub mod run;
 mod status;
 
@@ -23,7 +24,7 @@ pub fn main_with(controllers: impl IntoIterator<Item = Entry>) -> ExitCode {
     match experiment::controllers::set_controllers(registry) {
         Ok(()) => ExitCode::from(cli::main()),
         Err(why) => {
-            eprintln!("kneepoint: {why}");
+            status::complain(why);
             ExitCode::from(status::BAD)
         }
     }

@@ -29,6 +29,7 @@ pub use self::options::{Failure, Options, Shard, Study};
 use self::progress::Progress;
 pub(crate) use self::progress::waiting;
 use self::study::{Begun, Plan};
+use crate::output::tell;
 
 /// Runs one experiment and stores its results, as [`experiments`] does.
 ///
@@ -137,7 +138,8 @@ fn measure(jobs: &[Todo<'_>], progress: &Progress<'_>) -> Result<Complete, Failu
     for Todo { at, plan, number, job } in jobs {
         // In real time, and no bar to be seen: a line each.
         if progress.is_hidden() {
-            eprintln!("measuring {} {} run {}", job.case.variant, job.case.label(), job.repetition);
+            let (variant, row) = (&job.case.variant, job.case.label());
+            tell(&format!("measuring {variant} {row} run {}", job.repetition));
         }
         let done = plan.run(progress).measure(*number, job)?;
         complete.extend(plan.over(*number, Some(done)).transpose()?.map(|study| (*at, study)));

@@ -2,6 +2,11 @@
 
 use std::io::{IsTerminal, Write};
 
+use experiment::diagnostic::Diagnostic;
+use experiment::diagnostics::Diagnostics;
+use experiment::printable::printable_in_colour;
+
+use crate::output::tell;
 use crate::run::Failure;
 
 /// All claims hold or are recorded as known deviations.
@@ -34,10 +39,22 @@ impl From<String> for Error {
     }
 }
 
+impl From<Diagnostics> for Error {
+    fn from(problems: Diagnostics) -> Self {
+        Self::bad(problems.shown(columns(&std::io::stderr()), true))
+    }
+}
+
+impl From<Diagnostic> for Error {
+    fn from(problem: Diagnostic) -> Self {
+        Diagnostics::from(problem).into()
+    }
+}
+
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Spec(problem) => Self::bad(problem),
+            Failure::Spec(problem) => problem.into(),
             Failure::Store(path, e) => Self::bad(format!(
                 "cannot write results to {}: {e}; nothing was left there; choose another folder with --out",
                 path.display()
@@ -60,7 +77,11 @@ impl From<Failure> for Error {
 
 /// Columns of the screen: the terminal's, else those of COLUMNS, else 80.
 pub(crate) fn width() -> usize {
-    if std::io::stdout().is_terminal() {
+    columns(&std::io::stdout())
+}
+
+fn columns(out: &impl IsTerminal) -> usize {
+    if out.is_terminal() {
         return textwrap::termwidth().max(NARROWEST);
     }
     let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
@@ -75,15 +96,20 @@ pub(crate) fn cut(line: &str, width: usize) -> String {
     }
 }
 
-/// Prints to standard output, in colour where there is a terminal and NO_COLOR and CLICOLOR allow it. Nobody reading any more is no
-/// error; a full disk ends the command.
+/// Prints to standard output, in colour where there is a terminal and NO_COLOR and CLICOLOR allow it; nothing else that a terminal
+/// obeys passes. Nobody reading any more is no error; a full disk ends the command.
 pub(crate) fn print(text: &str) {
     let mut out = anstream::stdout();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(printable_in_colour(text).as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            eprintln!("kneepoint: cannot write to standard output: {e}");
+            complain(&format!("cannot write to standard output: {e}"));
             std::process::exit(i32::from(BAD));
         }
         _ => {}
     }
+}
+
+/// Prints to standard error.
+pub(crate) fn complain(text: &str) {
+    tell(&format!("kneepoint: {text}"));
 }

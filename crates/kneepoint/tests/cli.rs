@@ -433,7 +433,7 @@ fn stability_refuses_in_one_sentence() {
         ("dccc --base-rtt 50ms --rate 1Mbit/s --simulate 60s --links 3", "has one link"),
         ("dccc --base-rtt 50ms --rate 9Gbit/s --simulate 600s", "give a shorter time"),
         ("dccc --base-rtt 1ns --rate 1Mbit/s --simulate 60s", "give a shorter time"),
-        ("dccc --network none.toml", "none.toml: No such file"),
+        ("dccc --network none.toml", "none.toml: no such file"),
         ("dccc --network none.toml --rtt 100ms", "cannot be used with"),
         ("dccc --penalty 10ms --threshold 0ms", "above zero"),
     ] {

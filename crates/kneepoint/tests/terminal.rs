@@ -150,6 +150,21 @@ fn colours_are_for_eyes_that_want_them() {
     assert!(!with("CLICOLOR"), "there is no terminal");
 }
 
+/// A file's mistakes, with the line and a caret.
+#[test]
+fn mistakes_in_colour() {
+    let dir = studies("0.1");
+    let file = dir.path().join("studies/one.toml");
+    fs::write(&file, fs::read_to_string(&file).unwrap().replace("rate =", "raet =")).unwrap();
+    let said = |name: &str| {
+        let output = run(dir.path(), &["studies/one.toml"]).env(name, "1").output().unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let (coloured, plain) = (said("CLICOLOR_FORCE"), said("NO_COLOR"));
+    assert!(coloured.contains("\u{1b}[") && !plain.contains('\u{1b}'), "{coloured}{plain}");
+    assert!(plain.contains(" | raet = ") && plain.contains("\n  | ^^^^\n"), "{plain}");
+}
+
 #[test]
 fn lists_fit() {
     let list = said(&["list"]);

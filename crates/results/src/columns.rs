@@ -6,6 +6,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use experiment::input::open_regular;
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
@@ -224,7 +225,7 @@ impl Reader {
     /// # Errors
     /// A file that is missing or damaged.
     pub fn open(path: &Path) -> Result<Self> {
-        SerializedFileReader::new(File::open(path)?).map(Self)
+        SerializedFileReader::new(open_regular(path)?).map(Self)
     }
 
     /// Its columns without their values.

@@ -34,6 +34,8 @@ use crate::states::States;
 use crate::summary::{Results, Summary};
 use experiment::backend::Backend;
 use experiment::file::Swept;
+use experiment::input::open_regular;
+use experiment::printable;
 use experiment::row::RowLabel;
 
 /// Everything that decides a result.
@@ -270,11 +272,32 @@ pub fn load(dir: &Path) -> io::Result<Results> {
 }
 
 fn summary(dir: &Path) -> io::Result<Summary> {
-    named(SUMMARY, || Ok(serde_json::from_slice(&fs::read(dir.join(SUMMARY))?)?))
+    named(SUMMARY, || {
+        let value = serde_json::from_str(&io::read_to_string(open_regular(&dir.join(SUMMARY))?)?)?;
+        check_texts(&value)?;
+        Ok(serde_json::from_value(value)?)
+    })
+}
+
+/// Texts are shown as they are: none may hold what a terminal obeys.
+fn check_texts(value: &serde_json::Value) -> io::Result<()> {
+    use serde_json::Value;
+    let check = |text: &str| printable::check(text).map_err(io::Error::other);
+    match value {
+        Value::String(text) => check(text),
+        Value::Array(list) => list.iter().try_for_each(check_texts),
+        Value::Object(map) => {
+            map.iter().try_for_each(|(key, value)| check(key).and_then(|()| check_texts(value)))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+    }
 }
 
 fn manifest(dir: &Path) -> io::Result<Manifest> {
-    named(MANIFEST, || toml::from_str(&fs::read_to_string(dir.join(MANIFEST))?).map_err(io::Error::other))
+    named(MANIFEST, || {
+        let text = io::read_to_string(open_regular(&dir.join(MANIFEST))?)?;
+        toml::from_str(&text).map_err(io::Error::other)
+    })
 }
 
 /// A table of a results folder, and what it says.

@@ -51,10 +51,10 @@ fn read_name(cursor: &Cursor<'_>) -> Result<Name, Diagnostic> {
         return cursor.word("application", &names);
     }
     let right = "an application is \"bulk\", \"media\" or \"on-off\", or { name = \"media\", ... }";
-    let entries = cursor.entries().map_err(|_| cursor.problem("neither a name nor a table", right))?;
+    let entries = cursor.entries().map_err(|_| cursor.invalid("neither a name nor a table", right))?;
     match entries.into_iter().find(|(entry, _)| entry.key == "name") {
         Some((_, name)) => name.word("application", &names),
-        None => Err(cursor.problem("no `name`", right)),
+        None => Err(cursor.invalid("no `name`", right)),
     }
 }
 
@@ -120,9 +120,9 @@ fn read_media(cursor: &Cursor<'_>, transport: Transport) -> Result<MediaConfig, 
 
 fn read_rate(keys: &Keys<'_>, key: &str, default: Rate) -> Result<Rate, Diagnostic> {
     match keys.read(key, default)? {
-        Rate(0) => Err(keys.at(key).problem("an encoder of rate 0", "a rate above 0, like \"150 kbit/s\"")),
+        Rate(0) => Err(keys.at(key).invalid("an encoder of rate 0", "a rate above 0, like \"150 kbit/s\"")),
         rate if rate > MAX_RATE => {
-            Err(keys.at(key).problem(format!("{rate} is beyond any link"), "at most 1000 Gbit/s"))
+            Err(keys.at(key).invalid(format!("{rate} is beyond any link"), "at most 1000 Gbit/s"))
         }
         rate => Ok(rate),
     }
@@ -131,14 +131,14 @@ fn read_rate(keys: &Keys<'_>, key: &str, default: Rate) -> Result<Rate, Diagnost
 fn read_fps(keys: &Keys<'_>) -> Result<u32, Diagnostic> {
     let fps = keys.read("fps", 30_i64)?;
     let known = u32::try_from(fps).ok().filter(|_| (1..=MAX_FPS).contains(&fps));
-    known.ok_or_else(|| keys.at("fps").problem(format!("{fps} frames per second"), "from 1 to 1000"))
+    known.ok_or_else(|| keys.at("fps").invalid(format!("{fps} frames per second"), "from 1 to 1000"))
 }
 
 fn read_variation(keys: &Keys<'_>) -> Result<f64, Diagnostic> {
     match keys.read("variation", Percent(5.0))? {
         Percent(percent) if percent <= 100.0 => Ok(percent / 100.0),
         percent => {
-            Err(keys.at("variation").problem(format!("frame sizes within {percent}"), "at most \"100 %\""))
+            Err(keys.at("variation").invalid(format!("frame sizes within {percent}"), "at most \"100 %\""))
         }
     }
 }
@@ -167,7 +167,7 @@ fn read_objects(cursor: &Cursor<'_>) -> Result<ObjectsConfig, Diagnostic> {
     let idle = keys.read("idle", Duration::from_secs(10))?;
     if idle < SHORTEST_IDLE {
         let right = format!("a mean of at least {SHORTEST_IDLE}");
-        return Err(keys.at("idle").problem(format!("an idle time of {idle}"), right));
+        return Err(keys.at("idle").invalid(format!("an idle time of {idle}"), right));
     }
     let word = |key, default, words: &[(&str, bool)]| {
         keys.get(key).map_or(Ok(default), |cursor| cursor.word(key, words))
@@ -193,13 +193,13 @@ fn read_sizes(cursor: &Cursor<'_>) -> Result<(Bytes, Bytes), Diagnostic> {
             [smallest, largest] => (smallest.read()?, largest.read()?),
             _ => {
                 let right = "the smallest and the largest, like [\"30 kB\", \"50 kB\"]";
-                return Err(cursor.problem(format!("{} sizes", list.len()), right));
+                return Err(cursor.invalid(format!("{} sizes", list.len()), right));
             }
         },
     };
     if smallest == Bytes(0) || smallest > largest {
         let right = "at least 1 byte, the smallest first";
-        return Err(cursor.problem(format!("objects from {smallest} to {largest}"), right));
+        return Err(cursor.invalid(format!("objects from {smallest} to {largest}"), right));
     }
     Ok((smallest, largest))
 }
@@ -210,11 +210,11 @@ pub(crate) fn pauses(flow: &Fields<'_>) -> Result<Vec<(Time, Time)>, Diagnostic>
     let mut pauses: Vec<(Time, Time)> = Vec::new();
     for span in cursor.list()? {
         let right = "a pause is [\"40 s\", \"60 s\"], from when to when";
-        let list = span.list().map_err(|_| span.problem("not a pause", right))?;
-        let [from, to] = list.as_slice() else { return Err(span.problem("not a pause", right)) };
+        let list = span.list().map_err(|_| span.invalid("not a pause", right))?;
+        let [from, to] = list.as_slice() else { return Err(span.invalid("not a pause", right)) };
         let (from, to): (Duration, Duration) = (from.read()?, to.read()?);
         if from >= to {
-            return Err(span.problem(format!("a pause from {from} to {to}"), "it ends after it begins"));
+            return Err(span.invalid(format!("a pause from {from} to {to}"), "it ends after it begins"));
         }
         if pauses.last().is_some_and(|before| before.1 > Time::ZERO + from) {
             let wrong = format!("begins at {from}, before the pause before it ends");

@@ -20,8 +20,8 @@ pub(crate) fn read(cursor: &Cursor<'_>, limit: Limit) -> Result<Aqm, Diagnostic>
         return check(&aqm).map(|()| aqm).map_err(|wrong| cursor.problem(wrong, ""));
     }
     let right = "queue management is { name = \"codel\" } with its parameters, or just \"codel\"";
-    let entries = cursor.entries().map_err(|_| cursor.problem("not a queue management", right))?;
+    let entries = cursor.entries().map_err(|_| cursor.invalid("not a queue management", right))?;
     let name = entries.iter().find(|(entry, _)| entry.key == "name").map(|(_, below)| below);
-    let name = name.ok_or_else(|| cursor.problem("`name` is missing", right))?;
+    let name = name.ok_or_else(|| cursor.invalid("`name` is missing", right))?;
     merge(&named(name)?, cursor, &["name"], check)
 }

@@ -7,14 +7,18 @@ use crate::diagnostic::Diagnostic;
 use crate::file::chain::keys_of_one;
 use crate::file::cursor::Cursor;
 use crate::file::link::{self, Link, Traffic};
-use crate::file::node;
+use crate::file::node::{self, Node};
+
+fn document(name: &str, toml: &str) -> Result<Node, Diagnostic> {
+    node::parse(name, toml).map_err(|all| all.first().clone())
+}
 
 /// Reads the delay of one `[link]` from TOML; that of the first step.
 ///
 /// # Errors
 /// The first mistake, with its key.
 pub fn delay(name: &str, toml: &str) -> Result<Duration, Diagnostic> {
-    let document = node::parse(name, toml)?;
+    let document = document(name, toml)?;
     let fields = Cursor::root(name, &document).table(&keys_of_one())?;
     Ok(link::read_delay(&fields)?.0)
 }
@@ -30,7 +34,7 @@ pub fn link(
     rtt: impl FnOnce(Duration) -> Duration,
     packet: u32,
 ) -> Result<LinkConfig, Diagnostic> {
-    let document = node::parse(name, toml)?;
+    let document = document(name, toml)?;
     let fields = Cursor::root(name, &document).table(&keys_of_one())?;
     let link = Link::read(&fields)?;
     link.resolve(&fields, Traffic { rtt: Some(rtt(link.config.delay)), packet })

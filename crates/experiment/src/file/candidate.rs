@@ -1,5 +1,7 @@
 //! `--controller`: candidates in the place of the controllers that a file tries.
 
+use std::cell::Cell;
+
 use crate::diagnostic::Diagnostic;
 use crate::file::experiment::Experiment;
 use crate::file::node::{At, Entry, Node, Value, join};
@@ -31,7 +33,7 @@ impl Experiment {
         };
         *list.node = Node { at: whole, value: Value::Array(candidates.iter().map(candidate).collect()) };
         without_reasons(&mut document);
-        let changed = Self::read(&self.name, &self.file, document, UnknownRows::LeftOut)?;
+        let changed = Self::read(&self.name, &self.file, document, UnknownRows::LeftOut, &Cell::new(0))?;
         Ok(changed.trial_of(self, candidates))
     }
 

@@ -99,7 +99,7 @@ impl<'a> Chain<'a> {
     fn number(&self, at: &Cursor<'_>) -> Result<usize, Diagnostic> {
         let name: String = at.read()?;
         let known = || self.names.iter().map(String::as_str);
-        known().position(|n| n == name).ok_or_else(|| at.unknown("link", &name, known()))
+        known().position(|n| n == name).ok_or_else(|| at.unknown_name("link", &name, known()))
     }
 
     /// The propagation delay of a route; that of the first steps.

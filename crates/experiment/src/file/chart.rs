@@ -187,7 +187,7 @@ fn of_table(fields: &Fields<'_>, labels: &Labels) -> Result<Vec<Metric>, Diagnos
 fn read_interval(fields: &Fields<'_>) -> Result<Option<Duration>, Diagnostic> {
     let Some(cursor) = fields.get("interval") else { return Ok(None) };
     match cursor.read()? {
-        Duration::ZERO => Err(cursor.problem("an average over no time", "more than 0, like \"1 s\"")),
+        Duration::ZERO => Err(cursor.invalid("an average over no time", "more than 0, like \"1 s\"")),
         interval => Ok(Some(interval)),
     }
 }

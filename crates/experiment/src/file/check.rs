@@ -133,7 +133,7 @@ impl Check {
             if labels.rows.contains(&label) {
                 Ok(label)
             } else {
-                Err(row.unknown("row", label.as_str(), known()))
+                Err(row.unknown_name("row", label.as_str(), known()))
             }
         };
         rows.iter().map(&mut label).collect::<Result<_, _>>().map(Self::Increasing)
@@ -188,7 +188,7 @@ fn always_holds(left: &Side, is: Relation, times: f64, right: &Side, metric: &Me
 fn read_factor_above_0(cursor: &Cursor<'_>) -> Result<f64, Diagnostic> {
     match read_number(cursor)? {
         number if number > 0.0 => Ok(number),
-        number => Err(cursor.problem(format!("{number} is no factor"), "a number above 0")),
+        number => Err(cursor.invalid(format!("{number} is no factor"), "a number above 0")),
     }
 }
 
@@ -204,7 +204,7 @@ fn own_rival(left: &Side, right: &Side, metric: &Metric, labels: &[RowLabel]) ->
 
 fn read_number(cursor: &Cursor<'_>) -> Result<f64, Diagnostic> {
     let number: f64 = cursor.read()?;
-    if number.is_finite() { Ok(number) } else { Err(cursor.problem("not a finite number", "")) }
+    if number.is_finite() { Ok(number) } else { Err(cursor.invalid("not a finite number", "")) }
 }
 
 /// How far two numbers may be apart.
@@ -216,7 +216,7 @@ fn read_factor(fields: &Fields<'_>) -> Result<f64, Diagnostic> {
         number if number > MOST_FACTOR => format!("{number} is no nearness; at most {MOST_FACTOR}"),
         number => return Ok(number),
     };
-    Err(cursor.problem(wrong, WITHIN))
+    Err(cursor.invalid(wrong, WITHIN))
 }
 
 fn refuse_factor(fields: &Fields<'_>) -> Result<(), Diagnostic> {
@@ -232,7 +232,7 @@ impl Side {
         if cursor.entries().is_err() {
             return read_number(cursor)
                 .map(Self::Number)
-                .map_err(|_| cursor.problem("not a side of a claim", right));
+                .map_err(|_| cursor.invalid("not a side of a claim", right));
         }
         let words = FOLDS.iter().map(|(word, _)| *word).chain(["metric"]);
         let fields = cursor.table(&words.collect::<Vec<_>>())?;

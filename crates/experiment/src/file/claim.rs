@@ -175,13 +175,17 @@ pub(crate) fn read_prose(cursor: &Cursor<'_>, labels: &Labels) -> Result<String,
         _ => Some(depth),
     });
     if depth != Some(0) {
-        return Err(cursor.problem("a brace without its other", "{row: metric} is a number of the run"));
+        return Err(cursor.invalid("a brace without its other", "{row: metric} is a number of the run"));
     }
     for place in prose::places(&text) {
         let right = "{row: metric}, {row: published metric} or {row: metric | variant}";
-        let place = place.map_err(|inside| cursor.problem(format!("`{{{inside}}}` is no number"), right))?;
+        let place = place.map_err(|inside| cursor.invalid(format!("`{{{inside}}}` is no number"), right))?;
         if !labels.rows.contains(&place.row) {
-            return Err(cursor.unknown("row", place.row.as_str(), labels.rows.iter().map(RowLabel::as_str)));
+            return Err(cursor.unknown_name(
+                "row",
+                place.row.as_str(),
+                labels.rows.iter().map(RowLabel::as_str),
+            ));
         }
         labels.groups.check_metric(cursor, &place.metric)?;
         if place.published && labels.published(&place.row, &place.metric).is_none() {
@@ -191,7 +195,7 @@ pub(crate) fn read_prose(cursor: &Cursor<'_>, labels: &Labels) -> Result<String,
         }
         let known = |pattern: &str| labels.variants.iter().any(|variant| matches(pattern, variant));
         if let Some(pattern) = place.variant.filter(|pattern| !known(pattern)) {
-            return Err(cursor.unknown("variant", pattern, labels.variants.iter().map(String::as_str)));
+            return Err(cursor.unknown_name("variant", pattern, labels.variants.iter().map(String::as_str)));
         }
     }
     Ok(text)

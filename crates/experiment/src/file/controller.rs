@@ -44,9 +44,9 @@ impl Controller {
             let algorithm = starting(named(cursor, name)?, slow_start);
             return Ok(Self { label: None, algorithm, shares: Shares::default() });
         }
-        let entries = cursor.entries().map_err(|_| cursor.problem("not a controller", RIGHT))?;
+        let entries = cursor.entries().map_err(|_| cursor.invalid("not a controller", RIGHT))?;
         let find = |key: &str| entries.iter().find(|(e, _)| e.key == key).map(|(_, below)| below);
-        let name_at = find("name").ok_or_else(|| cursor.problem("`name` is missing", RIGHT))?;
+        let name_at = find("name").ok_or_else(|| cursor.invalid("`name` is missing", RIGHT))?;
         let entry = named(name_at, &name_at.read::<String>()?)?;
         check_numbers(cursor, entry.params)?;
         let label = find("label").map(label).transpose()?;
@@ -104,11 +104,11 @@ fn without_shares(
             }
             Some(Ok((_, unit))) if unit.starts_with("% of") => {
                 let right = format!("a part of the buffer is written \"20 {OF_BUFFER}\"");
-                return Err(cursor.problem(format!("`{unit}` is not known"), right));
+                return Err(cursor.invalid(format!("`{unit}` is not known"), right));
             }
             _ => {}
         },
-        Value::Array(_) => {}
+        Value::Array(_) | Value::Gone => {}
     }
     Ok(node)
 }
@@ -138,7 +138,7 @@ pub(crate) fn label(cursor: &Cursor<'_>) -> Result<String, Diagnostic> {
     let label: String = cursor.read()?;
     let empty = || label.trim().is_empty().then(|| "the label is empty".to_owned());
     match empty().or_else(|| crate::row::refused(&label)) {
-        Some(wrong) => Err(cursor.problem(wrong, "give it another label")),
+        Some(wrong) => Err(cursor.invalid(wrong, "give it another label")),
         None => Ok(label),
     }
 }
@@ -163,7 +163,7 @@ fn check_value(cursor: &Cursor<'_>, value: &toml::Value, param: &ParamDoc) -> Re
     let range = param.allowed();
     match value.as_float().or_else(|| value.as_integer().map(|n| n as f64)) {
         Some(n) if !range.contains(n) => {
-            Err(cursor.problem(format!("`{value}` is out of range"), format!("allowed: {range}")))
+            Err(cursor.invalid(format!("`{value}` is out of range"), format!("allowed: {range}")))
         }
         _ => Ok(()),
     }

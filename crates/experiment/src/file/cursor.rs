@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::{Diagnostic, Reach, did_you_mean};
 use crate::file::node::{At, Entry, Node, Value, join};
 
 /// A value, and the way to it.
@@ -49,19 +49,34 @@ impl<'a> Cursor<'a> {
         self.file
     }
 
-    /// A problem with this value.
+    /// A problem with this value beside others of the file.
     pub(crate) fn problem(&self, wrong: impl Into<String>, right: impl Into<String>) -> Diagnostic {
         self.node.at.problem(self.file, &self.path, wrong, right)
     }
 
-    /// An unknown word here.
+    /// A problem with this value, whatever else the file says.
+    pub(crate) fn invalid(&self, wrong: impl Into<String>, right: impl Into<String>) -> Diagnostic {
+        self.problem(wrong, right).reaching(Reach::Value)
+    }
+
+    /// A word here that is none of the program's.
     pub(crate) fn unknown<'n>(
         &self,
         what: &str,
         word: &str,
         known: impl IntoIterator<Item = &'n str>,
     ) -> Diagnostic {
-        self.problem(format!("unknown {what} `{word}`"), did_you_mean(word, known))
+        self.unknown_name(what, word, known).reaching(Reach::Value)
+    }
+
+    /// A name here that nothing in the file has.
+    pub(crate) fn unknown_name<'n>(
+        &self,
+        what: &str,
+        name: &str,
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> Diagnostic {
+        self.problem(format!("unknown {what} `{name}`"), did_you_mean(name, known))
     }
 
     /// A problem with one of this table's keys.
@@ -78,15 +93,13 @@ impl<'a> Cursor<'a> {
     /// The keys of a table, none of them unknown.
     pub(crate) fn table(&self, known: &[&str]) -> Result<Fields<'a>, Diagnostic> {
         let Value::Table(entries) = &self.node.value else {
-            return Err(self.problem("not a table", format!("keys: {}", known.join(", "))));
+            return Err(self.invalid("not a table", format!("keys: {}", known.join(", "))));
         };
         match entries.iter().find(|e| !known.contains(&e.key.as_str())) {
-            Some(e) => Err(self.key_problem(
-                &e.key,
-                &e.at,
-                "unknown key",
-                did_you_mean(&e.key, known.iter().copied()),
-            )),
+            Some(e) => {
+                let right = did_you_mean(&e.key, known.iter().copied());
+                Err(self.key_problem(&e.key, &e.at, "unknown key", right).reaching(Reach::Value))
+            }
             None => Ok(Fields { cursor: self.clone(), entries }),
         }
     }
@@ -95,7 +108,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn entries(&self) -> Result<Vec<(&'a Entry, Self)>, Diagnostic> {
         match &self.node.value {
             Value::Table(entries) => Ok(entries.iter().map(|e| (e, self.down(&e.key, &e.node))).collect()),
-            _ => Err(self.problem("not a table", "")),
+            _ => Err(self.invalid("not a table", "")),
         }
     }
 
@@ -108,29 +121,32 @@ impl<'a> Cursor<'a> {
     pub(crate) fn list(&self) -> Result<Vec<Self>, Diagnostic> {
         match &self.node.value {
             Value::Array(list) => {
-                Ok(list.iter().enumerate().map(|(i, node)| self.down(&i.to_string(), node)).collect())
+                let all = list.iter().enumerate().filter(|(_, node)| !node.is_gone());
+                Ok(all.map(|(i, node)| self.down(&i.to_string(), node)).collect())
             }
-            _ => Err(self.problem("not a list", "a list stands in brackets: [...]")),
+            _ => Err(self.invalid("not a list", "a list stands in brackets: [...]")),
         }
     }
 
     /// The elements of a list of tables, written `[[key]]`.
     pub(crate) fn tables(&self) -> Result<Vec<Self>, Diagnostic> {
         let key = &self.path;
-        self.list().map_err(|_| self.problem("not a list of tables", format!("write [[{key}]] for each")))
+        // Perhaps the header that makes the list is misspelt, and only one of a table inside it is not.
+        let otherwise = || self.problem("not a list of tables", format!("write [[{key}]] for each"));
+        self.list().map_err(|_| otherwise().reaching(Reach::Table))
     }
 
     /// A value of a type.
     pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Diagnostic> {
         let value = self.node.to_toml();
         T::deserialize(value.clone())
-            .map_err(|e| self.problem(without_unit::<T>(&value).unwrap_or_else(|| words(&e)), ""))
+            .map_err(|e| self.invalid(without_unit::<T>(&value).unwrap_or_else(|| words(&e)), ""))
     }
 
     /// A list that must not be empty.
     pub(crate) fn filled_list(&self) -> Result<Vec<Self>, Diagnostic> {
         match self.list()? {
-            list if list.is_empty() => Err(self.problem("the list is empty", "name at least one")),
+            list if list.is_empty() => Err(self.invalid("the list is empty", "name at least one")),
             list => Ok(list),
         }
     }
@@ -163,7 +179,8 @@ impl<'a> Fields<'a> {
 
     /// The value of a key that must be there.
     pub(crate) fn need(&self, key: &str, right: &str) -> Result<Cursor<'a>, Diagnostic> {
-        self.get(key).ok_or_else(|| self.cursor.key_problem(key, &self.cursor.node.at, "missing", right))
+        let missing = || self.cursor.key_problem(key, &self.cursor.node.at, "missing", right);
+        self.get(key).ok_or_else(|| missing().reaching(Reach::Table))
     }
 
     /// Reads the value of a key that may be absent.

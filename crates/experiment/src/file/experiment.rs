@@ -1,5 +1,6 @@
 //! A checked experiment file: what it says, and the runs it stands for.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use scenario::Scenario;
 use crate::backend::Backend;
 use crate::chart::Chart;
 use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostics::Diagnostics;
 use crate::file::claim::{Claim, Part, read_prose};
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::groups::Groups;
@@ -23,7 +25,7 @@ use crate::file::tables::judgement::{ReferenceTable, TableTable};
 use crate::file::tables::{File, known_keys};
 use crate::file::unknown_rows::{UnknownRows, each};
 use crate::file::vary::{Case, Combination, Override};
-use crate::file::{chart, node, reference, resolved, swept, vary};
+use crate::file::{chart, mistakes, node, reference, resolved, swept, vary};
 use crate::metric::Metric;
 use crate::over_runs::OverRuns;
 use crate::row::RowLabel;
@@ -49,6 +51,8 @@ const SETTABLE: &[&str] = &[
 
 const DEFAULT_METRICS: &[&str] = &["goodput", "loss", "rtt_mean", "rtt_std"];
 const MAX_REPETITIONS: i64 = 10_000;
+/// A file with mistakes is not read again once so many cases have been: the largest files are read three times.
+const MOST_CASES: usize = 2 * vary::MAX_CASES;
 
 /// A checked experiment file.
 #[derive(Clone, Debug)]
@@ -99,10 +103,14 @@ impl Experiment {
     /// Reads a file's text. Published tables are looked for beside `file`, then among the shipped ones.
     ///
     /// # Errors
-    /// The first mistake in the file.
-    pub fn parse(name: &str, file: &Path, text: &str) -> Result<Self, Diagnostic> {
+    /// All mistakes in the file that do not follow from another.
+    pub fn parse(name: &str, file: &Path, text: &str) -> Result<Self, Diagnostics> {
         let file = file.display().to_string();
-        Self::read(name, &file, node::parse(&file, text)?, UnknownRows::Refused)
+        let counted = Cell::new(0);
+        mistakes::told(node::parse(&file, text)?, |document| {
+            let read = || Self::read(name, &file, document, UnknownRows::Refused, &counted);
+            (counted.get() <= MOST_CASES).then(read)
+        })
     }
 
     /// The same experiment with other values: `("link.rate", "20 Mbit/s")`, from `--set`. A value is TOML, or else text. What the
@@ -130,7 +138,7 @@ impl Experiment {
 
     /// Of a changed document. Reasons on record are of the file's own controllers, not of candidates.
     fn read_again(&self, document: Node) -> Result<Self, Diagnostic> {
-        let mut changed = Self::read(&self.name, &self.file, document, self.unknown)?;
+        let mut changed = Self::read(&self.name, &self.file, document, self.unknown, &Cell::new(0))?;
         changed.sets.clone_from(&self.sets);
         if self.unknown == UnknownRows::LeftOut {
             changed.claims.iter_mut().for_each(|claim| claim.reason = None);
@@ -190,11 +198,13 @@ impl Experiment {
         })
     }
 
+    /// `counted` grows with each case.
     pub(super) fn read(
         name: &str,
         file: &str,
         document: Node,
         unknown: UnknownRows,
+        counted: &Cell<usize>,
     ) -> Result<Self, Diagnostic> {
         let root = Cursor::root(file, &document).table(&KEYS)?;
         let title = root.need("title", "what the experiment is, in a few words")?.read()?;
@@ -204,7 +214,9 @@ impl Experiment {
         let table = root.get("table").map(|c| c.table(&TABLE_KEYS)).transpose()?;
         let rows = vary::rows_key(&varied, table.as_ref().and_then(|t| t.get("rows")).as_ref())?;
         let mut groups = Groups::default();
-        let cases = checked(vary::combinations(&varied, rows), &mut groups, file, &document)?;
+        let combinations = vary::combinations(&varied, rows).into_iter();
+        let counted = combinations.inspect(|_| counted.set(counted.get() + 1));
+        let cases = checked(counted, &mut groups, file, &document)?;
         if let Some(vary_at) = root.get("vary") {
             check_names(&cases, &vary_at)?;
         }
@@ -325,12 +337,12 @@ impl Experiment {
 
 /// The cases, each of which can run, with what they take from their first flow.
 fn checked(
-    combinations: Vec<Combination>,
+    combinations: impl Iterator<Item = Combination>,
     groups: &mut Groups,
     file: &str,
     document: &Node,
 ) -> Result<Vec<Case>, Diagnostic> {
-    combinations.into_iter().map(|combination| case_of(combination, groups, file, document)).collect()
+    combinations.map(|combination| case_of(combination, groups, file, document)).collect()
 }
 
 fn case_of(
@@ -415,7 +427,7 @@ fn read_repetitions(root: &Fields<'_>) -> Result<u32, Diagnostic> {
     let number: i64 = cursor.read()?;
     let fits = u32::try_from(number).ok().filter(|_| (1..=MAX_REPETITIONS).contains(&number));
     fits.ok_or_else(|| {
-        cursor.problem(format!("{number} repetitions"), format!("from 1 to {MAX_REPETITIONS}"))
+        cursor.invalid(format!("{number} repetitions"), format!("from 1 to {MAX_REPETITIONS}"))
     })
 }
 
@@ -425,7 +437,7 @@ fn read_seed(root: &Fields<'_>) -> Result<u64, Diagnostic> {
     // TOML integers end at 2^63: the seed of the last repetition must fit too, for the manifest.
     let most = i64::MAX - MAX_REPETITIONS;
     let fits = u64::try_from(seed).ok().filter(|_| seed <= most);
-    fits.ok_or_else(|| cursor.problem(format!("the seed is {seed}"), format!("from 0 to {most}")))
+    fits.ok_or_else(|| cursor.invalid(format!("the seed is {seed}"), format!("from 0 to {most}")))
 }
 
 fn read_metrics(

@@ -227,7 +227,7 @@ fn read_label(fields: &Fields<'_>) -> Result<Option<String>, Diagnostic> {
 fn read_count(cursor: Option<&Cursor<'_>>) -> Result<u64, Diagnostic> {
     let Some(cursor) = cursor else { return Ok(1) };
     match cursor.read::<i64>()? {
-        n if n < 0 => Err(cursor.problem(format!("{n} flows"), "a count is at least 0")),
+        n if n < 0 => Err(cursor.invalid(format!("{n} flows"), "a count is at least 0")),
         n => Ok(n.unsigned_abs()),
     }
 }
@@ -241,7 +241,7 @@ fn read_stop(fields: &Fields<'_>) -> Result<Stop, Diagnostic> {
             time => Ok(Stop::At(time)),
         },
         (None, Some(lasts)) => match lasts.read()? {
-            Duration::ZERO => Err(lasts.problem("lasts no time", "a flow must last longer than 0 s")),
+            Duration::ZERO => Err(lasts.invalid("lasts no time", "a flow must last longer than 0 s")),
             span => Ok(Stop::After(span)),
         },
         (None, None) => Ok(Stop::Never),
@@ -252,7 +252,7 @@ fn read_stop(fields: &Fields<'_>) -> Result<Stop, Diagnostic> {
 pub(crate) fn read_transfer(cursor: Option<&Cursor<'_>>) -> Result<Option<Bytes>, Diagnostic> {
     let Some(cursor) = cursor else { return Ok(None) };
     match cursor.read()? {
-        Bytes(0) => Err(cursor.problem("nothing to transfer", "leave `transfer` out for a flow without end")),
+        Bytes(0) => Err(cursor.invalid("nothing to transfer", "leave `transfer` out for a flow without end")),
         bytes => Ok(Some(bytes)),
     }
 }
@@ -267,7 +267,7 @@ fn read_rtt(fields: &Fields<'_>, way: &Way) -> Result<Duration, Diagnostic> {
     };
     let rtt: Duration = cursor.read()?;
     if rtt == Duration::ZERO {
-        return Err(cursor.problem("the base RTT is 0", "an RTT like \"50 ms\""));
+        return Err(cursor.invalid("the base RTT is 0", "an RTT like \"50 ms\""));
     }
     let least = way.least_rtt();
     if rtt >= least {

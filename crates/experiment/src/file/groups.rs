@@ -51,11 +51,11 @@ impl Groups {
         let Some(window) = metric.window() else { return Ok(()) };
         let known = || self.windows.iter().map(String::as_str).chain([RUN, MEASURE]);
         if let Some(Quantity { name, has_windows: false, .. }) = metric.quantity() {
-            return Err(cursor.problem(format!("`{name}` is of the whole run, not of a window"), ""));
+            return Err(cursor.invalid(format!("`{name}` is of the whole run, not of a window"), ""));
         }
         match known().any(|name| name == window) {
             true => Ok(()),
-            false => Err(cursor.unknown("window", window, known())),
+            false => Err(cursor.unknown_name("window", window, known())),
         }
     }
 
@@ -74,7 +74,7 @@ impl Groups {
         match metric.scope() {
             Some(label) => self.check_scope(cursor, quantity, label),
             None if quantity.subject == Subject::SomeFlows => {
-                Err(cursor.problem("a share of whom?", "\"share of BBR\", with the label of a flow"))
+                Err(cursor.invalid("a share of whom?", "\"share of BBR\", with the label of a flow"))
             }
             None => Ok(()),
         }

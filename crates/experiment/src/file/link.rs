@@ -46,10 +46,10 @@ impl Link {
         let model = read_rate(&rate_at)?;
         let rate = model.nominal();
         if rate == Rate(0) {
-            return Err(rate_at.problem("the rate is 0", "a link needs a rate above 0, like \"10 Mbit/s\""));
+            return Err(rate_at.invalid("the rate is 0", "a link needs a rate above 0, like \"10 Mbit/s\""));
         }
         if rate > MAX_RATE {
-            return Err(rate_at.problem(format!("{rate} is beyond any link"), "at most 1000 Gbit/s"));
+            return Err(rate_at.invalid(format!("{rate} is beyond any link"), "at most 1000 Gbit/s"));
         }
         let (delay, delay_steps) = read_delay(fields)?;
         let config = LinkConfig {
@@ -111,7 +111,7 @@ impl Link {
         self.config.loss = cursor.read::<Percent>()?.0 / 100.0;
         self.config
             .check()
-            .map_err(|_| cursor.problem("a loss of more than 100 %", "from \"0 %\" to \"100 %\""))
+            .map_err(|_| cursor.invalid("a loss of more than 100 %", "from \"0 %\" to \"100 %\""))
     }
 
     fn read_reorder(&mut self, cursor: Option<&Cursor<'_>>) -> Result<(), Diagnostic> {
@@ -135,7 +135,7 @@ pub(crate) fn read_rate(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
     match &cursor.node().value {
         Value::Array(_) => read_rate_steps(cursor),
         Value::Table(_) => read_slots(cursor),
-        Value::Leaf(_) => cursor.read().map(RateModel::Constant),
+        Value::Leaf(_) | Value::Gone => cursor.read().map(RateModel::Constant),
     }
 }
 
@@ -153,7 +153,7 @@ fn read_steps<T: DeserializeOwned>(
     for step in cursor.filled_list()? {
         let [at, value] = &step.list()?[..] else {
             let right = format!("a step is [\"30 s\", {like}]: its time and its {key}");
-            return Err(step.problem("not a step", right));
+            return Err(step.invalid("not a step", right));
         };
         steps.push((Time::ZERO + at.read()?, value.read()?));
     }
@@ -186,7 +186,7 @@ fn read_changing<T: DeserializeOwned + Copy>(
     }
     let mut steps = read_steps(&cursor, key, like)?;
     if !steps.is_sorted_by(|a, b| a.0 < b.0) {
-        return Err(cursor.problem(format!("the times of the steps of `{key}` do not rise"), ""));
+        return Err(cursor.invalid(format!("the times of the steps of `{key}` do not rise"), ""));
     }
     let (_, first) = steps.remove(0);
     Ok((first, Steps(steps)))
@@ -201,7 +201,7 @@ fn read_slots(cursor: &Cursor<'_>) -> Result<RateModel, Diagnostic> {
     let slots = merge(&plain, cursor, &[], check)?;
     if cursor.node().get("median").is_none() {
         return Err(
-            cursor.problem("`median` is missing", "the median of the slots' rates, like \"20 Mbit/s\"")
+            cursor.invalid("`median` is missing", "the median of the slots' rates, like \"20 Mbit/s\"")
         );
     }
     Ok(RateModel::Slots(slots))

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Reach};
 use crate::file::cursor::{Cursor, words};
 
 /// A key of the file and where its value goes.
@@ -38,7 +38,7 @@ pub(crate) fn merge_as<T: Serialize>(
     for overlay in &overlays {
         let mut alone = base.clone();
         put(&mut alone, overlay);
-        read(alone).map_err(|wrong| overlay.cursor.problem(wrong, usual(&base, &overlay.path)))?;
+        read(alone).map_err(|wrong| overlay.cursor.invalid(wrong, usual(&base, &overlay.path)))?;
     }
     let mut all = base.clone();
     overlays.iter().for_each(|overlay| put(&mut all, overlay));
@@ -46,24 +46,22 @@ pub(crate) fn merge_as<T: Serialize>(
     let checked = |table| read(table).map_or(Ok(()), |value| check(&value));
     match check(&merged) {
         Ok(()) => Ok(merged),
-        Err(wrong) => Err(blame(base, cursor, &overlays, checked).problem(wrong, "")),
+        Err(wrong) => Err(blame(base, &overlays, checked)
+            .unwrap_or_else(|| cursor.problem(wrong, ""))
+            .reaching(Reach::Table)),
     }
 }
 
 /// The first key, in the order of the file, with which the values are out of range.
-fn blame<'a>(
+fn blame(
     mut table: toml::Table,
-    cursor: &Cursor<'a>,
-    overlays: &[Overlay<'a>],
+    overlays: &[Overlay<'_>],
     check: impl Fn(toml::Table) -> Result<(), String>,
-) -> Cursor<'a> {
-    for overlay in overlays {
+) -> Option<Diagnostic> {
+    overlays.iter().find_map(|overlay| {
         put(&mut table, overlay);
-        if check(table.clone()).is_err() {
-            return overlay.cursor.clone();
-        }
-    }
-    cursor.clone()
+        check(table.clone()).err().map(|wrong| overlay.cursor.problem(wrong, ""))
+    })
 }
 
 /// The file's keys down to those that are no tables; unknown ones are refused.

@@ -23,7 +23,7 @@
 //! ```
 //!
 //! Every key is checked when the file is read, for every combination of varied values, so that nothing fails later; every
-//! error is a [`Diagnostic`](crate::diagnostic::Diagnostic) with line and key.
+//! error is a [`Diagnostic`](crate::diagnostic::Diagnostic) with line and key, and all of a file are told at once.
 
 mod application;
 mod aqm;
@@ -43,6 +43,7 @@ mod link;
 mod load;
 mod merge;
 mod miss;
+mod mistakes;
 mod network;
 mod node;
 mod packet;

@@ -1,17 +1,22 @@
 //! A TOML document in which every value knows its line, and whose values can be replaced (`[vary]`, `--set`).
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::Diagnostic;
+use crate::diagnostics::Diagnostics;
+use crate::printable;
+use crate::text::{Place, Text};
 
 /// Where something was written.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum At {
-    /// A line of the file, from 1.
-    Line(usize),
+    /// In the file.
+    File(Place),
     /// `--set key=value`, whole.
     Set(Arc<str>),
 }
@@ -26,7 +31,7 @@ impl At {
         right: impl Into<String>,
     ) -> Diagnostic {
         match self {
-            Self::Line(line) => Diagnostic::new(file, wrong, right).on_line(*line).at_key(key),
+            Self::File(place) => Diagnostic::new(file, wrong, right).at_place(place.clone()).at_key(key),
             Self::Set(argument) => Diagnostic::new(&**argument, wrong, right).at_key(key),
         }
     }
@@ -48,6 +53,8 @@ pub(crate) enum Value {
     Array(Vec<Node>),
     /// Keys in the order of the file.
     Table(Vec<Entry>),
+    /// An element of a list that is left out, so that those behind it keep their numbers.
+    Gone,
 }
 
 /// A key with its value.
@@ -60,24 +67,25 @@ pub(crate) struct Entry {
 }
 
 /// Reads a whole file.
-pub(crate) fn parse(file: &str, text: &str) -> Result<Node, Diagnostic> {
-    let lines = Lines::of(text);
-    let whole = |wrong: String, at: usize| Diagnostic::new(file, wrong, "").on_line(lines.line(at));
+pub(crate) fn parse(file: &str, text: &str) -> Result<Node, Diagnostics> {
     if text.trim().is_empty() {
-        return Err(empty(file));
+        return Err(empty(file).into());
     }
+    let mut reader = Reader { file, text: Text::new(text), problems: Vec::new() };
     if let Some(at) = too_deep(text) {
-        return Err(whole("a key of too many parts".to_owned(), at));
+        reader.problem(at..at, "", "a key of too many parts".to_owned(), "");
+        return reader.done(Vec::new());
     }
-    let table = DeTable::parse(text).map_err(|e| {
-        let message = e.message().trim().replace('\n', ", ");
-        whole(format!("not TOML: {message}"), e.span().map_or(0, |span| span.start))
-    })?;
+    let (table, errors) = DeTable::parse_recoverable(text);
+    reader.not_toml(errors);
+    if !reader.problems.is_empty() {
+        return reader.done(Vec::new());
+    }
     if table.get_ref().is_empty() {
-        return Err(empty(file));
+        return Err(empty(file).into());
     }
-    let entries = lines.entries(file, table.into_inner(), "")?;
-    Ok(Node { at: At::Line(1), value: Value::Table(entries) })
+    let entries = reader.entries(table.into_inner(), "");
+    reader.done(entries)
 }
 
 /// The problem with a file without content.
@@ -89,6 +97,9 @@ pub(crate) fn empty(file: &str) -> Diagnostic {
     )
     .on_line(1)
 }
+
+/// More are not kept.
+const MOST_PROBLEMS: usize = 1000;
 
 /// Most dots in one key. The parser bounds the nesting of brackets, not that of dotted keys, and walks them recursively.
 const MAX_DOTS: usize = 100;
@@ -132,59 +143,99 @@ fn end_of_string(text: &str, at: usize) -> usize {
     at
 }
 
-/// Where each line begins.
-struct Lines(Vec<usize>);
+/// Makes nodes of what the parser finds.
+struct Reader<'a> {
+    file: &'a str,
+    text: Arc<Text>,
+    /// What is wrong so far.
+    problems: Vec<Diagnostic>,
+}
 
-impl Lines {
-    fn of(text: &str) -> Self {
-        Self(std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect())
+impl Reader<'_> {
+    fn at(&self, span: Range<usize>) -> At {
+        At::File(self.text.place(span))
     }
 
-    fn line(&self, offset: usize) -> usize {
-        self.0.partition_point(|start| *start <= offset).max(1)
+    fn problem(&mut self, span: Range<usize>, path: &str, wrong: String, right: &str) {
+        if self.problems.len() < MOST_PROBLEMS {
+            self.problems.push(self.at(span).problem(self.file, path, wrong, right));
+        }
     }
 
-    fn entries(&self, file: &str, table: DeTable<'_>, path: &str) -> Result<Vec<Entry>, Diagnostic> {
+    /// What the parser says. Behind its first error it guesses: another one is told if its line is no TOML by itself either.
+    fn not_toml(&mut self, mut errors: Vec<toml::de::Error>) {
+        errors.sort_by_key(|error| error.span().map(|span| span.start));
+        let mut last = 0;
+        for error in errors {
+            let span = error.span().unwrap_or_default();
+            let place = self.text.place(span.clone());
+            let is_own = || place.first_line().is_some_and(|(line, _)| DeTable::parse(line).is_err());
+            if self.problems.is_empty() || place.line() > last && is_own() {
+                let message = error.message().trim().replace('\n', ", ");
+                self.problem(span, "", format!("not TOML: {message}"), "");
+            }
+            last = place.line();
+        }
+    }
+
+    fn done(self, entries: Vec<Entry>) -> Result<Node, Diagnostics> {
+        let root = Node { at: self.at(0..0), value: Value::Table(entries) };
+        let is_part = self.problems.len() == MOST_PROBLEMS;
+        let mut problems = self.problems.into_iter();
+        problems.next().map_or(Ok(root), |first| Err(Diagnostics::new(first, problems).given_up(is_part)))
+    }
+
+    fn entries(&mut self, table: DeTable<'_>, path: &str) -> Vec<Entry> {
         let mut spanned: Vec<_> = table.into_iter().collect();
         spanned.sort_by_key(|(key, _)| key.span().start);
-        spanned
-            .into_iter()
-            .map(|(key, value)| {
-                let at = At::Line(self.line(key.span().start));
-                let key = key.into_inner().into_owned();
-                let node = self.node(file, value, &join(path, &key))?;
-                Ok(Entry { key, at, node })
-            })
-            .collect()
+        let entry = |(key, value): (Spanned<Cow<'_, str>>, _)| {
+            let at = self.at(key.span());
+            let key = self.shown(key, path);
+            let node = self.node(value, &join(path, &key));
+            Entry { key, at, node }
+        };
+        spanned.into_iter().map(entry).collect()
     }
 
-    fn node(&self, file: &str, value: Spanned<DeValue<'_>>, path: &str) -> Result<Node, Diagnostic> {
-        let at = At::Line(self.line(value.span().start));
-        let too_large =
-            |number: &str| at.problem(file, path, format!("`{number}` is too large a number"), "");
+    /// A text that can be shown anywhere. Line ends are those of Unix.
+    fn shown(&mut self, text: Spanned<Cow<'_, str>>, path: &str) -> String {
+        let (span, text) = (text.span(), text.into_inner().replace("\r\n", "\n"));
+        if let Err(wrong) = printable::check(&text) {
+            self.problem(span, path, wrong, "write it without");
+        }
+        text
+    }
+
+    fn node(&mut self, value: Spanned<DeValue<'_>>, path: &str) -> Node {
+        let span = value.span();
         let value = match value.into_inner() {
-            DeValue::String(text) => Value::Leaf(toml::Value::String(text.into_owned())),
-            DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix())
-                .map(|n| Value::Leaf(toml::Value::Integer(n)))
-                .map_err(|_| too_large(n.as_str()))?,
-            DeValue::Float(n) => n
-                .as_str()
-                .parse()
-                .map(|n| Value::Leaf(toml::Value::Float(n)))
-                .map_err(|_| too_large(n.as_str()))?,
+            DeValue::String(text) => {
+                Value::Leaf(toml::Value::String(self.shown(Spanned::new(span.clone(), text), path)))
+            }
+            DeValue::Integer(n) => {
+                let read = i64::from_str_radix(n.as_str(), n.radix()).ok();
+                self.number(span.clone(), n.as_str(), read.map(toml::Value::Integer), path)
+            }
+            DeValue::Float(n) => {
+                let read = n.as_str().parse().ok();
+                self.number(span.clone(), n.as_str(), read.map(toml::Value::Float), path)
+            }
             DeValue::Boolean(truth) => Value::Leaf(toml::Value::Boolean(truth)),
             DeValue::Datetime(date) => Value::Leaf(toml::Value::Datetime(date)),
             DeValue::Array(list) => {
                 let items = list.into_iter().enumerate();
-                Value::Array(
-                    items
-                        .map(|(i, v)| self.node(file, v, &join(path, &i.to_string())))
-                        .collect::<Result<_, _>>()?,
-                )
+                Value::Array(items.map(|(i, v)| self.node(v, &join(path, &i.to_string()))).collect())
             }
-            DeValue::Table(table) => Value::Table(self.entries(file, table, path)?),
+            DeValue::Table(table) => Value::Table(self.entries(table, path)),
         };
-        Ok(Node { at, value })
+        Node { at: self.at(span), value }
+    }
+
+    fn number(&mut self, span: Range<usize>, text: &str, read: Option<toml::Value>, path: &str) -> Value {
+        if read.is_none() {
+            self.problem(span, path, format!("`{text}` is too large a number"), "");
+        }
+        read.map_or(Value::Gone, Value::Leaf)
     }
 }
 
@@ -226,11 +277,19 @@ impl Node {
     pub(crate) fn to_toml(&self) -> toml::Value {
         match &self.value {
             Value::Leaf(leaf) => leaf.clone(),
-            Value::Array(list) => toml::Value::Array(list.iter().map(Self::to_toml).collect()),
+            Value::Array(list) => {
+                toml::Value::Array(list.iter().filter(|node| !node.is_gone()).map(Self::to_toml).collect())
+            }
+            Value::Gone => toml::Value::Array(Vec::new()),
             Value::Table(entries) => {
                 toml::Value::Table(entries.iter().map(|e| (e.key.clone(), e.node.to_toml())).collect())
             }
         }
+    }
+
+    /// Whether it is left out.
+    pub(crate) fn is_gone(&self) -> bool {
+        matches!(self.value, Value::Gone)
     }
 
     /// The value of a key, if this is a table that has it.
@@ -275,6 +334,7 @@ impl Node {
             }
             Value::Array(list) => set_in_list(list, path, at, value),
             Value::Leaf(_) => Err("is a value, not a table with keys".to_owned()),
+            Value::Gone => Ok(()),
         }
     }
 

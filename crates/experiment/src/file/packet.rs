@@ -54,7 +54,7 @@ pub(crate) fn read_ack<'a>(fields: &Fields<'a>) -> Result<Option<(u32, Cursor<'a
         return Ok(None);
     };
     match read_size(&at)? {
-        0 => Err(at.problem("a packet of no bytes", "from 1 to 65 535 bytes")),
+        0 => Err(at.invalid("a packet of no bytes", "from 1 to 65 535 bytes")),
         size => Ok(Some((size, at))),
     }
 }
@@ -70,5 +70,5 @@ pub(crate) fn ack(transport: Transport) -> u32 {
 fn read_size(cursor: &Cursor<'_>) -> Result<u32, Diagnostic> {
     let Bytes(bytes) = cursor.read()?;
     let size = u32::try_from(bytes).ok().filter(|size| *size <= 65_535);
-    size.ok_or_else(|| cursor.problem(format!("{bytes} bytes in one packet"), "at most 65 535 bytes"))
+    size.ok_or_else(|| cursor.invalid(format!("{bytes} bytes in one packet"), "at most 65 535 bytes"))
 }

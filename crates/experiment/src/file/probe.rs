@@ -20,10 +20,10 @@ pub(crate) fn read(cursor: &Cursor<'_>, network: &Network<'_>) -> Result<ProbeCo
     let rtt = fields.read("rtt")?.unwrap_or(way.default_rtt());
     let at = |key| fields.get(key).unwrap_or_else(|| cursor.clone());
     if interval < Duration::from_millis(1) {
-        return Err(at("interval").problem(format!("a probe every {interval}"), "at least 1 ms apart"));
+        return Err(at("interval").invalid(format!("a probe every {interval}"), "at least 1 ms apart"));
     }
     if size.0 == 0 || size.0 > 65_535 {
-        return Err(at("size").problem(format!("a probe of {size}"), "from 1 to 65 535 bytes"));
+        return Err(at("size").invalid(format!("a probe of {size}"), "from 1 to 65 535 bytes"));
     }
     if rtt < way.least_rtt() || rtt == Duration::ZERO {
         let right = "an RTT above 0, at least its links' delay, like \"30 ms\"";

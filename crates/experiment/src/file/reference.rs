@@ -44,7 +44,7 @@ impl Reference {
             fields.need("table", "the file name of the published table, like \"quic-dc-table1.csv\"")?;
         let table: String = table_at.read()?;
         let (label, text) =
-            library::published(file, &table).map_err(|(wrong, right)| table_at.problem(wrong, right))?;
+            library::published(file, &table).map_err(|(wrong, right)| table_at.invalid(wrong, right))?;
         let csv = Csv::parse(&label, &text)?;
         let rows_at = fields.need("rows", "the columns that name a row")?;
         let rows: Vec<String> =
@@ -80,7 +80,7 @@ fn read_columns(cursor: &Cursor<'_>, table: &str, csv: &Csv) -> Result<Vec<(Metr
         if metric.quantity().is_none() {
             let known = QUANTITIES.iter().map(|quantity| quantity.name);
             return Err(
-                below.problem(format!("unknown metric `{}`", entry.key), did_you_mean(&entry.key, known))
+                below.invalid(format!("unknown metric `{}`", entry.key), did_you_mean(&entry.key, known))
             );
         }
         columns.push((metric, read_column(&below, table, csv)?));
@@ -93,5 +93,5 @@ fn read_column(cursor: &Cursor<'_>, table: &str, csv: &Csv) -> Result<String, Di
     if csv.header().any(|name| name == column) {
         return Ok(column);
     }
-    Err(cursor.problem(format!("{table} has no column `{column}`"), did_you_mean(&column, csv.header())))
+    Err(cursor.invalid(format!("{table} has no column `{column}`"), did_you_mean(&column, csv.header())))
 }

@@ -147,7 +147,7 @@ impl Setup {
 fn read_duration(root: &Fields<'_>) -> Result<Duration, Diagnostic> {
     let cursor = root.need("duration", "the run ends then at the latest, like \"60 s\"")?;
     match cursor.read()? {
-        Duration::ZERO => Err(cursor.problem("the run lasts no time", "a duration like \"60 s\"")),
+        Duration::ZERO => Err(cursor.invalid("the run lasts no time", "a duration like \"60 s\"")),
         duration => Ok(duration),
     }
 }
@@ -286,7 +286,7 @@ fn read_windows(
         let name = &entry.key;
         if [RUN, MEASURE].contains(&name.as_str()) || name.contains(" @ ") {
             let right = format!("`{RUN}` and `{MEASURE}` are always there, and ` @ ` stands before a name");
-            return Err(below.problem(format!("a window cannot be called `{name}`"), right));
+            return Err(below.invalid(format!("a window cannot be called `{name}`"), right));
         }
         read_window(&below, duration).map(|(from, to)| (name.clone(), from, to))
     };

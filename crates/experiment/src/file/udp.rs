@@ -29,7 +29,7 @@ pub(crate) fn read(
     let rate = read_steps(&rate_at)?;
     let Bytes(size) = size_at.read()?;
     if size == 0 || size > 65_535 {
-        return Err(size_at.problem(format!("packets of {}", Bytes(size)), "from 1 to 65 535 bytes"));
+        return Err(size_at.invalid(format!("packets of {}", Bytes(size)), "from 1 to 65 535 bytes"));
     }
     let fastest = rate.iter().map(|step| step.1).max().unwrap_or_default();
     let apart = fastest.time_for(size);
@@ -54,18 +54,18 @@ fn read_steps(cursor: &Cursor<'_>) -> Result<Vec<(Time, Rate)>, Diagnostic> {
     let model = read_rate(cursor)?;
     LinkConfig { rate: model.clone(), ..LinkConfig::plain(Rate(1)) }
         .check()
-        .map_err(|wrong| cursor.problem(wrong, ""))?;
+        .map_err(|wrong| cursor.invalid(wrong, ""))?;
     let steps = match model {
         RateModel::Constant(rate) => vec![(Time::ZERO, rate)],
         RateModel::Steps(steps) => steps,
         RateModel::Slots(_) => {
             let right =
                 "a rate like \"500 kbit/s\", or steps [[\"0 s\", \"500 kbit/s\"], [\"40 s\", \"2 Mbit/s\"]]";
-            return Err(cursor.problem("slots are rates of a link, not of a source", right));
+            return Err(cursor.invalid("slots are rates of a link, not of a source", right));
         }
     };
     match steps.iter().find(|step| step.1 > MAX_RATE) {
-        Some((_, rate)) => Err(cursor.problem(format!("{rate} is beyond any link"), "at most 1000 Gbit/s")),
+        Some((_, rate)) => Err(cursor.invalid(format!("{rate} is beyond any link"), "at most 1000 Gbit/s")),
         None => Ok(steps),
     }
 }
@@ -77,7 +77,7 @@ fn read_on_off(cursor: &Cursor<'_>) -> Result<OnOff, Diagnostic> {
         let at = fields.need(key, right)?;
         match at.read()? {
             span if span < SHORTEST_PHASE => {
-                Err(at.problem(format!("a span of {span}"), format!("at least {SHORTEST_PHASE}")))
+                Err(at.invalid(format!("a span of {span}"), format!("at least {SHORTEST_PHASE}")))
             }
             span => Ok(span),
         }

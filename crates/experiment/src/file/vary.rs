@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use crate::backend::Backend;
-use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::diagnostic::{Diagnostic, Reach, did_you_mean};
 use crate::file::cursor::Cursor;
 use crate::file::node::{At, Node, Value};
 use crate::file::setup::Setup;
 use crate::row::{self, RowLabel};
 
 /// Cases of one experiment at most.
-const MAX_CASES: usize = 10_000;
+pub(crate) const MAX_CASES: usize = 10_000;
 
 /// What may vary: it decides a run. The rest of a file says how to read the results.
 const VARIABLE: &[&str] = &["duration", "transfer", "measure", "link", "reverse", "probe", "udp", "flow"];
@@ -137,7 +137,8 @@ fn check_key(key: &str, at: &At, file: &str) -> Result<(), Diagnostic> {
          {key} = [{{ label = \"...\", set = {{ \"link.rate\" = \"...\" }} }}]",
         did_you_mean(root, VARIABLE.iter().copied())
     );
-    Err(at.problem(file, &format!("vary.\"{key}\""), format!("`{root}` cannot vary"), right))
+    let problem = at.problem(file, &format!("vary.\"{key}\""), format!("`{root}` cannot vary"), right);
+    Err(problem.reaching(Reach::Value))
 }
 
 /// A later key that contains an earlier one would undo it.
@@ -165,8 +166,7 @@ fn read_values(key: &str, at: &At, cursor: &Cursor<'_>) -> Result<Vec<Choice>, D
 fn read_axis(cursor: &Cursor<'_>) -> Result<Vec<Choice>, Diagnostic> {
     let right = "a value of an axis is { label = \"...\", set = { \"link.rate\" = \"...\" } }";
     let choice = |value: &Cursor<'_>| {
-        let fields =
-            value.table(&["label", "set"]).map_err(|e| Diagnostic { right: right.to_owned(), ..e })?;
+        let fields = value.table(&["label", "set"]).map_err(|e| e.with_right(right))?;
         let mut overrides = Vec::new();
         collect_sets(&fields.need("set", right)?, "", &mut overrides)?;
         let label: String = fields.need("label", right)?.read()?;
@@ -209,7 +209,7 @@ fn distinct(
     for value in cursor.filled_list()? {
         let choice = choice(&value)?;
         if let Some(wrong) = row::refused(&choice.label) {
-            return Err(value.problem(wrong, "give it another label"));
+            return Err(value.invalid(wrong, "give it another label"));
         }
         if choices.iter().any(|c| c.label == choice.label) {
             let right = format!("give each a label of its own: {right}");

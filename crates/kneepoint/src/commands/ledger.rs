@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::commands::folders::load;
-use crate::status::{Error, HOLDS, MISS, print};
+use crate::status::{Error, HOLDS, MISS, complain, print};
+use experiment::input;
 use results::ledger;
 
 /// The arguments of `kneepoint ledger`.
@@ -35,11 +36,10 @@ pub(crate) fn run(args: &LedgerArgs) -> Result<u8, Error> {
     let sources = ledger::of(all.iter().map(|results| &results.summary));
     let table = ledger::markdown(&sources);
     if let Some(file) = &args.check {
-        let text =
-            std::fs::read_to_string(file).map_err(|e| Error::bad(format!("{}: {e}", file.display())))?;
+        let text = input::read(file)?;
         if !text.contains(&table) {
             let words = "does not hold the ledger of these results";
-            eprintln!("kneepoint: {} {words}, which is:\n{table}", file.display());
+            complain(&format!("{} {words}, which is:\n{table}", file.display()));
             return Ok(MISS);
         }
     }

@@ -17,7 +17,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<u8, Error> {
     let filter = filter.unwrap_or_default();
     let mut lines = Vec::new();
     for source in Library.shipped() {
-        let experiment = Experiment::parse(&source.name, &source.file, &source.text).map_err(Error::bad)?;
+        let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
         let all = [&experiment.name, &experiment.title, &experiment.source];
         if all.iter().any(|text| text.to_lowercase().contains(&filter.to_lowercase())) {
             lines.push(line(&experiment));

@@ -25,8 +25,8 @@ struct Planned {
 /// Prints them as JSON.
 pub(crate) fn run(names: &[String]) -> Result<u8, Error> {
     let mut plan = Vec::new();
-    for source in Library.resolve(names).map_err(Error::bad)? {
-        let experiment = Experiment::parse(&source.name, &source.file, &source.text).map_err(Error::bad)?;
+    for source in Library.resolve(names)? {
+        let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
         plan.extend(runs(&experiment));
     }
     print(&(serde_json::to_string_pretty(&plan).map_err(Error::bad)? + "\n"));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::commands::folders::load;
-use crate::status::{Error, HOLDS, MISS, print};
+use crate::status::{Error, HOLDS, MISS, complain, print};
 use experiment::file::Experiment;
 use experiment::library::Library;
 use results::{ledger, numbers};
@@ -14,7 +14,7 @@ pub(crate) fn run(dirs: &[PathBuf]) -> Result<u8, Error> {
     let results = if dirs.is_empty() { Vec::new() } else { load(dirs)? };
     let mut wrong = Vec::new();
     for source in Library.shipped() {
-        let exp = Experiment::parse(&source.name, &source.file, &source.text).map_err(Error::bad)?;
+        let exp = Experiment::parse(&source.name, &source.file, &source.text)?;
         wrong.extend(numbers::compare(&exp, &origins));
         if let Some(own) = results.iter().find(|r| r.summary.experiment == exp.name) {
             let hugged = numbers::hugged(&exp, &own.summary);
@@ -38,6 +38,6 @@ pub(crate) fn run(dirs: &[PathBuf]) -> Result<u8, Error> {
         let stale = numbers::stale_of_ledger(by, known, columns());
         wrong.extend(stale.iter().map(|n| format!("{page}: {n} is not printed by `{by}`")));
     }
-    wrong.iter().for_each(|line| eprintln!("kneepoint: {line}"));
+    wrong.iter().for_each(|line| complain(line));
     Ok(if wrong.is_empty() { HOLDS } else { MISS })
 }

@@ -10,8 +10,9 @@ use scenario::Watch;
 use units::Bytes;
 
 use crate::commands::folders::slug;
+use crate::output::tell;
 use crate::run::{self, Options, Shard, Study};
-use crate::status::{Error, HOLDS, MISS, print, width};
+use crate::status::{Error, HOLDS, MISS, complain, print, width};
 use experiment::backend::Backend;
 use experiment::file::Experiment;
 use experiment::library::Library;
@@ -117,7 +118,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
         let (results, folder) = match study {
             Study::Complete(results, folder, _) => (*results, folder),
             Study::Part(name, done, all) => {
-                eprintln!("{name}: {done} of {all} runs are there; the other parts make the rest");
+                tell(&format!("{name}: {done} of {all} runs are there; the other parts make the rest"));
                 continue;
             }
         };
@@ -204,7 +205,7 @@ fn check_disk(experiments: &[Experiment], args: &RunArgs) -> Result<(), Error> {
         )));
     }
     if args.qlog.is_some() {
-        eprintln!("kneepoint: --qlog writes some {}", rounded_up(logs));
+        complain(&format!("--qlog writes some {}", rounded_up(logs)));
     }
     Ok(())
 }
@@ -228,7 +229,7 @@ fn fitting(experiments: Vec<Experiment>, world: Backend) -> Result<Vec<Experimen
     if fit.is_empty() {
         return unfit.into_iter().next().map_or(Ok(fit), Err);
     }
-    unfit.iter().for_each(|why| eprintln!("kneepoint: left out: {}", why.message));
+    unfit.iter().for_each(|why| complain(&format!("left out: {}", why.message)));
     Ok(fit)
 }
 
@@ -243,15 +244,16 @@ fn read(args: &RunArgs) -> Result<Vec<Experiment>, Error> {
     }
     sets.extend(args.seed.map(|seed| ("seed".to_owned(), seed.to_string())));
     sets.extend(args.repeat.map(|n| ("repetitions".to_owned(), n.to_string())));
-    let sources = Library.resolve(&args.experiments).map_err(Error::bad)?;
-    let read = |source: experiment::library::Source| {
+    let sources = Library.resolve(&args.experiments)?;
+    let read = |source: experiment::library::Source| -> Result<Experiment, Error> {
         let mut experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
         if !args.controllers.is_empty() {
             experiment = experiment.with_controllers(&args.controllers)?;
         }
-        if sets.is_empty() { Ok(experiment) } else { experiment.with_overrides(&sets, args.keep_published) }
+        let changed = !sets.is_empty();
+        Ok(if changed { experiment.with_overrides(&sets, args.keep_published)? } else { experiment })
     };
-    sources.into_iter().map(read).collect::<Result<_, _>>().map_err(Error::bad)
+    sources.into_iter().map(read).collect()
 }
 
 fn claims(all: &[Results]) -> impl Iterator<Item = &ClaimResult> {

@@ -6,8 +6,11 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
+use experiment::printable::printable;
 use indicatif::{ProgressBar, ProgressStyle};
 use scenario::Watch;
+
+use crate::output::tell;
 
 /// Between two looks at the runs.
 const LOOK: Duration = Duration::from_millis(100);
@@ -44,7 +47,7 @@ impl<'a> Progress<'a> {
     pub(super) fn new(name: &'a str, jobs: usize, total: u64, whole: &'a Watch) -> Self {
         let style = ProgressStyle::with_template("{prefix:24} [{bar:24}] {percent:>3} %  {msg}  {eta} left");
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
-        let bar = ProgressBar::new(PARTS).with_prefix(name.to_owned()).with_style(style);
+        let bar = ProgressBar::new(PARTS).with_prefix(printable(name).into_owned()).with_style(style);
         LazyLock::force(&SAID);
         let (past, over) = (AtomicU64::new(0), AtomicU64::new(0));
         Self { name, bar, whole, jobs, total: total.max(1), past, over, going: Mutex::new(Vec::new()) }
@@ -95,7 +98,7 @@ impl<'a> Progress<'a> {
         self.bar.set_position((share * PARTS as f64) as u64);
         self.bar.set_message(runs.clone());
         if self.is_hidden() && is_time_for_a_line() {
-            eprintln!("{}: {:.0} %, {runs}", self.name, share * 100.0);
+            tell(&format!("{}: {:.0} %, {runs}", self.name, share * 100.0));
         }
     }
 }
@@ -107,7 +110,7 @@ pub(crate) fn waiting<R>(name: &str, work: impl FnOnce() -> R) -> R {
     let look = || {
         bar.tick();
         if bar.is_hidden() && is_time_for_a_line() {
-            eprintln!("{name}: at work for {} s", begin.elapsed().as_secs());
+            tell(&format!("{name}: at work for {} s", begin.elapsed().as_secs()));
         }
     };
     let result = beside(look, work);

@@ -3,14 +3,22 @@
 
 use std::path::Path;
 
-use experiment::diagnostic::Diagnostic;
+use experiment::diagnostics::Diagnostics;
 use experiment::file::Experiment;
 use scenario::Scenario;
 
 /// Has something of everything.
 pub(crate) const GOOD: &str = include_str!("good.toml");
 
-pub(crate) fn parse(text: &str) -> Result<Experiment, Diagnostic> {
+/// A file with one mistake at most: of that one message tells.
+pub(crate) fn parse(text: &str) -> Result<Experiment, Diagnostics> {
+    let read = parse_all(text);
+    let told = read.as_ref().err().map_or(0, |problems| problems.all().len());
+    assert!(told <= 1, "{}", read.unwrap_err());
+    read
+}
+
+pub(crate) fn parse_all(text: &str) -> Result<Experiment, Diagnostics> {
     Experiment::parse("quic-dc/x", Path::new("experiments/quic-dc/x.toml"), text)
 }
 
@@ -19,7 +27,7 @@ pub(crate) fn good() -> Experiment {
 }
 
 /// A small file with other text in the place of some of it.
-pub(crate) fn small(from: &str, to: &str) -> Result<Experiment, Diagnostic> {
+pub(crate) fn small(from: &str, to: &str) -> Result<Experiment, Diagnostics> {
     let text = "title = \"t\"\nsource = \"s\"\nduration = \"60 s\"\n\n[link]\nrate = \"10 Mbit/s\"\ndelay = \"25 ms\"\n\
                 queue = \"2 BDP\"\n\n[[flow]]\ncontroller = \"cubic\"\n";
     assert!(text.contains(from), "{from}");

@@ -188,7 +188,7 @@ fn what_is_not_there() {
         refused(&dir.path().join("empty.toml"))
             .contains("empty.toml:1: the file is empty; an experiment needs title")
     );
-    assert!(refused(&dir.path().join("binary.toml")).contains("binary.toml: not a text in UTF-8"));
+    assert!(refused(&dir.path().join("binary.toml")).contains("binary.toml:1: not UTF-8: byte 0x"));
 }
 
 /// The table beside the file, or beside a folder above it, comes before the shipped one.

@@ -8,6 +8,7 @@ mod prose;
 mod schema;
 mod spec;
 mod spec_acks;
+mod spec_all_errors;
 mod spec_errors;
 mod spec_mutations;
 mod spec_reverse;

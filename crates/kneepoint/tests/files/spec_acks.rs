@@ -7,7 +7,7 @@ use scenario::FlowConfig;
 use units::{Duration, Time};
 
 /// A flow with these keys.
-fn with(keys: &str) -> Result<Experiment, experiment::diagnostic::Diagnostic> {
+fn with(keys: &str) -> Result<Experiment, experiment::diagnostics::Diagnostics> {
     small("controller = \"cubic\"", &format!("controller = \"cubic\"\n{keys}"))
 }
 

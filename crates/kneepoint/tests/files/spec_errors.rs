@@ -5,7 +5,7 @@ use crate::common::{GOOD, good, parse, set, small};
 const NEAR: &str = "increasing = [\"QUIC-DC 10\", \"QUIC-DC 80\"]";
 
 /// What is changed in the good file, on which line the message must be, and its parts.
-const BAD: &[(&str, &str, &str, &[&str])] = &[
+pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
     // Typos in keys, at each level.
     (
         "title =",
@@ -640,7 +640,7 @@ fn nesting_without_end_is_refused() {
         format!("a = {}", "[".repeat(100_000)),
         format!("a = {}", "{a=".repeat(100_000)),
     ] {
-        assert_eq!(parse(&text).unwrap_err().line, Some(1));
+        assert_eq!(parse(&text).unwrap_err().first().line, Some(1));
     }
 }
 

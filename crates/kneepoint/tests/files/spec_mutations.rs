@@ -85,7 +85,11 @@ fn mutation() -> impl Strategy<Value = Mutation> {
 /// Reads it, and all that can be had of it.
 fn exercise(text: &str) {
     match Experiment::parse("x", Path::new("x.toml"), text) {
-        Err(problem) => assert!(!problem.wrong.is_empty() && problem.to_string().contains(&problem.wrong)),
+        Err(problems) => {
+            let (said, all) = (problems.shown(80, true), problems.all());
+            assert!(all.iter().all(|problem| !problem.wrong.is_empty()), "{said}");
+            assert!(said.lines().count() <= 6 * all.len().min(20) + 1, "{said}");
+        }
         Ok(exp) => {
             for case in exp.cases() {
                 // Flows by the hundred thousand are a matter of memory, not of parsing.

@@ -1,14 +1,14 @@
 //! `stack` of a flow: a name for defaults of `packet`, `ack` and `recovery`.
 
 use crate::common::{parse, scenario, small};
-use experiment::diagnostic::Diagnostic;
+use experiment::diagnostics::Diagnostics;
 use experiment::file::Experiment;
 use recovery::{AckConfig, AckEvery, Config, OnGap, Paced, Pto, Style, TimeThreshold};
 use scenario::{FlowConfig, Transport};
 use units::Duration;
 
 /// A flow with these keys.
-fn with(keys: &str) -> Result<Experiment, Diagnostic> {
+fn with(keys: &str) -> Result<Experiment, Diagnostics> {
     small("controller = \"cubic\"", &format!("controller = \"cubic\"\n{keys}"))
 }
 

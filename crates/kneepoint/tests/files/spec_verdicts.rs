@@ -9,7 +9,7 @@ const FILE: &str = "experiments/quic-dc/x.toml";
 fn with_claim(
     metric: &str,
     check: &str,
-) -> Result<experiment::file::Experiment, experiment::diagnostic::Diagnostic> {
+) -> Result<experiment::file::Experiment, experiment::diagnostics::Diagnostics> {
     let claim = format!("metric = \"rtt_mean\"\n{CLAIM}");
     assert!(GOOD.contains(&claim));
     parse(&GOOD.replacen(&claim, &format!("metric = \"{metric}\"\n{check}"), 1))
@@ -36,7 +36,7 @@ fn bounds_that_cannot_be_missed() {
         let text = format!("left = {{ max = [\"*\"] }}\n{check}");
         let said = with_claim(metric, &text).unwrap_err().to_string();
         assert!(said.contains(&format!("claim.1.right: {says}, so this always holds")), "{said}");
-        assert!(said.starts_with(FILE) && said.ends_with("name a bound that it can miss"), "{said}");
+        assert!(said.starts_with(FILE) && said.contains("; name a bound that it can miss\n"), "{said}");
     }
     let mirrored = "left = 100\nis = \"at-least\"\nright = { max = [\"*\"] }";
     assert!(with_claim("loss", mirrored).unwrap_err().to_string().contains("`loss` is never above 100"));

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use experiment::input::open_regular;
 use sha2::{Digest, Sha256};
 
 const NAME: &str = "SHA256SUMS";
@@ -26,7 +27,7 @@ pub(super) fn write(dir: &Path) -> io::Result<()> {
 /// # Errors
 /// The file that is missing or changed.
 pub(super) fn check(dir: &Path) -> io::Result<bool> {
-    let list = match fs::read_to_string(dir.join(NAME)) {
+    let list = match open_regular(&dir.join(NAME)).and_then(io::read_to_string) {
         Ok(list) => list,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(e) => return Err(e),
@@ -47,7 +48,7 @@ pub(super) fn check(dir: &Path) -> io::Result<bool> {
 
 /// SHA-256 of a file in hexadecimal digits.
 pub(super) fn digest(file: &Path) -> io::Result<String> {
-    let (mut hash, mut file, mut part) = (Sha256::new(), fs::File::open(file)?, vec![0; 1 << 16]);
+    let (mut hash, mut file, mut part) = (Sha256::new(), open_regular(file)?, vec![0; 1 << 16]);
     loop {
         match file.read(&mut part)? {
             0 => break,

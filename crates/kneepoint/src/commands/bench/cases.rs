@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use experiment::diagnostic::Diagnostic;
+use experiment::diagnostics::Diagnostics;
 use experiment::file::Experiment;
 
 /// What is measured of a case.
@@ -27,7 +27,7 @@ pub(super) struct Case {
 
 impl Case {
     /// Its experiment.
-    pub(super) fn experiment(&self) -> Result<Experiment, Diagnostic> {
+    pub(super) fn experiment(&self) -> Result<Experiment, Diagnostics> {
         let series = if self.file.contains("series") { "" } else { "series = \"off\"\n" };
         let text = format!("title = \"{}\"\n{series}{}", self.name, self.file);
         Experiment::parse("bench", Path::new("bench"), &text)
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn all_can_run() {
         for case in &CASES {
-            let experiment = case.experiment().unwrap_or_else(|e| panic!("{}: {e}", case.name));
+            let experiment = case.experiment().unwrap_or_else(|e| panic!("{}: {:?}", case.name, e));
             assert_eq!(experiment.cases().len(), 1, "{}", case.name);
             assert!(case.name.len() <= 35, "{}", case.name);
         }

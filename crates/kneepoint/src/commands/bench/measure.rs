@@ -38,7 +38,7 @@ pub(super) fn measure(case: &Case, tries: u32) -> Result<Figure, Error> {
 }
 
 fn once(case: &Case) -> Result<Figure, Error> {
-    let experiment = case.experiment().map_err(Error::bad)?;
+    let experiment = case.experiment()?;
     let row = experiment.cases().remove(0);
     let (scenario, watch) = (experiment.scenario(&row, 0), Watch::default());
     let out = tempfile::tempdir().map_err(Error::bad)?;

@@ -3,7 +3,7 @@
 use std::path::Path as FilePath;
 
 use experiment::controllers::{controllers, find};
-use experiment::diagnostic::{Diagnostic, did_you_mean};
+use experiment::diagnostic::did_you_mean;
 use experiment::file::{Experiment, Words};
 use experiment::library::Library;
 use link::Limit;
@@ -137,7 +137,7 @@ impl Question {
         let text = toml::to_string(&self.document(kind, seeds)).map_err(Error::bad)?;
         let read = Experiment::parse(kind.name(), FilePath::new("compare"), &text);
         // The lines are ours, the user wrote none.
-        read.map_err(|problem| Error::bad(Diagnostic { line: None, ..problem }))
+        read.map_err(|problems| problems.without_lines().into())
     }
 
     fn document(&self, kind: Kind, seeds: u32) -> Table {
@@ -282,8 +282,8 @@ fn network(text: &str) -> Result<(Table, Table), Error> {
         let words = Words::split(text).map_err(Error::bad)?;
         return Ok((Table::from_iter([("link".to_owned(), table(&words)?.into())]), Table::new()));
     }
-    let source = Library.resolve(&[text.to_owned()]).map_err(Error::bad)?.remove(0);
-    let experiment = Experiment::parse(&source.name, &source.file, &source.text).map_err(Error::bad)?;
+    let source = Library.resolve(&[text.to_owned()])?.remove(0);
+    let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
     let case = experiment.cases().swap_remove(0);
     let mut file = experiment.resolved(&case, 1).map_err(Error::bad)?;
     let mut flow = match file.remove("flow") {

@@ -111,7 +111,7 @@ pub(crate) fn run(args: &LinkArgs) -> Result<u8, Error> {
     Ok(status)
 }
 
-fn config(args: &LinkArgs) -> Result<Config, String> {
+fn config(args: &LinkArgs) -> Result<Config, Error> {
     let Pair { link, back } = pair(args)?;
     let back = back.unwrap_or_else(Config::delay);
     let (there, back) = if args.down { (back, link) } else { (link, back) };
@@ -119,23 +119,24 @@ fn config(args: &LinkArgs) -> Result<Config, String> {
     Ok(Config { there, back, overhead: args.overhead, seed: args.seed, log })
 }
 
-fn pair(args: &LinkArgs) -> Result<Pair, String> {
+fn pair(args: &LinkArgs) -> Result<Pair, Error> {
     let packet = MTU + args.overhead;
     if args.link.contains('=') && !Path::new(&args.link).is_file() {
-        return text::read(&args.link, args.back.as_deref(), packet).map_err(|e| e.to_string());
+        return text::read(&args.link, args.back.as_deref(), packet).map_err(Error::from);
     }
     if args.back.is_some() {
-        return Err("--back goes with a link in words, not with an experiment".to_owned());
+        return Err(Error::bad("--back goes with a link in words, not with an experiment"));
     }
     let sources = Library.resolve(std::slice::from_ref(&args.link)).map_err(|e| {
-        format!("{e}; or write the link in words, like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\"")
+        Error::bad(format!(
+            "{e}; or write the link in words, like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\""
+        ))
     })?;
     let [source] = &sources[..] else {
-        return Err(format!("`{}` is {} experiments: name one", args.link, sources.len()));
+        return Err(Error::bad(format!("`{}` is {} experiments: name one", args.link, sources.len())));
     };
-    let experiment =
-        Experiment::parse(&source.name, &source.file, &source.text).map_err(|e| e.to_string())?;
-    let (pair, note) = text::of_experiment(&experiment).map_err(|e| e.to_string())?;
+    let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
+    let (pair, note) = text::of_experiment(&experiment)?;
     if !args.quiet {
         show::say(&format!("the link of {note}"));
     }

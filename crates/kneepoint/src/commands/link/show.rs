@@ -1,15 +1,15 @@
 //! Status and summary of a running link, in words.
 
-use std::io::Write;
-
 use emu::validity::Audit;
 use emu::{SideReport, Snapshot};
 use link::{Limit, LinkConfig, RateModel};
 use units::{Duration, Rate};
 
+use crate::output::tell;
+
 /// A line on standard error. That nobody reads it is no reason to end.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    tell(line);
 }
 
 /// `12.3 s  9.87 Mbit/s  queue 45.2 kB  drops 12  marks 0 | back 0.31 Mbit/s`; `main` is the direction of the bottleneck.

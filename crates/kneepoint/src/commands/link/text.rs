@@ -38,8 +38,7 @@ fn link(
     rtt: impl FnOnce(Duration) -> Duration,
 ) -> Result<LinkConfig, Diagnostic> {
     // The lines are ours, the user wrote one.
-    bare::link(&words.name(), &words.toml(), rtt, packet)
-        .map_err(|problem| Diagnostic { line: None, ..problem })
+    bare::link(&words.name(), &words.toml(), rtt, packet).map_err(Diagnostic::without_line)
 }
 
 /// The one bottleneck of an experiment, as its first case has it, and what to say of the choice.

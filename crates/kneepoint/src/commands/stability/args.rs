@@ -7,6 +7,7 @@ use congestion::algorithms::media::dccc::Params;
 use units::{Duration, Rate, Time};
 
 use experiment::controllers::controllers;
+use experiment::input;
 use stability::Setting;
 use stability::network::{self, text::NetworkAnalysis};
 use stability::overlay::Case;
@@ -121,7 +122,7 @@ impl StabilityArgs {
         self.check_algorithm()?;
         let Some(file) = &self.network else { return Ok(None) };
         let name = file.display();
-        let text = std::fs::read_to_string(file).map_err(|e| format!("{name}: {e}"))?;
+        let text = input::read(file).map_err(|problem| problem.to_string())?;
         let net = network::read(&text).map_err(|wrong| format!("{name}: {wrong}"))?;
         NetworkAnalysis::of(net).map(Some).map_err(|wrong| format!("{name}: {wrong}"))
     }

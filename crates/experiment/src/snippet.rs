@@ -1,0 +1,31 @@
+//! A line of a file with a caret below what is wrong in it.
+
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+use crate::printable::printable;
+use crate::text::{Place, boundary};
+
+/// Columns on each side of what is wrong that are worth a look: what is longer is cut before it is drawn.
+const AROUND: usize = 500;
+
+/// Within so many columns, with escape codes if it may have `colour`. `None` where no part of a line is to blame.
+pub(crate) fn draw(place: &Place, columns: usize, colour: bool) -> Option<String> {
+    let (line, span) = place.first_line()?;
+    let [before, blamed, after] = cut(line, span).map(printable);
+    let blame = AnnotationKind::Primary.span(before.len()..before.len() + blamed.len());
+    let line = [before, blamed, after].concat();
+    let snippet = Snippet::source(line).line_start(place.line()).annotation(blame);
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() }.term_width(columns);
+    let drawn = renderer.render(&[Group::with_level(Level::ERROR).element(snippet)]);
+    Some(drawn.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"))
+}
+
+/// What is meant, and what of its line stands around it.
+fn cut(line: &str, span: Range<usize>) -> [&str; 3] {
+    let from = boundary(line, span.start.saturating_sub(AROUND));
+    let end = boundary(line, span.end.min(span.start + AROUND)).max(span.start);
+    let to = boundary(line, end + AROUND);
+    [&line[from..span.start], &line[span.start..end], &line[end..to]]
+}
