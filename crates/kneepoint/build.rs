@@ -25,5 +25,11 @@ fn main() {
     if let Some(dir) = git(&["rev-parse", "--absolute-git-dir"]) {
         println!("cargo::rerun-if-changed={dir}/HEAD");
         println!("cargo::rerun-if-changed={dir}/index");
+        // An edit touches neither of them, and must not pass for the commit: results are found again by it.
+        if let Some(root) = git(&["rev-parse", "--show-toplevel"]) {
+            for sources in ["crates", "Cargo.toml", "Cargo.lock"] {
+                println!("cargo::rerun-if-changed={root}/{sources}");
+            }
+        }
     }
 }

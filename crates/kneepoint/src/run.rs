@@ -19,15 +19,14 @@ use std::sync::{Mutex, PoisonError};
 
 use experiment::backend::Backend;
 use experiment::file::Experiment;
-use results::qlog;
 use scenario::Watch;
 
 pub(crate) use self::disk::recorded_bytes;
-use self::job::Job;
+use self::job::{Job, work};
 pub(crate) use self::on_wire::prepare as prepare_wire;
 pub use self::options::{Failure, Options, Shard, Study};
-use self::progress::Progress;
 pub(crate) use self::progress::waiting;
+use self::progress::{Progress, Work};
 use self::study::{Begun, Plan};
 use crate::output::tell;
 
@@ -57,8 +56,7 @@ pub fn experiments(
     let plans = begun.iter().enumerate().filter_map(|(at, begun)| Some((at, begun.plan()?)));
     let plans: Vec<(usize, &Plan<'_>)> = plans.collect();
     let (simulated, measured) = jobs(&plans);
-    let length = |todo: &Todo<'_>| todo.plan.scenario(&todo.job).duration.0;
-    let total = simulated.iter().chain(&measured).map(length).fold(0, u64::saturating_add);
+    let total = simulated.iter().chain(&measured).map(|todo| todo.work).sum();
     let progress = Progress::new(name, simulated.len() + measured.len(), total, watch);
     let done = progress.during(|| {
         let mut done = simulate(&simulated, &progress)?;
@@ -81,6 +79,7 @@ struct Todo<'p> {
     plan: &'p Plan<'p>,
     number: usize,
     job: Job<'p>,
+    work: Work,
 }
 
 /// Studies that are complete, with the numbers of their experiments.
@@ -89,11 +88,11 @@ type Complete = Vec<(usize, Study)>;
 /// Simulations, the longest first, so that no core is left with a long one at the end; and what is measured, in its order.
 fn jobs<'p>(plans: &[(usize, &'p Plan<'p>)]) -> (Vec<Todo<'p>>, Vec<Todo<'p>>) {
     let all = plans.iter().flat_map(|(at, plan)| {
-        plan.jobs().enumerate().map(|(number, job)| Todo { at: *at, plan, number, job })
+        let todo = |(number, job)| Todo { at: *at, plan, number, work: work(&plan.scenario(&job)), job };
+        plan.jobs().enumerate().map(todo)
     });
     let (mut simulated, measured): (Vec<_>, Vec<_>) = all.partition(|todo| todo.job.case.on == Backend::Sim);
-    let packets = |todo: &Todo<'_>| qlog::estimate(&todo.plan.scenario(&todo.job), qlog::Format::default());
-    simulated.sort_by_cached_key(|todo| Reverse(packets(todo).0));
+    simulated.sort_by_key(|todo| Reverse(todo.work.packets));
     (simulated, measured)
 }
 
@@ -135,7 +134,7 @@ fn push<T>(list: &Mutex<Vec<T>>, item: Option<T>) {
 /// One after the other, when no simulation runs: beside them nothing in real time would be valid.
 fn measure(jobs: &[Todo<'_>], progress: &Progress<'_>) -> Result<Complete, Failure> {
     let mut complete = Vec::new();
-    for Todo { at, plan, number, job } in jobs {
+    for Todo { at, plan, number, job, .. } in jobs {
         // In real time, and no bar to be seen: a line each.
         if progress.is_hidden() {
             let (variant, row) = (&job.case.variant, job.case.label());

@@ -581,9 +581,9 @@ fn qlogs_are_announced() {
     assert!((3_500_000..8_000_000).contains(&written), "{written}");
     fs::remove_dir_all(&out).unwrap();
 
-    let (code, refusal) = run(&["--qlog", "--set", "link.rate=10Gbit/s"]);
+    let (code, refusal) = run(&["--qlog", "--set", "link.rate=40Gbit/s"]);
     assert_eq!(code, Some(2));
-    let words = "--qlog would take some 5.5 GB of disk, more than 4 GB; allow it with --max-disk 6GB; a tenth of it with `gzip` in --qlog";
+    let words = "--qlog would take some 22 GB of disk, more than 10 GB; allow it with --max-disk 22GB; a tenth of it with `gzip` in --qlog";
     assert!(refusal.contains(words), "{refusal}");
     assert!(!out.exists());
     let (code, refusal) = run(&["--qlog=gzip", "--max-disk", "100kB"]);

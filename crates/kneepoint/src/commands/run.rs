@@ -66,7 +66,7 @@ pub(crate) struct RunArgs {
     )]
     qlog: Option<Format>,
     /// Refuse to write more time series and qlogs than this, by an estimate before the first run.
-    #[arg(long, value_name = "SIZE", default_value = "4 GB")]
+    #[arg(long, value_name = "SIZE", default_value = "10 GB")]
     max_disk: Bytes,
     /// Write the traffic of every run on the wire at both ends (pcapng, for Wireshark).
     #[arg(long)]

@@ -4,12 +4,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use experiment::file::{Case, Experiment};
+use results::qlog;
 use results::store::Runs;
 use scenario::Scenario;
 
 use super::files;
 use super::options::Options;
-use super::progress::Progress;
+use super::progress::{Progress, Work};
 
 /// One run to do.
 #[derive(Clone, Copy)]
@@ -48,4 +49,9 @@ impl Run<'_> {
         std::fs::create_dir_all(&dir)?;
         Ok(dir.join(name))
     }
+}
+
+/// What a run has to do: the order of runs and the bar go by it.
+pub(super) fn work(scenario: &Scenario) -> Work {
+    Work { time: scenario.duration.0, packets: qlog::packets(scenario).max(1) }
 }

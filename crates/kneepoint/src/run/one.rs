@@ -7,7 +7,7 @@ use results::store::{Done, Recorded};
 use scenario::{Outcome, Scenario, Watch};
 
 use super::gather::flow_rows;
-use super::job::{Job, Run};
+use super::job::{Job, Run, work};
 use super::on_wire;
 use super::options::Failure;
 use super::recorder::Recorder;
@@ -19,9 +19,9 @@ impl Run<'_> {
         let is_others = self.options.shard.is_some_and(|shard| !shard.has(number));
         let known = self.runs.load(number);
         if known.is_some() || is_others {
-            return Ok(self.progress.run(scenario.duration.0, |_| known));
+            return Ok(self.progress.run(work(&scenario), |_| known));
         }
-        let simulated = self.progress.run(scenario.duration.0, |watch| {
+        let simulated = self.progress.run(work(&scenario), |watch| {
             let mut recorder = Recorder::begin(self, job, &scenario, watch)?;
             let outcome = sim::run_recorded(&scenario, watch, &mut recorder);
             Ok((outcome, recorder.finish(number)))
@@ -42,9 +42,8 @@ impl Run<'_> {
             true => Some(self.in_folder("pcap", &(job.file("") + ".pcapng")).map_err(|e| self.store(e))?),
             false => None,
         };
-        let (mut outcome, audit) = self
-            .progress
-            .run(scenario.duration.0, |watch| on_wire::run(&scenario, pcap.as_deref(), watch))?;
+        let (mut outcome, audit) =
+            self.progress.run(work(&scenario), |watch| on_wire::run(&scenario, pcap.as_deref(), watch))?;
         let nobody = Watch::default();
         let mut recorder = Recorder::begin(self, job, &scenario, &nobody).map_err(|e| self.store(e))?;
         outcome.hand_over(&mut recorder);

@@ -34,23 +34,48 @@ pub(super) struct Progress<'a> {
     /// Of the command: who sets its `stop` ends all runs.
     whole: &'a Watch,
     jobs: usize,
-    /// Virtual time of all runs, nanoseconds.
-    total: u64,
-    /// Of those that are over.
+    /// Of all runs.
+    total: Work,
+    /// Packets of those that are over.
     past: AtomicU64,
     over: AtomicU64,
-    going: Mutex<Vec<Arc<Watch>>>,
+    going: Mutex<Vec<(Arc<Watch>, Work)>>,
+}
+
+/// What a run has to do, roughly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Work {
+    /// Virtual time, nanoseconds.
+    pub(super) time: u64,
+    /// Packets: what its CPU time goes with.
+    pub(super) packets: u64,
+}
+
+impl Work {
+    /// Packets done when it has reached this time.
+    fn done(self, reached: u64) -> f64 {
+        self.packets as f64 * (reached as f64 / self.time.max(1) as f64).min(1.0)
+    }
+}
+
+impl std::iter::Sum for Work {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |a, b| Self {
+            time: a.time.saturating_add(b.time),
+            packets: a.packets.saturating_add(b.packets),
+        })
+    }
 }
 
 impl<'a> Progress<'a> {
-    /// Of so many runs, which last `total` nanoseconds together.
-    pub(super) fn new(name: &'a str, jobs: usize, total: u64, whole: &'a Watch) -> Self {
+    /// Of so many runs, which have so much to do together.
+    pub(super) fn new(name: &'a str, jobs: usize, total: Work, whole: &'a Watch) -> Self {
         let style = ProgressStyle::with_template("{prefix:24} [{bar:24}] {percent:>3} %  {msg}  {eta} left");
         let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
         let bar = ProgressBar::new(PARTS).with_prefix(printable(name).into_owned()).with_style(style);
         LazyLock::force(&SAID);
         let (past, over) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { name, bar, whole, jobs, total: total.max(1), past, over, going: Mutex::new(Vec::new()) }
+        Self { name, bar, whole, jobs, total, past, over, going: Mutex::new(Vec::new()) }
     }
 
     /// Whether there is no terminal that shows it.
@@ -65,32 +90,33 @@ impl<'a> Progress<'a> {
         result
     }
 
-    /// One run of so many nanoseconds, with a watch of its own.
-    pub(super) fn run<R>(&self, nanoseconds: u64, run: impl FnOnce(&Watch) -> R) -> R {
+    /// One run, with a watch of its own.
+    pub(super) fn run<R>(&self, work: Work, run: impl FnOnce(&Watch) -> R) -> R {
         let watch = Arc::new(Watch::default());
         watch.stop.store(self.whole.stop.load(Ordering::Relaxed), Ordering::Relaxed);
-        self.going().push(Arc::clone(&watch));
+        self.going().push((Arc::clone(&watch), work));
         let result = run(&watch);
-        self.going().retain(|other| !Arc::ptr_eq(other, &watch));
-        self.past.fetch_add(nanoseconds, Ordering::Relaxed);
+        self.going().retain(|(other, _)| !Arc::ptr_eq(other, &watch));
+        self.past.fetch_add(work.packets, Ordering::Relaxed);
         self.over.fetch_add(1, Ordering::Relaxed);
         result
     }
 
-    fn going(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Watch>>> {
+    fn going(&self) -> std::sync::MutexGuard<'_, Vec<(Arc<Watch>, Work)>> {
         self.going.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Of the virtual time of all runs, what is over: 0 to 1.
+    /// Of the packets of all runs, those that have been: 0 to 1.
     fn share(&self) -> f64 {
-        let going: u64 = self.going().iter().map(|watch| watch.reached.load(Ordering::Relaxed)).sum();
-        let reached = self.past.load(Ordering::Relaxed).saturating_add(going);
-        (reached as f64 / self.total as f64).min(1.0)
+        let done = |(watch, work): &(Arc<Watch>, Work)| work.done(watch.reached.load(Ordering::Relaxed));
+        let going: f64 = self.going().iter().map(done).sum();
+        let reached = self.past.load(Ordering::Relaxed) as f64 + going;
+        (reached / self.total.packets.max(1) as f64).min(1.0)
     }
 
     /// Passes on the wish to stop, and shows.
     fn look(&self) {
-        for watch in self.going().iter() {
+        for (watch, _) in self.going().iter() {
             watch.stop.store(self.whole.stop.load(Ordering::Relaxed), Ordering::Relaxed);
         }
         let share = self.share();
@@ -161,12 +187,17 @@ impl Drop for End<'_> {
 mod tests {
     use super::*;
 
+    /// Nanoseconds, and three packets in each.
+    fn work(time: u64) -> Work {
+        Work { time, packets: 3 * time }
+    }
+
     /// Half of the first of two runs is a quarter, and the end of one run is half, also if it ended early.
     #[test]
     fn moves_inside_a_run() {
         let whole = Watch::default();
-        let progress = Progress::new("x", 2, 200, &whole);
-        progress.run(100, |watch| {
+        let progress = Progress::new("x", 2, work(200), &whole);
+        progress.run(work(100), |watch| {
             watch.reached.store(50, Ordering::Relaxed);
             assert!((progress.share() - 0.25).abs() < 1e-12);
         });
@@ -185,15 +216,15 @@ mod tests {
     #[test]
     fn a_stop_reaches_every_run() {
         let whole = Watch::default();
-        let progress = Progress::new("x", 2, 200, &whole);
+        let progress = Progress::new("x", 2, work(200), &whole);
         progress.during(|| {
-            progress.run(100, |watch| {
+            progress.run(work(100), |watch| {
                 whole.stop.store(true, Ordering::Relaxed);
                 while !watch.stop.load(Ordering::Relaxed) {
                     thread::yield_now();
                 }
             });
-            progress.run(100, |watch| assert!(watch.stop.load(Ordering::Relaxed)));
+            progress.run(work(100), |watch| assert!(watch.stop.load(Ordering::Relaxed)));
         });
     }
 }

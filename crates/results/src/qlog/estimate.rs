@@ -8,9 +8,14 @@ use units::{Bytes, Rate, Time};
 
 use super::Format;
 
-/// Bytes of the logs of a run, roughly: as if each flow sent all the time, or its transfer, as fast as the slowest of its links
-/// lets it together with the others there.
+/// Bytes of the logs of a run, roughly.
 pub fn estimate(scenario: &Scenario, format: Format) -> Bytes {
+    Bytes(packets(scenario).saturating_mul(format.bytes_per_packet().0))
+}
+
+/// Packets of the flows of a run, roughly: as if each sent all the time, or its transfer, as fast as the slowest of its links
+/// lets it together with the others there.
+pub fn packets(scenario: &Scenario) -> u64 {
     let links: Vec<&RateModel> = scenario.links().map(|link| &link.rate).collect();
     let end = Time::ZERO + scenario.duration;
     let mut loads: BTreeMap<usize, Load> = BTreeMap::new();
@@ -26,7 +31,7 @@ pub fn estimate(scenario: &Scenario, format: Format) -> Bytes {
     }
     let packets: f64 =
         loads.iter().map(|(i, load)| load.packets_of(carried(links[*i], Time::ZERO, end))).sum();
-    Bytes((packets * format.bytes_per_packet().0 as f64) as u64)
+    packets as u64
 }
 
 /// What flows would send over the link that limits them.

@@ -38,7 +38,7 @@ use std::io::{self, Write};
 
 use scenario::trace::Trace;
 
-pub use self::estimate::estimate;
+pub use self::estimate::{estimate, packets};
 pub use self::format::{Dialect, Format};
 use self::meta::VantagePoint;
 pub use self::meta::{Meta, Transport};
