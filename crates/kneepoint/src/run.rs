@@ -15,6 +15,7 @@ mod recorder;
 mod study;
 
 use std::cmp::Reverse;
+use std::io::ErrorKind;
 use std::sync::{Mutex, PoisonError};
 
 use experiment::backend::Backend;
@@ -52,6 +53,20 @@ pub fn experiments(
     options: &Options,
     watch: &Watch,
 ) -> Result<Vec<Study>, Failure> {
+    let mut tries = 1;
+    loop {
+        match attempt(name, all, options, watch) {
+            // Another program has finished the same study, and its runs went: the results are there now.
+            Err(Failure::Store(_, e)) if e.kind() == ErrorKind::NotFound && tries < TRIES => tries += 1,
+            other => return other,
+        }
+    }
+}
+
+/// As many programs may be at the same study.
+const TRIES: u32 = 20;
+
+fn attempt(name: &str, all: &[Experiment], options: &Options, watch: &Watch) -> Result<Vec<Study>, Failure> {
     let begun: Vec<Begun<'_>> = all.iter().map(|exp| Plan::begin(exp, options)).collect::<Result<_, _>>()?;
     let plans = begun.iter().enumerate().filter_map(|(at, begun)| Some((at, begun.plan()?)));
     let plans: Vec<(usize, &Plan<'_>)> = plans.collect();
