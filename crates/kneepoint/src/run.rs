@@ -58,6 +58,8 @@ pub fn experiments(
         match attempt(name, all, options, watch) {
             // Another program has finished the same study, and its runs went: the results are there now.
             Err(Failure::Store(_, e)) if e.kind() == ErrorKind::NotFound && tries < TRIES => tries += 1,
+            // The last of the others' parts came while this one ran.
+            Ok(studies) if studies.iter().any(Study::has_all_runs) && tries < TRIES => tries += 1,
             other => return other,
         }
     }

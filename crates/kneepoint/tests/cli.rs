@@ -518,6 +518,9 @@ fn differences_between_two_results() {
     assert_eq!(same.status.code(), Some(0));
     assert!(text(&same.stdout).starts_with("0 of "), "{}", text(&same.stdout));
 
+    let unused = kneepoint(&["diff", &out("a"), &out("same"), "--fail-if", "udp_throughput -1 %"]);
+    assert_eq!(unused.status.code(), Some(1), "a rule that holds nothing must not pass");
+
     let xml = out("out.xml");
     let rules = ["--fail-if", "goodput -3 %", "--fail-if", "rtt_mean +90 %", "--junit", &xml];
     let diff = kneepoint(&[&["diff", &out("a"), &out("b")], &rules[..]].concat());

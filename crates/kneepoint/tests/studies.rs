@@ -160,6 +160,26 @@ fn parts_make_the_whole() {
     }
 }
 
+/// All parts at once in one folder: whoever is last finishes the study.
+#[test]
+fn parts_side_by_side_make_the_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = study(dir.path(), STUDY);
+    let (whole, out) = (dir.path().join("whole"), dir.path().join("out"));
+    run(&file, &whole, &[]);
+    let start = |k: usize| {
+        let mut command = command(&file, &out, &["--shard", &format!("{k}/4"), "--jobs", "1"]);
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let children: Vec<Child> = (1..=4).map(start).collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert_eq!(bytes(&out), bytes(&whole));
+    assert!(kept(&out).is_empty());
+}
+
 fn wait_for(what: impl Fn() -> bool, child: &mut Child) {
     let begin = Instant::now();
     while !what() && child.try_wait().unwrap().is_none() {

@@ -90,12 +90,8 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Node, Diagnostics> {
 
 /// The problem with a file without content.
 pub(crate) fn empty(file: &str) -> Diagnostic {
-    Diagnostic::new(
-        file,
-        "the file is empty",
-        "an experiment needs title, source, duration, [link] and [[flow]]",
-    )
-    .on_line(1)
+    Diagnostic::new(file, "the file is empty", "an experiment needs title, duration, [link] and [[flow]]")
+        .on_line(1)
 }
 
 /// More are not kept.

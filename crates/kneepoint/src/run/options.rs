@@ -68,6 +68,13 @@ pub enum Study {
     Part(String, usize, usize),
 }
 
+impl Study {
+    /// Whether it is a part, and the other parts are there by now.
+    pub(super) fn has_all_runs(&self) -> bool {
+        matches!(self, Self::Part(_, done, all) if done == all)
+    }
+}
+
 /// What can go wrong once the experiment's file is accepted.
 #[derive(Debug)]
 pub enum Failure {

@@ -147,7 +147,8 @@ pub(super) fn unfinished(parent: &Path) -> io::Result<Vec<(String, usize)>> {
     for entry in fs::read_dir(parent)? {
         let entry = entry?;
         if let Some(id) = entry.file_name().to_string_lossy().strip_prefix(PREFIX) {
-            all.push((id.to_owned(), fs::read_dir(entry.path())?.count()));
+            let is_run = |file: &fs::DirEntry| file.file_name().to_string_lossy().ends_with(".run");
+            all.push((id.to_owned(), fs::read_dir(entry.path())?.flatten().filter(is_run).count()));
         }
     }
     all.sort();

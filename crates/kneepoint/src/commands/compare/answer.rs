@@ -44,7 +44,8 @@ impl Answer {
     /// `all` are the results of the long flows, beside the competitor, and of short transfers.
     pub(super) fn of(question: &Question, all: &[Results], seeds: u32) -> Self {
         let long = &all[0].summary.variants[0].rows;
-        let best = long.iter().max_by(|a, b| mean(a, "goodput").total_cmp(&mean(b, "goodput")));
+        // Of equal ones the first, as in the ranking.
+        let best = long.iter().rev().max_by(|a, b| mean(a, "goodput").total_cmp(&mean(b, "goodput")));
         let mut ranking: Vec<Ranked> = question
             .controllers
             .iter()

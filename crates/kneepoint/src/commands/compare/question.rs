@@ -216,7 +216,7 @@ impl Question {
         let (title, metric) = match kind {
             Kind::Long => (format!("Goodput on {}", self.link), "goodput"),
             Kind::Beside => {
-                (format!("Share of the link beside {}", self.against.label), "share of candidate")
+                (format!("Share of what both carry, beside {}", self.against.label), "share of candidate")
             }
             Kind::StartUp => ("Completion of short transfers".to_owned(), "completion"),
         };

@@ -22,7 +22,7 @@ pub(super) fn text(question: &Question, answer: &Answer) -> String {
     }
     closed_forms(&mut out, question, answer);
     let [from, to] = answer.window;
-    let random = if answer.ranking.iter().all(|r| r.long.spread.is_none_or(|s| s == 0.0)) {
+    let random = if answer.ranking.iter().all(|r| r.long.spread == Some(0.0)) {
         "; every run alike".to_owned()
     } else {
         String::new()
@@ -31,8 +31,11 @@ pub(super) fn text(question: &Question, answer: &Answer) -> String {
         &mut out,
         "",
         &format!(
-            "{} seeds, {to:.0} s each, of which the first {from:.0} s do not count{random}. Ranges are 95 % intervals of the ratio.",
-            answer.seeds
+            "{} {}, {to:.0} s each, of which the first {from:.0} s do not count{random}. Ranges are 95 % intervals of the ratio, +- the deviation \
+             over the seeds.{}",
+            answer.seeds,
+            if answer.seeds == 1 { "seed" } else { "seeds" },
+            if question.buffer.is_none() { " No queue is given: it has no limit." } else { "" }
         ),
     );
     out
@@ -40,41 +43,51 @@ pub(super) fn text(question: &Question, answer: &Answer) -> String {
 
 /// Who carries most, by how much, and what it costs.
 fn verdict(question: &Question, answer: &Answer) -> String {
-    let [best, rest @ ..] = answer.ranking.as_slice() else { return String::new() };
-    let apart = rest.iter().filter(|r| r.best_over_this.is_none_or(Ratio::matters)).count();
     let on = &question.link;
-    let head = match (rest, apart) {
-        ([other], 1) => format!(
-            "{} carries {} what {} does, on {on}.",
-            best.label,
-            other.best_over_this.map_or_else(|| "more than".to_owned(), times),
-            other.label
-        ),
-        (_, 0) => {
-            let all: Vec<&str> = answer.ranking.iter().map(|r| r.label.as_str()).collect();
-            let most = rest.iter().filter_map(|r| r.best_over_this).map(|r| r.value).fold(1.0, f64::max);
-            format!("{} carry the same within {:.1} %, on {on}.", join(&all), (most - 1.0) * 100.0)
-        }
-        _ => {
-            let next = &rest[0];
-            let ratio = next.best_over_this.map_or_else(String::new, times);
-            format!("{} carries most, {ratio} what {} does, on {on}.", best.label, next.label)
-        }
+    let [best, rest @ ..] = answer.ranking.as_slice() else { return String::new() };
+    if best.long.goodput <= 0.0 {
+        return format!("Nothing gets through, on {on}.");
+    }
+    format!("{}{}", ranking(best, rest, on), delay(answer))
+}
+
+fn ranking(best: &Ranked, rest: &[Ranked], on: &str) -> String {
+    let all = || std::iter::once(best).chain(rest).map(|r| r.label.as_str()).collect::<Vec<_>>();
+    let most = || rest.iter().filter_map(|r| r.best_over_this).map(|r| r.value).fold(1.0, f64::max);
+    if let Some((next, ratio)) = rest.first().and_then(|r| Some((r, r.best_over_this?)))
+        && ratio.high.is_infinite()
+    {
+        let value = ratio.value;
+        return format!(
+            "{} carries {value:.2} times what {} does in a run each, and one run tells nothing apart, on {on}.",
+            best.label, next.label
+        );
+    }
+    let matters = |r: &&Ranked| r.best_over_this.is_none_or(Ratio::matters);
+    // Those that carry as much as the best, and the first that does not.
+    let alike: Vec<&str> = rest.iter().filter(|r| !matters(r)).map(|r| r.label.as_str()).collect();
+    let Some(next) = rest.iter().find(matters) else {
+        return format!("{} carry the same within {:.1} %, on {on}.", join(&all()), (most() - 1.0) * 100.0);
     };
-    format!("{head}{}", delay(answer))
+    let more = match next.best_over_this {
+        Some(ratio) => format!("{} what {} does", times(ratio), next.label),
+        None => format!("{:.2} Mbit/s where {} carries nothing", best.long.goodput, next.label),
+    };
+    let with = match alike.is_empty() {
+        true => String::new(),
+        false => format!("; {} as much", join(&alike)),
+    };
+    let verb = if rest.len() > 1 { "carries most," } else { "carries" };
+    format!("{} {verb} {more}{with}, on {on}.", best.label)
 }
 
 /// `3.3 times (3.1 to 3.5)`.
 fn times(ratio: Ratio) -> String {
     let decimals = if ratio.value < 1.2 { 3 } else { 2 };
-    match ratio.high.is_finite() {
-        _ if ratio.low == ratio.high => format!("{:.decimals$} times", ratio.value),
-        true => format!(
-            "{:.decimals$} times ({:.decimals$} to {:.decimals$})",
-            ratio.value, ratio.low, ratio.high
-        ),
-        false => format!("{:.decimals$} times (of one run, so no interval)", ratio.value),
+    if ratio.low == ratio.high {
+        return format!("{:.decimals$} times", ratio.value);
     }
+    format!("{:.decimals$} times ({:.decimals$} to {:.decimals$})", ratio.value, ratio.low, ratio.high)
 }
 
 /// Who waits least, where that is not the one that carries most.
@@ -182,4 +195,66 @@ fn join(names: &[&str]) -> String {
 pub(super) fn put(out: &mut String, lead: &str, text: &str) {
     let options = textwrap::Options::new(79).subsequent_indent("  ");
     let _ = writeln!(out, "{}", textwrap::fill(&format!("{lead}{text}"), options));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::measured::Long;
+    use super::*;
+
+    /// With the ratio of the best to it, and its interval.
+    fn ranked(label: &str, goodput: f64, ratio: Option<[f64; 3]>) -> Ranked {
+        Ranked {
+            label: label.to_owned(),
+            algorithm: label.to_owned(),
+            best_over_this: ratio.map(|[value, low, high]| Ratio { value, low, high }),
+            long: Long { goodput, ..Long::default() },
+            completion: Vec::new(),
+            beside: None,
+            closed_form: None,
+            why: String::new(),
+        }
+    }
+
+    fn says(all: &[Ranked]) -> String {
+        ranking(&all[0], &all[1..], "a link")
+    }
+
+    #[test]
+    fn two() {
+        let best = || ranked("a", 19.0, None);
+        let other = |ratio| ranked("b", 10.0, Some(ratio));
+        assert_eq!(
+            says(&[best(), other([1.9, 1.8, 2.0])]),
+            "a carries 1.90 times (1.80 to 2.00) what b does, on a link."
+        );
+        assert_eq!(
+            says(&[best(), other([1.01, 1.005, 1.02])]),
+            "a and b carry the same within 1.0 %, on a link."
+        );
+        assert_eq!(
+            says(&[best(), other([1.2, 0.9, 1.6])]),
+            "a and b carry the same within 20.0 %, on a link."
+        );
+        let once = says(&[best(), other([1.9, 0.0, f64::INFINITY])]);
+        assert_eq!(
+            once,
+            "a carries 1.90 times what b does in a run each, and one run tells nothing apart, on a link."
+        );
+        let nothing = says(&[best(), ranked("b", 0.0, None)]);
+        assert_eq!(nothing, "a carries 19.00 Mbit/s where b carries nothing, on a link.");
+    }
+
+    /// Who ties with the best is told, and the ratio is to the first that does not.
+    #[test]
+    fn several() {
+        let all = [
+            ranked("a", 19.0, None),
+            ranked("b", 19.0, Some([1.0, 1.0, 1.0])),
+            ranked("c", 9.0, Some([2.1, 2.1, 2.1])),
+            ranked("d", 1.0, Some([19.0, 18.0, 20.0])),
+        ];
+        assert_eq!(says(&all), "a carries most, 2.10 times what c does; b as much, on a link.");
+        assert_eq!(says(&all[..2]), "a and b carry the same within 0.0 %, on a link.");
+    }
 }

@@ -24,6 +24,15 @@ pub(super) fn of(comparison: &Comparison) -> Result<String, quick_junit::Seriali
         suite.add_test_cases(cases.into_iter().map(case));
         report.add_test_suite(suite);
     }
+    if !comparison.unused.is_empty() {
+        let mut suite = TestSuite::new("rules");
+        suite.add_test_cases(comparison.unused.iter().map(|rule| {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status.set_message("no number to hold it against: the metric is in no table that both have");
+            TestCase::new(rule.clone(), status)
+        }));
+        report.add_test_suite(suite);
+    }
     report.to_string()
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct DiffArgs {
     verbose: bool,
 }
 
-/// The exit status: 0, or 1 if a rule says that it fails.
+/// The exit status: 0, or 1 if a rule is broken or has no number to hold.
 pub(crate) fn run(args: &DiffArgs) -> Result<u8, Error> {
     let comparison = Comparison::of(&read(&args.before)?, &read(&args.after)?, &args.rules);
     let shown = text::Shown { markdown: args.markdown, all: args.verbose };
@@ -45,7 +45,9 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8, Error> {
         let xml = junit::of(&comparison).map_err(Error::bad)?;
         std::fs::write(file, xml).map_err(|e| Error::bad(format!("cannot write {}: {e}", file.display())))?;
     }
-    Ok(if comparison.broken().next().is_some() { MISS } else { HOLDS })
+    // A rule that holds nothing must not pass for one that holds.
+    let fails = comparison.broken().next().is_some() || !comparison.unused.is_empty();
+    Ok(if fails { MISS } else { HOLDS })
 }
 
 fn read(folder: &Path) -> Result<Vec<results::summary::Results>, Error> {
