@@ -461,7 +461,9 @@ fn compares() {
     assert!(screen.lines().count() <= 24, "{screen}");
     assert!(screen.starts_with("bbr3 carries ") && screen.contains("what new-reno does"), "{screen}");
     assert!(screen.contains("at random") && screen.contains("Mathis et al. 1997"), "{screen}");
-    assert!(dir.path().join("report/compare/index.html").exists());
+    let page = fs::read_to_string(dir.path().join("report/compare/index.html")).unwrap();
+    let verdict = screen.lines().next().unwrap();
+    assert!(page.contains(&format!("<pre>{verdict}")), "the answer first");
 
     let json: serde_json::Value = serde_json::from_slice(&compare(&["--json"]).stdout).unwrap();
     let best = &json["ranking"][0];

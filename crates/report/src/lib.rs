@@ -48,6 +48,14 @@ pub fn write_numbers(dir: &Path, files: &[(&str, String)]) -> io::Result<()> {
 /// # Errors
 /// What the file system refuses; no file is ever half written.
 pub fn write(dir: &Path, heading: &str, experiments: &[Results]) -> io::Result<PathBuf> {
+    write_answer(dir, heading, "", experiments)
+}
+
+/// The same with an answer before everything else: text as a terminal shows it.
+///
+/// # Errors
+/// What the file system refuses; no file is ever half written.
+pub fn write_answer(dir: &Path, heading: &str, answer: &str, experiments: &[Results]) -> io::Result<PathBuf> {
     std::fs::create_dir_all(dir)?;
     let sections = sections(experiments);
     for drawn in sections.iter().flat_map(|s| &s.charts).flatten() {
@@ -61,7 +69,7 @@ pub fn write(dir: &Path, heading: &str, experiments: &[Results]) -> io::Result<P
         }
     }
     let index = dir.join("index.html");
-    put(&index, &page::index(heading, experiments, &sections).0)?;
+    put(&index, &page::index(heading, answer, experiments, &sections).0)?;
     Ok(index)
 }
 

@@ -8,8 +8,13 @@ use super::section::{Section, plural};
 use super::{claims, colours, section, table};
 use results::summary::{Results, Verdict};
 
-/// The page of the only experiment, or the overview of several.
-pub(super) fn index(heading: &str, experiments: &[Results], sections: &[Section<'_>]) -> Markup {
+/// The page of the only experiment, or the overview of several; what is asked is answered first.
+pub(super) fn index(
+    heading: &str,
+    answer: &str,
+    experiments: &[Results],
+    sections: &[Section<'_>],
+) -> Markup {
     let body = html! {
         header {
             h1 { (heading) }
@@ -17,6 +22,9 @@ pub(super) fn index(heading: &str, experiments: &[Results], sections: &[Section<
             p { a href="ledger.html" { "Ledger of claims and numbers by source" } }
         }
         main {
+            @if !answer.is_empty() {
+                div.scroll tabindex="0" role="region" aria-label="Answer" { pre { (answer) } }
+            }
             @match sections {
                 [only] => (section::draw(only)),
                 [] => p.empty { "No experiments." },

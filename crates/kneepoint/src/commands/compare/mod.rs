@@ -49,16 +49,16 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
         all.push(lab.run(*kind, seeds)?);
     }
     let dir = args.out.join("report").join("compare");
-    let page = report::write(&dir, &question.title(), &all)
-        .map_err(|e| Error::bad(format!("cannot write the report to {}: {e}", dir.display())))?;
     let answer = Answer::of(&question, &all, seeds);
+    let text = match &question.vary {
+        Some(varied) => sweep::text(&question, varied, &all, seeds),
+        None => screen::text(&question, &answer),
+    };
+    let page = report::write_answer(&dir, &question.title(), &text, &all)
+        .map_err(|e| Error::bad(format!("cannot write the report to {}: {e}", dir.display())))?;
     if args.json {
         print(&(serde_json::to_string_pretty(&answer).map_err(Error::bad)? + "\n"));
     } else {
-        let text = match &question.vary {
-            Some(varied) => sweep::text(&question, varied, &all, seeds),
-            None => screen::text(&question, &answer),
-        };
         print(&format!("{text}report: {}\n", page.display()));
     }
     Ok(HOLDS)
