@@ -289,7 +289,9 @@ impl Experiment {
     /// A value that TOML cannot hold.
     pub fn resolved(&self, case: &Case, seed: u64) -> Result<toml::Table, Diagnostic> {
         let names = [&self.name, &case.variant, &case.row].map(String::as_str);
-        let note = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
+        let names: Vec<_> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        // In a note, what stands in braces is a number of the run.
+        let note = names.join(", ").replace('{', "(").replace('}', ")");
         let head = Head { title: &self.title, source: &self.source, note, seed };
         resolved::table(head, &case.setup).map_err(|e| Diagnostic::new(&self.file, e.to_string(), ""))
     }

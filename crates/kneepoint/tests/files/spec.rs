@@ -257,6 +257,11 @@ fn expanded_files_mean_the_same() {
     all.push(small("[[flow]]", "[[flow]]\nstart-jitter = \"10 ms\"\ncount = 2").unwrap());
     all.push(mixed());
     all.push(parse(CHAIN).unwrap());
+    // The note of a run is its labels, and a brace in a note asks for a number.
+    all.push(
+        small("[[flow]]", "[vary]\nx = [{ label = 'a }{b', set = { 'link.loss' = '1 %' } }]\n[[flow]]")
+            .unwrap(),
+    );
     all.extend(Library.shipped().iter().map(|s| Experiment::parse(&s.name, &s.file, &s.text).unwrap()));
     for exp in &all {
         for case in exp.cases() {
