@@ -4,7 +4,9 @@
 //! Whose verdicts they are does not matter: [`Sender`](crate::Sender) feeds its own, [`ControllerFeed`](super::ControllerFeed)
 //! those of another stack.
 
-use congestion::{Ack, AckedPacket, Cause, Congestion, Controller, Detection, Lost, LostPacket, Sent};
+use congestion::{
+    Ack, AckedPacket, Cause, Congestion, Control, Controller, Detection, Lost, LostPacket, Sent,
+};
 use units::{Duration, Time};
 
 use crate::feed::controller_timer::ControllerTimer;
@@ -270,16 +272,16 @@ impl Bookkeeping {
         mistake
     }
 
-    /// When the controller's timer is due, or [`Time::NEVER`].
+    /// When the controller's timer is due, or [`Time::NEVER`]. `control` is what the controller says now.
     #[inline]
-    pub(crate) fn timer(&self) -> Time {
-        self.timer.due(&self.controller.control())
+    pub(crate) fn timer(&self, control: &Control) -> Time {
+        self.timer.due(control)
     }
 
     /// Calls the controller if its time has come, once for each time that it asks for.
     pub(crate) fn on_timer(&mut self, now: Time) {
         self.timer.on_event(now);
-        if self.timer() <= now {
+        if self.timer(&self.controller.control()) <= now {
             self.timer.on_called(now);
             self.controller.on_timer(now);
         }

@@ -194,7 +194,7 @@ impl ControllerFeed {
 
     /// When the controller's timer is due, if it has set one.
     pub fn next_timer(&self) -> Option<Time> {
-        Some(self.books.timer()).filter(|due| *due != Time::NEVER)
+        Some(self.books.timer(&self.control())).filter(|due| *due != Time::NEVER)
     }
 
     /// The time of [`ControllerFeed::next_timer`] has come (calling earlier does nothing).

@@ -64,6 +64,7 @@ impl<T: Payload> Sender<T> {
         if !out.scratch.late.is_empty() {
             self.forgive_late(now, period, prior_largest, out);
         }
+        self.ask_controller();
     }
 
     /// A TCP acknowledgement arrives.
@@ -95,6 +96,7 @@ impl<T: Payload> Sender<T> {
         if !out.scratch.late.is_empty() {
             self.forgive_late(now, period, prior_largest, out);
         }
+        self.ask_controller();
     }
 
     /// What had been declared lost is delivered all the same.
@@ -133,6 +135,7 @@ impl<T: Payload> Sender<T> {
             prior_largest: None,
         };
         self.tell_controller(now, 0, false, &context, out);
+        self.ask_controller();
     }
 
     /// Marks the packets as acknowledged whose payload a TCP acknowledgement covers.

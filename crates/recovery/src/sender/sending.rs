@@ -45,6 +45,8 @@ pub struct Sender<T> {
     pub(super) config: Arc<Config>,
     /// What the controller is told of, and the controller.
     pub(super) books: Bookkeeping,
+    /// What the controller said after the latest event. It is asked for several times between two.
+    pub(super) control: Control,
     /// Bytes of a full packet in the window.
     pub(super) mds: u64,
     pub(super) sent: SentPackets<T>,
@@ -88,6 +90,7 @@ impl<T: Payload> Sender<T> {
     pub fn new(config: impl Into<Arc<Config>>, controller: Box<dyn Controller>, path: PathInfo) -> Self {
         let config = config.into();
         Self {
+            control: controller.control(),
             mds: path.max_datagram_size,
             sent: SentPackets::new(),
             rtt: Rtt::new(config.initial_rtt, config.min_rtt_window),
@@ -134,7 +137,7 @@ impl<T: Payload> Sender<T> {
         if self.books.bytes_in_flight == 0 {
             self.restart_after_idle(now);
         }
-        let control = self.books.controller.control();
+        let control = self.control;
         // Whoever may pass the window needs room for a byte.
         let needed = if self.config.overshoot { 1 } else { bytes };
         if self.books.bytes_in_flight + needed > self.window_of(&control) {
@@ -158,6 +161,7 @@ impl<T: Payload> Sender<T> {
         if idle > rto {
             self.restarted = true;
             self.books.controller.on_idle(&Idle { now, idle, rto });
+            self.ask_controller();
         }
     }
 
@@ -200,6 +204,7 @@ impl<T: Payload> Sender<T> {
             self.progress = now;
         }
         let snapshot = self.books.on_sent(now, pn, bytes);
+        self.ask_controller();
         if repeat {
             self.late.on_repeat(data.range().start);
             // RFC 6298 section 5.4: the repeat of the oldest segment has the whole timeout to arrive.
@@ -236,7 +241,7 @@ impl<T: Payload> Sender<T> {
     /// Most bytes that may be in flight. Above the controller's window while a reduction is spread over the round trip,
     /// below it where losses emptied the pipe.
     pub fn window(&self) -> u64 {
-        self.window_of(&self.books.controller.control())
+        self.window_of(&self.control)
     }
     /// Bytes in flight.
     pub fn bytes_in_flight(&self) -> u64 {
@@ -249,6 +254,15 @@ impl<T: Payload> Sender<T> {
     /// Round-trip time.
     pub fn rtt(&self) -> &Rtt {
         &self.rtt
+    }
+    /// Something happened that may have changed the controller's mind.
+    #[inline]
+    pub(super) fn ask_controller(&mut self) {
+        self.control = self.books.controller.control();
+    }
+    /// What the controller allows.
+    pub fn control(&self) -> &Control {
+        &self.control
     }
     /// The controller.
     pub fn controller(&self) -> &dyn Controller {

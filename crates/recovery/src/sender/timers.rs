@@ -57,7 +57,7 @@ impl<T: Payload> Sender<T> {
 
     /// When [`Sender::on_timer`] must be called: for loss recovery, or because the controller asked for it.
     pub fn next_timer(&self) -> Option<Time> {
-        let controller = self.books.timer();
+        let controller = self.books.timer(&self.control);
         match self.loss_timer() {
             Some(loss) => Some(loss.min(controller)),
             None => (controller != Time::NEVER).then_some(controller),
@@ -123,6 +123,7 @@ impl<T: Payload> Sender<T> {
             self.on_loss_timer(now, out);
         }
         self.books.on_timer(now);
+        self.ask_controller();
     }
 
     fn on_loss_timer(&mut self, now: Time, out: &mut AckEffects<T>) {

@@ -152,7 +152,7 @@ impl Flow {
         let sampled = |rtt: Duration| self.sender.rtt().is_sampled().then_some(rtt);
         FlowSample {
             running: self.record.started <= now && !self.is_done(),
-            cwnd: Some(self.sender.controller().control().cwnd),
+            cwnd: Some(self.sender.control().cwnd),
             bytes_in_flight: Some(self.sender.bytes_in_flight()),
             smoothed_rtt: sampled(rtt.smoothed()),
             latest_rtt: sampled(rtt.latest()),
@@ -461,10 +461,10 @@ impl Flow {
             }
         }
         if self.record.awaits_end_of_slow_start() {
-            self.record.on_slow_start(&self.sender.controller().control(), effects.congestion.is_some());
+            self.record.on_slow_start(self.sender.control(), effects.congestion.is_some());
         }
         if let Some(cause) = effects.congestion {
-            self.record.on_reduced(now, cause, self.sender.controller().control().cwnd);
+            self.record.on_reduced(now, cause, self.sender.control().cwnd);
         }
         if effects.probe && self.resend.is_empty() && self.fresh_chunk(now).is_none() {
             self.probe();
@@ -578,7 +578,7 @@ fn sender(Setup { config, recovery, .. }: &Setup, path: PathInfo) -> Sender<Chun
 /// What the controller lets a flow send, bytes per second as the window counts them. Before the first RTT sample a window
 /// is no rate, and rates that controllers derive from their first window are none that anybody should follow.
 fn allowed_rate(sender: &Sender<Chunk>) -> Option<f64> {
-    let (control, rtt) = (sender.controller().control(), sender.rtt());
+    let (control, rtt) = (sender.control(), sender.rtt());
     let by_window = || control.cwnd as f64 / rtt.smoothed().as_secs_f64().max(1e-9);
     rtt.is_sampled().then(|| control.pacing_rate.map_or_else(by_window, units::Rate::bytes_per_sec))
 }
@@ -586,7 +586,7 @@ fn allowed_rate(sender: &Sender<Chunk>) -> Option<f64> {
 /// What qlog tells of a sender.
 #[cold]
 fn metrics(sender: &Sender<Chunk>, latest_rtt: Option<Duration>) -> Metrics {
-    let control = sender.controller().control();
+    let control = sender.control();
     let mut inner = Vec::new();
     sender.controller().trace(&mut |name, value| inner.push((name, value)));
     Metrics {
