@@ -106,7 +106,7 @@ pub struct Ack<'a> {
     pub ce: u64,
     /// Bytes delivered since the start.
     pub delivered: u64,
-    /// Delivery-rate sample.
+    /// Delivery-rate sample, for a controller that [needs](Needs::rate_samples) them.
     pub rate: Option<RateSample>,
     /// Packet-timed round trips since the start.
     pub round: u64,
@@ -171,9 +171,9 @@ pub struct LostPacket {
     pub sent: Time,
     /// How it was found.
     pub detection: Detection,
-    /// Bytes in flight when it left, itself included.
+    /// Bytes in flight when it left, itself included; 0 for a controller without a need for [rate samples](Needs::rate_samples).
     pub tx_in_flight: u64,
-    /// Bytes lost since the start when it left.
+    /// Bytes lost since the start when it left; likewise.
     pub lost_at_send: u64,
     /// It left while the application limited the sender.
     pub app_limited: bool,
@@ -279,6 +279,7 @@ pub struct Needs {
     pub receive_times: bool,
     /// Counts what arrives by those times: it needs that of every packet, not of one for each acknowledgement.
     pub every_receive_time: bool,
-    /// Works on delivery-rate samples ([`Ack::rate`]).
+    /// Works on delivery-rate samples ([`Ack::rate`]), or on what a lost packet knew of its departure
+    /// ([`LostPacket::tx_in_flight`], [`LostPacket::lost_at_send`]). Other controllers are told none.
     pub rate_samples: bool,
 }

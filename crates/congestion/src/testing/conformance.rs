@@ -103,6 +103,7 @@ pub fn check_algorithm(algorithm: &Algorithm, exempt: Exemptions) {
     }
     run(algorithm, QUIC, |script| reduce_once(algorithm, script, exempt));
     run(algorithm, QUIC, |script| answer_timers(algorithm, script));
+    run(algorithm, QUIC, |script| name_its_needs(algorithm, script));
 }
 
 type Script = [(u64, Step)];
@@ -218,6 +219,23 @@ fn repeat(algorithm: &Algorithm, script: &Script) -> Result<(), TestCaseError> {
         if i == script.len() / 2 {
             flows[1] = flows[0].clone();
         }
+    }
+    Ok(())
+}
+
+/// A controller that says that it needs no rate samples does the same without them.
+fn name_its_needs(algorithm: &Algorithm, script: &Script) -> Result<(), TestCaseError> {
+    let mut flows = [(); 2].map(|()| (algorithm.build(path(MDS)), Sender::new(MDS)));
+    if flows[0].0.needs().rate_samples {
+        return Ok(());
+    }
+    flows[1].1 = Sender::new(MDS).without_rate_samples();
+    for &(ms, step) in script {
+        let [a, b] = flows.each_mut().map(|(cc, sender)| {
+            sender.play(&mut **cc, ms, step);
+            state(&**cc)
+        });
+        prop_assert_eq!(a, b, "it reads rate samples, which it does not say that it needs");
     }
     Ok(())
 }

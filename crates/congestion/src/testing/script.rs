@@ -74,6 +74,8 @@ pub struct Sender {
     min_rtt: Duration,
     /// An event told of a mark: the next ACK counts it.
     marked: bool,
+    /// ACKs bring delivery-rate samples.
+    rate_samples: bool,
 }
 
 /// The propagation delay there and back; half of it lies before the receiver.
@@ -84,7 +86,21 @@ const SMOOTHED_RTT: Duration = Duration::from_millis(60);
 impl Sender {
     /// Before the first packet.
     pub fn new(mds: u64) -> Self {
-        Self { now: Time::ZERO, mds, pn: 0, delivered: 0, lost: 0, min_rtt: Duration::MAX, marked: false }
+        Self {
+            now: Time::ZERO,
+            mds,
+            pn: 0,
+            delivered: 0,
+            lost: 0,
+            min_rtt: Duration::MAX,
+            marked: false,
+            rate_samples: true,
+        }
+    }
+
+    /// One that takes no delivery-rate samples.
+    pub fn without_rate_samples(self) -> Self {
+        Self { rate_samples: false, ..self }
     }
 
     /// One step of a script, and the congestion event that the controller asks for, if it does. Answers the event.
@@ -156,7 +172,7 @@ impl Sender {
             smoothed_rtt: rtt,
             ce: u64::from(core::mem::take(&mut self.marked)),
             delivered: self.delivered,
-            rate: Some(rate),
+            rate: self.rate_samples.then_some(rate),
             round: self.pn,
             round_start: true,
             app_limited: !grow,

@@ -69,7 +69,10 @@ pub(crate) struct Left<'a> {
     pub(crate) pn: u64,
     pub(crate) sent: Time,
     pub(crate) bytes: u64,
-    pub(crate) snapshot: &'a Snapshot,
+    /// It left while the application limited the sender.
+    pub(crate) app_limited: bool,
+    /// If the controller needs rate samples.
+    pub(crate) snapshot: Option<&'a Snapshot>,
 }
 
 /// What an ACK says besides packets.
@@ -160,17 +163,17 @@ impl Bookkeeping {
         delivered: bool,
         batch: &mut Batch,
     ) {
-        let Left { pn, sent, bytes, snapshot } = packet;
+        let Left { pn, sent, bytes, app_limited, snapshot } = packet;
         if delivered {
             self.sampler.on_acked(now, pn, sent, bytes, snapshot);
         }
-        batch.summary.app_limited = snapshot.app_limited;
+        batch.summary.app_limited = app_limited;
         let before_reduction = self.period.forbids_growth(pn);
         let filled = pn < self.window_filled;
         batch.summary.window_filled |= filled;
         self.bytes_in_flight -= bytes;
         batch.summary.bytes += bytes;
-        if !before_reduction && (filled || !snapshot.app_limited) {
+        if !before_reduction && (filled || !app_limited) {
             batch.summary.growth += bytes;
         }
         let sent = if self.clock_unit.0 > 1 { Time(sent.0 - sent.0 % self.clock_unit.0) } else { sent };
@@ -185,7 +188,7 @@ impl Bookkeeping {
 
     /// A packet is out of flight, lost.
     pub(crate) fn mark_lost(&mut self, packet: Left, detection: Detection, batch: &mut Batch) {
-        let Left { pn, sent, bytes, snapshot } = packet;
+        let Left { pn, sent, bytes, app_limited, snapshot } = packet;
         self.bytes_in_flight -= bytes;
         self.sampler.on_lost(bytes);
         batch.lost.push(LostPacket {
@@ -193,9 +196,9 @@ impl Bookkeeping {
             bytes,
             sent,
             detection,
-            tx_in_flight: snapshot.tx_in_flight,
-            lost_at_send: snapshot.lost,
-            app_limited: snapshot.app_limited,
+            tx_in_flight: snapshot.map_or(0, |left| left.tx_in_flight),
+            lost_at_send: snapshot.map_or(0, |left| left.lost),
+            app_limited,
         });
     }
 

@@ -43,6 +43,8 @@ use crate::feed::recovery_period::Exit;
 #[derive(Debug)]
 pub struct ControllerFeed {
     books: Bookkeeping,
+    /// The controller needs them.
+    rate_samples: bool,
     /// In flight, or lost and remembered.
     packets: BTreeMap<u64, Packet>,
     /// How many of them are lost.
@@ -61,7 +63,9 @@ pub struct ControllerFeed {
 struct Packet {
     sent: Time,
     bytes: u64,
-    snapshot: Snapshot,
+    app_limited: bool,
+    /// If the controller needs rate samples.
+    snapshot: Option<Snapshot>,
     /// When it was lost, in which recovery period.
     lost: Option<(Time, u64)>,
 }
@@ -84,6 +88,7 @@ impl ControllerFeed {
     /// Nothing sent yet.
     pub fn new(controller: Box<dyn Controller>) -> Self {
         Self {
+            rate_samples: controller.needs().rate_samples,
             books: Bookkeeping::new(controller, Exit::Quic),
             packets: BTreeMap::new(),
             remembered: 0,
@@ -104,7 +109,9 @@ impl ControllerFeed {
         }
         self.next_pn = pn + 1;
         let snapshot = self.books.on_sent(now, pn, bytes);
-        self.packets.insert(pn, Packet { sent: now, bytes, snapshot, lost: None });
+        let app_limited = snapshot.app_limited;
+        let snapshot = Some(snapshot).filter(|_| self.rate_samples);
+        self.packets.insert(pn, Packet { sent: now, bytes, app_limited, snapshot, lost: None });
     }
 
     /// The application has nothing more to send; packets that leave from now on are marked, until all before them have arrived.
@@ -342,6 +349,7 @@ impl ControllerFeed {
 
 impl Packet {
     fn left(&self, pn: u64) -> Left<'_> {
-        Left { pn, sent: self.sent, bytes: self.bytes, snapshot: &self.snapshot }
+        let Self { sent, bytes, app_limited, ref snapshot, .. } = *self;
+        Left { pn, sent, bytes, app_limited, snapshot: snapshot.as_ref() }
     }
 }

@@ -49,10 +49,12 @@ impl Sampler {
         }
     }
 
-    /// One packet is acknowledged.
-    pub fn on_acked(&mut self, now: Time, pn: u64, sent: Time, bytes: u64, snapshot: &Snapshot) {
+    /// One packet is acknowledged. Without its snapshot it makes no sample.
+    #[inline]
+    pub fn on_acked(&mut self, now: Time, pn: u64, sent: Time, bytes: u64, snapshot: Option<&Snapshot>) {
         self.delivered += bytes;
         self.delivered_time = now;
+        let Some(snapshot) = snapshot else { return };
         if self.newest.is_none_or(|(time, id, _)| (sent, pn) > (time, id)) {
             self.newest = Some((sent, pn, *snapshot));
         }
@@ -121,7 +123,7 @@ mod tests {
         for ms in 0..1000u64 {
             if ms >= 100 {
                 let (pn, sent, snap) = flying.pop_front().unwrap();
-                s.on_acked(Time::from_millis(ms), pn, sent, 1000, &snap);
+                s.on_acked(Time::from_millis(ms), pn, sent, 1000, Some(&snap));
                 last = s.sample(RTT).or(last);
             }
             let now = Time::from_millis(ms);
@@ -139,7 +141,7 @@ mod tests {
         let snaps: Vec<_> = (0..100).map(|ms| s.on_sent(Time::from_millis(ms), 1000, 1000 * ms)).collect();
         for (pn, snap) in snaps.iter().enumerate() {
             let pn = pn as u64;
-            s.on_acked(Time::from_millis(200), pn, Time::from_millis(pn), 1000, snap);
+            s.on_acked(Time::from_millis(200), pn, Time::from_millis(pn), 1000, Some(snap));
         }
         let sample = s.sample(RTT).unwrap();
         assert_eq!(sample.interval, Duration::from_millis(200));
@@ -154,10 +156,10 @@ mod tests {
         s.mark_app_limited(1000);
         let b = s.on_sent(Time(10), 1000, 1000);
         assert!(!a.app_limited && b.app_limited);
-        s.on_acked(Time(100), 0, Time(0), 1000, &a);
+        s.on_acked(Time(100), 0, Time(0), 1000, Some(&a));
         assert!(!s.sample(Duration::ZERO).unwrap().app_limited);
         assert!(s.is_app_limited(), "delivered has reached, not passed, the bubble's end");
-        s.on_acked(Time(110), 1, Time(10), 1000, &b);
+        s.on_acked(Time(110), 1, Time(10), 1000, Some(&b));
         assert!(s.sample(Duration::ZERO).unwrap().app_limited);
         assert!(!s.is_app_limited());
     }

@@ -104,8 +104,9 @@ impl<T: Payload> Sender<T> {
     fn mark_late(&mut self, now: Time, out: &mut AckEffects<T>) {
         out.scratch.late.sort_by_key(|v| v.pn);
         for verdict in &out.scratch.late {
-            let Verdict { pn, sent, bytes, ecn, ref snapshot, ref data, .. } = *verdict;
-            self.books.mark_late(now, Left { pn, sent, bytes, snapshot }, &mut out.scratch.batch);
+            let Verdict { pn, sent, bytes, app_limited, ecn, ref snapshot, ref data, .. } = *verdict;
+            let left = Left { pn, sent, bytes, app_limited, snapshot: snapshot.as_ref() };
+            self.books.mark_late(now, left, &mut out.scratch.batch);
             out.scratch.ecn.add(ecn);
             if self.largest_acked.is_none_or(|largest| pn > largest) {
                 self.largest_acked = Some(pn);
@@ -182,12 +183,11 @@ impl<T: Payload> Sender<T> {
         arrival: Arrival,
         scratch: &mut Scratch<T>,
     ) {
-        let Some(p) = self.sent.resolve(pn, Fate::Acked) else { return };
+        let Some((p, packet)) = self.sent.resolve(pn, Fate::Acked) else { return };
         // Its bytes came with an earlier transmission that had been given up: they are not delivered twice.
         let start = p.data.range().start;
         let again =
             arrival == Arrival::Unproven && scratch.late.iter().any(|v| v.data.range().start == start);
-        let packet = Left { pn, sent: p.sent, bytes: p.bytes, snapshot: &p.snapshot };
         self.books.mark_acked(now, packet, received, !again, &mut scratch.batch);
         if arrival == Arrival::Certain {
             scratch.ecn.add(p.ecn);

@@ -23,7 +23,8 @@ pub(crate) struct Verdict<T> {
     pub(crate) sent: Time,
     pub(crate) bytes: u64,
     pub(crate) ecn: Ecn,
-    pub(crate) snapshot: Snapshot,
+    pub(crate) app_limited: bool,
+    pub(crate) snapshot: Option<Snapshot>,
     pub(crate) data: T,
 }
 
@@ -56,13 +57,22 @@ impl<T: Payload> LateAcks<T> {
     }
 
     /// `packet`, number `pn`, is given up in a recovery period.
-    pub(crate) fn add(&mut self, pn: u64, at: Time, period: u64, packet: &Packet<T>) {
-        let Packet { sent, bytes, ecn, snapshot, ref data, .. } = *packet;
+    pub(crate) fn add(
+        &mut self,
+        pn: u64,
+        at: Time,
+        period: u64,
+        packet: &Packet<T>,
+        snapshot: Option<&Snapshot>,
+    ) {
+        let Packet { sent, bytes, ecn, app_limited, ref data, .. } = *packet;
+        let (bytes, snapshot) = (u64::from(bytes), snapshot.copied());
         let range = data.range();
         if !self.by_number && !range.is_empty() {
             self.by_start.insert(range.start, (pn, false));
         }
-        let verdict = Verdict { pn, at, period, sent, bytes, ecn, snapshot, data: data.clone() };
+        let data = data.clone();
+        let verdict = Verdict { pn, at, period, sent, bytes, ecn, app_limited, snapshot, data };
         if self.lost.back().is_none_or(|v| v.pn < pn) {
             self.lost.push_back(verdict);
         } else {

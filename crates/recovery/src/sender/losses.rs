@@ -3,7 +3,7 @@
 use congestion::{Cause, Detection};
 use units::{Duration, Time};
 
-use crate::feed::{Left, Reason, RttEstimate};
+use crate::feed::{Reason, RttEstimate};
 use crate::sender::config::Reduction;
 use crate::sender::effects::AckEffects;
 use crate::sender::loss_detection::Search;
@@ -62,15 +62,14 @@ impl<T: Payload> Sender<T> {
         self.forget_late(now);
         for &(pn, _) in lost {
             if let Some(packet) = self.sent.get(pn) {
-                self.late.add(pn, now, self.books.period.serial(), packet);
+                self.late.add(pn, now, self.books.period.serial(), packet, self.sent.snapshot(pn));
             }
         }
     }
 
     /// Takes one packet out of flight as lost.
     fn mark_lost(&mut self, pn: u64, detection: Detection, out: &mut AckEffects<T>) {
-        let Some(p) = self.sent.resolve(pn, Fate::Lost) else { return };
-        let packet = Left { pn, sent: p.sent, bytes: p.bytes, snapshot: &p.snapshot };
+        let Some((p, packet)) = self.sent.resolve(pn, Fate::Lost) else { return };
         self.books.mark_lost(packet, detection, &mut out.scratch.batch);
         self.ecn.on_lost(p.ecn);
         out.lost.push((pn, detection, p.data.clone()));

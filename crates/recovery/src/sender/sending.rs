@@ -92,7 +92,7 @@ impl<T: Payload> Sender<T> {
         Self {
             control: controller.control(),
             mds: path.max_datagram_size,
-            sent: SentPackets::new(),
+            sent: SentPackets::new(controller.needs().rate_samples),
             rtt: Rtt::new(config.initial_rtt, config.min_rtt_window),
             variance: LinuxVariance::new(config.min_rto),
             pacer: Pacer::new(&config.pacing, path.max_datagram_size),

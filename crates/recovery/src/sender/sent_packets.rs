@@ -11,7 +11,7 @@ use std::ops::Range;
 use units::Time;
 
 use crate::ack::TcpAck;
-use crate::feed::Snapshot;
+use crate::feed::{Left, Snapshot};
 use units::Ecn;
 
 /// What a packet carries, as far as the sender must know.
@@ -32,16 +32,18 @@ pub(crate) enum Fate {
 #[derive(Clone, Debug)]
 pub(crate) struct Packet<T> {
     pub(crate) sent: Time,
-    pub(crate) bytes: u64,
+    /// What it counts in the window.
+    pub(crate) bytes: u32,
     pub(crate) fate: Fate,
     /// Its payload had been sent before.
     pub(crate) repeat: bool,
     pub(crate) ecn: Ecn,
+    /// It left while the application limited the sender.
+    pub(crate) app_limited: bool,
     /// From here to the next packet that may be [awaited](Packet::is_awaited), in packets.
     stride: u32,
     /// From here back to one that may be in flight, in packets.
     back: u32,
-    pub(crate) snapshot: Snapshot,
     pub(crate) data: T,
     /// The stream had been sent up to here when it had left: ascending.
     edge: u64,
@@ -59,6 +61,8 @@ impl<T> Packet<T> {
 pub(crate) struct SentPackets<T> {
     base: u64,
     packets: VecDeque<Packet<T>>,
+    /// What the rate samples need of each packet, apart: other controllers do without, and no search looks at it.
+    snapshots: Option<VecDeque<Snapshot>>,
     /// First byte and number of each repeat in flight.
     repeats: BTreeSet<(u64, u64)>,
     edge: u64,
@@ -70,9 +74,11 @@ pub(crate) struct SentPackets<T> {
 const HINTS: usize = 4;
 
 impl<T: Payload> SentPackets<T> {
-    pub(crate) fn new() -> Self {
+    /// None yet. `rate_samples`: the controller needs them.
+    pub(crate) fn new(rate_samples: bool) -> Self {
+        let snapshots = rate_samples.then(VecDeque::new);
         let hints = [(u64::MAX, 0); HINTS];
-        Self { base: 0, packets: VecDeque::new(), repeats: BTreeSet::new(), edge: 0, hints }
+        Self { base: 0, packets: VecDeque::new(), snapshots, repeats: BTreeSet::new(), edge: 0, hints }
     }
 
     /// The number of the next packet.
@@ -106,29 +112,42 @@ impl<T: Payload> SentPackets<T> {
         }
         self.edge = self.edge.max(range.end);
         let (fate, edge) = (Fate::InFlight, self.edge);
+        let (bytes, app_limited) = (u32::try_from(bytes).unwrap_or(u32::MAX), snapshot.app_limited);
+        let (stride, back) = (1, 1);
         self.packets.push_back(Packet {
             sent,
             bytes,
             fate,
             repeat,
             ecn,
-            stride: 1,
-            back: 1,
-            snapshot,
+            app_limited,
+            stride,
+            back,
             data,
             edge,
         });
+        if let Some(snapshots) = &mut self.snapshots {
+            snapshots.push_back(snapshot);
+        }
     }
 
     /// Takes a packet out of flight and returns it, unless it has been acknowledged or lost already.
-    pub(crate) fn resolve(&mut self, pn: u64, fate: Fate) -> Option<&Packet<T>> {
+    #[inline]
+    pub(crate) fn resolve(&mut self, pn: u64, fate: Fate) -> Option<(&Packet<T>, Left<'_>)> {
         let index = self.index(pn)?;
         let packet = self.packets.get_mut(index).filter(|p| p.fate == Fate::InFlight)?;
         packet.fate = fate;
         if packet.repeat {
             self.repeats.remove(&(packet.data.range().start, pn));
         }
-        Some(packet)
+        let snapshot = self.snapshots.as_ref().and_then(|snapshots| snapshots.get(index));
+        let Packet { sent, bytes, app_limited, .. } = *packet;
+        Some((packet, Left { pn, sent, bytes: u64::from(bytes), app_limited, snapshot }))
+    }
+
+    /// What the rate samples need of a packet.
+    pub(crate) fn snapshot(&self, pn: u64) -> Option<&Snapshot> {
+        self.snapshots.as_ref()?.get(self.index(pn)?)
     }
 
     pub(crate) fn get(&self, pn: u64) -> Option<&Packet<T>> {
@@ -252,6 +271,9 @@ impl<T: Payload> SentPackets<T> {
     pub(crate) fn forget_resolved(&mut self) {
         while self.packets.front().is_some_and(|p| p.fate != Fate::InFlight) {
             self.packets.pop_front();
+            if let Some(snapshots) = &mut self.snapshots {
+                snapshots.pop_front();
+            }
             self.base += 1;
         }
     }
@@ -320,7 +342,7 @@ mod tests {
         /// Whatever was sent, lost and sent again, and whatever the peer says, also of bytes never sent.
         #[test]
         fn like_a_walk(ops in prop::collection::vec(op(), 1..200)) {
-            let (mut sent, mut found) = (SentPackets::new(), Vec::new());
+            let (mut sent, mut found) = (SentPackets::new(true), Vec::new());
             for op in ops {
                 send(&mut sent, &op);
                 if let Op::Ack(cumulative, sacks) = op {
@@ -342,7 +364,7 @@ mod tests {
         /// The newest in flight before any packet, whatever became of the others.
         #[test]
         fn back_like_a_walk(ops in prop::collection::vec(op(), 1..200), asked in prop::collection::vec(0u64..220, 1..9)) {
-            let mut sent = SentPackets::new();
+            let mut sent = SentPackets::new(true);
             for op in ops {
                 send(&mut sent, &op);
                 sent.forget_resolved();

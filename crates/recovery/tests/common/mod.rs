@@ -66,6 +66,9 @@ pub struct Notes {
 pub struct Recorder(Arc<Mutex<Notes>>);
 
 impl Controller for Recorder {
+    fn needs(&self) -> congestion::Needs {
+        congestion::Needs { rate_samples: true, ..congestion::Needs::default() }
+    }
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         let mut notes = self.0.lock().unwrap();
         notes.rates.extend(ack.rate.and_then(|sample| sample.delivery_rate).map(units::Rate::bytes_per_sec));

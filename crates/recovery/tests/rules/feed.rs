@@ -41,6 +41,9 @@ impl Logged {
 }
 
 impl Controller for Logged {
+    fn needs(&self) -> congestion::Needs {
+        self.inner.needs()
+    }
     fn on_path_change(&mut self, _: congestion::PathInfo) {}
     fn on_sent(&mut self, sent: &Sent) {
         self.inner.on_sent(sent);

@@ -101,6 +101,9 @@ impl Books {
 struct Auditor(Arc<Mutex<Books>>);
 
 impl Controller for Auditor {
+    fn needs(&self) -> congestion::Needs {
+        congestion::Needs { rate_samples: true, ..congestion::Needs::default() }
+    }
     fn on_sent(&mut self, sent: &Sent) {
         let mut books = self.0.lock().unwrap();
         assert_eq!(sent.pn, books.flying.len() as u64);

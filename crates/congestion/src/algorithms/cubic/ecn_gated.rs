@@ -26,7 +26,7 @@
 
 use crate::algorithms::cubic::picoquic::{self, CubicPicoquic};
 use crate::components::rtt_ratio::{Estimator, Ratio};
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Lost, PathInfo, Sent};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, Lost, Needs, PathInfo, Sent};
 use crate::{Range, params};
 use units::Duration;
 
@@ -61,6 +61,10 @@ impl CubicEcnGated {
 }
 
 impl Controller for CubicEcnGated {
+    fn needs(&self) -> Needs {
+        self.base.needs()
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         self.base.on_sent(sent);
     }

@@ -77,7 +77,7 @@ pub use params::{Centre, MarkEpoch, Params, Revision};
 use super::curve::k_after;
 use crate::components::idle;
 use crate::components::picoquic::{LossFilter, RttTest};
-use crate::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, PathInfo, Sent};
+use crate::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, Needs, PathInfo, Sent};
 use curve::Curve;
 use event::{Event, Previous};
 use units::{Duration, Rate, Time};
@@ -154,6 +154,11 @@ impl CubicPicoquic {
 }
 
 impl Controller for CubicPicoquic {
+    /// Slow start seeds the window from the delivery rate.
+    fn needs(&self) -> Needs {
+        Needs { rate_samples: true, ..Needs::default() }
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         self.now = sent.now;
         self.next_pn = sent.pn + 1;
