@@ -536,6 +536,19 @@ fn differences_between_two_results() {
     let xml = fs::read_to_string(&xml).unwrap();
     assert!(xml.contains("failures=\"2\"") && xml.contains("cubic, goodput"), "{xml}");
 
+    // The same study from another folder, by another name.
+    let elsewhere = dir.path().join("folder");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::copy(&file, elsewhere.join("other.toml")).unwrap();
+    for (file, name) in [("folder/other.toml", "named"), ("small.toml", "plain")] {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_kneepoint"));
+        assert!(run.args(["run", file, "--out", name]).current_dir(dir.path()).status().unwrap().success());
+    }
+    let moved = kneepoint(&["diff", &out("plain"), &out("named"), "--fail-if", "goodput -1 %"]);
+    let said = text(&moved.stdout);
+    assert!(moved.status.success() && said.contains("small is folder/other in "), "{said}");
+    assert!(said.starts_with("0 of ") && said.contains(" of 1 experiments"), "{said}");
+
     let markdown = text(&kneepoint(&["diff", &out("a"), &out("b"), "--markdown"]).stdout);
     assert!(markdown.contains("| small, cubic | goodput Mbit/s |"), "{markdown}");
     let wrong = kneepoint(&["diff", &out("a"), &out("nowhere")]);
