@@ -10,12 +10,12 @@ use scenario::Watch;
 use units::Bytes;
 
 use crate::commands::folders::slug;
+use crate::commands::sources;
 use crate::output::tell;
 use crate::run::{self, Options, Shard, Study};
 use crate::status::{Error, HOLDS, MISS, complain, print, width};
 use experiment::backend::Backend;
 use experiment::file::Experiment;
-use experiment::library::Library;
 use report::terminal::{self, brief, first, lines::Lines};
 use results::qlog::Format;
 use results::summary::{ClaimResult, Results, Summary, Verdict};
@@ -244,16 +244,14 @@ fn read(args: &RunArgs) -> Result<Vec<Experiment>, Error> {
     }
     sets.extend(args.seed.map(|seed| ("seed".to_owned(), seed.to_string())));
     sets.extend(args.repeat.map(|n| ("repetitions".to_owned(), n.to_string())));
-    let sources = Library.resolve(&args.experiments)?;
-    let read = |source: experiment::library::Source| -> Result<Experiment, Error> {
+    sources::read(&args.experiments, |source| {
         let mut experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
         if !args.controllers.is_empty() {
             experiment = experiment.with_controllers(&args.controllers)?;
         }
         let changed = !sets.is_empty();
         Ok(if changed { experiment.with_overrides(&sets, args.keep_published)? } else { experiment })
-    };
-    sources.into_iter().map(read).collect()
+    })
 }
 
 fn claims(all: &[Results]) -> impl Iterator<Item = &ClaimResult> {
