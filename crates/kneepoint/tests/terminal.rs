@@ -122,6 +122,19 @@ fn a_question_is_answered_by_its_table() {
     assert!(screen.contains('±') && screen.contains("±: sample standard deviation"), "{screen}");
     let once = text(&run(dir.path(), &["q.toml", "--repeat", "1"]).output().unwrap());
     assert!(!once.contains('±'), "{once}");
+    // Of several each has its name; a sweep without a reference shows every value of it.
+    fs::write(dir.path().join("p.toml"), question_of_a_sweep()).unwrap();
+    let both = text(&run(dir.path(), &["q.toml", "p.toml", "--repeat", "1"]).output().unwrap());
+    check_width(&both);
+    assert!(both.contains("\nq: A study") && both.contains("\np: A study"), "{both}");
+    let sweep = both.split_once("\np: A study").unwrap().1;
+    assert!(sweep.contains("\n1 BDP  cubic") && sweep.contains("\n4 BDP  cubic"), "{both}");
+    assert!(!sweep.contains("reference") && !sweep.contains("others"), "{both}");
+}
+
+fn question_of_a_sweep() -> String {
+    let question = STUDY.split("[reference]").next().unwrap();
+    question.replace("source = \"a test\"\n", "")
 }
 
 /// `-v`: the reference's table, the other variants as a range, every claim. `-vv`: a table each.

@@ -113,7 +113,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
     let options = options(args);
-    let mut all = Vec::new();
+    let (mut all, mut notes) = (Vec::new(), brief::Notes::new());
     for study in run::experiments(&together(&experiments), &experiments, &options, &watch)? {
         let (results, folder) = match study {
             Study::Complete(results, folder, _) => (*results, folder),
@@ -123,7 +123,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
             }
         };
         if !args.json && args.verbose > 0 {
-            print(&told(&results.summary, args.verbose));
+            print(&told(&results.summary, args.verbose, &mut notes));
             print(&format!("results: {}\n", folder.display()));
         }
         all.push(results);
@@ -156,8 +156,8 @@ fn options(args: &RunArgs) -> Options {
 }
 
 /// One experiment, as much of it as is asked for.
-fn told(summary: &Summary, verbose: u8) -> String {
-    if verbose == 1 { brief::text(summary, width()) } else { terminal::text(summary) }
+fn told(summary: &Summary, verbose: u8, notes: &mut brief::Notes) -> String {
+    if verbose == 1 { brief::text(summary, notes, width()) } else { terminal::text(summary) }
 }
 
 /// What it comes to: the first screen, and what became of all claims.
@@ -168,7 +168,9 @@ fn ending(args: &RunArgs, all: &[Results]) -> String {
     let summaries: Vec<&Summary> = all.iter().map(|results| &results.summary).collect();
     let mut out = Lines::new(width());
     conclusion(all).lines().for_each(|line| out.put("", line));
-    first::text(&args.experiments.join(", "), &summaries, width()) + &out.into_text()
+    let asked = args.experiments.join(", ");
+    let screen = if args.verbose == 1 { first::rest } else { first::text };
+    screen(&asked, &summaries, width()) + &out.into_text()
 }
 
 /// What experiments are called together while they run.
