@@ -38,7 +38,8 @@ pub(super) fn text(question: &Question, varied: &Varied, all: &[Results], seeds:
         table(&mut out, varied, &labels, block, (width, group));
     }
     out.push('\n');
-    let (to, from, against) = (question.to, question.from, &question.against.label);
+    let [to, from] = [question.to, question.from].map(|time| format!("{:.0} s", time.as_secs_f64()));
+    let against = &question.against.label;
     let beside =
         format!("Share and competitor are of a flow beside one of {against}, the others of a flow alone");
     put(
