@@ -4,6 +4,8 @@ use std::sync::OnceLock;
 
 use congestion::{Entry, Registry};
 
+use crate::diagnostic::did_you_mean;
+
 static CONTROLLERS: OnceLock<Registry> = OnceLock::new();
 
 /// All of them.
@@ -24,6 +26,12 @@ const NEWEST: [(&str, &str); 1] = [("bbr", "bbr3")];
 pub fn find(name: &str) -> Option<&'static Entry> {
     let newest = NEWEST.iter().find(|(family, _)| *family == name).map(|(_, newest)| *newest);
     controllers().get(name).or_else(|| controllers().get(newest?))
+}
+
+/// That no controller is called so, with the one that was most likely meant.
+pub fn unknown(name: &str) -> String {
+    let known = controllers().iter().map(|entry| entry.name);
+    format!("unknown algorithm `{name}`; {}", did_you_mean(name, known))
 }
 
 /// Sets them, once, before anything is read.

@@ -32,6 +32,12 @@ impl Diagnostics {
         Self { is_part, ..self }
     }
 
+    /// These, if there are any.
+    pub fn of(all: Vec<Diagnostic>) -> Option<Self> {
+        let mut all = all.into_iter();
+        all.next().map(|first| Self::new(first, all))
+    }
+
     /// Each of them.
     pub fn all(&self) -> &[Diagnostic] {
         &self.all

@@ -52,15 +52,26 @@ impl Library {
     /// # Errors
     /// A word that means nothing, a file that cannot be read or is empty, a folder without experiments.
     pub fn resolve(&self, names: &[String]) -> Result<Vec<Source>, Diagnostic> {
-        let mut found: Vec<Source> = Vec::new();
+        let (found, wrong) = self.resolve_each(names);
+        wrong.into_iter().next().map_or(Ok(found), Err)
+    }
+
+    /// The same, with what is wrong with each of the other words.
+    pub fn resolve_each(&self, names: &[String]) -> (Vec<Source>, Vec<Diagnostic>) {
+        let (mut found, mut wrong): (Vec<Source>, Vec<Diagnostic>) = (Vec::new(), Vec::new());
         for name in names {
-            for source in self.resolve_one(name)? {
-                if found.iter().all(|f| f.file != source.file) {
-                    found.push(source);
+            match self.resolve_one(name) {
+                Ok(sources) => {
+                    for source in sources {
+                        if found.iter().all(|f| f.file != source.file) {
+                            found.push(source);
+                        }
+                    }
                 }
+                Err(problem) => wrong.push(problem),
             }
         }
-        Ok(found)
+        (found, wrong)
     }
 
     fn resolve_one(&self, name: &str) -> Result<Vec<Source>, Diagnostic> {

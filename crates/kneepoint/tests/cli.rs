@@ -458,7 +458,17 @@ fn compares() {
     let screen = text(&done.stdout);
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
-    assert!(screen.lines().count() <= 24, "{screen}");
+    assert!(screen.lines().count() <= 27, "{screen}");
+    // What the competitor keeps, and what differs between runs.
+    let flat = screen.replace("\n  ", " ");
+    let keeps =
+        flat.split_once("Of what new-reno has beside another new-reno it keeps ").expect("what it keeps").1;
+    assert!(keeps.contains("beside bbr3.") && flat.contains(" of new-reno, "), "{screen}");
+    assert!(flat.contains("Random are losses and the start times."), "{screen}");
+    let long = tree(dir.path())
+        .into_iter()
+        .find(|(name, _)| name.ends_with("summary.json") && name.contains("long"));
+    assert!(text(&long.unwrap().1).contains("\"utilization @ measure\""), "the window of the goodput");
     assert!(screen.starts_with("bbr3 carries ") && screen.contains("what new-reno does"), "{screen}");
     assert!(screen.contains("at random") && screen.contains("Mathis et al. 1997"), "{screen}");
     let page = fs::read_to_string(dir.path().join("report/compare/index.html")).unwrap();
@@ -476,10 +486,41 @@ fn compares() {
 
     let swept = text(&compare(&["--vary", "queue=0.5, 2 BDP", "--against", "cubic"]).stdout);
     assert!(
-        swept.contains("share beside cubic") && swept.contains("0.5 BDP") && swept.contains("2 BDP"),
+        swept.contains("beside one of cubic") && swept.contains("0.5 BDP") && swept.contains("2 BDP"),
         "{swept}"
     );
-    assert!(swept.lines().all(|line| line.chars().count() <= 80), "{swept}");
+    assert!(swept.lines().all(|line| line.chars().count() <= 80) && swept.lines().count() <= 40, "{swept}");
+    for says in ["mean RTT, ms", "loss, %", "competitor, Mbit/s", "Least mean RTT: "] {
+        assert!(swept.contains(says), "{says}: {swept}");
+    }
+    let pages: String = tree(&dir.path().join("report/compare")).iter().map(|(_, page)| text(page)).collect();
+    assert!(pages.contains("Mean RTT on ") && pages.contains("Loss on "), "pictures of delay and loss");
+}
+
+/// Formulas of one drop-tail link are told of no other network, and of intervals is told what they are of.
+#[test]
+fn compares_on_other_networks() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().to_str().unwrap();
+    let on = |link: &str| {
+        let args =
+            ["compare", "cubic", "bbr", "--link", link, "--time", "9 s", "--repeat", "2", "--out", out];
+        let done = kneepoint(&args);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        text(&done.stdout).replace("\n  ", " ")
+    };
+    let managed = on("rate=10 Mbps rtt=40 ms queue=4 BDP loss=0.5 % aqm=pie");
+    assert!(
+        managed.contains("The network has `pie` in its queue: no formula or reason of one drop-tail link"),
+        "{managed}"
+    );
+    assert!(!managed.contains("Closed form") && !managed.contains("BDP on its way"), "{managed}");
+    assert!(managed.contains("Random are losses, the AQM and the start times."), "{managed}");
+    let plain = on("rate=10 Mbps rtt=40 ms queue=1 BDP");
+    assert!(
+        plain.contains("Random are the start times alone") && !plain.contains("The network has"),
+        "{plain}"
+    );
 }
 
 #[test]
@@ -535,6 +576,19 @@ fn differences_between_two_results() {
     assert!(said.contains("2 of them break a rule"), "{said}");
     let xml = fs::read_to_string(&xml).unwrap();
     assert!(xml.contains("failures=\"2\"") && xml.contains("cubic, goodput"), "{xml}");
+
+    // The same study from another folder, by another name.
+    let elsewhere = dir.path().join("folder");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::copy(&file, elsewhere.join("other.toml")).unwrap();
+    for (file, name) in [("folder/other.toml", "named"), ("small.toml", "plain")] {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_kneepoint"));
+        assert!(run.args(["run", file, "--out", name]).current_dir(dir.path()).status().unwrap().success());
+    }
+    let moved = kneepoint(&["diff", &out("plain"), &out("named"), "--fail-if", "goodput -1 %"]);
+    let said = text(&moved.stdout);
+    assert!(moved.status.success() && said.contains("small is folder/other in "), "{said}");
+    assert!(said.starts_with("0 of ") && said.contains(" of 1 experiments"), "{said}");
 
     let markdown = text(&kneepoint(&["diff", &out("a"), &out("b"), "--markdown"]).stdout);
     assert!(markdown.contains("| small, cubic | goodput Mbit/s |"), "{markdown}");

@@ -122,6 +122,19 @@ fn a_question_is_answered_by_its_table() {
     assert!(screen.contains('±') && screen.contains("±: sample standard deviation"), "{screen}");
     let once = text(&run(dir.path(), &["q.toml", "--repeat", "1"]).output().unwrap());
     assert!(!once.contains('±'), "{once}");
+    // Of several each has its name; a sweep without a reference shows every value of it.
+    fs::write(dir.path().join("p.toml"), question_of_a_sweep()).unwrap();
+    let both = text(&run(dir.path(), &["q.toml", "p.toml", "--repeat", "1"]).output().unwrap());
+    check_width(&both);
+    assert!(both.contains("\nq: A study") && both.contains("\np: A study"), "{both}");
+    let sweep = both.split_once("\np: A study").unwrap().1;
+    assert!(sweep.contains("\n1 BDP  cubic") && sweep.contains("\n4 BDP  cubic"), "{both}");
+    assert!(!sweep.contains("reference") && !sweep.contains("others"), "{both}");
+}
+
+fn question_of_a_sweep() -> String {
+    let question = STUDY.split("[reference]").next().unwrap();
+    question.replace("source = \"a test\"\n", "")
 }
 
 /// `-v`: the reference's table, the other variants as a range, every claim. `-vv`: a table each.
@@ -214,4 +227,37 @@ fn a_file_on_standard_input() {
     let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert!(said.contains("stdin:4: duratoin: unknown key"), "{said}");
     assert_eq!(with("").status.code(), Some(2));
+}
+
+/// One file's mistakes do not hide those of another.
+#[test]
+fn mistakes_of_several_files() {
+    let dir = studies("0.1");
+    for (name, right, wrong) in [("one", "rate =", "raet ="), ("two", "duration =", "duratoin =")] {
+        let file = dir.path().join(format!("studies/{name}.toml"));
+        fs::write(&file, fs::read_to_string(&file).unwrap().replace(right, wrong)).unwrap();
+    }
+    let output = run(dir.path(), &["studies/one.toml", "nothing.toml", "studies/two.toml"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    for says in ["one.toml:8: link.raet: unknown key", "two.toml:4: duratoin: unknown key", "nothing.toml: "]
+    {
+        assert!(said.contains(says), "{says}: {said}");
+    }
+    // What is wrong with an option is said once.
+    let output =
+        run(dir.path(), &["studies/z.toml", "quic-dc/table-1", "--set", "link.rate=20"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.matches("`20` has no unit").count(), 1, "{said}");
+}
+
+#[test]
+fn algorithms_by_their_short_name() {
+    let newest = said(&["algorithms", "bbr"]);
+    assert!(newest.starts_with("`bbr` is the newest of its family, bbr3\n\nbbr3\n"), "{newest}");
+    let unknown = command(&["algorithms", "cubik"]).output().unwrap();
+    assert!(
+        String::from_utf8_lossy(&unknown.stderr)
+            .contains("unknown algorithm `cubik`; did you mean \"cubic\"?")
+    );
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::section::{Section, plural};
-use super::{claims, colours, section, table};
+use super::{claims, colours, section};
+use results::ledger::Far;
 use results::summary::{Results, Verdict};
 
 /// The page of the only experiment, or the overview of several; what is asked is answered first.
@@ -91,7 +92,7 @@ pub(super) fn frame(heading: &str, rules: &str, body: &Markup) -> Markup {
 /// The numbers that matter, at the top.
 fn strip(experiments: &[Results]) -> Markup {
     let counts = claims::count(experiments.iter().flat_map(|e| &e.summary.claims));
-    let (far, open, bare) = table::count_far(experiments.iter().flat_map(|e| &e.summary.variants));
+    let far = Far::of(experiments.iter().map(|e| &e.summary));
     html! {
         ul.strip {
             li { b { (experiments.len()) } (plural(experiments.len(), " experiment", " experiments")) }
@@ -100,7 +101,10 @@ fn strip(experiments: &[Results]) -> Markup {
                     b { (count) } span { (claims::words(verdict).0) " " (card(verdict, count)) }
                 }
             }
-            li { b { (far) } span { "differences beyond 10 %; cause open: " (open) ", no reason: " (bare) } }
+            li {
+                b { (far.open) }
+                span { "of " (far.all) " numbers beyond 10 % without a known cause, no reason: " (far.unexplained) }
+            }
         }
     }
 }
@@ -125,14 +129,14 @@ fn overview(sections: &[Section<'_>]) -> Markup {
                 }
                 tbody {
                     @for s in sections {
-                        @let (far, open, _) = table::count_far(s.summary.variants.iter());
+                        @let far = Far::of([s.summary]);
                         tr {
                             th scope="row" {
                                 a href=(s.page()) { (section::title(s.summary)) } " " span.id { (s.summary.experiment) }
                             }
                             td { (verdicts(s)) }
-                            td.count { (far) }
-                            td.count { (open) }
+                            td.count { (far.all) }
+                            td.count { (far.open) }
                             td.count { (s.charts.len()) }
                         }
                     }

@@ -96,15 +96,6 @@ impl Difference {
     }
 }
 
-/// Differences beyond the tolerance: all, those whose reason leaves the cause open, and those without a reason.
-pub(super) fn count_far<'a>(variants: impl Iterator<Item = &'a Variant>) -> (usize, usize, usize) {
-    let cells = variants.flat_map(|v| &v.rows).flat_map(|r| r.cells.values());
-    let far = cells.filter(|c| matches!(Difference::of(c), Difference::Far(_)));
-    far.fold((0, 0, 0), |(all, left, bare), c| {
-        (all + 1, left + usize::from(c.open), bare + usize::from(c.reason.is_none()))
-    })
-}
-
 /// The reasons of a table in the order of their numbers.
 #[derive(Default)]
 struct Notes<'a>(Vec<&'a str>);

@@ -3,6 +3,7 @@
 pub mod brief;
 mod cells;
 pub mod first;
+mod grid;
 pub mod lines;
 
 use std::fmt::Write;
@@ -31,7 +32,7 @@ pub fn text(summary: &Summary) -> String {
         }
         table(&mut out, &summary.metrics, variant);
         for found in &variant.biases {
-            let _ = writeln!(out, "  {}", bias(found));
+            let _ = writeln!(out, "  {}", bias(found, &[]));
         }
     }
     if !summary.why_reference.is_empty() {

@@ -317,7 +317,7 @@ fn screens_keep_their_width() {
     let summaries: Vec<&Summary> = all.iter().map(|results| &results.summary).collect();
     for width in [80, 120] {
         let mut screens = vec![first::text("all", &summaries, width)];
-        screens.extend(summaries.iter().take(2).map(|summary| brief::text(summary, width)));
+        screens.extend(summaries.iter().take(2).map(|summary| brief::text(summary, &mut Vec::new(), width)));
         for line in screens.iter().flat_map(|screen| screen.lines()) {
             let columns = textwrap::core::display_width(line);
             let words = line.split_whitespace().map(str::len).max().unwrap_or(0);
@@ -325,4 +325,47 @@ fn screens_keep_their_width() {
             assert!(!line.replace("\u{1b}[", "").contains(|c: char| c.is_control()), "{line:?}");
         }
     }
+}
+
+/// The report and the first screen count the same numbers: those of the reference that are further than 10 % from the source's.
+#[test]
+fn one_count_of_differences() {
+    let mut all = fixture::realistic();
+    let summaries = |all: &[Results]| all.iter().map(|r| r.summary.clone()).collect::<Vec<_>>();
+    let whole = summaries(&all);
+    let of_all = results::ledger::Far::of(&whole);
+    let mut other = all[0].summary.variants[0].clone();
+    (other.name, other.reference) = ("limit-counts = another".to_owned(), false);
+    all[0].summary.variants.push(other);
+    let alone = summaries(&all);
+    let far = results::ledger::Far::of(&alone);
+    assert!(far.open > 0 && far == of_all, "{far:?} {of_all:?}");
+    let screen = first::text("all", &alone.iter().collect::<Vec<_>>(), 80);
+    assert!(screen.contains(&format!(", {} of {} numbers beyond 10 %", far.open, far.all)), "{screen}");
+    let files = files(&all);
+    let tile = format!("<b>{}</b><span>of {} numbers beyond 10 %", far.open, far.all);
+    assert!(page(&files, "index.html").contains(&tile), "{tile}");
+}
+
+/// `-v` of several experiments: a table of one block each within the width, and each reason once.
+#[test]
+fn a_table_each_and_each_reason_once() {
+    let mut all = fixture::realistic();
+    all[0].summary.variants[1].reference = false;
+    let twice = [&all[0].summary, &all[0].summary];
+    let mut notes = Vec::new();
+    let texts = twice.map(|summary| brief::text(summary, &mut notes, 80));
+    assert!(!notes.is_empty() && texts[0].contains("  [1] ") && !texts[1].contains("  [1] "), "{}", texts[1]);
+    assert!(
+        texts[1].contains("%[1]")
+            && texts[1].contains("every goodput is off to one side: +2.1 % (+1.7 to +2.6): [1]"),
+        "{}",
+        texts[1]
+    );
+    let rows: Vec<&str> =
+        texts[0].lines().skip_while(|line| !line.starts_with("QUIC-DC 10 ")).take(2).collect();
+    assert!(
+        rows[0].contains(" 8.72 -5%") && rows[1].trim_start().starts_with("8.90 "),
+        "and the other variant: {rows:?}"
+    );
 }

@@ -252,9 +252,38 @@ impl Difference {
         if ours == published { 1.0 } else { (ours / published).max(published / ours) }
     }
 
+    /// Further than 10 % away.
+    pub fn is_far(&self) -> bool {
+        self.distance() > FAR
+    }
+
     /// Further than 10 % away, and the cause is open or unsaid.
     pub fn is_open(&self) -> bool {
-        self.distance() > FAR && self.state != State::Explained
+        self.is_far() && self.state != State::Explained
+    }
+}
+
+/// How many numbers of the reference variants are further than 10 % from the source's: what the first screen and the report count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Far {
+    /// All of them.
+    pub all: usize,
+    /// Those whose cause is not known, unsaid ones among them.
+    pub open: usize,
+    /// Those of which nobody has said anything.
+    pub unexplained: usize,
+}
+
+impl Far {
+    /// Of these experiments.
+    pub fn of<'s>(summaries: impl IntoIterator<Item = &'s Summary>) -> Self {
+        let mut far = Self::default();
+        for found in summaries.into_iter().flat_map(differences).filter(Difference::is_far) {
+            far.all += 1;
+            far.open += usize::from(found.is_open());
+            far.unexplained += usize::from(found.state == State::Unexplained);
+        }
+        far
     }
 }
 

@@ -42,6 +42,17 @@ pub use time::{Duration, Time};
 #[macro_export]
 macro_rules! serde_as_string {
     ($($type:ty),*) => {$(
+        $crate::serde_through_text!($type);
+        $crate::json_schema!($type, { "type": "string" });
+    )*};
+}
+
+/// The same without a schema: of a type that has one of its own.
+#[cfg(feature = "serde")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! serde_through_text {
+    ($($type:ty),*) => {$(
         impl $crate::serde::Serialize for $type {
             fn serialize<S: $crate::serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
                 s.collect_str(self)
@@ -53,7 +64,6 @@ macro_rules! serde_as_string {
                 text.parse().map_err($crate::serde::de::Error::custom)
             }
         }
-        $crate::json_schema!($type, { "type": "string" });
     )*};
 }
 

@@ -1,10 +1,45 @@
-//! The JSON Schema of values that may be a word instead: what [`or_off`](crate::or_off) and [`or_auto`](crate::or_auto) read.
+//! The JSON Schema of values with units, each type with its own, and of values that may be a word instead: what
+//! [`or_off`](crate::or_off) and [`or_auto`](crate::or_auto) read.
 
 use alloc::borrow::Cow;
 use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use crate::text::{DURATIONS, RATES, RATES_TOO, SIZES};
+use crate::{Bytes, Duration, Percent, Rate};
+
+/// A number and one of these units. The readers say more than a schema can, and in words.
+fn pattern(units: impl Iterator<Item = &'static str>) -> String {
+    let units = units.collect::<Vec<_>>().join("|");
+    format!(r"^\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)\s*({units})\s*$")
+}
+
+macro_rules! with_units {
+    ($($type:ty: $units:expr;)*) => {$(
+        impl JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($type).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "pattern": pattern($units) })
+            }
+        }
+    )*};
+}
+
+with_units! {
+    Duration: DURATIONS.iter().map(|unit| unit.0);
+    Rate: RATES.iter().chain(RATES_TOO).map(|unit| unit.0);
+    Bytes: SIZES.iter().map(|unit| unit.0);
+    Percent: ["%"].into_iter();
+}
 
 /// A value or the word `off`, for `#[schemars(with = "units::OrOff<T>")]`.
 #[derive(Debug)]

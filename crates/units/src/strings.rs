@@ -27,7 +27,7 @@ pub fn text<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
     d.deserialize_any(Text)
 }
 
-crate::serde_as_string!(Duration, Rate, Bytes, Percent);
+crate::serde_through_text!(Duration, Rate, Bytes, Percent);
 
 /// A value that may be absent, as the word `off`: `#[serde(with = "kneepoint_units::or_off")]`.
 pub mod or_off {

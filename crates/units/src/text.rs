@@ -41,13 +41,13 @@ fn parse(text: &str, what: &str, units: &[(&str, f64)], too: &[(&str, f64)]) -> 
     factor.map(|f| value * f).ok_or_else(|| format!("`{unit}` is not a unit of {what}; known: {}", known()))
 }
 
-const DURATIONS: &[(&str, f64)] =
+pub(crate) const DURATIONS: &[(&str, f64)] =
     &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10)];
-const RATES: &[(&str, f64)] = &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)];
+pub(crate) const RATES: &[(&str, f64)] = &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)];
 /// What other tools write; bytes are eight bits.
-const RATES_TOO: &[(&str, f64)] =
+pub(crate) const RATES_TOO: &[(&str, f64)] =
     &[("bps", 1.0), ("kbps", 1e3), ("Mbps", 1e6), ("Gbps", 1e9), ("kB/s", 8e3), ("MB/s", 8e6), ("GB/s", 8e9)];
-const SIZES: &[(&str, f64)] = &[
+pub(crate) const SIZES: &[(&str, f64)] = &[
     ("bytes", 1.0),
     ("B", 1.0),
     ("kB", 1e3),

@@ -17,8 +17,11 @@ const READINGS: usize = 100;
 /// Keys that decide what the other keys of their table mean, which is taken out with them.
 const DECISIVE: &[&str] = &["name", "kind", "transport", "stack"];
 
-/// What stands where a key must be, so that the rest can be read.
-const STAND_INS: &[(&[&str], &str)] = &[
+/// A key and the value that it gets so that the rest can be read.
+pub(super) type StandIns = &'static [(&'static [&'static str], &'static str)];
+
+/// What stands where a key of a file must be.
+const STAND_INS: StandIns = &[
     (&["title"], "none"),
     (&["duration"], "60 s"),
     (&["link"], "{ rate = \"10 Mbit/s\", delay = \"1 ms\" }"),
@@ -36,9 +39,18 @@ const LAST: &[&str] = &["note", "claim", "miss", "bias", "chart"];
 /// Keys, and numbers in lists.
 type Path = Vec<String>;
 
-/// What is read of a document, or all that is wrong with it. `read` is `None` when it has been asked for too much.
+/// What is read of a file, or all that is wrong with it. `read` is `None` when it has been asked for too much.
 pub(super) fn told<T>(
+    document: Node,
+    read: impl FnMut(Node) -> Option<Result<T, Diagnostic>>,
+) -> Result<T, Diagnostics> {
+    told_with(document, STAND_INS, read)
+}
+
+/// The same of any document, with what stands in its place for a key that must be there.
+pub(super) fn told_with<T>(
     mut document: Node,
+    stand_ins: StandIns,
     mut read: impl FnMut(Node) -> Option<Result<T, Diagnostic>>,
 ) -> Result<T, Diagnostics> {
     let mut found: Vec<Diagnostic> = Vec::new();
@@ -57,7 +69,7 @@ pub(super) fn told<T>(
         if found.is_empty() || at.as_ref().is_some_and(|at| stands_alone(&document, &problem, at, &taken)) {
             found.push(problem);
         }
-        match at.and_then(|at| take_out(&mut document, at, &taken)) {
+        match at.and_then(|at| take_out(&mut document, at, &taken, stand_ins)) {
             Some(path) => taken.push(path),
             None => break,
         }
@@ -132,13 +144,13 @@ fn at_place(node: &Node, place: &Place, path: &mut Path, all: &mut Vec<Path>) {
 }
 
 /// Takes out what stands at a path, or what it is a part of where that has been tried; returns what it was.
-fn take_out(document: &mut Node, mut path: Path, taken: &[Path]) -> Option<Path> {
+fn take_out(document: &mut Node, mut path: Path, taken: &[Path], stand_ins: StandIns) -> Option<Path> {
     let is_decisive = |path: &Path| path.last().is_some_and(|key| DECISIVE.contains(&key.as_str()));
     while path.len() > 1 && is_decisive(&path) || taken.contains(&path) {
         path.pop();
     }
     let (key, above) = path.split_last()?;
-    let stand_in = stand_in(&path);
+    let stand_in = stand_in(&path, stand_ins);
     let table = above.iter().try_fold(&mut *document, |node, key| child(node, key))?;
     let at = table.at.clone();
     match (&mut table.value, stand_in) {
@@ -148,7 +160,7 @@ fn take_out(document: &mut Node, mut path: Path, taken: &[Path]) -> Option<Path>
         (Value::Table(entries), None) => match entries.iter().position(|e| e.key == *key) {
             Some(known) => drop(entries.remove(known)),
             // It is missing: then its table goes.
-            None => return take_out(document, above.to_vec(), taken),
+            None => return take_out(document, above.to_vec(), taken, stand_ins),
         },
         (Value::Array(list), _) => list.get_mut(key.parse::<usize>().ok()?)?.value = Value::Gone,
         (Value::Leaf(_) | Value::Gone, _) => return None,
@@ -164,9 +176,9 @@ fn child<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
     }
 }
 
-fn stand_in(path: &Path) -> Option<&'static str> {
+fn stand_in(path: &Path, stand_ins: StandIns) -> Option<&'static str> {
     let fits = |pattern: &[&str]| {
         pattern.len() == path.len() && pattern.iter().zip(path).all(|(p, key)| *p == "*" || p == key)
     };
-    STAND_INS.iter().find(|(pattern, _)| fits(pattern)).map(|(_, text)| *text)
+    stand_ins.iter().find(|(pattern, _)| fits(pattern)).map(|(_, text)| *text)
 }

@@ -4,6 +4,7 @@
 //! value goes on until the next `key=`; a table or list is written as in TOML.
 
 use crate::diagnostic::Diagnostic;
+use crate::diagnostics::Diagnostics;
 
 const EXAMPLE: &str = "write it like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\"";
 
@@ -18,8 +19,8 @@ impl<'a> Words<'a> {
     /// Takes a line apart.
     ///
     /// # Errors
-    /// A word that belongs to no key, a key without a value. What keys and values mean is not looked at.
-    pub fn split(text: &'a str) -> Result<Self, Diagnostic> {
+    /// A word that belongs to no key, keys without a value. What keys and values mean is not looked at.
+    pub fn split(text: &'a str) -> Result<Self, Diagnostics> {
         let problem = |wrong: String| Diagnostic::new(format!("link \"{text}\""), wrong, EXAMPLE);
         let mut pairs: Vec<(String, String)> = Vec::new();
         let mut depth = Depth::default();
@@ -29,7 +30,7 @@ impl<'a> Words<'a> {
                 Some((key, value)) => pairs.push((key.to_owned(), value.to_owned())),
                 None => {
                     let Some((_, value)) = pairs.last_mut() else {
-                        return Err(problem(format!("`{word}` is no key with a value")));
+                        return Err(problem(format!("`{word}` is no key with a value")).into());
                     };
                     if !value.is_empty() {
                         value.push(' ');
@@ -39,9 +40,12 @@ impl<'a> Words<'a> {
             }
             depth.read(word);
         }
-        match pairs.iter().find(|(_, value)| value.is_empty()) {
-            _ if pairs.is_empty() => Err(problem("nothing is said of the link".to_owned())),
-            Some((key, _)) => Err(problem(format!("`{key}` has no value"))),
+        if pairs.is_empty() {
+            return Err(problem("nothing is said of the link".to_owned()).into());
+        }
+        let bare = pairs.iter().filter(|(_, value)| value.is_empty());
+        match Diagnostics::of(bare.map(|(key, _)| problem(format!("`{key}` has no value"))).collect()) {
+            Some(problems) => Err(problems),
             None => Ok(Self { text, pairs }),
         }
     }

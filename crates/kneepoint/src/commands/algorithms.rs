@@ -3,7 +3,7 @@
 use congestion::Entry;
 
 use crate::status::{Error, HOLDS, cut, print, width};
-use experiment::controllers::controllers;
+use experiment::controllers::{controllers, find, unknown};
 
 /// Columns of a name.
 const NAME: usize = 16;
@@ -16,10 +16,10 @@ pub(crate) fn run(name: Option<&str>) -> Result<u8, Error> {
         print("\n`kneepoint algorithms NAME`: its parameters, their defaults and ranges\n");
         return Ok(HOLDS);
     };
-    let entry = all.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let known = experiment::diagnostic::did_you_mean(name, all.iter().map(|entry| entry.name));
-        Error::bad(format!("`{name}` is not an algorithm; {known}"))
-    })?;
+    let entry = find(name).ok_or_else(|| Error::bad(unknown(name)))?;
+    if entry.name != name {
+        print(&format!("`{name}` is the newest of its family, {}\n\n", entry.name));
+    }
     in_full(entry)
 }
 

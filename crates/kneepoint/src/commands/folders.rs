@@ -8,13 +8,19 @@ use results::summary::Results;
 
 /// The newest results of each experiment below these folders.
 pub(crate) fn load(dirs: &[PathBuf]) -> Result<Vec<Results>, Error> {
+    Ok(load_with_ids(dirs)?.into_iter().map(|(_, results)| results).collect())
+}
+
+/// The same, each with the id of its runs, which is its folder's name.
+pub(crate) fn load_with_ids(dirs: &[PathBuf]) -> Result<Vec<(String, Results)>, Error> {
     let mut all = Vec::new();
     for dir in dirs {
         let at = |e: std::io::Error| Error::bad(format!("{}: {e}", dir.display()));
         for folder in store::newest(dir).map_err(at)? {
             let read =
                 |e: std::io::Error| Error::bad(format!("{}: not a results folder: {e}", folder.display()));
-            all.push(store::load(&folder).map_err(read)?);
+            let id = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            all.push((id, store::load(&folder).map_err(read)?));
         }
     }
     if all.is_empty() {

@@ -22,6 +22,7 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod shell;
+mod sources;
 pub(crate) mod stability;
 
 #[cfg(not(wire))]

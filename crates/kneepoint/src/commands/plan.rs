@@ -1,9 +1,10 @@
 //! `kneepoint plan`: the runs that an experiment would make, for those who hand them out themselves.
 
 use experiment::file::Experiment;
-use experiment::library::Library;
+use experiment::library::Source;
 use serde::Serialize;
 
+use crate::commands::sources;
 use crate::status::{Error, HOLDS, print};
 
 /// A run. Its number decides the part that it falls to: `--shard k/n` makes those with `number % n == k - 1`.
@@ -25,10 +26,8 @@ struct Planned {
 /// Prints them as JSON.
 pub(crate) fn run(names: &[String]) -> Result<u8, Error> {
     let mut plan = Vec::new();
-    for source in Library.resolve(names)? {
-        let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
-        plan.extend(runs(&experiment));
-    }
+    let read = |source: Source| Ok(Experiment::parse(&source.name, &source.file, &source.text)?);
+    sources::read(names, read)?.iter().for_each(|experiment| plan.extend(runs(experiment)));
     print(&(serde_json::to_string_pretty(&plan).map_err(Error::bad)? + "\n"));
     Ok(HOLDS)
 }

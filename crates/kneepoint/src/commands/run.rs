@@ -10,12 +10,12 @@ use scenario::Watch;
 use units::Bytes;
 
 use crate::commands::folders::slug;
+use crate::commands::sources;
 use crate::output::tell;
 use crate::run::{self, Options, Shard, Study};
 use crate::status::{Error, HOLDS, MISS, complain, print, width};
 use experiment::backend::Backend;
 use experiment::file::Experiment;
-use experiment::library::Library;
 use report::terminal::{self, brief, first, lines::Lines};
 use results::qlog::Format;
 use results::summary::{ClaimResult, Results, Summary, Verdict};
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
     let options = options(args);
-    let mut all = Vec::new();
+    let (mut all, mut notes) = (Vec::new(), brief::Notes::new());
     for study in run::experiments(&together(&experiments), &experiments, &options, &watch)? {
         let (results, folder) = match study {
             Study::Complete(results, folder, _) => (*results, folder),
@@ -123,7 +123,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
             }
         };
         if !args.json && args.verbose > 0 {
-            print(&told(&results.summary, args.verbose));
+            print(&told(&results.summary, args.verbose, &mut notes));
             print(&format!("results: {}\n", folder.display()));
         }
         all.push(results);
@@ -156,8 +156,8 @@ fn options(args: &RunArgs) -> Options {
 }
 
 /// One experiment, as much of it as is asked for.
-fn told(summary: &Summary, verbose: u8) -> String {
-    if verbose == 1 { brief::text(summary, width()) } else { terminal::text(summary) }
+fn told(summary: &Summary, verbose: u8, notes: &mut brief::Notes) -> String {
+    if verbose == 1 { brief::text(summary, notes, width()) } else { terminal::text(summary) }
 }
 
 /// What it comes to: the first screen, and what became of all claims.
@@ -168,7 +168,9 @@ fn ending(args: &RunArgs, all: &[Results]) -> String {
     let summaries: Vec<&Summary> = all.iter().map(|results| &results.summary).collect();
     let mut out = Lines::new(width());
     conclusion(all).lines().for_each(|line| out.put("", line));
-    first::text(&args.experiments.join(", "), &summaries, width()) + &out.into_text()
+    let asked = args.experiments.join(", ");
+    let screen = if args.verbose == 1 { first::rest } else { first::text };
+    screen(&asked, &summaries, width()) + &out.into_text()
 }
 
 /// What experiments are called together while they run.
@@ -244,16 +246,14 @@ fn read(args: &RunArgs) -> Result<Vec<Experiment>, Error> {
     }
     sets.extend(args.seed.map(|seed| ("seed".to_owned(), seed.to_string())));
     sets.extend(args.repeat.map(|n| ("repetitions".to_owned(), n.to_string())));
-    let sources = Library.resolve(&args.experiments)?;
-    let read = |source: experiment::library::Source| -> Result<Experiment, Error> {
+    sources::read(&args.experiments, |source| {
         let mut experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
         if !args.controllers.is_empty() {
             experiment = experiment.with_controllers(&args.controllers)?;
         }
         let changed = !sets.is_empty();
         Ok(if changed { experiment.with_overrides(&sets, args.keep_published)? } else { experiment })
-    };
-    sources.into_iter().map(read).collect()
+    })
 }
 
 fn claims(all: &[Results]) -> impl Iterator<Item = &ClaimResult> {

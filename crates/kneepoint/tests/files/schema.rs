@@ -60,6 +60,14 @@ fn mistakes_are_found() {
     for (link, flow) in [
         ("rat = \"1 ms\"", "controller = \"cubic\""),
         ("delay = 5", "controller = \"cubic\""),
+        // A unit of something else, and none.
+        ("delay = \"5 Mbit/s\"", "controller = \"cubic\""),
+        ("delay = \"5\"", "controller = \"cubic\""),
+        ("burst = \"5 ms\"", "controller = \"cubic\""),
+        ("loss = \"5 kB\"", "controller = \"cubic\""),
+        ("queue = \"5 Mbit/s\"", "controller = \"cubic\""),
+        ("", "controller = \"cubic\"\ntransfer = \"5 s\""),
+        ("", "controller = \"cubic\"\nstart = \"5 MB\""),
         ("", "controller = { name = \"cubik\" }"),
         ("", "controller = { name = \"cubic\", bta = 0.8 }"),
         ("", "controller = \"cubic\"\nrecovery = { packet-treshold = 3 }"),
@@ -68,6 +76,34 @@ fn mistakes_are_found() {
         ("", "controller = \"cubic\"\napplication = { name = \"media\", fsp = 30 }"),
     ] {
         assert!(!validator.is_valid(&plain(link, flow)), "{link} {flow}");
+    }
+}
+
+/// Each unit that a reader knows the schema knows, of its own type and no other.
+#[test]
+fn units_are_those_of_the_readers() {
+    let validator = validator();
+    let file = |key: &str, value: &str| {
+        let keys = [("rate", "1 Mbit/s"), ("delay", "1 ms"), ("burst", "0 bytes"), ("queue", "1 BDP")];
+        let line = |(known, own): (&str, &str)| {
+            format!("{known} = \"{}\"\n", if known == key { value } else { own })
+        };
+        let link: String = keys.into_iter().map(line).collect();
+        json(&format!("title = \"t\"\nduration = \"1 s\"\n[link]\n{link}[[flow]]\ncontroller = \"cubic\"\n"))
+    };
+    for number in ["5", "5 ", "0.5 ", "+5 "] {
+        for unit in [
+            "ns", "us", "µs", "ms", "s", "min", "bit/s", "Mbit/s", "Gbps", "kB/s", "B", "MB", "KiB", "%",
+            "BDP", "packets",
+        ] {
+            let text = format!("{number}{unit}");
+            let says = |key: &str| validator.is_valid(&file(key, &text));
+            assert_eq!(says("delay"), text.parse::<units::Duration>().is_ok(), "{text}");
+            assert_eq!(says("rate"), text.parse::<units::Rate>().is_ok(), "{text}");
+            assert_eq!(says("burst"), text.parse::<units::Bytes>().is_ok(), "{text}");
+            let is_queue = ["BDP", "packets"].contains(&unit) || says("delay") || says("burst");
+            assert_eq!(says("queue"), is_queue, "{text}");
+        }
     }
 }
 

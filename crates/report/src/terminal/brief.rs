@@ -1,43 +1,64 @@
-//! An experiment in one table: the reference variant, and beside each number where the other variants lie.
+//! An experiment in one table (`-v`): the reference variant, and with each number where the other variants lie. Of a sweep without a
+//! reference all variants, if a screen has room for them.
 
-use comfy_table::{CellAlignment, Table, presets};
-use experiment::metric::Metric;
-use experiment::row::RowLabel;
-use results::summary::{Summary, Trust, Variant, Verdict};
-use textwrap::core::display_width;
+use results::summary::{Row, Summary, Trust, Variant, Verdict};
 
-use super::cells::{DEVIATION, bias, difference, mark, number, value};
+use super::cells::{DEVIATION, bias, mark};
+use super::grid::{self, Grid};
 use super::lines::{Lines, short};
+use crate::variants::keys_and_values;
 
-/// Columns of a label or of a metric's name before it is broken.
-const LABEL: usize = 30;
-const NAME: usize = 16;
-/// Between two columns.
-const GAP: usize = 2;
+/// Lines of a table beside which others are shown too.
+const SCREEN: usize = 24;
 
-/// Heading, table, claims.
-pub fn text(summary: &Summary, width: usize) -> String {
+/// Reasons that have been told, each once: a table names them by their place.
+pub type Notes = Vec<String>;
+
+/// Heading, table, claims. What `notes` holds is on the screen already.
+pub fn text(summary: &Summary, notes: &mut Notes, width: usize) -> String {
     let mut out = Lines::new(width);
     out.line("");
-    heading(&mut out, summary);
-    out.line("");
-    table(&mut out, summary);
-    if !summary.claims.is_empty() {
-        out.line("\nclaims");
+    title(&mut out, summary);
+    if !summary.note.is_empty() {
+        out.put("", &summary.note);
     }
+    out.line("");
+    table(&mut out, summary, notes);
+    if !summary.claims.is_empty() {
+        out.line("");
+    }
+    claims(&mut out, summary, notes);
+    out.into_text()
+}
+
+/// A line for each that holds, and the whole sentence with its reason of the others.
+fn claims(out: &mut Lines, summary: &Summary, notes: &mut Notes) {
     for claim in &summary.claims {
         let ours = if claim.ours { " (ours)" } else { "" };
-        out.put(&format!("  {} ", short(claim)), &format!("{}: {}{ours}", claim.id, claim.says));
-        if let Some(reason) = claim.reason.as_ref().filter(|_| claim.verdict != Verdict::Holds) {
-            out.put("             why: ", reason);
+        let (verdict, says) = (format!("  {} ", short(claim)), format!("{}: {}{ours}", claim.id, claim.says));
+        if claim.verdict == Verdict::Holds {
+            out.cut(&verdict, &says);
+            continue;
+        }
+        out.put(&verdict, &says);
+        let Some(reason) = &claim.reason else { continue };
+        match notes.iter().position(|note| note == reason) {
+            Some(known) => out.put("           why: ", &format!("[{}]", known + 1)),
+            None => {
+                notes.push(reason.clone());
+                out.put(&format!("           [{}] ", notes.len()), reason);
+            }
         }
     }
-    out.into_text()
+}
+
+fn title(out: &mut Lines, summary: &Summary) {
+    out.put("", &format!("{}: {}{}", summary.experiment, summary.title, summary.world.title_end()));
 }
 
 /// What the one experiment is.
 pub(super) fn heading(out: &mut Lines, summary: &Summary) {
-    out.put("", &format!("{}: {}{}", summary.experiment, summary.title, summary.world.title_end()));
+    title(out, summary);
     for more in [&summary.source, &summary.note] {
         if !more.is_empty() {
             out.put("", more);
@@ -45,144 +66,76 @@ pub(super) fn heading(out: &mut Lines, summary: &Summary) {
     }
 }
 
-/// The table of the reference variant, in blocks of columns that fit side by side, and its notes, each once.
-pub(super) fn table(out: &mut Lines, summary: &Summary) {
+/// The table and its notes. Where claims are the answer, it is no longer than a screen.
+pub(super) fn table(out: &mut Lines, summary: &Summary, notes: &mut Notes) {
     let Some(variant) = summary.variants.iter().find(|v| v.reference).or(summary.variants.first()) else {
         return;
     };
+    let known = notes.len();
     let others: Vec<&Variant> = summary.variants.iter().filter(|other| other.name != variant.name).collect();
-    if !variant.name.is_empty() {
-        out.put("", &caption(variant, others.len()));
-    }
-    let mut reasons = Vec::new();
-    let mut labels = vec!["\n".to_owned()];
-    labels.extend(variant.rows.iter().map(|row| broken(&(row.label.to_string() + mark(row)), LABEL)));
-    let groups: Vec<Group> =
-        summary.metrics.iter().map(|metric| Group::of(metric, variant, &others, &mut reasons)).collect();
-    blocks(out, &labels, &groups);
-    if groups.iter().any(Group::has_deviation) {
+    let is_sweep = !others.is_empty() && summary.variants.iter().all(|v| v.reference);
+    let is_short = summary.variants.iter().map(|v| v.rows.len()).sum::<usize>() <= SCREEN;
+    let (corner, rows) = if is_sweep && is_short {
+        every_row(&summary.variants)
+    } else {
+        if !variant.name.is_empty() {
+            out.put("", &caption(variant, others.len(), is_sweep));
+        }
+        (String::new(), rows_of(variant, &others))
+    };
+    let most = if summary.claims.is_empty() { usize::MAX } else { SCREEN };
+    let grid = Grid { corner, rows: &rows, most };
+    let grid::Drawn { left_out, has_deviation } = grid.draw(out, &summary.metrics, notes);
+    if has_deviation {
         out.put("  ", DEVIATION);
     }
-    for (i, reason) in reasons.iter().enumerate() {
+    if !left_out.is_empty() {
+        out.put("  ", &format!("more columns with -vv: {}", left_out.join(", ")));
+    }
+    for found in &variant.biases {
+        notes.extend(found.reason.clone().filter(|reason| !notes.contains(reason)));
+        out.put("  ", &bias(found, notes));
+    }
+    for (i, reason) in notes.iter().enumerate().skip(known) {
         out.put(&format!("  [{}] ", i + 1), reason);
     }
-    for row in &variant.rows {
+    for grid::Line { row, .. } in &rows {
         for remark in row.trust.iter().filter_map(Trust::remark) {
             out.put(&format!("  {} ", mark(row).trim()), &format!("{}: {remark}", row.label));
         }
     }
-    variant.biases.iter().for_each(|found| out.put("  ", &bias(found)));
 }
 
-fn caption(variant: &Variant, others: usize) -> String {
-    let of = if variant.reference { " (reference)" } else { "" };
+fn caption(variant: &Variant, others: usize, is_sweep: bool) -> String {
+    let of = if variant.reference && !is_sweep { " (reference)" } else { "" };
     match others {
         0 => variant.name.clone(),
         _ => format!("{}{of}; others: lowest and highest of {others} other variants", variant.name),
     }
 }
 
-/// The columns of a metric, each with its header: ours, and where there are any the published ones and those of the others.
-struct Group {
-    columns: Vec<Vec<String>>,
+fn rows_of<'a>(variant: &'a Variant, others: &[&'a Variant]) -> Vec<grid::Line<'a>> {
+    let line = |row: &'a Row| {
+        let all = others.iter().flat_map(|variant| &variant.rows);
+        let others = all.filter(|other| other.label == row.label).collect();
+        grid::Line { label: row.label.to_string() + mark(row), row, others }
+    };
+    variant.rows.iter().map(line).collect()
 }
 
-impl Group {
-    fn of(metric: &Metric, variant: &Variant, others: &[&Variant], reasons: &mut Vec<String>) -> Self {
-        let cell = |row: usize| variant.rows[row].cells.get(metric);
-        let rows = || 0..variant.rows.len();
-        let column = |head: String, of: &mut dyn FnMut(usize) -> String| {
-            let mut column = vec![head];
-            column.extend(rows().map(of));
-            column
-        };
-        let head = format!("{}\n{}", broken(metric.as_str(), NAME), metric.unit());
-        let mut columns =
-            vec![column(head, &mut |row| cell(row).map_or_else(|| "-".to_owned(), |c| value(metric, c)))];
-        if rows().any(|row| cell(row).is_some_and(|c| c.published.is_some())) {
-            let published = |row| cell(row)?.published.map(|p| number(metric, p));
-            columns.push(column("published".to_owned(), &mut |row| published(row).unwrap_or_default()));
-            let mut apart = |row| cell(row).map_or_else(String::new, |c| difference(c, reasons));
-            columns.push(column("diff".to_owned(), &mut apart));
-        }
-        if !others.is_empty() {
-            let range = |row: usize| range(metric, &variant.rows[row].label, others);
-            columns.push(column("others".to_owned(), &mut |row| range(row)));
-        }
-        Self { columns }
-    }
-
-    fn width(&self) -> usize {
-        self.columns.iter().map(|column| widest(column) + GAP).sum()
-    }
-
-    fn has_deviation(&self) -> bool {
-        self.columns[0].iter().any(|cell| cell.contains('±'))
-    }
-}
-
-/// `9.1..9.3`, or one number where they do not differ.
-fn range(metric: &Metric, label: &RowLabel, others: &[&Variant]) -> String {
-    let rows = others.iter().flat_map(|variant| &variant.rows).filter(|row| row.label == *label);
-    let values: Vec<f64> = rows.filter_map(|row| Some(row.cells.get(metric)?.value())).collect();
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if values.is_empty() {
-        return String::new();
-    }
-    let (low, high) = (number(metric, low), number(metric, high));
-    if low == high { low } else { format!("{low}..{high}") }
-}
-
-/// As many metrics side by side as the width takes, and the rest below them.
-fn blocks(out: &mut Lines, labels: &[String], groups: &[Group]) {
-    let room = out.width().saturating_sub(widest(labels));
-    let mut rest = groups;
-    while !rest.is_empty() {
-        let mut used = 0;
-        let fits = rest.iter().take_while(|group| {
-            used += group.width();
-            used <= room
-        });
-        let (block, more) = rest.split_at(fits.count().max(1));
-        draw(out, labels, block);
-        rest = more;
-        if !rest.is_empty() {
-            out.line("");
+/// The rows of all variants with the value of each before its first row, and the name of what is swept.
+fn every_row(variants: &[Variant]) -> (String, Vec<grid::Line<'_>>) {
+    let names: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
+    let (keys, values) = keys_and_values(&names);
+    let values: Vec<String> = values.iter().map(|values| values.join(", ")).collect();
+    let width = values.iter().map(|value| value.chars().count()).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    for (variant, value) in variants.iter().zip(&values) {
+        for (i, row) in variant.rows.iter().enumerate() {
+            let value = if i == 0 { value.as_str() } else { "" };
+            let label = format!("{value:width$}  {}{}", row.label, mark(row));
+            lines.push(grid::Line { label, row, others: Vec::new() });
         }
     }
-}
-
-fn draw(out: &mut Lines, labels: &[String], block: &[Group]) {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    let columns: Vec<&Vec<String>> = block.iter().flat_map(|group| &group.columns).collect();
-    for row in 0..labels.len() {
-        let cells = std::iter::once(&labels[row]).chain(columns.iter().map(|column| &column[row]));
-        let cells: Vec<String> = cells.map(|cell| plain(cell)).collect();
-        match row {
-            0 => table.set_header(cells),
-            _ => table.add_row(cells),
-        };
-    }
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if i == columns.len() { 0 } else { GAP as u16 }));
-        if i > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    out.line(&table.trim_fmt());
-}
-
-/// Without control characters other than the end of a line.
-fn plain(cell: &str) -> String {
-    cell.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
-}
-
-fn broken(text: &str, width: usize) -> String {
-    textwrap::fill(text, textwrap::Options::new(width).break_words(false))
-}
-
-fn widest(column: &[String]) -> usize {
-    column.iter().flat_map(|cell| cell.lines()).map(display_width).max().unwrap_or(0)
+    (keys, lines)
 }

@@ -50,10 +50,12 @@ pub(super) fn difference(cell: &Cell, reasons: &mut Vec<String>) -> String {
     format!("{text} [{}]", known + 1)
 }
 
-/// A column that is off as a whole, in a sentence.
-pub(super) fn bias(bias: &BiasFound) -> String {
+/// A column that is off as a whole, in a sentence. `told` are reasons that are on the screen already.
+pub(super) fn bias(bias: &BiasFound, told: &[String]) -> String {
     let percent = |share: f64| format!("{:+.1}", share * 100.0);
     let reason = bias.reason.as_deref().unwrap_or("unexplained !");
+    let place = told.iter().position(|known| known == reason).map(|i| format!("[{}]", i + 1));
+    let reason = place.as_deref().unwrap_or(reason);
     let open = if bias.open { " (open)" } else { "" };
     let BiasFound { metric, mean, range: (low, high), .. } = bias;
     format!(

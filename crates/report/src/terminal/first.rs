@@ -1,7 +1,7 @@
 //! The first screen of a run: a line per experiment, the sentences that matter most, the largest open differences.
 
 use experiment::row::RowLabel;
-use results::ledger::{self, Claims, Difference};
+use results::ledger::{self, Claims, Difference, Far};
 use results::summary::{ClaimResult, Summary, Verdict};
 
 use super::brief;
@@ -24,16 +24,44 @@ pub fn text(asked: &str, all: &[&Summary], width: usize) -> String {
         _ => out.put("", &format!("{asked}: {} experiments", all.len())),
     }
     out.line("");
-    if all.iter().all(|summary| summary.claims.is_empty()) {
-        all.iter().for_each(|summary| brief::table(&mut out, summary));
-    } else {
-        overview(&mut out, all);
-        sentences(&mut out, all);
+    match all {
+        _ if all.iter().any(|summary| !summary.claims.is_empty()) => {
+            overview(&mut out, all);
+            sentences(&mut out, all);
+        }
+        [one] => brief::table(&mut out, one, &mut Vec::new()),
+        _ => tables(&mut out, all),
     }
-    untrusted(&mut out, all);
-    differences(&mut out, all);
-    open_questions(&mut out, all);
+    questions(&mut out, all);
     out.into_text()
+}
+
+/// What is left to say where each experiment has been told (`-v`).
+pub fn rest(asked: &str, all: &[&Summary], width: usize) -> String {
+    if all.len() > 1 && all.iter().any(|summary| !summary.claims.is_empty()) {
+        return text(asked, all, width);
+    }
+    let mut out = Lines::new(width);
+    questions(&mut out, all);
+    out.into_text()
+}
+
+/// A table each, with the name of its file.
+fn tables(out: &mut Lines, all: &[&Summary]) {
+    let mut notes = Vec::new();
+    for (i, summary) in all.iter().enumerate() {
+        if i > 0 {
+            out.line("");
+        }
+        out.put("", &format!("{}: {}", summary.experiment, summary.title));
+        brief::table(out, summary, &mut notes);
+    }
+}
+
+fn questions(out: &mut Lines, all: &[&Summary]) {
+    untrusted(out, all);
+    differences(out, all);
+    open_questions(out, all);
 }
 
 fn overview(out: &mut Lines, all: &[&Summary]) {
@@ -179,10 +207,10 @@ fn open_questions(out: &mut Lines, all: &[&Summary]) {
     let claims = all.iter().flat_map(|s| &s.claims).filter(|c| c.open || c.is_unexplained()).count();
     let references = all.iter().flat_map(|s| &s.variants).filter(|variant| variant.reference);
     let biases = references.flat_map(|v| &v.biases).filter(|b| b.open || b.reason.is_none()).count();
-    let cells = all.iter().flat_map(|s| ledger::differences(s)).filter(Difference::is_open).count();
-    if claims + biases + cells > 0 {
-        let counted = format!("{claims} claims, {biases} columns off to one side, {cells} numbers");
+    let far = Far::of(all.iter().copied());
+    if claims + biases + far.open > 0 {
+        let numbers = format!("{} of {} numbers beyond 10 %", far.open, far.all);
         out.line("");
-        out.put("", &format!("open questions: {counted} beyond 10 %"));
+        out.put("", &format!("open questions: {claims} claims, {biases} biased columns, {numbers}"));
     }
 }

@@ -31,6 +31,24 @@ impl Lines {
         let _ = writeln!(self.text, "{}", textwrap::fill(&plain, options).trim_end());
     }
 
+    /// The beginning of a paragraph behind `lead`, in one line, with a sign where there is more.
+    pub fn cut(&mut self, lead: &str, text: &str) {
+        let plain: String = text.chars().filter(|c| !c.is_control()).collect();
+        let room = self.width.saturating_sub(display_width(lead));
+        let line = match display_width(&plain) <= room {
+            true => plain,
+            false => {
+                let mut used = 1;
+                let fits = plain.chars().take_while(|c| {
+                    used += textwrap::core::display_width(c.encode_utf8(&mut [0; 4]));
+                    used <= room
+                });
+                fits.collect::<String>().trim_end().to_owned() + "…"
+            }
+        };
+        self.line(&format!("{lead}{line}"));
+    }
+
     /// A line as it is.
     pub fn line(&mut self, line: &str) {
         let _ = writeln!(self.text, "{}", line.trim_end());

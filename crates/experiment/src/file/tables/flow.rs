@@ -2,7 +2,7 @@
 
 use congestion::Algorithm;
 use scenario::{Connection, FlowConfig};
-use schemars::{JsonSchema, Schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use units::{Bytes, Duration, Percent, Rate};
@@ -111,6 +111,7 @@ pub(crate) enum AppTable {
         /// Frame sizes are uniform within this part of their mean; default 5 %.
         variation: Percent,
         /// A packet every 20 ms at this rate, without headers; `"0"`: none. Default 20 kbit/s.
+        #[schemars(schema_with = "rate_or_none")]
         audio: Rate,
         /// What waits longer to be sent is skipped in whole frames; default 1 s.
         max_queue: Duration,
@@ -127,6 +128,11 @@ pub(crate) enum AppTable {
         /// What carries an object.
         connection: Connection,
     },
+}
+
+/// A rate, or the words for none.
+fn rate_or_none(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": [generator.subschema_for::<Rate>(), { "enum": ["0", "off"] }] })
 }
 
 /// Of an application nothing but its name is needed.

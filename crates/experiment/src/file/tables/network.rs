@@ -1,7 +1,7 @@
 //! `[link]`, `[reverse]`, `[probe]` and `[[udp]]`.
 
 use link::{Aqm, Limit, LimitCounts, RateModel, Reorder, Steps};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use units::{Bytes, Duration, Percent, Time};
 
@@ -52,6 +52,7 @@ pub(crate) struct Link<'a> {
     pub(crate) rtt: Option<Duration>,
     /// How much may wait: `"2 BDP"` (of the first flow's RTT), `"62.5 kB"`, `"24 packets"`, `"100 ms"`, `"unlimited"` (default); or
     /// steps `[["0 s", "1 BDP"], ["10 s", "0.2 BDP"]]`.
+    #[schemars(with = "Changing<QueueText>")]
     pub(crate) queue: Changing<Limit>,
     /// `"queue"` (default): what waits; or `"queue+delay"`: what waits, is sent or propagates, as netem's limit does.
     pub(crate) limit_counts: LimitCounts,
@@ -67,6 +68,26 @@ pub(crate) struct Link<'a> {
     pub(crate) loss: Percent,
     /// Packets that overtake others: `{ every = 500, by = "12 ms" }`.
     pub(crate) reorder: Option<Reorder>,
+}
+
+/// The size of a queue in the forms that a file may have it in.
+struct QueueText;
+
+impl JsonSchema for QueueText {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "queue".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            generator.subschema_for::<Duration>(),
+            generator.subschema_for::<Bytes>(),
+            { "type": "string", "pattern": r"^\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)\s*(BDP|bdp|packets?)\s*$" },
+            { "type": "string", "pattern": r"^\s*unlimited\s*$" },
+        ] })
+    }
 }
 
 /// A table with a `name`, or the name alone.

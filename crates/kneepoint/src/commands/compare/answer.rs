@@ -44,6 +44,7 @@ impl Answer {
     /// `all` are the results of the long flows, beside the competitor, and of short transfers.
     pub(super) fn of(question: &Question, all: &[Results], seeds: u32) -> Self {
         let long = &all[0].summary.variants[0].rows;
+        let (network, own) = (&question.network, question.own_row());
         // Of equal ones the first, as in the ranking.
         let best = long.iter().rev().max_by(|a, b| mean(a, "goodput").total_cmp(&mean(b, "goodput")));
         let mut ranking: Vec<Ranked> = question
@@ -52,8 +53,9 @@ impl Answer {
             .zip(long)
             .map(|(controller, row)| {
                 let long = Long::of(row, question);
-                let beside =
-                    all.get(1).and_then(|beside| row_of(&beside.summary, 0, &row.label)).map(Beside::of);
+                let beside_row = |label| all.get(1).and_then(|beside| row_of(&beside.summary, 0, label));
+                let own = own.as_ref().and_then(beside_row);
+                let beside = beside_row(&row.label).map(|row| Beside::of(row, own, seeds));
                 let completion =
                     |i| Some(row_of(&all.get(2)?.summary, i, &row.label)?.cells.get("completion")?.mean);
                 Ranked {
@@ -64,8 +66,9 @@ impl Answer {
                     algorithm: controller.algorithm.clone(),
                     completion: (0..TRANSFERS.len()).map(completion).collect(),
                     beside,
-                    closed_form: closed_form::goodput(&controller.algorithm, &question.path),
-                    why: why::sentence(&controller.algorithm, &long, &question.path, question.buffer),
+                    closed_form: closed_form::goodput(&controller.algorithm, &network.path)
+                        .filter(|_| network.is_one_link()),
+                    why: why::sentence(&controller.algorithm, &long, network),
                     long,
                 }
             })

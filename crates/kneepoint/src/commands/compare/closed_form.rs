@@ -18,7 +18,7 @@ const CUBIC_BETA: f64 = 0.7;
 const RENO_BETA: f64 = 0.5;
 
 /// The network in the terms of the formulas.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Path {
     /// Bits per second of payload that the link carries.
     pub(super) capacity: f64,

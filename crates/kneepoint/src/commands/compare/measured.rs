@@ -4,6 +4,7 @@ use results::summary::Row;
 use serde::Serialize;
 
 use super::question::Question;
+use crate::commands::ratio::Ratio;
 
 /// A long flow alone.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -29,6 +30,11 @@ pub(super) struct Beside {
     /// Per cent of both, and its sample deviation.
     pub(super) share: f64,
     pub(super) spread: Option<f64>,
+    /// Mbit/s of its own and of the competitor.
+    pub(super) goodput: f64,
+    pub(super) competitor: f64,
+    /// The competitor's goodput over the mean of two flows of its own kind beside each other.
+    pub(super) keeps: Option<Ratio>,
     /// Milliseconds, mean of both.
     pub(super) rtt_mean: f64,
 }
@@ -40,7 +46,7 @@ impl Long {
         Self {
             goodput: mean(row, "goodput"),
             spread: goodput.and_then(|cell| cell.spread),
-            of_link: mean(row, "goodput") * 1e6 / question.path.capacity,
+            of_link: mean(row, "goodput") * 1e6 / question.network.path.capacity,
             rtt_mean: mean(row, "rtt_mean"),
             rtt_p95: mean(row, "rtt_p95"),
             queue_wait: mean(row, "queue_wait"),
@@ -51,9 +57,16 @@ impl Long {
 }
 
 impl Beside {
-    pub(super) fn of(row: &Row) -> Self {
+    /// `own` is the competitor's row beside its own kind.
+    pub(super) fn of(row: &Row, own: Option<&Row>, seeds: u32) -> Self {
         let share = row.cells.get("share of candidate");
+        // Beside its own kind it is either of the two: their mean.
+        let alone = own.and_then(|own| own.cells.get("goodput"));
+        let keeps = row.cells.get("goodput of competitor").and_then(|here| Ratio::of(here, alone?, seeds));
         Self {
+            keeps: keeps.filter(|_| own.is_some_and(|own| own.label != row.label)),
+            goodput: mean(row, "goodput of candidate"),
+            competitor: mean(row, "goodput of competitor"),
             share: share.map_or(0.0, |cell| cell.mean),
             spread: share.and_then(|cell| cell.spread),
             rtt_mean: mean(row, "rtt_mean"),

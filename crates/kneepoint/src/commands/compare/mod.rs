@@ -8,6 +8,7 @@ mod answer;
 mod args;
 mod closed_form;
 mod measured;
+mod network;
 mod question;
 mod screen;
 mod sweep;

@@ -2,17 +2,16 @@
 
 use std::path::Path as FilePath;
 
-use experiment::controllers::{controllers, find};
-use experiment::diagnostic::did_you_mean;
+use experiment::controllers::{find, unknown};
 use experiment::file::{Experiment, Words};
 use experiment::library::Library;
-use link::Limit;
-use scenario::Scenario;
+use experiment::row::RowLabel;
 use toml::{Table, Value};
 use units::Duration;
 
 use super::args::CompareArgs;
-use super::closed_form::{self, Path};
+use super::closed_form;
+use super::network::Network;
 use super::varied::Varied;
 use crate::status::Error;
 
@@ -67,14 +66,13 @@ pub(super) struct Question {
     pub(super) vary: Option<Varied>,
     /// The link as the user has written it.
     pub(super) link: String,
-    /// The network in the terms of the formulas; where something varies, that of its first value.
-    pub(super) path: Path,
-    /// The queue's whole length in time, if it has a limit.
-    pub(super) buffer: Option<Duration>,
+    /// What the runs' network is; where something varies, that of its first value.
+    pub(super) network: Network,
     /// Until when nothing counts, and the end.
     pub(super) from: Duration,
     pub(super) to: Duration,
-    network: Table,
+    /// The tables of the network and of a flow, as the files of the runs have them.
+    tables: Table,
     flow: Table,
 }
 
@@ -94,7 +92,7 @@ impl Question {
             )));
         }
         let against = args.against.as_deref().map(Named::read).transpose()?;
-        let (network, mut flow) = network(&args.link)?;
+        let (tables, mut flow) = tables(&args.link)?;
         if let Some(words) = &args.flow {
             flow.extend(table(
                 &Words::split(words).map_err(|e| Error::bad(e.to_string().replacen("link", "flow", 1)))?,
@@ -106,26 +104,38 @@ impl Question {
             controllers,
             vary,
             link: args.link.clone(),
-            path: Path { capacity: 0.0, rtt: 0.0, payload: 0.0, loss: 0.0, queue: None },
-            buffer: None,
+            network: Network::default(),
             from: Duration::ZERO,
             to: args.time.unwrap_or(Duration::from_secs(1)),
-            network,
+            tables,
             flow,
         };
         question.look_at_the_link(args.time)?;
         Ok(question)
     }
 
+    /// The row of the competitor beside its own kind; none where another of the controllers has its label.
+    pub(super) fn own_row(&self) -> Option<RowLabel> {
+        let another = self.controllers.iter().any(|c| c.label == self.against.label && *c != self.against);
+        (!another).then(|| self.against.label.as_str().into())
+    }
+
+    /// What runs beside the competitor: every controller, and the competitor itself, which says what it has beside its own kind.
+    fn candidates(&self) -> Vec<&Named> {
+        let known = self.controllers.iter().any(|c| c.label == self.against.label);
+        self.controllers.iter().chain((!known).then_some(&self.against)).collect()
+    }
+
     /// What the link is in numbers, and how long a run must be on it.
     fn look_at_the_link(&mut self, time: Option<Duration>) -> Result<(), Error> {
         let experiment = self.experiment(Kind::Long, 1)?;
         let cases = experiment.cases();
-        let paths: Vec<(Path, Option<Duration>)> =
-            cases.iter().map(|case| path(&experiment.scenario(case, 0))).collect();
-        (self.path, self.buffer) = paths[0];
-        let cycle = paths.iter().map(|(path, _)| closed_form::cubic_cycle(path)).fold(0.0, f64::max);
-        let start = (100.0 * self.path.rtt).max(cycle).max(5.0).ceil();
+        let networks: Vec<Network> =
+            cases.iter().map(|case| Network::of(&experiment.scenario(case, 0))).collect();
+        self.network = networks[0].clone();
+        let cycles = networks.iter().map(|network| closed_form::cubic_cycle(&network.path));
+        let cycle = cycles.fold(0.0, f64::max);
+        let start = (100.0 * self.network.path.rtt).max(cycle).max(5.0).ceil();
         let long = start + (5.0 * cycle).clamp(30.0, 300.0).ceil();
         self.to = time.unwrap_or(Duration::from_secs(long as u64));
         self.from = Duration::from_secs(start as u64).min(self.to / 3);
@@ -141,7 +151,7 @@ impl Question {
     }
 
     fn document(&self, kind: Kind, seeds: u32) -> Table {
-        let mut file = self.network.clone();
+        let mut file = self.tables.clone();
         let mut put = |key: &str, value: Value| file.insert(key.to_owned(), value);
         put("title", format!("{}: {}", self.title(), kind.title()).into());
         put("source", "kneepoint compare".into());
@@ -151,13 +161,16 @@ impl Question {
         if let Some(varied) = &self.vary {
             vary.insert(format!("link.{}", varied.key), varied.values.clone().into());
         }
-        let values = || Value::Array(self.controllers.iter().map(|c| c.value.clone()).collect());
-        let rows = if kind == Kind::Beside { "flow.0.controller" } else { "flow.controller" };
-        vary.insert(rows.to_owned(), values());
+        let (rows, controllers) = match kind {
+            Kind::Beside => ("flow.0.controller", self.candidates()),
+            Kind::Long | Kind::StartUp => ("flow.controller", self.controllers.iter().collect()),
+        };
+        let controllers = controllers.iter().map(|c| c.value.clone());
+        vary.insert(rows.to_owned(), Value::Array(controllers.collect()));
         let metrics: &[&str] = match kind {
             Kind::Long => &[
                 "goodput",
-                "utilization",
+                "utilization @ measure",
                 "rtt_mean",
                 "rtt_p95",
                 "loss",
@@ -168,9 +181,10 @@ impl Question {
                 "share of candidate",
                 "goodput of candidate",
                 "goodput of competitor",
+                "goodput",
                 "rtt_mean",
                 "loss",
-                "utilization",
+                "utilization @ measure",
             ],
             Kind::StartUp => &["completion", "rtt_max"],
         };
@@ -213,12 +227,19 @@ impl Question {
 
     /// Over the varied key a line for each controller; else the window over time, and bars.
     fn charts(&self, kind: Kind) -> Vec<Table> {
-        let (title, metric) = match kind {
-            Kind::Long => (format!("Goodput on {}", self.link), "goodput"),
-            Kind::Beside => {
-                (format!("Share of what both carry, beside {}", self.against.label), "share of candidate")
-            }
-            Kind::StartUp => ("Completion of short transfers".to_owned(), "completion"),
+        let on = |what: &str| format!("{what} on {}", self.link);
+        let beside = |what: &str| format!("{what}, beside {}", self.against.label);
+        let drawn = match kind {
+            Kind::Long => [("Goodput", "goodput"), ("Mean RTT", "rtt_mean"), ("Loss", "loss")]
+                .map(|(what, metric)| (on(what), metric))
+                .to_vec(),
+            Kind::Beside => [
+                ("Share of what both carry", "share of candidate"),
+                ("Goodput that the competitor keeps", "goodput of competitor"),
+            ]
+            .map(|(what, metric)| (beside(what), metric))
+            .to_vec(),
+            Kind::StartUp => vec![("Completion of short transfers".to_owned(), "completion")],
         };
         let chart = |kind: &str, title: String, keys: Vec<(&str, Value)>| {
             let common = [("kind", kind.into()), ("title", title.into())];
@@ -227,7 +248,10 @@ impl Question {
         match &self.vary {
             Some(varied) => {
                 let x = format!("link.{}", varied.key);
-                vec![chart("line", title, vec![("x", x.into()), ("y", metric.into())])]
+                let line = |(title, metric): (String, &str)| {
+                    chart("line", title, vec![("x", x.clone().into()), ("y", metric.into())])
+                };
+                drawn.into_iter().map(line).collect()
             }
             None if kind == Kind::Long => {
                 let metrics = vec!["cwnd_bytes", "latest_rtt_ms", "goodput_mbit_s"];
@@ -237,7 +261,12 @@ impl Question {
                     vec![("metrics", metrics.into())],
                 )]
             }
-            None => vec![chart("grouped-bars", title, vec![("metrics", vec![metric].into())])],
+            None => {
+                let bars = |(title, metric): (String, &str)| {
+                    chart("grouped-bars", title, vec![("metrics", vec![metric].into())])
+                };
+                drawn.into_iter().map(bars).collect()
+            }
         }
     }
 
@@ -267,17 +296,14 @@ impl Named {
             false => text.into(),
         };
         let name = value.get("name").or(Some(&value)).and_then(Value::as_str).unwrap_or_default();
-        let entry = find(name).ok_or_else(|| {
-            let right = did_you_mean(name, controllers().iter().map(|entry| entry.name));
-            Error::bad(format!("unknown algorithm `{name}`; {right}"))
-        })?;
+        let entry = find(name).ok_or_else(|| Error::bad(unknown(name)))?;
         let label = value.get("label").and_then(Value::as_str).unwrap_or(entry.name).to_owned();
         Ok(Self { label, algorithm: entry.name.to_owned(), value })
     }
 }
 
 /// The tables `link` and, if there is one, `reverse`, and what the first flow of a file has.
-fn network(text: &str) -> Result<(Table, Table), Error> {
+fn tables(text: &str) -> Result<(Table, Table), Error> {
     if text.contains('=') {
         let words = Words::split(text).map_err(Error::bad)?;
         return Ok((Table::from_iter([("link".to_owned(), table(&words)?.into())]), Table::new()));
@@ -305,22 +331,4 @@ fn table(words: &Words<'_>) -> Result<Table, Error> {
         .toml()
         .parse()
         .map_err(|e: toml::de::Error| Error::bad(format!("{}: {}", words.name(), e.message())))
-}
-
-/// The network of a run in numbers, and its queue in time.
-fn path(scenario: &Scenario) -> (Path, Option<Duration>) {
-    let flow = &scenario.flows[0];
-    let rate = scenario.link.rate.nominal();
-    let payload = flow.transport.payload();
-    let on_wire = flow.transport.wire_bytes(payload);
-    let capacity = rate.0 as f64 * f64::from(payload) / f64::from(on_wire);
-    let bytes = match scenario.link.limit {
-        Limit::Bytes(bytes) => Some(bytes.0 as f64),
-        Limit::Packets(packets) => Some(packets as f64 * f64::from(on_wire)),
-        Limit::Unlimited => None,
-    };
-    let rtt = flow.rtt.as_secs_f64();
-    let queue = bytes.map(|bytes| bytes * 8.0 / (rate.0 as f64 * rtt));
-    let buffer = bytes.map(|bytes| Duration::from_secs_f64(bytes * 8.0 / rate.0.max(1) as f64));
-    (Path { capacity, rtt, payload: f64::from(payload) * 8.0, loss: scenario.link.loss, queue }, buffer)
 }

@@ -8,37 +8,53 @@ use crate::commands::ratio::Ratio;
 
 /// A difference of the mean wait that is worth a word, milliseconds and share.
 const NOTABLE_WAIT: (f64, f64) = (1.0, 1.2);
+/// An interval whose ends are further apart than by this factor says nothing.
+const WIDE: f64 = 10.0;
 
 /// At most 80 columns wide.
 pub(super) fn text(question: &Question, answer: &Answer) -> String {
     let mut out = String::new();
     put(&mut out, "", &verdict(question, answer));
     out.push('\n');
-    table(&mut out, answer);
+    table(&mut out, question, answer);
     out.push('\n');
     beside(&mut out, answer);
     for ranked in &answer.ranking {
         put(&mut out, &format!("{}: ", ranked.label), &ranked.why);
     }
     closed_forms(&mut out, question, answer);
-    let [from, to] = answer.window;
-    let random = if answer.ranking.iter().all(|r| r.long.spread == Some(0.0)) {
-        "; every run alike".to_owned()
-    } else {
-        String::new()
-    };
-    put(
-        &mut out,
-        "",
-        &format!(
-            "{} {}, {to:.0} s each, of which the first {from:.0} s do not count{random}. Ranges are 95 % intervals of the ratio, +- the deviation \
-             over the seeds.{}",
-            answer.seeds,
-            if answer.seeds == 1 { "seed" } else { "seeds" },
-            if question.buffer.is_none() { " No queue is given: it has no limit." } else { "" }
-        ),
-    );
+    if !question.network.is_one_link() {
+        let found = question.network.beyond_one_link.join(", ");
+        put(
+            &mut out,
+            "",
+            &format!("The network has {found}: no formula or reason of one drop-tail link is told."),
+        );
+    }
+    put(&mut out, "", &foot(question, answer));
     out
+}
+
+/// How it was measured, and what the intervals are of.
+fn foot(question: &Question, answer: &Answer) -> String {
+    let [from, to] = answer.window;
+    let seeds = if answer.seeds == 1 { "seed" } else { "seeds" };
+    let length =
+        format!("{} {seeds}, {to:.0} s each, of which the first {from:.0} s do not count", answer.seeds);
+    let is_alike = |r: &Ranked| {
+        [r.long.spread, r.beside.and_then(|beside| beside.spread)].iter().all(|s| *s == Some(0.0))
+    };
+    let alike = answer.ranking.iter().all(is_alike);
+    let of = match question.network.random.as_slice() {
+        _ if alike => "; every run alike. Ranges".to_owned(),
+        [] => ". Random are the start times alone: ranges say how far these move a ratio, nothing of the model. They".to_owned(),
+        random => {
+            let all: Vec<&str> = random.iter().copied().chain(["the start times"]).collect();
+            format!(". Random are {}. Ranges", join(&all))
+        }
+    };
+    let limit = if question.network.buffer.is_none() { " No queue is given: it has no limit." } else { "" };
+    format!("{length}{of} are 95 % intervals of the ratio, +- the deviation over the seeds.{limit}")
 }
 
 /// Who carries most, by how much, and what it costs.
@@ -110,8 +126,8 @@ fn delay(answer: &Answer) -> String {
     )
 }
 
-fn table(out: &mut String, answer: &Answer) {
-    let width = answer.ranking.iter().map(|r| r.label.chars().count()).max().unwrap_or(0).max(10);
+fn table(out: &mut String, question: &Question, answer: &Answer) {
+    let width = label_width(answer);
     let _ = writeln!(out, "{:width$}  ------ long flow alone --------------  -- completion, s --", "");
     let _ = write!(
         out,
@@ -121,12 +137,16 @@ fn table(out: &mut String, answer: &Answer) {
     let _ = writeln!(out, "{}", TRANSFERS.map(|size| format!("{size:>7}")).concat());
     for ranked in &answer.ranking {
         let long = &ranked.long;
+        let share = if question.network.has_capacity {
+            format!("{:.0} %", long.of_link * 100.0)
+        } else {
+            "-".to_owned()
+        };
         let _ = write!(
             out,
-            "{:width$} {:>9} {:>3.0} % {:>7.1} {:>7.1} {:>6.3} ",
+            "{:width$} {:>9} {share:>5} {:>7.1} {:>7.1} {:>6.3} ",
             ranked.label,
             significant(long.goodput),
-            long.of_link * 100.0,
             long.rtt_mean,
             long.rtt_p95,
             long.loss
@@ -138,18 +158,46 @@ fn table(out: &mut String, answer: &Answer) {
     }
 }
 
+/// What each does to the competitor: who may be deployed beside it.
 fn beside(out: &mut String, answer: &Answer) {
-    let shares: Vec<String> = answer
-        .ranking
-        .iter()
-        .filter_map(|r| {
-            let beside = r.beside?;
-            let spread =
-                beside.spread.filter(|s| *s >= 0.5).map_or_else(String::new, |s| format!(" +-{s:.0}"));
-            Some(format!("{} has {:.0}{spread} % (RTT {:.0} ms)", r.label, beside.share, beside.rtt_mean))
-        })
-        .collect();
-    put(out, "", &format!("One flow beside one of {}: {}.", answer.against, shares.join(", ")));
+    let against = &answer.against;
+    let width = label_width(answer);
+    let _ = writeln!(out, "{:width$}  beside one flow of {against}: Mbit/s of both, share, mean RTT", "");
+    for ranked in &answer.ranking {
+        let Some(beside) = ranked.beside else { continue };
+        let spread = beside.spread.filter(|s| *s >= 0.5).map_or_else(String::new, |s| format!(" +-{s:.0}"));
+        let _ = writeln!(
+            out,
+            "{:width$} {:>9} and {:>5} of {against}, {:.0}{spread} %, {:.0} ms",
+            ranked.label,
+            significant(beside.goodput),
+            significant(beside.competitor),
+            beside.share,
+            beside.rtt_mean
+        );
+    }
+    let kept =
+        answer.ranking.iter().filter_map(|r| Some(format!("{} beside {}", keeps(r.beside?.keeps?), r.label)));
+    let kept: Vec<String> = kept.collect();
+    if !kept.is_empty() {
+        let its = format!("Of what {against} has beside another {against} it keeps ");
+        put(out, "", &format!("{its}{}.", kept.join(", ")));
+    }
+}
+
+/// `43 % (40 to 46)`.
+fn keeps(ratio: Ratio) -> String {
+    let [value, low, high] = [ratio.value, ratio.low, ratio.high].map(|r| r * 100.0);
+    match high / low {
+        1.0 => format!("{value:.0} %"),
+        wide if wide < WIDE => format!("{value:.0} % ({low:.0} to {high:.0})"),
+        _ => format!("{value:.0} % (of too few seeds for an interval)"),
+    }
+}
+
+/// Columns of the labels.
+fn label_width(answer: &Answer) -> usize {
+    answer.ranking.iter().map(|r| r.label.chars().count()).max().unwrap_or(0).max(10)
 }
 
 fn closed_forms(out: &mut String, question: &Question, answer: &Answer) {
@@ -167,7 +215,7 @@ fn closed_forms(out: &mut String, question: &Question, answer: &Answer) {
         })
         .collect();
     if !known.is_empty() {
-        let loss = question.path.loss * 100.0;
+        let loss = question.network.path.loss * 100.0;
         put(out, "", &format!("Closed form at {loss} % of random loss: {}.", known.join("; ")));
     }
 }

@@ -2,78 +2,122 @@
 
 use std::fmt::Write as _;
 
-use results::summary::{Results, Variant};
+use results::summary::{Results, Row, Variant};
 
 use super::measured::mean;
 use super::question::Question;
 use super::screen::{put, significant};
 use super::varied::Varied;
 use crate::commands::ratio::Ratio;
+use crate::status::cut;
 
-/// A line per value: goodput of each, the ratio of the last two columns' best to the first, and shares beside the competitor.
+/// Columns of a screen, and of the values.
+const SCREEN: usize = 79;
+const VALUE: usize = 12;
+
+/// A quantity of every controller: its heading, the variants that have it, the metric, how a value is written.
+struct Quantity<'a>(&'static str, &'a [Variant], &'static str, fn(f64) -> String);
+
+/// A line per value with what each controller has alone and beside the competitor, as many quantities side by side as fit.
 pub(super) fn text(question: &Question, varied: &Varied, all: &[Results], seeds: u32) -> String {
-    let (long, beside) = (&all[0].summary.variants, &all[1].summary.variants);
+    let (long, beside) = (&all[0].summary.variants[..], &all[1].summary.variants[..]);
     let mut out = String::new();
     put(&mut out, "", &verdict(question, varied, long, seeds));
-    out.push('\n');
+    let quantities = [
+        Quantity("goodput, Mbit/s", long, "goodput", significant),
+        Quantity("mean RTT, ms", long, "rtt_mean", significant),
+        Quantity("loss, %", long, "loss", |loss| format!("{loss:.3}")),
+        Quantity("share, %", beside, "share of candidate", |share| format!("{share:.0}")),
+        Quantity("competitor, Mbit/s", beside, "goodput of competitor", significant),
+    ];
     let labels: Vec<&str> = question.controllers.iter().map(|c| c.label.as_str()).collect();
-    let width = labels.iter().map(|l| l.chars().count()).max().unwrap_or(0).clamp(8, 14);
-    let cells = |of: &dyn Fn(&str) -> String| {
-        labels.iter().map(|l| format!(" {:>width$}", of(l))).collect::<String>()
-    };
-    let _ = writeln!(out, "{:>12}  goodput alone, Mbit/s; share beside {}, %", "", question.against.label);
-    let _ = writeln!(out, "{:>12} {}  |{}", varied.key, cells(&str::to_owned), cells(&str::to_owned));
-    for (i, value) in varied.values.iter().enumerate() {
-        let of = |variants: &[Variant], label: &str, metric: &str| {
-            let row = variants.get(i).and_then(|v| v.rows.iter().find(|row| row.label == label));
-            row.map_or(0.0, |row| mean(row, metric))
-        };
-        let goodput = cells(&|label| significant(of(long, label, "goodput")));
-        let share = cells(&|label| format!("{:.0}", of(beside, label, "share of candidate")));
-        let _ = writeln!(out, "{value:>12} {goodput}  |{share}");
+    let width = labels.iter().map(|l| l.chars().count()).max().unwrap_or(0).clamp(7, 14);
+    let group = (labels.len() * (width + 1)).max(GROUP) + 2;
+    for block in quantities.chunks(((SCREEN - VALUE) / group).max(1)) {
+        out.push('\n');
+        table(&mut out, varied, &labels, block, (width, group));
     }
     out.push('\n');
+    let [to, from] = [question.to, question.from].map(|time| format!("{:.0} s", time.as_secs_f64()));
+    let against = &question.against.label;
+    let beside =
+        format!("Share and competitor are of a flow beside one of {against}, the others of a flow alone");
     put(
         &mut out,
         "",
-        &format!(
-            "{seeds} seeds each, {} long, of which the first {} do not count.",
-            question.to, question.from
-        ),
+        &format!("{beside}. {seeds} seeds each, {to} long, of which the first {from} do not count."),
     );
     out
 }
 
-/// Where the one that carries most changes.
+/// Columns of a heading.
+const GROUP: usize = 18;
+
+fn table(
+    out: &mut String,
+    varied: &Varied,
+    labels: &[&str],
+    block: &[Quantity<'_>],
+    (width, group): (usize, usize),
+) {
+    let cells = |of: &dyn Fn(&str) -> String| {
+        let cells: String = labels.iter().map(|l| format!(" {:>width$}", of(l))).collect();
+        format!("{cells:>group$}")
+    };
+    let heads: String = block.iter().map(|quantity| format!("{:>group$}", quantity.0)).collect();
+    let names: String = block.iter().map(|_| cells(&|label| cut(label, width))).collect();
+    let _ = writeln!(out, "{:VALUE$}{heads}", "");
+    let _ = writeln!(out, "{:>VALUE$}{names}", varied.key);
+    for (i, value) in varied.values.iter().enumerate() {
+        let row = |variants: &[Variant], label: &str, metric: &str| {
+            let row = variants.get(i).and_then(|v| v.rows.iter().find(|row| row.label == label));
+            row.map_or(0.0, |row| mean(row, metric))
+        };
+        let line: String = block
+            .iter()
+            .map(|Quantity(_, variants, metric, shown)| cells(&|label| shown(row(variants, label, metric))))
+            .collect();
+        let _ = writeln!(out, "{value:>VALUE$}{line}");
+    }
+}
+
+/// Where the one that carries most changes, and the one whose packets wait least.
 fn verdict(question: &Question, varied: &Varied, variants: &[Variant], seeds: u32) -> String {
+    let most = spans(varied, variants, &|variant| best(variant, "goodput", seeds, false));
+    let least = spans(varied, variants, &|variant| best(variant, "rtt_mean", seeds, true));
+    format!("Most goodput on {}, over {}: {most}. Least mean RTT: {least}.", question.link, varied.key)
+}
+
+/// `bbr3 from 0.1 BDP to 1 BDP, cubic at 2 BDP`.
+fn spans(varied: &Varied, variants: &[Variant], best: &dyn Fn(&Variant) -> String) -> String {
     let mut spans: Vec<(String, usize, usize)> = Vec::new();
     for (i, variant) in variants.iter().enumerate() {
-        let winner = winner(variant, seeds);
+        let winner = best(variant);
         match spans.last_mut() {
             Some((name, _, last)) if *name == winner => *last = i,
             _ => spans.push((winner, i, i)),
         }
     }
     let value = |i: usize| varied.values.get(i).map_or("", String::as_str);
-    let says: Vec<String> = spans
-        .iter()
-        .map(|(name, first, last)| match first == last {
-            true => format!("{name} at {}", value(*first)),
-            false => format!("{name} from {} to {}", value(*first), value(*last)),
-        })
-        .collect();
-    format!("Most goodput on {}, over {}: {}.", question.link, varied.key, says.join(", "))
+    let says = spans.iter().map(|(name, first, last)| match first == last {
+        true => format!("{name} at {}", value(*first)),
+        false => format!("{name} from {} to {}", value(*first), value(*last)),
+    });
+    says.collect::<Vec<_>>().join(", ")
 }
 
-/// Who carries most there, or all that are not told apart from it.
-fn winner(variant: &Variant, seeds: u32) -> String {
-    let best = variant.rows.iter().max_by(|a, b| mean(a, "goodput").total_cmp(&mean(b, "goodput")));
-    let Some(best) = best else { return String::new() };
-    let level = |row: &&results::summary::Row| {
-        let ratio = best.cells.get("goodput").zip(row.cells.get("goodput"));
+/// Who has most of it there, or least, or all that are not told apart from that one.
+fn best(variant: &Variant, metric: &str, seeds: u32, least: bool) -> String {
+    let order = |a: &&Row, b: &&Row| mean(a, metric).total_cmp(&mean(b, metric));
+    let rows = || variant.rows.iter();
+    let Some(best) = (if least { rows().min_by(order) } else { rows().max_by(order) }) else {
+        return String::new();
+    };
+    let level = |row: &&Row| {
+        let ratio = best.cells.get(metric).zip(row.cells.get(metric));
         row.label == best.label
             || ratio.and_then(|(a, b)| Ratio::of(a, b, seeds)).is_some_and(|r| !r.matters())
     };
-    let names: Vec<&str> = variant.rows.iter().filter(level).map(|row| row.label.as_str()).collect();
+    let names: Vec<&str> = rows().filter(level).map(|row| row.label.as_str()).collect();
     if names.len() == 1 { names[0].to_owned() } else { format!("{} level", names.join(" and ")) }
 }

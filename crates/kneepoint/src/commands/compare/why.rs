@@ -2,15 +2,24 @@
 
 use units::Duration;
 
-use super::closed_form::{self, Path};
+use super::closed_form;
 use super::measured::Long;
+use super::network::Network;
 
 /// From this share of the link on a flow fills it. Our choice.
 const FULL: f64 = 0.95;
 
-/// What limits it, or what it costs to fill the link. `buffer` is the queue's whole length in time, if it has a limit.
-pub(super) fn sentence(algorithm: &str, long: &Long, path: &Path, buffer: Option<Duration>) -> String {
-    let waits = waiting(long.queue_wait, buffer);
+/// What limits it, or what it costs to fill the link. Where the network is not one drop-tail link, what was measured alone.
+pub(super) fn sentence(algorithm: &str, long: &Long, network: &Network) -> String {
+    let path = &network.path;
+    if !network.is_one_link() {
+        let rate = count(long.reductions_per_minute);
+        return format!(
+            "{rate} reductions a minute, and its packets wait {}",
+            waiting(long.queue_wait, None)
+        );
+    }
+    let waits = waiting(long.queue_wait, network.buffer);
     if long.of_link >= FULL {
         return format!("fills the link, and its packets wait {waits}");
     }
@@ -53,6 +62,7 @@ fn count(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::closed_form::Path;
     use super::*;
 
     /// 100 Mbit/s, 80 ms.
@@ -60,7 +70,11 @@ mod tests {
     const BUFFER: Option<Duration> = Some(Duration::from_millis(24));
 
     fn why(algorithm: &str, long: Long, path: &Path) -> String {
-        sentence(algorithm, &long, path, BUFFER)
+        sentence(algorithm, &long, &network(path, BUFFER))
+    }
+
+    fn network(path: &Path, buffer: Option<Duration>) -> Network {
+        Network { path: *path, buffer, ..Network::default() }
     }
 
     #[test]
@@ -70,8 +84,17 @@ mod tests {
             why("cubic", long, &PATH),
             "fills the link, and its packets wait 12.3 ms of the queue's 24"
         );
-        let unlimited = sentence("cubic", &long, &PATH, None);
+        let unlimited = sentence("cubic", &long, &network(&PATH, None));
         assert_eq!(unlimited, "fills the link, and its packets wait 12.3 ms");
+    }
+
+    /// No share of a link, no reduction into a queue: there is no one link.
+    #[test]
+    fn where_there_is_not_one_link() {
+        let long = Long { of_link: 1.0, reductions_per_minute: 3.0, queue_wait: 4.0, ..Long::default() };
+        let chain =
+            Network { beyond_one_link: vec!["2 links in a row".to_owned()], ..network(&PATH, BUFFER) };
+        assert_eq!(sentence("cubic", &long, &chain), "3.0 reductions a minute, and its packets wait 4.0 ms");
     }
 
     /// Half of the rate at 1.5 times the base RTT: three quarters of a BDP.

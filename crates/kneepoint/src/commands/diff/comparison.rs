@@ -7,6 +7,7 @@ use experiment::row::RowLabel;
 use results::summary::{Cell, Results, Summary, Verdict};
 
 use super::change::Change;
+use super::pairs;
 use super::rule::Rule;
 use crate::commands::ratio::Ratio;
 
@@ -30,6 +31,8 @@ pub(super) struct Comparison {
     pub(super) claims: Vec<Turned>,
     /// Experiments that one of them alone has: whether it is the second.
     pub(super) alone: Vec<(String, bool)>,
+    /// Experiments that have another name in the second.
+    pub(super) renamed: Vec<(String, String)>,
     /// Rows or metrics of common experiments that one of them alone has.
     pub(super) unmatched: usize,
     pub(super) experiments: usize,
@@ -38,17 +41,23 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    pub(super) fn of(before: &[Results], after: &[Results], rules: &[Rule]) -> Self {
-        let [old, new] =
-            [before, after].map(|all| all.iter().map(|r| (key(r), r)).collect::<BTreeMap<_, _>>());
+    /// Of results with their ids.
+    pub(super) fn of(before: &[(String, Results)], after: &[(String, Results)], rules: &[Rule]) -> Self {
         let mut all = Self::default();
-        for (key, one) in &old {
-            match new.get(key) {
-                Some(other) => all.add(one, other, rules),
-                None => all.alone.push((key.0.clone(), false)),
+        let name = |results: &Results| results.summary.experiment.clone();
+        for pair in pairs::of(before, after) {
+            match pair {
+                (Some(one), Some(other)) => {
+                    if name(one) != name(other) {
+                        all.renamed.push((name(one), name(other)));
+                    }
+                    all.add(one, other, rules);
+                }
+                (Some(one), None) => all.alone.push((name(one), false)),
+                (None, Some(other)) => all.alone.push((name(other), true)),
+                (None, None) => {}
             }
         }
-        all.alone.extend(new.keys().filter(|key| !old.contains_key(*key)).map(|key| (key.0.clone(), true)));
         all.changes.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
         let is_unused = |rule: &&Rule| all.changes.iter().all(|change| change.metric != rule.metric);
         all.unused = rules.iter().filter(is_unused).map(|rule| rule.text.clone()).collect();
@@ -92,10 +101,6 @@ impl Comparison {
     pub(super) fn broken(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(|change| change.broken.is_some())
     }
-}
-
-fn key(results: &Results) -> (String, &'static str) {
-    (results.summary.experiment.clone(), results.summary.world.word())
 }
 
 type Place<'a> = (&'a str, &'a RowLabel, &'a Metric);

@@ -3,12 +3,14 @@
 mod change;
 mod comparison;
 mod junit;
+mod pairs;
 mod rule;
 mod text;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use results::summary::Results;
 
 use self::comparison::Comparison;
 use self::rule::Rule;
@@ -50,6 +52,6 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8, Error> {
     Ok(if fails { MISS } else { HOLDS })
 }
 
-fn read(folder: &Path) -> Result<Vec<results::summary::Results>, Error> {
-    folders::load(&[folder.to_owned()])
+fn read(folder: &Path) -> Result<Vec<(String, Results)>, Error> {
+    folders::load_with_ids(&[folder.to_owned()])
 }

@@ -34,6 +34,9 @@ pub(super) fn of(comparison: &Comparison, args: &DiffArgs, shown: Shown) -> Stri
         let _ =
             writeln!(out, "no number to hold \"{rule}\" against: the metric is in no table that both have");
     }
+    for (before, after) in &comparison.renamed {
+        let _ = writeln!(out, "{before} is {after} in {}", args.after.display());
+    }
     for (name, is_new) in &comparison.alone {
         let side = if *is_new { &args.after } else { &args.before };
         let _ = writeln!(out, "{name}: only in {}", side.display());

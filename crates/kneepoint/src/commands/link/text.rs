@@ -4,6 +4,7 @@ use link::LinkConfig;
 use units::Duration;
 
 use experiment::diagnostic::Diagnostic;
+use experiment::diagnostics::Diagnostics;
 use experiment::file::{Experiment, Words, bare};
 
 /// A bottleneck and the way back.
@@ -18,27 +19,40 @@ pub(crate) struct Pair {
 /// Reads a link and, if there is one, the way back. Packets have at most so many bytes on the wire.
 ///
 /// # Errors
-/// The first mistake, with its key.
-pub(crate) fn read(text: &str, back: Option<&str>, packet: u32) -> Result<Pair, Diagnostic> {
-    let there = Words::split(text)?;
-    let back = back.map(Words::split).transpose()?.map(|back| back.with_default("delay", there.get("delay")));
-    let delay_back = back.as_ref().map(|words| bare::delay(&words.name(), &words.toml())).transpose()?;
-    let link = self::link(&there, packet, |own| own + delay_back.unwrap_or(own))?;
-    let delay = link.delay;
-    let back = match back {
-        Some(back) => Ok(self::link(&back, packet, |own| own + delay)?),
-        None => Err(delay),
-    };
+/// Every mistake of both, with its key.
+pub(crate) fn read(text: &str, back: Option<&str>, packet: u32) -> Result<Pair, Diagnostics> {
+    let (there, back) = both(Words::split(text), back.map(Words::split).transpose())?;
+    let back = back.map(|back| back.with_default("delay", there.get("delay")));
+    let delay = |words: &Words<'_>| bare::delay(&words.name(), &words.toml()).ok();
+    // Of words that are wrong any delay will do: nothing is made of them.
+    let there_delay = delay(&there).unwrap_or_default();
+    let delay_back = back.as_ref().and_then(delay);
+    let link = self::link(&there, packet, |own| own + delay_back.unwrap_or(own));
+    let back = back.map(|back| self::link(&back, packet, |own| own + there_delay)).transpose();
+    let (link, back) = both(link, back)?;
+    let back = back.ok_or(link.delay);
     Ok(Pair { link, back })
+}
+
+/// What two readers have read, or what both have to say.
+fn both<A, B>(one: Result<A, Diagnostics>, other: Result<B, Diagnostics>) -> Result<(A, B), Diagnostics> {
+    match (one, other) {
+        (Ok(one), Ok(other)) => Ok((one, other)),
+        (Err(one), Err(other)) => {
+            let all = one.all().iter().chain(other.all()).cloned().collect();
+            Err(Diagnostics::of(all).unwrap_or(one))
+        }
+        (Err(wrong), _) | (_, Err(wrong)) => Err(wrong),
+    }
 }
 
 fn link(
     words: &Words<'_>,
     packet: u32,
-    rtt: impl FnOnce(Duration) -> Duration,
-) -> Result<LinkConfig, Diagnostic> {
+    rtt: impl Fn(Duration) -> Duration,
+) -> Result<LinkConfig, Diagnostics> {
     // The lines are ours, the user wrote one.
-    bare::link(&words.name(), &words.toml(), rtt, packet).map_err(Diagnostic::without_line)
+    bare::link(&words.name(), &words.toml(), rtt, packet).map_err(Diagnostics::without_lines)
 }
 
 /// The one bottleneck of an experiment, as its first case has it, and what to say of the choice.
@@ -141,6 +155,17 @@ mod tests {
             assert!(wrong(text).contains(says), "{text}: {}", wrong(text));
             assert!(!wrong(text).contains(":1:"), "no line: {}", wrong(text));
         }
+    }
+
+    /// Of the way there and of the way back, in the order of the words.
+    #[test]
+    fn all_mistakes_at_once() {
+        let all = read("rate=10 dealy=5 ms queue=2 BPD", Some("rate=1 Mbit/s loss=2"), 1500).unwrap_err();
+        let keys: Vec<&str> = all.all().iter().map(|problem| problem.key.as_str()).collect();
+        assert_eq!(keys, ["rate", "dealy", "queue", "loss"], "{all}");
+        assert!(all.to_string().ends_with("4 errors in link \"rate=10 dealy=5 ms queue=2 BPD\""), "{all}");
+        let bare = wrong("rate= queue=");
+        assert!(bare.contains("`rate` has no value") && bare.contains("`queue` has no value"), "{bare}");
     }
 
     proptest! {

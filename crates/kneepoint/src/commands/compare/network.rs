@@ -1,0 +1,137 @@
+//! The network of a comparison in numbers, and how far it is the one drop-tail link of which formulas speak.
+
+use link::{Aqm, Limit, RateModel};
+use scenario::Scenario;
+use units::Duration;
+
+use super::closed_form::Path;
+
+/// What the runs' network is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Network {
+    /// In the terms of the formulas; of several links the narrowest.
+    pub(super) path: Path,
+    /// The queue's whole length in time, if it has a limit.
+    pub(super) buffer: Option<Duration>,
+    /// What makes it another network than one drop-tail link of constant rate, in words: there no formula is told.
+    pub(super) beyond_one_link: Vec<String>,
+    /// Whether `path` has a capacity of which a flow's goodput is a share: the rates are constant, and data go forward.
+    pub(super) has_capacity: bool,
+    /// What differs between repetitions, apart from when the flows start.
+    pub(super) random: Vec<&'static str>,
+}
+
+impl Network {
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        let flow = &scenario.flows[0];
+        let payload = flow.transport.payload();
+        let on_wire = flow.transport.wire_bytes(payload);
+        let narrowest = scenario.forward().map(|link| link.rate.nominal()).min().unwrap_or_default();
+        let capacity = narrowest.0 as f64 * f64::from(payload) / f64::from(on_wire);
+        let bytes = match scenario.link.limit {
+            Limit::Bytes(bytes) => Some(bytes.0 as f64),
+            Limit::Packets(packets) => Some(packets as f64 * f64::from(on_wire)),
+            Limit::Unlimited => None,
+        };
+        let (rtt, rate) = (flow.rtt.as_secs_f64(), scenario.link.rate.nominal().0);
+        let queue = bytes.map(|bytes| bytes * 8.0 / (rate as f64 * rtt));
+        let loss = scenario.link.loss;
+        Self {
+            path: Path { capacity, rtt, payload: f64::from(payload) * 8.0, loss, queue },
+            buffer: bytes.map(|bytes| Duration::from_secs_f64(bytes * 8.0 / rate.max(1) as f64)),
+            beyond_one_link: beyond_one_link(scenario),
+            has_capacity: scenario.forward().all(|link| matches!(link.rate, RateModel::Constant(_)))
+                && flow.route.first < scenario.first_reverse(),
+            random: random(scenario),
+        }
+    }
+
+    /// Whether formulas of one drop-tail link may be told of it.
+    pub(super) fn is_one_link(&self) -> bool {
+        self.beyond_one_link.is_empty()
+    }
+}
+
+fn beyond_one_link(scenario: &Scenario) -> Vec<String> {
+    let mut found = Vec::new();
+    if !scenario.beyond.is_empty() {
+        found.push(format!("{} links in a row", 1 + scenario.beyond.len()));
+    }
+    for link in scenario.forward().filter(|link| !matches!(link.aqm, Aqm::DropTail(_))) {
+        found.push(format!("`{}` in its queue", link.aqm.name()));
+    }
+    let rates = || scenario.forward().map(|link| &link.rate);
+    if rates().any(|rate| matches!(rate, RateModel::Slots(_))) {
+        found.push("a rate of random slots".to_owned());
+    }
+    if rates().any(|rate| matches!(rate, RateModel::Steps(_))) {
+        found.push("a rate that changes".to_owned());
+    }
+    if scenario.forward().any(|link| !link.delay_steps.is_empty() || !link.limit_steps.is_empty()) {
+        found.push("a delay or queue that changes".to_owned());
+    }
+    let is_back = |first: u16| first >= scenario.first_reverse();
+    if scenario.flows.iter().any(|flow| is_back(flow.route.first)) {
+        found.push("flows in reverse".to_owned());
+    } else if !scenario.reverse.is_empty() {
+        found.push("links on the way back".to_owned());
+    }
+    if !scenario.udp.is_empty() {
+        found.push("UDP beside the flows".to_owned());
+    }
+    found.dedup();
+    found
+}
+
+fn random(scenario: &Scenario) -> Vec<&'static str> {
+    let any = |is: &dyn Fn(&link::LinkConfig) -> bool| scenario.links().any(is);
+    let draws = |aqm: &Aqm| matches!(aqm, Aqm::Red(_) | Aqm::Pie(_) | Aqm::DualPi2(_));
+    let is_random_udp = scenario.udp.iter().any(|udp| udp.on_off.is_some_and(|spans| spans.random));
+    let all = [
+        ("losses", any(&|link| link.loss > 0.0)),
+        ("jitter", any(&|link| link.jitter > Duration::ZERO)),
+        ("the AQM", any(&|link| draws(&link.aqm))),
+        ("the slots' rates", any(&|link| matches!(link.rate, RateModel::Slots(_)))),
+        ("UDP", is_random_udp),
+    ];
+    all.into_iter().filter(|(_, is)| *is).map(|(what, _)| what).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use experiment::file::Experiment;
+    use std::path::Path as FilePath;
+
+    use super::*;
+
+    fn network(link: &str) -> Network {
+        let text = format!(
+            "title = \"t\"\nduration = \"1 s\"\n{link}\n[[flow]]\ncontroller = \"cubic\"\nrtt = \"40 ms\"\n"
+        );
+        let file = Experiment::parse("t", FilePath::new("t"), &text).unwrap();
+        Network::of(&file.scenario(&file.cases()[0], 0))
+    }
+
+    #[test]
+    fn one_drop_tail_link_and_others() {
+        let plain = "[link]\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\n";
+        assert!(network(plain).is_one_link() && network(plain).random.is_empty());
+        for (link, says) in [
+            (format!("{plain}aqm = \"codel\"\n"), "`codel` in its queue"),
+            (
+                "[link]\nrate = [[\"0 s\", \"1 Mbit/s\"], [\"1 s\", \"2 Mbit/s\"]]\ndelay = \"5 ms\"\n"
+                    .into(),
+                "a rate that changes",
+            ),
+            (format!("{plain}[reverse]\nrate = \"1 Mbit/s\"\ndelay = \"5 ms\"\n"), "links on the way back"),
+        ] {
+            assert_eq!(network(&link).beyond_one_link, [says]);
+        }
+        let chain = "[[link]]\nname = \"a\"\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\nloss = \"1 %\"\n\
+                     [[link]]\nname = \"b\"\nrate = \"5 Mbit/s\"\ndelay = \"5 ms\"\njitter = \"1 ms\"\n";
+        let chain = network(chain);
+        assert_eq!(chain.beyond_one_link, ["2 links in a row"]);
+        assert_eq!(chain.random, ["losses", "jitter"]);
+        assert!(chain.path.capacity < 5e6, "that of the narrowest: {}", chain.path.capacity);
+    }
+}
