@@ -10,7 +10,7 @@ use crate::colours::{self, INK, PAPER};
 use crate::number;
 use experiment::chart::{Along, Axis, Spot};
 
-const LEFT: f64 = 70.0;
+const LEFT: f64 = 92.0;
 const RIGHT: f64 = WIDTH - 10.0;
 /// Height of a field, and of what is over and under the fields of a facet.
 const FIELD: f64 = 26.0;

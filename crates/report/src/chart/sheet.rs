@@ -33,6 +33,8 @@ fn panel(figure: &Figure, left: f64, top: f64) -> Markup {
     html! {
         (svg::label(left + 8.0, top + 16.0, TEXT, Anchor::Start, figure.width - 16.0, &figure.variant))
         svg class="panel" x=(svg::px(left)) y=(svg::px(top + NAME)) width=(width) height=(height) viewBox=(frame) {
+            // The pointer is over the panel also where nothing is drawn.
+            rect width=(width) height=(height) fill="none" pointer-events="all" {}
             (figure.body)
         }
     }

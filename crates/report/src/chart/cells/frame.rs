@@ -147,7 +147,8 @@ impl<'a> Frame<'a> {
     /// A single colour is that of the row, where rows stand side by side.
     pub(super) fn style(&self, item: &Item<'_>) -> Style {
         match &self.entries[..] {
-            [_] if self.chart.lies() => self.source.style(item.spot.row.as_str()),
+            // It has its name beside it and needs no second sign.
+            [_] if self.chart.lies() => Style { stripes: 0, ..self.source.style(item.spot.row.as_str()) },
             entries => {
                 entries.get(item.entry).map_or_else(|| Style::nth(item.entry), |entry| entry.style.clone())
             }
