@@ -14,7 +14,7 @@
 //! rect   the same                the same            a metric                the same
 //! ```
 //!
-//! The first line of [`KINDS`](old) says what the kinds of charts of older files are now.
+//! `old.rs` says what the kinds of charts of older files are now.
 
 mod cells;
 mod channel;
