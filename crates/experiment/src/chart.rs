@@ -1,10 +1,47 @@
-//! Charts that an experiment file asks for.
+//! Charts that an experiment file asks for: a mark, and what it is drawn from. The reader of the file has decided the channels
+//! by then: who draws a chart finds axes, series and panels here, and no words of the file.
 
 use serde::{Deserialize, Serialize};
 use units::Duration;
 
+use crate::backend::Backend;
 use crate::metric::Metric;
 use crate::row::RowLabel;
+
+/// Instead of a metric: the RTT samples, of which there are many in a run.
+pub const RTT_SAMPLES: &str = "rtt";
+
+/// What a value looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mark {
+    /// A line through the values of a series.
+    Line,
+    /// A bar from zero.
+    Bar,
+    /// Areas on top of each other.
+    Area,
+    /// A point each.
+    Point,
+    /// Quartiles, the least and the most.
+    Box,
+    /// A field in the colour of its value.
+    Rect,
+}
+
+impl Mark {
+    /// As files have it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Bar => "bar",
+            Self::Area => "area",
+            Self::Point => "point",
+            Self::Box => "box",
+            Self::Rect => "rect",
+        }
+    }
+}
 
 /// How values lie along an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,30 +54,43 @@ pub enum ScaleKind {
     Log,
 }
 
-impl ScaleKind {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-    fn is_linear(&self) -> bool {
-        *self == Self::Linear
-    }
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
-/// An axis of the values of a varied key.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What an axis of cells goes along.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Along {
+    /// The values of a varied key.
+    #[default]
+    Key,
+    /// The rows of the table.
+    Rows,
+    /// The variants.
+    Variants,
+}
+
+/// An axis on which cells of the table stand.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
     /// The key, as variants call it: `queue`.
     pub name: String,
     /// The unit that all its values have: `BDP`; empty for plain numbers, and for words.
     pub unit: String,
+    /// What it goes along.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub along: Along,
     /// How they lie along it.
-    #[serde(default, skip_serializing_if = "ScaleKind::is_linear")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub scale: ScaleKind,
     /// The words, where the values are no numbers of one unit: each stands at its index, from 0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
 }
 
-/// Where a row of a variant stands in a chart over varied keys.
+/// Where a row of a variant stands in a chart of the table's cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spot {
@@ -48,9 +98,9 @@ pub struct Spot {
     pub variant: String,
     /// The row's label.
     pub row: RowLabel,
-    /// Its place on the axes, in their units: x, and y of a chart of two keys.
+    /// Its place on the axes, in their units: x, and y of a chart with two.
     pub at: Vec<f64>,
-    /// The line that it belongs to; empty if there is but one.
+    /// The colour that it has; empty if there is but one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub series: String,
     /// The panel that it belongs to, likewise.
@@ -58,128 +108,156 @@ pub struct Spot {
     pub facet: String,
 }
 
-/// A chart that the experiment's file asks for.
+/// What colours tell apart in a chart of runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Colour {
+    /// Rows.
+    Row,
+    /// Variants.
+    Variant,
+    /// Flows of a run.
+    Flow,
+}
+
+/// What a chart is drawn from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Chart {
-    /// Distribution of RTT, one line per row.
-    RttCdf {
-        /// Title; the paper's figure.
-        title: String,
-        /// Row labels; empty: all.
-        #[serde(default)]
-        rows: Vec<RowLabel>,
-        /// Of the RTTs.
-        #[serde(default, skip_serializing_if = "ScaleKind::is_linear")]
-        scale: ScaleKind,
-    },
-    /// Values over time, one panel per metric, one line per row and flow; the first repetition.
-    OverTime {
-        /// Title; the paper's figure.
-        title: String,
-        /// Columns of the series: `cwnd_bytes`, `latest_rtt_ms`, `queue_bytes`, `goodput_mbit_s`, ...
-        metrics: Vec<String>,
-        /// Row labels; empty: all.
-        #[serde(default)]
-        rows: Vec<RowLabel>,
-        /// Of the values.
-        #[serde(default, skip_serializing_if = "ScaleKind::is_linear")]
-        y_scale: ScaleKind,
-    },
-    /// Metrics over a varied key, one panel per metric and facet, one line per series, with the deviation over the
-    /// repetitions.
-    Line {
-        /// Title; the paper's figure.
-        title: String,
-        /// The varied key.
-        x: Axis,
-        /// Metrics of the table.
-        metrics: Vec<Metric>,
-        /// Of the metrics.
-        #[serde(default, skip_serializing_if = "ScaleKind::is_linear")]
-        y_scale: ScaleKind,
-        /// Every row of every variant, with one value on the axes.
-        spots: Vec<Spot>,
-    },
-    /// A metric over two varied keys as the colour of their fields, one panel per facet.
-    Heatmap {
-        /// Title; the paper's figure.
-        title: String,
-        /// The varied key from left to right.
-        x: Axis,
-        /// The varied key from bottom to top.
-        y: Axis,
-        /// A metric of the table.
-        metric: Metric,
-        /// Every row of every variant, with two values on the axes.
-        spots: Vec<Spot>,
-    },
-    /// Bars per row, ours beside the published value, one panel per metric.
-    Bars {
-        /// Title.
-        title: String,
-        /// Metrics of the table.
-        metrics: Vec<Metric>,
-    },
-    /// A box per row: quartiles, the least and the most of a metric over the repetitions, one panel per metric; without metrics,
-    /// of the RTT samples.
-    Box {
-        /// Title; the paper's figure.
-        title: String,
-        /// Metrics of the table; none: RTTs.
-        #[serde(default)]
-        metrics: Vec<Metric>,
-        /// Row labels; empty: all.
-        #[serde(default)]
-        rows: Vec<RowLabel>,
-    },
-    /// Bars per variant, one per row, one panel per metric: all variants in one figure.
-    GroupedBars {
-        /// Title; the paper's figure.
-        title: String,
-        /// Metrics of the table.
-        metrics: Vec<Metric>,
-    },
-    /// Goodput of the flows on top of each other over time, one panel per row; the first repetition.
-    Stacked {
-        /// Title; the paper's figure.
-        title: String,
-        /// Row labels; empty: all.
-        #[serde(default)]
-        rows: Vec<RowLabel>,
-        /// Goodput is averaged over this much time; by default over a second in a long run.
+#[serde(tag = "from", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Data {
+    /// Columns of the series over time, a panel each; the first repetition.
+    Series {
+        /// `cwnd_bytes`, `latest_rtt_ms`, `queue_bytes`, `goodput_mbit_s`, ...
+        columns: Vec<String>,
+        /// By default rows, and flows where a row has several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        colour: Option<Colour>,
+        /// A strip for each row; by default where there is much to see.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        strips: Option<bool>,
+        /// Values are averaged over this much time.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interval: Option<Duration>,
     },
-    /// Goodput against RTT: each flow of each repetition, their mean and deviation per row.
-    Plane {
-        /// Title; the paper's figure.
-        title: String,
-        /// Row labels; empty: all.
-        #[serde(default)]
-        rows: Vec<RowLabel>,
+    /// The share of RTT samples up to each RTT, of all repetitions.
+    Samples {
+        /// Rows or variants.
+        colour: Colour,
     },
-    /// How the flows of a run divide its goodput, one bar per row; the first repetition.
+    /// Two metrics against each other: of each flow of each repetition, or of each row where flows do not have them.
+    Flows {
+        /// To the right.
+        x: Metric,
+        /// Upwards.
+        y: Metric,
+        /// Whether flows have both.
+        of_flows: bool,
+        /// By default rows, and kinds of flows where a row has several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        colour: Option<Colour>,
+    },
+    /// How the flows of a run divide its sum of a metric; the first repetition.
     Shares {
-        /// Title; the paper's figure.
-        title: String,
-        /// Row labels; empty: all.
-        #[serde(default)]
-        rows: Vec<RowLabel>,
+        /// One that adds up.
+        metric: Metric,
+    },
+    /// Cells of the table along an axis, a panel per metric and facet.
+    Cells {
+        /// The axis.
+        x: Axis,
+        /// Metrics of the table, or [`RTT_SAMPLES`].
+        metrics: Vec<Metric>,
+        /// The metrics share a panel, and differ in colour.
+        #[serde(default, skip_serializing_if = "is_default")]
+        overlaid: bool,
+        /// With the source's own numbers beside ours.
+        #[serde(default, skip_serializing_if = "is_default")]
+        published: bool,
+        /// The rows of the variants that are shown.
+        spots: Vec<Spot>,
+    },
+    /// A metric as the colour of fields on two axes, a panel per facet.
+    Fields {
+        /// From left to right.
+        x: Axis,
+        /// From bottom to top.
+        y: Axis,
+        /// A metric of the table.
+        metric: Metric,
+        /// The rows of the variants that are shown.
+        spots: Vec<Spot>,
     },
 }
 
+/// A chart that the experiment's file asks for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chart {
+    /// Title; the paper's figure.
+    pub title: String,
+    /// How a value looks.
+    pub mark: Mark,
+    /// Row labels; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rows: Vec<RowLabel>,
+    /// Of the x axis, if it is no varied key's.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub scale: ScaleKind,
+    /// Of the y axis.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub y_scale: ScaleKind,
+    /// One picture of all variants instead of one for each.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub together: bool,
+    /// What it shows.
+    pub data: Data,
+}
+
 impl Chart {
-    /// The rows that it names, empty for all; `None` for a chart that always has all.
-    pub fn rows_mut(&mut self) -> Option<&mut Vec<RowLabel>> {
-        match self {
-            Self::RttCdf { rows, .. }
-            | Self::OverTime { rows, .. }
-            | Self::Box { rows, .. }
-            | Self::Stacked { rows, .. }
-            | Self::Plane { rows, .. }
-            | Self::Shares { rows, .. } => Some(rows),
-            Self::Bars { .. } | Self::GroupedBars { .. } | Self::Line { .. } | Self::Heatmap { .. } => None,
+    /// The columns of the series that it draws.
+    pub fn columns(&self) -> &[String] {
+        match &self.data {
+            Data::Series { columns, .. } => columns,
+            _ => &[],
         }
     }
+
+    /// The same with the rows of this world beside the simulator's.
+    #[must_use]
+    pub fn with_rows_on(&self, world: Backend) -> Self {
+        let mut chart = self.clone();
+        if world == Backend::Sim {
+            return chart;
+        }
+        chart.rows = chart.rows.iter().flat_map(|row| [row.clone(), row.on(world)]).collect();
+        match &mut chart.data {
+            Data::Cells { x, spots, .. } => add_rows(world, &mut [x], spots),
+            Data::Fields { x, y, spots, .. } => add_rows(world, &mut [x, y], spots),
+            _ => {}
+        }
+        chart
+    }
+}
+
+/// Beside each row that of another world: on the axis of the rows, else in a colour or panel of its own.
+fn add_rows(world: Backend, axes: &mut [&mut Axis], spots: &mut Vec<Spot>) {
+    let of_rows = axes.iter().position(|axis| axis.along == Along::Rows);
+    let on_world = |spot: &Spot| {
+        let mut other = Spot { row: spot.row.on(world), ..spot.clone() };
+        if of_rows.is_none() {
+            let name = if axes.len() > 1 { &mut other.facet } else { &mut other.series };
+            *name = RowLabel::new(name, world).to_string();
+        }
+        [spot.clone(), other]
+    };
+    let mut both: Vec<[Spot; 2]> = spots.iter().map(on_world).collect();
+    if let Some(index) = of_rows {
+        for pair in &mut both {
+            pair.iter_mut()
+                .zip([0.0, 1.0])
+                .for_each(|(spot, next)| spot.at[index] = 2.0 * spot.at[index] + next);
+        }
+        let words = &mut axes[index].words;
+        *words = words.iter().flat_map(|w| [w.clone(), RowLabel::new(w, world).to_string()]).collect();
+    }
+    *spots = both.into_iter().flatten().collect();
 }

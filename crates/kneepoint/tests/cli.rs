@@ -39,7 +39,8 @@ is = "at-least"
 right = RIGHT
 
 [[chart]]
-kind = "rtt-cdf"
+mark = "line"
+x = "rtt"
 title = "RTT"
 "#;
 

@@ -107,7 +107,7 @@ fn the_id_is_of_what_decides_the_bytes() {
     assert_eq!(count(), 1, "a remark");
     for (from, to, what) in [
         ("title = \"study\"", "title = \"another\"", "a title"),
-        ("[[flow]]", "[[chart]]\nkind = \"rtt-cdf\"\ntitle = \"RTT\"\n[[flow]]", "a chart"),
+        ("[[flow]]", "[[chart]]\nmark = \"line\"\ntitle = \"RTT\"\n[[flow]]", "a chart"),
         ("[vary]", "[table]\nmetrics = [\"loss\"]\n[vary]", "a metric"),
         ("0.1 %", "0.2 %", "the network"),
     ] {

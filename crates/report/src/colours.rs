@@ -34,17 +34,9 @@ pub(super) const COLOURS: [(&str, &str); 8] = [
     ("#4a2c66", "#866ea0"),
 ];
 
-/// How much of a colour is in its tints; beyond the last the first again.
-const TINTS: [f64; 4] = [1.0, 0.66, 0.42, 0.24];
-
 /// A colour of the list; beyond its end the first again.
 pub(super) fn colour(slot: usize) -> &'static str {
     COLOURS[slot % COLOURS.len()].0
-}
-
-/// A colour as the area of the `rank`-th of several that share it: itself, then lighter and lighter.
-pub(super) fn tint(colour: &str, rank: usize) -> String {
-    towards_paper(colour, TINTS[rank % TINTS.len()])
 }
 
 /// A colour of which this share is left.
@@ -163,10 +155,11 @@ pub(super) mod tests {
 
     #[test]
     fn a_tint_has_the_same_tint_of_the_twin() {
+        const SHARE: f64 = 0.66;
         for (light, twin) in COLOURS {
             assert_eq!(dark(light), twin);
-            assert_eq!(tint(light, 0), light);
-            let (lit, expected) = (dark(&tint(light, 1)), hex(mix(parse(twin), parse(DARK_PAPER), TINTS[1])));
+            let tint = towards_paper(light, SHARE);
+            let (lit, expected) = (dark(&tint), hex(mix(parse(twin), parse(DARK_PAPER), SHARE)));
             let far =
                 parse(&lit).iter().zip(parse(&expected)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(far < 0.02, "{light}: {lit} is not {expected}");

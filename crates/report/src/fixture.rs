@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use units::Duration;
 
-use experiment::chart::{Chart, ScaleKind};
+use experiment::chart::{Along, Axis, Chart, Colour, Data, Mark, ScaleKind, Spot};
 use experiment::verdict::Outcome;
 use results::summary::{
     BiasFound, Cdf, Cell, ClaimResult, FlowRow, Judged, PartResult, Quartiles, Results, Row, Summary, Track,
@@ -29,30 +29,18 @@ fn table_1() -> Results {
         variants.iter().flat_map(|v| v.rows.iter().enumerate().map(|(i, r)| track(&v.name, r, i, 0)));
     let series = tracks.collect();
     let rtt_cdf = variants.iter().flat_map(|v| v.rows.iter().map(|r| cdf(&v.name, r))).collect();
-    let over_time = |title: &str, rows: &[&str]| Chart::OverTime {
-        title: title.to_owned(),
-        metrics: words(&["cwnd_bytes", "latest_rtt_ms", "queue_bytes"]),
-        rows: words(rows),
-        y_scale: ScaleKind::Linear,
-    };
+    let columns = words(&["cwnd_bytes", "latest_rtt_ms", "queue_bytes"]);
+    let of_rows = ["QUIC-DC 10", "QUIC-DC 80", "Cubic", "New Reno"];
+    let lines = |title: &str| chart(title, Mark::Line, over_time(columns.clone()));
+    let metrics = ["goodput", "loss", "rtt_mean"];
     let charts = vec![
-        Chart::RttCdf {
-            title: "Figure 4: RTT distribution".to_owned(),
-            rows: Vec::new(),
-            scale: ScaleKind::Linear,
-        },
-        over_time(
-            "Figure 5: window, RTT and queue over time",
-            &["QUIC-DC 10", "QUIC-DC 80", "Cubic", "New Reno"],
-        ),
-        Chart::Bars {
-            title: "Goodput and loss".to_owned(),
-            metrics: words(&["goodput", "loss", "rtt_mean"]),
-        },
-        over_time("Every row over time", &[]),
-        Chart::GroupedBars {
-            title: "How the limit counts".to_owned(),
-            metrics: words(&["goodput", "loss", "rtt_mean"]),
+        chart("Figure 4: RTT distribution", Mark::Line, Data::Samples { colour: Colour::Row }),
+        Chart { rows: words(&of_rows), ..lines("Figure 5: window, RTT and queue over time") },
+        chart("Goodput and loss", Mark::Bar, cells(&variants, Along::Rows, &metrics)),
+        lines("Every row over time"),
+        Chart {
+            together: true,
+            ..chart("How the limit counts", Mark::Bar, cells(&variants, Along::Variants, &metrics))
         },
     ];
     let summary = Summary {
@@ -71,6 +59,50 @@ fn table_1() -> Results {
         states: BTreeMap::new(),
     };
     Results { summary, series, flows: Vec::new(), rtt_cdf, networks: Vec::new() }
+}
+
+/// A chart of everything.
+pub(super) fn chart(title: &str, mark: Mark, data: Data) -> Chart {
+    Chart {
+        title: title.to_owned(),
+        mark,
+        rows: Vec::new(),
+        scale: ScaleKind::Linear,
+        y_scale: ScaleKind::Linear,
+        together: false,
+        data,
+    }
+}
+
+/// Columns over time.
+pub(super) fn over_time(columns: Vec<String>) -> Data {
+    Data::Series { columns, colour: None, strips: None, interval: None }
+}
+
+/// All cells along rows, or along variants with a colour for each row; along numbers there is one for each variant.
+pub(super) fn cells(variants: &[Variant], along: Along, metrics: &[&str]) -> Data {
+    let mut rows: Vec<&str> = Vec::new();
+    let mut spots = Vec::new();
+    for (place, variant) in variants.iter().enumerate() {
+        for row in &variant.rows {
+            if !rows.contains(&row.label.as_str()) {
+                rows.push(row.label.as_str());
+            }
+            let index = rows.iter().position(|label| row.label == *label).unwrap();
+            let lies = along == Along::Rows;
+            let series = if lies { String::new() } else { row.label.to_string() };
+            let at = vec![if lies { index } else { place } as f64];
+            let (variant, row) = (variant.name.clone(), row.label.clone());
+            spots.push(Spot { variant, row, at, series, facet: String::new() });
+        }
+    }
+    let axis = match along {
+        Along::Rows => rows.iter().map(|row| (*row).to_owned()).collect(),
+        Along::Variants => variants.iter().map(|variant| variant.name.clone()).collect(),
+        Along::Key => Vec::new(),
+    };
+    let x = Axis { name: "queue".to_owned(), unit: "BDP".to_owned(), along, words: axis, ..Axis::default() };
+    Data::Cells { x, metrics: words(metrics), overlaid: false, published: along == Along::Rows, spots }
 }
 
 fn words<'w, T: From<&'w str>>(words: &[&'w str]) -> Vec<T> {
@@ -256,19 +288,15 @@ fn table_5() -> Results {
     let series = flows.collect();
     let rows = variant.rows.iter().enumerate();
     let flows = rows.flat_map(|(i, r)| (0..20).map(move |n| flow(r, i, n / 4, n % 4))).collect();
-    let over_time = Chart::OverTime {
-        title: "Figure 6: four flows".to_owned(),
-        metrics: words(&["goodput_mbit_s", "cwnd_bytes", "queue_bytes"]),
-        rows: Vec::new(),
-        y_scale: ScaleKind::Linear,
-    };
-    let (title, rows) = ("Figure 7: four flows".to_owned(), Vec::new());
+    let lines = over_time(words(&["goodput_mbit_s", "cwnd_bytes", "queue_bytes"]));
+    let title = "Figure 7: four flows";
+    let variants = vec![variant];
     let charts = vec![
-        over_time,
-        Chart::Stacked { title: title.clone(), rows: rows.clone(), interval: None },
-        Chart::Plane { title: title.clone(), rows: rows.clone() },
-        Chart::Box { title: title.clone(), metrics: words(&["goodput", "rtt_mean"]), rows: rows.clone() },
-        Chart::Shares { title, rows },
+        chart("Figure 6: four flows", Mark::Line, lines),
+        chart(title, Mark::Area, over_time(words(&["goodput_mbit_s"]))),
+        chart(title, Mark::Point, plane("rtt_mean", "goodput")),
+        chart(title, Mark::Box, cells(&variants, Along::Rows, &["goodput", "rtt_mean"])),
+        chart(title, Mark::Bar, Data::Shares { metric: "goodput".into() }),
     ];
     let summary = Summary {
         experiment: "quic-dc/table-5".to_owned(),
@@ -278,12 +306,17 @@ fn table_5() -> Results {
         why_reference: String::new(),
         note: String::new(),
         metrics: words(&["goodput", "rtt_mean"]),
-        variants: vec![variant],
+        variants,
         claims: Vec::new(),
         charts,
         states: BTreeMap::new(),
     };
     Results { summary, series, flows, rtt_cdf: Vec::new(), networks: Vec::new() }
+}
+
+/// Flows by two metrics.
+pub(super) fn plane(x: &str, y: &str) -> Data {
+    Data::Flows { x: x.into(), y: y.into(), of_flows: true, colour: None }
 }
 
 /// A flow whose goodput and RTT scatter around those of its row.
@@ -320,7 +353,7 @@ pub(super) fn crowd() -> Results {
     results.flows = variant.rows.iter().enumerate().flat_map(of_row).collect();
     results.series = results.flows.iter().filter(|f| f.repetition == 0).map(noisy_track).collect();
     results.summary.experiment = "crowd".to_owned();
-    results.summary.charts.retain(|chart| !matches!(chart, Chart::OverTime { .. }));
+    results.summary.charts.retain(|chart| chart.mark == Mark::Area || chart.columns().is_empty());
     results.summary.variants = vec![Variant { name: String::new(), ..variant }];
     results
 }
@@ -373,7 +406,7 @@ pub(super) fn odd() -> Vec<Results> {
             open: false,
         }],
     });
-    let charts = odd_charts(evil, &metrics);
+    let charts = odd_charts(evil, &metrics, &variants);
     let summary = Summary {
         experiment: format!("../{evil}/é"),
         world: experiment::backend::Backend::Sim,
@@ -410,44 +443,44 @@ pub(super) fn odd() -> Vec<Results> {
     vec![Results { summary, series, flows, rtt_cdf, networks: Vec::new() }, empty]
 }
 
-fn odd_charts(evil: &str, metrics: &[Metric]) -> Vec<Chart> {
-    let series: Vec<String> = words(&["cwnd_bytes", evil, "", "queue_bytes", "nowhere"]);
-    vec![
-        Chart::RttCdf { title: evil.to_owned(), rows: Vec::new(), scale: ScaleKind::Linear },
-        Chart::RttCdf { title: String::new(), rows: words(&["nobody"]), scale: ScaleKind::Linear },
-        Chart::OverTime {
-            title: evil.to_owned(),
-            metrics: series.clone(),
-            rows: Vec::new(),
-            y_scale: ScaleKind::Linear,
-        },
-        Chart::OverTime {
-            title: evil.to_owned(),
-            metrics: series,
-            rows: words(&[evil, "one point"]),
-            y_scale: ScaleKind::Linear,
-        },
-        Chart::OverTime {
-            title: evil.to_owned(),
-            metrics: Vec::new(),
-            rows: Vec::new(),
-            y_scale: ScaleKind::Linear,
-        },
-        Chart::Bars { title: evil.to_owned(), metrics: metrics.to_vec() },
-        Chart::Bars { title: evil.to_owned(), metrics: Vec::new() },
-        Chart::Box { title: evil.to_owned(), metrics: metrics.to_vec(), rows: Vec::new() },
-        Chart::Box { title: String::new(), metrics: Vec::new(), rows: words(&["nobody"]) },
-        Chart::Box { title: evil.to_owned(), metrics: Vec::new(), rows: Vec::new() },
-        Chart::GroupedBars { title: evil.to_owned(), metrics: metrics.to_vec() },
-        Chart::GroupedBars { title: evil.to_owned(), metrics: Vec::new() },
-        Chart::Stacked { title: evil.to_owned(), rows: Vec::new(), interval: None },
-        Chart::Stacked { title: String::new(), rows: words(&["nobody"]), interval: Some(Duration::ZERO) },
-        Chart::Stacked { title: evil.to_owned(), rows: words(&[evil, ""]), interval: Some(Duration::MAX) },
-        Chart::Plane { title: evil.to_owned(), rows: Vec::new() },
-        Chart::Plane { title: String::new(), rows: words(&["nobody", ""]) },
-        Chart::Shares { title: evil.to_owned(), rows: Vec::new() },
-        Chart::Shares { title: String::new(), rows: words(&["empty", "nobody"]) },
-    ]
+/// Everything that reads a number, over everything, with rows that are there and rows that are not.
+fn odd_charts(evil: &str, metrics: &[Metric], variants: &[Variant]) -> Vec<Chart> {
+    let names: Vec<&str> = metrics.iter().map(Metric::as_str).collect();
+    let columns: Vec<String> = words(&["cwnd_bytes", evil, "", "queue_bytes", "nowhere"]);
+    let binned = |interval| Data::Series { columns: columns.clone(), colour: None, strips: None, interval };
+    let all = [
+        (Mark::Line, Data::Samples { colour: Colour::Row }),
+        (Mark::Line, Data::Samples { colour: Colour::Variant }),
+        (Mark::Line, over_time(columns.clone())),
+        (Mark::Line, over_time(Vec::new())),
+        (Mark::Line, binned(Some(Duration::ZERO))),
+        (Mark::Area, over_time(words(&["goodput_mbit_s"]))),
+        (Mark::Area, binned(Some(Duration::ZERO))),
+        (Mark::Area, binned(Some(Duration::MAX))),
+        (Mark::Point, plane("rtt_mean", "goodput")),
+        (Mark::Point, plane(evil, "")),
+        (Mark::Bar, Data::Shares { metric: "goodput".into() }),
+        (Mark::Rect, odd_fields(variants, evil)),
+    ];
+    let along = [Along::Rows, Along::Variants, Along::Key];
+    let marks = [Mark::Line, Mark::Bar, Mark::Point, Mark::Box];
+    let of_cells = marks.iter().flat_map(|mark| along.map(|along| (*mark, cells(variants, along, &names))));
+    let none = (Mark::Bar, cells(variants, Along::Rows, &[]));
+    let mut charts: Vec<Chart> =
+        all.into_iter().chain(of_cells).chain([none]).map(|(mark, data)| chart(evil, mark, data)).collect();
+    let mut others = charts.clone();
+    for (chart, rows) in others.iter_mut().zip([["nobody", ""], [evil, "one point"]].iter().cycle()) {
+        (chart.rows, chart.scale, chart.y_scale) = (words(rows), ScaleKind::Log, ScaleKind::Log);
+        chart.together = true;
+    }
+    charts.append(&mut others);
+    charts
+}
+
+fn odd_fields(variants: &[Variant], metric: &str) -> Data {
+    let Data::Cells { x, mut spots, .. } = cells(variants, Along::Rows, &[]) else { unreachable!() };
+    spots.iter_mut().for_each(|spot| spot.at.push(f64::NAN));
+    Data::Fields { y: x.clone(), x, metric: metric.into(), spots }
 }
 
 /// Some flows without a track, some tracks without a flow, and every odd value beside every other.

@@ -97,7 +97,7 @@ fn sections(experiments: &[Results]) -> Vec<Section<'_>> {
     experiments.iter().map(section).collect()
 }
 
-/// `quic-dc-table-1-over-time-2-limit-counts-queue.svg`: experiment, kind with its number, variant.
+/// `quic-dc-table-1-line-time-2-limit-counts-queue.svg`: experiment, kind with its number, variant.
 fn name(
     figures: Vec<Figure>,
     across: Vec<Figure>,
@@ -105,7 +105,7 @@ fn name(
     kinds: &mut Names,
     files: &mut Names,
 ) -> Vec<Drawn> {
-    let kind = figures.first().map(|f| kinds.unique(f.kind.to_owned())).unwrap_or_default();
+    let kind = figures.first().map(|f| kinds.unique(number::slug(&f.kind))).unwrap_or_default();
     let across = across.into_iter().map(Some).chain(std::iter::repeat_with(|| None));
     let named = figures.into_iter().zip(across).map(|(figure, across)| {
         // Each part cut on its own, so that a long one cannot push the others out of the name.

@@ -81,9 +81,25 @@ pub(super) fn with_unit(label: &str, unit: &str) -> String {
     if unit.is_empty() { label.to_owned() } else { format!("{label} ({unit})") }
 }
 
-/// A column of the time series: its label with unit, and what to divide its values by.
-pub(super) fn column(name: &str, largest: f64) -> (String, f64) {
-    let units: &[(&str, &str, f64)] = &[
+/// A value of a metric with its unit: `9.20 Mbit/s`.
+pub(super) fn valued(metric: &Metric, value: f64) -> String {
+    format!("{} {}", fixed(value, metric.decimals(value)), metric.unit()).trim().to_owned()
+}
+
+/// A column of the time series.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Column {
+    /// What it is.
+    pub(super) label: String,
+    /// May be empty.
+    pub(super) unit: &'static str,
+    /// What to divide its values by, for this unit.
+    pub(super) divisor: f64,
+}
+
+/// The words for a column whose values reach up to `largest`.
+pub(super) fn column(name: &str, largest: f64) -> Column {
+    let units: &[(&str, &'static str, f64)] = &[
         ("_mbit_s", "Mbit/s", 1.0),
         ("_percent", "%", 1.0),
         ("_packets", "packets", 1.0),
@@ -93,18 +109,19 @@ pub(super) fn column(name: &str, largest: f64) -> (String, f64) {
     ];
     if let Some(stem) = name.strip_suffix("_bytes") {
         let (unit, divisor) = if largest >= 1e7 { ("MB", 1e6) } else { ("kB", 1e3) };
-        return (with_unit(&series(stem), unit), divisor);
+        return Column { label: series(stem), unit, divisor };
     }
-    match units.iter().find_map(|(end, unit, divisor)| Some((name.strip_suffix(end)?, unit, divisor))) {
-        Some((stem, unit, divisor)) => (with_unit(&series(stem), unit), *divisor),
-        None => (series(name), 1.0),
+    match units.iter().find_map(|(end, unit, divisor)| Some((name.strip_suffix(end)?, *unit, *divisor))) {
+        Some((stem, unit, divisor)) => Column { label: series(stem), unit, divisor },
+        None if name == "drops" => Column { label: series(name), unit: "packets", divisor: 1.0 },
+        None => Column { label: series(name), unit: "", divisor: 1.0 },
     }
 }
 
 fn series(stem: &str) -> String {
     match stem {
         "queue" => "Bottleneck queue".to_owned(),
-        "drops" => "Drops at the bottleneck since the start (packets)".to_owned(),
+        "drops" => "Drops at the bottleneck since the start".to_owned(),
         _ => sentence(stem),
     }
 }
@@ -144,10 +161,17 @@ mod tests {
     #[test]
     fn names_read_well() {
         assert_eq!(metric(&"rtt_mean".into()).label, "RTT mean");
-        assert_eq!(column("cwnd_bytes", 3e5), ("Congestion window (kB)".to_owned(), 1e3));
-        assert_eq!(column("latest_rtt_ms", 0.0), ("Latest RTT (ms)".to_owned(), 1.0));
-        assert_eq!(column("pacing_rate_mbit_s", 0.0).0, "Pacing rate (Mbit/s)");
-        assert_eq!(column("", 0.0).0, "");
+        let named = |name: &str, largest: f64| {
+            let Column { label, unit, divisor } = column(name, largest);
+            (with_unit(&label, unit), divisor)
+        };
+        assert_eq!(named("cwnd_bytes", 3e5), ("Congestion window (kB)".to_owned(), 1e3));
+        assert_eq!(named("latest_rtt_ms", 0.0), ("Latest RTT (ms)".to_owned(), 1.0));
+        assert_eq!(named("pacing_rate_mbit_s", 0.0).0, "Pacing rate (Mbit/s)");
+        assert_eq!(named("drops", 0.0).0, "Drops at the bottleneck since the start (packets)");
+        assert_eq!(named("", 0.0).0, "");
+        assert_eq!(valued(&"goodput".into(), 9.2), "9.20 Mbit/s");
+        assert_eq!(valued(&"jain".into(), 0.9), "0.900");
         assert_eq!(slug("limit-counts = queue+delay"), "limit-counts-queue-delay");
         assert_eq!(slug("../../etc/passwd"), "etc-passwd");
         assert_eq!(slug("日本"), "");

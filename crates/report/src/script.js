@@ -63,6 +63,7 @@ class Chart {
 		this.svg = svg;
 		this.plots = [...svg.querySelectorAll('g.plot')].map(g => ({
 			g, x: scale(g.dataset.x), y: scale(g.dataset.y),
+			units: g.dataset.units.split('|'),
 			curves: [...g.querySelectorAll('path[data-series]')],
 		}));
 		this.shared = this.plots.every(p => p.g.dataset.x === this.plots[0].g.dataset.x) && !this.plots[0].x.log;
@@ -131,8 +132,8 @@ class Chart {
 			line.append(name + ' ');
 			line.appendChild(document.createElement('b')).textContent = value;
 		};
-		row('at', shown(plot.x, plot.x.value(pixel)));
-		const say = v => plot.g.dataset.words?.split('|')[Math.round(v)] ?? shown(plot.y, v);
+		row('at', shown(plot.x, plot.x.value(pixel)) + plot.units[0]);
+		const say = v => plot.g.dataset.words?.split('|')[Math.round(v)] ?? shown(plot.y, v) + plot.units[1];
 		for (const curve of plot.curves) {
 			const y = curve.closest('.off') ? null : read(curve, pixel);
 			if (y !== null) row(curve.dataset.series, say(plot.y.value(y)), getComputedStyle(curve).stroke);
@@ -219,6 +220,6 @@ class Chart {
 		ticks.replaceChildren(...fresh);
 	}
 }
-document.querySelectorAll('svg.chart').forEach(svg => { if (svg.querySelector('g.plot')) new Chart(svg); });
+document.querySelectorAll('svg.chart:not(:has(svg.panel)), svg.panel').forEach(svg => { if (svg.querySelector('g.plot')) new Chart(svg); });
 // On paper nothing can be unfolded.
 addEventListener('beforeprint', () => document.querySelectorAll('details').forEach(d => { d.open = true; }));

@@ -1,6 +1,6 @@
 //! Who has which colour. An algorithm has one in all charts of a report: the first of the list that no algorithm has with
 //! which it shares an experiment. Where the list is too short for an experiment, two share a colour, and their lines differ
-//! by dash and marker, their areas by tint.
+//! by dash and marker, their bars, boxes and areas by stripes.
 //!
 //! The rows of one algorithm share its colour likewise, unless the experiment knows no other algorithm: then each has a
 //! colour of its own. Dash and marker follow the order of the rows, so that they are a second sign for every line.
@@ -23,10 +23,11 @@ pub(super) fn dash(index: usize) -> Option<&'static str> {
 /// How a row is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Style {
-    /// `#rrggbb`, of lines.
+    /// `#rrggbb`.
     pub(super) colour: String,
-    /// Of areas: a tint of it where several share it.
-    pub(super) fill: String,
+    /// Number of the stripes on its areas: none of the first that has the colour. A tint of the colour would be too near to another
+    /// one for some eyes.
+    pub(super) stripes: usize,
     /// `stroke-dasharray`; solid if none.
     pub(super) dash: Option<&'static str>,
     /// Number of its marker's shape.
@@ -36,14 +37,13 @@ pub(super) struct Style {
 impl Style {
     /// A solid line of this colour.
     pub(super) fn plain(colour: &str) -> Self {
-        Self { colour: colour.to_owned(), fill: colour.to_owned(), dash: None, marker: 0 }
+        Self { colour: colour.to_owned(), stripes: 0, dash: None, marker: 0 }
     }
 
     /// The `index`-th colour, dash and marker of their lists.
     pub(super) fn nth(index: usize) -> Self {
         let colour = colours::colour(index).to_owned();
-        let round = index / COLOURS.len();
-        Self { fill: colours::tint(&colour, round), colour, dash: dash(index), marker: index }
+        Self { colour, stripes: index / COLOURS.len(), dash: dash(index), marker: index }
     }
 
     /// The same as a solid line.
@@ -100,12 +100,7 @@ impl Palette {
                 let akin: Vec<_> = given.iter().filter(|style| style.colour == colour).collect();
                 let is_free = |i: &usize| akin.iter().all(|style| style.dash != dash(*i));
                 let number = (index..index + DASHES.len()).find(is_free).unwrap_or(index);
-                Style {
-                    colour: colour.to_owned(),
-                    fill: colours::tint(colour, akin.len()),
-                    dash: dash(number),
-                    marker: number,
-                }
+                Style { colour: colour.to_owned(), stripes: akin.len(), dash: dash(number), marker: number }
             };
             given.push(style);
         }
@@ -196,7 +191,7 @@ mod tests {
         assert_eq!([colour("cubic"), colour("bbr3"), colour("reno")], [0, 1, 0].map(colours::colour));
         let [first, second, other] = &palette.styles(&["bbr3", "bbr3", "cubic"])[..] else { panic!() };
         assert_eq!((&first.colour, first.dash), (&second.colour, None));
-        assert!(second.dash.is_some() && second.fill != first.fill && second.fill != second.colour);
+        assert!(second.dash.is_some() && (first.stripes, second.stripes) == (0, 1));
         assert_eq!(other.colour, colour("cubic"));
         let alone = palette.styles(&["cubic"; 3]);
         assert_eq!(

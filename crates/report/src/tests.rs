@@ -6,7 +6,7 @@ use std::path::Path;
 use super::chart::{WIDTH, text_width};
 use super::terminal::{brief, first};
 use super::{fixture, write};
-use experiment::chart::{Chart, ScaleKind};
+use experiment::chart::{Chart, Mark};
 use results::summary::{Results, Summary};
 
 /// Everything that a report's folder holds, by name.
@@ -112,18 +112,16 @@ fn states_have_their_names_on_the_axis() {
         let state = track.times.iter().map(|time| f64::from(u8::from(*time > 40.0))).collect();
         track.columns.insert("state".to_owned(), state);
     }
-    results.summary.charts = vec![Chart::OverTime {
-        title: "States".to_owned(),
-        metrics: vec!["state".to_owned()],
+    results.summary.charts = vec![Chart {
         rows: vec!["BBRv2".into(), "Cubic".into()],
-        y_scale: ScaleKind::Linear,
+        ..fixture::chart("States", Mark::Line, fixture::over_time(vec!["state".to_owned()]))
     }];
     let mut one_each = experiments.clone();
     one_each[1].series.retain(|track| track.flow == 0);
     one_each[1].flows.retain(|flow| flow.flow == 0);
     for experiments in [experiments, one_each] {
         let files = files(&experiments);
-        let chart = page(&files, "quic-dc-table-5-over-time.svg");
+        let chart = page(&files, "quic-dc-table-5-line-time.svg");
         let words = chart.split("data-words=\"").skip(1).filter_map(|rest| rest.split('"').next());
         let words: Vec<&str> = words.collect();
         assert!(
@@ -149,27 +147,27 @@ fn what_the_network_allows_is_a_line() {
     };
     experiments[1].networks = summary.variants[0].rows.iter().map(network).collect();
     let with = files(&experiments);
-    let chart = page(&with, "quic-dc-table-5-over-time.svg");
+    let chart = page(&with, "quic-dc-table-5-line-time.svg");
     for name in ["capacity", "limit of the queue"] {
         assert!(chart.contains(&format!("<title>{name}</title>")), "{name}");
     }
-    assert!(page(&with, "quic-dc-table-5-stacked.svg").contains("<title>capacity</title>"));
-    assert!(!page(&files(&fixture::realistic()), "quic-dc-table-5-over-time.svg").contains("capacity"));
+    assert!(page(&with, "quic-dc-table-5-area-time.svg").contains("<title>capacity</title>"));
+    assert!(!page(&files(&fixture::realistic()), "quic-dc-table-5-line-time.svg").contains("capacity"));
 }
 
 #[test]
 fn the_folder_holds_the_page_and_a_file_per_chart_and_variant() {
     let names: Vec<_> = files(&fixture::realistic()).into_iter().map(|(n, _)| n).collect();
-    let charts = ["bars", "over-time", "rtt-cdf"];
+    let charts = ["bar-row", "line-rtt", "line-time"];
     let variants = ["limit-counts-queue", "limit-counts-queue-delay"];
-    let mut expected = vec!["index.html".to_owned(), "quic-dc-table-1-grouped-bars.svg".to_owned()];
+    let mut expected = vec!["index.html".to_owned(), "quic-dc-table-1-bar-variant.svg".to_owned()];
     expected.extend([1, 5].map(|n| format!("quic-dc-table-{n}.html")));
-    let of_table_5 = ["box", "over-time", "plane", "shares", "stacked"];
+    let of_table_5 = ["area-time", "bar-flow", "box-row", "line-time", "point-rtt-mean"];
     expected.extend(of_table_5.iter().map(|c| format!("quic-dc-table-5-{c}.svg")));
     let of_chart = |c: &&str| variants.map(|v| format!("quic-dc-table-1-{c}-{v}.svg"));
     expected.extend(charts.iter().flat_map(of_chart));
     // The second chart of a kind.
-    expected.extend(variants.map(|v| format!("quic-dc-table-1-over-time-2-{v}.svg")));
+    expected.extend(variants.map(|v| format!("quic-dc-table-1-line-time-2-{v}.svg")));
     expected.push("ledger.html".to_owned());
     expected.sort();
     assert_eq!(names, expected);
@@ -231,10 +229,10 @@ fn a_crowd_of_flows_makes_small_pictures() {
     for (name, text) in charts {
         assert!(text.len() < 300_000, "{name}: {} bytes", text.len());
     }
-    let stacked = &files.iter().find(|(n, _)| n.contains("stacked")).unwrap().1;
+    let stacked = &files.iter().find(|(n, _)| n.contains("area-time")).unwrap().1;
     // Half an hour of samples by the second, in no more bins than the picture can show.
     assert!(stacked.contains("in bins of 10 s") && stacked.contains("BBR, 8 flows"), "{stacked}");
-    let shares = &files.iter().find(|(n, _)| n.contains("shares")).unwrap().1;
+    let shares = &files.iter().find(|(n, _)| n.contains("bar-flow")).unwrap().1;
     assert!(shares.contains("128 flows, largest"));
 }
 

@@ -9,7 +9,6 @@ use crate::measure::{deviation, mean};
 use crate::store::RunRow;
 use crate::summary::{Cell, Quartiles, Row, Summary, Trust, Variant};
 use experiment::backend::Backend;
-use experiment::chart::{Chart, Spot};
 use experiment::file::{Case, Experiment, matches};
 use experiment::metric::Metric;
 use experiment::over_runs::OverRuns;
@@ -51,7 +50,7 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend
             .filter(|c| world.shows(c.on))
             .map(|c| claims::judge(exp, c, &variants))
             .collect(),
-        charts: exp.charts.iter().map(|chart| with_rows_of(world, chart)).collect(),
+        charts: exp.charts.iter().map(|chart| chart.with_rows_on(world)).collect(),
         states: states(exp, cases),
         variants,
     };
@@ -91,25 +90,6 @@ fn fill_in(summary: &mut Summary) {
     let Some(here) = all.iter().find(|variant| variant.reference).or(all.first()) else { return };
     let reasons = summary.claims.iter_mut().filter_map(|claim| claim.reason.as_mut());
     reasons.chain([&mut summary.note, &mut summary.why_reference]).for_each(|text| fill(text, here));
-}
-
-/// A chart of some rows shows those of this world beside them.
-fn with_rows_of(world: Backend, chart: &Chart) -> Chart {
-    let mut chart = chart.clone();
-    if let Some(rows) = chart.rows_mut().filter(|_| world != Backend::Sim) {
-        *rows = rows.iter().flat_map(|row| [row.clone(), row.on(world)]).collect();
-    }
-    if let (Backend::Wire, Chart::Line { spots, .. } | Chart::Heatmap { spots, .. }) = (world, &mut chart) {
-        let on_wire = |spot: &Spot| {
-            let mut spot = spot.clone();
-            let name = if spot.at.len() > 1 { &mut spot.facet } else { &mut spot.series };
-            *name = RowLabel::new(name, world).to_string();
-            spot.row = spot.row.on(world);
-            spot
-        };
-        *spots = spots.iter().flat_map(|spot| [spot.clone(), on_wire(spot)]).collect();
-    }
-    chart
 }
 
 /// Every metric, not only those of the table: claims and JSON may want others.

@@ -25,7 +25,7 @@ use crate::file::tables::judgement::{ReferenceTable, TableTable};
 use crate::file::tables::{File, known_keys};
 use crate::file::unknown_rows::{UnknownRows, each};
 use crate::file::vary::{Case, Combination, Override};
-use crate::file::{chart, mistakes, node, reference, resolved, swept, vary};
+use crate::file::{chart, mistakes, node, reference, resolved, vary};
 use crate::metric::Metric;
 use crate::over_runs::OverRuns;
 use crate::row::RowLabel;
@@ -478,7 +478,7 @@ fn read_charts(
         return each(root, "chart", unknown, |c| chart::read(c, labels, cases));
     }
     let title: String = root.read("title")?.unwrap_or_default();
-    Ok(vec![swept::default_chart(&title, cases, labels, root.get("series").is_some())])
+    Ok(vec![chart::default_chart(&title, cases, labels, root.get("series").is_some())])
 }
 
 fn read_claims(root: &Fields<'_>, labels: &Labels, unknown: UnknownRows) -> Result<Vec<Claim>, Diagnostic> {

@@ -1,23 +1,17 @@
 //! What varied keys are in each case, as numbers where they have one unit: for tables, and for charts over them: where each row of each
-//! variant stands, and the chart that a file gets which asks for none.
+//! variant stands.
 
 use units::split_number;
 use units::{Bytes, Duration, Rate};
 
-use crate::chart::{Axis, Chart, ScaleKind, Spot};
-use crate::diagnostic::{Diagnostic, did_you_mean};
-use crate::file::cursor::Cursor;
-use crate::file::labels::Labels;
+use crate::chart::{Along, Axis, ScaleKind, Spot};
 use crate::file::vary::{Case, short_names};
-use crate::metric::Metric;
 use crate::row::RowLabel;
 
 /// From this ratio of its ends on, a range above zero is shown on a logarithmic axis.
 const WIDE: f64 = 20.0;
 /// Numbers of a key that make a line.
 const LEAST_POINTS: usize = 3;
-/// Panels of a chart that nobody asked for.
-const MOST_PANELS: usize = 4;
 
 /// What the cases of a study differ in, and what was set for all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,26 +89,105 @@ pub(crate) fn keys(cases: &[Case]) -> Vec<Key<'_>> {
     short_names(&words).into_iter().enumerate().map(key).collect()
 }
 
-/// The number of the key that a value of the file names, in full or as variants call it.
-pub(crate) fn read_key(cursor: &Cursor<'_>, keys: &[Key<'_>]) -> Result<usize, Diagnostic> {
-    let word: String = cursor.read()?;
-    let found = keys.iter().position(|k| k.key == word).or_else(|| keys.iter().position(|k| k.name == word));
-    found.ok_or_else(|| {
-        let right = format!("a key of [vary]; {}", did_you_mean(&word, keys.iter().map(|k| k.key)));
-        cursor.problem(format!("`{word}` does not vary"), right)
-    })
+impl<'a> Key<'a> {
+    /// As the file has it.
+    pub(crate) fn key(&self) -> &'a str {
+        self.key
+    }
 }
 
-/// The axis of a key: numbers if all its values are of one unit, else words. Without a scale asked for, one that fits.
-pub(crate) fn axis(key: &Key<'_>, scale: Option<ScaleKind>) -> Axis {
+/// The number of the key that a word names, in full or as variants call it.
+pub(crate) fn find(keys: &[Key<'_>], word: &str) -> Option<usize> {
+    keys.iter().position(|k| k.key == word).or_else(|| keys.iter().position(|k| k.name == word))
+}
+
+/// The first key that makes a line.
+pub(crate) fn first_numeric(keys: &[Key<'_>]) -> Option<usize> {
+    keys.iter().position(|key| key.values.len() >= LEAST_POINTS && numbers(&key.values).is_some())
+}
+
+/// What places, colours and panels of a chart are values of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Channel {
+    /// The rows of the table, also where nothing varies.
+    Row,
+    /// The variants, by all their keys.
+    Variant,
+    /// One key, by its number.
+    Key(usize),
+}
+
+impl Channel {
+    /// The numbers of its keys, of so many: the last is that of the rows.
+    fn keys(self, count: usize) -> std::ops::Range<usize> {
+        let last = count.saturating_sub(1);
+        match self {
+            Self::Row => last..count,
+            Self::Variant => 0..last,
+            Self::Key(key) => key..key + 1,
+        }
+    }
+
+    /// Its value in a case.
+    fn value(self, case: &Case) -> String {
+        match self {
+            Self::Row => case.label().to_string(),
+            Self::Variant => case.variant.clone(),
+            Self::Key(key) => case.values[key].1.clone(),
+        }
+    }
+
+    /// The same as the heading of a panel.
+    fn heading(self, case: &Case, keys: &[Key<'_>]) -> String {
+        match self {
+            Self::Key(key) => format!("{} = {}", keys[key].name, case.values[key].1),
+            _ => self.value(case),
+        }
+    }
+}
+
+/// Whether two channels, of so many keys, are values of the same one.
+pub(crate) fn share_keys(count: usize, a: Channel, b: Channel) -> bool {
+    let b = b.keys(count);
+    a.keys(count).any(|key| b.contains(&key))
+}
+
+/// The keys that these channels leave.
+pub(crate) fn rest(keys: &[Key<'_>], taken: &[Channel]) -> Vec<Channel> {
+    let is_left = |key: &usize| taken.iter().all(|channel| !channel.keys(keys.len()).contains(key));
+    (0..keys.len()).filter(is_left).map(Channel::Key).collect()
+}
+
+/// The values of a channel that are words, each once.
+fn words(cases: &[Case], channel: Channel) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in cases.iter().map(|case| channel.value(case)) {
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words
+}
+
+/// The axis of a channel: numbers if all values of a key are of one unit, else words. Without a scale asked for, one that fits.
+pub(crate) fn axis(cases: &[Case], keys: &[Key<'_>], channel: Channel, scale: Option<ScaleKind>) -> Axis {
+    let along = match channel {
+        Channel::Row => Along::Rows,
+        Channel::Variant => Along::Variants,
+        Channel::Key(key) => return key_axis(&keys[key], scale),
+    };
+    Axis { along, words: words(cases, channel), ..Axis::default() }
+}
+
+fn key_axis(key: &Key<'_>, scale: Option<ScaleKind>) -> Axis {
     let Some((values, unit)) = numbers(&key.values) else {
         let words = key.values.iter().map(|v| (*v).to_owned()).collect();
-        return Axis { name: key.name.clone(), unit: String::new(), scale: ScaleKind::Linear, words };
+        return Axis { name: key.name.clone(), words, ..Axis::default() };
     };
     let (low, high) = values.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), v| (l.min(*v), h.max(*v)));
     let fits = if low > 0.0 && high >= WIDE * low { ScaleKind::Log } else { ScaleKind::Linear };
     let scale = if low > 0.0 { scale.unwrap_or(fits) } else { ScaleKind::Linear };
-    Axis { name: key.name.clone(), unit, scale, words: Vec::new() }
+    Axis { name: key.name.clone(), unit, scale, ..Axis::default() }
 }
 
 /// The values as numbers of one unit: the one that all have, or else ms, Mbit/s or kB.
@@ -133,66 +206,62 @@ fn numbers(values: &[&str]) -> Option<(Vec<f64>, String)> {
         .or_else(|| all(&|v| v.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64 / 1e3), "kB"))
 }
 
-/// What the keys of a chart are for, by their numbers.
+/// What the channels of a chart are.
 pub(crate) struct Roles {
     /// The axes.
-    pub(crate) axes: Vec<usize>,
-    /// What the lines of a panel are values of.
-    pub(crate) series: Vec<usize>,
+    pub(crate) axes: Vec<Channel>,
+    /// What colours tell apart in a panel.
+    pub(crate) series: Vec<Channel>,
+    /// What the panels are values of.
+    pub(crate) facets: Vec<Channel>,
 }
 
-/// Every case on these axes; the keys without a role make the panels.
+/// Every case on these axes.
 pub(crate) fn spots(cases: &[Case], keys: &[Key<'_>], roles: &Roles) -> Vec<Spot> {
-    let places: Vec<Vec<f64>> = keys.iter().map(|key| places(&key.values)).collect();
-    let is_facet = |i: &usize| !roles.axes.contains(i) && !roles.series.contains(i);
-    let facets: Vec<usize> = (0..keys.len()).filter(is_facet).collect();
+    let axes: Vec<Places> = roles.axes.iter().map(|channel| Places::of(cases, keys, *channel)).collect();
     let spot = |case: &Case| {
-        let value = |i: &usize| case.values[*i].1.clone();
-        let at = |i: &usize| {
-            let index = keys[*i].values.iter().position(|v| *v == case.values[*i].1);
-            index.map_or(0.0, |index| places[*i][index])
-        };
-        let series: Vec<String> = roles.series.iter().map(value).collect();
-        let facet: Vec<String> = facets.iter().map(|i| format!("{} = {}", keys[*i].name, value(i))).collect();
+        let series: Vec<String> = roles.series.iter().map(|channel| channel.value(case)).collect();
+        let facets: Vec<String> = roles.facets.iter().map(|channel| channel.heading(case, keys)).collect();
         Spot {
             variant: case.variant.clone(),
             row: case.label(),
-            at: roles.axes.iter().map(at).collect(),
+            at: axes.iter().map(|places| places.at(case)).collect(),
             series: series.join(", "),
-            facet: facet.join(", "),
+            facet: facets.join(", "),
         }
     };
     cases.iter().map(spot).collect()
 }
 
-fn places(values: &[&str]) -> Vec<f64> {
-    numbers(values).map_or_else(|| (0..values.len()).map(|i| i as f64).collect(), |(values, _)| values)
+/// Where the values of a channel stand.
+struct Places {
+    channel: Channel,
+    places: Vec<(String, f64)>,
 }
 
-/// The chart of a file that asks for none: lines over the first key with several numbers; without one, what was recorded over
-/// time; else the table as bars.
-pub(crate) fn default_chart(title: &str, cases: &[Case], labels: &Labels, with_series: bool) -> Chart {
-    let metrics: Vec<Metric> = labels.metrics.iter().take(MOST_PANELS).cloned().collect();
-    let (title, keys) = (title.to_owned(), keys(cases));
-    let is_numeric = |key: &Key<'_>| key.values.len() >= LEAST_POINTS && numbers(&key.values).is_some();
-    match keys.iter().position(is_numeric) {
-        Some(x) => {
-            let roles = Roles { axes: vec![x], series: default_series(&keys, &[x]).into_iter().collect() };
-            let spots = spots(cases, &keys, &roles);
-            Chart::Line { title, x: axis(&keys[x], None), metrics, y_scale: ScaleKind::Linear, spots }
-        }
-        None if with_series => {
-            let metrics = ["goodput_mbit_s", "latest_rtt_ms", "cwnd_bytes"].map(str::to_owned).to_vec();
-            Chart::OverTime { title, metrics, rows: Vec::new(), y_scale: ScaleKind::Linear }
-        }
-        None => Chart::Bars { title, metrics },
+impl Places {
+    fn of(cases: &[Case], keys: &[Key<'_>], channel: Channel) -> Self {
+        let words = match channel {
+            Channel::Key(key) => keys[key].values.iter().map(|v| (*v).to_owned()).collect(),
+            _ => words(cases, channel),
+        };
+        let is_key = matches!(channel, Channel::Key(_));
+        let values: Vec<&str> = words.iter().map(String::as_str).collect();
+        let places = numbers(&values).filter(|_| is_key).map(|(values, _)| values);
+        let places = places.unwrap_or_else(|| (0..words.len()).map(|i| i as f64).collect());
+        Self { channel, places: words.into_iter().zip(places).collect() }
+    }
+
+    fn at(&self, case: &Case) -> f64 {
+        let value = self.channel.value(case);
+        self.places.iter().find(|(word, _)| *word == value).map_or(0.0, |(_, place)| *place)
     }
 }
 
-/// The rows' key, unless it is an axis: then the first of the others.
-pub(crate) fn default_series(keys: &[Key<'_>], axes: &[usize]) -> Option<usize> {
+/// The rows' key, unless it is the axis: then the first of the others.
+pub(crate) fn default_series(keys: &[Key<'_>], x: Channel) -> Option<Channel> {
     let last = keys.len().checked_sub(1)?;
-    std::iter::once(last).chain(0..last).find(|i| !axes.contains(i))
+    std::iter::once(last).chain(0..last).map(Channel::Key).find(|channel| *channel != x)
 }
 
 #[cfg(test)]
@@ -226,15 +295,14 @@ mod tests {
             name: "queue".to_owned(),
             values: values.to_vec(),
         };
-        assert_eq!(axis(&key(&["0.1 BDP", "1 BDP", "2 BDP"]), None).scale, ScaleKind::Log);
-        assert_eq!(axis(&key(&["0.1 BDP", "1 BDP"]), None).scale, ScaleKind::Linear);
-        assert_eq!(axis(&key(&["0.1 BDP", "1 BDP"]), Some(ScaleKind::Log)).scale, ScaleKind::Log);
+        assert_eq!(key_axis(&key(&["0.1 BDP", "1 BDP", "2 BDP"]), None).scale, ScaleKind::Log);
+        assert_eq!(key_axis(&key(&["0.1 BDP", "1 BDP"]), None).scale, ScaleKind::Linear);
+        assert_eq!(key_axis(&key(&["0.1 BDP", "1 BDP"]), Some(ScaleKind::Log)).scale, ScaleKind::Log);
         assert_eq!(
-            axis(&key(&["0 ms", "1 ms"]), Some(ScaleKind::Log)).scale,
+            key_axis(&key(&["0 ms", "1 ms"]), Some(ScaleKind::Log)).scale,
             ScaleKind::Linear,
             "zero has no place"
         );
-        assert_eq!(axis(&key(&["smoothed", "latest"]), None).words, ["smoothed", "latest"]);
-        assert_eq!(places(&["smoothed", "latest"]), [0.0, 1.0]);
+        assert_eq!(key_axis(&key(&["smoothed", "latest"]), None).words, ["smoothed", "latest"]);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{good, parse, scenario, set, small};
 use congestion::algorithms::delay::quic_dc;
-use experiment::chart::Chart;
+use experiment::chart::{Chart, Mark};
 use experiment::file::{Case, Check, Experiment, Rows};
 use experiment::library::Library;
 use experiment::metric::Metric;
@@ -54,7 +54,7 @@ fn what_the_file_says_about_its_results() {
         exp.claims.iter().map(|c| exp.holds_published(&c.parts[0])).collect::<Vec<_>>(),
         [Some(true), Some(true)]
     );
-    let Chart::OverTime { rows, .. } = &exp.charts[0] else { panic!("{:?}", exp.charts) };
+    let Chart { rows, mark: Mark::Line, .. } = &exp.charts[0] else { panic!("{:?}", exp.charts) };
     assert_eq!(rows, &["QUIC-DC 10", "QUIC-DC 80"]);
 }
 

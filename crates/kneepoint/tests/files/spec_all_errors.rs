@@ -27,7 +27,7 @@ fn six_mistakes_of_six_tables() {
         ("ack-every", "ack_every"),
         ("[\"loss\", ", "[\"los\", "),
         ("is = \"at-least\"", "is = \"more\""),
-        ("\"over-time\"", "\"overtime\""),
+        ("mark = \"line\"", "mark = \"lin\""),
     ];
     insta::assert_snapshot!("six_mistakes", changed(&six).to_string());
 }
@@ -85,8 +85,9 @@ fn consequences_are_not_told() {
         // Receive times are of QUIC, which the flow has by default.
         ("transport = \"quic\"", "transport = \"tpc\""),
         ("transport = \"quic\"", "transprt = \"tcp\""),
-        ("kind = \"over-time\"", "kind = \"overtime\""),
-        ("kind = \"over-time\"", "knd = \"over-time\""),
+        ("mark = \"line\"", "mark = \"lin\""),
+        ("mark = \"line\"", "mrk = \"line\""),
+        ("mark = \"line\"", "kind = \"over-time\""),
         ("rate = \"10 Mbit/s\"", "rate = 10"),
         ("rate = \"10 Mbit/s\"", "raet = \"10 Mbit/s\""),
         ("duration = \"400 s\"", "duration = 400"),

@@ -43,7 +43,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
     ("says = \"loss", "say = \"loss", "say =", &["claim.0.say: unknown key", "\"says\""]),
     ("min = [", "mim = [", "mim =", &["claim.0.left.mim", "did you mean \"min\"?"]),
     ("reason = \"headers", "reson = \"headers", "reson", &["miss.0.reson", "\"reason\""]),
-    ("kind =", "knd =", "knd", &["chart.0.knd", "\"kind\""]),
+    ("mark =", "mrk =", "mrk", &["chart.0.mrk", "\"mark\""]),
     ("every = 100", "evry = 100", "evry", &["link.reorder.evry", "\"every\""]),
     // Values without unit, with a wrong one, out of range.
     ("\"25 ms\"", "25", "delay = 25", &["link.delay: `25` has no unit", "needs one of ns, us"]),
@@ -575,8 +575,20 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "power",
         &["miss.0.metrics.0: `power` is not in the table"],
     ),
-    ("\"over-time\"", "\"overtime\"", "overtime", &["chart.0.kind: unknown kind of chart", "\"over-time\""]),
-    ("\"over-time\"", "\"rtt-cdf\"", "cwnd_bytes", &["chart.0.metrics: unknown key"]),
+    ("mark = \"line\"", "mark = \"lin\"", "\"lin\"", &["chart.0.mark: unknown mark `lin`", "\"line\""]),
+    ("x = \"time\"", "x = \"rtt\"", "cwnd_bytes", &["chart.0.y"]),
+    (
+        "[\"cwnd_bytes\"]",
+        "[\"cwnd_byte\"]",
+        "cwnd_byte",
+        &["chart.0.y.0: unknown column of the series `cwnd_byte`", "\"cwnd_bytes\""],
+    ),
+    (
+        "mark = \"line\"",
+        "kind = \"stacked\"",
+        "stacked",
+        &["chart.0.kind: a chart has a mark, no kind", "mark = \"area\""],
+    ),
     // TOML itself.
     ("seed = 7", "seed = 7 8", "7 8", &["not TOML: "]),
     ("seed = 7", "seed = 99999999999999999999", "9999", &["seed: `99999999999999999999` is too large"]),

@@ -34,6 +34,8 @@ pub(super) struct Scale {
     is_log: bool,
     /// What the values 0, 1, 2 and so on stand for.
     words: Vec<String>,
+    /// Of the values, for who reads them one by one.
+    unit: String,
 }
 
 impl Scale {
@@ -72,13 +74,33 @@ impl Scale {
             }
             tick = nice_step(tick * 1.5);
         }
-        Self { low, high: top, from: 0.0, to: 1.0, ticks, step: low, is_log: true, words: Vec::new() }
+        Self {
+            low,
+            high: top,
+            from: 0.0,
+            to: 1.0,
+            ticks,
+            step: low,
+            is_log: true,
+            words: Vec::new(),
+            unit: String::new(),
+        }
     }
 
     /// A place for each word, one above the other.
     pub(super) fn of_words(words: Vec<String>) -> Self {
         let high = words.len().saturating_sub(1).max(1) as f64;
         Self { words, ..Self::with_step(0.0, high, 1.0) }
+    }
+
+    /// The same with a unit.
+    pub(super) fn in_unit(self, unit: &str) -> Self {
+        Self { unit: unit.to_owned(), ..self }
+    }
+
+    /// Its unit; empty without one.
+    pub(super) fn unit(&self) -> &str {
+        &self.unit
     }
 
     /// Its words; none where it has numbers.
@@ -91,12 +113,22 @@ impl Scale {
         let last = (high / step + 1e-9).floor();
         let marks = (last - first).clamp(0.0, 50.0) as usize;
         let ticks = (0..=marks).map(|i| (first + i as f64) * step).collect();
-        Self { low, high, from: 0.0, to: 1.0, ticks, step, is_log: false, words: Vec::new() }
+        Self {
+            low,
+            high,
+            from: 0.0,
+            to: 1.0,
+            ticks,
+            step,
+            is_log: false,
+            words: Vec::new(),
+            unit: String::new(),
+        }
     }
 
     /// The same with ticks at whole multiples of `step`.
     pub(super) fn with_ticks(self, step: f64) -> Self {
-        Self::with_step(self.low, self.high, step)
+        Self { unit: self.unit, ..Self::with_step(self.low, self.high, step) }
     }
 
     /// The same with ticks at these values.
@@ -121,6 +153,11 @@ impl Scale {
     /// Pixel of a value; values beyond the ends stay at the ends.
     pub(super) fn at(&self, value: f64) -> f64 {
         self.from + self.share(value).clamp(0.0, 1.0) * (self.to - self.from)
+    }
+
+    /// The value at a pixel of a linear scale.
+    pub(super) fn value(&self, pixel: f64) -> f64 {
+        self.low + (pixel - self.from) / (self.to - self.from) * (self.high - self.low)
     }
 
     /// Whether a value lies between the ends.

@@ -45,6 +45,20 @@ impl Bins {
         sums.into_iter().map(|(sum, count)| sum / f64::from(count.max(1))).collect()
     }
 
+    /// The middles of the bins that have numbers, and the means of those.
+    pub(super) fn present(&self, times: &[f64], values: &[f64]) -> Vec<(f64, f64)> {
+        let mut sums = vec![(0.0, 0_u32); self.count];
+        for (time, value) in times.iter().zip(values).filter(|(_, value)| is_drawable(**value)) {
+            if let Some((sum, count)) = self.index(*time).and_then(|i| sums.get_mut(i)) {
+                (*sum, *count) = (*sum + value, *count + 1);
+            }
+        }
+        // A bin without a number is a gap in the line.
+        let mean = |(sum, count): (f64, u32)| if count > 0 { sum / f64::from(count) } else { f64::NAN };
+        let middle = |i: usize| ((i as f64 + 0.5) * self.width).min(self.end);
+        sums.into_iter().enumerate().map(|(i, sum)| (middle(i), mean(sum))).collect()
+    }
+
     /// The bin of a sample, which is of the time before it.
     fn index(&self, time: f64) -> Option<usize> {
         let index = (time / self.width - 1e-9).floor();
@@ -57,6 +71,11 @@ impl Bins {
         let first = values.first().map(|v| (0.0, *v));
         let last = values.last().map(|v| (self.end, *v));
         first.into_iter().chain(values.iter().enumerate().map(move |(i, v)| (middle(i), *v))).chain(last)
+    }
+
+    /// The value of the bin at a time.
+    pub(super) fn value(&self, values: &[f64], time: f64) -> Option<f64> {
+        self.index(time).and_then(|i| values.get(i)).copied()
     }
 
     /// `1 s`.
@@ -105,6 +124,8 @@ mod tests {
         let times = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, f64::NAN, -1.0];
         let values = [9.0, 2.0, 4.0, f64::NAN, 6.0, f64::INFINITY, -2.0, 9.0, 9.0, 9.0];
         assert_eq!(bins.means(&times, &values), [3.0, 3.0, 0.0]);
+        let present = bins.present(&times[2..6], &[4.0, f64::NAN, f64::NAN, 7.0]);
+        assert!(present[0] == (0.5, 4.0) && present[1].1.is_nan() && present[2] == (2.5, 7.0), "{present:?}");
         let line = bins.line(&[3.0, 4.0, 5.0]).collect::<Vec<_>>();
         assert_eq!(line, [(0.0, 3.0), (0.5, 3.0), (1.5, 4.0), (2.5, 5.0), (3.0, 5.0)]);
     }

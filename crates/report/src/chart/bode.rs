@@ -77,7 +77,7 @@ pub(super) fn draw(analysis: &Analysis, curves: &[Curve]) -> Figure {
         (svg::text(8.0, phases.bottom + 50.0, SMALL, MUTED, Anchor::Start, REMARK))
     };
     Figure {
-        kind: "bode",
+        kind: "bode".to_owned(),
         title: "Bode plot".to_owned(),
         variant: String::new(),
         width: WIDTH,

@@ -1,30 +1,63 @@
-//! The distribution of RTTs: one curve per row.
+//! The distribution of RTTs: one curve per row, or per variant.
 
 use experiment::row::RowLabel;
 use maud::html;
 
 use super::axis::{Scale, extent};
 use super::svg::{self, Figure, WIDTH};
-use super::{Source, path, wanted};
-use experiment::chart::ScaleKind;
+use super::{Source, distinct, path, wanted};
+use crate::styles::Style;
+use experiment::chart::{Colour, ScaleKind};
 use results::summary::{Cdf, Variant};
 
 const LEFT: f64 = 50.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const HEIGHT: f64 = 230.0;
 
-/// One figure per variant.
-pub(super) fn draw(source: &Source<'_>, title: &str, rows: &[RowLabel], scale: ScaleKind) -> Vec<Figure> {
-    let variants = &source.results.summary.variants;
-    let shown: Vec<(&Variant, Vec<&Cdf>)> = variants.iter().map(|v| (v, curves(source, v, rows))).collect();
-    let x = x_scale(shown.iter().flat_map(|(_, cdfs)| cdfs.iter().copied()), scale);
-    shown.iter().map(|(variant, cdfs)| figure(source, title, &variant.name, cdfs, &x)).collect()
+/// A curve with its name.
+struct Curve<'a> {
+    name: &'a str,
+    style: Style,
+    cdf: &'a Cdf,
 }
 
-fn curves<'a>(source: &Source<'a>, variant: &Variant, rows: &[RowLabel]) -> Vec<&'a Cdf> {
-    let of_row =
-        |label: &str| source.results.rtt_cdf.iter().find(|c| c.variant == variant.name && c.row == label);
-    wanted(variant, rows).into_iter().filter_map(of_row).collect()
+/// One figure per variant with a curve for each row, or one per row with a curve for each variant.
+pub(super) fn draw(
+    source: &Source<'_>,
+    title: &str,
+    rows: &[RowLabel],
+    colour: Colour,
+    scale: ScaleKind,
+) -> Vec<Figure> {
+    let shown = if colour == Colour::Variant { by_row(source, rows) } else { by_variant(source, rows) };
+    let x = x_scale(shown.iter().flat_map(|(_, curves)| curves.iter().map(|c| c.cdf)), scale);
+    shown.iter().map(|(name, curves)| figure(title, name, curves, &x)).collect()
+}
+
+fn cdf<'a>(source: &Source<'a>, variant: &str, row: &str) -> Option<&'a Cdf> {
+    source.results.rtt_cdf.iter().find(|c| c.variant == variant && c.row == row)
+}
+
+fn by_variant<'a>(source: &'a Source<'_>, rows: &[RowLabel]) -> Vec<(&'a str, Vec<Curve<'a>>)> {
+    let of = |variant: &'a Variant| {
+        let curve = |name: &'a str| {
+            Some(Curve { name, style: source.style(name), cdf: cdf(source, &variant.name, name)? })
+        };
+        (variant.name.as_str(), wanted(variant, rows).into_iter().filter_map(curve).collect())
+    };
+    source.results.summary.variants.iter().map(of).collect()
+}
+
+fn by_row<'a>(source: &'a Source<'_>, rows: &[RowLabel]) -> Vec<(&'a str, Vec<Curve<'a>>)> {
+    let variants = &source.results.summary.variants;
+    let labels = distinct(variants.iter().flat_map(|variant| wanted(variant, rows)));
+    let of = |row: &'a str| {
+        let curve = |(i, variant): (usize, &'a Variant)| {
+            Some(Curve { name: &variant.name, style: Style::nth(i), cdf: cdf(source, &variant.name, row)? })
+        };
+        (row, variants.iter().enumerate().filter_map(curve).collect())
+    };
+    labels.into_iter().map(of).collect()
 }
 
 /// Up to the largest 99.9th percentile: one late sample must not press all curves to the left.
@@ -35,30 +68,28 @@ fn x_scale<'a>(cdfs: impl Iterator<Item = &'a Cdf>, scale: ScaleKind) -> Scale {
         [start, end].into_iter().flatten().map(|(rtt, _)| *rtt)
     });
     let (low, high) = extent(ends).unwrap_or((0.0, 1.0));
-    if scale == ScaleKind::Log {
-        return Scale::log(low, high);
-    }
     // A narrow distribution far from zero fills the chart; otherwise zero is part of it.
-    Scale::nice(if low > 0.3 * high { low } else { low.min(0.0) }, high, 6)
+    let from = if low > 0.3 * high { low } else { low.min(0.0) };
+    let scale = if scale == ScaleKind::Log { Scale::log(low, high) } else { Scale::nice(from, high, 6) };
+    scale.in_unit("ms")
 }
 
-fn figure(source: &Source<'_>, title: &str, variant: &str, cdfs: &[&Cdf], x: &Scale) -> Figure {
-    let styles: Vec<_> = cdfs.iter().map(|c| source.style(c.row.as_str())).collect();
-    let entries: Vec<_> = cdfs.iter().zip(&styles).map(|(c, s)| (c.row.as_str(), s)).collect();
+fn figure(title: &str, variant: &str, curves: &[Curve<'_>], x: &Scale) -> Figure {
+    let entries: Vec<_> = curves.iter().map(|c| (c.name, &c.style)).collect();
     let (legend, legend_height) = svg::legend(WIDTH, 4.0, &entries, svg::PIECE);
     let top = legend_height + 14.0;
     let bottom = top + HEIGHT;
     let x = x.on(LEFT, RIGHT);
-    let y = Scale::exact(0.0, 100.0, 5).on(bottom, top);
+    let y = Scale::exact(0.0, 100.0, 5).in_unit("%").on(bottom, top);
     let share = Scale::exact(0.0, 1.0, 5).on(bottom, top);
-    let is_empty = cdfs.iter().all(|c| c.points.is_empty());
+    let is_empty = curves.iter().all(|c| c.cdf.points.is_empty());
     let inner = html! {
         (svg::grid_x(&x, top, bottom, !is_empty))
         (svg::grid_y(&y, LEFT, RIGHT))
         (svg::floor(LEFT, RIGHT, bottom))
-        @for (cdf, style) in cdfs.iter().zip(&styles) {
-            @let data = path::steps(&cdf.points, &x, &share);
-            @if !data.is_empty() { (svg::curve(&data, style, 1.8, cdf.row.as_str())) }
+        @for curve in curves {
+            @let data = path::steps(&curve.cdf.points, &x, &share);
+            @if !data.is_empty() { (svg::curve(&data, &curve.style, 1.8, curve.name)) }
         }
     };
     let body = html! {
@@ -69,7 +100,7 @@ fn figure(source: &Source<'_>, title: &str, variant: &str, cdfs: &[&Cdf], x: &Sc
         (svg::upright_name(top, bottom, "Share of samples (%)"))
     };
     Figure {
-        kind: "rtt-cdf",
+        kind: "line-rtt".to_owned(),
         title: title.to_owned(),
         variant: variant.to_owned(),
         width: WIDTH,

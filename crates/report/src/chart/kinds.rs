@@ -1,7 +1,7 @@
 //! Kinds of flows: those of one label and one algorithm. A kind looks the same in every panel of a chart.
 
 use super::Source;
-use super::svg::{self, BOX};
+use super::svg::{self, BANDS};
 use crate::colours::towards_paper;
 use crate::styles::Style;
 use results::summary::FlowRow;
@@ -67,7 +67,7 @@ impl<'a> Kinds<'a> {
 
     /// The colour of a kind's area; neighbouring parts of it differ a little.
     pub(super) fn fill(&self, kind: Kind<'_>, part: usize) -> String {
-        let fill = self.style(kind).fill;
+        let fill = self.style(kind).colour;
         if part.is_multiple_of(2) { fill } else { towards_paper(&fill, LIGHTER) }
     }
 
@@ -76,7 +76,7 @@ impl<'a> Kinds<'a> {
         let drawn = self.0.iter().filter(|(kind, _)| shown.contains(kind));
         let entries: Vec<_> = drawn.map(|(kind, style)| (self.name(*kind), style)).collect();
         let entries: Vec<_> = entries.iter().map(|(name, style)| (name.as_str(), *style)).collect();
-        svg::legend(width, top, &entries, BOX)
+        svg::legend(width, top, &entries, BANDS)
     }
 }
 
@@ -100,7 +100,10 @@ mod tests {
         assert_eq!(kinds.iter().collect::<Vec<_>>(), [all[0], all[2], all[1], all[3]]);
         let names: Vec<_> = all.iter().map(|k| kinds.name(*k)).collect();
         assert_eq!(names, ["tested (bbr1)", "CUBIC", "tested (bbr2)", "CUBIC 2"]);
-        let mut fills: Vec<_> = all.iter().flat_map(|k| [0, 1].map(|part| kinds.fill(*k, part))).collect();
+        let mut fills: Vec<_> = all
+            .iter()
+            .flat_map(|k| [0, 1].map(|part| (kinds.fill(*k, part), kinds.style(*k).stripes)))
+            .collect();
         fills.sort();
         fills.dedup();
         assert_eq!(fills.len(), 8);

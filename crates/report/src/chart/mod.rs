@@ -1,35 +1,38 @@
-//! The charts of an experiment, one figure per variant; grouped bars show all variants in one.
+//! The charts of an experiment: marks over what they are drawn from, one figure per variant or one of all.
 
+mod areas;
 mod axis;
-mod bars;
 mod bins;
 mod bode;
-mod boxes;
 mod cdf;
+mod cells;
 mod ellipse;
+mod fields;
 mod flows;
-mod grouped_bars;
-mod heatmap;
 mod kinds;
-mod line;
 mod loops;
 mod nyquist;
 mod over_time;
 mod overlay;
 mod path;
 mod place;
-mod plane;
 mod reference;
+mod runs;
+mod scatter;
 mod shares;
-mod stacked;
+mod sheet;
+mod stripes;
 mod svg;
+#[cfg(test)]
+mod tests;
 
 pub(super) use svg::{Figure, WIDE, WIDTH, text_width};
 
 use super::styles::{Palette, Style};
-use experiment::chart::Chart;
+use experiment::chart::{Along, Chart, Data, Mark, Spot};
+use experiment::metric::Metric;
 use experiment::row::RowLabel;
-use results::summary::{FlowRow, Results, Track, Variant};
+use results::summary::{Cell, Results, Variant};
 use stability::Analysis;
 
 /// What every chart is drawn from.
@@ -74,49 +77,60 @@ impl<'a> Source<'a> {
         rows.find(|r| r.label == label).map_or(label, |r| r.algorithm.as_str())
     }
 
-    /// The tracks of a row's first repetition, in the order of its flows.
-    fn first_run(&self, variant: &str, row: &str) -> Vec<&'a Track> {
-        let all = || self.results.series.iter().filter(|t| t.variant == variant && t.row == row);
-        let first = all().map(|t| t.repetition).min();
-        let mut tracks: Vec<_> = all().filter(|t| Some(t.repetition) == first).collect();
-        tracks.sort_by_key(|t| t.flow);
-        tracks
-    }
-
-    /// The flows of a row in all its repetitions.
-    fn flows(&self, variant: &str, row: &str) -> impl Iterator<Item = &'a FlowRow> {
-        self.results.flows.iter().filter(move |f| f.variant == variant && f.row == row)
+    /// The cell of a metric where a spot stands.
+    fn cell(&self, spot: &Spot, metric: &Metric) -> Option<&'a Cell> {
+        let variant = self.results.summary.variants.iter().find(|v| v.name == spot.variant)?;
+        variant.rows.iter().find(|row| row.label == spot.row)?.cells.get(metric)
     }
 }
 
 /// Draws a chart. Its figures share their scales, so that they can be compared.
 pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
-    match chart {
-        Chart::RttCdf { title, rows, scale } => cdf::draw(source, title, rows, *scale),
-        Chart::OverTime { title, metrics, rows, y_scale } => {
-            over_time::draw(source, title, metrics, rows, *y_scale)
+    let Chart { title, mark, rows, scale, y_scale, together, data } = chart;
+    let figures = match data {
+        Data::Series { columns, interval, .. } if *mark == Mark::Area => {
+            areas::draw(source, title, columns, rows, *interval)
         }
-        Chart::Line { title, x, metrics, y_scale, spots } => {
-            line::draw(source, &line::Chart { title, x, metrics, y_scale: *y_scale, spots })
+        Data::Series { columns, colour, strips, interval } => {
+            let chart = over_time::Lines {
+                title,
+                columns,
+                rows,
+                colour: *colour,
+                strips: *strips,
+                interval: *interval,
+            };
+            over_time::draw(source, &chart, *y_scale)
         }
-        Chart::Heatmap { title, x, y, metric, spots } => {
-            heatmap::draw(source, &heatmap::Chart { title, x, y, metric, spots })
+        Data::Samples { colour } => cdf::draw(source, title, rows, *colour, *scale),
+        Data::Flows { x, y, of_flows, colour } => {
+            let axes = [(x, *scale), (y, *y_scale)];
+            scatter::draw(
+                source,
+                &scatter::Points { title, rows, axes, of_flows: *of_flows, colour: *colour },
+            )
         }
-        Chart::Bars { title, metrics } => bars::draw(source, title, metrics),
-        Chart::Box { title, metrics, rows } => boxes::draw(source, title, metrics, rows),
-        Chart::GroupedBars { title, metrics } => grouped_bars::draw(source, title, metrics),
-        Chart::Stacked { title, rows, interval } => stacked::draw(source, title, rows, *interval),
-        Chart::Plane { title, rows } => plane::draw(source, title, rows),
-        Chart::Shares { title, rows } => shares::draw(source, title, rows),
-    }
+        Data::Shares { metric } => shares::draw(source, title, rows, metric),
+        Data::Cells { x, metrics, overlaid, published, spots } => {
+            let (mark, y_scale, overlaid, published) = (*mark, *y_scale, *overlaid, *published);
+            let cells = cells::Cells { title, mark, y_scale, x, metrics, overlaid, published, spots };
+            return cells::draw(source, &cells, *together);
+        }
+        Data::Fields { x, y, metric, spots } => {
+            return fields::draw(source, &fields::Fields { title, x, y, metric, spots });
+        }
+    };
+    if *together { sheet::of(source, figures) } else { figures }
 }
 
 /// Whether a chart is drawn a second time for a page that is wider than a column.
 pub(super) fn gains_by_width(chart: &Chart) -> bool {
-    matches!(
-        chart,
-        Chart::OverTime { .. } | Chart::Stacked { .. } | Chart::Line { .. } | Chart::GroupedBars { .. }
-    )
+    match &chart.data {
+        Data::Series { .. } => true,
+        Data::Cells { x, .. } => x.along != Along::Rows,
+        Data::Samples { .. } | Data::Flows { .. } | Data::Shares { .. } => chart.together,
+        Data::Fields { .. } => false,
+    }
 }
 
 /// The Nyquist plot and the Bode plot of an analysis, and its simulation.
@@ -131,4 +145,15 @@ pub(super) fn draw_loops(analysis: &Analysis) -> Vec<Figure> {
 fn wanted<'a>(variant: &'a Variant, rows: &[RowLabel]) -> Vec<&'a str> {
     let labels = variant.rows.iter().map(|r| r.label.as_str());
     labels.filter(|l| rows.is_empty() || rows.iter().any(|r| r == l)).collect()
+}
+
+/// Each once, in order.
+fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut known: Vec<&str> = Vec::new();
+    for word in all {
+        if !known.contains(&word) {
+            known.push(word);
+        }
+    }
+    known
 }

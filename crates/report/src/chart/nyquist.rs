@@ -52,7 +52,7 @@ pub(super) fn draw(curves: &[Curve]) -> Figure {
         (svg::text(8.0, plane.bottom + 50.0, SMALL, MUTED, Anchor::Start, REMARK))
     };
     Figure {
-        kind: "nyquist",
+        kind: "nyquist".to_owned(),
         title: "Nyquist plot".to_owned(),
         variant: String::new(),
         width: WIDTH,

@@ -7,17 +7,20 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 
 use super::axis::{Scale, extent};
+use super::bins::Bins;
 use super::flows::Flows;
 use super::kinds::Kind;
 use super::reference::{self, Reference};
+use super::runs::Run;
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
 use super::{Source, path, wanted};
 use crate::colours::{GRID, MUTED};
 use crate::number;
 use crate::styles::Style;
 use congestion::STATE;
-use experiment::chart::ScaleKind;
+use experiment::chart::{Colour, ScaleKind};
 use results::summary::{Track, Variant};
+use units::Duration;
 
 /// More lines than this in a panel, or several flows in a row, and each row gets its strip.
 const MOST_TOGETHER: usize = 4;
@@ -27,11 +30,26 @@ const MOST_FLOWS: usize = 8;
 const PANEL: (f64, f64) = (120.0, 150.0);
 /// Height of the strips of a panel together, and what a strip needs and can use of it.
 const STRIPS: (f64, f64, f64) = (300.0, 32.0, 110.0);
+/// Bins of a line: finer ones would be narrower than a pixel.
+const MOST_BINS: usize = 1000;
 /// Space under a strip.
 const GAP: f64 = 6.0;
 
+/// What to draw.
+pub(super) struct Lines<'a> {
+    pub(super) title: &'a str,
+    pub(super) columns: &'a [String],
+    pub(super) rows: &'a [RowLabel],
+    /// By default of rows, and of flows where a row has several.
+    pub(super) colour: Option<Colour>,
+    /// A strip for each row; by default where there is much to see.
+    pub(super) strips: Option<bool>,
+    /// Values are averaged over this much time.
+    pub(super) interval: Option<Duration>,
+}
+
 /// The tracks of a row: one per flow, of its first repetition, as many as we show.
-struct Lines<'a> {
+struct Row<'a> {
     label: &'a str,
     tracks: Vec<&'a Track>,
     kinds: Vec<Kind<'a>>,
@@ -54,43 +72,39 @@ struct Frame<'a> {
     panels: Vec<Panel<'a>>,
     time: Scale,
     flows: Flows<'a>,
+    /// All flows of a row look like the row.
+    of_rows: bool,
     apart: bool,
+    bins: Option<Bins>,
 }
 
 /// One figure per variant.
-pub(super) fn draw<'a>(
-    source: &'a Source<'a>,
-    title: &str,
-    metrics: &'a [String],
-    rows: &[RowLabel],
-    scale: ScaleKind,
-) -> Vec<Figure> {
+pub(super) fn draw<'a>(source: &'a Source<'a>, chart: &Lines<'a>, scale: ScaleKind) -> Vec<Figure> {
     let variants = &source.results.summary.variants;
-    let shown: Vec<_> = variants.iter().map(|v| (v, lines(source, v, rows))).collect();
+    let shown: Vec<_> = variants.iter().map(|v| (v, rows(source, v, chart.rows))).collect();
     let all = || shown.iter().flat_map(|(_, lines)| lines);
-    let times = all().flat_map(|l| &l.tracks).flat_map(|t| &t.times).copied();
-    let (start, end) = extent(times).unwrap_or((0.0, 1.0));
+    let tracks: Vec<&Track> = all().flat_map(|l| &l.tracks).copied().collect();
+    let (start, end) = extent(tracks.iter().flat_map(|t| &t.times).copied()).unwrap_or((0.0, 1.0));
     let kinds: Vec<_> = all().map(|l| l.kinds.clone()).collect();
+    let has_much = |l: &[Row<'_>]| l.len() > MOST_TOGETHER || l.iter().any(|l| l.tracks.len() > 1);
     let frame = Frame {
         source,
-        panels: metrics.iter().map(|m| panel(source, m, &shown, scale)).collect(),
-        time: Scale::exact(start, end, if source.width > WIDTH { 12 } else { 6 }),
+        panels: chart.columns.iter().map(|m| panel(source, m, &shown, scale)).collect(),
+        time: Scale::exact(start, end, if source.width > WIDTH { 12 } else { 6 }).in_unit("s"),
         flows: Flows::of(source, &kinds),
-        apart: shown.iter().any(|(_, l)| l.len() > MOST_TOGETHER || l.iter().any(|l| l.tracks.len() > 1)),
+        of_rows: chart.colour == Some(Colour::Row),
+        apart: chart.strips.unwrap_or_else(|| shown.iter().any(|(_, l)| has_much(l))),
+        bins: chart.interval.map(|interval| Bins::of(&tracks, Some(interval), MOST_BINS)),
     };
-    shown.iter().map(|(variant, lines)| frame.figure(title, &variant.name, lines)).collect()
+    shown.iter().map(|(variant, lines)| frame.figure(chart.title, &variant.name, lines)).collect()
 }
 
-fn lines<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> Vec<Lines<'a>> {
+fn rows<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> Vec<Row<'a>> {
     let of_row = |label: &'a str| {
-        let mut tracks = source.first_run(&variant.name, label);
-        let (flows, repetition) = (tracks.len(), tracks.first()?.repetition);
-        tracks.truncate(MOST_FLOWS);
-        let known = source.flows(&variant.name, label).filter(|f| f.repetition == repetition);
-        let known: BTreeMap<u32, Kind<'a>> = known.map(|f| (f.flow, Kind::of(f))).collect();
-        let kind =
-            |track: &&Track| known.get(&track.flow).copied().unwrap_or_else(|| Kind::of_row(source, label));
-        Some(Lines { label, kinds: tracks.iter().map(kind).collect(), tracks, flows })
+        let run = Run::first(source, &variant.name, label)?;
+        let flows = run.tracks().count();
+        let (kinds, tracks): (Vec<_>, Vec<_>) = run.tracks().take(MOST_FLOWS).unzip();
+        (flows > 0).then_some(Row { label, tracks, kinds, flows })
     };
     wanted(variant, rows).into_iter().filter_map(of_row).collect()
 }
@@ -113,19 +127,19 @@ fn names<'k>(
 fn states_panel<'a>(
     source: &Source<'a>,
     column: &'a str,
-    shown: &[(&Variant, Vec<Lines<'_>>)],
+    shown: &[(&Variant, Vec<Row<'_>>)],
 ) -> Option<Panel<'a>> {
     let states = &source.results.summary.states;
     let words = names(states, shown.iter().flat_map(|(_, lines)| lines).flat_map(|l| &l.kinds));
-    let (name, divisor) = number::column(column, 1.0);
     let is_named = column == STATE && !words.is_empty();
-    is_named.then(|| Panel { column, name, divisor, scale: Scale::of_words(words), states })
+    let name = number::column(column, 1.0).label;
+    is_named.then(|| Panel { column, name, divisor: 1.0, scale: Scale::of_words(words), states })
 }
 
 fn panel<'a>(
     source: &Source<'a>,
     column: &'a str,
-    shown: &[(&Variant, Vec<Lines<'_>>)],
+    shown: &[(&Variant, Vec<Row<'_>>)],
     scale: ScaleKind,
 ) -> Panel<'a> {
     if let Some(panel) = states_panel(source, column, shown) {
@@ -143,12 +157,13 @@ fn panel<'a>(
         drawn.into_iter().flat_map(|(low, high)| [low, high]).chain(reference::ends(&references, most));
     let extent = extent(ends);
     let largest = extent.map_or(0.0, |(low, high)| high.abs().max(low.abs()));
-    let (name, divisor) = number::column(column, largest);
+    let number::Column { label, unit, divisor } = number::column(column, largest);
     let scaled = extent.map(|(low, high)| (low / divisor, high / divisor));
     let scale = match scale {
         ScaleKind::Log => Scale::log(least / divisor, scaled.map_or(1.0, |(_, high)| high)),
         ScaleKind::Linear => Scale::values(scaled, column.contains("rtt"), 4),
     };
+    let (name, scale) = (number::with_unit(&label, unit), scale.in_unit(unit));
     Panel { column, name, divisor, scale, states: &source.results.summary.states }
 }
 
@@ -159,13 +174,18 @@ fn is_of_bottleneck(column: &str) -> bool {
 
 impl Panel<'_> {
     /// The row's curves: path data and flow's number.
-    fn curves(&self, lines: &Lines<'_>, time: &Scale, y: &Scale) -> Vec<(String, usize)> {
+    fn curves(&self, lines: &Row<'_>, bins: Option<&Bins>, time: &Scale, y: &Scale) -> Vec<(String, usize)> {
         let flows = if is_of_bottleneck(self.column) { 1 } else { lines.tracks.len() };
         let tracks = lines.tracks.iter().take(flows).enumerate();
         let data = |track: &Track, flow: usize| {
             let values = track.columns.get(self.column)?;
-            let place = |value: &f64| self.place(*value, lines.kinds[flow].algorithm, y);
-            let points = track.times.iter().copied().zip(values.iter().map(place));
+            let place = |value: f64| self.place(value, lines.kinds[flow].algorithm, y);
+            // States have no mean.
+            let points: Vec<(f64, f64)> = match bins.filter(|_| y.words().is_empty()) {
+                Some(bins) => bins.present(&track.times, values),
+                None => track.times.iter().copied().zip(values.iter().copied()).collect(),
+            };
+            let points = points.into_iter().map(|(at, value)| (at, place(value)));
             Some(path::series(points, time, y)).filter(|d| !d.is_empty())
         };
         tracks.filter_map(|(i, t)| Some((data(t, i)?, i))).collect()
@@ -182,7 +202,7 @@ impl Panel<'_> {
     }
 
     /// The scale of a strip: where it has words, those of its row alone.
-    fn scale_of(&self, row: &Lines<'_>) -> Option<Scale> {
+    fn scale_of(&self, row: &Row<'_>) -> Option<Scale> {
         if self.scale.words().is_empty() {
             return Some(self.scale.clone());
         }
@@ -196,13 +216,13 @@ impl Panel<'_> {
     }
 
     /// Whether any track has it.
-    fn has_values(&self, lines: &[Lines<'_>]) -> bool {
+    fn has_values(&self, lines: &[Row<'_>]) -> bool {
         lines.iter().flat_map(|l| &l.tracks).any(|t| t.columns.contains_key(self.column))
     }
 }
 
 impl Frame<'_> {
-    fn figure(&self, title: &str, variant: &str, lines: &[Lines<'_>]) -> Figure {
+    fn figure(&self, title: &str, variant: &str, lines: &[Row<'_>]) -> Figure {
         // A panel without a line would only take room.
         let panels: Vec<_> = self.panels.iter().filter(|panel| panel.has_values(lines)).collect();
         let (body, height) = match () {
@@ -211,7 +231,7 @@ impl Frame<'_> {
             () => self.together(variant, lines, &panels),
         };
         Figure {
-            kind: "over-time",
+            kind: "line-time".to_owned(),
             title: title.to_owned(),
             variant: variant.to_owned(),
             width: self.source.width,
@@ -220,12 +240,18 @@ impl Frame<'_> {
         }
     }
 
-    fn references(&self, variant: &str, row: &Lines<'_>, panel: &Panel<'_>) -> Vec<Reference> {
+    fn time_name(&self) -> String {
+        self.bins
+            .as_ref()
+            .map_or("Time (s)".to_owned(), |bins| format!("Time (s), in bins of {}", bins.width()))
+    }
+
+    fn references(&self, variant: &str, row: &Row<'_>, panel: &Panel<'_>) -> Vec<Reference> {
         reference::of_column(self.source, variant, row.label, panel.column)
     }
 
     /// All rows in one panel per metric, under a legend.
-    fn together(&self, variant: &str, lines: &[Lines<'_>], panels: &[&Panel<'_>]) -> (Markup, f64) {
+    fn together(&self, variant: &str, lines: &[Row<'_>], panels: &[&Panel<'_>]) -> (Markup, f64) {
         let width = self.source.width;
         let styles: Vec<_> = lines.iter().map(|l| self.source.style(l.label)).collect();
         let entries: Vec<_> = lines.iter().zip(&styles).map(|(l, s)| (l.label, s)).collect();
@@ -246,7 +272,7 @@ impl Frame<'_> {
                 (svg::floor(left, right, bottom))
                 (reference::draw(&references, panel.divisor, &time, &y))
                 @for (row, style) in lines.iter().zip(&styles) {
-                    @for (data, _) in panel.curves(row, &time, &y) { (svg::curve(&data, style, 1.3, row.label)) }
+                    @for (data, _) in panel.curves(row, self.bins.as_ref(), &time, &y) { (svg::curve(&data, style, 1.3, row.label)) }
                 }
             };
             drawn.push(html! {
@@ -258,20 +284,21 @@ impl Frame<'_> {
         let body = html! {
             (legend)
             @for panel in drawn { (panel) }
-            (svg::axis_name(left, right, top + 25.0, "Time (s)"))
+            (svg::axis_name(left, right, top + 25.0, &self.time_name()))
         };
         (body, top + 34.0)
     }
 
     /// A strip per row in each metric's panel, named at its left.
-    fn strips(&self, variant: &str, lines: &[Lines<'_>], panels: &[&Panel<'_>]) -> (Markup, f64) {
+    fn strips(&self, variant: &str, lines: &[Row<'_>], panels: &[&Panel<'_>]) -> (Markup, f64) {
         let width = self.source.width;
         let widest = lines.iter().map(|l| svg::text_width(l.label, TEXT)).fold(40.0, f64::max);
         let right = width - panels.iter().map(|panel| panel.room()).fold(44.0, f64::max).min(width / 3.0);
         let left = widest.min(width / 4.0) + 18.0;
         let time = self.time.on(left, right);
         let height = (STRIPS.0 / lines.len() as f64).clamp(STRIPS.1, STRIPS.2);
-        let several: Vec<_> = lines.iter().filter(|l| l.tracks.len() > 1).map(|l| &l.kinds).collect();
+        let several = lines.iter().filter(|l| l.tracks.len() > 1 && !self.of_rows);
+        let several: Vec<_> = several.map(|l| &l.kinds).collect();
         let (legend, mut top) =
             if several.is_empty() { (Markup::default(), 0.0) } else { self.flows.legend(width, &several) };
         let mut drawn = Vec::new();
@@ -293,7 +320,7 @@ impl Frame<'_> {
         let body = html! {
             (legend)
             @for panel in drawn { (panel) }
-            (svg::axis_name(left, right, top + 25.0, "Time (s)"))
+            (svg::axis_name(left, right, top + 25.0, &self.time_name()))
             @if let Some(remark) = &remark { (svg::text(8.0, top + 42.0, SMALL, MUTED, Anchor::Start, remark)) }
         };
         (body, top + if remark.is_some() { 52.0 } else { 34.0 })
@@ -303,7 +330,7 @@ impl Frame<'_> {
         &self,
         variant: &str,
         panel: &Panel<'_>,
-        row: &Lines<'_>,
+        row: &Row<'_>,
         time: &Scale,
         place: (f64, f64),
     ) -> Markup {
@@ -316,7 +343,7 @@ impl Frame<'_> {
             (svg::line(left, top, right, top, GRID))
             (svg::floor(left, right, bottom))
             (reference::draw(&self.references(variant, row, panel), panel.divisor, time, &y))
-            @for (data, flow) in panel.curves(row, time, &y) {
+            @for (data, flow) in panel.curves(row, self.bins.as_ref(), time, &y) {
                 @let (style, name) = self.look(row, flow);
                 (svg::curve(&data, &style, 1.2, &name))
             }
@@ -331,8 +358,8 @@ impl Frame<'_> {
     }
 
     /// A row's only flow looks like the row, and its strip has its name.
-    fn look(&self, row: &Lines<'_>, flow: usize) -> (Style, String) {
-        if row.tracks.len() < 2 {
+    fn look(&self, row: &Row<'_>, flow: usize) -> (Style, String) {
+        if row.tracks.len() < 2 || self.of_rows {
             return (self.source.style(row.label).solid(), row.label.to_owned());
         }
         self.flows.style(&row.kinds, flow)
@@ -366,7 +393,7 @@ fn heading(y: f64, right: f64, name: &str, references: &[Reference], divisor: f6
 }
 
 /// Which flows a strip shows, if there are more.
-fn flow_remark(lines: &[Lines<'_>]) -> Option<String> {
+fn flow_remark(lines: &[Row<'_>]) -> Option<String> {
     let shown = lines.iter().map(|l| l.tracks.len()).max()?;
     let all = lines.iter().map(|l| l.flows).max().filter(|all| *all > shown)?;
     Some(format!("Flows 1 to {shown} of {all}."))

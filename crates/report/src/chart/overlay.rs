@@ -50,7 +50,7 @@ pub(super) fn draw(overlay: &Overlay) -> Figure {
         (svg::axis_name(LEFT, RIGHT, top + 25.0, "Time (s)"))
     };
     Figure {
-        kind: "fluid-and-packets",
+        kind: "fluid-and-packets".to_owned(),
         title: "Fluid and packets".to_owned(),
         variant: String::new(),
         width: WIDTH,

@@ -1,16 +1,17 @@
-//! How the flows of a run divide its goodput: one bar per row, kind by kind, each kind from its largest flow to its
+//! How the flows of a run divide its sum of a metric, like its goodput: one bar per row, kind by kind, each kind from its largest flow to its
 //! smallest.
 
+use experiment::metric::Metric;
 use experiment::row::RowLabel;
 use maud::{Markup, html};
 
 use super::axis::{Scale, is_drawable};
 use super::kinds::{Kind, Kinds, distinct};
+use super::runs::Run;
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
-use super::{Source, wanted};
+use super::{Source, stripes, wanted};
 use crate::colours::{INK, MUTED, PAPER};
 use crate::number;
-use results::summary::{FlowRow, Variant};
 
 const LEFT: f64 = 12.0;
 const RIGHT: f64 = WIDTH - 14.0;
@@ -22,44 +23,48 @@ const MARKS: (f64, f64) = (4.0, 4.0);
 const CLOSEST: f64 = 2.0;
 
 /// A row's first repetition.
-struct Run<'a> {
+struct Division<'a> {
     row: &'a str,
-    /// Goodputs of the flows of each kind, the largest first.
+    /// Values of the flows of each kind, the largest first.
     kinds: Vec<(Kind<'a>, Vec<f64>)>,
 }
 
 /// One figure per variant.
-pub(super) fn draw(source: &Source<'_>, title: &str, rows: &[RowLabel]) -> Vec<Figure> {
+pub(super) fn draw(source: &Source<'_>, title: &str, rows: &[RowLabel], metric: &Metric) -> Vec<Figure> {
     let variants = &source.results.summary.variants;
-    let shown: Vec<Vec<Run<'_>>> = variants.iter().map(|v| runs(source, v, rows)).collect();
+    let of =
+        |v| wanted(v, rows).into_iter().filter_map(|row| division(source, &v.name, row, metric)).collect();
+    let shown: Vec<Vec<Division<'_>>> = variants.iter().map(of).collect();
     let all = shown.iter().flatten().flat_map(|run| &run.kinds);
     let kinds = Kinds::of(source, all.map(|(kind, _)| *kind));
-    variants.iter().zip(&shown).map(|(v, runs)| figure(title, &v.name, runs, &kinds)).collect()
+    variants.iter().zip(&shown).map(|(v, runs)| figure(title, &v.name, runs, &kinds, metric)).collect()
 }
 
-fn runs<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> Vec<Run<'a>> {
-    wanted(variant, rows).into_iter().filter_map(|row| run(source, &variant.name, row)).collect()
-}
-
-fn run<'a>(source: &'a Source<'a>, variant: &'a str, row: &'a str) -> Option<Run<'a>> {
-    let first = source.flows(variant, row).map(|f| f.repetition).min()?;
-    let flows: Vec<&FlowRow> = source.flows(variant, row).filter(|f| f.repetition == first).collect();
-    let goodputs = |kind: Kind<'a>| {
-        let of_kind = flows.iter().filter(|f| Kind::of(f) == kind).filter_map(|f| f.values.get("goodput"));
-        let mut goodputs: Vec<f64> = of_kind.copied().filter(|v| is_drawable(*v) && *v >= 0.0).collect();
-        goodputs.sort_by(|a, b| b.total_cmp(a));
-        (kind, goodputs)
+fn division<'a>(
+    source: &'a Source<'a>,
+    variant: &str,
+    row: &'a str,
+    metric: &Metric,
+) -> Option<Division<'a>> {
+    let run = Run::first(source, variant, row)?;
+    let values = |kind: Kind<'a>| {
+        let of_kind = run.values(metric.as_str()).filter(|(of, _)| *of == kind).map(|(_, value)| value);
+        let mut values: Vec<f64> = of_kind.filter(|v| is_drawable(*v) && *v >= 0.0).collect();
+        values.sort_by(|a, b| b.total_cmp(a));
+        (kind, values)
     };
-    Some(Run { row, kinds: distinct(flows.iter().map(|f| Kind::of(f))).into_iter().map(goodputs).collect() })
+    let known = run.flows.iter().filter(|flow| flow.metrics.is_some()).map(|flow| flow.kind);
+    let kinds: Vec<_> = distinct(known).into_iter().map(values).collect();
+    (!kinds.is_empty()).then_some(Division { row, kinds })
 }
 
-fn figure(title: &str, variant: &str, runs: &[Run<'_>], kinds: &Kinds<'_>) -> Figure {
+fn figure(title: &str, variant: &str, runs: &[Division<'_>], kinds: &Kinds<'_>, metric: &Metric) -> Figure {
     let (body, height) = match runs {
         [] => (svg::nothing(WIDTH, 30.0, "no flows"), 50.0),
-        _ => bars(runs, kinds),
+        _ => bars(runs, kinds, metric),
     };
     Figure {
-        kind: "shares",
+        kind: "bar-flow".to_owned(),
         title: title.to_owned(),
         variant: variant.to_owned(),
         width: WIDTH,
@@ -68,7 +73,7 @@ fn figure(title: &str, variant: &str, runs: &[Run<'_>], kinds: &Kinds<'_>) -> Fi
     }
 }
 
-fn bars(runs: &[Run<'_>], kinds: &Kinds<'_>) -> (Markup, f64) {
+fn bars(runs: &[Division<'_>], kinds: &Kinds<'_>, metric: &Metric) -> (Markup, f64) {
     let shown: Vec<_> = runs.iter().flat_map(|run| &run.kinds).map(|(kind, _)| *kind).collect();
     let (legend, height) = kinds.legend(WIDTH, 4.0, &shown);
     let (first, end) = (height + 4.0, height + 4.0 + ROW.0 * runs.len() as f64);
@@ -82,14 +87,14 @@ fn bars(runs: &[Run<'_>], kinds: &Kinds<'_>) -> (Markup, f64) {
         @for (i, run) in runs.iter().enumerate() {
             (draw_run(run, kinds, &percent, first + ROW.0 * i as f64, runs.len() > 1))
         }
-        (svg::axis_name(LEFT, RIGHT, end + 33.0, "Share of the goodput of all flows (%)"))
+        (svg::axis_name(LEFT, RIGHT, end + 33.0, &format!("Share of the {} of all flows (%)", lower(metric))))
         (svg::text(8.0, end + 50.0, SMALL, MUTED, Anchor::Start, &remark))
     };
     (body, end + 60.0)
 }
 
 /// A row's words over its bar.
-fn draw_run(run: &Run<'_>, kinds: &Kinds<'_>, percent: &Scale, top: f64, with_name: bool) -> Markup {
+fn draw_run(run: &Division<'_>, kinds: &Kinds<'_>, percent: &Scale, top: f64, with_name: bool) -> Markup {
     let words = run.words();
     let room = RIGHT - LEFT - svg::text_width(&words, SMALL) - 10.0;
     let baseline = top + ROW.1 - 8.0;
@@ -100,9 +105,9 @@ fn draw_run(run: &Run<'_>, kinds: &Kinds<'_>, percent: &Scale, top: f64, with_na
     }
 }
 
-fn bar(run: &Run<'_>, kinds: &Kinds<'_>, percent: &Scale, top: f64) -> Markup {
+fn bar(run: &Division<'_>, kinds: &Kinds<'_>, percent: &Scale, top: f64) -> Markup {
     let total: f64 = run.flows().sum();
-    let share = |goodput: f64| if total > 0.0 { 100.0 * goodput / total } else { 0.0 };
+    let share = |value: f64| if total > 0.0 { 100.0 * value / total } else { 0.0 };
     let mut below = 0.0;
     let mut parts = Vec::new();
     for (kind, flows) in &run.kinds {
@@ -113,11 +118,12 @@ fn bar(run: &Run<'_>, kinds: &Kinds<'_>, percent: &Scale, top: f64) -> Markup {
         parts.push(html! {
             rect x=(svg::px(from)) y=(svg::px(top)) width=(svg::px(to - from)) height=(svg::px(ROW.2))
                 fill=(kinds.fill(*kind, 0)) { title { (name) } }
+            (stripes::upright([from, top, to - from, ROW.2], kinds.style(*kind).stripes))
         });
         below += sum;
     }
-    let edges = run.flows().scan(0.0, |sum, goodput| {
-        *sum += goodput;
+    let edges = run.flows().scan(0.0, |sum, value| {
+        *sum += value;
         Some(percent.at(share(*sum)))
     });
     let bottom = top + ROW.2;
@@ -129,7 +135,7 @@ fn bar(run: &Run<'_>, kinds: &Kinds<'_>, percent: &Scale, top: f64) -> Markup {
 }
 
 /// Where equal shares would end.
-fn marks(run: &Run<'_>, percent: &Scale, top: f64, bottom: f64) -> Markup {
+fn marks(run: &Division<'_>, percent: &Scale, top: f64, bottom: f64) -> Markup {
     let flows = run.flows().count();
     let fair = |count: usize| percent.at(100.0 * count as f64 / flows.max(1) as f64);
     let each: Vec<f64> = apart((0..=flows).map(fair));
@@ -157,7 +163,7 @@ fn strokes(places: &[f64], top: f64, bottom: f64, colour: &str, weight: f64) -> 
     html! { @if !data.is_empty() { path d=(data) stroke=(colour) stroke-width=(weight) fill="none" {} } }
 }
 
-impl Run<'_> {
+impl Division<'_> {
     fn flows(&self) -> impl Iterator<Item = f64> {
         self.kinds.iter().flat_map(|(_, flows)| flows.iter().copied())
     }
@@ -169,7 +175,7 @@ impl Run<'_> {
             (self.flows().fold(0.0, f64::max), self.flows().fold(f64::INFINITY, f64::min));
         match largest / smallest {
             _ if self.flows().nth(1).is_none() => flows,
-            _ if largest <= 0.0 => format!("{flows}, none with any goodput"),
+            _ if largest <= 0.0 => format!("{flows}, none with any"),
             ratio if ratio.is_finite() && ratio < 1e4 => {
                 format!(
                     "{flows}, largest {} times the smallest",
@@ -179,6 +185,11 @@ impl Run<'_> {
             _ => format!("{flows}, smallest next to nothing"),
         }
     }
+}
+
+/// A metric within a sentence.
+fn lower(metric: &Metric) -> String {
+    number::metric(metric).label.to_lowercase()
 }
 
 fn count(flows: usize) -> String {
@@ -192,13 +203,13 @@ mod tests {
     #[test]
     fn inequality_in_words() {
         let kind = Kind { label: "CUBIC", algorithm: "cubic" };
-        let words = |flows: &[f64]| Run { row: "", kinds: vec![(kind, flows.to_vec())] }.words();
+        let words = |flows: &[f64]| Division { row: "", kinds: vec![(kind, flows.to_vec())] }.words();
         assert_eq!(words(&[]), "0 flows");
         assert_eq!(words(&[3.0]), "1 flow");
         assert_eq!(words(&[3.0, 2.0]), "2 flows, largest 1.5 times the smallest");
         assert_eq!(words(&[300.0, 2.0]), "2 flows, largest 150 times the smallest");
         assert_eq!(words(&[3.0, 0.0]), "2 flows, smallest next to nothing");
-        assert_eq!(words(&[0.0, 0.0]), "2 flows, none with any goodput");
+        assert_eq!(words(&[0.0, 0.0]), "2 flows, none with any");
     }
 
     #[test]

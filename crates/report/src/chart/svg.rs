@@ -10,6 +10,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::axis::Scale;
 pub(super) use super::axis::px;
+use super::stripes;
 use crate::colours::{AXIS, GRID, INK, MUTED, PAPER};
 use crate::styles::Style;
 
@@ -23,13 +24,15 @@ pub(super) const TEXT: f64 = 12.0;
 pub(super) const SMALL: f64 = 11.0;
 /// Weight of a curve's piece in a legend.
 pub(super) const PIECE: f64 = 2.2;
-/// The same for areas and bars: a box.
+/// The same for bars and boxes: a box.
 pub(super) const BOX: f64 = 11.0;
+/// The same for areas, whose stripes are upright.
+pub(super) const BANDS: f64 = 12.0;
 
 /// A finished chart of one variant.
 pub(crate) struct Figure {
-    /// What it is, for its file's name: `rtt-cdf`.
-    pub(crate) kind: &'static str,
+    /// What it is, for its file's name: `line-time`.
+    pub(crate) kind: String,
     /// The chart's title.
     pub(crate) title: String,
     /// The variant's name, may be empty.
@@ -154,7 +157,11 @@ pub(super) fn area(data: &str, colour: &str, gap: f64, name: &str) -> Markup {
 /// What is drawn on a pair of scales: the page's script reads values from it, and zooms it.
 pub(super) fn plot(x: &Scale, y: &Scale, inner: &Markup) -> Markup {
     let words = (!y.words().is_empty()).then(|| y.words().join("|"));
-    html! { g class="plot" data-x=(x.hook()) data-y=(y.hook()) data-words=[words] { (inner) } }
+    // As they follow a number.
+    let unit =
+        |scale: &Scale| if scale.unit().is_empty() { String::new() } else { format!(" {}", scale.unit()) };
+    let units = format!("{}|{}", unit(x), unit(y));
+    html! { g class="plot" data-x=(x.hook()) data-y=(y.hook()) data-words=[words] data-units=(units) { (inner) } }
 }
 
 /// The plot's frame of vertical grid lines with their labels under it.
@@ -228,8 +235,11 @@ fn swatch(x: f64, y: f64, length: f64, style: &Style, weight: f64) -> Markup {
     if weight < BOX {
         return curve(&format!("M{} {}h{length}", px(x), px(y)), style, weight, "");
     }
+    let (top, area) = (y - BOX / 2.0, [x, y - BOX / 2.0, length, BOX]);
     html! {
-        rect x=(px(x)) y=(px(y - BOX / 2.0)) width=(length) height=(BOX) fill=(style.fill) stroke=(style.colour) {}
+        rect x=(px(x)) y=(px(top)) width=(length) height=(BOX) fill=(style.colour) stroke=(style.colour) {}
+        @if weight < BANDS { (stripes::on(area, style.stripes)) }
+        @else { (stripes::upright(area, style.stripes)) }
     }
 }
 

@@ -5,7 +5,6 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use experiment::chart::Chart;
 use experiment::row::RowLabel;
 
 use crate::columns::{Column, Reader, Writer};
@@ -16,8 +15,6 @@ use crate::summary::{Summary, Track};
 
 /// Rows of a group, roughly: so many are in memory.
 const GROUP: usize = 1 << 17;
-/// What the charts of stacked goodputs draw.
-const GOODPUT: &str = "goodput_mbit_s";
 
 /// The file while it is written.
 pub(super) struct Out<'a> {
@@ -76,18 +73,9 @@ pub(super) struct Drawn<'a> {
 impl<'a> Drawn<'a> {
     pub(super) fn of(summary: &'a Summary) -> Self {
         let (mut all, mut columns) = (Vec::new(), BTreeSet::new());
-        for chart in &summary.charts {
-            match chart {
-                Chart::OverTime { rows, metrics, .. } => {
-                    all.push(&rows[..]);
-                    columns.extend(metrics.iter().map(String::as_str));
-                }
-                Chart::Stacked { rows, .. } => {
-                    all.push(&rows[..]);
-                    columns.insert(GOODPUT);
-                }
-                _ => {}
-            }
+        for chart in summary.charts.iter().filter(|chart| !chart.columns().is_empty()) {
+            all.push(&chart.rows[..]);
+            columns.extend(chart.columns().iter().map(String::as_str));
         }
         Self { rows: all, columns, first: BTreeMap::new() }
     }

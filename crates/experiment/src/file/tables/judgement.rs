@@ -146,19 +146,34 @@ pub(crate) struct Bias {
     open: Option<bool>,
 }
 
+/// A word, or a list of words.
+type Names = serde_json::Value;
+
 /// `[[chart]]`.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[schemars(rename = "chart", transform = Needs("kind title"))]
+#[schemars(rename = "chart", transform = Needs("mark title"))]
 pub(crate) struct Chart {
-    /// What is drawn.
-    kind: String,
+    /// `"line"`, `"bar"`, `"area"`, `"point"`, `"box"` or `"rect"`.
+    mark: String,
     /// What the chart shows; the paper's figure.
     title: String,
-    /// Metrics of the table, or columns of the series.
-    metrics: Option<Vec<String>>,
+    /// `"time"`, `"rtt"`, `"row"`, `"variant"`, a key of `[vary]`; of points a metric too. Default: `"time"` of lines and areas, `"row"` of bars
+    /// and boxes, `"rtt"` of points.
+    x: Option<String>,
+    /// Metrics of the table; over `"time"` columns of the series; of `rect` a second axis.
+    y: Option<Names>,
+    /// What colours tell apart: `"row"`, `"variant"`, `"flow"`, `"source"` (ours and published), `"metric"`, a key of `[vary]`; of `rect` the
+    /// metric.
+    colour: Option<String>,
+    /// A panel for each `"variant"`, `"row"` or value of a key of `[vary]`.
+    facet: Option<String>,
     /// Patterns of the rows; all without it.
     rows: Option<Vec<String>>,
-    /// Of `stacked`: from one sample to the next.
+    /// Of x: `"linear"` or `"log"`.
+    scale: Option<String>,
+    /// Of y: `"linear"` or `"log"`.
+    y_scale: Option<String>,
+    /// Over time: the mean of each such interval.
     interval: Option<String>,
 }

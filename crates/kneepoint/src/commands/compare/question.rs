@@ -241,30 +241,22 @@ impl Question {
             .to_vec(),
             Kind::StartUp => vec![("Completion of short transfers".to_owned(), "completion")],
         };
-        let chart = |kind: &str, title: String, keys: Vec<(&str, Value)>| {
-            let common = [("kind", kind.into()), ("title", title.into())];
-            common.into_iter().chain(keys).map(|(key, value)| (key.to_owned(), value)).collect::<Table>()
+        let chart = |mark: &str, title: String, x: &str, y: Value| {
+            let keys = [("mark", mark.into()), ("title", title.into()), ("x", x.into()), ("y", y)];
+            keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Table>()
         };
         match &self.vary {
             Some(varied) => {
                 let x = format!("link.{}", varied.key);
-                let line = |(title, metric): (String, &str)| {
-                    chart("line", title, vec![("x", x.clone().into()), ("y", metric.into())])
-                };
+                let line = |(title, metric): (String, &str)| chart("line", title, &x, metric.into());
                 drawn.into_iter().map(line).collect()
             }
             None if kind == Kind::Long => {
-                let metrics = vec!["cwnd_bytes", "latest_rtt_ms", "goodput_mbit_s"];
-                vec![chart(
-                    "over-time",
-                    format!("Over time on {}", self.link),
-                    vec![("metrics", metrics.into())],
-                )]
+                let columns = vec!["cwnd_bytes", "latest_rtt_ms", "goodput_mbit_s"];
+                vec![chart("line", format!("Over time on {}", self.link), "time", columns.into())]
             }
             None => {
-                let bars = |(title, metric): (String, &str)| {
-                    chart("grouped-bars", title, vec![("metrics", vec![metric].into())])
-                };
+                let bars = |(title, metric): (String, &str)| chart("bar", title, "variant", metric.into());
                 drawn.into_iter().map(bars).collect()
             }
         }

@@ -1,17 +1,16 @@
-//! A metric over two varied keys: each combination is a field, the more colour the higher its value, which stands in it.
+//! A metric on two axes: each combination is a field, the more colour the higher its value, which stands in it.
 
 use experiment::metric::Metric;
 use maud::{Markup, html};
 
-use super::Source;
 use super::axis::{extent, is_drawable};
-use super::line::distinct;
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
+use super::{Source, distinct};
 use crate::colours::{self, INK, PAPER};
 use crate::number;
-use experiment::chart::{Axis, Spot};
+use experiment::chart::{Along, Axis, Spot};
 
-const LEFT: f64 = 70.0;
+const LEFT: f64 = 92.0;
 const RIGHT: f64 = WIDTH - 10.0;
 /// Height of a field, and of what is over and under the fields of a facet.
 const FIELD: f64 = 26.0;
@@ -22,7 +21,7 @@ const LEAST: f64 = 0.08;
 const FULL: f64 = 0.55;
 
 /// What to draw.
-pub(super) struct Chart<'a> {
+pub(super) struct Fields<'a> {
     pub(super) title: &'a str,
     pub(super) x: &'a Axis,
     pub(super) y: &'a Axis,
@@ -37,7 +36,7 @@ type Tick = (f64, String);
 type Field = (usize, usize, f64);
 
 /// One figure of all variants.
-pub(super) fn draw(source: &Source<'_>, chart: &Chart<'_>) -> Vec<Figure> {
+pub(super) fn draw(source: &Source<'_>, chart: &Fields<'_>) -> Vec<Figure> {
     let (columns, rows) = (ticks(chart, 0), ticks(chart, 1));
     let range =
         extent(chart.spots.iter().filter_map(|spot| value(source, chart, spot))).unwrap_or((0.0, 1.0));
@@ -58,21 +57,27 @@ pub(super) fn draw(source: &Source<'_>, chart: &Chart<'_>) -> Vec<Figure> {
     let body = html! {
         (key(&number::with_unit(&words.label, words.unit), chart.metric, range))
         @for panel in drawn { (panel) }
-        (svg::axis_name(LEFT, RIGHT, top + 8.0, &number::with_unit(&chart.x.name, &chart.x.unit)))
-        (svg::upright_name(30.0, top, &number::with_unit(&chart.y.name, &chart.y.unit)))
+        (svg::axis_name(LEFT, RIGHT, top + 8.0, &axis_name(chart.x)))
+        (svg::upright_name(30.0, top, &axis_name(chart.y)))
     };
     let (title, variant) = (chart.title.to_owned(), String::new());
-    vec![Figure { kind: "heatmap", title, variant, width: WIDTH, height: top + 18.0, body }]
+    let kind = format!("rect-{}-{}", chart.x.name, chart.y.name);
+    vec![Figure { kind, title, variant, width: WIDTH, height: top + 18.0, body }]
 }
 
-fn value(source: &Source<'_>, chart: &Chart<'_>, spot: &Spot) -> Option<f64> {
-    let variant = source.results.summary.variants.iter().find(|v| v.name == spot.variant)?;
-    let row = variant.rows.iter().find(|row| row.label == spot.row)?;
-    row.cells.get(chart.metric).map(results::summary::Cell::value).filter(|value| is_drawable(*value))
+fn axis_name(axis: &Axis) -> String {
+    match axis.along {
+        Along::Key => number::with_unit(&axis.name, &axis.unit),
+        Along::Rows | Along::Variants => String::new(),
+    }
+}
+
+fn value(source: &Source<'_>, chart: &Fields<'_>, spot: &Spot) -> Option<f64> {
+    source.cell(spot, chart.metric).map(results::summary::Cell::value).filter(|value| is_drawable(*value))
 }
 
 /// The values of an axis, rising, and what they are called.
-fn ticks(chart: &Chart<'_>, index: usize) -> Vec<Tick> {
+fn ticks(chart: &Fields<'_>, index: usize) -> Vec<Tick> {
     let axis = if index == 0 { chart.x } else { chart.y };
     let mut values: Vec<f64> = chart.spots.iter().filter_map(|spot| spot.at.get(index).copied()).collect();
     values.sort_by(f64::total_cmp);
@@ -87,7 +92,7 @@ fn share(value: f64, (low, high): (f64, f64)) -> f64 {
 }
 
 fn panel(
-    chart: &Chart<'_>,
+    chart: &Fields<'_>,
     facet: &str,
     fields: &[Field],
     (columns, rows): (&[Tick], &[Tick]),
@@ -120,7 +125,7 @@ fn field((x, y): (f64, f64), width: f64, value: f64, share: f64, metric: &Metric
     let fill = colours::towards_paper(colours::colour(0), share);
     html! {
         rect x=(svg::px(x)) y=(svg::px(y)) width=(svg::px(width)) height=(FIELD) fill=(fill) stroke=(PAPER) {
-            title { (name) ": " (text) }
+            title { (name) ": " (number::valued(metric, value)) }
         }
         @if svg::text_width(&text, SMALL - 1.0) < width {
             (svg::text(x + width / 2.0, y + FIELD / 2.0 + 4.0, SMALL - 1.0, ink, Anchor::Middle, &text))

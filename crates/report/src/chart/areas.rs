@@ -1,9 +1,7 @@
-//! The goodput of a run's flows on top of each other over time, one panel per row: the upper edge is the link's use,
+//! A column of a run's flows on top of each other over time, one panel per row: of goodputs the upper edge is the link's use,
 //! each band a flow. Bands of one kind are neighbours.
 
 use experiment::row::RowLabel;
-use std::collections::BTreeMap;
-
 use maud::{Markup, html};
 use units::Duration;
 
@@ -11,12 +9,13 @@ use super::axis::{Scale, extent};
 use super::bins::Bins;
 use super::kinds::{Kind, Kinds, distinct};
 use super::reference::{self, Reference};
+use super::runs::Run;
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
-use super::{Source, path, wanted};
+use super::{Source, path, stripes, wanted};
 use crate::colours::MUTED;
+use crate::number::{self, Column};
 use results::summary::{Track, Variant};
 
-const COLUMN: &str = "goodput_mbit_s";
 /// A kind has no more bands than this: thinner ones could not be told apart.
 const MOST_BANDS: usize = 8;
 /// Bands of a panel with several kinds, unless it has more kinds.
@@ -29,21 +28,15 @@ const LEFT: f64 = 50.0;
 /// Height of all panels together, and what one needs and can use of it.
 const PANELS: (f64, f64, f64) = (400.0, 64.0, 180.0);
 
-/// A row's first repetition.
-struct Run<'a> {
-    row: &'a str,
-    flows: Vec<(Kind<'a>, &'a Track)>,
-}
-
 /// Flows that are drawn as one area, usually one.
 struct Band<'a> {
     kind: Kind<'a>,
     part: usize,
     parts: usize,
     flows: usize,
-    /// Mbit/s of these flows.
+    /// Of these flows.
     mean: f64,
-    /// Mbit/s in each bin, of these flows and of all below them.
+    /// In each bin, of these flows and of all below them.
     top: Vec<f64>,
 }
 
@@ -51,102 +44,99 @@ struct Band<'a> {
 struct Frame<'a> {
     kinds: Kinds<'a>,
     bins: Bins,
-    goodput: Scale,
+    column: &'a str,
+    words: Column,
+    scale: Scale,
     /// Height of a panel.
     height: f64,
     with_names: bool,
     source: &'a Source<'a>,
 }
 
-/// One figure per variant.
+/// One figure per variant, of the first of these columns.
 pub(super) fn draw<'a>(
     source: &'a Source<'a>,
     title: &str,
+    columns: &'a [String],
     rows: &[RowLabel],
     interval: Option<Duration>,
 ) -> Vec<Figure> {
+    let column = columns.first().map_or("", String::as_str);
     let variants = &source.results.summary.variants;
     let shown: Vec<Vec<Run<'_>>> = variants.iter().map(|v| runs(source, v, rows)).collect();
-    let flows: Vec<_> = shown.iter().flatten().flat_map(|run| run.flows.iter().copied()).collect();
+    let flows: Vec<_> = shown.iter().flatten().flat_map(Run::tracks).collect();
     let tracks: Vec<_> = flows.iter().map(|(_, track)| *track).collect();
-    let bands = |run: &Run<'_>| run.flows.len().min(run.kinds() * run.most_bands());
+    let bands = |run: &Run<'_>| run.flows.len().min(kinds_of(run) * most_bands(run));
     let most_bands = shown.iter().map(|runs| runs.iter().map(bands).sum::<usize>()).max().unwrap_or(0);
     let most_bins = (MOST_VALUES / most_bands.max(1)).clamp(24, MOST_BINS);
     let (kinds, bins) =
         (Kinds::of(source, flows.iter().map(|f| f.0)), Bins::of(&tracks, interval, most_bins));
     let stacks: Vec<Vec<_>> = shown
         .iter()
-        .map(|runs| runs.iter().map(|run| (run.row, run.stack(&kinds, &bins))).collect())
+        .map(|runs| runs.iter().map(|run| (run.row, stack(run, column, &kinds, &bins))).collect())
         .collect();
-    let most = |(v, runs): (&Variant, &Vec<Run<'_>>)| {
-        let all = runs.iter().flat_map(|run| reference::of_column(source, &v.name, run.row, COLUMN));
+    let allowed = |(v, runs): (&Variant, &Vec<Run<'_>>)| {
+        let all = runs.iter().flat_map(|run| reference::of_column(source, &v.name, run.row, column));
         all.collect::<Vec<_>>()
     };
-    let references: Vec<Reference> = variants.iter().zip(&shown).flat_map(most).collect();
+    let references: Vec<Reference> = variants.iter().zip(&shown).flat_map(allowed).collect();
     let tops =
         stacks.iter().flatten().filter_map(|(_, bands)| bands.last()).flat_map(|band| &band.top).copied();
     let highest = tops.clone().fold(0.0, f64::max);
-    let ends = tops.chain(reference::ends(&references, highest));
+    let ends = extent(tops.chain(reference::ends(&references, highest)));
+    let words = number::column(column, ends.map_or(0.0, |(_, high)| high));
+    let ends = ends.map(|(low, high)| (low / words.divisor, high / words.divisor));
     let most_runs = shown.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let height = (PANELS.0 / most_runs as f64).clamp(PANELS.1, PANELS.2);
-    let goodput = Scale::values(extent(ends), false, if height < 100.0 { 3 } else { 5 });
-    let frame = Frame { kinds, bins, goodput, height, with_names: most_runs > 1, source };
+    let scale = Scale::values(ends, false, if height < 100.0 { 3 } else { 5 }).in_unit(words.unit);
+    let frame = Frame { kinds, bins, column, words, scale, height, with_names: most_runs > 1, source };
     variants.iter().zip(&stacks).map(|(v, stacks)| frame.figure(title, &v.name, stacks)).collect()
 }
 
+/// The first repetitions that have a time series.
 fn runs<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> Vec<Run<'a>> {
-    let of_row = |row: &'a str| {
-        let tracks = source.first_run(&variant.name, row);
-        let repetition = tracks.first()?.repetition;
-        let known = source.flows(&variant.name, row).filter(|f| f.repetition == repetition);
-        let known: BTreeMap<u32, Kind<'a>> = known.map(|f| (f.flow, Kind::of(f))).collect();
-        let kind =
-            |track: &Track| known.get(&track.flow).copied().unwrap_or_else(|| Kind::of_row(source, row));
-        Some(Run { row, flows: tracks.into_iter().map(|t| (kind(t), t)).collect() })
-    };
-    wanted(variant, rows).into_iter().filter_map(of_row).collect()
+    let runs = wanted(variant, rows).into_iter().filter_map(|row| Run::first(source, &variant.name, row));
+    runs.filter(|run| run.tracks().next().is_some()).collect()
 }
 
-impl<'a> Run<'a> {
-    fn kinds(&self) -> usize {
-        distinct(self.flows.iter().map(|f| f.0)).len().max(1)
-    }
+fn kinds_of(run: &Run<'_>) -> usize {
+    distinct(run.tracks().map(|f| f.0)).len().max(1)
+}
 
-    /// Of a kind.
-    fn most_bands(&self) -> usize {
-        (MOST_TOGETHER / self.kinds()).clamp(1, MOST_BANDS)
-    }
+/// Of a kind.
+fn most_bands(run: &Run<'_>) -> usize {
+    (MOST_TOGETHER / kinds_of(run)).clamp(1, MOST_BANDS)
+}
 
-    /// Its bands, the lowest first.
-    fn stack(&self, kinds: &Kinds<'a>, bins: &Bins) -> Vec<Band<'a>> {
-        let most = self.most_bands();
-        let mut bands: Vec<_> = kinds.iter().flat_map(|kind| self.bands(kind, most, bins)).collect();
-        let mut below = vec![0.0; bins.count];
-        for band in &mut bands {
-            add(&mut band.top, &below);
-            below.clone_from(&band.top);
-        }
-        bands
+/// A run's bands, the lowest first.
+fn stack<'a>(run: &Run<'a>, column: &str, kinds: &Kinds<'a>, bins: &Bins) -> Vec<Band<'a>> {
+    let most = most_bands(run);
+    let mut all: Vec<_> = kinds.iter().flat_map(|kind| bands(run, column, kind, most, bins)).collect();
+    let mut below = vec![0.0; bins.count];
+    for band in &mut all {
+        add(&mut band.top, &below);
+        below.clone_from(&band.top);
     }
+    all
+}
 
-    /// The bands of a kind. Too many flows are put together with those that got as much as they.
-    fn bands(&self, kind: Kind<'a>, most: usize, bins: &Bins) -> Vec<Band<'a>> {
-        let tracks = self.flows.iter().filter(|f| f.0 == kind).map(|f| f.1);
-        let goodput = |t: &Track| bins.means(&t.times, t.columns.get(COLUMN).map_or(&[], Vec::as_slice));
-        let mut flows: Vec<Vec<f64>> = tracks.map(goodput).collect();
-        let parts = flows.len().min(most);
-        if flows.len() > parts {
-            flows.sort_by(|a, b| b.iter().sum::<f64>().total_cmp(&a.iter().sum()));
-        }
-        let band = |part: usize| {
-            let members = &flows[part * flows.len() / parts..(part + 1) * flows.len() / parts];
-            let mut top = vec![0.0; bins.count];
-            members.iter().for_each(|flow| add(&mut top, flow));
-            let mean = top.iter().sum::<f64>() / bins.count as f64;
-            Band { kind, part, parts, flows: members.len(), mean, top }
-        };
-        (0..parts).map(band).collect()
+/// The bands of a kind. Too many flows are put together with those that got as much as they.
+fn bands<'a>(run: &Run<'a>, column: &str, kind: Kind<'a>, most: usize, bins: &Bins) -> Vec<Band<'a>> {
+    let tracks = run.tracks().filter(|f| f.0 == kind).map(|f| f.1);
+    let values = |t: &Track| bins.means(&t.times, t.columns.get(column).map_or(&[], Vec::as_slice));
+    let mut flows: Vec<Vec<f64>> = tracks.map(values).collect();
+    let parts = flows.len().min(most);
+    if flows.len() > parts {
+        flows.sort_by(|a, b| b.iter().sum::<f64>().total_cmp(&a.iter().sum()));
     }
+    let band = |part: usize| {
+        let members = &flows[part * flows.len() / parts..(part + 1) * flows.len() / parts];
+        let mut top = vec![0.0; bins.count];
+        members.iter().for_each(|flow| add(&mut top, flow));
+        let mean = top.iter().sum::<f64>() / bins.count as f64;
+        Band { kind, part, parts, flows: members.len(), mean, top }
+    };
+    (0..parts).map(band).collect()
 }
 
 fn add(sums: &mut [f64], values: &[f64]) {
@@ -160,7 +150,7 @@ impl Frame<'_> {
             _ => self.panels(variant, stacks),
         };
         Figure {
-            kind: "stacked",
+            kind: "area-time".to_owned(),
             title: title.to_owned(),
             variant: variant.to_owned(),
             width: self.source.width,
@@ -181,10 +171,10 @@ impl Frame<'_> {
             @for (i, (row, bands)) in stacks.iter().enumerate() {
                 @let top = first + (head + height) * i as f64;
                 @if self.with_names { (svg::label(LEFT, top - 6.0, TEXT, Anchor::Start, self.right() - LEFT, row)) }
-                @let references = reference::of_column(self.source, variant, row, COLUMN);
+                @let references = reference::of_column(self.source, variant, row, self.column);
                 (self.panel(bands, &references, (top, top + height), i + 1 == stacks.len()))
             }
-            (svg::upright_name(first, end, "Goodput (Mbit/s)"))
+            (svg::upright_name(first, end, &number::with_unit(&self.words.label, self.words.unit)))
             (svg::axis_name(LEFT, self.right(), end + 33.0, &format!("Time (s), in bins of {}", self.bins.width())))
             @if let Some(remark) = &remark { (svg::text(8.0, end + 50.0, SMALL, MUTED, Anchor::Start, remark)) }
         };
@@ -199,34 +189,42 @@ impl Frame<'_> {
         is_last: bool,
     ) -> Markup {
         let ticks = if self.source.width > WIDTH { 12 } else { 6 };
-        let time = Scale::exact(0.0, self.bins.end, ticks).on(LEFT, self.right());
-        let goodput = self.goodput.on(bottom, top);
+        let time = Scale::exact(0.0, self.bins.end, ticks).in_unit("s").on(LEFT, self.right());
+        let y = self.scale.on(bottom, top);
         let inner = html! {
             (svg::grid_x(&time, top, bottom, is_last))
-            (svg::grid_y(&goodput, LEFT, self.right()))
+            (svg::grid_y(&y, LEFT, self.right()))
             // Each area reaches down to the axis and is covered by the next lower one.
-            @for band in bands.iter().rev() { (self.area(band, &time, &goodput)) }
+            @for band in bands.iter().rev() { (self.area(band, &time, &y)) }
             (svg::floor(LEFT, self.right(), bottom))
-            (reference::draw(references, 1.0, &time, &goodput))
+            (reference::draw(references, self.words.divisor, &time, &y))
         };
-        svg::plot(&time, &goodput, &inner)
+        svg::plot(&time, &y, &inner)
     }
 
     fn right(&self) -> f64 {
         self.source.width - 14.0
     }
 
-    fn area(&self, band: &Band<'_>, time: &Scale, goodput: &Scale) -> Markup {
-        let points = self.bins.line(&band.top).map(|(t, top)| (time.at(t), goodput.at(top)));
+    fn area(&self, band: &Band<'_>, time: &Scale, y: &Scale) -> Markup {
+        let points = self.bins.line(&band.top).map(|(t, top)| (time.at(t), y.at(top / self.words.divisor)));
         let name = match (band.flows, band.parts) {
             (1, 1) => self.kinds.name(band.kind),
             (1, _) => format!("{}, flow {}", self.kinds.name(band.kind), band.part + 1),
             (flows, _) => format!("{}, {flows} flows", self.kinds.name(band.kind)),
         };
+        let mean = number::fixed(band.mean / self.words.divisor, 2);
+        let name = format!("{name}: mean {mean} {}", self.words.unit).trim().to_owned();
         let colour = self.kinds.fill(band.kind, band.part);
         // The paper between thin bands would hide them.
-        let is_thin = goodput.at(0.0) - goodput.at(band.mean) < 2.0;
-        svg::area(&path::area(points, goodput.left()), &colour, if is_thin { 0.2 } else { 0.5 }, &name)
+        let is_thin = y.at(0.0) - y.at(band.mean / self.words.divisor) < 2.0;
+        html! {
+            (svg::area(&path::area(points, y.left()), &colour, if is_thin { 0.2 } else { 0.5 }, &name))
+            // Down to the axis as the area: the next lower one covers both.
+            (stripes::between(self.kinds.style(band.kind).stripes, (time.left(), time.right()), |x| {
+                Some((y.at(self.bins.value(&band.top, time.value(x))? / self.words.divisor), y.left()))
+            }))
+        }
     }
 }
 
@@ -234,5 +232,5 @@ impl Frame<'_> {
 fn remark(stacks: &[(&str, Vec<Band<'_>>)]) -> Option<String> {
     let bands = stacks.iter().flat_map(|(_, bands)| bands).filter(|band| band.flows > 1);
     let parts = bands.map(|band| band.parts).max()?;
-    Some(format!("Many flows: {parts} bands per label, the flows with most goodput at the bottom."))
+    Some(format!("Many flows: {parts} bands per label, the flows with the most at the bottom."))
 }

@@ -1,0 +1,89 @@
+//! What the words of a chart's channels mean: rows, variants and keys of `[vary]`, and on the x axis time, RTT and metrics.
+
+use crate::chart::Mark;
+use crate::diagnostic::{Diagnostic, did_you_mean};
+use crate::file::cursor::{Cursor, Fields};
+use crate::file::swept;
+use crate::file::vary::Case;
+use crate::quantity::Quantity;
+
+pub(super) use crate::file::swept::Channel;
+
+/// What an x axis goes along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum X {
+    Time,
+    Rtt,
+    Metric,
+    Cells(Channel),
+}
+
+const ROW: &str = "row";
+const VARIANT: &str = "variant";
+
+/// The x axis and its word; without the key, what the mark mostly stands along.
+pub(super) fn read_x(fields: &Fields<'_>, mark: Mark, cases: &[Case]) -> Result<(X, String), Diagnostic> {
+    let (x, word) = match (fields.get("x"), mark) {
+        (Some(at), _) => return read_axis(&at, cases),
+        (None, Mark::Line | Mark::Area) => (X::Time, "time"),
+        (None, Mark::Bar | Mark::Box) => (X::Cells(Channel::Row), ROW),
+        (None, Mark::Point) => (X::Rtt, "rtt"),
+        (None, Mark::Rect) => {
+            return fields
+                .need("x", "\"row\", \"variant\" or a key of [vary]")
+                .and_then(|at| read_axis(&at, cases));
+        }
+    };
+    Ok((x, word.to_owned()))
+}
+
+fn read_axis(at: &Cursor<'_>, cases: &[Case]) -> Result<(X, String), Diagnostic> {
+    let word: String = at.read()?;
+    let x = match word.as_str() {
+        "time" => X::Time,
+        "rtt" => X::Rtt,
+        text => match named(text, cases) {
+            Some(channel) => X::Cells(channel),
+            None if is_metric(text) => X::Metric,
+            None => return Err(unknown(at, text, cases, &["time", "rtt", ROW, VARIANT])),
+        },
+    };
+    Ok((x, word))
+}
+
+/// Whether a text reads like a metric; which one, is checked where it is taken.
+fn is_metric(text: &str) -> bool {
+    let word = text.split([' ', '@']).next().unwrap_or(text);
+    Quantity::find(word).is_some()
+}
+
+/// Rows, variants, or a key.
+pub(super) fn read_channel(at: &Cursor<'_>, cases: &[Case], others: &[&str]) -> Result<Channel, Diagnostic> {
+    let word: String = at.read()?;
+    named(&word, cases).ok_or_else(|| {
+        let own: Vec<&str> = [ROW, VARIANT].iter().chain(others).copied().collect();
+        unknown(at, &word, cases, &own)
+    })
+}
+
+fn named(word: &str, cases: &[Case]) -> Option<Channel> {
+    match word {
+        ROW => Some(Channel::Row),
+        VARIANT => Some(Channel::Variant),
+        key => swept::find(&swept::keys(cases), key).map(Channel::Key),
+    }
+}
+
+/// No word of a channel, and no key that varies.
+fn unknown(at: &Cursor<'_>, word: &str, cases: &[Case], own: &[&str]) -> Diagnostic {
+    let keys = swept::keys(cases);
+    let known = own.iter().copied().chain(keys.iter().map(swept::Key::key));
+    let right = format!("{}, or a key of [vary]; {}", own.join(", "), did_you_mean(word, known));
+    at.problem(format!("`{word}` does not vary"), right)
+}
+
+/// `facet` of charts that have a picture for each variant: whether all variants stand in one.
+pub(super) fn read_together(fields: &Fields<'_>) -> Result<bool, Diagnostic> {
+    let facet = fields.get("facet");
+    facet.map_or(Ok(false), |at| at.word("facet of such a chart", &[(VARIANT, true)]))
+}

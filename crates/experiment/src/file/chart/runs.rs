@@ -1,0 +1,128 @@
+//! Charts of runs: their series, RTT samples and flows. There is a picture for each variant, unless `facet` puts all into one.
+
+use units::Duration;
+
+use crate::chart::{Colour, Data};
+use crate::diagnostic::Diagnostic;
+use crate::file::chart::channel::read_together;
+use crate::file::chart::columns;
+use crate::file::claim::read_metric_of;
+use crate::file::cursor::{Cursor, Fields};
+use crate::file::labels::Labels;
+use crate::file::vary::Case;
+use crate::metric::Metric;
+use crate::quantity::Subject;
+
+/// What lines over time show without `y`.
+pub(super) const DEFAULT_COLUMNS: [&str; 3] = ["goodput_mbit_s", "latest_rtt_ms", "cwnd_bytes"];
+const GOODPUT: &str = "goodput_mbit_s";
+/// What is said of several flows, and says nothing of one.
+const OF_SEVERAL: [&str; 6] =
+    ["jain", "rate_ratio", "power", "rtt_flow_std", "goodput_flow_std", "loss_flow_std"];
+
+/// What a chart is drawn from, and whether all variants stand in one picture.
+type Drawn = Result<(Data, bool), Diagnostic>;
+
+/// `mark = "line", x = "time"`.
+pub(super) fn series(fields: &Fields<'_>, cases: &[Case]) -> Drawn {
+    let columns = match fields.get("y") {
+        Some(at) => columns::read(&at, cases)?,
+        None => DEFAULT_COLUMNS.map(str::to_owned).to_vec(),
+    };
+    let colour = read_colour(fields, &[("row", Colour::Row), ("flow", Colour::Flow)])?;
+    let facet = fields.get("facet");
+    let facet = facet
+        .map(|at| at.word("facet of lines over time", &[("row", true), ("variant", false)]))
+        .transpose()?;
+    let strips = match (facet, colour) {
+        (Some(true), _) | (_, Some(Colour::Flow)) => Some(true),
+        (_, Some(_)) => Some(false),
+        _ => None,
+    };
+    Ok((Data::Series { columns, colour, strips, interval: read_interval(fields)? }, facet == Some(false)))
+}
+
+/// `mark = "area", x = "time"`.
+pub(super) fn areas(fields: &Fields<'_>, cases: &[Case]) -> Drawn {
+    let column = fields.get("y").map(|at| columns::read_stackable(&at, cases)).transpose()?;
+    let columns = vec![column.unwrap_or_else(|| GOODPUT.to_owned())];
+    let colour = read_colour(fields, &[("flow", Colour::Flow)])?;
+    let interval = read_interval(fields)?;
+    Ok((Data::Series { columns, colour, strips: None, interval }, read_together(fields)?))
+}
+
+/// `mark = "line", x = "rtt"`.
+pub(super) fn samples(fields: &Fields<'_>) -> Drawn {
+    let y = fields.get("y");
+    y.map(|at| at.word("share of RTT samples", &[("cdf", ())])).transpose()?;
+    let colour = read_colour(fields, &[("row", Colour::Row), ("variant", Colour::Variant)])?;
+    let colour = colour.unwrap_or(Colour::Row);
+    let together = read_together(fields)?;
+    match fields.get("facet").filter(|_| colour == Colour::Variant) {
+        Some(at) => {
+            Err(at
+                .problem("the variants have colours already", "leave it out: there is a panel for each row"))
+        }
+        None => Ok((Data::Samples { colour }, together || colour == Colour::Variant)),
+    }
+}
+
+/// `mark = "point"`, a metric against another.
+pub(super) fn flows(fields: &Fields<'_>, labels: &Labels) -> Drawn {
+    let metric = |key: &str, default: &str| match fields.get(key) {
+        Some(at) if at.node().as_str() == Some("rtt") => Ok(Metric::new("rtt_mean")),
+        Some(at) => read_any(&at, labels),
+        None => Ok(Metric::new(default)),
+    };
+    let (x, y) = (metric("x", "rtt_mean")?, metric("y", "goodput")?);
+    let of_flows = is_of_flows(&x) && is_of_flows(&y);
+    for (key, metric) in [("x", &x), ("y", &y)] {
+        // Flows have metrics of their own; of rows the table decides what there is.
+        if let (false, Some(at)) = (of_flows || labels.metrics.contains(metric), fields.get(key)) {
+            return Err(at.problem(format!("`{metric}` is not in the table"), "add it to [table] metrics"));
+        }
+    }
+    let colour = read_colour(fields, &[("row", Colour::Row), ("flow", Colour::Flow)])?;
+    Ok((Data::Flows { x, y, of_flows, colour }, read_together(fields)?))
+}
+
+/// `mark = "bar", colour = "flow"`.
+pub(super) fn shares(fields: &Fields<'_>, labels: &Labels) -> Drawn {
+    let metric = match fields.get("y") {
+        None => Metric::new("goodput"),
+        Some(at) => {
+            let metric = labels.groups.read_metric(&at)?;
+            let adds_up = matches!(metric.unit(), "Mbit/s" | "packets" | "objects" | "events" | "kB");
+            if !adds_up || !is_of_flows(&metric) {
+                let wrong = format!("`{metric}` is nothing that flows divide");
+                return Err(at.problem(wrong, "a sum over flows, like \"goodput\" or \"retransmissions\""));
+            }
+            metric
+        }
+    };
+    Ok((Data::Shares { metric }, read_together(fields)?))
+}
+
+fn read_any(at: &Cursor<'_>, labels: &Labels) -> Result<Metric, Diagnostic> {
+    let metric = labels.groups.read_metric(at)?;
+    if is_of_flows(&metric) { Ok(metric) } else { read_metric_of(at, labels) }
+}
+
+/// Whether each flow has it, over the whole run: what `flows.parquet` holds.
+fn is_of_flows(metric: &Metric) -> bool {
+    let subject = metric.quantity().map(|quantity| quantity.subject);
+    let is_of_one = subject == Some(Subject::Flows) && !OF_SEVERAL.contains(&metric.word());
+    is_of_one && metric.scope().is_none() && metric.window().is_none()
+}
+
+fn read_colour(fields: &Fields<'_>, words: &[(&str, Colour)]) -> Result<Option<Colour>, Diagnostic> {
+    fields.get("colour").map(|at| at.word("colour of such a chart", words)).transpose()
+}
+
+fn read_interval(fields: &Fields<'_>) -> Result<Option<Duration>, Diagnostic> {
+    let Some(cursor) = fields.get("interval") else { return Ok(None) };
+    match cursor.read()? {
+        Duration::ZERO => Err(cursor.invalid("an average over no time", "more than 0, like \"1 s\"")),
+        interval => Ok(Some(interval)),
+    }
+}

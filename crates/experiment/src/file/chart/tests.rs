@@ -1,0 +1,273 @@
+//! Every combination of mark and channels is read or refused with what can be written instead.
+
+use std::path::Path;
+
+use crate::chart::{Along, Chart, Data, Mark, ScaleKind};
+use crate::file::Experiment;
+use crate::metric::Metric;
+
+const HEAD: &str = "title = \"T\"\nsource = \"S\"\nduration = \"1 s\"\nlink = { rate = \"100 Mbit/s\", delay = \"1 ms\" }\n\
+                    [[flow]]\ncontroller = \"cubic\"\n";
+const VARY: &str = "[vary]\n\"link.queue\" = [\"0.1 BDP\", \"1 BDP\", \"4 BDP\"]\n\
+                    \"link.delay\" = [\"5 ms\", \"50 ms\"]\n\"flow.controller\" = [\"cubic\", \"bbr3\"]\n";
+
+fn charts(text: &str) -> Result<Vec<Chart>, String> {
+    let file = Experiment::parse("t", Path::new("t.toml"), text);
+    file.map(|exp| exp.charts).map_err(|problem| problem.to_string())
+}
+
+/// Of a file that varies a queue, a delay and the controller of the rows.
+fn swept(keys: &str) -> Result<Chart, String> {
+    charts(&format!("{HEAD}{VARY}[[chart]]\ntitle = \"T\"\n{keys}\n")).map(|mut charts| charts.remove(0))
+}
+
+/// Of a file in which nothing varies.
+fn plain(keys: &str) -> Result<Chart, String> {
+    charts(&format!("{HEAD}[[chart]]\ntitle = \"T\"\n{keys}\n")).map(|mut charts| charts.remove(0))
+}
+
+/// Marks along what they can stand along, with every colour and facet.
+#[test]
+fn what_can_be_combined_is_read_and_stored() {
+    let cells = ["x = \"row\"", "x = \"variant\"", "x = \"queue\"", "x = \"link.queue\"\ncolour = \"delay\""];
+    let more = [
+        "",
+        "colour = \"metric\"\ny = [\"goodput\"]",
+        "x = \"queue\"\ncolour = \"delay\"\nfacet = \"controller\"",
+        "x = \"queue\"\nfacet = \"delay\"\ny = \"loss\"",
+        "x = \"row\"\ncolour = \"variant\"",
+        "x = \"row\"\nfacet = \"variant\"",
+        "x = \"row\"\ncolour = \"queue\"",
+        "x = \"variant\"\nfacet = \"row\"",
+        "x = \"row\"\nrows = [\"cubic\"]",
+    ];
+    let time = [
+        "",
+        "y = \"owd_ms\"",
+        "y = [\"cwnd_bytes\", \"queue_bytes\", \"state\"]\ny-scale = \"log\"",
+        "colour = \"row\"",
+        "colour = \"flow\"",
+        "facet = \"row\"",
+        "facet = \"variant\"\ncolour = \"row\"\ninterval = \"100 ms\"\nrows = [\"*\"]",
+    ];
+    let line =
+        ["x = \"rtt\"", "x = \"rtt\"\ny = \"cdf\"\nscale = \"log\"", "x = \"rtt\"\ncolour = \"variant\""];
+    let key = ["x = \"queue\"\nscale = \"log\"\ny-scale = \"log\"", "x = \"controller\""];
+    let area = [
+        "",
+        "y = \"cwnd_bytes\"",
+        "y = \"bytes_in_flight\"\ncolour = \"flow\"\nfacet = \"variant\"\ninterval = \"1 s\"",
+    ];
+    let point = [
+        "",
+        "x = \"rtt\"\ny = \"loss\"\ny-scale = \"log\"",
+        "x = \"queue_delay\"\ny = \"goodput\"\nscale = \"log\"\ncolour = \"row\"",
+        "x = \"loss\"\ny = \"retransmissions\"\ncolour = \"flow\"\nfacet = \"variant\"",
+    ];
+    let bar = ["colour = \"flow\"", "colour = \"flow\"\ny = \"retransmissions\"\nfacet = \"variant\""];
+    let boxes = ["y = \"rtt\"", "x = \"queue\"\ny = [\"rtt\", \"goodput\"]\ny-scale = \"log\""];
+    let rect = [
+        "x = \"queue\"\ny = \"delay\"\ncolour = \"loss\"",
+        "x = \"row\"\ny = \"variant\"",
+        "x = \"queue\"\ny = \"row\"\nfacet = \"delay\"",
+    ];
+    let all: [(&str, Vec<&[&str]>); 6] = [
+        ("line", vec![&time, &line, &key, &cells[2..], &more[2..4]]),
+        ("area", vec![&area]),
+        ("point", vec![&point, &cells, &key, &more[2..]]),
+        ("bar", vec![&bar, &cells, &more]),
+        ("box", vec![&boxes, &cells, &more]),
+        ("rect", vec![&rect]),
+    ];
+    let mut read = 0;
+    for (mark, keys) in all
+        .iter()
+        .flat_map(|(mark, sets)| sets.iter().flat_map(move |set| set.iter().map(move |keys| (mark, keys))))
+    {
+        let chart =
+            swept(&format!("mark = \"{mark}\"\n{keys}")).unwrap_or_else(|e| panic!("{mark} {keys}\n{e}"));
+        assert_eq!(chart.mark.word(), *mark);
+        let stored = serde_json::to_string(&chart).unwrap();
+        assert_eq!(serde_json::from_str::<Chart>(&stored).unwrap(), chart, "{stored}");
+        read += 1;
+    }
+    assert!(read > 45, "{read}");
+}
+
+#[test]
+fn what_cannot_be_combined_is_refused_with_what_can() {
+    for (keys, parts) in [
+        ("", &["chart.0.mark: missing", "line, bar, area, point, box, rect"][..]),
+        ("mark = \"lin\"", &["t.toml:13", "unknown mark `lin`", "did you mean \"line\"?"]),
+        (
+            "mark = \"area\"\nx = \"row\"",
+            &["t.toml:14", "chart.0.x: a area has no place for x = \"row\"", "x = \"time\""],
+        ),
+        ("mark = \"line\"\nx = \"row\"", &["\"time\", \"rtt\" or a key of [vary]"]),
+        ("mark = \"line\"\nx = \"goodput\"", &["no place for x = \"goodput\""]),
+        ("mark = \"bar\"\nx = \"time\"", &["\"row\", \"variant\" or a key of [vary]"]),
+        ("mark = \"rect\"", &["chart.0.x: missing"]),
+        ("mark = \"rect\"\nx = \"queue\"", &["chart.0.y: missing"]),
+        ("mark = \"rect\"\nx = \"queue\"\ny = \"queue\"", &["the key of the x axis"]),
+        (
+            "mark = \"line\"\nx = \"link.queu\"",
+            &["`link.queu` does not vary", "did you mean \"link.queue\"?"],
+        ),
+        ("mark = \"line\"\nx = \"queue\"\ncolour = \"queue\"", &["t.toml:15", "the key of the x axis"]),
+        ("mark = \"line\"\nx = \"queue\"\ncolour = \"variant\"", &["the key of the x axis"]),
+        (
+            "mark = \"line\"\nx = \"queue\"\ncolour = \"delay\"\nfacet = \"delay\"",
+            &["t.toml:16", "the key of the colour"],
+        ),
+        ("mark = \"line\"\nx = \"queue\"\nscale = \"lg\"", &["unknown scale `lg`"]),
+        (
+            "mark = \"line\"\nx = \"queue\"\ninterval = \"1 s\"",
+            &[
+                "t.toml:15",
+                "has no interval",
+                "it has mark, title, x, y, rows, colour, facet, scale, y-scale",
+            ],
+        ),
+        ("mark = \"bar\"\ny-scale = \"log\"", &["a bar over x = \"row\" has no y-scale"]),
+        ("mark = \"area\"\ny-scale = \"log\"", &["has no y-scale"]),
+        ("mark = \"area\"\ny = \"latest_rtt_ms\"", &["does not add up", "goodput_mbit_s"]),
+        ("mark = \"area\"\ny = \"queue_bytes\"", &["of the path, not of each flow"]),
+        ("mark = \"area\"\ncolour = \"row\"", &["unknown colour of such a chart `row`", "flow"]),
+        ("mark = \"line\"\nx = \"rtt\"\ny = \"goodput\"", &["known: cdf"]),
+        (
+            "mark = \"line\"\nx = \"rtt\"\ncolour = \"variant\"\nfacet = \"variant\"",
+            &["the variants have colours already"],
+        ),
+        (
+            "mark = \"line\"\ny = [\"cwnd\"]",
+            &["t.toml:14", "unknown column of the series `cwnd`", "did you mean \"cwnd_bytes\"?"],
+        ),
+        ("mark = \"line\"\ny = \"max_bww\"", &["unknown column", "did you mean \"max_bw\"?"]),
+        ("mark = \"point\"\nx = \"jain\"", &["`jain` is not in the table"]),
+        ("mark = \"point\"\nx = \"godput\"", &["`godput` does not vary"]),
+        ("mark = \"bar\"\ncolour = \"source\"", &["no published values"]),
+        ("mark = \"box\"\ncolour = \"source\"", &["only bars show the published values"]),
+        ("mark = \"box\"\ncolour = \"flow\"", &["cells of the table are of all flows together"]),
+        ("mark = \"bar\"\ncolour = \"flow\"\ny = \"rtt_mean\"", &["`rtt_mean` is nothing that flows divide"]),
+        ("mark = \"bar\"\ny = \"rtt\"", &["only boxes show RTT samples"]),
+        ("mark = \"bar\"\ny = \"jain\"", &["`jain` is not in the table"]),
+        ("mark = \"bar\"\ny = [\"goodput\", \"loss\"]\ncolour = \"metric\"", &["different units"]),
+        ("mark = \"line\"\ninterval = \"0 s\"", &["t.toml:14", "over no time"]),
+        ("mark = \"line\"\ninterval = 1", &["chart.0.interval", "`1` has no unit"]),
+        ("mark = \"line\"\nfacet = \"delay\"", &["unknown facet of lines over time `delay`", "row"]),
+        ("mark = \"point\"\nrows = [\"x\"]", &["`x` matches no row"]),
+        ("mark = \"point\"\nz = 1", &["chart.0.z: unknown key"]),
+        ("mark = \"line\"\nmetrics = [\"loss\"]", &["t.toml:14", "write y = [...]"]),
+    ] {
+        let told = swept(keys).unwrap_err();
+        assert!(parts.iter().all(|part| told.contains(part)), "{keys}\n{told}");
+    }
+    assert!(plain("mark = \"line\"\nx = \"link.queue\"").unwrap_err().contains("does not vary"));
+}
+
+/// Every kind that files had says what it is now, and that can be read.
+#[test]
+fn an_old_kind_names_its_mark() {
+    let kinds = [
+        ("rtt-cdf", "mark = \"line\", x = \"rtt\""),
+        ("over-time", "mark = \"line\", x = \"time\""),
+        ("line", "mark = \"line\""),
+        ("heatmap", "mark = \"rect\""),
+        ("bars", "mark = \"bar\", x = \"row\""),
+        ("box", "mark = \"box\", x = \"row\""),
+        ("grouped-bars", "mark = \"bar\", x = \"variant\""),
+        ("stacked", "mark = \"area\", x = \"time\""),
+        ("plane", "mark = \"point\", x = \"rtt\", y = \"goodput\""),
+        ("shares", "mark = \"bar\", y = \"goodput\", colour = \"flow\""),
+    ];
+    for (kind, now) in kinds {
+        let told = plain(&format!("kind = \"{kind}\"\nmetrics = [\"loss\"]")).unwrap_err();
+        assert!(told.contains("t.toml:9") && told.contains(&format!("write {now}")), "{told}");
+        // Without its axes a field is none.
+        assert_eq!(plain(&now.replace(", ", "\n")).is_ok(), kind != "heatmap", "{now}");
+    }
+}
+
+fn cells(chart: &Chart) -> (&crate::chart::Axis, &[Metric], &[crate::chart::Spot]) {
+    let Data::Cells { x, metrics, spots, .. } = &chart.data else { panic!("{chart:?}") };
+    (x, metrics, spots)
+}
+
+#[test]
+fn a_line_stands_at_the_values_of_its_key() {
+    let text = "mark = \"line\"\nx = \"link.queue\"\ny = \"goodput\"";
+    let chart = swept(text).unwrap();
+    let (x, metrics, spots) = cells(&chart);
+    assert_eq!((x.name.as_str(), x.unit.as_str(), x.scale), ("queue", "BDP", ScaleKind::Log));
+    assert_eq!((metrics, spots.len()), (&[Metric::from("goodput")][..], 12));
+    let spot = spots
+        .iter()
+        .find(|s| s.variant == "queue = 4 BDP, delay = 50 ms" && s.row.as_str() == "bbr3")
+        .unwrap();
+    assert_eq!(
+        (spot.at.as_slice(), spot.series.as_str(), spot.facet.as_str()),
+        (&[4.0][..], "bbr3", "delay = 50 ms")
+    );
+    let chart =
+        swept(&format!("{text}\ncolour = \"delay\"\nfacet = \"controller\"\nscale = \"linear\"")).unwrap();
+    let (x, _, spots) = cells(&chart);
+    assert_eq!(
+        (x.scale, spots[0].series.as_str(), spots[0].facet.as_str()),
+        (ScaleKind::Linear, "5 ms", "controller = cubic")
+    );
+}
+
+#[test]
+fn bars_stand_along_rows_variants_or_a_key() {
+    let bar = |keys: &str| swept(&format!("mark = \"bar\"\n{keys}")).unwrap();
+    let chart = bar("");
+    let (x, metrics, spots) = cells(&chart);
+    assert_eq!(
+        (x.along, x.words.as_slice(), metrics.len()),
+        (Along::Rows, &["cubic", "bbr3"].map(str::to_owned)[..], 4)
+    );
+    assert!(!chart.together && spots.iter().all(|spot| spot.series.is_empty() && spot.facet.is_empty()));
+    let chart = bar("x = \"variant\"\nrows = [\"bbr3\"]");
+    let (x, _, spots) = cells(&chart);
+    assert_eq!((x.along, x.words.len(), spots.len()), (Along::Variants, 6, 6));
+    assert!(chart.together && spots.iter().all(|spot| spot.series == "bbr3"));
+    let chart = bar("x = \"row\"\ncolour = \"queue\"");
+    let (_, _, spots) = cells(&chart);
+    assert_eq!((spots[1].series.as_str(), spots[1].facet.as_str()), ("0.1 BDP", "delay = 5 ms"));
+}
+
+#[test]
+fn a_field_stands_at_two() {
+    let chart = swept("mark = \"rect\"\nx = \"queue\"\ny = \"delay\"\ncolour = \"loss\"").unwrap();
+    let Data::Fields { metric, spots, .. } = chart.data else { panic!() };
+    assert_eq!(
+        (metric.as_str(), spots[3].at.as_slice(), spots[3].facet.as_str()),
+        ("loss", &[0.1, 50.0][..], "controller = bbr3")
+    );
+}
+
+#[test]
+fn a_file_without_a_chart_gets_one_that_fits() {
+    let chart = charts(&format!("{HEAD}{VARY}")).unwrap().remove(0);
+    let (x, metrics, spots) = cells(&chart);
+    assert_eq!(
+        (chart.mark, x.name.as_str(), metrics.len(), spots[0].series.as_str()),
+        (Mark::Line, "queue", 4, "cubic")
+    );
+    let bare = charts(HEAD).unwrap().remove(0);
+    assert!(bare.mark == Mark::Bar && cells(&bare).0.along == Along::Rows);
+    let sampled = charts(&format!("series = \"10 ms\"\n{HEAD}")).unwrap().remove(0);
+    assert!(matches!(sampled, Chart { mark: Mark::Line, data: Data::Series { .. }, .. }));
+}
+
+/// On the axis of the rows beside their own, else in a colour of their own.
+#[test]
+fn rows_of_another_world_stand_beside_those_of_this() {
+    use crate::backend::Backend;
+    let lying = swept("mark = \"bar\"").unwrap().with_rows_on(Backend::Wire);
+    let (x, _, spots) = cells(&lying);
+    assert_eq!(x.words, ["cubic", "cubic (wire)", "bbr3", "bbr3 (wire)"]);
+    assert_eq!((spots[3].row.as_str(), spots[3].at[0], spots[3].series.as_str()), ("bbr3 (wire)", 3.0, ""));
+    let line = swept("mark = \"line\"\nx = \"queue\"").unwrap().with_rows_on(Backend::Wire);
+    assert_eq!(cells(&line).2[1].series, "cubic (wire)");
+}

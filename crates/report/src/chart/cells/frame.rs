@@ -1,0 +1,208 @@
+//! What the panels of a chart of cells share: their values, colours and scales.
+
+use experiment::chart::{Along, Axis, Mark, ScaleKind, Spot};
+use experiment::metric::Metric;
+
+use super::value::{Value, label, measured};
+use crate::chart::axis::{Scale, extent};
+use crate::chart::{Source, distinct};
+use crate::number;
+use crate::styles::Style;
+
+/// What to draw.
+pub(crate) struct Cells<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) mark: Mark,
+    pub(crate) y_scale: ScaleKind,
+    pub(crate) x: &'a Axis,
+    pub(crate) metrics: &'a [Metric],
+    /// The metrics share their panels.
+    pub(crate) overlaid: bool,
+    pub(crate) published: bool,
+    pub(crate) spots: &'a [Spot],
+}
+
+impl Cells<'_> {
+    /// Names of rows stand at the left of what lies: they are long.
+    pub(crate) fn lies(&self) -> bool {
+        self.x.along == Along::Rows
+    }
+}
+
+/// A colour of the chart.
+pub(super) struct Entry<'a> {
+    /// Empty if there is but one.
+    pub(super) name: String,
+    pub(super) style: Style,
+    series: &'a str,
+}
+
+/// The metrics of a panel, each with the number of its first entry.
+pub(super) struct Group<'a> {
+    pub(super) metrics: Vec<(&'a Metric, usize)>,
+    pub(super) heading: String,
+    pub(super) scale: Scale,
+}
+
+/// A value with its place and colour.
+pub(super) struct Item<'a> {
+    pub(super) entry: usize,
+    pub(super) spot: &'a Spot,
+    pub(super) metric: &'a Metric,
+    pub(super) value: Value,
+}
+
+impl Item<'_> {
+    /// Where it is on the axis.
+    pub(super) fn at(&self) -> f64 {
+        self.spot.at.first().copied().unwrap_or(f64::NAN)
+    }
+}
+
+pub(super) struct Frame<'a> {
+    pub(super) source: &'a Source<'a>,
+    pub(super) chart: &'a Cells<'a>,
+    pub(super) entries: Vec<Entry<'a>>,
+    pub(super) groups: Vec<Group<'a>>,
+    /// Whether any value has a published one to show.
+    pub(super) has_published: bool,
+}
+
+impl<'a> Frame<'a> {
+    pub(super) fn of(source: &'a Source<'a>, chart: &'a Cells<'a>) -> Self {
+        let mut frame =
+            Self { source, chart, entries: entries(source, chart), groups: Vec::new(), has_published: false };
+        let series = frame.entries.len() / chart.metrics.len().max(1);
+        let each = chart.metrics.iter().enumerate();
+        let sets: Vec<Vec<(&Metric, usize)>> = if chart.overlaid {
+            vec![each.map(|(i, metric)| (metric, i * series)).collect()]
+        } else {
+            chart.metrics.iter().map(|metric| vec![(metric, 0)]).collect()
+        };
+        frame.groups = sets.into_iter().map(|metrics| frame.group(metrics)).collect();
+        let all = frame.groups.iter().flat_map(|group| frame.items(&frame.every(), group, None));
+        frame.has_published = chart.published && all.into_iter().any(|item| item.value.published.is_some());
+        frame
+    }
+
+    fn every(&self) -> Vec<&'a Spot> {
+        self.chart.spots.iter().collect()
+    }
+
+    fn group(&self, metrics: Vec<(&'a Metric, usize)>) -> Group<'a> {
+        let names: Vec<String> = metrics.iter().map(|(metric, _)| label(metric)).collect();
+        let first = metrics.first().map(|(metric, _)| measured(metric));
+        let unit = first.map_or("", |metric| metric.unit());
+        let mut group = Group {
+            metrics,
+            heading: number::with_unit(&names.join(", "), unit),
+            scale: Scale::exact(0.0, 1.0, 4),
+        };
+        group.scale = self.scale(&group).in_unit(unit);
+        group
+    }
+
+    /// One for all pictures and panels of the metrics.
+    fn scale(&self, group: &Group<'_>) -> Scale {
+        let items = self.items(&self.every(), group, None);
+        let ends = items.iter().flat_map(|item| item.value.ends(self.chart.published));
+        let count = if self.chart.lies() { 5 } else { 4 };
+        match self.chart.y_scale {
+            ScaleKind::Log => {
+                let (low, high) = extent(ends.filter(|value| *value > 0.0)).unwrap_or((1.0, 10.0));
+                Scale::log(low, high)
+            }
+            // Bars begin at zero.
+            ScaleKind::Linear => {
+                let near = matches!(self.chart.mark, Mark::Box)
+                    || (self.chart.mark == Mark::Point && self.chart.lies());
+                Scale::values(extent(ends), near, count)
+            }
+        }
+    }
+
+    /// The values of a panel, colour by colour; of all facets without one.
+    pub(super) fn items(&self, spots: &[&'a Spot], group: &Group<'a>, facet: Option<&str>) -> Vec<Item<'a>> {
+        let mut items = Vec::new();
+        for (metric, first) in &group.metrics {
+            let mine = self.entries.iter().enumerate().skip(*first);
+            let mine = mine.take(self.entries.len() / self.sharing());
+            for (entry, of) in mine {
+                let wanted =
+                    |spot: &&&Spot| spot.series == of.series && facet.is_none_or(|f| f == spot.facet);
+                for spot in spots.iter().filter(wanted) {
+                    let value = Value::of(self.source, spot, metric, self.chart.mark);
+                    items.extend(value.map(|value| Item { entry, spot, metric, value }));
+                }
+            }
+        }
+        items
+    }
+
+    /// Metrics of a panel.
+    fn sharing(&self) -> usize {
+        if self.chart.overlaid { self.chart.metrics.len().max(1) } else { 1 }
+    }
+
+    /// A single colour is that of the row, where rows stand side by side.
+    pub(super) fn style(&self, item: &Item<'_>) -> Style {
+        match &self.entries[..] {
+            // It has its name beside it and needs no second sign.
+            [_] if self.chart.lies() => Style { stripes: 0, ..self.source.style(item.spot.row.as_str()) },
+            entries => {
+                entries.get(item.entry).map_or_else(|| Style::nth(item.entry), |entry| entry.style.clone())
+            }
+        }
+    }
+
+    /// `cubic at 0.5 BDP: 9.2 ± 0.1 Mbit/s`.
+    pub(super) fn words(&self, item: &Item<'_>) -> String {
+        let axis = self.chart.x;
+        let place = match axis.words.get(item.at() as usize) {
+            Some(word) => word.clone(),
+            None => format!("{} {}", item.at(), axis.unit).trim().to_owned(),
+        };
+        let name = self.entries.get(item.entry).map_or("", |entry| entry.name.as_str());
+        let at = match (name.is_empty(), place.is_empty()) {
+            (true, _) => place,
+            (false, true) => name.to_owned(),
+            (false, false) if self.chart.lies() => format!("{place}, {name}"),
+            (false, false) => format!("{name} at {place}"),
+        };
+        format!("{at}: {}", item.value.words(item.metric)).trim_start_matches(": ").to_owned()
+    }
+
+    /// The same of the source's own number.
+    pub(super) fn published_words(item: &Item<'_>, published: f64) -> String {
+        format!("{} published: {}", item.spot.row, number::valued(item.metric, published))
+    }
+}
+
+/// The colours: of series, and of metrics where they share a panel.
+fn entries<'a>(source: &Source<'_>, chart: &Cells<'a>) -> Vec<Entry<'a>> {
+    let series = series(source, chart.spots);
+    if !chart.overlaid {
+        let entry = |(name, style): (&'a str, Style)| Entry { name: name.to_owned(), style, series: name };
+        return series.into_iter().map(entry).collect();
+    }
+    let both = chart.metrics.iter().flat_map(|metric| series.iter().map(move |(name, _)| (metric, *name)));
+    let name = |metric, series: &str| match series {
+        "" => label(metric),
+        series => format!("{}, {series}", label(metric)),
+    };
+    let entry = |(i, (metric, series))| Entry { name: name(metric, series), style: Style::nth(i), series };
+    both.enumerate().map(entry).collect()
+}
+
+/// Series that are rows look like those in all charts.
+fn series<'a>(source: &Source<'_>, spots: &'a [Spot]) -> Vec<(&'a str, Style)> {
+    let names = distinct(spots.iter().map(|spot| spot.series.as_str()));
+    let row =
+        |name: &&str| spots.iter().find(|spot| spot.series == **name).map_or("", |spot| spot.row.as_str());
+    let rows: Vec<&str> = names.iter().map(row).collect();
+    if rows == names {
+        return names.into_iter().map(|name| (name, source.style(name))).collect();
+    }
+    let algorithms: Vec<&str> = rows.iter().map(|row| source.algorithm(row)).collect();
+    names.into_iter().zip(source.palette.styles(&algorithms)).collect()
+}

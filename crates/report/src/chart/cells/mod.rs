@@ -1,0 +1,88 @@
+//! Cells of the table along rows, variants or a varied key, as lines, bars, boxes or points: a panel per metric and facet, a colour per
+//! series.
+
+mod frame;
+mod lying;
+mod names;
+mod pen;
+mod upright;
+mod value;
+
+pub(super) use frame::Cells;
+
+use experiment::chart::{Along, Spot};
+use maud::{Markup, html};
+
+use super::Source;
+use super::svg::{self, Anchor, Figure, TEXT};
+use crate::colours::{INK, MUTED};
+use crate::styles::Style;
+use frame::Frame;
+use pen::{Pen, Slot};
+
+/// One picture of all variants, or one for each.
+pub(super) fn draw(source: &Source<'_>, chart: &Cells<'_>, together: bool) -> Vec<Figure> {
+    let frame = Frame::of(source, chart);
+    if together {
+        return vec![figure(&frame, "", &chart.spots.iter().collect::<Vec<_>>())];
+    }
+    let variants = source.results.summary.variants.iter();
+    let of = |name: &str| chart.spots.iter().filter(|spot| spot.variant == name).collect::<Vec<_>>();
+    variants.map(|variant| figure(&frame, &variant.name, &of(&variant.name))).collect()
+}
+
+fn figure<'a>(frame: &Frame<'a>, variant: &str, spots: &[&'a Spot]) -> Figure {
+    let chart = frame.chart;
+    let width = if chart.lies() { svg::WIDTH } else { frame.source.width };
+    let (body, height) = match chart {
+        _ if chart.metrics.is_empty() => (svg::nothing(width, 26.0, "no metrics"), 46.0),
+        _ if spots.is_empty() => (svg::nothing(width, 26.0, "no rows"), 46.0),
+        _ if chart.lies() => lying::draw(frame, spots),
+        _ => upright::draw(frame, spots),
+    };
+    let axis = match chart.x.along {
+        Along::Rows => "row",
+        Along::Variants => "variant",
+        Along::Key => &chart.x.name,
+    };
+    Figure {
+        kind: format!("{}-{axis}", chart.mark.word()),
+        title: chart.title.to_owned(),
+        variant: variant.to_owned(),
+        width,
+        height,
+        body,
+    }
+}
+
+/// The names of the colours, and of bars that are not ours; their height.
+fn legend(frame: &Frame<'_>, width: f64) -> (Markup, f64) {
+    let entries: Vec<(&str, &Style)> = frame.entries.iter().map(|e| (e.name.as_str(), &e.style)).collect();
+    let weight = if has_boxes(frame) { svg::BOX } else { svg::PIECE };
+    let (names, mut height) =
+        if entries.len() > 1 { svg::legend(width, 4.0, &entries, weight) } else { (Markup::default(), 0.0) };
+    let sources = frame.has_published.then(|| source_key(height));
+    height += if frame.has_published { 22.0 } else { 0.0 };
+    (html! { (names) @if let Some(key) = sources { (key) } }, height)
+}
+
+fn has_boxes(frame: &Frame<'_>) -> bool {
+    use experiment::chart::Mark;
+    matches!(frame.chart.mark, Mark::Bar | Mark::Box)
+}
+
+/// What the two bars of a pair are.
+fn source_key(top: f64) -> Markup {
+    let style = Style::plain(MUTED);
+    let scale = super::axis::Scale::exact(0.0, 1.0, 1);
+    let bar = |x: f64, width: f64, is_ours: bool, name: &str| {
+        let value = scale.on(x, x + 26.0);
+        Pen { value: &value, lies: true }.bar(Slot { middle: top + 12.0, width }, 1.0, &style, is_ours, name)
+    };
+    html! {
+        (bar(8.0, 10.0, true, "ours"))
+        (svg::text(40.0, top + 16.0, TEXT, INK, Anchor::Start, "ours, with spread over repetitions"))
+        (bar(268.0, 7.0, false, "published"))
+        (svg::text(300.0, top + 16.0, TEXT, INK, Anchor::Start, "published"))
+    }
+}

@@ -1,0 +1,273 @@
+//! Variants or the values of a key side by side, values upwards; panels in a grid.
+
+use experiment::chart::{Along, Mark, ScaleKind, Spot};
+use maud::{Markup, html};
+
+use super::frame::{Frame, Group, Item};
+use super::names::Names;
+use super::pen::{Pen, Slot};
+use super::{has_boxes, legend};
+use crate::chart::axis::{Scale, extent, is_drawable};
+use crate::chart::distinct;
+use crate::chart::path;
+use crate::chart::svg::{self, Anchor, SMALL, TEXT, WIDTH};
+use crate::colours::MUTED;
+use crate::number;
+use crate::variants::keys_and_values;
+
+/// Room at the left of a panel, at its right, over it with and without a name, and under it.
+const SIDES: (f64, f64) = (50.0, 12.0);
+const OVER: (f64, f64) = (18.0, 10.0);
+const UNDER: f64 = 22.0;
+/// Height of a plot alone in its row and beside others.
+const HEIGHT: (f64, f64) = (170.0, 130.0);
+/// Columns of facets in a column and across a page; and facets that are shown at all.
+const COLUMNS: (usize, usize) = (2, 4);
+const MOST_FACETS: usize = 24;
+/// Pixels between two ticks at the values themselves.
+const BETWEEN: f64 = 22.0;
+/// Share of a place that its marks fill, and the widest bar and box.
+const FILLED: f64 = 0.8;
+const WIDEST: f64 = 34.0;
+
+/// The places of an axis whose values stand side by side, and what they are called.
+struct Places {
+    at: Vec<f64>,
+    names: Vec<Vec<String>>,
+}
+
+/// The axis of a chart.
+enum Axis {
+    Side(Places),
+    Numbers,
+}
+
+/// A picture.
+struct Picture<'p, 'a> {
+    frame: &'p Frame<'a>,
+    spots: &'p [&'a Spot],
+    axis: Axis,
+    /// Its name under the panels.
+    name: String,
+    facets: Vec<&'a str>,
+    columns: usize,
+}
+
+pub(super) fn draw<'a>(frame: &Frame<'a>, spots: &[&'a Spot]) -> (Markup, f64) {
+    let mut facets = distinct(spots.iter().map(|spot| spot.facet.as_str()));
+    let hidden = facets.len().saturating_sub(MOST_FACETS);
+    facets.truncate(MOST_FACETS);
+    let most = if frame.source.width > WIDTH { COLUMNS.1 } else { COLUMNS.0 };
+    let columns = facets.len().clamp(1, most);
+    let (axis, name) = axis(frame, spots);
+    Picture { frame, spots, axis, name, facets, columns }.body(hidden)
+}
+
+/// Numbers stand where they are, unless marks with a width stand there.
+fn axis(frame: &Frame<'_>, spots: &[&Spot]) -> (Axis, String) {
+    let x = frame.chart.x;
+    let name = number::with_unit(&x.name, &x.unit);
+    if x.words.is_empty() && !has_boxes(frame) {
+        return (Axis::Numbers, name);
+    }
+    let mut at: Vec<f64> = spots.iter().filter_map(|spot| spot.at.first().copied()).collect();
+    at.sort_by(f64::total_cmp);
+    at.dedup();
+    let word = |value: &f64| x.words.get(*value as usize).cloned().unwrap_or_else(|| value.to_string());
+    let words: Vec<String> = at.iter().map(word).collect();
+    if x.along != Along::Variants {
+        return (Axis::Side(Places { at, names: words.into_iter().map(|word| vec![word]).collect() }), name);
+    }
+    let (keys, names) = keys_and_values(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    (Axis::Side(Places { at, names }), keys)
+}
+
+impl<'a> Picture<'_, 'a> {
+    fn width(&self) -> f64 {
+        self.frame.source.width
+    }
+
+    fn body(&self, hidden: usize) -> (Markup, f64) {
+        let (key, mut top) = legend(self.frame, self.width());
+        let mut drawn = Vec::new();
+        for group in &self.frame.groups {
+            drawn.push(svg::heading(
+                8.0,
+                top + 17.0,
+                &svg::shortened(&group.heading, TEXT * 1.06, self.width() - 12.0),
+            ));
+            top += 20.0;
+            for (i, facets) in self.facets.chunks(self.columns).enumerate() {
+                let is_last = (i + 1) * self.columns >= self.facets.len();
+                let (markup, bottom) = self.row(group, facets, top, is_last);
+                drawn.push(markup);
+                top = bottom;
+            }
+        }
+        let remark = self.remark(hidden);
+        let name = svg::shortened(&self.name, TEXT, self.width() - SIDES.0 - SIDES.1);
+        let under = if name.is_empty() { 0.0 } else { 22.0 };
+        let markup = html! {
+            (key)
+            @for part in drawn { (part) }
+            @if !name.is_empty() { (svg::axis_name(SIDES.0, self.width() - SIDES.1, top + 12.0, &name)) }
+            @if !remark.is_empty() { (svg::text(8.0, top + under + 8.0, SMALL, MUTED, Anchor::Start, &remark)) }
+        };
+        (markup, top + under + if remark.is_empty() { 0.0 } else { 18.0 })
+    }
+
+    /// Panels beside each other; where they end.
+    fn row(&self, group: &Group<'a>, facets: &[&str], top: f64, is_last: bool) -> (Markup, f64) {
+        let over = if facets.iter().any(|facet| !facet.is_empty()) { OVER.0 } else { OVER.1 };
+        let height = if self.facets.len() > 1 { HEIGHT.1 } else { HEIGHT.0 };
+        let (top, bottom) = (top + over, top + over + height);
+        let room = self.width() / self.columns as f64;
+        let mut names_end: f64 = bottom + UNDER;
+        let mut drawn = Vec::new();
+        for (i, facet) in facets.iter().enumerate() {
+            let left = room * i as f64 + SIDES.0;
+            let right = left + room - SIDES.0 - SIDES.1;
+            drawn.push(html! {
+                @if !facet.is_empty() { (svg::label(left, top - 5.0, SMALL, Anchor::Start, right - left, facet)) }
+                (self.panel(group, facet, (left, right), (top, bottom)))
+            });
+            // One column of panels has names under its last one only.
+            if let Some((names, height)) = self
+                .names((left, right), bottom)
+                .filter(|_| self.columns > 1 || is_last_of(self, group, is_last))
+            {
+                drawn.push(names);
+                names_end = names_end.max(bottom + height + 8.0);
+            }
+        }
+        (html! { @for part in drawn { (part) } }, names_end)
+    }
+
+    fn names(&self, (left, right): (f64, f64), bottom: f64) -> Option<(Markup, f64)> {
+        let Axis::Side(places) = &self.axis else { return None };
+        let room = (right - left) / places.at.len().max(1) as f64;
+        let middles: Vec<f64> = (0..places.at.len()).map(|i| left + room * (i as f64 + 0.5)).collect();
+        Some(Names { lines: &places.names, middles: &middles, room }.under(bottom))
+    }
+
+    fn panel(
+        &self,
+        group: &Group<'a>,
+        facet: &str,
+        (left, right): (f64, f64),
+        (top, bottom): (f64, f64),
+    ) -> Markup {
+        let items = self.frame.items(self.spots, group, Some(facet));
+        let y = group.scale.on(bottom, top);
+        let pen = Pen { value: &y, lies: false };
+        let grid = html! {
+            (svg::grid_y(&y, left, right))
+            (svg::floor(left, right, bottom))
+        };
+        match &self.axis {
+            Axis::Side(places) => html! {
+                (grid)
+                @for item in &items { (self.beside(&pen, item, places, (left, right))) }
+            },
+            Axis::Numbers => {
+                let x = self.x_scale(left, right);
+                let inner = html! {
+                    (svg::grid_x(&x, top, bottom, true))
+                    (grid)
+                    @for entry in 0..self.frame.entries.len() {
+                        (self.along(&pen, &x, &items.iter().filter(|item| item.entry == entry).collect::<Vec<_>>()))
+                    }
+                };
+                svg::plot(&x, &y, &inner)
+            }
+        }
+    }
+
+    fn x_scale(&self, left: f64, right: f64) -> Scale {
+        let axis = self.frame.chart.x;
+        let mut values: Vec<f64> = self.spots.iter().filter_map(|spot| spot.at.first().copied()).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        let (low, high) = extent(values.iter().copied()).unwrap_or((0.0, 1.0));
+        let scale = match axis.scale {
+            ScaleKind::Log => Scale::log(low, high),
+            ScaleKind::Linear => Scale::nice(low.min(if low < 0.4 * high { 0.0 } else { low }), high, 5),
+        };
+        let scale = scale.in_unit(&axis.unit).on(left, right);
+        let places: Vec<f64> = values.iter().map(|value| scale.at(*value)).collect();
+        if places.windows(2).all(|w| w[1] - w[0] >= BETWEEN) { scale.marked(values) } else { scale }
+    }
+
+    /// A mark in its place, those of other colours beside it.
+    fn beside(&self, pen: &Pen<'_>, item: &Item<'_>, places: &Places, (left, right): (f64, f64)) -> Markup {
+        let room = (right - left) / places.at.len().max(1) as f64;
+        let Some(place) = places.at.iter().position(|at| *at == item.at()) else { return Markup::default() };
+        let colours = self.frame.entries.len().max(1) as f64;
+        let width = (FILLED * room / colours).min(WIDEST);
+        let middle = left + room * (place as f64 + 0.5) + width * (item.entry as f64 + 0.5 - colours / 2.0);
+        let slot = Slot { middle, width: width - if width > 6.0 { 2.0 } else { 0.0 } };
+        let (style, name) = (self.frame.style(item), self.frame.words(item));
+        let published = item.value.published.filter(|_| self.frame.has_published);
+        let (ours, theirs) = if self.frame.has_published { slot.halves() } else { (slot, slot) };
+        html! {
+            @match (&item.value.five, self.frame.chart.mark) {
+                (Some(five), _) => { (pen.five(ours, five, &style, &name)) }
+                (None, Mark::Bar) => {
+                    (pen.bar(ours, item.value.centre, &style, true, &name))
+                    @if let Some(spread) = item.value.spread { (pen.whisker(ours.middle, (ours.width / 4.0).min(3.0), spread)) }
+                }
+                (None, _) => { (pen.point(ours.middle, item.value.centre, item.value.spread, &style, &name)) }
+            }
+            @if let Some(value) = published {
+                (pen.bar(theirs, value, &style, false, &Frame::published_words(item, value)))
+            }
+        }
+    }
+
+    /// The values of a colour at their numbers: a line with its band, or points alone.
+    fn along(&self, pen: &Pen<'_>, x: &Scale, items: &[&Item<'_>]) -> Markup {
+        let mut items: Vec<&Item<'_>> = items.iter().copied().filter(|item| is_drawable(item.at())).collect();
+        items.sort_by(|a, b| a.at().total_cmp(&b.at()));
+        let Some(first) = items.first() else { return Markup::default() };
+        let (style, name) = (self.frame.style(first), &self.frame.entries[first.entry].name);
+        let at = |item: &Item<'_>, value: f64| pen.at(x.at(item.at()), value);
+        let is_joined = self.frame.chart.mark == Mark::Line;
+        let line = path::polyline(items.iter().map(|item| Some(at(item, item.value.centre))));
+        let ends = |item: &Item<'_>| item.value.spread.unwrap_or((item.value.centre, item.value.centre));
+        let above = items.iter().map(|item| at(item, ends(item).1));
+        let below = items.iter().rev().map(|item| at(item, ends(item).0));
+        let has_band = is_joined && items.iter().any(|item| item.value.spread.is_some());
+        html! {
+            g data-series=(name) {
+                @if has_band {
+                    path d=(path::outline(above.chain(below))) fill=(style.colour) fill-opacity=".16" stroke="none" {}
+                }
+                @if is_joined && !line.is_empty() { (svg::curve(&line, &style, 1.6, name)) }
+                @for item in &items {
+                    @let spread = item.value.spread.filter(|_| !is_joined);
+                    (pen.point(x.at(item.at()), item.value.centre, spread, &style, &self.frame.words(item)))
+                }
+            }
+        }
+    }
+
+    fn remark(&self, hidden: usize) -> String {
+        let has_spread = self.frame.groups.iter().any(|group| {
+            self.frame.items(self.spots, group, None).iter().any(|item| item.value.spread.is_some())
+        });
+        let mut remark = match (has_spread, &self.axis, self.frame.chart.mark) {
+            (true, Axis::Numbers, Mark::Line) => "Bands: ± one std. dev. of the repetitions.".to_owned(),
+            (true, ..) => "Whiskers: ± one std. dev. of the repetitions.".to_owned(),
+            _ => String::new(),
+        };
+        if hidden > 0 {
+            remark += &format!(" {hidden} more panels are left out.");
+        }
+        remark.trim().to_owned()
+    }
+}
+
+/// Whether these are the lowest panels of a picture.
+fn is_last_of(picture: &Picture<'_, '_>, group: &Group<'_>, is_last: bool) -> bool {
+    is_last && picture.frame.groups.last().is_some_and(|last| std::ptr::eq(last, group))
+}

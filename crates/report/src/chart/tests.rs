@@ -1,0 +1,184 @@
+//! Every mark over everything that it is drawn from: there is a picture, its marks are in it, and no text leaves it.
+
+use experiment::chart::{Along, Chart, Colour, Data, Mark, ScaleKind, Spot};
+use units::Duration;
+
+use super::{Source, WIDE, WIDTH, draw};
+use crate::fixture::{cells, chart, over_time, plane, realistic};
+use crate::styles::Palette;
+use crate::tests::texts_stay_inside;
+
+/// The pictures of a chart of one of the realistic experiments, as files.
+fn pictures(experiment: usize, chart: &Chart, width: f64) -> Vec<String> {
+    let experiments = realistic();
+    let palette = Palette::of(&experiments);
+    let figures = draw(&Source::new(&experiments[experiment], &palette, width), chart);
+    figures.iter().map(|figure| figure.standalone().0).collect()
+}
+
+/// What tells a mark in a picture.
+fn sign(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Line => "stroke-linejoin=\"round\"",
+        Mark::Bar | Mark::Box | Mark::Rect => "<rect x=",
+        Mark::Area => "stroke-width=\"0.5\"",
+        Mark::Point => "class=\"marker\"",
+    }
+}
+
+fn check(name: &str, chart: &Chart, pictures: &[String]) {
+    assert!(!pictures.is_empty(), "{name}");
+    for picture in pictures {
+        texts_stay_inside(name, picture);
+        let is_flow = matches!(chart.data, Data::Flows { .. });
+        let sign = if is_flow { "<circle" } else { sign(chart.mark) };
+        assert!(picture.contains(sign) && picture.contains("<title>"), "{name} without {sign}\n{picture}");
+        assert!(!picture.contains("no values") && !picture.contains("no time series"), "{name}");
+    }
+}
+
+fn columns(columns: &[&str]) -> Vec<String> {
+    columns.iter().map(|column| (*column).to_owned()).collect()
+}
+
+/// Cells with colours and panels moved around.
+fn all_cells() -> Vec<(String, Data)> {
+    let variants = realistic()[0].summary.variants.clone();
+    let mut all = Vec::new();
+    for along in [Along::Rows, Along::Variants, Along::Key] {
+        for how in ["plain", "faceted", "coloured", "overlaid", "published"] {
+            let mut data = cells(&variants, along, &["throughput", "goodput"]);
+            let Data::Cells { spots, overlaid, published, .. } = &mut data else { unreachable!() };
+            (*overlaid, *published) = (how == "overlaid", how == "published");
+            for spot in spots.iter_mut() {
+                let Spot { variant, row, series, facet, .. } = spot;
+                match how {
+                    "faceted" if along == Along::Rows => facet.clone_from(variant),
+                    "faceted" => *facet = row.to_string(),
+                    "coloured" if along == Along::Rows => series.clone_from(variant),
+                    _ => {}
+                }
+                if how == "faceted" {
+                    series.clear();
+                }
+            }
+            all.push((format!("{along:?} {how}"), data));
+        }
+    }
+    all
+}
+
+#[test]
+fn every_mark_of_cells_is_drawn_along_everything() {
+    for (name, data) in all_cells() {
+        for mark in [Mark::Line, Mark::Bar, Mark::Point, Mark::Box] {
+            let is_along_numbers = name.starts_with("Key");
+            if mark == Mark::Line && !is_along_numbers {
+                continue;
+            }
+            for scale in [ScaleKind::Linear, ScaleKind::Log] {
+                let chart = Chart { together: true, y_scale: scale, ..chart("T", mark, data.clone()) };
+                let name = format!("{mark:?} {name} {scale:?}");
+                check(&name, &chart, &pictures(0, &chart, WIDTH));
+                assert_eq!(pictures(0, &chart, WIDE).len(), 1, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_mark_of_runs_is_drawn() {
+    let series = |colour, strips, interval| Data::Series {
+        columns: columns(&["goodput_mbit_s", "cwnd_bytes"]),
+        colour,
+        strips,
+        interval,
+    };
+    let second = Some(Duration::from_secs(1));
+    let metric = |metric: &str| Data::Shares { metric: metric.into() };
+    let of = |x: &str, y: &str, of_flows, colour| Data::Flows { x: x.into(), y: y.into(), of_flows, colour };
+    let all = [
+        (Mark::Line, series(None, None, None)),
+        (Mark::Line, series(Some(Colour::Row), Some(false), second)),
+        (Mark::Line, series(Some(Colour::Row), Some(true), None)),
+        (Mark::Line, series(Some(Colour::Flow), Some(true), second)),
+        (Mark::Area, over_time(columns(&["goodput_mbit_s"]))),
+        (Mark::Area, over_time(columns(&["cwnd_bytes"]))),
+        (Mark::Bar, metric("goodput")),
+        (Mark::Point, plane("rtt_mean", "goodput")),
+        (Mark::Point, of("goodput", "rtt_mean", true, Some(Colour::Row))),
+        (Mark::Point, of("rtt_mean", "goodput", true, Some(Colour::Flow))),
+        (Mark::Point, of("loss", "throughput", false, None)),
+    ];
+    for (mark, data) in all {
+        for scale in [ScaleKind::Linear, ScaleKind::Log] {
+            for together in [false, true] {
+                let chart = Chart { scale, y_scale: scale, together, ..chart("T", mark, data.clone()) };
+                let name = format!("{mark:?} {data:?} {scale:?} {together}");
+                check(&name, &chart, &pictures(1, &chart, WIDTH));
+                assert_eq!(pictures(1, &chart, WIDE).len(), 1, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn samples_are_lines_by_row_or_by_variant_and_boxes() {
+    for (colour, pictures_of) in [(Colour::Row, 2), (Colour::Variant, 9)] {
+        for scale in [ScaleKind::Linear, ScaleKind::Log] {
+            let apart = Chart { scale, ..chart("T", Mark::Line, Data::Samples { colour }) };
+            let drawn = pictures(0, &apart, WIDTH);
+            check("samples", &apart, &drawn);
+            assert_eq!(drawn.len(), pictures_of);
+            let together = pictures(0, &Chart { together: true, ..apart }, WIDTH);
+            assert_eq!((together.len(), together[0].matches("class=\"panel\"").count()), (1, pictures_of));
+        }
+    }
+    let variants = realistic()[0].summary.variants.clone();
+    let boxes = chart("T", Mark::Box, cells(&variants, Along::Rows, &["rtt"]));
+    let drawn = pictures(0, &boxes, WIDTH);
+    assert!(drawn.len() == 2 && drawn[0].contains("RTT samples (ms)") && drawn[0].contains("median "));
+}
+
+#[test]
+fn fields_are_drawn_on_two_axes() {
+    let variants = realistic()[0].summary.variants.clone();
+    let Data::Cells { x, mut spots, .. } = cells(&variants, Along::Rows, &[]) else { unreachable!() };
+    for spot in &mut spots {
+        let place = variants.iter().position(|variant| variant.name == spot.variant).unwrap();
+        spot.at.push(place as f64);
+    }
+    let Data::Cells { x: y, .. } = cells(&variants, Along::Variants, &[]) else { unreachable!() };
+    let fields = chart("T", Mark::Rect, Data::Fields { x, y, metric: "goodput".into(), spots });
+    let drawn = pictures(0, &fields, WIDTH);
+    check("fields", &fields, &drawn);
+    assert!(drawn[0].matches("<rect").count() > 20 && drawn[0].contains(" Mbit/s</title>"));
+}
+
+/// A reader of a value is told what it is measured in.
+#[test]
+fn tooltips_have_units() {
+    let variants = realistic()[0].summary.variants.clone();
+    let bars = pictures(0, &chart("T", Mark::Bar, cells(&variants, Along::Rows, &["goodput"])), WIDTH);
+    assert!(bars[0].contains("Mbit/s</title>") && bars[0].contains("published: "), "{}", bars[0]);
+    let lines = pictures(1, &chart("T", Mark::Line, over_time(columns(&["cwnd_bytes"]))), WIDTH);
+    assert!(lines[0].contains("data-units=\" s| kB\""), "{}", lines[0]);
+    let points = pictures(1, &chart("T", Mark::Point, plane("rtt_mean", "goodput")), WIDTH);
+    assert!(points[0].contains(" ms, ") && points[0].contains("Mbit/s</title>"));
+    let samples = pictures(0, &chart("T", Mark::Line, Data::Samples { colour: Colour::Row }), WIDTH);
+    assert!(samples[0].contains("data-units=\" ms| %\""));
+}
+
+/// What the capacity and the base RTT are is shown where an axis is of them.
+#[test]
+fn a_log_axis_leaves_out_what_has_no_place_on_it() {
+    let mut variants = realistic()[0].summary.variants.clone();
+    variants[0].rows[0].cells.get_mut("goodput").unwrap().mean = 0.0;
+    let data = cells(&variants, Along::Variants, &["goodput"]);
+    let drawn = pictures(
+        0,
+        &Chart { y_scale: ScaleKind::Log, together: true, ..chart("T", Mark::Point, data) },
+        WIDTH,
+    );
+    assert!(!drawn[0].contains("NaN") && !drawn[0].contains("inf"));
+}
