@@ -28,7 +28,7 @@ pub(super) fn alpha(beta: f64) -> f64 {
 
 impl Cubic {
     pub(super) fn congestion_avoidance(&mut self, ack: &Ack) {
-        let Params { c, beta, target_limit, initial_growth, .. } = self.params;
+        let Params { c, target_limit, initial_growth, .. } = self.params;
         let segments_acked = ack.growth as f64 / self.segments.size();
         let s = &mut self.state;
         let cwnd = s.window.cwnd;
@@ -38,7 +38,7 @@ impl Cubic {
             Epoch { start: ack.now, k: k(c, s.w_max, cwnd), w_est: cwnd }
         });
 
-        let a = if epoch.w_est < s.cwnd_prior { alpha(beta) } else { 1.0 };
+        let a = if epoch.w_est < s.cwnd_prior { self.alpha } else { 1.0 };
         epoch.w_est += a * self.segments.counting.of(ack) as f64 / self.segments.size() / cwnd;
 
         let least = cwnd + if s.searching { initial_growth * segments_acked } else { 0.0 };

@@ -70,6 +70,8 @@ impl State {
 #[derive(Clone, Debug)]
 pub struct Cubic {
     params: Params,
+    /// Of [`curve::alpha`], while the estimate is below what the window was.
+    alpha: f64,
     segments: Packets,
     state: State,
     undo: Undo<State>,
@@ -83,7 +85,8 @@ impl Cubic {
         let segments = Packets::new(params.count, params.abc_limit, params.initial_window, path);
         let window = Window::new(segments.initial, params.slow_start, path);
         let state = State { window, w_max: 0.0, cwnd_prior: 0.0, searching: true, epoch: None };
-        Self { params, segments, state, undo: Undo::new(), last_ack: Time::ZERO }
+        let alpha = curve::alpha(params.beta);
+        Self { params, alpha, segments, state, undo: Undo::new(), last_ack: Time::ZERO }
     }
 
     fn reduce(&mut self, floor: f64) {
