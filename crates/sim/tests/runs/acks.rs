@@ -1,7 +1,7 @@
 //! When acknowledgements leave their receiver, against closed forms.
 
 use crate::common::*;
-use link::LinkConfig;
+use link::{Limit, LinkConfig};
 use recovery::{AckEvery, Paced};
 use scenario::trace::Event;
 use scenario::{Back, FlowConfig, Outcome, Route, Scenario};
@@ -118,5 +118,27 @@ fn a_quarter_of_the_rtt() {
         let rtt = &run(&scenario(4.0, 20, vec![flow])).flows[0].totals.rtt;
         let expected = 50.0 + PACKET_MS + wait;
         assert!((rtt.mean_ms() - expected).abs() < 1e-3 * expected, "{factor:?}: {}", rtt.mean_ms());
+    }
+}
+
+/// With a burst for each ACK, what overflows a queue is lost in pieces over more than a round trip: still one loss event. Were it two,
+/// goodput would fall by a tenth where the queue grows by one packet. Queues below a burst of nine are another matter: there each
+/// packet more is goodput.
+#[test]
+fn a_larger_queue_costs_nothing() {
+    for controller in ["name = 'new-reno'", "name = 'cubic'"] {
+        let goodput_with = |packets: u64| {
+            let mut flow = quic_flow(controller);
+            (flow.ack.ack_every, flow.recovery.pacing.burst) = (9.into(), Some(2));
+            flow.ack.max_ack_delay = Duration::from_micros(12_500);
+            let mut s = scenario(1.0, 80, vec![flow]);
+            s.link.limit = Limit::Packets(packets);
+            goodput(&run(&s), 0)
+        };
+        let goodputs: Vec<f64> = (9..=40).map(goodput_with).collect();
+        for (i, three) in goodputs.windows(3).enumerate() {
+            let most = three[0].max(three[2]);
+            assert!(three[1] > 0.97 * most, "{controller}, a queue of {} packets: {three:?}", 10 + i);
+        }
     }
 }
