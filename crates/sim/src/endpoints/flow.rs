@@ -266,11 +266,11 @@ impl Flow {
     }
 
     /// A packet leaves its last link.
-    pub(crate) fn on_delivery(&mut self, now: Time, data: Data, shared: &mut Shared) {
+    pub(crate) fn on_delivery(&mut self, now: Time, data: &Data, shared: &mut Shared) {
         if self.propagation_delay == Duration::ZERO {
-            self.receive(now, &data, shared);
+            self.receive(now, data, shared);
         } else {
-            self.propagating.push_back((now + self.propagation_delay, data));
+            self.propagating.push_back((now + self.propagation_delay, *data));
         }
     }
 

@@ -222,7 +222,7 @@ impl World {
                 continue;
             }
             match self.owner(data.flow) {
-                Owner::Flow(i) => self.deliver_to(now, i, data),
+                Owner::Flow(i) => self.deliver_to(now, i, &data),
                 Owner::Ping => {
                     self.probe
                         .iter_mut()
@@ -244,7 +244,7 @@ impl World {
     }
 
     #[inline]
-    fn deliver_to(&mut self, now: Time, flow: usize, data: Data) {
+    fn deliver_to(&mut self, now: Time, flow: usize, data: &Data) {
         let actor = self.first_flow + flow;
         let flow = &mut self.flows[flow];
         if !flow.is_done() {
