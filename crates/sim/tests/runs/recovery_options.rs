@@ -1,6 +1,7 @@
 //! Rules of loss recovery that show in what a sender puts on the wire.
 
 use crate::common::*;
+use link::{Limit, RateModel, Reorder};
 use recovery::Paced;
 use scenario::trace::Event;
 use scenario::{FlowConfig, Outcome, Transport};
@@ -108,4 +109,26 @@ fn windows_of_the_first_slow_start() {
     let quarter = flow.slow_start_window / 4;
     let least = flow.least_window.unwrap();
     assert!((quarter..quarter + 2 * 1252).contains(&least), "{least} of {quarter}");
+}
+
+/// What arrives early makes what it overtakes look lost to a packet threshold of three. BBRv1's rate does not suffer, its goodput does:
+/// two in five packets are repeats. A sender whose threshold follows late arrivals, as google/quiche's and lsquic's do, has both.
+#[test]
+fn late_acks_cost_repeats_and_not_rate() {
+    let measured = |threshold: Option<u64>, most: Option<u64>| {
+        let mut flow = quic_flow("name = 'bbr1'");
+        (flow.recovery.packet_threshold, flow.recovery.max_packet_threshold) = (threshold, most);
+        let mut s = scenario(2.0, 30, vec![flow]);
+        s.link.rate = RateModel::Constant(units::Rate(50_000_000));
+        s.link.limit = Limit::Bytes(units::Bytes(2 * 50_000_000 / 8 / 20));
+        s.link.reorder = Some(Reorder { every: 50, by: Duration::from_millis(8) });
+        let out = run(&s);
+        (out.flows[0].totals.wire as f64 * 8e-6 / 30.0, goodput(&out, 0))
+    };
+    let (sent, alone) = measured(None, None);
+    let (rate, repeated) = measured(Some(3), None);
+    let (_, adapted) = measured(Some(3), Some(10_000));
+    assert!(rate > 0.98 * sent, "{rate} and {sent}");
+    assert!(repeated < 0.65 * alone, "{repeated} and {alone}");
+    assert!(adapted > 0.98 * alone, "{adapted} and {alone}");
 }
