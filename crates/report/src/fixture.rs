@@ -192,7 +192,7 @@ fn track(variant: &str, row: &Row, index: usize, flow: u32) -> Track {
     let mean = row.cells["rtt_mean"].mean;
     let period = 4.0 + 3.0 * index as f64 + f64::from(flow) * 1.7;
     let (start, end) = (f64::from(flow) * 15.0, 84.0 - f64::from(flow) * 5.0);
-    let times: Vec<f64> = (0..8400).map(|i| f64::from(i) * 0.01).collect();
+    let times: Vec<f64> = (0..2100).map(|i| f64::from(i) * 0.04).collect();
     let rtt = |t: f64| {
         let noise = ((t * 7919.0) as u64 * 2_654_435_761 % 1000) as f64 / 1000.0;
         50.0 + (mean - 50.0) * (0.5 + (t / period).fract()) + 1.5 * noise

@@ -91,11 +91,13 @@ fn exercise(text: &str) {
             assert!(said.lines().count() <= 6 * all.len().min(20) + 1, "{said}");
         }
         Ok(exp) => {
-            for case in exp.cases() {
+            // Some have hundreds, and what a mutation breaks shows in few.
+            let cases = exp.cases();
+            for case in cases.iter().step_by(cases.len().div_ceil(8)) {
                 // Flows by the hundred thousand are a matter of memory, not of parsing.
-                let flows = exp.scenario(&case, 0).flows;
+                let flows = exp.scenario(case, 0).flows;
                 assert!(!flows.is_empty());
-                let text = toml::to_string(&exp.resolved(&case, exp.seed).unwrap()).unwrap();
+                let text = toml::to_string(&exp.resolved(case, exp.seed).unwrap()).unwrap();
                 Experiment::parse("x", Path::new("x.toml"), &text).unwrap_or_else(|p| panic!("{p}\n{text}"));
             }
         }
