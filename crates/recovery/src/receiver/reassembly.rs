@@ -3,38 +3,77 @@
 use std::collections::BTreeMap;
 
 /// The contiguous part and the islands beyond it.
+///
+/// The highest island stands apart: what arrives beyond a gap lengthens it, packet by packet, and needs no search.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembly {
     next: u64,
-    /// Start to end of each island; none touches another or `next`.
-    islands: BTreeMap<u64, u64>,
+    /// Start to end of each island below the highest; none touches another or `next`.
+    below: BTreeMap<u64, u64>,
+    /// Start and end of the highest island.
+    top: Option<(u64, u64)>,
 }
 
 impl Reassembly {
     /// Takes `start..end`; returns how many of its bytes are new.
+    #[inline]
     pub fn insert(&mut self, start: u64, end: u64) -> u64 {
-        if start == self.next && self.islands.is_empty() {
-            self.next = end.max(start);
-            return end.saturating_sub(start);
-        }
         let start = start.max(self.next);
         if end <= start {
             return 0;
         }
-        let (mut low, mut high, mut known) = (start, end, 0);
-        // Islands that overlap or touch, from the last that starts at or before `end`.
-        while let Some((&s, &e)) = self.islands.range(..=high).next_back().filter(|(_, e)| **e >= low) {
-            known += e.min(end).saturating_sub(s.max(start));
-            low = low.min(s);
-            high = high.max(e);
-            self.islands.remove(&s);
+        match &mut self.top {
+            None if start == self.next => self.next = end,
+            None => self.top = Some((start, end)),
+            Some(top) if top.0 <= start && start <= top.1 => {
+                let fresh = end.saturating_sub(top.1);
+                top.1 = top.1.max(end);
+                return fresh;
+            }
+            Some(_) => return self.insert_apart(start, end),
+        }
+        end - start
+    }
+
+    /// What does not begin in the highest island, of which there is one.
+    fn insert_apart(&mut self, start: u64, end: u64) -> u64 {
+        let Some(top) = self.top else { return 0 };
+        if start > top.1 {
+            self.below.insert(top.0, top.1);
+            self.top = Some((start, end));
+            return end - start;
+        }
+        let reaches_top = end >= top.0;
+        if !reaches_top && let Some(fresh) = self.lengthen(start, end) {
+            return fresh;
+        }
+        let known_of_top = if reaches_top { end.min(top.1) - top.0 } else { 0 };
+        let (mut low, mut high) = (start, if reaches_top { end.max(top.1) } else { end });
+        let mut known = known_of_top;
+        // Those that overlap or touch, from the last that starts at or before `end`.
+        while let Some((&s, &e)) = self.below.range(..=end).next_back().filter(|(_, e)| **e >= start) {
+            known += e.min(end) - s.max(start);
+            (low, high) = (low.min(s), high.max(e));
+            self.below.remove(&s);
         }
         if low <= self.next {
             self.next = high;
+            self.top = if reaches_top { None } else { self.top };
+        } else if reaches_top {
+            self.top = Some((low, high));
         } else {
-            self.islands.insert(low, high);
+            self.below.insert(low, high);
         }
         end - start - known
+    }
+
+    /// Lengthens the one island below the highest that holds `start` or ends there, if no other begins before `end`.
+    fn lengthen(&mut self, start: u64, end: u64) -> Option<u64> {
+        let (_, e) =
+            self.below.range_mut(..=end).next_back().filter(|(s, e)| **s <= start && **e >= start)?;
+        let fresh = end.saturating_sub(*e);
+        *e = end.max(*e);
+        Some(fresh)
     }
 
     /// All bytes before this one have arrived.
@@ -49,12 +88,18 @@ impl Reassembly {
 
     /// The islands beyond [`Reassembly::contiguous`], ascending.
     pub fn islands(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
-        self.islands.iter().map(|(&s, &e)| (s, e))
+        self.below.iter().map(|(&s, &e)| (s, e)).chain(self.top)
     }
 
     /// The island that holds `offset`.
     pub fn island_at(&self, offset: u64) -> Option<(u64, u64)> {
-        self.islands.range(..=offset).next_back().filter(|(_, e)| **e > offset).map(|(&s, &e)| (s, e))
+        if offset < self.next {
+            return None;
+        }
+        if self.top.is_none_or(|top| top.0 <= offset) {
+            return self.top.filter(|top| offset < top.1);
+        }
+        self.below.range(..=offset).next_back().filter(|(_, e)| **e > offset).map(|(&s, &e)| (s, e))
     }
 }
 

@@ -36,10 +36,11 @@ impl AckedRanges {
 
     #[inline(never)]
     fn take_any(&mut self, ranges: &[Span], newest: u64, fresh: &mut Vec<Span>) {
+        let (gone, same) = self.common(ranges, newest);
         self.now.clear();
-        let mut known = self.before.iter().copied().peekable();
-        let mut from = 0;
-        for &(low, high) in ranges {
+        let mut known = self.before[gone + same..].iter().copied().peekable();
+        let mut from = same.checked_sub(1).map_or(0, |last| ranges[last].1 + 1);
+        for &(low, high) in &ranges[same..] {
             let (mut low, high) = (low.max(from), high.min(newest));
             if low > high {
                 continue;
@@ -55,7 +56,27 @@ impl AckedRanges {
                 low = end + 1;
             }
         }
-        std::mem::swap(&mut self.before, &mut self.now);
+        self.before.truncate(gone + same);
+        self.before.append(&mut self.now);
+        self.before.drain(..gone);
+        if same > 0 {
+            self.before[0] = ranges[0];
+        }
+    }
+
+    /// How many ranges the peer no longer tells, and how many from there on it tells again, of which the first may have lost its
+    /// beginning.
+    fn common(&self, ranges: &[Span], newest: u64) -> (usize, usize) {
+        let Some(&(low, high)) = ranges.first().filter(|first| first.0 <= first.1.min(newest)) else {
+            return (0, 0);
+        };
+        let gone = self.before.iter().take_while(|known| known.1 < low).count();
+        let rest = &self.before[gone..];
+        if rest.first().is_none_or(|first| low < first.0 || first.1 != high) {
+            return (gone, 0);
+        }
+        let pairs = rest.iter().zip(ranges).skip(1);
+        (gone, 1 + pairs.take_while(|(known, told)| known == told).count())
     }
 }
 

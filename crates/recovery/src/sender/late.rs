@@ -145,8 +145,9 @@ impl<T: Payload> LateAcks<T> {
 
     /// One that has not been retransmitted, and all of whose payload has arrived.
     fn covered(&self, ack: &TcpAck) -> Option<u64> {
-        let mut spans = std::iter::once((0, ack.cumulative)).chain(ack.sacks).filter(|s| s.0 < s.1);
-        spans.find_map(|(start, end)| {
+        let (first, last) = (*self.by_start.first_key_value()?.0, *self.by_start.last_key_value()?.0);
+        let spans = std::iter::once((0, ack.cumulative)).chain(ack.sacks).filter(|s| s.0 < s.1);
+        spans.filter(|s| s.0 <= last && first < s.1).find_map(|(start, end)| {
             let listed = self.by_start.range(start..end).filter(|(_, listed)| !listed.1);
             let mut alone = listed.map(|(_, listed)| listed.0);
             alone.find(|pn| self.get(*pn).is_some_and(|v| v.data.range().end <= end))

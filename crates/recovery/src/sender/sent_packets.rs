@@ -215,12 +215,45 @@ impl<T: Payload> SentPackets<T> {
         if let Some(pn) = known.filter(|pn| *pn >= self.base) {
             return (pn - self.base) as usize;
         }
-        let first = self.packets.partition_point(|p| p.edge <= byte);
+        let first = self.search(byte);
         if first < self.packets.len() {
             self.hints.rotate_right(1);
             self.hints[0] = (byte, self.base + first as u64);
         }
         first
+    }
+
+    /// The same by search, from where it would be if all packets were of one size: close to it, and a window of 16 MB is much to jump
+    /// about in.
+    fn search(&self, byte: u64) -> usize {
+        let (Some(front), Some(back)) = (self.packets.front(), self.packets.back()) else { return 0 };
+        if byte < front.edge || back.edge <= byte {
+            return if byte < front.edge { 0 } else { self.packets.len() };
+        }
+        let share = u128::from(byte - front.edge) * self.packets.len() as u128;
+        let guess = (share / u128::from(back.edge - front.edge)) as usize;
+        let is_beyond = |index: usize| self.packets[index].edge > byte;
+        // The first packet is none that is beyond, the last is one.
+        let (mut within, mut beyond) = (0, self.packets.len() - 1);
+        let mut step = 1;
+        if is_beyond(guess) {
+            beyond = guess;
+            while beyond - within > step && is_beyond(beyond - step) {
+                (beyond, step) = (beyond - step, 2 * step);
+            }
+            within = within.max(beyond.saturating_sub(step));
+        } else {
+            within = guess;
+            while beyond - within > step && !is_beyond(within + step) {
+                (within, step) = (within + step, 2 * step);
+            }
+            beyond = beyond.min(within + step);
+        }
+        while beyond - within > 1 {
+            let middle = within.midpoint(beyond);
+            if is_beyond(middle) { beyond = middle } else { within = middle }
+        }
+        beyond
     }
 
     /// The packets in flight that carry nothing but these bytes. Before index `at` none is awaited that does.
@@ -247,6 +280,11 @@ impl<T: Payload> SentPackets<T> {
     fn find_repeats(&self, bytes: &Range<u64>, found: &mut Vec<u64>) {
         if bytes.is_empty() {
             return; // no order, no search
+        }
+        // Nearly always: blocks lie above what is repeated, and that above the cumulative acknowledgement.
+        let is_off = |first: &(u64, u64), last: &(u64, u64)| bytes.end <= first.0 || last.0 < bytes.start;
+        if self.repeats.first().zip(self.repeats.last()).is_none_or(|(first, last)| is_off(first, last)) {
+            return;
         }
         let inside = |pn| self.get(pn).is_some_and(|p| p.data.range().end <= bytes.end);
         let from_here = self.repeats.range((bytes.start, 0)..(bytes.end, 0));

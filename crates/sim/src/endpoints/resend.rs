@@ -61,7 +61,10 @@ impl Resend {
 
     /// What has arrived need not be sent again.
     pub(crate) fn drop_covered(&mut self, ack: &TcpAck) {
-        if self.is_covered(0, ack.cumulative) || ack.sacks.iter().any(|&(s, e)| self.is_covered(s, e)) {
+        let ends = self.places.first_key_value().zip(self.places.last_key_value());
+        let Some(((first, _), (last, _))) = ends else { return };
+        let mut spans = std::iter::once((0, ack.cumulative)).chain(ack.sacks);
+        if spans.any(|(s, e)| s <= last.0 && first.0 <= e && self.is_covered(s, e)) {
             self.retain(|chunk| {
                 let (start, end) = place(chunk);
                 !ack.covers(start, end)
