@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// From the lowest: a crate may use those of lower floors.
 const FLOORS: [&[&str]; 8] = [
     &["units"],
-    &["congestion", "link"],
+    &["congestion", "link", "quic"],
     &["recovery", "emu"],
     &["scenario"],
     &["sim", "testbed", "experiment"],
