@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 /// From the lowest: a crate may use those of lower floors.
 const FLOORS: [&[&str]; 8] = [
     &["units"],
-    &["congestion", "link", "quic"],
+    &["congestion", "link"],
     &["recovery", "emu"],
-    &["scenario"],
+    &["scenario", "quic"],
     &["sim", "testbed", "experiment"],
     &["results", "stability"],
     &["report"],

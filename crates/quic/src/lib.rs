@@ -4,10 +4,10 @@ pub use rustls;
 pub use units;
 
 pub mod crypto;
-//pub mod crypto_stream;
+pub mod crypto_stream;
 mod error;
 mod level;
-//pub mod streams;
+pub mod streams;
 pub mod wire;
 
 pub use error::{Code, Error};
