@@ -231,6 +231,10 @@ impl Assembler {
 
     /// Lets go of pages that were read.
     fn free(&mut self) {
+        // Of what nobody reads the beginning of a page is not worth a page.
+        if self.keep != Keep::All && !self.has_beyond() {
+            self.pages.clear();
+        }
         while let Some(entry) = self.pages.first_entry() {
             if (entry.key() + 1) * PAGE as u64 > self.read {
                 break;
