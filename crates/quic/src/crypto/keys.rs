@@ -18,7 +18,7 @@ const LONG: u8 = 0x80;
 
 /// The keys of Initial packets, from the Destination Connection ID of the client's first one (section 5.2). A Retry changes it.
 pub fn initial(client_destination: &[u8], side: Side) -> Keys {
-    let suite = TLS13_AES_128_GCM_SHA256.tls13().and_then(|suite| suite.quic_suite());
+    let suite = TLS13_AES_128_GCM_SHA256.tls13().and_then(rustls::Tls13CipherSuite::quic_suite);
     let side = match side {
         Side::Client => rustls::Side::Client,
         Side::Server => rustls::Side::Server,

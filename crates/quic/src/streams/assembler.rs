@@ -80,7 +80,7 @@ impl Fill {
                 while at < PAGE {
                     let ones = (bits[at / 64] >> (at % 64)).trailing_ones() as usize;
                     at += ones;
-                    if ones == 0 || at % 64 != 0 {
+                    if ones == 0 || !at.is_multiple_of(64) {
                         break;
                     }
                 }

@@ -98,7 +98,7 @@ impl<'a> Ack<'a> {
         frame_type(self.ecn.is_some(), self.stamps.is_some())
     }
 
-    /// How many bytes [`encode`](Self::encode) writes.
+    /// How many bytes it takes when it is written again.
     pub fn size(&self) -> usize {
         let head = varint::size(self.frame_type().0) + varint::size(self.largest) + varint::size(self.delay);
         let ranges = varint::size(self.further) + varint::size(self.largest - self.first) + self.bytes.len();

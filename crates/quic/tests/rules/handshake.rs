@@ -288,9 +288,9 @@ fn key_updates_both_ways() {
                 end.on_ack(now, pto, number, number).unwrap();
             }
             if number % 2 == 0 {
-                client.request_update()
+                client.request_update();
             } else {
-                server.request_update()
+                server.request_update();
             }
             if number % 2 == 1 {
                 // The server's update reaches the client first.

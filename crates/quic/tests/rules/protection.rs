@@ -109,7 +109,8 @@ fn a_5_chacha20_short_header() {
     let key = array("c6d98ff3441c3fe1b2182094f69caa2ed4b716b65488960a7a984979fb23e1c8");
     let header_key = array("25a282b9e82f06f21f488917a4fc8f1b73573685608597d0efcb076b0ab7a7a4");
     let iv = <[u8; 12]>::try_from(bytes("e0459b3474bdd0e44a41c144")).unwrap();
-    let suite = TLS13_CHACHA20_POLY1305_SHA256.tls13().and_then(|suite| suite.quic_suite()).unwrap();
+    let suite =
+        TLS13_CHACHA20_POLY1305_SHA256.tls13().and_then(rustls::Tls13CipherSuite::quic_suite).unwrap();
     let keys = || DirectionalKeys {
         header: suite.quic.header_protection_key(AeadKey::from(header_key)),
         packet: suite.quic.packet_key(AeadKey::from(key), Iv::from(iv)),
