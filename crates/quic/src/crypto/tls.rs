@@ -92,7 +92,7 @@ fn refused(_: rustls::Error) -> Error {
 /// What clients have in common.
 #[derive(Clone)]
 pub struct ClientConfig {
-    tls: rustls::ClientConfig,
+    tls: Arc<rustls::ClientConfig>,
     log_secrets: bool,
 }
 
@@ -125,7 +125,7 @@ impl ClientConfig {
         };
         tls.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
         tls.resumption = rustls::client::Resumption::disabled();
-        Ok(Self { tls, log_secrets: false })
+        Ok(Self { tls: Arc::new(tls), log_secrets: false })
     }
 
     /// Sessions hand out their secrets: [`Session::take_secrets`].
@@ -145,9 +145,10 @@ impl ClientConfig {
         let lines = self.log_secrets.then(Arc::<Lines>::default);
         let mut tls = self.tls.clone();
         if let Some(lines) = &lines {
-            tls.key_log = lines.clone();
+            // A log for each session: its secrets come out with it.
+            Arc::make_mut(&mut tls).key_log = lines.clone();
         }
-        let connection = ClientConnection::new(Arc::new(tls), Version::V1, name, parameters.to_vec());
+        let connection = ClientConnection::new(tls, Version::V1, name, parameters.to_vec());
         Ok(Tls::new(Connection::Client(connection.map_err(refused)?), Side::Client, lines))
     }
 }
@@ -155,7 +156,7 @@ impl ClientConfig {
 /// What connections of a server have in common.
 #[derive(Clone)]
 pub struct ServerConfig {
-    tls: rustls::ServerConfig,
+    tls: Arc<rustls::ServerConfig>,
     log_secrets: bool,
 }
 
@@ -171,7 +172,7 @@ impl ServerConfig {
         let mut tls = builder.with_single_cert(identity.chain, identity.key).map_err(refused)?;
         tls.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
         tls.send_tls13_tickets = 0;
-        Ok(Self { tls, log_secrets: false })
+        Ok(Self { tls: Arc::new(tls), log_secrets: false })
     }
 
     /// Sessions hand out their secrets: [`Session::take_secrets`].
@@ -189,9 +190,10 @@ impl ServerConfig {
         let lines = self.log_secrets.then(Arc::<Lines>::default);
         let mut tls = self.tls.clone();
         if let Some(lines) = &lines {
-            tls.key_log = lines.clone();
+            // A log for each session: its secrets come out with it.
+            Arc::make_mut(&mut tls).key_log = lines.clone();
         }
-        let connection = ServerConnection::new(Arc::new(tls), Version::V1, parameters.to_vec());
+        let connection = ServerConnection::new(tls, Version::V1, parameters.to_vec());
         Ok(Tls::new(Connection::Server(connection.map_err(refused)?), Side::Server, lines))
     }
 }

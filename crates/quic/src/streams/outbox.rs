@@ -66,7 +66,7 @@ impl Outbox {
         outbox
     }
 
-    /// Takes as much as there is room for; says how much. A pattern grows by that length and looks at nothing.
+    /// Takes as much as there is room for; says how much. A pattern takes nothing: see [`extend`](Self::extend).
     pub fn write(&mut self, data: &[u8]) -> usize {
         let taken = match &mut self.source {
             Source::Written { held, capacity } => {
@@ -74,17 +74,24 @@ impl Outbox {
                 held.extend(&data[..taken]);
                 taken
             }
-            Source::Pattern => data.len(),
+            Source::Pattern => 0,
         };
         self.end += taken as u64;
         taken
+    }
+
+    /// So many more bytes of the pattern; nothing happens to what an application writes.
+    pub const fn extend(&mut self, bytes: u64) {
+        if let Source::Pattern = self.source {
+            self.end += bytes;
+        }
     }
 
     /// How many bytes [`write`](Self::write) would take.
     pub fn room(&self) -> usize {
         match &self.source {
             Source::Written { held, capacity } => capacity.saturating_sub(held.len()),
-            Source::Pattern => usize::MAX,
+            Source::Pattern => 0,
         }
     }
 

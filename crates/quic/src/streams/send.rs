@@ -54,9 +54,14 @@ impl SendStream {
         Self::with(Outbox::new(capacity), max_data)
     }
 
-    /// A stream of so many bytes of a pattern ([`super::pattern`]), finished.
+    /// A stream of bytes of a pattern ([`super::pattern`]), which take no memory: so many, and more with [`extend`](Self::extend).
+    pub const fn open_pattern(max_data: u64, bytes: u64) -> Self {
+        Self::with(Outbox::of_pattern(bytes), max_data)
+    }
+
+    /// The same, finished.
     pub const fn of_pattern(max_data: u64, bytes: u64) -> Self {
-        let mut stream = Self::with(Outbox::of_pattern(bytes), max_data);
+        let mut stream = Self::open_pattern(max_data, bytes);
         stream.fin = Some(Delivery::Pending);
         stream
     }
@@ -92,6 +97,16 @@ impl SendStream {
             (None, Some(_)) => Err(Closed::Finished),
             (None, None) => Ok(self.outbox.write(data)),
         }
+    }
+
+    /// So many more bytes of the pattern of [`open_pattern`](Self::open_pattern).
+    ///
+    /// # Errors
+    /// When the stream is finished or reset.
+    pub fn extend(&mut self, bytes: u64) -> Result<(), Closed> {
+        self.write(&[])?;
+        self.outbox.extend(bytes);
+        Ok(())
     }
 
     /// How many bytes [`write`](Self::write) would take.

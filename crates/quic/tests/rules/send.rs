@@ -157,3 +157,15 @@ fn a_large_virtual_stream() {
     assert!(again.iter().eq(sent.iter().step_by(2)));
     assert_eq!(stream.next(1200, 0), None);
 }
+
+#[test]
+fn a_pattern_that_grows() {
+    let mut stream = SendStream::open_pattern(1 << 20, 100);
+    assert_eq!(stream.next(500, 1000).map(|(chunk, _)| chunk.len), Some(100));
+    assert_eq!(stream.next(500, 1000), None);
+    stream.extend(50).unwrap();
+    assert_eq!((stream.write(&[1; 9]), stream.room()), (Ok(0), 0));
+    stream.finish().unwrap();
+    assert_eq!(stream.next(500, 1000), Some((Chunk { offset: 100, len: 50, fin: true }, 50)));
+    assert_eq!(stream.extend(1), Err(Closed::Finished));
+}
