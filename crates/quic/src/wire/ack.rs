@@ -168,8 +168,9 @@ fn after(smallest: u64, rest: &mut Reader<'_>) -> Option<RangeInclusive<u64>> {
 /// An ACK frame to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct AckToSend<'a> {
-    /// What was received, the largest numbers first; at least one range, with a number missing between any two.
-    pub ranges: &'a [RangeInclusive<u64>],
+    /// What was received: first and last number of each range, ascending, with a number missing between any two; at least one. What does
+    /// not fit the caller leaves out at the front.
+    pub ranges: &'a [(u64, u64)],
     /// ACK Delay in microseconds, divided by 2 to the power of this end's `ack_delay_exponent`.
     pub delay: u64,
     /// ECN counts, where packets of this space came with ECN.
@@ -184,21 +185,23 @@ impl AckToSend<'_> {
         frame_type(self.ecn.is_some(), self.stamps.is_some())
     }
 
-    /// How many bytes [`encode`](Self::encode) writes; none without ranges.
+    /// The numbers of the frame: those before the ranges, and then a gap and a length for each range but the last.
+    fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
+        let &(first, largest) = self.ranges.last().expect("something to acknowledge");
+        let further = self.ranges.len() as u64 - 1;
+        let head = [self.frame_type().0, largest, self.delay, further, largest - first];
+        let pairs = self.ranges.windows(2).rev();
+        // From the largest down: each range is the one before the next.
+        head.into_iter().chain(pairs.flat_map(|pair| [pair[1].0 - pair[0].1 - 2, pair[0].1 - pair[0].0]))
+    }
+
+    /// How many bytes [`encode`](Self::encode) writes.
+    ///
+    /// # Panics
+    /// When there is no range, or they are not in order, or touch.
     pub fn size(&self) -> usize {
-        let mut all = self.ranges.iter();
-        let Some(first) = all.next() else { return 0 };
-        let mut size = varint::size(self.frame_type().0)
-            + varint::size(*first.end())
-            + varint::size(self.delay)
-            + varint::size(self.ranges.len() as u64 - 1)
-            + varint::size(first.end() - first.start());
-        let mut above = first;
-        for range in all {
-            size += varint::size(above.start() - range.end() - 2) + varint::size(range.end() - range.start());
-            above = range;
-        }
-        size + self.ecn.map_or(0, EcnCounts::size) + self.stamps.map_or(0, StampsToSend::size)
+        let numbers = self.numbers().map(varint::size).sum::<usize>();
+        numbers + self.ecn.map_or(0, EcnCounts::size) + self.stamps.map_or(0, StampsToSend::size)
     }
 
     /// Writes the frame.
@@ -207,20 +210,10 @@ impl AckToSend<'_> {
     /// When there is no room; nothing is written then.
     ///
     /// # Panics
-    /// When the ranges are not in order, or touch.
+    /// When there is no range, or they are not in order, or touch.
     pub fn encode(&self, w: &mut Writer<'_>) -> Result<(), Full> {
         w.room(self.size())?;
-        let Some((first, further)) = self.ranges.split_first() else { return Ok(()) };
-        w.varint(self.frame_type().0);
-        for value in [*first.end(), self.delay, further.len() as u64, first.end() - first.start()] {
-            w.varint(value);
-        }
-        let mut above = first;
-        for range in further {
-            w.varint(above.start() - range.end() - 2);
-            w.varint(range.end() - range.start());
-            above = range;
-        }
+        self.numbers().for_each(|number| w.varint(number));
         if let Some(ecn) = self.ecn {
             ecn.encode(w);
         }

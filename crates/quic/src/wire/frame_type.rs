@@ -115,8 +115,8 @@ impl FrameType {
     /// May stand in packets of this level (table 3, column Pkts; the extensions' documents for theirs).
     ///
     /// CONNECTION_CLOSE with a reason of the application is for 0-RTT and 1-RTT; who sends it elsewhere says APPLICATION_ERROR in a
-    /// CONNECTION_CLOSE of type 0x1c (section 10.2.3). A server's receiving of 0-RTT packets with frames that depend on the
-    /// handshake (ACK, CRYPTO, HANDSHAKE_DONE, NEW_TOKEN, PATH_RESPONSE, RETIRE_CONNECTION_ID) is refused with them.
+    /// CONNECTION_CLOSE of type 0x1c (section 10.2.3). Frames that answer something cannot come in 0-RTT: section 12.5 lets a server
+    /// refuse them, RETIRE_CONNECTION_ID too, which table 3 still allows.
     pub const fn is_allowed_in(self, level: Level) -> bool {
         match level {
             Level::OneRtt => true,

@@ -8,6 +8,8 @@ use kneepoint_quic::wire::{ConnectionId, StampFormat, varint};
 use kneepoint_quic::{Code, Side};
 use proptest::prelude::*;
 
+use crate::appendix_a::{CLIENT_CRYPTO, bytes};
+
 fn id(len: usize) -> Option<ConnectionId> {
     ConnectionId::new(&[3; 20][..len])
 }
@@ -129,6 +131,28 @@ fn what_is_refused() {
     assert_eq!(refused(&[4, 9, 1], Side::Server), "transport parameters are truncated");
     let empty_id = [&[0; 24][..], &[0], &[7; 16]].concat();
     assert_eq!(refused(&one(0x0d, &empty_id), Side::Server), "preferred_address without an ID");
+}
+
+/// The parameters in the ClientHello of RFC 9001 appendix A.2.
+#[test]
+fn those_of_the_sample_client() {
+    let hello = bytes(CLIENT_CRYPTO);
+    // quic_transport_parameters (0x39) of 50 bytes.
+    let at = hello.windows(4).position(|four| four == [0, 0x39, 0, 50]).unwrap() + 4;
+    let read = TransportParameters::decode(&hello[at..at + 50], Side::Client).unwrap();
+    let expected = TransportParameters {
+        initial_max_data: varint::MAX,
+        initial_max_stream_data_bidi_local: 65_535,
+        initial_max_stream_data_bidi_remote: 65_535,
+        initial_max_stream_data_uni: 65_535,
+        initial_max_streams_bidi: 16,
+        initial_max_streams_uni: 16,
+        max_idle_timeout: 30_000,
+        initial_source_connection_id: ConnectionId::new(&bytes("8394c8f03e515708")),
+        ..TransportParameters::default()
+    };
+    assert_eq!(read, expected);
+    assert_eq!(read.size(), 50);
 }
 
 #[test]

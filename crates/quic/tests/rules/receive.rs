@@ -128,7 +128,50 @@ fn bulk_receivers_read_nothing() {
     }
 }
 
+/// What a stream of the model has.
+fn content(offset: usize) -> u8 {
+    (offset * 7 + offset / 256) as u8
+}
+
 proptest! {
+    /// Overlapping pieces in any order, FIN with the last, reads in between, perhaps a reset: what is read is the stream's beginning, the
+    /// end comes after its last byte, and a reset only before all has come.
+    #[test]
+    fn like_a_plain_model(
+        size in 0_usize..900, pieces in prop::collection::vec((0_usize..900, 0_usize..300, 0_usize..200), 0..50),
+        reset in prop::option::of(0_usize..50),
+    ) {
+        let all: Vec<u8> = (0..size).map(content).collect();
+        let (mut stream, mut there) = (stream(), vec![false; size]);
+        let (mut got, mut fin, mut was_reset) = (Vec::<u8>::new(), false, false);
+        for (at, (from, len, read)) in pieces.into_iter().enumerate() {
+            let from = from.min(size);
+            let to = (from + len).min(size);
+            let complete = |there: &[bool], fin: bool| fin && there.iter().all(|there| *there);
+            if reset == Some(at) {
+                was_reset |= !complete(&there, fin);
+                stream.on_reset(NOW, 3, size as u64).unwrap();
+                fin = true;
+            }
+            stream.on_stream(NOW, from as u64, &all[from..to], to == size).unwrap();
+            fin |= to == size;
+            there[from..to].fill(true);
+            let run = there.iter().position(|there| !there).unwrap_or(size);
+            let mut out = vec![0; read];
+            match stream.read(&mut out) {
+                Read::Data(n) => {
+                    prop_assert!(!was_reset && n == read.min(run - got.len()));
+                    got.extend(&out[..n]);
+                }
+                Read::Blocked => prop_assert!(!was_reset && (read == 0 || run == got.len())),
+                Read::End => prop_assert!(!was_reset && fin && got.len() == size),
+                Read::Reset(3) => prop_assert!(was_reset),
+                Read::Reset(error) => prop_assert!(false, "{error}"),
+            }
+            prop_assert_eq!(&got[..], &all[..got.len()]);
+        }
+    }
+
     /// Whatever comes, in whatever order: bytes granted and given back never diverge, and no more than the window is held.
     #[test]
     fn credit_is_neither_lost_nor_made(
