@@ -183,6 +183,16 @@ mod tests {
     }
 
     #[test]
+    fn two_round_trips_are_not_quick() {
+        for (passed, window) in [(RTT * 2 - Duration(1), 2000), (RTT * 2, 1000)] {
+            let mut slow = ReceiveWindow::new(WindowConfig { initial: 1000, max: 9000 });
+            slow.on_received(Time::ZERO, 500).unwrap();
+            slow.on_consumed(500);
+            assert_eq!(slow.update(Time::ZERO + passed, RTT), Some(500 + window));
+        }
+    }
+
+    #[test]
     fn a_fixed_window_stays() {
         let mut window = ReceiveWindow::new(WindowConfig { initial: 100, max: 100 });
         for read in 1..50_u64 {

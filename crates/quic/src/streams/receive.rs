@@ -139,7 +139,6 @@ impl ReceiveStream {
         // What has come as a whole is not taken back (section 3.2).
         if self.ready_to() != final_size || self.stopped.is_some() {
             self.reset.get_or_insert(error);
-            self.told |= self.stopped.is_some();
             self.assembler.clear();
             self.consume_to(self.highest);
         }

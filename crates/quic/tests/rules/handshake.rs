@@ -234,6 +234,7 @@ fn crypto_is_bounded() {
     assert!(stream.has_leftovers());
     assert_eq!(stream.on_crypto(MAX_AHEAD, &[1]).unwrap_err().code, Code::CRYPTO_BUFFER_EXCEEDED);
     stream.on_crypto(0, &[1; 10]).unwrap();
+    assert_eq!(stream.on_crypto(MAX_AHEAD, &[1]).unwrap_err().code, Code::CRYPTO_BUFFER_EXCEEDED);
     assert_eq!(stream.read(), [1; 10]);
     assert_eq!(stream.on_crypto(MAX_AHEAD, &[1; 10]), Ok(()));
 }

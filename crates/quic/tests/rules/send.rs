@@ -169,3 +169,21 @@ fn a_pattern_that_grows() {
     assert_eq!(stream.next(500, 1000), Some((Chunk { offset: 100, len: 50, fin: true }, 50)));
     assert_eq!(stream.extend(1), Err(Closed::Finished));
 }
+
+/// FIN that has arrived on its own need not arrive again with bytes that are sent again.
+#[test]
+fn fin_is_acknowledged_once() {
+    let mut stream = SendStream::new(1000, 1000);
+    stream.write(&[1; 100]).unwrap();
+    let (data, _) = stream.next(100, 1000).unwrap();
+    stream.finish().unwrap();
+    let (fin, _) = stream.next(100, 1000).unwrap();
+    assert_eq!((data.fin, fin), (false, Chunk { offset: 100, len: 0, fin: true }));
+    stream.on_acked(fin);
+    stream.on_lost(data);
+    let (again, _) = stream.next(100, 0).unwrap();
+    assert_eq!(again, Chunk { fin: true, ..data });
+    // The first copy was only late.
+    stream.on_acked(data);
+    assert!(stream.is_over());
+}
