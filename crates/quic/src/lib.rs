@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+pub use rustls;
+pub use units;
+
+pub mod crypto;
+pub mod crypto_stream;
+mod error;
+mod level;
+pub mod streams;
+pub mod wire;
+
+pub use error::{Code, Error};
+pub use level::{Level, Side, Space};

@@ -1,0 +1,11 @@
+//! What the crate promises, each file a part of it; one program, so that it is linked once.
+
+mod appendix_a;
+mod assembly;
+mod frames;
+mod handshake;
+mod headers;
+mod parameters;
+mod protection;
+mod receive;
+mod send;
