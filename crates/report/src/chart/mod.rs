@@ -20,6 +20,7 @@ mod reference;
 mod runs;
 mod scatter;
 mod shares;
+mod sharing;
 mod sheet;
 mod stripes;
 mod svg;

@@ -29,6 +29,9 @@ pub(super) const BOX: f64 = 11.0;
 /// The same for areas, whose stripes are upright.
 pub(super) const BANDS: f64 = 12.0;
 
+/// Height of a line under a chart.
+const REMARK: f64 = 14.0;
+
 /// A finished chart of one variant.
 pub(crate) struct Figure {
     /// What it is, for its file's name: `line-time`.
@@ -196,6 +199,20 @@ pub(super) fn floor(left: f64, right: f64, y: f64) -> Markup {
 /// The axis' name, under its labels.
 pub(super) fn axis_name(left: f64, right: f64, y: f64, name: &str) -> Markup {
     text(f64::midpoint(left, right), y, TEXT, INK, Anchor::Middle, name)
+}
+
+/// What is to be known of a chart, under it: a line each, the first on this baseline.
+pub(super) fn remarks(y: f64, lines: &[String]) -> Markup {
+    html! {
+        @for (i, line) in lines.iter().enumerate() {
+            (text(8.0, y + REMARK * i as f64, SMALL, MUTED, Anchor::Start, line))
+        }
+    }
+}
+
+/// Height of what [`remarks`] writes.
+pub(super) fn remarks_height(lines: &[String]) -> f64 {
+    if lines.is_empty() { 0.0 } else { 4.0 + REMARK * lines.len() as f64 }
 }
 
 /// Instead of a chart.

@@ -1,6 +1,8 @@
 //! Every mark over everything that it is drawn from: there is a picture, its marks are in it, and no text leaves it.
 
 use experiment::chart::{Along, Chart, Colour, Data, Mark, ScaleKind, Spot};
+use results::summary::Results;
+use std::collections::BTreeSet;
 use units::Duration;
 
 use super::{Source, WIDE, WIDTH, draw};
@@ -14,6 +16,19 @@ fn pictures(experiment: usize, chart: &Chart, width: f64) -> Vec<String> {
     let palette = Palette::of(&experiments);
     let figures = draw(&Source::new(&experiments[experiment], &palette, width), chart);
     figures.iter().map(|figure| figure.standalone().0).collect()
+}
+
+/// Those of these results.
+fn drawn(results: &Results, chart: &Chart) -> Vec<String> {
+    let palette = Palette::of(std::slice::from_ref(results));
+    let figures = draw(&Source::new(results, &palette, WIDTH), chart);
+    figures.iter().map(|figure| figure.standalone().0).collect()
+}
+
+/// The scales of the panels of a picture, each once.
+fn y_scales(picture: &str) -> BTreeSet<&str> {
+    let of = |rest: &'_ str| rest.split(' ').take(2).map(str::len).sum::<usize>() + 1;
+    picture.split("data-y=\"").skip(1).map(|rest| &rest[..of(rest)]).collect()
 }
 
 /// What tells a mark in a picture.
@@ -181,4 +196,33 @@ fn a_log_axis_leaves_out_what_has_no_place_on_it() {
         WIDTH,
     );
     assert!(!drawn[0].contains("NaN") && !drawn[0].contains("inf"));
+}
+
+/// Where one panel would press the others to the bottom, each has a scale of its own, and the picture says so.
+#[test]
+fn panels_that_are_far_apart_do_not_share_a_scale() {
+    let faster = |factor: f64| {
+        let mut results = realistic().remove(1);
+        for track in results.series.iter_mut().filter(|track| track.row == "BBRv2") {
+            track.columns.values_mut().flatten().for_each(|value| *value *= factor);
+        }
+        let cells = &mut results.summary.variants[0].rows[2].cells;
+        cells.values_mut().for_each(|cell| cell.mean *= factor);
+        results
+    };
+    let columns = || over_time(columns(&["goodput_mbit_s"]));
+    let mut faceted = cells(&faster(1.0).summary.variants, Along::Variants, &["goodput"]);
+    let Data::Cells { spots, .. } = &mut faceted else { unreachable!() };
+    spots.iter_mut().for_each(|spot| spot.facet = spot.row.to_string());
+    for (mark, data) in [(Mark::Area, columns()), (Mark::Line, columns()), (Mark::Point, faceted)] {
+        let chart = Chart { together: true, ..chart("T", mark, data) };
+        let near = drawn(&faster(2.0), &chart).remove(0);
+        assert!(!near.contains("of its own"), "{mark:?}");
+        let far = drawn(&faster(100.0), &chart).remove(0);
+        texts_stay_inside("far", &far);
+        assert!(far.contains("has a scale of its own."), "{mark:?} {far}");
+        if mark != Mark::Point {
+            assert_eq!((y_scales(&near).len(), y_scales(&far).len()), (1, 2), "{mark:?}");
+        }
+    }
 }

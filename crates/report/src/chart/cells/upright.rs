@@ -11,7 +11,6 @@ use crate::chart::axis::{Scale, extent, is_drawable};
 use crate::chart::distinct;
 use crate::chart::path;
 use crate::chart::svg::{self, Anchor, SMALL, TEXT, WIDTH};
-use crate::colours::MUTED;
 use crate::number;
 use crate::variants::keys_and_values;
 
@@ -45,6 +44,7 @@ enum Axis {
 /// A picture.
 struct Picture<'p, 'a> {
     frame: &'p Frame<'a>,
+    variant: &'p str,
     spots: &'p [&'a Spot],
     axis: Axis,
     /// Its name under the panels.
@@ -53,14 +53,14 @@ struct Picture<'p, 'a> {
     columns: usize,
 }
 
-pub(super) fn draw<'a>(frame: &Frame<'a>, spots: &[&'a Spot]) -> (Markup, f64) {
+pub(super) fn draw<'a>(frame: &Frame<'a>, variant: &str, spots: &[&'a Spot]) -> (Markup, f64) {
     let mut facets = distinct(spots.iter().map(|spot| spot.facet.as_str()));
     let hidden = facets.len().saturating_sub(MOST_FACETS);
     facets.truncate(MOST_FACETS);
     let most = if frame.source.width > WIDTH { COLUMNS.1 } else { COLUMNS.0 };
     let columns = facets.len().clamp(1, most);
     let (axis, name) = axis(frame, spots);
-    Picture { frame, spots, axis, name, facets, columns }.body(hidden)
+    Picture { frame, variant, spots, axis, name, facets, columns }.body(hidden)
 }
 
 /// Numbers stand where they are, unless marks with a width stand there.
@@ -104,16 +104,16 @@ impl<'a> Picture<'_, 'a> {
                 top = bottom;
             }
         }
-        let remark = self.remark(hidden);
+        let remarks = self.remarks(hidden);
         let name = svg::shortened(&self.name, TEXT, self.width() - SIDES.0 - SIDES.1);
         let under = if name.is_empty() { 0.0 } else { 22.0 };
         let markup = html! {
             (key)
             @for part in drawn { (part) }
             @if !name.is_empty() { (svg::axis_name(SIDES.0, self.width() - SIDES.1, top + 12.0, &name)) }
-            @if !remark.is_empty() { (svg::text(8.0, top + under + 8.0, SMALL, MUTED, Anchor::Start, &remark)) }
+            (svg::remarks(top + under + 8.0, &remarks))
         };
-        (markup, top + under + if remark.is_empty() { 0.0 } else { 18.0 })
+        (markup, top + under + svg::remarks_height(&remarks))
     }
 
     /// Panels beside each other; where they end.
@@ -158,7 +158,7 @@ impl<'a> Picture<'_, 'a> {
         (top, bottom): (f64, f64),
     ) -> Markup {
         let items = self.frame.items(self.spots, group, Some(facet));
-        let y = group.scale.on(bottom, top);
+        let y = group.scale_in(self.variant, facet).on(bottom, top);
         let pen = Pen { value: &y, lies: false };
         let grid = html! {
             (svg::grid_y(&y, left, right))
@@ -251,19 +251,20 @@ impl<'a> Picture<'_, 'a> {
         }
     }
 
-    fn remark(&self, hidden: usize) -> String {
+    fn remarks(&self, hidden: usize) -> Vec<String> {
         let has_spread = self.frame.groups.iter().any(|group| {
             self.frame.items(self.spots, group, None).iter().any(|item| item.value.spread.is_some())
         });
-        let mut remark = match (has_spread, &self.axis, self.frame.chart.mark) {
-            (true, Axis::Numbers, Mark::Line) => "Bands: ± one std. dev. of the repetitions.".to_owned(),
-            (true, ..) => "Whiskers: ± one std. dev. of the repetitions.".to_owned(),
-            _ => String::new(),
+        let spread = match (&self.axis, self.frame.chart.mark) {
+            (Axis::Numbers, Mark::Line) => "Bands: ± one std. dev. of the repetitions.",
+            _ => "Whiskers: ± one std. dev. of the repetitions.",
         };
+        let mut remarks: Vec<String> = has_spread.then(|| spread.to_owned()).into_iter().collect();
+        remarks.extend(self.frame.own_scales());
         if hidden > 0 {
-            remark += &format!(" {hidden} more panels are left out.");
+            remarks.push(format!("{hidden} more panels are left out."));
         }
-        remark.trim().to_owned()
+        remarks
     }
 }
 

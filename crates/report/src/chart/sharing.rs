@@ -1,0 +1,34 @@
+//! Whether the panels of a chart share a scale. They do, so that they can be compared, unless some of them would show a line at the
+//! bottom and nothing else.
+
+use super::axis::is_drawable;
+
+/// Panels that reach this many times as high as others leave them no room.
+const MOST: f64 = 4.0;
+
+/// Whether panels with these ends are too different for one scale. One where all is zero fits every scale.
+pub(super) fn are_apart(ends: impl Iterator<Item = (f64, f64)>) -> bool {
+    let heights = ends.map(|(low, high)| low.abs().max(high.abs()));
+    let (least, most) = heights
+        .filter(|height| *height > 0.0 && is_drawable(*height))
+        .fold((f64::INFINITY, 0.0_f64), |(least, most), height| (least.min(height), most.max(height)));
+    most > MOST * least
+}
+
+/// What is told under a chart whose panels have each their own: `panel`, `strip`, `picture`.
+pub(super) fn remark(what: &str) -> String {
+    format!("Each {what} has a scale of its own.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panels_of_like_heights_share_a_scale() {
+        let apart = |heights: &[f64]| are_apart(heights.iter().map(|height| (0.0, *height)));
+        assert!(!apart(&[]) && !apart(&[5.0]) && !apart(&[10.0, 40.0]) && !apart(&[0.0, 3.0]));
+        assert!(apart(&[10.0, 41.0]) && apart(&[10_000.0, 100.0, 1000.0]));
+        assert!(!apart(&[f64::NAN, 3.0, f64::INFINITY]));
+    }
+}
