@@ -1,7 +1,7 @@
 //! An experiment on its page: what became of its claims, then its variants, one at a time: the tables and the charts.
 //!
 //! The choice of a variant is a group of radio buttons, whose rules stand in the style sheet: no script is needed, the arrow
-//! keys move along them, and on paper all variants are there.
+//! keys move along them, and on paper stands the variant that is chosen.
 
 use maud::{Markup, html};
 
@@ -76,7 +76,7 @@ pub(super) fn draw(section: &Section<'_>) -> Markup {
 fn folded(name: &str, text: &str) -> Markup {
     html! {
         @if text.len() > LONG {
-            details { summary { (name) } p.note { (text) } }
+            details.paper { summary { (name) } p.note { (text) } }
         } @else if !text.is_empty() {
             p.note { b { (name) ": " } (text) }
         }

@@ -181,7 +181,8 @@ impl Frame<'_> {
         let (height, head) = (self.height, if self.with_names { 24.0 } else { 10.0 });
         let first = start + head;
         let end = start + (head + height) * stacks.len() as f64;
-        let own = self.scale.is_none().then(|| sharing::remark("panel"));
+        let own = self.scale.is_none().then_some("");
+        let own = sharing::remark("panel", own.into_iter(), 1);
         let remarks: Vec<String> = own.into_iter().chain(remark(stacks)).collect();
         let body = html! {
             (legend)

@@ -195,8 +195,10 @@ impl Reach {
         let is_rtt = column.contains("rtt");
         // A line on the axis would not be seen.
         let is_base = |low: f64| self.references.iter().flat_map(|r| &r.course).any(|(_, v)| *v <= low);
-        let below = |low: f64, high: f64| if is_rtt && is_base(low) { ABOVE_AXIS * (high - low) } else { 0.0 };
-        let ends = self.extent(self.highest()).map(|(low, high)| ((low - below(low, high)).max(low.min(0.0)), high));
+        let below =
+            |low: f64, high: f64| if is_rtt && is_base(low) { ABOVE_AXIS * (high - low) } else { 0.0 };
+        let ends =
+            self.extent(self.highest()).map(|(low, high)| ((low - below(low, high)).max(low.min(0.0)), high));
         let scaled = ends.map(|(low, high)| (low / divisor, high / divisor));
         let scale = match kind {
             ScaleKind::Log => Scale::log(self.least / divisor, scaled.map_or(1.0, |(_, high)| high)),
@@ -354,7 +356,7 @@ impl Frame<'_> {
             });
             top = bottom + 8.0;
         }
-        let remarks = own_scales(panels, "variant");
+        let remarks: Vec<String> = own_scales(panels, "variant").into_iter().collect();
         let body = html! {
             (legend)
             @for panel in drawn { (panel) }
@@ -465,13 +467,9 @@ fn heading(y: f64, right: f64, name: &str, references: &[Reference], divisor: f6
 }
 
 /// Where the parts of a panel do not share their scale.
-fn own_scales(panels: &[&Panel<'_>], what: &str) -> Vec<String> {
-    let apart: Vec<_> = panels.iter().filter(|panel| !panel.own.is_empty()).collect();
-    match apart[..] {
-        [] => Vec::new(),
-        [one] if panels.len() > 1 => vec![format!("{}: each {what} has a scale of its own.", one.name)],
-        _ => vec![sharing::remark(what)],
-    }
+fn own_scales(panels: &[&Panel<'_>], what: &str) -> Option<String> {
+    let apart = panels.iter().filter(|panel| !panel.own.is_empty());
+    sharing::remark(what, apart.map(|panel| panel.name.as_str()), panels.len())
 }
 
 /// Which flows a strip shows, if there are more.

@@ -15,9 +15,18 @@ pub(super) fn are_apart(ends: impl Iterator<Item = (f64, f64)>) -> bool {
     most > MOST * least
 }
 
-/// What is told under a chart whose panels have each their own: `panel`, `strip`, `picture`.
-pub(super) fn remark(what: &str) -> String {
-    format!("Each {what} has a scale of its own.")
+/// What is told under a chart where each `what` (panel, strip, picture) has its own: of these quantities, of `all` that it shows.
+pub(super) fn remark<'q>(
+    what: &str,
+    quantities: impl Iterator<Item = &'q str>,
+    all: usize,
+) -> Option<String> {
+    let names: Vec<&str> = quantities.collect();
+    match names.len() {
+        0 => None,
+        some if some == all => Some(format!("Each {what} has a scale of its own.")),
+        _ => Some(format!("{}: each {what} has a scale of its own.", names.join(", "))),
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::axis::Scale;
 pub(super) use super::axis::px;
 use super::stripes;
 use crate::colours::{AXIS, GRID, INK, MUTED, PAPER};
+use crate::number;
 use crate::styles::Style;
 
 /// Width of every chart: printed in a column of 84 mm, its text is of 6.6 points.
@@ -159,12 +160,22 @@ pub(super) fn area(data: &str, colour: &str, gap: f64, name: &str) -> Markup {
 
 /// What is drawn on a pair of scales: the page's script reads values from it, and zooms it.
 pub(super) fn plot(x: &Scale, y: &Scale, inner: &Markup) -> Markup {
+    plot_at(x, y, &[], inner)
+}
+
+/// The same where x has values at these alone: between them nothing was run, and nothing is to be read.
+pub(super) fn plot_at(x: &Scale, y: &Scale, stops: &[f64], inner: &Markup) -> Markup {
     let words = (!y.words().is_empty()).then(|| y.words().join("|"));
     // As they follow a number.
     let unit =
         |scale: &Scale| if scale.unit().is_empty() { String::new() } else { format!(" {}", scale.unit()) };
     let units = format!("{}|{}", unit(x), unit(y));
-    html! { g class="plot" data-x=(x.hook()) data-y=(y.hook()) data-words=[words] data-units=(units) { (inner) } }
+    let stops: Vec<String> =
+        stops.iter().map(|value| format!("{}={}", px(x.at(*value)), number::plain(*value))).collect();
+    let stops = (!stops.is_empty()).then(|| stops.join(" "));
+    html! {
+        g class="plot" data-x=(x.hook()) data-y=(y.hook()) data-at=[stops] data-words=[words] data-units=(units) { (inner) }
+    }
 }
 
 /// The plot's frame of vertical grid lines with their labels under it.

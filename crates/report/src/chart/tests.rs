@@ -220,9 +220,28 @@ fn panels_that_are_far_apart_do_not_share_a_scale() {
         assert!(!near.contains("of its own"), "{mark:?}");
         let far = drawn(&faster(100.0), &chart).remove(0);
         texts_stay_inside("far", &far);
-        assert!(far.contains("has a scale of its own."), "{mark:?} {far}");
+        assert!(far.contains("Each ") && far.contains(" has a scale of its own."), "{mark:?} {far}");
         if mark != Mark::Point {
             assert_eq!((y_scales(&near).len(), y_scales(&far).len()), (1, 2), "{mark:?}");
         }
     }
+}
+
+/// Between the values of a key nothing was run: the page's script reads at these alone.
+#[test]
+fn a_swept_axis_says_which_values_were_run() {
+    let variants = realistic()[0].summary.variants.clone();
+    let mut data = cells(&variants, Along::Key, &["goodput"]);
+    let Data::Cells { spots, .. } = &mut data else { unreachable!() };
+    spots.iter_mut().for_each(|spot| spot.at[0] = 0.1 + 0.2 * spot.at[0]);
+    let chart = Chart { together: true, ..chart("T", Mark::Line, data) };
+    let drawn = pictures(0, &chart, WIDTH).remove(0);
+    let stops = drawn.split("data-at=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    let names: Vec<&str> = stops.split(' ').filter_map(|stop| stop.split('=').nth(1)).collect();
+    assert_eq!(names, ["0.1", "0.3"], "{stops}");
+    let script = include_str!("../script.js");
+    assert!(script.contains("g.dataset.at") && script.contains("read(curve, pixel, stop)"));
+    let time =
+        pictures(1, &crate::fixture::chart("T", Mark::Line, over_time(columns(&["cwnd_bytes"]))), WIDTH);
+    assert!(!time[0].contains("data-at="));
 }

@@ -166,7 +166,8 @@ impl<'a> Frame<'a> {
     pub(super) fn own_scales(&self) -> Option<String> {
         let own = self.groups.iter().filter(|group| !group.own.is_empty());
         let facets = distinct(self.chart.spots.iter().map(|spot| spot.facet.as_str())).len();
-        (own.count() > 0).then(|| sharing::remark(if facets > 1 { "panel" } else { "picture" }))
+        let what = if facets > 1 { "panel" } else { "picture" };
+        sharing::remark(what, own.map(|group| group.heading.as_str()), self.groups.len())
     }
 
     /// The values of a panel, colour by colour; of all facets without one.
@@ -208,7 +209,7 @@ impl<'a> Frame<'a> {
         let axis = self.chart.x;
         let place = match axis.words.get(item.at() as usize) {
             Some(word) => word.clone(),
-            None => format!("{} {}", item.at(), axis.unit).trim().to_owned(),
+            None => format!("{} {}", number::plain(item.at()), axis.unit).trim().to_owned(),
         };
         let name = self.entries.get(item.entry).map_or("", |entry| entry.name.as_str());
         let at = match (name.is_empty(), place.is_empty()) {

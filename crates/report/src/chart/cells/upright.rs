@@ -73,7 +73,7 @@ fn axis(frame: &Frame<'_>, spots: &[&Spot]) -> (Axis, String) {
     let mut at: Vec<f64> = spots.iter().filter_map(|spot| spot.at.first().copied()).collect();
     at.sort_by(f64::total_cmp);
     at.dedup();
-    let word = |value: &f64| x.words.get(*value as usize).cloned().unwrap_or_else(|| value.to_string());
+    let word = |value: &f64| x.words.get(*value as usize).cloned().unwrap_or_else(|| number::plain(*value));
     let words: Vec<String> = at.iter().map(word).collect();
     if x.along != Along::Variants {
         return (Axis::Side(Places { at, names: words.into_iter().map(|word| vec![word]).collect() }), name);
@@ -178,16 +178,23 @@ impl<'a> Picture<'_, 'a> {
                         (self.along(&pen, &x, &items.iter().filter(|item| item.entry == entry).collect::<Vec<_>>()))
                     }
                 };
-                svg::plot(&x, &y, &inner)
+                svg::plot_at(&x, &y, &self.values(), &inner)
             }
         }
     }
 
-    fn x_scale(&self, left: f64, right: f64) -> Scale {
-        let axis = self.frame.chart.x;
-        let mut values: Vec<f64> = self.spots.iter().filter_map(|spot| spot.at.first().copied()).collect();
+    /// The values of the axis that were run, rising.
+    fn values(&self) -> Vec<f64> {
+        let all = self.spots.iter().filter_map(|spot| spot.at.first().copied());
+        let mut values: Vec<f64> = all.filter(|value| is_drawable(*value)).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
+        values
+    }
+
+    fn x_scale(&self, left: f64, right: f64) -> Scale {
+        let axis = self.frame.chart.x;
+        let values = self.values();
         let (low, high) = extent(values.iter().copied()).unwrap_or((0.0, 1.0));
         let scale = match axis.scale {
             ScaleKind::Log => Scale::log(low, high),
