@@ -385,3 +385,35 @@ fn a_table_each_and_each_reason_once() {
         "and the other variant: {rows:?}"
     );
 }
+
+/// Text that wraps and pictures on the same page, and no counters where nothing is claimed.
+#[test]
+fn an_answer_stands_with_its_pictures() {
+    let mut all = fixture::realistic();
+    for results in &mut all {
+        results.summary.claims.clear();
+        let rows = results.summary.variants.iter_mut().flat_map(|v| &mut v.rows);
+        rows.flat_map(|row| row.cells.values_mut()).for_each(|cell| cell.published = None);
+    }
+    all[1].summary.title = "Which one: beside another".to_owned();
+    let table = super::Block::Table {
+        caption: "Alone".to_owned(),
+        head: vec![String::new(), "cubic".to_owned()],
+        rows: vec![vec!["goodput".to_owned(), "9.2".to_owned()]],
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let blocks = [super::Block::Text("cubic carries most.".to_owned()), table];
+    super::write_answer(dir.path(), "Which one", &blocks, &all).unwrap();
+    let files = read(dir.path());
+    parse_all(&files);
+    let text = page(&files, "index.html");
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}"));
+    assert!(
+        at("cubic carries most.") < at("<svg class=\"chart\"")
+            && at("<td class=\"count\">9.2") < at("<svg class=\"chart\"")
+    );
+    assert!(at("<svg class=\"chart\"") < at("quic-dc-table-5.html\">beside another</a>"));
+    for words in ["<pre", "claims hold", "numbers beyond", "ledger.html"] {
+        assert!(!text.contains(words), "{words}");
+    }
+}
