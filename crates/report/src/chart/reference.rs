@@ -12,7 +12,7 @@ use results::network::{Course, Network};
 /// A line that far above all values would leave them no room: it is left out.
 const MOST: f64 = 3.0;
 /// More lines than these of one panel would be a pattern, not a reference.
-const MOST_LINES: usize = 6;
+pub(super) const MOST_LINES: usize = 6;
 
 /// A line and what it is.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! Every mark over everything that it is drawn from: there is a picture, its marks are in it, and no text leaves it.
 
 use experiment::chart::{Along, Chart, Colour, Data, Mark, ScaleKind, Spot};
+use results::network::Network;
 use results::summary::Results;
 use std::collections::BTreeSet;
 use units::Duration;
@@ -244,4 +245,36 @@ fn a_swept_axis_says_which_values_were_run() {
     let time =
         pictures(1, &crate::fixture::chart("T", Mark::Line, over_time(columns(&["cwnd_bytes"]))), WIDTH);
     assert!(!time[0].contains("data-at="));
+}
+
+/// Over a swept rate the capacity rises with it; the base RTT is one line where all panels have one.
+#[test]
+fn swept_lines_stand_under_what_the_network_allows() {
+    let mut results = realistic().remove(0);
+    let variants = results.summary.variants.clone();
+    let network = |(i, variant): (usize, &results::summary::Variant), row: &results::summary::Row| Network {
+        variant: variant.name.clone(),
+        row: row.label.clone(),
+        capacity: vec![(0.0, 10.0 + 5.0 * i as f64)],
+        base_rtt: vec![vec![(0.0, 50.0)]],
+        buffer: Vec::new(),
+    };
+    let each = variants.iter().enumerate().flat_map(|v| v.1.rows.iter().map(move |row| network(v, row)));
+    results.networks = each.collect();
+    let lines = |results: &Results, metric: &str| {
+        let data = cells(&variants, Along::Key, &[metric]);
+        drawn(results, &Chart { together: true, ..chart("T", Mark::Line, data) }).remove(0)
+    };
+    for (metric, name) in [("goodput", "capacity"), ("rtt_mean", "base RTT"), ("loss", "")] {
+        let picture = lines(&results, metric);
+        let shown = picture.matches("class=\"reference\"").count();
+        assert_eq!(shown, usize::from(!name.is_empty()), "{metric} {picture}");
+        assert!(picture.contains(&format!(">{name}</text>")) != name.is_empty(), "{metric}");
+        texts_stay_inside(metric, &picture);
+    }
+    let course = lines(&results, "goodput");
+    let course = course.split("class=\"reference\"><path d=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(course.contains('l'), "it rises: {course}");
+    results.networks.pop();
+    assert!(!lines(&results, "goodput").contains("reference"), "a row whose network is not known");
 }

@@ -3,6 +3,7 @@
 use experiment::chart::{Along, Axis, Mark, ScaleKind, Spot};
 use experiment::metric::Metric;
 
+use super::allowed;
 use super::value::{Value, label, measured};
 use crate::chart::axis::{Scale, extent};
 use crate::chart::{Source, distinct, sharing};
@@ -142,7 +143,10 @@ impl<'a> Frame<'a> {
     /// What the axis of these must reach.
     fn ends(&self, spots: &[&'a Spot], group: &Group<'a>) -> Vec<f64> {
         let items = self.items(spots, group, None);
-        items.iter().flat_map(|item| item.value.ends(self.chart.published)).collect()
+        let mut ends: Vec<f64> =
+            items.iter().flat_map(|item| item.value.ends(self.chart.published)).collect();
+        ends.extend(allowed::ends(&allowed::lines(self, spots, group), &ends));
+        ends
     }
 
     fn scale(&self, ends: &[f64]) -> Scale {

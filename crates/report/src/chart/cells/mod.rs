@@ -1,6 +1,7 @@
 //! Cells of the table along rows, variants or a varied key, as lines, bars, boxes or points: a panel per metric and facet, a colour per
 //! series.
 
+mod allowed;
 mod frame;
 mod lying;
 mod names;

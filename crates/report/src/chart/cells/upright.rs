@@ -3,14 +3,15 @@
 use experiment::chart::{Along, Mark, ScaleKind, Spot};
 use maud::{Markup, html};
 
+use super::allowed;
 use super::frame::{Frame, Group, Item};
 use super::names::Names;
 use super::pen::{Pen, Slot};
 use super::{has_boxes, legend};
 use crate::chart::axis::{Scale, extent, is_drawable};
 use crate::chart::distinct;
-use crate::chart::path;
 use crate::chart::svg::{self, Anchor, SMALL, TEXT, WIDTH};
+use crate::chart::{path, reference};
 use crate::number;
 use crate::variants::keys_and_values;
 
@@ -91,11 +92,7 @@ impl<'a> Picture<'_, 'a> {
         let (key, mut top) = legend(self.frame, self.width());
         let mut drawn = Vec::new();
         for group in &self.frame.groups {
-            drawn.push(svg::heading(
-                8.0,
-                top + 17.0,
-                &svg::shortened(&group.heading, TEXT * 1.06, self.width() - 12.0),
-            ));
+            drawn.push(self.heading(group, top + 17.0));
             top += 20.0;
             for (i, facets) in self.facets.chunks(self.columns).enumerate() {
                 let is_last = (i + 1) * self.columns >= self.facets.len();
@@ -114,6 +111,28 @@ impl<'a> Picture<'_, 'a> {
             (svg::remarks(top + under + 8.0, &remarks))
         };
         (markup, top + under + svg::remarks_height(&remarks))
+    }
+
+    /// What a group is, and at the right what the grey line is that is in its panels.
+    fn heading(&self, group: &Group<'a>, y: f64) -> Markup {
+        let is_shown = |facet: &&str| {
+            let scale = group.scale_in(self.variant, facet);
+            self.allowed(group, facet).iter().flat_map(allowed::Line::values).any(|value| scale.has(value))
+        };
+        let name = group.metrics.first().and_then(|(metric, _)| allowed::name(metric));
+        let name = name.filter(|_| self.facets.iter().any(|facet| is_shown(facet)));
+        let right = self.width() - SIDES.1;
+        let room = right - name.map_or(0.0, |name| svg::text_width(name, SMALL) + 40.0);
+        html! {
+            (svg::heading(8.0, y, &svg::shortened(&group.heading, TEXT * 1.06, room)))
+            @if let Some(name) = name { (reference::key(right, y, name)) }
+        }
+    }
+
+    /// What the network allows in a panel.
+    fn allowed(&self, group: &Group<'a>, facet: &str) -> Vec<allowed::Line> {
+        let spots: Vec<&Spot> = self.spots.iter().copied().filter(|spot| spot.facet == facet).collect();
+        allowed::lines(self.frame, &spots, group)
     }
 
     /// Panels beside each other; where they end.
@@ -174,6 +193,9 @@ impl<'a> Picture<'_, 'a> {
                 let inner = html! {
                     (svg::grid_x(&x, top, bottom, true))
                     (grid)
+                    @if let Some(name) = group.metrics.first().and_then(|(metric, _)| allowed::name(metric)) {
+                        (allowed::draw(&self.allowed(group, facet), name, &x, &y))
+                    }
                     @for entry in 0..self.frame.entries.len() {
                         (self.along(&pen, &x, &items.iter().filter(|item| item.entry == entry).collect::<Vec<_>>()))
                     }
