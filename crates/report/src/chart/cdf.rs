@@ -34,11 +34,8 @@ pub(super) fn draw(
     let all = extent(ends.iter().flatten().flat_map(|(low, high)| [*low, *high]));
     let is_apart = scale == ScaleKind::Linear && sharing::are_apart(ends.iter().flatten().copied());
     let x_name = if is_apart { "RTT (ms); the pictures have different scales" } else { "RTT (ms)" };
-    let figure = |((name, curves), own): (&(&str, Vec<Curve<'_>>), &Option<(f64, f64)>)| {
-        let x = x_scale(if is_apart { own.or(all) } else { all }, scale);
-        figure(title, name, curves, &x, x_name)
-    };
-    shown.iter().zip(&ends).map(figure).collect()
+    let own = ends.iter().map(|own| x_scale(if is_apart { own.or(all) } else { all }, scale));
+    shown.iter().zip(own).map(|((name, curves), x)| figure(title, name, curves, &x, x_name)).collect()
 }
 
 fn cdf<'a>(source: &Source<'a>, variant: &str, row: &str) -> Option<&'a Cdf> {

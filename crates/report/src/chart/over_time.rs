@@ -153,7 +153,7 @@ fn states_panel<'a>(
     let is_named = column == STATE && !words.is_empty();
     let name = number::column(column, 1.0).label;
     let (scale, own) = (Scale::of_words(words), BTreeMap::new());
-    is_named.then(|| Panel { column, name, divisor: 1.0, scale, own, states })
+    is_named.then_some(Panel { column, name, divisor: 1.0, scale, own, states })
 }
 
 /// The values of a column in a part, and what its networks allow.

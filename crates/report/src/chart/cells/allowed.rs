@@ -1,13 +1,12 @@
 //! What the network allows over a varied key: the capacity, which varies with the key where the key is the rate, and the base RTT.
 
-use experiment::chart::{Mark, Spot};
+use experiment::chart::Spot;
 use experiment::metric::Metric;
 use maud::{Markup, html};
 use results::network::{Course, Network};
 
-use super::frame::{Frame, Group};
 use crate::chart::axis::{Scale, extent};
-use crate::chart::{distinct, path, reference, svg};
+use crate::chart::{Source, distinct, path, reference, svg};
 
 /// A line three times above all values would leave them no room.
 const MOST: f64 = 3.0;
@@ -34,14 +33,10 @@ pub(super) fn name(metric: &Metric) -> Option<&'static str> {
 }
 
 /// The lines of a panel with these spots, each once; none unless all its metrics have the same kind and all spots a value.
-pub(super) fn lines(frame: &Frame<'_>, spots: &[&Spot], group: &Group<'_>) -> Vec<Line> {
-    let chart = frame.chart;
-    let metrics: Vec<&Metric> = group.metrics.iter().map(|(metric, _)| *metric).collect();
-    let [first, ..] = metrics[..] else { return Vec::new() };
-    let is_swept = chart.mark == Mark::Line && chart.x.words.is_empty();
-    if !is_swept
-        || name(first).is_none()
-        || metrics.iter().any(|m| m.word() != first.word() && name(m) != name(first))
+pub(super) fn lines(source: &Source<'_>, metrics: &[&Metric], spots: &[&Spot]) -> Vec<Line> {
+    let [first, others @ ..] = metrics else { return Vec::new() };
+    if name(first).is_none()
+        || others.iter().any(|other| name(other) != name(first) || other.unit() != first.unit())
     {
         return Vec::new();
     }
@@ -49,7 +44,7 @@ pub(super) fn lines(frame: &Frame<'_>, spots: &[&Spot], group: &Group<'_>) -> Ve
     let of_series = |series: &str| -> Option<Line> {
         let mine = spots.iter().filter(|spot| spot.series == series);
         let mut points: Vec<(f64, f64)> = mine
-            .map(|spot| Some((*spot.at.first()?, allowed(frame, spot, first)?)))
+            .map(|spot| Some((*spot.at.first()?, allowed(source, spot, first)?)))
             .collect::<Option<_>>()?;
         points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         points.dedup();
@@ -67,9 +62,9 @@ pub(super) fn lines(frame: &Frame<'_>, spots: &[&Spot], group: &Group<'_>) -> Ve
 }
 
 /// Of the network of a row, if it is one value.
-fn allowed(frame: &Frame<'_>, spot: &Spot, metric: &Metric) -> Option<f64> {
+fn allowed(source: &Source<'_>, spot: &Spot, metric: &Metric) -> Option<f64> {
     let one = |course: &Course| if let [(_, value)] = course[..] { Some(value) } else { None };
-    let network: &Network = reference::network(frame.source, &spot.variant, spot.row.as_str())?;
+    let network: &Network = reference::network(source, &spot.variant, spot.row.as_str())?;
     match (name(metric)?, &network.base_rtt[..]) {
         ("base RTT", [course]) => one(course),
         ("base RTT", _) => None,

@@ -140,12 +140,19 @@ impl<'a> Frame<'a> {
         parts
     }
 
+    /// What the network allows where lines go over a varied key.
+    pub(super) fn allowed(&self, spots: &[&Spot], group: &Group<'_>) -> Vec<allowed::Line> {
+        let metrics: Vec<&Metric> = group.metrics.iter().map(|(metric, _)| *metric).collect();
+        let is_swept = self.chart.mark == Mark::Line && self.chart.x.words.is_empty();
+        if is_swept { allowed::lines(self.source, &metrics, spots) } else { Vec::new() }
+    }
+
     /// What the axis of these must reach.
     fn ends(&self, spots: &[&'a Spot], group: &Group<'a>) -> Vec<f64> {
         let items = self.items(spots, group, None);
         let mut ends: Vec<f64> =
             items.iter().flat_map(|item| item.value.ends(self.chart.published)).collect();
-        ends.extend(allowed::ends(&allowed::lines(self, spots, group), &ends));
+        ends.extend(allowed::ends(&self.allowed(spots, group), &ends));
         ends
     }
 

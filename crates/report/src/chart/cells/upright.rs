@@ -120,7 +120,7 @@ impl<'a> Picture<'_, 'a> {
             self.allowed(group, facet).iter().flat_map(allowed::Line::values).any(|value| scale.has(value))
         };
         let name = group.metrics.first().and_then(|(metric, _)| allowed::name(metric));
-        let name = name.filter(|_| self.facets.iter().any(|facet| is_shown(facet)));
+        let name = name.filter(|_| self.facets.iter().any(is_shown));
         let right = self.width() - SIDES.1;
         let room = right - name.map_or(0.0, |name| svg::text_width(name, SMALL) + 40.0);
         html! {
@@ -132,7 +132,7 @@ impl<'a> Picture<'_, 'a> {
     /// What the network allows in a panel.
     fn allowed(&self, group: &Group<'a>, facet: &str) -> Vec<allowed::Line> {
         let spots: Vec<&Spot> = self.spots.iter().copied().filter(|spot| spot.facet == facet).collect();
-        allowed::lines(self.frame, &spots, group)
+        self.frame.allowed(&spots, group)
     }
 
     /// Panels beside each other; where they end.
