@@ -75,7 +75,7 @@ fn beside(answer: &Answer) -> Option<Block> {
     let lines = [
         line("its goodput, Mbit/s", of(|b| significant(b.goodput))),
         line(format!("that of {}, Mbit/s", answer.against), of(|b| significant(b.competitor))),
-        line("its share, %", of(|b| screen::share(b))),
+        line("its share, %", of(screen::share)),
         line("mean RTT, ms", of(|b| format!("{:.0}", b.rtt_mean))),
     ];
     let caption = format!("Beside one flow of {}", answer.against);
