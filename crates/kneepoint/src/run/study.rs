@@ -105,6 +105,11 @@ impl<'a> Plan<'a> {
         Run { exp: self.exp, options: self.options, folder: &self.path, progress, runs: &self.runs }
     }
 
+    /// Leaves no folder without a run.
+    pub(super) fn tidy(&self) {
+        self.runs.tidy();
+    }
+
     /// How many runs are kept.
     pub(super) fn kept(&self) -> usize {
         self.runs.count(self.cases.len() * self.exp.repetitions as usize)
