@@ -68,6 +68,8 @@ impl<'a> Plan<'a> {
         if options.fresh {
             runs.discard();
         } else if let Some((results, folder)) = store::find(&options.out, &manifest) {
+            // Those of another program that was at it too.
+            runs.discard();
             return Ok(Begun::Nothing(Study::Complete(Box::new(results), folder, true)));
         }
         let labels: Vec<[String; 2]> =
