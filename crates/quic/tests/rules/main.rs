@@ -2,6 +2,7 @@
 
 mod appendix_a;
 mod assembly;
+mod config;
 mod frames;
 mod handshake;
 mod headers;
