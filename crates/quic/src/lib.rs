@@ -4,6 +4,7 @@ pub use rustls;
 pub use units;
 
 pub mod config;
+pub mod connection;
 pub mod crypto;
 pub mod crypto_stream;
 mod error;

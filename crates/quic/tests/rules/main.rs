@@ -3,6 +3,7 @@
 mod appendix_a;
 mod assembly;
 mod config;
+mod connection_ids;
 mod frames;
 mod handshake;
 mod headers;

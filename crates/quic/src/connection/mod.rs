@@ -1,0 +1,5 @@
+//! Parts of a connection that need no loss recovery, each complete in itself.
+
+pub mod ids;
+
+pub use ids::{HandshakeIds, LocalIds, RemoteIds};
