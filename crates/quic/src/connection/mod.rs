@@ -1,5 +1,7 @@
 //! Parts of a connection that need no loss recovery, each complete in itself.
 
 pub mod ids;
+pub mod path;
 
 pub use ids::{HandshakeIds, LocalIds, RemoteIds};
+pub use path::{Path, Paths};

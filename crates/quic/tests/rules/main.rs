@@ -8,6 +8,7 @@ mod frames;
 mod handshake;
 mod headers;
 mod parameters;
+mod paths;
 mod protection;
 mod receive;
 mod send;
