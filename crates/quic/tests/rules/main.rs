@@ -2,6 +2,7 @@
 
 mod appendix_a;
 mod assembly;
+mod closing;
 mod config;
 mod connection_ids;
 mod frames;
