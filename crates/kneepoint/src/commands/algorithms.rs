@@ -24,7 +24,7 @@ pub(crate) fn run(name: Option<&str>) -> Result<u8, Error> {
 }
 
 /// What the document has at least, of a line that is too short for all.
-const DOCUMENT: usize = 22;
+const DOCUMENT: usize = 34;
 
 /// Name, what it is, document.
 fn line(entry: &Entry, width: usize) -> String {

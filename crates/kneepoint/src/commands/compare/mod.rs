@@ -2,13 +2,14 @@
 //!
 //! The question becomes experiment files (`question.rs`), which run as any other and leave their results and a report: long flows alone, flows
 //! beside a competitor, short transfers. What they say is put into numbers with intervals (`answer.rs`), reasons (`why.rs`, with
-//! `closed_form.rs`) and one screen of text (`screen.rs`).
+//! `closed_form.rs`) one screen of text (`screen.rs`), and the first page of the report (`page.rs`).
 
 mod answer;
 mod args;
 mod closed_form;
 mod measured;
 mod network;
+mod page;
 mod question;
 mod screen;
 mod sweep;
@@ -56,11 +57,13 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
     }
     let dir = args.out.join("report").join("compare");
     let answer = Answer::of(&question, &all, seeds);
-    let text = match &question.vary {
-        Some(varied) => sweep::text(&question, varied, &all, seeds),
-        None => screen::text(&question, &answer),
+    let (text, blocks) = match &question.vary {
+        Some(varied) => {
+            (sweep::text(&question, varied, &all, seeds), page::blocks_over(&question, varied, &all, seeds))
+        }
+        None => (screen::text(&question, &answer), page::blocks(&question, &answer)),
     };
-    let page = report::write_answer(&dir, &question.title(), &text, &all)
+    let page = report::write_answer(&dir, &question.title(), &blocks, &all)
         .map_err(|e| Error::bad(format!("cannot write the report to {}: {e}", dir.display())))?;
     if args.json {
         print(&(serde_json::to_string_pretty(&answer).map_err(Error::bad)? + "\n"));

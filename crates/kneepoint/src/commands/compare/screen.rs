@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::answer::{Answer, Ranked};
+use super::measured::Beside;
 use super::question::{Question, TRANSFERS};
 use crate::commands::ratio::Ratio;
 use crate::status::cut;
@@ -23,21 +24,21 @@ pub(super) fn text(question: &Question, answer: &Answer) -> String {
     for ranked in &answer.ranking {
         put(&mut out, &format!("{}: ", ranked.label), &ranked.why);
     }
-    closed_forms(&mut out, question, answer);
-    if !question.network.is_one_link() {
-        let found = question.network.beyond_one_link.join(", ");
-        put(
-            &mut out,
-            "",
-            &format!("The network has {found}: no formula or reason of one drop-tail link is told."),
-        );
-    }
+    put_some(&mut out, closed_forms(question, answer));
+    put_some(&mut out, network(question));
     put(&mut out, "", &foot(question, answer));
     out
 }
 
+/// What is not told of a network that is more than one link.
+pub(super) fn network(question: &Question) -> Option<String> {
+    let found = question.network.beyond_one_link.join(", ");
+    let is_more = !question.network.is_one_link();
+    is_more.then(|| format!("The network has {found}: no formula or reason of one drop-tail link is told."))
+}
+
 /// How it was measured, and what the intervals are of.
-fn foot(question: &Question, answer: &Answer) -> String {
+pub(super) fn foot(question: &Question, answer: &Answer) -> String {
     let [from, to] = answer.window;
     let seeds = if answer.seeds == 1 { "seed" } else { "seeds" };
     let length =
@@ -59,7 +60,7 @@ fn foot(question: &Question, answer: &Answer) -> String {
 }
 
 /// Who carries most, by how much, and what it costs.
-fn verdict(question: &Question, answer: &Answer) -> String {
+pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
     let on = &question.link;
     let [best, rest @ ..] = answer.ranking.as_slice() else { return String::new() };
     if best.long.goodput <= 0.0 {
@@ -190,24 +191,33 @@ fn beside(out: &mut String, answer: &Answer) {
     let _ = writeln!(out, "{:width$}  beside one flow of {against}: Mbit/s of both, share, mean RTT", "");
     for ranked in &answer.ranking {
         let Some(beside) = ranked.beside else { continue };
-        let spread = beside.spread.filter(|s| *s >= 0.5).map_or_else(String::new, |s| format!(" +-{s:.0}"));
         let _ = writeln!(
             out,
-            "{:width$} {:>9} and {:>5} of {against}, {:.0}{spread} %, {} ms",
+            "{:width$} {:>9} and {:>5} of {against}, {} %, {} ms",
             cut(&ranked.label, width),
             significant(beside.goodput),
             significant(beside.competitor),
-            beside.share,
+            share(&beside),
             significant(beside.rtt_mean)
         );
     }
+    put_some(out, kept(answer));
+}
+
+/// `43 +-2`.
+pub(super) fn share(beside: &Beside) -> String {
+    let spread = beside.spread.filter(|s| *s >= 0.5).map_or_else(String::new, |s| format!(" +-{s:.0}"));
+    format!("{:.0}{spread}", beside.share)
+}
+
+/// What the competitor keeps of what it has beside its own kind.
+pub(super) fn kept(answer: &Answer) -> Option<String> {
+    let against = &answer.against;
     let kept =
         answer.ranking.iter().filter_map(|r| Some(format!("{} beside {}", keeps(r.beside?.keeps?), r.label)));
     let kept: Vec<String> = kept.collect();
-    if !kept.is_empty() {
-        let its = format!("Of what {against} has beside another {against} it keeps ");
-        put(out, "", &format!("{its}{}.", kept.join(", ")));
-    }
+    let its = format!("Of what {against} has beside another {against} it keeps ");
+    (!kept.is_empty()).then(|| format!("{its}{}.", kept.join(", ")))
 }
 
 /// `43 % (40 to 46)`.
@@ -228,7 +238,7 @@ fn label_width(answer: &Answer) -> usize {
     answer.ranking.iter().map(|r| r.label.chars().count()).max().unwrap_or(0).clamp(10, LONGEST_LABEL)
 }
 
-fn closed_forms(out: &mut String, question: &Question, answer: &Answer) {
+pub(super) fn closed_forms(question: &Question, answer: &Answer) -> Option<String> {
     let known: Vec<String> = answer
         .ranking
         .iter()
@@ -242,10 +252,8 @@ fn closed_forms(out: &mut String, question: &Question, answer: &Answer) {
             ))
         })
         .collect();
-    if !known.is_empty() {
-        let loss = question.network.path.loss * 100.0;
-        put(out, "", &format!("Closed form at {loss} % of random loss: {}.", known.join("; ")));
-    }
+    let loss = question.network.path.loss * 100.0;
+    (!known.is_empty()).then(|| format!("Closed form at {loss} % of random loss: {}.", known.join("; ")))
 }
 
 /// Three digits, of what is tiny four decimals.
@@ -269,6 +277,12 @@ fn join(names: &[&str]) -> String {
 
 fn join_all(sentences: &[String]) -> String {
     join(&sentences.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn put_some(out: &mut String, text: Option<String>) {
+    if let Some(text) = text {
+        put(out, "", &text);
+    }
 }
 
 /// A paragraph within 80 columns.

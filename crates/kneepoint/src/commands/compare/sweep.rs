@@ -38,16 +38,17 @@ pub(super) fn text(question: &Question, varied: &Varied, all: &[Results], seeds:
         table(&mut out, varied, &labels, block, (width, group));
     }
     out.push('\n');
+    put(&mut out, "", &foot(question, seeds));
+    out
+}
+
+/// What the numbers are of.
+pub(super) fn foot(question: &Question, seeds: u32) -> String {
     let [to, from] = [question.to, question.from].map(|time| format!("{:.0} s", time.as_secs_f64()));
     let against = &question.against.label;
     let beside =
         format!("Share and competitor are of a flow beside one of {against}, the others of a flow alone");
-    put(
-        &mut out,
-        "",
-        &format!("{beside}. {seeds} seeds each, {to} long, of which the first {from} do not count."),
-    );
-    out
+    format!("{beside}. {seeds} seeds each, {to} long, of which the first {from} do not count.")
 }
 
 /// Columns of a heading.
@@ -82,7 +83,7 @@ fn table(
 }
 
 /// Where the one that carries most changes, and the one whose packets wait least.
-fn verdict(question: &Question, varied: &Varied, variants: &[Variant], seeds: u32) -> String {
+pub(super) fn verdict(question: &Question, varied: &Varied, variants: &[Variant], seeds: u32) -> String {
     let most = spans(varied, variants, &|variant| best(variant, "goodput", seeds, false));
     let least = spans(varied, variants, &|variant| best(variant, "rtt_mean", seeds, true));
     format!("Most goodput on {}, over {}: {most}. Least mean RTT: {least}.", question.link, varied.key)
