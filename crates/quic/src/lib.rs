@@ -3,10 +3,13 @@
 pub use rustls;
 pub use units;
 
+pub mod config;
+pub mod connection;
 pub mod crypto;
 pub mod crypto_stream;
 mod error;
 mod level;
+pub mod random;
 pub mod streams;
 pub mod wire;
 

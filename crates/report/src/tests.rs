@@ -357,7 +357,7 @@ fn one_count_of_differences() {
     let far = results::ledger::Far::of(&alone);
     assert!(far.open > 0 && far == of_all, "{far:?} {of_all:?}");
     let screen = first::text("all", &alone.iter().collect::<Vec<_>>(), 80);
-    assert!(screen.contains(&format!(", {} of {} numbers beyond 10 %", far.open, far.all)), "{screen}");
+    assert!(screen.contains(&format!(", {} of the {} numbers that", far.open, far.all)), "{screen}");
     let files = files(&all);
     let tile = format!("<b>{}</b><span>of {} numbers beyond 10 %", far.open, far.all);
     assert!(page(&files, "index.html").contains(&tile), "{tile}");

@@ -2,10 +2,14 @@
 
 mod appendix_a;
 mod assembly;
+mod closing;
+mod config;
+mod connection_ids;
 mod frames;
 mod handshake;
 mod headers;
 mod parameters;
+mod paths;
 mod protection;
 mod receive;
 mod send;

@@ -34,8 +34,12 @@ pub(super) fn draw(
     let all = extent(ends.iter().flatten().flat_map(|(low, high)| [*low, *high]));
     let is_apart = scale == ScaleKind::Linear && sharing::are_apart(ends.iter().flatten().copied());
     let x_name = if is_apart { "RTT (ms); the pictures have different scales" } else { "RTT (ms)" };
-    let own = ends.iter().map(|own| x_scale(if is_apart { own.or(all) } else { all }, scale));
-    shown.iter().zip(own).map(|((name, curves), x)| figure(title, name, curves, &x, x_name)).collect()
+    let mut figures = Vec::new();
+    for ((name, curves), own) in shown.iter().zip(ends) {
+        let x = x_scale(if is_apart { own.or(all) } else { all }, scale);
+        figures.push(figure(title, name, curves, &x, x_name));
+    }
+    figures
 }
 
 fn cdf<'a>(source: &Source<'a>, variant: &str, row: &str) -> Option<&'a Cdf> {

@@ -114,11 +114,13 @@ fn best(variant: &Variant, metric: &str, seeds: u32, least: bool) -> String {
     let Some(best) = (if least { rows().min_by(order) } else { rows().max_by(order) }) else {
         return String::new();
     };
-    let level = |row: &&Row| {
-        let ratio = best.cells.get(metric).zip(row.cells.get(metric));
-        row.label == best.label
-            || ratio.and_then(|(a, b)| Ratio::of(a, b, seeds)).is_some_and(|r| !r.matters())
-    };
-    let names: Vec<&str> = rows().filter(level).map(|row| row.label.as_str()).collect();
-    if names.len() == 1 { names[0].to_owned() } else { format!("{} level", names.join(" and ")) }
+    let ratio = |row: &Row| Ratio::of(best.cells.get(metric)?, row.cells.get(metric)?, seeds);
+    let is = |row: &&Row, what: fn(Ratio) -> bool| row.label == best.label || ratio(row).is_some_and(what);
+    let names: Vec<&str> = rows().filter(|r| is(r, |r| !r.matters())).map(|row| row.label.as_str()).collect();
+    let same = rows().filter(|row| is(row, Ratio::is_same)).count();
+    match names.as_slice() {
+        [alone] => (*alone).to_owned(),
+        names if names.len() == same => format!("{} level", names.join(" and ")),
+        names => format!("{} not told apart", names.join(" and ")),
+    }
 }

@@ -140,11 +140,11 @@ impl<'a> Frame<'a> {
         parts
     }
 
-    /// What the network allows where lines go over a varied key.
+    /// What the network allows in a panel: of lines over a key.
     pub(super) fn allowed(&self, spots: &[&Spot], group: &Group<'_>) -> Vec<allowed::Line> {
         let metrics: Vec<&Metric> = group.metrics.iter().map(|(metric, _)| *metric).collect();
         let is_swept = self.chart.mark == Mark::Line && self.chart.x.words.is_empty();
-        if is_swept { allowed::lines(self.source, &metrics, spots) } else { Vec::new() }
+        if is_swept { allowed::lines(self.source, spots, &metrics) } else { Vec::new() }
     }
 
     /// What the axis of these must reach.
