@@ -31,6 +31,14 @@ pub(super) fn plain(value: f64) -> String {
     if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.').to_owned() } else { digits }
 }
 
+/// Decimals of a value and of its deviation: two digits of the deviation, where the metric would have more of the value.
+pub(super) fn decimals(metric: &Metric, value: f64, spread: Option<f64>) -> usize {
+    let worth = metric.decimals(value);
+    let Some(spread) = spread.filter(|spread| spread.is_finite() && *spread > 0.0) else { return worth };
+    let told = (1 - libm::log10(spread).floor() as i32).clamp(0, 12) as usize;
+    worth.min(told.max(metric.decimals(0.0)))
+}
+
 /// A relative difference in percent, with its sign: `+3.2`, `−98`.
 pub(super) fn percent(difference: f64) -> String {
     let percent = difference * 100.0;
@@ -171,6 +179,16 @@ mod tests {
         assert_eq!(percent(1.0), "+100");
         assert_eq!(printed_decimals([9.2, 55.75, f64::NAN].into_iter(), 3), 2);
         assert_eq!(printed_decimals([0.123_456].into_iter(), 3), 3);
+    }
+
+    #[test]
+    fn a_deviation_says_how_many_digits_count() {
+        let shown = |value, spread| decimals(&"queue_wait".into(), value, spread);
+        assert_eq!(
+            [shown(0.0678, Some(0.1709)), shown(0.0678, None), shown(0.0678, Some(0.0012))],
+            [2, 4, 4]
+        );
+        assert_eq!(decimals(&"goodput".into(), 9.2, Some(3.0)), 2, "columns stay aligned");
     }
 
     #[test]

@@ -186,7 +186,8 @@ fn key_axis(key: &Key<'_>, scale: Option<ScaleKind>) -> Axis {
     };
     let (low, high) = values.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), v| (l.min(*v), h.max(*v)));
     let fits = if low > 0.0 && high >= WIDE * low { ScaleKind::Log } else { ScaleKind::Linear };
-    let scale = if low > 0.0 { scale.unwrap_or(fits) } else { ScaleKind::Linear };
+    // Who asked for a logarithmic one over a zero is told by the chart.
+    let scale = scale.unwrap_or(fits);
     Axis { name: key.name.clone(), unit, scale, ..Axis::default() }
 }
 
@@ -301,11 +302,9 @@ mod tests {
         assert_eq!(key_axis(&key(&["0.1 BDP", "1 BDP", "2 BDP"]), None).scale, ScaleKind::Log);
         assert_eq!(key_axis(&key(&["0.1 BDP", "1 BDP"]), None).scale, ScaleKind::Linear);
         assert_eq!(key_axis(&key(&["0.1 BDP", "1 BDP"]), Some(ScaleKind::Log)).scale, ScaleKind::Log);
-        assert_eq!(
-            key_axis(&key(&["0 ms", "1 ms"]), Some(ScaleKind::Log)).scale,
-            ScaleKind::Linear,
-            "zero has no place"
-        );
+        // Zero has no place on one: unless asked for it is not chosen, and if asked for the chart says why it is not drawn.
+        assert_eq!(key_axis(&key(&["0 ms", "1 ms", "90 ms"]), None).scale, ScaleKind::Linear);
+        assert_eq!(key_axis(&key(&["0 ms", "1 ms"]), Some(ScaleKind::Log)).scale, ScaleKind::Log);
         assert_eq!(key_axis(&key(&["smoothed", "latest"]), None).words, ["smoothed", "latest"]);
     }
 }

@@ -245,7 +245,11 @@ pub(super) fn legend(width: f64, top: f64, entries: &[(&str, &Style)], weight: f
     const LINE: f64 = 18.0;
     let (mut x, mut y) = (8.0, top + 12.0);
     let mut marks = Vec::new();
-    for (name, style) in entries {
+    let named: Vec<_> = entries.iter().filter(|(name, _)| !name.is_empty()).collect();
+    if named.is_empty() && !entries.is_empty() {
+        return (Markup::default(), 0.0);
+    }
+    for (name, style) in named {
         let room = width - SWATCH - 24.0;
         let taken = SWATCH + 6.0 + text_width(name, TEXT).min(room);
         if x > 8.0 && x + taken > width - 4.0 {

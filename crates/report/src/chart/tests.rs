@@ -278,3 +278,33 @@ fn swept_lines_stand_under_what_the_network_allows() {
     results.networks.pop();
     assert!(!lines(&results, "goodput").contains("reference"), "a row whose network is not known");
 }
+
+/// A scale that the file asks for and that cannot be is not changed in silence.
+#[test]
+fn a_zero_on_a_logarithmic_axis_is_told() {
+    let variants = realistic()[0].summary.variants.clone();
+    let swept = |first: f64, scale| {
+        let mut data = cells(&variants, Along::Key, &["goodput"]);
+        let Data::Cells { x, spots, .. } = &mut data else { unreachable!() };
+        x.scale = scale;
+        spots.iter_mut().for_each(|spot| spot.at[0] += first);
+        pictures(0, &Chart { together: true, ..chart("T", Mark::Line, data) }, WIDTH).remove(0)
+    };
+    assert!(swept(0.0, ScaleKind::Log).contains("The x axis is linear: 0 has no place"));
+    assert!(
+        !swept(0.0, ScaleKind::Linear).contains("no place")
+            && !swept(1.0, ScaleKind::Log).contains("no place")
+    );
+}
+
+/// Of curves of which none has a name.
+#[test]
+fn a_legend_has_no_nameless_line() {
+    let mut results = realistic().remove(0);
+    results.summary.variants.truncate(1);
+    results.summary.variants[0].name.clear();
+    results.rtt_cdf.iter_mut().for_each(|cdf| cdf.variant.clear());
+    let data = Data::Samples { colour: Colour::Variant };
+    let all = drawn(&results, &chart("T", Mark::Line, data));
+    assert!(all.iter().all(|picture| !picture.contains("class=\"key\"")), "{}", all[0]);
+}

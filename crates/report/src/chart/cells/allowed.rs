@@ -34,8 +34,9 @@ pub(super) fn name(metric: &Metric) -> Option<&'static str> {
 
 /// The lines of a panel of these metrics with these spots, each once; none unless all metrics have the same kind and all spots a value.
 pub(super) fn lines(source: &Source<'_>, spots: &[&Spot], metrics: &[&Metric]) -> Vec<Line> {
-    let [first, ..] = *metrics else { return Vec::new() };
-    if name(first).is_none() || metrics.iter().any(|m| m.word() != first.word() && name(m) != name(first)) {
+    let [first, others @ ..] = metrics else { return Vec::new() };
+    let is_alike = |other: &&Metric| name(other) == name(first) && other.unit() == first.unit();
+    if name(first).is_none() || !others.iter().all(is_alike) {
         return Vec::new();
     }
     let series = distinct(spots.iter().map(|spot| spot.series.as_str()));

@@ -219,8 +219,8 @@ impl<'a> Picture<'_, 'a> {
         let values = self.values();
         let (low, high) = extent(values.iter().copied()).unwrap_or((0.0, 1.0));
         let scale = match axis.scale {
-            ScaleKind::Log => Scale::log(low, high),
-            ScaleKind::Linear => Scale::nice(low.min(if low < 0.4 * high { 0.0 } else { low }), high, 5),
+            ScaleKind::Log if low > 0.0 => Scale::log(low, high),
+            _ => Scale::nice(low.min(if low < 0.4 * high { 0.0 } else { low }), high, 5),
         };
         let scale = scale.in_unit(&axis.unit).on(left, right);
         let places: Vec<f64> = values.iter().map(|value| scale.at(*value)).collect();
@@ -280,6 +280,23 @@ impl<'a> Picture<'_, 'a> {
         }
     }
 
+    /// What a logarithmic scale cannot show of what the file asks it to.
+    fn without_place(&self) -> Vec<String> {
+        let chart = self.frame.chart;
+        let is_numbers = matches!(self.axis, Axis::Numbers);
+        let x =
+            is_numbers && chart.x.scale == ScaleKind::Log && self.values().iter().any(|value| *value <= 0.0);
+        let low = |group: &Group<'a>| {
+            self.frame.items(self.spots, group, None).iter().any(|item| item.value.centre <= 0.0)
+        };
+        let y = chart.y_scale == ScaleKind::Log && self.frame.groups.iter().any(low);
+        let texts = [
+            (x, "The x axis is linear: 0 has no place on a logarithmic one."),
+            (y, "0 has no place on the logarithmic y axis: it lies at its lower end."),
+        ];
+        texts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned()).collect()
+    }
+
     fn remarks(&self, hidden: usize) -> Vec<String> {
         let has_spread = self.frame.groups.iter().any(|group| {
             self.frame.items(self.spots, group, None).iter().any(|item| item.value.spread.is_some())
@@ -290,6 +307,7 @@ impl<'a> Picture<'_, 'a> {
         };
         let mut remarks: Vec<String> = has_spread.then(|| spread.to_owned()).into_iter().collect();
         remarks.extend(self.frame.own_scales());
+        remarks.extend(self.without_place());
         if hidden > 0 {
             remarks.push(format!("{hidden} more panels are left out."));
         }
