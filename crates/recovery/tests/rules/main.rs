@@ -12,6 +12,7 @@ mod loss;
 mod pacing;
 mod prr;
 mod quick_acks;
+mod receiver;
 mod reductions;
 mod tcp;
 mod timeouts;
