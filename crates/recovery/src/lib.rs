@@ -18,5 +18,5 @@ pub use receiver::{AckConfig, AckEvery, AckReceipt, OnGap, Reassembly, Receiver,
 pub use sender::config::{Paced, Pto, Reduction, Rto, TimeThreshold, Timeout};
 pub use sender::pacer::{Pacing, Style};
 pub use sender::{
-    AckEffects, Config, Payload, Role, SendDecision, Sender, SpaceId, Stats, Timers,
+    AckEffects, Budget, Config, Limit, Payload, Role, SendDecision, Sender, SpaceId, Stats, Timers,
 };

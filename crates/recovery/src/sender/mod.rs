@@ -7,6 +7,7 @@
 
 mod acked_ranges;
 mod acks;
+mod budget;
 pub mod config;
 pub mod ecn_validation;
 mod effects;
@@ -17,6 +18,7 @@ mod losses;
 mod min_rtt;
 mod numbers;
 pub mod pacer;
+mod path;
 mod prr;
 mod pto;
 mod rto;
@@ -27,6 +29,7 @@ mod space;
 mod stats;
 mod timers;
 
+pub use budget::{Budget, Limit};
 pub use config::Config;
 pub use effects::AckEffects;
 pub use sending::{SendDecision, Sender};

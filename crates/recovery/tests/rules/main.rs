@@ -11,6 +11,7 @@ mod late;
 mod loss;
 mod numbers;
 mod pacing;
+mod path;
 mod prr;
 mod quick_acks;
 mod receiver;
