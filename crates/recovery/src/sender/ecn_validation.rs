@@ -37,7 +37,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// A packet of this space leaves with this mark.
+    /// A packet of this space leaves with this mark. If it can be lost, [`Validation::on_sent`] is to know.
     #[inline]
     pub fn on_sent(&mut self, mark: Ecn) {
         self.sent.add(mark);
@@ -75,7 +75,7 @@ impl Validation {
         }
     }
 
-    /// The mark of the packet or datagram that leaves now, unless it may bear none. Its [`Ledger`] wants to know of it.
+    /// The mark of the packet or datagram that leaves now, unless it may bear none.
     pub fn mark(&mut self, now: Time, pto: impl FnOnce() -> Duration, may_mark: bool) -> Ecn {
         if !may_mark || self.mark == Ecn::NotEct {
             return Ecn::NotEct;
@@ -86,12 +86,17 @@ impl Validation {
                 self.state = State::Unknown;
             }
         }
-        let mark = match self.state {
+        match self.state {
             State::Testing | State::Capable | State::Trusted => self.mark,
             State::Unknown | State::Failed => Ecn::NotEct,
-        };
-        self.test_packets += u64::from(self.state == State::Testing);
-        mark
+        }
+    }
+
+    /// A packet leaves with this mark, maybe with others in one datagram, and will be acknowledged or lost.
+    #[inline]
+    pub fn on_sent(&mut self, ledger: &mut Ledger, mark: Ecn) {
+        self.test_packets += u64::from(self.state == State::Testing && mark != Ecn::NotEct);
+        ledger.on_sent(mark);
     }
 
     /// The mark of a packet that nobody waits for: it tests nothing.
@@ -155,7 +160,7 @@ mod tests {
     impl Path {
         fn on_sent(&mut self, now: Time, pto: impl FnOnce() -> Duration, may_mark: bool) -> Ecn {
             let mark = self.0.mark(now, pto, may_mark);
-            self.1.on_sent(mark);
+            self.0.on_sent(&mut self.1, mark);
             mark
         }
         fn on_ack(&mut self, newly: &EcnCounts, reported: Option<&EcnCounts>) -> u64 {

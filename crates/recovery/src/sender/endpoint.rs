@@ -102,7 +102,8 @@ impl<T: Payload> Sender<T> {
     }
 
     /// An ACK arrives in a packet of this space. Its `timestamps` must ascend in packet number; those of packets acknowledged before
-    /// are counted in [`Stats::unused_stamps`](crate::Stats) and not used.
+    /// are counted in [`Stats::unused_stamps`](crate::Stats) and not used. `waiting` is as in [`on_ack`](Self::on_ack): it matters to
+    /// [`Exit::NewrenoTcp`](crate::Exit) alone.
     ///
     /// # Errors
     /// When it names what was not sent: the connection is to be closed with PROTOCOL_VIOLATION (RFC 9000 section 13.1). Nothing has
@@ -112,6 +113,7 @@ impl<T: Payload> Sender<T> {
         now: Time,
         space: SpaceId,
         frame: &AckFrame,
+        waiting: Option<u64>,
         out: &mut AckEffects<T>,
     ) -> Result<(), AckError> {
         self.check_ack(space, frame)?;
@@ -123,7 +125,7 @@ impl<T: Payload> Sender<T> {
         // RFC 9002 section 5.3: nobody holds back an ACK of an Initial.
         let delay = if space == SpaceId::Initial { Duration::ZERO } else { frame.ack_delay };
         out.space = space;
-        self.take_ack(now, frame, delay, None, out);
+        self.take_ack(now, frame, delay, waiting, out);
         let used = out.scratch.batch.acked.iter().filter(|packet| packet.received.is_some()).count();
         self.stats.unused_stamps += frame.timestamps.len().saturating_sub(used) as u64;
         Ok(())
@@ -203,7 +205,14 @@ impl<T: Payload> Sender<T> {
         }
     }
 
+    /// When the last packet left that elicits an ACK, in any space.
+    pub(super) fn last_sent(&self) -> Time {
+        let last = SpaceId::ALL.map(|space| self.view(space).last_sent);
+        last.into_iter().fold(Time::ZERO, Time::max)
+    }
+
     /// A space, wherever it is.
+    #[inline]
     pub(super) fn view(&self, space: SpaceId) -> &Space<T> {
         match &self.spaces {
             Some(spaces) if spaces.at_hand != space => &spaces.parked[space as usize],

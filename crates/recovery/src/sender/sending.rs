@@ -14,7 +14,7 @@ use crate::sender::prr::Prr;
 use crate::sender::rto::LinuxVariance;
 use crate::sender::rtt::Rtt;
 use crate::sender::sent_packets::{Kind, Payload};
-use crate::sender::space::{Space, Spaces};
+use crate::sender::space::{Space, SpaceId, Spaces};
 use crate::sender::stats::Stats;
 
 /// Whether a packet may leave.
@@ -155,7 +155,7 @@ impl<T: Payload> Sender<T> {
         if !self.config.restart_after_idle || self.restarted || self.stats.sent == 0 {
             return;
         }
-        let (idle, rto) = (now - self.space.last_sent, self.retransmission_timeout());
+        let (idle, rto) = (now - self.last_sent(), self.retransmission_timeout());
         if idle > rto {
             self.restarted = true;
             self.books.controller.on_idle(&Idle { now, idle, rto });
@@ -212,7 +212,7 @@ impl<T: Payload> Sender<T> {
     pub(super) fn leave(&mut self, now: Time, bytes: u64, kind: Kind, ecn: Ecn, data: T) -> u64 {
         let (pn, serial, repeat) = (self.space.sent.next_number(), self.serial, kind == Kind::Repeat);
         self.serial += 1;
-        self.space.ecn.on_sent(ecn);
+        self.ecn.on_sent(&mut self.space.ecn, ecn);
         if self.books.bytes_in_flight == 0 {
             self.progress = now;
         }
@@ -262,11 +262,11 @@ impl<T: Payload> Sender<T> {
     pub fn bytes_in_flight(&self) -> u64 {
         self.books.bytes_in_flight
     }
-    /// The sender cares for no acknowledgement below this packet number.
+    /// The sender cares for no acknowledgement below this packet number; of the Application space, if it has three.
     pub fn least_unacked(&self) -> u64 {
-        let sent = &self.space.sent;
+        let Space { sent, late, .. } = self.view(SpaceId::Application);
         let oldest = if sent.is_empty() { sent.next_number() } else { sent.numbers.of(sent.base()) };
-        self.space.late.oldest().unwrap_or(u64::MAX).min(oldest)
+        late.oldest().unwrap_or(u64::MAX).min(oldest)
     }
     /// Round-trip time.
     pub fn rtt(&self) -> &Rtt {

@@ -208,7 +208,8 @@ impl<T: Payload> Sender<T> {
         }
     }
 
-    /// The payload a probe repeats when there is nothing new: the oldest in flight (QUIC), the newest (TCP's TLP).
+    /// The payload a probe repeats when there is nothing new: the oldest in flight (QUIC), the newest (TCP's TLP). With three spaces one of
+    /// that in which the timer was due last, or something has left or been acknowledged since.
     pub fn probe_payload(&self) -> Option<T> {
         let mut flying = self.space.sent.in_flight();
         let packet = match self.config.timeout {

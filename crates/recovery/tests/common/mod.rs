@@ -169,7 +169,7 @@ impl Bench {
 
     pub fn ack_in(&mut self, at: f64, space: SpaceId, ranges: &[(u64, u64)]) -> Result<(), AckError> {
         let frame = AckFrame { ranges: ranges.to_vec(), ..AckFrame::default() };
-        self.sender.on_ack_in(ms(at), space, &frame, &mut self.out)
+        self.sender.on_ack_in(ms(at), space, &frame, None, &mut self.out)
     }
 
     pub fn acked(&self) -> Vec<u64> {

@@ -162,7 +162,7 @@ fn times_of_old_packets() {
     let mut ack = |at, ranges: &[(u64, u64)], stamps: &[u64]| {
         let timestamps = stamps.iter().map(|pn| (*pn, 1000)).collect();
         let frame = AckFrame { ranges: ranges.to_vec(), timestamps, ..AckFrame::default() };
-        b.sender.on_ack_in(ms(at), Application, &frame, &mut b.out).unwrap();
+        b.sender.on_ack_in(ms(at), Application, &frame, None, &mut b.out).unwrap();
         b.sender.stats().unused_stamps
     };
     assert_eq!(ack(50.0, &[(0, 1)], &[1]), 0);
@@ -181,7 +181,7 @@ fn marks_of_acks_alone() {
     let mut ack = |at, range, ect0| {
         let ecn = Some(EcnCounts { ect0, ..EcnCounts::default() });
         let frame = AckFrame { ranges: vec![range], ecn, ..AckFrame::default() };
-        b.sender.on_ack_in(ms(at), Application, &frame, &mut b.out).unwrap();
+        b.sender.on_ack_in(ms(at), Application, &frame, None, &mut b.out).unwrap();
         let mark = b.sender.bare_mark();
         (mark, b.sender.on_bare_sent(Application, mark))
     };

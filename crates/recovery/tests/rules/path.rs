@@ -92,7 +92,7 @@ fn ecn_begins_anew() {
     let ack = |b: &mut Bench, at, pn, ect1| {
         let ecn = Some(EcnCounts { ect1, ..EcnCounts::default() });
         let frame = AckFrame { ranges: vec![(0, pn)], ecn, ..AckFrame::default() };
-        b.sender.on_ack_in(ms(at), Application, &frame, &mut b.out).unwrap();
+        b.sender.on_ack_in(ms(at), Application, &frame, None, &mut b.out).unwrap();
     };
     assert_eq!((send(&mut b, 0.0), send(&mut b, 0.0)), (Ecn::Ect1, Ecn::Ect1));
     ack(&mut b, 50.0, 0, 0);
@@ -140,7 +140,7 @@ fn larger_datagrams() {
     let mut out = kneepoint_recovery::AckEffects::default();
     sender.on_sent_in(ms(0.0), Application, SIZE, Ecn::NotEct, piece(0), true);
     let frame = AckFrame { ranges: vec![(0, 0)], ..AckFrame::default() };
-    sender.on_ack_in(ms(100.0), Application, &frame, &mut out).unwrap();
+    sender.on_ack_in(ms(100.0), Application, &frame, None, &mut out).unwrap();
     assert_eq!(sender.budget(ms(9000.0), SIZE), Budget { packets: 10, limit: Limit::Pacer, at: None });
     sender.set_max_datagram_size(2 * SIZE);
     assert_eq!(sender.window(), 200 * SIZE);

@@ -179,7 +179,7 @@ fn ack_delay() {
         b.send_in(1000.0, space);
         let ack_delay = AckFrame::delay_of(50_000 >> 3, 3);
         let frame = AckFrame { ranges: vec![(0, 1)], ack_delay, ..AckFrame::default() };
-        b.sender.on_ack_in(ms(1000.0 + 180.0), space, &frame, &mut b.out).unwrap();
+        b.sender.on_ack_in(ms(1000.0 + 180.0), space, &frame, None, &mut b.out).unwrap();
         b.sender.rtt().smoothed().as_millis_f64() * 8.0 - 700.0
     };
     assert_ms(smoothed(Initial, false), 180.0);
@@ -197,7 +197,7 @@ fn ecn_counts_of_each() {
     let ack = |b: &mut Bench, at, space, range, ect0| {
         let ecn = Some(EcnCounts { ect0, ..EcnCounts::default() });
         let frame = AckFrame { ranges: vec![range], ecn, ..AckFrame::default() };
-        b.sender.on_ack_in(ms(at), space, &frame, &mut b.out).unwrap();
+        b.sender.on_ack_in(ms(at), space, &frame, None, &mut b.out).unwrap();
         b.sender.bare_mark()
     };
     for space in [Initial, Initial, Initial, Handshake, Handshake, Handshake] {
@@ -209,6 +209,31 @@ fn ecn_counts_of_each() {
     assert_eq!(ack(&mut b, 52.0, Initial, (0, 2), 3), Ecn::Ect0);
     assert_eq!(ack(&mut b, 53.0, Handshake, (0, 1), 0), Ecn::NotEct, "falling");
     assert_eq!(b.sender.datagram_mark(ms(60.0)), Ecn::NotEct);
+}
+
+/// Appendix A.4 with two packets in each datagram: ten packets are the test, and when the tenth is lost the path drops ECT.
+#[test]
+fn a_test_of_coalesced_packets() {
+    let mut b = Bench::endpoint(Config { ecn: Ecn::Ect0, ..Config::quic() }, Role::Server);
+    let marks: Vec<_> = (0..7)
+        .map(|_| {
+            let mark = b.sender.datagram_mark(ms(0.0));
+            for space in [Initial, Handshake] {
+                b.sender.on_sent_in(ms(0.0), space, SIZE, mark, piece(0), true);
+            }
+            mark
+        })
+        .collect();
+    assert_eq!(marks, [vec![Ecn::Ect0; 5], vec![Ecn::NotEct; 2]].concat());
+    let failed = |b: &Bench| format!("{:?}", b.sender).contains("state: Failed");
+    b.ack_in(50.0, Initial, &[(5, 6)]).unwrap();
+    assert_eq!(b.lost_pns(), [0, 1, 2, 3]);
+    b.timer();
+    assert_eq!((b.out.space, b.lost_pns(), failed(&b)), (Initial, vec![4], false));
+    b.ack_in(80.0, Handshake, &[(5, 6)]).unwrap();
+    assert_eq!((b.lost_pns(), failed(&b)), (vec![0, 1, 2, 3], false));
+    b.timer();
+    assert_eq!((b.lost_pns(), failed(&b)), (vec![4], true));
 }
 
 #[derive(Clone, Debug)]
