@@ -106,7 +106,10 @@ impl Receiver {
         if !self.note(pn) {
             return false;
         }
-        self.drop_first(self.count_below(least_unacked));
+        let old = self.count_below(least_unacked);
+        if old > 0 {
+            self.drop_first(old);
+        }
         self.ecn.add(ecn);
         self.stamp(now, pn);
         if largest.is_none_or(|l| pn > l) {
@@ -246,10 +249,9 @@ impl Receiver {
     }
 
     /// Takes the lowest ranges out of the list; their memory is given back when they are the most.
-    #[inline]
     fn drop_first(&mut self, count: usize) {
         self.first += count;
-        if count > 0 && self.first > self.ranges.len() / 2 {
+        if self.first > self.ranges.len() / 2 {
             self.ranges.drain(..self.first);
             self.first = 0;
         }

@@ -44,22 +44,11 @@ impl<T: Payload> Sender<T> {
         self.forget_late(now);
         let (prior_in_flight, prior_largest) = (self.books.bytes_in_flight, self.space.largest_acked);
         let (period, oldest) = (self.books.period.serial(), self.space.sent.base());
-        let mut stamps = frame.timestamps.iter().peekable();
-        let mut spans = std::mem::take(&mut out.scratch.spans);
-        self.space.acked.take(&frame.ranges, self.space.sent.next_number(), &mut spans);
-        for &(low, high) in &spans {
-            self.space.late.take(low, high, &mut out.scratch.late);
-            for slot in self.space.sent.slots(low, high) {
-                let pn = self.space.sent.numbers.of(slot);
-                while stamps.next_if(|s| s.0 < pn).is_some() {}
-                let received = stamps.peek().filter(|s| s.0 == pn).map(|s| s.1);
-                self.mark_acked(now, slot, received, Arrival::Certain, out);
-            }
-        }
-        out.scratch.spans = spans;
         let is_plain = self.space.sent.numbers.is_plain();
-        if !is_plain {
-            self.note_largest(frame, &mut out.scratch);
+        if is_plain {
+            self.mark_named::<true>(now, frame, out);
+        } else {
+            self.mark_named_mixed(now, frame, out);
         }
         if !out.scratch.late.is_empty() {
             self.mark_late(now, out);
@@ -118,6 +107,33 @@ impl<T: Payload> Sender<T> {
             self.forgive_late(now, period, prior_largest, out);
         }
         self.ask_controller();
+    }
+
+    /// Marks what the ACK newly acknowledges. `PLAIN`: slots, numbers and serials are the same.
+    #[inline(always)] // once each
+    fn mark_named<const PLAIN: bool>(&mut self, now: Time, frame: &AckFrame, out: &mut AckEffects<T>) {
+        let mut stamps = frame.timestamps.iter().peekable();
+        let mut spans = std::mem::take(&mut out.scratch.spans);
+        self.space.acked.take(&frame.ranges, self.space.sent.next_number(), &mut spans);
+        for &(low, high) in &spans {
+            self.space.late.take(low, high, &mut out.scratch.late);
+            let sent = &self.space.sent;
+            let slots = if PLAIN { low.max(sent.base())..high + 1 } else { sent.slots(low, high) };
+            for slot in slots {
+                let (pn, serial) = if PLAIN { (slot, slot) } else { self.space.sent.numbers.names(slot) };
+                while stamps.next_if(|s| s.0 < pn).is_some() {}
+                let received = stamps.peek().filter(|s| s.0 == pn).map(|s| s.1);
+                self.mark_acked(now, (slot, pn, serial), received, Arrival::Certain, out);
+            }
+        }
+        out.scratch.spans = spans;
+    }
+
+    /// The same where there are several spaces or paths, or not every packet is in flight.
+    #[inline(never)]
+    fn mark_named_mixed(&mut self, now: Time, frame: &AckFrame, out: &mut AckEffects<T>) {
+        self.mark_named::<false>(now, frame, out);
+        self.note_largest(frame, &mut out.scratch);
     }
 
     /// Where packets are not in flight, the largest number that is acknowledged may be theirs: what left before it may be missing.
@@ -212,7 +228,7 @@ impl<T: Payload> Sender<T> {
                 out.scratch.repaired = Some(pn);
             }
             let received = ack.timestamps.filter(|echoed| echoed.0 == pn).map(|echoed| echoed.1);
-            self.mark_acked(now, pn, received, arrival, out);
+            self.mark_acked(now, (pn, pn, pn), received, arrival, out);
         }
         out.scratch.covered = covered;
     }
@@ -228,28 +244,28 @@ impl<T: Payload> Sender<T> {
         }
     }
 
-    /// Takes one packet out of flight as acknowledged, unless it has been acknowledged or lost already.
+    /// Takes one packet out of flight as acknowledged, that of this slot, number and serial, unless it has been acknowledged or lost
+    /// already.
     #[inline(always)] // once for each packet: a call would cost 3 %
     fn mark_acked(
         &mut self,
         now: Time,
-        slot: u64,
+        (slot, number, serial): (u64, u64, u64),
         received: Option<i64>,
         arrival: Arrival,
         out: &mut AckEffects<T>,
     ) {
-        let number = self.space.sent.numbers.of(slot);
         let Some((p, packet)) = self.space.sent.resolve(slot, Fate::Acked) else { return };
+        let packet = Left { pn: serial, ..packet };
         self.stats.acked += 1;
         if out.keeps_acked {
             out.acked.push((number, p.data.clone()));
         }
         let scratch = &mut out.scratch;
-        if packet.pn < self.path_since {
+        if serial < self.path_since {
             scratch.aside = true; // it tells nothing of this path
             return self.advance(number);
         }
-        let serial = packet.pn;
         // Its bytes came with an earlier transmission that had been given up: they are not delivered twice.
         let start = p.data.range().start;
         let again =

@@ -95,8 +95,10 @@ impl Validation {
     /// A packet leaves with this mark, maybe with others in one datagram, and will be acknowledged or lost.
     #[inline]
     pub fn on_sent(&mut self, ledger: &mut Ledger, mark: Ecn) {
-        self.test_packets += u64::from(self.state == State::Testing && mark != Ecn::NotEct);
-        ledger.on_sent(mark);
+        if mark != Ecn::NotEct {
+            self.test_packets += u64::from(self.state == State::Testing);
+            ledger.on_sent(mark);
+        }
     }
 
     /// The mark of a packet that nobody waits for: it tests nothing.

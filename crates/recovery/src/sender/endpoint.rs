@@ -205,6 +205,12 @@ impl<T: Payload> Sender<T> {
         }
     }
 
+    pub(super) fn least_unacked_of(&self, space: SpaceId) -> u64 {
+        let Space { sent, late, .. } = self.view(space);
+        let oldest = if sent.is_empty() { sent.next_number() } else { sent.numbers.of(sent.base()) };
+        late.oldest().unwrap_or(u64::MAX).min(oldest)
+    }
+
     /// When the last packet left that elicits an ACK, in any space.
     pub(super) fn last_sent(&self) -> Time {
         let last = SpaceId::ALL.map(|space| self.view(space).last_sent);

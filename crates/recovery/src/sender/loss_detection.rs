@@ -126,9 +126,11 @@ impl Search<'_> {
         }
         let (mut patience, packet_threshold) = (None, self.reordering.packet_threshold(self.config));
         let mut survivor = None;
-        let end = sent.numbers.slot_from(self.largest_acked, sent.next_slot());
+        let is_plain = sent.numbers.is_plain();
+        let end = sent.slot_from(self.largest_acked);
+        let number = |slot| if is_plain { slot } else { sent.numbers.of(slot) };
         for (slot, packet) in sent.in_flight().take_while(|(slot, _)| *slot < end) {
-            if packet_threshold.is_some_and(|k| self.largest_acked - sent.numbers.of(slot) >= k) {
+            if packet_threshold.is_some_and(|k| self.largest_acked - number(slot) >= k) {
                 found.lost.push((slot, Detection::PacketThreshold));
                 continue;
             }

@@ -3,7 +3,7 @@
 use congestion::{Cause, Detection};
 use units::{Duration, Time};
 
-use crate::feed::{Reason, RttEstimate};
+use crate::feed::{Left, Reason, RttEstimate};
 use crate::sender::config::Reduction;
 use crate::sender::effects::AckEffects;
 use crate::sender::loss_detection::Search;
@@ -65,8 +65,13 @@ impl<T: Payload> Sender<T> {
         let sent = &self.space.sent;
         for &(slot, _) in lost {
             if let Some(packet) = sent.get(slot) {
-                let names = (sent.numbers.of(slot), sent.numbers.serial(slot));
-                self.space.late.add(names, now, self.books.period.serial(), packet, sent.snapshot(slot));
+                self.space.late.add(
+                    sent.numbers.names(slot),
+                    now,
+                    self.books.period.serial(),
+                    packet,
+                    sent.snapshot(slot),
+                );
             }
         }
     }
@@ -77,7 +82,7 @@ impl<T: Payload> Sender<T> {
         lost: &'a [(u64, Detection)],
         out: &mut AckEffects<T>,
     ) -> &'a [(u64, Detection)] {
-        if self.path_since == 0 {
+        if self.space.sent.numbers.is_plain() {
             return lost;
         }
         let numbers = &self.space.sent.numbers;
@@ -93,8 +98,9 @@ impl<T: Payload> Sender<T> {
 
     /// Takes one packet out of flight as lost.
     fn mark_lost(&mut self, slot: u64, detection: Detection, out: &mut AckEffects<T>) {
-        let number = self.space.sent.numbers.of(slot);
+        let (number, serial) = self.space.sent.numbers.names(slot);
         let Some((p, packet)) = self.space.sent.resolve(slot, Fate::Lost) else { return };
+        let packet = Left { pn: serial, ..packet };
         self.books.mark_lost(packet, detection, &mut out.scratch.batch);
         self.ecn.on_lost(p.ecn);
         out.lost.push((number, detection, p.data.clone()));
@@ -194,7 +200,7 @@ impl<T: Payload> Sender<T> {
     /// Serial of the largest packet acknowledged, or 0.
     fn newest_acked(&self) -> u64 {
         let (Some(largest), sent) = (self.space.largest_acked, &self.space.sent) else { return 0 };
-        let beyond = sent.numbers.slot_from(largest.saturating_add(1), sent.next_slot());
+        let beyond = sent.slot_from(largest.saturating_add(1));
         sent.numbers.serial(beyond.saturating_sub(1))
     }
 

@@ -6,7 +6,6 @@
 //! With one space and no gap the three are the same, and here is nothing.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 /// From this slot on, until the next of these, numbers and serials rise by one with each slot.
 #[derive(Clone, Copy, Debug)]
@@ -33,13 +32,13 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// Every packet is in flight and elicits an ACK, and there is no other space.
+    /// Every packet is in flight and elicits an ACK, and there is no other space and path: slots, numbers and serials are the same.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         !self.mixed
     }
 
-    /// A packet is in flight that elicits no ACK.
+    /// A packet is in flight that elicits no ACK, or on another path.
     pub(crate) fn mix(&mut self) {
         self.mixed = true;
     }
@@ -73,13 +72,19 @@ impl Numbers {
     /// The packet of slot `next` leaves with this serial.
     #[inline]
     pub(crate) fn take(&mut self, next: u64, serial: u64) {
+        if self.mixed || serial != next {
+            self.take_mixed(next, serial);
+        }
+    }
+
+    #[inline(never)]
+    fn take_mixed(&mut self, next: u64, serial: u64) {
         let above = (self.unwatched, serial - next);
         if above != self.above {
             self.begin_run(next, above);
         }
     }
 
-    #[cold]
     fn begin_run(&mut self, slot: u64, above: (u64, u64)) {
         if self.runs.is_empty() && slot > 0 {
             self.runs.push_back(Run { slot: 0, number: 0, serial: 0 });
@@ -91,45 +96,47 @@ impl Numbers {
     /// The number of a slot that is still known.
     #[inline]
     pub(crate) fn of(&self, slot: u64) -> u64 {
-        if self.runs.is_empty() { slot } else { slot + self.run(slot, |run| run.slot).above().0 }
+        if self.mixed { slot + self.run(slot).above().0 } else { slot }
     }
 
     /// Its serial.
     #[inline]
     pub(crate) fn serial(&self, slot: u64) -> u64 {
-        if self.runs.is_empty() { slot } else { slot + self.run(slot, |run| run.slot).above().1 }
+        if self.mixed { slot + self.run(slot).above().1 } else { slot }
     }
 
-    /// The slots below `end` whose numbers are in `low..=high`.
+    /// Number and serial of a slot.
     #[inline]
-    pub(crate) fn slots(&self, low: u64, high: u64, end: u64) -> Range<u64> {
-        self.slot_from(low, end)..self.slot_from(high.saturating_add(1), end)
+    pub(crate) fn names(&self, slot: u64) -> (u64, u64) {
+        if self.mixed { (self.of(slot), self.serial(slot)) } else { (slot, slot) }
     }
 
-    /// The first slot whose number is this or a later one; `end` if there is none below.
+    /// The first slot whose number is this, which has been given away, or a later one; `end` if there is none below.
     #[inline]
     pub(crate) fn slot_from(&self, number: u64, end: u64) -> u64 {
-        if self.runs.is_empty() { number.min(end) } else { self.find(number, end) }
+        if self.mixed { self.find(number, end) } else { number }
     }
 
+    #[inline(never)]
     fn find(&self, number: u64, end: u64) -> u64 {
         let next = self.runs.partition_point(|run| run.number <= number);
         let end = self.runs.get(next).map_or(end, |run| run.slot);
         match next.checked_sub(1).and_then(|at| self.runs.get(at)) {
             Some(run) => (run.slot + (number - run.number)).min(end),
-            None => end,
+            None => number.min(end), // no gap yet
         }
     }
 
-    /// The last run that begins at or before this, or the first.
-    fn run(&self, value: u64, begin: impl Fn(&Run) -> u64) -> Run {
+    /// The last run that begins at or before this slot, or the first.
+    #[inline(never)]
+    fn run(&self, slot: u64) -> Run {
         let none = Run { slot: 0, number: 0, serial: 0 };
         // Nearly always: there is one.
         let newest = self.runs.back().copied().unwrap_or(none);
-        if begin(&newest) <= value {
+        if newest.slot <= slot {
             return newest;
         }
-        let next = self.runs.partition_point(|run| begin(run) <= value);
+        let next = self.runs.partition_point(|run| run.slot <= slot);
         self.runs.get(next.saturating_sub(1)).copied().unwrap_or(none)
     }
 
@@ -190,7 +197,8 @@ mod tests {
                     let expected: Vec<_> = (base as u64..end)
                         .filter(|slot| (low..=high).contains(&slots[*slot as usize].0))
                         .collect();
-                    let found: Vec<_> = numbers.slots(low, high, end).filter(|slot| *slot >= base as u64).collect();
+                    let found = numbers.slot_from(low, end)..numbers.slot_from(high + 1, end);
+                    let found: Vec<_> = found.filter(|slot| (base as u64..end).contains(slot)).collect();
                     prop_assert_eq!(found, expected, "{}..={}", low, high);
                 }
                 let recent = &skipped[skipped.len().saturating_sub(SKIPPED)..];

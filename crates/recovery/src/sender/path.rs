@@ -46,6 +46,7 @@ impl<T: Payload> Sender<T> {
         for space in parked.chain([&mut self.space]) {
             space.late = LateAcks::new();
             space.loss_time = None;
+            space.sent.numbers.mix();
             space.sent.keep_snapshots(rate_samples);
         }
         self.ask_controller();

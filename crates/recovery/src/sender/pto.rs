@@ -41,6 +41,7 @@ pub(super) struct Due {
 }
 
 impl<T: Payload> Sender<T> {
+    #[inline(never)]
     pub(super) fn due_of_spaces(&self, spaces: &Spaces<T>) -> Option<Due> {
         let losses = SpaceId::ALL.into_iter().filter_map(|space| Some((self.view(space).loss_time?, space)));
         if let Some((at, space)) = losses.min() {
@@ -76,6 +77,7 @@ impl<T: Payload> Sender<T> {
     }
 
     /// Its time has come.
+    #[inline(never)]
     pub(super) fn on_timer_of_spaces(&mut self, now: Time, out: &mut AckEffects<T>) {
         let Some(due) = self.spaces.as_ref().and_then(|spaces| self.due_of_spaces(spaces)) else { return };
         self.select(due.space);

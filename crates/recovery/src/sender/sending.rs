@@ -210,7 +210,7 @@ impl<T: Payload> Sender<T> {
     /// A packet leaves in the space at hand, in flight; returns its number.
     #[inline]
     pub(super) fn leave(&mut self, now: Time, bytes: u64, kind: Kind, ecn: Ecn, data: T) -> u64 {
-        let (pn, serial, repeat) = (self.space.sent.next_number(), self.serial, kind == Kind::Repeat);
+        let (serial, repeat) = (self.serial, kind == Kind::Repeat);
         self.serial += 1;
         self.ecn.on_sent(&mut self.space.ecn, ecn);
         if self.books.bytes_in_flight == 0 {
@@ -228,7 +228,7 @@ impl<T: Payload> Sender<T> {
                 self.tail_repeat = Some((serial, data.range().start));
             }
         }
-        self.space.sent.push(now, bytes, kind, ecn, (serial, snapshot), data);
+        let pn = self.space.sent.push(now, bytes, (kind, serial), ecn, snapshot, data);
         if self.tail_probed && self.probes > 0 {
             self.tail_end = self.space.sent.edge();
         }
@@ -263,10 +263,13 @@ impl<T: Payload> Sender<T> {
         self.books.bytes_in_flight
     }
     /// The sender cares for no acknowledgement below this packet number; of the Application space, if it has three.
+    #[inline]
     pub fn least_unacked(&self) -> u64 {
-        let Space { sent, late, .. } = self.view(SpaceId::Application);
-        let oldest = if sent.is_empty() { sent.next_number() } else { sent.numbers.of(sent.base()) };
-        late.oldest().unwrap_or(u64::MAX).min(oldest)
+        let Space { sent, late, .. } = &self.space;
+        if self.spaces.is_none() && sent.numbers.is_plain() {
+            return late.oldest().unwrap_or(u64::MAX).min(sent.base());
+        }
+        self.least_unacked_of(SpaceId::Application)
     }
     /// Round-trip time.
     pub fn rtt(&self) -> &Rtt {

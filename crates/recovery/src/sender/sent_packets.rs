@@ -127,16 +127,16 @@ impl<T: Payload> SentPackets<T> {
         self.edge
     }
 
-    /// The next packet leaves, in flight. What is no repeat leaves in the order of the stream.
+    /// The next packet leaves, in flight; returns its number. What is no repeat leaves in the order of the stream.
     pub(crate) fn push(
         &mut self,
         sent: Time,
         bytes: u64,
-        kind: Kind,
+        (kind, serial): (Kind, u64),
         ecn: Ecn,
-        (serial, snapshot): (u64, Snapshot),
+        snapshot: Snapshot,
         data: T,
-    ) {
+    ) -> u64 {
         let (range, slot) = (data.range(), self.next_slot());
         self.numbers.take(slot, serial);
         if kind == Kind::Repeat {
@@ -161,9 +161,10 @@ impl<T: Payload> SentPackets<T> {
         if let Some(snapshots) = &mut self.snapshots {
             snapshots.push_back(snapshot);
         }
+        self.numbers.next(slot)
     }
 
-    /// Takes a packet out of flight and returns it, unless it has been acknowledged or lost already.
+    /// Takes a packet out of flight and returns it, unless it has been acknowledged or lost already. It goes by its slot.
     #[inline]
     pub(crate) fn resolve(&mut self, pn: u64, fate: Fate) -> Option<(&Packet<T>, Left<'_>)> {
         let index = self.index(pn)?;
@@ -174,15 +175,19 @@ impl<T: Payload> SentPackets<T> {
         }
         let snapshot = self.snapshots.as_ref().and_then(|snapshots| snapshots.get(index));
         let Packet { sent, bytes, app_limited, .. } = *packet;
-        let serial = self.numbers.serial(pn);
-        Some((packet, Left { pn: serial, sent, bytes: u64::from(bytes), app_limited, snapshot }))
+        Some((packet, Left { pn, sent, bytes: u64::from(bytes), app_limited, snapshot }))
     }
 
     /// The slots of the packets with these numbers that may still be in flight.
     #[inline]
     pub(crate) fn slots(&self, low: u64, high: u64) -> Range<u64> {
-        let slots = self.numbers.slots(low, high, self.next_slot());
-        slots.start.max(self.base)..slots.end
+        self.slot_from(low).max(self.base)..self.slot_from(high.saturating_add(1))
+    }
+
+    /// The first slot of this number, which has been given away, or a later one.
+    #[inline]
+    pub(crate) fn slot_from(&self, number: u64) -> u64 {
+        self.numbers.slot_from(number, self.next_slot())
     }
 
     /// What the rate samples need of a packet.
@@ -401,8 +406,8 @@ mod tests {
 
     fn push(sent: &mut SentPackets<Piece>, repeat: bool, start: u64, len: u64) {
         let kind = if repeat { Kind::Repeat } else { Kind::Fresh };
-        let left = (sent.next_slot(), Snapshot::default());
-        sent.push(Time::ZERO, len, kind, Ecn::NotEct, left, Piece(start, start + len));
+        let names = (kind, sent.next_slot());
+        sent.push(Time::ZERO, len, names, Ecn::NotEct, Snapshot::default(), Piece(start, start + len));
     }
 
     #[derive(Clone, Debug)]

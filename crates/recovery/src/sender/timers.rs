@@ -65,6 +65,7 @@ impl<T: Payload> Sender<T> {
     }
 
     /// When a timer of loss recovery is due.
+    #[inline]
     fn loss_timer(&self) -> Option<Time> {
         if let Some(spaces) = &self.spaces {
             return self.due_of_spaces(spaces).map(|due| due.at);
