@@ -106,9 +106,8 @@ impl Receiver {
         if !self.note(pn) {
             return false;
         }
-        let old = self.count_below(least_unacked);
-        if old > 0 {
-            self.drop_first(old);
+        if self.ranges.get(self.first).is_some_and(|r| r.1 < least_unacked) {
+            self.drop_first(self.count_below(least_unacked));
         }
         self.ecn.add(ecn);
         self.stamp(now, pn);
@@ -231,13 +230,9 @@ impl Receiver {
     }
 
     /// Ranges that end below this number, without the last of all.
-    #[inline]
     fn count_below(&self, pn: u64) -> usize {
         let left = &self.ranges[self.first..];
-        if left.first().is_none_or(|r| r.1 >= pn) {
-            return 0;
-        }
-        left.partition_point(|r| r.1 < pn).min(left.len() - 1)
+        left.partition_point(|r| r.1 < pn).min(left.len().saturating_sub(1))
     }
 
     /// Forgets the lowest ranges, but not that they were there.

@@ -27,18 +27,6 @@ enum Arrival {
 impl<T: Payload> Sender<T> {
     /// A QUIC ACK arrives. `waiting` is the smallest stream offset that is lost and not yet sent again, if any.
     pub fn on_ack(&mut self, now: Time, frame: &AckFrame, waiting: Option<u64>, out: &mut AckEffects<T>) {
-        self.take_ack(now, frame, frame.ack_delay, waiting, out);
-    }
-
-    /// An ACK of the space at hand.
-    pub(super) fn take_ack(
-        &mut self,
-        now: Time,
-        frame: &AckFrame,
-        ack_delay: Duration,
-        waiting: Option<u64>,
-        out: &mut AckEffects<T>,
-    ) {
         out.clear();
         self.space.late.on_numbers();
         self.forget_late(now);
@@ -56,7 +44,7 @@ impl<T: Payload> Sender<T> {
         if !out.scratch.batch.acked.is_empty() || !out.late.is_empty() {
             let flies = self.space.sent.get(oldest).is_some_and(|p| p.fate == Fate::InFlight);
             let context = AckContext {
-                ack_delay,
+                ack_delay: frame.ack_delay,
                 ecn: frame.ecn.as_ref(),
                 cumulative: self.cumulative(waiting),
                 advanced: !flies || self.config.timeout == Timeout::Pto,
@@ -123,7 +111,7 @@ impl<T: Payload> Sender<T> {
                 let (pn, serial) = if PLAIN { (slot, slot) } else { self.space.sent.numbers.names(slot) };
                 while stamps.next_if(|s| s.0 < pn).is_some() {}
                 let received = stamps.peek().filter(|s| s.0 == pn).map(|s| s.1);
-                self.mark_acked(now, (slot, pn, serial), received, Arrival::Certain, out);
+                self.mark_acked::<PLAIN>(now, (slot, pn, serial), received, Arrival::Certain, out);
             }
         }
         out.scratch.spans = spans;
@@ -228,7 +216,7 @@ impl<T: Payload> Sender<T> {
                 out.scratch.repaired = Some(pn);
             }
             let received = ack.timestamps.filter(|echoed| echoed.0 == pn).map(|echoed| echoed.1);
-            self.mark_acked(now, (pn, pn, pn), received, arrival, out);
+            self.mark_acked::<true>(now, (pn, pn, pn), received, arrival, out);
         }
         out.scratch.covered = covered;
     }
@@ -247,7 +235,7 @@ impl<T: Payload> Sender<T> {
     /// Takes one packet out of flight as acknowledged, that of this slot, number and serial, unless it has been acknowledged or lost
     /// already.
     #[inline(always)] // once for each packet: a call would cost 3 %
-    fn mark_acked(
+    fn mark_acked<const PLAIN: bool>(
         &mut self,
         now: Time,
         (slot, number, serial): (u64, u64, u64),
@@ -262,7 +250,7 @@ impl<T: Payload> Sender<T> {
             out.acked.push((number, p.data.clone()));
         }
         let scratch = &mut out.scratch;
-        if serial < self.path_since {
+        if !PLAIN && serial < self.path_since {
             scratch.aside = true; // it tells nothing of this path
             return self.advance(number);
         }

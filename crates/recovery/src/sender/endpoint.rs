@@ -122,10 +122,8 @@ impl<T: Payload> Sender<T> {
         if let Some(spaces) = self.spaces.as_mut().filter(|_| space == SpaceId::Handshake) {
             spaces.peer_validated = true;
         }
-        // RFC 9002 section 5.3: nobody holds back an ACK of an Initial.
-        let delay = if space == SpaceId::Initial { Duration::ZERO } else { frame.ack_delay };
         out.space = space;
-        self.take_ack(now, frame, delay, waiting, out);
+        self.on_ack(now, frame, waiting, out);
         let used = out.scratch.batch.acked.iter().filter(|packet| packet.received.is_some()).count();
         self.stats.unused_stamps += frame.timestamps.len().saturating_sub(used) as u64;
         Ok(())

@@ -69,20 +69,19 @@ impl Numbers {
         next + self.unwatched
     }
 
-    /// The packet of slot `next` leaves with this serial.
+    /// The packet of slot `next` leaves with this serial; returns its number.
     #[inline]
-    pub(crate) fn take(&mut self, next: u64, serial: u64) {
-        if self.mixed || serial != next {
-            self.take_mixed(next, serial);
-        }
+    pub(crate) fn take(&mut self, next: u64, serial: u64) -> u64 {
+        if self.mixed || serial != next { self.take_mixed(next, serial) } else { next }
     }
 
     #[inline(never)]
-    fn take_mixed(&mut self, next: u64, serial: u64) {
+    fn take_mixed(&mut self, next: u64, serial: u64) -> u64 {
         let above = (self.unwatched, serial - next);
         if above != self.above {
             self.begin_run(next, above);
         }
+        self.next(next)
     }
 
     fn begin_run(&mut self, slot: u64, above: (u64, u64)) {

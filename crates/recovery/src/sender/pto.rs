@@ -34,15 +34,20 @@ enum Why {
 
 /// When the timer is due, for which space.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Due {
-    pub(super) at: Time,
+struct Due {
+    at: Time,
     space: SpaceId,
     why: Why,
 }
 
 impl<T: Payload> Sender<T> {
+    /// When the timer is due.
     #[inline(never)]
-    pub(super) fn due_of_spaces(&self, spaces: &Spaces<T>) -> Option<Due> {
+    pub(super) fn timer_of_spaces(&self) -> Option<Time> {
+        self.due_of_spaces(self.spaces.as_ref()?).map(|due| due.at)
+    }
+
+    fn due_of_spaces(&self, spaces: &Spaces<T>) -> Option<Due> {
         let losses = SpaceId::ALL.into_iter().filter_map(|space| Some((self.view(space).loss_time?, space)));
         if let Some((at, space)) = losses.min() {
             return Some(Due { at, space, why: Why::Loss });
@@ -99,10 +104,12 @@ impl<T: Payload> Sender<T> {
         self.spaces.as_ref().is_none_or(|spaces| spaces.peer_validated)
     }
 
-    /// How much of a reported ACK delay counts: before the handshake is confirmed the peer's limit does not hold (RFC 9002 section 5.3).
+    /// How much of a reported ACK delay counts (RFC 9002 section 5.3): none of an Initial, whose ACK nobody holds back, and before the
+    /// handshake is confirmed the peer's limit does not hold.
     #[inline]
     pub(super) fn longest_ack_delay(&self) -> Duration {
         match &self.spaces {
+            Some(spaces) if spaces.at_hand == SpaceId::Initial => Duration::ZERO,
             Some(spaces) if !spaces.confirmed => LONGEST_ACK_DELAY,
             _ => self.config.max_ack_delay,
         }

@@ -138,7 +138,7 @@ impl<T: Payload> SentPackets<T> {
         data: T,
     ) -> u64 {
         let (range, slot) = (data.range(), self.next_slot());
-        self.numbers.take(slot, serial);
+        let number = self.numbers.take(slot, serial);
         if kind == Kind::Repeat {
             self.repeats.insert((range.start, slot));
         }
@@ -161,7 +161,7 @@ impl<T: Payload> SentPackets<T> {
         if let Some(snapshots) = &mut self.snapshots {
             snapshots.push_back(snapshot);
         }
-        self.numbers.next(slot)
+        number
     }
 
     /// Takes a packet out of flight and returns it, unless it has been acknowledged or lost already. It goes by its slot.

@@ -67,8 +67,8 @@ impl<T: Payload> Sender<T> {
     /// When a timer of loss recovery is due.
     #[inline]
     fn loss_timer(&self) -> Option<Time> {
-        if let Some(spaces) = &self.spaces {
-            return self.due_of_spaces(spaces).map(|due| due.at);
+        if self.spaces.is_some() {
+            return self.timer_of_spaces();
         }
         if self.books.bytes_in_flight == 0 {
             return None;
