@@ -12,7 +12,7 @@ const FLOORS: [&[&str]; 8] = [
     &["units"],
     &["congestion", "link"],
     &["recovery", "emu"],
-    &["scenario"],
+    &["scenario", "quic"],
     &["sim", "testbed", "experiment"],
     &["results", "stability"],
     &["report"],

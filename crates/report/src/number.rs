@@ -20,6 +20,17 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
     format!("{}{digits}", if is_zero { "" } else { sign })
 }
 
+/// As short as it can be with up to six digits that count: `0.25`, not `0.25000000000000006`.
+pub(super) fn plain(value: f64) -> String {
+    const DIGITS: i32 = 6;
+    if value == 0.0 || !value.is_finite() || value.abs() >= 1e15 {
+        return fixed(value, 0);
+    }
+    let decimals = (DIGITS - 1 - libm::log10(value.abs()).floor() as i32).clamp(0, 12) as usize;
+    let digits = fixed(value, decimals);
+    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.').to_owned() } else { digits }
+}
+
 /// A relative difference in percent, with its sign: `+3.2`, `−98`.
 pub(super) fn percent(difference: f64) -> String {
     let percent = difference * 100.0;
@@ -151,6 +162,10 @@ mod tests {
         assert_eq!(fixed(f64::NAN, 2), "–");
         assert_eq!(fixed(f64::NEG_INFINITY, 2), "−∞");
         assert_eq!(fixed(1e300, 2), "1.00e300");
+        assert_eq!(
+            [0.1 + 0.2, 20.0, 0.0, -1.5, 1e6, 2.0 / 3.0].map(plain).join(" "),
+            "0.3 20 0 −1.5 1000000 0.666667"
+        );
         assert_eq!(percent(0.032), "+3.2");
         assert_eq!(percent(-0.000_1), "0.0");
         assert_eq!(percent(1.0), "+100");

@@ -260,7 +260,7 @@ fn difference<'a>(cell: &'a Cell, notes: &mut Notes<'a>, anchor: &str) -> Markup
 
 fn footnotes(notes: &Notes<'_>, anchor: &str) -> Markup {
     html! {
-        details {
+        details.paper {
             summary { (notes.0.len()) @if notes.0.len() == 1 { " reason for differences" } @else { " reasons for differences" } }
             ol.notes {
                 @for (i, reason) in notes.0.iter().enumerate() { li id={ (anchor) "-note-" (i + 1) } { (reason) } }

@@ -201,8 +201,9 @@ fn numbers(values: &[&str]) -> Option<(Vec<f64>, String)> {
         let values: Option<Vec<f64>> = values.iter().map(|v| read(v)).collect();
         values.map(|values| (values, unit.to_owned()))
     };
-    all(&|v| v.parse::<Duration>().ok().map(Duration::as_millis_f64), "ms")
-        .or_else(|| all(&|v| v.parse::<Rate>().ok().map(Rate::mbit_s), "Mbit/s"))
+    // Divided, not multiplied by 1e-6: then 100 us are 0.1 ms to the last bit, and can be looked for.
+    all(&|v| v.parse::<Duration>().ok().map(|time| time.0 as f64 / 1e6), "ms")
+        .or_else(|| all(&|v| v.parse::<Rate>().ok().map(|rate| rate.0 as f64 / 1e6), "Mbit/s"))
         .or_else(|| all(&|v| v.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64 / 1e3), "kB"))
 }
 
@@ -274,6 +275,8 @@ mod tests {
         assert_eq!(of(&["0.5 BDP", "1 BDP"]), Some((vec![0.5, 1.0], "BDP".to_owned())));
         assert_eq!(of(&["500 us", "1 ms", "2 s"]), Some((vec![0.5, 1.0, 2000.0], "ms".to_owned())));
         assert_eq!(of(&["500 kbit/s", "1 Mbit/s"]), Some((vec![0.5, 1.0], "Mbit/s".to_owned())));
+        assert_eq!(of(&["100 us", "1 ms"]).unwrap().0, [0.1, 1.0], "to the last bit");
+        assert_eq!(of(&["100 kbit/s", "1.1 Mbit/s"]).unwrap().0, [0.1, 1.1]);
         assert_eq!(of(&["1", "2.5"]), Some((vec![1.0, 2.5], String::new())));
         assert_eq!(of(&["1 BDP", "30 kB"]), None);
         assert_eq!(of(&["cubic", "bbr3"]), None);

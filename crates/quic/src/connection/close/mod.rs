@@ -1,0 +1,7 @@
+//! The end of a connection: closing, draining, silence (RFC 9000 section 10).
+
+pub mod idle;
+pub mod lifecycle;
+
+pub use idle::IdleTimer;
+pub use lifecycle::{Close, KeysAtClose, Lifecycle, State};

@@ -1,0 +1,13 @@
+//! Keys and the handshake (RFC 9001): packet protection in place, TLS 1.3 by rustls, key updates, and a session without cryptography.
+
+pub mod keys;
+pub mod plain;
+pub mod session;
+pub mod tls;
+pub mod update;
+
+pub use keys::{Keys, Opened, Refused};
+pub use plain::Plain;
+pub use session::{Event, NextKeys, Session};
+pub use tls::Tls;
+pub use update::{NotYet, OneRtt};

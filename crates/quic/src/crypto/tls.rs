@@ -1,0 +1,403 @@
+//! TLS 1.3 by rustls, with ring.
+//!
+//! Not yet: resumption and 0-RTT; servers send no tickets, so that nothing follows the handshake.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::quic::{ClientConnection, Connection, KeyChange, ServerConnection, Version};
+use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+use super::session::{Event, Session};
+use crate::error::{Code, Error};
+use crate::level::{Level, Side};
+use crate::wire::transport_parameters::TransportParameters;
+
+/// Which AEADs an end offers or takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ciphers {
+    /// All of TLS 1.3 that ring has.
+    #[default]
+    All,
+    /// AES-128-GCM alone.
+    Aes128Gcm,
+    /// ChaCha20-Poly1305 alone.
+    ChaCha20Poly1305,
+}
+
+/// Whom a client believes.
+#[derive(Clone, Debug)]
+pub enum Trust {
+    /// Servers with a certificate from one of these.
+    Roots(Vec<CertificateDer<'static>>),
+    /// The server with exactly this certificate, whatever its name and dates: for self-signed ones.
+    Exactly(CertificateDer<'static>),
+    /// Everyone. The connection is private, but nobody knows with whom.
+    Anyone,
+}
+
+/// A server's certificates and key.
+#[derive(Debug)]
+pub struct Identity {
+    /// From the server's own upwards.
+    pub chain: Vec<CertificateDer<'static>>,
+    /// Of the first certificate.
+    pub key: PrivateKeyDer<'static>,
+}
+
+impl Clone for Identity {
+    fn clone(&self) -> Self {
+        Self { chain: self.chain.clone(), key: self.key.clone_key() }
+    }
+}
+
+impl Identity {
+    /// A self-signed certificate with a new Ed25519 key, whose signatures all have one length: handshakes have the same number of bytes
+    /// every time.
+    ///
+    /// # Errors
+    /// INTERNAL_ERROR for names that are no DNS names or IP addresses.
+    pub fn self_signed(names: &[&str]) -> Result<Self, Error> {
+        let cannot = |_| Error::new(Code::INTERNAL_ERROR, "no certificate can be made for these names");
+        let key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ED25519).map_err(cannot)?;
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut params = rcgen::CertificateParams::new(names).map_err(cannot)?;
+        // A random one has leading zeros now and then, and is shorter.
+        params.serial_number = Some(rcgen::SerialNumber::from(1_u64));
+        let certificate = params.self_signed(&key).map_err(cannot)?;
+        let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+        Ok(Self { chain: vec![certificate.der().clone()], key: key.into() })
+    }
+}
+
+fn provider(ciphers: Ciphers) -> Arc<CryptoProvider> {
+    let mut provider = ring::default_provider();
+    provider.cipher_suites = match ciphers {
+        Ciphers::All => provider.cipher_suites,
+        Ciphers::Aes128Gcm => vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256],
+        Ciphers::ChaCha20Poly1305 => vec![ring::cipher_suite::TLS13_CHACHA20_POLY1305_SHA256],
+    };
+    // Initial packets need AES-128-GCM in any case, but not from here.
+    Arc::new(provider)
+}
+
+fn refused(_: rustls::Error) -> Error {
+    Error::new(Code::INTERNAL_ERROR, "TLS refuses the configuration")
+}
+
+/// What clients have in common.
+#[derive(Clone)]
+pub struct ClientConfig {
+    tls: Arc<rustls::ClientConfig>,
+    log_secrets: bool,
+}
+
+impl ClientConfig {
+    /// A client that speaks these application protocols.
+    ///
+    /// # Errors
+    /// INTERNAL_ERROR when rustls refuses what it is given, such as a root that is no certificate.
+    pub fn new(trust: Trust, alpn: &[&[u8]], ciphers: Ciphers) -> Result<Self, Error> {
+        let provider = provider(ciphers);
+        let algorithms = provider.signature_verification_algorithms;
+        let builder = rustls::ClientConfig::builder_with_provider(provider);
+        let builder = builder.with_protocol_versions(&[&rustls::version::TLS13]).map_err(refused)?;
+        let mut tls = match trust {
+            Trust::Roots(roots) => {
+                let mut store = RootCertStore::empty();
+                for root in roots {
+                    store.add(root).map_err(refused)?;
+                }
+                builder.with_root_certificates(store).with_no_client_auth()
+            }
+            Trust::Exactly(certificate) => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Pinned::new(Some(certificate), algorithms))
+                .with_no_client_auth(),
+            Trust::Anyone => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Pinned::new(None, algorithms))
+                .with_no_client_auth(),
+        };
+        tls.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+        tls.resumption = rustls::client::Resumption::disabled();
+        Ok(Self { tls: Arc::new(tls), log_secrets: false })
+    }
+
+    /// Sessions hand out their secrets: [`Session::take_secrets`].
+    #[must_use]
+    pub fn logging_secrets(mut self) -> Self {
+        self.log_secrets = true;
+        self
+    }
+
+    /// A client's end of a handshake with the server of this name (DNS name or IP address).
+    ///
+    /// # Errors
+    /// INTERNAL_ERROR when it is no name, or when rustls refuses.
+    pub fn start(&self, server_name: &str, parameters: &TransportParameters) -> Result<Tls, Error> {
+        let name = ServerName::try_from(server_name.to_owned())
+            .map_err(|_| Error::new(Code::INTERNAL_ERROR, "not a server's name"))?;
+        let lines = self.log_secrets.then(Arc::<Lines>::default);
+        let mut tls = self.tls.clone();
+        if let Some(lines) = &lines {
+            // A log for each session: its secrets come out with it.
+            Arc::make_mut(&mut tls).key_log = lines.clone();
+        }
+        let connection = ClientConnection::new(tls, Version::V1, name, parameters.to_vec());
+        Ok(Tls::new(Connection::Client(connection.map_err(refused)?), Side::Client, lines))
+    }
+}
+
+/// What connections of a server have in common.
+#[derive(Clone)]
+pub struct ServerConfig {
+    tls: Arc<rustls::ServerConfig>,
+    log_secrets: bool,
+}
+
+impl ServerConfig {
+    /// A server that speaks these application protocols.
+    ///
+    /// # Errors
+    /// INTERNAL_ERROR when rustls refuses the certificate or its key.
+    pub fn new(identity: Identity, alpn: &[&[u8]], ciphers: Ciphers) -> Result<Self, Error> {
+        let builder = rustls::ServerConfig::builder_with_provider(provider(ciphers));
+        let builder = builder.with_protocol_versions(&[&rustls::version::TLS13]).map_err(refused)?;
+        let builder = builder.with_no_client_auth();
+        let mut tls = builder.with_single_cert(identity.chain, identity.key).map_err(refused)?;
+        tls.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
+        tls.send_tls13_tickets = 0;
+        Ok(Self { tls: Arc::new(tls), log_secrets: false })
+    }
+
+    /// Sessions hand out their secrets: [`Session::take_secrets`].
+    #[must_use]
+    pub fn logging_secrets(mut self) -> Self {
+        self.log_secrets = true;
+        self
+    }
+
+    /// A server's end of a handshake.
+    ///
+    /// # Errors
+    /// INTERNAL_ERROR when rustls refuses.
+    pub fn start(&self, parameters: &TransportParameters) -> Result<Tls, Error> {
+        let lines = self.log_secrets.then(Arc::<Lines>::default);
+        let mut tls = self.tls.clone();
+        if let Some(lines) = &lines {
+            // A log for each session: its secrets come out with it.
+            Arc::make_mut(&mut tls).key_log = lines.clone();
+        }
+        let connection = ServerConnection::new(tls, Version::V1, parameters.to_vec());
+        Ok(Tls::new(Connection::Server(connection.map_err(refused)?), Side::Server, lines))
+    }
+}
+
+/// Takes one certificate, or any; the handshake's signature is checked all the same.
+#[derive(Debug)]
+struct Pinned {
+    only: Option<CertificateDer<'static>>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl Pinned {
+    fn new(only: Option<CertificateDer<'static>>, algorithms: WebPkiSupportedAlgorithms) -> Arc<Self> {
+        Arc::new(Self { only, algorithms })
+    }
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        match &self.only {
+            Some(only) if only != certificate => Err(rustls::CertificateError::UnknownIssuer.into()),
+            _ => Ok(ServerCertVerified::assertion()),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Err(rustls::Error::General("QUIC has TLS 1.3 only".into()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+/// Secrets of one session as lines of the NSS key log format.
+#[derive(Default)]
+struct Lines(Mutex<Vec<String>>);
+
+impl Lines {
+    fn all(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl rustls::KeyLog for Lines {
+    fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        self.all().push(format!("{label} {} {}", hex(client_random), hex(secret)));
+    }
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Lines")
+    }
+}
+
+/// One end of a TLS handshake; from [`ClientConfig::start`] or [`ServerConfig::start`].
+pub struct Tls {
+    connection: Connection,
+    side: Side,
+    /// At which level bytes are written.
+    level: Level,
+    parameters: Option<TransportParameters>,
+    failure: Option<rustls::Error>,
+    output: VecDeque<Event>,
+    lines: Option<Arc<Lines>>,
+}
+
+impl Tls {
+    fn new(connection: Connection, side: Side, lines: Option<Arc<Lines>>) -> Self {
+        let (level, output) = (Level::Initial, VecDeque::new());
+        let mut session = Self { connection, side, level, parameters: None, failure: None, output, lines };
+        session.collect();
+        session
+    }
+
+    /// What rustls said when the handshake failed, for people.
+    pub fn failure(&self) -> Option<&rustls::Error> {
+        self.failure.as_ref()
+    }
+
+    /// At which level the peer's next bytes must come.
+    fn expected(&self) -> Level {
+        match self.level {
+            Level::Initial => Level::Initial,
+            // A server writes 1-RTT packets before it has the client's Finished.
+            _ if self.connection.is_handshaking() => Level::Handshake,
+            Level::Handshake => Level::Handshake,
+            _ => Level::OneRtt,
+        }
+    }
+
+    /// Takes from rustls what it has to say.
+    fn collect(&mut self) {
+        loop {
+            let mut data = Vec::new();
+            let change = self.connection.write_hs(&mut data);
+            let nothing = data.is_empty() && change.is_none();
+            if !data.is_empty() {
+                self.output.push_back(Event::Crypto { level: self.level, data });
+            }
+            match change {
+                Some(KeyChange::Handshake { keys }) => {
+                    self.level = Level::Handshake;
+                    self.output.push_back(Event::Handshake(keys));
+                }
+                Some(KeyChange::OneRtt { keys, next }) => {
+                    self.level = Level::OneRtt;
+                    self.output.push_back(Event::OneRtt { keys, next: Box::new(next) });
+                }
+                None => {}
+            }
+            if nothing {
+                return;
+            }
+        }
+    }
+
+    fn fail(&mut self, error: rustls::Error) -> Error {
+        self.failure = Some(error);
+        match self.connection.alert() {
+            Some(alert) => Error::new(Code::crypto(alert.into()), "TLS failed"),
+            None => Error::new(Code::PROTOCOL_VIOLATION, "TLS failed without an alert"),
+        }
+    }
+
+    fn read_parameters(&mut self) -> Result<(), Error> {
+        if self.parameters.is_none() {
+            let bytes = self.connection.quic_transport_parameters();
+            let read = bytes.map(|bytes| TransportParameters::decode(bytes, self.side.peer()));
+            self.parameters = read.transpose()?;
+        }
+        Ok(())
+    }
+}
+
+impl Session for Tls {
+    fn read(&mut self, level: Level, data: &[u8]) -> Result<(), Error> {
+        if level != self.expected() {
+            return Err(Error::new(Code::PROTOCOL_VIOLATION, "handshake bytes of another level"));
+        }
+        if let Err(error) = self.connection.read_hs(data) {
+            return Err(self.fail(error));
+        }
+        self.read_parameters()?;
+        self.collect();
+        // RFC 9001 section 8.1: an end that finds no protocol in common closes with no_application_protocol (120).
+        if self.is_complete() && self.alpn().is_none() {
+            return Err(Error::new(Code::crypto(120), "no application protocol was agreed on"));
+        }
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Option<Event> {
+        self.output.pop_front()
+    }
+
+    fn is_complete(&self) -> bool {
+        self.level == Level::OneRtt && !self.connection.is_handshaking()
+    }
+
+    fn peer_parameters(&self) -> Option<&TransportParameters> {
+        self.parameters.as_ref()
+    }
+
+    fn alpn(&self) -> Option<&[u8]> {
+        self.connection.alpn_protocol()
+    }
+
+    fn server_name(&self) -> Option<&str> {
+        match &self.connection {
+            Connection::Server(server) => server.server_name(),
+            Connection::Client(_) => None,
+        }
+    }
+
+    fn take_secrets(&mut self) -> Vec<String> {
+        self.lines.as_ref().map(|lines| std::mem::take(&mut *lines.all())).unwrap_or_default()
+    }
+
+    fn export(&self, label: &[u8], context: &[u8], out: &mut [u8]) -> Result<(), Error> {
+        let exported = self.connection.export_keying_material(out, label, Some(context));
+        exported.map(|_| ()).map_err(|_| Error::new(Code::INTERNAL_ERROR, "no secret to export yet"))
+    }
+}

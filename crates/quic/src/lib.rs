@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+
+pub use rustls;
+pub use units;
+
+pub mod config;
+pub mod connection;
+pub mod crypto;
+pub mod crypto_stream;
+mod error;
+mod level;
+pub mod random;
+pub mod streams;
+pub mod wire;
+
+pub use error::{Code, Error};
+pub use level::{Level, Side, Space};
