@@ -61,7 +61,7 @@ macro_rules! flows {
 
 /// One flow on a fast link.
 macro_rules! fast {
-    ($rate:literal, $rtt:literal, $flow:literal, $link:literal) => {
+    ($rate:literal, $rtt:literal, $flow:expr, $link:literal) => {
         concat!(
             "duration = \"10 s\"\nlink = { rate = \"",
             $rate,
@@ -72,6 +72,24 @@ macro_rules! fast {
             " }\n[[flow]]\n",
             $flow,
             "\n"
+        )
+    };
+}
+
+/// Flows with windows that fill a fast link and half of its queue, however many they are: what a flow more costs at the same loss.
+macro_rules! lossless {
+    ($count:literal, $window:literal) => {
+        fast!(
+            "10",
+            "50",
+            concat!(
+                "count = ",
+                $count,
+                "\nstagger = \"1 us\"\ncontroller = { name = \"fixed-window\", window = ",
+                $window,
+                " }"
+            ),
+            ""
         )
     };
 }
@@ -109,7 +127,7 @@ count = 128
 "#;
 
 /// All cases.
-pub(super) const CASES: [Case; 26] = [
+pub(super) const CASES: [Case; 29] = [
     case("1 flow, 10 Mbit/s, 100 MB", SMALL),
     case("1 flow, 500 Mbit/s, 60 s", flows!("1", "60", "controller = \"cubic\"", "")),
     case("128 flows, 500 Mbit/s, 60 s", flows!("128", "60", "controller = \"cubic\"", "")),
@@ -138,6 +156,9 @@ pub(super) const CASES: [Case; 26] = [
     case("TCP, 10 Gbit/s x 10 ms", fast!("10", "10", "controller = \"cubic\"\ntransport = \"tcp\"", "")),
     case("TCP, 10 Gbit/s x 100 ms", fast!("10", "100", "controller = \"cubic\"\ntransport = \"tcp\"", "")),
     case("TCP, 10 Gbit/s x 300 ms", fast!("10", "300", "controller = \"cubic\"\ntransport = \"tcp\"", "")),
+    case("1 flow without loss, 10 Gbit/s", lossless!("1", "60000")),
+    case("1000 flows without loss, 10 Gbit/s", lossless!("1000", "60")),
+    case("10000 flows without loss, 10 Gbit/s", lossless!("10000", "6")),
     case(
         "TCP, 5 Gbit/s, every 50th late",
         fast!(
