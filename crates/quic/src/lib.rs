@@ -7,6 +7,7 @@ pub mod config;
 pub mod connection;
 pub mod crypto;
 pub mod crypto_stream;
+pub mod endpoint;
 mod error;
 mod level;
 pub mod random;
