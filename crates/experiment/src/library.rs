@@ -7,6 +7,7 @@ use include_dir::{Dir, include_dir};
 
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::input::{self, unreadable};
+use crate::printable::is_obeyed;
 
 static EXPERIMENTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/experiments");
 static PUBLISHED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/published");
@@ -107,9 +108,15 @@ impl Library {
             |n: &str| n.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let (exact, others): (Vec<Source>, Vec<Source>) =
             self.shipped().into_iter().partition(|s| below(&s.name));
-        match exact.is_empty() {
-            true => others.into_iter().filter(|s| holds(&s.name, name)).collect(),
-            false => exact,
+        if !exact.is_empty() {
+            return exact;
+        }
+        let (numbered, others): (Vec<Source>, Vec<Source>) =
+            others.into_iter().partition(|s| holds(&s.name, name));
+        match numbered.is_empty() {
+            // The beginning of a name that ends with a number: `rfc8867/5-1`.
+            true => others.into_iter().filter(|s| begins(&s.name, name)).collect(),
+            false => numbered,
         }
     }
 
@@ -123,6 +130,13 @@ impl Library {
         let name = if name.is_empty() { "\"\"" } else { name };
         Diagnostic::new(name, wrong, format!("{}; see `kneepoint list`", did_you_mean(name, known)))
     }
+}
+
+/// Whether a name in a folder begins so, up to a number.
+fn begins(name: &str, asked: &str) -> bool {
+    asked.contains('/')
+        && asked.ends_with(|c: char| c.is_ascii_digit())
+        && name.strip_prefix(asked).is_some_and(|rest| rest.starts_with('-'))
 }
 
 /// Whether the experiment of this name holds the one table or figure that is asked for: `thesis/table-9-10` holds
@@ -163,7 +177,24 @@ fn read(path: &Path) -> Result<Source, Diagnostic> {
         true => problem,
         false => problem.with_right("shipped experiments: see `kneepoint list`"),
     })?;
-    source(&name_of(path), path, text)
+    let name = name_of(path);
+    check_name(&name, path).map_err(|wrong| {
+        let right = "rename the file: experiment and results folder are called like it";
+        Diagnostic::new(path.display().to_string(), wrong, right)
+    })?;
+    source(&name, path, text)
+}
+
+/// A folder of results can be called so, and a line of a table shows it.
+fn check_name(name: &str, file: &Path) -> Result<(), &'static str> {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    match name {
+        _ if stem.trim_matches('.').is_empty() => Err("a file without a name"),
+        _ if name.chars().any(|c| c.is_control() || is_obeyed(c)) => {
+            Err("a file name with a character that no line shows")
+        }
+        _ => Ok(()),
+    }
 }
 
 fn source(name: &str, file: &Path, text: String) -> Result<Source, Diagnostic> {

@@ -70,7 +70,7 @@ enum Command {
         #[arg(long, default_value = "results/report/all")]
         out: PathBuf,
     },
-    /// What stands under a results folder, a line each: runs, claims held, missed and open, size, whether it is complete and its sums are
+    /// What stands under a results folder, a line each: runs, claims that hold, hold partly and are missed, size, whether it is complete and its sums are
     /// right.
     ///
     /// Exit status: 0, or 1 if something is damaged.

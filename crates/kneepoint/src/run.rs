@@ -80,9 +80,12 @@ fn attempt(name: &str, all: &[Experiment], options: &Options, watch: &Watch) -> 
         done.extend(measure(&measured, &progress)?);
         Ok(done)
     });
-    let mut done = done.map_err(|failure| match failure {
-        Failure::Interrupted(_) => Failure::Interrupted(plans.iter().map(|(_, plan)| plan.kept()).sum()),
-        other => other,
+    let mut done = done.map_err(|failure| {
+        plans.iter().for_each(|(_, plan)| plan.tidy());
+        match failure {
+            Failure::Interrupted(_) => Failure::Interrupted(plans.iter().map(|(_, plan)| plan.kept()).sum()),
+            other => other,
+        }
     })?;
     let known = |(at, begun): (usize, Begun<'_>)| begun.into_study().map(|study| (at, study));
     done.extend(begun.into_iter().enumerate().filter_map(known));

@@ -56,7 +56,7 @@ impl From<Failure> for Error {
         match failure {
             Failure::Spec(problem) => problem.into(),
             Failure::Store(path, e) => Self::bad(format!(
-                "cannot write results to {}: {e}; no results were left there, finished runs are kept; choose another folder with --out",
+                "cannot write results to {}: {e}; no results were left there, and runs that had finished are kept; choose another folder with --out",
                 path.display()
             )),
             Failure::Wire(sentence) => Self::bad(sentence),

@@ -239,6 +239,9 @@ fn hears_an_interruption_among_many_samples() {
     assert_eq!(status.code(), Some(130));
     // A second on an idle machine; this one may be busy.
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+    // No run had finished: what was recorded of those that had not is gone.
+    let left: Vec<_> = fs::read_dir(out.join("study")).map_or(Vec::new(), |all| all.flatten().collect());
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// Others compute with names and numbers, not with sentences.

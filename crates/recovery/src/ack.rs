@@ -13,10 +13,39 @@ pub struct AckFrame {
     pub ack_delay: Duration,
     /// ECN totals, if the receiver reports them.
     pub ecn: Option<EcnCounts>,
-    /// Packet number and receive time (receiver's clock, nanoseconds), ascending; what the peer reports of them.
+    /// Packet number and receive time (receiver's clock, nanoseconds); what the peer reports of them. A sender reads them ascending in
+    /// packet number; a [bounded](crate::Receiver::bounded) receiver writes them in order of arrival.
     pub timestamps: Vec<(u64, i64)>,
     /// It comes with a PING: the peer is to acknowledge it.
     pub ping: bool,
+}
+
+impl AckFrame {
+    /// The time that the field ACK Delay says (RFC 9000 section 19.3): `exponent`, 0 to 20, is the `ack_delay_exponent` of the ACK's sender,
+    /// 3 where it has not said another.
+    pub fn delay_of(field: u64, exponent: u8) -> Duration {
+        Duration(field.saturating_mul(1000 << exponent.min(20)))
+    }
+}
+
+/// An ACK of what was not sent, which is a PROTOCOL_VIOLATION (RFC 9000 section 13.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckError {
+    /// It names a number that is still to come.
+    Unsent,
+    /// It names a number that was left out.
+    Skipped,
+}
+
+impl std::error::Error for AckError {}
+
+impl std::fmt::Display for AckError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Unsent => "ACK of a packet that was not sent",
+            Self::Skipped => "ACK of a packet number that was left out",
+        })
+    }
 }
 
 /// RFC 7323's timestamps leave room for three blocks.

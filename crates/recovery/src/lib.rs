@@ -10,11 +10,13 @@ pub mod feed;
 pub mod receiver;
 pub mod sender;
 
-pub use ack::{AckFrame, SACK_BLOCKS, TcpAck};
+pub use ack::{AckError, AckFrame, SACK_BLOCKS, TcpAck};
 pub use clock::Clock;
 pub use ecn::EcnCounts;
 pub use feed::{ControllerFeed, Exit};
-pub use receiver::{AckConfig, AckEvery, OnGap, Reassembly, Receiver, TcpReceiver};
+pub use receiver::{AckConfig, AckEvery, AckReceipt, OnGap, Reassembly, Receiver, TcpReceiver};
 pub use sender::config::{Paced, Pto, Reduction, Rto, TimeThreshold, Timeout};
 pub use sender::pacer::{Pacing, Style};
-pub use sender::{AckEffects, Config, Payload, SendDecision, Sender, Stats, Timers};
+pub use sender::{
+    AckEffects, Budget, Config, Limit, Payload, Role, SendDecision, Sender, SpaceId, Stats, Timers,
+};

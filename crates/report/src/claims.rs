@@ -6,14 +6,18 @@ use crate::terminal::by_how_much;
 use experiment::verdict::Outcome;
 use results::summary::{ClaimResult, Judged, PartResult, Verdict};
 
-/// Reasons of more letters are folded.
-const LONG: usize = 90;
+/// More claims that hold are folded into one line.
+const MOST_HOLDING: usize = 6;
 
 /// Numbers of more variants are folded.
 const MOST: usize = 4;
 
 const ALL: [Verdict; 5] =
     [Verdict::Holds, Verdict::Partly, Verdict::WithinSpread, Verdict::Missed, Verdict::NotJudged];
+
+/// What is to be read first.
+const ORDER: [Verdict; 5] =
+    [Verdict::Missed, Verdict::NotJudged, Verdict::Partly, Verdict::WithinSpread, Verdict::Holds];
 
 /// Symbol, word and class of a verdict: none of them depends on colour alone.
 pub(super) fn words(verdict: Verdict) -> (&'static str, &'static str, &'static str) {
@@ -44,41 +48,36 @@ pub(super) fn badge(verdict: Verdict) -> Markup {
     html! { span class={ "badge " (class) } { (symbol) " " (word) } }
 }
 
-/// The table of claims.
+/// A line for each claim, what did not come true first; behind it the numbers and the reason.
 pub(super) fn draw(claims: &[ClaimResult]) -> Markup {
-    let has_reasons = claims.iter().any(|c| c.reason.is_some());
+    let mut sorted: Vec<&ClaimResult> = claims.iter().collect();
+    sorted.sort_by_key(|claim| ORDER.iter().position(|verdict| *verdict == claim.verdict));
+    let (holding, other): (Vec<_>, Vec<_>) = sorted.into_iter().partition(|c| c.verdict == Verdict::Holds);
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Claims" {
-            table.claims {
-                thead {
-                    tr {
-                        th { "verdict" }
-                        th { "claim" }
-                        th { "the source says" }
-                        th { "on its own numbers" }
-                        th { "in our runs" }
-                        @if has_reasons { th { "reason" } }
-                    }
+        div.claims {
+            @for claim in &other { (one(claim)) }
+            @if holding.len() > MOST_HOLDING {
+                details.rest.paper {
+                    summary { (badge(Verdict::Holds)) span.says { (holding.len()) " claims" } }
+                    @for claim in &holding { (one(claim)) }
                 }
-                tbody { @for claim in claims { (row(claim, has_reasons)) } }
+            } @else {
+                @for claim in &holding { (one(claim)) }
             }
         }
     }
 }
 
-fn row(claim: &ClaimResult, has_reasons: bool) -> Markup {
+/// On paper those are open that do not hold.
+fn one(claim: &ClaimResult) -> Markup {
     html! {
-        tr {
-            td { (badge(claim.verdict)) }
-            td.id { (claim.id) }
-            td.says { (claim.says) @if claim.ours { " (ours)" } }
-            td { (published(claim.holds_published())) }
-            td.ours { @for part in &claim.parts { (part_of(part)) } }
-            @if has_reasons { td.reason {
-                    @if let Some(reason) = &claim.reason {
-                        @if reason.len() > LONG { details { summary { "why" } (reason) } } @else { (reason) }
-                    }
-                } }
+        details.paper[claim.verdict != Verdict::Holds] {
+            summary { (badge(claim.verdict)) span.says { (claim.says) @if claim.ours { " (ours)" } } }
+            div.whole {
+                div { span.id { (claim.id) } "; on the source's own numbers: " (published(claim.holds_published())) }
+                @for part in &claim.parts { (part_of(part)) }
+                @if let Some(reason) = &claim.reason { p.reason { b { "Why: " } (reason) } }
+            }
         }
     }
 }

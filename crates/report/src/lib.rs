@@ -1,5 +1,6 @@
 //! The report: one HTML page that works offline, and each of its charts as an SVG file for a paper.
 
+mod answer;
 mod chart;
 mod claims;
 mod colours;
@@ -23,6 +24,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use self::answer::Block;
 use self::chart::{Figure, Source};
 use self::files::put;
 use self::section::{Drawn, Section};
@@ -48,14 +50,19 @@ pub fn write_numbers(dir: &Path, files: &[(&str, String)]) -> io::Result<()> {
 /// # Errors
 /// What the file system refuses; no file is ever half written.
 pub fn write(dir: &Path, heading: &str, experiments: &[Results]) -> io::Result<PathBuf> {
-    write_answer(dir, heading, "", experiments)
+    write_answer(dir, heading, &[], experiments)
 }
 
-/// The same with an answer before everything else: text as a terminal shows it.
+/// The same with an answer before everything else, under which the main pictures of the experiments stand.
 ///
 /// # Errors
 /// What the file system refuses; no file is ever half written.
-pub fn write_answer(dir: &Path, heading: &str, answer: &str, experiments: &[Results]) -> io::Result<PathBuf> {
+pub fn write_answer(
+    dir: &Path,
+    heading: &str,
+    answer: &[Block],
+    experiments: &[Results],
+) -> io::Result<PathBuf> {
     std::fs::create_dir_all(dir)?;
     let sections = sections(experiments);
     for drawn in sections.iter().flat_map(|s| &s.charts).flatten() {

@@ -20,6 +20,25 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
     format!("{}{digits}", if is_zero { "" } else { sign })
 }
 
+/// As short as it can be with up to six digits that count: `0.25`, not `0.25000000000000006`.
+pub(super) fn plain(value: f64) -> String {
+    const DIGITS: i32 = 6;
+    if value == 0.0 || !value.is_finite() || value.abs() >= 1e15 {
+        return fixed(value, 0);
+    }
+    let decimals = (DIGITS - 1 - libm::log10(value.abs()).floor() as i32).clamp(0, 12) as usize;
+    let digits = fixed(value, decimals);
+    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.').to_owned() } else { digits }
+}
+
+/// Decimals of a value and of its deviation: two digits of the deviation, where the metric would have more of the value.
+pub(super) fn decimals(metric: &Metric, value: f64, spread: Option<f64>) -> usize {
+    let worth = metric.decimals(value);
+    let Some(spread) = spread.filter(|spread| spread.is_finite() && *spread > 0.0) else { return worth };
+    let told = (1 - libm::log10(spread).floor() as i32).clamp(0, 12) as usize;
+    worth.min(told.max(metric.decimals(0.0)))
+}
+
 /// A relative difference in percent, with its sign: `+3.2`, `−98`.
 pub(super) fn percent(difference: f64) -> String {
     let percent = difference * 100.0;
@@ -151,11 +170,25 @@ mod tests {
         assert_eq!(fixed(f64::NAN, 2), "–");
         assert_eq!(fixed(f64::NEG_INFINITY, 2), "−∞");
         assert_eq!(fixed(1e300, 2), "1.00e300");
+        assert_eq!(
+            [0.1 + 0.2, 20.0, 0.0, -1.5, 1e6, 2.0 / 3.0].map(plain).join(" "),
+            "0.3 20 0 −1.5 1000000 0.666667"
+        );
         assert_eq!(percent(0.032), "+3.2");
         assert_eq!(percent(-0.000_1), "0.0");
         assert_eq!(percent(1.0), "+100");
         assert_eq!(printed_decimals([9.2, 55.75, f64::NAN].into_iter(), 3), 2);
         assert_eq!(printed_decimals([0.123_456].into_iter(), 3), 3);
+    }
+
+    #[test]
+    fn a_deviation_says_how_many_digits_count() {
+        let shown = |value, spread| decimals(&"queue_wait".into(), value, spread);
+        assert_eq!(
+            [shown(0.0678, Some(0.1709)), shown(0.0678, None), shown(0.0678, Some(0.0012))],
+            [2, 4, 4]
+        );
+        assert_eq!(decimals(&"goodput".into(), 9.2, Some(3.0)), 2, "columns stay aligned");
     }
 
     #[test]

@@ -5,28 +5,29 @@ use std::collections::BTreeSet;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::section::{Section, plural};
-use super::{claims, colours, section};
+use super::{answer, claims, colours, section};
+use crate::Block;
 use results::ledger::Far;
 use results::summary::{Results, Verdict};
 
 /// The page of the only experiment, or the overview of several; what is asked is answered first.
 pub(super) fn index(
     heading: &str,
-    answer: &str,
+    answer: &[Block],
     experiments: &[Results],
     sections: &[Section<'_>],
 ) -> Markup {
     let body = html! {
         header {
             h1 { (heading) }
-            (strip(experiments))
-            p { a href="ledger.html" { "Ledger of claims and numbers by source" } }
+            @if is_compared(experiments) {
+                (strip(experiments))
+                p { a href="ledger.html" { "Ledger of claims and numbers by source" } }
+            }
         }
         main {
-            @if !answer.is_empty() {
-                div.scroll tabindex="0" role="region" aria-label="Answer" { pre { (answer) } }
-            }
             @match sections {
+                several if !answer.is_empty() => (answer::draw(heading, answer, several)),
                 [only] => (section::draw(only)),
                 [] => p.empty { "No experiments." },
                 several => (overview(several)),
@@ -89,21 +90,31 @@ pub(super) fn frame(heading: &str, rules: &str, body: &Markup) -> Markup {
     }
 }
 
+/// Whether anything is claimed or printed elsewhere that stands beside our numbers.
+fn is_compared(experiments: &[Results]) -> bool {
+    let is_claimed = experiments.iter().any(|e| !e.summary.claims.is_empty());
+    is_claimed
+        || Far::of(experiments.iter().map(|e| &e.summary)).all > 0
+        || experiments.iter().any(|e| section::has_published(&e.summary))
+}
+
 /// The numbers that matter, at the top.
 fn strip(experiments: &[Results]) -> Markup {
     let counts = claims::count(experiments.iter().flat_map(|e| &e.summary.claims));
     let far = Far::of(experiments.iter().map(|e| &e.summary));
     html! {
         ul.strip {
-            li { b { (experiments.len()) } (plural(experiments.len(), " experiment", " experiments")) }
+            @if experiments.len() > 1 { li { b { (experiments.len()) } " experiments" } }
             @for (verdict, count) in counts {
                 li class=[(count > 0).then_some(claims::words(verdict).2)] {
                     b { (count) } span { (claims::words(verdict).0) " " (card(verdict, count)) }
                 }
             }
-            li {
-                b { (far.open) }
-                span { "of " (far.all) " numbers beyond 10 % without a known cause, no reason: " (far.unexplained) }
+            @if experiments.iter().any(|e| section::has_published(&e.summary)) {
+                li {
+                    b { (far.open) }
+                    span { "of " (far.all) " numbers beyond 10 % without a known cause, no reason: " (far.unexplained) }
+                }
             }
         }
     }

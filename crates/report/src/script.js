@@ -37,11 +37,13 @@ const points = data => {
 	}
 	return list;
 };
-const read = (path, x) => {
+// Between the points only where there is something.
+const read = (path, x, exact) => {
 	path.points ||= points(path.getAttribute('d'));
 	let last = null;
 	for (const point of path.points) {
-		if (last && !point[2] && last[0] <= x && x <= point[0]) {
+		if (Math.abs(point[0] - x) < 0.1) return point[1];
+		if (!exact && last && !point[2] && last[0] <= x && x <= point[0]) {
 			const width = point[0] - last[0];
 			return width ? last[1] + (x - last[0]) / width * (point[1] - last[1]) : point[1];
 		}
@@ -64,9 +66,11 @@ class Chart {
 		this.plots = [...svg.querySelectorAll('g.plot')].map(g => ({
 			g, x: scale(g.dataset.x), y: scale(g.dataset.y),
 			units: g.dataset.units.split('|'),
+			// The values that were run: pixel and name.
+			at: g.dataset.at?.split(' ').map(stop => stop.split('=')),
 			curves: [...g.querySelectorAll('path[data-series]')],
 		}));
-		this.shared = this.plots.every(p => p.g.dataset.x === this.plots[0].g.dataset.x) && !this.plots[0].x.log;
+		this.shared = this.plots.every(p => p.g.dataset.x === this.plots[0].g.dataset.x) && !this.plots[0].x.log && !this.plots[0].at;
 		this.window = null;
 		this.hair = make('path', { class: 'hair', fill: 'none', 'pointer-events': 'none' }, svg);
 		this.mark = make('rect', { class: 'range', 'pointer-events': 'none', width: 0 }, svg);
@@ -121,6 +125,8 @@ class Chart {
 		plot ? this.show(plot, x, e.clientX, e.clientY) : this.leave(true);
 	}
 	show(plot, x, left, top) {
+		const stop = plot.at?.reduce((a, b) => (Math.abs(b[0] - x) < Math.abs(a[0] - x) ? b : a));
+		if (stop) x = +stop[0];
 		this.last = { plot, x };
 		const pixel = this.drawn(x, plot.x);
 		const alike = this.plots.filter(p => p.g.dataset.x === plot.g.dataset.x);
@@ -132,10 +138,10 @@ class Chart {
 			line.append(name + ' ');
 			line.appendChild(document.createElement('b')).textContent = value;
 		};
-		row('at', shown(plot.x, plot.x.value(pixel)) + plot.units[0]);
+		row('at', (stop ? stop[1] : shown(plot.x, plot.x.value(pixel))) + plot.units[0]);
 		const say = v => plot.g.dataset.words?.split('|')[Math.round(v)] ?? shown(plot.y, v) + plot.units[1];
 		for (const curve of plot.curves) {
-			const y = curve.closest('.off') ? null : read(curve, pixel);
+			const y = curve.closest('.off') ? null : read(curve, pixel, stop);
 			if (y !== null) row(curve.dataset.series, say(plot.y.value(y)), getComputedStyle(curve).stroke);
 		}
 		tip.hidden = false;
@@ -169,7 +175,11 @@ class Chart {
 			const from = Math.max(axis.from, Math.min(middle - half, axis.to - 2 * half));
 			this.zoom(2 * half >= width ? null : [from, from + 2 * half]);
 		};
-		if (e.key === 'ArrowLeft' || e.key === 'ArrowRight') x += (e.key === 'ArrowLeft' ? -1 : 1) * width / (e.shiftKey ? 20 : 200);
+		const step = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
+		if (step && plot.at) {
+			const i = plot.at.findIndex(stop => +stop[0] === x);
+			x = +(plot.at[i + step] || plot.at[Math.max(i, 0)])[0];
+		} else if (step) x += step * width / (e.shiftKey ? 20 : 200);
 		else if (e.key === '+' && this.shared) around(0.5);
 		else if (e.key === '-' && this.shared) around(2);
 		else if ((e.key === '0' || e.key === 'Escape') && this.shared) this.zoom(null);
@@ -221,5 +231,5 @@ class Chart {
 	}
 }
 document.querySelectorAll('svg.chart:not(:has(svg.panel)), svg.panel').forEach(svg => { if (svg.querySelector('g.plot')) new Chart(svg); });
-// On paper nothing can be unfolded.
-addEventListener('beforeprint', () => document.querySelectorAll('details').forEach(d => { d.open = true; }));
+// On paper nothing can be unfolded: what matters is.
+addEventListener('beforeprint', () => { for (const d of document.querySelectorAll('.paper')) d.open = true; });

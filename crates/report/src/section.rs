@@ -1,7 +1,7 @@
 //! An experiment on its page: what became of its claims, then its variants, one at a time: the tables and the charts.
 //!
 //! The choice of a variant is a group of radio buttons, whose rules stand in the style sheet: no script is needed, the arrow
-//! keys move along them, and on paper all variants are there.
+//! keys move along them, and on paper stands the variant that is chosen.
 
 use maud::{Markup, html};
 
@@ -76,7 +76,7 @@ pub(super) fn draw(section: &Section<'_>) -> Markup {
 fn folded(name: &str, text: &str) -> Markup {
     html! {
         @if text.len() > LONG {
-            details { summary { (name) } p.note { (text) } }
+            details.paper { summary { (name) } p.note { (text) } }
         } @else if !text.is_empty() {
             p.note { b { (name) ": " } (text) }
         }
@@ -103,6 +103,7 @@ fn tabs(section: &Section<'_>) -> Markup {
     let several = all.len() > 1;
     let first = all.iter().position(|v| v.reference).unwrap_or(0);
     let id = |i: usize| section.tab(i);
+    let has_published = has_published(section.summary);
     html! {
         div.tabs {
             @if several {
@@ -113,13 +114,25 @@ fn tabs(section: &Section<'_>) -> Markup {
                 (bar(all, &id))
             }
             div.body {
+                // Where a source prints numbers, they are what is compared; else a picture says more than a table.
+                @if !has_published { (charts(section)) }
                 @for (i, variant) in all.iter().enumerate() {
                     div class=[several.then(|| format!("v {}", id(i)))] { (results(section, variant, i)) }
                 }
-                div.charts { @for chart in &section.charts { (figures(section, chart)) } }
+                @if has_published { (charts(section)) }
             }
         }
     }
+}
+
+/// Whether its source prints numbers that stand beside ours.
+pub(super) fn has_published(summary: &Summary) -> bool {
+    let rows = summary.variants.iter().flat_map(|v| &v.rows);
+    rows.flat_map(|row| row.cells.values()).any(|cell| cell.published.is_some())
+}
+
+fn charts(section: &Section<'_>) -> Markup {
+    html! { div.charts { @for chart in &section.charts { (figures(section, chart)) } } }
 }
 
 /// The labels of the radio buttons: what all variants share stands before them.
@@ -186,16 +199,33 @@ fn figures(section: &Section<'_>, figures: &[Drawn]) -> Markup {
             @for drawn in figures {
                 @let index = section.summary.variants.iter().position(|v| v.name == drawn.figure.variant);
                 @let tab = index.filter(|_| several && !drawn.figure.variant.is_empty());
-                figure class=[tab.map(|i| format!("v {}", section.tab(i)))] {
-                    figcaption {
-                        @if !drawn.figure.variant.is_empty() { code { (drawn.figure.variant) } " " }
-                        a.file href=(drawn.file) { "SVG" }
-                    }
-                    @match &drawn.across {
-                        Some(across) => { div.across { (across.inline()) } div.column { (drawn.figure.inline()) } }
-                        None => (drawn.figure.inline()),
-                    }
-                }
+                (figure(drawn, tab.map(|i| format!("v {}", section.tab(i)))))
+            }
+        }
+    }
+}
+
+/// A chart on a page without a choice of variants: its first figure, or that of the reference.
+pub(super) fn picture(section: &Section<'_>, figures: &[Drawn]) -> Markup {
+    let reference = section.summary.variants.iter().find(|v| v.reference).map(|v| v.name.as_str());
+    let of_reference = figures.iter().find(|drawn| Some(drawn.figure.variant.as_str()) == reference);
+    html! {
+        @if let Some(drawn) = of_reference.or(figures.first()) {
+            div.wide[drawn.across.is_some()] { h3 { (drawn.figure.title) } (figure(drawn, None)) }
+        }
+    }
+}
+
+fn figure(drawn: &Drawn, class: Option<String>) -> Markup {
+    html! {
+        figure class=[class] {
+            figcaption {
+                @if !drawn.figure.variant.is_empty() { code { (drawn.figure.variant) } " " }
+                a.file href=(drawn.file) { "SVG" }
+            }
+            @match &drawn.across {
+                Some(across) => { div.across { (across.inline()) } div.column { (drawn.figure.inline()) } }
+                None => (drawn.figure.inline()),
             }
         }
     }

@@ -46,7 +46,7 @@ impl<'a> Column<'a> {
         let widest = |texts: &mut dyn Iterator<Item = String>, least: &str| {
             texts.map(|t| text_width(&t, TEXT)).fold(text_width(least, TEXT), f64::max) + GAP
         };
-        let decimals = |c: &Cell| self.metric.decimals(c.value());
+        let decimals = |c: &Cell| number::decimals(self.metric, c.value(), c.spread);
         let ours = widest(&mut cells().map(|c| number::fixed(c.value(), decimals(c))), "ours");
         let spreads =
             cells().filter_map(|c| spread(c).map(|s| format!("± {}", number::fixed(s, decimals(c)))));
@@ -224,7 +224,7 @@ fn cells<'a>(column: &Column<'_>, cell: Option<&'a Cell>, notes: &mut Notes<'a>,
     let Some(cell) = cell else {
         return html! { td.first.none { "–" } @if column.span() > 1 { td colspan=(column.span() - 1) {} } };
     };
-    let decimals = column.metric.decimals(cell.value());
+    let decimals = number::decimals(column.metric, cell.value(), cell.spread);
     html! {
         td.first { (number::fixed(cell.value(), decimals)) }
         @if column.has_spread {
@@ -260,7 +260,7 @@ fn difference<'a>(cell: &'a Cell, notes: &mut Notes<'a>, anchor: &str) -> Markup
 
 fn footnotes(notes: &Notes<'_>, anchor: &str) -> Markup {
     html! {
-        details {
+        details.paper {
             summary { (notes.0.len()) @if notes.0.len() == 1 { " reason for differences" } @else { " reasons for differences" } }
             ol.notes {
                 @for (i, reason) in notes.0.iter().enumerate() { li id={ (anchor) "-note-" (i + 1) } { (reason) } }

@@ -31,6 +31,7 @@ const STAND_INS: StandIns = &[
     (&["link", "*", "delay"], "1 ms"),
     (&["flow"], "[{ controller = \"cubic\" }]"),
     (&["flow", "*", "controller"], "cubic"),
+    (&["chart", "*", "title"], "none"),
 ];
 
 /// Tables that nothing else depends on, and no two of them on each other.

@@ -186,7 +186,8 @@ fn key_axis(key: &Key<'_>, scale: Option<ScaleKind>) -> Axis {
     };
     let (low, high) = values.iter().fold((f64::INFINITY, 0.0_f64), |(l, h), v| (l.min(*v), h.max(*v)));
     let fits = if low > 0.0 && high >= WIDE * low { ScaleKind::Log } else { ScaleKind::Linear };
-    let scale = if low > 0.0 { scale.unwrap_or(fits) } else { ScaleKind::Linear };
+    // Who asked for a logarithmic one over a zero is told by the chart.
+    let scale = scale.unwrap_or(fits);
     Axis { name: key.name.clone(), unit, scale, ..Axis::default() }
 }
 
@@ -201,8 +202,9 @@ fn numbers(values: &[&str]) -> Option<(Vec<f64>, String)> {
         let values: Option<Vec<f64>> = values.iter().map(|v| read(v)).collect();
         values.map(|values| (values, unit.to_owned()))
     };
-    all(&|v| v.parse::<Duration>().ok().map(Duration::as_millis_f64), "ms")
-        .or_else(|| all(&|v| v.parse::<Rate>().ok().map(Rate::mbit_s), "Mbit/s"))
+    // Divided, not multiplied by 1e-6: then 100 us are 0.1 ms to the last bit, and can be looked for.
+    all(&|v| v.parse::<Duration>().ok().map(|time| time.0 as f64 / 1e6), "ms")
+        .or_else(|| all(&|v| v.parse::<Rate>().ok().map(|rate| rate.0 as f64 / 1e6), "Mbit/s"))
         .or_else(|| all(&|v| v.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64 / 1e3), "kB"))
 }
 
@@ -274,6 +276,8 @@ mod tests {
         assert_eq!(of(&["0.5 BDP", "1 BDP"]), Some((vec![0.5, 1.0], "BDP".to_owned())));
         assert_eq!(of(&["500 us", "1 ms", "2 s"]), Some((vec![0.5, 1.0, 2000.0], "ms".to_owned())));
         assert_eq!(of(&["500 kbit/s", "1 Mbit/s"]), Some((vec![0.5, 1.0], "Mbit/s".to_owned())));
+        assert_eq!(of(&["100 us", "1 ms"]).unwrap().0, [0.1, 1.0], "to the last bit");
+        assert_eq!(of(&["100 kbit/s", "1.1 Mbit/s"]).unwrap().0, [0.1, 1.1]);
         assert_eq!(of(&["1", "2.5"]), Some((vec![1.0, 2.5], String::new())));
         assert_eq!(of(&["1 BDP", "30 kB"]), None);
         assert_eq!(of(&["cubic", "bbr3"]), None);
@@ -298,11 +302,9 @@ mod tests {
         assert_eq!(key_axis(&key(&["0.1 BDP", "1 BDP", "2 BDP"]), None).scale, ScaleKind::Log);
         assert_eq!(key_axis(&key(&["0.1 BDP", "1 BDP"]), None).scale, ScaleKind::Linear);
         assert_eq!(key_axis(&key(&["0.1 BDP", "1 BDP"]), Some(ScaleKind::Log)).scale, ScaleKind::Log);
-        assert_eq!(
-            key_axis(&key(&["0 ms", "1 ms"]), Some(ScaleKind::Log)).scale,
-            ScaleKind::Linear,
-            "zero has no place"
-        );
+        // Zero has no place on one: unless asked for it is not chosen, and if asked for the chart says why it is not drawn.
+        assert_eq!(key_axis(&key(&["0 ms", "1 ms", "90 ms"]), None).scale, ScaleKind::Linear);
+        assert_eq!(key_axis(&key(&["0 ms", "1 ms"]), Some(ScaleKind::Log)).scale, ScaleKind::Log);
         assert_eq!(key_axis(&key(&["smoothed", "latest"]), None).words, ["smoothed", "latest"]);
     }
 }

@@ -23,12 +23,15 @@ pub(crate) fn run(name: Option<&str>) -> Result<u8, Error> {
     in_full(entry)
 }
 
-/// Name, what it is, document; what it is gives way where the line is too short for both.
+/// What the document has at least, of a line that is too short for all.
+const DOCUMENT: usize = 34;
+
+/// Name, what it is, document.
 fn line(entry: &Entry, width: usize) -> String {
     let said = without_brackets(entry.doc.trim().trim_end_matches('.'));
     let (what, of) = said.split_once(": ").unwrap_or((&said, ""));
     let document = of.split(", ").take(2).collect::<Vec<_>>().join(", ");
-    let room = width.saturating_sub(NAME + 3 + document.chars().count());
+    let room = width.saturating_sub(NAME + 3 + document.chars().count().min(DOCUMENT));
     let end = if document.is_empty() { String::new() } else { format!(": {document}") };
     cut(&format!("{:NAME$} {}{end}", entry.name, cut(what, room)), width)
 }
@@ -48,7 +51,7 @@ fn without_brackets(text: &str) -> String {
 }
 
 fn in_full(entry: &Entry) -> Result<u8, Error> {
-    print(&format!("{}\n   {}\n", entry.name, entry.doc.trim()));
+    print(&format!("{}\n{}\n", entry.name, paragraph(entry.doc.trim())));
     let defaults = toml::Table::try_from(entry.algorithm()).map_err(Error::bad)?;
     for param in entry.params {
         let key = param.name.replace('_', "-");
@@ -56,10 +59,16 @@ fn in_full(entry: &Entry) -> Result<u8, Error> {
         let number = defaults.get(&key).is_some_and(|value| value.is_integer() || value.is_float());
         let range = param.range.or(number.then(|| param.allowed()));
         let range = range.map_or_else(String::new, |range| format!(" Range: {range}."));
-        print(&format!("   {:28} {:20} {}{range}\n", key, default, param.doc.trim()));
+        print(&format!("   {key} = {default}\n{}\n", paragraph(&format!("{}{range}", param.doc.trim()))));
     }
     if !entry.states.is_empty() {
-        print(&format!("   {:28} {}\n", "states", entry.states.join(", ")));
+        print(&format!("   states\n{}\n", paragraph(&entry.states.join(", "))));
     }
     Ok(HOLDS)
+}
+
+/// Within the width, below what it explains.
+fn paragraph(text: &str) -> String {
+    let indent = "       ";
+    textwrap::fill(text, textwrap::Options::new(width()).initial_indent(indent).subsequent_indent(indent))
 }

@@ -112,7 +112,7 @@ impl<'a> Line<'a> {
     fn text(&self, width: usize) -> String {
         let claims = match &self.claims {
             Some(claims) if claims.all > 0 => {
-                format!("{}/{}/{}", claims.holds, claims.missed + claims.partly, claims.open)
+                format!("{}/{}/{}", claims.holds, claims.partly + claims.within_spread, claims.missed)
             }
             Some(_) => "none".to_owned(),
             None => String::new(),
@@ -182,7 +182,7 @@ fn foot(lines: &[Line<'_>]) -> String {
         Some(textwrap::fill(&text, textwrap::Options::new(width()).subsequent_indent("  ")) + "\n")
     };
     let problems: String = lines.iter().filter_map(problem).collect();
-    format!("claims: held/missed/open (nobody knows why)\n{}; {bytes}\n{problems}", parts.join(", "))
+    format!("claims: hold/hold partly or within the spread/missed\n{}; {bytes}\n{problems}", parts.join(", "))
 }
 
 /// In UTC, to the second.

@@ -34,13 +34,16 @@ pub(crate) fn run(filter: Option<&str>) -> Result<u8, Error> {
 }
 
 fn line(experiment: &Experiment) -> String {
-    let cases = experiment.cases();
-    let packets: f64 = cases.iter().map(|case| packets(&experiment.scenario(case, 0))).sum();
-    let runs = cases.len() * experiment.repetitions as usize;
-    let seconds = packets * f64::from(experiment.repetitions) / PACKETS_PER_SECOND;
-    let numbers = format!("{runs} {:>8}", time(seconds));
+    let runs = experiment.cases().len() * experiment.repetitions as usize;
+    let numbers = format!("{runs} {:>8}", time(cost(experiment)));
     let room = (NAME + 14).saturating_sub(experiment.name.chars().count()).max(numbers.len() + 1);
     format!("{}{numbers:>room$}  {}", experiment.name, short(&experiment.source))
+}
+
+/// Seconds of one core that it takes, roughly.
+pub(super) fn cost(experiment: &Experiment) -> f64 {
+    let packets = experiment.cases().iter().map(|case| packets(&experiment.scenario(case, 0))).sum::<f64>();
+    packets * f64::from(experiment.repetitions) / PACKETS_PER_SECOND
 }
 
 /// At most: what fits through the busiest link, or what is to be sent.
@@ -66,7 +69,7 @@ fn bytes_per_second(link: &LinkConfig) -> f64 {
     }
 }
 
-fn time(seconds: f64) -> String {
+pub(super) fn time(seconds: f64) -> String {
     match seconds {
         s if s < 1.0 => "< 1 s".to_owned(),
         s if s < 100.0 => format!("{s:.0} s"),

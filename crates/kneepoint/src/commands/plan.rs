@@ -47,7 +47,7 @@ fn runs(experiment: &Experiment) -> Vec<Planned> {
             row: case.label().to_string(),
             repetition,
             seed: scenario.seed,
-            duration_s: scenario.duration.as_secs_f64(),
+            duration_s: scenario.duration.0 as f64 / 1e9,
             flows: scenario.flows.len(),
             packets: scenario.link.rate.nominal().bytes_in(scenario.duration) / u64::from(packet.max(1)),
         }

@@ -17,6 +17,9 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// What is nearer to 1 is the same in practice: rate limits, clocks and headers differ by as much. Our choice.
 const WORTH: f64 = 1.02;
 
+/// What is told to be the same must be known as well as this: so much the ends of the interval may be away from 1. Our choice.
+const KNOWN: f64 = 1.05;
+
 /// A ratio and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Ratio {
@@ -50,10 +53,22 @@ impl Ratio {
         self.differs() && (self.value > WORTH || self.value < 1.0 / WORTH)
     }
 
+    /// Whether it is known to be as good as 1. What neither matters nor is the same is not known.
+    pub(crate) fn is_same(self) -> bool {
+        !self.matters() && self.high < KNOWN && self.low > 1.0 / KNOWN
+    }
+
     /// Whether it is told apart from 1.
     pub(crate) fn differs(self) -> bool {
         self.low > 1.0 || self.high < 1.0
     }
+}
+
+/// Whether two means are told apart at 95 % by Welch's test, where there is no ratio: one of them is 0. Of runs that are all alike any
+/// difference is.
+pub(crate) fn means_differ(one: &Cell, other: &Cell, n: [u32; 2]) -> bool {
+    let of_mean = |cell: &Cell, n: u32| cell.spread.map_or(0.0, |spread| spread * spread / f64::from(n));
+    (one.mean - other.mean).abs() > half_width([of_mean(one, n[0]), of_mean(other, n[1])], n)
 }
 
 /// Of the logarithm of a mean.
@@ -61,7 +76,7 @@ fn variance(cell: &Cell, n: u32) -> Option<f64> {
     cell.spread.map(|spread| (spread / cell.mean) * (spread / cell.mean) / f64::from(n))
 }
 
-/// Half of the interval of the logarithm of a ratio.
+/// Half of the interval of the difference of two means with these variances: of numbers, or of logarithms.
 fn half_width(v: [f64; 2], n: [u32; 2]) -> f64 {
     let sum = v[0] + v[1];
     if sum == 0.0 || n[0] < 2 || n[1] < 2 {
@@ -108,12 +123,35 @@ mod tests {
     }
 
     #[test]
+    fn apart_the_same_or_unknown() {
+        let known =
+            |value, low, high| (Ratio { value, low, high }.matters(), Ratio { value, low, high }.is_same());
+        assert_eq!(known(1.9, 1.8, 2.0), (true, false));
+        assert_eq!(known(1.01, 1.005, 1.02), (false, true));
+        assert_eq!(known(1.0, 0.96, 1.04), (false, true));
+        assert_eq!(known(1.01, 0.7, 1.4), (false, false), "near, and anything is possible");
+        assert_eq!(known(1.4, 0.9, 2.2), (false, false));
+    }
+
+    #[test]
     fn what_has_no_interval() {
         assert_eq!(Ratio::of(&cell(0.0, 0.0), &cell(1.0, 0.0), 5), None);
         let alike = Ratio::of(&cell(2.0, 0.0), &cell(1.0, 0.0), 5).unwrap();
         assert_eq!((alike.low, alike.high), (2.0, 2.0), "runs that are all alike");
         let once = Ratio::of(&Cell { spread: None, ..cell(2.0, 0.0) }, &cell(1.0, 0.0), 1).unwrap();
         assert!(!once.differs(), "one run tells nothing");
+    }
+
+    /// One event in ten runs is none: 0.1 -+ t(97.5 %, 9) sqrt(0.1 / 10) = 0.1 -+ 0.226. Five are: 0.5 -+ 2.262 * 0.1667 = 0.5 -+ 0.377.
+    #[test]
+    fn one_event_is_chance() {
+        let spread = |events: f64| (events / 10.0 * (1.0 - events / 10.0) * 10.0 / 9.0).sqrt();
+        for (events, told_apart) in [(1.0, false), (3.0, false), (5.0, true)] {
+            let some = cell(events / 10.0, spread(events));
+            assert_eq!(means_differ(&cell(0.0, 0.0), &some, [10, 10]), told_apart, "{events}");
+            assert_eq!(means_differ(&some, &cell(0.0, 0.0), [10, 10]), told_apart, "{events}");
+        }
+        assert!(means_differ(&cell(0.0, 0.0), &cell(1.0, 0.0), [10, 10]), "runs that are all alike");
     }
 
     /// Twice as narrow takes four times as many.

@@ -24,7 +24,9 @@ impl Run<'_> {
         let simulated = self.progress.run(work(&scenario), |watch| {
             let mut recorder = Recorder::begin(self, job, &scenario, watch)?;
             let outcome = sim::run_recorded(&scenario, watch, &mut recorder);
-            Ok((outcome, recorder.finish(number)))
+            // Of a run that was interrupted nothing is kept.
+            let recorded = if outcome.is_some() { recorder.finish(number) } else { recorder.give_up() };
+            Ok((outcome, recorded))
         });
         let (outcome, recorded) = simulated.map_err(|e| self.store(e))?;
         // A disk that is full ends the run too.

@@ -49,6 +49,11 @@ impl<'a> Recorder<'a> {
         self.run.runs.recorded(number, self.series)
     }
 
+    /// Leaves no file; an error if one was why the run ended.
+    pub(super) fn give_up(self) -> io::Result<Option<Recorded>> {
+        self.wrong.map_or(Ok(None), Err)
+    }
+
     fn note(&mut self, done: io::Result<()>) {
         if let Err(error) = done {
             self.wrong.get_or_insert(error);

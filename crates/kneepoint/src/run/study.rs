@@ -68,6 +68,8 @@ impl<'a> Plan<'a> {
         if options.fresh {
             runs.discard();
         } else if let Some((results, folder)) = store::find(&options.out, &manifest) {
+            // Those of another program that was at it too.
+            runs.discard();
             return Ok(Begun::Nothing(Study::Complete(Box::new(results), folder, true)));
         }
         let labels: Vec<[String; 2]> =
@@ -103,6 +105,11 @@ impl<'a> Plan<'a> {
     /// What each of its runs needs.
     pub(super) fn run<'r>(&'r self, progress: &'r Progress<'r>) -> Run<'r> {
         Run { exp: self.exp, options: self.options, folder: &self.path, progress, runs: &self.runs }
+    }
+
+    /// Leaves no folder without a run.
+    pub(super) fn tidy(&self) {
+        self.runs.tidy();
     }
 
     /// How many runs are kept.

@@ -109,6 +109,23 @@ fn names_and_prefixes() {
 }
 
 /// A table or figure by its number, where a file holds several.
+/// The beginning of a name up to a number is enough; what no line can show is no name.
+#[test]
+fn names_of_files() {
+    let found = Library.resolve(&["rfc8867/5-1".to_owned()]).unwrap();
+    assert_eq!(found.len(), 1);
+    assert!(found[0].name.starts_with("rfc8867/5-1-"), "{}", found[0].name);
+    let dir = tempfile::tempdir().unwrap();
+    for (name, wrong) in
+        [("a\u{1b}[31m.toml", "no line shows"), ("a\nb.toml", "no line shows"), ("..toml", "without a name")]
+    {
+        let path = dir.path().join(name);
+        std::fs::write(&path, "title = 'x'").unwrap();
+        let said = Library.resolve(&[path.display().to_string()]).unwrap_err().to_string();
+        assert!(said.contains(wrong), "{said}");
+    }
+}
+
 #[test]
 fn numbers_in_names() {
     assert_eq!(names("thesis/table-8"), ["thesis/table-8"]);

@@ -129,6 +129,15 @@ impl Bookkeeping {
         }
     }
 
+    /// Another path, with another controller. Verdicts on packets of the old one must not come here.
+    pub(crate) fn restart(&mut self, now: Time, controller: Box<dyn Controller>) {
+        self.period.restart();
+        self.timer = ControllerTimer::default();
+        self.timer.on_event(now);
+        (self.controller, self.sampler) = (controller, Sampler::default());
+        (self.bytes_in_flight, self.round, self.round_end, self.window_filled) = (0, 0, 0, 0);
+    }
+
     /// A packet leaves. What it must remember.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Time, pn: u64, bytes: u64) -> Snapshot {

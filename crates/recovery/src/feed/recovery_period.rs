@@ -85,6 +85,11 @@ impl RecoveryPeriod {
         };
     }
 
+    /// Another path, where there has been none yet.
+    pub(crate) fn restart(&mut self) {
+        *self = Self { serial: self.serial + 1, ..Self::new(self.exit) };
+    }
+
     /// This packet leaves. At the very moment of the reduction it still belongs to what that answers for (RFC 9002 appendix B.6:
     /// `sent_time <= congestion_recovery_start_time`): it meets the queue that has just overflowed.
     pub(crate) fn on_sent(&mut self, now: Time, pn: u64) {

@@ -6,11 +6,12 @@ mod on_gap;
 mod quic;
 mod quick_acks;
 mod reassembly;
+mod stamps;
 mod tcp;
 
 pub use ack_every::AckEvery;
 pub use config::AckConfig;
 pub use on_gap::OnGap;
-pub use quic::Receiver;
+pub use quic::{AckReceipt, Receiver};
 pub use reassembly::Reassembly;
 pub use tcp::TcpReceiver;

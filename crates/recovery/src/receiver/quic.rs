@@ -9,6 +9,17 @@ use crate::clock::{Clock, floor_to_power};
 use crate::ecn::EcnCounts;
 use crate::receiver::config::AckConfig;
 use crate::receiver::on_gap::OnGap;
+use crate::receiver::stamps::StampLog;
+
+/// What an ACK that leaves says, as far as its receiver wants to hear of it once the peer has acknowledged the packet that held it
+/// ([`Receiver::on_ack_acked`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckReceipt {
+    /// Its Largest Acknowledged.
+    largest: u64,
+    /// Which of the receive times that were noted it holds.
+    stamps: (u64, u64),
+}
 
 /// One packet number space of a receiver.
 #[derive(Clone, Debug)]
@@ -21,11 +32,16 @@ pub struct Receiver {
     /// Those that are left begin at `first`, lowest packet numbers first: most gaps close at the bottom.
     ranges: Vec<(u64, u64)>,
     first: usize,
+    /// Numbers below this one may have been received and forgotten: they are duplicates.
+    floor: u64,
+    most_ranges: usize,
     largest_at: Time,
     ecn: EcnCounts,
     unacked: u64,
     due: Option<Time>,
     timestamps: Vec<(u64, i64)>,
+    /// Instead of them, where an ACK may be lost with what it says.
+    log: Option<Box<StampLog>>,
     /// ACKs written.
     written: u64,
 }
@@ -41,23 +57,58 @@ impl Receiver {
             clock,
             ranges: Vec::new(),
             first: 0,
+            floor: 0,
+            most_ranges: usize::MAX,
             largest_at: Time::ZERO,
             ecn: EcnCounts::default(),
             unacked: 0,
             due: None,
             timestamps: Vec::new(),
+            log: None,
             written: 0,
         }
     }
 
-    /// An ack-eliciting packet arrives. The sender no longer cares for anything below `least_unacked`. Returns whether
-    /// an ACK must leave now.
+    /// Of an endpoint whose peer is not to be trusted. It remembers at most `ranges` ranges of numbers, 1 or more: beyond that the oldest is
+    /// forgotten, and whatever is not newer is a duplicate from then on (RFC 9000 section 13.2.3). Receive times are written in order of
+    /// arrival, and again in every ACK until one that held them is [acknowledged](Self::on_ack_acked); the latest
+    /// [`AckConfig::timestamps`] are kept.
+    pub fn bounded(mut self, ranges: usize) -> Self {
+        self.most_ranges = ranges.max(1);
+        self.log = Some(Box::new(StampLog::new(self.config.timestamps)));
+        self
+    }
+
+    /// A packet of this number would be a duplicate: it has been received, or is too old to tell. Whoever processes its frames all the same
+    /// lets an attacker replay it (RFC 9000 section 12.3).
+    pub fn is_duplicate(&self, pn: u64) -> bool {
+        let at = self.first + self.ranges[self.first..].partition_point(|r| r.1 < pn);
+        pn < self.floor || self.ranges.get(at).is_some_and(|r| r.0 <= pn)
+    }
+
+    /// A packet arrives that elicits no ACK (of ACK, PADDING and CONNECTION_CLOSE frames alone): the next ACK names and counts it, but it
+    /// starts none (RFC 9000 section 13.2.1). Nothing for a duplicate. Its receive time is not reported.
+    pub fn on_bare_packet(&mut self, now: Time, pn: u64, ecn: Ecn) {
+        let largest = self.ranges.last().map(|r| r.1);
+        if self.note(pn) {
+            self.ecn.add(ecn);
+            if largest.is_none_or(|l| pn > l) {
+                self.largest_at = now;
+            }
+        }
+    }
+
+    /// An ack-eliciting packet arrives. The sender no longer cares for anything below `least_unacked`, and no packet from there comes
+    /// twice: what a simulation may say, an endpoint says 0 and [`forget_below`](Self::forget_below). Returns whether an ACK must leave
+    /// now; a duplicate changes nothing.
     pub fn on_packet(&mut self, now: Time, pn: u64, ecn: Ecn, least_unacked: u64) -> bool {
         let largest = self.ranges.last().map(|r| r.1);
         if !self.note(pn) {
             return false;
         }
-        self.forget_below(least_unacked);
+        if self.ranges.get(self.first).is_some_and(|r| r.1 < least_unacked) {
+            self.drop_first(self.count_below(least_unacked));
+        }
         self.ecn.add(ecn);
         self.stamp(now, pn);
         if largest.is_none_or(|l| pn > l) {
@@ -85,6 +136,11 @@ impl Receiver {
         self.ranges.len() - self.first > 1
     }
 
+    /// Ack-eliciting packets have arrived that no ACK has named: one that leaves anyway should take it along.
+    pub fn has_news(&self) -> bool {
+        self.unacked > 0
+    }
+
     /// When a delayed ACK is due.
     pub fn timer(&self) -> Option<Time> {
         self.due
@@ -98,12 +154,31 @@ impl Receiver {
         frame.ack_delay = now - self.largest_at;
         frame.ecn = (self.ecn != EcnCounts::default()).then_some(self.ecn);
         frame.timestamps.clear();
-        frame.timestamps.append(&mut self.timestamps);
+        match &self.log {
+            None => frame.timestamps.append(&mut self.timestamps),
+            Some(log) => log.write(&mut frame.timestamps),
+        }
         self.written += 1;
         let its_turn = |every: u64| self.written.is_multiple_of(every);
         frame.ping = self.has_gap() && self.config.ping_every.is_some_and(its_turn);
         self.unacked = 0;
         self.due = None;
+    }
+
+    /// What the ACK says that has just been written and was sent with the `stamps` latest of its receive times, for whoever holds the
+    /// packet that it is in; `None` before the first packet.
+    pub fn receipt(&self, stamps: usize) -> Option<AckReceipt> {
+        let stamps = self.log.as_ref().map_or((0, 0), |log| log.latest(stamps));
+        self.ranges.last().map(|r| AckReceipt { largest: r.1, stamps })
+    }
+
+    /// The peer has acknowledged a packet that held this ACK: it has read it. Nothing up to its largest number is acknowledged again (RFC 9000
+    /// section 13.2.4), but for the range that this number is in, and its receive times are not repeated.
+    pub fn on_ack_acked(&mut self, AckReceipt { largest, stamps }: AckReceipt) {
+        self.forget_below(largest.saturating_add(1));
+        if let Some(log) = &mut self.log {
+            log.forget(stamps);
+        }
     }
 
     /// Adds a packet number; false for a duplicate.
@@ -120,7 +195,7 @@ impl Receiver {
             Some(_) => {}
         }
         let i = self.first + self.ranges[self.first..].partition_point(|r| r.1 < pn);
-        if self.ranges.get(i).is_some_and(|r| r.0 <= pn) {
+        if pn < self.floor || self.ranges.get(i).is_some_and(|r| r.0 <= pn) {
             return false;
         }
         let joins_left = i > self.first && self.ranges[i - 1].1 + 1 == pn;
@@ -136,19 +211,39 @@ impl Receiver {
             }
             (true, false) => self.ranges[i - 1].1 = pn,
             (false, true) => self.ranges[i].0 = pn,
-            (false, false) => self.ranges.insert(i, (pn, pn)),
+            (false, false) => self.insert(i, pn),
         }
         true
     }
 
-    fn forget_below(&mut self, pn: u64) {
-        if self.ranges[self.first].1 < pn {
-            let left = &self.ranges[self.first..];
-            self.drop_first(left.partition_point(|r| r.1 < pn).min(left.len() - 1));
+    fn insert(&mut self, at: usize, pn: u64) {
+        self.ranges.insert(at, (pn, pn));
+        if self.ranges.len() - self.first > self.most_ranges {
+            self.forget_first(1);
         }
     }
 
-    /// Forgets the lowest ranges; their memory is given back when they are the most.
+    /// The sender no longer cares for packets below this number. They are no longer acknowledged, but for the range of the largest one; and
+    /// none that may have been received is new again.
+    pub fn forget_below(&mut self, pn: u64) {
+        self.forget_first(self.count_below(pn));
+    }
+
+    /// Ranges that end below this number, without the last of all.
+    fn count_below(&self, pn: u64) -> usize {
+        let left = &self.ranges[self.first..];
+        left.partition_point(|r| r.1 < pn).min(left.len().saturating_sub(1))
+    }
+
+    /// Forgets the lowest ranges, but not that they were there.
+    fn forget_first(&mut self, count: usize) {
+        if let Some(last) = count.checked_sub(1) {
+            self.floor = self.ranges[self.first + last].1 + 1;
+            self.drop_first(count);
+        }
+    }
+
+    /// Takes the lowest ranges out of the list; their memory is given back when they are the most.
     fn drop_first(&mut self, count: usize) {
         self.first += count;
         if self.first > self.ranges.len() / 2 {
@@ -162,6 +257,9 @@ impl Receiver {
             return;
         }
         let received = floor_to_power(self.clock.read(now), self.config.timestamp_exponent.min(20));
+        if let Some(log) = &mut self.log {
+            return log.note((pn, received));
+        }
         let i = self.timestamps.partition_point(|t| t.0 < pn);
         self.timestamps.insert(i, (pn, received));
         if self.timestamps.len() > self.config.timestamps {

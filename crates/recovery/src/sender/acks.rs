@@ -11,7 +11,7 @@ use crate::sender::config::Timeout;
 use crate::sender::effects::{AckContext, AckEffects, Scratch};
 use crate::sender::late::Verdict;
 use crate::sender::sending::Sender;
-use crate::sender::sent_packets::{Fate, Packet, Payload};
+use crate::sender::sent_packets::{Fate, Kind, Packet, Payload};
 
 /// What an acknowledgement says of the very packet that it takes out of flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,27 +28,21 @@ impl<T: Payload> Sender<T> {
     /// A QUIC ACK arrives. `waiting` is the smallest stream offset that is lost and not yet sent again, if any.
     pub fn on_ack(&mut self, now: Time, frame: &AckFrame, waiting: Option<u64>, out: &mut AckEffects<T>) {
         out.clear();
-        self.late.on_numbers();
+        self.space.late.on_numbers();
         self.forget_late(now);
-        let (prior_in_flight, prior_largest) = (self.books.bytes_in_flight, self.largest_acked);
-        let (period, oldest) = (self.books.period.serial(), self.sent.base());
-        let mut stamps = frame.timestamps.iter().peekable();
-        let mut spans = std::mem::take(&mut out.scratch.spans);
-        self.acked.take(&frame.ranges, self.sent.next_pn(), &mut spans);
-        for &(low, high) in &spans {
-            self.late.take(low, high, &mut out.scratch.late);
-            for pn in low.max(self.sent.base())..=high {
-                while stamps.next_if(|s| s.0 < pn).is_some() {}
-                let received = stamps.peek().filter(|s| s.0 == pn).map(|s| s.1);
-                self.mark_acked(now, pn, received, Arrival::Certain, &mut out.scratch);
-            }
+        let (prior_in_flight, prior_largest) = (self.books.bytes_in_flight, self.space.largest_acked);
+        let (period, oldest) = (self.books.period.serial(), self.space.sent.base());
+        let is_plain = self.space.sent.numbers.is_plain();
+        if is_plain {
+            self.mark_named::<true>(now, frame, out);
+        } else {
+            self.mark_named_mixed(now, frame, out);
         }
-        out.scratch.spans = spans;
         if !out.scratch.late.is_empty() {
             self.mark_late(now, out);
         }
         if !out.scratch.batch.acked.is_empty() || !out.late.is_empty() {
-            let flies = self.sent.get(oldest).is_some_and(|p| p.fate == Fate::InFlight);
+            let flies = self.space.sent.get(oldest).is_some_and(|p| p.fate == Fate::InFlight);
             let context = AckContext {
                 ack_delay: frame.ack_delay,
                 ecn: frame.ecn.as_ref(),
@@ -56,10 +50,13 @@ impl<T: Payload> Sender<T> {
                 advanced: !flies || self.config.timeout == Timeout::Pto,
                 answers: out.scratch.batch.summary.newest_pn(),
                 is_tcp: false,
+                samples: is_plain || self.samples(frame, &out.scratch),
                 prior_in_flight,
                 prior_largest,
             };
             self.process_ack(now, &context, out);
+        } else if out.scratch.aside {
+            self.settle(now, out);
         }
         if !out.scratch.late.is_empty() {
             self.forgive_late(now, period, prior_largest, out);
@@ -71,9 +68,9 @@ impl<T: Payload> Sender<T> {
     pub fn on_tcp_ack(&mut self, now: Time, ack: &TcpAck, out: &mut AckEffects<T>) {
         out.clear();
         self.forget_late(now);
-        let (prior_in_flight, prior_largest) = (self.books.bytes_in_flight, self.largest_acked);
+        let (prior_in_flight, prior_largest) = (self.books.bytes_in_flight, self.space.largest_acked);
         let period = self.books.period.serial();
-        self.late.take_covered(ack, &mut out.scratch.late);
+        self.space.late.take_covered(ack, &mut out.scratch.late);
         self.mark_covered(now, ack, out);
         if !out.scratch.late.is_empty() {
             self.mark_late(now, out);
@@ -88,6 +85,7 @@ impl<T: Payload> Sender<T> {
                 advanced,
                 answers: ack.echo,
                 is_tcp: true,
+                samples: true,
                 prior_in_flight,
                 prior_largest,
             };
@@ -99,18 +97,78 @@ impl<T: Payload> Sender<T> {
         self.ask_controller();
     }
 
+    /// Marks what the ACK newly acknowledges. `PLAIN`: slots, numbers and serials are the same.
+    #[inline(always)] // once each
+    fn mark_named<const PLAIN: bool>(&mut self, now: Time, frame: &AckFrame, out: &mut AckEffects<T>) {
+        let mut stamps = frame.timestamps.iter().peekable();
+        let mut spans = std::mem::take(&mut out.scratch.spans);
+        self.space.acked.take(&frame.ranges, self.space.sent.next_number(), &mut spans);
+        for &(low, high) in &spans {
+            self.space.late.take(low, high, &mut out.scratch.late);
+            let sent = &self.space.sent;
+            let slots = if PLAIN { low.max(sent.base())..high + 1 } else { sent.slots(low, high) };
+            for slot in slots {
+                let (pn, serial) = if PLAIN { (slot, slot) } else { self.space.sent.numbers.names(slot) };
+                while stamps.next_if(|s| s.0 < pn).is_some() {}
+                let received = stamps.peek().filter(|s| s.0 == pn).map(|s| s.1);
+                self.mark_acked::<PLAIN>(now, (slot, pn, serial), received, Arrival::Certain, out);
+            }
+        }
+        out.scratch.spans = spans;
+    }
+
+    /// The same where there are several spaces or paths, or not every packet is in flight.
+    #[inline(never)]
+    fn mark_named_mixed(&mut self, now: Time, frame: &AckFrame, out: &mut AckEffects<T>) {
+        self.mark_named::<false>(now, frame, out);
+        self.note_largest(frame, &mut out.scratch);
+    }
+
+    /// Where packets are not in flight, the largest number that is acknowledged may be theirs: what left before it may be missing.
+    #[inline(never)]
+    fn note_largest(&mut self, frame: &AckFrame, scratch: &mut Scratch<T>) {
+        let newest = self.space.sent.next_number().checked_sub(1);
+        let largest = frame.ranges.last().map(|range| range.1).min(newest);
+        if largest > self.space.largest_acked {
+            self.space.largest_acked = largest;
+            scratch.aside = true;
+        }
+    }
+
+    /// RFC 9002 section 5.1: the largest packet that an ACK names is newly acknowledged, and elicits one. When a packet left that is not in
+    /// flight nobody knows: if it is the largest, there is no sample. Deviation: nor if the largest alone elicits nothing.
+    fn samples(&self, frame: &AckFrame, scratch: &Scratch<T>) -> bool {
+        let sent = &self.space.sent;
+        let largest = frame.ranges.last().map_or(0, |range| range.1);
+        let newest = scratch.batch.summary.newest.map(|newest| newest.0);
+        sent.slots(largest, largest).next().is_some_and(|slot| {
+            newest == Some(sent.numbers.serial(slot))
+                && sent.get(slot).is_some_and(|p| p.kind != Kind::Padding)
+        })
+    }
+
+    /// An ACK of nothing that the controller is to hear of: of packets that are not in flight, or of another path.
+    #[inline(never)]
+    fn settle(&mut self, now: Time, out: &mut AckEffects<T>) {
+        if self.resets_backoff() {
+            self.timeouts = 0;
+        }
+        self.detect_losses(now, self.books.bytes_in_flight, out);
+        self.space.sent.forget_resolved();
+    }
+
     /// What had been declared lost is delivered all the same.
     #[inline(never)]
     fn mark_late(&mut self, now: Time, out: &mut AckEffects<T>) {
         out.scratch.late.sort_by_key(|v| v.pn);
         for verdict in &out.scratch.late {
-            let Verdict { pn, sent, bytes, app_limited, ecn, ref snapshot, ref data, .. } = *verdict;
-            let left = Left { pn, sent, bytes, app_limited, snapshot: snapshot.as_ref() };
+            let Verdict { pn, serial, sent, bytes, app_limited, ecn, ref snapshot, ref data, .. } = *verdict;
+            let left = Left { pn: serial, sent, bytes, app_limited, snapshot: snapshot.as_ref() };
             self.books.mark_late(now, left, &mut out.scratch.batch);
             out.scratch.ecn.add(ecn);
-            if self.largest_acked.is_none_or(|largest| pn > largest) {
-                self.largest_acked = Some(pn);
-                out.scratch.batch.summary.newest = Some((pn, sent));
+            if self.space.largest_acked.is_none_or(|largest| pn > largest) {
+                self.space.largest_acked = Some(pn);
+                out.scratch.batch.summary.newest = Some((serial, sent));
             }
             out.late.push((pn, data.clone()));
         }
@@ -132,6 +190,7 @@ impl<T: Payload> Sender<T> {
             advanced: false,
             answers: 0,
             is_tcp: false,
+            samples: false,
             prior_in_flight: 0,
             prior_largest: None,
         };
@@ -142,22 +201,22 @@ impl<T: Payload> Sender<T> {
     /// Marks the packets as acknowledged whose payload a TCP acknowledgement covers.
     fn mark_covered(&mut self, now: Time, ack: &TcpAck, out: &mut AckEffects<T>) {
         let mut covered = std::mem::take(&mut out.scratch.covered);
-        self.sent.covered(ack, &mut covered);
+        self.space.sent.covered(ack, &mut covered);
         for &pn in &covered {
-            let Some(packet) = self.sent.get(pn) else { continue };
+            let Some(packet) = self.space.sent.get(pn) else { continue };
             let (arrival, start) = (self.arrival(now, pn, packet, ack.echo), packet.data.range().start);
             let sent = packet.sent;
-            if !packet.repeat {
+            if !packet.is_repeat() {
                 out.scratch.oldest = Some(out.scratch.oldest.map_or(sent, |oldest| oldest.min(sent)));
             } else {
-                self.late.on_repeat_acked(start, arrival == Arrival::Unproven, &mut out.scratch.late);
+                self.space.late.on_repeat_acked(start, arrival == Arrival::Unproven, &mut out.scratch.late);
             }
             // The peer answers the repeat, and not as a duplicate: the original has not arrived. RFC 8985 section 7.4.
             if self.tail_repeat == Some((ack.echo, start)) && pn < ack.echo && !ack.duplicate {
                 out.scratch.repaired = Some(pn);
             }
             let received = ack.timestamps.filter(|echoed| echoed.0 == pn).map(|echoed| echoed.1);
-            self.mark_acked(now, pn, received, arrival, &mut out.scratch);
+            self.mark_acked::<true>(now, (pn, pn, pn), received, arrival, out);
         }
         out.scratch.covered = covered;
     }
@@ -166,24 +225,35 @@ impl<T: Payload> Sender<T> {
     fn arrival(&self, now: Time, pn: u64, packet: &Packet<T>, echo: u64) -> Arrival {
         if pn == echo {
             Arrival::Certain
-        } else if !packet.repeat || (pn < echo && now - packet.sent >= self.rtt.min()) {
+        } else if !packet.is_repeat() || (pn < echo && now - packet.sent >= self.rtt.min()) {
             Arrival::Likely
         } else {
             Arrival::Unproven
         }
     }
 
-    /// Takes one packet out of flight as acknowledged, unless it has been acknowledged or lost already.
+    /// Takes one packet out of flight as acknowledged, that of this slot, number and serial, unless it has been acknowledged or lost
+    /// already.
     #[inline(always)] // once for each packet: a call would cost 3 %
-    fn mark_acked(
+    fn mark_acked<const PLAIN: bool>(
         &mut self,
         now: Time,
-        pn: u64,
+        (slot, number, serial): (u64, u64, u64),
         received: Option<i64>,
         arrival: Arrival,
-        scratch: &mut Scratch<T>,
+        out: &mut AckEffects<T>,
     ) {
-        let Some((p, packet)) = self.sent.resolve(pn, Fate::Acked) else { return };
+        let Some((p, packet)) = self.space.sent.resolve(slot, Fate::Acked) else { return };
+        let packet = Left { pn: serial, ..packet };
+        self.stats.acked += 1;
+        if out.keeps_acked {
+            out.acked.push((number, p.data.clone()));
+        }
+        let scratch = &mut out.scratch;
+        if !PLAIN && serial < self.path_since {
+            scratch.aside = true; // it tells nothing of this path
+            return self.advance(number);
+        }
         // Its bytes came with an earlier transmission that had been given up: they are not delivered twice.
         let start = p.data.range().start;
         let again =
@@ -193,30 +263,29 @@ impl<T: Payload> Sender<T> {
             scratch.ecn.add(p.ecn);
         }
         if arrival != Arrival::Unproven {
-            scratch.batch.summary.newest = Some((pn, p.sent));
-            self.advance(pn);
+            scratch.batch.summary.newest = Some((serial, p.sent));
+            self.advance(number);
         }
-        self.stats.acked += 1;
     }
 
     /// This packet has arrived: what left before it may be missing.
     fn advance(&mut self, pn: u64) {
-        if self.largest_acked.is_some_and(|largest| pn < largest) {
+        if self.space.largest_acked.is_some_and(|largest| pn < largest) {
             self.reordering.on_reordered();
         }
-        self.largest_acked = self.largest_acked.max(Some(pn));
+        self.space.largest_acked = self.space.largest_acked.max(Some(pn));
     }
 
     fn process_ack(&mut self, now: Time, context: &AckContext, out: &mut AckEffects<T>) {
-        let raised = self.largest_acked > context.prior_largest;
+        let raised = self.space.largest_acked > context.prior_largest;
         let newest = out.scratch.batch.summary.newest_pn();
         self.measure(now, raised, context, out);
-        let ce = if raised { self.ecn.on_ack(&out.scratch.ecn, context.ecn) } else { 0 };
-        let round_start = self.books.ends_round(newest, self.sent.next_pn());
+        let ce = if raised { self.ecn.on_ack(&mut self.space.ecn, &out.scratch.ecn, context.ecn) } else { 0 };
+        let round_start = self.books.ends_round(newest, self.serial);
         // RFC 6298 section 5.3: a retransmission timer waits for the oldest packet, whatever else arrives.
         if context.advanced {
             self.progress = now;
-            self.timeouts = 0;
+            self.timeouts = if self.resets_backoff() { 0 } else { self.timeouts };
             // RFC 8985 section 7.3: one probe at a time, until what had left by then has arrived (`tlp_high_seq` in Linux).
             self.tail_probed &= context.is_tcp && self.unacknowledged < self.tail_end;
         }
@@ -239,7 +308,7 @@ impl<T: Payload> Sender<T> {
                 context.advanced && out.scratch.batch.lost.is_empty(),
             );
         }
-        self.sent.forget_resolved();
+        self.space.sent.forget_resolved();
     }
 
     /// RTT of the newest packet. A sample for the estimator if it raises the largest acknowledged (RFC 9002
@@ -248,16 +317,16 @@ impl<T: Payload> Sender<T> {
         let Some((_, sent)) = out.scratch.batch.summary.newest else { return };
         let latest = now - sent;
         self.rack_rtt = latest;
-        if !raised {
+        if !raised || !context.samples {
             return;
         }
         if context.is_tcp {
             let oldest = now - out.scratch.oldest.unwrap_or(sent);
-            let (smoothed, edge) = (self.rtt.smoothed(), self.sent.edge());
+            let (smoothed, edge) = (self.rtt.smoothed(), self.space.sent.edge());
             self.variance.sample(oldest, smoothed, self.unacknowledged, edge);
             self.rtt.sample_apart(now, latest, oldest);
         } else {
-            self.rtt.sample(now, latest, context.ack_delay.min(self.config.max_ack_delay));
+            self.rtt.sample(now, latest, context.ack_delay.min(self.longest_ack_delay()));
         }
         self.first_rtt_sample.get_or_insert(now);
         out.rtt = Some(latest);
@@ -314,6 +383,6 @@ impl<T: Payload> Sender<T> {
             return 0;
         }
         let missing = |range: Range<u64>| range.start < until && !range.is_empty();
-        if self.sent.in_flight().any(|(_, p)| missing(p.data.range())) { 0 } else { until }
+        if self.space.sent.in_flight().any(|(_, p)| missing(p.data.range())) { 0 } else { until }
     }
 }

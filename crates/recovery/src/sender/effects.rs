@@ -8,6 +8,7 @@ use crate::feed::Batch;
 use crate::sender::acked_ranges::Span;
 use crate::sender::late::Verdict;
 use crate::sender::loss_detection::Found;
+use crate::sender::space::SpaceId;
 
 /// What came of an ACK or a timer. Reused between calls, of one sender or of many.
 #[derive(Clone, Debug)]
@@ -16,12 +17,17 @@ pub struct AckEffects<T> {
     pub lost: Vec<(u64, Detection, T)>,
     /// Packets declared lost before that have arrived after all: their payloads need not be sent again.
     pub late: Vec<(u64, T)>,
+    /// Payloads acknowledged, with packet number, ascending, for who [asks](Self::with_acked) for them.
+    pub acked: Vec<(u64, T)>,
+    /// The packet number space that all of this is of.
+    pub space: SpaceId,
     /// The RTT sample, if there was one.
     pub rtt: Option<Duration>,
     /// The congestion event, if there was one.
     pub congestion: Option<Cause>,
-    /// A probe must be sent: [`can_send`](crate::Sender::can_send) lets it leave whatever the window says.
+    /// A probe must be sent, in [`space`](Self::space): [`can_send`](crate::Sender::can_send) lets it leave whatever the window says.
     pub probe: bool,
+    pub(super) keeps_acked: bool,
     pub(super) scratch: Scratch<T>,
 }
 
@@ -40,6 +46,8 @@ pub(super) struct Scratch<T> {
     pub(super) oldest: Option<Time>,
     /// The packet whose loss a tail loss probe repaired.
     pub(super) repaired: Option<u64>,
+    /// Something was newly acknowledged that the controller hears nothing of.
+    pub(super) aside: bool,
 }
 
 impl<T> Default for AckEffects<T> {
@@ -53,15 +61,34 @@ impl<T> Default for AckEffects<T> {
             ecn: EcnCounts::default(),
             oldest: None,
             repaired: None,
+            aside: false,
         };
-        Self { lost: Vec::new(), late: Vec::new(), rtt: None, congestion: None, probe: false, scratch }
+        Self {
+            lost: Vec::new(),
+            late: Vec::new(),
+            acked: Vec::new(),
+            space: SpaceId::Application,
+            rtt: None,
+            congestion: None,
+            probe: false,
+            keeps_acked: false,
+            scratch,
+        }
     }
 }
 
 impl<T> AckEffects<T> {
+    /// That also collect what is acknowledged: stream buffers want to know.
+    pub fn with_acked() -> Self {
+        Self { keeps_acked: true, ..Self::default() }
+    }
+
     pub(super) fn clear(&mut self) {
         self.lost.clear();
         self.late.clear();
+        if self.keeps_acked {
+            self.acked.clear();
+        }
         self.rtt = None;
         self.congestion = None;
         self.probe = false;
@@ -70,6 +97,7 @@ impl<T> AckEffects<T> {
         self.scratch.ecn = EcnCounts::default();
         self.scratch.oldest = None;
         self.scratch.repaired = None;
+        self.scratch.aside = false;
     }
 }
 
@@ -81,9 +109,11 @@ pub(super) struct AckContext<'a> {
     pub(super) cumulative: u64,
     /// `SND.UNA` advances; in QUIC the oldest packet arrives, or any where there is no retransmission timer.
     pub(super) advanced: bool,
-    /// The packet that it answers: the newest, or the one that a TCP acknowledgement echoes.
+    /// Serial of the packet that it answers: the newest, or the one that a TCP acknowledgement echoes.
     pub(super) answers: u64,
     pub(super) is_tcp: bool,
+    /// It tells an RTT if it raises the largest acknowledged packet.
+    pub(super) samples: bool,
     pub(super) prior_in_flight: u64,
     pub(super) prior_largest: Option<u64>,
 }

@@ -16,6 +16,7 @@ use units::Ecn;
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict<T> {
     pub(crate) pn: u64,
+    pub(crate) serial: u64,
     /// When it was given up.
     at: Time,
     /// Serial of the recovery period.
@@ -56,10 +57,10 @@ impl<T: Payload> LateAcks<T> {
         }
     }
 
-    /// `packet`, number `pn`, is given up in a recovery period.
+    /// `packet`, of this number and serial, is given up in a recovery period.
     pub(crate) fn add(
         &mut self,
-        pn: u64,
+        (pn, serial): (u64, u64),
         at: Time,
         period: u64,
         packet: &Packet<T>,
@@ -72,7 +73,7 @@ impl<T: Payload> LateAcks<T> {
             self.by_start.insert(range.start, (pn, false));
         }
         let data = data.clone();
-        let verdict = Verdict { pn, at, period, sent, bytes, ecn, app_limited, snapshot, data };
+        let verdict = Verdict { pn, serial, at, period, sent, bytes, ecn, app_limited, snapshot, data };
         if self.lost.back().is_none_or(|v| v.pn < pn) {
             self.lost.push_back(verdict);
         } else {

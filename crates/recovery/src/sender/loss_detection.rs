@@ -97,7 +97,7 @@ impl Reordering {
 /// What the search for losses found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Found {
-    /// Packet number and rule, ascending.
+    /// Slot and rule, ascending.
     pub(crate) lost: Vec<(u64, Detection)>,
     /// When the next packet will be lost if nothing comes before.
     pub(crate) loss_time: Option<Time>,
@@ -126,22 +126,25 @@ impl Search<'_> {
         }
         let (mut patience, packet_threshold) = (None, self.reordering.packet_threshold(self.config));
         let mut survivor = None;
-        for (pn, packet) in sent.in_flight().take_while(|(pn, _)| *pn < self.largest_acked) {
-            if packet_threshold.is_some_and(|k| self.largest_acked - pn >= k) {
-                found.lost.push((pn, Detection::PacketThreshold));
+        let is_plain = sent.numbers.is_plain();
+        let end = sent.slot_from(self.largest_acked);
+        let number = |slot| if is_plain { slot } else { sent.numbers.of(slot) };
+        for (slot, packet) in sent.in_flight().take_while(|(slot, _)| *slot < end) {
+            if packet_threshold.is_some_and(|k| self.largest_acked - number(slot) >= k) {
+                found.lost.push((slot, Detection::PacketThreshold));
                 continue;
             }
-            let Some(patience) = *patience.get_or_insert_with(|| self.patience(sent, pn)) else { break };
+            let Some(patience) = *patience.get_or_insert_with(|| self.patience(sent, slot)) else { break };
             if packet.sent + patience > self.now {
                 survivor = Some((packet.sent, patience));
                 break;
             }
-            found.lost.push((pn, Detection::TimeThreshold));
+            found.lost.push((slot, Detection::TimeThreshold));
         }
         let Some((first, patience)) = survivor else { return };
         // QUIC's timer fires for the first survivor, which is the first to die, RACK's for the last.
         let dies = match self.config.time_threshold {
-            TimeThreshold::Rack => sent.last_in_flight_before(self.largest_acked).map_or(first, |p| p.sent),
+            TimeThreshold::Rack => sent.last_in_flight_before(end).map_or(first, |p| p.sent),
             _ => first,
         };
         found.loss_time = Some(dies + patience);

@@ -3,18 +3,18 @@
 use congestion::{Cause, Detection};
 use units::{Duration, Time};
 
-use crate::feed::{Reason, RttEstimate};
+use crate::feed::{Left, Reason, RttEstimate};
 use crate::sender::config::Reduction;
 use crate::sender::effects::AckEffects;
 use crate::sender::loss_detection::Search;
 use crate::sender::prr::Prr;
 use crate::sender::sending::Sender;
-use crate::sender::sent_packets::{Fate, Payload};
+use crate::sender::sent_packets::{Fate, Kind, Payload};
 
 impl<T: Payload> Sender<T> {
     /// Finds losses and answers them.
     pub(super) fn detect_losses(&mut self, now: Time, prior_in_flight: u64, out: &mut AckEffects<T>) {
-        let Some(largest_acked) = self.largest_acked else { return };
+        let Some(largest_acked) = self.space.largest_acked else { return };
         let mut found = std::mem::take(&mut out.scratch.found);
         Search {
             config: &self.config,
@@ -25,8 +25,8 @@ impl<T: Payload> Sender<T> {
             rack_rtt: self.rack_rtt,
             in_recovery: self.books.period.in_recovery(),
         }
-        .run(&mut self.sent, &mut found);
-        self.loss_time = found.loss_time;
+        .run(&mut self.space.sent, &mut found);
+        self.space.loss_time = found.loss_time;
         if !found.lost.is_empty() {
             self.lose(now, &found.lost, Some(Cause::Loss), prior_in_flight, out);
         }
@@ -43,11 +43,13 @@ impl<T: Payload> Sender<T> {
         prior_in_flight: u64,
         out: &mut AckEffects<T>,
     ) {
+        let lost = self.lose_of_other_path(lost, out);
         let Some(&(newest, _)) = lost.last() else { return };
+        let newest = self.space.sent.numbers.serial(newest);
         let persistent = cause == Some(Cause::Loss) && self.is_persistent(lost);
         let first = out.scratch.batch.lost.len();
-        for &(pn, detection) in lost {
-            self.mark_lost(pn, detection, out);
+        for &(slot, detection) in lost {
+            self.mark_lost(slot, detection, out);
         }
         self.books.tell_losses(now, first, &out.scratch.batch);
         if let Some(cause) = cause.filter(|cause| *cause != Cause::Loss || !self.books.period.covers(newest))
@@ -60,24 +62,53 @@ impl<T: Payload> Sender<T> {
         }
         self.books.period.add_losses(lost.len() as u64);
         self.forget_late(now);
-        for &(pn, _) in lost {
-            if let Some(packet) = self.sent.get(pn) {
-                self.late.add(pn, now, self.books.period.serial(), packet, self.sent.snapshot(pn));
+        let sent = &self.space.sent;
+        for &(slot, _) in lost {
+            if let Some(packet) = sent.get(slot) {
+                self.space.late.add(
+                    sent.numbers.names(slot),
+                    now,
+                    self.books.period.serial(),
+                    packet,
+                    sent.snapshot(slot),
+                );
             }
         }
     }
 
+    /// Gives up what left on another path, which the controller is not told of; returns the rest.
+    fn lose_of_other_path<'a>(
+        &mut self,
+        lost: &'a [(u64, Detection)],
+        out: &mut AckEffects<T>,
+    ) -> &'a [(u64, Detection)] {
+        if self.space.sent.numbers.is_plain() {
+            return lost;
+        }
+        let numbers = &self.space.sent.numbers;
+        let (others, rest) = lost.split_at(lost.partition_point(|l| numbers.serial(l.0) < self.path_since));
+        for &(slot, detection) in others {
+            let number = self.space.sent.numbers.of(slot);
+            let Some((packet, _)) = self.space.sent.resolve(slot, Fate::Lost) else { continue };
+            out.lost.push((number, detection, packet.data.clone()));
+            self.stats.count_loss(detection);
+        }
+        rest
+    }
+
     /// Takes one packet out of flight as lost.
-    fn mark_lost(&mut self, pn: u64, detection: Detection, out: &mut AckEffects<T>) {
-        let Some((p, packet)) = self.sent.resolve(pn, Fate::Lost) else { return };
+    fn mark_lost(&mut self, slot: u64, detection: Detection, out: &mut AckEffects<T>) {
+        let (number, serial) = self.space.sent.numbers.names(slot);
+        let Some((p, packet)) = self.space.sent.resolve(slot, Fate::Lost) else { return };
+        let packet = Left { pn: serial, ..packet };
         self.books.mark_lost(packet, detection, &mut out.scratch.batch);
         self.ecn.on_lost(p.ecn);
-        out.lost.push((pn, detection, p.data.clone()));
+        out.lost.push((number, detection, p.data.clone()));
         self.stats.count_loss(detection);
     }
 
-    /// RFC 9002 section 7.6: two of these losses are further apart than the persistent congestion duration and nothing
-    /// sent between them was acknowledged.
+    /// RFC 9002 section 7.6: two of these losses, of packets that elicit ACKs, are further apart than the persistent congestion duration and
+    /// nothing sent between them was acknowledged in their space (section 7.6.2 allows to look at no other).
     fn is_persistent(&self, lost: &[(u64, Detection)]) -> bool {
         let (Some(threshold), Some(first_sample)) =
             (self.config.persistent_congestion, self.first_rtt_sample)
@@ -88,9 +119,8 @@ impl<T: Payload> Sender<T> {
         // The first lost packet since the last acknowledged one, and the last lost packet looked at.
         let (mut start, mut previous): (Option<Time>, u64) = (None, 0);
         for &(pn, _) in lost {
-            let Some(sent) = self.sent.get(pn).map(|p| p.sent).filter(|s| *s > first_sample) else {
-                continue;
-            };
+            let elicits = self.space.sent.get(pn).filter(|p| p.kind != Kind::Padding);
+            let Some(sent) = elicits.map(|p| p.sent).filter(|s| *s > first_sample) else { continue };
             match start {
                 Some(since) if self.none_acked(previous, pn) => {
                     if sent - since > duration {
@@ -105,7 +135,7 @@ impl<T: Payload> Sender<T> {
     }
 
     fn none_acked(&self, from: u64, to: u64) -> bool {
-        (from..to).all(|pn| self.sent.get(pn).is_none_or(|p| p.fate != Fate::Acked))
+        (from..to).all(|pn| self.space.sent.get(pn).is_none_or(|p| p.fate != Fate::Acked))
     }
 
     pub(super) fn reduce(&mut self, now: Time, cause: Cause, prior_in_flight: u64, out: &mut AckEffects<T>) {
@@ -113,7 +143,7 @@ impl<T: Payload> Sender<T> {
         self.stats.count_reduction(cause);
         out.congestion = Some(cause);
         let before = self.books.controller.control().cwnd;
-        let (next_pn, edge, rtt) = (self.sent.next_pn(), self.sent.edge(), self.rtt_estimate(None));
+        let (next_pn, edge, rtt) = (self.serial, self.space.sent.edge(), self.rtt_estimate(None));
         let reason = Reason { cause, next_pn, edge, prior_in_flight, rtt };
         self.books.reduce(now, reason, &mut out.scratch.batch);
         self.prr = self.spread(cause, before, prior_in_flight);
@@ -129,14 +159,16 @@ impl<T: Payload> Sender<T> {
             && matches!(cause, Cause::Loss | Cause::Ecn | Cause::Delay)
             && ssthresh < before
             && !self.books.controller.shapes_recovery();
-        spreads.then(|| Prr::new(self.mds, ssthresh, prior_in_flight, self.books.bytes_in_flight))
+        spreads.then(|| {
+            Prr::new(self.path.max_datagram_size, ssthresh, prior_in_flight, self.books.bytes_in_flight)
+        })
     }
 
     /// Forgets what was lost so long ago that it cannot come back. What a timeout gave up stays until the next acknowledgement
     /// has told whether that was right, however long the path was silent.
     pub(super) fn forget_late(&mut self, now: Time) {
-        if self.late.oldest().is_some() && self.suspicion.is_none() {
-            self.late.prune(now, self.probe_timeout());
+        if self.space.late.oldest().is_some() && self.suspicion.is_none() {
+            self.space.late.prune(now, self.probe_timeout());
         }
     }
 
@@ -154,7 +186,7 @@ impl<T: Payload> Sender<T> {
         self.stats.spurious += out.scratch.late.len() as u64;
         let overtaken =
             out.scratch.late.iter().any(|late| prior_largest.is_some_and(|newest| late.pn < newest));
-        self.reordering.on_spurious(self.largest_acked.unwrap_or(0), self.sent.next_pn(), overtaken);
+        self.reordering.on_spurious(self.newest_acked(), self.serial, overtaken);
         for late in &out.scratch.late {
             let distance = prior_largest.unwrap_or(0).saturating_sub(late.pn);
             self.reordering.raise_thresholds(&self.config, distance, now - late.sent, &self.rtt);
@@ -163,6 +195,13 @@ impl<T: Payload> Sender<T> {
         if self.config.undo && self.books.forgive(period, current) {
             self.on_undone();
         }
+    }
+
+    /// Serial of the largest packet acknowledged, or 0.
+    fn newest_acked(&self) -> u64 {
+        let (Some(largest), sent) = (self.space.largest_acked, &self.space.sent) else { return 0 };
+        let beyond = sent.slot_from(largest.saturating_add(1));
+        sent.numbers.serial(beyond.saturating_sub(1))
     }
 
     /// The last reduction was spurious, and the controller is told.

@@ -2,29 +2,38 @@
 //!
 //! Sans I/O: [`Sender::can_send`] says whether a packet may leave, [`Sender::on_sent`] notes it, [`Sender::on_ack`],
 //! [`Sender::on_tcp_ack`] and [`Sender::on_timer`] process what comes, [`Sender::next_timer`] says when to call again.
-//! One packet number space. Inside one ACK the order is RFC 9002 appendix A.7's: RTT, ECN, losses, growth.
+//! One packet number space, or the three of a QUIC connection: [`Sender::with_spaces`], with [`Sender::on_sent_in`] and
+//! [`Sender::on_ack_in`]. Inside one ACK the order is RFC 9002 appendix A.7's: RTT, ECN, losses, growth.
 
 mod acked_ranges;
 mod acks;
+mod budget;
 pub mod config;
 pub mod ecn_validation;
 mod effects;
+mod endpoint;
 mod late;
 mod loss_detection;
 mod losses;
 mod min_rtt;
+mod numbers;
 pub mod pacer;
+mod path;
 mod prr;
+mod pto;
 mod rto;
 pub mod rtt;
 mod sending;
 mod sent_packets;
+mod space;
 mod stats;
 mod timers;
 
+pub use budget::{Budget, Limit};
 pub use config::Config;
 pub use effects::AckEffects;
 pub use sending::{SendDecision, Sender};
 pub use sent_packets::Payload;
+pub use space::{Role, SpaceId};
 pub use stats::Stats;
 pub use timers::Timers;

@@ -68,6 +68,9 @@ pub enum Style {
     Bursts,
 }
 
+/// Bytes that rounding a release to whole nanoseconds may leave missing.
+const SLACK: f64 = 1e-3;
+
 /// Packets that a controller without a send quantum may send at once.
 const USUAL_BURST: u64 = 10;
 
@@ -119,6 +122,28 @@ impl Pacer {
         }
     }
 
+    /// How many packets of `bytes` may leave now, one after the other.
+    pub fn burst(&mut self, now: Time, bytes: u64, rate: f64, quantum: Option<u64>) -> u64 {
+        if self.release(now, bytes, rate, quantum) > now {
+            return 0;
+        }
+        match &self.0 {
+            Kind::Tokens(tokens) => ((tokens.tokens + SLACK) / bytes as f64) as u64,
+            Kind::Bursts(bursts) => bursts.left(),
+        }
+    }
+
+    /// Full packets are larger or smaller from here on. What has been saved up stays.
+    pub fn set_max_datagram_size(&mut self, config: &Pacing, bytes: u64) {
+        match &mut self.0 {
+            Kind::Tokens(tokens) => {
+                let Tokens { fixed, usual, .. } = Tokens::new(config, bytes);
+                (tokens.fixed, tokens.usual) = (fixed, usual);
+            }
+            Kind::Bursts(bursts) => bursts.set_max_datagram_size(bytes),
+        }
+    }
+
     /// A packet left.
     pub fn on_sent(&mut self, now: Time, bytes: u64) {
         match &mut self.0 {
@@ -166,8 +191,7 @@ impl Tokens {
     fn release(&mut self, now: Time, bytes: u64, rate: f64, quantum: Option<u64>) -> Time {
         self.refill(now, bytes, rate, quantum);
         let missing = bytes as f64 - self.tokens;
-        // A thousandth of a byte: what rounding a release to whole nanoseconds may leave missing.
-        if missing <= 1e-3 {
+        if missing <= SLACK {
             return now;
         }
         if rate <= 0.0 {

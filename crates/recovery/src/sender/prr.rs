@@ -44,6 +44,11 @@ impl Prr {
         Self { mds, ssthresh, recover_fs, delivered: 0, out: 0, window: in_flight + mds }
     }
 
+    /// Segments are larger or smaller from here on.
+    pub(crate) fn set_max_datagram_size(&mut self, bytes: u64) {
+        self.mds = bytes.max(1);
+    }
+
     /// A packet of `bytes` leaves.
     pub(crate) fn on_sent(&mut self, bytes: u64) {
         self.out += bytes;

@@ -39,6 +39,7 @@ impl Rtt {
 
     /// Takes a sample whose mean is measured on another packet: of the segments that one TCP acknowledgement covers, the
     /// mean wants the oldest (RFC 7323 section 4), minimum and congestion control the newest.
+    #[inline]
     pub fn sample_apart(&mut self, now: Time, latest: Duration, of_mean: Duration) {
         self.latest = latest;
         self.min.update(now, latest);

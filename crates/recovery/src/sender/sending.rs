@@ -6,16 +6,15 @@ use congestion::{Control, Controller, Idle, PathInfo};
 use units::{Duration, Ecn, Time};
 
 use crate::feed::Bookkeeping;
-use crate::sender::acked_ranges::AckedRanges;
 use crate::sender::config::{Config, Paced};
 use crate::sender::ecn_validation::Validation;
-use crate::sender::late::LateAcks;
 use crate::sender::loss_detection::Reordering;
 use crate::sender::pacer::Pacer;
 use crate::sender::prr::Prr;
 use crate::sender::rto::LinuxVariance;
 use crate::sender::rtt::Rtt;
-use crate::sender::sent_packets::{Payload, SentPackets};
+use crate::sender::sent_packets::{Kind, Payload};
+use crate::sender::space::{Space, SpaceId, Spaces};
 use crate::sender::stats::Stats;
 
 /// Whether a packet may leave.
@@ -48,8 +47,14 @@ pub struct Sender<T> {
     /// What the controller said after the latest event. It is asked for several times between two.
     pub(super) control: Control,
     /// Bytes of a full packet in the window.
-    pub(super) mds: u64,
-    pub(super) sent: SentPackets<T>,
+    pub(super) path: PathInfo,
+    /// The packet number space at hand: the only one, unless there are `spaces`.
+    pub(super) space: Space<T>,
+    pub(super) spaces: Option<Box<Spaces<T>>>,
+    /// Of the next packet that is in flight, over all spaces.
+    pub(super) serial: u64,
+    /// Packets below this serial left on another path.
+    pub(super) path_since: u64,
     pub(super) rtt: Rtt,
     pub(super) variance: LinuxVariance,
     pub(super) pacer: Pacer,
@@ -57,18 +62,14 @@ pub struct Sender<T> {
     pub(super) window_rate: ((u64, u64, Duration), f64),
     pub(super) ecn: Validation,
     pub(super) reordering: Reordering,
-    pub(super) late: LateAcks<T>,
-    pub(super) acked: AckedRanges,
     /// The window's way down, while the recovery period lasts.
     pub(super) prr: Option<Prr>,
     pub(super) stats: Stats,
-    pub(super) largest_acked: Option<u64>,
     /// TCP: all stream bytes before this one are acknowledged (`SND.UNA`).
     pub(super) unacknowledged: u64,
     /// RTT of the newest packet in the last ACK (RACK.rtt).
     pub(super) rack_rtt: Duration,
     pub(super) first_rtt_sample: Option<Time>,
-    pub(super) last_sent: Time,
     /// From when the retransmission timeout counts: the last progress.
     pub(super) progress: Time,
     pub(super) timeouts: u32,
@@ -80,7 +81,6 @@ pub struct Sender<T> {
     pub(super) tail_repeat: Option<(u64, u64)>,
     /// Packets that may leave whatever the window says. What the next ACK finds unused has lapsed.
     pub(super) probes: u32,
-    pub(super) loss_time: Option<Time>,
     /// The controller knows that this sender was idle.
     pub(super) restarted: bool,
 }
@@ -91,23 +91,22 @@ impl<T: Payload> Sender<T> {
         let config = config.into();
         Self {
             control: controller.control(),
-            mds: path.max_datagram_size,
-            sent: SentPackets::new(controller.needs().rate_samples),
+            path,
+            space: Space::new(controller.needs().rate_samples),
+            spaces: None,
+            serial: 0,
+            path_since: 0,
             rtt: Rtt::new(config.initial_rtt, config.min_rtt_window),
             variance: LinuxVariance::new(config.min_rto),
             pacer: Pacer::new(&config.pacing, path.max_datagram_size),
             window_rate: ((0, 0, Duration::ZERO), 0.0),
             ecn: Validation::new(config.ecn, config.ecn_validation),
             reordering: Reordering::default(),
-            late: LateAcks::new(),
-            acked: AckedRanges::default(),
             prr: None,
             stats: Stats::default(),
-            largest_acked: None,
             unacknowledged: 0,
             rack_rtt: config.initial_rtt,
             first_rtt_sample: None,
-            last_sent: Time::ZERO,
             progress: Time::ZERO,
             timeouts: 0,
             suspicion: None,
@@ -115,7 +114,6 @@ impl<T: Payload> Sender<T> {
             tail_end: 0,
             tail_repeat: None,
             probes: 0,
-            loss_time: None,
             restarted: false,
             books: Bookkeeping::new(controller, config.exit),
             config,
@@ -141,7 +139,7 @@ impl<T: Payload> Sender<T> {
         // Whoever may pass the window needs room for a byte.
         let needed = if self.config.overshoot { 1 } else { bytes };
         if self.books.bytes_in_flight + needed > self.window_of(&control) {
-            self.books.on_window_full(self.sent.next_pn());
+            self.books.on_window_full(self.serial);
             self.pacer.on_window_full();
             return SendDecision::WindowFull;
         }
@@ -157,7 +155,7 @@ impl<T: Payload> Sender<T> {
         if !self.config.restart_after_idle || self.restarted || self.stats.sent == 0 {
             return;
         }
-        let (idle, rto) = (now - self.last_sent, self.retransmission_timeout());
+        let (idle, rto) = (now - self.last_sent(), self.retransmission_timeout());
         if idle > rto {
             self.restarted = true;
             self.books.controller.on_idle(&Idle { now, idle, rto });
@@ -171,7 +169,7 @@ impl<T: Payload> Sender<T> {
     }
 
     /// Bytes per second, or `None` when this sender does not pace (yet).
-    fn pacing_rate(&mut self, control: &Control) -> Option<f64> {
+    pub(super) fn pacing_rate(&mut self, control: &Control) -> Option<f64> {
         if let Some(rate) = control.pacing_rate.filter(|_| self.config.paced != Paced::Never) {
             return Some(rate.bytes_per_sec());
         }
@@ -196,30 +194,47 @@ impl<T: Payload> Sender<T> {
     /// A packet leaves; returns its number and mark. `bytes` is what it counts in the window. `repeat` says that its
     /// payload has been sent before; what is not repeated leaves in the order of the stream.
     pub fn on_sent(&mut self, now: Time, bytes: u64, data: T, repeat: bool) -> (u64, Ecn) {
-        let pn = self.sent.next_pn();
         let may_mark = !repeat || self.config.ecn_on_repeats;
+        let ecn = self.mark(now, may_mark);
+        let kind = if repeat { Kind::Repeat } else { Kind::Fresh };
+        (self.leave(now, bytes, kind, ecn, data), ecn)
+    }
+
+    /// The mark of what leaves now.
+    #[inline]
+    pub(super) fn mark(&mut self, now: Time, may_mark: bool) -> Ecn {
         let (rtt, config) = (&self.rtt, &self.config);
-        let ecn = self.ecn.on_sent(now, || config.probe_timeout(rtt), may_mark);
+        self.ecn.mark(now, || config.probe_timeout(rtt), may_mark)
+    }
+
+    /// A packet leaves in the space at hand, in flight; returns its number.
+    #[inline]
+    pub(super) fn leave(&mut self, now: Time, bytes: u64, kind: Kind, ecn: Ecn, data: T) -> u64 {
+        let (serial, repeat) = (self.serial, kind == Kind::Repeat);
+        self.serial += 1;
+        self.ecn.on_sent(&mut self.space.ecn, ecn);
         if self.books.bytes_in_flight == 0 {
             self.progress = now;
         }
-        let snapshot = self.books.on_sent(now, pn, bytes);
+        let snapshot = self.books.on_sent(now, serial, bytes);
         self.ask_controller();
         if repeat {
-            self.late.on_repeat(data.range().start);
+            self.space.late.on_repeat(data.range().start);
             // RFC 6298 section 5.4: the repeat of the oldest segment has the whole timeout to arrive.
             if data.range().start == self.unacknowledged {
                 self.progress = now;
             }
             if self.tail_probed && self.probes > 0 {
-                self.tail_repeat = Some((pn, data.range().start));
+                self.tail_repeat = Some((serial, data.range().start));
             }
         }
-        self.sent.push(now, bytes, repeat, ecn, snapshot, data);
+        let pn = self.space.sent.push(now, bytes, (kind, serial), ecn, snapshot, data);
         if self.tail_probed && self.probes > 0 {
-            self.tail_end = self.sent.edge();
+            self.tail_end = self.space.sent.edge();
         }
-        self.last_sent = now;
+        if kind != Kind::Padding {
+            self.space.last_sent = now;
+        }
         self.restarted = false;
         self.probes = self.probes.saturating_sub(1);
         self.pacer.on_sent(now, bytes);
@@ -229,7 +244,7 @@ impl<T: Payload> Sender<T> {
         self.stats.sent += 1;
         self.stats.sent_bytes += bytes;
         self.stats.retransmissions += u64::from(repeat);
-        (pn, ecn)
+        pn
     }
 
     /// The application has nothing to send. Matters while the window has room: a full one limits the sender itself.
@@ -247,9 +262,14 @@ impl<T: Payload> Sender<T> {
     pub fn bytes_in_flight(&self) -> u64 {
         self.books.bytes_in_flight
     }
-    /// The sender cares for no acknowledgement below this packet number.
+    /// The sender cares for no acknowledgement below this packet number; of the Application space, if it has three.
+    #[inline]
     pub fn least_unacked(&self) -> u64 {
-        self.late.oldest().unwrap_or(u64::MAX).min(self.sent.base())
+        let Space { sent, late, .. } = &self.space;
+        if self.spaces.is_none() && sent.numbers.is_plain() {
+            return late.oldest().unwrap_or(u64::MAX).min(sent.base());
+        }
+        self.least_unacked_of(SpaceId::Application)
     }
     /// Round-trip time.
     pub fn rtt(&self) -> &Rtt {

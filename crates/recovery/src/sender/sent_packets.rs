@@ -12,6 +12,7 @@ use units::Time;
 
 use crate::ack::TcpAck;
 use crate::feed::{Left, Snapshot};
+use crate::sender::numbers::Numbers;
 use units::Ecn;
 
 /// What a packet carries, as far as the sender must know.
@@ -28,6 +29,17 @@ pub(crate) enum Fate {
     Lost,
 }
 
+/// What a packet in flight carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// What elicits an ACK.
+    Fresh,
+    /// The same, a payload that had been sent before.
+    Repeat,
+    /// Nothing that elicits an ACK (PADDING).
+    Padding,
+}
+
 /// A packet that has left.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet<T> {
@@ -35,8 +47,7 @@ pub(crate) struct Packet<T> {
     /// What it counts in the window.
     pub(crate) bytes: u32,
     pub(crate) fate: Fate,
-    /// Its payload had been sent before.
-    pub(crate) repeat: bool,
+    pub(crate) kind: Kind,
     pub(crate) ecn: Ecn,
     /// It left while the application limited the sender.
     pub(crate) app_limited: bool,
@@ -50,17 +61,23 @@ pub(crate) struct Packet<T> {
 }
 
 impl<T> Packet<T> {
+    /// Its payload had been sent before.
+    pub(crate) fn is_repeat(&self) -> bool {
+        self.kind == Kind::Repeat
+    }
+
     /// In flight for the first time. Once it is not it will never be again.
     fn is_awaited(&self) -> bool {
-        self.fate == Fate::InFlight && !self.repeat
+        self.fate == Fate::InFlight && !self.is_repeat()
     }
 }
 
-/// Packet numbers are dense: a double-ended queue indexed from the oldest one in flight.
+/// A double-ended queue indexed from the oldest one in flight. Packets go by their [slots](Numbers) here, which are dense.
 #[derive(Clone, Debug)]
 pub(crate) struct SentPackets<T> {
     base: u64,
     packets: VecDeque<Packet<T>>,
+    pub(crate) numbers: Numbers,
     /// What the rate samples need of each packet, apart: other controllers do without, and no search looks at it.
     snapshots: Option<VecDeque<Snapshot>>,
     /// First byte and number of each repeat in flight.
@@ -78,12 +95,26 @@ impl<T: Payload> SentPackets<T> {
     pub(crate) fn new(rate_samples: bool) -> Self {
         let snapshots = rate_samples.then(VecDeque::new);
         let hints = [(u64::MAX, 0); HINTS];
-        Self { base: 0, packets: VecDeque::new(), snapshots, repeats: BTreeSet::new(), edge: 0, hints }
+        let (packets, numbers) = (VecDeque::new(), Numbers::default());
+        Self { base: 0, packets, numbers, snapshots, repeats: BTreeSet::new(), edge: 0, hints }
     }
 
     /// The number of the next packet.
-    pub(crate) fn next_pn(&self) -> u64 {
+    #[inline]
+    pub(crate) fn next_number(&self) -> u64 {
+        self.numbers.next(self.next_slot())
+    }
+
+    /// The slot of the next packet.
+    #[inline]
+    pub(crate) fn next_slot(&self) -> u64 {
         self.base + self.packets.len() as u64
+    }
+
+    /// Nothing is in flight, nor was behind what is.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
     }
 
     /// The oldest packet in flight, or the next one to be sent.
@@ -96,19 +127,20 @@ impl<T: Payload> SentPackets<T> {
         self.edge
     }
 
-    /// The next packet leaves. What is no repeat leaves in the order of the stream.
+    /// The next packet leaves, in flight; returns its number. What is no repeat leaves in the order of the stream.
     pub(crate) fn push(
         &mut self,
         sent: Time,
         bytes: u64,
-        repeat: bool,
+        (kind, serial): (Kind, u64),
         ecn: Ecn,
         snapshot: Snapshot,
         data: T,
-    ) {
-        let range = data.range();
-        if repeat {
-            self.repeats.insert((range.start, self.next_pn()));
+    ) -> u64 {
+        let (range, slot) = (data.range(), self.next_slot());
+        let number = self.numbers.take(slot, serial);
+        if kind == Kind::Repeat {
+            self.repeats.insert((range.start, slot));
         }
         self.edge = self.edge.max(range.end);
         let (fate, edge) = (Fate::InFlight, self.edge);
@@ -118,7 +150,7 @@ impl<T: Payload> SentPackets<T> {
             sent,
             bytes,
             fate,
-            repeat,
+            kind,
             ecn,
             app_limited,
             stride,
@@ -129,20 +161,33 @@ impl<T: Payload> SentPackets<T> {
         if let Some(snapshots) = &mut self.snapshots {
             snapshots.push_back(snapshot);
         }
+        number
     }
 
-    /// Takes a packet out of flight and returns it, unless it has been acknowledged or lost already.
+    /// Takes a packet out of flight and returns it, unless it has been acknowledged or lost already. It goes by its slot.
     #[inline]
     pub(crate) fn resolve(&mut self, pn: u64, fate: Fate) -> Option<(&Packet<T>, Left<'_>)> {
         let index = self.index(pn)?;
         let packet = self.packets.get_mut(index).filter(|p| p.fate == Fate::InFlight)?;
         packet.fate = fate;
-        if packet.repeat {
+        if packet.is_repeat() {
             self.repeats.remove(&(packet.data.range().start, pn));
         }
         let snapshot = self.snapshots.as_ref().and_then(|snapshots| snapshots.get(index));
         let Packet { sent, bytes, app_limited, .. } = *packet;
         Some((packet, Left { pn, sent, bytes: u64::from(bytes), app_limited, snapshot }))
+    }
+
+    /// The slots of the packets with these numbers that may still be in flight.
+    #[inline]
+    pub(crate) fn slots(&self, low: u64, high: u64) -> Range<u64> {
+        self.slot_from(low).max(self.base)..self.slot_from(high.saturating_add(1))
+    }
+
+    /// The first slot of this number, which has been given away, or a later one.
+    #[inline]
+    pub(crate) fn slot_from(&self, number: u64) -> u64 {
+        self.numbers.slot_from(number, self.next_slot())
     }
 
     /// What the rate samples need of a packet.
@@ -314,6 +359,27 @@ impl<T: Payload> SentPackets<T> {
             }
             self.base += 1;
         }
+        self.numbers.forget_below(self.base);
+    }
+
+    /// Nothing is in flight any more, and what was is forgotten.
+    pub(crate) fn clear(&mut self) {
+        self.base = self.next_slot();
+        self.packets.clear();
+        self.repeats.clear();
+        self.snapshots.iter_mut().for_each(VecDeque::clear);
+        self.numbers.forget_below(self.base);
+    }
+
+    /// Another controller needs rate samples, or needs none. Of packets that have left there are none.
+    pub(crate) fn keep_snapshots(&mut self, rate_samples: bool) {
+        let before = std::iter::repeat_n(Snapshot::default(), self.packets.len());
+        self.snapshots = rate_samples.then(|| before.collect());
+    }
+
+    /// A packet is in flight that elicits an ACK.
+    pub(crate) fn awaits_ack(&self) -> bool {
+        self.in_flight().any(|(_, packet)| packet.kind != Kind::Padding)
     }
 }
 
@@ -339,7 +405,9 @@ mod tests {
     }
 
     fn push(sent: &mut SentPackets<Piece>, repeat: bool, start: u64, len: u64) {
-        sent.push(Time::ZERO, len, repeat, Ecn::NotEct, Snapshot::default(), Piece(start, start + len));
+        let kind = if repeat { Kind::Repeat } else { Kind::Fresh };
+        let names = (kind, sent.next_slot());
+        sent.push(Time::ZERO, len, names, Ecn::NotEct, Snapshot::default(), Piece(start, start + len));
     }
 
     #[derive(Clone, Debug)]

@@ -11,6 +11,10 @@ pub struct Stats {
     pub sent_bytes: u64,
     /// Packets sent with a payload sent before.
     pub retransmissions: u64,
+    /// Packets sent that were not in flight, not part of `sent`.
+    pub bare: u64,
+    /// Packets that left the flight without a verdict: their packet number space was discarded.
+    pub discarded: u64,
     /// Packets acknowledged.
     pub acked: u64,
     /// Packets declared lost by packet threshold.
@@ -33,6 +37,8 @@ pub struct Stats {
     pub collapses: u64,
     /// Reductions undone.
     pub undone: u64,
+    /// Receive times, with an endpoint, of packets that were acknowledged before.
+    pub unused_stamps: u64,
 }
 
 impl Stats {
@@ -43,7 +49,7 @@ impl Stats {
 
     /// Packets in flight.
     pub(crate) fn in_flight(&self) -> u64 {
-        self.sent - self.acked - self.lost()
+        self.sent - self.acked - self.lost() - self.discarded
     }
 
     pub(crate) fn count_loss(&mut self, detection: Detection) {
@@ -72,6 +78,8 @@ impl std::ops::AddAssign<&Self> for Stats {
         self.sent += other.sent;
         self.sent_bytes += other.sent_bytes;
         self.retransmissions += other.retransmissions;
+        self.bare += other.bare;
+        self.discarded += other.discarded;
         self.acked += other.acked;
         self.lost_by_packet_threshold += other.lost_by_packet_threshold;
         self.lost_by_time_threshold += other.lost_by_time_threshold;
@@ -83,5 +91,6 @@ impl std::ops::AddAssign<&Self> for Stats {
         self.delay_events += other.delay_events;
         self.collapses += other.collapses;
         self.undone += other.undone;
+        self.unused_stamps += other.unused_stamps;
     }
 }

@@ -9,7 +9,7 @@ use crate::sender::sending::{Sender, Suspicion};
 use crate::sender::sent_packets::Payload;
 
 /// Probes sent on a QUIC probe timeout. RFC 9002 section 6.2.4: one or two.
-const PTO_PROBES: u32 = 2;
+pub(super) const PTO_PROBES: u32 = 2;
 
 /// What a tail loss probe waits beyond two RTTs (Linux `TCP_TIMEOUT_MIN_US`).
 const MIN_PATIENCE: Duration = Duration::from_millis(2);
@@ -65,11 +65,15 @@ impl<T: Payload> Sender<T> {
     }
 
     /// When a timer of loss recovery is due.
+    #[inline]
     fn loss_timer(&self) -> Option<Time> {
+        if self.spaces.is_some() {
+            return self.timer_of_spaces();
+        }
         if self.books.bytes_in_flight == 0 {
             return None;
         }
-        Some(self.loss_time.unwrap_or_else(|| self.timeout_at()))
+        Some(self.space.loss_time.unwrap_or_else(|| self.timeout_at()))
     }
 
     /// PTO without backoff: RFC 9002 section 6.2.1.
@@ -79,13 +83,13 @@ impl<T: Payload> Sender<T> {
 
     fn timeout_at(&self) -> Time {
         match self.config.timeout {
-            Timeout::Pto => self.last_sent + self.probe_timeout() * self.backoff(),
+            Timeout::Pto => self.space.last_sent + self.probe_timeout() * self.backoff(),
             Timeout::TlpRto if self.may_probe_tail() => self.tail_probe_at().min(self.retransmission_at()),
             Timeout::TlpRto => self.retransmission_at(),
         }
     }
 
-    fn backoff(&self) -> u64 {
+    pub(super) fn backoff(&self) -> u64 {
         1 << self.timeouts.min(20)
     }
 
@@ -104,7 +108,8 @@ impl<T: Payload> Sender<T> {
 
     /// RFC 8985 section 7.2: nothing is known to be missing, nothing is being repaired, no probe is out.
     fn may_probe_tail(&self) -> bool {
-        let repairing = self.timeouts > 0 || !self.books.period.lets_probe() || self.loss_time.is_some();
+        let repairing =
+            self.timeouts > 0 || !self.books.period.lets_probe() || self.space.loss_time.is_some();
         !self.tail_probed && !repairing && self.rtt.is_sampled()
     }
 
@@ -113,38 +118,42 @@ impl<T: Payload> Sender<T> {
         let alone = self.stats.in_flight() <= 1;
         let patience =
             if alone { self.rtt.smoothed() * 2 + self.config.min_rto } else { self.tail_patience() };
-        self.last_sent.max(self.progress) + patience
+        self.space.last_sent.max(self.progress) + patience
     }
 
     /// The time of [`Sender::next_timer`] has come (calling earlier does nothing).
     pub fn on_timer(&mut self, now: Time, out: &mut AckEffects<T>) {
         out.clear();
         if self.loss_timer().is_some_and(|due| due <= now) {
-            self.on_loss_timer(now, out);
+            if self.spaces.is_some() {
+                self.on_timer_of_spaces(now, out);
+            } else {
+                self.on_loss_timer(now, out);
+            }
         }
         self.books.on_timer(now);
         self.ask_controller();
     }
 
-    fn on_loss_timer(&mut self, now: Time, out: &mut AckEffects<T>) {
+    pub(super) fn on_loss_timer(&mut self, now: Time, out: &mut AckEffects<T>) {
         let prior_in_flight = self.books.bytes_in_flight;
-        if self.loss_time.is_some() {
+        if self.space.loss_time.is_some() {
             self.detect_losses(now, prior_in_flight, out);
         } else if self.config.timeout == Timeout::Pto {
             self.timeouts += 1;
             self.probe(PTO_PROBES, out);
         } else if self.may_probe_tail() {
             // Where the RTO would come first the probe takes its time and its place (RFC 8985 section 7.2).
-            (self.tail_probed, self.tail_end) = (true, self.sent.edge());
+            (self.tail_probed, self.tail_end) = (true, self.space.sent.edge());
             self.progress = now; // section 7.3: the probe re-arms the RTO
             self.probe(1, out);
         } else {
             self.time_out(now, prior_in_flight, out);
         }
-        self.sent.forget_resolved();
+        self.space.sent.forget_resolved();
     }
 
-    fn probe(&mut self, count: u32, out: &mut AckEffects<T>) {
+    pub(super) fn probe(&mut self, count: u32, out: &mut AckEffects<T>) {
         self.probes = count;
         self.stats.timeouts += 1;
         out.probe = true;
@@ -156,8 +165,8 @@ impl<T: Payload> Sender<T> {
         self.timeouts += 1;
         self.stats.timeouts += 1;
         self.progress = now;
-        let Some((oldest, _)) = self.sent.in_flight().next() else { return };
-        let since = self.suspicion.map_or(self.sent.next_pn(), |s| s.since);
+        let Some((oldest, _)) = self.space.sent.in_flight().next() else { return };
+        let since = self.suspicion.map_or(self.serial, |s| s.since);
         self.suspicion = Some(Suspicion { below: self.overdue(now), since });
         // RFC 5681 section 3.1: ssthresh is held while the same data times out again.
         let cause = (self.timeouts == 1).then_some(Cause::Timeout);
@@ -168,8 +177,8 @@ impl<T: Payload> Sender<T> {
     /// RFC 8985 section 6.3: packets below the one returned should have been acknowledged.
     fn overdue(&self, now: Time) -> u64 {
         let patience = self.rack_rtt + self.reordering.window(&self.rtt, || false);
-        let young = self.sent.iter().find(|(_, p)| p.sent + patience > now);
-        young.map_or(self.sent.next_pn(), |(pn, _)| pn)
+        let young = self.space.sent.iter().find(|(_, p)| p.sent + patience > now);
+        young.map_or(self.space.sent.next_slot(), |(slot, _)| slot)
     }
 
     /// The first acknowledgement after a timeout.
@@ -187,7 +196,7 @@ impl<T: Payload> Sender<T> {
     ) {
         let prior_in_flight = context.prior_in_flight;
         if context.answers >= since {
-            let overdue = self.sent.in_flight().map(|(pn, _)| (pn, Detection::Timeout));
+            let overdue = self.space.sent.in_flight().map(|(pn, _)| (pn, Detection::Timeout));
             let overdue: Vec<_> = overdue.take_while(|(pn, _)| *pn < below.min(since)).collect();
             self.lose(now, &overdue, None, prior_in_flight, out);
         } else if self.config.undo && self.books.period.on_spurious_timeout() {
@@ -200,9 +209,10 @@ impl<T: Payload> Sender<T> {
         }
     }
 
-    /// The payload a probe repeats when there is nothing new: the oldest in flight (QUIC), the newest (TCP's TLP).
+    /// The payload a probe repeats when there is nothing new: the oldest in flight (QUIC), the newest (TCP's TLP). With three spaces one of
+    /// that in which the timer was due last, or something has left or been acknowledged since.
     pub fn probe_payload(&self) -> Option<T> {
-        let mut flying = self.sent.in_flight();
+        let mut flying = self.space.sent.in_flight();
         let packet = match self.config.timeout {
             Timeout::Pto => flying.next(),
             Timeout::TlpRto => flying.next_back(),

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, PathInfo};
 use kneepoint_recovery::{
-    AckEffects, AckFrame, Config, EcnCounts, Payload, SendDecision, Sender, TcpAck, Timeout,
+    AckEffects, AckError, AckFrame, Config, EcnCounts, Payload, Role, SendDecision, Sender, SpaceId, TcpAck,
+    Timeout,
 };
-use units::Time;
+use units::{Ecn, Time};
 
 /// Bytes of every packet, in the window and in the stream.
 pub const SIZE: u64 = 1000;
@@ -132,6 +133,52 @@ impl Bench {
 
     pub fn quic() -> Self {
         Self::new(Config::quic())
+    }
+
+    /// With three packet number spaces; what is acknowledged comes back.
+    pub fn endpoint(config: Config, role: Role) -> Self {
+        let notes = Arc::new(Mutex::new(Notes { cwnd: 1 << 40, ..Notes::default() }));
+        let path = PathInfo { max_datagram_size: SIZE, paced: true, seed: 1 };
+        let sender = Sender::with_spaces(config, Box::new(Recorder(Arc::clone(&notes))), path, role);
+        Self { sender, out: AckEffects::with_acked(), notes, next_piece: 0 }
+    }
+
+    /// Its handshake is behind it.
+    pub fn connected() -> Self {
+        let mut bench = Self::endpoint(Config::quic(), Role::Client);
+        bench.sender.on_handshake_confirmed(ms(0.0));
+        bench
+    }
+
+    /// A new piece in this space.
+    pub fn send_in(&mut self, at: f64, space: SpaceId) -> u64 {
+        let data = piece(self.next_piece);
+        self.next_piece += 1;
+        self.sender.on_sent_in(ms(at), space, SIZE, Ecn::NotEct, data, true)
+    }
+
+    /// PADDING, and nothing that elicits an ACK.
+    pub fn pad_in(&mut self, at: f64, space: SpaceId) -> u64 {
+        self.sender.on_sent_in(ms(at), space, SIZE, Ecn::NotEct, Piece(0, 0), false)
+    }
+
+    /// A packet with an ACK alone.
+    pub fn bare_in(&mut self, space: SpaceId) -> u64 {
+        self.sender.on_bare_sent(space, Ecn::NotEct)
+    }
+
+    pub fn ack_in(&mut self, at: f64, space: SpaceId, ranges: &[(u64, u64)]) -> Result<(), AckError> {
+        let frame = AckFrame { ranges: ranges.to_vec(), ..AckFrame::default() };
+        self.sender.on_ack_in(ms(at), space, &frame, None, &mut self.out)
+    }
+
+    pub fn acked(&self) -> Vec<u64> {
+        self.out.acked.iter().map(|acked| acked.0).collect()
+    }
+
+    /// A controller for another path, which writes down what it is told in the same notes.
+    pub fn controller(&self) -> Box<dyn Controller> {
+        Box::new(Recorder(Arc::clone(&self.notes)))
     }
 
     pub fn tcp() -> Self {

@@ -10,9 +10,8 @@ use super::bins::Bins;
 use super::kinds::{Kind, Kinds, distinct};
 use super::reference::{self, Reference};
 use super::runs::Run;
-use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
-use super::{Source, path, stripes, wanted};
-use crate::colours::MUTED;
+use super::svg::{self, Anchor, Figure, TEXT, WIDTH};
+use super::{Source, path, sharing, stripes, wanted};
 use crate::number::{self, Column};
 use results::summary::{Track, Variant};
 
@@ -46,7 +45,8 @@ struct Frame<'a> {
     bins: Bins,
     column: &'a str,
     words: Column,
-    scale: Scale,
+    /// None where each panel has its own.
+    scale: Option<Scale>,
     /// Height of a panel.
     height: f64,
     with_names: bool,
@@ -75,20 +75,20 @@ pub(super) fn draw<'a>(
         .iter()
         .map(|runs| runs.iter().map(|run| (run.row, stack(run, column, &kinds, &bins))).collect())
         .collect();
-    let allowed = |(v, runs): (&Variant, &Vec<Run<'_>>)| {
-        let all = runs.iter().flat_map(|run| reference::of_column(source, &v.name, run.row, column));
-        all.collect::<Vec<_>>()
-    };
-    let references: Vec<Reference> = variants.iter().zip(&shown).flat_map(allowed).collect();
-    let tops =
-        stacks.iter().flatten().filter_map(|(_, bands)| bands.last()).flat_map(|band| &band.top).copied();
-    let highest = tops.clone().fold(0.0, f64::max);
-    let ends = extent(tops.chain(reference::ends(&references, highest)));
-    let words = number::column(column, ends.map_or(0.0, |(_, high)| high));
-    let ends = ends.map(|(low, high)| (low / words.divisor, high / words.divisor));
+    let panels = variants.iter().zip(&stacks);
+    let panels = panels.flat_map(|(v, stacks)| stacks.iter().map(move |(row, bands)| (&v.name, *row, bands)));
+    let highest = panels.clone().map(|(.., bands)| height_of(bands)).fold(0.0, f64::max);
+    let ends: Vec<(f64, f64)> = panels
+        .filter_map(|(variant, row, bands)| {
+            ends(bands, &reference::of_column(source, variant, row, column), highest)
+        })
+        .collect();
+    let all = extent(ends.iter().flat_map(|(low, high)| [*low, *high]));
+    let words = number::column(column, all.map_or(0.0, |(_, high)| high));
     let most_runs = shown.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let height = (PANELS.0 / most_runs as f64).clamp(PANELS.1, PANELS.2);
-    let scale = Scale::values(ends, false, if height < 100.0 { 3 } else { 5 }).in_unit(words.unit);
+    let shared = !sharing::are_apart(ends.into_iter());
+    let scale = shared.then(|| scale(all, &words, height));
     let frame = Frame { kinds, bins, column, words, scale, height, with_names: most_runs > 1, source };
     variants.iter().zip(&stacks).map(|(v, stacks)| frame.figure(title, &v.name, stacks)).collect()
 }
@@ -97,6 +97,22 @@ pub(super) fn draw<'a>(
 fn runs<'a>(source: &'a Source<'a>, variant: &'a Variant, rows: &[RowLabel]) -> Vec<Run<'a>> {
     let runs = wanted(variant, rows).into_iter().filter_map(|row| Run::first(source, &variant.name, row));
     runs.filter(|run| run.tracks().next().is_some()).collect()
+}
+
+/// How high the bands of a panel reach.
+fn height_of(bands: &[Band<'_>]) -> f64 {
+    bands.last().and_then(|band| extent(band.top.iter().copied())).map_or(0.0, |(_, high)| high)
+}
+
+/// What the scale of a panel must reach, where lines up to some times `highest` are on it.
+fn ends(bands: &[Band<'_>], references: &[Reference], highest: f64) -> Option<(f64, f64)> {
+    let tops = bands.last()?.top.iter().copied();
+    extent(tops.chain(reference::ends(references, highest)))
+}
+
+fn scale(ends: Option<(f64, f64)>, words: &Column, height: f64) -> Scale {
+    let ends = ends.map(|(low, high)| (low / words.divisor, high / words.divisor));
+    Scale::values(ends, false, if height < 100.0 { 3 } else { 5 }).in_unit(words.unit)
 }
 
 fn kinds_of(run: &Run<'_>) -> usize {
@@ -165,7 +181,9 @@ impl Frame<'_> {
         let (height, head) = (self.height, if self.with_names { 24.0 } else { 10.0 });
         let first = start + head;
         let end = start + (head + height) * stacks.len() as f64;
-        let remark = remark(stacks);
+        let own = self.scale.is_none().then_some("");
+        let own = sharing::remark("panel", own.into_iter(), 1);
+        let remarks: Vec<String> = own.into_iter().chain(remark(stacks)).collect();
         let body = html! {
             (legend)
             @for (i, (row, bands)) in stacks.iter().enumerate() {
@@ -176,9 +194,9 @@ impl Frame<'_> {
             }
             (svg::upright_name(first, end, &number::with_unit(&self.words.label, self.words.unit)))
             (svg::axis_name(LEFT, self.right(), end + 33.0, &format!("Time (s), in bins of {}", self.bins.width())))
-            @if let Some(remark) = &remark { (svg::text(8.0, end + 50.0, SMALL, MUTED, Anchor::Start, remark)) }
+            (svg::remarks(end + 50.0, &remarks))
         };
-        (body, end + if remark.is_some() { 60.0 } else { 42.0 })
+        (body, end + 42.0 + svg::remarks_height(&remarks))
     }
 
     fn panel(
@@ -190,7 +208,8 @@ impl Frame<'_> {
     ) -> Markup {
         let ticks = if self.source.width > WIDTH { 12 } else { 6 };
         let time = Scale::exact(0.0, self.bins.end, ticks).in_unit("s").on(LEFT, self.right());
-        let y = self.scale.on(bottom, top);
+        let own = || scale(ends(bands, references, height_of(bands)), &self.words, self.height);
+        let y = self.scale.clone().unwrap_or_else(own).on(bottom, top);
         let inner = html! {
             (svg::grid_x(&time, top, bottom, is_last))
             (svg::grid_y(&y, LEFT, self.right()))

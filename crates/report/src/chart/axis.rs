@@ -21,6 +21,9 @@ pub(super) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
+/// Digits of a label that count.
+const DIGITS: i64 = 6;
+
 /// A straight map from values to pixels, with its ticks.
 #[derive(Clone, Debug)]
 pub(super) struct Scale {
@@ -223,7 +226,9 @@ impl Scale {
         }
         // Ticks at values of their own, like 0.25 and 0.5, may need more than their distance does.
         let needed = self.ticks.iter().map(|tick| digits_of(tick / unit)).max().unwrap_or(0);
-        format!("{}{letter}", number::fixed(tick / unit, decimals(self.step / unit).max(needed)))
+        // More digits than these are noise of the computation.
+        let most = (DIGITS - libm::log10(largest / unit).floor() as i64 - 1).clamp(0, 9) as usize;
+        format!("{}{letter}", number::fixed(tick / unit, decimals(self.step / unit).max(needed).min(most)))
     }
 }
 
@@ -298,6 +303,14 @@ mod tests {
         {
             assert_eq!(digits_of(value), digits, "{value}");
         }
+    }
+
+    #[test]
+    fn noise_is_no_digit() {
+        let noisy = vec![0.1, 0.1 + 0.2, 0.7 - 1e-9, 12.0];
+        let scale = Scale::exact(0.0, 12.0, 5).marked(noisy);
+        let labels: Vec<_> = scale.ticks.iter().map(|t| scale.label(*t)).collect();
+        assert!(labels.iter().all(|label| label.len() <= 7), "{labels:?}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use maud::html;
 
 use super::axis::{Scale, extent};
 use super::svg::{self, Figure, WIDTH};
-use super::{Source, distinct, path, wanted};
+use super::{Source, distinct, path, sharing, wanted};
 use crate::styles::Style;
 use experiment::chart::{Colour, ScaleKind};
 use results::summary::{Cdf, Variant};
@@ -30,8 +30,16 @@ pub(super) fn draw(
     scale: ScaleKind,
 ) -> Vec<Figure> {
     let shown = if colour == Colour::Variant { by_row(source, rows) } else { by_variant(source, rows) };
-    let x = x_scale(shown.iter().flat_map(|(_, curves)| curves.iter().map(|c| c.cdf)), scale);
-    shown.iter().map(|(name, curves)| figure(title, name, curves, &x)).collect()
+    let ends: Vec<_> = shown.iter().map(|(_, curves)| ends(curves)).collect();
+    let all = extent(ends.iter().flatten().flat_map(|(low, high)| [*low, *high]));
+    let is_apart = scale == ScaleKind::Linear && sharing::are_apart(ends.iter().flatten().copied());
+    let x_name = if is_apart { "RTT (ms); the pictures have different scales" } else { "RTT (ms)" };
+    let mut figures = Vec::new();
+    for ((name, curves), own) in shown.iter().zip(ends) {
+        let x = x_scale(if is_apart { own.or(all) } else { all }, scale);
+        figures.push(figure(title, name, curves, &x, x_name));
+    }
+    figures
 }
 
 fn cdf<'a>(source: &Source<'a>, variant: &str, row: &str) -> Option<&'a Cdf> {
@@ -60,21 +68,25 @@ fn by_row<'a>(source: &'a Source<'_>, rows: &[RowLabel]) -> Vec<(&'a str, Vec<Cu
     labels.into_iter().map(of).collect()
 }
 
-/// Up to the largest 99.9th percentile: one late sample must not press all curves to the left.
-fn x_scale<'a>(cdfs: impl Iterator<Item = &'a Cdf>, scale: ScaleKind) -> Scale {
-    let ends = cdfs.flat_map(|cdf| {
+/// From the first sample to the largest 99.9th percentile: one late sample must not press all curves to the left.
+fn ends(curves: &[Curve<'_>]) -> Option<(f64, f64)> {
+    let of_curve = |cdf: &Cdf| {
         let start = cdf.points.iter().find(|(_, share)| *share > 0.0);
         let end = cdf.points.iter().find(|(_, share)| *share >= 0.999).or(cdf.points.last());
-        [start, end].into_iter().flatten().map(|(rtt, _)| *rtt)
-    });
-    let (low, high) = extent(ends).unwrap_or((0.0, 1.0));
+        [start, end].into_iter().flatten().map(|(rtt, _)| *rtt).collect::<Vec<_>>()
+    };
+    extent(curves.iter().flat_map(|curve| of_curve(curve.cdf)))
+}
+
+fn x_scale(ends: Option<(f64, f64)>, scale: ScaleKind) -> Scale {
+    let (low, high) = ends.unwrap_or((0.0, 1.0));
     // A narrow distribution far from zero fills the chart; otherwise zero is part of it.
     let from = if low > 0.3 * high { low } else { low.min(0.0) };
     let scale = if scale == ScaleKind::Log { Scale::log(low, high) } else { Scale::nice(from, high, 6) };
     scale.in_unit("ms")
 }
 
-fn figure(title: &str, variant: &str, curves: &[Curve<'_>], x: &Scale) -> Figure {
+fn figure(title: &str, variant: &str, curves: &[Curve<'_>], x: &Scale, x_name: &str) -> Figure {
     let entries: Vec<_> = curves.iter().map(|c| (c.name, &c.style)).collect();
     let (legend, legend_height) = svg::legend(WIDTH, 4.0, &entries, svg::PIECE);
     let top = legend_height + 14.0;
@@ -96,7 +108,7 @@ fn figure(title: &str, variant: &str, curves: &[Curve<'_>], x: &Scale) -> Figure
         (legend)
         (svg::plot(&x, &y, &inner))
         @if is_empty { (svg::nothing(WIDTH, f64::midpoint(top, bottom), "no RTT samples")) }
-        (svg::axis_name(LEFT, RIGHT, bottom + 33.0, "RTT (ms)"))
+        (svg::axis_name(LEFT, RIGHT, bottom + 33.0, x_name))
         (svg::upright_name(top, bottom, "Share of samples (%)"))
     };
     Figure {

@@ -82,7 +82,7 @@ fn ticks(chart: &Fields<'_>, index: usize) -> Vec<Tick> {
     let mut values: Vec<f64> = chart.spots.iter().filter_map(|spot| spot.at.get(index).copied()).collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
-    let name = |value: f64| axis.words.get(value as usize).cloned().unwrap_or_else(|| value.to_string());
+    let name = |value: f64| axis.words.get(value as usize).cloned().unwrap_or_else(|| number::plain(value));
     values.into_iter().map(|value| (value, name(value))).collect()
 }
 

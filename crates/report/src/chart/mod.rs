@@ -20,6 +20,7 @@ mod reference;
 mod runs;
 mod scatter;
 mod shares;
+mod sharing;
 mod sheet;
 mod stripes;
 mod svg;
@@ -28,12 +29,17 @@ mod tests;
 
 pub(super) use svg::{Figure, WIDE, WIDTH, text_width};
 
+use std::collections::BTreeSet;
+
 use super::styles::{Palette, Style};
 use experiment::chart::{Along, Chart, Data, Mark, Spot};
 use experiment::metric::Metric;
 use experiment::row::RowLabel;
 use results::summary::{Cell, Results, Variant};
 use stability::Analysis;
+
+/// So many places of an axis need no more room than a column.
+const FEW: usize = 3;
 
 /// What every chart is drawn from.
 pub(super) struct Source<'a> {
@@ -127,7 +133,13 @@ pub(super) fn draw(source: &Source<'_>, chart: &Chart) -> Vec<Figure> {
 pub(super) fn gains_by_width(chart: &Chart) -> bool {
     match &chart.data {
         Data::Series { .. } => true,
-        Data::Cells { x, .. } => x.along != Along::Rows,
+        Data::Cells { x, .. } if x.along == Along::Rows => false,
+        Data::Cells { x, spots, .. } => {
+            // A few bars in the middle of a page are a few bars.
+            let facets = distinct(spots.iter().map(|spot| spot.facet.as_str())).len();
+            let places = spots.iter().filter_map(|spot| spot.at.first()).map(|at| at.to_bits());
+            x.words.is_empty() || facets > 1 || places.collect::<BTreeSet<_>>().len() > FEW
+        }
         Data::Samples { .. } | Data::Flows { .. } | Data::Shares { .. } => chart.together,
         Data::Fields { .. } => false,
     }

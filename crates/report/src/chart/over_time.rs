@@ -13,7 +13,7 @@ use super::kinds::Kind;
 use super::reference::{self, Reference};
 use super::runs::Run;
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
-use super::{Source, path, wanted};
+use super::{Source, path, sharing, wanted};
 use crate::colours::{GRID, MUTED};
 use crate::number;
 use crate::styles::Style;
@@ -32,6 +32,8 @@ const PANEL: (f64, f64) = (120.0, 150.0);
 const STRIPS: (f64, f64, f64) = (300.0, 32.0, 110.0);
 /// Bins of a line: finer ones would be narrower than a pixel.
 const MOST_BINS: usize = 1000;
+/// How far above the axis a line is that would lie on it, as a share of the axis.
+const ABOVE_AXIS: f64 = 0.02;
 /// Space under a strip.
 const GAP: f64 = 6.0;
 
@@ -57,12 +59,17 @@ struct Row<'a> {
     flows: usize,
 }
 
+/// What has a panel to itself: a variant, or a row of it. Its row is empty if it shares the panel with others.
+type Part<'a> = (&'a str, &'a str);
+
 /// A metric with the scale and the divisor that all variants share.
 struct Panel<'a> {
     column: &'a str,
     name: String,
     divisor: f64,
     scale: Scale,
+    /// Of each part, where they are too different for one.
+    own: BTreeMap<Part<'a>, Scale>,
     states: &'a BTreeMap<String, Vec<String>>,
 }
 
@@ -87,13 +94,15 @@ pub(super) fn draw<'a>(source: &'a Source<'a>, chart: &Lines<'a>, scale: ScaleKi
     let (start, end) = extent(tracks.iter().flat_map(|t| &t.times).copied()).unwrap_or((0.0, 1.0));
     let kinds: Vec<_> = all().map(|l| l.kinds.clone()).collect();
     let has_much = |l: &[Row<'_>]| l.len() > MOST_TOGETHER || l.iter().any(|l| l.tracks.len() > 1);
+    let apart = chart.strips.unwrap_or_else(|| shown.iter().any(|(_, l)| has_much(l)));
+    let parts = parts(&shown, apart);
     let frame = Frame {
         source,
-        panels: chart.columns.iter().map(|m| panel(source, m, &shown, scale)).collect(),
+        panels: chart.columns.iter().map(|m| panel(source, m, &parts, scale)).collect(),
         time: Scale::exact(start, end, if source.width > WIDTH { 12 } else { 6 }).in_unit("s"),
         flows: Flows::of(source, &kinds),
         of_rows: chart.colour == Some(Colour::Row),
-        apart: chart.strips.unwrap_or_else(|| shown.iter().any(|(_, l)| has_much(l))),
+        apart,
         bins: chart.interval.map(|interval| Bins::of(&tracks, Some(interval), MOST_BINS)),
     };
     shown.iter().map(|(variant, lines)| frame.figure(chart.title, &variant.name, lines)).collect()
@@ -123,48 +132,104 @@ fn names<'k>(
     names
 }
 
+/// The parts of all pictures with their rows.
+fn parts<'p, 'a>(shown: &'p [(&'a Variant, Vec<Row<'a>>)], apart: bool) -> Vec<(Part<'a>, &'p [Row<'a>])> {
+    let of = |(variant, rows): &'p (&'a Variant, Vec<Row<'a>>)| {
+        let each = rows.chunks(if apart { 1 } else { rows.len().max(1) });
+        let variant = variant.name.as_str();
+        each.map(move |rows| ((variant, if apart { rows[0].label } else { "" }), rows)).collect::<Vec<_>>()
+    };
+    shown.iter().flat_map(of).collect()
+}
+
 /// The controllers' states by name, one above the other, where they have some.
 fn states_panel<'a>(
     source: &Source<'a>,
     column: &'a str,
-    shown: &[(&Variant, Vec<Row<'_>>)],
+    parts: &[(Part<'a>, &[Row<'a>])],
 ) -> Option<Panel<'a>> {
     let states = &source.results.summary.states;
-    let words = names(states, shown.iter().flat_map(|(_, lines)| lines).flat_map(|l| &l.kinds));
+    let words = names(states, parts.iter().flat_map(|(_, rows)| *rows).flat_map(|l| &l.kinds));
     let is_named = column == STATE && !words.is_empty();
     let name = number::column(column, 1.0).label;
-    is_named.then(|| Panel { column, name, divisor: 1.0, scale: Scale::of_words(words), states })
+    let (scale, own) = (Scale::of_words(words), BTreeMap::new());
+    is_named.then_some(Panel { column, name, divisor: 1.0, scale, own, states })
+}
+
+/// The values of a column in a part, and what its networks allow.
+struct Reach {
+    ends: Option<(f64, f64)>,
+    /// Above zero.
+    least: f64,
+    references: Vec<Reference>,
+}
+
+impl Reach {
+    fn of(source: &Source<'_>, column: &str, ((variant, _), rows): &(Part<'_>, &[Row<'_>])) -> Self {
+        let columns = rows.iter().flat_map(|l| &l.tracks).filter_map(|t| t.columns.get(column));
+        let values = columns.flatten().copied();
+        let least = values.clone().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
+        let references = rows.iter().flat_map(|l| reference::of_column(source, variant, l.label, column));
+        Self { ends: extent(values), least, references: references.collect() }
+    }
+
+    fn all(parts: &[Self]) -> Self {
+        Self {
+            ends: extent(parts.iter().filter_map(|part| part.ends).flat_map(|(low, high)| [low, high])),
+            least: parts.iter().map(|part| part.least).fold(f64::INFINITY, f64::min),
+            references: parts.iter().flat_map(|part| part.references.clone()).collect(),
+        }
+    }
+
+    fn highest(&self) -> f64 {
+        self.ends.map_or(0.0, |(_, high)| high)
+    }
+
+    /// With the lines up to some times `highest`.
+    fn extent(&self, highest: f64) -> Option<(f64, f64)> {
+        let own = self.ends.into_iter().flat_map(|(low, high)| [low, high]);
+        extent(own.chain(reference::ends(&self.references, highest)))
+    }
+
+    fn scale(&self, column: &str, unit: &str, divisor: f64, kind: ScaleKind) -> Scale {
+        let is_rtt = column.contains("rtt");
+        // A line on the axis would not be seen.
+        let is_base = |low: f64| self.references.iter().flat_map(|r| &r.course).any(|(_, v)| *v <= low);
+        let below =
+            |low: f64, high: f64| if is_rtt && is_base(low) { ABOVE_AXIS * (high - low) } else { 0.0 };
+        let ends =
+            self.extent(self.highest()).map(|(low, high)| ((low - below(low, high)).max(low.min(0.0)), high));
+        let scaled = ends.map(|(low, high)| (low / divisor, high / divisor));
+        let scale = match kind {
+            ScaleKind::Log => Scale::log(self.least / divisor, scaled.map_or(1.0, |(_, high)| high)),
+            ScaleKind::Linear => Scale::values(scaled, is_rtt, 4),
+        };
+        scale.in_unit(unit)
+    }
 }
 
 fn panel<'a>(
     source: &Source<'a>,
     column: &'a str,
-    shown: &[(&Variant, Vec<Row<'_>>)],
-    scale: ScaleKind,
+    parts: &[(Part<'a>, &[Row<'a>])],
+    kind: ScaleKind,
 ) -> Panel<'a> {
-    if let Some(panel) = states_panel(source, column, shown) {
+    if let Some(panel) = states_panel(source, column, parts) {
         return panel;
     }
-    let lines = || shown.iter().flat_map(|(variant, lines)| lines.iter().map(move |l| (variant, l)));
-    let values =
-        lines().flat_map(|(_, l)| &l.tracks).filter_map(|t| t.columns.get(column)).flatten().copied();
-    let least = values.clone().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
-    let drawn = extent(values);
-    let most = drawn.map_or(0.0, |(_, high)| high);
-    let references: Vec<Reference> =
-        lines().flat_map(|(v, l)| reference::of_column(source, &v.name, l.label, column)).collect();
-    let ends =
-        drawn.into_iter().flat_map(|(low, high)| [low, high]).chain(reference::ends(&references, most));
-    let extent = extent(ends);
+    let each: Vec<Reach> = parts.iter().map(|part| Reach::of(source, column, part)).collect();
+    let all = Reach::all(&each);
+    let extent = all.extent(all.highest());
     let largest = extent.map_or(0.0, |(low, high)| high.abs().max(low.abs()));
     let number::Column { label, unit, divisor } = number::column(column, largest);
-    let scaled = extent.map(|(low, high)| (low / divisor, high / divisor));
-    let scale = match scale {
-        ScaleKind::Log => Scale::log(least / divisor, scaled.map_or(1.0, |(_, high)| high)),
-        ScaleKind::Linear => Scale::values(scaled, column.contains("rtt"), 4),
-    };
-    let (name, scale) = (number::with_unit(&label, unit), scale.in_unit(unit));
-    Panel { column, name, divisor, scale, states: &source.results.summary.states }
+    let scale = |reach: &Reach| reach.scale(column, unit, divisor, kind);
+    // Equal ratios are equally far apart on a logarithmic scale: one shows them all.
+    let is_apart = kind == ScaleKind::Linear
+        && sharing::are_apart(each.iter().filter_map(|reach| reach.extent(all.highest())));
+    let own = parts.iter().zip(&each).filter(|_| is_apart).map(|((part, _), reach)| (*part, scale(reach)));
+    let own = own.collect();
+    let (name, scale) = (number::with_unit(&label, unit), scale(&all));
+    Panel { column, name, divisor, scale, own, states: &source.results.summary.states }
 }
 
 /// The bottleneck's values stand in each flow's track: one line of them is enough.
@@ -201,10 +266,20 @@ impl Panel<'_> {
         place.map_or(f64::NAN, |place| place as f64)
     }
 
+    /// Those of all its parts.
+    fn scales(&self) -> Vec<&Scale> {
+        if self.own.is_empty() { vec![&self.scale] } else { self.own.values().collect() }
+    }
+
+    /// The scale of a part of a chart.
+    fn scale_in(&self, part: Part<'_>) -> &Scale {
+        self.own.iter().find(|(other, _)| **other == part).map_or(&self.scale, |(_, scale)| scale)
+    }
+
     /// The scale of a strip: where it has words, those of its row alone.
-    fn scale_of(&self, row: &Row<'_>) -> Option<Scale> {
+    fn scale_of(&self, variant: &str, row: &Row<'_>) -> Option<Scale> {
         if self.scale.words().is_empty() {
-            return Some(self.scale.clone());
+            return Some(self.scale_in((variant, row.label)).clone());
         }
         let words = names(self.states, row.kinds.iter());
         (!words.is_empty()).then(|| Scale::of_words(words))
@@ -263,7 +338,7 @@ impl Frame<'_> {
         let mut drawn = Vec::new();
         for (i, panel) in panels.iter().enumerate() {
             let (first, bottom) = (top + 26.0, top + 26.0 + height);
-            let y = panel.scale.on(bottom, first);
+            let y = panel.scale_in((variant, "")).on(bottom, first);
             let references =
                 reference::distinct(lines.iter().flat_map(|l| self.references(variant, l, panel)));
             let inner = html! {
@@ -276,17 +351,19 @@ impl Frame<'_> {
                 }
             };
             drawn.push(html! {
-                (heading(first - 9.0, right, &panel.name, &references, panel.divisor, &y))
+                (heading(first - 9.0, right, &panel.name, &references, panel.divisor, &[&y]))
                 (svg::plot(&time, &y, &inner))
             });
             top = bottom + 8.0;
         }
+        let remarks: Vec<String> = own_scales(panels, "variant").into_iter().collect();
         let body = html! {
             (legend)
             @for panel in drawn { (panel) }
             (svg::axis_name(left, right, top + 25.0, &self.time_name()))
+            (svg::remarks(top + 42.0, &remarks))
         };
-        (body, top + 34.0)
+        (body, top + 34.0 + svg::remarks_height(&remarks))
     }
 
     /// A strip per row in each metric's panel, named at its left.
@@ -308,7 +385,7 @@ impl Frame<'_> {
             let references =
                 reference::distinct(lines.iter().flat_map(|l| self.references(variant, l, panel)));
             drawn.push(html! {
-                (heading(first - 9.0, right, &panel.name, &references, panel.divisor, &panel.scale))
+                (heading(first - 9.0, right, &panel.name, &references, panel.divisor, &panel.scales()))
                 (svg::grid_x(&time, first, bottom, i + 1 == panels.len()))
                 @for (j, row) in lines.iter().enumerate() {
                     (self.strip(variant, panel, row, &time, (first + (height + GAP) * j as f64, height)))
@@ -316,14 +393,15 @@ impl Frame<'_> {
             });
             top = bottom + 8.0;
         }
-        let remark = flow_remark(lines);
+        let own = own_scales(panels, "strip");
+        let remarks: Vec<String> = own.into_iter().chain(flow_remark(lines)).collect();
         let body = html! {
             (legend)
             @for panel in drawn { (panel) }
             (svg::axis_name(left, right, top + 25.0, &self.time_name()))
-            @if let Some(remark) = &remark { (svg::text(8.0, top + 42.0, SMALL, MUTED, Anchor::Start, remark)) }
+            (svg::remarks(top + 42.0, &remarks))
         };
-        (body, top + if remark.is_some() { 52.0 } else { 34.0 })
+        (body, top + 34.0 + svg::remarks_height(&remarks))
     }
 
     fn strip(
@@ -335,7 +413,7 @@ impl Frame<'_> {
         place: (f64, f64),
     ) -> Markup {
         let (top, bottom) = (place.0, place.0 + place.1);
-        let own = panel.scale_of(row);
+        let own = panel.scale_of(variant, row);
         let y = own.as_ref().unwrap_or(&panel.scale).on(bottom, top);
         let labels = if own.is_some() { end_labels(&y, top, bottom) } else { Vec::new() };
         let (left, right) = (time.left(), time.right());
@@ -379,17 +457,19 @@ fn end_labels(y: &Scale, top: f64, bottom: f64) -> Vec<(f64, f64)> {
 }
 
 /// The panel's name, and at its right what the grey line is that is in it.
-fn heading(y: f64, right: f64, name: &str, references: &[Reference], divisor: f64, scale: &Scale) -> Markup {
-    let mut on_it =
-        references.iter().filter(|r| r.course.iter().any(|(_, value)| scale.has(value / divisor)));
+fn heading(y: f64, right: f64, name: &str, references: &[Reference], divisor: f64, on: &[&Scale]) -> Markup {
+    let is_shown = |value: &f64| on.iter().any(|scale| scale.has(value / divisor));
+    let mut shown = references.iter().filter(|r| r.course.iter().any(|(_, value)| is_shown(value)));
     html! {
         (svg::heading(8.0, y, name))
-        @if let Some(reference) = on_it.next() {
-            @let from = right - svg::text_width(reference.name, SMALL) - 30.0;
-            (svg::curve(&format!("M{} {}h24", svg::px(from), svg::px(y - 4.0)), &reference::style(), 1.1, ""))
-            (svg::text(right, y, SMALL, MUTED, Anchor::End, reference.name))
-        }
+        @if let Some(reference) = shown.next() { (reference::key(right, y, reference.name)) }
     }
+}
+
+/// Where the parts of a panel do not share their scale.
+fn own_scales(panels: &[&Panel<'_>], what: &str) -> Option<String> {
+    let apart = panels.iter().filter(|panel| !panel.own.is_empty());
+    sharing::remark(what, apart.map(|panel| panel.name.as_str()), panels.len())
 }
 
 /// Which flows a strip shows, if there are more.

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::axis::Scale;
+use super::svg::{self, Anchor, SMALL};
 use super::{Source, path};
 use crate::colours::MUTED;
 use crate::styles::Style;
@@ -11,7 +12,7 @@ use results::network::{Course, Network};
 /// A line that far above all values would leave them no room: it is left out.
 const MOST: f64 = 3.0;
 /// More lines than these of one panel would be a pattern, not a reference.
-const MOST_LINES: usize = 6;
+pub(super) const MOST_LINES: usize = 6;
 
 /// A line and what it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,13 +64,22 @@ pub(super) fn ends(references: &[Reference], largest: f64) -> impl Iterator<Item
     values.filter(move |value| *value <= MOST * largest)
 }
 
+/// What such a line is, in the heading of its panel: its right end and its baseline.
+pub(super) fn key(right: f64, y: f64, name: &str) -> Markup {
+    let from = right - svg::text_width(name, SMALL) - 30.0;
+    html! {
+        (svg::curve(&format!("M{} {}h24", svg::px(from), svg::px(y - 4.0)), &style(), 1.1, ""))
+        (svg::text(right, y, SMALL, MUTED, Anchor::End, name))
+    }
+}
+
 /// Those that lie on the axis.
 pub(super) fn draw(references: &[Reference], divisor: f64, time: &Scale, y: &Scale) -> Markup {
     let shown = references.iter().filter(|r| r.course.iter().any(|(_, value)| y.has(value / divisor)));
     html! {
         @for reference in shown {
             @let data = path::polyline(corners(&reference.course, divisor, time, y).into_iter());
-            g class="reference" { (super::svg::curve(&data, &style(), 1.1, reference.name)) }
+            g class="reference" { (svg::curve(&data, &style(), 1.1, reference.name)) }
         }
     }
 }

@@ -11,7 +11,7 @@ use super::ellipse::Ellipse;
 use super::kinds::{Kind, Kinds, distinct};
 use super::place::{self, Area};
 use super::svg::{self, Anchor, Figure, SMALL, TEXT, WIDTH};
-use super::{Source, path, reference, wanted};
+use super::{Source, path, reference, sharing, wanted};
 use crate::colours::{AXIS, MUTED, PAPER};
 use crate::number;
 use results::network::{Course, Network};
@@ -89,7 +89,7 @@ struct Plane<'a> {
     chart: &'a Points<'a>,
     looks: &'a Looks<'a>,
     x: Scale,
-    y: &'a Scale,
+    y: Scale,
     x_name: &'a str,
     lines: Lines,
 }
@@ -129,17 +129,17 @@ pub(super) fn draw(source: &Source<'_>, chart: &Points<'_>) -> Vec<Figure> {
     let variants = &source.results.summary.variants;
     let shown: Vec<Vec<Cloud<'_>>> = variants.iter().map(|v| clouds(source, v, chart)).collect();
     let lines: Vec<Lines> = variants.iter().map(|v| Lines::of(source, v, chart)).collect();
-    let y = y_scale(chart, &shown, &lines);
-    let (xs, are_shared) = x_scales(chart, &shown, &lines);
-    let x_name = if are_shared {
+    let (ys, y_is_shared) = y_scales(chart, &shown, &lines);
+    let (xs, x_is_shared) = x_scales(chart, &shown, &lines);
+    let x_name = if x_is_shared && y_is_shared {
         name(chart.x())
     } else {
         format!("{}; the figures have different scales", name(chart.x()))
     };
     let looks = Looks::of(source, &shown, chart.colour);
-    let each = variants.iter().zip(&shown).zip(xs).zip(lines);
-    let figures = each.map(|(((variant, clouds), x), lines)| {
-        let plane = Plane { chart, looks: &looks, x, y: &y, x_name: &x_name, lines };
+    let each = variants.iter().zip(&shown).zip(xs.into_iter().zip(ys)).zip(lines);
+    let figures = each.map(|(((variant, clouds), (x, y)), lines)| {
+        let plane = Plane { chart, looks: &looks, x, y, x_name: &x_name, lines };
         plane.figure(chart.title, &variant.name, clouds)
     });
     figures.collect()
@@ -152,8 +152,23 @@ fn name(metric: &Metric) -> String {
     number::with_unit(label, words.unit)
 }
 
-fn y_scale(chart: &Points<'_>, shown: &[Vec<Cloud<'_>>], lines: &[Lines]) -> Scale {
-    let values = || shown.iter().flatten().flat_map(|cloud| cloud.outline(chart)).map(|p| p.1);
+/// The scale of each figure's y axis, and whether it is the same in all.
+fn y_scales(chart: &Points<'_>, shown: &[Vec<Cloud<'_>>], lines: &[Lines]) -> (Vec<Scale>, bool) {
+    let heights = |clouds: &Vec<Cloud<'_>>| -> Option<(f64, f64)> {
+        extent(clouds.iter().flat_map(|cloud| cloud.outline(chart)).map(|p| p.1.max(0.0)))
+    };
+    let apart = sharing::are_apart(shown.iter().filter_map(heights));
+    if chart.axes[1].1 == ScaleKind::Log || !apart {
+        let all: Vec<&[Cloud<'_>]> = shown.iter().map(Vec::as_slice).collect();
+        return (vec![y_scale(chart, &all, lines); shown.len()], true);
+    }
+    let own = shown.iter().zip(lines);
+    (own.map(|(clouds, line)| y_scale(chart, &[clouds], std::slice::from_ref(line))).collect(), false)
+}
+
+fn y_scale(chart: &Points<'_>, shown: &[&[Cloud<'_>]], lines: &[Lines]) -> Scale {
+    let clouds = || shown.iter().copied().flatten();
+    let values = || clouds().flat_map(|cloud| cloud.outline(chart)).map(|p| p.1);
     let scale = if chart.axes[1].1 == ScaleKind::Log {
         log_scale(values())
     } else {
@@ -294,7 +309,7 @@ impl Plane<'_> {
         let rises = self.chart.y().unit() == "Mbit/s";
         let body = html! {
             (svg::grid_x(&self.x, TOP, BOTTOM, true))
-            (svg::grid_y(self.y, LEFT, RIGHT))
+            (svg::grid_y(&self.y, LEFT, RIGHT))
             (svg::floor(LEFT, RIGHT, BOTTOM))
             (self.references())
             @if self.chart.falls() && rises { (better()) }

@@ -12,6 +12,7 @@ use super::axis::Scale;
 pub(super) use super::axis::px;
 use super::stripes;
 use crate::colours::{AXIS, GRID, INK, MUTED, PAPER};
+use crate::number;
 use crate::styles::Style;
 
 /// Width of every chart: printed in a column of 84 mm, its text is of 6.6 points.
@@ -28,6 +29,9 @@ pub(super) const PIECE: f64 = 2.2;
 pub(super) const BOX: f64 = 11.0;
 /// The same for areas, whose stripes are upright.
 pub(super) const BANDS: f64 = 12.0;
+
+/// Height of a line under a chart.
+const REMARK: f64 = 14.0;
 
 /// A finished chart of one variant.
 pub(crate) struct Figure {
@@ -156,12 +160,22 @@ pub(super) fn area(data: &str, colour: &str, gap: f64, name: &str) -> Markup {
 
 /// What is drawn on a pair of scales: the page's script reads values from it, and zooms it.
 pub(super) fn plot(x: &Scale, y: &Scale, inner: &Markup) -> Markup {
+    plot_at(x, y, &[], inner)
+}
+
+/// The same where x has values at these alone: between them nothing was run, and nothing is to be read.
+pub(super) fn plot_at(x: &Scale, y: &Scale, stops: &[f64], inner: &Markup) -> Markup {
     let words = (!y.words().is_empty()).then(|| y.words().join("|"));
     // As they follow a number.
     let unit =
         |scale: &Scale| if scale.unit().is_empty() { String::new() } else { format!(" {}", scale.unit()) };
     let units = format!("{}|{}", unit(x), unit(y));
-    html! { g class="plot" data-x=(x.hook()) data-y=(y.hook()) data-words=[words] data-units=(units) { (inner) } }
+    let stops: Vec<String> =
+        stops.iter().map(|value| format!("{}={}", px(x.at(*value)), number::plain(*value))).collect();
+    let stops = (!stops.is_empty()).then(|| stops.join(" "));
+    html! {
+        g class="plot" data-x=(x.hook()) data-y=(y.hook()) data-at=[stops] data-words=[words] data-units=(units) { (inner) }
+    }
 }
 
 /// The plot's frame of vertical grid lines with their labels under it.
@@ -198,6 +212,20 @@ pub(super) fn axis_name(left: f64, right: f64, y: f64, name: &str) -> Markup {
     text(f64::midpoint(left, right), y, TEXT, INK, Anchor::Middle, name)
 }
 
+/// What is to be known of a chart, under it: a line each, the first on this baseline.
+pub(super) fn remarks(y: f64, lines: &[String]) -> Markup {
+    html! {
+        @for (i, line) in lines.iter().enumerate() {
+            (text(8.0, y + REMARK * i as f64, SMALL, MUTED, Anchor::Start, line))
+        }
+    }
+}
+
+/// Height of what [`remarks`] writes.
+pub(super) fn remarks_height(lines: &[String]) -> f64 {
+    if lines.is_empty() { 0.0 } else { 4.0 + REMARK * lines.len() as f64 }
+}
+
 /// Instead of a chart.
 pub(super) fn nothing(width: f64, y: f64, why: &str) -> Markup {
     text(width / 2.0, y, TEXT, MUTED, Anchor::Middle, why)
@@ -217,7 +245,11 @@ pub(super) fn legend(width: f64, top: f64, entries: &[(&str, &Style)], weight: f
     const LINE: f64 = 18.0;
     let (mut x, mut y) = (8.0, top + 12.0);
     let mut marks = Vec::new();
-    for (name, style) in entries {
+    let named: Vec<_> = entries.iter().filter(|(name, _)| !name.is_empty()).collect();
+    if named.is_empty() && !entries.is_empty() {
+        return (Markup::default(), 0.0);
+    }
+    for (name, style) in named {
         let room = width - SWATCH - 24.0;
         let taken = SWATCH + 6.0 + text_width(name, TEXT).min(room);
         if x > 8.0 && x + taken > width - 4.0 {

@@ -1,6 +1,9 @@
 //! Every mark over everything that it is drawn from: there is a picture, its marks are in it, and no text leaves it.
 
 use experiment::chart::{Along, Chart, Colour, Data, Mark, ScaleKind, Spot};
+use results::network::Network;
+use results::summary::Results;
+use std::collections::BTreeSet;
 use units::Duration;
 
 use super::{Source, WIDE, WIDTH, draw};
@@ -14,6 +17,19 @@ fn pictures(experiment: usize, chart: &Chart, width: f64) -> Vec<String> {
     let palette = Palette::of(&experiments);
     let figures = draw(&Source::new(&experiments[experiment], &palette, width), chart);
     figures.iter().map(|figure| figure.standalone().0).collect()
+}
+
+/// Those of these results.
+fn drawn(results: &Results, chart: &Chart) -> Vec<String> {
+    let palette = Palette::of(std::slice::from_ref(results));
+    let figures = draw(&Source::new(results, &palette, WIDTH), chart);
+    figures.iter().map(|figure| figure.standalone().0).collect()
+}
+
+/// The scales of the panels of a picture, each once.
+fn y_scales(picture: &str) -> BTreeSet<&str> {
+    let of = |rest: &'_ str| rest.split(' ').take(2).map(str::len).sum::<usize>() + 1;
+    picture.split("data-y=\"").skip(1).map(|rest| &rest[..of(rest)]).collect()
 }
 
 /// What tells a mark in a picture.
@@ -181,4 +197,114 @@ fn a_log_axis_leaves_out_what_has_no_place_on_it() {
         WIDTH,
     );
     assert!(!drawn[0].contains("NaN") && !drawn[0].contains("inf"));
+}
+
+/// Where one panel would press the others to the bottom, each has a scale of its own, and the picture says so.
+#[test]
+fn panels_that_are_far_apart_do_not_share_a_scale() {
+    let faster = |factor: f64| {
+        let mut results = realistic().remove(1);
+        for track in results.series.iter_mut().filter(|track| track.row == "BBRv2") {
+            track.columns.values_mut().flatten().for_each(|value| *value *= factor);
+        }
+        let cells = &mut results.summary.variants[0].rows[2].cells;
+        cells.values_mut().for_each(|cell| cell.mean *= factor);
+        results
+    };
+    let columns = || over_time(columns(&["goodput_mbit_s"]));
+    let mut faceted = cells(&faster(1.0).summary.variants, Along::Variants, &["goodput"]);
+    let Data::Cells { spots, .. } = &mut faceted else { unreachable!() };
+    spots.iter_mut().for_each(|spot| spot.facet = spot.row.to_string());
+    for (mark, data) in [(Mark::Area, columns()), (Mark::Line, columns()), (Mark::Point, faceted)] {
+        let chart = Chart { together: true, ..chart("T", mark, data) };
+        let near = drawn(&faster(2.0), &chart).remove(0);
+        assert!(!near.contains("of its own"), "{mark:?}");
+        let far = drawn(&faster(100.0), &chart).remove(0);
+        texts_stay_inside("far", &far);
+        assert!(far.contains("Each ") && far.contains(" has a scale of its own."), "{mark:?} {far}");
+        if mark != Mark::Point {
+            assert_eq!((y_scales(&near).len(), y_scales(&far).len()), (1, 2), "{mark:?}");
+        }
+    }
+}
+
+/// Between the values of a key nothing was run: the page's script reads at these alone.
+#[test]
+fn a_swept_axis_says_which_values_were_run() {
+    let variants = realistic()[0].summary.variants.clone();
+    let mut data = cells(&variants, Along::Key, &["goodput"]);
+    let Data::Cells { spots, .. } = &mut data else { unreachable!() };
+    spots.iter_mut().for_each(|spot| spot.at[0] = 0.1 + 0.2 * spot.at[0]);
+    let chart = Chart { together: true, ..chart("T", Mark::Line, data) };
+    let drawn = pictures(0, &chart, WIDTH).remove(0);
+    let stops = drawn.split("data-at=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    let names: Vec<&str> = stops.split(' ').filter_map(|stop| stop.split('=').nth(1)).collect();
+    assert_eq!(names, ["0.1", "0.3"], "{stops}");
+    let script = include_str!("../script.js");
+    assert!(script.contains("g.dataset.at") && script.contains("read(curve, pixel, stop)"));
+    let time =
+        pictures(1, &crate::fixture::chart("T", Mark::Line, over_time(columns(&["cwnd_bytes"]))), WIDTH);
+    assert!(!time[0].contains("data-at="));
+}
+
+/// Over a swept rate the capacity rises with it; the base RTT is one line where all panels have one.
+#[test]
+fn swept_lines_stand_under_what_the_network_allows() {
+    let mut results = realistic().remove(0);
+    let variants = results.summary.variants.clone();
+    let network = |(i, variant): (usize, &results::summary::Variant), row: &results::summary::Row| Network {
+        variant: variant.name.clone(),
+        row: row.label.clone(),
+        capacity: vec![(0.0, 10.0 + 5.0 * i as f64)],
+        base_rtt: vec![vec![(0.0, 50.0)]],
+        buffer: Vec::new(),
+    };
+    let each = variants.iter().enumerate().flat_map(|v| v.1.rows.iter().map(move |row| network(v, row)));
+    results.networks = each.collect();
+    let lines = |results: &Results, metric: &str| {
+        let data = cells(&variants, Along::Key, &[metric]);
+        drawn(results, &Chart { together: true, ..chart("T", Mark::Line, data) }).remove(0)
+    };
+    for (metric, name) in [("goodput", "capacity"), ("rtt_mean", "base RTT"), ("loss", "")] {
+        let picture = lines(&results, metric);
+        let shown = picture.matches("class=\"reference\"").count();
+        assert_eq!(shown, usize::from(!name.is_empty()), "{metric} {picture}");
+        assert!(picture.contains(&format!(">{name}</text>")) != name.is_empty(), "{metric}");
+        texts_stay_inside(metric, &picture);
+    }
+    let course = lines(&results, "goodput");
+    let course = course.split("class=\"reference\"><path d=\"").nth(1).unwrap().split('"').next().unwrap();
+    assert!(course.contains('l'), "it rises: {course}");
+    results.networks.pop();
+    assert!(!lines(&results, "goodput").contains("reference"), "a row whose network is not known");
+}
+
+/// A scale that the file asks for and that cannot be is not changed in silence.
+#[test]
+fn a_zero_on_a_logarithmic_axis_is_told() {
+    let variants = realistic()[0].summary.variants.clone();
+    let swept = |first: f64, scale| {
+        let mut data = cells(&variants, Along::Key, &["goodput"]);
+        let Data::Cells { x, spots, .. } = &mut data else { unreachable!() };
+        x.scale = scale;
+        spots.iter_mut().for_each(|spot| spot.at[0] += first);
+        pictures(0, &Chart { together: true, ..chart("T", Mark::Line, data) }, WIDTH).remove(0)
+    };
+    assert!(swept(0.0, ScaleKind::Log).contains("The x axis is linear: 0 has no place"));
+    assert!(
+        !swept(0.0, ScaleKind::Linear).contains("no place")
+            && !swept(1.0, ScaleKind::Log).contains("no place")
+    );
+}
+
+/// Of curves of which none has a name.
+#[test]
+fn a_legend_has_no_nameless_line() {
+    let mut results = realistic().remove(0);
+    results.summary.variants.truncate(1);
+    results.summary.variants[0].name.clear();
+    results.rtt_cdf.iter_mut().for_each(|cdf| cdf.variant.clear());
+    let data = Data::Samples { colour: Colour::Variant };
+    let all = drawn(&results, &chart("T", Mark::Line, data));
+    assert!(all.iter().all(|picture| !picture.contains("class=\"key\"")), "{}", all[0]);
 }

@@ -1,5 +1,6 @@
 //! The first screen of a run: a line per experiment, the sentences that matter most, the largest open differences.
 
+use experiment::metric::Metric;
 use experiment::row::RowLabel;
 use results::ledger::{self, Claims, Difference, Far};
 use results::summary::{ClaimResult, Summary, Verdict};
@@ -195,12 +196,15 @@ fn in_words(found: &Difference) -> String {
     let row: &RowLabel = row;
     let of = if variant.is_empty() { String::new() } else { format!(" ({variant})") };
     format!(
-        "{experiment} {row}{of}: {metric} {} {}, the source {} ({})",
-        number(metric, *ours),
-        metric.unit(),
-        number(metric, *published),
+        "{experiment} {row}{of}: {metric} {}, the source {} ({})",
+        with_unit(metric, *ours),
+        with_unit(metric, *published),
         state.word()
     )
+}
+
+fn with_unit(metric: &Metric, value: f64) -> String {
+    format!("{} {}", number(metric, value), metric.unit()).trim_end().to_owned()
 }
 
 fn open_questions(out: &mut Lines, all: &[&Summary]) {
@@ -209,7 +213,7 @@ fn open_questions(out: &mut Lines, all: &[&Summary]) {
     let biases = references.flat_map(|v| &v.biases).filter(|b| b.open || b.reason.is_none()).count();
     let far = Far::of(all.iter().copied());
     if claims + biases + far.open > 0 {
-        let numbers = format!("{} of {} numbers beyond 10 %", far.open, far.all);
+        let numbers = format!("{} of the {} numbers that are off by more than 10 %", far.open, far.all);
         out.line("");
         out.put("", &format!("open questions: {claims} claims, {biases} biased columns, {numbers}"));
     }

@@ -132,6 +132,11 @@ impl Runs {
         let _ = fs::remove_dir_all(&self.dir);
     }
 
+    /// Removes their folder if no run has come into it.
+    pub fn tidy(&self) {
+        let _ = fs::remove_dir(&self.dir);
+    }
+
     fn file(&self, number: usize) -> PathBuf {
         self.dir.join(format!("{number:05}.run"))
     }

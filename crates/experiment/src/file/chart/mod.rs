@@ -115,7 +115,7 @@ pub(crate) fn read(cursor: &Cursor<'_>, labels: &Labels, cases: &[Case]) -> Resu
     let colour: Option<String> = fields.read("colour")?;
     let Some(view) = View::of(mark, x, colour.as_deref()) else {
         let at = fields.get("x").unwrap_or_else(|| cursor.clone());
-        let wrong = format!("a {} has no place for x = \"{word}\"", mark.word());
+        let wrong = format!("mark = \"{}\" has no place for x = \"{word}\"", mark.word());
         return Err(at.problem(wrong, format!("x = {}", axes(mark))));
     };
     check_keys(cursor, view, mark, &word)?;
@@ -159,7 +159,7 @@ fn check_keys(cursor: &Cursor<'_>, view: View, mark: Mark, x: &str) -> Result<()
     let own = view.keys(mark);
     let idle = KEYS.iter().find(|key| !all.contains(key) && !own.contains(key) && cursor.get(key).is_some());
     let Some((key, at)) = idle.and_then(|key| Some((key, cursor.get(key)?))) else { return Ok(()) };
-    let wrong = format!("a {} over x = \"{x}\" has no {key}", mark.word());
+    let wrong = format!("mark = \"{}\" over x = \"{x}\" has no {key}", mark.word());
     Err(at.problem(wrong, format!("it has {}, {}", all.join(", "), own.join(", "))))
 }
 

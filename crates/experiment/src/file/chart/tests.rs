@@ -101,7 +101,7 @@ fn what_cannot_be_combined_is_refused_with_what_can() {
         ("mark = \"lin\"", &["t.toml:13", "unknown mark `lin`", "did you mean \"line\"?"]),
         (
             "mark = \"area\"\nx = \"row\"",
-            &["t.toml:14", "chart.0.x: a area has no place for x = \"row\"", "x = \"time\""],
+            &["t.toml:14", "chart.0.x: mark = \"area\" has no place for x = \"row\"", "x = \"time\""],
         ),
         ("mark = \"line\"\nx = \"row\"", &["\"time\", \"rtt\" or a key of [vary]"]),
         ("mark = \"line\"\nx = \"goodput\"", &["no place for x = \"goodput\""]),
@@ -128,7 +128,7 @@ fn what_cannot_be_combined_is_refused_with_what_can() {
                 "it has mark, title, x, y, rows, colour, facet, scale, y-scale",
             ],
         ),
-        ("mark = \"bar\"\ny-scale = \"log\"", &["a bar over x = \"row\" has no y-scale"]),
+        ("mark = \"bar\"\ny-scale = \"log\"", &["mark = \"bar\" over x = \"row\" has no y-scale"]),
         ("mark = \"area\"\ny-scale = \"log\"", &["has no y-scale"]),
         ("mark = \"area\"\ny = \"latest_rtt_ms\"", &["does not add up", "goodput_mbit_s"]),
         ("mark = \"area\"\ny = \"queue_bytes\"", &["of the path, not of each flow"]),

@@ -66,9 +66,11 @@ impl Answer {
                     algorithm: controller.algorithm.clone(),
                     completion: (0..TRANSFERS.len()).map(completion).collect(),
                     beside,
-                    closed_form: closed_form::goodput(&controller.algorithm, &network.path)
-                        .filter(|_| network.is_one_link()),
-                    why: why::sentence(&controller.algorithm, &long, network),
+                    closed_form: controller
+                        .of_formulas()
+                        .filter(|_| network.is_one_link())
+                        .and_then(|name| closed_form::goodput(name, &network.path)),
+                    why: why::sentence(controller.of_formulas(), &long, network),
                     long,
                 }
             })

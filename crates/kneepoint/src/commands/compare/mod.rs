@@ -2,13 +2,14 @@
 //!
 //! The question becomes experiment files (`question.rs`), which run as any other and leave their results and a report: long flows alone, flows
 //! beside a competitor, short transfers. What they say is put into numbers with intervals (`answer.rs`), reasons (`why.rs`, with
-//! `closed_form.rs`) and one screen of text (`screen.rs`).
+//! `closed_form.rs`) one screen of text (`screen.rs`), and the first page of the report (`page.rs`).
 
 mod answer;
 mod args;
 mod closed_form;
 mod measured;
 mod network;
+mod page;
 mod question;
 mod screen;
 mod sweep;
@@ -25,6 +26,8 @@ use scenario::Watch;
 use self::answer::Answer;
 pub(crate) use self::args::CompareArgs;
 use self::question::{Kind, Question};
+use crate::commands::list;
+use crate::output::tell;
 use crate::run::{self, Options, Study};
 use crate::status::{Error, HOLDS, print};
 
@@ -32,6 +35,8 @@ use crate::status::{Error, HOLDS, print};
 const FIRST_SEEDS: u32 = 5;
 /// Repetitions at most.
 const MOST_SEEDS: u32 = 40;
+/// Seconds of one core that are worth a word.
+const LONG: f64 = 60.0;
 /// Half the width of the interval of a ratio, as a share of it, that is narrow enough.
 const NARROW: f64 = 0.03;
 
@@ -43,19 +48,22 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
     let options = Options::simulate(args.out.clone());
     let lab = Lab { question: &question, options, watch: &watch };
-    let (long, seeds) = lab.long_flows(args.repeat)?;
     let kinds = if question.vary.is_some() { &[Kind::Beside][..] } else { &[Kind::Beside, Kind::StartUp] };
+    warn_of_cost(&question, kinds, args.repeat)?;
+    let (long, seeds) = lab.long_flows(args.repeat)?;
     let mut all = vec![long];
     for kind in kinds {
         all.push(lab.run(*kind, seeds)?);
     }
     let dir = args.out.join("report").join("compare");
     let answer = Answer::of(&question, &all, seeds);
-    let text = match &question.vary {
-        Some(varied) => sweep::text(&question, varied, &all, seeds),
-        None => screen::text(&question, &answer),
+    let (text, blocks) = match &question.vary {
+        Some(varied) => {
+            (sweep::text(&question, varied, &all, seeds), page::blocks_over(&question, varied, &all, seeds))
+        }
+        None => (screen::text(&question, &answer), page::blocks(&question, &answer)),
     };
-    let page = report::write_answer(&dir, &question.title(), &text, &all)
+    let page = report::write_answer(&dir, &question.title(), &blocks, &all)
         .map_err(|e| Error::bad(format!("cannot write the report to {}: {e}", dir.display())))?;
     if args.json {
         print(&(serde_json::to_string_pretty(&answer).map_err(Error::bad)? + "\n"));
@@ -63,6 +71,26 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
         print(&format!("{text}report: {}\n", page.display()));
     }
     Ok(HOLDS)
+}
+
+/// What takes long is said beforehand.
+fn warn_of_cost(question: &Question, kinds: &[Kind], repeat: Option<u32>) -> Result<(), Error> {
+    let seeds = repeat.unwrap_or(FIRST_SEEDS);
+    let mut seconds = 0.0;
+    for kind in [Kind::Long].iter().chain(kinds) {
+        seconds += list::cost(&question.experiment(*kind, seeds)?);
+    }
+    if seconds > LONG {
+        let more = match repeat {
+            None => format!(" and up to {MOST_SEEDS} where they scatter"),
+            Some(_) => String::new(),
+        };
+        let cost = list::time(seconds);
+        tell(&format!(
+            "compare: about {cost} of one core for {seeds} seeds{more}; --time and --repeat say less"
+        ));
+    }
+    Ok(())
 }
 
 /// What every run of a comparison needs.

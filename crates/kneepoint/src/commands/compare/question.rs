@@ -81,8 +81,7 @@ impl Question {
         if args.controllers.len() < 2 {
             return Err(Error::bad("one controller alone cannot be compared; name two or more"));
         }
-        let controllers: Vec<Named> =
-            args.controllers.iter().map(|text| Named::read(text)).collect::<Result<_, _>>()?;
+        let controllers = Named::read_all(&args.controllers)?;
         if let Some(twice) = (1..controllers.len())
             .find(|i| controllers[..*i].iter().any(|c| c.label == controllers[*i].label))
         {
@@ -270,6 +269,25 @@ impl Question {
 }
 
 impl Named {
+    /// The algorithm whose formulas hold for it: they are of the parameters that it has by default.
+    pub(super) fn of_formulas(&self) -> Option<&str> {
+        let own = |key: &String| !matches!(key.as_str(), "name" | "label");
+        let changed = self.value.as_table().is_some_and(|table| table.keys().any(own));
+        (!changed).then_some(self.algorithm.as_str())
+    }
+
+    /// All of them, or all their mistakes.
+    fn read_all(texts: &[String]) -> Result<Vec<Self>, Error> {
+        let (mut all, mut wrong) = (Vec::new(), Vec::new());
+        for text in texts {
+            match Self::read(text) {
+                Ok(named) => all.push(named),
+                Err(error) => wrong.push(error.message),
+            }
+        }
+        if wrong.is_empty() { Ok(all) } else { Err(Error::bad(wrong.join("\n"))) }
+    }
+
     fn read(text: &str) -> Result<Self, Error> {
         let text = text.trim();
         let value: Value = match text.starts_with('{') {

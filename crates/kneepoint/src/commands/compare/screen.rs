@@ -3,8 +3,10 @@
 use std::fmt::Write as _;
 
 use super::answer::{Answer, Ranked};
+use super::measured::Beside;
 use super::question::{Question, TRANSFERS};
 use crate::commands::ratio::Ratio;
+use crate::status::cut;
 
 /// A difference of the mean wait that is worth a word, milliseconds and share.
 const NOTABLE_WAIT: (f64, f64) = (1.0, 1.2);
@@ -22,21 +24,21 @@ pub(super) fn text(question: &Question, answer: &Answer) -> String {
     for ranked in &answer.ranking {
         put(&mut out, &format!("{}: ", ranked.label), &ranked.why);
     }
-    closed_forms(&mut out, question, answer);
-    if !question.network.is_one_link() {
-        let found = question.network.beyond_one_link.join(", ");
-        put(
-            &mut out,
-            "",
-            &format!("The network has {found}: no formula or reason of one drop-tail link is told."),
-        );
-    }
+    put_some(&mut out, closed_forms(question, answer));
+    put_some(&mut out, network(question));
     put(&mut out, "", &foot(question, answer));
     out
 }
 
+/// What is not told of a network that is more than one link.
+pub(super) fn network(question: &Question) -> Option<String> {
+    let found = question.network.beyond_one_link.join(", ");
+    let is_more = !question.network.is_one_link();
+    is_more.then(|| format!("The network has {found}: no formula or reason of one drop-tail link is told."))
+}
+
 /// How it was measured, and what the intervals are of.
-fn foot(question: &Question, answer: &Answer) -> String {
+pub(super) fn foot(question: &Question, answer: &Answer) -> String {
     let [from, to] = answer.window;
     let seeds = if answer.seeds == 1 { "seed" } else { "seeds" };
     let length =
@@ -58,7 +60,7 @@ fn foot(question: &Question, answer: &Answer) -> String {
 }
 
 /// Who carries most, by how much, and what it costs.
-fn verdict(question: &Question, answer: &Answer) -> String {
+pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
     let on = &question.link;
     let [best, rest @ ..] = answer.ranking.as_slice() else { return String::new() };
     if best.long.goodput <= 0.0 {
@@ -79,22 +81,36 @@ fn ranking(best: &Ranked, rest: &[Ranked], on: &str) -> String {
             best.label, next.label
         );
     }
-    let matters = |r: &&Ranked| r.best_over_this.is_none_or(Ratio::matters);
-    // Those that carry as much as the best, and the first that does not.
-    let alike: Vec<&str> = rest.iter().filter(|r| !matters(r)).map(|r| r.label.as_str()).collect();
-    let Some(next) = rest.iter().find(matters) else {
+    let is = |r: &&Ranked, what: fn(Ratio) -> bool| r.best_over_this.is_some_and(what);
+    let same: Vec<&str> = rest.iter().filter(|r| is(r, Ratio::is_same)).map(|r| r.label.as_str()).collect();
+    let unknown = |r: &&Ranked| r.best_over_this.is_some_and(|ratio| !ratio.matters() && !ratio.is_same());
+    if same.len() == rest.len() {
         return format!("{} carry the same within {:.1} %, on {on}.", join(&all()), (most() - 1.0) * 100.0);
+    }
+    let mut also = String::new();
+    if !same.is_empty() {
+        let _ = write!(also, "; {} as much", join(&same));
+    }
+    // The first that is certainly less.
+    let Some(next) = rest.iter().find(|r| r.best_over_this.is_none_or(Ratio::matters)) else {
+        let open = rest.iter().filter(unknown);
+        let open = open.filter_map(|r| Some(format!("{} what {} does", times(r.best_over_this?), r.label)));
+        let open = join_all(&open.collect::<Vec<_>>());
+        return format!(
+            "Not told apart: {} carries {open}{also}, on {on}; more seeds (--repeat) may tell.",
+            best.label
+        );
     };
     let more = match next.best_over_this {
         Some(ratio) => format!("{} what {} does", times(ratio), next.label),
         None => format!("{:.2} Mbit/s where {} carries nothing", best.long.goodput, next.label),
     };
-    let with = match alike.is_empty() {
-        true => String::new(),
-        false => format!("; {} as much", join(&alike)),
-    };
+    let open: Vec<&str> = rest.iter().filter(unknown).map(|r| r.label.as_str()).collect();
+    if !open.is_empty() {
+        let _ = write!(also, "; {} not told apart from it", join(&open));
+    }
     let verb = if rest.len() > 1 { "carries most," } else { "carries" };
-    format!("{} {verb} {more}{with}, on {on}.", best.label)
+    format!("{} {verb} {more}{also}, on {on}.", best.label)
 }
 
 /// `3.3 times (3.1 to 3.5)`.
@@ -128,11 +144,15 @@ fn delay(answer: &Answer) -> String {
 
 fn table(out: &mut String, question: &Question, answer: &Answer) {
     let width = label_width(answer);
-    let _ = writeln!(out, "{:width$}  ------ long flow alone --------------  -- completion, s --", "");
+    let all = || answer.ranking.iter().flat_map(|ranked| ranked.completion.iter().flatten());
+    // The shortest must have digits.
+    let (unit, factor) = if all().any(|seconds| *seconds < 0.1) { ("ms", 1e3) } else { ("s", 1.0) };
+    let completion = format!("- completion, {unit} ");
+    let _ = writeln!(out, "{:width$}  ------ long flow alone --------------  {completion:-<20}", "");
     let _ = write!(
         out,
         "{:width$} {:>9} {:>5} {:>7} {:>7} {:>6} ",
-        "", "Mbit/s", "link", "RTT ms", "95 %", "loss %"
+        "", "Mbit/s", "link", "RTT ms", "p95 ms", "loss %"
     );
     let _ = writeln!(out, "{}", TRANSFERS.map(|size| format!("{size:>7}")).concat());
     for ranked in &answer.ranking {
@@ -144,18 +164,24 @@ fn table(out: &mut String, question: &Question, answer: &Answer) {
         };
         let _ = write!(
             out,
-            "{:width$} {:>9} {share:>5} {:>7.1} {:>7.1} {:>6.3} ",
-            ranked.label,
+            "{:width$} {:>9} {share:>5} {:>7} {:>7} {:>6.3} ",
+            cut(&ranked.label, width),
             significant(long.goodput),
-            long.rtt_mean,
-            long.rtt_p95,
+            time(long.rtt_mean),
+            time(long.rtt_p95),
             long.loss
         );
         for completion in &ranked.completion {
-            let _ = write!(out, "{:>7}", completion.map_or_else(|| "-".to_owned(), |s| format!("{s:.2}")));
+            let shown = completion.map_or_else(|| "-".to_owned(), |seconds| significant(seconds * factor));
+            let _ = write!(out, "{shown:>7}");
         }
         out.push('\n');
     }
+}
+
+/// Milliseconds: a decimal, or three digits of short ones.
+fn time(ms: f64) -> String {
+    if ms < 10.0 { significant(ms) } else { format!("{ms:.1}") }
 }
 
 /// What each does to the competitor: who may be deployed beside it.
@@ -165,24 +191,33 @@ fn beside(out: &mut String, answer: &Answer) {
     let _ = writeln!(out, "{:width$}  beside one flow of {against}: Mbit/s of both, share, mean RTT", "");
     for ranked in &answer.ranking {
         let Some(beside) = ranked.beside else { continue };
-        let spread = beside.spread.filter(|s| *s >= 0.5).map_or_else(String::new, |s| format!(" +-{s:.0}"));
         let _ = writeln!(
             out,
-            "{:width$} {:>9} and {:>5} of {against}, {:.0}{spread} %, {:.0} ms",
-            ranked.label,
+            "{:width$} {:>9} and {:>5} of {against}, {} %, {} ms",
+            cut(&ranked.label, width),
             significant(beside.goodput),
             significant(beside.competitor),
-            beside.share,
-            beside.rtt_mean
+            share(&beside),
+            significant(beside.rtt_mean)
         );
     }
+    put_some(out, kept(answer));
+}
+
+/// `43 +-2`.
+pub(super) fn share(beside: &Beside) -> String {
+    let spread = beside.spread.filter(|s| *s >= 0.5).map_or_else(String::new, |s| format!(" +-{s:.0}"));
+    format!("{:.0}{spread}", beside.share)
+}
+
+/// What the competitor keeps of what it has beside its own kind.
+pub(super) fn kept(answer: &Answer) -> Option<String> {
+    let against = &answer.against;
     let kept =
         answer.ranking.iter().filter_map(|r| Some(format!("{} beside {}", keeps(r.beside?.keeps?), r.label)));
     let kept: Vec<String> = kept.collect();
-    if !kept.is_empty() {
-        let its = format!("Of what {against} has beside another {against} it keeps ");
-        put(out, "", &format!("{its}{}.", kept.join(", ")));
-    }
+    let its = format!("Of what {against} has beside another {against} it keeps ");
+    (!kept.is_empty()).then(|| format!("{its}{}.", kept.join(", ")))
 }
 
 /// `43 % (40 to 46)`.
@@ -195,12 +230,15 @@ fn keeps(ratio: Ratio) -> String {
     }
 }
 
+/// Columns that are left for a label beside the numbers.
+const LONGEST_LABEL: usize = 18;
+
 /// Columns of the labels.
 fn label_width(answer: &Answer) -> usize {
-    answer.ranking.iter().map(|r| r.label.chars().count()).max().unwrap_or(0).max(10)
+    answer.ranking.iter().map(|r| r.label.chars().count()).max().unwrap_or(0).clamp(10, LONGEST_LABEL)
 }
 
-fn closed_forms(out: &mut String, question: &Question, answer: &Answer) {
+pub(super) fn closed_forms(question: &Question, answer: &Answer) -> Option<String> {
     let known: Vec<String> = answer
         .ranking
         .iter()
@@ -214,20 +252,18 @@ fn closed_forms(out: &mut String, question: &Question, answer: &Answer) {
             ))
         })
         .collect();
-    if !known.is_empty() {
-        let loss = question.network.path.loss * 100.0;
-        put(out, "", &format!("Closed form at {loss} % of random loss: {}.", known.join("; ")));
-    }
+    let loss = question.network.path.loss * 100.0;
+    (!known.is_empty()).then(|| format!("Closed form at {loss} % of random loss: {}.", known.join("; ")))
 }
 
-/// Three digits.
+/// Three digits, of what is tiny four decimals.
 pub(super) fn significant(value: f64) -> String {
-    let decimals = if value >= 99.95 {
-        0
-    } else if value >= 9.995 {
-        1
-    } else {
-        2
+    let decimals = match value {
+        v if v >= 99.95 || v <= 0.0 => 0,
+        v if v >= 9.995 => 1,
+        v if v >= 0.9995 => 2,
+        v if v >= 0.09995 => 3,
+        _ => 4,
     };
     format!("{value:.decimals$}")
 }
@@ -236,6 +272,16 @@ fn join(names: &[&str]) -> String {
     match names {
         [names @ .., last] if !names.is_empty() => format!("{} and {last}", names.join(", ")),
         names => names.join(", "),
+    }
+}
+
+fn join_all(sentences: &[String]) -> String {
+    join(&sentences.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn put_some(out: &mut String, text: Option<String>) {
+    if let Some(text) = text {
+        put(out, "", &text);
     }
 }
 
@@ -282,7 +328,7 @@ mod tests {
         );
         assert_eq!(
             says(&[best(), other([1.2, 0.9, 1.6])]),
-            "a and b carry the same within 20.0 %, on a link."
+            "Not told apart: a carries 1.20 times (0.90 to 1.60) what b does, on a link; more seeds (--repeat) may tell."
         );
         let once = says(&[best(), other([1.9, 0.0, f64::INFINITY])]);
         assert_eq!(
@@ -304,5 +350,11 @@ mod tests {
         ];
         assert_eq!(says(&all), "a carries most, 2.10 times what c does; b as much, on a link.");
         assert_eq!(says(&all[..2]), "a and b carry the same within 0.0 %, on a link.");
+        let unknown = || ranked("e", 13.0, Some([1.45, 0.9, 2.3]));
+        let [a, b, c, _] = all;
+        assert_eq!(
+            says(&[a, b, unknown(), c]),
+            "a carries most, 2.10 times what c does; b as much; e not told apart from it, on a link."
+        );
     }
 }

@@ -38,16 +38,17 @@ pub(super) fn text(question: &Question, varied: &Varied, all: &[Results], seeds:
         table(&mut out, varied, &labels, block, (width, group));
     }
     out.push('\n');
+    put(&mut out, "", &foot(question, seeds));
+    out
+}
+
+/// What the numbers are of.
+pub(super) fn foot(question: &Question, seeds: u32) -> String {
     let [to, from] = [question.to, question.from].map(|time| format!("{:.0} s", time.as_secs_f64()));
     let against = &question.against.label;
     let beside =
         format!("Share and competitor are of a flow beside one of {against}, the others of a flow alone");
-    put(
-        &mut out,
-        "",
-        &format!("{beside}. {seeds} seeds each, {to} long, of which the first {from} do not count."),
-    );
-    out
+    format!("{beside}. {seeds} seeds each, {to} long, of which the first {from} do not count.")
 }
 
 /// Columns of a heading.
@@ -82,7 +83,7 @@ fn table(
 }
 
 /// Where the one that carries most changes, and the one whose packets wait least.
-fn verdict(question: &Question, varied: &Varied, variants: &[Variant], seeds: u32) -> String {
+pub(super) fn verdict(question: &Question, varied: &Varied, variants: &[Variant], seeds: u32) -> String {
     let most = spans(varied, variants, &|variant| best(variant, "goodput", seeds, false));
     let least = spans(varied, variants, &|variant| best(variant, "rtt_mean", seeds, true));
     format!("Most goodput on {}, over {}: {most}. Least mean RTT: {least}.", question.link, varied.key)
@@ -113,11 +114,13 @@ fn best(variant: &Variant, metric: &str, seeds: u32, least: bool) -> String {
     let Some(best) = (if least { rows().min_by(order) } else { rows().max_by(order) }) else {
         return String::new();
     };
-    let level = |row: &&Row| {
-        let ratio = best.cells.get(metric).zip(row.cells.get(metric));
-        row.label == best.label
-            || ratio.and_then(|(a, b)| Ratio::of(a, b, seeds)).is_some_and(|r| !r.matters())
-    };
-    let names: Vec<&str> = rows().filter(level).map(|row| row.label.as_str()).collect();
-    if names.len() == 1 { names[0].to_owned() } else { format!("{} level", names.join(" and ")) }
+    let ratio = |row: &Row| Ratio::of(best.cells.get(metric)?, row.cells.get(metric)?, seeds);
+    let is = |row: &&Row, what: fn(Ratio) -> bool| row.label == best.label || ratio(row).is_some_and(what);
+    let names: Vec<&str> = rows().filter(|r| is(r, |r| !r.matters())).map(|row| row.label.as_str()).collect();
+    let same = rows().filter(|row| is(row, Ratio::is_same)).count();
+    match names.as_slice() {
+        [alone] => (*alone).to_owned(),
+        names if names.len() == same => format!("{} level", names.join(" and ")),
+        names => format!("{} not told apart", names.join(" and ")),
+    }
 }

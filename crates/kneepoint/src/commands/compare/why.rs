@@ -10,7 +10,8 @@ use super::network::Network;
 const FULL: f64 = 0.95;
 
 /// What limits it, or what it costs to fill the link. Where the network is not one drop-tail link, what was measured alone.
-pub(super) fn sentence(algorithm: &str, long: &Long, network: &Network) -> String {
+/// `algorithm` is known where formulas hold for it.
+pub(super) fn sentence(algorithm: Option<&str>, long: &Long, network: &Network) -> String {
     let path = &network.path;
     if !network.is_one_link() {
         let rate = count(long.reductions_per_minute);
@@ -40,10 +41,14 @@ pub(super) fn sentence(algorithm: &str, long: &Long, network: &Network) -> Strin
             random * 100.0
         );
     }
-    match closed_form::after_reduction(algorithm, path) {
-        Some(left) if left < 1.0 => format!(
+    match algorithm.and_then(|name| closed_form::after_reduction(name, path)) {
+        // A sender that fills the pipe between its reductions has more than that on its way, one for which the formula does not hold less.
+        Some(left) if left < 1.0 && held >= 100.0 * left => format!(
             "{rate} as the queue overflows, each to {left:.2} BDP: the link idles until the window is back"
         ),
+        Some(left) if left < 1.0 => {
+            format!("{rate} as the queue overflows: {held:.0} % of a BDP on its way, and the link idles")
+        }
         _ => format!("{rate}: {held:.0} % of a BDP on its way, and packets wait {waits}"),
     }
 }
@@ -51,6 +56,7 @@ pub(super) fn sentence(algorithm: &str, long: &Long, network: &Network) -> Strin
 /// How long its packets wait, and of what.
 fn waiting(wait: f64, buffer: Option<Duration>) -> String {
     match buffer.map(Duration::as_millis_f64).filter(|buffer| *buffer > 0.0) {
+        Some(buffer) if buffer < 9.95 => format!("{wait:.2} ms of the queue's {buffer:.2}"),
         Some(buffer) => format!("{wait:.1} ms of the queue's {buffer:.0}"),
         None => format!("{wait:.1} ms"),
     }
@@ -70,7 +76,7 @@ mod tests {
     const BUFFER: Option<Duration> = Some(Duration::from_millis(24));
 
     fn why(algorithm: &str, long: Long, path: &Path) -> String {
-        sentence(algorithm, &long, &network(path, BUFFER))
+        sentence(Some(algorithm), &long, &network(path, BUFFER))
     }
 
     fn network(path: &Path, buffer: Option<Duration>) -> Network {
@@ -84,7 +90,7 @@ mod tests {
             why("cubic", long, &PATH),
             "fills the link, and its packets wait 12.3 ms of the queue's 24"
         );
-        let unlimited = sentence("cubic", &long, &network(&PATH, None));
+        let unlimited = sentence(Some("cubic"), &long, &network(&PATH, None));
         assert_eq!(unlimited, "fills the link, and its packets wait 12.3 ms");
     }
 
@@ -94,7 +100,10 @@ mod tests {
         let long = Long { of_link: 1.0, reductions_per_minute: 3.0, queue_wait: 4.0, ..Long::default() };
         let chain =
             Network { beyond_one_link: vec!["2 links in a row".to_owned()], ..network(&PATH, BUFFER) };
-        assert_eq!(sentence("cubic", &long, &chain), "3.0 reductions a minute, and its packets wait 4.0 ms");
+        assert_eq!(
+            sentence(Some("cubic"), &long, &chain),
+            "3.0 reductions a minute, and its packets wait 4.0 ms"
+        );
     }
 
     /// Half of the rate at 1.5 times the base RTT: three quarters of a BDP.
@@ -121,8 +130,17 @@ mod tests {
             "{says}"
         );
         // Four fifths of the losses are the queue's, which is too short for CUBIC: 0.7 * 1.3 = 0.91 BDP.
-        let says = why("cubic", Long { loss: 0.05, ..long }, &random);
+        let full = Long { loss: 0.05, of_link: 0.92, rtt_mean: 81.0, ..long };
+        let says = why("cubic", full, &random);
         assert!(says.contains("as the queue overflows, each to 0.91 BDP"), "{says}");
+        // The formula is not what was measured, or is not of these parameters.
+        let says = why("cubic", Long { loss: 0.05, ..long }, &random);
+        assert!(
+            says.ends_with("as the queue overflows: 20 % of a BDP on its way, and the link idles"),
+            "{says}"
+        );
+        let says = sentence(None, &full, &network(&random, BUFFER));
+        assert!(!says.contains("0.91"), "{says}");
         // One without a known reduction, and a queue that is long enough.
         assert_eq!(
             why("bbr3", long, &PATH),

@@ -5,6 +5,19 @@ use experiment::row::RowLabel;
 
 use crate::commands::ratio::Ratio;
 
+/// What users ask for first; all else comes after, by name.
+const FIRST: [&str; 9] = [
+    "goodput",
+    "throughput",
+    "utilization",
+    "completion",
+    "rtt_mean",
+    "rtt_p95",
+    "queue_delay_mean",
+    "loss",
+    "jain",
+];
+
 /// A number before and after.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Change {
@@ -26,6 +39,12 @@ impl Change {
     /// After less before, of before; nothing of nothing.
     pub(super) fn relative(&self) -> Option<f64> {
         (self.before != 0.0).then(|| self.after / self.before - 1.0)
+    }
+
+    /// Its place in an order of metrics.
+    pub(super) fn rank(&self) -> (usize, &Metric) {
+        let known = FIRST.iter().position(|word| *word == self.metric.word());
+        (known.unwrap_or(FIRST.len()), &self.metric)
     }
 
     /// How far it is, for an order: from nothing or to nothing is farthest.

@@ -9,7 +9,7 @@ use results::summary::{Cell, Results, Summary, Verdict};
 use super::change::Change;
 use super::pairs;
 use super::rule::Rule;
-use crate::commands::ratio::Ratio;
+use crate::commands::ratio::{Ratio, means_differ};
 
 /// Runs that are all alike differ by what rounding in a file does, from this share on by more.
 const ALIKE: f64 = 1e-9;
@@ -26,7 +26,7 @@ pub(super) struct Turned {
 /// All that can be said of two sets of results.
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
-    /// Every number that both have, the largest change first.
+    /// Every number that both have, those that users ask for first, of one metric the largest change first.
     pub(super) changes: Vec<Change>,
     pub(super) claims: Vec<Turned>,
     /// Experiments that one of them alone has: whether it is the second.
@@ -58,7 +58,8 @@ impl Comparison {
                 (None, None) => {}
             }
         }
-        all.changes.sort_by(|a, b| b.distance().total_cmp(&a.distance()));
+        let farther = |a: &Change, b: &Change| b.distance().total_cmp(&a.distance());
+        all.changes.sort_by(|a, b| a.rank().cmp(&b.rank()).then_with(|| farther(a, b)));
         let is_unused = |rule: &&Rule| all.changes.iter().all(|change| change.metric != rule.metric);
         all.unused = rules.iter().filter(is_unused).map(|rule| rule.text.clone()).collect();
         all
@@ -132,8 +133,9 @@ fn is_beyond_spread(one: &Cell, other: &Cell, ratio: Option<Ratio>, n: [u32; 2])
         return false;
     }
     match ratio {
-        Some(ratio) if n[0] > 1 && n[1] > 1 => ratio.differs(),
-        _ => true,
+        _ if n[0] < 2 || n[1] < 2 => true,
+        Some(ratio) => ratio.differs(),
+        None => means_differ(one, other, n),
     }
 }
 

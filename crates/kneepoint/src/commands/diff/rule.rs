@@ -48,8 +48,11 @@ impl Rule {
         if self.metric != change.metric || !change.is_beyond_spread {
             return false;
         }
-        let by = if self.relative { change.relative() } else { Some(change.after - change.before) };
-        by.is_some_and(|by| if self.bound < 0.0 { by < self.bound } else { by > self.bound })
+        let step = change.after - change.before;
+        // From nothing it is more than any share of it.
+        let share = || change.relative().unwrap_or(f64::INFINITY.copysign(step));
+        let by = if self.relative { share() } else { step };
+        if self.bound < 0.0 { by < self.bound } else { by > self.bound }
     }
 }
 
@@ -69,7 +72,11 @@ mod tests {
         assert!(!rule("goodput -3 %").is_broken_by(&change(100.0, 130.0)), "up is no harm");
         assert!(rule("goodput +5%").is_broken_by(&change(100.0, 106.0)));
         assert!(rule("goodput +0.5").is_broken_by(&change(0.0, 1.0)), "from nothing, in its own unit");
-        assert!(!rule("goodput +5 %").is_broken_by(&change(0.0, 1.0)), "of nothing there is no share");
+        assert!(
+            rule("goodput +5 %").is_broken_by(&change(0.0, 1.0)),
+            "from nothing it is more than any share"
+        );
+        assert!(!rule("goodput -5 %").is_broken_by(&change(0.0, 1.0)));
         assert!(!rule("loss -3 %").is_broken_by(&change(100.0, 50.0)), "another metric");
         let noise = Change { is_beyond_spread: false, ..change(100.0, 90.0) };
         assert!(!rule("goodput -3 %").is_broken_by(&noise));

@@ -7,7 +7,9 @@ use super::change::Change;
 use super::comparison::{Comparison, Turned};
 
 /// Changes of a screen.
-const MOST: usize = 20;
+const MOST: usize = 10;
+/// Metrics of a screen.
+const MOST_METRICS: usize = 16;
 
 /// How it is shown.
 #[derive(Clone, Copy)]
@@ -45,6 +47,9 @@ pub(super) fn of(comparison: &Comparison, args: &DiffArgs, shown: Shown) -> Stri
         let _ = writeln!(out, "{} numbers have no counterpart", comparison.unmatched);
     }
     comparison.claims.iter().for_each(|claim| verdict(&mut out, claim, shown));
+    if beyond > MOST {
+        metrics(&mut out, comparison, shown);
+    }
     changes(&mut out, comparison, shown);
     out
 }
@@ -52,6 +57,37 @@ pub(super) fn of(comparison: &Comparison, args: &DiffArgs, shown: Shown) -> Stri
 fn verdict(out: &mut String, Turned { experiment, claim, before, after }: &Turned, shown: Shown) {
     let mark = if shown.markdown { "* " } else { "" };
     let _ = writeln!(out, "{mark}{experiment} {claim}: {} -> {}", before.words(), after.words());
+}
+
+/// How many numbers of each metric changed, and from where to where.
+fn metrics(out: &mut String, comparison: &Comparison, shown: Shown) {
+    let mut all: Vec<&Change> = comparison.beyond().collect();
+    all.sort_by_key(|change| change.rank());
+    let groups: Vec<&[&Change]> = all.chunk_by(|a, b| a.metric == b.metric).collect();
+    let most = if shown.all { groups.len() } else { MOST_METRICS };
+    out.push_str(if shown.markdown { "\n| metric | changed | by |\n|---|---:|---|\n" } else { "\n" });
+    let width = groups.iter().take(most).map(|group| group[0].metric.as_str().len()).max().unwrap_or(0);
+    for group in groups.iter().take(most) {
+        let (metric, n) = (group[0].metric.as_str(), group.len());
+        let of = comparison.changes.iter().filter(|change| change.metric == group[0].metric).count();
+        let shares: Vec<f64> = group.iter().filter_map(|change| change.relative()).collect();
+        let (low, high) = shares.iter().fold((f64::MAX, f64::MIN), |(l, h), s| (l.min(*s), h.max(*s)));
+        let mut by = Vec::new();
+        if !shares.is_empty() {
+            by.push(format!("{:+.1} to {:+.1} %", low * 100.0, high * 100.0));
+        }
+        if shares.len() < n {
+            by.push(format!("{} from 0", n - shares.len()));
+        }
+        let by = by.join(", ");
+        let _ = match shown.markdown {
+            true => writeln!(out, "| {metric} | {n} of {of} | {by} |"),
+            false => writeln!(out, "    {metric:width$}  {n:>4} of {of:<4}  {by}"),
+        };
+    }
+    if groups.len() > most {
+        let _ = writeln!(out, "    and of {} other metrics; -v shows them", groups.len() - most);
+    }
 }
 
 /// Those that break a rule first.

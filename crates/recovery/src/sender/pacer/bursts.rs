@@ -58,6 +58,15 @@ impl Bursts {
         now
     }
 
+    /// Packets of the burst at hand that have not left.
+    pub(super) fn left(&self) -> u64 {
+        self.left
+    }
+
+    pub(super) fn set_max_datagram_size(&mut self, bytes: u64) {
+        self.mds = bytes as f64;
+    }
+
     /// A packet left.
     pub(super) fn on_sent(&mut self) {
         self.left = self.left.saturating_sub(1);

@@ -3,9 +3,10 @@
 use experiment::chart::{Along, Axis, Mark, ScaleKind, Spot};
 use experiment::metric::Metric;
 
+use super::allowed;
 use super::value::{Value, label, measured};
 use crate::chart::axis::{Scale, extent};
-use crate::chart::{Source, distinct};
+use crate::chart::{Source, distinct, sharing};
 use crate::number;
 use crate::styles::Style;
 
@@ -41,7 +42,21 @@ pub(super) struct Entry<'a> {
 pub(super) struct Group<'a> {
     pub(super) metrics: Vec<(&'a Metric, usize)>,
     pub(super) heading: String,
-    pub(super) scale: Scale,
+    /// Of all panels together.
+    scale: Scale,
+    /// Of each panel, where they are too different for one.
+    own: Vec<(Part<'a>, Scale)>,
+}
+
+/// What has a panel: a variant, if each has a picture of its own, and a facet.
+type Part<'a> = (&'a str, &'a str);
+
+impl Group<'_> {
+    /// The scale of a picture's panel.
+    pub(super) fn scale_in(&self, variant: &str, facet: &str) -> &Scale {
+        let own = self.own.iter().find(|(part, _)| *part == (variant, facet));
+        own.map_or(&self.scale, |(_, scale)| scale)
+    }
 }
 
 /// A value with its place and colour.
@@ -64,14 +79,16 @@ pub(super) struct Frame<'a> {
     pub(super) chart: &'a Cells<'a>,
     pub(super) entries: Vec<Entry<'a>>,
     pub(super) groups: Vec<Group<'a>>,
+    /// All variants are in one picture.
+    pub(super) together: bool,
     /// Whether any value has a published one to show.
     pub(super) has_published: bool,
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn of(source: &'a Source<'a>, chart: &'a Cells<'a>) -> Self {
-        let mut frame =
-            Self { source, chart, entries: entries(source, chart), groups: Vec::new(), has_published: false };
+    pub(super) fn of(source: &'a Source<'a>, chart: &'a Cells<'a>, together: bool) -> Self {
+        let (entries, groups) = (entries(source, chart), Vec::new());
+        let mut frame = Self { source, chart, entries, groups, together, has_published: false };
         let series = frame.entries.len() / chart.metrics.len().max(1);
         let each = chart.metrics.iter().enumerate();
         let sets: Vec<Vec<(&Metric, usize)>> = if chart.overlaid {
@@ -97,15 +114,50 @@ impl<'a> Frame<'a> {
             metrics,
             heading: number::with_unit(&names.join(", "), unit),
             scale: Scale::exact(0.0, 1.0, 4),
+            own: Vec::new(),
         };
-        group.scale = self.scale(&group).in_unit(unit);
+        let scaled = |ends: &[f64]| self.scale(ends).in_unit(unit);
+        let each: Vec<(Part<'a>, Vec<f64>)> =
+            self.parts().into_iter().map(|(part, spots)| (part, self.ends(&spots, &group))).collect();
+        let is_apart = sharing::are_apart(each.iter().filter_map(|(_, ends)| extent(ends.iter().copied())));
+        if is_apart && self.chart.y_scale == ScaleKind::Linear {
+            group.own = each.iter().map(|(part, ends)| (*part, scaled(ends))).collect();
+        }
+        group.scale = scaled(&each.into_iter().flat_map(|(_, ends)| ends).collect::<Vec<_>>());
         group
     }
 
-    /// One for all pictures and panels of the metrics.
-    fn scale(&self, group: &Group<'_>) -> Scale {
-        let items = self.items(&self.every(), group, None);
-        let ends = items.iter().flat_map(|item| item.value.ends(self.chart.published));
+    /// The spots of each panel.
+    fn parts(&self) -> Vec<(Part<'a>, Vec<&'a Spot>)> {
+        let mut parts: Vec<(Part<'a>, Vec<&'a Spot>)> = Vec::new();
+        for spot in self.chart.spots {
+            let part = (if self.together { "" } else { spot.variant.as_str() }, spot.facet.as_str());
+            match parts.iter_mut().find(|(other, _)| *other == part) {
+                Some((_, spots)) => spots.push(spot),
+                None => parts.push((part, vec![spot])),
+            }
+        }
+        parts
+    }
+
+    /// What the network allows in a panel: of lines over a key.
+    pub(super) fn allowed(&self, spots: &[&Spot], group: &Group<'_>) -> Vec<allowed::Line> {
+        let metrics: Vec<&Metric> = group.metrics.iter().map(|(metric, _)| *metric).collect();
+        let is_swept = self.chart.mark == Mark::Line && self.chart.x.words.is_empty();
+        if is_swept { allowed::lines(self.source, spots, &metrics) } else { Vec::new() }
+    }
+
+    /// What the axis of these must reach.
+    fn ends(&self, spots: &[&'a Spot], group: &Group<'a>) -> Vec<f64> {
+        let items = self.items(spots, group, None);
+        let mut ends: Vec<f64> =
+            items.iter().flat_map(|item| item.value.ends(self.chart.published)).collect();
+        ends.extend(allowed::ends(&self.allowed(spots, group), &ends));
+        ends
+    }
+
+    fn scale(&self, ends: &[f64]) -> Scale {
+        let ends = ends.iter().copied();
         let count = if self.chart.lies() { 5 } else { 4 };
         match self.chart.y_scale {
             ScaleKind::Log => {
@@ -119,6 +171,14 @@ impl<'a> Frame<'a> {
                 Scale::values(extent(ends), near, count)
             }
         }
+    }
+
+    /// What is told of the scales under a picture.
+    pub(super) fn own_scales(&self) -> Option<String> {
+        let own = self.groups.iter().filter(|group| !group.own.is_empty());
+        let facets = distinct(self.chart.spots.iter().map(|spot| spot.facet.as_str())).len();
+        let what = if facets > 1 { "panel" } else { "picture" };
+        sharing::remark(what, own.map(|group| group.heading.as_str()), self.groups.len())
     }
 
     /// The values of a panel, colour by colour; of all facets without one.
@@ -160,7 +220,7 @@ impl<'a> Frame<'a> {
         let axis = self.chart.x;
         let place = match axis.words.get(item.at() as usize) {
             Some(word) => word.clone(),
-            None => format!("{} {}", item.at(), axis.unit).trim().to_owned(),
+            None => format!("{} {}", number::plain(item.at()), axis.unit).trim().to_owned(),
         };
         let name = self.entries.get(item.entry).map_or("", |entry| entry.name.as_str());
         let at = match (name.is_empty(), place.is_empty()) {

@@ -19,19 +19,25 @@ const BETWEEN: f64 = 5.0;
 /// Room for the values at the right.
 const VALUES: f64 = 56.0;
 
-pub(super) fn draw<'a>(frame: &Frame<'a>, spots: &[&'a Spot]) -> (Markup, f64) {
+pub(super) fn draw<'a>(frame: &Frame<'a>, variant: &str, spots: &[&'a Spot]) -> (Markup, f64) {
     let left = label_room(spots);
     let (key, mut top) = legend(frame, WIDTH);
     top += 4.0;
     let mut drawn = Vec::new();
     for group in &frame.groups {
         for facet in distinct(spots.iter().map(|spot| spot.facet.as_str())) {
-            let (markup, height) = panel(frame, spots, group, facet, left, top);
+            let (markup, height) = panel(frame, spots, group, (variant, facet), left, top);
             drawn.push(markup);
             top += height;
         }
     }
-    (html! { (key) @for panel in drawn { (panel) } }, top)
+    let remarks: Vec<String> = frame.own_scales().into_iter().collect();
+    let markup = html! {
+        (key)
+        @for panel in drawn { (panel) }
+        (svg::remarks(top + 8.0, &remarks))
+    };
+    (markup, top + svg::remarks_height(&remarks))
 }
 
 /// Room for the row labels: what they need, but no more than a third.
@@ -44,7 +50,7 @@ fn panel<'a>(
     frame: &Frame<'a>,
     spots: &[&'a Spot],
     group: &Group<'a>,
-    facet: &str,
+    (variant, facet): (&str, &str),
     left: f64,
     top: f64,
 ) -> (Markup, f64) {
@@ -67,7 +73,7 @@ fn panel<'a>(
     let pitch = each * colours as f64 + BETWEEN;
     let first = top + 24.0;
     let bottom = first + pitch * rows.len().max(1) as f64 + 4.0;
-    let scale = group.scale.on(left, WIDTH - VALUES);
+    let scale = group.scale_in(variant, facet).on(left, WIDTH - VALUES);
     let pen = Pen { value: &scale, lies: true };
     let markup = html! {
         (svg::heading(8.0, top + 14.0, &heading))

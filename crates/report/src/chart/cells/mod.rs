@@ -1,6 +1,7 @@
 //! Cells of the table along rows, variants or a varied key, as lines, bars, boxes or points: a panel per metric and facet, a colour per
 //! series.
 
+mod allowed;
 mod frame;
 mod lying;
 mod names;
@@ -22,7 +23,7 @@ use pen::{Pen, Slot};
 
 /// One picture of all variants, or one for each.
 pub(super) fn draw(source: &Source<'_>, chart: &Cells<'_>, together: bool) -> Vec<Figure> {
-    let frame = Frame::of(source, chart);
+    let frame = Frame::of(source, chart, together);
     if together {
         return vec![figure(&frame, "", &chart.spots.iter().collect::<Vec<_>>())];
     }
@@ -37,8 +38,8 @@ fn figure<'a>(frame: &Frame<'a>, variant: &str, spots: &[&'a Spot]) -> Figure {
     let (body, height) = match chart {
         _ if chart.metrics.is_empty() => (svg::nothing(width, 26.0, "no metrics"), 46.0),
         _ if spots.is_empty() => (svg::nothing(width, 26.0, "no rows"), 46.0),
-        _ if chart.lies() => lying::draw(frame, spots),
-        _ => upright::draw(frame, spots),
+        _ if chart.lies() => lying::draw(frame, variant, spots),
+        _ => upright::draw(frame, variant, spots),
     };
     let axis = match chart.x.along {
         Along::Rows => "row",

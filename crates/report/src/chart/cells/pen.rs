@@ -9,6 +9,9 @@ use crate::chart::{stripes, svg};
 use crate::colours::{INK, PAPER};
 use crate::styles::Style;
 
+/// How thick a box without any height is.
+const AGREED: f64 = 3.0;
+
 /// The directions of a panel.
 pub(super) struct Pen<'a> {
     /// Of the values, in pixels.
@@ -81,8 +84,11 @@ impl Pen<'_> {
     /// |-----[  |    ]--------|     least, lower quartile, median, upper quartile, most
     /// ```
     pub(super) fn five(&self, slot: Slot, five: &Quartiles, style: &Style, name: &str) -> Markup {
+        let reach = self.value.at(five.max) - self.value.at(five.min);
+        if reach.abs() < AGREED {
+            return self.agreed(slot, five.median, style, name);
+        }
         let [x, y, width, height] = self.area(slot, five.lower, five.upper);
-        // What all runs agree on is a line, not nothing.
         let area = [x, y, width.max(1.0), height.max(1.0)];
         let [x, y, width, height] = area.map(svg::px);
         let (along, half) = (slot.middle, slot.width / 2.0);
@@ -92,6 +98,15 @@ impl Pen<'_> {
             (stripes::on(area, style.stripes))
             (self.line((along - half, five.median), (along + half, five.median)))
         }
+    }
+
+    /// What all runs agree on as far as can be seen, or the only one has: a line in the colour of the box that it would be.
+    fn agreed(&self, slot: Slot, value: f64, style: &Style, name: &str) -> Markup {
+        let [x, y, width, height] = self.area(slot, value, value);
+        let thick = |at: f64, size: f64| if size < AGREED { (at - AGREED / 2.0, AGREED) } else { (at, size) };
+        let ((x, width), (y, height)) = (thick(x, width), thick(y, height));
+        let [x, y, width, height] = [x, y, width, height].map(svg::px);
+        html! { rect x=(x) y=(y) width=(width) height=(height) fill=(style.colour) { title { (name) } } }
     }
 
     /// A marker, with its deviation under it.
@@ -122,5 +137,16 @@ mod tests {
         assert_eq!(lying, [0.0, 40.0, 40.0, 20.0]);
         let standing = Pen { value: &value.on(100.0, 0.0), lies: false }.area(slot, 0.0, 4.0);
         assert_eq!(standing, [40.0, 60.0, 20.0, 40.0]);
+    }
+
+    #[test]
+    fn a_box_of_one_run_has_its_colour() {
+        let value = Scale::exact(0.0, 10.0, 5).on(100.0, 0.0);
+        let five = Quartiles { min: 4.0, lower: 4.0, median: 4.0, upper: 4.0, max: 4.0 };
+        let pen = Pen { value: &value, lies: false };
+        let drawn = pen.five(Slot { middle: 50.0, width: 20.0 }, &five, &Style::plain("#123456"), "one").0;
+        let (line, ink) =
+            ("y=\"58.5\" width=\"20\" height=\"3\" fill=\"#123456\"", format!("stroke=\"{INK}\""));
+        assert!(drawn.contains(line) && !drawn.contains(&ink), "{drawn}");
     }
 }

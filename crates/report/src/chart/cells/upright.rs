@@ -3,15 +3,15 @@
 use experiment::chart::{Along, Mark, ScaleKind, Spot};
 use maud::{Markup, html};
 
+use super::allowed;
 use super::frame::{Frame, Group, Item};
 use super::names::Names;
 use super::pen::{Pen, Slot};
 use super::{has_boxes, legend};
 use crate::chart::axis::{Scale, extent, is_drawable};
 use crate::chart::distinct;
-use crate::chart::path;
 use crate::chart::svg::{self, Anchor, SMALL, TEXT, WIDTH};
-use crate::colours::MUTED;
+use crate::chart::{path, reference};
 use crate::number;
 use crate::variants::keys_and_values;
 
@@ -45,6 +45,7 @@ enum Axis {
 /// A picture.
 struct Picture<'p, 'a> {
     frame: &'p Frame<'a>,
+    variant: &'p str,
     spots: &'p [&'a Spot],
     axis: Axis,
     /// Its name under the panels.
@@ -53,14 +54,14 @@ struct Picture<'p, 'a> {
     columns: usize,
 }
 
-pub(super) fn draw<'a>(frame: &Frame<'a>, spots: &[&'a Spot]) -> (Markup, f64) {
+pub(super) fn draw<'a>(frame: &Frame<'a>, variant: &str, spots: &[&'a Spot]) -> (Markup, f64) {
     let mut facets = distinct(spots.iter().map(|spot| spot.facet.as_str()));
     let hidden = facets.len().saturating_sub(MOST_FACETS);
     facets.truncate(MOST_FACETS);
     let most = if frame.source.width > WIDTH { COLUMNS.1 } else { COLUMNS.0 };
     let columns = facets.len().clamp(1, most);
     let (axis, name) = axis(frame, spots);
-    Picture { frame, spots, axis, name, facets, columns }.body(hidden)
+    Picture { frame, variant, spots, axis, name, facets, columns }.body(hidden)
 }
 
 /// Numbers stand where they are, unless marks with a width stand there.
@@ -73,7 +74,7 @@ fn axis(frame: &Frame<'_>, spots: &[&Spot]) -> (Axis, String) {
     let mut at: Vec<f64> = spots.iter().filter_map(|spot| spot.at.first().copied()).collect();
     at.sort_by(f64::total_cmp);
     at.dedup();
-    let word = |value: &f64| x.words.get(*value as usize).cloned().unwrap_or_else(|| value.to_string());
+    let word = |value: &f64| x.words.get(*value as usize).cloned().unwrap_or_else(|| number::plain(*value));
     let words: Vec<String> = at.iter().map(word).collect();
     if x.along != Along::Variants {
         return (Axis::Side(Places { at, names: words.into_iter().map(|word| vec![word]).collect() }), name);
@@ -91,11 +92,7 @@ impl<'a> Picture<'_, 'a> {
         let (key, mut top) = legend(self.frame, self.width());
         let mut drawn = Vec::new();
         for group in &self.frame.groups {
-            drawn.push(svg::heading(
-                8.0,
-                top + 17.0,
-                &svg::shortened(&group.heading, TEXT * 1.06, self.width() - 12.0),
-            ));
+            drawn.push(self.heading(group, top + 17.0));
             top += 20.0;
             for (i, facets) in self.facets.chunks(self.columns).enumerate() {
                 let is_last = (i + 1) * self.columns >= self.facets.len();
@@ -104,16 +101,38 @@ impl<'a> Picture<'_, 'a> {
                 top = bottom;
             }
         }
-        let remark = self.remark(hidden);
+        let remarks = self.remarks(hidden);
         let name = svg::shortened(&self.name, TEXT, self.width() - SIDES.0 - SIDES.1);
         let under = if name.is_empty() { 0.0 } else { 22.0 };
         let markup = html! {
             (key)
             @for part in drawn { (part) }
             @if !name.is_empty() { (svg::axis_name(SIDES.0, self.width() - SIDES.1, top + 12.0, &name)) }
-            @if !remark.is_empty() { (svg::text(8.0, top + under + 8.0, SMALL, MUTED, Anchor::Start, &remark)) }
+            (svg::remarks(top + under + 8.0, &remarks))
         };
-        (markup, top + under + if remark.is_empty() { 0.0 } else { 18.0 })
+        (markup, top + under + svg::remarks_height(&remarks))
+    }
+
+    /// What a group is, and at the right what the grey line is that is in its panels.
+    fn heading(&self, group: &Group<'a>, y: f64) -> Markup {
+        let is_shown = |facet: &&str| {
+            let scale = group.scale_in(self.variant, facet);
+            self.allowed(group, facet).iter().flat_map(allowed::Line::values).any(|value| scale.has(value))
+        };
+        let name = group.metrics.first().and_then(|(metric, _)| allowed::name(metric));
+        let name = name.filter(|_| self.facets.iter().any(is_shown));
+        let right = self.width() - SIDES.1;
+        let room = right - name.map_or(0.0, |name| svg::text_width(name, SMALL) + 40.0);
+        html! {
+            (svg::heading(8.0, y, &svg::shortened(&group.heading, TEXT * 1.06, room)))
+            @if let Some(name) = name { (reference::key(right, y, name)) }
+        }
+    }
+
+    /// What the network allows in a panel.
+    fn allowed(&self, group: &Group<'a>, facet: &str) -> Vec<allowed::Line> {
+        let spots: Vec<&Spot> = self.spots.iter().copied().filter(|spot| spot.facet == facet).collect();
+        self.frame.allowed(&spots, group)
     }
 
     /// Panels beside each other; where they end.
@@ -158,7 +177,7 @@ impl<'a> Picture<'_, 'a> {
         (top, bottom): (f64, f64),
     ) -> Markup {
         let items = self.frame.items(self.spots, group, Some(facet));
-        let y = group.scale.on(bottom, top);
+        let y = group.scale_in(self.variant, facet).on(bottom, top);
         let pen = Pen { value: &y, lies: false };
         let grid = html! {
             (svg::grid_y(&y, left, right))
@@ -174,24 +193,34 @@ impl<'a> Picture<'_, 'a> {
                 let inner = html! {
                     (svg::grid_x(&x, top, bottom, true))
                     (grid)
+                    @if let Some(name) = group.metrics.first().and_then(|(metric, _)| allowed::name(metric)) {
+                        (allowed::draw(&self.allowed(group, facet), name, &x, &y))
+                    }
                     @for entry in 0..self.frame.entries.len() {
                         (self.along(&pen, &x, &items.iter().filter(|item| item.entry == entry).collect::<Vec<_>>()))
                     }
                 };
-                svg::plot(&x, &y, &inner)
+                svg::plot_at(&x, &y, &self.values(), &inner)
             }
         }
     }
 
-    fn x_scale(&self, left: f64, right: f64) -> Scale {
-        let axis = self.frame.chart.x;
-        let mut values: Vec<f64> = self.spots.iter().filter_map(|spot| spot.at.first().copied()).collect();
+    /// The values of the axis that were run, rising.
+    fn values(&self) -> Vec<f64> {
+        let all = self.spots.iter().filter_map(|spot| spot.at.first().copied());
+        let mut values: Vec<f64> = all.filter(|value| is_drawable(*value)).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
+        values
+    }
+
+    fn x_scale(&self, left: f64, right: f64) -> Scale {
+        let axis = self.frame.chart.x;
+        let values = self.values();
         let (low, high) = extent(values.iter().copied()).unwrap_or((0.0, 1.0));
         let scale = match axis.scale {
-            ScaleKind::Log => Scale::log(low, high),
-            ScaleKind::Linear => Scale::nice(low.min(if low < 0.4 * high { 0.0 } else { low }), high, 5),
+            ScaleKind::Log if low > 0.0 => Scale::log(low, high),
+            _ => Scale::nice(low.min(if low < 0.4 * high { 0.0 } else { low }), high, 5),
         };
         let scale = scale.in_unit(&axis.unit).on(left, right);
         let places: Vec<f64> = values.iter().map(|value| scale.at(*value)).collect();
@@ -251,19 +280,38 @@ impl<'a> Picture<'_, 'a> {
         }
     }
 
-    fn remark(&self, hidden: usize) -> String {
+    /// What a logarithmic scale cannot show of what the file asks it to.
+    fn without_place(&self) -> Vec<String> {
+        let chart = self.frame.chart;
+        let is_numbers = matches!(self.axis, Axis::Numbers);
+        let x =
+            is_numbers && chart.x.scale == ScaleKind::Log && self.values().iter().any(|value| *value <= 0.0);
+        let low = |group: &Group<'a>| {
+            self.frame.items(self.spots, group, None).iter().any(|item| item.value.centre <= 0.0)
+        };
+        let y = chart.y_scale == ScaleKind::Log && self.frame.groups.iter().any(low);
+        let texts = [
+            (x, "The x axis is linear: 0 has no place on a logarithmic one."),
+            (y, "0 has no place on the logarithmic y axis: it lies at its lower end."),
+        ];
+        texts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned()).collect()
+    }
+
+    fn remarks(&self, hidden: usize) -> Vec<String> {
         let has_spread = self.frame.groups.iter().any(|group| {
             self.frame.items(self.spots, group, None).iter().any(|item| item.value.spread.is_some())
         });
-        let mut remark = match (has_spread, &self.axis, self.frame.chart.mark) {
-            (true, Axis::Numbers, Mark::Line) => "Bands: ± one std. dev. of the repetitions.".to_owned(),
-            (true, ..) => "Whiskers: ± one std. dev. of the repetitions.".to_owned(),
-            _ => String::new(),
+        let spread = match (&self.axis, self.frame.chart.mark) {
+            (Axis::Numbers, Mark::Line) => "Bands: ± one std. dev. of the repetitions.",
+            _ => "Whiskers: ± one std. dev. of the repetitions.",
         };
+        let mut remarks: Vec<String> = has_spread.then(|| spread.to_owned()).into_iter().collect();
+        remarks.extend(self.frame.own_scales());
+        remarks.extend(self.without_place());
         if hidden > 0 {
-            remark += &format!(" {hidden} more panels are left out.");
+            remarks.push(format!("{hidden} more panels are left out."));
         }
-        remark.trim().to_owned()
+        remarks
     }
 }
 

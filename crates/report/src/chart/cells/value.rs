@@ -77,7 +77,7 @@ impl Value {
                 shown(five.max)
             ),
             (None, Some(deviation)) => {
-                let decimals = metric.decimals(self.centre);
+                let decimals = number::decimals(metric, self.centre, Some(deviation));
                 let both = [self.centre, deviation].map(|v| number::fixed(v, decimals)).join(" ± ");
                 format!("{both} {}", metric.unit()).trim().to_owned()
             }

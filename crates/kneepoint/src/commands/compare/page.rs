@@ -1,0 +1,83 @@
+//! The answer as its page has it: sentences that wrap, and a table with a column for each controller, which fits a telephone.
+
+use report::Block;
+use results::summary::Results;
+
+use super::answer::{Answer, Ranked};
+use super::question::{Question, TRANSFERS};
+use super::screen::{self, significant};
+use super::sweep;
+use super::varied::Varied;
+
+/// Of one network.
+pub(super) fn blocks(question: &Question, answer: &Answer) -> Vec<Block> {
+    let mut blocks = vec![Block::Text(screen::verdict(question, answer)), alone(question, answer)];
+    blocks.extend(beside(answer));
+    let whys = answer.ranking.iter().map(|ranked| format!("{}: {}", ranked.label, ranked.why));
+    let others = [screen::kept(answer), screen::closed_forms(question, answer), screen::network(question)];
+    let texts = whys.chain(others.into_iter().flatten()).chain([screen::foot(question, answer)]);
+    blocks.extend(texts.map(Block::Text));
+    blocks
+}
+
+/// Over a key the charts have the numbers.
+pub(super) fn blocks_over(question: &Question, varied: &Varied, all: &[Results], seeds: u32) -> Vec<Block> {
+    let verdict = sweep::verdict(question, varied, &all[0].summary.variants, seeds);
+    [verdict, sweep::foot(question, seeds)].map(Block::Text).to_vec()
+}
+
+/// A line of a table: what it is, and its value of each controller.
+type Line<'a> = (String, Box<dyn Fn(&Ranked) -> String + 'a>);
+
+fn table(caption: String, ranking: &[&Ranked], lines: &[Line<'_>]) -> Block {
+    let labels = ranking.iter().map(|ranked| ranked.label.clone());
+    let row = |(name, value): &Line<'_>| {
+        std::iter::once(name.clone()).chain(ranking.iter().map(|ranked| value(ranked))).collect()
+    };
+    Block::Table {
+        caption,
+        head: std::iter::once(String::new()).chain(labels).collect(),
+        rows: lines.iter().map(row).collect(),
+    }
+}
+
+fn line<'a>(name: impl Into<String>, value: impl Fn(&Ranked) -> String + 'a) -> Line<'a> {
+    (name.into(), Box::new(value))
+}
+
+fn alone(question: &Question, answer: &Answer) -> Block {
+    let mut lines = vec![line("goodput, Mbit/s", |r| significant(r.long.goodput))];
+    if question.network.has_capacity {
+        lines.push(line("of the link, %", |r| format!("{:.0}", r.long.of_link * 100.0)));
+    }
+    lines.push(line("mean RTT, ms", |r| format!("{:.1}", r.long.rtt_mean)));
+    lines.push(line("95 % of RTTs up to, ms", |r| format!("{:.1}", r.long.rtt_p95)));
+    lines.push(line("loss, %", |r| format!("{:.3}", r.long.loss)));
+    let size = |(i, size): (usize, &&str)| {
+        line(format!("{size} complete, s"), move |r| match r.completion.get(i).copied().flatten() {
+            Some(seconds) => format!("{seconds:.2}"),
+            None => "–".to_owned(),
+        })
+    };
+    lines.extend(TRANSFERS.iter().enumerate().map(size));
+    table(
+        "A long flow alone, and short transfers".to_owned(),
+        &answer.ranking.iter().collect::<Vec<_>>(),
+        &lines,
+    )
+}
+
+fn beside(answer: &Answer) -> Option<Block> {
+    let ranking: Vec<&Ranked> = answer.ranking.iter().filter(|ranked| ranked.beside.is_some()).collect();
+    let of = |shown: fn(&super::measured::Beside) -> String| {
+        move |ranked: &Ranked| ranked.beside.as_ref().map_or_else(String::new, shown)
+    };
+    let lines = [
+        line("its goodput, Mbit/s", of(|b| significant(b.goodput))),
+        line(format!("that of {}, Mbit/s", answer.against), of(|b| significant(b.competitor))),
+        line("its share, %", of(screen::share)),
+        line("mean RTT, ms", of(|b| format!("{:.0}", b.rtt_mean))),
+    ];
+    let caption = format!("Beside one flow of {}", answer.against);
+    (!ranking.is_empty()).then(|| table(caption, &ranking, &lines))
+}
