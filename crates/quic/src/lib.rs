@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub use recovery;
 pub use rustls;
 pub use units;
 

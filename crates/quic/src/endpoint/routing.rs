@@ -119,7 +119,9 @@ impl Routing {
         let handle = self.open();
         match id.is_empty() {
             true => self.set_peer(handle, peer),
-            false => drop(self.add_id(handle, id)),
+            false => {
+                self.add_id(handle, id);
+            }
         }
         Some(handle)
     }
@@ -218,10 +220,18 @@ impl Routing {
     pub fn forget(&mut self, handle: Handle) {
         self.unaccepted.remove(&handle);
         let Some(owned) = self.owned.remove(&handle) else { return };
-        owned.ids.iter().for_each(|id| drop(self.ids.remove(id)));
-        owned.first.iter().for_each(|first| drop(self.firsts.remove(first)));
-        owned.peer.iter().for_each(|peer| drop(self.peers.remove(peer)));
-        owned.resets.iter().for_each(|name| drop(self.resets.remove(name)));
+        for id in &owned.ids {
+            self.ids.remove(id);
+        }
+        for first in &owned.first {
+            self.firsts.remove(first);
+        }
+        for peer in &owned.peer {
+            self.peers.remove(peer);
+        }
+        for name in &owned.resets {
+            self.resets.remove(name);
+        }
     }
 
     /// What is to be done with a datagram from `from`.

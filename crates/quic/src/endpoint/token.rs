@@ -62,7 +62,7 @@ impl Body {
         let is_retry = r.u8()? != 0;
         let issued = Time(u64::from_be_bytes(r.array()?));
         let ip = r.array()?;
-        let mut id = |r: &mut Reader<'_>| ConnectionId::new(r.prefixed()?).ok_or(Truncated);
+        let id = |r: &mut Reader<'_>| ConnectionId::new(r.prefixed()?).ok_or(Truncated);
         let retry = if is_retry { Some((r.u16()?, id(&mut r)?, id(&mut r)?)) } else { None };
         Ok(Self { issued, ip, retry })
     }
