@@ -223,10 +223,10 @@ impl Routing {
         for id in &owned.ids {
             self.ids.remove(id);
         }
-        for first in &owned.first {
+        if let Some(first) = &owned.first {
             self.firsts.remove(first);
         }
-        for peer in &owned.peer {
+        if let Some(peer) = &owned.peer {
             self.peers.remove(peer);
         }
         for name in &owned.resets {
