@@ -1,6 +1,8 @@
 //! Two endpoints and a link in virtual time: what the QUIC interop runner tries, and more.
 
+mod endings;
 mod handshakes;
+mod hostile;
 mod transfers;
-#[allow(unreachable_pub)] // a module of the test alone
+#[allow(dead_code, unreachable_pub, reason = "a module of this program alone")]
 mod world;

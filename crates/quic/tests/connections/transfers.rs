@@ -1,11 +1,268 @@
-//! Transfers: everything arrives, byte by byte.
+//! Transfers: everything arrives, byte by byte, whatever the link does.
+
+use kneepoint_quic::config::{AckRequest, DatagramConfig};
+use kneepoint_quic::connection::{Event, Observation, Tap};
+use kneepoint_quic::crypto::tls::Ciphers;
+use kneepoint_quic::recovery::congestion::algorithms::bbr;
+use kneepoint_quic::streams::flow::WindowConfig;
+use kneepoint_quic::units::{Duration, Ecn, Time};
+use kneepoint_quic::wire::StampFormat;
 
 use crate::world::*;
 
+fn transfer(link: Link, bytes: &[u64], end: u64) -> World {
+    let mut world = World::new(Plan { link, ..Plan::default() });
+    world.connect(bytes);
+    assert!(world.finish(ms(end)), "{:?} {:?}", world.client_events, world.server_events);
+    world
+}
+
+/// 10 Mbit/s are used: 2 MB take 1.6 s and a handshake.
 #[test]
-fn a_transfer() {
+fn goodput() {
+    let world = transfer(Link::default(), &[2_000_000], 10_000);
+    assert!(world.now < ms(2_100), "{:?}", world.now);
+    let crypto = tls(Ciphers::All);
+    let mut world = World::new(Plan { crypto, ..Plan::default() });
+    world.connect(&[2_000_000]);
+    assert!(world.finish(ms(2_200)), "{:?}", world.now);
+}
+
+/// More streams than are allowed at once.
+#[test]
+fn multiplexing() {
+    let world = transfer(Link::default(), &[100; 1000], 20_000);
+    assert_eq!(world.requests.len(), 1000);
+    assert!(world.now < ms(3_000), "{:?}", world.now);
+}
+
+#[test]
+fn loss_and_corruption() {
+    for seed in 0..5 {
+        for (loss, corrupt) in [(0.02, 0.0), (0.0, 0.02)] {
+            let link = Link { loss, corrupt, ..Link::default() };
+            let mut world = World::new(Plan { link, seed, crypto: tls(Ciphers::All), ..Plan::default() });
+            world.connect(&[1_000_000, 500_000, 3]);
+            assert!(world.finish(ms(60_000)), "{seed} {loss}: {:?}", world.client_events);
+        }
+    }
+}
+
+#[test]
+fn reordering_and_duplication() {
+    let link = Link { reorder: 0.1, duplicate: 0.1, ..Link::default() };
+    let mut world = transfer(link, &[1_000_000], 30_000);
+    assert!(world.of_client().counts().duplicates > 0);
+    assert!(world.of_server().sender().stats().spurious > 0);
+}
+
+/// Interop runner, blackhole: 5 s on, 2 s off.
+#[test]
+fn blackhole() {
+    let link = Link { dark: Some((Duration::from_secs(5), Duration::from_secs(2))), ..Link::default() };
+    let world = transfer(link, &[10_000_000], 30_000);
+    assert!(world.now > ms(7_000) && world.now < ms(15_000), "{:?}", world.now);
+}
+
+#[test]
+fn key_updates() {
+    for crypto in [plain(), tls(Ciphers::All)] {
+        let mut world = World::new(Plan { crypto, ..Plan::default() });
+        world.connect(&[3_000_000]);
+        for update in 1..=3 {
+            assert!(!world.run(ms(200 + 500 * update), |_| false));
+            if update % 2 == 0 {
+                world.of_client().request_key_update();
+            } else {
+                world.of_server().request_key_update();
+            }
+        }
+        assert!(world.finish(ms(10_000)), "{:?}", world.client_events);
+        assert_eq!((world.of_client().key_generation(), world.of_server().key_generation()), (3, 3));
+    }
+}
+
+/// Marks go out, CE comes back, the sender answers without a loss.
+#[test]
+fn ecn() {
+    let mut plan = Plan { link: Link { mark: Some(10), queue: 1000, ..Link::default() }, ..Plan::default() };
+    let mut recovery = (*plan.settings[1].recovery).clone();
+    recovery.ecn = Ecn::Ect0;
+    plan.settings[1].recovery = recovery.into();
+    let mut world = World::new(plan);
+    world.connect(&[3_000_000]);
+    assert!(world.finish(ms(10_000)));
+    assert!(world.of_client().counts().ce_received > 0);
+    let stats = world.of_server().sender().stats().clone();
+    assert!(stats.ecn_events > 0 && stats.lost() == 0, "{stats:?}");
+}
+
+/// A NAT gives the client another port: nothing begins anew. Another address: the controller does.
+#[test]
+fn rebinding() {
+    for (to, address) in [("10.0.0.1:4999", false), ("10.0.0.77:4000", true)] {
+        for crypto in [plain(), tls(Ciphers::All)] {
+            let mut world = World::new(Plan { crypto, ..Plan::default() });
+            world.connect(&[3_000_000]);
+            assert!(!world.run(ms(1000), |_| false));
+            let before = world.of_server().sender().window();
+            assert!(before > 20_000);
+            world.nat = Some(to.parse().unwrap());
+            let moved = |world: &mut World| world.server_events.contains(&Event::Moved(address));
+            assert!(world.run(ms(3000), moved), "{:?}", world.server_events);
+            let after = world.of_server().sender().window();
+            assert_eq!(after < before / 2, address, "{before} {after}");
+            assert!(world.finish(ms(10_000)), "{:?} {:?}", world.client_events, world.server_events);
+            assert_eq!(world.of_server().addresses().1, to.parse().unwrap());
+        }
+    }
+}
+
+/// Windows far below the product of bandwidth and delay, fixed: slow, but all arrives.
+#[test]
+fn small_windows() {
+    let mut plan = Plan::default();
+    let window = WindowConfig { initial: 5_000, max: 5_000 };
+    (plan.client.connection.data_window, plan.client.connection.stream_window) = (window, window);
+    let mut world = World::new(plan);
+    world.connect(&[100_000, 30_000, 0]);
+    assert!(world.finish(ms(20_000)), "{:?}", world.client_events);
+    // A window for each round trip at most.
+    assert!(world.now > ms(130_000 / 5_000 * 30), "{:?}", world.now);
+}
+
+#[test]
+fn messages() {
+    let mut plan = Plan { link: Link { loss: 0.05, ..Link::default() }, ..Plan::default() };
+    plan.client.connection.datagrams = Some(DatagramConfig::default());
+    plan.server.connection.datagrams = Some(DatagramConfig::default());
+    let mut world = World::new(plan);
+    world.connect(&[1]);
+    assert!(world.finish(ms(5000)));
+    let max = world.of_client().max_datagram().unwrap();
+    assert!((1100..1200).contains(&max));
+    assert!(world.of_client().send_datagram(&vec![0; max + 1]).is_err());
+    for n in 0..200_u32 {
+        let size = max - n as usize * 5;
+        let message = n.to_be_bytes().repeat(size / 4);
+        world.of_client().send_datagram(&message).unwrap();
+        world.of_server().send_datagram(&message).unwrap();
+        let next = world.now + Duration::from_millis(5);
+        world.run(next, |_| false);
+    }
+    let end = world.now + Duration::from_secs(1);
+    world.run(end, |_| false);
+    for messages in &world.messages {
+        assert!((150..200).contains(&messages.len()), "{}", messages.len());
+        assert!(messages.iter().all(|m| m.chunks_exact(4).all(|four| four == &m[..4])));
+    }
+    assert!(world.of_client().counts().datagrams_lost > 0);
+}
+
+/// draft-ietf-quic-receive-ts-02: a controller that needs receive times has them asked for, and gets them.
+#[test]
+fn receive_times() {
+    for exponent in [0, 3] {
+        let mut plan = Plan::default();
+        plan.client.connection.timestamps.offered = true;
+        plan.server.connection.timestamps.wanted = Some(StampFormat { max: 32, exponent });
+        let mut world = World::new(plan);
+        world.connect(&[1_000_000]);
+        assert!(world.finish(ms(10_000)), "{:?} {:?}", world.client_events, world.server_events);
+        let stats = world.of_server().sender().stats().clone();
+        assert!(stats.unused_stamps < stats.acked * 40);
+    }
+}
+
+/// A controller that works on them, over a peer that offers them.
+#[test]
+fn a_controller_that_needs_receive_times() {
+    use kneepoint_quic::recovery::congestion::Parameters;
+    use kneepoint_quic::recovery::congestion::algorithms::media::dccc;
+    let mut plan = Plan::default();
+    plan.client.connection.timestamps.offered = true;
+    plan.settings[1] = plan.settings[1].clone().with_controller(|path| dccc::Params::default().build(path));
+    let mut world = World::new(plan);
+    world.connect(&[1_000_000]);
+    assert!(world.finish(ms(30_000)));
+    assert!(world.of_server().sender().stats().unused_stamps < world.of_server().sender().stats().acked * 40);
+}
+
+/// draft-ietf-quic-ack-frequency: the client acknowledges every tenth packet when it is asked to.
+#[test]
+fn fewer_acks_when_asked() {
+    let acks = |ask: bool| {
+        let mut plan = Plan::default();
+        plan.client.connection.ack_frequency.min_ack_delay = Some(Duration::from_millis(1));
+        let request = AckRequest { threshold: 9, max_ack_delay: None, reordering_threshold: 1 };
+        plan.server.connection.ack_frequency.request = ask.then_some(request);
+        let mut world = World::new(plan);
+        world.connect(&[1_000_000]);
+        assert!(world.finish(ms(10_000)));
+        world.of_client().counts().datagrams_sent
+    };
+    let (often, seldom) = (acks(false), acks(true));
+    assert!(seldom * 3 < often, "{seldom} {often}");
+}
+
+/// A tap hears of every packet once: sent, and then acknowledged or lost.
+#[test]
+fn a_tap_hears_everything() {
+    use std::sync::{Arc, Mutex};
+    #[derive(Default)]
+    struct Heard {
+        sent: u64,
+        bytes: u64,
+        acked: u64,
+        lost: u64,
+        received: u64,
+        frames: u64,
+        congestion: u64,
+        cwnd: u64,
+    }
+    struct Listener(Arc<Mutex<Heard>>);
+    impl Tap for Listener {
+        fn on(&mut self, _: Time, what: &Observation<'_>) {
+            let mut heard = self.0.lock().unwrap();
+            match *what {
+                Observation::Sent { in_flight, bytes, .. } => {
+                    heard.sent += u64::from(in_flight);
+                    heard.bytes += if in_flight { bytes } else { 0 };
+                }
+                Observation::Acked { .. } => heard.acked += 1,
+                Observation::Lost { .. } => heard.lost += 1,
+                Observation::Received { .. } => heard.received += 1,
+                Observation::Frame(_) => heard.frames += 1,
+                Observation::Congestion(_) => heard.congestion += 1,
+                Observation::Metrics { cwnd, .. } => heard.cwnd = cwnd,
+                _ => {}
+            }
+        }
+    }
+    let heard = Arc::new(Mutex::new(Heard::default()));
     let mut world = World::new(Plan::default());
     world.connect(&[2_000_000]);
+    assert!(world.run(ms(1000), |world| world.accepted.is_some()));
+    let before = world.of_server().sender().stats().clone();
+    world.of_server().set_tap(Box::new(Listener(heard.clone())));
     assert!(world.finish(ms(10_000)));
-    assert!(world.now < ms(3_000), "{:?}", world.now);
+    let (heard, stats) = (heard.lock().unwrap(), world.of_server().sender().stats().clone());
+    assert_eq!(heard.sent, stats.sent - before.sent);
+    assert_eq!(heard.bytes, stats.sent_bytes - before.sent_bytes);
+    assert_eq!((heard.acked, heard.lost), (stats.acked - before.acked, stats.lost() - before.lost()));
+    assert_eq!(heard.congestion, stats.loss_events);
+    assert!(heard.frames >= heard.received && heard.lost > 0);
+    assert_eq!(heard.cwnd, world.of_server().sender().control().cwnd);
+}
+
+/// Another controller, which paces by itself.
+#[test]
+fn bbr_over_it() {
+    use kneepoint_quic::recovery::congestion::Parameters;
+    let mut plan = Plan::default();
+    plan.settings[1] = plan.settings[1].clone().with_controller(|path| bbr::v3::Params::default().build(path));
+    let mut world = World::new(plan);
+    world.connect(&[2_000_000]);
+    assert!(world.finish(ms(10_000)));
+    assert!(world.now < ms(2_500), "{:?}", world.now);
 }

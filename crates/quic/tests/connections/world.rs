@@ -93,6 +93,10 @@ pub struct World {
     pub tokens: Vec<Vec<u8>>,
     /// Where a NAT lets the client appear.
     pub nat: Option<SocketAddr>,
+    /// Both ends are honest and the cipher is sound: every byte is what it should be.
+    pub checks: bool,
+    /// The latest datagram of the client.
+    pub last: Vec<u8>,
     /// Of everything that was sent: time, direction, bytes.
     pub trace: u64,
     pub sent: [u64; 2],
@@ -162,6 +166,8 @@ impl World {
             server_events: Vec::new(),
             tokens: Vec::new(),
             nat: None,
+            checks: true,
+            last: Vec::new(),
             trace: 0,
             sent: [0; 2],
             crossed: [0; 2],
@@ -225,7 +231,7 @@ impl World {
             turns = if self.now == last { turns + 1 } else { 0 };
             last = self.now;
             assert!(turns < 1000, "nothing moves at {:?}", self.now);
-            self.deliver();
+            self.arrive();
             self.client.handle_timeout(self.now);
             self.server.handle_timeout(self.now);
         }
@@ -236,7 +242,7 @@ impl World {
         self.run(end, |world| world.is_done())
     }
 
-    fn deliver(&mut self) {
+    fn arrive(&mut self) {
         while let Some(entry) = self.flying.first_entry() {
             if entry.key().0 > self.now {
                 return;
@@ -266,6 +272,7 @@ impl World {
                 let mut from = transmit.from;
                 if n == 0 {
                     from = self.nat.unwrap_or(from);
+                    self.last = buf[..transmit.len].to_vec();
                 }
                 let bytes = buf[..transmit.len].to_vec();
                 self.sent[n] += 1;
@@ -367,21 +374,25 @@ impl World {
         let mut out = vec![0; 65_536];
         let mut expected = vec![0; 65_536];
         loop {
-            let read = self.of_client().read(now, id, &mut out).unwrap();
+            let Ok(read) = self.of_client().read(now, id, &mut out) else { return };
             let Some(request) = self.requests.get_mut(&id) else { return };
             match read {
                 Read::Data(n) => {
                     pattern::fill(request.received, &mut expected[..n]);
-                    assert_eq!(out[..n], expected[..n]);
+                    assert!(!self.checks || out[..n] == expected[..n], "other bytes");
                     request.received += n as u64;
                 }
                 Read::Blocked => return,
                 Read::End => {
-                    assert_eq!(request.received, request.bytes);
+                    assert!(!self.checks || request.received == request.bytes, "too few bytes");
                     request.done = true;
                     return;
                 }
-                Read::Reset(error) => panic!("reset with {error}"),
+                Read::Reset(error) => {
+                    assert!(!self.checks, "reset with {error}");
+                    request.done = true;
+                    return;
+                }
             }
         }
     }
@@ -397,8 +408,10 @@ impl World {
                 let mut out = [0; 8];
                 // Requests come as a whole.
                 if let Ok(Read::Data(8)) = connection.read(now, *id, &mut out) {
-                    assert_eq!(connection.read(now, *id, &mut [0; 8]), Ok(Read::End));
-                    connection.streams().write_pattern(*id, u64::from_be_bytes(out)).unwrap();
+                    let end = connection.read(now, *id, &mut [0; 8]);
+                    assert!(!self.checks || end == Ok(Read::End));
+                    let written = connection.streams().write_pattern(*id, u64::from_be_bytes(out) & 0xff_ffff);
+                    assert!(!self.checks || written.is_ok());
                 }
             }
             Event::Datagram => {
