@@ -12,7 +12,7 @@ use crate::connection::event::Event;
 use crate::connection::state::{Connection, Counts, TokenToSend};
 use crate::connection::tap::Tap;
 use crate::crypto::session::Session;
-use crate::level::Side;
+use crate::level::{Side, Space};
 use crate::streams::id::StreamId;
 use crate::streams::receive::Read;
 use crate::streams::table::{StreamTable, Unknown};
@@ -112,6 +112,15 @@ impl Connection {
     pub fn request_key_update(&mut self) {
         if let Some(one_rtt) = &mut self.one_rtt {
             one_rtt.request_update();
+        }
+    }
+
+    /// Sends something that the peer acknowledges, so that a connection is kept alive, or its RTT measured; nothing before the handshake is
+    /// complete.
+    pub fn ping(&mut self) {
+        if self.complete {
+            let probes = &mut self.spaces[Space::Application as usize].probes;
+            *probes = (*probes).max(1);
         }
     }
 

@@ -83,13 +83,17 @@ impl Connection {
         due.into_iter().find_map(|path| self.transmit_on(now, path, buf))
     }
 
+    /// Nothing may be sent on this path: a challenge that is due is as good as lost, so that its timer goes on.
+    pub(super) fn skip_challenge(&mut self, now: Time, path: PathId) {
+        let pto = self.pto();
+        if let Some(path) = self.paths.get_mut(path) {
+            path.next_challenge(now, pto, &mut self.random);
+        }
+    }
+
     fn transmit_on(&mut self, now: Time, path: PathId, buf: &mut [u8]) -> Option<Transmit> {
         let Some((addresses, room)) = self.room(path, buf.len()) else {
-            // Nothing may be sent there: as if it were lost, so that its timer goes on.
-            let pto = self.pto();
-            if let Some(path) = self.paths.get_mut(path) {
-                path.next_challenge(now, pto, &mut self.random);
-            }
+            self.skip_challenge(now, path);
             return None;
         };
         let buf = &mut buf[..room];

@@ -17,6 +17,8 @@ use crate::wire::header::{MIN_INITIAL_DATAGRAM, Parsed, Protected, parse};
 /// How many packets wait for their keys, and how many bytes they may have together.
 const MAX_HELD: usize = 8;
 const MAX_HELD_BYTES: usize = 16 << 10;
+/// No shorter datagram is a stateless reset (section 10.3).
+const MIN_RESET: usize = 21;
 
 /// Where a packet came from, and in what.
 #[derive(Clone, Copy)]
@@ -78,15 +80,22 @@ impl Connection {
             return self.hold(packet, at.level, from);
         }
         let size = packet.len();
+        // Where this end's IDs have zero length, nobody else can tell a stateless reset. What cannot be opened is changed.
+        let last = packet.last_chunk().copied().filter(|_| at.level == Level::OneRtt && size >= MIN_RESET);
         let before = self.generation();
         match self.unprotect(now, packet, at) {
             Ok(opened) => self.on_opened(now, &opened, at, from, size),
             Err(Refused::Fatal(error)) => self.fail(now, error),
+            Err(_) if last.is_some_and(|last| self.is_reset(&last)) => self.on_stateless_reset(now),
             Err(_) => self.counts.packets_dropped += 1,
         }
         if self.generation() != before {
             self.observe(now, &Observation::Keys(self.generation()));
         }
+    }
+
+    fn is_reset(&self, last: &[u8; 16]) -> bool {
+        self.remote_ids.as_ref().is_some_and(|ids| ids.is_reset(last))
     }
 
     pub(super) fn generation(&self) -> u64 {

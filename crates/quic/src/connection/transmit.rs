@@ -102,7 +102,11 @@ impl Connection {
 
     fn transmit_active(&mut self, now: Time, buf: &mut [u8]) -> Option<Transmit> {
         let path = self.paths.active_id();
-        let (addresses, room) = self.room(path, buf.len())?;
+        let Some((addresses, room)) = self.room(path, buf.len()) else {
+            self.sender.on_limited(Limit::Amplification);
+            self.skip_challenge(now, path);
+            return None;
+        };
         let pending = LEVELS.into_iter().any(|level| self.has_pending(level));
         let may = pending && self.may_send(now);
         let buf = &mut buf[..room];

@@ -70,11 +70,49 @@ fn a_server_that_forgot() {
     assert_eq!(world.ended()[0], Some(&Ended::Reset));
 }
 
+/// The same where this end's IDs have zero length: only the token tells.
+#[test]
+fn a_server_that_forgot_and_no_ids() {
+    let mut plan = Plan::default();
+    plan.client.connection.connection_id_len = 0;
+    let mut world = World::new(plan);
+    world.connect(&[5_000_000]);
+    assert!(!world.run(ms(1000), |_| false));
+    let settings = EndpointSettings {
+        config: EndpointConfig { accepts: true, ..EndpointConfig::default() },
+        connection: kneepoint_quic::connection::Settings::default(),
+        crypto: Some(plain().1),
+    };
+    world.server = Endpoint::new(settings, 1001).unwrap();
+    assert!(world.run(ms(5000), |world| world.client.is_empty()), "{:?}", world.client_events);
+    assert_eq!(world.ended()[0], Some(&Ended::Reset));
+}
+
 /// Dark for 10 s: what is left arrives afterwards.
 #[test]
 fn dark_for_ten_seconds() {
-    let link = Link { dark: Some((Duration::from_secs(1), Duration::from_secs(10))), ..Link::default() };
-    let mut world = World::new(Plan { link, ..Plan::default() });
+    let mut world = World::new(Plan::default());
     world.connect(&[1_500_000]);
-    assert!(world.finish(ms(40_000)), "{:?}", world.client_events);
+    assert!(!world.run(ms(1000), |_| false));
+    world.link.loss = 1.0;
+    assert!(!world.run(ms(11_000), |_| false));
+    world.link.loss = 0.0;
+    // The PTO has doubled until it was longer than what had passed.
+    assert!(world.finish(ms(30_000)), "{:?}", world.client_events);
+    assert!(world.of_server().sender().stats().collapses >= 1);
+}
+
+/// A PING keeps a connection alive that has nothing to say.
+#[test]
+fn kept_alive() {
+    let mut plan = Plan::default();
+    plan.client.connection.idle_timeout = Some(Duration::from_secs(5));
+    let mut world = World::new(plan);
+    world.connect(&[1000]);
+    assert!(world.finish(ms(1000)));
+    for second in 1..20 {
+        world.of_client().ping();
+        world.run(ms(second * 3000), |_| false);
+    }
+    assert_eq!(world.ended(), [None, None]);
 }
