@@ -12,6 +12,7 @@ use crate::connection::tap::Observation;
 use crate::error::{Code, Error};
 use crate::level::{Level, Space};
 use crate::wire::ack::Ack;
+use crate::wire::receive_timestamps::Stamps;
 
 /// Before the peer has said another (RFC 9000 section 18.2).
 pub(super) const DEFAULT_EXPONENT: u8 = 3;
@@ -58,7 +59,7 @@ impl Connection {
         frame.ecn = ack.ecn.map(|ecn| EcnCounts { ect0: ecn.ect0, ect1: ecn.ect1, ce: ecn.ce });
         frame.timestamps.clear();
         let nanos = |micros: u64| i64::try_from(micros.saturating_mul(1000)).unwrap_or(i64::MAX);
-        let stamps = ack.stamps.iter().flat_map(|stamps| stamps.iter());
+        let stamps = ack.stamps.iter().flat_map(Stamps::iter);
         frame.timestamps.extend(stamps.map(|stamp| (stamp.number, nanos(stamp.micros))));
         // The latest first on the wire; the sender wants the lowest number first, and each once.
         frame.timestamps.sort_unstable();

@@ -182,7 +182,8 @@ impl Connection {
     /// The largest message that can be sent now, in bytes; none when the peer takes none.
     pub fn max_datagram(&self) -> Option<usize> {
         let peer = self.peer.as_ref().map(|peer| peer.max_datagram_frame_size).filter(|max| *max > 0)?;
-        let most = peer.saturating_sub(3).min(self.path_info.max_datagram_size.saturating_sub(DATAGRAM_OVERHEAD));
+        let most =
+            peer.saturating_sub(3).min(self.path_info.max_datagram_size.saturating_sub(DATAGRAM_OVERHEAD));
         usize::try_from(most).ok()
     }
 

@@ -4,7 +4,7 @@ use units::Time;
 
 use crate::connection::acks::DEFAULT_EXPONENT;
 use crate::connection::contents::Item;
-use crate::connection::path::PathId;
+use crate::connection::path::{Path, PathId};
 use crate::connection::state::Connection;
 use crate::connection::transmit::Filled;
 use crate::level::Level;
@@ -15,6 +15,7 @@ use crate::wire::codec::Writer;
 use crate::wire::frame::{Frame, StreamFrame};
 use crate::wire::frame_type::FrameType;
 use crate::wire::receive_timestamps::Stamp;
+use crate::wire::transport_parameters::TransportParameters;
 use crate::wire::varint;
 
 /// What an ACK of one range takes at most, in bytes, ECN counts with it.
@@ -88,8 +89,7 @@ impl Connection {
 
     /// ACK, when one is due, or when there is news and the packet leaves anyway.
     fn write_ack(&mut self, now: Time, level: Level, leaves: bool, w: &mut Writer<'_>) {
-        let exponent =
-            if level == Level::OneRtt { self.config.ack_delay_exponent } else { DEFAULT_EXPONENT };
+        let exponent = if level == Level::OneRtt { self.config.ack_delay_exponent } else { DEFAULT_EXPONENT };
         let space = &mut self.spaces[level.space() as usize];
         let due = space.ack_now || space.receiver.timer().is_some_and(|due| due <= now);
         if !(due || (leaves && space.receiver.has_news())) || w.remaining() < MIN_ACK {
@@ -99,19 +99,19 @@ impl Connection {
         let mut frame = std::mem::take(&mut self.ack_frame);
         space.receiver.write_ack(now, &mut frame);
         let ecn = frame.ecn.map(|ecn| EcnCounts { ect0: ecn.ect0, ect1: ecn.ect1, ce: ecn.ce });
-        let delay = frame.ack_delay.0 / 1000 >> exponent;
+        let delay = (frame.ack_delay.0 / 1000) >> exponent;
         let mut ack = AckToSend { ranges: &frame.ranges, delay: delay.min(varint::MAX), ecn, stamps: None };
         while ack.ranges.len() > 1 && ack.size() > w.remaining() {
             ack.ranges = &ack.ranges[1..];
         }
         let mut stamps = 0;
         if level == Level::OneRtt && !frame.timestamps.is_empty() && !ack.ranges.is_empty() {
-            let format = self.peer.as_ref().map(|peer| peer.stamp_format()).unwrap_or_default();
+            let format = self.peer.as_ref().map(TransportParameters::stamp_format).unwrap_or_default();
             let budget = w.remaining().saturating_sub(ack.size() + STAMPS_TYPE);
-            let all = frame.timestamps.iter().map(|&(number, nanos)| Stamp {
-                micros: u64::try_from(nanos).unwrap_or(0) / 1000,
-                number,
-            });
+            let all = frame
+                .timestamps
+                .iter()
+                .map(|&(number, nanos)| Stamp { micros: u64::try_from(nanos).unwrap_or(0) / 1000, number });
             let largest = ack.ranges.last().map_or(0, |range| range.1);
             stamps = self.stamps.fill(all, largest, format, budget);
             ack.stamps = (stamps > 0).then_some(&self.stamps);
@@ -133,12 +133,7 @@ impl Connection {
     }
 
     /// The same of any path.
-    pub(super) fn write_path_frames_of(
-        &mut self,
-        now: Time,
-        path: PathId,
-        w: &mut Writer<'_>,
-    ) -> bool {
+    pub(super) fn write_path_frames_of(&mut self, now: Time, path: PathId, w: &mut Writer<'_>) -> bool {
         let pto = self.pto();
         let Some(known) = self.paths.get_mut(path) else { return false };
         let mut expand = false;
@@ -148,7 +143,7 @@ impl Connection {
             self.put(Frame::PathChallenge(challenge.data), Item::PathChallenge, w);
         }
         while w.remaining() >= 9 {
-            let response = self.paths.get_mut(path).and_then(|known| known.next_response());
+            let response = self.paths.get_mut(path).and_then(Path::next_response);
             let Some(data) = response else { break };
             expand = true;
             self.put(Frame::PathResponse(data), Item::PathResponse, w);
@@ -201,7 +196,8 @@ impl Connection {
     fn write_ack_frequency(&mut self, w: &mut Writer<'_>) {
         let (Some(request), Some(peer)) = (self.config.ack_frequency.request, &self.peer) else { return };
         let least = peer.min_ack_delay.unwrap_or(0);
-        let delay = request.max_ack_delay.map_or(peer.max_ack_delay * 1000, |delay| delay.0 / 1000).max(least);
+        let delay =
+            request.max_ack_delay.map_or(peer.max_ack_delay * 1000, |delay| delay.0 / 1000).max(least);
         let frame = Frame::AckFrequency {
             sequence: 0,
             threshold: request.threshold,

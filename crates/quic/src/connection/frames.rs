@@ -124,7 +124,9 @@ impl Connection {
             Frame::ConnectionClose { code, frame_type, reason } => {
                 Close::Transport { code, frame: frame_type, reason: reason.to_vec() }
             }
-            Frame::ApplicationClose { error, reason } => Close::Application { error, reason: reason.to_vec() },
+            Frame::ApplicationClose { error, reason } => {
+                Close::Application { error, reason: reason.to_vec() }
+            }
             _ => return,
         };
         let pto = self.pto();

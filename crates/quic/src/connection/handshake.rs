@@ -52,7 +52,10 @@ impl Connection {
                 }
                 SessionEvent::Handshake(keys) => {
                     if self.spaces[Space::Initial as usize].crypto.has_leftovers() {
-                        return Err(Error::new(Code::PROTOCOL_VIOLATION, "handshake bytes of a level that is over"));
+                        return Err(Error::new(
+                            Code::PROTOCOL_VIOLATION,
+                            "handshake bytes of a level that is over",
+                        ));
                     }
                     self.spaces[Space::Handshake as usize].keys = Some(keys);
                     self.sender.on_handshake_keys();

@@ -8,6 +8,7 @@ use crate::connection::path::Addresses;
 use crate::connection::state::{Arrival, Connection, Held};
 use crate::connection::tap::Observation;
 use crate::crypto::keys::{self, Opened, Refused};
+use crate::crypto::update::OneRtt;
 use crate::error::Error;
 use crate::level::{Level, Side, Space};
 use crate::wire::frame::Frame;
@@ -99,7 +100,7 @@ impl Connection {
     }
 
     pub(super) fn generation(&self) -> u64 {
-        self.one_rtt.as_ref().map_or(0, |one_rtt| one_rtt.generation())
+        self.one_rtt.as_ref().map_or(0, OneRtt::generation)
     }
 
     /// What can be said before a packet is opened.
@@ -153,7 +154,12 @@ impl Connection {
         }
     }
 
-    fn unprotect<'a>(&mut self, now: Time, packet: &'a mut [u8], at: &Protected) -> Result<Opened<'a>, Refused> {
+    fn unprotect<'a>(
+        &mut self,
+        now: Time,
+        packet: &'a mut [u8],
+        at: &Protected,
+    ) -> Result<Opened<'a>, Refused> {
         let pto = self.pto();
         let space = &self.spaces[at.level.space() as usize];
         match (at.level, &mut self.one_rtt, &space.keys) {
@@ -225,9 +231,8 @@ impl Connection {
     /// A connection that this end has closed waits for the peer's CONNECTION_CLOSE alone.
     fn look_for_close(&mut self, now: Time, payload: &[u8], level: Level) {
         let Ok(mut frames) = Frames::new(payload, level, self.extensions) else { return };
-        let close = |frame| {
-            matches!(frame, Ok(Frame::ConnectionClose { .. } | Frame::ApplicationClose { .. }))
-        };
+        let close =
+            |frame| matches!(frame, Ok(Frame::ConnectionClose { .. } | Frame::ApplicationClose { .. }));
         if frames.any(close) {
             let pto = self.pto();
             self.lifecycle.on_peer_close(now, pto);

@@ -47,7 +47,10 @@ impl Default for Settings {
 
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings").field("config", &self.config).field("keep", &self.keep).finish_non_exhaustive()
+        f.debug_struct("Settings")
+            .field("config", &self.config)
+            .field("keep", &self.keep)
+            .finish_non_exhaustive()
     }
 }
 

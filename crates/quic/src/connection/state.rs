@@ -188,7 +188,8 @@ impl Connection {
             parameters.stateless_reset_token = Some(birth.reset_token);
         }
         if config.grease {
-            parameters.grease = Some(TransportParameters::grease_from(u64::from_be_bytes(birth.random.bytes())));
+            parameters.grease =
+                Some(TransportParameters::grease_from(u64::from_be_bytes(birth.random.bytes())));
         }
         let session = start(&parameters)?;
         let role = if side == Side::Client { Role::Client } else { Role::Server };

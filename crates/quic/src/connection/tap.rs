@@ -1,7 +1,7 @@
 //! What a laboratory may listen to: every packet sent and received, acknowledged, lost, and every congestion event.
 
-use recovery::congestion::{Cause, Detection};
 use recovery::SpaceId;
+use recovery::congestion::{Cause, Detection};
 use units::{Duration, Ecn, Time};
 
 use crate::connection::contents::Item;

@@ -1,6 +1,6 @@
 //! When something is due.
 
-use units::{Duration, Time};
+use units::{Duration, Rate, Time};
 
 use crate::connection::event::Ended;
 use crate::connection::state::Connection;
@@ -18,7 +18,8 @@ impl Connection {
             return self.lifecycle.timer();
         }
         // What is due already waits for `poll_transmit` alone.
-        let acks = self.spaces.iter().filter(|space| !space.ack_now).filter_map(|space| space.receiver.timer());
+        let acks =
+            self.spaces.iter().filter(|space| !space.ack_now).filter_map(|space| space.receiver.timer());
         let more = [self.sender.next_timer(), self.pacing].into_iter().flatten();
         let first = acks.chain(more).min().unwrap_or(Time::NEVER);
         first.min(self.idle.deadline(self.pto())).min(self.paths.timer())
@@ -58,7 +59,7 @@ impl Connection {
             bytes_in_flight: self.sender.bytes_in_flight(),
             smoothed_rtt: self.sender.rtt().smoothed(),
             latest_rtt,
-            pacing_rate: control.pacing_rate.map(|rate| rate.bytes_per_sec()),
+            pacing_rate: control.pacing_rate.map(Rate::bytes_per_sec),
         };
         self.observe(now, &metrics);
     }

@@ -163,7 +163,8 @@ impl Connection {
         let items = self.items.len();
         let token = std::mem::take(&mut self.token);
         let header = self.header(now, level).map(|header| Outgoing { token: &token, ..header });
-        let drafted = header.and_then(|header| self.write_packet(buf, start, tag_len, &header, min_payload, fill));
+        let drafted =
+            header.and_then(|header| self.write_packet(buf, start, tag_len, &header, min_payload, fill));
         self.token = token;
         let Some((placed, len, filled)) = drafted else { return };
         let initial = level == Level::Initial && (self.side == Side::Client || filled.eliciting);

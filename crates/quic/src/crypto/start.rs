@@ -66,12 +66,7 @@ impl ServerCrypto {
     }
 }
 
-fn plain(
-    side: Side,
-    parameters: &TransportParameters,
-    alpn: &[Vec<u8>],
-    tag_len: usize,
-) -> Box<dyn Session> {
+fn plain(side: Side, parameters: &TransportParameters, alpn: &[Vec<u8>], tag_len: usize) -> Box<dyn Session> {
     let names: Vec<&[u8]> = alpn.iter().map(Vec::as_slice).collect();
     Box::new(Plain::new(side, parameters, &names, tag_len))
 }

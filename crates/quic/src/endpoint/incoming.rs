@@ -72,8 +72,7 @@ impl Endpoint {
             return;
         }
         self.dropped.answered += 1;
-        let transmit =
-            Transmit { from: arrival.to, to: arrival.from, ecn: Ecn::NotEct, len: bytes.len() };
+        let transmit = Transmit { from: arrival.to, to: arrival.from, ecn: Ecn::NotEct, len: bytes.len() };
         self.answers.push_back((transmit, bytes));
     }
 

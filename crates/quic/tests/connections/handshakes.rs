@@ -2,11 +2,12 @@
 
 use std::net::SocketAddr;
 
-use kneepoint_quic::Code;
 use kneepoint_quic::config::{EndpointConfig, RetryPolicy};
 use kneepoint_quic::connection::{Arrival, Close, Ended, Event};
 use kneepoint_quic::crypto::tls::Ciphers;
 use kneepoint_quic::units::{Duration, Ecn};
+use kneepoint_quic::wire::header::{Parsed, parse};
+use kneepoint_quic::{Code, Level};
 
 use crate::world::*;
 
@@ -47,7 +48,8 @@ fn deterministic() {
 #[test]
 fn with_retry_and_with_a_token_after_it() {
     let retrying = |crypto| {
-        let server = EndpointConfig { accepts: true, retry: RetryPolicy::Always, ..EndpointConfig::default() };
+        let server =
+            EndpointConfig { accepts: true, retry: RetryPolicy::Always, ..EndpointConfig::default() };
         World::new(Plan { server, crypto, ..Plan::default() })
     };
     for crypto in [plain(), tls(Ciphers::All)] {
@@ -114,16 +116,39 @@ fn amplification() {
         world.run(ms(1500), |world| {
             sent = world.of_client().counts().datagrams_sent;
             let [to_server, _] = world.crossed;
-            if let Some(server) = world.accepted.and_then(|handle| world.server.connection(handle)) {
-                if !server.is_connected() {
-                    most = most.max(server.counts().bytes_sent as f64 / to_server as f64);
-                }
+            let server = world.accepted.and_then(|handle| world.server.connection(handle));
+            if let Some(server) = server.filter(|server| !server.is_connected()) {
+                most = most.max(server.counts().bytes_sent as f64 / to_server as f64);
             }
             world.is_done()
         });
         assert!(most > 0.5 && most <= 3.0, "{most}");
         assert!(sent >= 2);
     }
+}
+
+/// Section 14.1: every datagram with an Initial of a client, and of a server if it elicits an ACK, has 1200 bytes. Section 12.2: what can be
+/// said at once is in one datagram.
+#[test]
+fn datagrams_of_a_handshake() {
+    let mut world = World::new(Plan { crypto: tls(Ciphers::All), ..Plan::default() });
+    world.connect(&[]);
+    let mut buf = [0; 1500];
+    let first = world.client.poll_transmit(ms(0), &mut buf).unwrap();
+    assert_eq!((first.len, buf[0] & 0xf0), (1200, 0xc0));
+    assert!(world.client.poll_transmit(ms(0), &mut [0; 1500]).is_none());
+    let (from, to) = (first.from, first.to);
+    let arrival = Arrival { from, to, ecn: Ecn::NotEct, arrived: ms(10), bytes: &mut buf[..first.len] };
+    world.server.handle(ms(10), arrival);
+    let mut answer = [0; 1500];
+    let sent = world.server.poll_transmit(ms(10), &mut answer).unwrap();
+    assert_eq!((sent.len, answer[0] & 0xf0), (1200, 0xc0));
+    // An Initial, and behind it a Handshake packet.
+    let initial = parse(&answer[..sent.len], 8);
+    let Ok(Parsed::Protected(initial)) = initial else { panic!("{initial:?}") };
+    let Ok(Parsed::Protected(next)) = parse(&answer[initial.end..sent.len], 8) else { panic!() };
+    assert_eq!((initial.level, next.level), (Level::Initial, Level::Handshake));
+    assert!(next.source == initial.source && initial.source.len() == 8);
 }
 
 #[test]
@@ -149,9 +174,9 @@ fn no_protocol_in_common() {
         }
         assert!(!world.finish(ms(5000)));
         let refused = |ended: Option<&Ended>| match ended {
-            Some(Ended::Peer(Close::Transport { code, .. }) | Ended::Local(Close::Transport { code, .. })) => {
-                *code == Code::crypto(120)
-            }
+            Some(
+                Ended::Peer(Close::Transport { code, .. }) | Ended::Local(Close::Transport { code, .. }),
+            ) => *code == Code::crypto(120),
             _ => false,
         };
         assert!(world.ended().into_iter().all(refused), "{:?}", world.ended());
@@ -187,7 +212,8 @@ fn version_negotiation() {
     let mut bytes = vec![0; 1200];
     bytes[..7].copy_from_slice(&[0xc0, 0x1a, 0x2a, 0x3a, 0x4a, 8, 7]);
     bytes[14] = 5; // source: five bytes
-    let arrival = Arrival { from: client, to: server, ecn: Ecn::NotEct, arrived: world.now, bytes: &mut bytes };
+    let arrival =
+        Arrival { from: client, to: server, ecn: Ecn::NotEct, arrived: world.now, bytes: &mut bytes };
     world.server.handle(ms(0), arrival);
     let mut buf = [0; 1500];
     let answer = world.server.poll_transmit(ms(0), &mut buf).unwrap();

@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 
 use kneepoint_quic::config::EndpointConfig;
-use kneepoint_quic::connection::{Arrival, Close, Ended};
+use kneepoint_quic::connection::{Arrival, Close, Connection, Ended};
 use kneepoint_quic::crypto::keys;
 use kneepoint_quic::crypto::tls::Ciphers;
 use kneepoint_quic::endpoint::{Endpoint, EndpointSettings};
@@ -103,11 +103,19 @@ fn what_closes_a_connection() {
         ("a stream that is the server's", stream(1, 0, b"x", false), Code::STREAM_STATE_ERROR),
         ("beyond the stream's window", stream(8, 1 << 40, b"x", false), Code::FLOW_CONTROL_ERROR),
         ("two ends", [stream(8, 9, b"", true), stream(8, 8, b"", true)].concat(), Code::FINAL_SIZE_ERROR),
-        ("data beyond the end", [stream(8, 9, b"", true), stream(8, 9, b"x", false)].concat(), Code::FINAL_SIZE_ERROR),
+        (
+            "data beyond the end",
+            [stream(8, 9, b"", true), stream(8, 9, b"x", false)].concat(),
+            Code::FINAL_SIZE_ERROR,
+        ),
         ("an ID that was never given", encoded(&Frame::RetireConnectionId(99)), Code::PROTOCOL_VIOLATION),
         ("the ID that is used", encoded(&Frame::RetireConnectionId(0)), Code::PROTOCOL_VIOLATION),
         ("another ID of a known number", new_id(1, 0), Code::PROTOCOL_VIOLATION),
-        ("CRYPTO far ahead", encoded(&Frame::Crypto { offset: 1 << 20, data: b"x" }), Code::CRYPTO_BUFFER_EXCEEDED),
+        (
+            "CRYPTO far ahead",
+            encoded(&Frame::Crypto { offset: 1 << 20, data: b"x" }),
+            Code::CRYPTO_BUFFER_EXCEEDED,
+        ),
         ("2^61 streams", [&[0x12][..], &[0xe0, 0, 0, 0, 0, 0, 0, 0]].concat(), Code::FRAME_ENCODING_ERROR),
         ("a message", encoded(&Frame::Datagram { data: b"x", length: true }), Code::PROTOCOL_VIOLATION),
         ("ACK_FREQUENCY", encoded(&Frame::ImmediateAck), Code::FRAME_ENCODING_ERROR),
@@ -181,7 +189,9 @@ fn address_flapping() {
 fn crumbs_and_replays() {
     let mut world = begun();
     let packets: Vec<Vec<u8>> = (0..3000_u64)
-        .map(|n| forged(&world, 10_000 + 2 * n, &stream(8, 2 * (3000 - n), &[7, 7][..1 + (n % 2) as usize], false)))
+        .map(|n| {
+            forged(&world, 10_000 + 2 * n, &stream(8, 2 * (3000 - n), &[7, 7][..1 + (n % 2) as usize], false))
+        })
         .collect();
     for bytes in packets.iter().chain(&packets) {
         inject(&mut world, CLIENT, bytes.clone());
@@ -285,7 +295,7 @@ proptest! {
         world.link.corrupt = corrupt;
         world.run(ms(20_000), |world| world.client.is_empty() && world.server.is_empty());
         let memory = |end: &kneepoint_quic::endpoint::Endpoint| -> usize {
-            end.handles().filter_map(|handle| end.connection(handle)).map(|known| known.memory()).sum()
+            end.handles().filter_map(|handle| end.connection(handle)).map(Connection::memory).sum()
         };
         prop_assert!(memory(&world.client) + memory(&world.server) < 3 << 20);
     }

@@ -1,12 +1,18 @@
 //! Transfers: everything arrives, byte by byte, whatever the link does.
 
-use kneepoint_quic::config::{AckRequest, DatagramConfig};
-use kneepoint_quic::connection::{Event, Observation, Tap};
+use std::sync::{Arc, Mutex};
+
+use kneepoint_quic::config::{AckRequest, Config, DatagramConfig};
+use kneepoint_quic::connection::{Event, Item, Observation, Tap};
 use kneepoint_quic::crypto::tls::Ciphers;
 use kneepoint_quic::recovery::congestion::algorithms::bbr;
+use kneepoint_quic::recovery::congestion::{
+    Ack, Cause, Congestion, Control, Controller, Needs, Parameters, PathInfo,
+};
 use kneepoint_quic::streams::flow::WindowConfig;
 use kneepoint_quic::units::{Duration, Ecn, Time};
 use kneepoint_quic::wire::StampFormat;
+use proptest::prelude::*;
 
 use crate::world::*;
 
@@ -159,33 +165,57 @@ fn messages() {
     assert!(world.of_client().counts().datagrams_lost > 0);
 }
 
-/// draft-ietf-quic-receive-ts-02: a controller that needs receive times has them asked for, and gets them.
-#[test]
-fn receive_times() {
-    for exponent in [0, 3] {
-        let mut plan = Plan::default();
-        plan.client.connection.timestamps.offered = true;
-        plan.server.connection.timestamps.wanted = Some(StampFormat { max: 32, exponent });
-        let mut world = World::new(plan);
-        world.connect(&[1_000_000]);
-        assert!(world.finish(ms(10_000)), "{:?} {:?}", world.client_events, world.server_events);
-        let stats = world.of_server().sender().stats().clone();
-        assert!(stats.unused_stamps < stats.acked * 40);
+/// Tells how many packets were acknowledged, how many of them with a receive time, and the range of their one-way delays in microseconds.
+#[derive(Clone, Debug)]
+struct Watcher(Arc<Mutex<(u64, u64, i64, i64)>>);
+
+impl Controller for Watcher {
+    fn on_ack(&mut self, ack: &Ack<'_>) -> Option<Cause> {
+        let mut seen = self.0.lock().unwrap();
+        for packet in ack.packets {
+            seen.0 += 1;
+            if let Some(received) = packet.received {
+                let delay = (received - packet.sent.0 as i64) / 1000;
+                *seen = (seen.0, seen.1 + 1, seen.2.min(delay), seen.3.max(delay));
+            }
+        }
+        None
+    }
+    fn on_congestion(&mut self, _: &Congestion) {}
+    fn on_path_change(&mut self, _: PathInfo) {}
+    fn needs(&self) -> Needs {
+        Needs { receive_times: true, ..Needs::default() }
+    }
+    fn control(&self) -> Control {
+        Control::window(24_000)
     }
 }
 
-/// A controller that works on them, over a peer that offers them.
+/// draft-ietf-quic-receive-ts-02: a controller that needs receive times has them asked for and gets that of every 1-RTT packet, in the unit
+/// that was asked for; from a peer that does not offer them it gets none.
 #[test]
-fn a_controller_that_needs_receive_times() {
-    use kneepoint_quic::recovery::congestion::Parameters;
-    use kneepoint_quic::recovery::congestion::algorithms::media::dccc;
-    let mut plan = Plan::default();
-    plan.client.connection.timestamps.offered = true;
-    plan.settings[1] = plan.settings[1].clone().with_controller(|path| dccc::Params::default().build(path));
-    let mut world = World::new(plan);
-    world.connect(&[1_000_000]);
-    assert!(world.finish(ms(30_000)));
-    assert!(world.of_server().sender().stats().unused_stamps < world.of_server().sender().stats().acked * 40);
+fn receive_times() {
+    for (exponent, offered) in [(None, true), (Some(3), true), (Some(10), true), (None, false)] {
+        let seen = Arc::new(Mutex::new((0, 0, i64::MAX, i64::MIN)));
+        let mut plan = Plan { link: Link { loss: 0.01, ..Link::default() }, ..Plan::default() };
+        plan.client.connection.timestamps.offered = offered;
+        plan.server.connection.timestamps.wanted = exponent.map(|exponent| StampFormat { max: 32, exponent });
+        let watcher = Watcher(seen.clone());
+        plan.settings[1] = plan.settings[1].clone().with_controller(move |_| Box::new(watcher.clone()));
+        let mut world = World::new(plan);
+        world.connect(&[1_000_000]);
+        assert!(world.finish(ms(20_000)), "{:?} {:?}", world.client_events, world.server_events);
+        let (acked, stamped, least, most) = *seen.lock().unwrap();
+        assert!(acked > 800);
+        if !offered {
+            assert_eq!(stamped, 0);
+            continue;
+        }
+        // Those of the handshake have none.
+        assert!(acked - stamped < 10, "{acked} {stamped}");
+        let unit = 1 << exponent.unwrap_or(0);
+        assert!(least > 15_000 - unit && most < 15_000 + 24_000 * 8 / 10, "{least} {most}");
+    }
 }
 
 /// draft-ietf-quic-ack-frequency: the client acknowledges every tenth packet when it is asked to.
@@ -208,7 +238,6 @@ fn fewer_acks_when_asked() {
 /// A tap hears of every packet once: sent, and then acknowledged or lost.
 #[test]
 fn a_tap_hears_everything() {
-    use std::sync::{Arc, Mutex};
     #[derive(Default)]
     struct Heard {
         sent: u64,
@@ -258,11 +287,77 @@ fn a_tap_hears_everything() {
 /// Another controller, which paces by itself.
 #[test]
 fn bbr_over_it() {
-    use kneepoint_quic::recovery::congestion::Parameters;
     let mut plan = Plan::default();
-    plan.settings[1] = plan.settings[1].clone().with_controller(|path| bbr::v3::Params::default().build(path));
+    plan.settings[1] =
+        plan.settings[1].clone().with_controller(|path| bbr::v3::Params::default().build(path));
     let mut world = World::new(plan);
     world.connect(&[2_000_000]);
     assert!(world.finish(ms(10_000)));
     assert!(world.now < ms(2_500), "{:?}", world.now);
+}
+
+/// For packet by packet comparison with a model: once the handshake is over every packet of data has one size and one chunk, and nothing
+/// but data goes one way and ACKs the other.
+#[test]
+fn exact() {
+    let mut plan = Plan::default();
+    plan.client.connection = Config::exact();
+    plan.server.connection = Config::exact();
+    plan.server.tokens = 0;
+    let mut world = World::new(plan);
+    world.connect(&[1_000_000]);
+    assert!(world.run(ms(200), |world| world.of_client().is_confirmed() && world.requests.len() == 1));
+    world.run(ms(250), |_| false);
+    let (sizes, log) = Sizes::new();
+    world.of_server().set_tap(Box::new(sizes));
+    assert!(world.finish(ms(10_000)));
+    let sizes = log.lock().unwrap();
+    assert!(sizes.len() > 500);
+    let (last, full) = sizes.split_last().unwrap();
+    // Header 13, STREAM 19, tag 16.
+    assert!(full.iter().all(|size| *size == (1200, 1200 - 13 - 19 - 16)), "{full:?}");
+    assert!(last.0 <= 1200);
+}
+
+/// Size and data of packets in flight.
+struct Sizes(Arc<Mutex<Vec<(u64, usize)>>>);
+
+impl Sizes {
+    fn new() -> (Self, Arc<Mutex<Vec<(u64, usize)>>>) {
+        let log = Arc::default();
+        (Self(Arc::clone(&log)), log)
+    }
+}
+
+impl Tap for Sizes {
+    fn on(&mut self, _: Time, what: &Observation<'_>) {
+        if let Observation::Sent { in_flight: true, bytes, items, .. } = what {
+            let data = items.iter().map(|item| if let Item::Stream(_, chunk) = item { chunk.len } else { 0 });
+            self.0.lock().unwrap().push((*bytes, data.sum()));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    /// Whatever the link does to datagrams, everything arrives.
+    #[test]
+    fn everything_arrives(
+        seed in any::<u32>(), loss in 0.0_f64..0.25, duplicate in 0.0_f64..0.3, reorder in 0.0_f64..0.5,
+        delay in 0_u64..200, rate in 50_000_u64..5_000_000, queue in 3_usize..100,
+        bytes in prop::collection::vec(0_u64..60_000, 1..12), window in 2_000_u64..100_000,
+    ) {
+        let link = Link {
+            loss, duplicate, reorder, rate, queue, delay: Duration::from_millis(delay), ..Link::default()
+        };
+        let mut plan = Plan { link, seed: seed.into(), ..Plan::default() };
+        plan.client.connection.idle_timeout = None;
+        plan.server.connection.idle_timeout = None;
+        plan.client.connection.data_window = WindowConfig { initial: window, max: 4 * window };
+        plan.client.connection.stream_window = WindowConfig { initial: window / 2, max: 2 * window };
+        let mut world = World::new(plan);
+        world.connect(&bytes);
+        prop_assert!(world.finish(ms(3_000_000)), "{:?} {:?}", world.client_events, world.server_events);
+    }
 }

@@ -294,7 +294,11 @@ impl World {
         let (lost, corrupt) = (dice() < self.link.loss, dice() < self.link.corrupt);
         let (twice, late) = (dice() < self.link.duplicate, dice() < self.link.reorder);
         lane.leaving.retain(|at| *at > self.now);
-        if dark || lost || self.link.drops.contains(&(n == 0, number)) || lane.leaving.len() >= self.link.queue {
+        if dark
+            || lost
+            || self.link.drops.contains(&(n == 0, number))
+            || lane.leaving.len() >= self.link.queue
+        {
             return;
         }
         if it.ecn != Ecn::NotEct && self.link.mark.is_some_and(|mark| lane.leaving.len() >= mark) {
@@ -410,12 +414,15 @@ impl World {
                 if let Ok(Read::Data(8)) = connection.read(now, *id, &mut out) {
                     let end = connection.read(now, *id, &mut [0; 8]);
                     assert!(!self.checks || end == Ok(Read::End));
-                    let written = connection.streams().write_pattern(*id, u64::from_be_bytes(out) & 0xff_ffff);
+                    let written =
+                        connection.streams().write_pattern(*id, u64::from_be_bytes(out) & 0xff_ffff);
                     assert!(!self.checks || written.is_ok());
                 }
             }
             Event::Datagram => {
-                while let Some(message) = self.server.connection_mut(handle).and_then(Connection::receive_datagram) {
+                while let Some(message) =
+                    self.server.connection_mut(handle).and_then(Connection::receive_datagram)
+                {
                     self.messages[1].push(message);
                 }
             }

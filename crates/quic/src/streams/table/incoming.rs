@@ -5,6 +5,7 @@ use units::Time;
 use super::state::{StreamEvent, StreamTable};
 use crate::error::Error;
 use crate::streams::id::StreamId;
+use crate::streams::receive::ReceiveStream;
 use crate::wire::frame::{Direction, Frame, StreamFrame};
 use crate::wire::frame_type::FrameType;
 
@@ -72,7 +73,7 @@ impl StreamTable {
     fn on_received(&mut self, now: Time, id: StreamId) {
         if let Some(stream) = self.streams.get_mut(&id)
             && !stream.told_readable
-            && stream.receive.as_ref().is_some_and(|receive| receive.is_readable())
+            && stream.receive.as_ref().is_some_and(ReceiveStream::is_readable)
         {
             stream.told_readable = true;
             self.events.push_back(StreamEvent::Readable(id));
