@@ -13,8 +13,8 @@ use crate::wire::frame_type::FrameType;
 
 /// How many challenges of one packet are answered.
 const MAX_CHALLENGES: usize = 4;
-/// How many tokens wait for the application at most.
-const MAX_TOKENS: usize = 4;
+/// How many tokens the application is given at most.
+const MAX_TOKENS: usize = 16;
 
 /// What is known of a packet while its frames are read.
 pub(super) struct Seen {
@@ -89,8 +89,8 @@ impl Connection {
             let wrong = Error::new(Code::PROTOCOL_VIOLATION, "a token from a client");
             return Err(wrong.in_frame(FrameType::NEW_TOKEN.0));
         }
-        let waiting = self.events.iter().filter(|event| matches!(event, Event::Token(_))).count();
-        if waiting < MAX_TOKENS {
+        if self.tokens_taken < MAX_TOKENS {
+            self.tokens_taken += 1;
             self.events.push_back(Event::Token(token.to_vec()));
         }
         Ok(())

@@ -144,6 +144,7 @@ pub struct Connection {
     pub(super) new_ids: BTreeSet<u64>,
     pub(super) retire: BTreeSet<u64>,
     pub(super) tokens: Vec<TokenToSend>,
+    pub(super) tokens_taken: usize,
     /// ACK_FREQUENCY: it is to be sent; the newest that came.
     pub(super) ask_frequency: bool,
     pub(super) frequency: Option<u64>,
@@ -228,6 +229,7 @@ impl Connection {
             new_ids: BTreeSet::new(),
             retire: BTreeSet::new(),
             tokens: Vec::new(),
+            tokens_taken: 0,
             ask_frequency: false,
             frequency: None,
             ack_frame: AckFrame::default(),

@@ -248,7 +248,11 @@ impl Endpoint {
                     connection.send_token(self.tokens.for_later(self.now, peer, &mut self.random));
                 }
             }
-            self.events.push_back((handle, event));
+            // A peer can move as often as it likes: that it has is told once until somebody listens.
+            let again = matches!(event, Event::Moved(_)) && self.events.contains(&(handle, event.clone()));
+            if !again {
+                self.events.push_back((handle, event));
+            }
         }
         for id in connection.take_retired() {
             self.routing.remove_id(&id);

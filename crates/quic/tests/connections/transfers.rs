@@ -320,10 +320,12 @@ fn exact() {
 }
 
 /// Size and data of packets in flight.
-struct Sizes(Arc<Mutex<Vec<(u64, usize)>>>);
+struct Sizes(Log);
+
+type Log = Arc<Mutex<Vec<(u64, usize)>>>;
 
 impl Sizes {
-    fn new() -> (Self, Arc<Mutex<Vec<(u64, usize)>>>) {
+    fn new() -> (Self, Log) {
         let log = Arc::default();
         (Self(Arc::clone(&log)), log)
     }

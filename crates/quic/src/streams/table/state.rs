@@ -17,9 +17,9 @@ use crate::wire::transport_parameters::TransportParameters;
 /// What an application is told of streams. Of each kind there is at most one for a stream until the application has answered it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEvent {
-    /// The peer has opened streams of this direction: [`StreamTable::accept`].
+    /// The peer has opened streams of this direction: [`StreamTable::accept`] until there is none.
     Opened(Direction),
-    /// There is something to read, or an end to hear of.
+    /// There is something to read, or an end to hear of. Told again once a read has found nothing.
     Readable(StreamId),
     /// There is room again, after a write that found too little.
     Writable(StreamId),
