@@ -210,6 +210,12 @@ impl Connection {
         if self.complete && self.lifecycle.is_open() { self.local_ids.wanted() } else { 0 }
     }
 
+    /// The peer is asked to give up all IDs of this end and to use new ones; nothing happens while it has not done so the last time, or where
+    /// IDs have zero length.
+    pub fn rotate_ids(&mut self) {
+        self.local_ids.rotate();
+    }
+
     /// Gives the peer a further ID of this end, with its stateless reset token.
     pub fn issue_id(&mut self, id: ConnectionId, reset_token: [u8; 16]) {
         let sequence = self.local_ids.issue(id, reset_token);

@@ -45,6 +45,11 @@ impl SendCredit {
         }
     }
 
+    /// Whether [`blocked`](Self::blocked) has something to say, when there is more to send.
+    pub fn is_news(&self) -> bool {
+        self.available() == 0 && self.reported != Some(self.max)
+    }
+
     /// The limit for DATA_BLOCKED or STREAM_DATA_BLOCKED when it is reached and there is more to send: once for each limit.
     pub fn blocked(&mut self) -> Option<u64> {
         let blocked = self.available() == 0 && self.reported != Some(self.max);

@@ -9,6 +9,7 @@ use kneepoint_quic::connection::{Arrival, Close, Connection, Ended};
 use kneepoint_quic::crypto::keys;
 use kneepoint_quic::crypto::tls::Ciphers;
 use kneepoint_quic::endpoint::{Endpoint, EndpointSettings};
+use kneepoint_quic::recovery::SpaceId;
 use kneepoint_quic::units::{Duration, Ecn, Rng, Time};
 use kneepoint_quic::wire::header::Outgoing;
 use kneepoint_quic::wire::{AckToSend, ConnectionId, EcnCounts, Frame, StreamFrame, Writer};
@@ -126,6 +127,20 @@ fn what_closes_a_connection() {
         assert_eq!(verdict(&mut world), Some(code), "{what}");
         assert!(world.run(ms(20_000), |world| world.client.is_empty() && world.server.is_empty()), "{what}");
     }
+}
+
+/// RFC 9000 section 21.4: who acknowledges everything acknowledges numbers that no packet had.
+#[test]
+fn optimistic_acks() {
+    let mut world = begun();
+    world.requests.clear();
+    world.wanted = vec![12_000_000];
+    assert!(world.finish(ms(30_000)));
+    let next = world.of_server().sender().next_number(SpaceId::Application);
+    let sent = world.of_server().sender().stats();
+    assert!(next > sent.sent - sent.discarded, "numbers were left out");
+    say(&mut world, 2 * next, &ack(&[(0, next - 1)], None));
+    assert_eq!(verdict(&mut world), Some(Code::PROTOCOL_VIOLATION));
 }
 
 /// More IDs than are kept, and a peer that has all of them given up and given again.

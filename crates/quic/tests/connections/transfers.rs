@@ -5,13 +5,12 @@ use std::sync::{Arc, Mutex};
 use kneepoint_quic::config::{AckRequest, Config, DatagramConfig};
 use kneepoint_quic::connection::{Event, Item, Observation, Tap};
 use kneepoint_quic::crypto::tls::Ciphers;
+use kneepoint_quic::recovery::congestion;
 use kneepoint_quic::recovery::congestion::algorithms::bbr;
-use kneepoint_quic::recovery::congestion::{
-    Ack, Cause, Congestion, Control, Controller, Needs, Parameters, PathInfo,
-};
-use kneepoint_quic::streams::flow::WindowConfig;
+use kneepoint_quic::recovery::congestion::{Ack, Cause, Congestion, Controller, Needs, Parameters, PathInfo};
+use kneepoint_quic::streams::{Control, flow::WindowConfig};
 use kneepoint_quic::units::{Duration, Ecn, Time};
-use kneepoint_quic::wire::StampFormat;
+use kneepoint_quic::wire::{Direction, StampFormat};
 use proptest::prelude::*;
 
 use crate::world::*;
@@ -137,6 +136,62 @@ fn small_windows() {
     assert!(world.now > ms(130_000 / 5_000 * 30), "{:?}", world.now);
 }
 
+/// Who is held back says so once for each limit: DATA_BLOCKED, STREAM_DATA_BLOCKED, STREAMS_BLOCKED.
+#[test]
+fn what_holds_back_is_told() {
+    struct Blocked(Arc<Mutex<Vec<Control>>>);
+    impl Tap for Blocked {
+        fn on(&mut self, _: Time, what: &Observation<'_>) {
+            let Observation::Sent { items, .. } = what else { return };
+            let controls = items.iter().filter_map(|item| match item {
+                Item::Control(control) => Some(*control),
+                _ => None,
+            });
+            self.0.lock().unwrap().extend(controls);
+        }
+    }
+    for (data, stream) in [(5_000, 1 << 20), (1 << 20, 5_000)] {
+        let mut plan = Plan::default();
+        plan.client.connection.data_window = WindowConfig { initial: data, max: data };
+        plan.client.connection.stream_window = WindowConfig { initial: stream, max: stream };
+        plan.server.connection.bidirectional_streams = 2;
+        let mut world = World::new(plan);
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let of_client = Arc::new(Mutex::new(Vec::new()));
+        world.connect(&[20_000, 20_000, 20_000]);
+        world.of_client().set_tap(Box::new(Blocked(of_client.clone())));
+        assert!(world.run(ms(500), |world| world.accepted.is_some()));
+        world.of_server().set_tap(Box::new(Blocked(log.clone())));
+        assert!(world.finish(ms(20_000)), "{:?}", world.client_events);
+        let log = log.lock().unwrap();
+        let data_blocked = log.iter().filter(|control| **control == Control::DataBlocked).count();
+        let stream_blocked = log.iter().filter(|c| matches!(c, Control::StreamDataBlocked(_))).count();
+        assert_eq!((data_blocked > 0, stream_blocked > 0), (data == 5_000, stream == 5_000), "{log:?}");
+        assert!(data_blocked + stream_blocked < 60, "{log:?}");
+        assert!(of_client.lock().unwrap().contains(&Control::StreamsBlocked(Direction::Bidirectional)));
+    }
+}
+
+/// The server asks for new IDs to be used: the client's packets go there, and the old ones lead nowhere.
+#[test]
+fn new_ids() {
+    let mut world = World::new(Plan::default());
+    world.connect(&[2_000_000]);
+    assert!(!world.run(ms(300), |_| false));
+    let mut ids = vec![world.last[1..9].to_vec()];
+    for _ in 0..3 {
+        world.of_server().rotate_ids();
+        world.of_client().rotate_ids();
+        let next = world.now + Duration::from_millis(300);
+        assert!(!world.run(next, |_| false));
+        let id = world.last[1..9].to_vec();
+        assert!(!ids.contains(&id));
+        ids.push(id);
+    }
+    assert!(world.finish(ms(10_000)), "{:?} {:?}", world.client_events, world.server_events);
+    assert_eq!(world.server.dropped().dropped + world.client.dropped().dropped, 0);
+}
+
 #[test]
 fn messages() {
     let mut plan = Plan { link: Link { loss: 0.05, ..Link::default() }, ..Plan::default() };
@@ -186,8 +241,8 @@ impl Controller for Watcher {
     fn needs(&self) -> Needs {
         Needs { receive_times: true, ..Needs::default() }
     }
-    fn control(&self) -> Control {
-        Control::window(24_000)
+    fn control(&self) -> congestion::Control {
+        congestion::Control::window(24_000)
     }
 }
 

@@ -39,7 +39,9 @@ const DIRECTIONS: [Direction; 2] = [Direction::Bidirectional, Direction::Unidire
 impl StreamTable {
     /// There is something to send.
     pub fn has_pending(&self) -> bool {
-        !self.control.is_empty() || self.max_data || self.max_streams != [false; 2] || self.has_data()
+        let blocked = self.limits.is_news() || (self.is_held_back() && self.credit.is_news());
+        let said = !self.control.is_empty() || self.max_data || self.max_streams != [false; 2];
+        said || blocked || self.has_data()
     }
 
     /// There is data to send that the connection's credit allows.
