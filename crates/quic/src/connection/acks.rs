@@ -31,13 +31,13 @@ impl Connection {
     ) -> Result<(), Error> {
         let mut frame = mem::take(&mut self.ack_frame);
         self.read_ack(level, ack, &mut frame);
-        let mut effects = mem::take(&mut self.effects);
+        let mut effects = self.take_effects();
         let space = id_of(level.space());
         let done = self.sender.on_ack_in(now, space, &frame, None, &mut effects);
         if done.is_ok() {
             self.apply(now, &effects);
         }
-        (self.effects, self.ack_frame) = (effects, frame);
+        (self.effects, self.ack_frame) = (Some(effects), frame);
         done.map_err(|_| {
             let wrong = Error::new(Code::PROTOCOL_VIOLATION, "an ACK of a packet that was not sent");
             wrong.in_frame(ack.frame_type().0)
@@ -66,15 +66,19 @@ impl Connection {
         frame.timestamps.dedup_by_key(|stamp| stamp.0);
     }
 
+    fn take_effects(&mut self) -> Box<AckEffects<Contents>> {
+        self.effects.take().unwrap_or_else(|| Box::new(AckEffects::with_acked()))
+    }
+
     /// The timer of loss recovery is due.
     pub(super) fn on_loss_timer(&mut self, now: Time) {
-        let mut effects = mem::take(&mut self.effects);
+        let mut effects = self.take_effects();
         self.sender.on_timer(now, &mut effects);
         self.apply(now, &effects);
         if effects.probe {
             self.on_probe(now, effects.space);
         }
-        self.effects = effects;
+        self.effects = Some(effects);
     }
 
     fn apply(&mut self, now: Time, effects: &AckEffects<Contents>) {

@@ -132,7 +132,8 @@ pub struct Connection {
     pub(super) complete: bool,
     pub(super) confirmed: bool,
     pub(super) sender: Sender<Contents>,
-    pub(super) effects: AckEffects<Contents>,
+    /// Kept for its memory, and away from here for its size; none while it is used.
+    pub(super) effects: Option<Box<AckEffects<Contents>>>,
     pub(super) path_info: PathInfo,
     pub(super) paths: Paths,
     pub(super) lifecycle: Lifecycle,
@@ -217,7 +218,7 @@ impl Connection {
             complete: false,
             confirmed: false,
             sender,
-            effects: AckEffects::with_acked(),
+            effects: None,
             path_info,
             paths,
             lifecycle: Lifecycle::default(),
