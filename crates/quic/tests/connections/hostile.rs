@@ -10,6 +10,7 @@ use kneepoint_quic::crypto::keys;
 use kneepoint_quic::crypto::tls::Ciphers;
 use kneepoint_quic::endpoint::{Endpoint, EndpointSettings};
 use kneepoint_quic::recovery::SpaceId;
+use kneepoint_quic::streams::{Read, StreamId, WindowConfig};
 use kneepoint_quic::units::{Duration, Ecn, Rng, Time};
 use kneepoint_quic::wire::header::Outgoing;
 use kneepoint_quic::wire::{AckToSend, ConnectionId, EcnCounts, Frame, StreamFrame, Writer};
@@ -141,6 +142,26 @@ fn optimistic_acks() {
     assert!(next > sent.sent - sent.discarded, "numbers were left out");
     say(&mut world, 2 * next, &ack(&[(0, next - 1)], None));
     assert_eq!(verdict(&mut world), Some(Code::PROTOCOL_VIOLATION));
+}
+
+/// Each stream keeps to its window, all together do not: the connection ends, and what came can still be read without harm.
+#[test]
+fn more_than_the_connection_granted() {
+    let mut plan = Plan::default();
+    plan.server.connection.data_window = WindowConfig { initial: 3000, max: 3000 };
+    let mut world = World::new(plan);
+    world.connect(&[]);
+    assert!(world.run(ms(500), |world| world.of_client().is_confirmed()));
+    world.run(ms(600), |_| false);
+    let (data, now) = ([7; 1000], world.now);
+    for n in 0..4 {
+        say(&mut world, 10_000 + n, &stream(4 * n, 0, &data, false));
+    }
+    for n in 0..4 {
+        let read = world.of_server().read(now, StreamId(4 * n), &mut [0; 2000]);
+        assert_eq!(read, Ok(Read::Data(1000)));
+    }
+    assert_eq!(verdict(&mut world), Some(Code::FLOW_CONTROL_ERROR));
 }
 
 /// More IDs than are kept, and a peer that has all of them given up and given again.

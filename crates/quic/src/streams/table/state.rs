@@ -203,9 +203,11 @@ impl StreamTable {
         if !sent || stream.receive.as_ref().is_some_and(|receive| !receive.is_over()) {
             return;
         }
+        if stream.queued {
+            self.ready.retain(|ready| *ready != id);
+        }
         self.streams.remove(&id);
         self.control.remove(&id);
-        self.ready.retain(|ready| *ready != id);
         self.limits.on_closed(id);
         let direction = id.direction();
         self.max_streams[direction as usize] |= self.limits.grant(direction).is_some();
