@@ -60,7 +60,13 @@ impl Connection {
                     self.spaces[Space::Handshake as usize].keys = Some(keys);
                     self.sender.on_handshake_keys();
                 }
-                SessionEvent::OneRtt { keys, next } => self.one_rtt = Some(OneRtt::new(keys, next)),
+                SessionEvent::OneRtt { keys, next } => {
+                    let one_rtt = OneRtt::new(keys, next);
+                    self.one_rtt = Some(match self.settings.key_limits {
+                        Some(limits) => one_rtt.with_limits(limits),
+                        None => one_rtt,
+                    });
+                }
             }
         }
         self.read_parameters()?;

@@ -8,6 +8,7 @@ use recovery::congestion::{Controller, Parameters, PathInfo};
 use recovery::{AckConfig, Config as Recovery};
 
 use crate::config::Config;
+use crate::crypto::update::Limits;
 use crate::streams::assembler::Keep;
 use crate::wire::receive_timestamps::StampFormat;
 
@@ -30,6 +31,8 @@ pub struct Settings {
     pub controller: ControllerFactory,
     /// What becomes of received bytes.
     pub keep: Keep,
+    /// How often 1-RTT keys may be used, below what the AEAD allows (RFC 9001 section 6.6): for tests. None: what it allows.
+    pub key_limits: Option<Limits>,
 }
 
 impl Default for Settings {
@@ -41,6 +44,7 @@ impl Default for Settings {
             ack: AckConfig::default(),
             controller: Arc::new(|path| rfc9438::Params::default().build(path)),
             keep: Keep::All,
+            key_limits: None,
         }
     }
 }

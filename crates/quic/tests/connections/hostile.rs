@@ -13,6 +13,7 @@ use kneepoint_quic::recovery::SpaceId;
 use kneepoint_quic::streams::{Read, StreamId, WindowConfig};
 use kneepoint_quic::units::{Duration, Ecn, Rng, Time};
 use kneepoint_quic::wire::header::Outgoing;
+use kneepoint_quic::wire::retry;
 use kneepoint_quic::wire::{AckToSend, ConnectionId, EcnCounts, Frame, StreamFrame, Writer};
 use kneepoint_quic::{Code, Level, Side, crypto};
 use proptest::prelude::*;
@@ -270,6 +271,34 @@ fn garbage() {
     world.connect(&[1000]);
     let end = world.now + Duration::from_secs(2);
     assert!(world.finish(end));
+}
+
+/// RFC 9000 section 17.2.5.2: a Retry that was not made for this connection, and a second one, are dropped.
+#[test]
+fn spoofed_retries() {
+    for genuine in [false, true] {
+        let mut world = World::new(Plan::default());
+        world.connect(&[1000]);
+        let mut buf = [0; 1500];
+        let sent = world.client.poll_transmit(ms(0), &mut buf).unwrap();
+        let id = |bytes: &[u8]| ConnectionId::new(bytes).unwrap();
+        let (original, source) = (id(&buf[6..14]), id(&buf[15..23]));
+        let made_for = if genuine { original } else { id(&[3; 8]) };
+        let mut spoof = vec![0; retry::size(8, 8, b"token")];
+        let mut w = Writer::new(&mut spoof);
+        retry::encode(&mut w, 0, &source, &id(&[9; 8]), b"token", &made_for).unwrap();
+        for _ in 0..2 {
+            let mut bytes = spoof.clone();
+            let (from, to, now) = (sent.to, sent.from, world.now);
+            world.client.handle(now, Arrival { from, to, ecn: Ecn::NotEct, arrived: now, bytes: &mut bytes });
+        }
+        let again = world.client.poll_transmit(ms(0), &mut buf);
+        assert_eq!(again.is_some(), genuine, "only a genuine one is followed");
+        assert!(world.client.poll_transmit(ms(0), &mut buf).is_none(), "and only once");
+        if !genuine {
+            assert!(world.finish(ms(3000)));
+        }
+    }
 }
 
 /// Clients that nobody accepts: so many, and so many bytes each.

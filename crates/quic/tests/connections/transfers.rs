@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use kneepoint_quic::config::{AckRequest, Config, DatagramConfig};
-use kneepoint_quic::connection::{Event, Item, Observation, Tap};
+use kneepoint_quic::connection::{Ended, Event, Item, Observation, Tap};
 use kneepoint_quic::crypto::tls::Ciphers;
+use kneepoint_quic::crypto::update::Limits;
 use kneepoint_quic::recovery::congestion;
 use kneepoint_quic::recovery::congestion::algorithms::bbr;
 use kneepoint_quic::recovery::congestion::{Ack, Cause, Congestion, Controller, Needs, Parameters, PathInfo};
-use kneepoint_quic::streams::{Control, flow::WindowConfig};
+use kneepoint_quic::streams::{Control, Keep, WindowConfig, pattern};
 use kneepoint_quic::units::{Duration, Ecn, Time};
 use kneepoint_quic::wire::{Direction, StampFormat};
 use proptest::prelude::*;
@@ -84,6 +85,45 @@ fn key_updates() {
         }
         assert!(world.finish(ms(10_000)), "{:?}", world.client_events);
         assert_eq!((world.of_client().key_generation(), world.of_server().key_generation()), (3, 3));
+    }
+}
+
+/// RFC 9001 section 6.6: keys are updated before they are used up, on both sides, as often as it takes; and where the peer does not let them
+/// be, the connection is over: the peer gets a stateless reset.
+#[test]
+fn keys_that_wear_out() {
+    let limits = Limits { confidentiality: 600, integrity: u64::MAX };
+    let mut plan = Plan { crypto: tls(Ciphers::All), ..Plan::default() };
+    plan.settings[1].key_limits = Some(limits);
+    let mut world = World::new(plan);
+    world.connect(&[3_000_000]);
+    assert!(world.finish(ms(10_000)), "{:?} {:?}", world.client_events, world.server_events);
+    assert!(world.of_server().key_generation() >= 2500 / 600, "{}", world.of_server().key_generation());
+
+    let limits = Limits { confidentiality: 20, integrity: u64::MAX };
+    let mut plan = Plan::default();
+    plan.settings[1].key_limits = Some(limits);
+    let mut world = World::new(plan);
+    world.connect(&[3_000_000]);
+    assert!(!world.finish(ms(60_000)));
+    assert_eq!(world.ended(), [Some(&Ended::Reset), Some(&Ended::KeysUsedUp)]);
+}
+
+/// Bytes that nobody reads: their hash is what counts.
+#[test]
+fn hashed() {
+    for loss in [0.0, 0.05] {
+        let mut plan = Plan { link: Link { loss, reorder: loss, ..Link::default() }, ..Plan::default() };
+        plan.settings[0].keep = Keep::Hash;
+        let mut world = World::new(plan);
+        world.connect(&[500_000, 500_000, 1]);
+        assert!(world.finish(ms(60_000)));
+        assert_eq!(world.hashes.len(), 3);
+        for (id, hash) in &world.hashes {
+            let mut bytes = vec![0; world.requests[id].bytes as usize];
+            pattern::fill(0, &mut bytes);
+            assert_eq!(hash[..], *ring::digest::digest(&ring::digest::SHA256, &bytes).as_ref());
+        }
     }
 }
 
