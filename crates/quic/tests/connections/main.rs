@@ -3,6 +3,9 @@
 mod endings;
 mod handshakes;
 mod hostile;
+mod laboratory;
+#[allow(dead_code, unreachable_pub, reason = "a module of this program alone")]
+mod link;
 mod transfers;
 #[allow(dead_code, unreachable_pub, reason = "a module of this program alone")]
 mod world;
