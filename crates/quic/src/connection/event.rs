@@ -39,6 +39,8 @@ pub enum Event {
     Moved(bool),
     /// A token for a later connection to this server (RFC 9000 section 8.1.3).
     Token(Vec<u8>),
+    /// A secret of TLS, as a line of the file that SSLKEYLOGFILE names; where the endpoint was told to hand them out.
+    Secret(String),
     /// It is over.
     Ended(Ended),
 }

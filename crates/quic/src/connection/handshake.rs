@@ -69,6 +69,7 @@ impl Connection {
                 }
             }
         }
+        self.events.extend(self.session.take_secrets().into_iter().map(Event::Secret));
         self.read_parameters()?;
         if !self.complete && self.session.is_complete() {
             self.on_complete(now);

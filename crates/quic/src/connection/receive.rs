@@ -18,6 +18,8 @@ use crate::wire::header::{MIN_INITIAL_DATAGRAM, Parsed, Protected, parse};
 /// How many packets wait for their keys, and how many bytes they may have together.
 const MAX_HELD: usize = 8;
 const MAX_HELD_BYTES: usize = 16 << 10;
+/// An ID of so many bytes proves an address (section 8.1: 64 bits).
+const UNPREDICTABLE: usize = 8;
 /// No shorter datagram is a stateless reset (section 10.3).
 const MIN_RESET: usize = 21;
 
@@ -184,9 +186,8 @@ impl Connection {
         self.counts.packets_received += 1;
         self.counts.ce_received += u64::from(from.ecn == Ecn::Ce);
         self.idle.on_received(now);
+        self.validate_address(at);
         if at.level == Level::Handshake && self.side == Side::Server {
-            // Section 8.1: whoever has these keys has received what was sent to that address.
-            self.paths.active_mut().validate();
             self.discard(now, Space::Initial);
         }
         let mut seen = Seen::new(opened.generation, at.destination);
@@ -202,12 +203,21 @@ impl Connection {
         }
     }
 
+    /// Section 8.1: whoever has Handshake keys, or an unpredictable ID of this end, has received what was sent to that address. It is the one
+    /// in use: nobody moves before the handshake is confirmed.
+    fn validate_address(&mut self, at: &Protected) {
+        let knows_id = at.destination == self.ids.local() && at.destination.len() >= UNPREDICTABLE;
+        if self.side == Side::Server && !self.confirmed && (at.level == Level::Handshake || knows_id) {
+            self.paths.active_mut().validate();
+        }
+    }
+
     fn on_frames(&mut self, now: Time, payload: &[u8], level: Level, seen: &mut Seen) -> Result<(), Error> {
         for frame in Frames::new(payload, level, self.extensions)? {
             let frame = frame?;
             let kind = frame.frame_type();
             seen.note(kind);
-            self.observe(now, &Observation::Frame(kind));
+            self.observe(now, &Observation::Frame(&frame));
             self.on_frame(now, level, &frame, seen)?;
             if !self.lifecycle.is_open() {
                 break;

@@ -6,7 +6,7 @@ use units::{Duration, Ecn, Time};
 
 use crate::connection::contents::Item;
 use crate::level::Level;
-use crate::wire::frame_type::FrameType;
+use crate::wire::frame::Frame;
 
 /// One thing that happened, with what qlog wants to know of it.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ pub enum Observation<'a> {
         ecn: Ecn,
     },
     /// A frame of a packet that is being processed; [`Observation::Received`] follows its packet's last.
-    Frame(FrameType),
+    Frame(&'a Frame<'a>),
     /// A packet was acknowledged.
     Acked {
         /// Its space.

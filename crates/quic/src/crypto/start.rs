@@ -20,6 +20,15 @@ pub enum ClientCrypto {
 }
 
 impl ClientCrypto {
+    /// Sessions hand out their secrets, where they have some.
+    #[must_use]
+    pub fn logging_secrets(self) -> Self {
+        match self {
+            Self::Tls(config) => Self::Tls(config.logging_secrets()),
+            plain @ Self::Plain { .. } => plain,
+        }
+    }
+
     /// A session with the server of this name. `alpn` counts without cryptography alone: TLS has its own.
     ///
     /// # Errors
@@ -50,6 +59,15 @@ pub enum ServerCrypto {
 }
 
 impl ServerCrypto {
+    /// Sessions hand out their secrets, where they have some.
+    #[must_use]
+    pub fn logging_secrets(self) -> Self {
+        match self {
+            Self::Tls(config) => Self::Tls(config.logging_secrets()),
+            plain @ Self::Plain { .. } => plain,
+        }
+    }
+
     /// A session with a client. `alpn` counts without cryptography alone: TLS has its own.
     ///
     /// # Errors

@@ -105,6 +105,9 @@ impl Endpoint {
             return Err(Invalid { field: "crypto", rule: "given where clients may come" });
         }
         settings.connection.config = settings.config.connection.clone();
+        if settings.config.key_log {
+            settings.crypto = settings.crypto.map(ServerCrypto::logging_secrets);
+        }
         let reset_key = ResetKey::new(&random.bytes());
         Ok(Self {
             routing: Routing::new(&settings.config, reset_key.clone()),
@@ -153,6 +156,8 @@ impl Endpoint {
             random: Random::new(&self.random.bytes()),
         };
         let alpn = &self.settings.config.alpn;
+        let logging = self.settings.config.key_log.then(|| crypto.clone().logging_secrets());
+        let crypto = logging.as_ref().unwrap_or(crypto);
         let start = |parameters: &_| crypto.start(server_name, parameters, alpn);
         match Connection::new(now, &self.settings.connection, birth, start) {
             Ok(connection) => {

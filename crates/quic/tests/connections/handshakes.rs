@@ -31,6 +31,29 @@ fn handshake_with_tls_and_chacha20() {
     }
 }
 
+/// Both ends hand out the same secrets when they are told to, and none otherwise.
+#[test]
+fn secrets_on_request() {
+    let secrets = |key_log| {
+        let mut plan = Plan { crypto: tls(Ciphers::All), ..Plan::default() };
+        (plan.client.key_log, plan.server.key_log) = (key_log, key_log);
+        let mut world = World::new(plan);
+        world.connect(&[1000]);
+        assert!(world.finish(ms(1000)));
+        [world.client_events, world.server_events].map(|events| {
+            let mut lines: Vec<String> = events
+                .into_iter()
+                .filter_map(|event| if let Event::Secret(line) = event { Some(line) } else { None })
+                .collect();
+            lines.sort();
+            lines
+        })
+    };
+    let [client, server] = secrets(true);
+    assert!(client == server && client.iter().any(|line| line.starts_with("CLIENT_TRAFFIC_SECRET_0 ")));
+    assert!(secrets(false).iter().all(Vec::is_empty));
+}
+
 /// The same seed, the same datagrams.
 #[test]
 fn deterministic() {
