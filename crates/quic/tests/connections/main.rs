@@ -6,6 +6,7 @@ mod hostile;
 mod laboratory;
 #[allow(dead_code, unreachable_pub, reason = "a module of this program alone")]
 mod link;
+mod many;
 mod transfers;
 #[allow(dead_code, unreachable_pub, reason = "a module of this program alone")]
 mod world;
