@@ -34,30 +34,30 @@ fn a_hundred_connections() {
     let (mut link, mut buf) = (VecDeque::new(), [0; 1500]);
     let (mut came, mut finished, mut closed) = (BTreeSet::new(), BTreeSet::new(), 0);
     loop {
-        for n in 0..2 {
-            while let Some((handle, event)) = ends[n].poll_event() {
+        for (n, end) in ends.iter_mut().enumerate() {
+            while let Some((handle, event)) = end.poll_event() {
                 match event {
-                    Event::Incoming => ends[n].accept(handle),
+                    Event::Incoming => end.accept(handle),
                     Event::Connected if n == 0 => {
-                        let connection = ends[n].connection_mut(handle).unwrap();
+                        let connection = end.connection_mut(handle).unwrap();
                         let bytes = 10_000 + handle.0;
                         connection.streams().open_pattern(Direction::Unidirectional, bytes).unwrap();
                     }
                     Event::Stream(StreamEvent::Readable(id)) => {
-                        let connection = ends[n].connection_mut(handle).unwrap();
+                        let connection = end.connection_mut(handle).unwrap();
                         let (bytes, _) = connection.streams().received(id).unwrap();
                         assert_eq!(connection.read(now, id, &mut []), Ok(Read::End));
                         assert!(came.insert(bytes));
                     }
                     Event::Stream(StreamEvent::Finished(_)) => {
                         finished.insert(handle);
-                        ends[n].connection_mut(handle).unwrap().close(now, 0, b"");
+                        end.connection_mut(handle).unwrap().close(now, 0, b"");
                     }
                     Event::Ended(_) => closed += 1,
                     _ => {}
                 }
             }
-            while let Some(sent) = ends[n].poll_transmit(now, &mut buf) {
+            while let Some(sent) = end.poll_transmit(now, &mut buf) {
                 link.push_back((now + Duration::from_millis(10), n, sent, buf[..sent.len].to_vec()));
             }
         }
