@@ -22,4 +22,4 @@ same old new *experiments:
 
 # Look at snapshots that differ (help, errors), then keep or drop them; without cargo-insta: INSTA_UPDATE=always cargo test ...
 snapshots:
-    cargo insta test --review -p kneepoint --test snapshots
+    cargo insta test --review -p kneepoint --test snapshots --test files

@@ -478,6 +478,9 @@ fn gcc_simplified() {
 /// A new row of the registry needs a file here, whose first line names it.
 #[test]
 fn one_for_each() {
+    if std::env::var_os("BLESS").is_some() {
+        return; // the other tests write them meanwhile
+    }
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
     let files = std::fs::read_dir(folder).expect(folder).map(|file| file.expect(folder).path());
     let tables: Vec<_> = files.map(|path| std::fs::read_to_string(path).expect(folder)).collect();

@@ -33,8 +33,8 @@ use crate::status::{Error, HOLDS, print};
 
 /// Repetitions of the long flows at first; their spread says how many it takes.
 const FIRST_SEEDS: u32 = 5;
-/// Repetitions at most.
-const MOST_SEEDS: u32 = 40;
+/// Repetitions at most: the answer within ten seconds is worth more than an interval a little narrower.
+const MOST_SEEDS: u32 = 30;
 /// Seconds of one core that are worth a word.
 const LONG: f64 = 60.0;
 /// Half the width of the interval of a ratio, as a share of it, that is narrow enough.

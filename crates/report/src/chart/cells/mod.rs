@@ -67,9 +67,13 @@ fn legend(frame: &Frame<'_>, width: f64) -> (Markup, f64) {
     (html! { (names) @if let Some(key) = sources { (key) } }, height)
 }
 
+/// Whether the mark has a width, and stands beside its neighbours; without it stands at its number.
 fn has_boxes(frame: &Frame<'_>) -> bool {
     use experiment::chart::Mark;
-    matches!(frame.chart.mark, Mark::Bar | Mark::Box)
+    match frame.chart.mark {
+        Mark::Bar | Mark::Box => true,
+        Mark::Line | Mark::Area | Mark::Point | Mark::Rect => false,
+    }
 }
 
 /// What the two bars of a pair are.
