@@ -44,7 +44,7 @@ pub struct Arrival<'a> {
     pub bytes: &'a mut [u8],
 }
 
-/// A datagram that leaves.
+/// A datagram that leaves, or a burst of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
     /// This end's address.
@@ -55,6 +55,8 @@ pub struct Transmit {
     pub ecn: Ecn,
     /// How many bytes of the buffer are to be sent.
     pub len: usize,
+    /// Where they are several datagrams, one after the other: how many bytes each has, but for the last, which may have fewer.
+    pub segment_size: Option<usize>,
 }
 
 /// Counters of a connection, besides those of loss recovery.
@@ -154,6 +156,8 @@ pub struct Connection {
     pub(super) stamps: StampsToSend,
     pub(super) held: Vec<Held>,
     pub(super) pacing: Option<Time>,
+    /// What did not fit into a burst.
+    pub(super) waiting: Option<(Transmit, Vec<u8>)>,
     /// When a number is left out next, so that nobody can acknowledge what it has not received.
     pub(super) skip_at: u64,
     pub(super) random: Random,
@@ -237,6 +241,7 @@ impl Connection {
             stamps: StampsToSend::default(),
             held: Vec::new(),
             pacing: None,
+            waiting: None,
             skip_at: u64::MAX,
             random: birth.random,
             events: VecDeque::new(),

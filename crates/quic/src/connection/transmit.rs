@@ -77,11 +77,15 @@ impl Datagram {
 
 impl Connection {
     /// The next datagram, written into `buf`, which has room for at least 1200 bytes; to be called until there is none, after everything that
-    /// happens. Who hands several to the system at once joins those with the same addresses, mark and length.
+    /// happens.
     pub fn poll_transmit(&mut self, now: Time, buf: &mut [u8]) -> Option<Transmit> {
         self.pacing = None;
         if buf.len() < MIN_INITIAL_DATAGRAM {
             return None;
+        }
+        if let Some((transmit, bytes)) = self.waiting.take_if(|waiting| waiting.1.len() <= buf.len()) {
+            buf[..bytes.len()].copy_from_slice(&bytes);
+            return Some(transmit);
         }
         self.collect_retirements();
         let closing = self.transmit_close(now, buf);
@@ -91,6 +95,28 @@ impl Connection {
         let transmit = self.transmit_elsewhere(now, buf).or_else(|| self.transmit_active(now, buf));
         self.limit_amplification();
         transmit
+    }
+
+    /// The same for up to `most` datagrams that the system can take at once (GSO): of the same addresses, mark and size, but for the last,
+    /// which may be smaller. As many as window and pacer let leave now, and as there is room for.
+    pub fn poll_burst(&mut self, now: Time, buf: &mut [u8], most: usize) -> Option<Transmit> {
+        let mut all = self.poll_transmit(now, buf)?;
+        let size = all.len;
+        for _ in 1..most {
+            let (_, rest) = buf.split_at_mut(all.len);
+            let Some(next) = self.poll_transmit(now, rest) else { break };
+            let joins = (next.from, next.to, next.ecn) == (all.from, all.to, all.ecn) && next.len <= size;
+            if !joins {
+                self.waiting = Some((next, rest[..next.len].to_vec()));
+                break;
+            }
+            all.len += next.len;
+            all.segment_size = Some(size);
+            if next.len < size {
+                break;
+            }
+        }
+        Some(all)
     }
 
     /// Loss recovery sends no probes that the address may not get.
@@ -282,7 +308,7 @@ impl Connection {
         }
         self.counts.datagrams_sent += 1;
         self.counts.bytes_sent += len as u64;
-        Transmit { from: addresses.local, to: addresses.remote, ecn, len }
+        Transmit { from: addresses.local, to: addresses.remote, ecn, len, segment_size: None }
     }
 
     fn seal(&mut self, buf: &mut [u8], draft: &Draft) -> Result<(), Error> {

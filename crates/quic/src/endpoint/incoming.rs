@@ -72,7 +72,13 @@ impl Endpoint {
             return;
         }
         self.dropped.answered += 1;
-        let transmit = Transmit { from: arrival.to, to: arrival.from, ecn: Ecn::NotEct, len: bytes.len() };
+        let transmit = Transmit {
+            from: arrival.to,
+            to: arrival.from,
+            ecn: Ecn::NotEct,
+            len: bytes.len(),
+            segment_size: None,
+        };
         self.answers.push_back((transmit, bytes));
     }
 

@@ -7,8 +7,14 @@ use crate::endpoint::driver::Endpoint;
 
 impl Endpoint {
     /// The next datagram, written into `buf`, which has room for at least 1200 bytes; to be called until there is none, after everything that
-    /// happens. Connections take turns. Who hands several to the system at once joins those with the same addresses, mark and length.
+    /// happens. Connections take turns.
     pub fn poll_transmit(&mut self, now: Time, buf: &mut [u8]) -> Option<Transmit> {
+        self.poll_burst(now, buf, 1)
+    }
+
+    /// The same for up to `most` datagrams of one connection, which the system can take at once
+    /// ([`Connection::poll_burst`](crate::connection::Connection::poll_burst)).
+    pub fn poll_burst(&mut self, now: Time, buf: &mut [u8], most: usize) -> Option<Transmit> {
         self.now = self.now.max(now);
         // IDs and tokens are to be told of.
         self.settle();
@@ -17,7 +23,8 @@ impl Endpoint {
             return Some(transmit);
         }
         while let Some(handle) = self.sending.pop_front() {
-            let transmit = self.connections.get_mut(&handle).and_then(|known| known.poll_transmit(now, buf));
+            let known = self.connections.get_mut(&handle);
+            let transmit = known.and_then(|known| known.poll_burst(now, buf, most));
             self.touched.insert(handle);
             if transmit.is_some() {
                 self.sending.push_back(handle);

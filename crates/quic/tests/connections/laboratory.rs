@@ -172,3 +172,19 @@ impl Tap for Sizes {
         }
     }
 }
+
+/// Bursts are what would leave one by one: the same datagrams at the same times.
+#[test]
+fn bursts() {
+    let run = |most| {
+        let link = Link { loss: 0.02, reorder: 0.02, ..Link::default() };
+        let mut world = World::new(Plan { link, ..Plan::default() });
+        world.bursts.0 = most;
+        world.connect(&[300_000, 10, 100_000]);
+        assert!(world.finish(ms(30_000)));
+        (world.trace, world.now, world.sent, world.bursts.1)
+    };
+    let (one, ten) = (run(1), run(10));
+    assert_eq!((one.0, one.1, one.2, one.3), (ten.0, ten.1, ten.2, 1));
+    assert!((3..=10).contains(&ten.3), "{}", ten.3);
+}

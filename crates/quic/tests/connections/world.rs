@@ -46,6 +46,8 @@ pub struct World {
     pub nat: Option<SocketAddr>,
     /// Both ends are honest and the cipher is sound: every byte is what it should be.
     pub checks: bool,
+    /// How many datagrams may leave in one burst, and how many did in the longest.
+    pub bursts: (usize, usize),
     /// Of streams whose bytes go into a hash.
     pub hashes: BTreeMap<StreamId, [u8; 32]>,
     /// The latest datagram of the client.
@@ -120,6 +122,7 @@ impl World {
             tokens: Vec::new(),
             nat: None,
             checks: true,
+            bursts: (1, 1),
             hashes: BTreeMap::new(),
             last: Vec::new(),
             trace: 0,
@@ -222,15 +225,19 @@ impl World {
         for n in 0..2 {
             loop {
                 let end = if n == 0 { &mut self.client } else { &mut self.server };
-                let Some(transmit) = end.poll_transmit(self.now, &mut buf) else { break };
+                let Some(transmit) = end.poll_burst(self.now, &mut buf, self.bursts.0) else { break };
                 let mut from = transmit.from;
                 if n == 0 {
                     from = self.nat.unwrap_or(from);
                     self.last = buf[..transmit.len].to_vec();
                 }
-                let bytes = buf[..transmit.len].to_vec();
-                self.sent[n] += 1;
-                self.send(n, Flying { from, to: transmit.to, ecn: transmit.ecn, bytes });
+                let size = transmit.segment_size.unwrap_or(transmit.len);
+                self.bursts.1 = self.bursts.1.max(transmit.len.div_ceil(size));
+                for bytes in buf[..transmit.len].chunks(size) {
+                    self.sent[n] += 1;
+                    let bytes = bytes.to_vec();
+                    self.send(n, Flying { from, to: transmit.to, ecn: transmit.ecn, bytes });
+                }
             }
         }
     }
