@@ -71,6 +71,12 @@ impl CryptoStream {
         self.outbox.copy(offset, out);
     }
 
+    /// Nothing that was sent has arrived, for all that is known: it is sent again (RFC 9002 section 6.2.4; after a Retry, RFC 9000
+    /// section 17.2.5.3).
+    pub fn resend(&mut self) {
+        self.outbox.on_lost(0..self.outbox.sent());
+    }
+
     /// A packet with this chunk was acknowledged.
     pub fn on_acked(&mut self, chunk: Chunk) {
         self.outbox.on_acked(chunk.range());

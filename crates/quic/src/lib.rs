@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub use recovery;
 pub use rustls;
 pub use units;
 
@@ -7,6 +8,7 @@ pub mod config;
 pub mod connection;
 pub mod crypto;
 pub mod crypto_stream;
+pub mod endpoint;
 mod error;
 mod level;
 pub mod random;

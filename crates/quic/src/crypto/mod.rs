@@ -3,11 +3,13 @@
 pub mod keys;
 pub mod plain;
 pub mod session;
+pub mod start;
 pub mod tls;
 pub mod update;
 
 pub use keys::{Keys, Opened, Refused};
 pub use plain::Plain;
 pub use session::{Event, NextKeys, Session};
+pub use start::{ClientCrypto, ServerCrypto};
 pub use tls::Tls;
 pub use update::{NotYet, OneRtt};

@@ -45,6 +45,11 @@ impl SendCredit {
         }
     }
 
+    /// Whether [`blocked`](Self::blocked) has something to say, when there is more to send.
+    pub fn is_news(&self) -> bool {
+        self.available() == 0 && self.reported != Some(self.max)
+    }
+
     /// The limit for DATA_BLOCKED or STREAM_DATA_BLOCKED when it is reached and there is more to send: once for each limit.
     pub fn blocked(&mut self) -> Option<u64> {
         let blocked = self.available() == 0 && self.reported != Some(self.max);
@@ -111,7 +116,8 @@ impl ReceiveWindow {
 
     /// The new limit for MAX_DATA or MAX_STREAM_DATA, when it is time for one.
     pub fn update(&mut self, now: Time, smoothed_rtt: Duration) -> Option<u64> {
-        if self.granted - self.consumed > self.window / 2 {
+        // Beyond the limit only what came with the violation can be read, from a connection that is closing.
+        if self.granted.saturating_sub(self.consumed) > self.window / 2 {
             return None;
         }
         let quick = self.since.is_some_and(|since| now - since < smoothed_rtt * 2);

@@ -66,6 +66,14 @@ impl StreamLimits {
         Some(StreamId::new(local, direction, count.opened - 1))
     }
 
+    /// Whether [`blocked`](Self::blocked) has something to say of either direction.
+    pub fn is_news(&self) -> bool {
+        let blocked = |count: &Count| {
+            count.wanted && count.opened >= count.allowed && count.reported != Some(count.allowed)
+        };
+        self.counts.iter().any(blocked)
+    }
+
     /// The limit for STREAMS_BLOCKED, once for each limit.
     pub fn blocked(&mut self, direction: Direction) -> Option<u64> {
         let count = self.of(direction);

@@ -12,6 +12,7 @@ pub mod pattern;
 pub mod ranges;
 pub mod receive;
 pub mod send;
+pub mod table;
 
 pub use assembler::{Assembler, Keep};
 pub use datagram::{DatagramQueue, WhenFull};
@@ -22,3 +23,4 @@ pub use outbox::{Chunk, Outbox};
 pub use ranges::RangeSet;
 pub use receive::{Read, ReceiveState, ReceiveStream};
 pub use send::{SendState, SendStream};
+pub use table::{Control, StreamEvent, StreamTable};

@@ -115,6 +115,11 @@ impl Outbox {
         !self.lost.is_empty() || self.sent < self.end.min(limit)
     }
 
+    /// Where that begins which [`next`](Self::next) will give.
+    pub fn next_offset(&self) -> u64 {
+        self.lost.first().map_or(self.sent, |lost| lost.start)
+    }
+
     /// What goes next: lost bytes, lowest first; then new ones below `limit`, the credit of the stream. At most `max` bytes. They count as
     /// sent from now on; [`copy`](Self::copy) has them.
     pub fn next(&mut self, max: usize, limit: u64) -> Option<Chunk> {

@@ -109,6 +109,11 @@ impl SendStream {
         Ok(())
     }
 
+    /// Up to where the peer allows it to send.
+    pub const fn granted(&self) -> u64 {
+        self.credit.max()
+    }
+
     /// How many bytes [`write`](Self::write) would take.
     pub fn room(&self) -> usize {
         self.outbox.room()
@@ -164,6 +169,11 @@ impl SendStream {
     pub fn has_pending(&self, connection_credit: u64) -> bool {
         self.reset.is_none()
             && (self.outbox.has_pending(self.limit(connection_credit)) || self.is_fin_pending())
+    }
+
+    /// The offset of what [`next`](Self::next) will give: how long its header is.
+    pub fn next_offset(&self) -> u64 {
+        self.outbox.next_offset()
     }
 
     /// Up to which offset new bytes may go.

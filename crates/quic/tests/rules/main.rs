@@ -13,3 +13,4 @@ mod paths;
 mod protection;
 mod receive;
 mod send;
+mod strangers;

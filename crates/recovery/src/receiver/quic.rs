@@ -79,6 +79,14 @@ impl Receiver {
         self
     }
 
+    /// Other rules from here on: the peer has asked for them (draft-ietf-quic-ack-frequency section 6). What was received stays, and so
+    /// do an ACK that is due already and how many receive times are kept.
+    pub fn set_config(&mut self, config: impl Into<Arc<AckConfig>>) {
+        self.config = config.into();
+        // `delay_factor` is a simulation's: an endpoint's delay is the one that was asked for.
+        self.delay = self.config.delay(Duration::MAX);
+    }
+
     /// A packet of this number would be a duplicate: it has been received, or is too old to tell. Whoever processes its frames all the same
     /// lets an attacker replay it (RFC 9000 section 12.3).
     pub fn is_duplicate(&self, pn: u64) -> bool {

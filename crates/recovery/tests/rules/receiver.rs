@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::common::ms;
-use kneepoint_recovery::{AckConfig, AckFrame, Clock, Receiver};
+use kneepoint_recovery::{AckConfig, AckFrame, Clock, OnGap, Receiver};
 use proptest::prelude::*;
 use units::{Duration, Ecn};
 
@@ -16,6 +16,26 @@ fn frame(receiver: &mut Receiver, at: f64) -> AckFrame {
     let mut frame = AckFrame::default();
     receiver.write_ack(ms(at), &mut frame);
     frame
+}
+
+/// draft-ietf-quic-ack-frequency: the peer asks for an ACK of every fifth packet, after 100 ms at the latest, and none for gaps.
+#[test]
+fn other_rules_from_here_on() {
+    let mut r = receiver();
+    r.on_packet(ms(0.0), 0, Ecn::NotEct, 0);
+    let config = AckConfig {
+        ack_every: 5.into(),
+        max_ack_delay: Duration::from_millis(100),
+        immediate_on_gap: OnGap::Off,
+        ..AckConfig::default()
+    };
+    r.set_config(config);
+    assert_eq!(r.timer(), Some(ms(25.0)), "what is due stays due");
+    frame(&mut r, 25.0);
+    assert!([2, 3, 5, 7].into_iter().all(|pn| !r.on_packet(ms(30.0), pn, Ecn::NotEct, 0)));
+    assert_eq!(r.timer(), Some(ms(130.0)));
+    assert!(r.on_packet(ms(31.0), 8, Ecn::NotEct, 0));
+    assert_eq!(frame(&mut r, 31.0).ranges, [(0, 0), (2, 3), (5, 5), (7, 8)]);
 }
 
 /// RFC 9000 section 12.3: what was forgotten is not new again.

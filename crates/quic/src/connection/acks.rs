@@ -1,0 +1,172 @@
+//! What an ACK tells: packets acknowledged and lost, and with them what they carried (RFC 9000 sections 13.2, 13.3, RFC 9002).
+
+use std::mem;
+
+use recovery::{AckEffects, AckFrame, EcnCounts, SpaceId};
+use units::Time;
+
+use crate::connection::contents::{Contents, Item};
+use crate::connection::spaces::id_of;
+use crate::connection::state::Connection;
+use crate::connection::tap::Observation;
+use crate::error::{Code, Error};
+use crate::level::{Level, Space};
+use crate::wire::ack::Ack;
+use crate::wire::receive_timestamps::Stamps;
+
+/// Before the peer has said another (RFC 9000 section 18.2).
+pub(super) const DEFAULT_EXPONENT: u8 = 3;
+
+impl Connection {
+    /// An ACK frame.
+    ///
+    /// # Errors
+    /// PROTOCOL_VIOLATION for packets that were not sent; KEY_UPDATE_ERROR (RFC 9001 section 6.2).
+    pub(super) fn on_ack(
+        &mut self,
+        now: Time,
+        level: Level,
+        ack: &Ack<'_>,
+        generation: u64,
+    ) -> Result<(), Error> {
+        let mut frame = mem::take(&mut self.ack_frame);
+        self.read_ack(level, ack, &mut frame);
+        let mut effects = self.take_effects();
+        let space = id_of(level.space());
+        let done = self.sender.on_ack_in(now, space, &frame, None, &mut effects);
+        if done.is_ok() {
+            self.apply(now, &effects);
+        }
+        (self.effects, self.ack_frame) = (Some(effects), frame);
+        done.map_err(|_| {
+            let wrong = Error::new(Code::PROTOCOL_VIOLATION, "an ACK of a packet that was not sent");
+            wrong.in_frame(ack.frame_type().0)
+        })?;
+        let pto = self.pto();
+        match &mut self.one_rtt {
+            Some(one_rtt) if level == Level::OneRtt => one_rtt.on_ack(now, pto, ack.largest, generation),
+            _ => Ok(()),
+        }
+    }
+
+    fn read_ack(&self, level: Level, ack: &Ack<'_>, frame: &mut AckFrame) {
+        let theirs = self.peer.as_ref().map_or(DEFAULT_EXPONENT, |peer| peer.ack_delay_exponent as u8);
+        let exponent = if level == Level::OneRtt { theirs } else { DEFAULT_EXPONENT };
+        frame.ranges.clear();
+        frame.ranges.extend(ack.ranges().map(|range| (*range.start(), *range.end())));
+        frame.ranges.reverse();
+        frame.ack_delay = AckFrame::delay_of(ack.delay, exponent);
+        frame.ecn = ack.ecn.map(|ecn| EcnCounts { ect0: ecn.ect0, ect1: ecn.ect1, ce: ecn.ce });
+        frame.timestamps.clear();
+        let nanos = |micros: u64| i64::try_from(micros.saturating_mul(1000)).unwrap_or(i64::MAX);
+        let stamps = ack.stamps.iter().flat_map(Stamps::iter);
+        frame.timestamps.extend(stamps.map(|stamp| (stamp.number, nanos(stamp.micros))));
+        // The latest first on the wire; the sender wants the lowest number first, and each once.
+        frame.timestamps.sort_unstable();
+        frame.timestamps.dedup_by_key(|stamp| stamp.0);
+    }
+
+    fn take_effects(&mut self) -> Box<AckEffects<Contents>> {
+        self.effects.take().unwrap_or_else(|| Box::new(AckEffects::with_acked()))
+    }
+
+    /// The timer of loss recovery is due.
+    pub(super) fn on_loss_timer(&mut self, now: Time) {
+        let mut effects = self.take_effects();
+        self.sender.on_timer(now, &mut effects);
+        self.apply(now, &effects);
+        if effects.probe {
+            self.on_probe(now, effects.space);
+        }
+        self.effects = Some(effects);
+    }
+
+    fn apply(&mut self, now: Time, effects: &AckEffects<Contents>) {
+        let space = effects.space;
+        for (number, contents) in &effects.acked {
+            self.observe(now, &Observation::Acked { space, number: *number });
+            self.on_acked(space, contents);
+        }
+        for (number, contents) in &effects.late {
+            self.observe(now, &Observation::Spurious { space, number: *number });
+            self.on_acked(space, contents);
+        }
+        for (number, by, contents) in &effects.lost {
+            self.observe(now, &Observation::Lost { space, number: *number, by: *by });
+            self.on_lost(now, space, contents);
+        }
+        if let Some(cause) = effects.congestion {
+            self.observe(now, &Observation::Congestion(cause));
+        }
+        self.streams.set_smoothed_rtt(self.sender.rtt().smoothed());
+        self.observe_metrics(now, effects.rtt);
+    }
+
+    fn on_acked(&mut self, space: SpaceId, contents: &Contents) {
+        for item in contents.items() {
+            match *item {
+                Item::Ack(receipt) => self.spaces[space as usize].receiver.on_ack_acked(receipt),
+                Item::Crypto(chunk) => self.spaces[space as usize].crypto.on_acked(chunk),
+                Item::Stream(id, chunk) => self.streams.on_data_acked(id, chunk),
+                Item::Control(control) => self.streams.on_control_acked(control),
+                Item::RetireConnectionId(sequence) => {
+                    if let Some(ids) = &mut self.remote_ids {
+                        ids.on_retire_acked(sequence);
+                    }
+                    self.retire.remove(&sequence);
+                }
+                Item::HandshakeDone => self.handshake_done = false,
+                Item::NewConnectionId(sequence) => drop(self.new_ids.remove(&sequence)),
+                _ => {}
+            }
+        }
+    }
+
+    /// What was lost is sent again, as far as it still says something (section 13.3).
+    fn on_lost(&mut self, now: Time, space: SpaceId, contents: &Contents) {
+        for item in contents.items() {
+            match *item {
+                Item::Crypto(chunk) => self.spaces[space as usize].crypto.on_lost(chunk),
+                Item::Stream(id, chunk) => self.streams.on_data_lost(id, chunk),
+                Item::Control(control) => self.streams.on_control_lost(now, control),
+                Item::NewConnectionId(sequence) => drop(self.new_ids.insert(sequence)),
+                Item::RetireConnectionId(sequence) => {
+                    if self.remote_ids.as_ref().is_some_and(|ids| ids.is_retiring(sequence)) {
+                        self.retire.insert(sequence);
+                    }
+                }
+                Item::NewToken(at) => {
+                    if let Some(token) = self.tokens.get_mut(at) {
+                        token.pending = true;
+                    }
+                }
+                Item::HandshakeDone => self.handshake_done = true,
+                Item::AckFrequency => self.ask_frequency = true,
+                Item::Datagram(_) => self.counts.datagrams_lost += 1,
+                Item::Ack(_) | Item::PathChallenge | Item::PathResponse | Item::Ping => {}
+            }
+        }
+    }
+
+    /// Nothing was heard for too long: two packets leave in this space, with what has waited longest if there is nothing new (RFC 9002
+    /// section 6.2.4). In the handshake all that is not acknowledged goes again: its flights are small, and a lost one holds up everything.
+    fn on_probe(&mut self, now: Time, space: SpaceId) {
+        self.spaces[space as usize].probes = 2;
+        if !self.confirmed {
+            for space in [Space::Initial, Space::Handshake] {
+                let state = &mut self.spaces[space as usize];
+                if state.keys.is_some() {
+                    state.crypto.resend();
+                }
+            }
+        }
+        if space == SpaceId::Application
+            && !self.streams.has_data()
+            && let Some(contents) = self.sender.probe_payload()
+        {
+            let again: Vec<Item> =
+                contents.items().iter().filter(|item| !matches!(item, Item::Datagram(_))).copied().collect();
+            self.on_lost(now, space, &Contents::new(&again));
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Which frames go into a packet, in which order.
+
+use units::Time;
+
+use crate::connection::acks::DEFAULT_EXPONENT;
+use crate::connection::contents::Item;
+use crate::connection::path::{Path, PathId};
+use crate::connection::state::Connection;
+use crate::connection::transmit::Filled;
+use crate::level::Level;
+use crate::streams::outbox::Chunk;
+use crate::streams::table::MAX_CONTROL;
+use crate::wire::ack::{AckToSend, EcnCounts};
+use crate::wire::codec::Writer;
+use crate::wire::frame::{Frame, StreamFrame};
+use crate::wire::frame_type::FrameType;
+use crate::wire::receive_timestamps::Stamp;
+use crate::wire::transport_parameters::TransportParameters;
+use crate::wire::varint;
+
+/// What an ACK of one range takes at most, in bytes, ECN counts with it.
+const MIN_ACK: usize = 56;
+/// CRYPTO without its data: type, offset, length.
+const CRYPTO_HEADER: usize = 1 + 8 + 4;
+/// What receive times add to an ACK besides themselves: a type of four bytes instead of one.
+const STAMPS_TYPE: usize = 3;
+
+impl Connection {
+    /// There is something to send at this level that elicits an ACK.
+    pub(super) fn has_pending(&self, level: Level) -> bool {
+        let space = &self.spaces[level.space() as usize];
+        let said = space.probes > 0 || space.crypto.has_pending();
+        match level {
+            Level::OneRtt => self.one_rtt.is_some() && (said || self.has_application_pending()),
+            _ => space.keys.is_some() && said,
+        }
+    }
+
+    fn has_application_pending(&self) -> bool {
+        self.handshake_done
+            || !self.new_ids.is_empty()
+            || !self.retire.is_empty()
+            || self.ask_frequency
+            || self.streams.has_pending()
+            || !self.datagrams_out.is_empty()
+            || self.tokens.iter().any(|token| token.pending)
+    }
+
+    /// Writes the frames of a packet; those that elicit an ACK only if they `may` leave.
+    pub(super) fn fill(&mut self, now: Time, level: Level, may: bool, w: &mut Writer<'_>) -> Filled {
+        let mut filled = Filled::default();
+        let start = w.position();
+        self.write_ack(now, level, may && self.has_pending(level), w);
+        let after_ack = w.position();
+        if level == Level::OneRtt {
+            filled.expand = self.write_path_frames(now, w);
+        }
+        if may {
+            self.write_crypto(level, w);
+            if level == Level::OneRtt {
+                self.write_announcements(w);
+                self.write_controls(w);
+                self.write_datagrams(w);
+                self.write_streams(w);
+            }
+            // Something must elicit an ACK in a probe (RFC 9002 section 6.2.4).
+            let probe = self.spaces[level.space() as usize].probes > 0;
+            if probe && w.position() == after_ack {
+                self.put(Frame::Ping, Item::Ping, w);
+            }
+        }
+        filled.eliciting = w.position() > after_ack || self.pings(start, w);
+        filled
+    }
+
+    /// An ACK came with a PING.
+    fn pings(&self, start: usize, w: &Writer<'_>) -> bool {
+        w.position() > start && self.items.last() == Some(&Item::Ping)
+    }
+
+    /// Writes a frame if there is room; says whether it did.
+    fn put(&mut self, frame: Frame<'_>, item: Item, w: &mut Writer<'_>) -> bool {
+        let written = frame.encode(w).is_ok();
+        if written {
+            self.items.push(item);
+        }
+        written
+    }
+
+    /// ACK, when one is due, or when there is news and the packet leaves anyway.
+    fn write_ack(&mut self, now: Time, level: Level, leaves: bool, w: &mut Writer<'_>) {
+        let exponent = if level == Level::OneRtt { self.config.ack_delay_exponent } else { DEFAULT_EXPONENT };
+        let space = &mut self.spaces[level.space() as usize];
+        let due = space.ack_now || space.receiver.timer().is_some_and(|due| due <= now);
+        if !(due || (leaves && space.receiver.has_news())) || w.remaining() < MIN_ACK {
+            return;
+        }
+        space.ack_now = false;
+        let mut frame = std::mem::take(&mut self.ack_frame);
+        space.receiver.write_ack(now, &mut frame);
+        let ecn = frame.ecn.map(|ecn| EcnCounts { ect0: ecn.ect0, ect1: ecn.ect1, ce: ecn.ce });
+        let delay = (frame.ack_delay.0 / 1000) >> exponent;
+        let mut ack = AckToSend { ranges: &frame.ranges, delay: delay.min(varint::MAX), ecn, stamps: None };
+        while ack.ranges.len() > 1 && ack.size() > w.remaining() {
+            ack.ranges = &ack.ranges[1..];
+        }
+        let mut stamps = 0;
+        if level == Level::OneRtt && !frame.timestamps.is_empty() && !ack.ranges.is_empty() {
+            let format = self.peer.as_ref().map(TransportParameters::stamp_format).unwrap_or_default();
+            let budget = w.remaining().saturating_sub(ack.size() + STAMPS_TYPE);
+            let all = frame
+                .timestamps
+                .iter()
+                .map(|&(number, nanos)| Stamp { micros: u64::try_from(nanos).unwrap_or(0) / 1000, number });
+            let largest = ack.ranges.last().map_or(0, |range| range.1);
+            stamps = self.stamps.fill(all, largest, format, budget);
+            ack.stamps = (stamps > 0).then_some(&self.stamps);
+        }
+        if !ack.ranges.is_empty() && ack.encode(w).is_ok() {
+            let receipt = self.spaces[level.space() as usize].receiver.receipt(stamps);
+            self.items.extend(receipt.map(Item::Ack));
+            if frame.ping {
+                self.put(Frame::Ping, Item::Ping, w);
+            }
+        }
+        self.ack_frame = frame;
+    }
+
+    /// Challenges and responses of the path in use; says whether the datagram is to be filled up (RFC 9000 section 8.2).
+    fn write_path_frames(&mut self, now: Time, w: &mut Writer<'_>) -> bool {
+        let path = self.paths.active_id();
+        self.write_path_frames_of(now, path, w)
+    }
+
+    /// The same of any path.
+    pub(super) fn write_path_frames_of(&mut self, now: Time, path: PathId, w: &mut Writer<'_>) -> bool {
+        let pto = self.pto();
+        let Some(known) = self.paths.get_mut(path) else { return false };
+        let mut expand = false;
+        let challenge = known.next_challenge(now, pto, &mut self.random);
+        if let Some(challenge) = challenge {
+            expand |= challenge.expand;
+            self.put(Frame::PathChallenge(challenge.data), Item::PathChallenge, w);
+        }
+        while w.remaining() >= 9 {
+            let response = self.paths.get_mut(path).and_then(Path::next_response);
+            let Some(data) = response else { break };
+            expand = true;
+            self.put(Frame::PathResponse(data), Item::PathResponse, w);
+        }
+        expand
+    }
+
+    fn write_crypto(&mut self, level: Level, w: &mut Writer<'_>) {
+        let crypto = &mut self.spaces[level.space() as usize].crypto;
+        while let Some(room) = w.remaining().checked_sub(CRYPTO_HEADER).filter(|room| *room > 0) {
+            let Some(chunk) = crypto.next(room) else { return };
+            let Chunk { offset, len, .. } = chunk;
+            w.varint(FrameType::CRYPTO.0);
+            w.varint(offset);
+            w.varint(len as u64);
+            crypto.copy(offset, w.claim(len));
+            self.items.push(Item::Crypto(chunk));
+        }
+    }
+
+    /// What is said once in a connection, or seldom.
+    fn write_announcements(&mut self, w: &mut Writer<'_>) {
+        if self.handshake_done && self.put(Frame::HandshakeDone, Item::HandshakeDone, w) {
+            self.handshake_done = false;
+        }
+        while let Some(&sequence) = self.new_ids.first() {
+            let frame = self.local_ids.frame(sequence);
+            if frame.is_some_and(|frame| !self.put(frame, Item::NewConnectionId(sequence), w)) {
+                break;
+            }
+            self.new_ids.pop_first();
+        }
+        while let Some(&sequence) = self.retire.first() {
+            if !self.put(Frame::RetireConnectionId(sequence), Item::RetireConnectionId(sequence), w) {
+                break;
+            }
+            self.retire.pop_first();
+        }
+        if self.ask_frequency {
+            self.write_ack_frequency(w);
+        }
+        for (at, token) in self.tokens.iter_mut().enumerate() {
+            if token.pending && Frame::NewToken(&token.token).encode(w).is_ok() {
+                token.pending = false;
+                self.items.push(Item::NewToken(at));
+            }
+        }
+    }
+
+    fn write_ack_frequency(&mut self, w: &mut Writer<'_>) {
+        let (Some(request), Some(peer)) = (self.config.ack_frequency.request, &self.peer) else { return };
+        let least = peer.min_ack_delay.unwrap_or(0);
+        let delay =
+            request.max_ack_delay.map_or(peer.max_ack_delay * 1000, |delay| delay.0 / 1000).max(least);
+        let frame = Frame::AckFrequency {
+            sequence: 0,
+            threshold: request.threshold,
+            max_ack_delay: delay,
+            reordering_threshold: request.reordering_threshold,
+        };
+        if self.put(frame, Item::AckFrequency, w) {
+            self.ask_frequency = false;
+            self.sender.set_max_ack_delay(units::Duration::from_micros(delay));
+        }
+    }
+
+    fn write_controls(&mut self, w: &mut Writer<'_>) {
+        while w.remaining() >= MAX_CONTROL {
+            let Some((control, frame)) = self.streams.next_control() else { return };
+            self.put(frame, Item::Control(control), w);
+        }
+    }
+
+    fn write_datagrams(&mut self, w: &mut Writer<'_>) {
+        while let Some(room) = w.remaining().checked_sub(3) {
+            // Type and a length of two bytes.
+            let Some(data) = self.datagrams_out.pop_within(room) else { return };
+            self.put(Frame::Datagram { data: &data, length: true }, Item::Datagram(data.len()), w);
+        }
+    }
+
+    fn write_streams(&mut self, w: &mut Writer<'_>) {
+        let fixed = self.config.fixed_sizes;
+        while let Some((id, chunk)) = self.streams.next_data(w.remaining(), fixed) {
+            let Chunk { offset, len, fin } = chunk;
+            let frame = StreamFrame { id: id.0, offset, data: &[], fin, length: true };
+            if let Ok(out) = frame.reserve(w, len, fixed) {
+                self.streams.copy(id, offset, out);
+            }
+            self.items.push(Item::Stream(id, chunk));
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! One packet number space of a connection: its keys, its handshake bytes, what was received (RFC 9000 section 12.3).
+
+use recovery::{AckConfig, Clock, OnGap, Receiver, SpaceId};
+use units::Duration;
+
+use crate::crypto::keys::Keys;
+use crate::crypto_stream::CryptoStream;
+use crate::level::Space;
+
+/// How many ranges of received numbers are remembered (RFC 9000 section 13.2.3).
+pub(super) const MAX_RANGES: usize = 64;
+
+/// One space.
+pub(super) struct SpaceState {
+    /// Of Initial and Handshake packets; 1-RTT keys are elsewhere.
+    pub(super) keys: Option<Keys>,
+    pub(super) crypto: CryptoStream,
+    pub(super) receiver: Receiver,
+    /// The largest number that was received.
+    pub(super) largest: Option<u64>,
+    /// An ACK is to be sent without delay.
+    pub(super) ack_now: bool,
+    /// Packets that are to be sent whether or not there is something to say (RFC 9002 section 6.2.4).
+    pub(super) probes: u8,
+}
+
+impl SpaceState {
+    /// Nothing was received. Packets of the handshake are acknowledged at once (section 13.2.1).
+    pub(super) fn new() -> Self {
+        let config = AckConfig { immediate_on_gap: OnGap::All, timestamps: 0, ..AckConfig::default() };
+        Self {
+            keys: None,
+            crypto: CryptoStream::default(),
+            receiver: receiver(config),
+            largest: None,
+            ack_now: false,
+            probes: 0,
+        }
+    }
+
+    /// Its keys are discarded, and with them all that is only for its packets (RFC 9001 section 4.9).
+    pub(super) fn discard(&mut self) {
+        let largest = self.largest;
+        *self = Self { largest, ..Self::new() };
+    }
+}
+
+/// A receiver that does not trust its peer.
+pub(super) fn receiver(config: AckConfig) -> Receiver {
+    Receiver::new(config, Clock::default(), Duration::ZERO).bounded(MAX_RANGES)
+}
+
+/// As loss recovery names it.
+pub(super) const fn id_of(space: Space) -> SpaceId {
+    SpaceId::ALL[space as usize]
+}

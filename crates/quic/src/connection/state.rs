@@ -1,0 +1,284 @@
+//! The struct, and how it begins.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::net::SocketAddr;
+
+use recovery::congestion::PathInfo;
+use recovery::{AckEffects, AckFrame, Role, Sender};
+use units::{Ecn, Time};
+
+use crate::config::Config;
+use crate::connection::close::{IdleTimer, Lifecycle};
+use crate::connection::contents::{Contents, Item};
+use crate::connection::event::Event;
+use crate::connection::ids::{HandshakeIds, LocalIds, RemoteIds};
+use crate::connection::path::{Addresses, Paths};
+use crate::connection::settings::Settings;
+use crate::connection::spaces::SpaceState;
+use crate::connection::tap::Tap;
+use crate::crypto::keys;
+use crate::crypto::session::Session;
+use crate::crypto::update::OneRtt;
+use crate::error::Error;
+use crate::level::{Level, Side, Space};
+use crate::random::Random;
+use crate::streams::datagram::{DatagramQueue, WhenFull};
+use crate::streams::table::{StreamTable, TableConfig};
+use crate::wire::connection_id::ConnectionId;
+use crate::wire::frames::Extensions;
+use crate::wire::receive_timestamps::StampsToSend;
+use crate::wire::transport_parameters::TransportParameters;
+
+/// A datagram that came.
+#[derive(Debug)]
+pub struct Arrival<'a> {
+    /// The peer's address.
+    pub from: SocketAddr,
+    /// This end's address.
+    pub to: SocketAddr,
+    /// The mark of its IP header.
+    pub ecn: Ecn,
+    /// When it came, at most now: what is measured counts from here.
+    pub arrived: Time,
+    /// The UDP payload; protection is removed in place.
+    pub bytes: &'a mut [u8],
+}
+
+/// A datagram that leaves, or a burst of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// This end's address.
+    pub from: SocketAddr,
+    /// The peer's address.
+    pub to: SocketAddr,
+    /// The mark for its IP header.
+    pub ecn: Ecn,
+    /// How many bytes of the buffer are to be sent.
+    pub len: usize,
+    /// Where they are several datagrams, one after the other: how many bytes each has, but for the last, which may have fewer.
+    pub segment_size: Option<usize>,
+}
+
+/// Counters of a connection, besides those of loss recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Datagrams sent.
+    pub datagrams_sent: u64,
+    /// Their bytes.
+    pub bytes_sent: u64,
+    /// Datagrams received.
+    pub datagrams_received: u64,
+    /// Their bytes.
+    pub bytes_received: u64,
+    /// Packets that were opened and processed.
+    pub packets_received: u64,
+    /// Packets that could not be opened, or were not for this connection.
+    pub packets_dropped: u64,
+    /// Packets that had come before.
+    pub duplicates: u64,
+    /// Packets that came with CE.
+    pub ce_received: u64,
+    /// DATAGRAM frames that were lost.
+    pub datagrams_lost: u64,
+}
+
+/// What a connection begins with.
+pub struct Birth {
+    /// Which end.
+    pub side: Side,
+    /// This end's and the peer's address.
+    pub addresses: (SocketAddr, SocketAddr),
+    /// The connection IDs of the handshake.
+    pub ids: HandshakeIds,
+    /// The stateless reset token of this end's first ID.
+    pub reset_token: [u8; 16],
+    /// The token for a client's Initials; empty without one.
+    pub token: Vec<u8>,
+    /// The address is validated already.
+    pub validated: bool,
+    /// Unpredictable bytes, and the controller's seed.
+    pub random: Random,
+}
+
+/// A packet that came before its keys.
+pub(super) struct Held {
+    pub(super) level: Level,
+    pub(super) from: Addresses,
+    pub(super) ecn: Ecn,
+    pub(super) arrived: Time,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// A token of NEW_TOKEN for the peer, and whether it is to be sent.
+pub(super) struct TokenToSend {
+    pub(super) token: Vec<u8>,
+    pub(super) pending: bool,
+}
+
+/// One connection.
+pub struct Connection {
+    pub(super) side: Side,
+    pub(super) settings: Settings,
+    /// As it was declared to the peer.
+    pub(super) config: Config,
+    pub(super) extensions: Extensions,
+    pub(super) ids: HandshakeIds,
+    pub(super) local_ids: LocalIds,
+    pub(super) remote_ids: Option<RemoteIds>,
+    pub(super) retired: Vec<ConnectionId>,
+    pub(super) token: Vec<u8>,
+    pub(super) session: Box<dyn Session>,
+    pub(super) spaces: [SpaceState; 3],
+    pub(super) one_rtt: Option<OneRtt>,
+    pub(super) peer: Option<TransportParameters>,
+    pub(super) complete: bool,
+    pub(super) confirmed: bool,
+    pub(super) sender: Sender<Contents>,
+    /// Kept for its memory, and away from here for its size; none while it is used.
+    pub(super) effects: Option<Box<AckEffects<Contents>>>,
+    pub(super) path_info: PathInfo,
+    pub(super) paths: Paths,
+    pub(super) lifecycle: Lifecycle,
+    pub(super) idle: IdleTimer,
+    pub(super) streams: StreamTable,
+    pub(super) datagrams_in: DatagramQueue,
+    pub(super) datagrams_out: DatagramQueue,
+    pub(super) handshake_done: bool,
+    pub(super) new_ids: BTreeSet<u64>,
+    pub(super) retire: BTreeSet<u64>,
+    pub(super) tokens: Vec<TokenToSend>,
+    pub(super) tokens_taken: usize,
+    /// ACK_FREQUENCY: it is to be sent; the newest that came.
+    pub(super) ask_frequency: bool,
+    pub(super) frequency: Option<u64>,
+    /// Kept for their memory.
+    pub(super) ack_frame: AckFrame,
+    pub(super) stamps: StampsToSend,
+    pub(super) held: Vec<Held>,
+    pub(super) pacing: Option<Time>,
+    /// What did not fit into a burst.
+    pub(super) waiting: Option<(Transmit, Vec<u8>)>,
+    /// When a number is left out next, so that nobody can acknowledge what it has not received.
+    pub(super) skip_at: u64,
+    pub(super) random: Random,
+    pub(super) events: VecDeque<Event>,
+    pub(super) told_datagram: bool,
+    pub(super) reset_tokens_changed: bool,
+    pub(super) counts: Counts,
+    pub(super) items: Vec<Item>,
+    pub(super) tap: Option<Box<dyn Tap>>,
+}
+
+impl Connection {
+    /// A connection that has neither sent nor received anything. `start` makes the session, given what this end declares.
+    ///
+    /// # Errors
+    /// Those of `start`.
+    pub fn new(
+        now: Time,
+        settings: &Settings,
+        mut birth: Birth,
+        start: impl FnOnce(&TransportParameters) -> Result<Box<dyn Session>, Error>,
+    ) -> Result<Self, Error> {
+        let Birth { side, addresses: (local, remote), ids, .. } = birth;
+        let path_info = PathInfo {
+            max_datagram_size: settings.config.initial_datagram_size.0,
+            paced: true,
+            seed: u64::from_be_bytes(birth.random.bytes()),
+        };
+        let controller = (settings.controller)(path_info);
+        let config = settings.declared(&*controller);
+        let mut parameters = config.parameters(ids.local());
+        ids.declare(&mut parameters);
+        if side == Side::Server {
+            parameters.stateless_reset_token = Some(birth.reset_token);
+        }
+        if config.grease {
+            parameters.grease =
+                Some(TransportParameters::grease_from(u64::from_be_bytes(birth.random.bytes())));
+        }
+        let session = start(&parameters)?;
+        let role = if side == Side::Client { Role::Client } else { Role::Server };
+        let sender = Sender::with_spaces(settings.recovery.clone(), controller, path_info, role);
+        let mut paths = Paths::new(side, Addresses { local, remote });
+        if birth.validated {
+            paths.active_mut().validate();
+        }
+        let queue = |max: u64, full| DatagramQueue::new(usize::try_from(max).unwrap_or(usize::MAX), full);
+        let datagrams = config.datagrams.unwrap_or_default();
+        let mut connection = Self {
+            side,
+            settings: settings.clone(),
+            extensions: extensions(&config),
+            local_ids: LocalIds::new(ids.local(), birth.reset_token),
+            ids,
+            remote_ids: None,
+            retired: Vec::new(),
+            token: birth.token,
+            session,
+            spaces: [(); 3].map(|()| SpaceState::new()),
+            one_rtt: None,
+            peer: None,
+            complete: false,
+            confirmed: false,
+            sender,
+            effects: None,
+            path_info,
+            paths,
+            lifecycle: Lifecycle::default(),
+            idle: IdleTimer::new(now, config.idle_timeout),
+            streams: StreamTable::new(side, table_config(&config, settings)),
+            datagrams_in: queue(datagrams.receive_queue.0, WhenFull::DropOldest),
+            datagrams_out: queue(datagrams.send_queue.0, WhenFull::Refuse),
+            handshake_done: false,
+            new_ids: BTreeSet::new(),
+            retire: BTreeSet::new(),
+            tokens: Vec::new(),
+            tokens_taken: 0,
+            ask_frequency: false,
+            frequency: None,
+            ack_frame: AckFrame::default(),
+            stamps: StampsToSend::default(),
+            held: Vec::new(),
+            pacing: None,
+            waiting: None,
+            skip_at: u64::MAX,
+            random: birth.random,
+            events: VecDeque::new(),
+            told_datagram: false,
+            reset_tokens_changed: false,
+            counts: Counts::default(),
+            items: Vec::new(),
+            tap: None,
+            config,
+        };
+        connection.install_initial_keys();
+        connection.drive_session(now)?;
+        Ok(connection)
+    }
+
+    /// Keys of Initial packets follow from a connection ID (RFC 9001 section 5.2), which a Retry changes.
+    pub(super) fn install_initial_keys(&mut self) {
+        let keys = keys::initial(&self.ids.initial_keys(), self.side);
+        self.spaces[Space::Initial as usize].keys = Some(keys);
+    }
+}
+
+fn extensions(config: &Config) -> Extensions {
+    Extensions {
+        max_datagram_frame_size: config.datagrams.map_or(0, |datagrams| datagrams.max_frame_size.0),
+        ack_frequency: config.ack_frequency.min_ack_delay.is_some(),
+        receive_timestamps: config.timestamps.wanted.unwrap_or_default(),
+    }
+}
+
+fn table_config(config: &Config, settings: &Settings) -> TableConfig {
+    TableConfig {
+        data_window: config.data_window,
+        stream_window: config.stream_window,
+        send_buffer: usize::try_from(config.send_buffer.0).unwrap_or(usize::MAX),
+        keep: settings.keep,
+        bidirectional: config.bidirectional_streams,
+        unidirectional: config.unidirectional_streams,
+    }
+}

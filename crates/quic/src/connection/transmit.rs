@@ -1,0 +1,343 @@
+//! What goes out: a datagram of up to three packets, padded, sealed and noted (RFC 9000 sections 12.2, 14.1, RFC 9001 section 5).
+
+use std::ops::Range;
+
+use recovery::{Limit, SendDecision};
+use units::{Ecn, Time};
+
+use crate::connection::contents::Contents;
+use crate::connection::event::Ended;
+use crate::connection::path::{Addresses, PathId};
+use crate::connection::spaces::id_of;
+use crate::connection::state::{Connection, Transmit};
+use crate::connection::tap::Observation;
+use crate::crypto::keys;
+use crate::error::Error;
+use crate::level::{Level, Side, Space};
+use crate::wire::codec::Writer;
+use crate::wire::frame::Frame;
+use crate::wire::header::{MIN_INITIAL_DATAGRAM, Outgoing, Placed};
+use crate::wire::packet_number;
+
+/// Levels of a datagram's packets, in order.
+pub(super) const LEVELS: [Level; 3] = [Level::Initial, Level::Handshake, Level::OneRtt];
+/// A packet is not begun with less room than this for its frames, in bytes.
+const MIN_ROOM: usize = 64;
+
+/// A packet that is written and not sealed.
+pub(super) struct Draft {
+    level: Level,
+    placed: Placed,
+    /// Where it begins in the datagram, and its bytes without the tag.
+    start: usize,
+    len: usize,
+    tag_len: usize,
+    eliciting: bool,
+    padded: bool,
+    /// Which of the connection's `items` it carries.
+    items: Range<usize>,
+}
+
+/// What was written into a packet.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Filled {
+    pub(super) eliciting: bool,
+    /// The datagram is to have 1200 bytes (section 8.2.1).
+    pub(super) expand: bool,
+}
+
+/// A datagram being built.
+#[derive(Default)]
+pub(super) struct Datagram {
+    drafts: Vec<Draft>,
+    expand: bool,
+}
+
+impl Datagram {
+    fn end(&self) -> usize {
+        self.drafts.last().map_or(0, |last| last.start + last.len + last.tag_len)
+    }
+
+    /// Nothing was written.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.drafts.is_empty()
+    }
+
+    /// Fills the last packet up.
+    fn pad(&mut self, buf: &mut [u8], to: usize) {
+        let missing = to.min(buf.len()).saturating_sub(self.end());
+        if let Some(last) = self.drafts.last_mut().filter(|_| missing > 0) {
+            let from = last.start + last.len;
+            buf[from..from + missing].fill(0);
+            last.len += missing;
+            last.padded = true;
+        }
+    }
+}
+
+impl Connection {
+    /// The next datagram, written into `buf`, which has room for at least 1200 bytes; to be called until there is none, after everything that
+    /// happens.
+    pub fn poll_transmit(&mut self, now: Time, buf: &mut [u8]) -> Option<Transmit> {
+        self.pacing = None;
+        if buf.len() < MIN_INITIAL_DATAGRAM {
+            return None;
+        }
+        if let Some((transmit, bytes)) = self.waiting.take_if(|waiting| waiting.1.len() <= buf.len()) {
+            buf[..bytes.len()].copy_from_slice(&bytes);
+            return Some(transmit);
+        }
+        self.collect_retirements();
+        let closing = self.transmit_close(now, buf);
+        if closing.is_some() || !self.lifecycle.is_open() {
+            return closing;
+        }
+        let transmit = self.transmit_elsewhere(now, buf).or_else(|| self.transmit_active(now, buf));
+        self.limit_amplification();
+        transmit
+    }
+
+    /// The same for up to `most` datagrams that the system can take at once (GSO): of the same addresses, mark and size, but for the last,
+    /// which may be smaller. As many as window and pacer let leave now, and as there is room for.
+    pub fn poll_burst(&mut self, now: Time, buf: &mut [u8], most: usize) -> Option<Transmit> {
+        let mut all = self.poll_transmit(now, buf)?;
+        let size = all.len;
+        for _ in 1..most {
+            let (_, rest) = buf.split_at_mut(all.len);
+            let Some(next) = self.poll_transmit(now, rest) else { break };
+            let joins = (next.from, next.to, next.ecn) == (all.from, all.to, all.ecn) && next.len <= size;
+            if !joins {
+                self.waiting = Some((next, rest[..next.len].to_vec()));
+                break;
+            }
+            all.len += next.len;
+            all.segment_size = Some(size);
+            if next.len < size {
+                break;
+            }
+        }
+        Some(all)
+    }
+
+    /// Loss recovery sends no probes that the address may not get.
+    pub(super) fn limit_amplification(&mut self) {
+        let least = if self.confirmed { MIN_ROOM } else { MIN_INITIAL_DATAGRAM } as u64;
+        let limited = self.paths.active().budget() < least;
+        self.sender.set_amplification_limited(limited);
+    }
+
+    fn transmit_active(&mut self, now: Time, buf: &mut [u8]) -> Option<Transmit> {
+        let path = self.paths.active_id();
+        let Some((addresses, room)) = self.room(path, buf.len()) else {
+            self.sender.on_limited(Limit::Amplification);
+            self.skip_challenge(now, path);
+            return None;
+        };
+        let pending = LEVELS.into_iter().any(|level| self.has_pending(level));
+        let may = pending && self.may_send(now);
+        let buf = &mut buf[..room];
+        let mut datagram = Datagram::default();
+        self.items.clear();
+        for level in LEVELS {
+            // A server's Initial that elicits an ACK fills a datagram, or waits.
+            let full = level != Level::Initial || room >= MIN_INITIAL_DATAGRAM;
+            self.draft(now, level, buf, &mut datagram, |connection, w| {
+                connection.fill(now, level, may && full, w)
+            });
+        }
+        if datagram.drafts.is_empty() {
+            if !pending {
+                let held = self.streams.is_held_back();
+                self.sender.on_limited(if held { Limit::FlowControl } else { Limit::Application });
+            }
+            return None;
+        }
+        Some(self.send(now, buf, datagram, (path, addresses)))
+    }
+
+    /// Where a path leads, and how many bytes a datagram on it may have now.
+    pub(super) fn room(&self, path: PathId, most: usize) -> Option<(Addresses, usize)> {
+        let known = self.paths.get(path)?;
+        let budget = usize::try_from(known.budget()).unwrap_or(usize::MAX);
+        let size = usize::try_from(self.path_info.max_datagram_size).unwrap_or(usize::MAX);
+        let room = budget.min(size).min(most);
+        (room >= MIN_ROOM).then(|| (known.addresses(), room))
+    }
+
+    fn may_send(&mut self, now: Time) -> bool {
+        match self.sender.can_send(now, self.path_info.max_datagram_size) {
+            SendDecision::Now => true,
+            SendDecision::WindowFull => false,
+            SendDecision::At(at) => {
+                self.pacing = Some(at);
+                false
+            }
+        }
+    }
+
+    /// Adds a packet of this level to the datagram, if there are keys, room, and anything that `fill` writes.
+    pub(super) fn draft(
+        &mut self,
+        now: Time,
+        level: Level,
+        buf: &mut [u8],
+        datagram: &mut Datagram,
+        fill: impl FnOnce(&mut Self, &mut Writer<'_>) -> Filled,
+    ) {
+        let start = datagram.end();
+        let Some((tag_len, min_payload)) = self.sealing(level) else { return };
+        let items = self.items.len();
+        let token = std::mem::take(&mut self.token);
+        let header = self.header(now, level).map(|header| Outgoing { token: &token, ..header });
+        let drafted =
+            header.and_then(|header| self.write_packet(buf, start, tag_len, &header, min_payload, fill));
+        self.token = token;
+        let Some((placed, len, filled)) = drafted else { return };
+        let initial = level == Level::Initial && (self.side == Side::Client || filled.eliciting);
+        datagram.expand |= filled.expand || initial;
+        let items = items..self.items.len();
+        let eliciting = filled.eliciting;
+        datagram.drafts.push(Draft { level, placed, start, len, tag_len, eliciting, padded: false, items });
+    }
+
+    /// Header and frames; none without room, or when there is nothing to say.
+    fn write_packet(
+        &mut self,
+        buf: &mut [u8],
+        start: usize,
+        tag_len: usize,
+        header: &Outgoing<'_>,
+        min_payload: impl Fn(usize) -> usize,
+        fill: impl FnOnce(&mut Self, &mut Writer<'_>) -> Filled,
+    ) -> Option<(Placed, usize, Filled)> {
+        if buf.len() < start + header.size() + MIN_ROOM / 2 + tag_len {
+            return None;
+        }
+        let end = buf.len() - tag_len;
+        let mut w = Writer::new(&mut buf[start..end]);
+        let placed = header.encode(&mut w).ok()?;
+        let body = w.position();
+        let filled = fill(self, &mut w);
+        if w.position() == body {
+            return None;
+        }
+        let missing = (body + min_payload(header.number_len)).saturating_sub(w.position());
+        Frame::Padding(missing).encode(&mut w).ok()?;
+        Some((placed, w.position(), filled))
+    }
+
+    /// How long a tag of this level is, and how many bytes of frames a packet needs; none without keys.
+    fn sealing(&self, level: Level) -> Option<(usize, impl Fn(usize) -> usize + use<>)> {
+        // Both follow from the tag and the sample, which every suite of TLS 1.3 has with 16 bytes, and a session without keys without.
+        let (tag_len, least) = match level {
+            Level::OneRtt => {
+                let one_rtt = self.one_rtt.as_ref()?;
+                (one_rtt.tag_len(), one_rtt.min_payload(0))
+            }
+            level => {
+                let keys = self.spaces[level.space() as usize].keys.as_ref()?;
+                (keys.local.packet.tag_len(), keys::min_payload(&keys.local, 0))
+            }
+        };
+        Some((tag_len, move |number_len: usize| least.saturating_sub(number_len).max(1)))
+    }
+
+    fn header(&mut self, now: Time, level: Level) -> Option<Outgoing<'static>> {
+        let space = id_of(level.space());
+        let mut key_phase = false;
+        if level == Level::OneRtt {
+            if self.sender.next_number(space) >= self.skip_at {
+                self.sender.skip_number(space);
+                self.skip_later();
+            }
+            let before = self.generation();
+            match self.one_rtt.as_mut()?.prepare(now) {
+                Ok(phase) => key_phase = phase,
+                Err(_) => {
+                    self.give_up(Ended::KeysUsedUp);
+                    return None;
+                }
+            }
+            if self.generation() != before {
+                self.observe(now, &Observation::Keys(self.generation()));
+            }
+        }
+        let number = self.sender.next_number(space);
+        let number_len = match self.config.fixed_sizes {
+            true => 4,
+            false => packet_number::length(number, self.sender.largest_acked(space)),
+        };
+        let destination = match (&self.remote_ids, level) {
+            (Some(ids), Level::OneRtt) => ids.current(),
+            _ => self.ids.remote(),
+        };
+        let source = self.ids.local();
+        Some(Outgoing { level, destination, source, token: &[], number, number_len, key_phase, spin: false })
+    }
+
+    /// Pads, seals and notes a datagram.
+    pub(super) fn send(
+        &mut self,
+        now: Time,
+        buf: &mut [u8],
+        mut datagram: Datagram,
+        (path, addresses): (PathId, Addresses),
+    ) -> Transmit {
+        if datagram.expand {
+            datagram.pad(buf, MIN_INITIAL_DATAGRAM);
+        }
+        let len = datagram.end();
+        let in_flight = datagram.drafts.iter().any(|draft| draft.eliciting || draft.padded);
+        let ecn = if in_flight { self.sender.datagram_mark(now) } else { self.sender.bare_mark() };
+        for draft in &datagram.drafts {
+            if let Err(error) = self.seal(buf, draft) {
+                // Only a mistake of this crate's: nothing can be said with such keys.
+                self.fail(now, error);
+            }
+            self.note(now, draft, ecn);
+        }
+        if datagram.drafts.iter().any(|draft| draft.eliciting) {
+            self.idle.on_sent(now);
+        }
+        // RFC 9001 section 4.9.1.
+        if self.side == Side::Client && datagram.drafts.iter().any(|draft| draft.level == Level::Handshake) {
+            self.discard(now, Space::Initial);
+        }
+        if let Some(path) = self.paths.get_mut(path) {
+            path.on_sent(len as u64);
+        }
+        self.counts.datagrams_sent += 1;
+        self.counts.bytes_sent += len as u64;
+        Transmit { from: addresses.local, to: addresses.remote, ecn, len, segment_size: None }
+    }
+
+    fn seal(&mut self, buf: &mut [u8], draft: &Draft) -> Result<(), Error> {
+        let packet = &mut buf[draft.start..draft.start + draft.len + draft.tag_len];
+        match (draft.level, &mut self.one_rtt, &self.spaces[draft.level.space() as usize].keys) {
+            (Level::OneRtt, Some(one_rtt), _) => one_rtt.seal(packet, &draft.placed),
+            (_, _, Some(keys)) => keys::seal(&*keys.local.header, &*keys.local.packet, packet, &draft.placed),
+            _ => Ok(()),
+        }
+    }
+
+    fn note(&mut self, now: Time, draft: &Draft, ecn: Ecn) {
+        let space = draft.level.space();
+        let bytes = (draft.len + draft.tag_len) as u64;
+        let in_flight = draft.eliciting || draft.padded;
+        let items = &self.items[draft.items.clone()];
+        let number = if in_flight && self.lifecycle.is_open() {
+            let contents = Contents::new(items);
+            self.sender.on_sent_in(now, id_of(space), bytes, ecn, contents, draft.eliciting)
+        } else {
+            self.sender.on_bare_sent(id_of(space), ecn)
+        };
+        debug_assert_eq!(number, draft.placed.number, "the header says what loss recovery counts");
+        if draft.eliciting {
+            let probes = &mut self.spaces[space as usize].probes;
+            *probes = probes.saturating_sub(1);
+        }
+        if let Some(tap) = &mut self.tap {
+            tap.on(now, &Observation::Sent { level: draft.level, number, bytes, ecn, in_flight, items });
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! The endpoint itself: how it begins, its connections, their events.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+use std::net::SocketAddr;
+
+use units::Time;
+
+use crate::config::{EndpointConfig, Invalid};
+use crate::connection::{Birth, Connection, Event, HandshakeIds, Settings, State, Transmit};
+use crate::crypto::start::{ClientCrypto, ServerCrypto};
+use crate::endpoint::reset::ResetKey;
+use crate::endpoint::routing::{Handle, Routing};
+use crate::endpoint::token::Tokens;
+use crate::error::Error;
+use crate::level::Side;
+use crate::random::Random;
+use crate::wire::connection_id::ConnectionId;
+
+/// Of the destination of a client's first packet, in bytes; at least 8 (RFC 9000 section 7.2).
+const FIRST_ID: usize = 8;
+/// How often a connection ID is drawn that must lead nowhere yet.
+const DRAWS: usize = 16;
+
+/// What an endpoint is told.
+#[derive(Clone)]
+pub struct EndpointSettings {
+    /// The protocol, of the endpoint and of its connections.
+    pub config: EndpointConfig,
+    /// What connections are told; their `config` is that of [`EndpointConfig::connection`].
+    pub connection: Settings,
+    /// How sessions of clients that come in begin; needed where they may.
+    pub crypto: Option<ServerCrypto>,
+}
+
+/// Why there is no connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectError {
+    /// This end's connection IDs are too short to tell this connection from the others; of zero length, there is one to this peer already.
+    NoId,
+    /// The session cannot begin.
+    Session(Error),
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoId => f.write_str("no connection ID is left"),
+            Self::Session(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ConnectError {}
+
+/// Datagrams that reached no connection, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// Answered without a connection: version negotiation, Retry, refusal, stateless reset.
+    pub answered: u64,
+    /// Dropped.
+    pub dropped: u64,
+    /// First Initials that could not be opened.
+    pub forged: u64,
+}
+
+/// Many connections behind one address, and who knocks there.
+pub struct Endpoint {
+    pub(super) settings: EndpointSettings,
+    pub(super) routing: Routing,
+    pub(super) tokens: Tokens,
+    pub(super) reset_key: ResetKey,
+    pub(super) random: Random,
+    pub(super) connections: BTreeMap<Handle, Connection>,
+    pub(super) events: VecDeque<(Handle, Event)>,
+    /// Answers that belong to no connection.
+    pub(super) answers: VecDeque<(Transmit, Vec<u8>)>,
+    /// Connections that may have something to send, in turns.
+    pub(super) sending: VecDeque<Handle>,
+    pub(super) is_sending: BTreeSet<Handle>,
+    /// Connections whose events and timers are to be looked at.
+    pub(super) touched: BTreeSet<Handle>,
+    pub(super) timers: BTreeSet<(Time, Handle)>,
+    pub(super) timer_of: BTreeMap<Handle, Time>,
+    pub(super) dropped: Dropped,
+    pub(super) now: Time,
+}
+
+impl Endpoint {
+    /// Without connections. All that is random follows from the seed: for laboratories.
+    ///
+    /// # Errors
+    /// The first rule of the configuration that does not hold.
+    pub fn new(settings: EndpointSettings, seed: u64) -> Result<Self, Invalid> {
+        Self::with_random(settings, Random::stream(seed, "quic endpoint"))
+    }
+
+    /// The same with unpredictable bytes: for networks that others are on.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with_random(mut settings: EndpointSettings, mut random: Random) -> Result<Self, Invalid> {
+        settings.config.check()?;
+        if settings.config.accepts && settings.crypto.is_none() {
+            return Err(Invalid { field: "crypto", rule: "given where clients may come" });
+        }
+        settings.connection.config = settings.config.connection.clone();
+        if settings.config.key_log {
+            settings.crypto = settings.crypto.map(ServerCrypto::logging_secrets);
+        }
+        let reset_key = ResetKey::new(&random.bytes());
+        Ok(Self {
+            routing: Routing::new(&settings.config, reset_key.clone()),
+            tokens: Tokens::new(&random.bytes(), &settings.config),
+            reset_key,
+            random,
+            settings,
+            connections: BTreeMap::new(),
+            events: VecDeque::new(),
+            answers: VecDeque::new(),
+            sending: VecDeque::new(),
+            is_sending: BTreeSet::new(),
+            touched: BTreeSet::new(),
+            timers: BTreeSet::new(),
+            timer_of: BTreeMap::new(),
+            dropped: Dropped::default(),
+            now: Time::ZERO,
+        })
+    }
+
+    /// Connects to a server. `token`: from an earlier connection to it, or empty.
+    ///
+    /// # Errors
+    /// When no connection ID is left, or the session cannot begin.
+    pub fn connect(
+        &mut self,
+        now: Time,
+        crypto: &ClientCrypto,
+        server_name: &str,
+        (local, remote): (SocketAddr, SocketAddr),
+        token: &[u8],
+    ) -> Result<Handle, ConnectError> {
+        self.now = self.now.max(now);
+        let drawn = (0..DRAWS).find_map(|_| {
+            let id = self.draw_id(self.settings.config.connection.connection_id_len);
+            self.routing.connect(remote, id).map(|handle| (handle, id))
+        });
+        let (handle, id) = drawn.ok_or(ConnectError::NoId)?;
+        let birth = Birth {
+            side: Side::Client,
+            addresses: (local, remote),
+            ids: HandshakeIds::client(id, self.draw_id(FIRST_ID)),
+            reset_token: self.reset_key.token(&id),
+            token: token.to_vec(),
+            validated: true,
+            random: Random::new(&self.random.bytes()),
+        };
+        let alpn = &self.settings.config.alpn;
+        let logging = self.settings.config.key_log.then(|| crypto.clone().logging_secrets());
+        let crypto = logging.as_ref().unwrap_or(crypto);
+        let start = |parameters: &_| crypto.start(server_name, parameters, alpn);
+        match Connection::new(now, &self.settings.connection, birth, start) {
+            Ok(connection) => {
+                self.connections.insert(handle, connection);
+                self.touch(handle);
+                Ok(handle)
+            }
+            Err(error) => {
+                self.routing.forget(handle);
+                Err(ConnectError::Session(error))
+            }
+        }
+    }
+
+    pub(super) fn draw_id(&mut self, len: usize) -> ConnectionId {
+        let bytes: [u8; ConnectionId::MAX_LEN] = self.random.bytes();
+        ConnectionId::new(&bytes[..len.min(ConnectionId::MAX_LEN)]).unwrap_or_default()
+    }
+
+    /// A connection. Nothing is known any more of one that is gone.
+    pub fn connection(&self, handle: Handle) -> Option<&Connection> {
+        self.connections.get(&handle)
+    }
+
+    /// The same, to be used; `poll_transmit`, `poll_timeout` and `poll_event` are to be asked afterwards.
+    pub fn connection_mut(&mut self, handle: Handle) -> Option<&mut Connection> {
+        if self.connections.contains_key(&handle) {
+            self.touch(handle);
+        }
+        self.connections.get_mut(&handle)
+    }
+
+    /// The application takes the connection of a client: what may wait for it is no longer bounded as for a stranger.
+    pub fn accept(&mut self, handle: Handle) {
+        self.routing.accept(handle);
+    }
+
+    /// Every connection.
+    pub fn handles(&self) -> impl Iterator<Item = Handle> + '_ {
+        self.connections.keys().copied()
+    }
+
+    /// How many connections there are.
+    pub fn len(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// There is none.
+    pub fn is_empty(&self) -> bool {
+        self.connections.is_empty()
+    }
+
+    /// Datagrams that reached no connection.
+    pub const fn dropped(&self) -> &Dropped {
+        &self.dropped
+    }
+
+    /// The next thing to be told of, and of which connection.
+    pub fn poll_event(&mut self) -> Option<(Handle, Event)> {
+        self.settle();
+        self.events.pop_front()
+    }
+
+    /// Something has happened to a connection.
+    pub(super) fn touch(&mut self, handle: Handle) {
+        self.touched.insert(handle);
+        self.wake(handle);
+    }
+
+    /// It may have something to send.
+    fn wake(&mut self, handle: Handle) {
+        if self.is_sending.insert(handle) {
+            self.sending.push_back(handle);
+        }
+    }
+
+    /// Looks at the connections that something has happened to: events, IDs, timers, the end.
+    pub(super) fn settle(&mut self) {
+        while let Some(handle) = self.touched.pop_first() {
+            self.settle_one(handle);
+        }
+    }
+
+    fn settle_one(&mut self, handle: Handle) {
+        let Some(connection) = self.connections.get_mut(&handle) else { return };
+        let mut connected = false;
+        while let Some(event) = connection.poll_event() {
+            if event == Event::Confirmed {
+                connected = true;
+                self.routing.drop_first(handle);
+                for _ in 0..if connection.side() == Side::Server { self.settings.config.tokens } else { 0 } {
+                    let (_, peer) = connection.addresses();
+                    connection.send_token(self.tokens.for_later(self.now, peer, &mut self.random));
+                }
+            }
+            // A peer can move as often as it likes: that it has is told once until somebody listens.
+            let again = matches!(event, Event::Moved(_)) && self.events.contains(&(handle, event.clone()));
+            if !again {
+                self.events.push_back((handle, event));
+            }
+        }
+        for id in connection.take_retired() {
+            self.routing.remove_id(&id);
+        }
+        if let Some(tokens) = connection.take_reset_tokens() {
+            let (_, peer) = connection.addresses();
+            self.routing.set_resets(handle, peer, tokens.into_iter());
+        }
+        let due = connection.poll_timeout();
+        if connection.state() == State::Gone {
+            return self.forget(handle);
+        }
+        self.set_timer(handle, Some(due));
+        if connected {
+            self.wake(handle);
+        }
+        self.issue_ids(handle);
+    }
+
+    fn issue_ids(&mut self, handle: Handle) {
+        let wanted = self.connections.get(&handle).map_or(0, Connection::ids_wanted);
+        for _ in 0..wanted {
+            let len = self.settings.config.connection.connection_id_len;
+            let id = (0..DRAWS).map(|_| self.draw_id(len)).collect::<Vec<_>>();
+            let Some(id) = id.into_iter().find(|id| self.routing.add_id(handle, *id)) else { return };
+            let token = self.reset_key.token(&id);
+            if let Some(connection) = self.connections.get_mut(&handle) {
+                connection.issue_id(id, token);
+                self.wake(handle);
+            }
+        }
+    }
+
+    pub(super) fn set_timer(&mut self, handle: Handle, due: Option<Time>) {
+        let due = due.filter(|due| *due != Time::NEVER);
+        let before = match due {
+            Some(due) => self.timer_of.insert(handle, due),
+            None => self.timer_of.remove(&handle),
+        };
+        if before != due {
+            if let Some(before) = before {
+                self.timers.remove(&(before, handle));
+            }
+            if let Some(due) = due {
+                self.timers.insert((due, handle));
+            }
+        }
+    }
+
+    /// Nothing is known of a connection any more, but the events that were not asked for.
+    pub(super) fn forget(&mut self, handle: Handle) {
+        self.connections.remove(&handle);
+        self.routing.forget(handle);
+        self.set_timer(handle, None);
+        self.touched.remove(&handle);
+    }
+}

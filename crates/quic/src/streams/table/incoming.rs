@@ -1,0 +1,111 @@
+//! What the peer says of streams.
+
+use units::Time;
+
+use super::state::{StreamEvent, StreamTable};
+use crate::error::Error;
+use crate::streams::id::StreamId;
+use crate::streams::receive::ReceiveStream;
+use crate::wire::frame::{Direction, Frame, StreamFrame};
+use crate::wire::frame_type::FrameType;
+
+impl StreamTable {
+    /// A frame of streams or of flow control; says whether it was one.
+    ///
+    /// # Errors
+    /// STREAM_LIMIT_ERROR, STREAM_STATE_ERROR, FINAL_SIZE_ERROR, FLOW_CONTROL_ERROR: the connection is to be closed.
+    pub fn on_frame(&mut self, now: Time, frame: &Frame<'_>) -> Result<bool, Error> {
+        let kind = frame.frame_type();
+        match *frame {
+            Frame::Stream(stream) => self.on_stream(now, &stream, kind)?,
+            Frame::ResetStream { id, error, final_size } => {
+                self.on_reset(now, StreamId(id), error, final_size)?;
+            }
+            Frame::StopSending { id, error } => self.on_stop_sending(StreamId(id), error)?,
+            Frame::MaxData(max) => self.credit.raise(max),
+            Frame::MaxStreamData { id, max } => self.on_max_stream_data(StreamId(id), max)?,
+            Frame::MaxStreams(direction, max) => self.on_max_streams(direction, max),
+            Frame::StreamDataBlocked { id, .. } => self.touch(StreamId(id), kind)?,
+            Frame::DataBlocked(_) | Frame::StreamsBlocked(..) => {}
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// A frame names a stream: it and all below exist from now on.
+    fn touch(&mut self, id: StreamId, kind: FrameType) -> Result<(), Error> {
+        let direction = id.direction();
+        for index in self.limits.on_frame(id, kind)? {
+            let new = StreamId::new(self.side.peer(), direction, index);
+            self.create(new);
+            let incoming = &mut self.incoming[direction as usize];
+            incoming.push_back(new);
+            if incoming.len() == 1 {
+                self.events.push_back(StreamEvent::Opened(direction));
+            }
+        }
+        Ok(())
+    }
+
+    fn on_stream(&mut self, now: Time, frame: &StreamFrame<'_>, kind: FrameType) -> Result<(), Error> {
+        let id = StreamId(frame.id);
+        self.touch(id, kind)?;
+        let stream = self.streams.get_mut(&id);
+        let Some(receive) = stream.and_then(|stream| stream.receive.as_mut()) else { return Ok(()) };
+        let grown = receive.on_stream(now, frame.offset, frame.data, frame.fin);
+        let grown = grown.map_err(|error| error.in_frame(kind.0))?;
+        self.window.on_received(now, grown).map_err(|error| error.in_frame(kind.0))?;
+        self.on_received(now, id);
+        Ok(())
+    }
+
+    fn on_reset(&mut self, now: Time, id: StreamId, error: u64, final_size: u64) -> Result<(), Error> {
+        let kind = FrameType::RESET_STREAM;
+        self.touch(id, kind)?;
+        let stream = self.streams.get_mut(&id);
+        let Some(receive) = stream.and_then(|stream| stream.receive.as_mut()) else { return Ok(()) };
+        let grown = receive.on_reset(now, error, final_size).map_err(|error| error.in_frame(kind.0))?;
+        self.window.on_received(now, grown).map_err(|error| error.in_frame(kind.0))?;
+        self.on_received(now, id);
+        Ok(())
+    }
+
+    fn on_received(&mut self, now: Time, id: StreamId) {
+        if let Some(stream) = self.streams.get_mut(&id)
+            && !stream.told_readable
+            && stream.receive.as_ref().is_some_and(ReceiveStream::is_readable)
+        {
+            stream.told_readable = true;
+            self.events.push_back(StreamEvent::Readable(id));
+        }
+        self.settle(now, id);
+    }
+
+    fn on_stop_sending(&mut self, id: StreamId, error: u64) -> Result<(), Error> {
+        self.touch(id, FrameType::STOP_SENDING)?;
+        let Some(stream) = self.streams.get_mut(&id) else { return Ok(()) };
+        let Some(send) = &mut stream.send else { return Ok(()) };
+        send.on_stop_sending(error);
+        if !std::mem::replace(&mut stream.told_stopped, true) {
+            self.events.push_back(StreamEvent::Stopped(id, error));
+        }
+        self.control.insert(id);
+        Ok(())
+    }
+
+    fn on_max_stream_data(&mut self, id: StreamId, max: u64) -> Result<(), Error> {
+        self.touch(id, FrameType::MAX_STREAM_DATA)?;
+        if let Some(send) = self.streams.get_mut(&id).and_then(|stream| stream.send.as_mut()) {
+            send.on_max_stream_data(max);
+            self.queue(id);
+        }
+        Ok(())
+    }
+
+    fn on_max_streams(&mut self, direction: Direction, max: u64) {
+        self.limits.on_max_streams(direction, max);
+        if std::mem::take(&mut self.wants[direction as usize]) {
+            self.events.push_back(StreamEvent::Available(direction));
+        }
+    }
+}

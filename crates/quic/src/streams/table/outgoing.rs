@@ -1,0 +1,220 @@
+//! What goes to the peer, and what became of it.
+
+use units::Time;
+
+use super::state::{StreamEvent, StreamTable};
+use crate::streams::id::StreamId;
+use crate::streams::outbox::Chunk;
+use crate::wire::frame::{Direction, Frame, StreamFrame};
+use crate::wire::varint;
+
+/// The longest frame of [`StreamTable::next_control`], in bytes: a type and three integers.
+pub const MAX_CONTROL: usize = 25;
+/// Less than so many bytes of a stream are not worth a frame of their own in what is left of a packet.
+const MIN_DATA: usize = 16;
+
+/// A frame about streams without data. Its sender keeps it and hands it back when its packet is acknowledged or lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// RESET_STREAM.
+    Reset(StreamId),
+    /// STOP_SENDING.
+    Stop(StreamId),
+    /// MAX_DATA.
+    MaxData,
+    /// MAX_STREAM_DATA.
+    MaxStreamData(StreamId),
+    /// MAX_STREAMS.
+    MaxStreams(Direction),
+    /// DATA_BLOCKED.
+    DataBlocked,
+    /// STREAM_DATA_BLOCKED.
+    StreamDataBlocked(StreamId),
+    /// STREAMS_BLOCKED.
+    StreamsBlocked(Direction),
+}
+
+const DIRECTIONS: [Direction; 2] = [Direction::Bidirectional, Direction::Unidirectional];
+
+impl StreamTable {
+    /// There is something to send.
+    pub fn has_pending(&self) -> bool {
+        let blocked = self.limits.is_news() || (self.is_held_back() && self.credit.is_news());
+        let said = !self.control.is_empty() || self.max_data || self.max_streams != [false; 2];
+        said || blocked || self.has_data()
+    }
+
+    /// There is data to send that the connection's credit allows.
+    pub fn has_data(&self) -> bool {
+        let credit = self.credit.available();
+        self.ready.iter().any(|id| self.sends(*id, credit))
+    }
+
+    /// There is data that only the connection's credit holds back.
+    pub fn is_held_back(&self) -> bool {
+        self.credit.available() == 0 && !self.ready.is_empty()
+    }
+
+    fn sends(&self, id: StreamId, credit: u64) -> bool {
+        let send = self.streams.get(&id).and_then(|stream| stream.send.as_ref());
+        send.is_some_and(|send| send.has_pending(credit))
+    }
+
+    /// The next frame without data, of at most [`MAX_CONTROL`] bytes; it counts as sent from now on.
+    pub fn next_control(&mut self) -> Option<(Control, Frame<'static>)> {
+        if std::mem::take(&mut self.max_data) {
+            return Some((Control::MaxData, Frame::MaxData(self.window.granted())));
+        }
+        for direction in DIRECTIONS {
+            if std::mem::take(&mut self.max_streams[direction as usize]) {
+                let frame = Frame::MaxStreams(direction, self.limits.granted(direction));
+                return Some((Control::MaxStreams(direction), frame));
+            }
+            if let Some(limit) = self.limits.blocked(direction) {
+                return Some((Control::StreamsBlocked(direction), Frame::StreamsBlocked(direction, limit)));
+            }
+        }
+        while let Some(&id) = self.control.first() {
+            if let Some(frame) = self.control_of(id) {
+                return Some(frame);
+            }
+            self.control.pop_first();
+        }
+        let limit = if self.is_held_back() { self.credit.blocked() } else { None };
+        limit.map(|limit| (Control::DataBlocked, Frame::DataBlocked(limit)))
+    }
+
+    fn control_of(&mut self, StreamId(id): StreamId) -> Option<(Control, Frame<'static>)> {
+        let stream = self.streams.get_mut(&StreamId(id))?;
+        if let Some(send) = &mut stream.send {
+            if let Some((error, final_size)) = send.next_reset() {
+                let frame = Frame::ResetStream { id, error, final_size };
+                return Some((Control::Reset(StreamId(id)), frame));
+            }
+            if let Some(limit) = send.blocked() {
+                let frame = Frame::StreamDataBlocked { id, limit };
+                return Some((Control::StreamDataBlocked(StreamId(id)), frame));
+            }
+        }
+        let receive = stream.receive.as_mut()?;
+        if let Some(error) = receive.next_stop() {
+            return Some((Control::Stop(StreamId(id)), Frame::StopSending { id, error }));
+        }
+        let max = std::mem::take(&mut stream.max_data).then(|| receive.granted())?;
+        Some((Control::MaxStreamData(StreamId(id)), Frame::MaxStreamData { id, max }))
+    }
+
+    /// The next data for a packet with so much room for the frame: stream, chunk, and where the header is to be built from. With `fixed` the
+    /// header has the length that [`crate::wire::frame::FIXED_STREAM_HEADER`] says. Streams take turns.
+    pub fn next_data(&mut self, room: usize, fixed: bool) -> Option<(StreamId, Chunk)> {
+        for _ in 0..self.ready.len() {
+            let id = self.ready.pop_front()?;
+            let credit = self.credit.available();
+            let stream = self.streams.get_mut(&id);
+            let Some((stream, send)) = stream.and_then(|s| Some((&mut s.queued, s.send.as_mut()?))) else {
+                continue;
+            };
+            if !send.has_pending(credit) {
+                // The connection's credit, or its own, or nothing at all.
+                *stream = send.has_pending(u64::MAX);
+                if *stream {
+                    self.ready.push_back(id);
+                } else {
+                    self.control.insert(id);
+                }
+                continue;
+            }
+            let header = header(id, send.next_offset(), room, fixed);
+            if room < header + MIN_DATA {
+                self.ready.push_front(id);
+                return None;
+            }
+            let next = send.next(room - header, credit);
+            *stream = send.has_pending(u64::MAX);
+            if *stream {
+                self.ready.push_back(id);
+            } else {
+                self.control.insert(id);
+            }
+            let (chunk, new) = next?;
+            self.credit.consume(new);
+            return Some((id, chunk));
+        }
+        None
+    }
+
+    /// Copies the bytes of a chunk that [`next_data`](Self::next_data) gave into the packet, at once.
+    pub fn copy(&self, id: StreamId, offset: u64, out: &mut [u8]) {
+        if let Some(send) = self.streams.get(&id).and_then(|stream| stream.send.as_ref()) {
+            send.copy(offset, out);
+        }
+    }
+
+    /// A packet with this data was acknowledged.
+    pub fn on_data_acked(&mut self, id: StreamId, chunk: Chunk) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let Some(send) = &mut stream.send else { return };
+        send.on_acked(chunk);
+        if stream.waits_for_room && send.room() > 0 {
+            stream.waits_for_room = false;
+            self.events.push_back(StreamEvent::Writable(id));
+        }
+        self.reap(id);
+    }
+
+    /// A packet with this data was lost.
+    pub fn on_data_lost(&mut self, id: StreamId, chunk: Chunk) {
+        if let Some(send) = self.streams.get_mut(&id).and_then(|stream| stream.send.as_mut()) {
+            send.on_lost(chunk);
+            self.queue(id);
+        }
+    }
+
+    /// A packet with this frame was acknowledged.
+    pub fn on_control_acked(&mut self, control: Control) {
+        if let Control::Reset(id) = control
+            && let Some(send) = self.streams.get_mut(&id).and_then(|stream| stream.send.as_mut())
+        {
+            send.on_reset_acked();
+            self.reap(id);
+        }
+    }
+
+    /// A packet with this frame was lost: it is sent again if it still says something, as things are now (section 13.3).
+    pub fn on_control_lost(&mut self, now: Time, control: Control) {
+        match control {
+            Control::MaxData => self.max_data = true,
+            Control::DataBlocked => self.credit.on_blocked_lost(),
+            Control::MaxStreams(direction) => self.max_streams[direction as usize] = true,
+            Control::StreamsBlocked(direction) => self.limits.on_blocked_lost(direction),
+            Control::Reset(id) | Control::StreamDataBlocked(id) => {
+                let Some(send) = self.streams.get_mut(&id).and_then(|stream| stream.send.as_mut()) else {
+                    return;
+                };
+                match control {
+                    Control::Reset(_) => send.on_reset_lost(),
+                    _ => send.on_blocked_lost(),
+                }
+                self.control.insert(id);
+            }
+            Control::Stop(id) | Control::MaxStreamData(id) => {
+                let Some(stream) = self.streams.get_mut(&id) else { return };
+                let Some(receive) = &mut stream.receive else { return };
+                match control {
+                    Control::Stop(_) => receive.on_stop_lost(),
+                    _ => stream.max_data = receive.final_size().is_none(),
+                }
+                self.control.insert(id);
+                self.settle(now, id);
+            }
+        }
+    }
+}
+
+/// How many bytes come before the data of a frame that may fill so much room.
+fn header(id: StreamId, offset: u64, room: usize, fixed: bool) -> usize {
+    match fixed {
+        true => crate::wire::frame::FIXED_STREAM_HEADER,
+        false => StreamFrame::header_size(id.0, offset, None) + varint::size(room as u64),
+    }
+}

@@ -1,0 +1,118 @@
+//! Ends: of the application, of silence, of a peer that has forgotten everything.
+
+use kneepoint_quic::config::EndpointConfig;
+use kneepoint_quic::connection::{Close, Ended, State};
+use kneepoint_quic::crypto::tls::Ciphers;
+use kneepoint_quic::endpoint::{Endpoint, EndpointSettings};
+use kneepoint_quic::units::Duration;
+
+use crate::world::*;
+
+#[test]
+fn the_application_closes() {
+    for crypto in [plain(), tls(Ciphers::All)] {
+        for server in [false, true] {
+            let mut world = World::new(Plan { crypto: crypto.clone(), ..Plan::default() });
+            world.connect(&[1000]);
+            assert!(world.finish(ms(1000)));
+            let now = world.now;
+            let end = if server { world.of_server() } else { world.of_client() };
+            end.close(now, 7, b"enough");
+            assert_eq!(end.state(), State::Closing);
+            assert!(world.run(now + Duration::from_secs(5), |w| w.client.is_empty() && w.server.is_empty()));
+            let close = Close::Application { error: 7, reason: b"enough".to_vec() };
+            let (mine, theirs) = (Ended::Local(close.clone()), Ended::Peer(close));
+            let expected = if server { [Some(&theirs), Some(&mine)] } else { [Some(&mine), Some(&theirs)] };
+            assert_eq!(world.ended(), expected);
+        }
+    }
+}
+
+/// Closed in the middle of the handshake: the peer hears of it, but not why (RFC 9000 section 10.2.3).
+#[test]
+fn closed_before_it_began() {
+    for at in [1, 16, 31, 46] {
+        let mut world = World::new(Plan { crypto: tls(Ciphers::All), ..Plan::default() });
+        world.connect(&[]);
+        world.run(ms(at), |_| false);
+        let now = world.now;
+        world.of_client().close(now, 7, b"enough");
+        assert!(world.run(ms(20_000), |world| world.client.is_empty() && world.server.is_empty()), "{at}");
+        assert!(matches!(world.ended()[1], Some(Ended::Peer(_)) | None), "{at}: {:?}", world.ended());
+    }
+}
+
+#[test]
+fn silence() {
+    let mut plan = Plan::default();
+    plan.client.connection.idle_timeout = Some(Duration::from_secs(5));
+    let mut world = World::new(plan);
+    world.connect(&[1000]);
+    assert!(world.finish(ms(1000)));
+    assert!(world.run(ms(10_000), |world| world.client.is_empty() && world.server.is_empty()));
+    assert_eq!(world.ended(), [Some(&Ended::Idle); 2]);
+    assert!((5_000..5_300).contains(&(world.now.0 / 1_000_000)), "{:?}", world.now);
+}
+
+/// The server starts anew with its old key: what the client sends is answered by a stateless reset, which ends its connection.
+#[test]
+fn a_server_that_forgot() {
+    let mut world = World::new(Plan::default());
+    world.connect(&[5_000_000]);
+    assert!(!world.run(ms(1000), |_| false));
+    let settings = EndpointSettings {
+        config: EndpointConfig { accepts: true, ..EndpointConfig::default() },
+        connection: kneepoint_quic::connection::Settings::default(),
+        crypto: Some(plain().1),
+    };
+    world.server = Endpoint::new(settings, 1001).unwrap();
+    assert!(world.run(ms(5000), |world| world.client.is_empty()), "{:?}", world.client_events);
+    assert_eq!(world.ended()[0], Some(&Ended::Reset));
+}
+
+/// The same where this end's IDs have zero length: only the token tells.
+#[test]
+fn a_server_that_forgot_and_no_ids() {
+    let mut plan = Plan::default();
+    plan.client.connection.connection_id_len = 0;
+    let mut world = World::new(plan);
+    world.connect(&[5_000_000]);
+    assert!(!world.run(ms(1000), |_| false));
+    let settings = EndpointSettings {
+        config: EndpointConfig { accepts: true, ..EndpointConfig::default() },
+        connection: kneepoint_quic::connection::Settings::default(),
+        crypto: Some(plain().1),
+    };
+    world.server = Endpoint::new(settings, 1001).unwrap();
+    assert!(world.run(ms(5000), |world| world.client.is_empty()), "{:?}", world.client_events);
+    assert_eq!(world.ended()[0], Some(&Ended::Reset));
+}
+
+/// Dark for 10 s: what is left arrives afterwards.
+#[test]
+fn dark_for_ten_seconds() {
+    let mut world = World::new(Plan::default());
+    world.connect(&[1_500_000]);
+    assert!(!world.run(ms(1000), |_| false));
+    world.link.loss = 1.0;
+    assert!(!world.run(ms(11_000), |_| false));
+    world.link.loss = 0.0;
+    // The PTO has doubled until it was longer than what had passed.
+    assert!(world.finish(ms(30_000)), "{:?}", world.client_events);
+    assert!(world.of_server().sender().stats().collapses >= 1);
+}
+
+/// A PING keeps a connection alive that has nothing to say.
+#[test]
+fn kept_alive() {
+    let mut plan = Plan::default();
+    plan.client.connection.idle_timeout = Some(Duration::from_secs(5));
+    let mut world = World::new(plan);
+    world.connect(&[1000]);
+    assert!(world.finish(ms(1000)));
+    for second in 1..20 {
+        world.of_client().ping();
+        world.run(ms(second * 3000), |_| false);
+    }
+    assert_eq!(world.ended(), [None, None]);
+}

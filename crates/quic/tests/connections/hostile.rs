@@ -1,0 +1,381 @@
+//! Peers that break the rules, and those on the path who write what they like.
+//!
+//! Without cryptography everybody has the keys: a test may say anything in the client's name.
+
+use std::net::SocketAddr;
+
+use kneepoint_quic::config::EndpointConfig;
+use kneepoint_quic::connection::{Arrival, Close, Connection, Ended};
+use kneepoint_quic::crypto::keys;
+use kneepoint_quic::crypto::tls::Ciphers;
+use kneepoint_quic::endpoint::{Endpoint, EndpointSettings};
+use kneepoint_quic::recovery::SpaceId;
+use kneepoint_quic::streams::{Read, StreamId, WindowConfig};
+use kneepoint_quic::units::{Duration, Ecn, Rng, Time};
+use kneepoint_quic::wire::header::Outgoing;
+use kneepoint_quic::wire::retry;
+use kneepoint_quic::wire::{AckToSend, ConnectionId, EcnCounts, Frame, StreamFrame, Writer};
+use kneepoint_quic::{Code, Level, Side, crypto};
+use proptest::prelude::*;
+
+use crate::world::*;
+
+/// A connection between honest ends, up to here.
+fn begun() -> World {
+    let mut world = World::new(Plan::default());
+    world.connect(&[1000]);
+    assert!(world.finish(ms(1000)));
+    world.run(ms(500), |_| false);
+    world.checks = false;
+    world
+}
+
+/// A 1-RTT packet to the server in the client's name.
+fn forged(world: &World, number: u64, payload: &[u8]) -> Vec<u8> {
+    let keys = crypto::plain::keys(Side::Client, Level::OneRtt, 16);
+    let header = Outgoing {
+        level: Level::OneRtt,
+        destination: ConnectionId::new(&world.last[1..9]).unwrap(),
+        source: ConnectionId::EMPTY,
+        token: &[],
+        number,
+        number_len: 4,
+        key_phase: false,
+        spin: false,
+    };
+    let mut bytes = vec![0; header.size() + payload.len() + 16];
+    let mut w = Writer::new(&mut bytes);
+    let placed = header.encode(&mut w).unwrap();
+    w.bytes(payload);
+    keys::seal(&*keys.local.header, &*keys.local.packet, &mut bytes, &placed).unwrap();
+    bytes
+}
+
+fn inject(world: &mut World, from: &str, mut bytes: Vec<u8>) {
+    let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), SERVER.parse().unwrap());
+    let (now, bytes) = (world.now, &mut bytes[..]);
+    world.server.handle(now, Arrival { from, to, ecn: Ecn::NotEct, arrived: now, bytes });
+}
+
+fn say(world: &mut World, number: u64, payload: &[u8]) {
+    let bytes = forged(world, number, payload);
+    inject(world, CLIENT, bytes);
+}
+
+fn encoded(frame: &Frame<'_>) -> Vec<u8> {
+    let mut bytes = vec![0; frame.size()];
+    frame.encode(&mut Writer::new(&mut bytes)).unwrap();
+    bytes
+}
+
+fn ack(ranges: &[(u64, u64)], ecn: Option<EcnCounts>) -> Vec<u8> {
+    let ack = AckToSend { ranges, delay: 0, ecn, stamps: None };
+    let mut bytes = vec![0; ack.size()];
+    ack.encode(&mut Writer::new(&mut bytes)).unwrap();
+    bytes
+}
+
+/// Why the server has closed the connection.
+fn verdict(world: &mut World) -> Option<Code> {
+    let end = world.now + Duration::from_millis(1);
+    world.run(end, |_| false);
+    match world.ended()[1] {
+        Some(Ended::Local(Close::Transport { code, .. })) => Some(*code),
+        _ => None,
+    }
+}
+
+fn stream(id: u64, offset: u64, data: &[u8], fin: bool) -> Vec<u8> {
+    encoded(&Frame::Stream(StreamFrame { id, offset, data, fin, length: true }))
+}
+
+#[test]
+fn what_closes_a_connection() {
+    let id = ConnectionId::new(&[1; 8]).unwrap();
+    let new_id = |sequence, retire_prior_to| {
+        encoded(&Frame::NewConnectionId { sequence, retire_prior_to, id, reset_token: [1; 16] })
+    };
+    let cases: Vec<(&str, Vec<u8>, Code)> = vec![
+        ("an ACK of what was not sent", ack(&[(1_000_000, 1_000_001)], None), Code::PROTOCOL_VIOLATION),
+        ("an ACK of everything", ack(&[(0, (1 << 62) - 1)], None), Code::PROTOCOL_VIOLATION),
+        ("nothing", vec![], Code::PROTOCOL_VIOLATION),
+        ("an unknown frame", vec![0x40, 0x7f], Code::FRAME_ENCODING_ERROR),
+        ("HANDSHAKE_DONE", encoded(&Frame::HandshakeDone), Code::PROTOCOL_VIOLATION),
+        ("a token", encoded(&Frame::NewToken(b"token")), Code::PROTOCOL_VIOLATION),
+        ("a stream above the limit", stream(4 * 1_000, 0, b"x", false), Code::STREAM_LIMIT_ERROR),
+        ("a stream that is the server's", stream(1, 0, b"x", false), Code::STREAM_STATE_ERROR),
+        ("beyond the stream's window", stream(8, 1 << 40, b"x", false), Code::FLOW_CONTROL_ERROR),
+        ("two ends", [stream(8, 9, b"", true), stream(8, 8, b"", true)].concat(), Code::FINAL_SIZE_ERROR),
+        (
+            "data beyond the end",
+            [stream(8, 9, b"", true), stream(8, 9, b"x", false)].concat(),
+            Code::FINAL_SIZE_ERROR,
+        ),
+        ("an ID that was never given", encoded(&Frame::RetireConnectionId(99)), Code::PROTOCOL_VIOLATION),
+        ("the ID that is used", encoded(&Frame::RetireConnectionId(0)), Code::PROTOCOL_VIOLATION),
+        ("another ID of a known number", new_id(1, 0), Code::PROTOCOL_VIOLATION),
+        (
+            "CRYPTO far ahead",
+            encoded(&Frame::Crypto { offset: 1 << 20, data: b"x" }),
+            Code::CRYPTO_BUFFER_EXCEEDED,
+        ),
+        ("2^61 streams", [&[0x12][..], &[0xe0, 0, 0, 0, 0, 0, 0, 0]].concat(), Code::FRAME_ENCODING_ERROR),
+        ("a message", encoded(&Frame::Datagram { data: b"x", length: true }), Code::PROTOCOL_VIOLATION),
+        ("ACK_FREQUENCY", encoded(&Frame::ImmediateAck), Code::FRAME_ENCODING_ERROR),
+    ];
+    for (what, payload, code) in cases {
+        let mut world = begun();
+        say(&mut world, 10_000, &payload);
+        assert_eq!(verdict(&mut world), Some(code), "{what}");
+        assert!(world.run(ms(20_000), |world| world.client.is_empty() && world.server.is_empty()), "{what}");
+    }
+}
+
+/// RFC 9000 section 21.4: who acknowledges everything acknowledges numbers that no packet had.
+#[test]
+fn optimistic_acks() {
+    let mut world = begun();
+    world.requests.clear();
+    world.wanted = vec![12_000_000];
+    assert!(world.finish(ms(30_000)));
+    let next = world.of_server().sender().next_number(SpaceId::Application);
+    let sent = world.of_server().sender().stats();
+    assert!(next > sent.sent - sent.discarded, "numbers were left out");
+    say(&mut world, 2 * next, &ack(&[(0, next - 1)], None));
+    assert_eq!(verdict(&mut world), Some(Code::PROTOCOL_VIOLATION));
+}
+
+/// Each stream keeps to its window, all together do not: the connection ends, and what came can still be read without harm.
+#[test]
+fn more_than_the_connection_granted() {
+    let mut plan = Plan::default();
+    plan.server.connection.data_window = WindowConfig { initial: 3000, max: 3000 };
+    let mut world = World::new(plan);
+    world.connect(&[]);
+    assert!(world.run(ms(500), |world| world.of_client().is_confirmed()));
+    world.run(ms(600), |_| false);
+    let (data, now) = ([7; 1000], world.now);
+    for n in 0..4 {
+        say(&mut world, 10_000 + n, &stream(4 * n, 0, &data, false));
+    }
+    for n in 0..4 {
+        let read = world.of_server().read(now, StreamId(4 * n), &mut [0; 2000]);
+        assert_eq!(read, Ok(Read::Data(1000)));
+    }
+    assert_eq!(verdict(&mut world), Some(Code::FLOW_CONTROL_ERROR));
+}
+
+/// More IDs than are kept, and a peer that has all of them given up and given again.
+#[test]
+fn floods_of_connection_ids() {
+    for retire in [false, true] {
+        let mut world = begun();
+        for sequence in 10..2000_u64 {
+            let id = ConnectionId::new(&sequence.to_be_bytes()).unwrap();
+            let retire_prior_to = if retire { sequence } else { 0 };
+            let mut reset_token = [0; 16];
+            reset_token[..8].copy_from_slice(&sequence.to_be_bytes());
+            let frame = Frame::NewConnectionId { sequence, retire_prior_to, id, reset_token };
+            say(&mut world, 10_000 + sequence, &encoded(&frame));
+            assert!(world.of_server().memory() < 1000);
+            if !world.of_server().state().eq(&kneepoint_quic::connection::State::Open) {
+                break;
+            }
+        }
+        assert_eq!(verdict(&mut world), Some(Code::CONNECTION_ID_LIMIT_ERROR));
+    }
+}
+
+/// Challenges are answered, four a packet, and never with more than came.
+#[test]
+fn floods_of_challenges() {
+    let mut world = begun();
+    let payload: Vec<u8> =
+        (0..100_u64).flat_map(|n| encoded(&Frame::PathChallenge(n.to_be_bytes()))).collect();
+    let before = world.of_server().counts().bytes_sent;
+    for number in 0..500 {
+        say(&mut world, 10_000 + number, &payload);
+        world.flush();
+    }
+    let sent = world.of_server().counts().bytes_sent - before;
+    assert!(sent <= 500 * 1300, "{sent}");
+    assert_eq!(verdict(&mut world), None);
+}
+
+/// Spoofed addresses: at most four paths, three times what came to each, and the way back.
+#[test]
+fn address_flapping() {
+    let mut world = begun();
+    for number in 0..300_u64 {
+        let bytes = forged(&world, 10_000 + number, &[1]);
+        let from = format!("192.0.2.{}:{}", number % 50, 1000 + number);
+        let before = world.sent[1];
+        inject(&mut world, &from, bytes);
+        world.flush();
+        assert!(world.sent[1] - before <= 8, "{}", world.sent[1] - before);
+    }
+    // Nobody answers there: back to the client.
+    assert!(world.run(ms(60_000), |world| world.server.is_empty() || {
+        let back = world.of_server().addresses().1 == CLIENT.parse().unwrap();
+        back && world.now > ms(5_000)
+    }));
+}
+
+/// Bytes one by one, backwards and overlapping, every other packet number, old numbers again: bounded, and nothing closes.
+#[test]
+fn crumbs_and_replays() {
+    let mut world = begun();
+    let packets: Vec<Vec<u8>> = (0..3000_u64)
+        .map(|n| {
+            forged(&world, 10_000 + 2 * n, &stream(8, 2 * (3000 - n), &[7, 7][..1 + (n % 2) as usize], false))
+        })
+        .collect();
+    for bytes in packets.iter().chain(&packets) {
+        inject(&mut world, CLIENT, bytes.clone());
+        world.flush();
+    }
+    assert!(world.of_server().memory() < 50_000, "{}", world.of_server().memory());
+    assert!(world.of_server().counts().duplicates >= 3000);
+    assert_eq!(verdict(&mut world), None);
+}
+
+/// ECN counts that fall or count what was never sent end the marking, not the connection.
+#[test]
+fn ecn_counts_that_lie() {
+    let mut world = begun();
+    for ce in [9, 3, 1 << 40] {
+        let counts = EcnCounts { ect0: 1 << 30, ect1: 5, ce };
+        say(&mut world, 10_000 + ce % 100, &ack(&[(0, 0)], Some(counts)));
+    }
+    assert_eq!(verdict(&mut world), None);
+}
+
+/// Ten thousand datagrams of noise: no state, few answers, and an honest client gets in.
+#[test]
+fn garbage() {
+    let mut world = World::new(Plan { crypto: tls(Ciphers::All), ..Plan::default() });
+    let mut rng = Rng::stream(5, "garbage");
+    for n in 0..10_000_u64 {
+        let len = 1 + rng.below(1500) as usize;
+        let mut bytes: Vec<u8> = (0..len).map(|_| rng.next_u64() as u8).collect();
+        if n % 3 == 0 && len > 6 {
+            // Looks like an Initial of version 1.
+            bytes[..6].copy_from_slice(&[0xc0 | (n as u8 & 0x3f), 0, 0, 0, 1, 8]);
+        }
+        world.now = Time(n * 100_000);
+        inject(&mut world, "198.51.100.7:9", bytes);
+        world.flush();
+    }
+    assert!(world.server.is_empty());
+    assert!(world.sent[1] <= 200, "{}", world.sent[1]);
+    world.connect(&[1000]);
+    let end = world.now + Duration::from_secs(2);
+    assert!(world.finish(end));
+}
+
+/// RFC 9000 section 17.2.5.2: a Retry that was not made for this connection, and a second one, are dropped.
+#[test]
+fn spoofed_retries() {
+    for genuine in [false, true] {
+        let mut world = World::new(Plan::default());
+        world.connect(&[1000]);
+        let mut buf = [0; 1500];
+        let sent = world.client.poll_transmit(ms(0), &mut buf).unwrap();
+        let id = |bytes: &[u8]| ConnectionId::new(bytes).unwrap();
+        let (original, source) = (id(&buf[6..14]), id(&buf[15..23]));
+        let made_for = if genuine { original } else { id(&[3; 8]) };
+        let mut spoof = vec![0; retry::size(8, 8, b"token")];
+        let mut w = Writer::new(&mut spoof);
+        retry::encode(&mut w, 0, &source, &id(&[9; 8]), b"token", &made_for).unwrap();
+        for _ in 0..2 {
+            let mut bytes = spoof.clone();
+            let (from, to, now) = (sent.to, sent.from, world.now);
+            world.client.handle(now, Arrival { from, to, ecn: Ecn::NotEct, arrived: now, bytes: &mut bytes });
+        }
+        let again = world.client.poll_transmit(ms(0), &mut buf);
+        assert_eq!(again.is_some(), genuine, "only a genuine one is followed");
+        assert!(world.client.poll_transmit(ms(0), &mut buf).is_none(), "and only once");
+        if !genuine {
+            assert!(world.finish(ms(3000)));
+        }
+    }
+}
+
+/// Clients that nobody accepts: so many, and so many bytes each.
+#[test]
+fn strangers() {
+    let server = EndpointConfig { accepts: true, unaccepted: 10, ..EndpointConfig::default() };
+    let mut world = World::new(Plan { server, ..Plan::default() });
+    for n in 0..50_u64 {
+        let settings = EndpointSettings {
+            config: EndpointConfig::default(),
+            connection: kneepoint_quic::connection::Settings::default(),
+            crypto: None,
+        };
+        let mut client = Endpoint::new(settings, n).unwrap();
+        let address = format!("198.51.100.{n}:9");
+        let ends = (address.parse().unwrap(), SERVER.parse().unwrap());
+        client.connect(world.now, &plain().0, "server", ends, b"").unwrap();
+        let mut buf = [0; 1500];
+        let sent = client.poll_transmit(world.now, &mut buf).unwrap();
+        assert_eq!(sent.len, 1200);
+        for _ in 0..200 {
+            inject(&mut world, &address, buf[..sent.len].to_vec());
+        }
+    }
+    assert_eq!(world.server.len(), 10);
+    assert!(world.server.dropped().dropped >= 10 * 100 && world.server.dropped().answered >= 30);
+    // Silence frees the places.
+    assert!(world.run(ms(60_000), |world| world.server.is_empty()));
+}
+
+/// Garbage and damaged repeats into an established connection with TLS: dropped.
+#[test]
+fn damaged_repeats() {
+    let mut world = World::new(Plan { crypto: tls(Ciphers::All), ..Plan::default() });
+    world.connect(&[300_000]);
+    let mut rng = Rng::stream(6, "damage");
+    while !world.is_done() {
+        let end = world.now + Duration::from_millis(5);
+        world.run(end, |_| false);
+        let mut bytes = world.last.clone();
+        let at = rng.below(bytes.len() as u64) as usize;
+        bytes[at] ^= 1 << rng.below(8);
+        inject(&mut world, CLIENT, bytes);
+        assert!(world.now < ms(5000));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Any damage to any datagram, where no cipher keeps it from the frames: nothing panics, nothing hangs, nothing grows.
+    #[test]
+    fn any_damage(seed in 0_u64..1_000_000, corrupt in 0.01_f64..0.5, from in 0_u64..2) {
+        let link = Link { corrupt: if from == 0 { corrupt } else { 0.0 }, duplicate: 0.05, ..Link::default() };
+        let mut world = World::new(Plan { link, seed, ..Plan::default() });
+        world.checks = false;
+        world.connect(&[100_000, 5, 20_000]);
+        world.run(ms(120), |_| false);
+        world.link.corrupt = corrupt;
+        world.run(ms(20_000), |world| world.client.is_empty() && world.server.is_empty());
+        let memory = |end: &kneepoint_quic::endpoint::Endpoint| -> usize {
+            end.handles().filter_map(|handle| end.connection(handle)).map(Connection::memory).sum()
+        };
+        prop_assert!(memory(&world.client) + memory(&world.server) < 3 << 20);
+    }
+
+    /// Any bytes as frames, in the client's name.
+    #[test]
+    fn any_frames(payloads in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 1..20)) {
+        let mut world = begun();
+        for (number, payload) in payloads.iter().enumerate() {
+            say(&mut world, 10_000 + number as u64, payload);
+            world.flush();
+            if world.server.is_empty() {
+                return Ok(());
+            }
+        }
+        world.run(ms(3_000), |_| false);
+    }
+}

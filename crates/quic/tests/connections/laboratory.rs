@@ -1,0 +1,190 @@
+//! What a laboratory needs: receive times, fewer ACKs, taps, sizes that do not change.
+
+use std::sync::{Arc, Mutex};
+
+use kneepoint_quic::config::{AckRequest, Config};
+use kneepoint_quic::connection::{Item, Observation, Tap};
+use kneepoint_quic::recovery::congestion::{Ack, Cause, Congestion, Control, Controller, Needs, PathInfo};
+use kneepoint_quic::units::{Duration, Time};
+use kneepoint_quic::wire::StampFormat;
+
+use crate::world::*;
+
+/// Tells how many packets were acknowledged, how many of them with a receive time, and the range of their one-way delays in microseconds.
+#[derive(Clone, Debug)]
+struct Watcher(Arc<Mutex<(u64, u64, i64, i64)>>);
+
+impl Controller for Watcher {
+    fn on_ack(&mut self, ack: &Ack<'_>) -> Option<Cause> {
+        let mut seen = self.0.lock().unwrap();
+        for packet in ack.packets {
+            seen.0 += 1;
+            if let Some(received) = packet.received {
+                let delay = (received - packet.sent.0 as i64) / 1000;
+                *seen = (seen.0, seen.1 + 1, seen.2.min(delay), seen.3.max(delay));
+            }
+        }
+        None
+    }
+    fn on_congestion(&mut self, _: &Congestion) {}
+    fn on_path_change(&mut self, _: PathInfo) {}
+    fn needs(&self) -> Needs {
+        Needs { receive_times: true, ..Needs::default() }
+    }
+    fn control(&self) -> Control {
+        Control::window(24_000)
+    }
+}
+
+/// draft-ietf-quic-receive-ts-02: a controller that needs receive times has them asked for and gets that of every 1-RTT packet, in the unit
+/// that was asked for; from a peer that does not offer them it gets none.
+#[test]
+fn receive_times() {
+    for (exponent, offered) in [(None, true), (Some(3), true), (Some(10), true), (None, false)] {
+        let seen = Arc::new(Mutex::new((0, 0, i64::MAX, i64::MIN)));
+        let mut plan = Plan { link: Link { loss: 0.01, ..Link::default() }, ..Plan::default() };
+        plan.client.connection.timestamps.offered = offered;
+        plan.server.connection.timestamps.wanted = exponent.map(|exponent| StampFormat { max: 32, exponent });
+        let watcher = Watcher(seen.clone());
+        plan.settings[1] = plan.settings[1].clone().with_controller(move |_| Box::new(watcher.clone()));
+        let mut world = World::new(plan);
+        world.connect(&[1_000_000]);
+        assert!(world.finish(ms(20_000)), "{:?} {:?}", world.client_events, world.server_events);
+        let (acked, stamped, least, most) = *seen.lock().unwrap();
+        assert!(acked > 800);
+        if !offered {
+            assert_eq!(stamped, 0);
+            continue;
+        }
+        // Those of the handshake have none.
+        assert!(acked - stamped < 10, "{acked} {stamped}");
+        let unit = 1 << exponent.unwrap_or(0);
+        assert!(least > 15_000 - unit && most < 15_000 + 24_000 * 8 / 10, "{least} {most}");
+    }
+}
+
+/// draft-ietf-quic-ack-frequency: the client acknowledges every tenth packet when it is asked to.
+#[test]
+fn fewer_acks_when_asked() {
+    let acks = |ask: bool| {
+        let mut plan = Plan::default();
+        plan.client.connection.ack_frequency.min_ack_delay = Some(Duration::from_millis(1));
+        let request = AckRequest { threshold: 9, max_ack_delay: None, reordering_threshold: 1 };
+        plan.server.connection.ack_frequency.request = ask.then_some(request);
+        let mut world = World::new(plan);
+        world.connect(&[1_000_000]);
+        assert!(world.finish(ms(10_000)));
+        world.of_client().counts().datagrams_sent
+    };
+    let (often, seldom) = (acks(false), acks(true));
+    assert!(seldom * 3 < often, "{seldom} {often}");
+}
+
+/// A tap hears of every packet once: sent, and then acknowledged or lost.
+#[test]
+fn a_tap_hears_everything() {
+    #[derive(Default)]
+    struct Heard {
+        sent: u64,
+        bytes: u64,
+        acked: u64,
+        lost: u64,
+        received: u64,
+        frames: u64,
+        congestion: u64,
+        cwnd: u64,
+    }
+    struct Listener(Arc<Mutex<Heard>>);
+    impl Tap for Listener {
+        fn on(&mut self, _: Time, what: &Observation<'_>) {
+            let mut heard = self.0.lock().unwrap();
+            match *what {
+                Observation::Sent { in_flight, bytes, .. } => {
+                    heard.sent += u64::from(in_flight);
+                    heard.bytes += if in_flight { bytes } else { 0 };
+                }
+                Observation::Acked { .. } => heard.acked += 1,
+                Observation::Lost { .. } => heard.lost += 1,
+                Observation::Received { .. } => heard.received += 1,
+                Observation::Frame(_) => heard.frames += 1,
+                Observation::Congestion(_) => heard.congestion += 1,
+                Observation::Metrics { cwnd, .. } => heard.cwnd = cwnd,
+                _ => {}
+            }
+        }
+    }
+    let heard = Arc::new(Mutex::new(Heard::default()));
+    let mut world = World::new(Plan::default());
+    world.connect(&[2_000_000]);
+    assert!(world.run(ms(1000), |world| world.accepted.is_some()));
+    let before = world.of_server().sender().stats().clone();
+    world.of_server().set_tap(Box::new(Listener(heard.clone())));
+    assert!(world.finish(ms(10_000)));
+    let (heard, stats) = (heard.lock().unwrap(), world.of_server().sender().stats().clone());
+    assert_eq!(heard.sent, stats.sent - before.sent);
+    assert_eq!(heard.bytes, stats.sent_bytes - before.sent_bytes);
+    assert_eq!((heard.acked, heard.lost), (stats.acked - before.acked, stats.lost() - before.lost()));
+    assert_eq!(heard.congestion, stats.loss_events);
+    assert!(heard.frames >= heard.received && heard.lost > 0);
+    assert_eq!(heard.cwnd, world.of_server().sender().control().cwnd);
+}
+
+/// For packet by packet comparison with a model: once the handshake is over every packet of data has one size and one chunk, and nothing
+/// but data goes one way and ACKs the other.
+#[test]
+fn exact() {
+    let mut plan = Plan::default();
+    plan.client.connection = Config::exact();
+    plan.server.connection = Config::exact();
+    plan.server.tokens = 0;
+    let mut world = World::new(plan);
+    world.connect(&[1_000_000]);
+    assert!(world.run(ms(200), |world| world.of_client().is_confirmed() && world.requests.len() == 1));
+    world.run(ms(250), |_| false);
+    let (sizes, log) = Sizes::new();
+    world.of_server().set_tap(Box::new(sizes));
+    assert!(world.finish(ms(10_000)));
+    let sizes = log.lock().unwrap();
+    assert!(sizes.len() > 500);
+    let (last, full) = sizes.split_last().unwrap();
+    // Header 13, STREAM 19, tag 16.
+    assert!(full.iter().all(|size| *size == (1200, 1200 - 13 - 19 - 16)), "{full:?}");
+    assert!(last.0 <= 1200);
+}
+
+/// Size and data of packets in flight.
+struct Sizes(Log);
+
+type Log = Arc<Mutex<Vec<(u64, usize)>>>;
+
+impl Sizes {
+    fn new() -> (Self, Log) {
+        let log = Arc::default();
+        (Self(Arc::clone(&log)), log)
+    }
+}
+
+impl Tap for Sizes {
+    fn on(&mut self, _: Time, what: &Observation<'_>) {
+        if let Observation::Sent { in_flight: true, bytes, items, .. } = what {
+            let data = items.iter().map(|item| if let Item::Stream(_, chunk) = item { chunk.len } else { 0 });
+            self.0.lock().unwrap().push((*bytes, data.sum()));
+        }
+    }
+}
+
+/// Bursts are what would leave one by one: the same datagrams at the same times.
+#[test]
+fn bursts() {
+    let run = |most| {
+        let link = Link { loss: 0.02, reorder: 0.02, ..Link::default() };
+        let mut world = World::new(Plan { link, ..Plan::default() });
+        world.bursts.0 = most;
+        world.connect(&[300_000, 10, 100_000]);
+        assert!(world.finish(ms(30_000)));
+        (world.trace, world.now, world.sent, world.bursts.1)
+    };
+    let (one, ten) = (run(1), run(10));
+    assert_eq!((one.0, one.1, one.2, one.3), (ten.0, ten.1, ten.2, 1));
+    assert!((3..=10).contains(&ten.3), "{}", ten.3);
+}

@@ -1,0 +1,12 @@
+//! Two endpoints and a link in virtual time: what the QUIC interop runner tries, and more.
+
+mod endings;
+mod handshakes;
+mod hostile;
+mod laboratory;
+#[allow(dead_code, unreachable_pub, reason = "a module of this program alone")]
+mod link;
+mod many;
+mod transfers;
+#[allow(dead_code, unreachable_pub, reason = "a module of this program alone")]
+mod world;

@@ -1,0 +1,296 @@
+//! Transfers: everything arrives, byte by byte, whatever the link does.
+
+use std::sync::{Arc, Mutex};
+
+use kneepoint_quic::config::DatagramConfig;
+use kneepoint_quic::connection::{Ended, Event, Item, Observation, Tap};
+use kneepoint_quic::crypto::tls::Ciphers;
+use kneepoint_quic::crypto::update::Limits;
+use kneepoint_quic::recovery::congestion::Parameters;
+use kneepoint_quic::recovery::congestion::algorithms::bbr;
+use kneepoint_quic::streams::{Control, Keep, WindowConfig, pattern};
+use kneepoint_quic::units::{Duration, Ecn, Time};
+use kneepoint_quic::wire::Direction;
+use proptest::prelude::*;
+
+use crate::world::*;
+
+fn transfer(link: Link, bytes: &[u64], end: u64) -> World {
+    let mut world = World::new(Plan { link, ..Plan::default() });
+    world.connect(bytes);
+    assert!(world.finish(ms(end)), "{:?} {:?}", world.client_events, world.server_events);
+    world
+}
+
+/// 10 Mbit/s are used: 2 MB take 1.6 s and a handshake.
+#[test]
+fn goodput() {
+    let world = transfer(Link::default(), &[2_000_000], 10_000);
+    assert!(world.now < ms(2_100), "{:?}", world.now);
+    let crypto = tls(Ciphers::All);
+    let mut world = World::new(Plan { crypto, ..Plan::default() });
+    world.connect(&[2_000_000]);
+    assert!(world.finish(ms(2_200)), "{:?}", world.now);
+}
+
+/// More streams than are allowed at once.
+#[test]
+fn multiplexing() {
+    let world = transfer(Link::default(), &[100; 1000], 20_000);
+    assert_eq!(world.requests.len(), 1000);
+    assert!(world.now < ms(3_000), "{:?}", world.now);
+}
+
+#[test]
+fn loss_and_corruption() {
+    for seed in 0..5 {
+        for (loss, corrupt) in [(0.02, 0.0), (0.0, 0.02)] {
+            let link = Link { loss, corrupt, ..Link::default() };
+            let mut world = World::new(Plan { link, seed, crypto: tls(Ciphers::All), ..Plan::default() });
+            world.connect(&[1_000_000, 500_000, 3]);
+            assert!(world.finish(ms(60_000)), "{seed} {loss}: {:?}", world.client_events);
+        }
+    }
+}
+
+#[test]
+fn reordering_and_duplication() {
+    let link = Link { reorder: 0.1, duplicate: 0.1, ..Link::default() };
+    let mut world = transfer(link, &[1_000_000], 30_000);
+    assert!(world.of_client().counts().duplicates > 0);
+    assert!(world.of_server().sender().stats().spurious > 0);
+}
+
+/// Interop runner, blackhole: 5 s on, 2 s off.
+#[test]
+fn blackhole() {
+    let link = Link { dark: Some((Duration::from_secs(5), Duration::from_secs(2))), ..Link::default() };
+    let world = transfer(link, &[10_000_000], 30_000);
+    assert!(world.now > ms(7_000) && world.now < ms(15_000), "{:?}", world.now);
+}
+
+#[test]
+fn key_updates() {
+    for crypto in [plain(), tls(Ciphers::All)] {
+        let mut world = World::new(Plan { crypto, ..Plan::default() });
+        world.connect(&[3_000_000]);
+        for update in 1..=3 {
+            assert!(!world.run(ms(200 + 500 * update), |_| false));
+            if update % 2 == 0 {
+                world.of_client().request_key_update();
+            } else {
+                world.of_server().request_key_update();
+            }
+        }
+        assert!(world.finish(ms(10_000)), "{:?}", world.client_events);
+        assert_eq!((world.of_client().key_generation(), world.of_server().key_generation()), (3, 3));
+    }
+}
+
+/// RFC 9001 section 6.6: keys are updated before they are used up, on both sides, as often as it takes; and where the peer does not let them
+/// be, the connection is over: the peer gets a stateless reset.
+#[test]
+fn keys_that_wear_out() {
+    let limits = Limits { confidentiality: 600, integrity: u64::MAX };
+    let mut plan = Plan { crypto: tls(Ciphers::All), ..Plan::default() };
+    plan.settings[1].key_limits = Some(limits);
+    let mut world = World::new(plan);
+    world.connect(&[3_000_000]);
+    assert!(world.finish(ms(10_000)), "{:?} {:?}", world.client_events, world.server_events);
+    assert!(world.of_server().key_generation() >= 2500 / 600, "{}", world.of_server().key_generation());
+
+    let limits = Limits { confidentiality: 20, integrity: u64::MAX };
+    let mut plan = Plan::default();
+    plan.settings[1].key_limits = Some(limits);
+    let mut world = World::new(plan);
+    world.connect(&[3_000_000]);
+    assert!(!world.finish(ms(60_000)));
+    assert_eq!(world.ended(), [Some(&Ended::Reset), Some(&Ended::KeysUsedUp)]);
+}
+
+/// Bytes that nobody reads: their hash is what counts.
+#[test]
+fn hashed() {
+    for loss in [0.0, 0.05] {
+        let mut plan = Plan { link: Link { loss, reorder: loss, ..Link::default() }, ..Plan::default() };
+        plan.settings[0].keep = Keep::Hash;
+        let mut world = World::new(plan);
+        world.connect(&[500_000, 500_000, 1]);
+        assert!(world.finish(ms(60_000)));
+        assert_eq!(world.hashes.len(), 3);
+        for (id, hash) in &world.hashes {
+            let mut bytes = vec![0; world.requests[id].bytes as usize];
+            pattern::fill(0, &mut bytes);
+            assert_eq!(hash[..], *ring::digest::digest(&ring::digest::SHA256, &bytes).as_ref());
+        }
+    }
+}
+
+/// Marks go out, CE comes back, the sender answers without a loss.
+#[test]
+fn ecn() {
+    let mut plan = Plan { link: Link { mark: Some(10), queue: 1000, ..Link::default() }, ..Plan::default() };
+    let mut recovery = (*plan.settings[1].recovery).clone();
+    recovery.ecn = Ecn::Ect0;
+    plan.settings[1].recovery = recovery.into();
+    let mut world = World::new(plan);
+    world.connect(&[3_000_000]);
+    assert!(world.finish(ms(10_000)));
+    assert!(world.of_client().counts().ce_received > 0);
+    let stats = world.of_server().sender().stats().clone();
+    assert!(stats.ecn_events > 0 && stats.lost() == 0, "{stats:?}");
+}
+
+/// A NAT gives the client another port: nothing begins anew. Another address: the controller does.
+#[test]
+fn rebinding() {
+    for (to, address) in [("10.0.0.1:4999", false), ("10.0.0.77:4000", true)] {
+        for crypto in [plain(), tls(Ciphers::All)] {
+            let mut world = World::new(Plan { crypto, ..Plan::default() });
+            world.connect(&[3_000_000]);
+            assert!(!world.run(ms(1000), |_| false));
+            let before = world.of_server().sender().window();
+            assert!(before > 20_000);
+            world.nat = Some(to.parse().unwrap());
+            let moved = |world: &mut World| world.server_events.contains(&Event::Moved(address));
+            assert!(world.run(ms(3000), moved), "{:?}", world.server_events);
+            let after = world.of_server().sender().window();
+            assert_eq!(after < before / 2, address, "{before} {after}");
+            assert!(world.finish(ms(10_000)), "{:?} {:?}", world.client_events, world.server_events);
+            assert_eq!(world.of_server().addresses().1, to.parse().unwrap());
+        }
+    }
+}
+
+/// Windows far below the product of bandwidth and delay, fixed: slow, but all arrives.
+#[test]
+fn small_windows() {
+    let mut plan = Plan::default();
+    let window = WindowConfig { initial: 5_000, max: 5_000 };
+    (plan.client.connection.data_window, plan.client.connection.stream_window) = (window, window);
+    let mut world = World::new(plan);
+    world.connect(&[100_000, 30_000, 0]);
+    assert!(world.finish(ms(20_000)), "{:?}", world.client_events);
+    // A window for each round trip at most.
+    assert!(world.now > ms(130_000 / 5_000 * 30), "{:?}", world.now);
+}
+
+/// Who is held back says so once for each limit: DATA_BLOCKED, STREAM_DATA_BLOCKED, STREAMS_BLOCKED.
+#[test]
+fn what_holds_back_is_told() {
+    struct Blocked(Arc<Mutex<Vec<Control>>>);
+    impl Tap for Blocked {
+        fn on(&mut self, _: Time, what: &Observation<'_>) {
+            let Observation::Sent { items, .. } = what else { return };
+            let controls = items.iter().filter_map(|item| match item {
+                Item::Control(control) => Some(*control),
+                _ => None,
+            });
+            self.0.lock().unwrap().extend(controls);
+        }
+    }
+    for (data, stream) in [(5_000, 1 << 20), (1 << 20, 5_000)] {
+        let mut plan = Plan::default();
+        plan.client.connection.data_window = WindowConfig { initial: data, max: data };
+        plan.client.connection.stream_window = WindowConfig { initial: stream, max: stream };
+        plan.server.connection.bidirectional_streams = 2;
+        let mut world = World::new(plan);
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let of_client = Arc::new(Mutex::new(Vec::new()));
+        world.connect(&[20_000, 20_000, 20_000]);
+        world.of_client().set_tap(Box::new(Blocked(of_client.clone())));
+        assert!(world.run(ms(500), |world| world.accepted.is_some()));
+        world.of_server().set_tap(Box::new(Blocked(log.clone())));
+        assert!(world.finish(ms(20_000)), "{:?}", world.client_events);
+        let log = log.lock().unwrap();
+        let data_blocked = log.iter().filter(|control| **control == Control::DataBlocked).count();
+        let stream_blocked = log.iter().filter(|c| matches!(c, Control::StreamDataBlocked(_))).count();
+        assert_eq!((data_blocked > 0, stream_blocked > 0), (data == 5_000, stream == 5_000), "{log:?}");
+        assert!(data_blocked + stream_blocked < 60, "{log:?}");
+        assert!(of_client.lock().unwrap().contains(&Control::StreamsBlocked(Direction::Bidirectional)));
+    }
+}
+
+/// The server asks for new IDs to be used: the client's packets go there, and the old ones lead nowhere.
+#[test]
+fn new_ids() {
+    let mut world = World::new(Plan::default());
+    world.connect(&[2_000_000]);
+    assert!(!world.run(ms(300), |_| false));
+    let mut ids = vec![world.last[1..9].to_vec()];
+    for _ in 0..3 {
+        world.of_server().rotate_ids();
+        world.of_client().rotate_ids();
+        let next = world.now + Duration::from_millis(300);
+        assert!(!world.run(next, |_| false));
+        let id = world.last[1..9].to_vec();
+        assert!(!ids.contains(&id));
+        ids.push(id);
+    }
+    assert!(world.finish(ms(10_000)), "{:?} {:?}", world.client_events, world.server_events);
+    assert_eq!(world.server.dropped().dropped + world.client.dropped().dropped, 0);
+}
+
+#[test]
+fn messages() {
+    let mut plan = Plan { link: Link { loss: 0.05, ..Link::default() }, ..Plan::default() };
+    plan.client.connection.datagrams = Some(DatagramConfig::default());
+    plan.server.connection.datagrams = Some(DatagramConfig::default());
+    let mut world = World::new(plan);
+    world.connect(&[1]);
+    assert!(world.finish(ms(5000)));
+    let max = world.of_client().max_datagram().unwrap();
+    assert!((1100..1200).contains(&max));
+    assert!(world.of_client().send_datagram(&vec![0; max + 1]).is_err());
+    for n in 0..200_u32 {
+        let size = max - n as usize * 5;
+        let message = n.to_be_bytes().repeat(size / 4);
+        world.of_client().send_datagram(&message).unwrap();
+        world.of_server().send_datagram(&message).unwrap();
+        let next = world.now + Duration::from_millis(5);
+        world.run(next, |_| false);
+    }
+    let end = world.now + Duration::from_secs(1);
+    world.run(end, |_| false);
+    for messages in &world.messages {
+        assert!((150..200).contains(&messages.len()), "{}", messages.len());
+        assert!(messages.iter().all(|m| m.chunks_exact(4).all(|four| four == &m[..4])));
+    }
+    assert!(world.of_client().counts().datagrams_lost > 0);
+}
+
+/// Another controller, which paces by itself.
+#[test]
+fn bbr_over_it() {
+    let mut plan = Plan::default();
+    plan.settings[1] =
+        plan.settings[1].clone().with_controller(|path| bbr::v3::Params::default().build(path));
+    let mut world = World::new(plan);
+    world.connect(&[2_000_000]);
+    assert!(world.finish(ms(10_000)));
+    assert!(world.now < ms(2_500), "{:?}", world.now);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    /// Whatever the link does to datagrams, everything arrives.
+    #[test]
+    fn everything_arrives(
+        seed in any::<u32>(), loss in 0.0_f64..0.25, duplicate in 0.0_f64..0.3, reorder in 0.0_f64..0.5,
+        delay in 0_u64..200, rate in 50_000_u64..5_000_000, queue in 3_usize..100,
+        bytes in prop::collection::vec(0_u64..60_000, 1..12), window in 2_000_u64..100_000,
+    ) {
+        let link = Link {
+            loss, duplicate, reorder, rate, queue, delay: Duration::from_millis(delay), ..Link::default()
+        };
+        let mut plan = Plan { link, seed: seed.into(), ..Plan::default() };
+        plan.client.connection.idle_timeout = None;
+        plan.server.connection.idle_timeout = None;
+        plan.client.connection.data_window = WindowConfig { initial: window, max: 4 * window };
+        plan.client.connection.stream_window = WindowConfig { initial: window / 2, max: 2 * window };
+        let mut world = World::new(plan);
+        world.connect(&bytes);
+        prop_assert!(world.finish(ms(3_000_000)), "{:?} {:?}", world.client_events, world.server_events);
+    }
+}
