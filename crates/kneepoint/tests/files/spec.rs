@@ -232,7 +232,8 @@ fn usable_buffer_of_queue_and_delay() {
     }
 }
 
-/// The expanded file of each case is a file like any other, and means the same run.
+/// The expanded file of each case is a file like any other, and means the same run. Of many cases some twelve are looked at, the last among
+/// them: the others differ in numbers.
 #[test]
 fn expanded_files_mean_the_same() {
     let steps = "duration = \"60 s\"\nseries = \"off\"\nmeasure = { to = \"9 s\" }";
@@ -264,10 +265,11 @@ fn expanded_files_mean_the_same() {
     );
     all.extend(Library.shipped().iter().map(|s| Experiment::parse(&s.name, &s.file, &s.text).unwrap()));
     for exp in &all {
-        for case in exp.cases() {
-            let text = toml::to_string(&exp.resolved(&case, exp.seed).unwrap()).unwrap();
+        let cases = exp.cases();
+        for case in cases.iter().rev().step_by(cases.len().div_ceil(12)) {
+            let text = toml::to_string(&exp.resolved(case, exp.seed).unwrap()).unwrap();
             let again = parse(&text).unwrap_or_else(|problem| panic!("{problem}\n{text}"));
-            let (mut ours, mut theirs) = (exp.scenario(&case, 0), scenario(&again, 0));
+            let (mut ours, mut theirs) = (exp.scenario(case, 0), scenario(&again, 0));
             // What is counted besides is what the file's metrics ask for (`@ run`), and an expanded file has no table.
             ours.windows.clear();
             theirs.windows.clear();

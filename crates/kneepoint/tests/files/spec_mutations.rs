@@ -1,6 +1,7 @@
 //! Whatever happens to an experiment file, reading it ends with an experiment or with a problem, never with a panic.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use experiment::file::Experiment;
 use experiment::library::Library;
@@ -104,6 +105,11 @@ fn exercise(text: &str) {
     }
 }
 
+static FIRST: LazyLock<Experiment> = LazyLock::new(|| {
+    let source = Library.shipped().remove(0);
+    Experiment::parse(&source.name, &source.file, &source.text).unwrap()
+});
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -119,9 +125,7 @@ proptest! {
 
     #[test]
     fn no_override_panics(key in "(link|reverse|flow|flow\\.[0-2]|measure)?\\.?[a-z-]{0,9}(\\.[a-z]{1,4})?", value in "[ -~]{0,12}") {
-        let source = Library.shipped().remove(0);
-        let exp = Experiment::parse(&source.name, &source.file, &source.text).unwrap();
-        if let Err(problem) = exp.with_overrides(&[(key, value)], false) {
+        if let Err(problem) = FIRST.with_overrides(&[(key, value)], false) {
             prop_assert!(problem.to_string().contains("--set"), "{problem}");
         }
     }
