@@ -1,14 +1,17 @@
 //! From departure to delivery: propagation, jitter that keeps order, and reordering on purpose.
 //!
 //! ```text
-//! delivery = max(delivery of the packet before, departure + delay(departure) + extra + uniform[0, jitter])
+//! delivery = max(delivery of the packet before + 1 ns, departure + delay(departure) + extra + uniform[0, jitter])
 //! every k-th packet: that minus min(by, shortest delay)
 //! ```
 //!
 //! **The delay is that at the departure**: a step applies to packets that enter the line from then on, those on it keep
-//! theirs. **Order is kept when it falls**, as with jitter: packets that would overtake arrive together with the last of
-//! the old ones, and the new delay shows once that one is there. `tc qdisc change` of a netem does otherwise: each skb has a
+//! theirs. **Order is kept when it falls**, as with jitter: packets that would overtake arrive right behind the last of
+//! the old ones, a nanosecond apart, and the new delay shows once that one is there. `tc qdisc change` of a netem does otherwise: each skb has a
 //! time_to_send by the latency of its arrival (sch_netem.c: netem_enqueue), and tfifo_enqueue sorts by it, so that packets do overtake.
+//!
+//! **Never two at once**: packets of several flows that came at the same instant would be answered in the order of the flows, not in that
+//! of the link, and the first flow would find the last place in every queue that is full.
 //!
 //! Jitter alone never reorders (netem's does, a storm of it, which no router makes). A k-th packet delays no other:
 //! the others are delivered exactly as without reordering.
@@ -28,6 +31,9 @@ pub struct Reorder {
     /// How much earlier; at most the link's delay, the shortest if it has steps.
     pub by: Duration,
 }
+
+/// What lies between two packets that jitter would deliver at once.
+const APART: Duration = Duration(1);
 
 /// The state behind the server.
 #[derive(Debug)]
@@ -57,7 +63,7 @@ impl Propagation {
     #[inline]
     pub(crate) fn deliver(&mut self, departure: Time, extra: Duration) -> Time {
         let due = departure + self.delay.at(departure) + extra + self.draw();
-        self.latest = self.latest.max(due);
+        self.latest = due.max(self.latest + APART);
         match self.reorder {
             Some(reorder) => self.reordered(reorder),
             None => self.latest,
@@ -123,7 +129,17 @@ mod tests {
         assert_eq!(deliveries(&mut p, &[0, 29, 30, 31]), [20, 49, 110, 111]);
     }
 
-    /// Packets that would overtake arrive with the last of the old ones, all at once.
+    /// With jitter of ten times their distance packets keep their order, and no two arrive at once.
+    #[test]
+    fn never_two_at_once() {
+        let mut p = with(MS * 10, None);
+        let delivered: Vec<Time> =
+            (0..1000).map(|ms| p.deliver(Time::from_millis(ms), Duration::ZERO)).collect();
+        assert!(delivered.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(delivered.windows(2).filter(|pair| pair[0] + Duration(1) == pair[1]).count() > 500);
+    }
+
+    /// Packets that would overtake arrive right behind the last of the old ones.
     #[test]
     fn a_step_down_keeps_order() {
         let mut p = stepped(Duration::ZERO, None, &[(30, 80), (60, 5)]);

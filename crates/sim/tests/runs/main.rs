@@ -10,6 +10,7 @@ mod common;
 mod controller_timer;
 mod ecn;
 mod handshake;
+mod jitter;
 mod probe;
 mod prr;
 mod receive_times;
