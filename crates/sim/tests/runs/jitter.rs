@@ -5,7 +5,7 @@ use units::{Duration, Time};
 use crate::common::{quic_flow, run, scenario};
 
 /// Three equal flows have equal shares, whichever is listed first: what jitter holds back arrives in the order of the link, one packet after the
-/// other. Where it arrived all at once, the flow listed first had 4.7 Mbit/s and the last 1.9, since its packets took what room there was.
+/// other. Where it arrived all at once, they carried 174, 119 and 81 MB in this test, since the packets of the first took what room there was.
 #[test]
 fn no_place_in_the_list_is_better() {
     let mut delivered = [0_u64; 3];
