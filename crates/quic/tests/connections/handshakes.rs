@@ -185,46 +185,32 @@ fn nobody_answers() {
     assert!((6..=12).contains(&world.sent[0]), "{}", world.sent[0]);
 }
 
+/// Without cryptography; TLS has its own names, and its own test in `rules`.
 #[test]
 fn no_protocol_in_common() {
-    for crypto in [plain(), tls(Ciphers::All)] {
-        let is_tls = matches!(crypto.0, kneepoint_quic::crypto::ClientCrypto::Tls(_));
-        let client = EndpointConfig { alpn: vec![b"h3".to_vec()], ..EndpointConfig::default() };
-        let mut world = World::new(Plan { client, crypto, ..Plan::default() });
-        world.connect(&[1]);
-        if is_tls {
-            continue; // TLS has its own names, which agree
+    let client = EndpointConfig { alpn: vec![b"h3".to_vec()], ..EndpointConfig::default() };
+    let mut world = World::new(Plan { client, ..Plan::default() });
+    world.connect(&[1]);
+    assert!(!world.finish(ms(5000)));
+    let refused = |ended: Option<&Ended>| match ended {
+        Some(Ended::Peer(Close::Transport { code, .. }) | Ended::Local(Close::Transport { code, .. })) => {
+            *code == Code::crypto(120)
         }
-        assert!(!world.finish(ms(5000)));
-        let refused = |ended: Option<&Ended>| match ended {
-            Some(
-                Ended::Peer(Close::Transport { code, .. }) | Ended::Local(Close::Transport { code, .. }),
-            ) => *code == Code::crypto(120),
-            _ => false,
-        };
-        assert!(world.ended().into_iter().all(refused), "{:?}", world.ended());
-        assert!(world.client.is_empty() && world.server.is_empty(), "closing and draining are over");
-    }
+        _ => false,
+    };
+    assert!(world.ended().into_iter().all(refused), "{:?}", world.ended());
+    assert!(world.client.is_empty() && world.server.is_empty(), "closing and draining are over");
 }
 
-/// A server that is not told that clients may come, and one that has no room, say so or nothing.
+/// A server that takes no clients says nothing, and keeps nothing of them. Where there is no room: `hostile::strangers`.
 #[test]
-fn no_room() {
-    let server = EndpointConfig { accepts: true, unaccepted: 1, ..EndpointConfig::default() };
+fn a_server_that_takes_nobody() {
+    let server = EndpointConfig { accepts: false, ..EndpointConfig::default() };
     let mut world = World::new(Plan { server, ..Plan::default() });
-    world.connect(&[]);
-    assert!(world.run(ms(500), |world| world.server.len() == 1));
-    let first = world.server.handles().next();
-    assert_eq!(world.accepted, first);
-    // It was accepted: the next may come. One that is not accepted keeps the next out.
-    let mut other = World::new(Plan {
-        seed: 9,
-        server: EndpointConfig { accepts: false, ..EndpointConfig::default() },
-        ..Plan::default()
-    });
-    other.connect(&[1]);
-    assert!(!other.finish(ms(40_000)));
-    assert_eq!(other.ended()[0], Some(&Ended::Idle));
+    world.connect(&[1]);
+    assert!(!world.finish(ms(40_000)));
+    assert_eq!(world.ended()[0], Some(&Ended::Idle));
+    assert!(world.server.is_empty());
 }
 
 /// Section 6: a version that nobody speaks is answered with ours; the answer ends a client's attempt unless it names version 1.
