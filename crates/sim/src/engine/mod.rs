@@ -5,4 +5,4 @@ pub mod event_queue;
 pub(crate) mod links;
 mod windows;
 
-pub use event_loop::{run, run_recorded};
+pub use event_loop::{run, run_recorded, run_with_guests};
