@@ -11,4 +11,4 @@ mod tally;
 pub use pair::Pair;
 pub use profile::{Cipher, Profile};
 pub use refusal::{Refusal, check};
-pub use run::{guests, run};
+pub use run::{Guests, guests, run};

@@ -7,11 +7,14 @@ use crate::pair::Pair;
 use crate::profile::Profile;
 use crate::refusal::Refusal;
 
+/// Guests and the flows in whose places they are.
+pub type Guests = Vec<(usize, Box<dyn Guest>)>;
+
 /// A guest in the place of each flow, for [`sim::run_with_guests`]: whoever leaves some out has simulated flows beside them.
 ///
 /// # Errors
 /// Why one of the flows cannot be run.
-pub fn guests(scenario: &Scenario, profile: &Profile) -> Result<Vec<(usize, Box<dyn Guest>)>, Refusal> {
+pub fn guests(scenario: &Scenario, profile: &Profile) -> Result<Guests, Refusal> {
     let pair = |(number, flow)| -> Result<(usize, Box<dyn Guest>), Refusal> {
         Ok((number, Box::new(Pair::new(flow, number, scenario, profile)?)))
     };

@@ -49,7 +49,7 @@ impl Ends {
                 connection: sending(flow, scenario, profile),
                 ..EndpointConfig::default()
             },
-            connection: sender(flow),
+            connection: sender(flow, scenario.seed.wrapping_add(number)),
             crypto: None,
         };
         let config = EndpointConfig { connection: receiving(flow, profile), ..EndpointConfig::default() };
@@ -110,14 +110,15 @@ fn receiving(flow: &FlowConfig, profile: &Profile) -> Config {
     Config { max_ack_delay, timestamps, ..common(flow, profile) }
 }
 
-fn sender(flow: &FlowConfig) -> Settings {
+/// The controller's random numbers are those that it has in the simulator: when BBR probes is no difference between the two worlds.
+fn sender(flow: &FlowConfig, seed: u64) -> Settings {
     let algorithm = flow.algorithm.clone();
     let settings = Settings {
         recovery: Arc::new(flow.recovery.clone()),
         ack: AckConfig::default(),
         ..Settings::default()
     };
-    settings.with_controller(move |path| algorithm.build(path))
+    settings.with_controller(move |path| algorithm.build(PathInfo { seed, ..path }))
 }
 
 fn receiver(flow: &FlowConfig) -> Settings {
