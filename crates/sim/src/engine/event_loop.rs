@@ -8,9 +8,9 @@ use link::{Fate, Stay};
 use units::{Duration, Time};
 
 use crate::endpoints::flow::{Flow, Shared};
-use crate::endpoints::hosted::Hosted;
 use crate::endpoints::setup::Rules;
 use crate::engine::event_queue::EventQueue;
+use crate::engine::guests::{Called, Guests};
 use crate::engine::links::Links;
 use crate::engine::windows::Windows;
 use crate::guest::Guest;
@@ -36,9 +36,7 @@ struct World {
     queue: EventQueue,
     shared: Shared,
     flows: Vec<Flow>,
-    /// Who stands in the place of a flow, by its number. The flow is done from the beginning and keeps the record, so that what asks for
-    /// guests is only what would find a flow that is done.
-    guests: Vec<Hosted>,
+    guests: Guests,
     probe: Option<Ping>,
     udp: Vec<Udp>,
     /// The actor of the first flow.
@@ -96,7 +94,7 @@ fn run_events(
         };
         now = time;
         if now >= world.windows.next() {
-            world.count_guests();
+            world.guests.count(&mut world.flows);
             world.windows.look(now, &world.flows, &mut world.shared.links);
         }
         world.turn(now, actor);
@@ -128,7 +126,7 @@ impl World {
         let mut rules = Rules::default();
         let flow = |(config, id)| Flow::new(id, first_feedback + id, config, scenario, &mut rules);
         let mut flows: Vec<_> = configs.map(flow).collect();
-        let guests = house(guests, &mut flows);
+        let guests = Guests::new(guests, &mut flows);
         let sources = scenario.udp.iter().zip(first_udp..).enumerate();
         let udp: Vec<_> = sources.map(|(i, (c, id))| Udp::new(id, i, c, scenario)).collect();
         let first_flow = links.len() + UDP + udp.len();
@@ -136,8 +134,8 @@ impl World {
         for (i, flow) in flows.iter().enumerate() {
             queue.set(first_flow + i, flow.next());
         }
-        for (i, guest) in guests.iter().enumerate() {
-            queue.set(first_flow + flows.len() + i, guest.next());
+        for (i, next) in guests.times().enumerate() {
+            queue.set(first_flow + flows.len() + i, next);
         }
         for (i, source) in udp.iter().enumerate() {
             queue.set(links.len() + UDP + i, source.next());
@@ -182,7 +180,11 @@ impl World {
                     self.running -= usize::from(flow.is_done());
                     self.queue.set(actor, flow.next());
                 }
-                None => self.turn_of_guest(now, actor - first_flow - self.flows.len()),
+                None => {
+                    let index = actor - first_flow - self.flows.len();
+                    let called = self.guests.turn(now, index, &mut self.flows, &mut self.shared.links);
+                    self.after_guest(called);
+                }
             }
         } else {
             match actor.checked_sub(self.shared.links.len()) {
@@ -301,52 +303,27 @@ impl World {
         self.queue.set(actor, flow.next());
     }
 
-    /// Which guest has the place of this flow.
-    fn guest(&self, flow: usize) -> Option<usize> {
-        self.guests.binary_search_by_key(&flow, Hosted::flow).ok()
-    }
-
-    #[cold]
-    fn turn_of_guest(&mut self, now: Time, index: usize) {
-        let guest = &mut self.guests[index];
-        guest.on_time(now, &mut self.flows[guest.flow()].record, &mut self.shared.links);
-        self.after_guest(index);
-    }
-
-    /// A packet that no flow wants any more: it is a guest's, or comes too late.
     #[cold]
     fn deliver_to_guest(&mut self, now: Time, flow: usize, from: End, data: &Data) {
-        let Some(index) = self.guest(flow) else { return };
-        let guest = &mut self.guests[index];
-        if !guest.is_done() {
-            guest.on_delivery(now, from, data, &mut self.flows[flow].record, &mut self.shared.links);
-            self.after_guest(index);
-        }
+        let links = &mut self.shared.links;
+        let called = self.guests.deliver(now, (flow, from), data, &mut self.flows, links);
+        called.into_iter().for_each(|called| self.after_guest(called));
     }
 
-    /// Something happened to a guest that was not done before.
-    fn after_guest(&mut self, index: usize) {
-        let guest = &self.guests[index];
-        self.running -= usize::from(guest.is_done());
-        self.queue.set(self.first_flow + self.flows.len() + index, guest.next());
+    /// A guest that was not done before has been called.
+    fn after_guest(&mut self, Called { index, done, next }: Called) {
+        self.running -= usize::from(done);
+        self.queue.set(self.first_flow + self.flows.len() + index, next);
     }
 
-    /// A packet of a guest is dropped, or of a flow that is done.
+    /// A packet is dropped of a guest, or of a flow that is done.
     #[cold]
-    fn on_late_drop(&mut self, now: Time, flow: usize, from: End, number: u64) {
-        let guest = self.guest(flow);
-        let flow = &mut self.flows[flow];
-        match (guest, from) {
-            (Some(guest), _) => self.guests[guest].on_dropped(now, from, number, &mut flow.record),
-            (None, End::Sender) => flow.record.on_dropped(now),
-            (None, End::Receiver) => flow.on_feedback_dropped(now, number, &mut self.shared),
-        }
-    }
-
-    /// What the guests have counted so far, where their flows' counters are looked for.
-    fn count_guests(&mut self) {
-        for guest in &self.guests {
-            self.flows[guest.flow()].set_stats(guest.stats());
+    fn on_late_drop(&mut self, now: Time, number: usize, from: End, packet: u64) {
+        let flow = &mut self.flows[number];
+        match from {
+            _ if self.guests.on_dropped(now, from, packet, (number, flow)) => {}
+            End::Sender => flow.record.on_dropped(now),
+            End::Receiver => flow.on_feedback_dropped(now, packet, &mut self.shared),
         }
     }
 
@@ -361,10 +338,8 @@ impl World {
         self.series.sample_path(backlog, drops, answer, udp);
         self.series.sample_time(now, self.flows.len());
         let length = self.series.times.len();
-        let mut guests = self.guests.iter_mut().peekable();
         for (number, (series, flow)) in self.series.flows.iter_mut().zip(&mut self.flows).enumerate() {
-            if let Some(guest) = guests.next_if(|guest| guest.flow() == number) {
-                let sample = guest.sample(now, &mut flow.record);
+            if let Some((sample, guest)) = self.guests.sample(now, number, flow) {
                 series.sample(length, interval, &sample, |put| guest.trace(put));
                 continue;
             }
@@ -392,7 +367,7 @@ impl World {
     }
 
     fn finish(mut self, now: Time, events: u64) -> Outcome {
-        self.count_guests();
+        self.guests.count(&mut self.flows);
         let (mut counters, reverse) = self.shared.links.counters(now);
         self.shared.links.take_touched().for_each(|link| self.on_fates(now, link));
         let (probe, probe_inside) = self.probe.map(Ping::into_records).unzip();
@@ -410,15 +385,6 @@ impl World {
         let (series, seconds, beyond) = (self.series, self.seconds, counters);
         Outcome { flows, probe, udp, link, beyond, reverse, windows, series, seconds, end: now, events }
     }
-}
-
-/// Guests in the places of flows, by their numbers.
-fn house(guests: Vec<(usize, Box<dyn Guest>)>, flows: &mut [Flow]) -> Vec<Hosted> {
-    let mut guests = guests;
-    guests.sort_by_key(|(flow, _)| *flow);
-    guests.dedup_by_key(|(flow, _)| *flow);
-    let host = |(number, guest)| flows.get_mut(number).map(|flow| Hosted::new(guest, number, flow));
-    guests.into_iter().filter_map(host).collect()
 }
 
 /// Whose packet it is.

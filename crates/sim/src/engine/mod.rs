@@ -2,6 +2,7 @@
 
 mod event_loop;
 pub mod event_queue;
+mod guests;
 pub(crate) mod links;
 mod windows;
 
