@@ -59,7 +59,7 @@ pub struct Snapshot {
 /// Both ends of a connection, as one actor.
 ///
 /// The first call is [`on_time`](Self::on_time) at the flow's start. After each `on_time` and each [`deliver`](Self::deliver) the simulator
-/// asks for datagrams until there are none, and then when the next call is wanted.
+/// asks for datagrams until there are none (a guest that always has one never lets go), and then when the next call is wanted.
 pub trait Guest {
     /// A datagram arrives at one of its ends.
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record);
