@@ -319,9 +319,11 @@ impl World {
     /// A packet is dropped of a guest, or of a flow that is done.
     #[cold]
     fn on_late_drop(&mut self, now: Time, number: usize, from: End, packet: u64) {
+        if self.guests.on_dropped(now, (number, from), packet, &mut self.flows) {
+            return;
+        }
         let flow = &mut self.flows[number];
         match from {
-            _ if self.guests.on_dropped(now, from, packet, (number, flow)) => {}
             End::Sender => flow.record.on_dropped(now),
             End::Receiver => flow.on_feedback_dropped(now, packet, &mut self.shared),
         }

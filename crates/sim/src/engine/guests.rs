@@ -77,9 +77,15 @@ impl Guests {
 
     /// A packet is dropped whose flow is done. Whether it was a guest's.
     #[cold]
-    pub(crate) fn on_dropped(&mut self, now: Time, from: End, number: u64, flow: (usize, &mut Flow)) -> bool {
-        let Some(index) = self.find(flow.0) else { return false };
-        self.0[index].on_dropped(now, from, number, &mut flow.1.record);
+    pub(crate) fn on_dropped(
+        &mut self,
+        now: Time,
+        (flow, from): (usize, End),
+        number: u64,
+        flows: &mut [Flow],
+    ) -> bool {
+        let Some(index) = self.find(flow) else { return false };
+        self.0[index].on_dropped(now, from, number, &mut flows[flow].record);
         true
     }
 

@@ -133,3 +133,26 @@ fn the_record_agrees_with_loss_recovery() {
     assert!(inside.after.sent > 3000 && inside.after.sent < flow.stats.sent && inside.totals.packets > 3000);
     assert!(flow.totals.rtt.mean_ms() > 50.0 && flow.totals.owd.mean_ms() > 25.0);
 }
+
+/// At 100 Mbit/s too slow start is limited by the network; with windows of flow control that grow from 512 KiB it is not.
+#[test]
+fn credit_does_not_limit() {
+    for name in ["new-reno", "cubic", "bbr3"] {
+        let mut scenario = transfer(name);
+        scenario.link.rate = link::RateModel::Constant(units::Rate(100_000_000));
+        (scenario.link.delay, scenario.flows[0].rtt) = (Duration::from_millis(10), Duration::from_millis(20));
+        scenario.link.limit = link::Limit::Bytes(units::Bytes(250_000));
+        scenario.flows[0].transfer = Some(40_000_000);
+        let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
+        line(name, "simulator", &model);
+        line(name, "tls", &outcome);
+        let (median, p95) = difference(&outcome, &model);
+        println!("{name:9} cwnd: median {:.2} %, p95 {:.2} %", 100.0 * median, 100.0 * p95);
+        let growing = Profile { quic: quic::config::Config::default(), ..Profile::default() };
+        let growing = kneepoint_stack::run(&scenario, &growing, &Watch::default(), None).unwrap().unwrap();
+        line(name, "growing", &growing);
+        let drops = [&model, &outcome].map(|outcome| outcome.flows[0].totals.dropped as f64);
+        assert!(more(done(&outcome), done(&model)).abs() < 0.01, "{name}");
+        assert!(name == "bbr3" || more(drops[1], drops[0]).abs() < 0.02, "{name} {drops:?}");
+    }
+}
