@@ -11,17 +11,20 @@ pub enum Backend {
     Sim,
     /// The kernel's TCP, and UDP, through the emulator in real time (Linux); the simulator's rows stand beside.
     Wire,
+    /// Our QUIC endpoints, TLS and all, in the simulator's virtual time; the simulator's rows stand beside.
+    Stack,
 }
 
 impl Backend {
     /// Every backend, the simulator first.
-    pub const ALL: [Self; 2] = [Self::Sim, Self::Wire];
+    pub const ALL: [Self; 3] = [Self::Sim, Self::Wire, Self::Stack];
 
     /// Its word in files, JSON and on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Sim => "sim",
             Self::Wire => "wire",
+            Self::Stack => "stack",
         }
     }
 
@@ -37,6 +40,9 @@ impl Backend {
             Self::Wire => {
                 "The kernel's TCP, and UDP, through the emulator in real time (Linux); the simulator's rows stand beside"
             }
+            Self::Stack => {
+                "Our QUIC endpoints, TLS and all, in the simulator's virtual time; the simulator's rows stand beside"
+            }
         }
     }
 
@@ -45,6 +51,7 @@ impl Backend {
         match self {
             Self::Sim => "",
             Self::Wire => ", on the wire",
+            Self::Stack => ", on the stack",
         }
     }
 
@@ -70,5 +77,6 @@ mod tests {
     fn the_simulator_stands_beside_all() {
         assert!(Backend::Wire.shows(Backend::Sim) && Backend::Wire.shows(Backend::Wire));
         assert!(Backend::Sim.shows(Backend::Sim) && !Backend::Sim.shows(Backend::Wire));
+        assert!(Backend::Stack.shows(Backend::Sim) && !Backend::Stack.shows(Backend::Wire));
     }
 }

@@ -1,11 +1,13 @@
 //! Runs experiments: every case times every repetition, then measures, judges and stores. Simulations run on all cores;
 //! on the wire one run follows the other.
 
+mod beside;
 mod disk;
 mod files;
 mod gather;
 mod job;
 mod manifest;
+mod on_stack;
 #[cfg_attr(not(wire), path = "run/no_wire.rs")]
 mod on_wire;
 mod one;
@@ -105,13 +107,13 @@ struct Todo<'p> {
 /// Studies that are complete, with the numbers of their experiments.
 type Complete = Vec<(usize, Study)>;
 
-/// Simulations, the longest first, so that no core is left with a long one at the end; and what is measured, in its order.
+/// What runs in virtual time, the longest first, so that no core is left with a long one at the end; and what is measured, in its order.
 fn jobs<'p>(plans: &[(usize, &'p Plan<'p>)]) -> (Vec<Todo<'p>>, Vec<Todo<'p>>) {
     let all = plans.iter().flat_map(|(at, plan)| {
         let todo = |(number, job)| Todo { at: *at, plan, number, work: work(&plan.scenario(&job)), job };
         plan.jobs().enumerate().map(todo)
     });
-    let (mut simulated, measured): (Vec<_>, Vec<_>) = all.partition(|todo| todo.job.case.on == Backend::Sim);
+    let (mut simulated, measured): (Vec<_>, Vec<_>) = all.partition(|todo| todo.job.case.on != Backend::Wire);
     simulated.sort_by_key(|todo| Reverse(todo.work.packets));
     (simulated, measured)
 }

@@ -59,7 +59,7 @@ impl From<Failure> for Error {
                 "cannot write results to {}: {e}; no results were left there, and runs that had finished are kept; choose another folder with --out",
                 path.display()
             )),
-            Failure::Wire(sentence) => Self::bad(sentence),
+            Failure::Wire(sentence) | Failure::Stack(sentence) => Self::bad(sentence),
             Failure::Interrupted(kept) => Self {
                 message: match kept {
                     0 => "interrupted; the unfinished experiment left nothing behind".to_owned(),

@@ -14,7 +14,7 @@ const FLOORS: [&[&str]; 8] = [
     &["recovery", "emu"],
     &["scenario", "quic"],
     &["sim", "testbed", "experiment"],
-    &["results", "stability"],
+    &["results", "stability", "stack"],
     &["report"],
     &["kneepoint"],
 ];

@@ -306,3 +306,53 @@ fn states_have_names() {
         assert!(word.as_deref().is_none_or(|word| names.contains(&word)), "{word:?}");
     }
 }
+
+/// Bulk over QUIC, and over TCP, which has no place on the stack.
+const WORLDS: &str = r#"
+title = "worlds"
+source = "a test"
+duration = "5 s"
+repetitions = 2
+
+[link]
+rate = "20 Mbit/s"
+delay = "10 ms"
+queue = "1 BDP"
+
+[[flow]]
+
+[vary]
+"flow.controller" = ["cubic", "bbr3"]
+"#;
+
+/// `--on stack`: rows of real endpoints beside the simulator's, which are those of a run without them; the same bytes on one thread and on two.
+#[test]
+fn rows_of_the_stack_stand_beside() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = study(dir.path(), WORLDS);
+    let outs = ["one", "two", "sim"].map(|name| dir.path().join(name));
+    let said = run(&file, &outs[0], &["--on", "stack", "--jobs", "1", "-vv"]);
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.contains("cubic (stack)") && said.contains("bbr3 (stack)"), "{said}");
+    run(&file, &outs[1], &["--on", "stack", "--jobs", "2"]);
+    assert_eq!(bytes(&outs[0]), bytes(&outs[1]));
+    run(&file, &outs[2], &[]);
+    let runs = |out: &Path| {
+        let files = bytes(out).into_iter().find(|(name, _)| name == "runs.csv").unwrap();
+        String::from_utf8(files.1).unwrap()
+    };
+    let (both, simulated) = (runs(&outs[0]), runs(&outs[2]));
+    let of_simulator: Vec<&str> = both.lines().filter(|line| !line.contains("(stack)")).collect();
+    assert_eq!(of_simulator, simulated.lines().collect::<Vec<_>>());
+    assert_eq!(both.lines().count(), 1 + 8, "{both}");
+}
+
+#[test]
+fn what_has_no_place_on_the_stack_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = study(dir.path(), &WORLDS.replace("[[flow]]", "[[flow]]\ntransport = \"tcp\""));
+    let refused = command(&file, &dir.path().join("out"), &["--on", "stack"]).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("can run on the stack") && said.contains("it is of TCP"), "{said}");
+}

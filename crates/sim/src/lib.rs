@@ -5,7 +5,9 @@
 
 mod endpoints;
 mod engine;
+pub mod guest;
 pub mod packet;
 mod traffic;
 
-pub use engine::{event_queue, run, run_recorded};
+pub use engine::{event_queue, run, run_recorded, run_with_guests};
+pub use guest::Guest;

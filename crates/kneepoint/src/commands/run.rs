@@ -95,7 +95,7 @@ fn backends() -> impl TypedValueParser<Value = Backend> {
 
 /// Runs the experiments; the exit status.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
-    if args.pcap && args.on == Backend::Sim {
+    if args.pcap && args.on != Backend::Wire {
         return Err(Error::bad("--pcap: the simulator has no packets to write; it goes with --on wire"));
     }
     if args.on == Backend::Wire {

@@ -1,12 +1,12 @@
 //! The runner's part of the wire: which cases can run there, and a run that is made again if it is not valid.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use scenario::{Outcome, Scenario, Watch};
 
 use super::Failure;
+use super::beside;
 use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
 use experiment::metric::Metric;
@@ -23,30 +23,8 @@ pub(crate) fn prepare() -> Result<(), Failure> {
 
 /// Every case, and behind it, as a row of its own, the same on the wire if it can run there; and why others cannot.
 pub(super) fn cases(exp: &Experiment) -> Result<(Vec<Case>, String), Failure> {
-    let mut cases = Vec::new();
-    let mut left_out: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for case in exp.cases() {
-        let fit = Feasibility::of(&exp.scenario(&case, 0));
-        cases.push(case.clone());
-        match fit {
-            Ok(_) => cases.push(case.run_on(Backend::Wire)),
-            Err(why) => {
-                let rows = left_out.entry(why).or_default();
-                if !rows.contains(&case.row) {
-                    rows.push(case.row);
-                }
-            }
-        }
-    }
-    let on_wire = cases.iter().any(|case| case.on == Backend::Wire);
-    let reasons: Vec<String> =
-        left_out.iter().map(|(why, rows)| format!("{} ({why})", rows.join(", "))).collect();
-    let reasons = reasons.join("; ");
-    match (on_wire, reasons.is_empty()) {
-        (false, _) => Err(Failure::Wire(format!("nothing of {} can run on the wire: {reasons}", exp.file))),
-        (true, true) => Ok((cases, String::new())),
-        (true, false) => Ok((cases, format!("Not on the wire: {reasons}."))),
-    }
+    let can = |scenario: &Scenario| Feasibility::of(scenario).map(drop);
+    beside::cases(exp, Backend::Wire, can).map_err(Failure::Wire)
 }
 
 /// A run, and what it says of itself. The traffic of the last try is in `pcap`.

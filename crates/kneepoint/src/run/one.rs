@@ -8,9 +8,9 @@ use scenario::{Outcome, Scenario, Watch};
 
 use super::gather::flow_rows;
 use super::job::{Job, Run, work};
-use super::on_wire;
 use super::options::Failure;
 use super::recorder::Recorder;
+use super::{on_stack, on_wire};
 
 impl Run<'_> {
     /// The run of this number, which may be there already; `None` if it is another part's.
@@ -21,9 +21,10 @@ impl Run<'_> {
         if known.is_some() || is_others {
             return Ok(self.progress.run(work(&scenario), |_| known));
         }
+        let guests = on_stack::in_places(job.case, &scenario)?;
         let simulated = self.progress.run(work(&scenario), |watch| {
             let mut recorder = Recorder::begin(self, job, &scenario, watch)?;
-            let outcome = sim::run_recorded(&scenario, watch, &mut recorder);
+            let outcome = sim::run_with_guests(&scenario, guests, watch, Some(&mut recorder));
             // Of a run that was interrupted nothing is kept.
             let recorded = if outcome.is_some() { recorder.finish(number) } else { recorder.give_up() };
             Ok((outcome, recorded))

@@ -84,6 +84,8 @@ pub enum Failure {
     Store(PathBuf, io::Error),
     /// The wire, in a sentence.
     Wire(String),
+    /// The stack, in a sentence.
+    Stack(String),
     /// Ctrl-C; so many runs are kept.
     Interrupted(usize),
 }

@@ -17,7 +17,7 @@ use super::job::{Job, Run};
 use super::manifest::manifest;
 use super::options::{Failure, Options, Study};
 use super::progress::Progress;
-use super::{files, on_wire};
+use super::{files, on_stack, on_wire};
 
 /// An experiment that has to be computed.
 pub(super) struct Plan<'a> {
@@ -157,14 +157,15 @@ impl<'a> Plan<'a> {
 /// Where the runs are kept until the study is complete. What qlog records stands in files of its own, and a measurement, with what is
 /// simulated beside it, is no other's: those go with the process.
 fn runs(options: &Options, manifest: &Manifest) -> io::Result<Runs> {
-    let stay = options.qlog.is_none() && options.world == Backend::Sim;
+    let stay = options.qlog.is_none() && options.world != Backend::Wire;
     if stay { Ok(Runs::of(&options.out, manifest)) } else { Runs::passing(&options.out, manifest) }
 }
 
-/// The cases to run. For the wire those that can run there a second time, side by side; and which cannot, and why.
+/// The cases to run. For the wire and the stack those that can run there a second time, side by side; and which cannot, and why.
 pub(super) fn cases(exp: &Experiment, world: Backend) -> Result<(Vec<Case>, String), Failure> {
     match world {
         Backend::Sim => Ok((exp.cases(), String::new())),
         Backend::Wire => on_wire::cases(exp),
+        Backend::Stack => on_stack::cases(exp),
     }
 }

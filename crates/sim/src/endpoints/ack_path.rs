@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 use units::{Duration, Time};
 
 use crate::endpoints::ack_jitter::AckJitter;
+use crate::endpoints::numbered::Numbered;
 use crate::packet::{Data, Feedback, Says};
-use scenario::Back;
+use scenario::{Back, Route};
 
 #[derive(Debug)]
 pub(crate) struct AckPath {
@@ -18,7 +19,7 @@ pub(crate) struct AckPath {
     /// Before the first link.
     pub(crate) jitter: AckJitter,
     links: Option<Back>,
-    on_links: Numbered,
+    on_links: Numbered<Feedback>,
     /// Behind the last link.
     delay: Duration,
     arriving: VecDeque<(Time, Feedback)>,
@@ -36,6 +37,11 @@ impl AckPath {
     #[inline]
     pub(crate) fn entry(&self) -> Option<usize> {
         self.links.map(|links| links.route.first.into())
+    }
+
+    /// Its number among the senders of packets, the links, if it crosses any, and what it takes behind the last.
+    pub(crate) fn way(&self) -> (u32, Option<Route>, Duration) {
+        (self.id, self.links.map(|links| links.route), self.delay)
     }
 
     /// The packet that stands for this feedback on the links; one of a handshake has `handshake` bytes.
@@ -83,58 +89,5 @@ impl AckPath {
         let (_, feedback) = self.arriving.pop_front()?;
         self.next_arrival = self.arriving.front().map_or(Time::NEVER, |next| next.0);
         Some(feedback)
-    }
-}
-
-/// Feedback by its number, which counts up; those at the ends are the first to go.
-#[derive(Debug, Default)]
-struct Numbered {
-    oldest: u64,
-    waiting: VecDeque<Option<Feedback>>,
-}
-
-impl Numbered {
-    fn put(&mut self, feedback: Feedback) -> u64 {
-        self.waiting.push_back(Some(feedback));
-        self.oldest + self.waiting.len() as u64 - 1
-    }
-
-    /// The numbers of what was there are not given again.
-    fn forget(&mut self) {
-        self.oldest += self.waiting.len() as u64;
-        self.waiting.clear();
-    }
-
-    fn take(&mut self, number: u64) -> Option<Feedback> {
-        let index = usize::try_from(number.checked_sub(self.oldest)?).ok()?;
-        let feedback = self.waiting.get_mut(index)?.take();
-        while self.waiting.front().is_some_and(Option::is_none) {
-            self.waiting.pop_front();
-            self.oldest += 1;
-        }
-        feedback
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_is_taken_once_in_any_order() {
-        let mut store = Numbered::default();
-        let ack = |number| Feedback { number, says: Says::Tcp(Box::default()) };
-        let numbers: Vec<u64> = (0..4).map(|n| store.put(ack(10 * n))).collect();
-        assert_eq!(numbers, [0, 1, 2, 3]);
-        for number in [2, 0, 1, 3] {
-            assert_eq!(store.take(number).map(|f| f.number), Some(10 * number));
-            assert!(store.take(number).is_none());
-        }
-        assert_eq!((store.oldest, store.waiting.len()), (4, 0));
-        assert_eq!(store.put(ack(7)), 4);
-        assert!(store.take(5).is_none());
-        store.forget();
-        assert!(store.take(4).is_none());
-        assert_eq!(store.put(ack(8)), 5);
     }
 }

@@ -141,6 +141,22 @@ impl Flow {
         }
     }
 
+    /// A guest takes its place: from now on it keeps the record, and nothing else. When it was to begin and to stop.
+    pub(crate) fn give_way(&mut self) -> (Time, Option<Time>) {
+        self.stage = Stage::Done;
+        (self.setup.config.start, self.stop)
+    }
+
+    /// The ways of data and of feedback: the number of who sends among the senders of packets, the links, the delay behind them.
+    pub(crate) fn ways(&self) -> [(u32, Option<Route>, Duration); 2] {
+        [(self.id, Some(self.route), self.propagation_delay), self.back.way()]
+    }
+
+    /// What a guest in its place counts.
+    pub(crate) fn set_stats(&mut self, stats: Stats) {
+        self.closed = stats;
+    }
+
     pub(crate) fn sender(&self) -> &Sender<Chunk> {
         &self.sender
     }

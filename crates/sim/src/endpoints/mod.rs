@@ -4,6 +4,8 @@ mod ack_jitter;
 mod ack_path;
 pub(crate) mod flow;
 mod handshake;
+pub(crate) mod hosted;
+mod numbered;
 mod receiver;
 mod resend;
 pub(crate) mod setup;

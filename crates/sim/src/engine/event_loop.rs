@@ -1,6 +1,6 @@
 //! The event loop: virtual time, a chain of links and perhaps one back, as many flows as the scenario names.
 //!
-//! Actors in the queue, lowest first: the links, the sampler, the probe, the sources of UDP, the flows.
+//! Actors in the queue, lowest first: the links, the sampler, the probe, the sources of UDP, the flows, the guests.
 
 use std::sync::atomic::Ordering;
 
@@ -10,14 +10,16 @@ use units::{Duration, Time};
 use crate::endpoints::flow::{Flow, Shared};
 use crate::endpoints::setup::Rules;
 use crate::engine::event_queue::EventQueue;
+use crate::engine::guests::{Called, Guests};
 use crate::engine::links::Links;
 use crate::engine::windows::Windows;
+use crate::guest::Guest;
 use crate::packet::Data;
 use crate::traffic::ping::Ping;
 use crate::traffic::udp::Udp;
 use scenario::Scenario;
 use scenario::series::mbit_s;
-use scenario::{FlowSeries, Outcome, Recorder, Seconds, Series, Watch};
+use scenario::{End, FlowSeries, Outcome, Recorder, Seconds, Series, Watch};
 
 /// Turns of flows between two looks at the [`Watch`].
 const LOOK_EVERY: u64 = 1 << 16;
@@ -34,6 +36,7 @@ struct World {
     queue: EventQueue,
     shared: Shared,
     flows: Vec<Flow>,
+    guests: Guests,
     probe: Option<Ping>,
     udp: Vec<Udp>,
     /// The actor of the first flow.
@@ -47,13 +50,28 @@ struct World {
 
 /// Runs a scenario; `None` when `watch.stop` ended it early. Time series and packet events are in the outcome.
 pub fn run(scenario: &Scenario, watch: &Watch) -> Option<Outcome> {
-    run_events(scenario, watch, &mut None)
+    run_events(scenario, watch, &mut None, Vec::new())
 }
 
 /// The same with time series and packet events handed to a recorder while the run goes on: they are not in the outcome.
 pub fn run_recorded(scenario: &Scenario, watch: &Watch, recorder: &mut dyn Recorder) -> Option<Outcome> {
-    let mut outcome = run_events(scenario, watch, &mut Some(recorder))?;
+    let mut outcome = run_events(scenario, watch, &mut Some(recorder), Vec::new())?;
     outcome.hand_over(recorder);
+    Some(outcome)
+}
+
+/// The same with guests in the place of some flows, each with its flow's number; of several for one flow the first counts, those for
+/// flows that there are not are left out. With a recorder as [`run_recorded`], without one as [`run`].
+pub fn run_with_guests(
+    scenario: &Scenario,
+    guests: Vec<(usize, Box<dyn Guest>)>,
+    watch: &Watch,
+    mut recorder: Option<&mut dyn Recorder>,
+) -> Option<Outcome> {
+    let mut outcome = run_events(scenario, watch, &mut recorder, guests)?;
+    if let Some(recorder) = recorder {
+        outcome.hand_over(recorder);
+    }
     Some(outcome)
 }
 
@@ -61,9 +79,10 @@ fn run_events(
     scenario: &Scenario,
     watch: &Watch,
     recorder: &mut Option<&mut dyn Recorder>,
+    guests: Vec<(usize, Box<dyn Guest>)>,
 ) -> Option<Outcome> {
     let end = Time::ZERO + scenario.duration;
-    let mut world = World::new(scenario);
+    let mut world = World::new(scenario, guests);
     let mut now = Time::ZERO;
     let (mut events, mut work) = (0, 0);
     let sampler = world.shared.links.len() + SAMPLER;
@@ -75,6 +94,7 @@ fn run_events(
         };
         now = time;
         if now >= world.windows.next() {
+            world.guests.count(&mut world.flows);
             world.windows.look(now, &world.flows, &mut world.shared.links);
         }
         world.turn(now, actor);
@@ -97,7 +117,7 @@ fn run_events(
 }
 
 impl World {
-    fn new(scenario: &Scenario) -> Self {
+    fn new(scenario: &Scenario, guests: Vec<(usize, Box<dyn Guest>)>) -> Self {
         let links = Links::new(scenario);
         // The numbers of the senders of packets, see `owner`.
         let first_udp = scenario.flows.len() as u32 + 1;
@@ -105,13 +125,17 @@ impl World {
         let configs = scenario.flows.iter().cloned().zip(0..);
         let mut rules = Rules::default();
         let flow = |(config, id)| Flow::new(id, first_feedback + id, config, scenario, &mut rules);
-        let flows: Vec<_> = configs.map(flow).collect();
+        let mut flows: Vec<_> = configs.map(flow).collect();
+        let guests = Guests::new(guests, &mut flows);
         let sources = scenario.udp.iter().zip(first_udp..).enumerate();
         let udp: Vec<_> = sources.map(|(i, (c, id))| Udp::new(id, i, c, scenario)).collect();
         let first_flow = links.len() + UDP + udp.len();
-        let mut queue = EventQueue::new(first_flow, flows.len());
+        let mut queue = EventQueue::new(first_flow, flows.len() + guests.len());
         for (i, flow) in flows.iter().enumerate() {
             queue.set(first_flow + i, flow.next());
+        }
+        for (i, next) in guests.times().enumerate() {
+            queue.set(first_flow + flows.len() + i, next);
         }
         for (i, source) in udp.iter().enumerate() {
             queue.set(links.len() + UDP + i, source.next());
@@ -129,6 +153,7 @@ impl World {
             shared: Shared::new(links),
             running: flows.len(),
             flows,
+            guests,
             windows: Windows::new(scenario),
             series: Series::default(),
             seconds: Seconds::new(scenario.series),
@@ -149,10 +174,18 @@ impl World {
     fn turn(&mut self, now: Time, actor: usize) {
         let first_flow = self.first_flow;
         if actor >= first_flow {
-            let flow = &mut self.flows[actor - first_flow];
-            flow.on_time(now, &mut self.shared);
-            self.running -= usize::from(flow.is_done());
-            self.queue.set(actor, flow.next());
+            match self.flows.get_mut(actor - first_flow) {
+                Some(flow) => {
+                    flow.on_time(now, &mut self.shared);
+                    self.running -= usize::from(flow.is_done());
+                    self.queue.set(actor, flow.next());
+                }
+                None => {
+                    let index = actor - first_flow - self.flows.len();
+                    let called = self.guests.turn(now, index, &mut self.flows, &mut self.shared.links);
+                    self.after_guest(called);
+                }
+            }
         } else {
             match actor.checked_sub(self.shared.links.len()) {
                 None => self.deliver(now, actor),
@@ -193,9 +226,13 @@ impl World {
 
     fn on_dropped(&mut self, now: Time, data: &Data) {
         match self.owner(data.flow) {
+            Owner::Flow(i) if self.flows[i].is_done() => self.on_late_drop(now, i, End::Sender, data.pn),
             Owner::Flow(i) => self.flows[i].record.on_dropped(now),
             Owner::Ping => self.probe.iter_mut().for_each(|probe| probe.on_dropped(now)),
             Owner::Udp(i) => self.udp[i].on_dropped(now),
+            Owner::Feedback(i) if self.flows[i].is_done() => {
+                self.on_late_drop(now, i, End::Receiver, data.pn);
+            }
             Owner::Feedback(i) => self.flows[i].on_feedback_dropped(now, data.pn, &mut self.shared),
         }
     }
@@ -229,7 +266,7 @@ impl World {
                         .for_each(|probe| probe.on_delivery(now, &data, &mut self.shared.links));
                 }
                 Owner::Udp(i) => self.udp[i].on_delivery(now, &data),
-                Owner::Feedback(i) => self.deliver_feedback(now, i, data.pn),
+                Owner::Feedback(i) => self.deliver_feedback(now, i, &data),
             }
         }
     }
@@ -251,14 +288,45 @@ impl World {
             flow.on_delivery(now, data, &mut self.shared);
             self.running -= usize::from(flow.is_done());
             self.queue.set(actor, flow.next());
+        } else {
+            self.deliver_to_guest(now, actor - self.first_flow, End::Sender, data);
         }
     }
 
-    fn deliver_feedback(&mut self, now: Time, flow: usize, number: u64) {
+    fn deliver_feedback(&mut self, now: Time, flow: usize, data: &Data) {
         let actor = self.first_flow + flow;
         let flow = &mut self.flows[flow];
-        flow.on_feedback_delivery(now, number);
+        if flow.is_done() {
+            return self.deliver_to_guest(now, actor - self.first_flow, End::Receiver, data);
+        }
+        flow.on_feedback_delivery(now, data.pn);
         self.queue.set(actor, flow.next());
+    }
+
+    #[cold]
+    fn deliver_to_guest(&mut self, now: Time, flow: usize, from: End, data: &Data) {
+        let links = &mut self.shared.links;
+        let called = self.guests.deliver(now, (flow, from), data, &mut self.flows, links);
+        called.into_iter().for_each(|called| self.after_guest(called));
+    }
+
+    /// A guest that was not done before has been called.
+    fn after_guest(&mut self, Called { index, done, next }: Called) {
+        self.running -= usize::from(done);
+        self.queue.set(self.first_flow + self.flows.len() + index, next);
+    }
+
+    /// A packet is dropped of a guest, or of a flow that is done.
+    #[cold]
+    fn on_late_drop(&mut self, now: Time, number: usize, from: End, packet: u64) {
+        if self.guests.on_dropped(now, (number, from), packet, &mut self.flows) {
+            return;
+        }
+        let flow = &mut self.flows[number];
+        match from {
+            End::Sender => flow.record.on_dropped(now),
+            End::Receiver => flow.on_feedback_dropped(now, packet, &mut self.shared),
+        }
     }
 
     fn sample(&mut self, now: Time) {
@@ -272,7 +340,11 @@ impl World {
         self.series.sample_path(backlog, drops, answer, udp);
         self.series.sample_time(now, self.flows.len());
         let length = self.series.times.len();
-        for (series, flow) in self.series.flows.iter_mut().zip(&mut self.flows) {
+        for (number, (series, flow)) in self.series.flows.iter_mut().zip(&mut self.flows).enumerate() {
+            if let Some((sample, guest)) = self.guests.sample(now, number, flow) {
+                series.sample(length, interval, &sample, |put| guest.trace(put));
+                continue;
+            }
             let sample = flow.sample(now);
             series.sample(length, interval, &sample, |put| flow.sender().controller().trace(put));
         }
@@ -297,6 +369,7 @@ impl World {
     }
 
     fn finish(mut self, now: Time, events: u64) -> Outcome {
+        self.guests.count(&mut self.flows);
         let (mut counters, reverse) = self.shared.links.counters(now);
         self.shared.links.take_touched().for_each(|link| self.on_fates(now, link));
         let (probe, probe_inside) = self.probe.map(Ping::into_records).unzip();

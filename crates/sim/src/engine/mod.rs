@@ -2,7 +2,8 @@
 
 mod event_loop;
 pub mod event_queue;
+mod guests;
 pub(crate) mod links;
 mod windows;
 
-pub use event_loop::{run, run_recorded};
+pub use event_loop::{run, run_recorded, run_with_guests};

@@ -1,0 +1,233 @@
+//! A guest in the simulator: its datagrams on their ways, its times, its start and its end.
+
+use std::collections::VecDeque;
+
+use recovery::Stats;
+use scenario::{End, FlowSample, Record, Route};
+use units::{Duration, Ecn, Time};
+
+use crate::endpoints::flow::Flow;
+use crate::endpoints::numbered::Numbered;
+use crate::engine::links::Links;
+use crate::guest::{Arrival, Datagram, Guest};
+use crate::packet::Data;
+
+/// Whether a guest still takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Waiting,
+    Running,
+    Done,
+}
+
+/// A guest in the place of a flow.
+pub(crate) struct Hosted {
+    guest: Box<dyn Guest>,
+    stage: Stage,
+    flow: usize,
+    start: Time,
+    stop: Option<Time>,
+    /// When it wants to be called.
+    due: Time,
+    /// Away from the sender, and back.
+    ways: [Way; 2],
+}
+
+impl Hosted {
+    /// In the place of this flow, which takes no part from now on but for its record.
+    pub(crate) fn new(guest: Box<dyn Guest>, flow: usize, place: &mut Flow) -> Self {
+        let (start, stop) = place.give_way();
+        let ways = place.ways().map(|(id, route, delay)| Way::new(id, route, delay));
+        Self { guest, stage: Stage::Waiting, flow, start, stop, due: Time::NEVER, ways }
+    }
+
+    /// Whose place it has.
+    pub(crate) fn flow(&self) -> usize {
+        self.flow
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.stage == Stage::Done
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        self.guest.stats()
+    }
+
+    /// When something happens next.
+    pub(crate) fn next(&self) -> Time {
+        match self.stage {
+            Stage::Waiting => self.start,
+            Stage::Running => {
+                let stop = self.stop.unwrap_or(Time::NEVER);
+                self.ways.iter().map(Way::next).fold(self.due.min(stop), Time::min)
+            }
+            Stage::Done => Time::NEVER,
+        }
+    }
+
+    /// Does what is due.
+    pub(crate) fn on_time(&mut self, now: Time, record: &mut Record, links: &mut Links) {
+        let begins = self.stage == Stage::Waiting;
+        if begins {
+            self.stage = Stage::Running;
+            record.started = now;
+        }
+        for end in [End::Sender, End::Receiver] {
+            while let Some(flying) = self.ways[end as usize].arrived(now) {
+                self.arrive(now, end, flying, record, links);
+            }
+        }
+        let called = begins || self.due <= now;
+        if called && !self.is_done() {
+            self.guest.on_time(now, record);
+            self.send(now, record, links);
+            self.due = self.due.max(now + Duration(1));
+        }
+        if self.stop.is_some_and(|stop| stop <= now) && !self.is_done() {
+            self.finish(now, record);
+        }
+    }
+
+    /// A datagram of this end leaves its last link.
+    pub(crate) fn on_delivery(
+        &mut self,
+        now: Time,
+        from: End,
+        data: &Data,
+        record: &mut Record,
+        links: &mut Links,
+    ) {
+        let way = &mut self.ways[from as usize];
+        let Some(flying) = way.waiting.take(data.pn) else { return };
+        let flying = Flying { ecn: data.ecn, ..flying };
+        if self.stage != Stage::Running {
+            return;
+        }
+        if way.delay == Duration::ZERO {
+            self.arrive(now, from, flying, record, links);
+        } else {
+            way.arriving.push_back((now + way.delay, flying));
+        }
+    }
+
+    /// A link has dropped one.
+    pub(crate) fn on_dropped(&mut self, now: Time, from: End, number: u64, record: &mut Record) {
+        self.ways[from as usize].on_dropped(now, from, number, record);
+    }
+
+    /// How it stands at the time of a sample.
+    pub(crate) fn sample(&mut self, now: Time, record: &mut Record) -> FlowSample {
+        let seen = self.guest.observe();
+        FlowSample {
+            running: record.started <= now && !self.is_done(),
+            cwnd: seen.cwnd,
+            bytes_in_flight: seen.bytes_in_flight,
+            smoothed_rtt: seen.smoothed_rtt,
+            latest_rtt: seen.latest_rtt,
+            delivered: record.delivered,
+            made: None,
+            owd: record.take_owd(),
+        }
+    }
+
+    /// The controller's own variables.
+    pub(crate) fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(controller) = self.guest.controller() {
+            controller.trace(put);
+        }
+    }
+
+    fn arrive(&mut self, now: Time, from: End, flying: Flying, record: &mut Record, links: &mut Links) {
+        if self.stage != Stage::Running {
+            return;
+        }
+        let at = if from == End::Sender { End::Receiver } else { End::Sender };
+        let Flying { sent, ecn, bytes, .. } = flying;
+        self.guest.deliver(now, Arrival { at, sent, ecn, bytes }, record);
+        self.send(now, record, links);
+    }
+
+    /// All that leaves now, and what comes next.
+    fn send(&mut self, now: Time, record: &mut Record, links: &mut Links) {
+        while !self.guest.is_done()
+            && let Some(datagram) = self.guest.transmit(now, record)
+        {
+            self.ways[datagram.from as usize].enter(now, datagram, record, links);
+        }
+        if self.guest.is_done() {
+            return self.finish(now, record);
+        }
+        self.due = self.guest.next().max(now);
+    }
+
+    fn finish(&mut self, now: Time, record: &mut Record) {
+        self.stage = Stage::Done;
+        record.finished = Some(now);
+    }
+}
+
+/// A datagram on its way.
+struct Flying {
+    sent: Time,
+    ecn: Ecn,
+    bare: bool,
+    bytes: Vec<u8>,
+}
+
+/// From one end to the other: links, if there are any, and then a delay.
+struct Way {
+    /// The number of the end that sends among the senders of packets.
+    id: u32,
+    route: Option<Route>,
+    delay: Duration,
+    /// On the links.
+    waiting: Numbered<Flying>,
+    /// Behind them.
+    arriving: VecDeque<(Time, Flying)>,
+}
+
+impl Way {
+    fn new(id: u32, route: Option<Route>, delay: Duration) -> Self {
+        Self { id, route, delay, waiting: Numbered::default(), arriving: VecDeque::new() }
+    }
+
+    fn next(&self) -> Time {
+        self.arriving.front().map_or(Time::NEVER, |first| first.0)
+    }
+
+    fn arrived(&mut self, now: Time) -> Option<Flying> {
+        let due = self.arriving.front().is_some_and(|first| first.0 <= now);
+        due.then(|| self.arriving.pop_front()).flatten().map(|(_, flying)| flying)
+    }
+
+    fn enter(&mut self, now: Time, datagram: Datagram, record: &mut Record, links: &mut Links) {
+        let Datagram { from, size, ecn, bare, bytes } = datagram;
+        let flying = Flying { sent: now, ecn, bare, bytes };
+        let Some(Route { first, last }) = self.route else {
+            return self.arriving.push_back((now + self.delay, flying));
+        };
+        if from == End::Receiver {
+            record.on_feedback_sent(now);
+        }
+        let (entry, number) = (usize::from(first), self.waiting.put(flying));
+        let data = Data { ecn, ..Data::bare(self.id, size.max(1), last, number, now) };
+        match (links.push(now, entry, data), from) {
+            (Ok(admitted), End::Sender) => {
+                admitted.stay.into_iter().for_each(|stay| record.on_queued(now, entry, stay));
+            }
+            (Ok(_), End::Receiver) => {}
+            (Err(_), _) => self.on_dropped(now, from, number, record),
+        }
+    }
+
+    /// A link has dropped the datagram of this number.
+    fn on_dropped(&mut self, now: Time, from: End, number: u64, record: &mut Record) {
+        let bare = self.waiting.take(number).is_some_and(|flying| flying.bare);
+        match from {
+            End::Sender if bare => record.on_ack_dropped(now),
+            End::Sender => record.on_dropped(now),
+            End::Receiver => record.on_feedback_dropped(now),
+        }
+    }
+}

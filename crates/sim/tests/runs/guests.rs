@@ -1,0 +1,203 @@
+//! Guests against closed forms: when their datagrams arrive, what becomes of marks and drops, when they begin and end.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use crate::common::*;
+use congestion::Controller;
+use kneepoint_sim::guest::{Arrival, Datagram, Snapshot};
+use kneepoint_sim::{Guest, run_with_guests};
+use link::aqm::red;
+use link::{Aqm, Limit, LinkConfig, Threshold};
+use recovery::Stats;
+use scenario::{Back, End, FlowConfig, Outcome, Record, Route, Scenario, Watch};
+use units::{Duration, Ecn, Rate, Time};
+
+/// What a guest saw: when, at which end, the first byte, the mark, when it was sent.
+type Seen = Rc<RefCell<Vec<(Time, End, u8, Ecn, Time)>>>;
+
+/// Sends so many datagrams at once at the start, and every interval; the other end answers each with one of 100 bytes.
+struct Echo {
+    seen: Seen,
+    burst: u8,
+    size: u32,
+    interval: Duration,
+    /// It is done after so many answers.
+    enough: usize,
+    answers: usize,
+    next: Time,
+    waiting: Vec<Datagram>,
+}
+
+impl Echo {
+    fn new(burst: u8, seen: &Seen) -> Self {
+        let (interval, enough) = (Duration::from_secs(100), usize::MAX);
+        let (answers, next, waiting) = (0, Time::NEVER, Vec::new());
+        Self { seen: Rc::clone(seen), burst, size: 1250, interval, enough, answers, next, waiting }
+    }
+}
+
+impl Guest for Echo {
+    fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
+        let Arrival { at, sent, ecn, bytes } = arrival;
+        self.seen.borrow_mut().push((now, at, bytes[0], ecn, sent));
+        match at {
+            End::Receiver => {
+                record.on_received(now, now - sent, u64::from(self.size), ecn, None);
+                let from = End::Receiver;
+                self.waiting.push(Datagram { from, size: 100, ecn: Ecn::NotEct, bare: false, bytes });
+            }
+            End::Sender => self.answers += 1,
+        }
+    }
+    fn next(&mut self) -> Time {
+        self.next
+    }
+    fn on_time(&mut self, now: Time, _: &mut Record) {
+        for number in (0..self.burst).rev() {
+            let bare = number % 2 == 1;
+            let (from, size, ecn) = (End::Sender, self.size, Ecn::Ect0);
+            self.waiting.push(Datagram { from, size, ecn, bare, bytes: vec![number; 10] });
+        }
+        self.next = now + self.interval;
+    }
+    fn transmit(&mut self, _: Time, _: &mut Record) -> Option<Datagram> {
+        self.waiting.pop()
+    }
+    fn is_done(&self) -> bool {
+        self.answers >= self.enough
+    }
+    fn observe(&self) -> Snapshot {
+        Snapshot { cwnd: Some(77), ..Snapshot::default() }
+    }
+    fn stats(&self) -> Stats {
+        Stats { sent: 5, ..Stats::default() }
+    }
+    fn controller(&self) -> Option<&dyn Controller> {
+        None
+    }
+}
+
+/// 10 Mbit/s and 25 ms: a datagram of 1250 bytes takes 1 ms.
+fn link() -> LinkConfig {
+    LinkConfig { delay: Duration::from_millis(25), ..LinkConfig::plain(RATE) }
+}
+
+/// A round trip of 60 ms, from 10 ms on.
+fn place() -> FlowConfig {
+    FlowConfig { start: Time::from_millis(10), rtt: Duration::from_millis(60), ..quic_flow("name = 'cubic'") }
+}
+
+fn with(scenario: &Scenario, guest: Echo) -> Outcome {
+    run_with_guests(scenario, vec![(0, Box::new(guest))], &Watch::default(), None).unwrap()
+}
+
+fn times(seen: &Seen, end: End) -> Vec<f64> {
+    let seen = seen.borrow();
+    seen.iter().filter(|seen| seen.1 == end).map(|seen| seen.0.0 as f64 / 1e6).collect()
+}
+
+/// The link, 5 ms behind it, and 30 ms back.
+#[test]
+fn datagrams_take_the_way_of_the_flow() {
+    let seen = Seen::default();
+    let mut scenario = Scenario::new(link(), [place()], Duration::from_secs(1));
+    scenario.series = Some(Duration::from_millis(100));
+    let out = with(&scenario, Echo { enough: 3, ..Echo::new(3, &seen) });
+    assert_eq!(times(&seen, End::Receiver), [41.0, 42.0, 43.0]);
+    assert_eq!(times(&seen, End::Sender), [71.0, 72.0, 73.0]);
+    assert!(
+        seen.borrow()
+            .iter()
+            .filter(|seen| seen.1 == End::Receiver)
+            .all(|seen| seen.4 == Time::from_millis(10))
+    );
+    let flow = &out.flows[0];
+    assert_eq!((flow.started, flow.finished), (Time::from_millis(10), Some(Time::from_millis(73))));
+    assert_eq!((out.end, out.link.delivered.packets), (Time::from_millis(73), 3), "nobody else is there");
+    assert_eq!((flow.stats.sent, flow.delivered, flow.totals.dropped), (5, 3750, 0));
+    assert_eq!(flow.totals.queue_delay.mean_ms(), 2.0, "1, 2 and 3 ms in queue and transmission");
+}
+
+/// A link back of 1 Mbit/s: 100 bytes take 0.8 ms; with 10 ms there, 20 ms are left behind it.
+#[test]
+fn answers_cross_the_links_back() {
+    let seen = Seen::default();
+    let back = Back { route: Route { first: 1, last: u16::MAX }, size: 999 };
+    let mut scenario =
+        Scenario::new(link(), [FlowConfig { back: Some(back), ..place() }], Duration::from_secs(1));
+    let delay = Duration::from_millis(10);
+    scenario.reverse = vec![LinkConfig { delay, ..LinkConfig::plain(Rate(1_000_000)) }];
+    scenario.reverse_names = vec!["back".to_owned()];
+    let out = with(&scenario, Echo { enough: 2, ..Echo::new(2, &seen) });
+    assert_eq!(times(&seen, End::Sender), [71.8, 72.8]);
+    assert_eq!((out.flows[0].totals.feedback, out.reverse[0].delivered.bytes), (2, 200));
+}
+
+/// One waits behind the one in transmission, and no more.
+#[test]
+fn drops_are_told_by_kind() {
+    let seen = Seen::default();
+    let scenario =
+        Scenario::new(LinkConfig { limit: Limit::Packets(1), ..link() }, [place()], Duration::from_secs(1));
+    let out = with(&scenario, Echo::new(5, &seen));
+    let totals = &out.flows[0].totals;
+    assert_eq!((totals.dropped, totals.acks_dropped), (3, 1), "2, 3 and 4, of which 3 was ACKs alone");
+    let arrived: Vec<u8> = seen.borrow().iter().filter(|s| s.1 == End::Receiver).map(|s| s.2).collect();
+    assert_eq!(arrived, [0, 1]);
+    assert_eq!(out.end, Time::ZERO + scenario.duration);
+}
+
+#[test]
+fn marks_change_on_the_way() {
+    let seen = Seen::default();
+    let aqm = Aqm::Red(red::Params::mark_above(Threshold::OfLimit(0.5)));
+    let scenario = Scenario::new(
+        LinkConfig { limit: Limit::Packets(8), aqm, ..link() },
+        [place()],
+        Duration::from_secs(1),
+    );
+    let out = with(&scenario, Echo::new(8, &seen));
+    let marks: Vec<Ecn> = seen.borrow().iter().filter(|s| s.1 == End::Receiver).map(|s| s.3).collect();
+    assert_eq!((marks.len(), marks[0], *marks.last().unwrap()), (8, Ecn::Ect0, Ecn::Ce));
+    assert_eq!(out.flows[0].ecn.ce, marks.iter().filter(|mark| **mark == Ecn::Ce).count() as u64);
+}
+
+/// It is called at its start, in its intervals, and not after its stop.
+#[test]
+fn it_stops_with_its_flow() {
+    let seen = Seen::default();
+    let flow = FlowConfig { stop: Some(Time::from_millis(500)), ..place() };
+    let scenario = Scenario::new(link(), [flow], Duration::from_secs(2));
+    let out = with(&scenario, Echo { interval: Duration::from_millis(100), ..Echo::new(1, &seen) });
+    assert_eq!(times(&seen, End::Receiver), [41.0, 141.0, 241.0, 341.0, 441.0]);
+    assert_eq!((out.flows[0].finished, out.end), (Some(Time::from_millis(500)), Time::from_millis(500)));
+}
+
+/// A guest that always wants to be called now does not stop the time; those for flows that there are not are left out.
+#[test]
+fn nobody_stops_the_time() {
+    let seen = Seen::default();
+    let mut scenario = Scenario::new(link(), [place()], Duration::from_millis(11));
+    scenario.flows[0].start = Time(10_999_000);
+    let guest = Echo { interval: Duration::ZERO, ..Echo::new(0, &seen) };
+    let other = Echo::new(1, &seen);
+    let guests: Vec<(usize, Box<dyn Guest>)> = vec![(9, Box::new(other)), (0, Box::new(guest))];
+    let out = run_with_guests(&scenario, guests, &Watch::default(), None).unwrap();
+    assert_eq!((out.events, seen.borrow().len()), (1001, 0), "one a nanosecond");
+}
+
+/// Without guests it is the same run; beside one that sends nothing too, but for the numbers of events.
+#[test]
+fn flows_do_not_notice() {
+    let flows = vec![quic_flow("name = 'cubic'"), tcp_flow("name = 'tcp-reno'"), quic_flow("name = 'bbr3'")];
+    let alone = scenario(1.0, 10, flows);
+    let plain = run(&alone);
+    let same = run_with_guests(&alone, Vec::new(), &Watch::default(), None).unwrap();
+    assert_eq!(format!("{plain:?}"), format!("{same:?}"));
+    let beside = Scenario { flows: [alone.flows.clone(), vec![place()]].concat(), ..alone };
+    let seen = Seen::default();
+    let silent: Vec<(usize, Box<dyn Guest>)> = vec![(3, Box::new(Echo::new(0, &seen)))];
+    let more = run_with_guests(&beside, silent, &Watch::default(), None).unwrap();
+    assert_eq!(format!("{:?}", plain.flows), format!("{:?}", &more.flows[..3]));
+}

@@ -1,0 +1,97 @@
+//! What the ends of a connection say of their packets, until the record is at hand.
+
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use congestion::{Cause, Detection};
+use quic::Level;
+use quic::connection::{Item, Observation, Tap};
+use quic::wire::Frame;
+use units::{Duration, Ecn, Time};
+
+/// A piece of the stream: first byte, length.
+pub(crate) type Piece = (u64, u64);
+
+/// One thing that an end said.
+#[derive(Clone, Debug)]
+pub(crate) enum Heard {
+    /// A packet left.
+    Sent { level: Level, number: u64, bytes: u64, in_flight: bool, pieces: Vec<Piece> },
+    /// A packet arrived.
+    Received { number: u64, bytes: u64, ecn: Ecn, pieces: Vec<Piece> },
+    /// An ACK arrived: its ranges, ascending, which are listed for a trace alone.
+    Ack { ranges: Vec<(u64, u64)>, delay: u64 },
+    /// A packet was declared lost.
+    Lost { number: u64, by: Detection },
+    /// The controller was told of congestion.
+    Congestion(Cause),
+    /// An ACK or a timer was processed, and brought a sample.
+    Metrics { latest_rtt: Option<Duration> },
+}
+
+/// Keeps what one end says. Boxed by the connection, and asked by the guest.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ear {
+    heard: Arc<Mutex<Vec<Heard>>>,
+}
+
+impl Ear {
+    /// For the connection. `tracing`: someone wants the ranges of ACKs.
+    pub(crate) fn tap(&self, tracing: bool) -> Box<dyn Tap> {
+        Box::new(Listener { ear: self.clone(), tracing, pieces: Vec::new() })
+    }
+
+    /// What was said since the last time; `before` is memory that is used again.
+    pub(crate) fn take(&self, mut before: Vec<Heard>) -> Vec<Heard> {
+        before.clear();
+        // Nobody panics while it is held.
+        mem::replace(&mut *self.heard.lock().unwrap_or_else(PoisonError::into_inner), before)
+    }
+
+    fn put(&self, heard: Heard) {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).push(heard);
+    }
+}
+
+struct Listener {
+    ear: Ear,
+    tracing: bool,
+    /// Of the packet that is being processed.
+    pieces: Vec<Piece>,
+}
+
+impl Tap for Listener {
+    fn on(&mut self, _: Time, what: &Observation<'_>) {
+        match *what {
+            Observation::Sent { level, number, bytes, in_flight, items, .. } => {
+                let pieces = items.iter().filter_map(piece).collect();
+                self.ear.put(Heard::Sent { level, number, bytes, in_flight, pieces });
+            }
+            Observation::Frame(Frame::Stream(stream)) => {
+                self.pieces.push((stream.offset, stream.data.len() as u64));
+            }
+            Observation::Frame(Frame::Ack(ack)) => {
+                let list = |range: std::ops::RangeInclusive<u64>| (*range.start(), *range.end());
+                let mut ranges: Vec<_> =
+                    ack.ranges().take(if self.tracing { usize::MAX } else { 0 }).map(list).collect();
+                ranges.reverse();
+                self.ear.put(Heard::Ack { ranges, delay: ack.delay });
+            }
+            Observation::Received { number, bytes, ecn, .. } => {
+                let pieces = mem::take(&mut self.pieces);
+                self.ear.put(Heard::Received { number, bytes, ecn, pieces });
+            }
+            Observation::Lost { number, by, .. } => self.ear.put(Heard::Lost { number, by }),
+            Observation::Congestion(cause) => self.ear.put(Heard::Congestion(cause)),
+            Observation::Metrics { latest_rtt, .. } => self.ear.put(Heard::Metrics { latest_rtt }),
+            _ => {}
+        }
+    }
+}
+
+fn piece(item: &Item) -> Option<Piece> {
+    match item {
+        Item::Stream(_, chunk) => Some((chunk.offset, chunk.len as u64)),
+        _ => None,
+    }
+}

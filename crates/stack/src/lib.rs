@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+mod ear;
+mod pair;
+mod profile;
+mod refusal;
+mod run;
+mod settings;
+mod tally;
+
+pub use pair::Pair;
+pub use profile::{Cipher, Profile};
+pub use refusal::{Refusal, check};
+pub use run::{Guests, guests, run};

@@ -1,0 +1,236 @@
+//! A client and a server of `kneepoint-quic` as a guest: the client sends, the server counts.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use congestion::Controller;
+use quic::connection::{Arrival as Incoming, Connection, Event};
+use quic::endpoint::{Endpoint, Handle};
+use quic::wire::Direction;
+use recovery::Stats;
+use scenario::{End, FlowConfig, Record, Scenario, Transport};
+use sim::Guest;
+use sim::guest::{Arrival, Datagram, Snapshot};
+use units::Time;
+
+use crate::ear::{Ear, Heard};
+use crate::profile::Profile;
+use crate::refusal::{Refusal, check};
+use crate::settings::{Ends, SERVER_NAME};
+use crate::tally::Tally;
+
+/// Room for any datagram, in bytes.
+const BUFFER: usize = 1 << 16;
+/// A transfer without end: nobody lives to see it, and it is a legal length (RFC 9000 section 4.5).
+const ENDLESS: u64 = 1 << 60;
+
+/// Where the ends of a connection are.
+fn addresses() -> (SocketAddr, SocketAddr) {
+    let address = |host, port| SocketAddr::from((Ipv4Addr::new(10, 0, 0, host), port));
+    (address(1, 4000), address(2, 443))
+}
+
+/// Both ends of one connection.
+pub struct Pair {
+    ends: Ends,
+    client: Option<Handle>,
+    server: Option<Handle>,
+    transfer: Option<u64>,
+    tally: Tally,
+    tracing: bool,
+    ears: [Ear; 2],
+    /// Memory of what was heard.
+    heard: Vec<Heard>,
+    buffer: Vec<u8>,
+    ended: bool,
+    /// The client's counters, should its connection be gone.
+    last: Stats,
+}
+
+impl Pair {
+    /// In the place of the scenario's flow of this number.
+    ///
+    /// # Errors
+    /// What of the flow cannot be run; a rule of the configuration that does not hold.
+    pub fn new(
+        flow: &FlowConfig,
+        number: usize,
+        scenario: &Scenario,
+        profile: &Profile,
+    ) -> Result<Self, Refusal> {
+        check(flow)?;
+        let overhead = match flow.transport {
+            Transport::Quic { overhead, .. } | Transport::Tcp { overhead, .. } => overhead,
+        };
+        Ok(Self {
+            ends: Ends::new(flow, number as u64, scenario, profile)?,
+            client: None,
+            server: None,
+            transfer: flow.transfer,
+            tally: Tally::new(overhead, profile.quic.ack_delay_exponent),
+            tracing: scenario.trace,
+            ears: [Ear::default(), Ear::default()],
+            heard: Vec::new(),
+            buffer: vec![0; BUFFER],
+            ended: false,
+            last: Stats::default(),
+        })
+    }
+
+    /// The connection of the end that sends the data, once there is one.
+    pub fn sending(&self) -> Option<&Connection> {
+        self.ends.client.connection(self.client?)
+    }
+
+    /// That of the end that receives it.
+    pub fn receiving(&self) -> Option<&Connection> {
+        self.ends.server.connection(self.server?)
+    }
+
+    fn connect(&mut self, now: Time) {
+        let Ends { client, crypto, .. } = &mut self.ends;
+        match client.connect(now, crypto, SERVER_NAME, addresses(), b"") {
+            Ok(handle) => {
+                self.client = Some(handle);
+                let tap = self.ears[End::Sender as usize].tap(self.tracing);
+                if let Some(connection) = client.connection_mut(handle) {
+                    connection.set_tap(tap);
+                }
+            }
+            // Nothing that a flow can be configured with; it ends without a byte.
+            Err(_) => self.ended = true,
+        }
+    }
+
+    /// The applications of both ends.
+    fn serve(&mut self) {
+        while let Some((handle, event)) = self.ends.client.poll_event() {
+            match event {
+                Event::Connected => {
+                    let bytes = self.transfer.unwrap_or(ENDLESS);
+                    if let Some(connection) = self.ends.client.connection_mut(handle) {
+                        connection.streams().open_pattern(Direction::Unidirectional, bytes);
+                    }
+                }
+                Event::Ended(_) => self.ended = true,
+                _ => {}
+            }
+        }
+        while let Some((handle, event)) = self.ends.server.poll_event() {
+            match event {
+                Event::Incoming => self.accept(handle),
+                Event::Ended(_) => self.ended = true,
+                _ => {}
+            }
+        }
+    }
+
+    fn accept(&mut self, handle: Handle) {
+        self.ends.server.accept(handle);
+        self.server = Some(handle);
+        let tap = self.ears[End::Receiver as usize].tap(self.tracing);
+        if let Some(connection) = self.ends.server.connection_mut(handle) {
+            connection.set_tap(tap);
+        }
+    }
+
+    /// What an end has said since the last time.
+    fn listen(&mut self, end: End) -> Vec<Heard> {
+        let memory = std::mem::take(&mut self.heard);
+        self.ears[end as usize].take(memory)
+    }
+
+    /// News of loss recovery at the sender's end.
+    fn tell(&mut self, now: Time, record: &mut Record) {
+        let heard = self.listen(End::Sender);
+        self.heard = match self.client.and_then(|client| self.ends.client.connection(client)) {
+            Some(connection) => self.tally.on_news(now, heard, connection.sender(), record),
+            None => heard,
+        };
+    }
+
+    fn poll(&mut self, now: Time, from: End) -> Option<Datagram> {
+        let end: &mut Endpoint = match from {
+            End::Sender => &mut self.ends.client,
+            End::Receiver => &mut self.ends.server,
+        };
+        let transmit = end.poll_transmit(now, &mut self.buffer)?;
+        let bytes = self.buffer.get(..transmit.len)?.to_vec();
+        let size = self.tally.wire(bytes.len());
+        Some(Datagram { from, size, ecn: transmit.ecn, bare: false, bytes })
+    }
+}
+
+impl Guest for Pair {
+    fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
+        let Arrival { at, sent, ecn, mut bytes } = arrival;
+        let (client, server) = addresses();
+        let bytes = bytes.as_mut_slice();
+        match at {
+            End::Receiver => {
+                let incoming = Incoming { from: client, to: server, ecn, arrived: now, bytes };
+                self.ends.server.handle(now, incoming);
+                let heard = self.listen(End::Receiver);
+                self.tally.on_arrival(now, sent, &heard, record);
+                self.heard = heard;
+            }
+            End::Sender => {
+                let incoming = Incoming { from: server, to: client, ecn, arrived: now, bytes };
+                self.ends.client.handle(now, incoming);
+                self.tell(now, record);
+            }
+        }
+        self.serve();
+    }
+
+    fn next(&mut self) -> Time {
+        self.ends.client.poll_timeout().min(self.ends.server.poll_timeout())
+    }
+
+    fn on_time(&mut self, now: Time, record: &mut Record) {
+        if self.client.is_none() {
+            self.connect(now);
+        }
+        self.last = self.stats();
+        self.ends.client.handle_timeout(now);
+        self.ends.server.handle_timeout(now);
+        self.tell(now, record);
+        self.serve();
+    }
+
+    fn transmit(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
+        let Some(mut datagram) = self.poll(now, End::Sender) else {
+            let datagram = self.poll(now, End::Receiver);
+            // Nobody asks what the receiver's end sends.
+            self.heard = self.listen(End::Receiver);
+            return datagram;
+        };
+        let heard = self.listen(End::Sender);
+        datagram.bare = self.tally.on_departure(now, datagram.bytes.len(), &heard, record);
+        self.heard = heard;
+        Some(datagram)
+    }
+
+    fn is_done(&self) -> bool {
+        self.ended || self.transfer.is_some_and(|bytes| self.tally.contiguous() >= bytes)
+    }
+
+    fn observe(&self) -> Snapshot {
+        let Some(connection) = self.sending() else { return Snapshot::default() };
+        let sender = connection.sender();
+        let rtt = sender.rtt();
+        Snapshot {
+            cwnd: Some(sender.control().cwnd),
+            bytes_in_flight: Some(sender.bytes_in_flight()),
+            smoothed_rtt: rtt.is_sampled().then(|| rtt.smoothed()),
+            latest_rtt: rtt.is_sampled().then(|| rtt.latest()),
+        }
+    }
+
+    fn stats(&self) -> Stats {
+        self.sending().map_or_else(|| self.last.clone(), |connection| connection.sender().stats().clone())
+    }
+
+    fn controller(&self) -> Option<&dyn Controller> {
+        self.sending().map(|connection| connection.sender().controller())
+    }
+}

@@ -1,0 +1,80 @@
+//! Which flows this stack can run.
+
+use std::fmt;
+
+use quic::config::Invalid;
+use recovery::Clock;
+use scenario::{Application, FlowConfig, Transport};
+use units::Duration;
+
+/// The smallest UDP payload that a path of QUIC must carry (RFC 9000 section 14), in bytes.
+const LEAST_DATAGRAM: u32 = 1200;
+
+/// Why a flow cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// What the flow is, in a clause: `it is of TCP`.
+    Flow(&'static str),
+    /// A configuration of the endpoints that breaks a rule.
+    Config(Invalid),
+    /// TLS cannot begin.
+    Tls(quic::Error),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flow(clause) => f.write_str(clause),
+            Self::Config(invalid) => invalid.fmt(f),
+            Self::Tls(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl From<Invalid> for Refusal {
+    fn from(invalid: Invalid) -> Self {
+        Self::Config(invalid)
+    }
+}
+
+/// Whether this stack can run a flow.
+///
+/// # Errors
+/// The first thing that it cannot do.
+pub fn check(flow: &FlowConfig) -> Result<(), Refusal> {
+    let Transport::Quic { datagram, .. } = flow.transport else {
+        return Err(Refusal::Flow("it is of TCP"));
+    };
+    let rules = [
+        (datagram >= LEAST_DATAGRAM, "its datagrams are smaller than the 1200 bytes of RFC 9000 section 14"),
+        (flow.application == Application::Bulk, "it is not bulk"),
+        (flow.pauses.is_empty(), "it has pauses"),
+        (flow.ack.jitter == Duration::ZERO, "its acknowledgements have jitter"),
+        (flow.clock == Clock::default(), "its ends have clocks of their own"),
+    ];
+    let broken = rules.iter().find(|(holds, _)| !holds);
+    broken.map_or(Ok(()), |(_, clause)| Err(Refusal::Flow(clause)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_run() {
+        let bulk = FlowConfig::default();
+        assert_eq!(check(&bulk), Ok(()));
+        let tcp = Transport::Tcp { mss: 1448, overhead: 52 };
+        let small = Transport::Quic { datagram: 1199, header: 37, overhead: 42 };
+        for (flow, word) in [
+            (FlowConfig { transport: tcp, ..bulk.clone() }, "TCP"),
+            (FlowConfig { transport: small, ..bulk.clone() }, "smaller"),
+            (FlowConfig { pauses: vec![Default::default()], ..bulk.clone() }, "pauses"),
+        ] {
+            let refusal = check(&flow).unwrap_err();
+            assert!(refusal.to_string().contains(word), "{refusal}");
+        }
+    }
+}

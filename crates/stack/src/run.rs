@@ -1,0 +1,37 @@
+//! A whole scenario on this stack.
+
+use scenario::{Outcome, Recorder, Scenario, Watch};
+use sim::Guest;
+
+use crate::pair::Pair;
+use crate::profile::Profile;
+use crate::refusal::Refusal;
+
+/// Guests and the flows in whose places they are.
+pub type Guests = Vec<(usize, Box<dyn Guest>)>;
+
+/// A guest in the place of each flow, for [`sim::run_with_guests`]: whoever leaves some out has simulated flows beside them.
+///
+/// # Errors
+/// Why one of the flows cannot be run.
+pub fn guests(scenario: &Scenario, profile: &Profile) -> Result<Guests, Refusal> {
+    let pair = |(number, flow)| -> Result<(usize, Box<dyn Guest>), Refusal> {
+        Ok((number, Box::new(Pair::new(flow, number, scenario, profile)?)))
+    };
+    scenario.flows.iter().enumerate().map(pair).collect()
+}
+
+/// Runs a scenario with real endpoints in the places of all its flows; `None` when `watch.stop` ended it early. What is recorded goes to
+/// `recorder` while the run goes on, or is in the outcome where there is none.
+///
+/// # Errors
+/// Why one of the flows cannot be run.
+pub fn run(
+    scenario: &Scenario,
+    profile: &Profile,
+    watch: &Watch,
+    recorder: Option<&mut dyn Recorder>,
+) -> Result<Option<Outcome>, Refusal> {
+    let guests = guests(scenario, profile)?;
+    Ok(sim::run_with_guests(scenario, guests, watch, recorder))
+}

@@ -1,0 +1,209 @@
+//! From what the ends say to the flow's record: the calls that the simulator makes for its own flows.
+
+use congestion::Cause;
+use quic::Level;
+use quic::connection::Contents;
+use recovery::{AckFrame, Reassembly, Sender};
+use scenario::trace::{self, Event, Handshake, Metrics};
+use scenario::{Record, SentPacket};
+use units::{Duration, Ecn, Time};
+
+use crate::ear::{Heard, Piece};
+
+/// What a datagram of the sender's end is counted as.
+enum Kind {
+    /// It has data, or something else that is in flight.
+    Data(SentPacket),
+    /// A packet of the handshake, by its number.
+    Handshake(u64),
+    /// ACKs alone.
+    Bare,
+}
+
+/// What the record does not keep.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    /// IP, UDP and link headers, in bytes.
+    overhead: u32,
+    /// Of the peer's ACK Delay.
+    exponent: u8,
+    /// Every byte of the stream before it has left once.
+    sent_up_to: u64,
+    /// What has arrived of the stream.
+    arrived: Reassembly,
+    /// ACKs that came.
+    acks: u64,
+}
+
+impl Tally {
+    /// Of packets with so many bytes of IP, UDP and link headers, and a receiver with this `ack_delay_exponent`.
+    pub(crate) fn new(overhead: u32, exponent: u8) -> Self {
+        Self { overhead, exponent, ..Self::default() }
+    }
+
+    /// A payload of UDP on the links, in bytes.
+    pub(crate) fn wire(&self, payload: usize) -> u32 {
+        u32::try_from(payload).unwrap_or(u32::MAX).saturating_add(self.overhead)
+    }
+
+    /// Before which byte everything has arrived.
+    pub(crate) fn contiguous(&self) -> u64 {
+        self.arrived.contiguous()
+    }
+
+    /// A datagram of so many bytes leaves the sender's end, with these packets. Whether it is ACKs alone.
+    pub(crate) fn on_departure(
+        &mut self,
+        now: Time,
+        payload: usize,
+        heard: &[Heard],
+        record: &mut Record,
+    ) -> bool {
+        let wire = self.wire(payload);
+        match self.kind(wire, heard) {
+            Kind::Data(packet) => {
+                record.on_sent(now, packet);
+                self.count_repeats(now, heard, record);
+                false
+            }
+            Kind::Handshake(number) => {
+                let bytes = u32::try_from(payload).unwrap_or(u32::MAX);
+                record.on_handshake_sent(now, Handshake { number, bytes }, wire);
+                false
+            }
+            Kind::Bare => {
+                record.on_ack_sent(now, wire);
+                true
+            }
+        }
+    }
+
+    /// A datagram of the handshake may have 1-RTT packets behind the others: with data it counts as data.
+    fn kind(&self, wire: u32, heard: &[Heard]) -> Kind {
+        let mut kind = Kind::Bare;
+        for heard in heard {
+            let Heard::Sent { level, number, bytes, in_flight, pieces } = heard else { continue };
+            if *level != Level::OneRtt {
+                kind = Kind::Handshake(*number);
+            }
+            let is_first = matches!(kind, Kind::Bare) && *in_flight;
+            if is_first || !pieces.is_empty() {
+                let (offset, len) = joined(pieces);
+                let bytes = u32::try_from(*bytes).unwrap_or(u32::MAX);
+                kind = Kind::Data(SentPacket { pn: *number, bytes, wire, offset, len });
+            }
+        }
+        kind
+    }
+
+    fn count_repeats(&mut self, now: Time, heard: &[Heard], record: &mut Record) {
+        let pieces = heard.iter().flat_map(|heard| match heard {
+            Heard::Sent { pieces, .. } => pieces.as_slice(),
+            _ => &[],
+        });
+        let (before, mut any, mut all) = (self.sent_up_to, false, true);
+        for &(offset, len) in pieces {
+            let end = offset.saturating_add(len);
+            any |= len > 0;
+            all &= end <= before && self.arrived.holds(offset, end);
+            self.sent_up_to = self.sent_up_to.max(end);
+        }
+        if any && all {
+            record.on_redundant(now);
+        }
+    }
+
+    /// A datagram arrives at the receiver's end, with these packets.
+    pub(crate) fn on_arrival(&mut self, now: Time, sent: Time, heard: &[Heard], record: &mut Record) {
+        for heard in heard {
+            let Heard::Received { number, bytes, ecn, pieces } = heard else { continue };
+            // As in the simulator, only packets of data count.
+            if pieces.is_empty() {
+                continue;
+            }
+            let (mut fresh, mut end) = (0, 0);
+            for &(offset, len) in pieces {
+                let last = offset.saturating_add(len);
+                fresh += self.arrived.insert(offset, last);
+                end = end.max(last);
+            }
+            let (offset, len) = joined(pieces);
+            let (pn, bytes, marked) = (*number, u32::try_from(*bytes).unwrap_or(u32::MAX), *ecn == Ecn::Ce);
+            record.on_packet(now, || Event::Received { pn, bytes, offset, len, marked });
+            record.on_received(now, now - sent, fresh, *ecn, Some((end, self.arrived.contiguous())));
+        }
+    }
+
+    /// What loss recovery of the sender's end found out, from an ACK or by a timer.
+    pub(crate) fn on_news(
+        &mut self,
+        now: Time,
+        heard: Vec<Heard>,
+        sender: &Sender<Contents>,
+        record: &mut Record,
+    ) -> Vec<Heard> {
+        let mut heard = heard;
+        let (mut by_ack, mut reduced) = (false, None);
+        for heard in heard.drain(..) {
+            match heard {
+                Heard::Ack { ranges, delay } => {
+                    by_ack = true;
+                    self.on_ack(now, ranges, delay, record);
+                }
+                Heard::Lost { number, by } => record.on_lost(now, number, by),
+                Heard::Congestion(cause) => reduced = Some(cause),
+                Heard::Metrics { latest_rtt } => {
+                    settle(now, sender, reduced.take(), record);
+                    if std::mem::take(&mut by_ack) {
+                        let rtt = latest_rtt.map(|sample| (sample, sender.rtt().variation()));
+                        record.on_acknowledged(now, rtt, &sender.timers());
+                        record.on_metrics(now, || metrics(sender, latest_rtt));
+                    }
+                }
+                Heard::Sent { .. } | Heard::Received { .. } => {}
+            }
+        }
+        heard
+    }
+
+    fn on_ack(&mut self, now: Time, ranges: Vec<(u64, u64)>, delay: u64, record: &mut Record) {
+        let ack = trace::Ack { number: self.acks, ranges, delay: AckFrame::delay_of(delay, self.exponent) };
+        self.acks += 1;
+        record.on_feedback(now, || Event::Acked(ack));
+    }
+}
+
+/// What the controller has made of it.
+fn settle(now: Time, sender: &Sender<Contents>, reduced: Option<Cause>, record: &mut Record) {
+    if record.awaits_end_of_slow_start() {
+        record.on_slow_start(sender.control(), reduced.is_some());
+    }
+    if let Some(cause) = reduced {
+        record.on_reduced(now, cause, sender.control().cwnd);
+    }
+}
+
+/// Where pieces begin, and how many bytes they have together.
+fn joined(pieces: &[Piece]) -> (u64, u32) {
+    let offset = pieces.first().map_or(0, |piece| piece.0);
+    let len: u64 = pieces.iter().map(|piece| piece.1).sum();
+    (offset, u32::try_from(len).unwrap_or(u32::MAX))
+}
+
+/// What qlog tells of a sender.
+#[cold]
+fn metrics(sender: &Sender<Contents>, latest_rtt: Option<Duration>) -> Metrics {
+    let control = sender.control();
+    let mut inner = Vec::new();
+    sender.controller().trace(&mut |name, value| inner.push((name, value)));
+    Metrics {
+        cwnd: control.cwnd,
+        bytes_in_flight: sender.bytes_in_flight(),
+        latest_rtt,
+        smoothed_rtt: sender.rtt().smoothed(),
+        min_rtt: sender.rtt().min(),
+        rttvar: sender.rtt().variation(),
+        pacing_rate: control.pacing_rate.map(|rate| rate.0),
+        inner,
+    }
+}

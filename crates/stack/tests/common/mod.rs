@@ -1,0 +1,58 @@
+//! Scenarios: 10 Mbit/s and 50 ms unless changed.
+#![allow(dead_code, unreachable_pub, reason = "shared by tests, each of which uses a part of it")]
+
+use congestion::{Algorithm, Registry};
+use kneepoint_stack::{Cipher, Profile};
+use link::{Limit, LinkConfig};
+use scenario::{FlowConfig, Outcome, Scenario, Transport, Watch};
+use units::{Duration, Rate};
+
+pub fn algorithm(name: &str) -> Algorithm {
+    Registry::default().get(name).unwrap().algorithm()
+}
+
+/// Bulk from the start, over QUIC.
+pub fn flow(name: &str) -> FlowConfig {
+    let flow = FlowConfig::new(name, algorithm(name), Transport::default(), Duration::from_millis(50));
+    FlowConfig { handshake: true, ..flow }
+}
+
+/// 25 ms each way, a queue of 42 packets.
+pub fn link() -> LinkConfig {
+    let (limit, delay) = (Limit::Packets(42), Duration::from_millis(25));
+    LinkConfig { limit, delay, ..LinkConfig::plain(Rate(10_000_000)) }
+}
+
+/// 10 MB of one flow.
+pub fn transfer(name: &str) -> Scenario {
+    let flow = FlowConfig { transfer: Some(10_000_000), ..flow(name) };
+    Scenario {
+        series: Some(Duration::from_millis(20)),
+        ..Scenario::new(link(), [flow], Duration::from_secs(60))
+    }
+}
+
+pub fn on_stack(scenario: &Scenario, cipher: Cipher) -> Outcome {
+    let profile = Profile { cipher, ..Profile::default() };
+    kneepoint_stack::run(scenario, &profile, &Watch::default(), None).unwrap().unwrap()
+}
+
+pub fn on_simulator(scenario: &Scenario) -> Outcome {
+    sim::run(scenario, &Watch::default()).unwrap()
+}
+
+/// When the first flow is done, in seconds.
+pub fn done(outcome: &Outcome) -> f64 {
+    outcome.flows[0].finished.unwrap().as_secs_f64()
+}
+
+/// Stream bytes per second of a flow, Mbit/s.
+pub fn goodput(outcome: &Outcome, flow: usize) -> f64 {
+    let flow = &outcome.flows[flow];
+    flow.totals.delivered as f64 * 8e-6 / flow.measured(outcome.end).as_secs_f64()
+}
+
+/// The part by which one number is larger than another.
+pub fn more(one: f64, than: f64) -> f64 {
+    one / than - 1.0
+}

@@ -1,0 +1,6 @@
+//! Whole runs on the stack, beside the same on the simulator; one program, so that it is linked once.
+
+mod bulk;
+#[path = "../common/mod.rs"]
+mod common;
+mod paths;

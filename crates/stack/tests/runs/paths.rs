@@ -1,0 +1,108 @@
+//! Networks that are not a single drop-tail queue: marks, links back, random loss, receive times.
+
+use kneepoint_stack::Cipher;
+use link::aqm::red;
+use link::{Aqm, Limit, LinkConfig, Threshold};
+use scenario::{Back, FlowConfig, Route, Scenario};
+use units::{Duration, Ecn, Rate, Time};
+
+use crate::common::*;
+
+/// Marks that the queue makes come back in ACKs and are answered; nothing is dropped after slow start.
+#[test]
+fn marks_are_answered() {
+    let mut scenario = transfer("new-reno");
+    scenario.link.limit = Limit::Packets(400);
+    scenario.link.aqm = Aqm::Red(red::Params::mark_above(Threshold::OfLimit(0.1)));
+    scenario.flows[0].recovery.ecn = Ecn::Ect0;
+    let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
+    let (there, here) = (&model.flows[0], &outcome.flows[0]);
+    println!(
+        "done {:.3} and {:.3} s, marked {} and {}, reductions {} and {}",
+        done(&model),
+        done(&outcome),
+        there.ecn.ce,
+        here.ecn.ce,
+        there.stats.ecn_events,
+        here.stats.ecn_events
+    );
+    assert!(here.ecn.ce > 0 && here.stats.ecn_events > 0);
+    assert_eq!((here.totals.dropped, here.stats.lost()), (0, 0));
+    assert!(more(done(&outcome), done(&model)).abs() < 0.01);
+}
+
+/// ACKs cross a link of their own, with the size that they have: a receiver that never asks for an ACK itself repeats up to 64 ranges in
+/// each of them after a loss (RFC 9000 section 13.2.4); with a PING now and then it forgets them.
+#[test]
+fn acknowledgements_have_their_own_size() {
+    let run = |ping_every| {
+        let mut scenario = transfer("cubic");
+        let (delay, limit) = (Duration::from_millis(25), Limit::Packets(20));
+        scenario.reverse = vec![LinkConfig { delay, limit, ..LinkConfig::plain(Rate(1_000_000)) }];
+        scenario.reverse_names = vec!["back".to_owned()];
+        let route = Route { first: 1, last: u16::MAX };
+        scenario.flows[0].back = Some(Back { route, size: 81 });
+        scenario.flows[0].ack.ping_every = ping_every;
+        let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
+        let back = &outcome.reverse[0];
+        let mean = back.pushed.bytes as f64 / back.pushed.packets as f64;
+        println!(
+            "PING every {ping_every:?}: done {:.3} and {:.3} s, {} and {} ACKs of {mean:.1} bytes, {} and {} answered, {} and {} dropped",
+            done(&model),
+            done(&outcome),
+            model.reverse[0].pushed.packets,
+            back.pushed.packets,
+            model.flows[0].totals.acks,
+            outcome.flows[0].totals.acks,
+            model.reverse[0].dropped().packets,
+            back.dropped().packets
+        );
+        assert_eq!(back.pushed.packets, outcome.flows[0].totals.feedback);
+        assert_eq!(back.dropped().packets, outcome.flows[0].totals.feedback_dropped);
+        assert!(more(done(&outcome), done(&model)).abs() < 0.01);
+        mean
+    };
+    let (all, few) = (run(None), run(Some(8)));
+    assert!(few < 110.0 && few < all, "{few} {all}");
+}
+
+/// Every byte arrives, whatever is lost: of handshakes too.
+#[test]
+fn random_loss() {
+    for (loss, bytes) in [(0.01, 3_000_000), (0.2, 100_000)] {
+        for seed in 1..=8 {
+            let mut scenario = transfer("cubic");
+            (scenario.seed, scenario.link.loss, scenario.duration) = (seed, loss, Duration::from_secs(600));
+            scenario.flows[0].transfer = Some(bytes);
+            let outcome = on_stack(&scenario, Cipher::Tls);
+            assert_eq!(outcome.flows[0].delivered, bytes, "{loss} {seed}");
+            assert!(outcome.flows[0].finished.is_some() && outcome.flows[0].stats.lost() > 0);
+        }
+    }
+}
+
+/// Controllers that need receive times get them in ACK frames (draft-ietf-quic-receive-ts-02).
+#[test]
+fn receive_times() {
+    let mut scenario = Scenario::new(link(), [flow("quic-dc")], Duration::from_secs(20));
+    scenario.measure = Some((Time::from_millis(5000), Time::ZERO + scenario.duration));
+    let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
+    let (there, here) = (goodput(&model, 0), goodput(&outcome, 0));
+    let delays = [&model, &outcome].map(|outcome| outcome.flows[0].totals.owd.mean_ms());
+    println!("quic-dc {there:.3} and {here:.3} Mbit/s, one way {:.2} and {:.2} ms", delays[0], delays[1]);
+    assert!(more(here, there).abs() < 0.03);
+    assert!(more(delays[1], delays[0]).abs() < 0.05, "it sees the delay: {delays:?}");
+}
+
+/// Three flows that begin one after the other share the link as in the simulator.
+#[test]
+fn several_flows() {
+    let at = |n: u64| FlowConfig { start: Time::from_millis(3000 * n), ..flow("cubic") };
+    let scenario = Scenario::new(link(), (0..3).map(at), Duration::from_secs(40));
+    let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
+    let all =
+        |outcome: &scenario::Outcome| outcome.flows.iter().map(|flow| flow.delivered).collect::<Vec<_>>();
+    println!("{:?} and {:?}", all(&model), all(&outcome));
+    let sum = |delivered: Vec<u64>| delivered.iter().sum::<u64>() as f64;
+    assert!(more(sum(all(&outcome)), sum(all(&model))).abs() < 0.01);
+}
