@@ -240,6 +240,15 @@ fn lists_and_explains() {
         }
         let words = all.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(&algorithm.states().join(", ")), "{all}");
+        // Lines end also behind a hyphen.
+        let letters = |text: &str| text.split_whitespace().collect::<String>();
+        for variable in algorithm.variables() {
+            let unit =
+                if variable.always { variable.unit.to_owned() } else { format!("{}, later", variable.unit) };
+            let unit = if unit.is_empty() { unit } else { format!(" ({unit})") };
+            let item = format!("{}{unit}: {}", variable.name, variable.doc);
+            assert!(letters(&all).contains(&letters(&item)), "{item}: {all}");
+        }
     }
 }
 
