@@ -28,7 +28,7 @@ pub type Variables = BTreeMap<String, BTreeMap<String, Variable>>;
 pub struct About<'a> {
     /// `None` where they do not agree, or one of them does not say.
     pub unit: Option<&'a str>,
-    /// What it is, of each controller if they differ.
+    /// What it is to which controllers.
     pub description: String,
 }
 
@@ -64,14 +64,10 @@ pub fn column<'a>(all: &'a Variables, name: &str) -> Option<About<'a>> {
     kinds.keys().find(|kind| kind.is_listed())?;
     let units: BTreeSet<Option<&str>> = kinds.keys().map(|k| k.is_listed().then_some(&*k.unit)).collect();
     let unit = units.first().copied().flatten().filter(|_| units.len() == 1);
-    let description = match kinds.first_key_value() {
-        Some((only, _)) if kinds.len() == 1 => only.description.clone(),
-        _ => of_each(&kinds, unit),
-    };
-    Some(About { unit, description })
+    Some(About { unit, description: of_each(&kinds, unit) })
 }
 
-/// What each controller says; its unit too, unless all have the same.
+/// Which controllers say what; each one's unit too, unless all have the same.
 fn of_each(kinds: &BTreeMap<&Variable, Vec<&str>>, shared: Option<&str>) -> String {
     let mut each: Vec<_> = kinds.iter().collect();
     each.sort_by_key(|(_, controllers)| *controllers);
@@ -107,11 +103,14 @@ mod tests {
     }
 
     #[test]
-    fn one_meaning_stands_for_itself() {
+    fn one_controller_has_its_unit() {
         let all = study(&["bbr3", "cubic", "fixed-window"]);
         let max_bw = column(&all, "max_bw").unwrap();
         assert_eq!(max_bw.unit, Some("bit/s"));
-        assert!(max_bw.description.starts_with("Largest delivery rate "), "{max_bw:?}");
+        assert!(
+            max_bw.description.starts_with("the controller's own variable; bbr3: Largest delivery "),
+            "{max_bw:?}"
+        );
         assert_eq!(column(&all, "pacing_gain").unwrap().unit, Some(""), "a ratio");
         assert_eq!(column(&all, "cwnd_bytes"), None);
         assert_eq!(column(&all, STATE), None, "its names are elsewhere");

@@ -10,13 +10,13 @@ crate::variables! {
     max_bw: "bit/s",
     /// Rate that the model goes by, BBR.bw. Draft section 4.5.2.
     bw: "bit/s",
-    /// Bound on it after losses, BBR.bw_lo, infinite without one. Draft section 4.5.6.3.
+    /// Bound on the rate after losses, BBR.bw_lo, infinite without one. Draft section 4.5.6.3.
     bw_lo: "bit/s",
     /// Smallest RTT, BBR.min_rtt. Draft section 4.5.3.
     min_rtt: "s",
     /// What may be in flight without too much loss, BBR.inflight_hi, infinite before there was some. Draft section 4.5.6.2.
     inflight_hi: "bytes",
-    /// Bound on it after losses, BBR.inflight_lo, infinite without one. Draft section 4.5.6.3.
+    /// Bound on what is in flight after losses, BBR.inflight_lo, infinite without one. Draft section 4.5.6.3.
     inflight_lo: "bytes",
     /// Most that was acknowledged beyond the rate lately, BBR.extra_acked. Draft section 4.5.5.
     extra_acked: "bytes",

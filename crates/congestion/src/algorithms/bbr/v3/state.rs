@@ -11,13 +11,13 @@ crate::variables! {
     max_bw: "bit/s",
     /// Rate that the model goes by, BBR.bw. Draft section 5.5.10.
     bw: "bit/s",
-    /// Bound on it after losses, BBR.bw_shortterm, infinite without one. Draft section 5.5.10.3.
+    /// Bound on the rate after losses, BBR.bw_shortterm, infinite without one. Draft section 5.5.10.3.
     bw_shortterm: "bit/s",
     /// Smallest RTT, BBR.min_rtt. Draft section 5.3.4.
     min_rtt: "s",
     /// What may be in flight without too much loss, BBR.inflight_longterm, infinite before there was some. Draft section 5.5.10.2.
     inflight_longterm: "bytes",
-    /// Bound on it after losses, BBR.inflight_shortterm, infinite without one. Draft section 5.5.10.3.
+    /// Bound on what is in flight after losses, BBR.inflight_shortterm, infinite without one. Draft section 5.5.10.3.
     inflight_shortterm: "bytes",
     /// Most that was acknowledged beyond the rate lately, BBR.extra_acked. Draft section 5.5.9.
     extra_acked: "bytes",
@@ -27,7 +27,7 @@ crate::variables! {
     cwnd_gain: "",
     /// Whether the pipe has been full since the start, 0 or 1, BBR.full_bw_reached. Draft section 5.3.1.2.
     full_bw_reached: "",
-    /// Whether it is known to be full since the search began anew, 0 or 1, BBR.full_bw_now. Draft section 5.3.1.2.
+    /// Whether the pipe is full by the search that runs now, 0 or 1, BBR.full_bw_now. Draft section 5.3.1.2.
     full_bw_now: "",
     /// Rounds without significant growth of the rate, BBR.full_bw_count. Draft section 5.3.1.2.
     full_bw_count: "rounds",

@@ -68,7 +68,7 @@ crate::variables! {
     r_hat: "bit/s",
     /// Estimated growth of the one-way delay from group to group, m(i). Draft section 5.3.
     m: "s",
-    /// Variance of its noise, var_v. Draft section 5.3.
+    /// Variance of the noise in the delays' changes, var_v. Draft section 5.3.
     var_v: "s^2",
     /// Threshold of the over-use detector, del_var_th. Draft section 5.4.
     del_var_th: "s",

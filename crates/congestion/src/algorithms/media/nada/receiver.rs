@@ -27,7 +27,7 @@ use units::{Duration, Time};
 crate::variables! {
     /// Queuing delay, the least of the last packets. RFC 8698 sections 4.2, 5.1.1.
     d_queue: "s",
-    /// The same, warped where losses were seen lately. RFC 8698 section 4.2, equation 1.
+    /// Queuing delay, warped where losses were seen lately. RFC 8698 section 4.2, equation 1.
     d_tilde: "s",
     /// Smoothed ratio of lost packets, 0..1. RFC 8698 section 5.1.
     p_loss: "",
