@@ -590,6 +590,9 @@ fn differences_between_two_results() {
     assert!(said.contains("2 of them break a rule"), "{said}");
     let xml = fs::read_to_string(&xml).unwrap();
     assert!(xml.contains("failures=\"2\"") && xml.contains("cubic, goodput"), "{xml}");
+    let cases: Vec<&str> = xml.matches("<testcase name=\"cubic, ").collect();
+    let about = |metric: &str| xml.matches(&format!("<testcase name=\"cubic, {metric}\"")).count();
+    assert_eq!((cases.len(), about("goodput"), about("rtt_mean")), (2, 1, 1), "what rules are about: {xml}");
 
     // The same study from another folder, by another name.
     let elsewhere = dir.path().join("folder");
