@@ -13,9 +13,7 @@ pub(crate) fn run(name: Option<&str>) -> Result<u8, Error> {
     let all = controllers();
     let Some(name) = name else {
         all.iter().for_each(|entry| print(&format!("{}\n", line(entry, width()))));
-        print(
-            "\n`kneepoint algorithms NAME`: its parameters, their defaults and ranges, and what its series have\n",
-        );
+        print("\n`kneepoint algorithms NAME`: its parameters, defaults, ranges; its variables\n");
         return Ok(HOLDS);
     };
     let entry = find(name).ok_or_else(|| Error::bad(unknown(name)))?;
@@ -68,7 +66,10 @@ fn in_full(entry: &Entry) -> Result<u8, Error> {
     }
     if !entry.variables.is_empty() {
         let later = if entry.variables.iter().all(|v| v.always) { "" } else { "; `later`: none at first" };
-        print(&format!("   variables, in series.parquet and, as `cc_...`, in qlog{later}\n"));
+        print(&format!(
+            "{}\n",
+            indented(&format!("variables of series.parquet and qlog (`cc_...`){later}"), "   ", "   ")
+        ));
         entry.variables.iter().for_each(|variable| print(&format!("{}\n", item(variable))));
     }
     Ok(HOLDS)
