@@ -119,7 +119,8 @@ impl Connection {
         if !ack.ranges.is_empty() && ack.encode(w).is_ok() {
             let receipt = self.spaces[level.space() as usize].receiver.receipt(stamps);
             self.items.extend(receipt.map(Item::Ack));
-            if frame.ping {
+            // Whatever else elicits an ACK does as well, also what is under way already.
+            if frame.ping && !leaves && self.sender.bytes_in_flight() == 0 {
                 self.put(Frame::Ping, Item::Ping, w);
             }
         }

@@ -116,6 +116,7 @@ impl Connection {
             max_ack_delay: self.config.max_ack_delay,
             timestamps: stamps as usize,
             timestamp_exponent: format.exponent.into(),
+            ping_every: self.settings.ack.ping_every.or(self.config.ping_every),
             ..self.settings.ack.clone()
         }
     }
