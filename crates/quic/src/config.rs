@@ -151,7 +151,7 @@ impl Default for Config {
             send_buffer: Bytes(4 << 20),
             datagrams: None,
             max_ack_delay: Duration::from_millis(25),
-            ack_delay_exponent: 3,
+            ack_delay_exponent: recovery::DEFAULT_ACK_DELAY_EXPONENT,
             ping_every: Some(8),
             ack_frequency: AckFrequencyConfig::default(),
             timestamps: TimestampConfig::default(),

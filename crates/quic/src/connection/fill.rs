@@ -1,8 +1,8 @@
 //! Which frames go into a packet, in which order.
 
+use recovery::{AckFrame, DEFAULT_ACK_DELAY_EXPONENT};
 use units::Time;
 
-use crate::connection::acks::DEFAULT_EXPONENT;
 use crate::connection::contents::Item;
 use crate::connection::path::{Path, PathId};
 use crate::connection::state::Connection;
@@ -89,7 +89,8 @@ impl Connection {
 
     /// ACK, when one is due, or when there is news and the packet leaves anyway.
     fn write_ack(&mut self, now: Time, level: Level, leaves: bool, w: &mut Writer<'_>) {
-        let exponent = if level == Level::OneRtt { self.config.ack_delay_exponent } else { DEFAULT_EXPONENT };
+        let exponent =
+            if level == Level::OneRtt { self.config.ack_delay_exponent } else { DEFAULT_ACK_DELAY_EXPONENT };
         let space = &mut self.spaces[level.space() as usize];
         let due = space.ack_now || space.receiver.timer().is_some_and(|due| due <= now);
         if !(due || (leaves && space.receiver.has_news())) || w.remaining() < MIN_ACK {
@@ -99,7 +100,7 @@ impl Connection {
         let mut frame = std::mem::take(&mut self.ack_frame);
         space.receiver.write_ack(now, &mut frame);
         let ecn = frame.ecn.map(|ecn| EcnCounts { ect0: ecn.ect0, ect1: ecn.ect1, ce: ecn.ce });
-        let delay = (frame.ack_delay.0 / 1000) >> exponent;
+        let delay = AckFrame::delay_field(frame.ack_delay, exponent);
         let mut ack = AckToSend { ranges: &frame.ranges, delay: delay.min(varint::MAX), ecn, stamps: None };
         while ack.ranges.len() > 1 && ack.size() > w.remaining() {
             ack.ranges = &ack.ranges[1..];

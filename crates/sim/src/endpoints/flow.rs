@@ -209,7 +209,10 @@ impl Flow {
             self.stage = Stage::Running;
             self.record.started = now;
         }
+        // What happens at the receiver's end lets nothing leave at the sender's, and its pacer knows nothing of it.
+        let mut acts = self.near_next <= now;
         if self.source.next() <= now {
+            acts = true;
             self.on_application(now);
         }
         if self.handshake.is_some() {
@@ -225,8 +228,12 @@ impl Flow {
             self.send_back(now, feedback, shared);
         }
         if let Some(feedback) = self.back.arrived(now) {
+            acts = true;
             self.on_feedback(now, feedback, shared);
             self.timer_at = self.timer();
+        }
+        if !acts {
+            return;
         }
         if self.timer_at <= now {
             self.sender.on_timer(now, &mut shared.effects);
