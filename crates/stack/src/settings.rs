@@ -49,7 +49,7 @@ impl Ends {
                 connection: sending(flow, scenario, profile),
                 ..EndpointConfig::default()
             },
-            connection: sender(flow, scenario.seed.wrapping_add(number)),
+            connection: sender(flow, profile, scenario.seed.wrapping_add(number)),
             crypto: None,
         };
         let config = EndpointConfig { connection: receiving(flow, profile), ..EndpointConfig::default() };
@@ -111,11 +111,13 @@ fn receiving(flow: &FlowConfig, profile: &Profile) -> Config {
 }
 
 /// The controller's random numbers are those that it has in the simulator: when BBR probes is no difference between the two worlds.
-fn sender(flow: &FlowConfig, seed: u64) -> Settings {
+fn sender(flow: &FlowConfig, profile: &Profile, seed: u64) -> Settings {
     let algorithm = flow.algorithm.clone();
+    // With fixed sizes what the handshake leaves behind is acknowledged on its own, and not in the first packet of data.
+    let ack_every = if profile.quic.fixed_sizes { 1 } else { 2 };
     let settings = Settings {
         recovery: Arc::new(flow.recovery.clone()),
-        ack: AckConfig::default(),
+        ack: AckConfig { ack_every: ack_every.into(), ..AckConfig::default() },
         ..Settings::default()
     };
     settings.with_controller(move |path| algorithm.build(PathInfo { seed, ..path }))

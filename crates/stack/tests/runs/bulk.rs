@@ -153,3 +153,27 @@ fn credit_does_not_limit() {
         assert!(name == "bbr3" || more(drops[1], drops[0]).abs() < 0.02, "{name} {drops:?}");
     }
 }
+
+/// Without `handshake` the connection stands when the flow begins: data leaves at once, before anything is known of the path.
+#[test]
+fn a_connection_that_stands() {
+    for cipher in [Cipher::Plain, Cipher::Tls] {
+        let mut scenario = Scenario { trace: true, ..transfer("cubic") };
+        (scenario.flows[0].handshake, scenario.flows[0].start) = (false, Time::from_millis(300));
+        let flow = on_stack(&scenario, cipher).flows.remove(0);
+        use scenario::trace::Event;
+        let trace = flow.trace.unwrap();
+        assert!(!trace.iter().any(|(_, event)| matches!(event, Event::Opens(_))));
+        let sent = trace.iter().filter(|(time, event)| {
+            *time == flow.started && matches!(event, Event::Sent { bytes: 1252, .. })
+        });
+        assert_eq!((flow.started, sent.count()), (Time::from_millis(300), 10), "the initial window");
+        let first = trace.iter().find_map(|(_, event)| match event {
+            Event::Metrics(metrics) => Some(metrics.clone()),
+            _ => None,
+        });
+        let first = first.unwrap();
+        assert_eq!(first.latest_rtt, Some(first.smoothed_rtt), "the first sample is of data");
+        assert_eq!(flow.delivered, 10_000_000);
+    }
+}

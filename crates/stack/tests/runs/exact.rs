@@ -1,0 +1,128 @@
+//! The model and the protocol, packet by packet: without a cipher and with encodings of fixed size both take the same steps at the same
+//! nanoseconds, for every controller of the registry.
+//!
+//! Found on the way, and mended in the model: a receiver's timer refilled the sender's pacer, and ACK delays were told to the nanosecond.
+
+use congestion::{Cause, Detection, Registry};
+use kneepoint_stack::{EXACT_HEADER, Profile};
+use link::{Limit, LinkConfig, Reorder};
+use scenario::trace::{Event, Metrics};
+use scenario::{Outcome, Scenario, Transport, Watch};
+use units::{Duration, Rate, Time};
+
+use crate::common::*;
+
+/// Packets that each controller sends on each network, and of the long runs.
+const FEW: usize = 2_000;
+const MANY: usize = 100_000;
+/// Of the link, bits per second.
+const RATE: u64 = 20_000_000;
+
+/// 25 ms each way.
+fn networks() -> [(&'static str, LinkConfig); 4] {
+    let plain = LinkConfig { delay: Duration::from_millis(25), ..LinkConfig::plain(Rate(RATE)) };
+    let (deep, reorder) = (Limit::Packets(300), Some(Reorder { every: 100, by: Duration::from_millis(5) }));
+    [
+        ("no loss", plain.clone()),
+        ("drop-tail", LinkConfig { limit: Limit::Packets(60), ..plain.clone() }),
+        ("random loss", LinkConfig { loss: 0.01, limit: deep, ..plain.clone() }),
+        ("reordering", LinkConfig { limit: deep, reorder, ..plain }),
+    ]
+}
+
+/// What a sender does. Packets by their numbers, from the first one on.
+#[derive(Debug, PartialEq)]
+enum Step {
+    /// Which bytes of the stream it has is not compared: of what is lost the endpoint repeats the first byte first, the model what was found
+    /// lost first, and RFC 9000 section 13.3 leaves it open.
+    Sent {
+        number: u64,
+        bytes: u32,
+        len: u32,
+    },
+    Lost(u64, Detection),
+    Reduced(Cause),
+    /// After each ACK: window, bytes in flight, RTT, pacing, the controller's own variables.
+    Metrics(Metrics),
+}
+
+/// Up to so many packets, with their times.
+fn steps(outcome: Outcome, packets: usize) -> Vec<(Time, Step)> {
+    let trace = outcome.flows.into_iter().next().unwrap().trace.unwrap();
+    let (mut first, mut steps) = (None, Vec::new());
+    for (time, event) in trace {
+        let step = match event {
+            Event::Sent { pn, bytes, len, .. } => {
+                let number = pn - *first.get_or_insert(pn);
+                if number == packets as u64 {
+                    break;
+                }
+                Step::Sent { number, bytes, len }
+            }
+            Event::Lost { pn, detection } => Step::Lost(pn - first.unwrap(), detection),
+            Event::Reduced(cause) => Step::Reduced(cause),
+            Event::Metrics(metrics) => Step::Metrics(metrics),
+            _ => continue,
+        };
+        steps.push((time, step));
+    }
+    steps
+}
+
+/// Both worlds; says how many packets left and how many were lost, or where the worlds part.
+fn compare(name: &str, link: LinkConfig, packets: usize) -> Result<(usize, usize), String> {
+    let mut flow = flow(name);
+    flow.handshake = false;
+    flow.transport = Transport::Quic { datagram: 1252, header: EXACT_HEADER, overhead: 42 };
+    flow.transfer = Some(packets as u64 * u64::from(flow.transport.payload()));
+    // As long as it takes, also at the rate of a slow camera.
+    let scenario = Scenario { trace: true, ..Scenario::new(link, [flow], Duration::from_secs(100_000)) };
+    let model = steps(on_simulator(&scenario), packets);
+    let outcome = kneepoint_stack::run(&scenario, &Profile::exact(), &Watch::default(), None);
+    let protocol = steps(outcome.unwrap().unwrap(), packets);
+    let at = model.iter().zip(&protocol).position(|(a, b)| a != b).unwrap_or(model.len().min(protocol.len()));
+    if at == model.len() && at == protocol.len() {
+        let count = |of: fn(&Step) -> bool| model.iter().filter(|(_, step)| of(step)).count();
+        return Ok((
+            count(|step| matches!(step, Step::Sent { .. })),
+            count(|step| matches!(step, Step::Lost(..))),
+        ));
+    }
+    let around = |steps: &[(Time, Step)]| {
+        let near = steps.get(at.saturating_sub(3)..(at + 4).min(steps.len())).unwrap_or_default();
+        near.iter().map(|(time, step)| format!("  {time:?} {step:?}\n")).collect::<String>()
+    };
+    Err(format!("step {at}\nmodel\n{}protocol\n{}", around(&model), around(&protocol)))
+}
+
+fn compare_all(names: &[&str], packets: usize) {
+    for name in names {
+        for (network, link) in networks() {
+            match compare(name, link, packets) {
+                Ok((sent, lost)) => println!("{name}, {network}: {sent} packets, {lost} lost"),
+                Err(apart) => panic!("{name}, {network}: {apart}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn every_controller() {
+    let registry = Registry::default();
+    let names: Vec<_> = registry.iter().map(|entry| entry.name).collect();
+    compare_all(&names, FEW);
+}
+
+#[test]
+fn a_hundred_thousand_packets() {
+    compare_all(&["cubic"], MANY);
+}
+
+/// All of them, in minutes: `cargo test -p kneepoint-stack --test runs -- --ignored`.
+#[test]
+#[ignore = "minutes"]
+fn a_hundred_thousand_packets_of_every_controller() {
+    let registry = Registry::default();
+    let names: Vec<_> = registry.iter().map(|entry| entry.name).collect();
+    compare_all(&names, MANY);
+}
