@@ -6,6 +6,8 @@ use congestion::PathInfo;
 use recovery::{AckConfig, Config};
 use scenario::FlowConfig;
 
+use crate::endpoints::handshake::counts;
+
 /// The rules of both ends. Flows mostly have the same, and then share them: a packet touches fifty cache lines as it is.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
@@ -30,12 +32,15 @@ pub(crate) struct Setup {
     pub(super) recovery: Arc<Config>,
     pub(super) ack: Arc<AckConfig>,
     pub(super) path: PathInfo,
+    /// The first data comes with the end of a handshake that counts.
+    pub(super) ends_handshake: bool,
 }
 
 impl Setup {
     pub(super) fn new(config: FlowConfig, path: PathInfo, rules: &mut Rules) -> Self {
         let (recovery, ack) =
             (share(&mut rules.recovery, &config.recovery), share(&mut rules.ack, &config.ack));
-        Self { config, recovery, ack, path }
+        let ends_handshake = config.handshake && counts(config.transport, &config.recovery);
+        Self { config, recovery, ack, path, ends_handshake }
     }
 }

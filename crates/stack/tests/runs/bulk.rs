@@ -1,9 +1,8 @@
 //! Bulk transfers: 10 MB over 10 Mbit/s, 25 ms each way, a queue of 42 packets.
 //!
 //! Why the two worlds differ. A full packet carries 1217 or 1218 bytes of the stream where the model has 1215: numbers take one or two bytes and
-//! not three, which makes the transfer 0.2 % shorter (`headers` says how much is left with the model's headers as they are here). The
-//! handshake's packets count in window, rate samples and rounds: the Initial is a round trip for BBR, with a sample of a tenth of the rate, and its
-//! first ACK of data comes for a single packet. So BBR leaves its start-up a few packets of window earlier, and drops fewer there.
+//! not three, which makes the transfer 0.2 % shorter (`headers` says how much is left with the model's headers as they are here). The end of
+//! the client's handshake takes some 130 bytes of the first packet of data, and a packet number is left out now and then.
 
 use kneepoint_stack::{Cipher, Profile};
 use scenario::{FlowConfig, Outcome, Scenario, Transport, Watch};
@@ -41,7 +40,7 @@ fn line(name: &str, world: &str, outcome: &Outcome) {
 
 #[test]
 fn beside_the_simulator() {
-    for (name, drops) in [("new-reno", 3), ("cubic", 3), ("bbr3", 16)] {
+    for (name, drops) in [("new-reno", 2), ("cubic", 2), ("bbr3", 1)] {
         let scenario = transfer(name);
         let model = on_simulator(&scenario);
         line(name, "simulator", &model);
@@ -55,7 +54,7 @@ fn beside_the_simulator() {
             assert!(late.abs() < 0.005, "{name} {world}: {late}");
             let apart = outcome.flows[0].totals.dropped.abs_diff(model.flows[0].totals.dropped);
             assert!(apart <= drops, "{name} {world}: {apart}");
-            assert!(median < 0.01 && p95 < 0.04, "{name} {world}: {median} {p95}");
+            assert!(median < 0.01 && p95 < 0.03, "{name} {world}: {median} {p95}");
         }
     }
 }
@@ -150,6 +149,8 @@ fn credit_does_not_limit() {
         println!("{name:9} cwnd: median {:.2} %, p95 {:.2} %", 100.0 * median, 100.0 * p95);
         let drops = [&model, &outcome].map(|outcome| outcome.flows[0].totals.dropped as f64);
         assert!(more(done(&outcome), done(&model)).abs() < 0.01, "{name}");
+        assert!(median < 0.01 && p95 < 0.03, "{name}: {median} {p95}");
+        // Of the few that BBR loses, those of a round more or less are half.
         assert!(name == "bbr3" || more(drops[1], drops[0]).abs() < 0.02, "{name} {drops:?}");
     }
 }
