@@ -7,7 +7,7 @@ use crate::connection::contents::Item;
 use crate::connection::path::{Path, PathId};
 use crate::connection::state::Connection;
 use crate::connection::transmit::Filled;
-use crate::level::Level;
+use crate::level::{Level, Space};
 use crate::streams::outbox::Chunk;
 use crate::streams::table::MAX_CONTROL;
 use crate::wire::ack::{AckToSend, EcnCounts};
@@ -41,9 +41,17 @@ impl Connection {
             || !self.new_ids.is_empty()
             || !self.retire.is_empty()
             || self.ask_frequency
-            || self.streams.has_pending()
+            || self.streams.has_urgent()
+            || (self.streams.has_pending() && !self.will_acknowledge())
             || !self.datagrams_out.is_empty()
             || self.tokens.iter().any(|token| token.pending)
+    }
+
+    /// An ACK is to leave soon. Credit, which is granted long before it is needed, leaves with it: a packet of its own would take the ACK along
+    /// before its time, and every second packet would no longer be the one that is acknowledged.
+    fn will_acknowledge(&self) -> bool {
+        let space = &self.spaces[Space::Application as usize];
+        space.receiver.has_news() && !space.ack_now
     }
 
     /// Writes the frames of a packet; those that elicit an ACK only if they `may` leave.

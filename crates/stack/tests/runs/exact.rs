@@ -6,6 +6,8 @@
 use congestion::{Cause, Detection, Registry};
 use kneepoint_stack::{EXACT_HEADER, Profile};
 use link::{Limit, LinkConfig, Reorder};
+use quic::config::{Config, ENDLESS};
+use quic::streams::WindowConfig;
 use scenario::trace::{Event, Metrics};
 use scenario::{Outcome, Scenario, Transport, Watch};
 use units::{Duration, Rate, Time};
@@ -104,6 +106,26 @@ fn compare_all(names: &[&str], packets: usize) {
             }
         }
     }
+}
+
+/// Credit leaves with ACKs that are due anyway, so that the sender does nothing else than without flow control.
+#[test]
+fn credit_moves_nothing() {
+    let scenario = Scenario { trace: true, ..transfer("cubic") };
+    let steps_with = |window: WindowConfig| {
+        let quic =
+            Config { data_window: window, stream_window: window, ping_every: None, ..Config::default() };
+        let profile = Profile { quic, ..Profile::exact() };
+        let outcome = kneepoint_stack::run(&scenario, &profile, &Watch::default(), None).unwrap().unwrap();
+        // ACKs of credit take room from the stream.
+        let of = |(time, step)| match step {
+            Step::Sent { number, bytes, .. } => (time, Step::Sent { number, bytes, len: 0 }),
+            step => (time, step),
+        };
+        steps(outcome, 2000).into_iter().map(of).collect::<Vec<_>>()
+    };
+    let growing = steps_with(WindowConfig { initial: 512 << 10, max: 64 << 20 });
+    assert!(growing == steps_with(ENDLESS));
 }
 
 #[test]
