@@ -127,6 +127,7 @@ fn receiver(flow: &FlowConfig) -> Settings {
     Settings {
         recovery: Arc::new(Recovery::quic()),
         ack: flow.ack.clone(),
+        base_rtt: flow.rtt,
         // What arrives is counted, and nobody reads it.
         keep: Keep::Count,
         ..Settings::default()

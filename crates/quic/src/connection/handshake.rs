@@ -102,7 +102,8 @@ impl Connection {
             self.path_info.max_datagram_size = peer.max_udp_payload_size;
             self.sender.set_max_datagram_size(peer.max_udp_payload_size);
         }
-        self.spaces[Space::Application as usize].receiver = receiver(self.ack_config(&peer));
+        self.spaces[Space::Application as usize].receiver =
+            receiver(self.ack_config(&peer), self.settings.base_rtt);
         self.ask_frequency = self.config.ack_frequency.request.is_some() && peer.min_ack_delay.is_some();
         self.peer = Some(peer);
         Ok(())

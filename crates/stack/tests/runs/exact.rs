@@ -8,8 +8,9 @@ use kneepoint_stack::{EXACT_HEADER, Profile};
 use link::{Limit, LinkConfig, Reorder};
 use quic::config::{Config, ENDLESS};
 use quic::streams::WindowConfig;
+use recovery::{AckConfig, Config as Recovery, OnGap, Paced, Pacing, Pto, Reduction, Style, TimeThreshold};
 use scenario::trace::{Event, Metrics};
-use scenario::{Outcome, Scenario, Transport, Watch};
+use scenario::{FlowConfig, Outcome, Scenario, Transport, Watch};
 use units::{Duration, Rate, Time};
 
 use crate::common::*;
@@ -72,8 +73,7 @@ fn steps(outcome: Outcome, packets: usize) -> Vec<(Time, Step)> {
 }
 
 /// Both worlds; says how many packets left and how many were lost, or where the worlds part.
-fn compare(name: &str, link: LinkConfig, packets: usize) -> Result<(usize, usize), String> {
-    let mut flow = flow(name);
+fn compare(mut flow: FlowConfig, link: LinkConfig, packets: usize) -> Result<(usize, usize), String> {
     flow.handshake = false;
     flow.transport = Transport::Quic { datagram: 1252, header: EXACT_HEADER, overhead: 42 };
     flow.transfer = Some(packets as u64 * u64::from(flow.transport.payload()));
@@ -100,7 +100,7 @@ fn compare(name: &str, link: LinkConfig, packets: usize) -> Result<(usize, usize
 fn compare_all(names: &[&str], packets: usize) {
     for name in names {
         for (network, link) in networks() {
-            match compare(name, link, packets) {
+            match compare(flow(name), link, packets) {
                 Ok((sent, lost)) => println!("{name}, {network}: {sent} packets, {lost} lost"),
                 Err(apart) => panic!("{name}, {network}: {apart}"),
             }
@@ -133,6 +133,60 @@ fn every_controller() {
     let registry = Registry::default();
     let names: Vec<_> = registry.iter().map(|entry| entry.name).collect();
     compare_all(&names, FEW);
+}
+
+/// Other rules of loss recovery, pacing and acknowledgements, all those of `stack = "mvfst"` among them.
+#[test]
+fn other_rules() {
+    let mvfst = |flow: &mut FlowConfig| {
+        flow.ack = AckConfig {
+            ack_every: 10.into(),
+            delay_factor: Some(0.25),
+            timer_tick: Duration::from_millis(1),
+            timestamps: 10,
+            timestamp_exponent: 3,
+            ..AckConfig::default()
+        };
+        flow.recovery = Recovery {
+            packet_threshold: Some(4),
+            time_threshold: TimeThreshold::Factor(1.25),
+            granularity: Duration::ZERO,
+            initial_rtt: Duration::from_millis(50),
+            pto: Pto::Mvfst,
+            undo: false,
+            overshoot: true,
+            paced: Paced::ByRate,
+            pacing: Pacing {
+                style: Style::Bursts,
+                interval: Duration::from_micros(200),
+                ..Pacing::default()
+            },
+            ..Recovery::quic()
+        };
+    };
+    let prr = |flow: &mut FlowConfig| {
+        flow.recovery.reduction = Reduction::Prr;
+        flow.recovery.max_packet_threshold = Some(20);
+        flow.recovery.max_time_threshold = Some(2.0);
+    };
+    let rack = |flow: &mut FlowConfig| {
+        flow.recovery.time_threshold = TimeThreshold::Rack;
+        (flow.recovery.paced, flow.recovery.pacing.burst) = (Paced::Never, Some(2));
+        flow.ack.immediate_on_gap = OnGap::Off;
+    };
+    let rules: [(&str, &dyn Fn(&mut FlowConfig)); 3] = [("mvfst", &mvfst), ("prr", &prr), ("rack", &rack)];
+    for (rules, set) in rules {
+        for name in ["new-reno", "cubic-mvfst", "bbr2-mvfst", "quic-dc"] {
+            for (network, link) in networks() {
+                let mut flow = flow(name);
+                set(&mut flow);
+                match compare(flow, link, FEW) {
+                    Ok((sent, lost)) => println!("{rules}, {name}, {network}: {sent} packets, {lost} lost"),
+                    Err(apart) => panic!("{rules}, {name}, {network}: {apart}"),
+                }
+            }
+        }
+    }
 }
 
 #[test]
