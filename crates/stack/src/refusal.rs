@@ -55,7 +55,6 @@ pub fn check(flow: &FlowConfig) -> Result<(), Refusal> {
         (flow.clock == Clock::default(), "its ends have clocks of their own"),
         (flow.recovery.timeout == Timeout::Pto, "its timeouts are TCP's"),
         (flow.recovery.exit != Exit::NewrenoTcp, "its recovery ends with bytes of the stream, as TCP's"),
-        (!flow.recovery.small_last_packet, "it fills its window with smaller packets"),
         (flow.recovery.ecn_on_repeats, "it marks no repeats, and QUIC repeats no packet"),
     ];
     let broken = rules.iter().find(|(holds, _)| !holds);
@@ -79,7 +78,6 @@ mod tests {
         for (flow, word) in [
             (with(Config { timeout: Timeout::TlpRto, ..quic.clone() }), "timeouts"),
             (with(Config { exit: Exit::NewrenoTcp, ..quic.clone() }), "bytes of the stream"),
-            (with(Config { small_last_packet: true, ..quic.clone() }), "smaller packets"),
             (with(Config { ecn_on_repeats: false, ..quic }), "repeats"),
             (FlowConfig { transport: tcp, ..bulk.clone() }, "TCP"),
             (FlowConfig { transport: small, ..bulk.clone() }, "smaller"),

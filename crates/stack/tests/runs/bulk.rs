@@ -178,3 +178,23 @@ fn a_connection_that_stands() {
         assert_eq!(flow.delivered, 10_000_000);
     }
 }
+
+/// What is left of a window is filled with a smaller packet where the flow says so.
+#[test]
+fn a_window_is_filled() {
+    use scenario::trace::Event;
+    let small = |fills| {
+        let mut scenario = Scenario { trace: true, ..transfer("new-reno") };
+        scenario.flows[0].recovery.small_last_packet = fills;
+        let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
+        let (late, (median, p95)) = (more(done(&outcome), done(&model)), difference(&outcome, &model));
+        assert!(late.abs() < 0.005 && median < 0.01 && p95 < 0.03, "{late} {median} {p95}");
+        [model, outcome].map(|outcome| {
+            let trace = outcome.flows[0].trace.as_ref().unwrap();
+            trace.iter().filter(|(_, e)| matches!(e, Event::Sent { bytes: 0..1252, .. })).count()
+        })
+    };
+    let (none, some) = (small(false), small(true));
+    println!("packets below full size, model and endpoint: {none:?} {some:?}");
+    assert!(none[1] < 10 && some[1] > some[0] / 2 && some[1] > 100, "{none:?} {some:?}");
+}

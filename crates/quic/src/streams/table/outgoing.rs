@@ -13,7 +13,7 @@ use crate::wire::varint;
 /// The longest frame of [`StreamTable::next_control`], in bytes: a type and three integers.
 pub const MAX_CONTROL: usize = 25;
 /// Less than so many bytes of a stream are not worth a frame of their own in what is left of a packet.
-const MIN_DATA: usize = 16;
+pub const MIN_DATA: usize = 16;
 
 /// A frame about streams without data. Its sender keeps it and hands it back when its packet is acknowledged or lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
