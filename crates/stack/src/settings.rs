@@ -104,8 +104,9 @@ fn sending(flow: &FlowConfig, scenario: &Scenario, profile: &Profile) -> Config 
 }
 
 fn receiving(flow: &FlowConfig, profile: &Profile) -> Config {
-    // QUIC tells it in whole milliseconds (RFC 9000 section 18.2).
-    let max_ack_delay = Duration::from_millis(flow.ack.max_ack_delay.0 / 1_000_000);
+    // What the sender is told is what the flow's sender believes, and at least what is true; in whole milliseconds (RFC 9000 section 18.2).
+    let told = flow.recovery.max_ack_delay.max(flow.ack.max_ack_delay);
+    let max_ack_delay = Duration::from_millis(told.0.div_ceil(1_000_000));
     let timestamps = TimestampConfig { wanted: None, offered: flow.ack.timestamps > 0 };
     Config { max_ack_delay, timestamps, ..common(flow, profile) }
 }

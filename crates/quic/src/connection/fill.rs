@@ -128,8 +128,9 @@ impl Connection {
         if !ack.ranges.is_empty() && ack.encode(w).is_ok() {
             let receipt = self.spaces[level.space() as usize].receiver.receipt(stamps);
             self.items.extend(receipt.map(Item::Ack));
-            // Whatever else elicits an ACK does as well, also what is under way already.
-            if frame.ping && !leaves && self.sender.bytes_in_flight() == 0 {
+            // Whatever else elicits an ACK does as well, also what is under way already, unless a laboratory has its own rule.
+            let alone = self.settings.ack.ping_every.is_some() || self.sender.bytes_in_flight() == 0;
+            if frame.ping && !leaves && alone {
                 self.put(Frame::Ping, Item::Ping, w);
             }
         }

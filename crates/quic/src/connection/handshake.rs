@@ -114,7 +114,7 @@ impl Connection {
         let format = peer.stamp_format();
         let stamps = if self.config.timestamps.offered { format.max.min(MAX_STAMPS) } else { 0 };
         AckConfig {
-            max_ack_delay: self.config.max_ack_delay,
+            max_ack_delay: self.settings.ack.max_ack_delay.min(self.config.max_ack_delay),
             timestamps: stamps as usize,
             timestamp_exponent: format.exponent.into(),
             ping_every: self.settings.ack.ping_every.or(self.config.ping_every),

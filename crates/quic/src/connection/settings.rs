@@ -26,7 +26,8 @@ pub struct Settings {
     pub config: Config,
     /// Loss recovery.
     pub recovery: Arc<Recovery>,
-    /// What is acknowledged when; delay and receive times are those of `config`.
+    /// What is acknowledged when; receive times are those of `config`. ACKs are delayed for the shorter of its delay and that of `config`, which is
+    /// what the peer is told.
     pub ack: AckConfig,
     /// The round-trip time that `ack.delay_factor` is a share of: a laboratory knows that of its path. [`Duration::MAX`]: nobody does, and the
     /// delay is that of `config`.
@@ -45,7 +46,7 @@ impl Default for Settings {
         Self {
             config: Config::default(),
             recovery: Arc::new(Recovery::quic()),
-            ack: AckConfig::default(),
+            ack: AckConfig { max_ack_delay: Duration::MAX, ..AckConfig::default() },
             base_rtt: Duration::MAX,
             controller: Arc::new(|path| rfc9438::Params::default().build(path)),
             keep: Keep::All,

@@ -10,15 +10,6 @@ use units::{Duration, Time};
 
 use crate::common::*;
 
-/// Median and 95th percentile of the relative difference of two windows over time.
-fn difference(a: &Outcome, b: &Outcome) -> (f64, f64) {
-    let windows = a.series.flows[0].cwnd.iter().zip(&b.series.flows[0].cwnd);
-    let mut all: Vec<f64> =
-        windows.map(|(a, b)| ((a - b) / b).abs()).filter(|part| part.is_finite()).collect();
-    all.sort_by(f64::total_cmp);
-    (all[all.len() / 2], all[all.len() * 95 / 100])
-}
-
 fn line(name: &str, world: &str, outcome: &Outcome) {
     let flow = &outcome.flows[0];
     let (totals, stats) = (&flow.totals, &flow.stats);

@@ -174,7 +174,15 @@ fn other_rules() {
         (flow.recovery.paced, flow.recovery.pacing.burst) = (Paced::Never, Some(2));
         flow.ack.immediate_on_gap = OnGap::Off;
     };
-    let rules: [(&str, &dyn Fn(&mut FlowConfig)); 3] = [("mvfst", &mvfst), ("prr", &prr), ("rack", &rack)];
+    // A receiver that acknowledges 1 ms after the first packet and tells its peer 25 ms.
+    let aioquic = |flow: &mut FlowConfig| {
+        (flow.ack.ack_every, flow.ack.max_ack_delay) = (1_000_000.into(), Duration::from_millis(1));
+        flow.ack.immediate_on_gap = OnGap::Off;
+        (flow.recovery.persistent_congestion, flow.recovery.undo) = (None, false);
+        flow.recovery.paced = Paced::Never;
+    };
+    let rules: [(&str, &dyn Fn(&mut FlowConfig)); 4] =
+        [("mvfst", &mvfst), ("prr", &prr), ("rack", &rack), ("aioquic", &aioquic)];
     for (rules, set) in rules {
         for name in ["new-reno", "cubic-mvfst", "bbr2-mvfst", "quic-dc"] {
             for (network, link) in networks() {
