@@ -15,11 +15,11 @@ const MISSES: [(&str, Network, bool, &str); 5] = [
     // A packet of repeats has a byte or two less where a piece ends that was lost, and this start-up counts them.
     ("bbr2-mvfst", Network::Slow, false, "drops, window"),
     ("bbr2-mvfst", Network::Slow, true, "drops"),
-    // The end of a handshake takes some 130 bytes of the first packet: one packet more or less, when the queue is full, decides when its
-    // HyStart ends.
+    // The end of a handshake takes some 130 bytes of the first packet, and the window stays smaller by as much. These answer no loss before a
+    // smoothed rate of it passes 0.2: one packet decides whether a burst that overflows the queue does.
     ("cubic-picoquic", Network::Slow, true, "drops, window"),
     ("cubic-ecn-gated", Network::Slow, true, "drops, window"),
-    // The same: 20 for 18.
+    // The first packet again: 20 for 18.
     ("bbr3", Network::Fast, true, "drops"),
 ];
 
