@@ -33,6 +33,9 @@ fn networks() -> [(&'static str, LinkConfig); 4] {
     ]
 }
 
+/// Sets rules of a flow.
+type Set<'a> = &'a dyn Fn(&mut FlowConfig);
+
 /// What a sender does. Packets by their numbers, from the first one on.
 #[derive(Debug, PartialEq)]
 enum Step {
@@ -181,8 +184,7 @@ fn other_rules() {
         (flow.recovery.persistent_congestion, flow.recovery.undo) = (None, false);
         flow.recovery.paced = Paced::Never;
     };
-    let rules: [(&str, &dyn Fn(&mut FlowConfig)); 4] =
-        [("mvfst", &mvfst), ("prr", &prr), ("rack", &rack), ("aioquic", &aioquic)];
+    let rules: [(&str, Set); 4] = [("mvfst", &mvfst), ("prr", &prr), ("rack", &rack), ("aioquic", &aioquic)];
     for (rules, set) in rules {
         for name in ["new-reno", "cubic-mvfst", "bbr2-mvfst", "quic-dc"] {
             for (network, link) in networks() {
