@@ -1,19 +1,16 @@
 //! One flow: application, sender, the way back, receiver, and the counters of what happened.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use congestion::PathInfo;
-use recovery::{
-    AckEffects, AckFrame, Paced, Payload, Reassembly, Role, SendDecision, Sender, SpaceId, Stats,
-};
+use recovery::{AckEffects, AckFrame, Paced, Payload, Reassembly, SendDecision, Sender, SpaceId, Stats};
 use scenario::trace::{self, Metrics};
 use scenario::{Back, FlowConfig, FlowSample, Record, Route, Scenario, SentPacket, Transport};
 use units::{Duration, Ecn, Time};
 
 use crate::endpoints::ack_jitter::AckJitter;
 use crate::endpoints::ack_path::AckPath;
-use crate::endpoints::handshake::{Handshake, NO_STREAM, counts};
+use crate::endpoints::handshake::{Handshake, NO_STREAM};
 use crate::endpoints::receiver::{Receiver, Spent};
 use crate::endpoints::resend::Resend;
 use crate::endpoints::setup::{Rules, Setup};
@@ -120,8 +117,8 @@ impl Flow {
             source,
             connection: 0,
             closed: Stats::default(),
-            handshake: handshake(config),
-            sender: sender(&setup, path),
+            handshake: setup.handshake(),
+            sender: setup.sender(path),
             fresh: 0,
             resend: Resend::default(),
             arrived_late: Reassembly::default(),
@@ -274,8 +271,8 @@ impl Flow {
         self.closed += self.sender.stats();
         let first = self.setup.path;
         let path = PathInfo { seed: first.seed ^ (u64::from(self.connection) << 32), ..first };
-        self.handshake = handshake(&self.setup.config);
-        self.sender = sender(&self.setup, path);
+        self.handshake = self.setup.handshake();
+        self.sender = self.setup.sender(path);
         self.timer_at = Time::NEVER;
         self.receiver = Receiver::new(&self.setup);
         self.fresh = 0;
@@ -609,23 +606,6 @@ impl Flow {
             Err(_) => self.record.on_dropped(now),
         }
     }
-}
-
-/// What a new connection begins with, if it is to.
-fn handshake(config: &FlowConfig) -> Option<Handshake> {
-    config.handshake.then(|| Handshake::new(config.transport, &config.recovery))
-}
-
-/// That of a new connection. Its clock counts in what the timestamps do, where TCP has them.
-fn sender(Setup { config, recovery, .. }: &Setup, path: PathInfo) -> Sender<Chunk> {
-    let stamps = matches!(config.transport, Transport::Tcp { .. }) && config.ack.timestamps > 0;
-    let unit = if stamps { config.ack.timestamp_granularity } else { Duration::ZERO };
-    let (recovery, controller) = (Arc::clone(recovery), config.algorithm.build(path));
-    let sender = match config.handshake && counts(config.transport, &recovery) {
-        true => Sender::with_spaces(recovery, controller, path, Role::Client),
-        false => Sender::new(recovery, controller, path),
-    };
-    sender.with_clock_unit(unit.max(config.clock.granularity))
 }
 
 /// What the controller lets a flow send, bytes per second as the window counts them. Before the first RTT sample a window
