@@ -9,6 +9,6 @@ mod settings;
 mod tally;
 
 pub use pair::Pair;
-pub use profile::{Cipher, Profile};
+pub use profile::{Cipher, EXACT_HEADER, Profile};
 pub use refusal::{Refusal, check};
 pub use run::{Guests, guests, run};
