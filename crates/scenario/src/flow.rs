@@ -57,7 +57,7 @@ pub struct FlowConfig {
     #[serde(skip)]
     pub rtt: Duration,
     /// A round trip before the first data of each connection, over the same links and with a timer: Initials of 1200 bytes, or
-    /// SYNs; it is the first RTT sample. On the wire the handshake is over before the run begins, either way.
+    /// SYNs; it is the first RTT sample, and an Initial counts in the window as a packet. On the wire the handshake is over before the run begins, either way.
     pub handshake: bool,
     /// The receiver's clock, as the sender sees it; the sender's counts in the same unit.
     pub clock: Clock,
