@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod flying;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod ledger;
+#[cfg(feature = "noq")]
+pub mod noq;
+#[cfg(feature = "quinn")]
+pub mod quinn;
+mod refusal;
+
+pub use recovery::congestion;
+pub use refusal::{Lack, Refusal, Trait, check};
