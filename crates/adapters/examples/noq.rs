@@ -124,8 +124,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let _ = chunks.finalize();
             }
         }
-        for from in 0..2 {
-            let left = ends[from].datagrams(now);
+        for (from, end) in ends.iter_mut().enumerate() {
+            let left = end.datagrams(now);
             flying.extend(left.into_iter().map(|bytes| (now + ONE_WAY, from, bytes)));
         }
         now += Duration::from_micros(100);
@@ -136,8 +136,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             ends[1 - from].handle(now, addresses[from], &bytes);
         }
     }
-    let window =
-        ends[0].connection.as_ref().and_then(|(_, c)| c.congestion_state(PathId::ZERO)).map(|c| c.window());
-    println!("{read} bytes in {:?}, window {window:?}", now - begun);
+    let controller = ends[0].connection.as_ref().and_then(|(_, c)| c.congestion_state(PathId::ZERO));
+    let window = controller.map_or(0, noq_proto::congestion::Controller::window);
+    println!("{read} bytes in {:?}, a window of {window} bytes", now - begun);
     Ok(())
 }

@@ -9,6 +9,8 @@ pub mod noq;
 #[cfg(feature = "quinn")]
 pub mod quinn;
 mod refusal;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod source;
 
-pub use recovery::congestion;
+pub use recovery::{congestion, units};
 pub use refusal::{Lack, Refusal, Trait, check};

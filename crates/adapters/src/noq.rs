@@ -27,14 +27,14 @@ use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use recovery::congestion::{Algorithm, Control, PathInfo};
 
 use crate::ledger::Ledger;
-use crate::refusal::{Refusal, Trait, check};
+use crate::refusal::{Refusal, Trait};
+use crate::source::Source;
+
+type Ours = dyn recovery::congestion::Controller;
 
 /// Makes a controller for each path; for `noq_proto::TransportConfig::congestion_controller_factory`.
 #[derive(Clone, Debug)]
-pub struct Factory {
-    algorithm: Algorithm,
-    seed: u64,
-}
+pub struct Factory(Source);
 
 impl Factory {
     /// Controllers of this algorithm, their own random numbers from this seed.
@@ -42,16 +42,18 @@ impl Factory {
     /// # Errors
     /// What the algorithm needs and noq's trait does not carry.
     pub fn new(algorithm: impl Into<Algorithm>, seed: u64) -> Result<Self, Refusal> {
-        let algorithm = algorithm.into();
-        check(&algorithm, Trait::Noq)?;
-        Ok(Self { algorithm, seed })
+        Source::checked(algorithm.into(), seed, Trait::Noq).map(Self)
+    }
+
+    /// Controllers that this function builds for each path. What they need is not asked: that is [`check`](crate::check)'s.
+    pub fn of(build: impl Fn(PathInfo) -> Box<Ours> + Send + Sync + 'static, seed: u64) -> Self {
+        Self(Source::of(build, seed))
     }
 }
 
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let path = PathInfo { max_datagram_size: current_mtu.into(), paced: true, seed: self.seed };
-        let mut ledger = Ledger::new(self.algorithm.build(path), path, now);
+        let mut ledger = self.0.ledger(now, current_mtu);
         let initial_window = ledger.control().cwnd;
         Box::new(Adapter { ledger: Mutex::new(ledger), initial_window })
     }
