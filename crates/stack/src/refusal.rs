@@ -33,7 +33,10 @@ impl fmt::Display for Refusal {
             Self::Tls(error) => error.fmt(f),
             Self::Controller(refusal) => refusal.fmt(f),
             Self::NotBuiltIn(stack) => {
-                write!(f, "this build has no {stack}: it needs the feature `{stack}` of the package `kneepoint`")
+                write!(
+                    f,
+                    "this build has no {stack}: it needs the feature `{stack}` of the package `kneepoint`"
+                )
             }
         }
     }

@@ -79,12 +79,17 @@ macro_rules! foreign {
                 let (flow, seed) = (wanted.flow, wanted.seed(false));
                 let spy = Spy::new(flow.algorithm.build(Default::default()));
                 let (algorithm, watcher) = (flow.algorithm.clone(), spy.handle());
-                let build = move |path| -> Box<dyn Controller> { Box::new(watcher.begin(algorithm.build(path))) };
+                let build =
+                    move |path| -> Box<dyn Controller> { Box::new(watcher.begin(algorithm.build(path))) };
                 let mut transport = transport(wanted)?;
                 transport.congestion_controller_factory(Arc::new(Factory::of(build, seed)));
                 config.transport_config(Arc::new(transport));
                 let endpoint = endpoint(endpoint_config(wanted, seed)?, None);
-                Ok(Self { begin: Some(config), is_client: true, ..Self::of(wanted, endpoint, addresses().1, spy) })
+                Ok(Self {
+                    begin: Some(config),
+                    is_client: true,
+                    ..Self::of(wanted, endpoint, addresses().1, spy)
+                })
             }
 
             /// The end that receives.
@@ -101,7 +106,10 @@ macro_rules! foreign {
                 Ok(Self::of(wanted, endpoint, addresses().0, spy))
             }
 
-            #[allow(clippy::disallowed_methods, reason = "any moment will do: only differences to it are used")]
+            #[allow(
+                clippy::disallowed_methods,
+                reason = "any moment will do: only differences to it are used"
+            )]
             fn of(wanted: &Wanted<'_>, endpoint: Endpoint, there: SocketAddr, spy: Spy) -> Self {
                 Self {
                     endpoint,
@@ -239,7 +247,8 @@ macro_rules! foreign {
 
             fn next(&mut self) -> Time {
                 let Some((_, connection)) = &mut self.connection else { return Time::NEVER };
-                let due = connection.poll_timeout().map(|due| due.saturating_duration_since(self.base).as_nanos());
+                let due =
+                    connection.poll_timeout().map(|due| due.saturating_duration_since(self.base).as_nanos());
                 due.map_or(Time::NEVER, |due| Time(u64::try_from(due).unwrap_or(u64::MAX)))
             }
 
@@ -344,10 +353,18 @@ macro_rules! foreign {
         /// Frames that want an ACK, but for those of streams and of the handshake.
         fn eliciting(frames: &FrameStats) -> u64 {
             let done = u64::from(frames.handshake_done);
-            let credit = frames.max_data + frames.max_stream_data + frames.max_streams_bidi + frames.max_streams_uni;
+            let credit =
+                frames.max_data + frames.max_stream_data + frames.max_streams_bidi + frames.max_streams_uni;
             let blocked = frames.data_blocked + frames.stream_data_blocked;
             let ids = frames.new_connection_id + frames.retire_connection_id + frames.new_token;
-            frames.ping + frames.path_challenge + frames.path_response + frames.reset_stream + done + credit + blocked + ids
+            frames.ping
+                + frames.path_challenge
+                + frames.path_response
+                + frames.reset_stream
+                + done
+                + credit
+                + blocked
+                + ids
         }
     };
 }

@@ -10,10 +10,7 @@ use bytes::BytesMut;
 use noq_proto as proto;
 use proto::{Connection, ConnectionStats, DatagramEvent, Endpoint, FourTuple, PathId, Transmit};
 
-fn endpoint(
-    config: proto::EndpointConfig,
-    server: Option<Arc<proto::ServerConfig>>,
-) -> proto::Endpoint {
+fn endpoint(config: proto::EndpointConfig, server: Option<Arc<proto::ServerConfig>>) -> proto::Endpoint {
     Endpoint::new(Arc::new(config), server, false)
 }
 

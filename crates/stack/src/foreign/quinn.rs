@@ -9,10 +9,7 @@ use bytes::BytesMut;
 use proto::{Connection, ConnectionStats, DatagramEvent, Endpoint, Transmit};
 use quinn_proto as proto;
 
-fn endpoint(
-    config: proto::EndpointConfig,
-    server: Option<Arc<proto::ServerConfig>>,
-) -> proto::Endpoint {
+fn endpoint(config: proto::EndpointConfig, server: Option<Arc<proto::ServerConfig>>) -> proto::Endpoint {
     // The seed is the configuration's.
     Endpoint::new(Arc::new(config), server, false, None)
 }
