@@ -32,6 +32,8 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend
     for variant in &mut variants {
         variant.biases = bias::find(exp, variant);
     }
+    let others: BTreeSet<Backend> = cases.iter().map(|case| case.on).collect();
+    let others: Vec<Backend> = others.into_iter().filter(|on| *on != Backend::Sim).collect();
     let mut summary = Summary {
         experiment: exp.name.clone(),
         world,
@@ -50,7 +52,7 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend
             .filter(|c| world.shows(c.on))
             .map(|c| claims::judge(exp, c, &variants))
             .collect(),
-        charts: exp.charts.iter().map(|chart| chart.with_rows_on(world)).collect(),
+        charts: exp.charts.iter().map(|chart| chart.with_rows_on(&others)).collect(),
         states: states(exp, cases),
         variants,
     };

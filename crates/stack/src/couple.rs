@@ -13,6 +13,18 @@ use crate::peers::{self, Wanted};
 use crate::refusal::Refusal;
 use crate::which::Stack;
 
+/// Metrics that a stack other than ours does not tell: how many bytes its packets carry and which they are, and which rule found a loss.
+pub const UNKNOWN: [&str; 8] = [
+    "throughput",
+    "retransmissions",
+    "spurious_retransmissions",
+    "redundant_retransmissions",
+    "lost_by_packet_threshold",
+    "lost_by_time_threshold",
+    "lost_by_timeout",
+    "time_threshold_share",
+];
+
 /// Both ends of one connection, each of a stack of its own.
 ///
 /// What a stack does not show stays out of the record: lengths and offsets of what its packets carry, which rule found a loss, repeats. The

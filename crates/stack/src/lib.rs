@@ -17,7 +17,7 @@ mod spy;
 mod tally;
 mod which;
 
-pub use couple::Couple;
+pub use couple::{Couple, UNKNOWN};
 pub use pair::Pair;
 pub use profile::{Cipher, Profile};
 pub use refusal::{Refusal, check};
