@@ -175,7 +175,6 @@ impl Ledger {
     }
 
     /// The stack found the last reduction spurious.
-    #[cfg(feature = "noq")]
     pub(crate) fn spurious(&mut self) {
         self.settle();
         self.feed.spurious();

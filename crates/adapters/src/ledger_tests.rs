@@ -92,7 +92,6 @@ fn marks_reduce_once() {
     assert_eq!(ledger.control().cwnd, 5 * MTU);
 }
 
-#[cfg(feature = "noq")]
 #[test]
 fn a_mistake_is_undone() {
     let mut ledger = ten(reno());

@@ -9,8 +9,9 @@ use sim::guest::{Arrival, Datagram, Snapshot};
 use units::Time;
 
 use crate::peer::{Kind, Leaving, News, Peer};
-use crate::peers::{self, Wanted};
+use crate::peers;
 use crate::refusal::Refusal;
+use crate::wanted::Wanted;
 use crate::which::Stack;
 
 /// Metrics that a stack other than ours does not tell: how many bytes its packets carry and which they are, and which rule found a loss.

@@ -15,6 +15,7 @@ mod settings;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod spy;
 mod tally;
+mod wanted;
 mod which;
 
 pub use couple::{Couple, UNKNOWN};

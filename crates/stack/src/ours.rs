@@ -18,10 +18,10 @@ use units::{Ecn, Time};
 use crate::ear::{Ear, Heard};
 use crate::pair::{ENDLESS, addresses};
 use crate::peer::{Kind, Leaving, News, Peer, Piece};
-use crate::peers::Wanted;
 use crate::profile::Profile;
 use crate::refusal::Refusal;
 use crate::settings::{self, SERVER_NAME};
+use crate::wanted::Wanted;
 
 /// Room for any datagram, and for what is read at once, in bytes.
 const BUFFER: usize = 1 << 16;

@@ -28,6 +28,7 @@ pub(crate) struct Leaving {
 }
 
 /// What the controller of the sending end was told, and has made of it.
+#[cfg_attr(not(any(feature = "noq", feature = "quinn")), allow(dead_code, reason = "ours has none"))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum News {
     /// An ACK brought a sample.

@@ -73,27 +73,34 @@ mod tests {
         FlowConfig { algorithm, ..FlowConfig::default() }
     }
 
-    #[cfg(all(feature = "noq", feature = "quinn"))]
     #[test]
     fn who_can_run_what() {
-        for stack in Stack::ALL {
+        for stack in Stack::ALL.into_iter().filter(|stack| stack.is_built_in()) {
             assert_eq!(stack.check(&flow("cubic")), Ok(()));
+            let runs_bbr3 = stack.check(&flow("bbr3")).is_ok();
+            assert_eq!(runs_bbr3, stack != Stack::Quinn, "its pacer obeys no rate");
+            let refused = stack.check(&flow("quic-dc")).err().map(|refusal| refusal.to_string());
+            let Some(outside) = stack.outside() else {
+                assert_eq!(refused, None);
+                continue;
+            };
+            let reason = format!("quic-dc does not run in {}: it works on receive times", outside.stack());
+            assert!(refused.is_some_and(|why| why.starts_with(&reason)), "{reason}");
+            let mut marked = flow("cubic");
+            marked.recovery.ecn = Ecn::Ect1;
+            assert!(stack.check(&marked).unwrap_err().to_string().contains("ECT(1)"));
         }
-        assert_eq!(Stack::Noq.check(&flow("bbr3")), Ok(()));
-        let refusal = Stack::Quinn.check(&flow("bbr3")).unwrap_err().to_string();
-        assert!(refusal.starts_with("bbr3 does not run in quinn: it works on"), "{refusal}");
-        let refusal = Stack::Noq.check(&flow("quic-dc")).unwrap_err().to_string();
-        assert!(refusal.starts_with("quic-dc does not run in noq: it works on receive times"), "{refusal}");
-        assert_eq!(Stack::Kneepoint.check(&flow("quic-dc")), Ok(()));
-        let mut marked = flow("cubic");
-        marked.recovery.ecn = Ecn::Ect1;
-        assert!(Stack::Noq.check(&marked).unwrap_err().to_string().contains("ECT(1)"));
     }
 
-    #[cfg(not(any(feature = "noq", feature = "quinn")))]
     #[test]
     fn who_is_not_there() {
-        let refusal = Stack::Noq.check(&flow("cubic")).unwrap_err().to_string();
-        assert_eq!(refusal, "this build has no noq: it needs the feature `noq` of the package `kneepoint`");
+        for stack in Stack::ALL.into_iter().filter(|stack| !stack.is_built_in()) {
+            let (refusal, word) = (stack.check(&flow("cubic")).unwrap_err().to_string(), stack.word());
+            let sentence = "it needs the feature `";
+            assert_eq!(
+                refusal,
+                format!("this build has no {word}: {sentence}{word}` of the package `kneepoint`")
+            );
+        }
     }
 }

@@ -19,10 +19,10 @@ macro_rules! foreign {
         use super::tls;
         use crate::pair::{ENDLESS, addresses};
         use crate::peer::{Kind, Leaving, News, Peer, Piece};
-        use crate::peers::Wanted;
         use crate::refusal::Refusal;
         use crate::settings::SERVER_NAME;
         use crate::spy::Spy;
+        use crate::wanted::Wanted;
 
         /// Credit of flow control, and the most that waits to be acknowledged, in bytes: the network limits, and not these.
         const CREDIT: u32 = 64 << 20;
