@@ -80,6 +80,8 @@ impl Couple {
     }
 
     fn tell(&mut self, now: Time, record: &mut Record) {
+        // First: asked for its window, an adapter completes its last ACK.
+        self.stats.lost_by_packet_threshold = self.client.counts().lost();
         for news in self.client.take_news() {
             match news {
                 News::Rtt(sample) => record.on_rtt_sample(now, sample),
@@ -99,8 +101,6 @@ impl Couple {
                 }
             }
         }
-        let counted = self.client.counts();
-        self.stats.lost_by_packet_threshold = counted.lost();
     }
 
     fn count_reduction(&mut self, cause: Cause) {

@@ -1,9 +1,11 @@
 //! Every ordered pair of stacks, the first as the client: it sends 1 MB, and the server compares each byte.
 
 use kneepoint_stack::{Couple, Stack};
+use link::aqm::red;
+use link::{Aqm, Limit, Threshold};
 use scenario::{Outcome, Scenario, Watch};
 use sim::Guest;
-use units::{Duration, Time};
+use units::{Duration, Ecn, Time};
 
 use crate::common::*;
 
@@ -82,6 +84,41 @@ fn retry() {
             let time = |retry| done(&run(&short, (client, server), retry));
             let later = time(true) - time(false);
             assert!((0.05..0.056).contains(&later), "{} to {}: {later}", client.word(), server.word());
+        }
+    }
+}
+
+/// A path of 750 ms (the interop runner's `longrtt`): the first flights are repeated for nothing, and nothing breaks.
+#[test]
+fn long_round_trip() {
+    let mut scenario = scenario(0.0);
+    scenario.link.delay = Duration::from_millis(375);
+    scenario.flows[0].rtt = Duration::from_millis(750);
+    for (name, outcome) in every_pair(&scenario, false) {
+        assert!((5.0..9.0).contains(&done(&outcome)), "{name}");
+    }
+}
+
+/// Marks of the link come back from every receiver to every sender, which answers them.
+#[test]
+fn marks() {
+    let mut scenario = scenario(0.0);
+    scenario.flows[0].transfer = Some(3_000_000);
+    scenario.flows[0].recovery.ecn = Ecn::Ect0;
+    scenario.link.limit = Limit::Packets(400);
+    scenario.link.aqm = Aqm::Red(red::Params::mark_above(Threshold::OfLimit(0.1)));
+    for client in Stack::ALL {
+        for server in Stack::ALL {
+            let outcome = run(&scenario, (client, server), false);
+            let (flow, name) = (&outcome.flows[0], format!("{} to {}", client.word(), server.word()));
+            println!(
+                "{name}: {} marked, done {:.3} s, least window {:?}",
+                flow.ecn.ce,
+                done(&outcome),
+                flow.least_window
+            );
+            assert_eq!((flow.delivered, flow.stats.lost(), flow.totals.dropped), (3_000_000, 0, 0), "{name}");
+            assert!(flow.ecn.ce > 100 && done(&outcome) < 2.9, "{name}");
         }
     }
 }

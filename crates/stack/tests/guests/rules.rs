@@ -111,3 +111,34 @@ fn too_large() {
         assert!(refusal.to_string().contains("larger"), "{refusal}");
     }
 }
+
+/// quinn sends while a full packet leaves room in the window, noq while it fits: of a window of two packets quinn uses one, which a receiver
+/// that acknowledges every second packet holds back for its `max_ack_delay` of 25 ms. That is NewReno's smallest window, and why quinn has less
+/// than half of noq's throughput where the queue holds three packets (thesis/table-9-10, 5 Mbit/s and 5 ms).
+#[test]
+fn what_a_window_of_two_packets_holds() {
+    let rtt = |stack| {
+        let mut scenario = transfer("new-reno");
+        let two = congestion::algorithms::fixed_window::Params { window: 2 };
+        scenario.flows[0].algorithm = two.into();
+        scenario.flows[0].transfer = Some(100_000);
+        on(stack, &scenario).flows[0].totals.rtt.quantile_ms(0.5)
+    };
+    let (noq, quinn) = (rtt(Stack::Noq), rtt(Stack::Quinn));
+    println!("median RTT: noq {noq:.1} ms, quinn {quinn:.1} ms");
+    assert!((50.0..54.0).contains(&noq), "{noq}");
+    assert!((75.0..78.0).contains(&quinn), "{quinn}");
+}
+
+/// A sample for each ACK.
+#[test]
+fn samples_of_every_acknowledgement() {
+    for stack in OTHERS {
+        let mut scenario = transfer("fixed-window");
+        scenario.flows[0].transfer = Some(200_000);
+        let flow = &on(stack, &scenario).flows[0];
+        // 166 packets, one ACK for two, and those of the handshake; the last ones come after the end.
+        let samples = flow.totals.rtt.count();
+        assert!((78..=90).contains(&samples), "{}: {samples}", stack.word());
+    }
+}
