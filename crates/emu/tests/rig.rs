@@ -120,6 +120,30 @@ fn what_is_sent_arrives_or_is_logged_as_dropped() {
     assert!(delivered.iter().all(|row| number(row, 5) <= 31 * 600_000), "30 packets are the longest queue");
 }
 
+/// What the link doubles arrives twice and has one row; what it damages the kernel throws away, and the row says so.
+#[test]
+fn copies_and_damage() {
+    let Some(_turn) = turn("copies_and_damage") else { return };
+    for (corrupt, duplicate, received, fate) in [(0.0, 1.0, 80, "delivered"), (1.0, 0.0, 0, "damaged")] {
+        let file = std::env::temp_dir().join(format!("kneepoint-faults-{}.csv", std::process::id()));
+        let mut config = Config::new(LinkConfig { corrupt, duplicate, ..link(20, 5, Limit::Unlimited) });
+        config.log = Files { csv: Some(file.clone()), pcap: None, ..Files::default() };
+        let rig = Rig::start(&config).unwrap();
+        let (client, server) = pair(&rig);
+        send(&client, 40);
+        assert_eq!(receive(&server), received, "{fate}");
+        let report = rig.stop().unwrap();
+        let counters = report.last.sides[0].counters;
+        assert_eq!(
+            (counters.pushed.packets, counters.delivered.packets),
+            (40, 40 + counters.duplicated.packets)
+        );
+        let rows = rows(&file);
+        fs::remove_file(file).unwrap();
+        assert_eq!(rows.iter().filter(|row| row[6] == fate).count(), 40);
+    }
+}
+
 /// Every ECN-capable packet that leaves above the threshold is marked; all four codepoints survive otherwise.
 fn marks(ipv6: bool) {
     let aqm = Aqm::Red(red::Params::mark_above(Threshold::OfLimit(0.1)));

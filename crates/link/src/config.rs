@@ -1,13 +1,16 @@
 //! A link in the words of an experiment file.
 
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Duration, Rate, Rng};
+use units::{Bytes, Duration, Rate, Rng, Time};
 
 use crate::aqm::Aqm;
 use crate::delay::{Propagation, Reorder};
 use crate::limit::{Capacity, Limit, LimitCounts};
 use crate::rate::RateModel;
 use crate::steps::{Stepper, Steps};
+
+/// A time during which a link swallows all that arrives: from the first to before the second.
+pub type Blackhole = (Time, Time);
 
 /// A link in the words of an experiment file. Only the rate is required; what is left out is not there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +53,35 @@ pub struct LinkConfig {
     /// Probability 0..=1 that a packet is lost before the queue; default 0.
     #[serde(default)]
     pub loss: f64,
+    /// Packets that are lost before the queue, by their numbers in the order of arrival, from 1; default none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drop: Vec<u64>,
+    /// When all that arrives is lost before the queue; default never.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "spans")]
+    pub blackhole: Vec<Blackhole>,
+    /// Probability 0..=1 that a packet that the queue takes is delivered damaged; default 0.
+    #[serde(default)]
+    pub corrupt: f64,
+    /// Probability 0..=1 that it is delivered twice; default 0.
+    #[serde(default)]
+    pub duplicate: f64,
+}
+
+/// Spans of time as in files: pairs of times since the start.
+mod spans {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use units::{Duration, Time};
+
+    use super::Blackhole;
+
+    pub(super) fn serialize<S: Serializer>(spans: &[Blackhole], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(spans.iter().map(|(from, until)| (*from - Time::ZERO, *until - Time::ZERO)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Blackhole>, D::Error> {
+        let spans = Vec::<(Duration, Duration)>::deserialize(from)?;
+        Ok(spans.into_iter().map(|(from, until)| (Time::ZERO + from, Time::ZERO + until)).collect())
+    }
 }
 
 impl LinkConfig {
@@ -68,6 +100,10 @@ impl LinkConfig {
             jitter: Duration::ZERO,
             reorder: None,
             loss: 0.0,
+            drop: Vec::new(),
+            blackhole: Vec::new(),
+            corrupt: 0.0,
+            duplicate: 0.0,
         }
     }
 
@@ -76,8 +112,17 @@ impl LinkConfig {
     /// # Errors
     /// The first rule that does not hold, with the key's name.
     pub fn check(&self) -> Result<(), String> {
-        if !(0.0..=1.0).contains(&self.loss) {
-            return Err(format!("`loss` is {}, not a probability from 0 to 1", self.loss));
+        for (key, value) in [("loss", self.loss), ("corrupt", self.corrupt), ("duplicate", self.duplicate)] {
+            if !(0.0..=1.0).contains(&value) {
+                return Err(format!("`{key}` is {value}, not a probability from 0 to 1"));
+            }
+        }
+        if self.drop.contains(&0) {
+            return Err("`drop` has a 0; the first packet is number 1".to_owned());
+        }
+        if let Some((from, until)) = self.blackhole.iter().find(|(from, until)| from >= until) {
+            let (from, until) = (*from - Time::ZERO, *until - Time::ZERO);
+            return Err(format!("`blackhole` ends at {until}, not after its beginning at {from}"));
         }
         match self.reorder {
             Some(Reorder { every: 0, .. }) => return Err("`reorder.every` is 0, not at least 1".to_owned()),

@@ -54,9 +54,16 @@ pub enum DropReason {
     Outage,
     /// The AQM's decision.
     Aqm,
+    /// It arrived while the link swallowed everything.
+    Blackhole,
+    /// It was to be dropped by its number.
+    Listed,
+    /// It was delivered damaged, so that its receiver throws it away. No link says so of a packet that it refuses.
+    Damaged,
 }
 
-/// What happened on a link since the start. Packets still stored are `admitted - delivered`.
+/// What happened on a link since the start. Packets still stored are
+/// `admitted + duplicated - delivered`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Offered: admitted and dropped.
@@ -71,10 +78,18 @@ pub struct Counters {
     pub dropped_outage: Tally,
     /// Dropped by the AQM, at arrival or at departure.
     pub dropped_aqm: Tally,
+    /// Dropped while the link swallowed everything.
+    pub dropped_blackhole: Tally,
+    /// Dropped by number.
+    pub dropped_listed: Tally,
     /// Marked CE by the AQM.
     pub marked: Tally,
-    /// Popped.
+    /// Popped, copies too.
     pub delivered: Tally,
+    /// Of those taken whose delivery is known: damaged.
+    pub corrupted: Tally,
+    /// Copies that the link makes of those.
+    pub duplicated: Tally,
     /// Sum over the packets gone so far (departed, or dropped by the AQM from the queue) of the time from arrival to
     /// then, ns.
     pub sojourn: u128,
@@ -88,7 +103,8 @@ pub struct Counters {
 impl Counters {
     /// All drops, whatever the reason.
     pub fn dropped(&self) -> Tally {
-        self.dropped_full + self.dropped_random + self.dropped_outage + self.dropped_aqm
+        let planned = self.dropped_blackhole + self.dropped_listed;
+        self.dropped_full + self.dropped_random + self.dropped_outage + self.dropped_aqm + planned
     }
 }
 
@@ -98,7 +114,8 @@ pub(crate) struct Tallies {
     pub(crate) admitted: Tally,
     pub(crate) delivered: Tally,
     pub(crate) marked: Tally,
-    dropped: [Tally; 4],
+    /// By reason, but for the last: a link delivers what it damages.
+    dropped: [Tally; 6],
 }
 
 impl Tallies {
@@ -114,8 +131,14 @@ impl Tallies {
         self.refuse(size, reason);
     }
 
-    pub(crate) fn with(&self, gauge: &Gauge, backlog_integral: u128) -> Counters {
-        let [dropped_full, dropped_random, dropped_outage, dropped_aqm] = self.dropped;
+    pub(crate) fn with(
+        &self,
+        gauge: &Gauge,
+        backlog_integral: u128,
+        (corrupted, duplicated): (Tally, Tally),
+    ) -> Counters {
+        let [dropped_full, dropped_random, dropped_outage, dropped_aqm, dropped_blackhole, dropped_listed] =
+            self.dropped;
         let mut all = Counters {
             pushed: self.admitted,
             admitted: self.admitted,
@@ -123,8 +146,12 @@ impl Tallies {
             dropped_random,
             dropped_outage,
             dropped_aqm,
+            dropped_blackhole,
+            dropped_listed,
             marked: self.marked,
             delivered: self.delivered,
+            corrupted,
+            duplicated,
             sojourn: gauge.sojourn(),
             backlog_integral,
             max_backlog: gauge.max(),

@@ -70,6 +70,12 @@ impl Propagation {
         }
     }
 
+    /// When a copy of the packet that was just given is delivered: right behind it, or behind the last in order.
+    pub(crate) fn copy(&mut self) -> Time {
+        self.latest += APART;
+        self.latest
+    }
+
     fn draw(&mut self) -> Duration {
         if self.jitter == Duration::ZERO {
             return Duration::ZERO;

@@ -17,6 +17,7 @@ mod backlog;
 mod config;
 mod counters;
 mod delay;
+mod faults;
 mod limit;
 mod link;
 mod loss;
@@ -28,7 +29,7 @@ mod steps;
 
 pub use aqm::{Aqm, Threshold};
 pub use backlog::{Backlog, Tally};
-pub use config::LinkConfig;
+pub use config::{Blackhole, LinkConfig};
 pub use counters::{Admitted, Counters, DropReason, Dropped, Fate, Stay};
 pub use delay::Reorder;
 pub use limit::{Limit, LimitCounts};

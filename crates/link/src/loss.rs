@@ -1,6 +1,59 @@
-//! Random loss, before the queue.
+//! What is lost before the queue: at random, by number, or all of it for a while.
 
-use units::Rng;
+use units::{Rng, Time};
+
+use crate::config::{Blackhole, LinkConfig};
+use crate::counters::DropReason;
+
+/// All that is lost before the queue.
+#[derive(Debug)]
+pub(crate) struct Losses {
+    random: Bernoulli,
+    /// Where packets are dropped by number or in black holes.
+    planned: Option<Box<Planned>>,
+}
+
+impl Losses {
+    pub(crate) fn new(config: &LinkConfig, rng: Rng) -> Self {
+        Self { random: Bernoulli::new(config.loss, rng), planned: Planned::new(config) }
+    }
+
+    /// Whether the packet that arrives is lost, and why. Every one draws, so that what else is lost moves no other packet's random draws.
+    #[inline]
+    pub(crate) fn refuses(&mut self, now: Time) -> Option<DropReason> {
+        let random = self.random.loses();
+        let planned = self.planned.as_mut().and_then(|planned| planned.refuses(now));
+        planned.or(random.then_some(DropReason::Random))
+    }
+}
+
+/// Losses known beforehand.
+#[derive(Debug)]
+struct Planned {
+    /// Numbers of packets, ascending, from 1.
+    numbers: Vec<u64>,
+    blackholes: Vec<Blackhole>,
+    /// Packets that have arrived.
+    arrived: u64,
+}
+
+impl Planned {
+    fn new(config: &LinkConfig) -> Option<Box<Self>> {
+        let (mut numbers, blackholes) = (config.drop.clone(), config.blackhole.clone());
+        numbers.sort_unstable();
+        let any = !numbers.is_empty() || !blackholes.is_empty();
+        any.then(|| Box::new(Self { numbers, blackholes, arrived: 0 }))
+    }
+
+    #[inline(never)] // few links have any
+    fn refuses(&mut self, now: Time) -> Option<DropReason> {
+        self.arrived += 1;
+        if self.blackholes.iter().any(|(from, to)| *from <= now && now < *to) {
+            return Some(DropReason::Blackhole);
+        }
+        self.numbers.binary_search(&self.arrived).is_ok().then_some(DropReason::Listed)
+    }
+}
 
 /// Each packet is lost independently with the same probability.
 #[derive(Debug)]

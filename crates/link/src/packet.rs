@@ -3,7 +3,7 @@
 use units::{Ecn, Time};
 
 /// What a link must know of a packet, and may change.
-pub trait Packet {
+pub trait Packet: Clone {
     /// Bytes on the wire, with all headers that the link's rate and limit are meant to count.
     fn size(&self) -> u32;
 
@@ -12,6 +12,14 @@ pub trait Packet {
 
     /// Overwrites the ECN field.
     fn set_ecn(&mut self, ecn: Ecn);
+
+    /// The link damages it: its receiver's checksum, or the seal of its cryptography, fails. `random` says where, for who has bytes.
+    fn damage(&mut self, random: u64);
+
+    /// A second one of it, which the link delivers too.
+    fn copy(&mut self) -> Self {
+        self.clone()
+    }
 
     /// Which flow it belongs to; what FQ-CoDel hashes instead of the five-tuple.
     fn flow(&self) -> u32;

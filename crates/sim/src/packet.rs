@@ -21,6 +21,22 @@ impl Payload for Chunk {
     }
 }
 
+/// What a link has done to a packet that it must not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fault {
+    /// Damaged, with random bits that say where; 0: whole.
+    pub damage: u32,
+    /// There are two of it.
+    pub doubled: bool,
+    /// It is the second.
+    pub copy: bool,
+}
+
+impl Fault {
+    /// None.
+    pub const NONE: Self = Self { damage: 0, doubled: false, copy: false };
+}
+
 /// A data packet on its way to the receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
@@ -40,6 +56,8 @@ pub struct Data {
     pub chunk: Chunk,
     /// Its mark.
     pub ecn: Ecn,
+    /// What a link has done to it that it must not.
+    pub fault: Fault,
     /// The sender cares for no acknowledgement below this one. Stands in for acknowledgements of ACK frames
     /// (RFC 9000 section 13.2.4), which let a real receiver forget old ranges.
     pub least_unacked: u64,
@@ -49,7 +67,18 @@ impl Data {
     /// A packet of no stream.
     pub(crate) fn bare(flow: u32, size: u32, last_link: u16, pn: u64, sent: Time) -> Self {
         let chunk = Chunk { offset: 0, len: 0 };
-        Self { flow, size, last_link, connection: 0, pn, sent, chunk, ecn: Ecn::NotEct, least_unacked: 0 }
+        Self {
+            flow,
+            size,
+            last_link,
+            connection: 0,
+            pn,
+            sent,
+            chunk,
+            ecn: Ecn::NotEct,
+            fault: Fault::NONE,
+            least_unacked: 0,
+        }
     }
 }
 
@@ -70,6 +99,13 @@ impl link::Packet for Data {
     }
     fn set_ecn(&mut self, ecn: Ecn) {
         self.ecn = ecn;
+    }
+    fn damage(&mut self, random: u64) {
+        self.fault.damage = random as u32 | 1;
+    }
+    fn copy(&mut self) -> Self {
+        self.fault.doubled = true;
+        Self { fault: Fault { copy: true, ..self.fault }, ..*self }
     }
     fn flow(&self) -> u32 {
         self.flow

@@ -7,7 +7,8 @@
 //! flow         hash of addresses, protocol and ports
 //! departure_ns when its last bit left the queue
 //! queue_delay_ns   departure - arrival: waiting and transmission, no propagation
-//! fate         delivered, queue-full, aqm, random, outage, memory, held when the run ended
+//! fate         delivered, queue-full, aqm, random, outage, blackhole, listed, damaged (delivered with a wrong bit), memory, held
+//!              when the run ended; a copy that the link has made has no row
 //! end_ns       when it was handed over or dropped, or the run ended
 //! late_ns      how much after it was due
 //! marked       1 if the link set CE
@@ -107,6 +108,9 @@ fn word(reason: DropReason) -> &'static str {
         DropReason::Random => "random",
         DropReason::Outage => "outage",
         DropReason::Aqm => "aqm",
+        DropReason::Blackhole => "blackhole",
+        DropReason::Listed => "listed",
+        DropReason::Damaged => "damaged",
     }
 }
 

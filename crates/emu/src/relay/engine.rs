@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use link::{Dropped, Fate, Link, LinkConfig, Packet, RateModel};
+use link::{DropReason, Dropped, Fate, Link, LinkConfig, Packet, RateModel};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -147,10 +147,9 @@ impl Engine {
             let popped = self.links[from].pop(now);
             self.settle_fates(from, now);
             let Some(packet) = popped else { break };
-            self.held -= u64::from(packet.size());
             self.timing.late(now - due);
             self.write(1 - from, packet.bytes())?;
-            self.record(from, &packet, End::Delivered { at: now, late: now - due });
+            self.log_delivery(from, &packet, now, now - due);
         }
         Ok(())
     }
@@ -217,11 +216,25 @@ impl Engine {
         self.record(from, &dropped.packet, End::Dropped { at, reason: dropped.reason });
     }
 
-    fn record(&mut self, from: usize, packet: &WirePacket, end: End) {
-        let Some(log) = &mut self.log else { return };
-        if let End::Delivered { at, .. } = end {
+    /// A copy is in the capture alone: the row is that of the packet it was made of.
+    fn log_delivery(&mut self, from: usize, packet: &WirePacket, at: Time, late: Duration) {
+        if let Some(log) = &mut self.log {
             log.frame(1 - from, at, packet.bytes());
         }
+        if packet.copy {
+            return;
+        }
+        self.held -= u64::from(packet.size());
+        let end = if packet.damaged {
+            End::Dropped { at, reason: DropReason::Damaged }
+        } else {
+            End::Delivered { at, late }
+        };
+        self.record(from, packet, end);
+    }
+
+    fn record(&mut self, from: usize, packet: &WirePacket, end: End) {
+        let Some(log) = &mut self.log else { return };
         log.row(Row {
             from,
             arrival: packet.arrival,
@@ -304,7 +317,9 @@ impl Engine {
     fn log_held(&mut self, now: Time) {
         for from in 0..2 {
             while let Some(packet) = self.links[from].pop(Time(u64::MAX - 2)) {
-                self.record(from, &packet, End::Held { at: now });
+                if !packet.copy {
+                    self.record(from, &packet, End::Held { at: now });
+                }
             }
         }
     }

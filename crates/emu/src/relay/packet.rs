@@ -4,7 +4,7 @@ use link::Packet;
 use units::{Ecn, Time};
 
 /// An IPv4 or IPv6 packet on its way through the emulator.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WirePacket {
     bytes: Vec<u8>,
     overhead: u32,
@@ -15,6 +15,10 @@ pub struct WirePacket {
     pub departure: Option<Time>,
     /// Whether the link set CE.
     pub marked: bool,
+    /// Whether the link has damaged it.
+    pub damaged: bool,
+    /// Whether the link has made it: a second one of another.
+    pub copy: bool,
 }
 
 /// Bytes of an IPv6 header, and of an IPv4 header without options.
@@ -30,7 +34,16 @@ impl WirePacket {
     /// What is wrong with its header.
     pub fn new(bytes: Vec<u8>, overhead: u32, arrival: Time) -> Result<Self, &'static str> {
         let flow = flow(&bytes, transport(&bytes)?);
-        Ok(Self { bytes, overhead, flow, arrival, departure: None, marked: false })
+        Ok(Self {
+            bytes,
+            overhead,
+            flow,
+            arrival,
+            departure: None,
+            marked: false,
+            damaged: false,
+            copy: false,
+        })
     }
 
     /// The packet itself.
@@ -187,6 +200,20 @@ impl Packet for WirePacket {
         } else {
             self.bytes[1] = (self.bytes[1] & !0x30) | (bits << 4);
         }
+    }
+
+    /// One bit behind the IP header is another: the checksum of TCP or UDP does not fit any more.
+    fn damage(&mut self, random: u64) {
+        let header = transport(&self.bytes).map_or(IPV4_HEADER, |transport| transport.0);
+        let bits = 8 * self.bytes.len().saturating_sub(header) as u64;
+        if let Some(bit) = random.checked_rem(bits) {
+            self.bytes[header + (bit / 8) as usize] ^= 1 << (bit % 8);
+            self.damaged = true;
+        }
+    }
+
+    fn copy(&mut self) -> Self {
+        Self { copy: true, ..self.clone() }
     }
 
     fn flow(&self) -> u32 {

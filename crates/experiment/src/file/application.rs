@@ -6,6 +6,7 @@ use units::{Bytes, Duration, Rate, Time};
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::{Cursor, Fields};
 use crate::file::link::MAX_RATE;
+use crate::file::spans::spans;
 use units::Percent;
 
 const BULK: &[&str] = &["name"];
@@ -206,21 +207,5 @@ fn read_sizes(cursor: &Cursor<'_>) -> Result<(Bytes, Bytes), Diagnostic> {
 
 /// `[["40 s", "60 s"]]`: beginning and end of each, in times of the run.
 pub(crate) fn pauses(flow: &Fields<'_>) -> Result<Vec<(Time, Time)>, Diagnostic> {
-    let Some(cursor) = flow.get("pauses") else { return Ok(Vec::new()) };
-    let mut pauses: Vec<(Time, Time)> = Vec::new();
-    for span in cursor.list()? {
-        let right = "a pause is [\"40 s\", \"60 s\"], from when to when";
-        let list = span.list().map_err(|_| span.invalid("not a pause", right))?;
-        let [from, to] = list.as_slice() else { return Err(span.invalid("not a pause", right)) };
-        let (from, to): (Duration, Duration) = (from.read()?, to.read()?);
-        if from >= to {
-            return Err(span.invalid(format!("a pause from {from} to {to}"), "it ends after it begins"));
-        }
-        if pauses.last().is_some_and(|before| before.1 > Time::ZERO + from) {
-            let wrong = format!("begins at {from}, before the pause before it ends");
-            return Err(span.problem(wrong, "pauses in order, none inside another"));
-        }
-        pauses.push((Time::ZERO + from, Time::ZERO + to));
-    }
-    Ok(pauses)
+    flow.get("pauses").map_or(Ok(Vec::new()), |cursor| spans(&cursor, "pause"))
 }

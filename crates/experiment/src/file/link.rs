@@ -10,6 +10,7 @@ use crate::file::cursor::{Cursor, Fields};
 use crate::file::merge::merge;
 use crate::file::node::Value;
 use crate::file::queue::{self, Queue};
+use crate::file::spans::spans;
 use crate::file::tables::{self, known_keys};
 use units::Percent;
 
@@ -67,7 +68,10 @@ impl Link {
         let (queue, queue_steps) =
             read_changing(fields, "queue", "\"1 BDP\"", Queue::Limit(Limit::Unlimited))?;
         let mut link = Self { config, queue, queue_steps, rate };
-        link.read_loss(fields.get("loss").as_ref())?;
+        link.config.loss = share(fields, "loss")?;
+        link.config.corrupt = share(fields, "corrupt")?;
+        link.config.duplicate = share(fields, "duplicate")?;
+        link.read_planned(fields)?;
         link.read_reorder(fields.get("reorder").as_ref())?;
         Ok(link)
     }
@@ -106,12 +110,19 @@ impl Link {
         Ok((limit(self.queue), self.queue_steps.map(limit)))
     }
 
-    fn read_loss(&mut self, cursor: Option<&Cursor<'_>>) -> Result<(), Diagnostic> {
-        let Some(cursor) = cursor else { return Ok(()) };
-        self.config.loss = cursor.read::<Percent>()?.0 / 100.0;
-        self.config
-            .check()
-            .map_err(|_| cursor.invalid("a loss of more than 100 %", "from \"0 %\" to \"100 %\""))
+    /// What is lost by number or for a while.
+    fn read_planned(&mut self, fields: &Fields<'_>) -> Result<(), Diagnostic> {
+        if let Some(cursor) = fields.get("blackhole") {
+            self.config.blackhole = spans(&cursor, "blackhole")?;
+        }
+        for number in fields.get("drop").map_or(Ok(Vec::new()), |cursor| cursor.list())? {
+            let packet: u64 = number.read()?;
+            if packet == 0 {
+                return Err(number.invalid("no packet has number 0", "the first that arrives is number 1"));
+            }
+            self.config.drop.push(packet);
+        }
+        Ok(())
     }
 
     fn read_reorder(&mut self, cursor: Option<&Cursor<'_>>) -> Result<(), Diagnostic> {
@@ -123,6 +134,17 @@ impl Link {
         self.config.reorder = Some(Reorder { every, by });
         self.config.check().map_err(|wrong| cursor.problem(wrong, ""))
     }
+}
+
+/// A probability; 0 where it is left out.
+fn share(fields: &Fields<'_>, key: &str) -> Result<f64, Diagnostic> {
+    let Some(cursor) = fields.get(key) else { return Ok(0.0) };
+    let share = cursor.read::<Percent>()?.0 / 100.0;
+    if share > 1.0 {
+        let right = "from \"0 %\" to \"100 %\"";
+        return Err(cursor.invalid("more than 100 %", right));
+    }
+    Ok(share)
 }
 
 fn read_counts(cursor: Option<&Cursor<'_>>) -> Result<LimitCounts, Diagnostic> {

@@ -53,6 +53,7 @@ mod reference;
 mod resolved;
 pub mod rows;
 mod setup;
+mod spans;
 mod stack;
 mod swept;
 pub(crate) mod tables;

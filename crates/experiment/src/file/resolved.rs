@@ -105,6 +105,10 @@ fn link<'a>(config: &'a LinkConfig, name: Option<&'a str>) -> Link<'a> {
         bleach: config.bleach,
         aqm: &config.aqm,
         reorder: config.reorder,
+        drop: &config.drop,
+        blackhole: config.blackhole.iter().map(|(from, to)| (*from - Time::ZERO, *to - Time::ZERO)).collect(),
+        corrupt: (config.corrupt > 0.0).then_some(Percent(config.corrupt * 100.0)),
+        duplicate: (config.duplicate > 0.0).then_some(Percent(config.duplicate * 100.0)),
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
     ("\"4 BDP\"", "4", "queue = 4", &["link.queue: `4` has no unit", "24 packets"]),
     ("\"4 BDP\"", "\"4 BPD\"", "BPD", &["link.queue: `4 BPD` is not the size of a queue", "\"4 BDP\""]),
     ("\"0.1 %\"", "0.1", "loss = 0.1", &["link.loss: `0.1` has no unit", "\"1 %\""]),
-    ("\"0.1 %\"", "\"101 %\"", "loss =", &["link.loss: a loss of more than 100 %", "from \"0 %\" to"]),
+    ("\"0.1 %\"", "\"101 %\"", "loss =", &["link.loss: more than 100 %", "from \"0 %\" to"]),
     ("\"10 Mbit/s\"", "\"-10 Mbit/s\"", "rate =", &["link.rate: `-10 Mbit/s` is negative"]),
     ("\"10 Mbit/s\"", "-10", "rate =", &["link.rate: `-10` is negative", "Mbit/s"]),
     ("\"10 Mbit/s\"", "\"0 Mbit/s\"", "rate =", &["link.rate: the rate is 0"]),
@@ -120,6 +120,14 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "[link]\naqm.name = \"red\"\naqm.weight = 2.0\naqm.gentle = true",
         "weight",
         &["link.aqm.weight: `weight` is not above 0"],
+    ),
+    ("[link]", "[link]\ncorrupt = \"101 %\"", "corrupt =", &["link.corrupt: more than 100 %"]),
+    ("[link]", "[link]\ndrop = [1, 0]", "0]", &["no packet has number 0", "is number 1"]),
+    (
+        "[link]",
+        "[link]\nblackhole = [[\"2 s\", \"1 s\"]]",
+        "blackhole =",
+        &["a blackhole from 2 s to 1 s", "ends after it begins"],
     ),
     ("[link]", "[link]\nbleach = \"yes\"", "bleach", &["link.bleach: invalid type: string"]),
     // UDP.

@@ -28,6 +28,8 @@ impl Pkt {
 }
 
 impl Packet for Pkt {
+    fn damage(&mut self, _: u64) {}
+
     fn size(&self) -> u32 {
         self.size
     }

@@ -13,7 +13,7 @@ use crate::aqm::signals::Signals;
 use crate::backlog::{Gauge, Tally};
 use crate::counters::{Admitted, DropReason, Dropped, Fate, Stay, Tallies};
 use crate::link::wire::Wire;
-use crate::loss::Bernoulli;
+use crate::loss::Losses;
 use crate::packet::Packet;
 
 /// The packet in transmission, or the one that waits for a token bucket.
@@ -69,13 +69,13 @@ impl<P: Packet> EventDriven<P> {
         &mut self,
         now: Time,
         mut packet: P,
-        loss: &mut Bernoulli,
+        losses: &mut Losses,
         wire: &mut Wire<P>,
         tallies: &mut Tallies,
     ) -> Result<Admitted, Dropped<P>> {
         self.run(now, wire, tallies);
         wire.server.advance(now);
-        let lost = wire.refuses(loss);
+        let lost = wire.refuses(now, losses);
         if let Some(reason) = lost.or_else(|| self.refusal(now, &mut packet, tallies)) {
             tallies.refuse(packet.size(), reason);
             return Err(Dropped { packet, reason });

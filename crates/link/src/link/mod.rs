@@ -1,4 +1,4 @@
-//! A link: bleaching, loss, a queue with its limit and management, a server, a delay.
+//! A link: bleaching, loss, a queue with its limit and management, a server, a delay, damage and copies.
 //!
 //! One face, [`Link::push`], [`Link::next`], [`Link::pop`], and two compositions behind it:
 //!
@@ -29,7 +29,8 @@ use crate::aqm::red::Verdict;
 use crate::backlog::Backlog;
 use crate::config::LinkConfig;
 use crate::counters::{Admitted, Counters, Dropped, Fate, Tallies};
-use crate::loss::Bernoulli;
+use crate::faults::Faults;
+use crate::loss::Losses;
 use crate::packet::Packet;
 use crate::rate::Server;
 
@@ -45,7 +46,7 @@ enum Queue<P> {
 #[derive(Debug)]
 pub struct Link<P> {
     bleach: bool,
-    loss: Bernoulli,
+    losses: Losses,
     queue: Queue<P>,
     wire: Wire<P>,
     now: Time,
@@ -54,7 +55,7 @@ pub struct Link<P> {
 
 impl<P: Packet> Link<P> {
     /// An empty link. Its random streams are named after `name`: `<name>.loss`, `<name>.jitter`, `<name>.slots`,
-    /// `<name>.aqm`.
+    /// `<name>.aqm`, `<name>.corrupt`, `<name>.duplicate`, `<name>.bits`.
     pub fn new(config: &LinkConfig, rng_seed: u64, name: &str) -> Self {
         let stream = |element: &str| Rng::stream(rng_seed, &format!("{name}.{element}"));
         let server = Server::new(&config.rate, config.burst, stream("slots"));
@@ -64,9 +65,9 @@ impl<P: Packet> Link<P> {
         };
         Self {
             bleach: config.bleach,
-            loss: Bernoulli::new(config.loss, stream("loss")),
+            losses: Losses::new(config, stream("loss")),
             queue,
-            wire: Wire::new(server, config.propagation(stream("jitter"))),
+            wire: Wire::new(server, config.propagation(stream("jitter")), Faults::new(config, stream)),
             now: Time::ZERO,
             tallies: Tallies::default(),
         }
@@ -82,16 +83,16 @@ impl<P: Packet> Link<P> {
             packet.set_ecn(Ecn::NotEct);
         }
         self.now = clock(self.now, now);
-        let Self { queue, loss, wire, tallies, now, .. } = self;
+        let Self { queue, losses, wire, tallies, now, .. } = self;
         let now = *now;
         let analytic = match queue {
             Queue::Analytic(analytic) => analytic,
-            Queue::EventDriven(events) => return events.arrive(now, packet, loss, wire, tallies),
+            Queue::EventDriven(events) => return events.arrive(now, packet, losses, wire, tallies),
         };
         wire.server.advance(now);
         let counted = analytic.drain(now);
         let size = packet.size();
-        let verdict = match wire.refuses(loss) {
+        let verdict = match wire.refuses(now, losses) {
             None => analytic.verdict(now, counted, size, packet.ecn(), wire.server.rate()),
             Some(lost) => Verdict::Drop(lost),
         };
@@ -164,7 +165,8 @@ impl<P: Packet> Link<P> {
             Queue::EventDriven(events) => &mut events.gauge,
         };
         let integral = gauge.integral(now);
-        self.tallies.with(gauge, integral)
+        let faults = self.wire.faults.as_ref().map(|faults| (faults.corrupted, faults.duplicated));
+        self.tallies.with(gauge, integral, faults.unwrap_or_default())
     }
 
     #[inline]

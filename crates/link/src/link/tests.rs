@@ -5,13 +5,20 @@ use units::{Bytes, Duration, Rate, Rng};
 
 use super::*;
 use crate::counters::{DropReason, Stay};
-use crate::{Aqm, Limit, LimitCounts, RateModel, Reorder, SlotModel, Steps, Tally};
+use crate::{Aqm, Blackhole, Limit, LimitCounts, RateModel, Reorder, SlotModel, Steps, Tally};
+
+/// Set in the number of a damaged packet.
+const DAMAGED: u64 = 1 << 63;
 
 /// Number and size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Pkt(u64, u32);
 
 impl Packet for Pkt {
+    fn damage(&mut self, _: u64) {
+        self.0 |= DAMAGED;
+    }
+
     fn size(&self) -> u32 {
         self.1
     }
@@ -394,6 +401,14 @@ fn refuses_in_words() {
     assert!(LinkConfig { loss: 1.5, ..plain() }.check().unwrap_err().contains("loss"));
     let reorder = Some(Reorder { every: 3, by: Duration(1) });
     assert!(LinkConfig { reorder, ..plain() }.check().unwrap_err().contains("more than the `delay`"));
+    for (config, word) in [
+        (LinkConfig { corrupt: -0.1, ..plain() }, "`corrupt`"),
+        (LinkConfig { duplicate: 2.0, ..plain() }, "`duplicate`"),
+        (LinkConfig { drop: vec![3, 0], ..plain() }, "`drop`"),
+        (LinkConfig { blackhole: vec![(Time(5), Time(5))], ..plain() }, "`blackhole`"),
+    ] {
+        assert!(config.check().unwrap_err().contains(word), "{word}");
+    }
 }
 
 pub(super) fn limits() -> impl Strategy<Value = Limit> {
@@ -433,12 +448,21 @@ fn delay_steps() -> impl Strategy<Value = Steps<Duration>> {
         .prop_map(|s| Steps(s.into_iter().map(|(at, delay)| (Time(at), Duration(delay))).collect()))
 }
 
+/// What is dropped by number, black holes, and what is damaged and doubled.
+fn faults() -> impl Strategy<Value = (Vec<u64>, Vec<Blackhole>, f64, f64)> {
+    let holes = prop::collection::vec((0..40_000_000_u64, 0..9_000_000_u64), 0..3)
+        .prop_map(|holes| holes.into_iter().map(|(at, span)| (Time(at), Time(at + span))).collect());
+    let share = || prop_oneof![Just(0.0), 0.0..1.0];
+    (prop::collection::vec(0..300_u64, 0..5), holes, share(), share())
+}
+
 prop_compose! {
     pub(super) fn configs()(
         rate in rates(), limit in limits(), netem in any::<bool>(),
         burst in prop_oneof![Just(0), 0..9000_u64],
         delay in 0..20_000_000_u64, delay_steps in delay_steps(), jitter in prop_oneof![Just(0), 0..9_000_000_u64],
         every in 0..5_u64, by in 0..30_000_000_u64, loss in prop_oneof![Just(0.0), 0.0..1.0],
+        (drop, blackhole, corrupt, duplicate) in faults(),
     ) -> LinkConfig {
         LinkConfig {
             rate, burst: Bytes(burst), limit,
@@ -447,8 +471,59 @@ prop_compose! {
             delay: Duration(delay), jitter: Duration(jitter),
             reorder: (every > 0).then_some(Reorder { every, by: Duration(by) }), loss,
             aqm: Aqm::default(), bleach: false,
+            drop, blackhole, corrupt, duplicate,
         }
     }
+}
+
+/// One packet of 1500 bytes each millisecond at 12 Mbit/s, so that each has left when the next comes: those that arrive.
+fn arrivals(config: &LinkConfig, packets: u64) -> (Vec<Pkt>, Counters) {
+    let mut l = link(config);
+    let mut all = Vec::new();
+    for i in 1..=packets {
+        let _ = l.push(Time::from_millis(i), Pkt(i, 1500));
+        while let Some(packet) = l.pop(Time::from_millis(i + 1)) {
+            all.push(packet);
+        }
+    }
+    while let Some(at) = l.next() {
+        all.extend(l.pop(at));
+    }
+    let counters = l.counters(Time::from_millis(packets + 1000));
+    (all, counters)
+}
+
+/// Whatever drops a packet, the others draw as without: the random losses of both runs are the same.
+#[test]
+fn losses_that_are_planned() {
+    let blackhole =
+        vec![(Time::from_millis(10), Time::from_millis(13)), (Time::from_millis(40), Time::NEVER)];
+    let random = LinkConfig { loss: 0.2, ..config(12, Limit::Unlimited, 5) };
+    let planned = LinkConfig { drop: vec![7, 3, 11, 99], blackhole, ..random.clone() };
+    let (without, _) = arrivals(&random, 50);
+    let (with, c) = arrivals(&planned, 50);
+    let gone = |n: u64| [3, 7].contains(&n) || (10..13).contains(&n) || n >= 40;
+    assert_eq!(with, without.into_iter().filter(|p| !gone(p.0)).collect::<Vec<_>>());
+    assert_eq!((c.dropped_listed.packets, c.dropped_blackhole.packets), (2, 3 + 11), "11 was in the hole");
+    assert_eq!(c.pushed, c.admitted + c.dropped());
+}
+
+/// So many are damaged and doubled as the shares say, the original before its copy, the copy whole and in order.
+#[test]
+fn damage_and_copies() {
+    let (packets, share) = (20_000, 0.1);
+    let faulty = LinkConfig { corrupt: share, duplicate: share, ..config(12, Limit::Unlimited, 5) };
+    let (all, c) = arrivals(&faulty, packets);
+    let sigma = (packets as f64 * share * (1.0 - share)).sqrt();
+    for tally in [c.corrupted, c.duplicated] {
+        assert!((tally.packets as f64 - packets as f64 * share).abs() < 4.0 * sigma, "{tally:?}");
+    }
+    let damaged = all.iter().filter(|p| p.0 & DAMAGED > 0).count() as u64;
+    assert_eq!((damaged, all.len() as u64), (c.corrupted.packets, packets + c.duplicated.packets));
+    assert!(all.is_sorted_by_key(|p| p.0 & !DAMAGED));
+    let twice: Vec<_> = all.windows(2).filter(|w| (w[0].0 ^ w[1].0) & !DAMAGED == 0).collect();
+    assert_eq!(twice.len() as u64, c.duplicated.packets);
+    assert!(twice.iter().all(|w| w[1].0 & DAMAGED == 0) && twice.iter().any(|w| w[0].0 & DAMAGED > 0));
 }
 
 /// Gap in ns, size, whether to pop what is due.
@@ -480,7 +555,7 @@ proptest! {
         prop_assert_eq!(c.pushed.bytes, script.iter().map(|s| u64::from(s.1)).sum::<u64>());
         prop_assert_eq!(c.pushed, c.admitted + c.dropped());
         prop_assert_eq!(c.delivered, popped);
-        prop_assert_eq!(c.admitted.packets - popped.packets, l.wire.len() as u64);
+        prop_assert_eq!((c.admitted + c.duplicated).packets - popped.packets, l.wire.len() as u64);
         prop_assert!(c.sojourn <= c.backlog_integral);
 
         while let Some(at) = l.next() {
@@ -491,7 +566,7 @@ proptest! {
         let end = now.max(last) + Duration::from_secs(1);
         let c = l.counters(end);
         if l.wire.len() == 0 {
-            prop_assert_eq!(c.admitted, c.delivered);
+            prop_assert_eq!(c.admitted + c.duplicated, c.delivered);
         }
         if l.backlog(end) == Backlog::default() {
             prop_assert_eq!(c.sojourn, c.backlog_integral);

@@ -7,7 +7,9 @@ use units::Time;
 use crate::backlog::insert;
 use crate::counters::DropReason;
 use crate::delay::Propagation;
-use crate::loss::Bernoulli;
+use crate::faults::Faults;
+use crate::loss::Losses;
+use crate::packet::Packet;
 use crate::rate::{Departure, Server};
 
 #[derive(Debug)]
@@ -21,26 +23,20 @@ struct Stored<P> {
 pub(crate) struct Wire<P> {
     pub(crate) server: Server,
     propagation: Propagation,
+    pub(crate) faults: Option<Box<Faults>>,
     /// Until popped, earliest delivery first.
     stored: VecDeque<Stored<P>>,
 }
 
-impl<P> Wire<P> {
-    pub(crate) fn new(server: Server, propagation: Propagation) -> Self {
-        Self { server, propagation, stored: VecDeque::new() }
+impl<P: Packet> Wire<P> {
+    pub(crate) fn new(server: Server, propagation: Propagation, faults: Option<Box<Faults>>) -> Self {
+        Self { server, propagation, faults, stored: VecDeque::new() }
     }
 
-    /// What happens to a packet before it reaches the queue. Every one draws its loss, so that a fuller queue moves no other packet's random
-    /// draws.
+    /// What happens to a packet before it reaches the queue.
     #[inline]
-    pub(crate) fn refuses(&self, loss: &mut Bernoulli) -> Option<DropReason> {
-        if loss.loses() {
-            Some(DropReason::Random)
-        } else if self.server.is_out() {
-            Some(DropReason::Outage)
-        } else {
-            None
-        }
+    pub(crate) fn refuses(&self, now: Time, losses: &mut Losses) -> Option<DropReason> {
+        losses.refuses(now).or(self.server.is_out().then_some(DropReason::Outage))
     }
 
     /// When a packet that departs so is delivered.
@@ -50,8 +46,20 @@ impl<P> Wire<P> {
     }
 
     #[inline]
-    pub(crate) fn store(&mut self, delivery: Time, packet: P) {
+    pub(crate) fn store(&mut self, delivery: Time, mut packet: P) {
+        if self.faults.is_some() {
+            self.spoil(delivery, &mut packet);
+        }
         insert(&mut self.stored, Stored { delivery, packet }, |s| s.delivery);
+    }
+
+    #[inline(never)] // few links do
+    fn spoil(&mut self, delivery: Time, packet: &mut P) {
+        let copy = self.faults.as_mut().and_then(|faults| faults.apply(delivery, packet));
+        if let Some(packet) = copy {
+            let delivery = self.propagation.copy();
+            insert(&mut self.stored, Stored { delivery, packet }, |s| s.delivery);
+        }
     }
 
     /// When the next packet is delivered.

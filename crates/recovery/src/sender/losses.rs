@@ -15,6 +15,12 @@ impl<T: Payload> Sender<T> {
     /// Finds losses and answers them.
     pub(super) fn detect_losses(&mut self, now: Time, prior_in_flight: u64, out: &mut AckEffects<T>) {
         let Some(largest_acked) = self.space.largest_acked else { return };
+        // Nearly always nothing flies that left before it.
+        self.space.sent.forget_resolved();
+        if self.space.sent.slot_from(largest_acked) <= self.space.sent.base() {
+            self.space.loss_time = None;
+            return;
+        }
         let mut found = std::mem::take(&mut out.scratch.found);
         Search {
             config: &self.config,

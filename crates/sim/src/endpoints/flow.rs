@@ -16,7 +16,7 @@ use crate::endpoints::receiver::{Receiver, Spent};
 use crate::endpoints::resend::Resend;
 use crate::endpoints::setup::{Rules, Setup};
 use crate::engine::links::Links;
-use crate::packet::{Chunk, Data, Feedback, Says};
+use crate::packet::{Chunk, Data, Fault, Feedback, Says};
 use crate::traffic::application::Source;
 
 /// The frame in a packet that holds an ACK alone, as long as those of the way back.
@@ -287,6 +287,18 @@ impl Flow {
             self.receive(now, data, shared);
         } else {
             self.propagating.push_back((now + self.propagation_delay, *data));
+        }
+    }
+
+    /// A second one of a packet that leaves its last link. A QUIC receiver knows its number and throws it away; TCP answers. Deviation: it comes
+    /// without the delay beyond the links, and what it costs there and on links behind the one that made it is not counted.
+    #[cold]
+    pub(crate) fn on_copy(&mut self, now: Time, data: &Data, shared: &mut Shared) {
+        let is_tcp = matches!(self.transport, Transport::Tcp { .. });
+        if is_tcp && self.stage != Stage::Done && data.connection == self.connection && !data.is_handshake() {
+            self.receiver.on_packet(now, data);
+            self.record.ecn.add(data.ecn);
+            self.acknowledge(now, shared);
         }
     }
 
@@ -566,7 +578,8 @@ impl Flow {
         let least_unacked = self.sender.least_unacked();
         let (entry, last_link) = (usize::from(self.route.first), self.route.last);
         let (flow, connection, sent) = (self.id, self.connection, now);
-        let data = Data { flow, size, last_link, connection, pn, sent, chunk, ecn, least_unacked };
+        let fault = Fault::NONE;
+        let data = Data { flow, size, last_link, connection, pn, sent, chunk, ecn, fault, least_unacked };
         match links.push_data(now, entry, data) {
             Ok(admitted) => {
                 if let Some(stay) = admitted.stay {

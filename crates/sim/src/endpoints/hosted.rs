@@ -1,6 +1,6 @@
 //! A guest in the simulator: its datagrams on their ways, its times, its start and its end.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use recovery::Stats;
 use scenario::{End, FlowSample, Record, Route};
@@ -99,8 +99,9 @@ impl Hosted {
         links: &mut Links,
     ) {
         let way = &mut self.ways[from as usize];
-        let Some(flying) = way.waiting.take(data.pn) else { return };
-        let flying = Flying { ecn: data.ecn, ..flying };
+        let Some(mut flying) = way.take(data) else { return };
+        flying.ecn = data.ecn;
+        flying.damage(data.fault.damage);
         if self.stage != Stage::Running {
             return;
         }
@@ -112,8 +113,8 @@ impl Hosted {
     }
 
     /// A link has dropped one.
-    pub(crate) fn on_dropped(&mut self, now: Time, from: End, number: u64, record: &mut Record) {
-        self.ways[from as usize].on_dropped(now, from, number, record);
+    pub(crate) fn on_dropped(&mut self, now: Time, from: End, data: &Data, record: &mut Record) {
+        self.ways[from as usize].on_dropped(now, from, data, record);
     }
 
     /// How it stands at the time of a sample.
@@ -168,11 +169,24 @@ impl Hosted {
 }
 
 /// A datagram on its way.
+#[derive(Clone)]
 struct Flying {
     sent: Time,
     ecn: Ecn,
     bare: bool,
     bytes: Vec<u8>,
+}
+
+impl Flying {
+    /// One of its bits is another, unless `random` is 0.
+    fn damage(&mut self, random: u32) {
+        let bits = 8 * self.bytes.len();
+        if random > 0
+            && let Some(bit) = (random as usize).checked_rem(bits)
+        {
+            self.bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
 }
 
 /// From one end to the other: links, if there are any, and then a delay.
@@ -183,13 +197,22 @@ struct Way {
     delay: Duration,
     /// On the links.
     waiting: Numbered<Flying>,
+    /// Of what there are two: the one has arrived or been dropped, the other has not yet.
+    halves: BTreeSet<u64>,
     /// Behind them.
     arriving: VecDeque<(Time, Flying)>,
 }
 
 impl Way {
     fn new(id: u32, route: Option<Route>, delay: Duration) -> Self {
-        Self { id, route, delay, waiting: Numbered::default(), arriving: VecDeque::new() }
+        Self {
+            id,
+            route,
+            delay,
+            waiting: Numbered::default(),
+            halves: BTreeSet::new(),
+            arriving: VecDeque::new(),
+        }
     }
 
     fn next(&self) -> Time {
@@ -217,14 +240,24 @@ impl Way {
                 admitted.stay.into_iter().for_each(|stay| record.on_queued(now, entry, stay));
             }
             (Ok(_), End::Receiver) => {}
-            (Err(_), _) => self.on_dropped(now, from, number, record),
+            (Err(_), _) => self.on_dropped(now, from, &data, record),
         }
     }
 
-    /// A link has dropped the datagram of this number.
-    fn on_dropped(&mut self, now: Time, from: End, number: u64, record: &mut Record) {
-        let bare = self.waiting.take(number).is_some_and(|flying| flying.bare);
+    /// What this packet stands for is no longer on the links; of two the second still is.
+    fn take(&mut self, data: &Data) -> Option<Flying> {
+        if data.fault.doubled && self.halves.insert(data.pn) {
+            return self.waiting.get(data.pn).cloned();
+        }
+        self.halves.remove(&data.pn);
+        self.waiting.take(data.pn)
+    }
+
+    /// A link has dropped this packet. A copy does not count.
+    fn on_dropped(&mut self, now: Time, from: End, data: &Data, record: &mut Record) {
+        let bare = self.take(data).is_some_and(|flying| flying.bare);
         match from {
+            _ if data.fault.copy => {}
             End::Sender if bare => record.on_ack_dropped(now),
             End::Sender => record.on_dropped(now),
             End::Receiver => record.on_feedback_dropped(now),

@@ -27,6 +27,11 @@ impl<T> Numbered<T> {
         self.waiting.clear();
     }
 
+    pub(crate) fn get(&self, number: u64) -> Option<&T> {
+        let index = usize::try_from(number.checked_sub(self.oldest)?).ok()?;
+        self.waiting.get(index)?.as_ref()
+    }
+
     pub(crate) fn take(&mut self, number: u64) -> Option<T> {
         let index = usize::try_from(number.checked_sub(self.oldest)?).ok()?;
         let thing = self.waiting.get_mut(index)?.take();

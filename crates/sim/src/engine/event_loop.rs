@@ -14,7 +14,7 @@ use crate::engine::guests::{Called, Guests};
 use crate::engine::links::Links;
 use crate::engine::windows::Windows;
 use crate::guest::Guest;
-use crate::packet::Data;
+use crate::packet::{Data, Fault};
 use crate::traffic::ping::Ping;
 use crate::traffic::udp::Udp;
 use scenario::Scenario;
@@ -226,13 +226,12 @@ impl World {
 
     fn on_dropped(&mut self, now: Time, data: &Data) {
         match self.owner(data.flow) {
-            Owner::Flow(i) if self.flows[i].is_done() => self.on_late_drop(now, i, End::Sender, data.pn),
+            Owner::Flow(i) if self.flows[i].is_done() => self.on_late_drop(now, i, End::Sender, data),
+            Owner::Feedback(i) if self.flows[i].is_done() => self.on_late_drop(now, i, End::Receiver, data),
+            _ if data.fault.copy => {} // the packet that it was made of has been counted
             Owner::Flow(i) => self.flows[i].record.on_dropped(now),
             Owner::Ping => self.probe.iter_mut().for_each(|probe| probe.on_dropped(now)),
             Owner::Udp(i) => self.udp[i].on_dropped(now),
-            Owner::Feedback(i) if self.flows[i].is_done() => {
-                self.on_late_drop(now, i, End::Receiver, data.pn);
-            }
             Owner::Feedback(i) => self.flows[i].on_feedback_dropped(now, data.pn, &mut self.shared),
         }
     }
@@ -258,6 +257,9 @@ impl World {
                 self.forward(now, link + 1, data);
                 continue;
             }
+            if data.fault != Fault::NONE && !self.is_wanted(now, &data) {
+                continue;
+            }
             match self.owner(data.flow) {
                 Owner::Flow(i) => self.deliver_to(now, i, &data),
                 Owner::Ping => {
@@ -269,6 +271,23 @@ impl World {
                 Owner::Feedback(i) => self.deliver_feedback(now, i, &data),
             }
         }
+    }
+
+    /// Whether anybody wants a packet that a link has damaged or doubled. What is damaged is thrown away, which counts as a drop of the path,
+    /// and of copies only TCP hears; guests find out for themselves.
+    #[cold]
+    fn is_wanted(&mut self, now: Time, data: &Data) -> bool {
+        let Fault { damage, copy, .. } = data.fault;
+        match self.owner(data.flow) {
+            Owner::Flow(i) | Owner::Feedback(i) if self.flows[i].is_done() => return true,
+            _ if damage > 0 => self.on_dropped(now, data),
+            Owner::Flow(i) if copy => {
+                self.flows[i].on_copy(now, data, &mut self.shared);
+                self.queue.set(self.first_flow + i, self.flows[i].next());
+            }
+            _ => return !copy,
+        }
+        false
     }
 
     fn forward(&mut self, now: Time, link: usize, data: Data) {
@@ -318,14 +337,14 @@ impl World {
 
     /// A packet is dropped of a guest, or of a flow that is done.
     #[cold]
-    fn on_late_drop(&mut self, now: Time, number: usize, from: End, packet: u64) {
-        if self.guests.on_dropped(now, (number, from), packet, &mut self.flows) {
+    fn on_late_drop(&mut self, now: Time, number: usize, from: End, data: &Data) {
+        if self.guests.on_dropped(now, (number, from), data, &mut self.flows) || data.fault.copy {
             return;
         }
         let flow = &mut self.flows[number];
         match from {
             End::Sender => flow.record.on_dropped(now),
-            End::Receiver => flow.on_feedback_dropped(now, packet, &mut self.shared),
+            End::Receiver => flow.on_feedback_dropped(now, data.pn, &mut self.shared),
         }
     }
 

@@ -81,11 +81,11 @@ impl Guests {
         &mut self,
         now: Time,
         (flow, from): (usize, End),
-        number: u64,
+        data: &Data,
         flows: &mut [Flow],
     ) -> bool {
         let Some(index) = self.find(flow) else { return false };
-        self.0[index].on_dropped(now, from, number, &mut flows[flow].record);
+        self.0[index].on_dropped(now, from, data, &mut flows[flow].record);
         true
     }
 

@@ -117,7 +117,7 @@ impl Links {
             let c = link.counters(now);
             assert_eq!(c.pushed, c.admitted + c.dropped(), "packets are conserved");
             if link.backlog(now).packets == 0 {
-                assert_eq!(c.delivered, c.admitted, "what was admitted is delivered");
+                assert_eq!(c.delivered, c.admitted + c.duplicated, "what was admitted is delivered");
                 assert_eq!(c.backlog_integral, c.sojourn, "Little's law");
             }
         }

@@ -134,6 +134,24 @@ fn answers_cross_the_links_back() {
     assert_eq!((out.flows[0].totals.feedback, out.reverse[0].delivered.bytes), (2, 200));
 }
 
+/// A guest gets the bytes as the link leaves them, and both of two.
+#[test]
+fn damaged_and_doubled_datagrams_arrive() {
+    let seen = Seen::default();
+    let faulty = LinkConfig { corrupt: 1.0, duplicate: 1.0, ..link() };
+    let out = with(&Scenario::new(faulty, [place()], Duration::from_secs(1)), Echo::new(3, &seen));
+    let seen = seen.borrow();
+    let arrived: Vec<_> = seen.iter().filter(|seen| seen.1 == End::Receiver).collect();
+    assert_eq!((arrived.len(), out.link.corrupted.packets, out.link.duplicated.packets), (6, 3, 3));
+    let whole: Vec<u8> = arrived.iter().skip(1).step_by(2).map(|seen| seen.2).collect();
+    assert_eq!(whole, [0, 1, 2], "copies are whole");
+    assert_eq!(
+        (out.flows[0].totals.dropped, out.flows[0].delivered),
+        (0, 6 * 1250),
+        "whom to believe is the guest's"
+    );
+}
+
 /// One waits behind the one in transmission, and no more.
 #[test]
 fn drops_are_told_by_kind() {

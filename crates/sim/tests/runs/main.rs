@@ -9,6 +9,7 @@ mod closed_forms;
 mod common;
 mod controller_timer;
 mod ecn;
+mod faults;
 mod guests;
 mod handshake;
 mod jitter;

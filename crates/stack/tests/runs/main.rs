@@ -3,4 +3,5 @@
 mod bulk;
 #[path = "../common/mod.rs"]
 mod common;
+mod faults;
 mod paths;

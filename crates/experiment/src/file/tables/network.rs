@@ -68,6 +68,16 @@ pub(crate) struct Link<'a> {
     pub(crate) loss: Percent,
     /// Packets that overtake others: `{ every = 500, by = "12 ms" }`.
     pub(crate) reorder: Option<Reorder>,
+    /// Packets that are lost before the queue, by their numbers in the order of arrival, the first is 1: `[3, 4, 20]`.
+    #[serde(skip_serializing_if = "<[u64]>::is_empty")]
+    pub(crate) drop: &'a [u64],
+    /// When all that arrives is lost: `[["2 s", "3 s"]]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) blackhole: Vec<(Duration, Duration)>,
+    /// Packets that are delivered with a wrong bit, at random, so that their receivers throw them away: `"0.1 %"`.
+    pub(crate) corrupt: Option<Percent>,
+    /// Packets that are delivered twice, at random: `"0.1 %"`.
+    pub(crate) duplicate: Option<Percent>,
 }
 
 /// The size of a queue in the forms that a file may have it in.

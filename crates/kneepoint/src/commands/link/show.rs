@@ -47,6 +47,8 @@ pub(crate) fn direction(name: &str, side: &SideReport, elapsed: Duration) -> Str
         ("AQM", c.dropped_aqm),
         ("random", c.dropped_random),
         ("outage", c.dropped_outage),
+        ("blackhole", c.dropped_blackhole),
+        ("listed", c.dropped_listed),
     ];
     let reasons: Vec<String> =
         reasons.iter().filter(|r| r.1.packets > 0).map(|r| format!("{} {}", r.0, r.1.packets)).collect();

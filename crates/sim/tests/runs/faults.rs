@@ -1,0 +1,78 @@
+//! Links that lose by plan, damage and double.
+
+use link::LinkConfig;
+use scenario::{FlowConfig, Outcome};
+use units::{Duration, Time};
+
+use crate::common::{quic_flow, run, scenario, tcp_flow};
+
+const BYTES: u64 = 4_000_000;
+
+/// A transfer of 4 MB on this link, and a probe.
+fn transfer(flow: FlowConfig, change: impl Fn(&mut LinkConfig)) -> Outcome {
+    let mut s = scenario(2.0, 60, vec![FlowConfig { transfer: Some(BYTES), ..flow }]);
+    change(&mut s.link);
+    run(&s)
+}
+
+fn flows() -> [FlowConfig; 2] {
+    [quic_flow("name = 'cubic'"), tcp_flow("name = 'cubic'")]
+}
+
+/// All arrives, once; what was damaged counts as dropped, and so does nothing else.
+#[test]
+fn damage_is_loss() {
+    for flow in flows() {
+        let out = transfer(flow, |link| link.corrupt = 0.02);
+        let totals = &out.flows[0].totals;
+        assert_eq!(out.flows[0].delivered, BYTES);
+        assert!(out.link.corrupted.packets > 30);
+        assert_eq!(totals.dropped, out.link.corrupted.packets + out.link.dropped().packets);
+        assert!(out.flows[0].stats.lost() >= out.link.corrupted.packets - 1);
+    }
+}
+
+/// Copies are no data, and nothing is declared lost or slowed down for them.
+#[test]
+fn copies_change_nothing() {
+    for flow in flows() {
+        let unlimited = |link: &mut LinkConfig| link.limit = link::Limit::Unlimited;
+        let without = transfer(flow.clone(), unlimited);
+        let with = transfer(flow, |link| {
+            unlimited(link);
+            link.duplicate = 0.1;
+        });
+        let (a, b) = (&without.flows[0], &with.flows[0]);
+        assert!(with.link.duplicated.packets > 250);
+        assert_eq!((b.delivered, b.totals.packets, b.totals.dropped), (BYTES, a.totals.packets, 0));
+        assert_eq!((b.stats.lost(), b.stats.loss_events), (0, 0));
+        let late = b.finished.unwrap() - a.finished.unwrap();
+        // Each takes a nanosecond; and TCP answers it, so that other ACKs leave with other packets.
+        assert!(late < Duration::from_millis(5), "{late}");
+    }
+}
+
+/// The packets of these numbers and no others, of any flow on the link.
+#[test]
+fn packets_are_dropped_by_number() {
+    for flow in flows() {
+        let out =
+            transfer(flow, |link| (link.limit, link.drop) = (link::Limit::Unlimited, vec![20, 21, 300]));
+        assert_eq!((out.flows[0].totals.dropped, out.link.dropped_listed.packets), (3, 3));
+        assert_eq!((out.flows[0].stats.lost(), out.flows[0].delivered), (3, BYTES));
+    }
+}
+
+/// Nothing passes while the link is dark; all of it arrives in the end.
+#[test]
+fn a_blackhole_swallows_everything() {
+    let dark = (Time::from_millis(1000), Time::from_millis(3000));
+    for flow in flows() {
+        let out = transfer(flow.clone(), |link| link.blackhole = vec![dark]);
+        let plain = transfer(flow, |_| {});
+        assert!(out.link.dropped_blackhole.packets > 10);
+        assert_eq!(out.flows[0].delivered, BYTES);
+        let longer = out.flows[0].finished.unwrap() - plain.flows[0].finished.unwrap();
+        assert!(longer >= Duration::from_millis(1900) && longer < Duration::from_secs(8), "{longer}");
+    }
+}
