@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod faults;
 mod pairs;
 mod rules;
 mod transfers;

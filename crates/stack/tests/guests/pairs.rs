@@ -16,7 +16,7 @@ fn scenario(loss: f64) -> Scenario {
     scenario
 }
 
-fn run(scenario: &Scenario, pair: (Stack, Stack), retry: bool) -> Outcome {
+pub(crate) fn run(scenario: &Scenario, pair: (Stack, Stack), retry: bool) -> Outcome {
     let couple = Couple::new(&scenario.flows[0], 0, scenario, pair, retry).unwrap();
     let guests = vec![(0, Box::new(couple) as Box<dyn Guest>)];
     sim::run_with_guests(scenario, guests, &Watch::default(), None).unwrap()
