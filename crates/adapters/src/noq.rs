@@ -171,3 +171,69 @@ impl Controller for Adapter {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use recovery::congestion::Parameters;
+    use recovery::congestion::algorithms::bbr::v3;
+    use recovery::congestion::algorithms::delay::ledbat;
+    use recovery::congestion::algorithms::reno::new_reno;
+
+    use super::*;
+
+    #[allow(clippy::disallowed_methods, reason = "any moment will do")]
+    fn built(factory: Factory) -> (Box<dyn Controller>, Instant) {
+        let now = Instant::now();
+        (Arc::new(factory).build(now, 1200), now)
+    }
+
+    fn reno() -> (Box<dyn Controller>, Instant) {
+        built(Factory::new(new_reno::Params::default(), 1).unwrap())
+    }
+
+    /// One reduction for the losses of a round trip, none once they are seen to be a mistake.
+    #[test]
+    fn losses_and_a_mistake() {
+        let (mut controller, now) = reno();
+        (0..10).for_each(|pn| controller.on_packet_sent(now, 1200, pn));
+        let later = now + Duration::from_millis(60);
+        controller.on_packet_lost(1200, 0, later);
+        controller.on_packet_lost(1200, 1, later);
+        controller.on_congestion_event(later, now, false, false, 2400, 1);
+        assert_eq!(controller.window(), 6000);
+        controller.on_spurious_congestion_event();
+        assert_eq!(controller.window(), 12_000);
+    }
+
+    #[test]
+    fn marks_and_persistent_congestion() {
+        let (mut controller, now) = reno();
+        (0..10).for_each(|pn| controller.on_packet_sent(now, 1200, pn));
+        let later = now + Duration::from_millis(60);
+        controller.on_congestion_event(later, now, false, true, 0, 3);
+        assert_eq!(controller.window(), 6000);
+        (0..10).for_each(|pn| controller.on_packet_lost(1200, pn, later));
+        controller.on_congestion_event(later, now, true, false, 12_000, 9);
+        assert_eq!(controller.window(), 2400, "the smallest window, two packets");
+    }
+
+    /// Bytes per second, which is noq's unit and not ours; none for a window.
+    #[test]
+    fn the_pacing_rate() {
+        let params = v3::Params::default();
+        let path = PathInfo { max_datagram_size: 1200, paced: true, seed: 1 };
+        let control = params.build(path).control();
+        let metrics = built(Factory::new(params, 1).unwrap()).0.metrics();
+        assert_eq!(metrics.pacing_rate, control.pacing_rate.map(|rate| rate.0 / 8));
+        assert!(metrics.pacing_rate.is_some() && metrics.send_quantum == control.send_quantum);
+        assert_eq!(reno().0.metrics().pacing_rate, None);
+    }
+
+    #[test]
+    fn who_is_refused() {
+        let refusal = Factory::new(ledbat::Params::default(), 1).unwrap_err();
+        assert!(refusal.to_string().starts_with("ledbat does not run in noq: it works on receive times"));
+    }
+}

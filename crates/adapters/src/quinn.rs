@@ -161,3 +161,50 @@ impl Controller for Adapter {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use recovery::congestion::algorithms::bbr::v3;
+    use recovery::congestion::algorithms::reno::new_reno;
+
+    use super::*;
+
+    #[allow(clippy::disallowed_methods, reason = "any moment will do")]
+    fn reno() -> (Box<dyn Controller>, Instant) {
+        let now = Instant::now();
+        let factory = Factory::new(new_reno::Params::default(), 1).unwrap();
+        (Arc::new(factory).build(now, 1200), now)
+    }
+
+    /// Three datagrams of one call, of which one is lost: half of the window.
+    #[test]
+    fn segments_are_packets_of_their_own() {
+        let (mut controller, now) = reno();
+        assert_eq!((controller.window(), controller.initial_window()), (12_000, 12_000));
+        controller.on_sent(now, 3600, 2);
+        controller.on_congestion_event(now + Duration::from_millis(60), now, false, 1200);
+        assert_eq!(controller.window(), 6000);
+        // The others were in flight with it: one reduction answers for all.
+        controller.on_congestion_event(now + Duration::from_millis(61), now, false, 2400);
+        assert_eq!(controller.window(), 6000);
+    }
+
+    #[test]
+    fn marks_and_persistent_congestion() {
+        let (mut controller, now) = reno();
+        controller.on_sent(now, 12_000, 9);
+        controller.on_congestion_event(now + Duration::from_millis(60), now, false, 0);
+        assert_eq!(controller.window(), 6000);
+        controller.on_congestion_event(now + Duration::from_millis(900), now, true, 12_000);
+        assert_eq!(controller.window(), 2400, "the smallest window, two packets");
+        assert_eq!(controller.clone_box().window(), 2400);
+        assert_eq!(controller.initial_window(), 12_000);
+    }
+
+    #[test]
+    fn who_is_refused() {
+        assert!(Factory::new(v3::Params::default(), 1).is_err());
+    }
+}
