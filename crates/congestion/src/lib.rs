@@ -14,7 +14,7 @@ pub mod testing;
 
 pub use interface::{
     Ack, AckedPacket, Cause, CloneController, Congestion, Control, Controller, Detection, Idle, Lost,
-    LostPacket, Needs, ParamDoc, Parameters, PathInfo, Range, RateSample, STATE, Sent,
+    LostPacket, Needs, ParamDoc, Parameters, PathInfo, Range, RateSample, STATE, Sent, Variable,
 };
 pub use registry::{Algorithm, Entry, Registry};
 #[cfg(feature = "serde")]

@@ -18,7 +18,7 @@ use crate::algorithms::delay::{dstar, ledbat, quic_dc, vegas};
 use crate::algorithms::fixed_window;
 use crate::algorithms::media::{dccc, gcc, gcc_simplified, nada, nada_2013};
 use crate::algorithms::reno::{hstcp, new_reno, tcp_reno, westwood};
-use crate::{Controller, ParamDoc, Parameters, PathInfo, algorithm};
+use crate::{Controller, ParamDoc, Parameters, PathInfo, Variable, algorithm};
 
 /// One row: an algorithm, with its defaults.
 #[derive(Clone, Copy)]
@@ -31,6 +31,8 @@ pub struct Entry {
     pub params: &'static [ParamDoc],
     /// Names of its states, by the number that the controller tells as [`STATE`](crate::STATE).
     pub states: &'static [&'static str],
+    /// What it tells of itself besides, each with its unit.
+    pub variables: &'static [Variable],
     default: fn() -> Box<dyn Stored>,
     #[cfg(feature = "serde")]
     read: serialized::Read,
@@ -44,6 +46,7 @@ impl Entry {
             doc: P::DOC,
             params: P::PARAMS,
             states: P::STATES,
+            variables: P::VARIABLES,
             default: || Box::new(P::default()),
             #[cfg(feature = "serde")]
             read: serialized::read::<P>,
@@ -132,6 +135,11 @@ impl Algorithm {
     /// Names of its states, by number; empty if it has none.
     pub fn states(&self) -> &'static [&'static str] {
         self.entry.states
+    }
+
+    /// What its controllers tell of themselves besides, each with its unit; empty if that is nothing.
+    pub fn variables(&self) -> &'static [Variable] {
+        self.entry.variables
     }
 
     /// Its parameters, if they are these.
@@ -239,8 +247,8 @@ mod serialized {
 }
 
 macro_rules! registry {
-    ($($(#[doc = $doc:literal])+ $name:literal $params:ty $(, $states:path)? = $build:expr;)*) => {
-        $(algorithm! { $(#[doc = $doc])+ $name, $params, $build $(, states = $states)? })*
+    ($($(#[doc = $doc:literal])+ $name:literal $params:ty $(, $variables:path $(, $states:path)?)? = $build:expr;)*) => {
+        $(algorithm! { $(#[doc = $doc])+ $name, $params, $build $($(, states = $states)?, variables = $variables)? })*
 
         /// Every algorithm of this crate.
         impl Default for Registry {
@@ -253,51 +261,51 @@ macro_rules! registry {
 
 registry! {
     /// NewReno for QUIC: RFC 9002 section 7.
-    "new-reno" new_reno::Params = |p, path| Box::new(new_reno::NewReno::new(p.clone(), path));
+    "new-reno" new_reno::Params, new_reno::VARIABLES = |p, path| Box::new(new_reno::NewReno::new(p.clone(), path));
     /// Reno and NewReno for TCP: RFC 5681 (September 2009), RFC 6582 (April 2012), RFC 3465 (February 2003).
-    "tcp-reno" tcp_reno::Params = |p, path| Box::new(tcp_reno::TcpReno::new(p.clone(), path));
+    "tcp-reno" tcp_reno::Params, tcp_reno::VARIABLES = |p, path| Box::new(tcp_reno::TcpReno::new(p.clone(), path));
     /// CUBIC: RFC 9438 (August 2023).
-    "cubic" cubic::Params = |p, path| Box::new(cubic::Cubic::new(p.clone(), path));
+    "cubic" cubic::Params, cubic::VARIABLES = |p, path| Box::new(cubic::Cubic::new(p.clone(), path));
     /// Westwood+ for QUIC: Grieco and Mascolo, CCR (April 2004), with the filter of Linux tcp_westwood.c.
-    "westwood-plus" westwood::Params = |p, path| Box::new(westwood::WestwoodPlus::new(p.clone(), path));
+    "westwood-plus" westwood::Params, westwood::VARIABLES = |p, path| Box::new(westwood::WestwoodPlus::new(p.clone(), path));
     /// QUIC-DC, Westwood+ that also cuts on one-way queuing delay: arXiv 2507.00896 (July 2025).
-    "quic-dc" quic_dc::Params = |p, path| Box::new(quic_dc::QuicDc::new(p, path));
+    "quic-dc" quic_dc::Params, quic_dc::VARIABLES = |p, path| Box::new(quic_dc::QuicDc::new(p, path));
     /// TCP D*, a window first from the measured BDP: Lynn and Ghosal, arXiv 2012.14996 (December 2020), as tcp_davis.c of May 2020.
-    "dstar" dstar::Params, dstar::STATES = |p, path| Box::new(dstar::Dstar::new(p.clone(), path));
+    "dstar" dstar::Params, dstar::VARIABLES, dstar::STATES = |p, path| Box::new(dstar::Dstar::new(p.clone(), path));
     /// TCP Vegas: Brakmo and Peterson, IEEE JSAC (October 1995), with the rules of Linux tcp_vegas.c.
-    "vegas" vegas::Params = |p, path| Box::new(vegas::Vegas::new(p.clone(), path));
+    "vegas" vegas::Params, vegas::VARIABLES = |p, path| Box::new(vegas::Vegas::new(p.clone(), path));
     /// CUBIC of picoquic, blind to single losses: commit b7bf3ded (June 2023).
-    "cubic-picoquic" cubic_picoquic::Params = |p, path| Box::new(cubic_picoquic::CubicPicoquic::new(p.clone(), path));
+    "cubic-picoquic" cubic_picoquic::Params, cubic_picoquic::VARIABLES = |p, path| Box::new(cubic_picoquic::CubicPicoquic::new(p.clone(), path));
     /// CUBIC of facebook/mvfst, with its HyStart and its pacing: commit b48045620d4a (May 2025).
-    "cubic-mvfst" cubic_mvfst::Params, cubic_mvfst::STATES = |p, path| Box::new(cubic_mvfst::CubicMvfst::new(p.clone(), path));
+    "cubic-mvfst" cubic_mvfst::Params, cubic_mvfst::VARIABLES, cubic_mvfst::STATES = |p, path| Box::new(cubic_mvfst::CubicMvfst::new(p.clone(), path));
     /// picoquic's CUBIC that answers marks only while the queue is long: Uchida et al., IEICE ComEX (April 2024).
-    "cubic-ecn-gated" cubic_ecn_gated::Params = |p, path| Box::new(cubic_ecn_gated::CubicEcnGated::new(p, path));
+    "cubic-ecn-gated" cubic_ecn_gated::Params, cubic_ecn_gated::VARIABLES = |p, path| Box::new(cubic_ecn_gated::CubicEcnGated::new(p, path));
     /// BBRv1 whose gain follows RTT and marks: Uchida et al., IEICE ComEX (April 2024).
-    "bbr1-ecn-gated" bbr1_ecn_gated::Params, bbr1::STATES = |p, path| Box::new(bbr1_ecn_gated::Bbr1EcnGated::new(p.clone(), path));
+    "bbr1-ecn-gated" bbr1_ecn_gated::Params, bbr1_ecn_gated::VARIABLES, bbr1::STATES = |p, path| Box::new(bbr1_ecn_gated::Bbr1EcnGated::new(p.clone(), path));
     /// BBRv1 of picoquic, which halves its window on marks: commit b7bf3ded (June 2023).
-    "bbr1-picoquic" bbr1_picoquic::Params, bbr1_picoquic::STATES = |p, path| Box::new(bbr1_picoquic::Bbr1Picoquic::new(p.clone(), path));
+    "bbr1-picoquic" bbr1_picoquic::Params, bbr1_picoquic::VARIABLES, bbr1_picoquic::STATES = |p, path| Box::new(bbr1_picoquic::Bbr1Picoquic::new(p.clone(), path));
     /// DCCC, a rate that prices one-way delay and loss: D'Aronco et al., arXiv 1506.02799v3 (January 2017).
-    "dccc" dccc::Params = |p, path| Box::new(dccc::Dccc::new(p.clone(), path));
+    "dccc" dccc::Params, dccc::VARIABLES = |p, path| Box::new(dccc::Dccc::new(p.clone(), path));
     /// LEDBAT, a window that adds no more than a target to the delay: RFC 6817 (December 2012).
-    "ledbat" ledbat::Params = |p, path| Box::new(ledbat::Ledbat::new(p.clone(), path));
+    "ledbat" ledbat::Params, ledbat::VARIABLES = |p, path| Box::new(ledbat::Ledbat::new(p.clone(), path));
     /// HighSpeed TCP, Reno for large windows: RFC 3649 (December 2003).
-    "hstcp" hstcp::Params = |p, path| Box::new(hstcp::Hstcp::new(p.clone(), path));
+    "hstcp" hstcp::Params, hstcp::VARIABLES = |p, path| Box::new(hstcp::Hstcp::new(p.clone(), path));
     /// NADA, a media rate from delay, loss and marks: RFC 8698 (February 2020).
-    "nada" nada::Params = |p, path| Box::new(nada::Nada::new(p.clone(), path));
+    "nada" nada::Params, nada::VARIABLES = |p, path| Box::new(nada::Nada::new(p.clone(), path));
     /// NADA's first form: Zhu and Pan, Packet Video (December 2013), as in D'Aronco et al., arXiv 1506.02799v3 (January 2017).
-    "nada-2013" nada_2013::Params = |p, path| Box::new(nada_2013::Nada2013::new(p.clone(), path));
+    "nada-2013" nada_2013::Params, nada_2013::VARIABLES = |p, path| Box::new(nada_2013::Nada2013::new(p.clone(), path));
     /// GCC, Google's media rate from changes of delay and from loss: draft-ietf-rmcat-gcc-02 (July 2016).
-    "gcc" gcc::Params, gcc::STATES = |p, path| Box::new(gcc::Gcc::new(p.clone(), path));
+    "gcc" gcc::Params, gcc::VARIABLES, gcc::STATES = |p, path| Box::new(gcc::Gcc::new(p.clone(), path));
     /// GCC without filter and loss control: D'Aronco et al., arXiv 1506.02799v3 (January 2017), appendix C-B.
-    "gcc-simplified" gcc_simplified::Params, gcc::STATES = |p, path| Box::new(gcc_simplified::GccSimplified::new(p.clone(), path));
+    "gcc-simplified" gcc_simplified::Params, gcc_simplified::VARIABLES, gcc::STATES = |p, path| Box::new(gcc_simplified::GccSimplified::new(p.clone(), path));
     /// A window that never moves, for closed-form checks.
     "fixed-window" fixed_window::Params = |p, path| Box::new(fixed_window::FixedWindow::packets(p.window, path));
     /// BBRv1: draft-cardwell-iccrg-bbr-congestion-control-00 (July 2017), with the additions of Linux tcp_bbr.c.
-    "bbr1" bbr1::Params, bbr1::STATES = |p, path| Box::new(bbr1::Bbr1::new(p.clone(), path));
+    "bbr1" bbr1::Params, bbr1::VARIABLES, bbr1::STATES = |p, path| Box::new(bbr1::Bbr1::new(p.clone(), path));
     /// BBRv2: draft-cardwell-iccrg-bbr-congestion-control-02, March 2022.
-    "bbr2" bbr2::Params, bbr2::STATES = |p, path| Box::new(bbr2::Bbr2::new(p.clone(), path));
+    "bbr2" bbr2::Params, bbr2::VARIABLES, bbr2::STATES = |p, path| Box::new(bbr2::Bbr2::new(p.clone(), path));
     /// BBRv2 as facebook/mvfst has it: `bbr2` with the values of commit b48045620d4a (May 2025).
-    "bbr2-mvfst" bbr2_mvfst::Params, bbr2::STATES = |p, path| Box::new(bbr2::Bbr2::new(p.0.clone(), path));
+    "bbr2-mvfst" bbr2_mvfst::Params, bbr2::VARIABLES, bbr2::STATES = |p, path| Box::new(bbr2::Bbr2::new(p.0.clone(), path));
     /// BBRv3: draft-ietf-ccwg-bbr, working copy of August 2026 (commit 4ce5e87).
-    "bbr3" bbr3::Params, bbr3::STATES = |p, path| Box::new(bbr3::Bbr3::new(p.clone(), path));
+    "bbr3" bbr3::Params, bbr3::VARIABLES, bbr3::STATES = |p, path| Box::new(bbr3::Bbr3::new(p.clone(), path));
 }

@@ -2,7 +2,7 @@
 
 use kneepoint_congestion::testing::conformance;
 use kneepoint_congestion::{
-    Ack, Cause, Congestion, Control, Controller, Entry, PathInfo, Range, STATE, params,
+    Ack, Cause, Congestion, Control, Controller, Entry, PathInfo, Range, STATE, Variable, params, variables,
 };
 
 params! {
@@ -13,7 +13,15 @@ params! {
 kneepoint_congestion::algorithm! {
     /// A packet more each round trip, half after a loss. Test.
     "aimd", Params, |p, path| Box::new(Aimd { mistake: p.mistake, cwnd: 10 * path.max_datagram_size, mds: path.max_datagram_size }),
-    states = &["small", "large"]
+    states = &["small", "large"],
+    variables = VARIABLES
+}
+
+variables! {
+    /// The congestion window. Test.
+    window: "bytes",
+    /// Bytes of growth by the newest ACK. Test.
+    growth: "bytes"; later,
 }
 
 #[derive(Clone, Debug)]
@@ -45,7 +53,12 @@ impl Controller for Aimd {
         Control::window(self.cwnd)
     }
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
-        put(if self.mistake == 5 { "My window" } else { "window" }, self.cwnd as f64);
+        if self.mistake != 7 {
+            put(if self.mistake == 5 { "My window" } else { "window" }, self.cwnd as f64);
+        }
+        if self.mistake == 8 {
+            put("mds", self.mds as f64);
+        }
         put(STATE, if self.mistake == 6 { 1.5 } else { f64::from(u8::from(self.cwnd > 20_000)) });
     }
 }
@@ -93,4 +106,39 @@ fn a_name_for_charts() {
 #[should_panic(expected = "its state is Some(1.5), and its states are [\"small\", \"large\"]")]
 fn state_without_a_name() {
     check(6);
+}
+
+#[test]
+#[should_panic(expected = "its row lists Some(\"window\"), which it does not tell")]
+fn a_variable_that_is_not_told() {
+    check(7);
+}
+
+#[test]
+#[should_panic(expected = "it tells Some(\"mds\"), which its row does not list")]
+fn a_variable_without_a_unit() {
+    check(8);
+}
+
+/// What the list itself says.
+#[test]
+fn lists_of_variables() {
+    const GOOD: Variable = Variable { name: "x", unit: "s", doc: " A time. Test.", always: true };
+    let refused = |variables: &'static [Variable]| {
+        let mut entry = Entry::of::<Params>();
+        entry.variables = variables;
+        let why = std::panic::catch_unwind(|| conformance::check(&entry)).expect_err("it is wrong");
+        why.downcast_ref::<String>().expect("a sentence").clone()
+    };
+    for (variables, why) in [
+        (const { &[GOOD, GOOD] } as &[_], "aimd: `x` is listed once, in snake_case"),
+        (const { &[Variable { name: "X", ..GOOD }] }, "aimd: `X` is listed once, in snake_case"),
+        (const { &[Variable { name: STATE, ..GOOD }] }, "aimd: its states are a list of their own"),
+        (const { &[Variable { doc: "", ..GOOD }] }, "aimd: the documentation of `x` is no sentence: \"\""),
+        (const { &[Variable { unit: "1", ..GOOD }] }, "aimd: the unit of `x` is \"1\": a word, or empty"),
+        (const { &[Variable { unit: "a b", ..GOOD }] }, "aimd: the unit of `x` is \"a b\": a word, or empty"),
+    ] {
+        let said = refused(variables);
+        assert!(said.starts_with(why), "{said}");
+    }
 }

@@ -240,6 +240,15 @@ fn lists_and_explains() {
         }
         let words = all.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(&algorithm.states().join(", ")), "{all}");
+        // Lines end also behind a hyphen.
+        let letters = |text: &str| text.split_whitespace().collect::<String>();
+        for variable in algorithm.variables() {
+            let unit =
+                if variable.always { variable.unit.to_owned() } else { format!("{}, later", variable.unit) };
+            let unit = if unit.is_empty() { unit } else { format!(" ({unit})") };
+            let item = format!("{}{unit}: {}", variable.name, variable.doc);
+            assert!(letters(&all).contains(&letters(&item)), "{item}: {all}");
+        }
     }
 }
 
@@ -581,6 +590,9 @@ fn differences_between_two_results() {
     assert!(said.contains("2 of them break a rule"), "{said}");
     let xml = fs::read_to_string(&xml).unwrap();
     assert!(xml.contains("failures=\"2\"") && xml.contains("cubic, goodput"), "{xml}");
+    let cases: Vec<&str> = xml.matches("<testcase name=\"cubic, ").collect();
+    let about = |metric: &str| xml.matches(&format!("<testcase name=\"cubic, {metric}\"")).count();
+    assert_eq!((cases.len(), about("goodput"), about("rtt_mean")), (2, 1, 1), "what rules are about: {xml}");
 
     // The same study from another folder, by another name.
     let elsewhere = dir.path().join("folder");

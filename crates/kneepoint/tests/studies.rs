@@ -295,6 +295,9 @@ fn states_have_names() {
         serde_json::from_slice(&fs::read(folder.join("summary.json")).unwrap()).unwrap();
     let names = congestion::Registry::default().get("bbr2").unwrap().states;
     assert_eq!(summary["states"], serde_json::json!({ "bbr2": names }));
+    let of_bbr2 = &summary["variables"]["bbr2"]["max_bw"];
+    assert_eq!(of_bbr2["unit"], "bit/s");
+    assert_eq!(summary["variables"]["cubic"]["w_est"]["unit"], "bytes");
     let columns = fs::read_to_string(folder.join("columns.json")).unwrap();
     assert!(columns.contains("the controller's state; bbr2: Startup, Drain, ProbeBW_DOWN, "), "{columns}");
     let series = results::columns::read(&folder.join("series.parquet")).unwrap();
@@ -305,6 +308,31 @@ fn states_have_names() {
         assert_eq!(word.is_some(), row.contains("bbr2"), "{row}: {word:?}");
         assert!(word.as_deref().is_none_or(|word| names.contains(&word)), "{word:?}");
     }
+}
+
+/// `r` is a ratio of one controller and a rate of another: in one study its column has no unit, in one of rates alone it has theirs. Own
+/// variables stay numbers with a fraction, whatever their unit.
+#[test]
+fn a_variable_has_the_unit_that_its_controllers_agree_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let heads = |name: &str, controllers: &str| {
+        let text = STUDY.replace("repetitions = 4", "").replace("[\"cubic\", \"bbr2\"]", controllers);
+        let out = dir.path().join(name);
+        run(&study(dir.path(), &text), &out, &[]);
+        let folder = folders(&out).0.remove(0);
+        results::columns::read(&folder.join("series.parquet")).unwrap()
+    };
+    let of =
+        |table: &results::columns::Table, name: &str| table.iter().find(|c| c.name == name).unwrap().clone();
+    let mixed = heads("mixed", "[\"cubic-ecn-gated\", \"nada-2013\"]");
+    let r = of(&mixed, "r");
+    assert_eq!(r.unit, "");
+    assert!(r.description.contains("; cubic-ecn-gated (no unit): RTT over"), "{}", r.description);
+    assert!(r.description.contains("; nada-2013 (bit/s): Sending rate"), "{}", r.description);
+    let ssthresh = of(&mixed, "ssthresh");
+    assert_eq!(ssthresh.unit, "bytes");
+    assert!(matches!(ssthresh.column, results::columns::Column::Real(_)), "{:?}", ssthresh.column);
+    assert_eq!(of(&heads("rates", "[\"gcc-simplified\", \"nada-2013\"]"), "r").unit, "bit/s");
 }
 
 /// Bulk over QUIC, and over TCP, which has no place on the stack.

@@ -114,6 +114,10 @@ pub struct Config {
     pub max_ack_delay: Duration,
     /// ACK Delay is written in units of 2^this microseconds; 0 to 20.
     pub ack_delay_exponent: u8,
+    /// Every so many ACKs, one that repeats ranges or receive times comes with a PING, unless something of this end is in flight: so that it
+    /// learns what need not be repeated (RFC 9000 section 13.2.4), at most once a round trip. At least 1; none: never. What
+    /// [`Settings`](crate::connection::Settings) say comes first.
+    pub ping_every: Option<u64>,
     /// ACK_FREQUENCY.
     pub ack_frequency: AckFrequencyConfig,
     /// Receive times.
@@ -132,7 +136,7 @@ pub struct Config {
     /// A transport parameter and a version that mean nothing are sent, so that peers prove that they ignore them.
     pub grease: bool,
     /// For packet by packet comparison with a model: packet numbers in 4 bytes, stream, offset and length in their longest encodings, no
-    /// grease; windows must be [`ENDLESS`], so that no packet carries credit.
+    /// grease; windows must be [`ENDLESS`], so that no packet carries credit, and `ping_every` none, so that ACKs elicit none.
     pub fixed_sizes: bool,
 }
 
@@ -147,7 +151,8 @@ impl Default for Config {
             send_buffer: Bytes(4 << 20),
             datagrams: None,
             max_ack_delay: Duration::from_millis(25),
-            ack_delay_exponent: 3,
+            ack_delay_exponent: recovery::DEFAULT_ACK_DELAY_EXPONENT,
+            ping_every: Some(8),
             ack_frequency: AckFrequencyConfig::default(),
             timestamps: TimestampConfig::default(),
             connection_id_len: 8,
@@ -167,6 +172,7 @@ impl Config {
         Self {
             data_window: ENDLESS,
             stream_window: ENDLESS,
+            ping_every: None,
             grease: false,
             fixed_sizes: true,
             ..Self::default()
@@ -190,7 +196,7 @@ impl Config {
         Ok(())
     }
 
-    fn limits(&self) -> [Rule; 10] {
+    fn limits(&self) -> [Rule; 12] {
         let whole_ms = |d: Duration| d.0.is_multiple_of(1_000_000);
         let (first, most) = (self.initial_datagram_size.0, self.max_datagram_size.0);
         let idle = self.idle_timeout.is_none_or(|d| whole_ms(d) && d > Duration::ZERO && d < Duration::MAX);
@@ -221,6 +227,8 @@ impl Config {
                 "whole milliseconds below 2^14",
             ),
             (!(self.fixed_sizes && self.grease), "grease", "off with fixed sizes"),
+            (self.ping_every != Some(0), "ping_every", "at least 1"),
+            (!self.fixed_sizes || self.ping_every.is_none(), "ping_every", "none with fixed sizes"),
         ]
     }
 

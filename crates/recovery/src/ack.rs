@@ -4,6 +4,9 @@ use units::Duration;
 
 use crate::ecn::EcnCounts;
 
+/// The `ack_delay_exponent` of whoever has not said another (RFC 9000 section 18.2).
+pub const DEFAULT_ACK_DELAY_EXPONENT: u8 = 3;
+
 /// What the sender learns from one QUIC ACK.
 #[derive(Clone, Debug, Default)]
 pub struct AckFrame {
@@ -25,6 +28,11 @@ impl AckFrame {
     /// 3 where it has not said another.
     pub fn delay_of(field: u64, exponent: u8) -> Duration {
         Duration(field.saturating_mul(1000 << exponent.min(20)))
+    }
+
+    /// What the field ACK Delay says of a delay: whole units of 2^`exponent` microseconds, rounded down.
+    pub fn delay_field(delay: Duration, exponent: u8) -> u64 {
+        delay.0 / (1000 << exponent.min(20))
     }
 }
 
@@ -72,5 +80,21 @@ impl TcpAck {
     /// The bytes `start..end` have arrived.
     pub fn covers(&self, start: u64, end: u64) -> bool {
         end <= self.cumulative || self.sacks.iter().any(|&(s, e)| s <= start && end <= e)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_are_told_in_units() {
+        for (nanos, exponent, field, told) in
+            [(7999, 3, 0, 0), (8000, 3, 1, 8000), (25_000_000, 3, 3125, 25_000_000), (1999, 0, 1, 1000)]
+        {
+            assert_eq!(AckFrame::delay_field(Duration(nanos), exponent), field);
+            assert_eq!(AckFrame::delay_of(field, exponent), Duration(told));
+        }
+        assert_eq!(AckFrame::delay_field(Duration(u64::MAX), 255), u64::MAX / (1000 << 20));
     }
 }

@@ -10,7 +10,7 @@ pub mod feed;
 pub mod receiver;
 pub mod sender;
 
-pub use ack::{AckError, AckFrame, SACK_BLOCKS, TcpAck};
+pub use ack::{AckError, AckFrame, DEFAULT_ACK_DELAY_EXPONENT, SACK_BLOCKS, TcpAck};
 pub use clock::Clock;
 pub use ecn::EcnCounts;
 pub use feed::{ControllerFeed, Exit};

@@ -57,6 +57,7 @@ fn table_1() -> Results {
         claims: claims(),
         charts,
         states: BTreeMap::new(),
+        variables: BTreeMap::new(),
     };
     Results { summary, series, flows: Vec::new(), rtt_cdf, networks: Vec::new() }
 }
@@ -310,6 +311,7 @@ fn table_5() -> Results {
         claims: Vec::new(),
         charts,
         states: BTreeMap::new(),
+        variables: BTreeMap::new(),
     };
     Results { summary, series, flows, rtt_cdf: Vec::new(), networks: Vec::new() }
 }
@@ -428,6 +430,7 @@ pub(super) fn odd() -> Vec<Results> {
         claims: odd_claims(evil, &long),
         charts,
         states: BTreeMap::new(),
+        variables: BTreeMap::new(),
     };
     let bare = Summary { variants: Vec::new(), title: String::new(), metrics: Vec::new(), ..summary.clone() };
     let series = odd_series(evil, &labels);

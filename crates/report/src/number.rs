@@ -1,6 +1,7 @@
 //! Numbers and names as people read them.
 
 use experiment::metric::Metric;
+use results::variables::{self, Variables};
 
 /// With this many decimals; a true minus sign; a dash for what is not a number.
 pub(super) fn fixed(value: f64, decimals: usize) -> String {
@@ -111,30 +112,55 @@ pub(super) struct Column {
     /// What it is.
     pub(super) label: String,
     /// May be empty.
-    pub(super) unit: &'static str,
+    pub(super) unit: String,
     /// What to divide its values by, for this unit.
     pub(super) divisor: f64,
 }
 
-/// The words for a column whose values reach up to `largest`.
-pub(super) fn column(name: &str, largest: f64) -> Column {
-    let units: &[(&str, &'static str, f64)] = &[
-        ("_mbit_s", "Mbit/s", 1.0),
-        ("_percent", "%", 1.0),
-        ("_packets", "packets", 1.0),
-        ("_us", "µs", 1.0),
-        ("_ms", "ms", 1.0),
-        ("_s", "s", 1.0),
+/// The words for a column whose values reach up to `largest`: one of every run by its name, a controller's own as its controllers list it.
+pub(super) fn column(name: &str, largest: f64, own: &Variables) -> Column {
+    match variables::column(own, name) {
+        None => common(name, largest),
+        Some(about) => of_controllers(name, largest, about.unit),
+    }
+}
+
+/// A controller's own; without a unit where its controllers do not agree on one.
+fn of_controllers(name: &str, largest: f64, unit: Option<&str>) -> Column {
+    let label = sentence(name);
+    let column = |unit: &str, divisor| Column { label: label.clone(), unit: unit.to_owned(), divisor };
+    match unit {
+        None => Column { label: format!("{label}, in each controller's unit"), ..column("", 1.0) },
+        Some("bytes") => bytes(label, largest),
+        Some("bit/s") => column("Mbit/s", 1e6),
+        Some("s") if largest < 1.0 => column("ms", 1e-3),
+        Some(unit) => column(unit, 1.0),
+    }
+}
+
+fn bytes(label: String, largest: f64) -> Column {
+    let (unit, divisor) = if largest >= 1e7 { ("MB", 1e6) } else { ("kB", 1e3) };
+    Column { label, unit: unit.to_owned(), divisor }
+}
+
+fn common(name: &str, largest: f64) -> Column {
+    let units = [
+        ("_mbit_s", "Mbit/s"),
+        ("_percent", "%"),
+        ("_packets", "packets"),
+        ("_us", "µs"),
+        ("_ms", "ms"),
+        ("_s", "s"),
     ];
     if let Some(stem) = name.strip_suffix("_bytes") {
-        let (unit, divisor) = if largest >= 1e7 { ("MB", 1e6) } else { ("kB", 1e3) };
-        return Column { label: series(stem), unit, divisor };
+        return bytes(series(stem), largest);
     }
-    match units.iter().find_map(|(end, unit, divisor)| Some((name.strip_suffix(end)?, *unit, *divisor))) {
-        Some((stem, unit, divisor)) => Column { label: series(stem), unit, divisor },
-        None if name == "drops" => Column { label: series(name), unit: "packets", divisor: 1.0 },
-        None => Column { label: series(name), unit: "", divisor: 1.0 },
-    }
+    let (stem, unit) = match units.iter().find_map(|(end, unit)| Some((name.strip_suffix(end)?, *unit))) {
+        Some(known) => known,
+        None if name == "drops" => (name, "packets"),
+        None => (name, ""),
+    };
+    Column { label: series(stem), unit: unit.to_owned(), divisor: 1.0 }
 }
 
 fn series(stem: &str) -> String {
@@ -161,6 +187,8 @@ pub(super) fn slug(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use results::variables::Variable;
+
     use super::*;
 
     #[test]
@@ -191,18 +219,49 @@ mod tests {
         assert_eq!(decimals(&"goodput".into(), 9.2, Some(3.0)), 2, "columns stay aligned");
     }
 
+    /// In the units of the other columns.
+    #[test]
+    fn controllers_variables_have_their_unit() {
+        let of = |unit: &str| Variable { unit: unit.to_owned(), description: "Something.".to_owned() };
+        let one =
+            |all: &[(&str, &str)]| all.iter().map(|(name, unit)| ((*name).to_owned(), of(unit))).collect();
+        let own = Variables::from([
+            (
+                "bbr3".to_owned(),
+                one(&[("max_bw", "bit/s"), ("min_rtt", "s"), ("extra_acked", "bytes"), ("pacing_gain", "")]),
+            ),
+            ("gated".to_owned(), one(&[("r", ""), ("full_bw_count", "rounds")])),
+            ("nada".to_owned(), one(&[("r", "bit/s")])),
+        ]);
+        for (name, largest, words, divisor) in [
+            ("max_bw", 1e7, "Max BW (Mbit/s)", 1e6),
+            ("min_rtt", 0.05, "Min RTT (ms)", 1e-3),
+            ("min_rtt", 3.0, "Min RTT (s)", 1.0),
+            ("extra_acked", 3e4, "Extra acked (kB)", 1e3),
+            ("extra_acked", 3e7, "Extra acked (MB)", 1e6),
+            ("pacing_gain", 2.9, "Pacing gain", 1.0),
+            ("full_bw_count", 3.0, "Full BW count (rounds)", 1.0),
+            ("r", 2.0, "R, in each controller's unit", 1.0),
+            ("cwnd_bytes", 3e5, "Congestion window (kB)", 1e3),
+        ] {
+            let Column { label, unit, divisor: by } = column(name, largest, &own);
+            assert_eq!((with_unit(&label, &unit), by), (words.to_owned(), divisor));
+        }
+    }
+
     #[test]
     fn names_read_well() {
         assert_eq!(metric(&"rtt_mean".into()).label, "RTT mean");
         let named = |name: &str, largest: f64| {
-            let Column { label, unit, divisor } = column(name, largest);
-            (with_unit(&label, unit), divisor)
+            let Column { label, unit, divisor } = column(name, largest, &Variables::new());
+            (with_unit(&label, &unit), divisor)
         };
         assert_eq!(named("cwnd_bytes", 3e5), ("Congestion window (kB)".to_owned(), 1e3));
         assert_eq!(named("latest_rtt_ms", 0.0), ("Latest RTT (ms)".to_owned(), 1.0));
         assert_eq!(named("pacing_rate_mbit_s", 0.0).0, "Pacing rate (Mbit/s)");
         assert_eq!(named("drops", 0.0).0, "Drops at the bottleneck since the start (packets)");
         assert_eq!(named("", 0.0).0, "");
+        assert_eq!(named("max_bw", 1e7), ("Max BW".to_owned(), 1.0), "an older folder");
         assert_eq!(valued(&"goodput".into(), 9.2), "9.20 Mbit/s");
         assert_eq!(valued(&"jain".into(), 0.9), "0.900");
         assert_eq!(slug("limit-counts = queue+delay"), "limit-counts-queue-delay");

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::measure::{deviation, mean};
 use crate::store::RunRow;
 use crate::summary::{Cell, Quartiles, Row, Summary, Trust, Variant};
+use crate::variables::{self, Variables};
 use experiment::backend::Backend;
 use experiment::file::{Case, Experiment, matches};
 use experiment::metric::Metric;
@@ -34,6 +35,7 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend
     }
     let others: BTreeSet<Backend> = cases.iter().map(|case| case.on).collect();
     let others: Vec<Backend> = others.into_iter().filter(|on| *on != Backend::Sim).collect();
+    let (states, variables) = told(exp, cases);
     let mut summary = Summary {
         experiment: exp.name.clone(),
         world,
@@ -53,7 +55,8 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend
             .map(|c| claims::judge(exp, c, &variants))
             .collect(),
         charts: exp.charts.iter().map(|chart| chart.with_rows_on(&others)).collect(),
-        states: states(exp, cases),
+        states,
+        variables,
         variants,
     };
     fill_in(&mut summary);
@@ -71,12 +74,30 @@ fn number(place: &Place<'_>, here: &Variant, all: &[Variant]) -> Option<String> 
     Some(format!("{value:.*}", place.metric.decimals(value)))
 }
 
-/// Of each algorithm that names its states.
-fn states(exp: &Experiment, cases: &[Case]) -> BTreeMap<String, Vec<String>> {
-    let flows = cases.iter().flat_map(|case| exp.scenario(case, 0).flows);
-    let named = flows.map(|flow| flow.algorithm).filter(|algorithm| !algorithm.states().is_empty());
-    let names = |states: &[&str]| states.iter().map(|name| (*name).to_owned()).collect();
-    named.map(|algorithm| (algorithm.name().to_owned(), names(algorithm.states()))).collect()
+/// Of each controller the names of its states, if it has some, and what the variables in its series are.
+fn told(exp: &Experiment, cases: &[Case]) -> (BTreeMap<String, Vec<String>>, Variables) {
+    let (mut states, mut variables) = (BTreeMap::new(), Variables::new());
+    for case in cases {
+        let scenario = exp.scenario(case, 0);
+        for algorithm in scenario.flows.iter().map(|flow| &flow.algorithm) {
+            let name = algorithm.name().to_owned();
+            if !algorithm.states().is_empty() {
+                let names = || algorithm.states().iter().map(|name| (*name).to_owned()).collect();
+                states.entry(name.clone()).or_insert_with(names);
+            }
+            match (scenario.series, case.on) {
+                (None, _) => {}
+                (Some(_), Backend::Wire) => {
+                    variables.entry(format!("{name} (wire)")).or_insert_with(variables::of_the_kernel);
+                }
+                (Some(_), Backend::Sim | Backend::Stack | Backend::Noq | Backend::Quinn) => {
+                    variables.entry(name).or_insert_with(|| variables::of(algorithm));
+                }
+            }
+        }
+    }
+    variables.retain(|_, own| !own.is_empty());
+    (states, variables)
 }
 
 /// Puts the run's numbers into its sentences.

@@ -417,6 +417,7 @@ mod tests {
             claims: Vec::new(),
             charts: Vec::new(),
             states: [].into(),
+            variables: [].into(),
         }
     }
 

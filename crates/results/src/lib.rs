@@ -11,3 +11,4 @@ mod run_row;
 mod states;
 pub mod store;
 pub mod summary;
+pub mod variables;

@@ -26,7 +26,7 @@ pub use self::recording::{Recorded, Recording};
 use self::rows::{cdfs, flow_rows};
 pub use self::runs::{Done, Runs};
 use self::series::Drawn;
-use self::tables::{Keys, Samples, Tables};
+use self::tables::{Keys, Samples, Tables, Told};
 use crate::columns;
 use crate::network::Network;
 pub use crate::run_row::{Audit, RunRow};
@@ -150,8 +150,8 @@ impl Folder {
             columns::write(&dir.join(file), table).map_err(io::Error::other)?;
         }
         let mut drawn = Drawn::of(&results.summary);
-        let states = States::of(&results.summary, &results.flows);
-        let mut out = series::Out::begin(&dir.join("series.parquet"), &samples, &keys, &states)?;
+        let told = Told::of(&results.summary, &results.flows);
+        let mut out = series::Out::begin(&dir.join("series.parquet"), &samples, &keys, &told)?;
         for (number, _) in done.iter().filter(|(_, recorded)| recorded.is_some()) {
             for part in runs.parts(*number)? {
                 let part = part?;

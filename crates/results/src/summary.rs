@@ -13,6 +13,7 @@ use experiment::verdict::Outcome;
 use serde::{Deserialize, Serialize};
 
 use crate::network::Network;
+use crate::variables::Variables;
 
 /// The results of one experiment, as `summary.json` holds them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,9 @@ pub struct Summary {
     /// Algorithm to the names of its states: the series have their places there, from 0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub states: BTreeMap<String, Vec<String>>,
+    /// Algorithm to its variables in the series, if series were recorded.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: Variables,
 }
 
 /// One combination of the keys that are not rows.

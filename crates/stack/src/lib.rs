@@ -20,7 +20,7 @@ mod which;
 
 pub use couple::{Couple, UNKNOWN};
 pub use pair::Pair;
-pub use profile::{Cipher, Profile};
+pub use profile::{Cipher, EXACT_HEADER, Profile};
 pub use refusal::{Refusal, check};
 pub use run::{Guests, guests, guests_of, run};
 pub use which::Stack;

@@ -54,7 +54,7 @@ impl Ours {
         let connection = settings::sending(flow, scenario, &Profile::default());
         let endpoint = EndpointSettings {
             config: EndpointConfig { connection, ..EndpointConfig::default() },
-            connection: settings::sender(flow, wanted.seed(false)),
+            connection: settings::sender(flow, &Profile::default(), wanted.seed(false)),
             crypto: None,
         };
         let endpoint = Endpoint::new(endpoint, wanted.seed(false))?;

@@ -23,6 +23,9 @@ const BUFFER: usize = 1 << 16;
 /// A transfer without end: nobody lives to see it, and it is a legal length (RFC 9000 section 4.5).
 pub(crate) const ENDLESS: u64 = 1 << 60;
 
+/// More than a handshake has, and all that follows it before the first data.
+const MOST_FLIGHTS: usize = 32;
+
 /// Where the ends of a connection are.
 pub(crate) fn addresses() -> (SocketAddr, SocketAddr) {
     let address = |host, port| SocketAddr::from((Ipv4Addr::new(10, 0, 0, host), port));
@@ -35,6 +38,7 @@ pub struct Pair {
     client: Option<Handle>,
     server: Option<Handle>,
     transfer: Option<u64>,
+    handshake: bool,
     tally: Tally,
     tracing: bool,
     ears: [Ear; 2],
@@ -66,6 +70,7 @@ impl Pair {
             client: None,
             server: None,
             transfer: flow.transfer,
+            handshake: flow.handshake,
             tally: Tally::new(overhead, profile.quic.ack_delay_exponent),
             tracing: scenario.trace,
             ears: [Ear::default(), Ear::default()],
@@ -91,18 +96,64 @@ impl Pair {
         match client.connect(now, crypto, SERVER_NAME, addresses(), b"") {
             Ok(handle) => {
                 self.client = Some(handle);
+                if !self.handshake {
+                    self.establish(now, handle);
+                }
                 let tap = self.ears[End::Sender as usize].tap(self.tracing);
-                if let Some(connection) = client.connection_mut(handle) {
+                if let Some(connection) = self.ends.client.connection_mut(handle) {
                     connection.set_tap(tap);
                 }
+                self.serve();
             }
             // Nothing that a flow can be configured with; it ends without a byte.
             Err(_) => self.ended = true,
         }
     }
 
+    /// The handshake of a flow that has none: it crosses no links and takes no time, and congestion control never hears of it.
+    fn establish(&mut self, now: Time, handle: Handle) {
+        for _ in 0..MOST_FLIGHTS {
+            let sent = [End::Sender, End::Receiver].map(|from| self.hand_over(now, from));
+            self.serve_server();
+            if sent == [false; 2] {
+                break;
+            }
+        }
+        let server = self.server.and_then(|server| self.ends.server.connection_mut(server));
+        let connections = [self.ends.client.connection_mut(handle), server];
+        connections.into_iter().flatten().for_each(|connection| connection.begin_anew(now));
+    }
+
+    /// All that one end has to send reaches the other at once. Whether there was any.
+    fn hand_over(&mut self, now: Time, from: End) -> bool {
+        let mut any = false;
+        while let Some(datagram) = self.poll(now, from) {
+            let Datagram { ecn, mut bytes, .. } = datagram;
+            let ((client, server), bytes) = (addresses(), bytes.as_mut_slice());
+            match from {
+                End::Sender => {
+                    self.ends
+                        .server
+                        .handle(now, Incoming { from: client, to: server, ecn, arrived: now, bytes });
+                }
+                End::Receiver => {
+                    self.ends
+                        .client
+                        .handle(now, Incoming { from: server, to: client, ecn, arrived: now, bytes });
+                }
+            }
+            any = true;
+        }
+        any
+    }
+
     /// The applications of both ends.
     fn serve(&mut self) {
+        self.serve_client();
+        self.serve_server();
+    }
+
+    fn serve_client(&mut self) {
         while let Some((handle, event)) = self.ends.client.poll_event() {
             match event {
                 Event::Connected => {
@@ -115,6 +166,9 @@ impl Pair {
                 _ => {}
             }
         }
+    }
+
+    fn serve_server(&mut self) {
         while let Some((handle, event)) = self.ends.server.poll_event() {
             match event {
                 Event::Incoming => self.accept(handle),

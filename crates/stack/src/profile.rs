@@ -1,11 +1,6 @@
 //! What all connections of a run have in common.
 
 use quic::config::Config;
-use quic::streams::WindowConfig;
-
-/// Credit from the beginning on, in bytes. Autotuning from 512 KiB holds slow start back from some 350 kB in flight on: on 100 Mbit/s, 20 ms
-/// and a queue of 1 BDP the first overshoot loses 232 packets where the model, which knows no flow control, loses 391.
-const CREDIT: u64 = 64 << 20;
 
 /// What protects packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +13,7 @@ pub enum Cipher {
 }
 
 /// What all connections of a run have in common; the rest is the flow's.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// What protects packets.
     pub cipher: Cipher,
@@ -26,11 +21,14 @@ pub struct Profile {
     pub quic: Config,
 }
 
-impl Default for Profile {
-    /// TLS, and 64 MiB of credit on the stream and in all, so that the network limits and not the receiver.
-    fn default() -> Self {
-        let window = WindowConfig { initial: CREDIT, max: CREDIT };
-        let quic = Config { data_window: window, stream_window: window, ..Config::default() };
-        Self { cipher: Cipher::default(), quic }
+/// What a packet of [`Profile::exact`] has besides the bytes of the stream, of which `Transport::Quic` is to be told: header with an ID of 8
+/// bytes and a number of 4, the largest STREAM header, a tag. In bytes.
+pub const EXACT_HEADER: u32 = (1 + 8 + 4 + quic::wire::frame::FIXED_STREAM_HEADER + 16) as u32;
+
+impl Profile {
+    /// For comparisons with a simulated flow, packet by packet: no cipher, sizes that do not depend on how far a connection is, no flow control,
+    /// no PING. The flow's header is to be [`EXACT_HEADER`], and its `handshake` off.
+    pub fn exact() -> Self {
+        Self { cipher: Cipher::Plain, quic: Config::exact() }
     }
 }

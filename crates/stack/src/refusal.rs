@@ -3,7 +3,7 @@
 use std::fmt;
 
 use quic::config::Invalid;
-use recovery::Clock;
+use recovery::{Clock, Exit, Timeout};
 use scenario::{Application, FlowConfig, Transport};
 use units::Duration;
 
@@ -64,6 +64,9 @@ pub fn check(flow: &FlowConfig) -> Result<(), Refusal> {
         (flow.pauses.is_empty(), "it has pauses"),
         (flow.ack.jitter == Duration::ZERO, "its acknowledgements have jitter"),
         (flow.clock == Clock::default(), "its ends have clocks of their own"),
+        (flow.recovery.timeout == Timeout::Pto, "its timeouts are TCP's"),
+        (flow.recovery.exit != Exit::NewrenoTcp, "its recovery ends with bytes of the stream, as TCP's"),
+        (flow.recovery.ecn_on_repeats, "it marks no repeats, and QUIC repeats no packet"),
     ];
     let broken = rules.iter().find(|(holds, _)| !holds);
     broken.map_or(Ok(()), |(_, clause)| Err(Refusal::Flow(clause)))
@@ -71,6 +74,8 @@ pub fn check(flow: &FlowConfig) -> Result<(), Refusal> {
 
 #[cfg(test)]
 mod tests {
+    use recovery::Config;
+
     use super::*;
 
     #[test]
@@ -79,7 +84,12 @@ mod tests {
         assert_eq!(check(&bulk), Ok(()));
         let tcp = Transport::Tcp { mss: 1448, overhead: 52 };
         let small = Transport::Quic { datagram: 1199, header: 37, overhead: 42 };
+        let with = |recovery| FlowConfig { recovery, ..bulk.clone() };
+        let quic = Config::quic();
         for (flow, word) in [
+            (with(Config { timeout: Timeout::TlpRto, ..quic.clone() }), "timeouts"),
+            (with(Config { exit: Exit::NewrenoTcp, ..quic.clone() }), "bytes of the stream"),
+            (with(Config { ecn_on_repeats: false, ..quic }), "repeats"),
             (FlowConfig { transport: tcp, ..bulk.clone() }, "TCP"),
             (FlowConfig { transport: small, ..bulk.clone() }, "smaller"),
             (FlowConfig { pauses: vec![Default::default()], ..bulk.clone() }, "pauses"),

@@ -49,7 +49,7 @@ impl Ends {
                 connection: sending(flow, scenario, profile),
                 ..EndpointConfig::default()
             },
-            connection: sender(flow, scenario.seed.wrapping_add(number)),
+            connection: sender(flow, profile, scenario.seed.wrapping_add(number)),
             crypto: None,
         };
         let config = EndpointConfig { connection: receiving(flow, profile), ..EndpointConfig::default() };
@@ -104,18 +104,21 @@ pub(crate) fn sending(flow: &FlowConfig, scenario: &Scenario, profile: &Profile)
 }
 
 pub(crate) fn receiving(flow: &FlowConfig, profile: &Profile) -> Config {
-    // QUIC tells it in whole milliseconds (RFC 9000 section 18.2).
-    let max_ack_delay = Duration::from_millis(flow.ack.max_ack_delay.0 / 1_000_000);
+    // What the sender is told is what the flow's sender believes, and at least what is true; in whole milliseconds (RFC 9000 section 18.2).
+    let told = flow.recovery.max_ack_delay.max(flow.ack.max_ack_delay);
+    let max_ack_delay = Duration::from_millis(told.0.div_ceil(1_000_000));
     let timestamps = TimestampConfig { wanted: None, offered: flow.ack.timestamps > 0 };
     Config { max_ack_delay, timestamps, ..common(flow, profile) }
 }
 
 /// The controller's random numbers are those that it has in the simulator: when BBR probes is no difference between the two worlds.
-pub(crate) fn sender(flow: &FlowConfig, seed: u64) -> Settings {
+pub(crate) fn sender(flow: &FlowConfig, profile: &Profile, seed: u64) -> Settings {
     let algorithm = flow.algorithm.clone();
+    // With fixed sizes what the handshake leaves behind is acknowledged on its own, and not in the first packet of data.
+    let ack_every = if profile.quic.fixed_sizes { 1 } else { 2 };
     let settings = Settings {
         recovery: Arc::new(flow.recovery.clone()),
-        ack: AckConfig::default(),
+        ack: AckConfig { ack_every: ack_every.into(), ..AckConfig::default() },
         ..Settings::default()
     };
     settings.with_controller(move |path| algorithm.build(PathInfo { seed, ..path }))
@@ -125,6 +128,7 @@ pub(crate) fn receiver(flow: &FlowConfig) -> Settings {
     Settings {
         recovery: Arc::new(Recovery::quic()),
         ack: flow.ack.clone(),
+        base_rtt: flow.rtt,
         // What arrives is counted, and nobody reads it.
         keep: Keep::Count,
         ..Settings::default()

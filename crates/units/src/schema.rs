@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use crate::text::{DURATIONS, RATES, RATES_TOO, SIZES};
+use crate::text::{DURATIONS, RATES, RATES_TOO, SIZES, SIZES_TOO};
 use crate::{Bytes, Duration, Percent, Rate};
 
 /// A number and one of these units. The readers say more than a schema can, and in words.
@@ -37,7 +37,7 @@ macro_rules! with_units {
 with_units! {
     Duration: DURATIONS.iter().map(|unit| unit.0);
     Rate: RATES.iter().chain(RATES_TOO).map(|unit| unit.0);
-    Bytes: SIZES.iter().map(|unit| unit.0);
+    Bytes: SIZES.iter().chain(SIZES_TOO).map(|unit| unit.0);
     Percent: ["%"].into_iter();
 }
 

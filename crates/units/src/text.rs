@@ -57,6 +57,8 @@ pub(crate) const SIZES: &[(&str, f64)] = &[
     ("MiB", 1_048_576.0),
     ("GiB", 1_073_741_824.0),
 ];
+/// Of disks, not of queues and transfers.
+pub(crate) const SIZES_TOO: &[(&str, f64)] = &[("TB", 1e12), ("TiB", 1_099_511_627_776.0)];
 
 impl FromStr for Duration {
     type Err = String;
@@ -75,7 +77,7 @@ impl FromStr for Rate {
 impl FromStr for Bytes {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        parse(text, "a size", SIZES, &[]).map(|bytes| Self((bytes + 0.5) as u64))
+        parse(text, "a size", SIZES, SIZES_TOO).map(|bytes| Self((bytes + 0.5) as u64))
     }
 }
 
@@ -115,6 +117,8 @@ mod tests {
         assert_eq!("0.5s".parse(), Ok(Duration::from_millis(500)));
         assert_eq!("10 Mbit/s".parse(), Ok(Rate(10_000_000)));
         assert_eq!("100 MB".parse(), Ok(Bytes(100_000_000)));
+        assert_eq!("1TB".parse(), Ok(Bytes(1_000_000_000_000)));
+        assert_eq!("0.5 TiB".parse(), Ok(Bytes(1 << 39)));
         for text in ["10 Mbps", "1.25 MB/s", "10000kbps"] {
             assert_eq!(text.parse(), Ok(Rate(10_000_000)), "{text}");
         }

@@ -74,7 +74,8 @@ pub trait Controller: core::fmt::Debug + Send + Sync + CloneController {
     /// How much and how fast the sender may send now.
     fn control(&self) -> Control;
     /// Name and value of each inner variable worth a line on a chart, by their paper's name; its state, if it has some, as
-    /// [`STATE`](crate::STATE) and the state's number.
+    /// [`STATE`](crate::STATE) and the state's number. The row of the algorithm lists the others with their units
+    /// ([`Parameters::VARIABLES`](crate::Parameters::VARIABLES)).
     fn trace(&self, _put: &mut dyn FnMut(&'static str, f64)) {}
 }
 

@@ -4,6 +4,7 @@ mod controller;
 pub mod params;
 mod signals;
 mod states;
+pub mod variables;
 
 mod parameters;
 pub use controller::{CloneController, Controller};
@@ -14,3 +15,4 @@ pub use signals::{
     RateSample, Sent,
 };
 pub use states::STATE;
+pub use variables::Variable;

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use crate::{Controller, ParamDoc, PathInfo};
+use crate::{Controller, ParamDoc, PathInfo, Variable};
 
 /// The parameters of an algorithm: what a registry's row is made of. [`params!`](crate::params) declares them,
 /// [`algorithm!`](crate::algorithm) gives them name, sentence and constructor.
@@ -17,6 +17,8 @@ pub trait Parameters:
     const PARAMS: &'static [ParamDoc];
     /// Names of the controller's states, by the number that it tells as [`STATE`](crate::STATE); empty if it has none.
     const STATES: &'static [&'static str] = &[];
+    /// What the controller tells of itself besides, each with its unit; empty if that is nothing.
+    const VARIABLES: &'static [Variable] = &[];
 
     /// A fresh controller for one path.
     fn build(&self, path: PathInfo) -> Box<dyn Controller>;
@@ -33,16 +35,18 @@ pub trait MaybeSerde {}
 #[cfg(not(feature = "serde"))]
 impl<T> MaybeSerde for T {}
 
-/// Makes parameters an algorithm: a sentence, the name, the parameters' type, the constructor; and the names of its states, if it has
-/// some: `states = State::NAMES` ([`states!`](crate::states)).
+/// Makes parameters an algorithm: a sentence, the name, the parameters' type, the constructor; and, if it has some, the names of its
+/// states, `states = State::NAMES` ([`states!`](crate::states)), and what else it tells of itself, `variables = VARIABLES`
+/// ([`variables!`](crate::variables)).
 #[macro_export]
 macro_rules! algorithm {
-    ($(#[doc = $doc:literal])+ $name:literal, $params:ty, $build:expr $(, states = $states:expr)? $(,)?) => {
+    ($(#[doc = $doc:literal])+ $name:literal, $params:ty, $build:expr $(, states = $states:expr)? $(, variables = $variables:expr)? $(,)?) => {
         impl $crate::Parameters for $params {
             const NAME: &'static str = $name;
             const DOC: &'static str = concat!($($doc),+);
             const PARAMS: &'static [$crate::ParamDoc] = Self::DOCS;
             $(const STATES: &'static [&'static str] = $states;)?
+            $(const VARIABLES: &'static [$crate::Variable] = $variables;)?
 
             fn build(&self, path: $crate::PathInfo) -> $crate::Boxed {
                 let build: fn(&$params, $crate::PathInfo) -> $crate::Boxed = $build;

@@ -18,7 +18,7 @@ use proptest::test_runner::{Config, TestError, TestRunner};
 use units::{Duration, Time};
 
 use super::script::{QUIC, Sender, Step, TCP, steps};
-use crate::{Algorithm, Cause, Control, Controller, Entry, ParamDoc, PathInfo, STATE};
+use crate::{Algorithm, Cause, Control, Controller, Entry, ParamDoc, PathInfo, STATE, Variable};
 
 const MDS: u64 = 1200;
 const LARGER: u64 = 1400;
@@ -133,14 +133,34 @@ fn sane(cc: &dyn Controller, min: u64) -> Result<(), TestCaseError> {
     let mut seen: Vec<&str> = Vec::new();
     let mut wrong = None;
     cc.trace(&mut |name, value| {
-        let snake =
-            !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b"_0123456789".contains(&b));
-        if value.is_nan() || !snake || seen.contains(&name) {
+        if value.is_nan() || !is_snake(name) || seen.contains(&name) {
             wrong = Some((name, value));
         }
         seen.push(name);
     });
     prop_assert_eq!(wrong, None, "a trace has each name once, in snake_case, and numbers");
+    Ok(())
+}
+
+fn is_snake(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b"_0123456789".contains(&b))
+}
+
+/// What it tells is what its row lists, so that its columns have their units; of that it leaves out only what has no value at first.
+fn listed_variables(algorithm: &Algorithm, cc: &dyn Controller) -> Result<(), TestCaseError> {
+    let mut told: Vec<&str> = Vec::new();
+    cc.trace(&mut |name, _| told.push(name));
+    let listed = algorithm.variables();
+    let unlisted = told.iter().find(|name| **name != STATE && listed.iter().all(|v| v.name != **name));
+    prop_assert!(
+        unlisted.is_none(),
+        "it tells {unlisted:?}, which its row does not list among its variables"
+    );
+    let missing = listed.iter().find(|v| v.always && !told.contains(&v.name)).map(|v| v.name);
+    prop_assert!(
+        missing.is_none(),
+        "its row lists {missing:?}, which it does not tell; if it comes later: `later`"
+    );
     Ok(())
 }
 
@@ -195,6 +215,7 @@ fn obey(algorithm: &Algorithm, script: &Script, min: u64, exempt: Exemptions) ->
         largest = largest.max(after);
         sane(&*cc, if by_window { min } else { MDS })?;
         named_state(algorithm, &*cc)?;
+        listed_variables(algorithm, &*cc)?;
     }
     Ok(())
 }
@@ -346,13 +367,31 @@ fn check_documentation(entry: &Entry) {
     check_parameters(name, entry.params);
     let distinct = |(i, state): (usize, &&str)| !state.is_empty() && !entry.states[..i].contains(state);
     assert!(entry.states.iter().enumerate().all(distinct), "{name}: each state has a name of its own");
+    check_variables(name, entry.variables);
+}
+
+fn check_variables(name: &str, variables: &[Variable]) {
+    for (i, Variable { name: variable, unit, doc, .. }) in variables.iter().enumerate() {
+        let is_new = variables[..i].iter().all(|earlier| earlier.name != *variable);
+        assert!(is_snake(variable) && is_new, "{name}: `{variable}` is listed once, in snake_case");
+        assert!(*variable != STATE, "{name}: its states are a list of their own, not one of its variables");
+        assert!(is_sentence(doc), "{name}: the documentation of `{variable}` is no sentence: {doc:?}");
+        let is_plain = !unit.contains(|c: char| c.is_whitespace() || c.is_control()) && *unit != "1";
+        assert!(
+            is_plain,
+            "{name}: the unit of `{variable}` is {unit:?}: a word, or empty where there is none"
+        );
+    }
+}
+
+fn is_sentence(doc: &str) -> bool {
+    doc.trim().ends_with('.') && doc.trim().len() > 1
 }
 
 fn check_parameters(name: &str, params: &[ParamDoc]) {
     for param in params {
         let ParamDoc { name: key, doc, kind, range, keys } = param;
-        let whole = doc.trim().ends_with('.') && doc.trim().len() > 1;
-        assert!(whole, "{name}: the documentation of `{key}` is no sentence: {doc:?}");
+        assert!(is_sentence(doc), "{name}: the documentation of `{key}` is no sentence: {doc:?}");
         assert!(!is_number(kind) || range.is_some(), "{name}: which numbers may `{key}` have?");
         check_parameters(&format!("{name}: {key}"), keys);
     }

@@ -1,5 +1,6 @@
 //! `[vary]`: the product of lists, and the names of its combinations.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::backend::Backend;
@@ -8,6 +9,7 @@ use crate::file::cursor::Cursor;
 use crate::file::node::{At, Node, Value};
 use crate::file::setup::Setup;
 use crate::row::{self, RowLabel};
+use units::{Bytes, Duration, Rate, split_number};
 
 /// Cases of one experiment at most.
 pub(crate) const MAX_CASES: usize = 10_000;
@@ -160,7 +162,31 @@ fn check_undone<'o>(
 
 fn read_values(key: &str, at: &At, cursor: &Cursor<'_>) -> Result<Vec<Choice>, Diagnostic> {
     let choice = |value: &Cursor<'_>| Ok(Choice::new(key, at, value.node()));
-    distinct(cursor, choice, "{ label = \"...\", name = \"...\" }")
+    let choices = distinct(cursor, choice, "{ label = \"...\", name = \"...\" }")?;
+    let mut seen: BTreeMap<(String, u64), String> = BTreeMap::new();
+    for value in cursor.filled_list()? {
+        let text = label(value.node());
+        let Some(quantity) = quantity(&text).filter(|_| !matches!(value.node().value, Value::Table(_)))
+        else {
+            continue;
+        };
+        if let Some(before) = seen.insert(quantity, text.clone()) {
+            let right = "the same runs twice: leave one of them out";
+            return Err(value.problem(format!("`{text}` is `{before}` again"), right));
+        }
+    }
+    Ok(choices)
+}
+
+/// Unit and number of a text, the same of `1 s` and `1000 ms`.
+fn quantity(text: &str) -> Option<(String, u64)> {
+    let known = |unit: &str, number: u64| (unit.to_owned(), number);
+    let duration = text.parse().map(|Duration(ns)| known("ns", ns));
+    duration
+        .or_else(|_| text.parse().map(|Rate(bits)| known("bit/s", bits)))
+        .or_else(|_| text.parse().map(|Bytes(bytes)| known("bytes", bytes)))
+        .or_else(|_| split_number(text).map(|(number, unit)| known(unit, number.to_bits())))
+        .ok()
 }
 
 fn read_axis(cursor: &Cursor<'_>) -> Result<Vec<Choice>, Diagnostic> {

@@ -1,6 +1,6 @@
-//! `kneepoint algorithms`: an index of the controllers, or one of them with its parameters.
+//! `kneepoint algorithms`: an index of the controllers, or one of them with its parameters and variables.
 
-use congestion::Entry;
+use congestion::{Entry, Variable};
 
 use crate::status::{Error, HOLDS, cut, print, width};
 use experiment::controllers::{controllers, find, unknown};
@@ -13,7 +13,7 @@ pub(crate) fn run(name: Option<&str>) -> Result<u8, Error> {
     let all = controllers();
     let Some(name) = name else {
         all.iter().for_each(|entry| print(&format!("{}\n", line(entry, width()))));
-        print("\n`kneepoint algorithms NAME`: its parameters, their defaults and ranges\n");
+        print("\n`kneepoint algorithms NAME`: its parameters, defaults, ranges; its variables\n");
         return Ok(HOLDS);
     };
     let entry = find(name).ok_or_else(|| Error::bad(unknown(name)))?;
@@ -64,11 +64,33 @@ fn in_full(entry: &Entry) -> Result<u8, Error> {
     if !entry.states.is_empty() {
         print(&format!("   states\n{}\n", paragraph(&entry.states.join(", "))));
     }
+    if !entry.variables.is_empty() {
+        let later = if entry.variables.iter().all(|v| v.always) { "" } else { "; `later`: none at first" };
+        print(&format!(
+            "{}\n",
+            indented(&format!("variables of series.parquet and qlog (`cc_...`){later}"), "   ", "   ")
+        ));
+        entry.variables.iter().for_each(|variable| print(&format!("{}\n", item(variable))));
+    }
     Ok(HOLDS)
 }
 
+/// Name, unit and meaning of a variable; whether it has a value each time.
+fn item(variable: &Variable) -> String {
+    let Variable { name, unit, doc, always } = variable;
+    let words = [*unit, if *always { "" } else { "later" }];
+    let words = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(", ");
+    let head = if words.is_empty() { (*name).to_owned() } else { format!("{name} ({words})") };
+    indented(&format!("{head}: {}", doc.trim()), INDENT, "           ")
+}
+
+const INDENT: &str = "       ";
+
 /// Within the width, below what it explains.
 fn paragraph(text: &str) -> String {
-    let indent = "       ";
-    textwrap::fill(text, textwrap::Options::new(width()).initial_indent(indent).subsequent_indent(indent))
+    indented(text, INDENT, INDENT)
+}
+
+fn indented(text: &str, first: &str, rest: &str) -> String {
+    textwrap::fill(text, textwrap::Options::new(width()).initial_indent(first).subsequent_indent(rest))
 }

@@ -6,16 +6,23 @@
 //! congestion event      ssthresh = cwnd = beta * cwnd, at least two packets
 //! ```
 
-use kneepoint_congestion::{Ack, Cause, Congestion, Control, Controller, Entry, PathInfo, Range, algorithm, params};
+use kneepoint_congestion::{
+    Ack, Cause, Congestion, Control, Controller, Entry, PathInfo, Range, algorithm, params, variables,
+};
 
 params! {
     /// What is left of the window after a congestion event, 0..1.
     beta: f64 = 0.5 => Range::SHARE,
 }
 
+variables! {
+    /// Slow-start threshold, infinite before the first congestion event.
+    ssthresh: "bytes",
+}
+
 algorithm! {
     /// Mine: a packet more each round trip, a part of the window after a loss.
-    "NAME", Params, |params, path| Box::new(Mine::new(params.clone(), path))
+    "NAME", Params, |params, path| Box::new(Mine::new(params.clone(), path)), variables = VARIABLES
 }
 
 #[derive(Clone, Debug)]
@@ -51,6 +58,11 @@ impl Controller for Mine {
 
     fn control(&self) -> Control {
         Control { ssthresh: self.ssthresh, ..Control::window(self.cwnd) }
+    }
+
+    /// Columns of series.parquet; `variables!` has their units.
+    fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
+        put("ssthresh", if self.ssthresh == u64::MAX { f64::INFINITY } else { self.ssthresh as f64 });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use recovery::{AckEffects, AckFrame, EcnCounts, SpaceId};
+use recovery::{AckEffects, AckFrame, DEFAULT_ACK_DELAY_EXPONENT, EcnCounts, SpaceId};
 use units::Time;
 
 use crate::connection::contents::{Contents, Item};
@@ -13,9 +13,6 @@ use crate::error::{Code, Error};
 use crate::level::{Level, Space};
 use crate::wire::ack::Ack;
 use crate::wire::receive_timestamps::Stamps;
-
-/// Before the peer has said another (RFC 9000 section 18.2).
-pub(super) const DEFAULT_EXPONENT: u8 = 3;
 
 impl Connection {
     /// An ACK frame.
@@ -50,8 +47,9 @@ impl Connection {
     }
 
     fn read_ack(&self, level: Level, ack: &Ack<'_>, frame: &mut AckFrame) {
-        let theirs = self.peer.as_ref().map_or(DEFAULT_EXPONENT, |peer| peer.ack_delay_exponent as u8);
-        let exponent = if level == Level::OneRtt { theirs } else { DEFAULT_EXPONENT };
+        let theirs =
+            self.peer.as_ref().map_or(DEFAULT_ACK_DELAY_EXPONENT, |peer| peer.ack_delay_exponent as u8);
+        let exponent = if level == Level::OneRtt { theirs } else { DEFAULT_ACK_DELAY_EXPONENT };
         frame.ranges.clear();
         frame.ranges.extend(ack.ranges().map(|range| (*range.start(), *range.end())));
         frame.ranges.reverse();

@@ -1,13 +1,13 @@
 //! Which frames go into a packet, in which order.
 
+use recovery::{AckFrame, DEFAULT_ACK_DELAY_EXPONENT};
 use units::Time;
 
-use crate::connection::acks::DEFAULT_EXPONENT;
 use crate::connection::contents::Item;
 use crate::connection::path::{Path, PathId};
 use crate::connection::state::Connection;
 use crate::connection::transmit::Filled;
-use crate::level::Level;
+use crate::level::{Level, Space};
 use crate::streams::outbox::Chunk;
 use crate::streams::table::MAX_CONTROL;
 use crate::wire::ack::{AckToSend, EcnCounts};
@@ -41,9 +41,17 @@ impl Connection {
             || !self.new_ids.is_empty()
             || !self.retire.is_empty()
             || self.ask_frequency
-            || self.streams.has_pending()
+            || self.streams.has_urgent()
+            || (self.streams.has_pending() && !self.will_acknowledge())
             || !self.datagrams_out.is_empty()
             || self.tokens.iter().any(|token| token.pending)
+    }
+
+    /// An ACK is to leave soon. Credit, which is granted long before it is needed, leaves with it: a packet of its own would take the ACK along
+    /// before its time, and every second packet would no longer be the one that is acknowledged.
+    fn will_acknowledge(&self) -> bool {
+        let space = &self.spaces[Space::Application as usize];
+        space.receiver.has_news() && !space.ack_now
     }
 
     /// Writes the frames of a packet; those that elicit an ACK only if they `may` leave.
@@ -89,7 +97,8 @@ impl Connection {
 
     /// ACK, when one is due, or when there is news and the packet leaves anyway.
     fn write_ack(&mut self, now: Time, level: Level, leaves: bool, w: &mut Writer<'_>) {
-        let exponent = if level == Level::OneRtt { self.config.ack_delay_exponent } else { DEFAULT_EXPONENT };
+        let exponent =
+            if level == Level::OneRtt { self.config.ack_delay_exponent } else { DEFAULT_ACK_DELAY_EXPONENT };
         let space = &mut self.spaces[level.space() as usize];
         let due = space.ack_now || space.receiver.timer().is_some_and(|due| due <= now);
         if !(due || (leaves && space.receiver.has_news())) || w.remaining() < MIN_ACK {
@@ -99,7 +108,7 @@ impl Connection {
         let mut frame = std::mem::take(&mut self.ack_frame);
         space.receiver.write_ack(now, &mut frame);
         let ecn = frame.ecn.map(|ecn| EcnCounts { ect0: ecn.ect0, ect1: ecn.ect1, ce: ecn.ce });
-        let delay = (frame.ack_delay.0 / 1000) >> exponent;
+        let delay = AckFrame::delay_field(frame.ack_delay, exponent);
         let mut ack = AckToSend { ranges: &frame.ranges, delay: delay.min(varint::MAX), ecn, stamps: None };
         while ack.ranges.len() > 1 && ack.size() > w.remaining() {
             ack.ranges = &ack.ranges[1..];
@@ -119,7 +128,9 @@ impl Connection {
         if !ack.ranges.is_empty() && ack.encode(w).is_ok() {
             let receipt = self.spaces[level.space() as usize].receiver.receipt(stamps);
             self.items.extend(receipt.map(Item::Ack));
-            if frame.ping {
+            // Whatever else elicits an ACK does as well, also what is under way already, unless a laboratory has its own rule.
+            let alone = self.settings.ack.ping_every.is_some() || self.sender.bytes_in_flight() == 0;
+            if frame.ping && !leaves && alone {
                 self.put(Frame::Ping, Item::Ping, w);
             }
         }

@@ -102,7 +102,8 @@ impl Connection {
             self.path_info.max_datagram_size = peer.max_udp_payload_size;
             self.sender.set_max_datagram_size(peer.max_udp_payload_size);
         }
-        self.spaces[Space::Application as usize].receiver = receiver(self.ack_config(&peer));
+        self.spaces[Space::Application as usize].receiver =
+            receiver(self.ack_config(&peer), self.settings.base_rtt);
         self.ask_frequency = self.config.ack_frequency.request.is_some() && peer.min_ack_delay.is_some();
         self.peer = Some(peer);
         Ok(())
@@ -113,9 +114,10 @@ impl Connection {
         let format = peer.stamp_format();
         let stamps = if self.config.timestamps.offered { format.max.min(MAX_STAMPS) } else { 0 };
         AckConfig {
-            max_ack_delay: self.config.max_ack_delay,
+            max_ack_delay: self.settings.ack.max_ack_delay.min(self.config.max_ack_delay),
             timestamps: stamps as usize,
             timestamp_exponent: format.exponent.into(),
+            ping_every: self.settings.ack.ping_every.or(self.config.ping_every),
             ..self.settings.ack.clone()
         }
     }

@@ -38,14 +38,20 @@ impl Connection {
         self.events.push_back(Event::Moved(change == Change::Address));
         self.reset_tokens_changed = true;
         if change == Change::Address {
-            self.path_info.seed = u64::from_be_bytes(self.random.bytes());
-            let controller = (self.settings.controller)(self.path_info);
-            self.sender.on_path_change(now, controller, self.path_info);
+            self.begin_anew(now);
             // Section 9.5: one ID on two paths would link them for everyone.
             if let Some(ids) = &mut self.remote_ids {
                 ids.switch();
             }
         }
+    }
+
+    /// Congestion control, RTT, pacing and validation of ECN begin anew, as on another path: what has left so far tells them nothing. For
+    /// laboratories, whose measurement begins when the handshake is over.
+    pub fn begin_anew(&mut self, now: Time) {
+        self.path_info.seed = u64::from_be_bytes(self.random.bytes());
+        let controller = (self.settings.controller)(self.path_info);
+        self.sender.on_path_change(now, controller, self.path_info);
     }
 
     pub(super) fn on_path_response(&mut self, now: Time, data: &[u8; 8]) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use recovery::congestion::algorithms::cubic::rfc9438;
 use recovery::congestion::{Controller, Parameters, PathInfo};
 use recovery::{AckConfig, Config as Recovery};
+use units::Duration;
 
 use crate::config::Config;
 use crate::crypto::update::Limits;
@@ -25,8 +26,12 @@ pub struct Settings {
     pub config: Config,
     /// Loss recovery.
     pub recovery: Arc<Recovery>,
-    /// What is acknowledged when; delay and receive times are those of `config`.
+    /// What is acknowledged when; receive times are those of `config`. ACKs are delayed for the shorter of its delay and that of `config`, which is
+    /// what the peer is told.
     pub ack: AckConfig,
+    /// The round-trip time that `ack.delay_factor` is a share of: a laboratory knows that of its path. [`Duration::MAX`]: nobody does, and the
+    /// delay is that of `config`.
+    pub base_rtt: Duration,
     /// Who controls congestion.
     pub controller: ControllerFactory,
     /// What becomes of received bytes.
@@ -41,7 +46,8 @@ impl Default for Settings {
         Self {
             config: Config::default(),
             recovery: Arc::new(Recovery::quic()),
-            ack: AckConfig::default(),
+            ack: AckConfig { max_ack_delay: Duration::MAX, ..AckConfig::default() },
+            base_rtt: Duration::MAX,
             controller: Arc::new(|path| rfc9438::Params::default().build(path)),
             keep: Keep::All,
             key_limits: None,

@@ -31,7 +31,7 @@ impl SpaceState {
         Self {
             keys: None,
             crypto: CryptoStream::default(),
-            receiver: receiver(config),
+            receiver: receiver(config, Duration::MAX),
             largest: None,
             ack_now: false,
             probes: 0,
@@ -45,9 +45,9 @@ impl SpaceState {
     }
 }
 
-/// A receiver that does not trust its peer.
-pub(super) fn receiver(config: AckConfig) -> Receiver {
-    Receiver::new(config, Clock::default(), Duration::ZERO).bounded(MAX_RANGES)
+/// A receiver that does not trust its peer. `base_rtt` is for `delay_factor` alone.
+pub(super) fn receiver(config: AckConfig, base_rtt: Duration) -> Receiver {
+    Receiver::new(config, Clock::default(), base_rtt).bounded(MAX_RANGES)
 }
 
 /// As loss recovery names it.

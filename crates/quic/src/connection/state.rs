@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
 use recovery::congestion::PathInfo;
-use recovery::{AckEffects, AckFrame, Role, Sender};
+use recovery::{AckEffects, AckFrame, Paced, Role, Sender};
 use units::{Ecn, Time};
 
 use crate::config::Config;
@@ -183,7 +183,7 @@ impl Connection {
         let Birth { side, addresses: (local, remote), ids, .. } = birth;
         let path_info = PathInfo {
             max_datagram_size: settings.config.initial_datagram_size.0,
-            paced: true,
+            paced: settings.recovery.paced == Paced::Always,
             seed: u64::from_be_bytes(birth.random.bytes()),
         };
         let controller = (settings.controller)(path_info);

@@ -14,11 +14,15 @@ use crate::connection::tap::Observation;
 use crate::crypto::keys;
 use crate::error::Error;
 use crate::level::{Level, Side, Space};
+use crate::streams::table::MIN_DATA;
 use crate::wire::codec::Writer;
-use crate::wire::frame::Frame;
+use crate::wire::connection_id::ConnectionId;
+use crate::wire::frame::{FIXED_STREAM_HEADER, Frame};
 use crate::wire::header::{MIN_INITIAL_DATAGRAM, Outgoing, Placed};
 use crate::wire::packet_number;
 
+/// The smallest packet that fills a window: header and tag, the largest STREAM header, and data that is worth it.
+const LEAST_PACKET: u64 = (1 + ConnectionId::MAX_LEN + 4 + 16 + FIXED_STREAM_HEADER + MIN_DATA) as u64;
 /// Levels of a datagram's packets, in order.
 pub(super) const LEVELS: [Level; 3] = [Level::Initial, Level::Handshake, Level::OneRtt];
 /// A packet is not begun with less room than this for its frames, in bytes.
@@ -134,7 +138,8 @@ impl Connection {
             return None;
         };
         let pending = LEVELS.into_iter().any(|level| self.has_pending(level));
-        let may = pending && self.may_send(now);
+        let allowed = if pending { self.may_send(now) } else { None };
+        let (may, room) = (allowed.is_some(), allowed.map_or(room, |most| room.min(most)));
         let buf = &mut buf[..room];
         let mut datagram = Datagram::default();
         self.items.clear();
@@ -164,15 +169,36 @@ impl Connection {
         (room >= MIN_ROOM).then(|| (known.addresses(), room))
     }
 
-    fn may_send(&mut self, now: Time) -> bool {
-        match self.sender.can_send(now, self.path_info.max_datagram_size) {
-            SendDecision::Now => true,
-            SendDecision::WindowFull => false,
+    /// How many bytes may leave now in a datagram that elicits an ACK; none: it waits.
+    fn may_send(&mut self, now: Time) -> Option<usize> {
+        let full = self.path_info.max_datagram_size;
+        let (decision, bytes) = match self.sender.can_send(now, full) {
+            SendDecision::WindowFull => {
+                let rest = self.rest_of_window(now)?;
+                (self.sender.can_send(now, rest), rest)
+            }
+            decision => (decision, full),
+        };
+        match decision {
+            SendDecision::Now => Some(usize::try_from(bytes).unwrap_or(usize::MAX)),
+            SendDecision::WindowFull => None,
             SendDecision::At(at) => {
                 self.pacing = Some(at);
-                false
+                None
             }
         }
+    }
+
+    /// What is left of a window that has no room for a full packet, where smaller ones may fill it. Not while an ACK is due, which might not
+    /// have room beside them, nor before the handshake is confirmed, since its datagrams are padded.
+    fn rest_of_window(&self, now: Time) -> Option<u64> {
+        let space = &self.spaces[Space::Application as usize];
+        let due = space.ack_now || space.receiver.timer().is_some_and(|due| due <= now);
+        if !self.settings.recovery.small_last_packet || !self.confirmed || due {
+            return None;
+        }
+        let rest = self.sender.window().saturating_sub(self.sender.bytes_in_flight());
+        (rest >= LEAST_PACKET && rest < self.path_info.max_datagram_size).then_some(rest)
     }
 
     /// Adds a packet of this level to the datagram, if there are keys, room, and anything that `fill` writes.

@@ -220,6 +220,11 @@ impl ReceiveStream {
         send.then_some(*error)
     }
 
+    /// STOP_SENDING is to be sent.
+    pub const fn has_stop(&self) -> bool {
+        matches!(self.stopped, Some((_, true))) && self.reset.is_none()
+    }
+
     /// STOP_SENDING was lost.
     pub fn on_stop_lost(&mut self) {
         if let Some((_, pending)) = &mut self.stopped {

@@ -245,6 +245,12 @@ impl SendStream {
         Some((*error, self.outbox.sent()))
     }
 
+    /// RESET_STREAM or STREAM_DATA_BLOCKED is to be sent.
+    pub fn has_control(&self) -> bool {
+        let resets = matches!(self.reset, Some((_, Delivery::Pending)));
+        resets || (self.reset.is_none() && self.outbox.end() > self.credit.max() && self.credit.is_news())
+    }
+
     /// RESET_STREAM was acknowledged.
     pub fn on_reset_acked(&mut self) {
         if let Some((_, delivery)) = &mut self.reset {

@@ -80,6 +80,27 @@ fn fewer_acks_when_asked() {
     assert!(seldom * 3 < often, "{seldom} {often}");
 }
 
+/// RFC 9000 section 13.2.4: an end that only receives learns now and then which of its ACKs have arrived, so that neither ranges nor receive
+/// times pile up in them. It asks for that at most once a round trip.
+#[test]
+fn a_receiver_forgets_what_it_has_acknowledged() {
+    for stamps in [None, Some(StampFormat { max: 64, exponent: 0 })] {
+        let mut plan = Plan { link: Link { loss: 0.01, ..Link::default() }, ..Plan::default() };
+        plan.client.connection.timestamps.offered = stamps.is_some();
+        plan.server.connection.timestamps.wanted = stamps;
+        let mut world = World::new(plan);
+        world.connect(&[5_000_000]);
+        assert!(world.finish(ms(60_000)), "{:?} {:?}", world.client_events, world.server_events);
+        let round_trips = world.now.0 / ms(30).0;
+        let client = world.of_client();
+        let (counts, stats) = (client.counts(), client.sender().stats());
+        let mean = counts.bytes_sent as f64 / counts.datagrams_sent as f64;
+        assert!(mean < if stamps.is_some() { 120.0 } else { 40.0 }, "{mean}");
+        // MAX_DATA, the handshake and probes besides.
+        assert!(stats.sent > 20 && stats.sent < round_trips + 40, "{} in {round_trips}", stats.sent);
+    }
+}
+
 /// A tap hears of every packet once: sent, and then acknowledged or lost.
 #[test]
 fn a_tap_hears_everything() {

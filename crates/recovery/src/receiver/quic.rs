@@ -168,7 +168,9 @@ impl Receiver {
         }
         self.written += 1;
         let its_turn = |every: u64| self.written.is_multiple_of(every);
-        frame.ping = self.has_gap() && self.config.ping_every.is_some_and(its_turn);
+        // Receive times that are told once need no answer.
+        let repeats = self.has_gap() || (self.log.is_some() && !frame.timestamps.is_empty());
+        frame.ping = repeats && self.config.ping_every.is_some_and(its_turn);
         self.unacked = 0;
         self.due = None;
     }
@@ -372,6 +374,17 @@ mod tests {
         assert_eq!(pings(6), [false, false, true, false, false, true]);
         r.on_packet(Time(0), 3, Ecn::NotEct, 2);
         assert!((0..6).all(|_| !ack(&mut r, 0).ping), "the old range is forgotten");
+    }
+
+    /// Receive times that are repeated until somebody has read them are a reason too.
+    #[test]
+    fn pings_while_receive_times_wait() {
+        let config = AckConfig { ping_every: Some(2), ..AckConfig::default() };
+        let mut r = with(config).bounded(8);
+        r.on_packet(Time(0), 0, Ecn::NotEct, 0);
+        assert_eq!([0; 4].map(|at| ack(&mut r, at).ping), [false, true, false, true]);
+        r.on_ack_acked(r.receipt(1).unwrap());
+        assert_eq!([0; 4].map(|at| ack(&mut r, at).ping), [false; 4]);
     }
 
     /// RFC 9000 section 13.2.3: the newest ranges are kept, and the largest packet is always among them.

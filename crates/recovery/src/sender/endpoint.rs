@@ -163,6 +163,7 @@ impl<T: Payload> Sender<T> {
 
     /// The handshake is confirmed (RFC 9001 section 4.1.2): from here on 1-RTT packets are probed, and the peer's `max_ack_delay` holds.
     pub fn on_handshake_confirmed(&mut self, now: Time) {
+        self.select(SpaceId::Application);
         self.touch(now);
         if let Some(spaces) = &mut self.spaces {
             (spaces.confirmed, spaces.peer_validated) = (true, true);

@@ -84,7 +84,7 @@ pub(super) fn draw<'a>(
         })
         .collect();
     let all = extent(ends.iter().flat_map(|(low, high)| [*low, *high]));
-    let words = number::column(column, all.map_or(0.0, |(_, high)| high));
+    let words = number::column(column, all.map_or(0.0, |(_, high)| high), &source.results.summary.variables);
     let most_runs = shown.iter().map(Vec::len).max().unwrap_or(0).max(1);
     let height = (PANELS.0 / most_runs as f64).clamp(PANELS.1, PANELS.2);
     let shared = !sharing::are_apart(ends.into_iter());
@@ -112,7 +112,7 @@ fn ends(bands: &[Band<'_>], references: &[Reference], highest: f64) -> Option<(f
 
 fn scale(ends: Option<(f64, f64)>, words: &Column, height: f64) -> Scale {
     let ends = ends.map(|(low, high)| (low / words.divisor, high / words.divisor));
-    Scale::values(ends, false, if height < 100.0 { 3 } else { 5 }).in_unit(words.unit)
+    Scale::values(ends, false, if height < 100.0 { 3 } else { 5 }).in_unit(&words.unit)
 }
 
 fn kinds_of(run: &Run<'_>) -> usize {
@@ -192,7 +192,7 @@ impl Frame<'_> {
                 @let references = reference::of_column(self.source, variant, row, self.column);
                 (self.panel(bands, &references, (top, top + height), i + 1 == stacks.len()))
             }
-            (svg::upright_name(first, end, &number::with_unit(&self.words.label, self.words.unit)))
+            (svg::upright_name(first, end, &number::with_unit(&self.words.label, &self.words.unit)))
             (svg::axis_name(LEFT, self.right(), end + 33.0, &format!("Time (s), in bins of {}", self.bins.width())))
             (svg::remarks(end + 50.0, &remarks))
         };

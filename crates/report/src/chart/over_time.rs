@@ -151,7 +151,7 @@ fn states_panel<'a>(
     let states = &source.results.summary.states;
     let words = names(states, parts.iter().flat_map(|(_, rows)| *rows).flat_map(|l| &l.kinds));
     let is_named = column == STATE && !words.is_empty();
-    let name = number::column(column, 1.0).label;
+    let name = number::column(column, 1.0, &source.results.summary.variables).label;
     let (scale, own) = (Scale::of_words(words), BTreeMap::new());
     is_named.then_some(Panel { column, name, divisor: 1.0, scale, own, states })
 }
@@ -221,14 +221,15 @@ fn panel<'a>(
     let all = Reach::all(&each);
     let extent = all.extent(all.highest());
     let largest = extent.map_or(0.0, |(low, high)| high.abs().max(low.abs()));
-    let number::Column { label, unit, divisor } = number::column(column, largest);
-    let scale = |reach: &Reach| reach.scale(column, unit, divisor, kind);
+    let number::Column { label, unit, divisor } =
+        number::column(column, largest, &source.results.summary.variables);
+    let scale = |reach: &Reach| reach.scale(column, &unit, divisor, kind);
     // Equal ratios are equally far apart on a logarithmic scale: one shows them all.
     let is_apart = kind == ScaleKind::Linear
         && sharing::are_apart(each.iter().filter_map(|reach| reach.extent(all.highest())));
     let own = parts.iter().zip(&each).filter(|_| is_apart).map(|((part, _), reach)| (*part, scale(reach)));
     let own = own.collect();
-    let (name, scale) = (number::with_unit(&label, unit), scale(&all));
+    let (name, scale) = (number::with_unit(&label, &unit), scale(&all));
     Panel { column, name, divisor, scale, own, states: &source.results.summary.states }
 }
 

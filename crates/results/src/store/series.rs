@@ -10,7 +10,7 @@ use experiment::row::RowLabel;
 use crate::columns::{Column, Reader, Writer};
 use crate::states::States;
 use crate::store::rows::{damaged, ints, numbers, words};
-use crate::store::tables::{KEYS, Keys, Samples, series_table};
+use crate::store::tables::{KEYS, Keys, Samples, Told, series_table};
 use crate::summary::{Summary, Track};
 
 /// Rows of a group, roughly: so many are in memory.
@@ -21,7 +21,7 @@ pub(super) struct Out<'a> {
     file: Writer,
     samples: &'a Samples,
     keys: &'a Keys<'a>,
-    states: &'a States<'a>,
+    told: &'a Told<'a>,
     waiting: Vec<Track>,
     rows: usize,
 }
@@ -32,12 +32,12 @@ impl<'a> Out<'a> {
         path: &Path,
         samples: &'a Samples,
         keys: &'a Keys<'a>,
-        states: &'a States<'a>,
+        told: &'a Told<'a>,
     ) -> io::Result<Self> {
-        let mut head = series_table(&[], samples, states);
+        let mut head = series_table(&[], samples, told);
         keys.put_into(&mut head);
         let file = Writer::new(path, &head).map_err(io::Error::other)?;
-        Ok(Self { file, samples, keys, states, waiting: Vec::new(), rows: 0 })
+        Ok(Self { file, samples, keys, told, waiting: Vec::new(), rows: 0 })
     }
 
     /// Adds tracks, in the order of the file.
@@ -48,7 +48,7 @@ impl<'a> Out<'a> {
     }
 
     fn group(&mut self) -> io::Result<()> {
-        let mut table = series_table(&self.waiting, self.samples, self.states);
+        let mut table = series_table(&self.waiting, self.samples, self.told);
         self.waiting.clear();
         self.rows = 0;
         self.keys.put_into(&mut table);
@@ -233,6 +233,7 @@ mod tests {
     use super::*;
     use crate::columns::{self, are_whole};
     use crate::summary::FlowRow;
+    use crate::variables::Variables;
 
     fn track(repetition: u32, flow: u32, columns: &[(&str, &[f64])]) -> Track {
         let times = (0..columns[0].1.len()).map(|i| i as f64).collect();
@@ -246,10 +247,11 @@ mod tests {
     }
 
     fn stored(parts: &[Vec<Track>], drawn: &mut Drawn<'_>) -> Vec<Track> {
-        written(parts, &States::default(), |path| read(path, drawn, &States::default()).unwrap())
+        let told = Told { states: States::default(), variables: &Variables::new() };
+        written(parts, &told, |path| read(path, drawn, &told.states).unwrap())
     }
 
-    fn written<R>(parts: &[Vec<Track>], states: &States<'_>, read: impl FnOnce(&Path) -> R) -> R {
+    fn written<R>(parts: &[Vec<Track>], told: &Told<'_>, read: impl FnOnce(&Path) -> R) -> R {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("series.parquet");
         let mut samples = Samples::new();
@@ -258,7 +260,7 @@ mod tests {
         }
         let swept = Swept::default();
         let keys = Keys::new(&swept);
-        let mut out = Out::begin(&path, &samples, &keys, states).unwrap();
+        let mut out = Out::begin(&path, &samples, &keys, told).unwrap();
         for part in parts {
             out.add(part.clone()).unwrap();
             out.group().unwrap();
@@ -312,6 +314,7 @@ mod tests {
             claims: Vec::new(),
             charts: Vec::new(),
             states: named,
+            variables: Variables::new(),
         };
         let flow = |flow, algorithm: &str| FlowRow {
             variant: "v".to_owned(),
@@ -323,14 +326,14 @@ mod tests {
             values: BTreeMap::new(),
         };
         let flows = [flow(0, "a"), flow(1, "b"), flow(2, "cubic"), flow(3, "unnamed")];
-        let states = States::of(&summary, &flows);
+        let told = Told::of(&summary, &flows);
         let series = vec![
             track(0, 0, &[("state", &[1.0, f64::NAN])]),
             track(0, 1, &[("state", &[0.0, 2.0])]),
             track(0, 2, &[("cwnd_bytes", &[1.0, 1.0])]),
             track(0, 3, &[("state", &[-1.0, 7.0])]),
         ];
-        written(std::slice::from_ref(&series), &states, |path| {
+        written(std::slice::from_ref(&series), &told, |path| {
             let table = columns::read(path).unwrap();
             let column = table.iter().find(|column| column.name == "state").unwrap();
             let words =
@@ -340,7 +343,7 @@ mod tests {
                 column.description,
                 "the controller's state; a: Startup, Drain; b: Hold, Drain, Startup"
             );
-            let back = read(path, &mut drawn(&["state", "cwnd_bytes"]), &states).unwrap();
+            let back = read(path, &mut drawn(&["state", "cwnd_bytes"]), &told.states).unwrap();
             assert_eq!(format!("{back:?}"), format!("{series:?}"));
             let unknown = read(path, &mut drawn(&["state"]), &States::default());
             assert!(unknown.is_err(), "a name that the summary does not have");

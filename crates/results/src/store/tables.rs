@@ -11,7 +11,8 @@ use experiment::quantity::Quantity;
 use crate::columns::{Column, Named, Table, are_whole};
 use crate::run_row::RunRow;
 use crate::states::{self, States};
-use crate::summary::{Cdf, FlowRow, Results, Track};
+use crate::summary::{Cdf, FlowRow, Results, Summary, Track};
+use crate::variables::{self, Variables};
 
 /// The column of each table's variants and that of its rows.
 pub(super) const KEYS: [&str; 2] = ["variant", "row"];
@@ -52,7 +53,7 @@ impl Tables {
     pub(super) fn new(results: &Results, runs: &[RunRow], samples: &Samples, keys: &mut Keys<'_>) -> Self {
         let mut tables = Self {
             runs: runs_table(runs),
-            series: series_table(&[], samples, &States::of(&results.summary, &results.flows)),
+            series: series_table(&[], samples, &Told::of(&results.summary, &results.flows)),
             flows: flows_table(&results.flows),
             rtt_cdf: cdf_table(&results.rtt_cdf),
         };
@@ -186,11 +187,23 @@ fn runs_table(runs: &[RunRow]) -> Table {
     table
 }
 
+/// What the summary knows of the columns that controllers tell.
+pub(super) struct Told<'a> {
+    pub(super) states: States<'a>,
+    pub(super) variables: &'a Variables,
+}
+
+impl<'a> Told<'a> {
+    pub(super) fn of(summary: &'a Summary, flows: &'a [FlowRow]) -> Self {
+        Self { states: States::of(summary, flows), variables: &summary.variables }
+    }
+}
+
 /// Columns of time series, and whether all their values are whole numbers.
 pub(super) type Samples = BTreeMap<String, bool>;
 
 /// Samples with these columns.
-pub(super) fn series_table(series: &[Track], columns: &Samples, states: &States<'_>) -> Table {
+pub(super) fn series_table(series: &[Track], columns: &Samples, told: &Told<'_>) -> Table {
     /// Of each track, for every sample.
     fn each<'a, T: Clone + 'a>(
         series: &'a [Track],
@@ -208,7 +221,7 @@ pub(super) fn series_table(series: &[Track], columns: &Samples, states: &States<
     ];
     table.extend(columns.iter().map(|(name, are_whole)| {
         if name == states::COLUMN {
-            return named_states(series, states);
+            return named_states(series, &told.states);
         }
         let mut values = Vec::with_capacity(series.iter().map(|track| track.times.len()).sum());
         for track in series {
@@ -217,7 +230,7 @@ pub(super) fn series_table(series: &[Track], columns: &Samples, states: &States<
                 None => values.resize(values.len() + track.times.len(), f64::NAN),
             }
         }
-        sampled(name, values, *are_whole)
+        sampled(name, values, *are_whole, told.variables)
     }));
     table
 }
@@ -232,13 +245,17 @@ fn named_states(series: &[Track], states: &States<'_>) -> Named {
     Named::new(states::COLUMN, "", &states.description(), Column::Words(words))
 }
 
-fn sampled(name: &str, values: Vec<f64>, are_whole: bool) -> Named {
-    let (unit, description) = SERIES
-        .iter()
-        .find(|known| known.0 == name)
-        .map_or(("", "the controller's own variable, by its document's name"), |known| (known.1, known.2));
-    let counts = are_whole && matches!(unit, "bytes" | "packets");
-    Named::new(name, unit, description, Column::of(values, counts))
+fn sampled(name: &str, values: Vec<f64>, are_whole: bool, own: &Variables) -> Named {
+    if let Some((_, unit, description)) = SERIES.iter().find(|known| known.0 == name) {
+        let counts = are_whole && matches!(*unit, "bytes" | "packets");
+        return Named::new(name, unit, description, Column::of(values, counts));
+    }
+    // Of a controller's window, a whole number in one run is a fraction in another.
+    let column = Column::Real(values);
+    match variables::column(own, name) {
+        Some(about) => Named::new(name, about.unit.unwrap_or(""), &about.description, column),
+        None => Named::new(name, "", "the controller's own variable, by its document's name", column),
+    }
 }
 
 pub(super) fn flows_table(flows: &[FlowRow]) -> Table {
@@ -293,7 +310,8 @@ mod tests {
         let names = |key: &str| {
             let swept = swept(key);
             let mut keys = Keys::new(&swept);
-            keys.name(&[&mut series_table(&[], &Samples::new(), &States::default())]);
+            let told = Told { states: States::default(), variables: &Variables::new() };
+            keys.name(&[&mut series_table(&[], &Samples::new(), &told)]);
             keys.names.concat()
         };
         assert_eq!(names("time_s"), "vary.time_s");
@@ -319,7 +337,15 @@ mod tests {
         let of = |is_of_one_flow| metric(&"reductions".into(), is_of_one_flow, vec![1.0, 2.0]).column;
         assert_eq!(of(true), Column::Count(vec![Some(1), Some(2)]));
         assert_eq!(of(false), Column::Real(vec![1.0, 2.0]), "a mean over flows");
-        assert_eq!(sampled("drops", vec![1.0], true).column, Column::Count(vec![Some(1)]));
-        assert_eq!(sampled("drops", vec![1.0], false).column, Column::Real(vec![1.0]), "not in another part");
+        let own = Variables::from([("cubic".to_owned(), variables::of_the_kernel())]);
+        let sampled = |name, are_whole| sampled(name, vec![1.0], are_whole, &own);
+        assert_eq!(sampled("drops", true).column, Column::Count(vec![Some(1)]));
+        assert_eq!(sampled("drops", false).column, Column::Real(vec![1.0]), "not in another part");
+        let ssthresh = sampled("ssthresh", true);
+        assert_eq!(
+            (&*ssthresh.unit, ssthresh.column),
+            ("bytes", Column::Real(vec![1.0])),
+            "a controller's own"
+        );
     }
 }

@@ -1,17 +1,16 @@
 //! One flow: application, sender, the way back, receiver, and the counters of what happened.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use congestion::PathInfo;
-use recovery::{AckEffects, Paced, Payload, Reassembly, SendDecision, Sender, Stats};
+use recovery::{AckEffects, AckFrame, Paced, Payload, Reassembly, SendDecision, Sender, SpaceId, Stats};
 use scenario::trace::{self, Metrics};
 use scenario::{Back, FlowConfig, FlowSample, Record, Route, Scenario, SentPacket, Transport};
-use units::{Duration, Time};
+use units::{Duration, Ecn, Time};
 
 use crate::endpoints::ack_jitter::AckJitter;
 use crate::endpoints::ack_path::AckPath;
-use crate::endpoints::handshake::Handshake;
+use crate::endpoints::handshake::{Handshake, NO_STREAM};
 use crate::endpoints::receiver::{Receiver, Spent};
 use crate::endpoints::resend::Resend;
 use crate::endpoints::setup::{Rules, Setup};
@@ -118,8 +117,8 @@ impl Flow {
             source,
             connection: 0,
             closed: Stats::default(),
-            handshake: handshake(config),
-            sender: sender(&setup, path),
+            handshake: setup.handshake(),
+            sender: setup.sender(path),
             fresh: 0,
             resend: Resend::default(),
             arrived_late: Reassembly::default(),
@@ -209,7 +208,10 @@ impl Flow {
             self.stage = Stage::Running;
             self.record.started = now;
         }
+        // What happens at the receiver's end lets nothing leave at the sender's, and its pacer knows nothing of it.
+        let mut acts = self.near_next <= now;
         if self.source.next() <= now {
+            acts = true;
             self.on_application(now);
         }
         if self.handshake.is_some() {
@@ -225,8 +227,12 @@ impl Flow {
             self.send_back(now, feedback, shared);
         }
         if let Some(feedback) = self.back.arrived(now) {
+            acts = true;
             self.on_feedback(now, feedback, shared);
             self.timer_at = self.timer();
+        }
+        if !acts {
+            return;
         }
         if self.timer_at <= now {
             self.sender.on_timer(now, &mut shared.effects);
@@ -242,8 +248,11 @@ impl Flow {
         self.near_next = self.due_near();
     }
 
-    /// When a timer of loss recovery or of the controller is due.
+    /// When a timer of loss recovery or of the controller is due. A handshake has its own.
     fn timer(&self) -> Time {
+        if self.handshake.is_some() {
+            return Time::NEVER;
+        }
         self.sender.next_timer().unwrap_or(Time::NEVER)
     }
 
@@ -262,8 +271,8 @@ impl Flow {
         self.closed += self.sender.stats();
         let first = self.setup.path;
         let path = PathInfo { seed: first.seed ^ (u64::from(self.connection) << 32), ..first };
-        self.handshake = handshake(&self.setup.config);
-        self.sender = sender(&self.setup, path);
+        self.handshake = self.setup.handshake();
+        self.sender = self.setup.sender(path);
         self.timer_at = Time::NEVER;
         self.receiver = Receiver::new(&self.setup);
         self.fresh = 0;
@@ -310,7 +319,8 @@ impl Flow {
             return self.answer_handshake(now, data.pn, shared);
         }
         let (start, end) = (data.chunk.offset, data.chunk.offset + u64::from(data.chunk.len));
-        let (fresh, must_ack, contiguous) = self.receiver.on_packet(now, data);
+        let (fresh, mut must_ack, contiguous) = self.receiver.on_packet(now, data);
+        must_ack |= self.written == 0 && self.setup.ends_handshake;
         let bytes = self.transport.window_bytes(data.chunk.len);
         self.record.on_packet(now, || data.arrival(bytes));
         let stream = self.source.is_reliable().then_some((end, contiguous));
@@ -402,11 +412,9 @@ impl Flow {
                 }
             }
             Says::Open => {
-                let number = feedback.number;
                 // It is open already: a repeat was answered too.
-                let Some(rtt) = self.handshake.as_ref().and_then(|h| h.answered(now, number)) else { return };
-                self.handshake = None;
-                self.sender.on_handshake(now, rtt, &mut shared.effects);
+                let Some(handshake) = self.handshake.take() else { return };
+                self.opened(now, feedback.number, &handshake, &mut shared.effects);
             }
         }
         shared.spent.take(feedback.says);
@@ -418,6 +426,20 @@ impl Flow {
             &self.sender.timers(),
         );
         self.record.on_metrics(now, || metrics(&self.sender, rtt));
+    }
+
+    /// The Initial or SYN of this number is answered.
+    #[cold]
+    fn opened(&mut self, now: Time, number: u64, handshake: &Handshake, out: &mut AckEffects<Chunk>) {
+        if handshake.counts() {
+            let frame = AckFrame { ranges: vec![(number, number)], ..AckFrame::default() };
+            // Only of what was sent: there is nothing that could refuse it.
+            let _ = self.sender.on_ack_in(now, SpaceId::Initial, &frame, None, out);
+            self.sender.discard(now, SpaceId::Initial);
+            self.sender.on_handshake_confirmed(now);
+        } else if let Some(rtt) = handshake.answered(now, number) {
+            self.sender.on_handshake(now, rtt, out);
+        }
     }
 
     #[cold]
@@ -436,6 +458,11 @@ impl Flow {
         let number = handshake.open(now);
         let bare = Data::bare(self.id, size, last, number, now);
         let bytes = self.transport.handshake_payload();
+        if handshake.counts() {
+            self.sender.on_sent_in(now, SpaceId::Initial, bytes.into(), Ecn::NotEct, NO_STREAM, true);
+            // Nothing else can be sent before it is answered.
+            self.sender.mark_app_limited();
+        }
         self.record.on_handshake_sent(now, trace::Handshake { number, bytes }, size);
         let packet = Data { connection: self.connection, ..bare }.of_handshake();
         let entry = usize::from(first);
@@ -482,6 +509,9 @@ impl Flow {
         }
         for &(pn, detection, chunk) in &effects.lost {
             self.record.on_lost(now, pn, detection);
+            if chunk == NO_STREAM {
+                continue;
+            }
             if !self.source.is_reliable() {
                 self.source.on_lost(now, chunk.offset, &mut self.record);
             } else if !self.arrived_late.holds(chunk.range().start, chunk.range().end) {
@@ -589,19 +619,6 @@ impl Flow {
             Err(_) => self.record.on_dropped(now),
         }
     }
-}
-
-/// What a new connection begins with, if it is to.
-fn handshake(config: &FlowConfig) -> Option<Handshake> {
-    config.handshake.then(|| Handshake::new(config.transport, &config.recovery))
-}
-
-/// That of a new connection. Its clock counts in what the timestamps do, where TCP has them.
-fn sender(Setup { config, recovery, .. }: &Setup, path: PathInfo) -> Sender<Chunk> {
-    let stamps = matches!(config.transport, Transport::Tcp { .. }) && config.ack.timestamps > 0;
-    let unit = if stamps { config.ack.timestamp_granularity } else { Duration::ZERO };
-    Sender::new(Arc::clone(recovery), config.algorithm.build(path), path)
-        .with_clock_unit(unit.max(config.clock.granularity))
 }
 
 /// What the controller lets a flow send, bytes per second as the window counts them. Before the first RTT sample a window

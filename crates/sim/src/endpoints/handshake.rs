@@ -12,12 +12,17 @@
 //! it answers a repeat: QUIC's packet numbers and TCP's timestamps tell which. The first data, with the client's
 //! last flight of the handshake, leave at once.
 //!
+//! An Initial is a packet like others, in a number space of its own (RFC 9002 section 2): it is in flight, its acknowledgement is a round trip
+//! and a sample of the rate, and one that is lost answers for it. The first data comes in one datagram with the end of the handshake, for
+//! which the server's HANDSHAKE_DONE is due (RFC 9001 section 4.1.2): its acknowledgement rides on that.
+//!
 //! Deviations: one datagram holds the server's whole flight, certificates and all. The server repeats nothing by a timer
-//! of its own; a repeated Initial or SYN makes it answer again. Neither counts in the window. TCP begins with its
+//! of its own; a repeated Initial or SYN makes it answer again. The client's last flight takes no bytes, and the handshake is confirmed with
+//! the reply. Where a flow of QUIC has TCP's timeouts, and for TCP, nothing counts in the window. TCP begins with its
 //! whole initial window after a SYN was lost, and its retransmission timeout is that of the sample (RFC 5681 section 3.1 has
 //! one segment, RFC 6298 section 5.7 three seconds).
 
-use recovery::Config;
+use recovery::{Config, Timeout};
 use units::{Duration, Time};
 
 use crate::packet::{Chunk, Data};
@@ -29,7 +34,7 @@ const SYN_TIMEOUT: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: usize = 20;
 
 /// What the stream of a handshake's packet begins at: behind all there can be.
-const NO_STREAM: Chunk = Chunk { offset: u64::MAX, len: 0 };
+pub(crate) const NO_STREAM: Chunk = Chunk { offset: u64::MAX, len: 0 };
 
 /// The opening of a connection, until it is answered.
 #[derive(Debug)]
@@ -37,6 +42,12 @@ pub(crate) struct Handshake {
     /// When each Initial or SYN left.
     sent: Vec<Time>,
     timeout: Duration,
+    counts: bool,
+}
+
+/// Whether its packets count in the window.
+pub(crate) fn counts(transport: Transport, recovery: &Config) -> bool {
+    matches!(transport, Transport::Quic { .. }) && recovery.timeout == Timeout::Pto
 }
 
 impl Handshake {
@@ -46,7 +57,12 @@ impl Handshake {
             Transport::Quic { .. } => recovery.first_timeout(),
             Transport::Tcp { .. } => SYN_TIMEOUT,
         };
-        Self { sent: Vec::new(), timeout }
+        Self { sent: Vec::new(), timeout, counts: counts(transport, recovery) }
+    }
+
+    /// Whether its packets count in the window.
+    pub(crate) fn counts(&self) -> bool {
+        self.counts
     }
 
     pub(crate) fn has_begun(&self) -> bool {

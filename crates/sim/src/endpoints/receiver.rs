@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use recovery::{AckFrame, Payload, Reassembly, Receiver as QuicReceiver, TcpAck, TcpReceiver};
+use recovery::{
+    AckFrame, DEFAULT_ACK_DELAY_EXPONENT, Payload, Reassembly, Receiver as QuicReceiver, TcpAck, TcpReceiver,
+};
 use scenario::Transport;
 use units::Time;
 
@@ -69,6 +71,9 @@ impl Receiver {
             Self::Quic { receiver, .. } => {
                 let mut frame = spent.quic.pop().unwrap_or_default();
                 receiver.write_ack(now, &mut frame);
+                // Nobody is told more than the field says.
+                let field = AckFrame::delay_field(frame.ack_delay, DEFAULT_ACK_DELAY_EXPONENT);
+                frame.ack_delay = AckFrame::delay_of(field, DEFAULT_ACK_DELAY_EXPONENT);
                 Says::Quic(frame)
             }
             Self::Tcp(receiver) => {

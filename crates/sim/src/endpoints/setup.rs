@@ -3,8 +3,12 @@
 use std::sync::Arc;
 
 use congestion::PathInfo;
-use recovery::{AckConfig, Config};
-use scenario::FlowConfig;
+use recovery::{AckConfig, Config, Role, Sender};
+use scenario::{FlowConfig, Transport};
+use units::Duration;
+
+use crate::endpoints::handshake::{Handshake, counts};
+use crate::packet::Chunk;
 
 /// The rules of both ends. Flows mostly have the same, and then share them: a packet touches fifty cache lines as it is.
 #[derive(Debug, Default)]
@@ -30,12 +34,33 @@ pub(crate) struct Setup {
     pub(super) recovery: Arc<Config>,
     pub(super) ack: Arc<AckConfig>,
     pub(super) path: PathInfo,
+    /// The first data comes with the end of a handshake that counts.
+    pub(super) ends_handshake: bool,
 }
 
 impl Setup {
     pub(super) fn new(config: FlowConfig, path: PathInfo, rules: &mut Rules) -> Self {
         let (recovery, ack) =
             (share(&mut rules.recovery, &config.recovery), share(&mut rules.ack, &config.ack));
-        Self { config, recovery, ack, path }
+        let ends_handshake = config.handshake && counts(config.transport, &config.recovery);
+        Self { config, recovery, ack, path, ends_handshake }
+    }
+    /// The round trip before its first data, if there is to be one.
+    pub(super) fn handshake(&self) -> Option<Handshake> {
+        let FlowConfig { transport, recovery, .. } = &self.config;
+        self.config.handshake.then(|| Handshake::new(*transport, recovery))
+    }
+
+    /// Its sender. Its clock counts in what the timestamps do, where TCP has them.
+    pub(super) fn sender(&self, path: PathInfo) -> Sender<Chunk> {
+        let config = &self.config;
+        let stamps = matches!(config.transport, Transport::Tcp { .. }) && config.ack.timestamps > 0;
+        let unit = if stamps { config.ack.timestamp_granularity } else { Duration::ZERO };
+        let (recovery, controller) = (Arc::clone(&self.recovery), config.algorithm.build(path));
+        let sender = match self.ends_handshake {
+            true => Sender::with_spaces(recovery, controller, path, Role::Client),
+            false => Sender::new(recovery, controller, path),
+        };
+        sender.with_clock_unit(unit.max(config.clock.granularity))
     }
 }

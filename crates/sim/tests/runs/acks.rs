@@ -1,7 +1,7 @@
 //! When acknowledgements leave their receiver, against closed forms.
 
 use crate::common::*;
-use link::{Limit, LinkConfig};
+use link::{Limit, LinkConfig, Reorder};
 use recovery::{AckEvery, Paced};
 use scenario::trace::Event;
 use scenario::{Back, FlowConfig, Outcome, Route, Scenario};
@@ -141,4 +141,20 @@ fn a_larger_queue_costs_nothing() {
             assert!(three[1] > 0.97 * most, "{controller}, a queue of {} packets: {three:?}", 10 + i);
         }
     }
+}
+
+/// An ACK tells its delay in units of 8 microseconds, rounded down (RFC 9000 sections 18.2 and 19.3).
+#[test]
+fn ack_delays_are_told_in_units() {
+    let mut s = scenario(4.0, 20, vec![quic_flow("name = 'cubic'")]);
+    s.trace = true;
+    s.link.reorder = Some(Reorder { every: 100, by: Duration::from_micros(1555) });
+    let flow = run(&s).flows.remove(0);
+    let delays = flow.trace.iter().flatten().filter_map(|(_, event)| match event {
+        Event::Acked(ack) => Some(ack.delay.0),
+        _ => None,
+    });
+    let delays: Vec<_> = delays.filter(|delay| *delay > 0).collect();
+    assert!(delays.iter().any(|delay| *delay < 2_000_000), "{}", delays.len());
+    assert!(delays.iter().all(|delay| delay % 8000 == 0), "{delays:?}");
 }

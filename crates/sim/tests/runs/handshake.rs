@@ -41,9 +41,11 @@ fn close(what: &str, got: f64, expected: f64) {
 /// ```
 #[test]
 fn one_round_trip_before_the_data() {
-    for (flow, initial, packet) in
-        [(quic_flow("name = 'cubic'"), 1242, 1079), (tcp_flow("name = 'cubic'"), 52, 1052)]
-    {
+    // An Initial counts in the window, and opens it as a packet of data would.
+    for (flow, initial, packet, counted, window) in [
+        (quic_flow("name = 'cubic'"), 1242, 1079, 2, 12_520 + 1200),
+        (tcp_flow("name = 'cubic'"), 52, 1052, 1, 14_480),
+    ] {
         let flow = FlowConfig { transfer: Some(1000), ..flow };
         let without = run(&scenario(4.0, 30, vec![flow.clone()]));
         close("without", without.flows[0].finished.unwrap().as_secs_f64(), 0.025 + wire(packet));
@@ -57,7 +59,43 @@ fn one_round_trip_before_the_data() {
         close("completion", out.flows[0].finished.unwrap().as_secs_f64(), rtt + 0.025 + wire(packet));
         let totals = &out.flows[0].totals;
         assert_eq!((totals.packets, totals.wire, totals.sent), (2, u64::from(initial + packet), 1000));
-        assert_eq!(out.flows[0].stats.sent, 1, "the sender counts packets of data alone");
+        assert_eq!((out.flows[0].stats.sent, metrics.cwnd), (counted, window));
+    }
+}
+
+/// RFC 9002 section 2: an Initial is a packet in flight. Its acknowledgement is a round trip and a sample of the rate for BBR, and of the first
+/// flight of data, for which the server's HANDSHAKE_DONE is due, the first packet is acknowledged alone.
+#[test]
+fn an_initial_is_a_packet() {
+    let out = run(&traced(opens(quic_flow("name = 'bbr3'"))));
+    let trace = out.flows[0].trace.as_ref().unwrap();
+    let (at, metrics) = first_metrics(&out);
+    let inner = |name| metrics.inner.iter().find(|(key, _)| *key == name).unwrap().1;
+    assert_eq!(inner("round_count"), 1.0);
+    // In whole bits a second.
+    assert!((inner("bw") - 8.0 * 1200.0 / at).abs() < 1.0);
+    let acks = trace.iter().filter_map(|(_, event)| match event {
+        Event::Acked(ack) => Some(ack.ranges.clone()),
+        _ => None,
+    });
+    assert_eq!(acks.take(3).collect::<Vec<_>>(), [[(0, 0)], [(0, 2)], [(0, 4)]]);
+}
+
+/// An Initial that is lost is a loss like others (RFC 9002 section 6.1): the window is halved when its repeat is answered. Not so of a SYN.
+#[test]
+fn a_lost_initial_is_a_loss() {
+    for (flow, losses) in [(quic_flow("name = 'new-reno'"), 1), (tcp_flow("name = 'new-reno'"), 0)] {
+        let found = (1..100).find_map(|seed| {
+            let mut s = traced(FlowConfig { transfer: Some(1000), ..opens(flow.clone()) });
+            (s.link.loss, s.seed) = (0.5, seed);
+            let out = run(&s);
+            let repeats = out.flows[0].trace.iter().flatten();
+            let opens = repeats.filter(|(_, event)| matches!(event, Event::Opens(_))).count();
+            (opens == 2 && out.flows[0].totals.dropped == 1).then_some(out)
+        });
+        let out = found.unwrap();
+        let stats = &out.flows[0].stats;
+        assert_eq!((stats.lost(), stats.loss_events), (losses, losses));
     }
 }
 
@@ -116,8 +154,8 @@ fn the_first_sample_paces_and_times() {
     flow.recovery.pacing.burst = Some(1);
     assert_eq!(spread(flow.clone()), 0.0, "without a sample the initial window leaves at once");
     let rtt = 1e3 * (0.05 + wire(1242));
-    // Nine packets of the ten over the round trip, at the factor of slow start.
-    let expected = 0.9 * rtt / flow.recovery.pacing.slow_start_factor;
+    // Nine packets at the factor of slow start; a window of ten and the Initial takes a round trip.
+    let expected = 9.0 * 1252.0 / (12_520.0 + 1200.0) * rtt / flow.recovery.pacing.slow_start_factor;
     assert!((spread(opens(flow)) - expected).abs() < 0.5, "{expected}");
 }
 

@@ -7,8 +7,9 @@
 
 use crate::common::*;
 use recovery::{Rto, TimeThreshold};
-use scenario::{FlowConfig, TimerMeans};
-use units::Time;
+use scenario::trace::Event;
+use scenario::{FlowConfig, Scenario, TimerMeans};
+use units::{Duration, Time};
 
 fn means(mut flow: FlowConfig) -> (TimerMeans, f64) {
     flow.ack.ack_every = 1.into();
@@ -41,4 +42,27 @@ fn at_rest() {
     let (rfc, _) = means(rfc);
     close("RTO of RFC 6298", rfc.rto.ms(), 200.0);
     assert!(rfc.reo_wnd.ms().is_nan());
+}
+
+/// What happens at the receiver's end does not move the sender's pacer: only what the sender sees lets it reckon anew. DCCC begins with a
+/// packet each 100 ms; the ACK that raises its rate comes 75.5 ms after the last packet, and at the new rate that has been enough. The
+/// receiver's delayed ACK, 25 ms before, had been reckoned at the old rate.
+#[test]
+fn the_receiver_does_not_pace() {
+    let scenario = Scenario { trace: true, ..scenario(4.0, 1, vec![quic_flow("name = 'dccc'")]) };
+    let trace = run(&scenario).flows.remove(0).trace.unwrap();
+    let sent = |number| {
+        let of = |event: &Event| matches!(event, Event::Sent { pn, .. } if *pn == number);
+        trace.iter().find(|(_, event)| of(event)).unwrap().0
+    };
+    let (at, rate) = trace
+        .iter()
+        .find_map(|(time, event)| match event {
+            Event::Metrics(metrics) if *time > sent(10) => Some((*time, metrics.pacing_rate.unwrap())),
+            _ => None,
+        })
+        .unwrap();
+    let earned = rate as f64 / 8.0 * (at - sent(10)).as_secs_f64();
+    assert!(earned > 1252.0 && at - sent(10) > Duration::from_millis(75), "{earned} in {}", at - sent(10));
+    assert_eq!(sent(11), at);
 }

@@ -56,3 +56,12 @@ pub fn goodput(outcome: &Outcome, flow: usize) -> f64 {
 pub fn more(one: f64, than: f64) -> f64 {
     one / than - 1.0
 }
+
+/// Median and 95th percentile of the relative difference of two windows over time.
+pub fn difference(a: &Outcome, b: &Outcome) -> (f64, f64) {
+    let windows = a.series.flows[0].cwnd.iter().zip(&b.series.flows[0].cwnd);
+    let mut all: Vec<f64> =
+        windows.map(|(a, b)| ((a - b) / b).abs()).filter(|part| part.is_finite()).collect();
+    all.sort_by(f64::total_cmp);
+    (all[all.len() / 2], all[all.len() * 95 / 100])
+}

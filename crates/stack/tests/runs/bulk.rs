@@ -1,24 +1,14 @@
 //! Bulk transfers: 10 MB over 10 Mbit/s, 25 ms each way, a queue of 42 packets.
 //!
 //! Why the two worlds differ. A full packet carries 1217 or 1218 bytes of the stream where the model has 1215: numbers take one or two bytes and
-//! not three, which makes the transfer 0.2 % shorter (`headers` says how much is left with the model's headers as they are here). The
-//! handshake's packets count in window, rate samples and rounds: the Initial is a round trip for BBR, with a sample of a tenth of the rate, and its
-//! first ACK of data comes for a single packet. So BBR leaves its start-up a few packets of window earlier, and drops fewer there.
+//! not three, which makes the transfer 0.2 % shorter (`headers` says how much is left with the model's headers as they are here). The end of
+//! the client's handshake takes some 130 bytes of the first packet of data, and a packet number is left out now and then.
 
 use kneepoint_stack::{Cipher, Profile};
 use scenario::{FlowConfig, Outcome, Scenario, Transport, Watch};
 use units::{Duration, Time};
 
 use crate::common::*;
-
-/// Median and 95th percentile of the relative difference of two windows over time.
-fn difference(a: &Outcome, b: &Outcome) -> (f64, f64) {
-    let windows = a.series.flows[0].cwnd.iter().zip(&b.series.flows[0].cwnd);
-    let mut all: Vec<f64> =
-        windows.map(|(a, b)| ((a - b) / b).abs()).filter(|part| part.is_finite()).collect();
-    all.sort_by(f64::total_cmp);
-    (all[all.len() / 2], all[all.len() * 95 / 100])
-}
 
 fn line(name: &str, world: &str, outcome: &Outcome) {
     let flow = &outcome.flows[0];
@@ -41,7 +31,7 @@ fn line(name: &str, world: &str, outcome: &Outcome) {
 
 #[test]
 fn beside_the_simulator() {
-    for (name, drops) in [("new-reno", 3), ("cubic", 3), ("bbr3", 16)] {
+    for (name, drops) in [("new-reno", 2), ("cubic", 2), ("bbr3", 1)] {
         let scenario = transfer(name);
         let model = on_simulator(&scenario);
         line(name, "simulator", &model);
@@ -55,7 +45,7 @@ fn beside_the_simulator() {
             assert!(late.abs() < 0.005, "{name} {world}: {late}");
             let apart = outcome.flows[0].totals.dropped.abs_diff(model.flows[0].totals.dropped);
             assert!(apart <= drops, "{name} {world}: {apart}");
-            assert!(median < 0.01 && p95 < 0.04, "{name} {world}: {median} {p95}");
+            assert!(median < 0.01 && p95 < 0.03, "{name} {world}: {median} {p95}");
         }
     }
 }
@@ -134,7 +124,7 @@ fn the_record_agrees_with_loss_recovery() {
     assert!(flow.totals.rtt.mean_ms() > 50.0 && flow.totals.owd.mean_ms() > 25.0);
 }
 
-/// At 100 Mbit/s too slow start is limited by the network; with windows of flow control that grow from 512 KiB it is not.
+/// At 100 Mbit/s too slow start is limited by the network, and not by credit that grows from 512 KiB.
 #[test]
 fn credit_does_not_limit() {
     for name in ["new-reno", "cubic", "bbr3"] {
@@ -148,11 +138,54 @@ fn credit_does_not_limit() {
         line(name, "tls", &outcome);
         let (median, p95) = difference(&outcome, &model);
         println!("{name:9} cwnd: median {:.2} %, p95 {:.2} %", 100.0 * median, 100.0 * p95);
-        let growing = Profile { quic: quic::config::Config::default(), ..Profile::default() };
-        let growing = kneepoint_stack::run(&scenario, &growing, &Watch::default(), None).unwrap().unwrap();
-        line(name, "growing", &growing);
         let drops = [&model, &outcome].map(|outcome| outcome.flows[0].totals.dropped as f64);
         assert!(more(done(&outcome), done(&model)).abs() < 0.01, "{name}");
+        assert!(median < 0.01 && p95 < 0.03, "{name}: {median} {p95}");
+        // Of the few that BBR loses, those of a round more or less are half.
         assert!(name == "bbr3" || more(drops[1], drops[0]).abs() < 0.02, "{name} {drops:?}");
     }
+}
+
+/// Without `handshake` the connection stands when the flow begins: data leaves at once, before anything is known of the path.
+#[test]
+fn a_connection_that_stands() {
+    for cipher in [Cipher::Plain, Cipher::Tls] {
+        let mut scenario = Scenario { trace: true, ..transfer("cubic") };
+        (scenario.flows[0].handshake, scenario.flows[0].start) = (false, Time::from_millis(300));
+        let flow = on_stack(&scenario, cipher).flows.remove(0);
+        use scenario::trace::Event;
+        let trace = flow.trace.unwrap();
+        assert!(!trace.iter().any(|(_, event)| matches!(event, Event::Opens(_))));
+        let sent = trace.iter().filter(|(time, event)| {
+            *time == flow.started && matches!(event, Event::Sent { bytes: 1252, .. })
+        });
+        assert_eq!((flow.started, sent.count()), (Time::from_millis(300), 10), "the initial window");
+        let first = trace.iter().find_map(|(_, event)| match event {
+            Event::Metrics(metrics) => Some(metrics.clone()),
+            _ => None,
+        });
+        let first = first.unwrap();
+        assert_eq!(first.latest_rtt, Some(first.smoothed_rtt), "the first sample is of data");
+        assert_eq!(flow.delivered, 10_000_000);
+    }
+}
+
+/// What is left of a window is filled with a smaller packet where the flow says so.
+#[test]
+fn a_window_is_filled() {
+    use scenario::trace::Event;
+    let small = |fills| {
+        let mut scenario = Scenario { trace: true, ..transfer("new-reno") };
+        scenario.flows[0].recovery.small_last_packet = fills;
+        let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
+        let (late, (median, p95)) = (more(done(&outcome), done(&model)), difference(&outcome, &model));
+        assert!(late.abs() < 0.005 && median < 0.01 && p95 < 0.03, "{late} {median} {p95}");
+        [model, outcome].map(|outcome| {
+            let trace = outcome.flows[0].trace.as_ref().unwrap();
+            trace.iter().filter(|(_, e)| matches!(e, Event::Sent { bytes: 0..1252, .. })).count()
+        })
+    };
+    let (none, some) = (small(false), small(true));
+    println!("packets below full size, model and endpoint: {none:?} {some:?}");
+    assert!(none[1] < 10 && some[1] > some[0] / 2 && some[1] > 100, "{none:?} {some:?}");
 }

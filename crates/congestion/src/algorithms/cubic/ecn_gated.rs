@@ -42,6 +42,12 @@ params! {
     base: picoquic::Params = picoquic::Params::equation_1(); picoquic::Params::DOCS,
 }
 
+crate::variables! {
+    with picoquic::VARIABLES;
+    /// RTT over its minimum, R, the gate of marks. Uchida et al. section 3.
+    r: "",
+}
+
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct CubicEcnGated {

@@ -63,6 +63,12 @@ params! {
     slow_start: Kind = Kind::Standard,
 }
 
+crate::variables! {
+    with westwood::VARIABLES;
+    /// One-way queuing delay of the newest packet, OWQD. Section 3, equations 3 to 5.
+    owqd: "s",
+}
+
 /// The controller: a [`WestwoodPlus`] that also reduces when the queue is long.
 #[derive(Clone, Debug)]
 pub struct QuicDc {

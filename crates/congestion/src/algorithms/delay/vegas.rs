@@ -28,6 +28,7 @@
 //! up to the next microsecond. Products take 128 bits. Pacing is the sender's; Linux does not pace (`paced = by-rate`).
 
 use crate::algorithms::reno::tcp_reno::{self, Halve, TcpReno};
+use crate::algorithms::reno::window;
 use crate::components::count::Count;
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent};
 use crate::{Range, params};
@@ -57,6 +58,12 @@ params! {
     /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; Linux none.
     #[serde(with = "units::or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
+}
+
+crate::variables! {
+    with window::VARIABLES;
+    /// Smallest RTT since the start or the last idle time, baseRTT, from the first sample on. Linux tcp_vegas.c.
+    base_rtt: "s"; later,
 }
 
 /// The controller. Windows in bytes, always whole packets.

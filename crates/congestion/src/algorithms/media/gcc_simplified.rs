@@ -67,6 +67,15 @@ params! {
     min_window: u64 = 10 => Range::PACKETS,
 }
 
+crate::variables! {
+    /// Sending rate, A. D'Aronco et al., appendix C-B.
+    a: "bit/s",
+    /// Rate at the receiver, R; 0 before it is known. D'Aronco et al., appendix C-B.
+    r: "bit/s",
+    /// Change of the one-way delay from the packet before to the newest, d. D'Aronco et al., appendix C-B.
+    variation: "s",
+}
+
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct GccSimplified {

@@ -89,6 +89,15 @@ impl Params {
     }
 }
 
+crate::variables! {
+    /// Slow-start threshold, infinite until slow start has ended. RFC 5681 section 3.1.
+    ssthresh: "bytes",
+    /// Growth per round trip at this window, a(w). RFC 3649 section 5.
+    a: "packets",
+    /// Part of this window that a loss takes, b(w), 0..1. RFC 3649 section 5.
+    b: "",
+}
+
 /// The controller. Windows in packets.
 #[derive(Clone, Debug)]
 pub struct Hstcp {

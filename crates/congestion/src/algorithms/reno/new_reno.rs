@@ -22,6 +22,7 @@
 
 use crate::algorithms::reno::frame::{Answer, Frame};
 use crate::algorithms::reno::window::Growth;
+pub use crate::algorithms::reno::window::VARIABLES;
 use crate::components::count::{Count, Counting};
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, initial_window_of};
 use crate::{Range, params};

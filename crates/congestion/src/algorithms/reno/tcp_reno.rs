@@ -24,6 +24,7 @@
 //! of exit are the sender's. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
 
 use crate::algorithms::reno::frame::{Answer, Frame};
+pub use crate::algorithms::reno::window::VARIABLES;
 use crate::algorithms::reno::window::{Growth, Window};
 use crate::components::count::{Count, Counting};
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo};

@@ -17,6 +17,11 @@ use crate::components::idle;
 use crate::components::slow_start::SlowStart;
 use crate::{Ack, Control, Idle, PathInfo};
 
+crate::variables! {
+    /// Slow-start threshold, infinite until slow start has ended. RFC 5681 section 3.1; RFC 9002 appendix B.2.
+    ssthresh: "bytes",
+}
+
 /// How the window grows in congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]

@@ -1,6 +1,8 @@
 //! Which columns a time series has: those of every run, and what the controllers of the file tell of themselves.
 
-use congestion::PathInfo;
+use std::collections::BTreeSet;
+
+use congestion::{PathInfo, STATE};
 
 use crate::diagnostic::Diagnostic;
 use crate::file::cursor::Cursor;
@@ -18,9 +20,6 @@ const OF_FLOWS: [&str; 7] = [
 ];
 /// Of the path: they stand in the track of each flow.
 const OF_THE_PATH: [&str; 4] = ["queue_bytes", "drops", "ping_ms", "udp_mbit_s"];
-/// Variables that some controllers tell only when they have a value: a fresh one keeps quiet about them.
-const LATER: [&str; 7] = ["queuing_delay", "base_rtt", "x_recv", "e", "w_est", "w_max", "bwe"];
-
 /// One or several columns of the file's series.
 pub(super) fn read(at: &Cursor<'_>, cases: &[Case]) -> Result<Vec<String>, Diagnostic> {
     let all = if at.node().as_str().is_some() { vec![at.clone()] } else { at.filled_list()? };
@@ -42,22 +41,24 @@ fn read_one(at: &Cursor<'_>, cases: &[Case]) -> Result<String, Diagnostic> {
     }
 }
 
-/// What the controllers of these cases tell; `None` with one of another program, which may tell things later.
+/// What the controllers of these cases tell; `None` with one that does not list it: it may tell more than a fresh one does.
 fn variables(cases: &[Case]) -> Option<Vec<&'static str>> {
-    let mut algorithms: Vec<&congestion::Algorithm> = Vec::new();
+    let mut names: BTreeSet<&'static str> = BTreeSet::new();
     for flow in cases.iter().flat_map(|case| case.setup.present()) {
-        if !algorithms.contains(&&flow.config.algorithm) {
-            algorithms.push(&flow.config.algorithm);
+        let algorithm = &flow.config.algorithm;
+        let listed = algorithm.variables();
+        let mut lists_all = true;
+        algorithm.build(PathInfo::default()).trace(&mut |name, _| {
+            lists_all &= name == STATE || listed.iter().any(|v| v.name == name);
+            names.insert(name);
+        });
+        names.extend(listed.iter().map(|v| v.name));
+        let is_ours = congestion::Registry::default().get(algorithm.name()).is_some();
+        if !lists_all || (listed.is_empty() && !is_ours) {
+            return None;
         }
     }
-    let mut names: Vec<&'static str> = LATER.to_vec();
-    for algorithm in algorithms {
-        congestion::Registry::default().get(algorithm.name())?;
-        algorithm.build(PathInfo::default()).trace(&mut |name, _| names.push(name));
-    }
-    names.sort_unstable();
-    names.dedup();
-    Some(names)
+    Some(names.into_iter().collect())
 }
 
 /// A column that flows have each for themselves and that adds up: what areas on top of each other need.

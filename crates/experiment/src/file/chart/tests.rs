@@ -165,6 +165,23 @@ fn what_cannot_be_combined_is_refused_with_what_can() {
     assert!(plain("mark = \"line\"\nx = \"link.queue\"").unwrap_err().contains("does not vary"));
 }
 
+/// The columns are those of the file's controllers, also what a fresh one has no value of yet.
+#[test]
+fn columns_are_what_the_controllers_list() {
+    let drawn = |controller: &str, column: &str| {
+        let head = HEAD.replace("cubic", controller);
+        charts(&format!("{head}[[chart]]\ntitle = \"T\"\nmark = \"line\"\ny = \"{column}\"\n"))
+    };
+    for (controller, later) in
+        [("westwood-plus", "rtt_min"), ("cubic", "w_est"), ("dccc", "e"), ("vegas", "base_rtt")]
+    {
+        assert!(drawn(controller, later).is_ok(), "{controller} {later}");
+    }
+    let told = drawn("new-reno", "w_est").unwrap_err();
+    assert!(told.contains("unknown column of the series `w_est`"), "{told}");
+    assert!(drawn("new-reno", "state").is_err() && drawn("bbr3", "state").is_ok());
+}
+
 /// Every kind that files had says what it is now, and that can be read.
 #[test]
 fn an_old_kind_names_its_mark() {

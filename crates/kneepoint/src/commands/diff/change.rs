@@ -31,6 +31,8 @@ pub(super) struct Change {
     pub(super) ratio: Option<Ratio>,
     /// More than the runs scatter.
     pub(super) is_beyond_spread: bool,
+    /// There is a rule about its metric.
+    pub(super) is_ruled: bool,
     /// The rule that it breaks.
     pub(super) broken: Option<String>,
 }
@@ -63,6 +65,7 @@ impl Change {
             after,
             ratio: None,
             is_beyond_spread: false,
+            is_ruled: false,
             broken: None,
         }
     }

@@ -84,6 +84,7 @@ impl Comparison {
                 after: other.value(),
                 ratio,
                 is_beyond_spread: is_beyond_spread(one, other, ratio, n),
+                is_ruled: rules.iter().any(|rule| rule.metric == **metric),
                 broken: None,
             };
             change.broken =

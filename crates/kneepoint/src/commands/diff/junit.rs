@@ -5,19 +5,19 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use super::change::Change;
 use super::comparison::Comparison;
 
-/// A suite for each experiment, a case for each number; one that breaks a rule has failed.
+/// A suite for each experiment, a case for each number that a rule is about; one that breaks it has failed.
 ///
 /// # Errors
 /// Text that XML cannot hold.
 pub(super) fn of(comparison: &Comparison) -> Result<String, quick_junit::SerializeError> {
     let mut report = Report::new("kneepoint diff");
-    let mut names: Vec<&str> = comparison.changes.iter().map(|change| change.experiment.as_str()).collect();
+    let ruled = || comparison.changes.iter().filter(|change| change.is_ruled);
+    let mut names: Vec<&str> = ruled().map(|change| change.experiment.as_str()).collect();
     names.sort_unstable();
     names.dedup();
     for name in names {
         let mut suite = TestSuite::new(name);
-        let mut cases: Vec<&Change> =
-            comparison.changes.iter().filter(|change| change.experiment == name).collect();
+        let mut cases: Vec<&Change> = ruled().filter(|change| change.experiment == name).collect();
         cases.sort_by(|a, b| {
             (&a.variant, a.row.as_str(), &a.metric).cmp(&(&b.variant, b.row.as_str(), &b.metric))
         });

@@ -27,7 +27,7 @@ pub(crate) struct DiffArgs {
     /// several times.
     #[arg(long = "fail-if", value_name = "RULE", value_parser = Rule::read, allow_hyphen_values = true)]
     rules: Vec<Rule>,
-    /// Write the rules as test cases, one for each row of a table.
+    /// Write the rules as test cases, one for each row that has their metric.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Print Markdown, for a job's summary.

@@ -18,15 +18,21 @@ impl Rule {
     /// `goodput -3 %`, `loss +0.1`.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         const RIGHT: &str = "write it like \"goodput -3 %\", or \"loss +0.1\" in the metric's own unit";
-        let (metric, change) =
-            text.trim().split_once(' ').ok_or_else(|| format!("`{text}` has no change; {RIGHT}"))?;
-        let (number, relative) = match change.trim().strip_suffix('%') {
-            Some(number) => (number.trim(), true),
-            None => (change.trim(), false),
+        let (rest, relative) = match text.trim().strip_suffix('%') {
+            Some(rest) => (rest.trim_end(), true),
+            None => (text.trim(), false),
         };
-        if !number.starts_with(['+', '-']) {
-            return Err(format!("`{text}` does not say whether up (+) or down (-); {RIGHT}"));
-        }
+        // A metric may have spaces, as in `share of candidate`, and a label a dash: the last sign begins the change.
+        let Some(at) = rest.rfind(" +").max(rest.rfind(" -")) else {
+            let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+            return Err(match rest.split_whitespace().next_back() {
+                Some(last) if is_number(last) => {
+                    format!("`{text}` does not say whether up (+) or down (-); {RIGHT}")
+                }
+                _ => format!("`{text}` has no change; {RIGHT}"),
+            });
+        };
+        let (metric, number) = (rest[..at].trim(), rest[at..].trim());
         let bound: f64 =
             number.replace(' ', "").parse().map_err(|_| format!("`{number}` is not a number; {RIGHT}"))?;
         let metric = Metric::from(metric);
@@ -82,10 +88,31 @@ mod tests {
         assert!(!rule("goodput -3 %").is_broken_by(&noise));
     }
 
+    /// A metric of some flows, or in a window, has spaces in it.
+    #[test]
+    fn metrics_of_several_words() {
+        for (text, metric) in [
+            ("share of candidate -3 %", "share of candidate"),
+            ("goodput of BBR @ before -0.5", "goodput of BBR @ before"),
+            ("rtt_mean of TCP -5 + 5%", "rtt_mean of TCP -5"),
+            (" goodput of a - b  - 3 % ", "goodput of a - b"),
+        ] {
+            assert_eq!(Rule::read(text).map(|rule| rule.metric), Ok(metric.into()), "{text}");
+        }
+        assert!(
+            Rule::read("goodput of BBR -3 %")
+                .unwrap()
+                .is_broken_by(&Change { metric: "goodput of BBR".into(), ..change(100.0, 96.0) })
+        );
+    }
+
     #[test]
     fn mistakes() {
         for (text, says) in [
             ("goodput", "no change"),
+            ("share of candidate", "`share of candidate` has no change"),
+            ("share of candidate 3 %", "up (+) or down"),
+            ("shar of candidate -3 %", "did you mean \"share\""),
             ("goodput 3 %", "up (+) or down"),
             ("godput -3 %", "did you mean \"goodput\""),
             ("goodput -x", "not a number"),

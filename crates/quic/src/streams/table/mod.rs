@@ -6,5 +6,5 @@ mod outgoing;
 mod state;
 
 pub use application::Unknown;
-pub use outgoing::{Control, MAX_CONTROL};
+pub use outgoing::{Control, MAX_CONTROL, MIN_DATA};
 pub use state::{StreamEvent, StreamTable, TableConfig};

@@ -2,16 +2,18 @@
 
 use units::Time;
 
-use super::state::{StreamEvent, StreamTable};
+use super::state::{Stream, StreamEvent, StreamTable};
 use crate::streams::id::StreamId;
 use crate::streams::outbox::Chunk;
+use crate::streams::receive::ReceiveStream;
+use crate::streams::send::SendStream;
 use crate::wire::frame::{Direction, Frame, StreamFrame};
 use crate::wire::varint;
 
 /// The longest frame of [`StreamTable::next_control`], in bytes: a type and three integers.
 pub const MAX_CONTROL: usize = 25;
 /// Less than so many bytes of a stream are not worth a frame of their own in what is left of a packet.
-const MIN_DATA: usize = 16;
+pub const MIN_DATA: usize = 16;
 
 /// A frame about streams without data. Its sender keeps it and hands it back when its packet is acknowledged or lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +41,23 @@ const DIRECTIONS: [Direction; 2] = [Direction::Bidirectional, Direction::Unidire
 impl StreamTable {
     /// There is something to send.
     pub fn has_pending(&self) -> bool {
+        self.max_data || !self.control.is_empty() || self.has_other_pending()
+    }
+
+    /// There is something to send besides MAX_DATA and MAX_STREAM_DATA, which are in good time and can wait for an ACK that is to leave soon.
+    pub fn has_urgent(&self) -> bool {
+        self.has_other_pending() || self.control.iter().any(|id| self.is_urgent(*id))
+    }
+
+    fn has_other_pending(&self) -> bool {
         let blocked = self.limits.is_news() || (self.is_held_back() && self.credit.is_news());
-        let said = !self.control.is_empty() || self.max_data || self.max_streams != [false; 2];
-        said || blocked || self.has_data()
+        blocked || self.max_streams != [false; 2] || self.has_data()
+    }
+
+    fn is_urgent(&self, id: StreamId) -> bool {
+        let Some(Stream { send, receive, .. }) = self.streams.get(&id) else { return false };
+        send.as_ref().is_some_and(SendStream::has_control)
+            || receive.as_ref().is_some_and(ReceiveStream::has_stop)
     }
 
     /// There is data to send that the connection's credit allows.

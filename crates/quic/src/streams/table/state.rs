@@ -121,7 +121,7 @@ impl StreamTable {
         self.limits.on_max_streams(Direction::Unidirectional, peer.initial_max_streams_uni);
     }
 
-    /// By this the windows judge whether half of them was read quickly.
+    /// By this the windows judge whether a part of them was read quickly.
     pub const fn set_smoothed_rtt(&mut self, rtt: Duration) {
         self.smoothed_rtt = rtt;
     }

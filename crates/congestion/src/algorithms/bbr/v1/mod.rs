@@ -81,6 +81,27 @@ use units::{Rng, Time};
 /// Names of its states, by number.
 pub const STATES: &[&str] = Mode::NAMES;
 
+crate::variables! {
+    /// Largest delivery rate of the last rounds, BtlBw. Draft section 4.1.1.5.
+    max_bw: "bit/s",
+    /// Rate that the model goes by: `max_bw`, or a policer's. Linux bbr_bw.
+    bw: "bit/s",
+    /// Smallest RTT of the last 10 s, RTprop. Draft section 4.1.2.3.
+    min_rtt: "s",
+    /// Most that was acknowledged beyond the rate lately. Linux bbr_extra_acked.
+    extra_acked: "bytes",
+    /// Factor of the pacing rate. Draft section 4.2.1.
+    pacing_gain: "",
+    /// Factor of the window. Draft section 4.2.3.
+    cwnd_gain: "",
+    /// Whether the pipe has been full, 0 or 1: Startup is over. Draft section 4.3.2.2; Linux bbr_full_bw_reached.
+    filled_pipe: "",
+    /// Rounds without significant growth of the rate. Draft section 4.3.2.2; Linux full_bw_cnt.
+    full_bw_count: "rounds",
+    /// Whether a policer's rate rules, 0 or 1. Linux lt_use_bw.
+    lt_use_bw: "",
+}
+
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
 pub struct Bbr1 {

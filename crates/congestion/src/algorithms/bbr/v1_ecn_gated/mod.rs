@@ -41,9 +41,17 @@ mod tests;
 
 pub use params::{Marks, Params, Persistence, PhaseEnd, Scope, Unit};
 
-use crate::algorithms::bbr::v1::{Bbr1, Scale};
+use crate::algorithms::bbr::v1::{self, Bbr1, Scale};
 use crate::components::rtt_ratio::Ratio;
 use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, Sent};
+
+crate::variables! {
+    with v1::VARIABLES;
+    /// RTT over its minimum, R. Uchida et al. section 3.
+    r: "",
+    /// What the gains of ProbeBW are multiplied by. Uchida et al. section 3.
+    factor: "",
+}
 
 /// The controller.
 #[derive(Clone, Debug)]

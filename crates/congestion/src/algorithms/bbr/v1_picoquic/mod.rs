@@ -76,6 +76,23 @@ crate::states! {
 /// Names of its states, by number.
 pub const STATES: &[&str] = State::NAMES;
 
+crate::variables! {
+    /// Bandwidth of the bottleneck, btl_bw. picoquic bbr.c.
+    max_bw: "bit/s",
+    /// Smallest RTT, rt_prop. picoquic bbr.c.
+    min_rtt: "s",
+    /// Factor of the pacing rate. picoquic bbr.c.
+    pacing_gain: "",
+    /// Factor of the window. picoquic bbr.c.
+    cwnd_gain: "",
+    /// Whether the pipe has been full, 0 or 1. picoquic bbr.c.
+    filled_pipe: "",
+    /// Number of the phase with which the cycle of gains begins, from 0. picoquic bbr.c.
+    cycle_start: "",
+    /// Smoothed loss rate, s, 0..1: the gate of losses. picoquic cc_common.c.
+    drop_rate: "",
+}
+
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
 pub struct Bbr1Picoquic {

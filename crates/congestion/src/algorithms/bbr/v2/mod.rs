@@ -73,6 +73,7 @@ mod tests;
 mod window;
 
 pub use params::{Advance, BandwidthSample, Params, Recovery, StartupLossExit, TooHigh, UpExit};
+pub use state::VARIABLES;
 
 use crate::algorithms::bbr::common::frame::Frame;
 use crate::algorithms::bbr::common::frame::rules::rules;

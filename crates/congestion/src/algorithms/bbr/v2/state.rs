@@ -5,6 +5,29 @@ use crate::STATE;
 use crate::algorithms::bbr::common::model::INFINITE;
 pub(super) use crate::algorithms::bbr::common::state::State;
 
+crate::variables! {
+    /// Largest delivery rate of the last two cycles of ProbeBW, BBR.max_bw. Draft section 4.5.2.
+    max_bw: "bit/s",
+    /// Rate that the model goes by, BBR.bw. Draft section 4.5.2.
+    bw: "bit/s",
+    /// Bound on the rate after losses, BBR.bw_lo, infinite without one. Draft section 4.5.6.3.
+    bw_lo: "bit/s",
+    /// Smallest RTT, BBR.min_rtt. Draft section 4.5.3.
+    min_rtt: "s",
+    /// What may be in flight without too much loss, BBR.inflight_hi, infinite before there was some. Draft section 4.5.6.2.
+    inflight_hi: "bytes",
+    /// Bound on what is in flight after losses, BBR.inflight_lo, infinite without one. Draft section 4.5.6.3.
+    inflight_lo: "bytes",
+    /// Most that was acknowledged beyond the rate lately, BBR.extra_acked. Draft section 4.5.5.
+    extra_acked: "bytes",
+    /// Factor of the pacing rate, BBR.pacing_gain. Draft section 4.6.1.
+    pacing_gain: "",
+    /// Factor of the window, BBR.cwnd_gain. Draft section 4.6.1.
+    cwnd_gain: "",
+    /// Whether the pipe has been full, 0 or 1, BBR.filled_pipe. Draft section 4.3.1.2.
+    filled_pipe: "",
+}
+
 impl Bbr2 {
     pub(super) fn cwnd_gain(&self) -> f64 {
         let p = &self.params;

@@ -76,6 +76,7 @@ mod tests;
 mod window;
 
 pub use params::Params;
+pub use state::VARIABLES;
 
 use crate::algorithms::bbr::common::frame::Frame;
 use crate::algorithms::bbr::common::frame::rules::rules;

@@ -4,6 +4,41 @@ use super::{Bbr3, State};
 use crate::STATE;
 use crate::algorithms::bbr::common::model::INFINITE;
 
+crate::variables! {
+    /// Rounds since the start, BBR.round_count. Draft section 5.5.1.
+    round_count: "rounds",
+    /// Largest delivery rate of the last two cycles of ProbeBW, BBR.max_bw. Draft section 5.5.5.
+    max_bw: "bit/s",
+    /// Rate that the model goes by, BBR.bw. Draft section 5.5.10.
+    bw: "bit/s",
+    /// Bound on the rate after losses, BBR.bw_shortterm, infinite without one. Draft section 5.5.10.3.
+    bw_shortterm: "bit/s",
+    /// Smallest RTT, BBR.min_rtt. Draft section 5.3.4.
+    min_rtt: "s",
+    /// What may be in flight without too much loss, BBR.inflight_longterm, infinite before there was some. Draft section 5.5.10.2.
+    inflight_longterm: "bytes",
+    /// Bound on what is in flight after losses, BBR.inflight_shortterm, infinite without one. Draft section 5.5.10.3.
+    inflight_shortterm: "bytes",
+    /// Most that was acknowledged beyond the rate lately, BBR.extra_acked. Draft section 5.5.9.
+    extra_acked: "bytes",
+    /// Factor of the pacing rate, BBR.pacing_gain. Draft section 5.6.1.
+    pacing_gain: "",
+    /// Factor of the window, BBR.cwnd_gain. Draft section 5.6.1.
+    cwnd_gain: "",
+    /// Whether the pipe has been full since the start, 0 or 1, BBR.full_bw_reached. Draft section 5.3.1.2.
+    full_bw_reached: "",
+    /// Whether the pipe is full by the search that runs now, 0 or 1, BBR.full_bw_now. Draft section 5.3.1.2.
+    full_bw_now: "",
+    /// Rounds without significant growth of the rate, BBR.full_bw_count. Draft section 5.3.1.2.
+    full_bw_count: "rounds",
+    /// Whether the flow sends again after it was idle, 0 or 1, BBR.idle_restart. Draft section 5.4.1.
+    idle_restart: "",
+    /// Time until the next probe of the bandwidth, BBR.bw_probe_wait. Draft section 5.3.3.
+    bw_probe_wait: "s",
+    /// Whether the last probe lost too much, so that the next one is careful, 0 or 1. Draft section 5.3.3.6.
+    prev_probe_too_high: "",
+}
+
 impl Bbr3 {
     pub(super) fn cwnd_gain(&self) -> f64 {
         match self.bbr.state {

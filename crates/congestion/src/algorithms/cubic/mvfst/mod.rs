@@ -54,6 +54,15 @@ crate::states! {
 /// Names of its states, by number.
 pub const STATES: &[&str] = State::NAMES;
 
+crate::variables! {
+    /// Slow-start threshold, infinite until slow start has ended. mvfst.md section 7.
+    ssthresh: "bytes",
+    /// Reno-friendly window, W_est. mvfst.md section 7; QuicCubic.cpp:661.
+    w_est: "bytes",
+    /// Window at the last loss, or less where it had not come back, W_max, once known. mvfst.md section 7; QuicCubic.cpp:310.
+    w_max: "bytes"; later,
+}
+
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
 pub struct CubicMvfst {

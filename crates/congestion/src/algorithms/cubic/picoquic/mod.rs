@@ -82,6 +82,17 @@ use curve::Curve;
 use event::{Event, Previous};
 use units::{Duration, Rate, Time};
 
+crate::variables! {
+    /// Slow-start threshold, infinite until slow start has ended. picoquic cubic.c.
+    ssthresh: "bytes",
+    /// Window at the last event, or less by fast convergence, W_max. picoquic cubic.c.
+    w_max: "bytes",
+    /// What Reno's window would be, W_reno. picoquic cubic.c.
+    w_reno: "bytes",
+    /// Smoothed loss rate, s, 0..1: the gate of losses. picoquic cc_common.c.
+    drop_rate: "",
+}
+
 /// The controller. Windows in bytes, but for the curve's maxima.
 #[derive(Clone, Debug)]
 pub struct CubicPicoquic {

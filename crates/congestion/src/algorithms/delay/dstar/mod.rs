@@ -61,6 +61,15 @@ crate::states! {
 /// Names of its states, by number.
 pub const STATES: &[&str] = Mode::NAMES;
 
+crate::variables! {
+    /// Last estimate of the bandwidth-delay product, bdp. Equation 2.
+    bdp: "bytes",
+    /// What the window adds to the bandwidth-delay product, gain_cwnd. Paper section 3.2.4.
+    gain_cwnd: "bytes",
+    /// Smallest RTT, RTTmin, infinite before the first sample. Paper section 3.2.1.
+    min_rtt: "s",
+}
+
 /// The controller. Windows in packets.
 #[derive(Clone, Debug)]
 pub struct Dstar {

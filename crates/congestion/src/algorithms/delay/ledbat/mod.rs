@@ -75,6 +75,11 @@ struct Window {
     slow_start: Option<SlowStart>,
 }
 
+crate::variables! {
+    /// Smallest current one-way delay less the base delay, once a packet has told when it arrived. RFC 6817 section 2.4.2.
+    queuing_delay: "s"; later,
+}
+
 /// The controller. Windows in bytes.
 #[derive(Clone, Debug)]
 pub struct Ledbat {

@@ -53,6 +53,15 @@ const INITIAL_RTT: Duration = Duration::from_millis(333);
 /// Past rates kept, one per feedback period: no packet stays in flight for so many.
 const RATES: usize = 64;
 
+crate::variables! {
+    /// Sending rate, x. Equation 26.
+    x: "bit/s",
+    /// Rate at the receiver, x_recv, from the first report on. Equation 21.
+    x_recv: "bit/s"; later,
+    /// Mean one-way delay of the last period, e, from the first report on. Appendix C.
+    e: "s"; later,
+}
+
 /// The controller. Rates in bits per second.
 #[derive(Clone, Debug)]
 pub struct Dccc {

@@ -59,6 +59,21 @@ impl Params {
 /// Names of its states, by number.
 pub const STATES: &[&str] = state::State::NAMES;
 
+crate::variables! {
+    /// Rate of the delay-based controller, A_hat. Draft section 5.5.
+    a_hat: "bit/s",
+    /// Rate of the loss-based controller, As_hat. Draft section 6.
+    as_hat: "bit/s",
+    /// Rate at the receiver, R_hat; 0 before it is known. Draft section 5.5.
+    r_hat: "bit/s",
+    /// Estimated growth of the one-way delay from group to group, m(i). Draft section 5.3.
+    m: "s",
+    /// Variance of the noise in the delays' changes, var_v. Draft section 5.3.
+    var_v: "s^2",
+    /// Threshold of the over-use detector, del_var_th. Draft section 5.4.
+    del_var_th: "s",
+}
+
 /// The controller.
 #[derive(Clone, Debug)]
 pub struct Gcc {

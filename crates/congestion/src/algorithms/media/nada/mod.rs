@@ -44,6 +44,22 @@ use self::receiver::{Feedback, Receiver};
 use crate::components::receiver_report::{Reports, Window, bits};
 use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo};
 
+crate::variables! {
+    with receiver::VARIABLES;
+    /// Reference rate. RFC 8698 section 4.3.
+    r_ref: "bit/s",
+    /// Rate of the encoder. RFC 8698 section 5.2.2, equation 11.
+    r_vin: "bit/s",
+    /// Rate that is paced. RFC 8698 section 5.2.2, equation 12.
+    r_send: "bit/s",
+    /// Rate at the receiver; 0 before it is known. RFC 8698 section 4.2.
+    r_recv: "bit/s",
+    /// Aggregate congestion signal. RFC 8698 section 4.2, equation 2.
+    x_curr: "s",
+    /// How the rate is updated: 0 accelerated ramp-up, 1 gradually. RFC 8698 section 4.3.
+    rmode: "",
+}
+
 /// The controller: the sender of the RFC, and its receiver.
 #[derive(Clone, Debug)]
 pub struct Nada {

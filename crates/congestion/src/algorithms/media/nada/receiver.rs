@@ -24,6 +24,19 @@ use crate::components::receiver_report::{Counts, ReceiveRate, Report};
 use crate::{AckedPacket, Lost};
 use units::{Duration, Time};
 
+crate::variables! {
+    /// Queuing delay, the least of the last packets. RFC 8698 sections 4.2, 5.1.1.
+    d_queue: "s",
+    /// Queuing delay, warped where losses were seen lately. RFC 8698 section 4.2, equation 1.
+    d_tilde: "s",
+    /// Smoothed ratio of lost packets, 0..1. RFC 8698 section 5.1.
+    p_loss: "",
+    /// Smoothed ratio of marked packets, 0..1. RFC 8698 section 5.1.
+    p_mark: "",
+    /// Mean interval between losses; 0 before the first loss. RFC 8698 section 4.2; RFC 5348 section 5.4.
+    loss_int: "packets",
+}
+
 /// Of RFC 5348 section 5.4, newest interval first.
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 

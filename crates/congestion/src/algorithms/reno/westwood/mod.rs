@@ -33,7 +33,7 @@ mod bandwidth;
 pub use bandwidth::{Bandwidth, Filter};
 
 use crate::algorithms::reno::frame::Frame;
-use crate::algorithms::reno::window::Growth;
+use crate::algorithms::reno::window::{self, Growth};
 use crate::components::count::{Count, Counting};
 use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent, initial_window_of};
 use crate::{Range, params};
@@ -62,6 +62,14 @@ params! {
     abc_limit: Option<u64> = None => Range::COUNT,
     /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
+}
+
+crate::variables! {
+    with window::VARIABLES;
+    /// Bandwidth estimate, BWE, from the first sample on. CCR 2004 section 2.
+    bwe: "bytes/s"; later,
+    /// Smallest RTT since the start or the last timeout, RTTmin, from the first sample on. Linux tcp_westwood.c.
+    rtt_min: "s"; later,
 }
 
 /// The controller. Windows in bytes.

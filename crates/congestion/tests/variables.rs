@@ -1,0 +1,82 @@
+//! What controllers list of themselves: all of it is told, and the units are those of the values.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::path::{RTT, alone};
+use common::read::named;
+use kneepoint_congestion::testing::fixtures::path;
+use kneepoint_congestion::{Algorithm, Controller};
+use units::{Rate, Time};
+
+/// Of the link.
+const MBIT: u64 = 2;
+
+fn told(cc: &dyn Controller) -> BTreeMap<&'static str, f64> {
+    let mut all = BTreeMap::new();
+    cc.trace(&mut |name, value| {
+        all.insert(name, value);
+    });
+    all
+}
+
+/// Alone on a link with two BDPs of buffer, for half a minute; every variable with its last value.
+fn run(algorithm: &Algorithm) -> BTreeMap<&'static str, f64> {
+    let mut path = alone(&named(algorithm), MBIT, 2.0);
+    let mut last = BTreeMap::new();
+    for step in 1..300 {
+        path.run_to(Time::from_millis(100 * step));
+        last.extend(told(&*path.flow().cc));
+    }
+    last
+}
+
+/// A controller without any news tells what is told each time and nothing else; in a run each variable is told at last.
+#[test]
+fn what_comes_later_comes() {
+    for algorithm in Algorithm::all() {
+        let fresh = told(&*algorithm.build(path(1200)));
+        let after = run(&algorithm);
+        for variable in algorithm.variables() {
+            let name = variable.name;
+            assert_eq!(fresh.contains_key(name), variable.always, "{} {name}", algorithm.name());
+            assert!(after.contains_key(name), "{} {name}", algorithm.name());
+        }
+    }
+}
+
+/// On a link of 2 Mbit/s a rate in bit/s is some millions and one in bytes/s an eighth of it, a time in seconds is far below one, and so
+/// on: a factor of 8 or of 1000 is seen. Zero and infinity are no values.
+#[test]
+fn units_are_those_of_the_values() {
+    let rate = Rate(MBIT * 1_000_000);
+    let (bits, bytes, bdp) = (rate.0 as f64, rate.bytes_per_sec(), rate.bytes_in(RTT) as f64);
+    let mut wrong = Vec::new();
+    for algorithm in Algorithm::all() {
+        let after = run(&algorithm);
+        for variable in algorithm.variables() {
+            let Some(value) = after.get(variable.name).copied().filter(|v| *v != 0.0 && v.is_finite()) else {
+                continue;
+            };
+            let (low, high) = match variable.unit {
+                "bit/s" => (bits / 2.5, bits * 2.5),
+                "bytes/s" => (bytes / 2.5, bytes * 2.5),
+                // From a packet on: ACKs of single packets are hardly aggregated.
+                "bytes" => (1200.0, bdp * 8.0),
+                // Up to the wait of BBRv3 until it probes, 2 to 3 s.
+                "s" => (1e-7, 3.0),
+                "s^2" => (1e-9, 1e-3),
+                "packets" => (1.0, 1e6),
+                "rounds" => (0.0, 1000.0),
+                "" => (0.0, 10.0),
+                unit => panic!("{unit}"),
+            };
+            let size = value.abs();
+            if !(low..=high).contains(&size) {
+                wrong.push(format!("{} {} {value} {}", algorithm.name(), variable.name, variable.unit));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,214 @@
+//! The model and the protocol, packet by packet: without a cipher and with encodings of fixed size both take the same steps at the same
+//! nanoseconds, for every controller of the registry.
+//!
+//! Found on the way, and mended in the model: a receiver's timer refilled the sender's pacer, and ACK delays were told to the nanosecond.
+
+use congestion::{Cause, Detection, Registry};
+use kneepoint_stack::{EXACT_HEADER, Profile};
+use link::{Limit, LinkConfig, Reorder};
+use quic::config::{Config, ENDLESS};
+use quic::streams::WindowConfig;
+use recovery::{AckConfig, Config as Recovery, OnGap, Paced, Pacing, Pto, Reduction, Style, TimeThreshold};
+use scenario::trace::{Event, Metrics};
+use scenario::{FlowConfig, Outcome, Scenario, Transport, Watch};
+use units::{Duration, Rate, Time};
+
+use crate::common::*;
+
+/// Packets that each controller sends on each network, and of the long runs.
+const FEW: usize = 2_000;
+const MANY: usize = 100_000;
+/// Of the link, bits per second.
+const RATE: u64 = 20_000_000;
+
+/// 25 ms each way.
+fn networks() -> [(&'static str, LinkConfig); 4] {
+    let plain = LinkConfig { delay: Duration::from_millis(25), ..LinkConfig::plain(Rate(RATE)) };
+    let (deep, reorder) = (Limit::Packets(300), Some(Reorder { every: 100, by: Duration::from_millis(5) }));
+    [
+        ("no loss", plain.clone()),
+        ("drop-tail", LinkConfig { limit: Limit::Packets(60), ..plain.clone() }),
+        ("random loss", LinkConfig { loss: 0.01, limit: deep, ..plain.clone() }),
+        ("reordering", LinkConfig { limit: deep, reorder, ..plain }),
+    ]
+}
+
+/// Sets rules of a flow.
+type Set<'a> = &'a dyn Fn(&mut FlowConfig);
+
+/// What a sender does. Packets by their numbers, from the first one on.
+#[derive(Debug, PartialEq)]
+enum Step {
+    /// Which bytes of the stream it has is not compared: of what is lost the endpoint repeats the first byte first, the model what was found
+    /// lost first, and RFC 9000 section 13.3 leaves it open.
+    Sent {
+        number: u64,
+        bytes: u32,
+        len: u32,
+    },
+    Lost(u64, Detection),
+    Reduced(Cause),
+    /// After each ACK: window, bytes in flight, RTT, pacing, the controller's own variables.
+    Metrics(Metrics),
+}
+
+/// Up to so many packets, with their times.
+fn steps(outcome: Outcome, packets: usize) -> Vec<(Time, Step)> {
+    let trace = outcome.flows.into_iter().next().unwrap().trace.unwrap();
+    let (mut first, mut steps) = (None, Vec::new());
+    for (time, event) in trace {
+        let step = match event {
+            Event::Sent { pn, bytes, len, .. } => {
+                let number = pn - *first.get_or_insert(pn);
+                if number == packets as u64 {
+                    break;
+                }
+                Step::Sent { number, bytes, len }
+            }
+            Event::Lost { pn, detection } => Step::Lost(pn - first.unwrap(), detection),
+            Event::Reduced(cause) => Step::Reduced(cause),
+            Event::Metrics(metrics) => Step::Metrics(metrics),
+            _ => continue,
+        };
+        steps.push((time, step));
+    }
+    steps
+}
+
+/// Both worlds; says how many packets left and how many were lost, or where the worlds part.
+fn compare(mut flow: FlowConfig, link: LinkConfig, packets: usize) -> Result<(usize, usize), String> {
+    flow.handshake = false;
+    flow.transport = Transport::Quic { datagram: 1252, header: EXACT_HEADER, overhead: 42 };
+    flow.transfer = Some(packets as u64 * u64::from(flow.transport.payload()));
+    // As long as it takes, also at the rate of a slow camera.
+    let scenario = Scenario { trace: true, ..Scenario::new(link, [flow], Duration::from_secs(100_000)) };
+    let model = steps(on_simulator(&scenario), packets);
+    let outcome = kneepoint_stack::run(&scenario, &Profile::exact(), &Watch::default(), None);
+    let protocol = steps(outcome.unwrap().unwrap(), packets);
+    let at = model.iter().zip(&protocol).position(|(a, b)| a != b).unwrap_or(model.len().min(protocol.len()));
+    if at == model.len() && at == protocol.len() {
+        let count = |of: fn(&Step) -> bool| model.iter().filter(|(_, step)| of(step)).count();
+        return Ok((
+            count(|step| matches!(step, Step::Sent { .. })),
+            count(|step| matches!(step, Step::Lost(..))),
+        ));
+    }
+    let around = |steps: &[(Time, Step)]| {
+        let near = steps.get(at.saturating_sub(3)..(at + 4).min(steps.len())).unwrap_or_default();
+        near.iter().map(|(time, step)| format!("  {time:?} {step:?}\n")).collect::<String>()
+    };
+    Err(format!("step {at}\nmodel\n{}protocol\n{}", around(&model), around(&protocol)))
+}
+
+fn compare_all(names: &[&str], packets: usize) {
+    for name in names {
+        for (network, link) in networks() {
+            match compare(flow(name), link, packets) {
+                Ok((sent, lost)) => println!("{name}, {network}: {sent} packets, {lost} lost"),
+                Err(apart) => panic!("{name}, {network}: {apart}"),
+            }
+        }
+    }
+}
+
+/// Credit leaves with ACKs that are due anyway, so that the sender does nothing else than without flow control.
+#[test]
+fn credit_moves_nothing() {
+    let scenario = Scenario { trace: true, ..transfer("cubic") };
+    let steps_with = |window: WindowConfig| {
+        let quic =
+            Config { data_window: window, stream_window: window, ping_every: None, ..Config::default() };
+        let profile = Profile { quic, ..Profile::exact() };
+        let outcome = kneepoint_stack::run(&scenario, &profile, &Watch::default(), None).unwrap().unwrap();
+        // ACKs of credit take room from the stream.
+        let of = |(time, step)| match step {
+            Step::Sent { number, bytes, .. } => (time, Step::Sent { number, bytes, len: 0 }),
+            step => (time, step),
+        };
+        steps(outcome, 2000).into_iter().map(of).collect::<Vec<_>>()
+    };
+    let growing = steps_with(WindowConfig { initial: 512 << 10, max: 64 << 20 });
+    assert!(growing == steps_with(ENDLESS));
+}
+
+#[test]
+fn every_controller() {
+    let registry = Registry::default();
+    let names: Vec<_> = registry.iter().map(|entry| entry.name).collect();
+    compare_all(&names, FEW);
+}
+
+/// Other rules of loss recovery, pacing and acknowledgements, all those of `stack = "mvfst"` among them.
+#[test]
+fn other_rules() {
+    let mvfst = |flow: &mut FlowConfig| {
+        flow.ack = AckConfig {
+            ack_every: 10.into(),
+            delay_factor: Some(0.25),
+            timer_tick: Duration::from_millis(1),
+            timestamps: 10,
+            timestamp_exponent: 3,
+            ..AckConfig::default()
+        };
+        flow.recovery = Recovery {
+            packet_threshold: Some(4),
+            time_threshold: TimeThreshold::Factor(1.25),
+            granularity: Duration::ZERO,
+            initial_rtt: Duration::from_millis(50),
+            pto: Pto::Mvfst,
+            undo: false,
+            overshoot: true,
+            paced: Paced::ByRate,
+            pacing: Pacing {
+                style: Style::Bursts,
+                interval: Duration::from_micros(200),
+                ..Pacing::default()
+            },
+            ..Recovery::quic()
+        };
+    };
+    let prr = |flow: &mut FlowConfig| {
+        flow.recovery.reduction = Reduction::Prr;
+        flow.recovery.max_packet_threshold = Some(20);
+        flow.recovery.max_time_threshold = Some(2.0);
+    };
+    let rack = |flow: &mut FlowConfig| {
+        flow.recovery.time_threshold = TimeThreshold::Rack;
+        (flow.recovery.paced, flow.recovery.pacing.burst) = (Paced::Never, Some(2));
+        flow.ack.immediate_on_gap = OnGap::Off;
+    };
+    // A receiver that acknowledges 1 ms after the first packet and tells its peer 25 ms.
+    let aioquic = |flow: &mut FlowConfig| {
+        (flow.ack.ack_every, flow.ack.max_ack_delay) = (1_000_000.into(), Duration::from_millis(1));
+        flow.ack.immediate_on_gap = OnGap::Off;
+        (flow.recovery.persistent_congestion, flow.recovery.undo) = (None, false);
+        flow.recovery.paced = Paced::Never;
+    };
+    let rules: [(&str, Set); 4] = [("mvfst", &mvfst), ("prr", &prr), ("rack", &rack), ("aioquic", &aioquic)];
+    for (rules, set) in rules {
+        for name in ["new-reno", "cubic-mvfst", "bbr2-mvfst", "quic-dc"] {
+            for (network, link) in networks() {
+                let mut flow = flow(name);
+                set(&mut flow);
+                match compare(flow, link, FEW) {
+                    Ok((sent, lost)) => println!("{rules}, {name}, {network}: {sent} packets, {lost} lost"),
+                    Err(apart) => panic!("{rules}, {name}, {network}: {apart}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hundred_thousand_packets() {
+    compare_all(&["cubic"], MANY);
+}
+
+/// All of them, in minutes: `cargo test -p kneepoint-stack --test runs -- --ignored`.
+#[test]
+#[ignore = "minutes"]
+fn a_hundred_thousand_packets_of_every_controller() {
+    let registry = Registry::default();
+    let names: Vec<_> = registry.iter().map(|entry| entry.name).collect();
+    compare_all(&names, MANY);
+}
