@@ -11,13 +11,19 @@ pub enum Backend {
     Sim,
     /// The kernel's TCP, and UDP, through the emulator in real time (Linux); the simulator's rows stand beside.
     Wire,
-    /// Our QUIC endpoints, TLS and all, in the simulator's virtual time; the simulator's rows stand beside.
+    /// Real QUIC stacks, TLS and all, in the simulator's virtual time; the simulator's rows stand beside. As the backend of a row: ours.
     Stack,
+    /// A row of that world: noq, unmodified, with our controllers.
+    Noq,
+    /// The same of quinn.
+    Quinn,
 }
 
 impl Backend {
-    /// Every backend, the simulator first.
-    pub const ALL: [Self; 3] = [Self::Sim, Self::Wire, Self::Stack];
+    /// Every backend that a row can have, the simulator first.
+    pub const ALL: [Self; 5] = [Self::Sim, Self::Wire, Self::Stack, Self::Noq, Self::Quinn];
+    /// Those that an experiment as a whole can run in.
+    pub const WORLDS: [Self; 3] = [Self::Sim, Self::Wire, Self::Stack];
 
     /// Its word in files, JSON and on the command line.
     pub fn word(self) -> &'static str {
@@ -25,6 +31,8 @@ impl Backend {
             Self::Sim => "sim",
             Self::Wire => "wire",
             Self::Stack => "stack",
+            Self::Noq => "noq",
+            Self::Quinn => "quinn",
         }
     }
 
@@ -41,8 +49,10 @@ impl Backend {
                 "The kernel's TCP, and UDP, through the emulator in real time (Linux); the simulator's rows stand beside"
             }
             Self::Stack => {
-                "Our QUIC endpoints, TLS and all, in the simulator's virtual time; the simulator's rows stand beside"
+                "Real QUIC stacks, TLS and all, in the simulator's virtual time: our endpoints, or others (--stack); the simulator's rows stand beside"
             }
+            Self::Noq => "noq with our controllers, in the simulator's virtual time",
+            Self::Quinn => "quinn with our controllers, in the simulator's virtual time",
         }
     }
 
@@ -52,12 +62,26 @@ impl Backend {
             Self::Sim => "",
             Self::Wire => ", on the wire",
             Self::Stack => ", on the stack",
+            Self::Noq => ", on noq",
+            Self::Quinn => ", on quinn",
+        }
+    }
+
+    /// Where a run takes place, in a sentence: `nothing can run on noq`.
+    pub fn place(self) -> &'static str {
+        match self {
+            Self::Sim => "the simulator",
+            Self::Wire => "the wire",
+            Self::Stack => "the stack",
+            Self::Noq => "noq",
+            Self::Quinn => "quinn",
         }
     }
 
     /// Whether the rows of `other` stand in its tables: its own do, and beside them the simulator's.
     pub fn shows(self, other: Self) -> bool {
-        other == self || other == Self::Sim
+        let of_stacks = self == Self::Stack && matches!(other, Self::Noq | Self::Quinn);
+        other == self || other == Self::Sim || of_stacks
     }
 }
 
@@ -78,5 +102,6 @@ mod tests {
         assert!(Backend::Wire.shows(Backend::Sim) && Backend::Wire.shows(Backend::Wire));
         assert!(Backend::Sim.shows(Backend::Sim) && !Backend::Sim.shows(Backend::Wire));
         assert!(Backend::Stack.shows(Backend::Sim) && !Backend::Stack.shows(Backend::Wire));
+        assert!(Backend::Stack.shows(Backend::Noq) && !Backend::Wire.shows(Backend::Quinn));
     }
 }

@@ -221,43 +221,54 @@ impl Chart {
         }
     }
 
-    /// The same with the rows of this world beside the simulator's.
+    /// The same with the rows of these other backends beside the simulator's.
     #[must_use]
-    pub fn with_rows_on(&self, world: Backend) -> Self {
+    pub fn with_rows_on(&self, others: &[Backend]) -> Self {
         let mut chart = self.clone();
-        if world == Backend::Sim {
+        if others.is_empty() {
             return chart;
         }
-        chart.rows = chart.rows.iter().flat_map(|row| [row.clone(), row.on(world)]).collect();
+        let beside = |row: &RowLabel| -> Vec<RowLabel> {
+            std::iter::once(row.clone()).chain(others.iter().map(|other| row.on(*other))).collect()
+        };
+        chart.rows = chart.rows.iter().flat_map(beside).collect();
         match &mut chart.data {
-            Data::Cells { x, spots, .. } => add_rows(world, &mut [x], spots),
-            Data::Fields { x, y, spots, .. } => add_rows(world, &mut [x, y], spots),
+            Data::Cells { x, spots, .. } => add_rows(others, &mut [x], spots),
+            Data::Fields { x, y, spots, .. } => add_rows(others, &mut [x, y], spots),
             _ => {}
         }
         chart
     }
 }
 
-/// Beside each row that of another world: on the axis of the rows, else in a colour or panel of its own.
-fn add_rows(world: Backend, axes: &mut [&mut Axis], spots: &mut Vec<Spot>) {
+/// Beside each row those of other backends: on the axis of the rows, else in a colour or panel of their own.
+fn add_rows(others: &[Backend], axes: &mut [&mut Axis], spots: &mut Vec<Spot>) {
     let of_rows = axes.iter().position(|axis| axis.along == Along::Rows);
-    let on_world = |spot: &Spot| {
-        let mut other = Spot { row: spot.row.on(world), ..spot.clone() };
+    let on_other = |spot: &Spot, other: Backend| {
+        let mut beside = Spot { row: spot.row.on(other), ..spot.clone() };
         if of_rows.is_none() {
-            let name = if axes.len() > 1 { &mut other.facet } else { &mut other.series };
-            *name = RowLabel::new(name, world).to_string();
+            let name = if axes.len() > 1 { &mut beside.facet } else { &mut beside.series };
+            *name = RowLabel::new(name, other).to_string();
         }
-        [spot.clone(), other]
+        beside
     };
-    let mut both: Vec<[Spot; 2]> = spots.iter().map(on_world).collect();
+    let all = |spot: &Spot| -> Vec<Spot> {
+        std::iter::once(spot.clone()).chain(others.iter().map(|other| on_other(spot, *other))).collect()
+    };
+    let mut both: Vec<Vec<Spot>> = spots.iter().map(all).collect();
     if let Some(index) = of_rows {
-        for pair in &mut both {
-            pair.iter_mut()
-                .zip([0.0, 1.0])
-                .for_each(|(spot, next)| spot.at[index] = 2.0 * spot.at[index] + next);
+        let each = (1 + others.len()) as f64;
+        for group in &mut both {
+            group.iter_mut().zip(0_u32..).for_each(|(spot, next)| {
+                spot.at[index] = each * spot.at[index] + f64::from(next);
+            });
         }
+        let beside = |word: &String| -> Vec<String> {
+            let others = others.iter().map(|other| RowLabel::new(word, *other).to_string());
+            std::iter::once(word.clone()).chain(others).collect()
+        };
         let words = &mut axes[index].words;
-        *words = words.iter().flat_map(|w| [w.clone(), RowLabel::new(w, world).to_string()]).collect();
+        *words = words.iter().flat_map(beside).collect();
     }
     *spots = both.into_iter().flatten().collect();
 }

@@ -23,6 +23,7 @@ use std::sync::{Mutex, PoisonError};
 use experiment::backend::Backend;
 use experiment::file::Experiment;
 use scenario::Watch;
+use stack::Stack;
 
 pub(crate) use self::disk::recorded_bytes;
 use self::job::{Job, work};
@@ -172,6 +173,6 @@ fn measure(jobs: &[Todo<'_>], progress: &Progress<'_>) -> Result<Complete, Failu
 ///
 /// # Errors
 /// Why there is not.
-pub fn check(exp: &Experiment, world: Backend) -> Result<(), Failure> {
-    study::cases(exp, world).map(drop)
+pub fn check(exp: &Experiment, world: Backend, stacks: &[Stack]) -> Result<(), Failure> {
+    study::cases(exp, world, stacks).map(drop)
 }

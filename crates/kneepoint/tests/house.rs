@@ -12,7 +12,7 @@ const FLOORS: [&[&str]; 8] = [
     &["units"],
     &["congestion", "link"],
     &["recovery", "emu"],
-    &["scenario", "quic"],
+    &["scenario", "quic", "adapters"],
     &["sim", "testbed", "experiment"],
     &["results", "stability", "stack"],
     &["report"],

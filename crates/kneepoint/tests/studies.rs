@@ -375,6 +375,27 @@ fn rows_of_the_stack_stand_beside() {
     assert_eq!(both.lines().count(), 1 + 8, "{both}");
 }
 
+/// `--stack`: a row for each stack that can run the controller; who cannot is said by name. The same bytes on one thread and on two.
+#[cfg(all(feature = "noq", feature = "quinn"))]
+#[test]
+fn rows_of_other_stacks() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = study(dir.path(), WORLDS);
+    let outs = ["one", "two"].map(|name| dir.path().join(name));
+    let stacks = ["--on", "stack", "--stack", "noq,quinn,kneepoint"];
+    let said = run(&file, &outs[0], &[&stacks[..], &["--jobs", "1", "-vv"]].concat());
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    for row in ["cubic (noq)", "cubic (quinn)", "cubic (stack)", "bbr3 (noq)", "bbr3 (stack)"] {
+        assert!(said.contains(row), "{row}: {said}");
+    }
+    assert!(!said.contains("bbr3 (quinn)"), "{said}");
+    assert!(said.contains("Not on quinn: bbr3 (of a flow: bbr3 does not run in quinn"), "{said}");
+    run(&file, &outs[1], &[&stacks[..], &["--jobs", "2"]].concat());
+    assert_eq!(bytes(&outs[0]), bytes(&outs[1]));
+    let runs = bytes(&outs[0]).into_iter().find(|(name, _)| name == "runs.csv").unwrap();
+    assert_eq!(String::from_utf8(runs.1).unwrap().lines().count(), 1 + 2 * (4 + 3), "two repetitions");
+}
+
 #[test]
 fn what_has_no_place_on_the_stack_is_said() {
     let dir = tempfile::tempdir().unwrap();

@@ -33,6 +33,8 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend
     for variant in &mut variants {
         variant.biases = bias::find(exp, variant);
     }
+    let others: BTreeSet<Backend> = cases.iter().map(|case| case.on).collect();
+    let others: Vec<Backend> = others.into_iter().filter(|on| *on != Backend::Sim).collect();
     let (states, variables) = told(exp, cases);
     let mut summary = Summary {
         experiment: exp.name.clone(),
@@ -52,7 +54,7 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend
             .filter(|c| world.shows(c.on))
             .map(|c| claims::judge(exp, c, &variants))
             .collect(),
-        charts: exp.charts.iter().map(|chart| chart.with_rows_on(world)).collect(),
+        charts: exp.charts.iter().map(|chart| chart.with_rows_on(&others)).collect(),
         states,
         variables,
         variants,
@@ -88,7 +90,7 @@ fn told(exp: &Experiment, cases: &[Case]) -> (BTreeMap<String, Vec<String>>, Var
                 (Some(_), Backend::Wire) => {
                     variables.entry(format!("{name} (wire)")).or_insert_with(variables::of_the_kernel);
                 }
-                (Some(_), Backend::Sim | Backend::Stack) => {
+                (Some(_), Backend::Sim | Backend::Stack | Backend::Noq | Backend::Quinn) => {
                     variables.entry(name).or_insert_with(|| variables::of(algorithm));
                 }
             }

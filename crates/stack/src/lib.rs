@@ -1,14 +1,26 @@
 #![doc = include_str!("../README.md")]
 
+mod couple;
 mod ear;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod foreign;
+mod ours;
 mod pair;
+mod peer;
+mod peers;
 mod profile;
 mod refusal;
 mod run;
 mod settings;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod spy;
 mod tally;
+mod wanted;
+mod which;
 
+pub use couple::{Couple, UNKNOWN};
 pub use pair::Pair;
 pub use profile::{Cipher, EXACT_HEADER, Profile};
 pub use refusal::{Refusal, check};
-pub use run::{Guests, guests, run};
+pub use run::{Guests, guests, guests_of, run};
+pub use which::Stack;

@@ -21,13 +21,13 @@ use crate::tally::Tally;
 /// Room for any datagram, in bytes.
 const BUFFER: usize = 1 << 16;
 /// A transfer without end: nobody lives to see it, and it is a legal length (RFC 9000 section 4.5).
-const ENDLESS: u64 = 1 << 60;
+pub(crate) const ENDLESS: u64 = 1 << 60;
 
 /// More than a handshake has, and all that follows it before the first data.
 const MOST_FLIGHTS: usize = 32;
 
 /// Where the ends of a connection are.
-fn addresses() -> (SocketAddr, SocketAddr) {
+pub(crate) fn addresses() -> (SocketAddr, SocketAddr) {
     let address = |host, port| SocketAddr::from((Ipv4Addr::new(10, 0, 0, host), port));
     (address(1, 4000), address(2, 443))
 }

@@ -19,6 +19,10 @@ pub enum Refusal {
     Config(Invalid),
     /// TLS cannot begin.
     Tls(quic::Error),
+    /// The flow's controller needs what the trait of this stack does not carry.
+    Controller(adapters::Refusal),
+    /// This build does not have this stack.
+    NotBuiltIn(&'static str),
 }
 
 impl fmt::Display for Refusal {
@@ -27,6 +31,13 @@ impl fmt::Display for Refusal {
             Self::Flow(clause) => f.write_str(clause),
             Self::Config(invalid) => invalid.fmt(f),
             Self::Tls(error) => error.fmt(f),
+            Self::Controller(refusal) => refusal.fmt(f),
+            Self::NotBuiltIn(stack) => {
+                write!(
+                    f,
+                    "this build has no {stack}: it needs the feature `{stack}` of the package `kneepoint`"
+                )
+            }
         }
     }
 }

@@ -3,9 +3,11 @@
 use scenario::{Outcome, Recorder, Scenario, Watch};
 use sim::Guest;
 
+use crate::couple::Couple;
 use crate::pair::Pair;
 use crate::profile::Profile;
 use crate::refusal::Refusal;
+use crate::which::Stack;
 
 /// Guests and the flows in whose places they are.
 pub type Guests = Vec<(usize, Box<dyn Guest>)>;
@@ -19,6 +21,20 @@ pub fn guests(scenario: &Scenario, profile: &Profile) -> Result<Guests, Refusal>
         Ok((number, Box::new(Pair::new(flow, number, scenario, profile)?)))
     };
     scenario.flows.iter().enumerate().map(pair).collect()
+}
+
+/// A guest of this stack, both ends, in the place of each flow.
+///
+/// # Errors
+/// Why one of the flows cannot be run.
+pub fn guests_of(stack: Stack, scenario: &Scenario, profile: &Profile) -> Result<Guests, Refusal> {
+    if stack == Stack::Kneepoint {
+        return guests(scenario, profile);
+    }
+    let couple = |(number, flow)| -> Result<(usize, Box<dyn Guest>), Refusal> {
+        Ok((number, Box::new(Couple::new(flow, number, scenario, (stack, stack), false)?)))
+    };
+    scenario.flows.iter().enumerate().map(couple).collect()
 }
 
 /// Runs a scenario with real endpoints in the places of all its flows; `None` when `watch.stop` ended it early. What is recorded goes to

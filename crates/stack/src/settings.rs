@@ -90,7 +90,7 @@ fn common(flow: &FlowConfig, profile: &Profile) -> Config {
     Config { initial_datagram_size: Bytes(flow.transport.mds().into()), ..profile.quic.clone() }
 }
 
-fn sending(flow: &FlowConfig, scenario: &Scenario, profile: &Profile) -> Config {
+pub(crate) fn sending(flow: &FlowConfig, scenario: &Scenario, profile: &Profile) -> Config {
     let path = PathInfo {
         max_datagram_size: flow.transport.mds().into(),
         paced: flow.recovery.paced == recovery::Paced::Always,
@@ -103,7 +103,7 @@ fn sending(flow: &FlowConfig, scenario: &Scenario, profile: &Profile) -> Config 
     Config { timestamps, ..common(flow, profile) }
 }
 
-fn receiving(flow: &FlowConfig, profile: &Profile) -> Config {
+pub(crate) fn receiving(flow: &FlowConfig, profile: &Profile) -> Config {
     // What the sender is told is what the flow's sender believes, and at least what is true; in whole milliseconds (RFC 9000 section 18.2).
     let told = flow.recovery.max_ack_delay.max(flow.ack.max_ack_delay);
     let max_ack_delay = Duration::from_millis(told.0.div_ceil(1_000_000));
@@ -112,7 +112,7 @@ fn receiving(flow: &FlowConfig, profile: &Profile) -> Config {
 }
 
 /// The controller's random numbers are those that it has in the simulator: when BBR probes is no difference between the two worlds.
-fn sender(flow: &FlowConfig, profile: &Profile, seed: u64) -> Settings {
+pub(crate) fn sender(flow: &FlowConfig, profile: &Profile, seed: u64) -> Settings {
     let algorithm = flow.algorithm.clone();
     // With fixed sizes what the handshake leaves behind is acknowledged on its own, and not in the first packet of data.
     let ack_every = if profile.quic.fixed_sizes { 1 } else { 2 };
@@ -124,7 +124,7 @@ fn sender(flow: &FlowConfig, profile: &Profile, seed: u64) -> Settings {
     settings.with_controller(move |path| algorithm.build(PathInfo { seed, ..path }))
 }
 
-fn receiver(flow: &FlowConfig) -> Settings {
+pub(crate) fn receiver(flow: &FlowConfig) -> Settings {
     Settings {
         recovery: Arc::new(Recovery::quic()),
         ack: flow.ack.clone(),

@@ -282,4 +282,7 @@ pub struct Needs {
     /// Works on delivery-rate samples ([`Ack::rate`]), or on what a lost packet knew of its departure
     /// ([`LostPacket::tx_in_flight`], [`LostPacket::lost_at_send`]). Other controllers are told none.
     pub rate_samples: bool,
+    /// Compares how many packets were marked ([`Ack::ce`]) with others: that there were some is not enough, which is all that some stacks
+    /// say.
+    pub mark_counts: bool,
 }

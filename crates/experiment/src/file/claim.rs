@@ -143,7 +143,7 @@ fn read_parts(fields: &Fields<'_>, labels: &Labels) -> Result<Vec<Part>, Diagnos
 
 /// A claim or a known deviation is about the simulator's rows, unless it names another backend: `on = "wire"` is about those of `run --on wire`.
 pub(crate) fn read_world(fields: &Fields<'_>) -> Result<Backend, Diagnostic> {
-    let worlds = Backend::ALL.map(|backend| (backend.word(), backend));
+    let worlds = Backend::WORLDS.map(|backend| (backend.word(), backend));
     fields.get("on").map_or(Ok(Backend::Sim), |cursor| cursor.word("world", &worlds))
 }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use scenario::Watch;
+use stack::Stack;
 use units::Bytes;
 
 use crate::commands::folders::slug;
@@ -31,6 +32,9 @@ pub(crate) struct RunArgs {
     /// The world to run in.
     #[arg(long, default_value = Backend::Sim.word(), value_parser = backends())]
     on: Backend,
+    /// With --on stack: whose QUIC, one or several, each with rows of its own: `--stack noq,quinn,kneepoint`. Ours if not given.
+    #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks())]
+    stacks: Vec<Stack>,
     /// Change a value of every experiment: `--set link.rate=20Mbit/s`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
@@ -88,9 +92,38 @@ pub(crate) struct RunArgs {
 
 /// The words of the backends, with what each is.
 fn backends() -> impl TypedValueParser<Value = Backend> {
-    let words = Backend::ALL.map(|backend| PossibleValue::new(backend.word()).help(backend.doc()));
+    let words = Backend::WORLDS.map(|backend| PossibleValue::new(backend.word()).help(backend.doc()));
     PossibleValuesParser::new(words)
         .try_map(|word| Backend::named(&word).ok_or_else(|| format!("no backend is called `{word}`")))
+}
+
+/// The names of the stacks.
+fn stacks() -> impl TypedValueParser<Value = Stack> {
+    PossibleValuesParser::new(Stack::ALL.map(Stack::word)).try_map(|word| {
+        let named = Stack::ALL.into_iter().find(|stack| stack.word() == word);
+        named.ok_or_else(|| format!("no stack is called `{word}`"))
+    })
+}
+
+/// Whose QUIC is asked for.
+///
+/// # Errors
+/// One that does not go with the other arguments.
+fn wanted(args: &RunArgs) -> Result<Vec<Stack>, Error> {
+    if args.on != Backend::Stack && !args.stacks.is_empty() {
+        return Err(Error::bad("--stack: it goes with --on stack"));
+    }
+    if args.qlog.is_some() && args.stacks.iter().any(|stack| stack.outside().is_some()) {
+        let why = "--qlog: noq and quinn do not show their packets; it goes with --stack kneepoint";
+        return Err(Error::bad(why));
+    }
+    let mut stacks: Vec<Stack> = Vec::new();
+    for stack in &args.stacks {
+        if !stacks.contains(stack) {
+            stacks.push(*stack);
+        }
+    }
+    Ok(if stacks.is_empty() { vec![Stack::Kneepoint] } else { stacks })
 }
 
 /// Runs the experiments; the exit status.
@@ -107,12 +140,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
         }
         rayon::ThreadPoolBuilder::new().num_threads(jobs.min(MAX_JOBS)).build_global().map_err(Error::bad)?;
     }
-    let experiments = fitting(read(args)?, args.on)?;
-    check_disk(&experiments, args)?;
+    let stacks = wanted(args)?;
+    let experiments = fitting(read(args)?, args.on, &stacks)?;
+    check_disk(&experiments, args, &stacks)?;
     let watch = Arc::new(Watch::default());
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
-    let options = options(args);
+    let options = options(args, stacks);
     let (mut all, mut notes) = (Vec::new(), brief::Notes::new());
     for study in run::experiments(&together(&experiments), &experiments, &options, &watch)? {
         let (results, folder) = match study {
@@ -144,12 +178,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
     Ok(if unexplained(&all) > 0 { MISS } else { HOLDS })
 }
 
-fn options(args: &RunArgs) -> Options {
+fn options(args: &RunArgs, stacks: Vec<Stack>) -> Options {
     Options {
         out: args.out.clone(),
         qlog: args.qlog,
         pcap: args.pcap,
         world: args.on,
+        stacks,
         fresh: args.fresh,
         shard: args.shard,
     }
@@ -185,10 +220,10 @@ fn together(experiments: &[Experiment]) -> String {
 ///
 /// # Errors
 /// When they, and the time series, are more than is allowed.
-fn check_disk(experiments: &[Experiment], args: &RunArgs) -> Result<(), Error> {
+fn check_disk(experiments: &[Experiment], args: &RunArgs, stacks: &[Stack]) -> Result<(), Error> {
     let (mut series, mut logs) = (0u64, 0u64);
     for experiment in experiments {
-        let bytes = run::recorded_bytes(experiment, args.on, args.qlog)?;
+        let bytes = run::recorded_bytes(experiment, (args.on, stacks), args.qlog)?;
         series = series.saturating_add(bytes.series.0);
         logs = logs.saturating_add(bytes.qlog.0);
     }
@@ -220,10 +255,10 @@ fn rounded_up(bytes: u64) -> Bytes {
 
 /// Those that can run in this world. Where several are named, the others are left out with a word; where none can, that is
 /// an error.
-fn fitting(experiments: Vec<Experiment>, world: Backend) -> Result<Vec<Experiment>, Error> {
+fn fitting(experiments: Vec<Experiment>, world: Backend, stacks: &[Stack]) -> Result<Vec<Experiment>, Error> {
     let (mut fit, mut unfit) = (Vec::new(), Vec::new());
     for experiment in experiments {
-        match run::check(&experiment, world) {
+        match run::check(&experiment, world, stacks) {
             Ok(()) => fit.push(experiment),
             Err(why) => unfit.push(Error::from(why)),
         }

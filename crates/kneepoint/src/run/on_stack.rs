@@ -1,32 +1,62 @@
-//! The runner's part of the stack: which cases can run there, and who is in the places of their flows.
+//! The runner's part of the stacks: which cases can run there, who is in the places of their flows, and what they do not tell.
 
 use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
+use experiment::metric::Metric;
 use scenario::Scenario;
-use stack::{Guests, Profile, check, guests};
+use stack::{Guests, Profile, Stack, guests_of};
 
 use super::beside;
 use super::options::Failure;
 
-/// Every case, and beside it the same on the stack if it can run there; and why others cannot.
-pub(super) fn cases(exp: &Experiment) -> Result<(Vec<Case>, String), Failure> {
-    let can = |scenario: &Scenario| {
-        let refused = scenario.flows.iter().find_map(|flow| check(flow).err());
+/// The backend of a row that this stack runs.
+fn backend(stack: Stack) -> Backend {
+    match stack {
+        Stack::Kneepoint => Backend::Stack,
+        Stack::Noq => Backend::Noq,
+        Stack::Quinn => Backend::Quinn,
+    }
+}
+
+/// The other way round.
+fn stack(on: Backend) -> Option<Stack> {
+    Stack::ALL.into_iter().find(|stack| backend(*stack) == on)
+}
+
+/// What rows of stacks other than ours are, for the notes of a table.
+const OTHERS: &str = "Rows of other stacks have the file's controllers inside those stacks, whose loss recovery, pacing and \
+                      acknowledgements are their own: the keys `recovery` and `ack` are not for them.";
+
+/// Every case, and beside it the same on these stacks if they can run it; and why others cannot.
+pub(super) fn cases(exp: &Experiment, stacks: &[Stack]) -> Result<(Vec<Case>, String), Failure> {
+    let can = |scenario: &Scenario, on: Backend| {
+        let refused =
+            stack(on).and_then(|stack| scenario.flows.iter().find_map(|flow| stack.check(flow).err()));
         match refused {
             Some(why) => Err(format!("of a flow: {why}")),
             None if scenario.flows.is_empty() => Err("it has no flow".to_owned()),
             None => Ok(()),
         }
     };
-    beside::cases(exp, Backend::Stack, can).map_err(Failure::Stack)
+    let backends: Vec<Backend> = stacks.iter().copied().map(backend).collect();
+    let (cases, left_out) = beside::cases(exp, &backends, can).map_err(Failure::Stack)?;
+    let others = cases.iter().any(|case| is_other(case.on));
+    let note = if others { format!("{OTHERS} {left_out}") } else { left_out };
+    Ok((cases, note.trim().to_owned()))
 }
 
 /// Who is in the places of a case's flows: nobody in the simulator.
 pub(super) fn in_places(case: &Case, scenario: &Scenario) -> Result<Guests, Failure> {
-    match case.on {
-        Backend::Stack => {
-            guests(scenario, &Profile::default()).map_err(|why| Failure::Stack(why.to_string()))
-        }
-        Backend::Sim | Backend::Wire => Ok(Guests::new()),
-    }
+    let guests = |stack| guests_of(stack, scenario, &Profile::default());
+    stack(case.on).map_or(Ok(Guests::new()), guests).map_err(|why| Failure::Stack(why.to_string()))
+}
+
+/// A stack that is not ours.
+fn is_other(on: Backend) -> bool {
+    stack(on).is_some_and(|stack| stack.outside().is_some())
+}
+
+/// Whether a run on this backend knows this metric, also that of a group.
+pub(super) fn tells(on: Backend, metric: &Metric) -> bool {
+    !is_other(on) || !stack::UNKNOWN.contains(&metric.word())
 }

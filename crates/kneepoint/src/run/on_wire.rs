@@ -23,8 +23,8 @@ pub(crate) fn prepare() -> Result<(), Failure> {
 
 /// Every case, and behind it, as a row of its own, the same on the wire if it can run there; and why others cannot.
 pub(super) fn cases(exp: &Experiment) -> Result<(Vec<Case>, String), Failure> {
-    let can = |scenario: &Scenario| Feasibility::of(scenario).map(drop);
-    beside::cases(exp, Backend::Wire, can).map_err(Failure::Wire)
+    let can = |scenario: &Scenario, _| Feasibility::of(scenario).map(drop);
+    beside::cases(exp, &[Backend::Wire], can).map_err(Failure::Wire)
 }
 
 /// A run, and what it says of itself. The traffic of the last try is in `pcap`.

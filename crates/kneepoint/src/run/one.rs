@@ -2,6 +2,7 @@
 
 use std::io;
 
+use experiment::metric::Metric;
 use results::measure;
 use results::store::{Done, Recorded};
 use scenario::{Outcome, Scenario, Watch};
@@ -33,7 +34,10 @@ impl Run<'_> {
         // A disk that is full ends the run too.
         let recorded = recorded.map_err(|e| self.store(e))?;
         let outcome = outcome.ok_or(Failure::Interrupted(0))?;
-        let done = self.done(job, &scenario, &outcome, recorded);
+        let mut done = self.done(job, &scenario, &outcome, recorded);
+        let tells = |metric: &Metric| on_stack::tells(job.case.on, metric);
+        done.values.retain(|metric, _| tells(metric));
+        done.flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| tells(metric)));
         self.runs.keep(number, &done).map_err(|e| self.store(e))?;
         Ok(Some(done))
     }

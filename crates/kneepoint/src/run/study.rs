@@ -11,6 +11,7 @@ use results::judge;
 use results::network::Network;
 use results::store::{self, Done, Folder, Manifest, RunRow, Runs};
 use scenario::Scenario;
+use stack::Stack;
 
 use super::gather::{counted, gather, run_row};
 use super::job::{Job, Run};
@@ -61,7 +62,7 @@ impl<'a> Begun<'a> {
 impl<'a> Plan<'a> {
     /// Looks what is there already.
     pub(super) fn begin(exp: &'a Experiment, options: &'a Options) -> Result<Begun<'a>, Failure> {
-        let (cases, left_out) = cases(exp, options.world)?;
+        let (cases, left_out) = cases(exp, options.world, &options.stacks)?;
         let manifest = manifest(exp, &cases, options)?;
         let store = |e| Failure::Store(options.out.join(&exp.name), e);
         let runs = runs(options, &manifest).map_err(store)?;
@@ -162,10 +163,14 @@ fn runs(options: &Options, manifest: &Manifest) -> io::Result<Runs> {
 }
 
 /// The cases to run. For the wire and the stack those that can run there a second time, side by side; and which cannot, and why.
-pub(super) fn cases(exp: &Experiment, world: Backend) -> Result<(Vec<Case>, String), Failure> {
+pub(super) fn cases(
+    exp: &Experiment,
+    world: Backend,
+    stacks: &[Stack],
+) -> Result<(Vec<Case>, String), Failure> {
     match world {
         Backend::Sim => Ok((exp.cases(), String::new())),
         Backend::Wire => on_wire::cases(exp),
-        Backend::Stack => on_stack::cases(exp),
+        Backend::Stack | Backend::Noq | Backend::Quinn => on_stack::cases(exp, stacks),
     }
 }

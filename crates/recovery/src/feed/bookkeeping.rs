@@ -99,7 +99,7 @@ pub(crate) struct Reason {
 }
 
 /// The state of one path between its verdicts and its controller.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Bookkeeping {
     pub(crate) controller: Box<dyn Controller>,
     pub(crate) sampler: Sampler,

@@ -40,7 +40,7 @@ use crate::feed::recovery_period::Exit;
 /// assert_eq!(feed.bytes_in_flight(), 2 * 1200);
 /// assert_eq!(feed.control().cwnd, window / 2, "one reduction for both");
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ControllerFeed {
     books: Bookkeeping,
     /// The controller needs them.

@@ -120,7 +120,7 @@ impl Bbr1EcnGated {
 
 impl Controller for Bbr1EcnGated {
     fn needs(&self) -> Needs {
-        Needs { rate_samples: true, ..Needs::default() }
+        Needs { rate_samples: true, mark_counts: true, ..Needs::default() }
     }
 
     fn on_sent(&mut self, sent: &Sent) {

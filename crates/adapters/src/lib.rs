@@ -1,0 +1,24 @@
+#![doc = include_str!("../README.md")]
+
+#[cfg(any(feature = "noq", feature = "quinn"))]
+#[cfg_attr(
+    not(all(feature = "noq", feature = "quinn")),
+    allow(dead_code, reason = "for the other of the two")
+)]
+mod flying;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+#[cfg_attr(
+    not(all(feature = "noq", feature = "quinn")),
+    allow(dead_code, reason = "for the other of the two")
+)]
+mod ledger;
+#[cfg(feature = "noq")]
+pub mod noq;
+#[cfg(feature = "quinn")]
+pub mod quinn;
+mod refusal;
+#[cfg(any(feature = "noq", feature = "quinn"))]
+mod source;
+
+pub use recovery::{congestion, units};
+pub use refusal::{Lack, Refusal, Trait, check};

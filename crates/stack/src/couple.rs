@@ -1,0 +1,207 @@
+//! Two ends of any stacks as a guest: the client sends, the server counts.
+
+use congestion::{Cause, Controller};
+use recovery::{Reassembly, Stats};
+use scenario::trace::Handshake;
+use scenario::{End, FlowConfig, Record, Scenario, SentPacket, Transport};
+use sim::Guest;
+use sim::guest::{Arrival, Datagram, Snapshot};
+use units::Time;
+
+use crate::peer::{Kind, Leaving, News, Peer};
+use crate::peers;
+use crate::refusal::Refusal;
+use crate::wanted::Wanted;
+use crate::which::Stack;
+
+/// Metrics that a stack other than ours does not tell: how many bytes its packets carry and which they are, and which rule found a loss.
+pub const UNKNOWN: [&str; 8] = [
+    "throughput",
+    "retransmissions",
+    "spurious_retransmissions",
+    "redundant_retransmissions",
+    "lost_by_packet_threshold",
+    "lost_by_time_threshold",
+    "lost_by_timeout",
+    "time_threshold_share",
+];
+
+/// Both ends of one connection, each of a stack of its own.
+///
+/// What a stack does not show stays out of the record: lengths and offsets of what its packets carry, which rule found a loss, repeats. The
+/// numbers of packets that a trace has are those of datagrams.
+pub struct Couple {
+    client: Box<dyn Peer>,
+    server: Box<dyn Peer>,
+    transfer: Option<u64>,
+    /// IP, UDP and link headers, in bytes.
+    overhead: u32,
+    arrived: Reassembly,
+    /// Of the client's: what its stack and its controller have told.
+    stats: Stats,
+    /// Datagrams of the client.
+    left: u64,
+}
+
+impl Couple {
+    /// In the place of the scenario's flow of this number, with the stacks of client and server. `retry`: the server validates the client's
+    /// address first (RFC 9000 section 8.1.2).
+    ///
+    /// # Errors
+    /// What of the flow cannot be run.
+    pub fn new(
+        flow: &FlowConfig,
+        number: usize,
+        scenario: &Scenario,
+        (client, server): (Stack, Stack),
+        retry: bool,
+    ) -> Result<Self, Refusal> {
+        client.check(flow)?;
+        server.check(&FlowConfig { algorithm: FlowConfig::default().algorithm, ..flow.clone() })?;
+        let overhead = match flow.transport {
+            Transport::Quic { overhead, .. } | Transport::Tcp { overhead, .. } => overhead,
+        };
+        let wanted = Wanted { flow, number: number as u64, scenario, retry };
+        let (client, server) = peers::of(&wanted, client, server)?;
+        Ok(Self {
+            client,
+            server,
+            transfer: flow.transfer,
+            overhead,
+            arrived: Reassembly::default(),
+            stats: Stats::default(),
+            left: 0,
+        })
+    }
+
+    /// Before which byte of the stream everything has arrived as it was sent.
+    pub fn contiguous(&self) -> u64 {
+        self.arrived.contiguous()
+    }
+
+    fn tell(&mut self, now: Time, record: &mut Record) {
+        // First: asked for its window, an adapter completes its last ACK.
+        self.stats.lost_by_packet_threshold = self.client.counts().lost();
+        for news in self.client.take_news() {
+            match news {
+                News::Rtt(sample) => record.on_rtt_sample(now, sample),
+                News::Settled(control) if record.awaits_end_of_slow_start() => {
+                    record.on_slow_start(&control, false);
+                }
+                News::Settled(_) => {}
+                News::Undone => self.stats.undone += 1,
+                News::Reduced(cause, cwnd) => {
+                    self.count_reduction(cause);
+                    record.on_reduced(now, cause, cwnd);
+                    if record.awaits_end_of_slow_start()
+                        && let Some(controller) = self.client.controller()
+                    {
+                        record.on_slow_start(&controller.control(), true);
+                    }
+                }
+            }
+        }
+    }
+
+    fn count_reduction(&mut self, cause: Cause) {
+        let stats = &mut self.stats;
+        *match cause {
+            Cause::Ecn => &mut stats.ecn_events,
+            Cause::Delay => &mut stats.delay_events,
+            Cause::PersistentCongestion | Cause::Timeout => &mut stats.collapses,
+            _ => &mut stats.loss_events,
+        } += 1;
+    }
+
+    fn count_arrival(&mut self, now: Time, arrival: (Time, units::Ecn), record: &mut Record) {
+        // As in the simulator, only packets of data count.
+        let Some(pieces) = self.server.take_arrived() else { return };
+        let (mut fresh, mut end) = (0, 0);
+        for (offset, len) in pieces {
+            let last = offset.saturating_add(len);
+            fresh += self.arrived.insert(offset, last);
+            end = end.max(last);
+        }
+        let (sent, ecn) = arrival;
+        record.on_received(now, now - sent, fresh, ecn, Some((end, self.arrived.contiguous())));
+    }
+
+    /// The client's next datagram.
+    fn of_client(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
+        let Leaving { bytes, ecn, kind } = self.client.transmit(now)?;
+        let payload = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        let size = payload.saturating_add(self.overhead);
+        let pn = self.left;
+        self.left += 1;
+        match kind {
+            Kind::Data => {
+                self.stats.sent += 1;
+                self.stats.sent_bytes += u64::from(payload);
+                record.on_sent(now, SentPacket { pn, bytes: payload, wire: size, offset: 0, len: 0 });
+            }
+            Kind::Handshake => {
+                self.stats.sent += 1;
+                self.stats.sent_bytes += u64::from(payload);
+                record.on_handshake_sent(now, Handshake { number: pn, bytes: payload }, size);
+            }
+            Kind::Bare => {
+                self.stats.bare += 1;
+                record.on_ack_sent(now, size);
+            }
+        }
+        Some(Datagram { from: End::Sender, size, ecn, bare: kind == Kind::Bare, bytes })
+    }
+
+    fn of_server(&mut self, now: Time) -> Option<Datagram> {
+        let Leaving { bytes, ecn, .. } = self.server.transmit(now)?;
+        let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX).saturating_add(self.overhead);
+        Some(Datagram { from: End::Receiver, size, ecn, bare: false, bytes })
+    }
+}
+
+impl Guest for Couple {
+    fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
+        let Arrival { at, sent, ecn, bytes } = arrival;
+        match at {
+            End::Receiver => {
+                self.server.handle(now, ecn, bytes);
+                self.count_arrival(now, (sent, ecn), record);
+            }
+            End::Sender => {
+                self.client.handle(now, ecn, bytes);
+                self.tell(now, record);
+            }
+        }
+    }
+
+    fn next(&mut self) -> Time {
+        self.client.next().min(self.server.next())
+    }
+
+    fn on_time(&mut self, now: Time, record: &mut Record) {
+        self.client.on_time(now);
+        self.server.on_time(now);
+        self.tell(now, record);
+    }
+
+    fn transmit(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
+        self.of_client(now, record).or_else(|| self.of_server(now))
+    }
+
+    /// A connection that breaks is never done: it has not transferred what it was to.
+    fn is_done(&self) -> bool {
+        self.transfer.is_some_and(|bytes| self.arrived.contiguous() >= bytes)
+    }
+
+    fn observe(&self) -> Snapshot {
+        self.client.observe()
+    }
+
+    fn stats(&self) -> Stats {
+        self.stats.clone()
+    }
+
+    fn controller(&self) -> Option<&dyn Controller> {
+        self.client.controller()
+    }
+}

@@ -1,0 +1,21 @@
+//! What an end of a connection is made for.
+
+use scenario::{FlowConfig, Scenario};
+
+/// The flow in whose place it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) flow: &'a FlowConfig,
+    pub(crate) number: u64,
+    pub(crate) scenario: &'a Scenario,
+    /// The server validates addresses first.
+    pub(crate) retry: bool,
+}
+
+impl Wanted<'_> {
+    /// Of the random numbers of an end.
+    pub(crate) fn seed(&self, is_server: bool) -> u64 {
+        let seed = self.scenario.seed.wrapping_add(self.number);
+        if is_server { seed.wrapping_add(1 << 32) } else { seed }
+    }
+}

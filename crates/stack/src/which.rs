@@ -1,0 +1,106 @@
+//! Whose stack is in the places of flows.
+
+use adapters::Trait;
+use congestion::Algorithm;
+use scenario::FlowConfig;
+use units::Ecn;
+
+use crate::refusal::{self, Refusal};
+
+/// A QUIC stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stack {
+    /// Ours.
+    Kneepoint,
+    /// noq (`noq-proto`), unmodified, with our controllers behind its trait.
+    Noq,
+    /// quinn (`quinn-proto`), the same.
+    Quinn,
+}
+
+impl Stack {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Kneepoint, Self::Noq, Self::Quinn];
+
+    /// Its name.
+    pub fn word(self) -> &'static str {
+        self.outside().map_or("kneepoint", Trait::stack)
+    }
+
+    /// Its trait of controllers, if it is not ours.
+    pub fn outside(self) -> Option<Trait> {
+        match self {
+            Self::Kneepoint => None,
+            Self::Noq => Some(Trait::Noq),
+            Self::Quinn => Some(Trait::Quinn),
+        }
+    }
+
+    /// Whether this build has it.
+    pub fn is_built_in(self) -> bool {
+        match self {
+            Self::Kneepoint => true,
+            Self::Noq => cfg!(feature = "noq"),
+            Self::Quinn => cfg!(feature = "quinn"),
+        }
+    }
+
+    /// Whether it can run a flow. Another stack brings its own loss recovery, pacing and acknowledgements: what the flow says of those is
+    /// not its.
+    ///
+    /// # Errors
+    /// The first thing that it cannot do.
+    pub fn check(self, flow: &FlowConfig) -> Result<(), Refusal> {
+        refusal::check(flow)?;
+        let Some(outside) = self.outside() else { return Ok(()) };
+        if !self.is_built_in() {
+            return Err(Refusal::NotBuiltIn(self.word()));
+        }
+        if flow.recovery.ecn == Ecn::Ect1 {
+            return Err(Refusal::Flow("it marks its packets ECT(1), and quinn and noq mark them ECT(0)"));
+        }
+        let algorithm: &Algorithm = &flow.algorithm;
+        adapters::check(algorithm, outside).map_err(Refusal::Controller)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(name: &str) -> FlowConfig {
+        let algorithm = Algorithm::all().into_iter().find(|a| a.name() == name).unwrap();
+        FlowConfig { algorithm, ..FlowConfig::default() }
+    }
+
+    #[test]
+    fn who_can_run_what() {
+        for stack in Stack::ALL.into_iter().filter(|stack| stack.is_built_in()) {
+            assert_eq!(stack.check(&flow("cubic")), Ok(()));
+            let runs_bbr3 = stack.check(&flow("bbr3")).is_ok();
+            assert_eq!(runs_bbr3, stack != Stack::Quinn, "its pacer obeys no rate");
+            let refused = stack.check(&flow("quic-dc")).err().map(|refusal| refusal.to_string());
+            let Some(outside) = stack.outside() else {
+                assert_eq!(refused, None);
+                continue;
+            };
+            let reason = format!("quic-dc does not run in {}: it works on receive times", outside.stack());
+            assert!(refused.is_some_and(|why| why.starts_with(&reason)), "{reason}");
+            let mut marked = flow("cubic");
+            marked.recovery.ecn = Ecn::Ect1;
+            assert!(stack.check(&marked).unwrap_err().to_string().contains("ECT(1)"));
+        }
+    }
+
+    #[test]
+    fn who_is_not_there() {
+        for stack in Stack::ALL.into_iter().filter(|stack| !stack.is_built_in()) {
+            let (refusal, word) = (stack.check(&flow("cubic")).unwrap_err().to_string(), stack.word());
+            let sentence = "it needs the feature `";
+            assert_eq!(
+                refusal,
+                format!("this build has no {word}: {sentence}{word}` of the package `kneepoint`")
+            );
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Other people's stacks in virtual time, and ours beside them; one program, so that it is linked once.
+#![cfg(all(feature = "noq", feature = "quinn"))]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod faults;
+mod pairs;
+mod rules;
+mod transfers;
+
+use kneepoint_stack::{Profile, Stack, guests_of};
+use scenario::{Outcome, Scenario, Watch};
+
+/// noq and quinn.
+const OTHERS: [Stack; 2] = [Stack::Noq, Stack::Quinn];
+
+/// Both ends of each flow of this stack.
+fn on(stack: Stack, scenario: &Scenario) -> Outcome {
+    let guests = guests_of(stack, scenario, &Profile::default()).unwrap();
+    sim::run_with_guests(scenario, guests, &Watch::default(), None).unwrap()
+}

@@ -1,0 +1,140 @@
+//! Our controllers in noq and quinn, beside the simulator's sender: 10 MB over 10 Mbit/s, 25 ms each way, a queue of 42 packets.
+//!
+//! Two full packets carry a few bytes more of the stream than the model's, as on our own endpoints (`runs/bulk.rs`), and the handshake counts
+//! in window and rounds. quinn's and noq's pacers send up to ten packets at once; noq fills its window to the last byte, the model
+//! and quinn leave what a full packet does not fit in. BBR leaves its start-up earlier than the model, as on our endpoints, and drops fewer there.
+
+use kneepoint_stack::Stack;
+use link::{LinkConfig, Reorder};
+use scenario::{FlowConfig, Outcome, Scenario, Transport};
+use units::Duration;
+
+use crate::common::*;
+use crate::{OTHERS, on};
+
+/// Median and 95th percentile of the relative difference of two windows over time.
+fn difference(a: &Outcome, b: &Outcome) -> (f64, f64) {
+    let windows = a.series.flows[0].cwnd.iter().zip(&b.series.flows[0].cwnd);
+    let mut all: Vec<f64> =
+        windows.map(|(a, b)| ((a - b) / b).abs()).filter(|part| part.is_finite()).collect();
+    all.sort_by(f64::total_cmp);
+    (all[all.len() / 2], all[all.len() * 95 / 100])
+}
+
+fn line(name: &str, world: &str, outcome: &Outcome) {
+    let flow = &outcome.flows[0];
+    let (totals, stats) = (&flow.totals, &flow.stats);
+    println!(
+        "{name:9} {world:9} done {:.3} s, dropped {}, lost {}, {} packets, {} B on the link, {} of ACKs alone, {} reductions, RTT {:.2} ms, slow start to {} B",
+        done(outcome),
+        totals.dropped,
+        stats.lost(),
+        totals.packets,
+        totals.wire,
+        totals.acks,
+        stats.loss_events,
+        totals.rtt.mean_ms(),
+        flow.slow_start_window
+    );
+}
+
+fn beside(scenario: &Scenario, name: &str, drops: u64) {
+    let model = on_simulator(scenario);
+    line(name, "simulator", &model);
+    for stack in OTHERS.into_iter().filter(|stack| stack.check(&scenario.flows[0]).is_ok()) {
+        let outcome = on(stack, scenario);
+        let world = stack.word();
+        line(name, world, &outcome);
+        let (median, p95) = difference(&outcome, &model);
+        println!("{name:9} {world:9} cwnd: median {:.2} %, p95 {:.2} %", 100.0 * median, 100.0 * p95);
+        let (here, there) = (&outcome.flows[0], &model.flows[0]);
+        assert_eq!(here.delivered, 10_000_000);
+        let late = more(done(&outcome), done(&model));
+        assert!(late.abs() < 0.01, "{name} {world}: {late}");
+        let apart = here.totals.dropped.abs_diff(there.totals.dropped);
+        assert!(apart <= drops, "{name} {world}: {apart}");
+        assert_eq!(
+            here.stats.lost(),
+            here.totals.dropped,
+            "every drop is found, and nothing else is declared lost"
+        );
+        assert!(median < 0.01 && p95 < 0.055, "{name} {world}: {median} {p95}");
+        let slower = more(here.totals.rtt.mean_ms(), there.totals.rtt.mean_ms());
+        assert!(slower.abs() < 0.02, "{name} {world}: {slower}");
+    }
+}
+
+#[test]
+fn new_reno() {
+    beside(&transfer("new-reno"), "new-reno", 2);
+}
+
+#[test]
+fn cubic() {
+    beside(&transfer("cubic"), "cubic", 2);
+}
+
+/// In noq alone, whose pacer obeys a rate.
+#[test]
+fn bbr3() {
+    beside(&transfer("bbr3"), "bbr3", 12);
+}
+
+/// The network of quic.md section 1, whose packets have 1200 bytes and 28 of IP and UDP.
+#[test]
+fn smaller_packets() {
+    let transport = Transport::Quic { datagram: 1200, header: 37, overhead: 28 };
+    for (name, drops) in [("new-reno", 2), ("cubic", 2), ("bbr3", 12)] {
+        let mut scenario = transfer(name);
+        scenario.flows[0] = FlowConfig { transport, ..scenario.flows[0].clone() };
+        beside(&scenario, name, drops);
+    }
+}
+
+/// Every byte arrives as it was sent, which the receiving end compares.
+#[test]
+fn complete_through_loss_and_reordering() {
+    let lossy = LinkConfig { loss: 0.01, ..link() };
+    let reorder = Some(Reorder { every: 50, by: Duration::from_millis(10) });
+    let shuffled = LinkConfig { reorder, ..link() };
+    for stack in OTHERS {
+        for (what, link) in [("lossy", &lossy), ("shuffled", &shuffled)] {
+            let mut scenario = Scenario { link: link.clone(), ..transfer("cubic") };
+            scenario.flows[0].transfer = Some(2_000_000);
+            let outcome = on(stack, &scenario);
+            line(what, stack.word(), &outcome);
+            assert_eq!(outcome.flows[0].delivered, 2_000_000);
+            assert!(outcome.flows[0].stats.lost() > 0, "packets that others overtook count too");
+        }
+    }
+}
+
+/// With TLS, and its own certificate each time.
+#[test]
+fn the_same_twice() {
+    for (stack, name) in [(Stack::Noq, "bbr3"), (Stack::Noq, "cubic"), (Stack::Quinn, "cubic")] {
+        let mut scenario = transfer(name);
+        scenario.link.loss = 0.005;
+        scenario.flows[0].transfer = Some(2_000_000);
+        let (one, two) = (on(stack, &scenario), on(stack, &scenario));
+        assert_eq!(format!("{one:?}"), format!("{two:?}"), "{} {name}", stack.word());
+    }
+}
+
+/// A flow of each stack on one link with a simulated one.
+#[test]
+fn side_by_side() {
+    let flows = ["cubic", "cubic", "cubic"].map(flow);
+    let scenario = Scenario::new(link(), flows, Duration::from_secs(20));
+    let profile = kneepoint_stack::Profile::default();
+    let take = |stack, number: usize| {
+        let mut guests = kneepoint_stack::guests_of(stack, &scenario, &profile).unwrap();
+        guests.swap_remove(number)
+    };
+    let guests = vec![take(Stack::Noq, 0), take(Stack::Quinn, 1)];
+    let outcome = sim::run_with_guests(&scenario, guests, &Default::default(), None).unwrap();
+    let goodputs = [0, 1, 2].map(|number| goodput(&outcome, number));
+    println!("noq, quinn, simulated: {goodputs:.2?} Mbit/s");
+    assert!(goodputs.iter().sum::<f64>() > 9.0);
+    assert!(goodputs.iter().all(|one| *one > 2.0));
+}
