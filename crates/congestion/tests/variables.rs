@@ -46,6 +46,22 @@ fn what_comes_later_comes() {
     }
 }
 
+/// What has not been measured yet is infinite, and no time of centuries, which would be in every mean and on every axis.
+#[test]
+fn what_is_not_known_yet_is_no_number() {
+    for algorithm in Algorithm::all() {
+        for (name, value) in told(&*algorithm.build(path(1200))) {
+            assert!(value.abs() < 1e15 || value.is_infinite(), "{} {name}: {value}", algorithm.name());
+        }
+        let times = algorithm.variables().iter().filter(|variable| variable.unit == "s");
+        let fresh = told(&*algorithm.build(path(1200)));
+        for name in times.map(|variable| variable.name) {
+            let value = fresh.get(name).copied().unwrap_or(0.0);
+            assert!(value < 1e4 || value.is_infinite(), "{} {name}: {value} s", algorithm.name());
+        }
+    }
+}
+
 /// On a link of 2 Mbit/s a rate in bit/s is some millions and one in bytes/s an eighth of it, a time in seconds is far below one, and so
 /// on: a factor of 8 or of 1000 is seen. Zero and infinity are no values.
 #[test]

@@ -63,6 +63,10 @@ impl Duration {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
+    /// Seconds; infinite for [`Duration::MAX`], of what has not been measured yet.
+    pub fn as_secs_or_infinite(self) -> f64 {
+        if self == Self::MAX { f64::INFINITY } else { self.as_secs_f64() }
+    }
     /// Milliseconds.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 * 1e-6
@@ -162,6 +166,8 @@ mod tests {
         assert_eq!(Time::NEVER + Duration::from_secs(1), Time::NEVER);
         assert_eq!(Duration::from_millis(20).mul_f64(1.125), Duration::from_micros(22_500));
         assert_eq!(Duration::from_secs_f64(-1.0), Duration::ZERO);
+        assert_eq!(Duration::MAX.as_secs_or_infinite(), f64::INFINITY);
+        assert_eq!(Duration::from_millis(1500).as_secs_or_infinite(), 1.5);
     }
 
     #[test]

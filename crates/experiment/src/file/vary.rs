@@ -160,6 +160,9 @@ fn check_undone<'o>(
     }
 }
 
+/// What is right where two values are the same.
+const SAME_TWICE: &str = "the same runs twice: leave one of them out";
+
 fn read_values(key: &str, at: &At, cursor: &Cursor<'_>) -> Result<Vec<Choice>, Diagnostic> {
     let choice = |value: &Cursor<'_>| Ok(Choice::new(key, at, value.node()));
     let choices = distinct(cursor, choice, "{ label = \"...\", name = \"...\" }")?;
@@ -171,8 +174,7 @@ fn read_values(key: &str, at: &At, cursor: &Cursor<'_>) -> Result<Vec<Choice>, D
             continue;
         };
         if let Some(before) = seen.insert(quantity, text.clone()) {
-            let right = "the same runs twice: leave one of them out";
-            return Err(value.problem(format!("`{text}` is `{before}` again"), right));
+            return Err(value.problem(format!("`{text}` is `{before}` again"), SAME_TWICE));
         }
     }
     Ok(choices)
@@ -238,7 +240,10 @@ fn distinct(
             return Err(value.invalid(wrong, "give it another label"));
         }
         if choices.iter().any(|c| c.label == choice.label) {
-            let right = format!("give each a label of its own: {right}");
+            let right = match value.node().value {
+                Value::Table(_) => format!("give each a label of its own: {right}"),
+                _ => SAME_TWICE.to_owned(),
+            };
             return Err(value.problem(format!("two values are called `{}`", choice.label), right));
         }
         choices.push(choice);

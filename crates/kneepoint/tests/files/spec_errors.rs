@@ -437,6 +437,12 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         "1000 ms",
         &["vary.flow.rtt.2: `1000 ms` is `1 s` again", "leave one of them out"],
     ),
+    (
+        "\n[table]",
+        "\"flow.rtt\" = [\"1 s\", \"2 s\", \"1 s\"]\n[table]",
+        "1 s",
+        &["vary.flow.rtt.2: two values are called `1 s`", "leave one of them out"],
+    ),
     ("\n[table]", "\"flow.2.rtt\" = [\"1 s\"]\n[table]", "flow.2", &["`flow` has no number 2: there are 1"]),
     ("[table]", "[table]\nrows = \"flow.rtt\"", "flow.rtt", &["table.rows: `flow.rtt` does not vary"]),
     (

@@ -35,7 +35,8 @@ impl Network {
         };
         let (rtt, rate) = (flow.rtt.as_secs_f64(), scenario.link.rate.nominal().0);
         let queue = bytes.map(|bytes| bytes * 8.0 / (rate as f64 * rtt));
-        let loss = scenario.link.loss;
+        // What is damaged is lost at random too.
+        let loss = 1.0 - (1.0 - scenario.link.loss) * (1.0 - scenario.link.corrupt);
         Self {
             path: Path { capacity, rtt, payload: f64::from(payload) * 8.0, loss, queue },
             buffer: bytes.map(|bytes| Duration::from_secs_f64(bytes * 8.0 / rate.max(1) as f64)),
@@ -70,6 +71,9 @@ fn beyond_one_link(scenario: &Scenario) -> Vec<String> {
     if scenario.forward().any(|link| !link.delay_steps.is_empty() || !link.limit_steps.is_empty()) {
         found.push("a delay or queue that changes".to_owned());
     }
+    if scenario.forward().any(|link| !link.blackhole.is_empty() || !link.drop.is_empty()) {
+        found.push("losses known beforehand".to_owned());
+    }
     let is_back = |first: u16| first >= scenario.first_reverse();
     if scenario.flows.iter().any(|flow| is_back(flow.route.first)) {
         found.push("flows in reverse".to_owned());
@@ -89,6 +93,8 @@ fn random(scenario: &Scenario) -> Vec<&'static str> {
     let is_random_udp = scenario.udp.iter().any(|udp| udp.on_off.is_some_and(|spans| spans.random));
     let all = [
         ("losses", any(&|link| link.loss > 0.0)),
+        ("damage", any(&|link| link.corrupt > 0.0)),
+        ("copies", any(&|link| link.duplicate > 0.0)),
         ("jitter", any(&|link| link.jitter > Duration::ZERO)),
         ("the AQM", any(&|link| draws(&link.aqm))),
         ("the slots' rates", any(&|link| matches!(link.rate, RateModel::Slots(_)))),
@@ -118,6 +124,8 @@ mod tests {
         assert!(network(plain).is_one_link() && network(plain).random.is_empty());
         for (link, says) in [
             (format!("{plain}aqm = \"codel\"\n"), "`codel` in its queue"),
+            (format!("{plain}blackhole = [[\"1 s\", \"2 s\"]]\n"), "losses known beforehand"),
+            (format!("{plain}drop = [7]\n"), "losses known beforehand"),
             (
                 "[link]\nrate = [[\"0 s\", \"1 Mbit/s\"], [\"1 s\", \"2 Mbit/s\"]]\ndelay = \"5 ms\"\n"
                     .into(),
@@ -127,6 +135,9 @@ mod tests {
         ] {
             assert_eq!(network(&link).beyond_one_link, [says]);
         }
+        let faulty = network(&format!("{plain}loss = \"1 %\"\ncorrupt = \"2 %\"\nduplicate = \"1 %\"\n"));
+        assert_eq!(faulty.random, ["losses", "damage", "copies"]);
+        assert!(faulty.is_one_link() && (faulty.path.loss - 0.0298).abs() < 1e-9);
         let chain = "[[link]]\nname = \"a\"\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\nloss = \"1 %\"\n\
                      [[link]]\nname = \"b\"\nrate = \"5 Mbit/s\"\ndelay = \"5 ms\"\njitter = \"1 ms\"\n";
         let chain = network(chain);

@@ -250,7 +250,7 @@ impl Controller for Bbr1 {
         put(STATE, self.mode.number());
         put("max_bw", self.max_bw().0 as f64);
         put("bw", self.bw().0 as f64);
-        put("min_rtt", self.min_rtt.min_rtt.as_secs_f64());
+        put("min_rtt", self.min_rtt.min_rtt.as_secs_or_infinite());
         put("extra_acked", self.aggregation.extra_acked() as f64);
         put("pacing_gain", self.pacing_gain());
         put("cwnd_gain", self.cwnd_gain());

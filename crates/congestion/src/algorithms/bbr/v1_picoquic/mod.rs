@@ -250,7 +250,7 @@ impl Controller for Bbr1Picoquic {
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         put(STATE, self.state.number());
         put("max_bw", self.bw().0 as f64);
-        put("min_rtt", self.rt_prop.as_secs_f64());
+        put("min_rtt", self.rt_prop.as_secs_or_infinite());
         put("pacing_gain", self.pacing_gain());
         put("cwnd_gain", self.cwnd_gain());
         put("filled_pipe", f64::from(u8::from(self.filled_pipe)));

@@ -59,7 +59,7 @@ impl Bbr3 {
         put("max_bw", self.bbr.model.max_bw().0 as f64);
         put("bw", self.bbr.model.bw.0 as f64);
         put("bw_shortterm", bound(self.bbr.model.bounds.bw_lo));
-        put("min_rtt", self.bbr.model.min_rtt.min_rtt.as_secs_f64());
+        put("min_rtt", self.bbr.model.min_rtt.min_rtt.as_secs_or_infinite());
         put("inflight_longterm", bound(self.bbr.model.bounds.inflight_hi));
         put("inflight_shortterm", bound(self.bbr.model.bounds.inflight_lo));
         put("extra_acked", self.bbr.model.aggregation.extra_acked() as f64);

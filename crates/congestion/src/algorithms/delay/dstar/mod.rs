@@ -231,13 +231,6 @@ impl Controller for Dstar {
         put(STATE, self.mode.number());
         put("bdp", self.model.bdp as f64 * self.mds as f64);
         put("gain_cwnd", self.model.gain_cwnd as f64 * self.mds as f64);
-        put(
-            "min_rtt",
-            if self.model.min_rtt == Duration::MAX {
-                f64::INFINITY
-            } else {
-                self.model.min_rtt.as_secs_f64()
-            },
-        );
+        put("min_rtt", self.model.min_rtt.as_secs_or_infinite());
     }
 }
