@@ -36,7 +36,8 @@ impl Network {
         let (rtt, rate) = (flow.rtt.as_secs_f64(), scenario.link.rate.nominal().0);
         let queue = bytes.map(|bytes| bytes * 8.0 / (rate as f64 * rtt));
         // What is damaged is lost at random too.
-        let loss = 1.0 - (1.0 - scenario.link.loss) * (1.0 - scenario.link.corrupt);
+        let (lost, damaged) = (scenario.link.loss, scenario.link.corrupt);
+        let loss = lost + damaged - lost * damaged;
         Self {
             path: Path { capacity, rtt, payload: f64::from(payload) * 8.0, loss, queue },
             buffer: bytes.map(|bytes| Duration::from_secs_f64(bytes * 8.0 / rate.max(1) as f64)),

@@ -252,8 +252,13 @@ pub(super) fn closed_forms(question: &Question, answer: &Answer) -> Option<Strin
             ))
         })
         .collect();
-    let loss = question.network.path.loss * 100.0;
+    let loss = percent(question.network.path.loss);
     (!known.is_empty()).then(|| format!("Closed form at {loss} % of random loss: {}.", known.join("; ")))
+}
+
+/// In the digits that it was given with: a sum of probabilities has others behind them.
+fn percent(share: f64) -> f64 {
+    (share * 1e11).round() / 1e9
 }
 
 /// Three digits, of what is tiny four decimals.
@@ -295,6 +300,14 @@ pub(super) fn put(out: &mut String, lead: &str, text: &str) {
 mod tests {
     use super::super::measured::Long;
     use super::*;
+
+    #[test]
+    fn shares_in_their_digits() {
+        let both: f64 = 0.01 + 0.02 - 0.01 * 0.02;
+        for (share, text) in [(0.0001, "0.01"), (1.0 - (1.0 - 0.0001), "0.01"), (both, "2.98")] {
+            assert_eq!(percent(share).to_string(), text);
+        }
+    }
 
     /// With the ratio of the best to it, and its interval.
     fn ranked(label: &str, goodput: f64, ratio: Option<[f64; 3]>) -> Ranked {
