@@ -1,6 +1,7 @@
 //! Packet events in compact form; qlog is written from them after the run.
 
 use congestion::{Cause, Detection};
+use recovery::{Payload, Sender};
 use units::{Duration, Time};
 
 /// One thing that happened to a flow.
@@ -90,6 +91,26 @@ pub struct Metrics {
     pub pacing_rate: Option<u64>,
     /// The controller's own variables.
     pub inner: Vec<(&'static str, f64)>,
+}
+
+impl Metrics {
+    /// Of this sender, after an ACK that gave this sample.
+    #[cold]
+    pub fn of<T: Payload>(sender: &Sender<T>, latest_rtt: Option<Duration>) -> Self {
+        let control = sender.control();
+        let mut inner = Vec::new();
+        sender.controller().trace(&mut |name, value| inner.push((name, value)));
+        Self {
+            cwnd: control.cwnd,
+            bytes_in_flight: sender.bytes_in_flight(),
+            latest_rtt,
+            smoothed_rtt: sender.rtt().smoothed(),
+            min_rtt: sender.rtt().min(),
+            rttvar: sender.rtt().variation(),
+            pacing_rate: control.pacing_rate.map(|rate| rate.0),
+            inner,
+        }
+    }
 }
 
 /// Which rule found a loss, in qlog's words (`recovery:packet_lost`, field `trigger`).

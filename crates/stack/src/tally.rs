@@ -6,7 +6,7 @@ use quic::connection::Contents;
 use recovery::{AckFrame, Reassembly, Sender};
 use scenario::trace::{self, Event, Handshake, Metrics};
 use scenario::{Record, SentPacket};
-use units::{Duration, Ecn, Time};
+use units::{Ecn, Time};
 
 use crate::ear::{Heard, Piece};
 
@@ -157,7 +157,7 @@ impl Tally {
                     if std::mem::take(&mut by_ack) {
                         let rtt = latest_rtt.map(|sample| (sample, sender.rtt().variation()));
                         record.on_acknowledged(now, rtt, &sender.timers());
-                        record.on_metrics(now, || metrics(sender, latest_rtt));
+                        record.on_metrics(now, || Metrics::of(sender, latest_rtt));
                     }
                 }
                 Heard::Sent { .. } | Heard::Received { .. } => {}
@@ -188,22 +188,4 @@ fn joined(pieces: &[Piece]) -> (u64, u32) {
     let offset = pieces.first().map_or(0, |piece| piece.0);
     let len: u64 = pieces.iter().map(|piece| piece.1).sum();
     (offset, u32::try_from(len).unwrap_or(u32::MAX))
-}
-
-/// What qlog tells of a sender.
-#[cold]
-fn metrics(sender: &Sender<Contents>, latest_rtt: Option<Duration>) -> Metrics {
-    let control = sender.control();
-    let mut inner = Vec::new();
-    sender.controller().trace(&mut |name, value| inner.push((name, value)));
-    Metrics {
-        cwnd: control.cwnd,
-        bytes_in_flight: sender.bytes_in_flight(),
-        latest_rtt,
-        smoothed_rtt: sender.rtt().smoothed(),
-        min_rtt: sender.rtt().min(),
-        rttvar: sender.rtt().variation(),
-        pacing_rate: control.pacing_rate.map(|rate| rate.0),
-        inner,
-    }
 }

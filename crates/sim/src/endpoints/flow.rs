@@ -425,7 +425,7 @@ impl Flow {
             rtt.map(|sample| (sample, self.sender.rtt().variation())),
             &self.sender.timers(),
         );
-        self.record.on_metrics(now, || metrics(&self.sender, rtt));
+        self.record.on_metrics(now, || Metrics::of(&self.sender, rtt));
     }
 
     /// The Initial or SYN of this number is answered.
@@ -627,22 +627,4 @@ fn allowed_rate(sender: &Sender<Chunk>) -> Option<f64> {
     let (control, rtt) = (sender.control(), sender.rtt());
     let by_window = || control.cwnd as f64 / rtt.smoothed().as_secs_f64().max(1e-9);
     rtt.is_sampled().then(|| control.pacing_rate.map_or_else(by_window, units::Rate::bytes_per_sec))
-}
-
-/// What qlog tells of a sender.
-#[cold]
-fn metrics(sender: &Sender<Chunk>, latest_rtt: Option<Duration>) -> Metrics {
-    let control = sender.control();
-    let mut inner = Vec::new();
-    sender.controller().trace(&mut |name, value| inner.push((name, value)));
-    Metrics {
-        cwnd: control.cwnd,
-        bytes_in_flight: sender.bytes_in_flight(),
-        latest_rtt,
-        smoothed_rtt: sender.rtt().smoothed(),
-        min_rtt: sender.rtt().min(),
-        rttvar: sender.rtt().variation(),
-        pacing_rate: control.pacing_rate.map(|r| r.0),
-        inner,
-    }
 }
