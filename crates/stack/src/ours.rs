@@ -16,7 +16,7 @@ use sim::guest::Snapshot;
 use units::{Ecn, Time};
 
 use crate::ear::{Ear, Heard};
-use crate::pair::{ENDLESS, addresses};
+use crate::pair::{ENDLESS, addresses, snapshot};
 use crate::peer::{Kind, Leaving, News, Peer, Piece};
 use crate::profile::Profile;
 use crate::refusal::Refusal;
@@ -204,15 +204,7 @@ impl Peer for Ours {
     }
 
     fn observe(&self) -> Snapshot {
-        let Some(connection) = self.connection() else { return Snapshot::default() };
-        let sender = connection.sender();
-        let rtt = sender.rtt();
-        Snapshot {
-            cwnd: Some(sender.control().cwnd),
-            bytes_in_flight: Some(sender.bytes_in_flight()),
-            smoothed_rtt: rtt.is_sampled().then(|| rtt.smoothed()),
-            latest_rtt: rtt.is_sampled().then(|| rtt.latest()),
-        }
+        self.connection().map_or_else(Snapshot::default, snapshot)
     }
 
     fn controller(&self) -> Option<&dyn Controller> {

@@ -269,15 +269,7 @@ impl Guest for Pair {
     }
 
     fn observe(&self) -> Snapshot {
-        let Some(connection) = self.sending() else { return Snapshot::default() };
-        let sender = connection.sender();
-        let rtt = sender.rtt();
-        Snapshot {
-            cwnd: Some(sender.control().cwnd),
-            bytes_in_flight: Some(sender.bytes_in_flight()),
-            smoothed_rtt: rtt.is_sampled().then(|| rtt.smoothed()),
-            latest_rtt: rtt.is_sampled().then(|| rtt.latest()),
-        }
+        self.sending().map_or_else(Snapshot::default, snapshot)
     }
 
     fn stats(&self) -> Stats {
@@ -286,5 +278,17 @@ impl Guest for Pair {
 
     fn controller(&self) -> Option<&dyn Controller> {
         self.sending().map(|connection| connection.sender().controller())
+    }
+}
+
+/// How the sending end of this connection stands.
+pub(crate) fn snapshot(connection: &Connection) -> Snapshot {
+    let sender = connection.sender();
+    let rtt = sender.rtt();
+    Snapshot {
+        cwnd: Some(sender.control().cwnd),
+        bytes_in_flight: Some(sender.bytes_in_flight()),
+        smoothed_rtt: rtt.is_sampled().then(|| rtt.smoothed()),
+        latest_rtt: rtt.is_sampled().then(|| rtt.latest()),
     }
 }

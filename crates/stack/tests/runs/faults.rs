@@ -31,6 +31,7 @@ fn copies_change_nothing() {
     assert!(doubled.link.duplicated.packets > 200);
     let (a, b) = (&plain.flows[0], &doubled.flows[0]);
     assert!(more(done(&doubled), done(&plain)).abs() < 0.01);
+    // A copy takes a nanosecond, which decides now and then who finds the queue full.
     assert!(b.stats.lost().abs_diff(a.stats.lost()) <= 5, "{} and {}", a.stats.lost(), b.stats.lost());
     assert_eq!(b.stats.spurious, 0);
 }
