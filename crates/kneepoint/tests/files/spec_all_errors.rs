@@ -107,7 +107,7 @@ fn consequences_are_not_told() {
 fn two_mistakes_are_no_more_than_two() {
     let (mut pairs, mut both) = (0, 0);
     for (i, (from, to, ..)) in BAD.iter().enumerate() {
-        for step in [1, 53, 89] {
+        for step in [1, 53] {
             let (other_from, other_to, ..) = &BAD[(i + step) % BAD.len()];
             let text = GOOD.replacen(from, to, 1).replacen(other_from, other_to, 1);
             // One is not in the words of the other.

@@ -111,7 +111,7 @@ static FIRST: LazyLock<Experiment> = LazyLock::new(|| {
 });
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_mutation_panics(file in any::<usize>(), mutations in prop::collection::vec(mutation(), 1..6)) {
