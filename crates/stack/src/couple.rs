@@ -14,8 +14,10 @@ use crate::refusal::Refusal;
 use crate::wanted::Wanted;
 use crate::which::Stack;
 
-/// Metrics that a stack other than ours does not tell: how many bytes its packets carry and which they are, and which rule found a loss.
-pub const UNKNOWN: [&str; 8] = [
+/// Metrics that a stack other than ours does not tell: how many bytes its packets carry and which they are, which rule found a loss, and what
+/// its ACKs hold.
+pub const UNKNOWN: [&str; 9] = [
+    "receive_times",
     "throughput",
     "retransmissions",
     "spurious_retransmissions",
