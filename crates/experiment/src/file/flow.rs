@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use recovery::{AckConfig, Clock, Config, TimeThreshold, Timeout};
-use scenario::{Application, Back, FlowConfig, Transport};
+use scenario::{Application, Back, FlowConfig, Rebind, Transport};
 use units::{Bytes, Duration, Time};
 
 use crate::diagnostic::Diagnostic;
@@ -31,6 +31,8 @@ const MAX_CLOCK_UNIT: Duration = Duration::from_secs(1);
 const MAX_TIMER_TICK: Duration = Duration::from_secs(1);
 /// RFC 7323 section 5.4.
 const MAX_TIMESTAMP_UNIT: Duration = Duration::from_secs(1);
+/// A guest tells them apart by a byte.
+const MAX_REBINDINGS: usize = 200;
 
 /// Most flows of one run.
 pub(crate) const MAX_FLOWS: u64 = 100_000;
@@ -136,6 +138,7 @@ fn read_plain(cursor: &Cursor<'_>, fields: &Fields<'_>, stack: Stack) -> Result<
     let check = |config: &FlowConfig| {
         if tcp { check_tcp_ack(&config.ack) } else { check_quic_ack(&config.ack) }?;
         check_recovery(&config.recovery)?;
+        check_rebind(&config.rebind, tcp)?;
         check_clock(&config.clock)
     };
     merge(&default, cursor, &READ_APART, check)
@@ -143,6 +146,12 @@ fn read_plain(cursor: &Cursor<'_>, fields: &Fields<'_>, stack: Stack) -> Result<
 
 fn rule(holds: bool, otherwise: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(otherwise.to_owned()) }
+}
+
+fn check_rebind(all: &[(Duration, Rebind)], tcp: bool) -> Result<(), String> {
+    rule(!tcp || all.is_empty(), "a NAT that rebinds ends a connection of TCP: it goes with QUIC")?;
+    rule(all.len() <= MAX_REBINDINGS, "a NAT rebinds a flow at most 200 times")?;
+    rule(all.is_sorted_by(|a, b| a.0 < b.0), "each rebinding comes after the one before")
 }
 
 fn check_recovery(config: &Config) -> Result<(), String> {

@@ -9,4 +9,5 @@ mod common;
 mod exact;
 mod faults;
 mod paths;
+mod rebinding;
 mod receive_times;
