@@ -63,7 +63,7 @@ pub struct FlowConfig {
     pub clock: Clock,
     /// When, in the time of the run, a NAT gives its sender another source port or another address, and forgets the one before: `[["5 s", "port"], ["9 s", "address"]]`.
     /// For `--on stack`, where the server has to find out and to validate the path; a flow of the simulator has no addresses, and goes on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip)]
     pub rebind: Vec<(Duration, Rebind)>,
 }
 

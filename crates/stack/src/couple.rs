@@ -11,6 +11,7 @@ use sim::guest::{Arrival, Datagram, Snapshot};
 use units::Time;
 
 use crate::nat::Nat;
+use crate::pair::addresses;
 use crate::peer::{Kind, Leaving, News, Peer};
 use crate::peers;
 use crate::refusal::Refusal;
@@ -74,7 +75,7 @@ impl Couple {
             server,
             transfer: flow.transfer,
             overhead,
-            nat: Nat::new(flow),
+            nat: Nat::new(flow, addresses().0),
             arrived: Reassembly::default(),
             stats: Stats::default(),
             left: 0,
@@ -161,14 +162,14 @@ impl Couple {
                 record.on_ack_sent(now, size);
             }
         }
-        self.nat.from_client(now, &mut bytes);
+        self.nat.client_sends(now, &mut bytes);
         Some(Datagram { from: End::Sender, size, ecn, bare: kind == Kind::Bare, bytes })
     }
 
     fn of_server(&mut self, now: Time) -> Option<Datagram> {
         let Leaving { mut bytes, ecn, .. } = self.server.transmit(now)?;
         let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX).saturating_add(self.overhead);
-        self.nat.from_server(self.server.destination(), &mut bytes);
+        self.nat.server_sends(self.server.destination(), &mut bytes);
         Some(Datagram { from: End::Receiver, size, ecn, bare: false, bytes })
     }
 }
@@ -178,12 +179,12 @@ impl Guest for Couple {
         let Arrival { at, sent, ecn, mut bytes } = arrival;
         match at {
             End::Receiver => {
-                let Some(source) = self.nat.at_server(&mut bytes) else { return };
+                let Some(source) = self.nat.server_gets(&mut bytes) else { return };
                 self.server.set_source(source);
                 self.server.handle(now, ecn, bytes);
                 self.count_arrival(now, (sent, ecn), record);
             }
-            End::Sender if self.nat.at_client(now, &mut bytes) => {
+            End::Sender if self.nat.client_gets(now, &mut bytes) => {
                 self.client.handle(now, ecn, bytes);
                 self.tell(now, record);
             }

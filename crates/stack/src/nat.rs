@@ -7,8 +7,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use scenario::{FlowConfig, Rebind};
 use units::Time;
 
-use crate::pair::addresses;
-
 /// Of a datagram to a source that never was.
 const NOWHERE: u8 = u8::MAX;
 
@@ -20,9 +18,9 @@ pub(crate) struct Nat {
 }
 
 impl Nat {
-    /// As the flow says.
-    pub(crate) fn new(flow: &FlowConfig) -> Self {
-        let mut source = addresses().0;
+    /// As the flow says, of a client that is here.
+    pub(crate) fn new(flow: &FlowConfig, client: SocketAddr) -> Self {
+        let mut source = client;
         let mut sources = vec![(Time::ZERO, source)];
         // An experiment file has at most 200, so that each has a number in a byte.
         for (at, what) in flow.rebind.iter().take(usize::from(NOWHERE) - 1) {
@@ -46,7 +44,7 @@ impl Nat {
     }
 
     /// A datagram of the client leaves.
-    pub(crate) fn from_client(&self, now: Time, bytes: &mut Vec<u8>) {
+    pub(crate) fn client_sends(&self, now: Time, bytes: &mut Vec<u8>) {
         if self.is_there() {
             bytes.push(self.number(now) as u8);
         }
@@ -58,7 +56,7 @@ impl Nat {
     }
 
     /// A datagram of the server leaves, to this address.
-    pub(crate) fn from_server(&self, to: SocketAddr, bytes: &mut Vec<u8>) {
+    pub(crate) fn server_sends(&self, to: SocketAddr, bytes: &mut Vec<u8>) {
         if self.is_there() {
             let number = self.sources.iter().position(|(_, source)| *source == to);
             bytes.push(number.map_or(NOWHERE, |number| number as u8));
@@ -66,13 +64,13 @@ impl Nat {
     }
 
     /// A datagram reaches the server: whence it comes.
-    pub(crate) fn at_server(&self, bytes: &mut Vec<u8>) -> Option<SocketAddr> {
+    pub(crate) fn server_gets(&self, bytes: &mut Vec<u8>) -> Option<SocketAddr> {
         let number = if self.is_there() { usize::from(bytes.pop()?) } else { 0 };
         self.sources.get(number).map(|(_, source)| *source)
     }
 
     /// A datagram reaches the NAT from the server: whether it knows for whom it is.
-    pub(crate) fn at_client(&self, now: Time, bytes: &mut Vec<u8>) -> bool {
+    pub(crate) fn client_gets(&self, now: Time, bytes: &mut Vec<u8>) -> bool {
         !self.is_there() || bytes.pop().is_some_and(|number| usize::from(number) == self.number(now))
     }
 }
@@ -83,15 +81,19 @@ mod tests {
 
     use super::*;
 
+    fn client() -> SocketAddr {
+        SocketAddr::from(([10, 0, 0, 1], 4000))
+    }
+
     #[test]
     fn sources() {
         let (port, address) =
             ((Duration::from_secs(1), Rebind::Port), (Duration::from_secs(2), Rebind::Address));
-        let nat = Nat::new(&FlowConfig { rebind: vec![port, address], ..FlowConfig::default() });
+        let nat = Nat::new(&FlowConfig { rebind: vec![port, address], ..FlowConfig::default() }, client());
         let seen = |ms| {
             let mut bytes = vec![7];
-            nat.from_client(Time::from_millis(ms), &mut bytes);
-            let from = nat.at_server(&mut bytes).unwrap().to_string();
+            nat.client_sends(Time::from_millis(ms), &mut bytes);
+            let from = nat.server_gets(&mut bytes).unwrap().to_string();
             assert_eq!(bytes, [7]);
             from
         };
@@ -101,22 +103,22 @@ mod tests {
         );
         let known = |to: &str, ms| {
             let mut bytes = vec![7];
-            nat.from_server(to.parse().unwrap(), &mut bytes);
-            nat.at_client(Time::from_millis(ms), &mut bytes)
+            nat.server_sends(to.parse().unwrap(), &mut bytes);
+            nat.client_gets(Time::from_millis(ms), &mut bytes)
         };
         assert!(known("10.0.0.1:4000", 999) && known("10.0.0.1:4001", 1000) && known("10.0.1.2:4001", 2000));
         assert!(!known("10.0.0.1:4000", 1000), "forgotten");
         assert!(!known("10.0.0.1:4001", 999), "not yet");
         assert!(!known("192.0.2.1:9", 0), "nobody's");
-        assert!(nat.at_server(&mut vec![]).is_none() && nat.at_server(&mut vec![9]).is_none(), "damaged");
+        assert!(nat.server_gets(&mut vec![]).is_none() && nat.server_gets(&mut vec![9]).is_none(), "damaged");
     }
 
     #[test]
     fn none() {
-        let (nat, mut bytes) = (Nat::new(&FlowConfig::default()), vec![7]);
-        nat.from_client(Time::ZERO, &mut bytes);
-        nat.from_server(addresses().0, &mut bytes);
-        assert!(nat.at_client(Time::ZERO, &mut bytes));
-        assert_eq!((nat.at_server(&mut bytes), bytes), (Some(addresses().0), vec![7]));
+        let (nat, mut bytes) = (Nat::new(&FlowConfig::default(), client()), vec![7]);
+        nat.client_sends(Time::ZERO, &mut bytes);
+        nat.server_sends(client(), &mut bytes);
+        assert!(nat.client_gets(Time::ZERO, &mut bytes));
+        assert_eq!((nat.server_gets(&mut bytes), bytes), (Some(client()), vec![7]));
     }
 }

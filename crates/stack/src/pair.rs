@@ -73,7 +73,7 @@ impl Pair {
             server: None,
             transfer: flow.transfer,
             handshake: flow.handshake,
-            nat: Nat::new(flow),
+            nat: Nat::new(flow, addresses().0),
             tally: Tally::new(overhead, profile.quic.ack_delay_exponent),
             tracing: scenario.trace,
             ears: [Ear::default(), Ear::default()],
@@ -134,7 +134,7 @@ impl Pair {
             let Datagram { ecn, mut bytes, .. } = datagram;
             let (client, server) = addresses();
             // No rebinding before the flow begins.
-            self.nat.at_server(&mut bytes);
+            self.nat.server_gets(&mut bytes);
             let bytes = bytes.as_mut_slice();
             match from {
                 End::Sender => {
@@ -217,8 +217,8 @@ impl Pair {
         let mut bytes = self.buffer.get(..transmit.len)?.to_vec();
         let size = self.tally.wire(bytes.len());
         match from {
-            End::Sender => self.nat.from_client(now, &mut bytes),
-            End::Receiver => self.nat.from_server(transmit.to, &mut bytes),
+            End::Sender => self.nat.client_sends(now, &mut bytes),
+            End::Receiver => self.nat.server_sends(transmit.to, &mut bytes),
         }
         Some(Datagram { from, size, ecn: transmit.ecn, bare: false, bytes })
     }
@@ -230,7 +230,7 @@ impl Guest for Pair {
         let (client, server) = addresses();
         match at {
             End::Receiver => {
-                let Some(from) = self.nat.at_server(&mut bytes) else { return };
+                let Some(from) = self.nat.server_gets(&mut bytes) else { return };
                 let bytes = bytes.as_mut_slice();
                 let incoming = Incoming { from, to: server, ecn, arrived: now, bytes };
                 self.ends.server.handle(now, incoming);
@@ -239,7 +239,7 @@ impl Guest for Pair {
                 self.heard = heard;
             }
             End::Sender => {
-                if !self.nat.at_client(now, &mut bytes) {
+                if !self.nat.client_gets(now, &mut bytes) {
                     return;
                 }
                 let bytes = bytes.as_mut_slice();

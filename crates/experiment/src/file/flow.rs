@@ -90,6 +90,7 @@ impl Flow {
             transfer: transfer.map(|bytes| bytes.0),
             application,
             pauses: application::pauses(&fields)?,
+            rebind: read_rebind(&fields, tcp)?,
             route: way.there,
             back: read_back(&fields, &way, transport)?,
             rtt: read_rtt(&fields, &way)?,
@@ -138,7 +139,6 @@ fn read_plain(cursor: &Cursor<'_>, fields: &Fields<'_>, stack: Stack) -> Result<
     let check = |config: &FlowConfig| {
         if tcp { check_tcp_ack(&config.ack) } else { check_quic_ack(&config.ack) }?;
         check_recovery(&config.recovery)?;
-        check_rebind(&config.rebind, tcp)?;
         check_clock(&config.clock)
     };
     merge(&default, cursor, &READ_APART, check)
@@ -148,10 +148,16 @@ fn rule(holds: bool, otherwise: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(otherwise.to_owned()) }
 }
 
-fn check_rebind(all: &[(Duration, Rebind)], tcp: bool) -> Result<(), String> {
-    rule(!tcp || all.is_empty(), "a NAT that rebinds ends a connection of TCP: it goes with QUIC")?;
-    rule(all.len() <= MAX_REBINDINGS, "a NAT rebinds a flow at most 200 times")?;
-    rule(all.is_sorted_by(|a, b| a.0 < b.0), "each rebinding comes after the one before")
+fn read_rebind(fields: &Fields<'_>, tcp: bool) -> Result<Vec<(Duration, Rebind)>, Diagnostic> {
+    let Some(cursor) = fields.get("rebind") else { return Ok(Vec::new()) };
+    let all: Vec<(Duration, Rebind)> = cursor.read()?;
+    let rules = [
+        (!tcp || all.is_empty(), "a NAT that rebinds ends a connection of TCP", "it goes with QUIC"),
+        (all.len() <= MAX_REBINDINGS, "too many", "a NAT rebinds a flow at most 200 times"),
+        (all.is_sorted_by(|a, b| a.0 < b.0), "out of order", "each rebinding comes after the one before"),
+    ];
+    let broken = rules.iter().find(|(holds, ..)| !holds);
+    broken.map_or(Ok(all), |(_, wrong, right)| Err(cursor.invalid(*wrong, *right)))
 }
 
 fn check_recovery(config: &Config) -> Result<(), String> {
