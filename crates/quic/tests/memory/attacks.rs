@@ -120,7 +120,8 @@ fn new_id(n: u64, retire_prior_to: u64) -> Vec<u8> {
 /// An ACK with as many receive times as may be, as absurd as they may be.
 fn absurd_stamps(largest: u64, n: u64) -> Vec<u8> {
     let most = (1 << 62) - 1;
-    let micros = |k: u64| if n % 2 == 0 { most - k } else { (most >> (n % 62)).saturating_sub(k << 20) };
+    let micros =
+        |k: u64| if n.is_multiple_of(2) { most - k } else { (most >> (n % 62)).saturating_sub(k << 20) };
     let all = (0..64.min(largest)).map(|k| Stamp { micros: micros(k), number: largest - k });
     let mut stamps = StampsToSend::default();
     stamps.fill(all, largest, StampFormat { max: 64, exponent: 0 }, 1000);
