@@ -29,7 +29,11 @@ enum Op {
     /// What the other end sent last, with a byte changed.
     Again(u16, u8),
     /// A packet in the other end's name.
-    Packet { level: u8, number: u16, payload: Vec<u8> },
+    Packet {
+        level: u8,
+        number: u16,
+        payload: Vec<u8>,
+    },
     Wait(u8),
 }
 

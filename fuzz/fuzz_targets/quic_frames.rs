@@ -2,10 +2,10 @@
 //! same way again.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use kneepoint_quic::Level;
 use kneepoint_quic::wire::frames::{Extensions, Frames};
 use kneepoint_quic::wire::{Frame, Reader, StampFormat, Writer, header};
+use libfuzzer_sys::fuzz_target;
 
 fn again(frame: &Frame<'_>, format: StampFormat) {
     // ACKs are written from the ledger, and not from what was read.
