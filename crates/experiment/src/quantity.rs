@@ -169,6 +169,12 @@ pub static QUANTITIES: &[Quantity] = &[
     quantity("lost_by_time_threshold", "packets", "declared lost by time threshold", 0),
     quantity("time_threshold_share", "%", "of the packets declared lost, those by time threshold", 0),
     quantity("lost_by_timeout", "packets", "declared lost by timeout", 0),
+    quantity(
+        "receive_times",
+        "%",
+        "of the packets acknowledged, those whose receive time came in an ACK frame; real endpoints alone: where there are none, a controller of one-way delay goes on without",
+        1,
+    ),
     quantity("reductions", "events", "window reductions of any cause, per flow", 1),
     quantity("slow_start_window", "kB", "largest window of a flow's first slow start; mean over flows", 1)
         .of_whole_run(),

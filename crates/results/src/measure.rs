@@ -277,6 +277,7 @@ fn of_senders(words: &mut Words, flows: &[&Part<'_>]) {
     put("lost_by_time_threshold", total(|s| s.lost_by_time_threshold));
     put("time_threshold_share", 100.0 * total(|s| s.lost_by_time_threshold) / total(Stats::lost));
     put("lost_by_timeout", total(|s| s.lost_by_timeout));
+    put("receive_times", 100.0 * total(|s| s.used_stamps) / total(|s| s.acked));
     let reductions = |s: &Stats| s.loss_events + s.ecn_events + s.delay_events + s.collapses;
     put("reductions", mean(&each(flows, |f| f.events(reductions))));
 }

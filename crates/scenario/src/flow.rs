@@ -61,6 +61,21 @@ pub struct FlowConfig {
     pub handshake: bool,
     /// The receiver's clock, as the sender sees it; the sender's counts in the same unit.
     pub clock: Clock,
+    /// When, in the time of the run, a NAT gives its sender another source port or another address, and forgets the one before: `[["5 s", "port"], ["9 s", "address"]]`.
+    /// For `--on stack`, where the server has to find out and to validate the path; a flow of the simulator has no addresses, and goes on.
+    #[serde(skip)]
+    pub rebind: Vec<(Duration, Rebind)>,
+}
+
+/// What a NAT changes of a flow's source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Rebind {
+    /// The port.
+    Port,
+    /// The address.
+    Address,
 }
 
 impl Default for FlowConfig {
@@ -94,6 +109,7 @@ impl FlowConfig {
             rtt,
             handshake: false,
             clock: Clock::default(),
+            rebind: Vec::new(),
         }
     }
 }

@@ -17,7 +17,7 @@ mod window;
 pub use application::{AUDIO_INTERVAL, Application, Connection, MediaConfig, ObjectsConfig};
 pub use cross_traffic::{OnOff, ProbeConfig, UdpConfig};
 pub use emission::Emission;
-pub use flow::{FlowConfig, Transport};
+pub use flow::{FlowConfig, Rebind, Transport};
 pub use outcome::{Inside, Outcome, ProbeRecord, UdpRecord, Watch};
 pub use record::{
     Delivery, FlowInside, Histogram, Mean, MediaTotals, ObjectTotals, QueueDelay, Record, SentPacket,

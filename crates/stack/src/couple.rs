@@ -1,5 +1,7 @@
 //! Two ends of any stacks as a guest: the client sends, the server counts.
 
+use std::net::SocketAddr;
+
 use congestion::{Cause, Controller};
 use recovery::{Reassembly, Stats};
 use scenario::trace::Handshake;
@@ -8,14 +10,18 @@ use sim::Guest;
 use sim::guest::{Arrival, Datagram, Snapshot};
 use units::Time;
 
+use crate::nat::Nat;
+use crate::pair::addresses;
 use crate::peer::{Kind, Leaving, News, Peer};
 use crate::peers;
 use crate::refusal::Refusal;
 use crate::wanted::Wanted;
 use crate::which::Stack;
 
-/// Metrics that a stack other than ours does not tell: how many bytes its packets carry and which they are, and which rule found a loss.
-pub const UNKNOWN: [&str; 8] = [
+/// Metrics that a stack other than ours does not tell: how many bytes its packets carry and which they are, which rule found a loss, and what
+/// its ACKs hold.
+pub const UNKNOWN: [&str; 9] = [
+    "receive_times",
     "throughput",
     "retransmissions",
     "spurious_retransmissions",
@@ -36,6 +42,7 @@ pub struct Couple {
     transfer: Option<u64>,
     /// IP, UDP and link headers, in bytes.
     overhead: u32,
+    nat: Nat,
     arrived: Reassembly,
     /// Of the client's: what its stack and its controller have told.
     stats: Stats,
@@ -68,6 +75,7 @@ impl Couple {
             server,
             transfer: flow.transfer,
             overhead,
+            nat: Nat::new(flow, addresses().0),
             arrived: Reassembly::default(),
             stats: Stats::default(),
             left: 0,
@@ -77,6 +85,11 @@ impl Couple {
     /// Before which byte of the stream everything has arrived as it was sent.
     pub fn contiguous(&self) -> u64 {
         self.arrived.contiguous()
+    }
+
+    /// Where the server's last datagram went.
+    pub fn peer_of_server(&self) -> SocketAddr {
+        self.server.destination()
     }
 
     fn tell(&mut self, now: Time, record: &mut Record) {
@@ -128,7 +141,7 @@ impl Couple {
 
     /// The client's next datagram.
     fn of_client(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
-        let Leaving { bytes, ecn, kind } = self.client.transmit(now)?;
+        let Leaving { mut bytes, ecn, kind } = self.client.transmit(now)?;
         let payload = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         let size = payload.saturating_add(self.overhead);
         let pn = self.left;
@@ -149,28 +162,33 @@ impl Couple {
                 record.on_ack_sent(now, size);
             }
         }
+        self.nat.client_sends(now, &mut bytes);
         Some(Datagram { from: End::Sender, size, ecn, bare: kind == Kind::Bare, bytes })
     }
 
     fn of_server(&mut self, now: Time) -> Option<Datagram> {
-        let Leaving { bytes, ecn, .. } = self.server.transmit(now)?;
+        let Leaving { mut bytes, ecn, .. } = self.server.transmit(now)?;
         let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX).saturating_add(self.overhead);
+        self.nat.server_sends(self.server.destination(), &mut bytes);
         Some(Datagram { from: End::Receiver, size, ecn, bare: false, bytes })
     }
 }
 
 impl Guest for Couple {
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
-        let Arrival { at, sent, ecn, bytes } = arrival;
+        let Arrival { at, sent, ecn, mut bytes } = arrival;
         match at {
             End::Receiver => {
+                let Some(source) = self.nat.server_gets(&mut bytes) else { return };
+                self.server.set_source(source);
                 self.server.handle(now, ecn, bytes);
                 self.count_arrival(now, (sent, ecn), record);
             }
-            End::Sender => {
+            End::Sender if self.nat.client_gets(now, &mut bytes) => {
                 self.client.handle(now, ecn, bytes);
                 self.tell(now, record);
             }
+            End::Sender => {}
         }
     }
 

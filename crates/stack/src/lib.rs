@@ -4,6 +4,7 @@ mod couple;
 mod ear;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod foreign;
+mod nat;
 mod ours;
 mod pair;
 mod peer;

@@ -31,6 +31,8 @@ pub(crate) struct Ours {
     endpoint: Endpoint,
     /// Where it is, and where the other end.
     addresses: (SocketAddr, SocketAddr),
+    /// Where the last datagram went.
+    destination: SocketAddr,
     /// Until it has connected.
     crypto: Option<ClientCrypto>,
     connection: Option<Handle>,
@@ -83,6 +85,7 @@ impl Ours {
         Self {
             endpoint,
             addresses,
+            destination: addresses.1,
             crypto: None,
             connection: None,
             is_client: false,
@@ -170,6 +173,14 @@ impl Peer for Ours {
         self.serve(now);
     }
 
+    fn set_source(&mut self, source: SocketAddr) {
+        self.addresses.1 = source;
+    }
+
+    fn destination(&self) -> SocketAddr {
+        self.destination
+    }
+
     fn next(&mut self) -> Time {
         self.endpoint.poll_timeout()
     }
@@ -187,6 +198,7 @@ impl Peer for Ours {
     fn transmit(&mut self, now: Time) -> Option<Leaving> {
         let transmit = self.endpoint.poll_transmit(now, &mut self.buffer)?;
         let bytes = self.buffer.get(..transmit.len)?.to_vec();
+        self.destination = transmit.to;
         Some(Leaving { bytes, ecn: transmit.ecn, kind: self.kind() })
     }
 

@@ -13,6 +13,7 @@ use sim::guest::{Arrival, Datagram, Snapshot};
 use units::Time;
 
 use crate::ear::{Ear, Heard};
+use crate::nat::Nat;
 use crate::profile::Profile;
 use crate::refusal::{Refusal, check};
 use crate::settings::{Ends, SERVER_NAME};
@@ -39,6 +40,7 @@ pub struct Pair {
     server: Option<Handle>,
     transfer: Option<u64>,
     handshake: bool,
+    nat: Nat,
     tally: Tally,
     tracing: bool,
     ears: [Ear; 2],
@@ -71,6 +73,7 @@ impl Pair {
             server: None,
             transfer: flow.transfer,
             handshake: flow.handshake,
+            nat: Nat::new(flow, addresses().0),
             tally: Tally::new(overhead, profile.quic.ack_delay_exponent),
             tracing: scenario.trace,
             ears: [Ear::default(), Ear::default()],
@@ -129,7 +132,10 @@ impl Pair {
         let mut any = false;
         while let Some(datagram) = self.poll(now, from) {
             let Datagram { ecn, mut bytes, .. } = datagram;
-            let ((client, server), bytes) = (addresses(), bytes.as_mut_slice());
+            let (client, server) = addresses();
+            // No rebinding before the flow begins.
+            self.nat.server_gets(&mut bytes);
+            let bytes = bytes.as_mut_slice();
             match from {
                 End::Sender => {
                     self.ends
@@ -208,8 +214,12 @@ impl Pair {
             End::Receiver => &mut self.ends.server,
         };
         let transmit = end.poll_transmit(now, &mut self.buffer)?;
-        let bytes = self.buffer.get(..transmit.len)?.to_vec();
+        let mut bytes = self.buffer.get(..transmit.len)?.to_vec();
         let size = self.tally.wire(bytes.len());
+        match from {
+            End::Sender => self.nat.client_sends(now, &mut bytes),
+            End::Receiver => self.nat.server_sends(transmit.to, &mut bytes),
+        }
         Some(Datagram { from, size, ecn: transmit.ecn, bare: false, bytes })
     }
 }
@@ -218,16 +228,21 @@ impl Guest for Pair {
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
         let Arrival { at, sent, ecn, mut bytes } = arrival;
         let (client, server) = addresses();
-        let bytes = bytes.as_mut_slice();
         match at {
             End::Receiver => {
-                let incoming = Incoming { from: client, to: server, ecn, arrived: now, bytes };
+                let Some(from) = self.nat.server_gets(&mut bytes) else { return };
+                let bytes = bytes.as_mut_slice();
+                let incoming = Incoming { from, to: server, ecn, arrived: now, bytes };
                 self.ends.server.handle(now, incoming);
                 let heard = self.listen(End::Receiver);
                 self.tally.on_arrival(now, sent, &heard, record);
                 self.heard = heard;
             }
             End::Sender => {
+                if !self.nat.client_gets(now, &mut bytes) {
+                    return;
+                }
+                let bytes = bytes.as_mut_slice();
                 let incoming = Incoming { from: server, to: client, ecn, arrived: now, bytes };
                 self.ends.client.handle(now, incoming);
                 self.tell(now, record);
@@ -259,7 +274,8 @@ impl Guest for Pair {
             return datagram;
         };
         let heard = self.listen(End::Sender);
-        datagram.bare = self.tally.on_departure(now, datagram.bytes.len(), &heard, record);
+        let payload = self.nat.payload(&datagram.bytes);
+        datagram.bare = self.tally.on_departure(now, payload, &heard, record);
         self.heard = heard;
         Some(datagram)
     }

@@ -1,5 +1,7 @@
 //! One end of a connection of any stack, as [`Couple`](crate::Couple) drives it.
 
+use std::net::SocketAddr;
+
 use congestion::{Cause, Control, Controller};
 use recovery::Stats;
 use sim::guest::Snapshot;
@@ -50,6 +52,10 @@ pub(crate) trait Peer {
     fn next(&mut self) -> Time;
     /// The time has come.
     fn on_time(&mut self, now: Time);
+    /// The datagrams that are handled from now on come from here: a NAT has rebound the other end.
+    fn set_source(&mut self, source: SocketAddr);
+    /// Where the datagram goes that left last.
+    fn destination(&self) -> SocketAddr;
     /// The next datagram that leaves now.
     fn transmit(&mut self, now: Time) -> Option<Leaving>;
     /// Pieces of the pattern that have arrived since the last time, in any order; `None` if no stream frame has.

@@ -124,6 +124,9 @@ fn check_alike(scenario: &Scenario, first: &FlowConfig, flow: &FlowConfig) -> Re
     if flow.back.is_some() != (scenario.reverse.len() == 1) {
         return Err("its acknowledgements do not cross the link of the way back".to_owned());
     }
+    if !flow.rebind.is_empty() {
+        return Err("a NAT rebinds a flow, and the emulator rewrites no addresses".to_owned());
+    }
     if flow.ack.jitter > Duration::ZERO {
         return Err("its receiver has jitter, and the kernel's answers at once".to_owned());
     }

@@ -31,8 +31,9 @@ use scenario::{Outcome, Scenario, Watch};
 pub use self::feasibility::{Feasibility, MAX_DURATION, MAX_FLOWS};
 use self::traffic::Traffic;
 
-/// Metrics that neither the packets nor the kernel tell: which rule found a loss, when a transmission began.
-pub const UNKNOWN: [&str; 5] = [
+/// Metrics that neither the packets nor the kernel tell: which rule found a loss, when a transmission began, what ACK frames of QUIC hold.
+pub const UNKNOWN: [&str; 6] = [
+    "receive_times",
     "lost_by_packet_threshold",
     "lost_by_time_threshold",
     "lost_by_timeout",

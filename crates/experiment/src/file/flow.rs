@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use recovery::{AckConfig, Clock, Config, TimeThreshold, Timeout};
-use scenario::{Application, Back, FlowConfig, Transport};
+use scenario::{Application, Back, FlowConfig, Rebind, Transport};
 use units::{Bytes, Duration, Time};
 
 use crate::diagnostic::Diagnostic;
@@ -31,6 +31,8 @@ const MAX_CLOCK_UNIT: Duration = Duration::from_secs(1);
 const MAX_TIMER_TICK: Duration = Duration::from_secs(1);
 /// RFC 7323 section 5.4.
 const MAX_TIMESTAMP_UNIT: Duration = Duration::from_secs(1);
+/// A guest tells them apart by a byte.
+const MAX_REBINDINGS: usize = 200;
 
 /// Most flows of one run.
 pub(crate) const MAX_FLOWS: u64 = 100_000;
@@ -88,6 +90,7 @@ impl Flow {
             transfer: transfer.map(|bytes| bytes.0),
             application,
             pauses: application::pauses(&fields)?,
+            rebind: read_rebind(&fields, tcp)?,
             route: way.there,
             back: read_back(&fields, &way, transport)?,
             rtt: read_rtt(&fields, &way)?,
@@ -143,6 +146,18 @@ fn read_plain(cursor: &Cursor<'_>, fields: &Fields<'_>, stack: Stack) -> Result<
 
 fn rule(holds: bool, otherwise: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(otherwise.to_owned()) }
+}
+
+fn read_rebind(fields: &Fields<'_>, tcp: bool) -> Result<Vec<(Duration, Rebind)>, Diagnostic> {
+    let Some(cursor) = fields.get("rebind") else { return Ok(Vec::new()) };
+    let all: Vec<(Duration, Rebind)> = cursor.read()?;
+    let rules = [
+        (!tcp || all.is_empty(), "a NAT that rebinds ends a connection of TCP", "it goes with QUIC"),
+        (all.len() <= MAX_REBINDINGS, "too many", "a NAT rebinds a flow at most 200 times"),
+        (all.is_sorted_by(|a, b| a.0 < b.0), "out of order", "each rebinding comes after the one before"),
+    ];
+    let broken = rules.iter().find(|(holds, ..)| !holds);
+    broken.map_or(Ok(all), |(_, wrong, right)| Err(cursor.invalid(*wrong, *right)))
 }
 
 fn check_recovery(config: &Config) -> Result<(), String> {

@@ -147,6 +147,7 @@ fn flow<'a>(setup: &'a Setup, flow: &'a Flow) -> FlowTable<'a> {
         transfer: config.transfer.map(Bytes),
         application: application(&config.application),
         pauses: config.pauses.iter().map(|(from, to)| (*from - Time::ZERO, *to - Time::ZERO)).collect(),
+        rebind: &config.rebind,
         rtt: config.rtt,
         packet: Packet { ack, ..packet },
         config,

@@ -130,6 +130,14 @@ pub(crate) const BAD: &[(&str, &str, &str, &[&str])] = &[
         &["a blackhole from 2 s to 1 s", "ends after it begins"],
     ),
     ("[link]", "[link]\nbleach = \"yes\"", "bleach", &["link.bleach: invalid type: string"]),
+    // A NAT.
+    (
+        "transport =",
+        "rebind = [[\"5 s\", \"port\"], [\"5 s\", \"address\"]]\ntransport =",
+        "rebind",
+        &["each rebinding comes after the one before"],
+    ),
+    ("transport =", "rebind = [[\"5 s\", \"host\"]]\ntransport =", "rebind", &["unknown variant `host`"]),
     // UDP.
     // Applications.
     (

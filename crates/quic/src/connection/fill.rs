@@ -146,14 +146,18 @@ impl Connection {
     /// The same of any path.
     pub(super) fn write_path_frames_of(&mut self, now: Time, path: PathId, w: &mut Writer<'_>) -> bool {
         let pto = self.pto();
+        // The peer asks for as many of these as it likes, and each is kept until it is acknowledged or lost. A path must be asked although the
+        // packets of the one before have filled the window; so a second one is left for them (section 8.2.2: congestion control may hold them back).
+        let may = self.sender.bytes_in_flight() < self.sender.window().saturating_mul(2);
         let Some(known) = self.paths.get_mut(path) else { return false };
         let mut expand = false;
+        // One that may not leave is as good as lost, so that its timer goes on.
         let challenge = known.next_challenge(now, pto, &mut self.random);
-        if let Some(challenge) = challenge {
+        if let Some(challenge) = challenge.filter(|_| may) {
             expand |= challenge.expand;
             self.put(Frame::PathChallenge(challenge.data), Item::PathChallenge, w);
         }
-        while w.remaining() >= 9 {
+        while may && w.remaining() >= 9 {
             let response = self.paths.get_mut(path).and_then(Path::next_response);
             let Some(data) = response else { break };
             expand = true;

@@ -9,18 +9,23 @@ use crate::connection::state::{Connection, Transmit};
 use crate::connection::transmit::{Datagram, Filled};
 use crate::level::Level;
 
+/// With more packets left behind on earlier paths nobody moves on to another address: each is kept until the peer says what became of it.
+const MOST_LEFT_BEHIND: usize = 2048;
+
 impl Connection {
     /// A 1-RTT packet came: number, and whether it has nothing but probing frames; in a datagram of so many bytes.
     pub(super) fn on_path(
         &mut self,
         now: Time,
         addresses: Addresses,
-        packet: (u64, bool),
+        (number, probing): (u64, bool),
         bytes: u64,
         challenges: &[[u8; 8]],
     ) {
         let pto = self.pto();
-        let path = match self.paths.on_packet(now, pto, addresses, packet, bytes) {
+        let elsewhere = addresses.remote.ip() != self.paths.active().addresses().remote.ip();
+        let stays = probing || (elsewhere && self.sender.left_behind() > MOST_LEFT_BEHIND);
+        let path = match self.paths.on_packet(now, pto, addresses, (number, stays), bytes) {
             Seen::Refused => return,
             Seen::Known(path) | Seen::New(path) => path,
             Seen::Moved(path, change) => {

@@ -1,23 +1,18 @@
 //! Peers that break the rules, and those on the path who write what they like.
-//!
-//! Without cryptography everybody has the keys: a test may say anything in the client's name.
 
-use std::net::SocketAddr;
-
+use kneepoint_quic::Code;
 use kneepoint_quic::config::EndpointConfig;
 use kneepoint_quic::connection::{Arrival, Close, Connection, Ended};
-use kneepoint_quic::crypto::keys;
 use kneepoint_quic::crypto::tls::Ciphers;
 use kneepoint_quic::endpoint::{Endpoint, EndpointSettings};
 use kneepoint_quic::recovery::SpaceId;
 use kneepoint_quic::streams::{Read, StreamId, WindowConfig};
 use kneepoint_quic::units::{Duration, Ecn, Rng, Time};
-use kneepoint_quic::wire::header::Outgoing;
 use kneepoint_quic::wire::retry;
-use kneepoint_quic::wire::{AckToSend, ConnectionId, EcnCounts, Frame, StreamFrame, Writer};
-use kneepoint_quic::{Code, Level, Side, crypto};
+use kneepoint_quic::wire::{ConnectionId, EcnCounts, Frame, Writer};
 use proptest::prelude::*;
 
+use crate::forge::*;
 use crate::world::*;
 
 /// A connection between honest ends, up to here.
@@ -30,51 +25,6 @@ fn begun() -> World {
     world
 }
 
-/// A 1-RTT packet to the server in the client's name.
-fn forged(world: &World, number: u64, payload: &[u8]) -> Vec<u8> {
-    let keys = crypto::plain::keys(Side::Client, Level::OneRtt, 16);
-    let header = Outgoing {
-        level: Level::OneRtt,
-        destination: ConnectionId::new(&world.last[1..9]).unwrap(),
-        source: ConnectionId::EMPTY,
-        token: &[],
-        number,
-        number_len: 4,
-        key_phase: false,
-        spin: false,
-    };
-    let mut bytes = vec![0; header.size() + payload.len() + 16];
-    let mut w = Writer::new(&mut bytes);
-    let placed = header.encode(&mut w).unwrap();
-    w.bytes(payload);
-    keys::seal(&*keys.local.header, &*keys.local.packet, &mut bytes, &placed).unwrap();
-    bytes
-}
-
-fn inject(world: &mut World, from: &str, mut bytes: Vec<u8>) {
-    let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), SERVER.parse().unwrap());
-    let (now, bytes) = (world.now, &mut bytes[..]);
-    world.server.handle(now, Arrival { from, to, ecn: Ecn::NotEct, arrived: now, bytes });
-}
-
-fn say(world: &mut World, number: u64, payload: &[u8]) {
-    let bytes = forged(world, number, payload);
-    inject(world, CLIENT, bytes);
-}
-
-fn encoded(frame: &Frame<'_>) -> Vec<u8> {
-    let mut bytes = vec![0; frame.size()];
-    frame.encode(&mut Writer::new(&mut bytes)).unwrap();
-    bytes
-}
-
-fn ack(ranges: &[(u64, u64)], ecn: Option<EcnCounts>) -> Vec<u8> {
-    let ack = AckToSend { ranges, delay: 0, ecn, stamps: None };
-    let mut bytes = vec![0; ack.size()];
-    ack.encode(&mut Writer::new(&mut bytes)).unwrap();
-    bytes
-}
-
 /// Why the server has closed the connection.
 fn verdict(world: &mut World) -> Option<Code> {
     let end = world.now + Duration::from_millis(1);
@@ -83,10 +33,6 @@ fn verdict(world: &mut World) -> Option<Code> {
         Some(Ended::Local(Close::Transport { code, .. })) => Some(*code),
         _ => None,
     }
-}
-
-fn stream(id: u64, offset: u64, data: &[u8], fin: bool) -> Vec<u8> {
-    encoded(&Frame::Stream(StreamFrame { id, offset, data, fin, length: true }))
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! Two endpoints and a link in virtual time: what the QUIC interop runner tries, and more.
 
 mod endings;
+#[allow(dead_code, unreachable_pub, reason = "a module of this program alone")]
+mod forge;
 mod handshakes;
 mod hostile;
 mod laboratory;
 #[allow(dead_code, unreachable_pub, reason = "a module of this program alone")]
 mod link;
 mod many;
+mod pressure;
 mod transfers;
 #[allow(dead_code, unreachable_pub, reason = "a module of this program alone")]
 mod world;

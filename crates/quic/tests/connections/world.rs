@@ -50,8 +50,9 @@ pub struct World {
     pub bursts: (usize, usize),
     /// Of streams whose bytes go into a hash.
     pub hashes: BTreeMap<StreamId, [u8; 32]>,
-    /// The latest datagram of the client.
+    /// The latest datagram of the client, and of the server.
     pub last: Vec<u8>,
+    pub last_of_server: Vec<u8>,
     /// Of everything that was sent: time, direction, bytes.
     pub trace: u64,
     pub sent: [u64; 2],
@@ -125,6 +126,7 @@ impl World {
             bursts: (1, 1),
             hashes: BTreeMap::new(),
             last: Vec::new(),
+            last_of_server: Vec::new(),
             trace: 0,
             sent: [0; 2],
             crossed: [0; 2],
@@ -230,6 +232,8 @@ impl World {
                 if n == 0 {
                     from = self.nat.unwrap_or(from);
                     self.last = buf[..transmit.len].to_vec();
+                } else {
+                    self.last_of_server = buf[..transmit.len].to_vec();
                 }
                 let size = transmit.segment_size.unwrap_or(transmit.len);
                 self.bursts.1 = self.bursts.1.max(transmit.len.div_ceil(size));

@@ -125,6 +125,7 @@ impl<T: Payload> Sender<T> {
         out.space = space;
         self.on_ack(now, frame, waiting, out);
         let used = out.scratch.batch.acked.iter().filter(|packet| packet.received.is_some()).count();
+        self.stats.used_stamps += used as u64;
         self.stats.unused_stamps += frame.timestamps.len().saturating_sub(used) as u64;
         Ok(())
     }

@@ -11,6 +11,7 @@ use crate::sender::rto::LinuxVariance;
 use crate::sender::rtt::Rtt;
 use crate::sender::sending::Sender;
 use crate::sender::sent_packets::Payload;
+use crate::sender::space::SpaceId;
 
 impl<T: Payload> Sender<T> {
     /// Datagrams of the path are larger or smaller from here on (RFC 9000 section 14), bytes as the window counts them. Controller and
@@ -50,5 +51,13 @@ impl<T: Payload> Sender<T> {
             space.sent.keep_snapshots(rate_samples);
         }
         self.ask_controller();
+    }
+
+    /// How many packets are kept that left on paths before this one and have no verdict yet, those between them too: a peer that moves again and
+    /// again and acknowledges nothing makes them more.
+    pub fn left_behind(&self) -> usize {
+        let sent = &self.view(SpaceId::Application).sent;
+        let is_old = |(slot, _): &(u64, _)| sent.numbers.serial(*slot) < self.path_since;
+        sent.iter().take_while(is_old).count()
     }
 }

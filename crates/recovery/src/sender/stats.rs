@@ -37,6 +37,8 @@ pub struct Stats {
     pub collapses: u64,
     /// Reductions undone.
     pub undone: u64,
+    /// Packets acknowledged, with an endpoint, whose receive time came with it.
+    pub used_stamps: u64,
     /// Receive times, with an endpoint, of packets that were acknowledged before.
     pub unused_stamps: u64,
 }
@@ -91,6 +93,7 @@ impl std::ops::AddAssign<&Self> for Stats {
         self.delay_events += other.delay_events;
         self.collapses += other.collapses;
         self.undone += other.undone;
+        self.used_stamps += other.used_stamps;
         self.unused_stamps += other.unused_stamps;
     }
 }

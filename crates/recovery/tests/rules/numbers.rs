@@ -163,11 +163,11 @@ fn times_of_old_packets() {
         let timestamps = stamps.iter().map(|pn| (*pn, 1000)).collect();
         let frame = AckFrame { ranges: ranges.to_vec(), timestamps, ..AckFrame::default() };
         b.sender.on_ack_in(ms(at), Application, &frame, None, &mut b.out).unwrap();
-        b.sender.stats().unused_stamps
+        (b.sender.stats().used_stamps, b.sender.stats().unused_stamps)
     };
-    assert_eq!(ack(50.0, &[(0, 1)], &[1]), 0);
-    assert_eq!(ack(51.0, &[(0, 2)], &[0, 1, 2]), 2);
-    assert_eq!(ack(52.0, &[(0, 2)], &[0, 1, 2]), 5);
+    assert_eq!(ack(50.0, &[(0, 1)], &[1]), (1, 0));
+    assert_eq!(ack(51.0, &[(0, 2)], &[0, 1, 2]), (2, 2));
+    assert_eq!(ack(52.0, &[(0, 2)], &[0, 1, 2]), (2, 5));
 }
 
 /// RFC 9000 section 13.4.2: a datagram of ACKs alone tests nothing, and is marked when the path is known to carry ECN; its mark counts.

@@ -49,6 +49,8 @@ macro_rules! foreign {
             endpoint: Endpoint,
             /// Where the other end is.
             there: SocketAddr,
+            /// Where the last datagram went.
+            destination: SocketAddr,
             /// Virtual time 0.
             base: Instant,
             /// Until it has connected.
@@ -114,6 +116,7 @@ macro_rules! foreign {
                 Self {
                     endpoint,
                     there,
+                    destination: there,
                     base: Instant::now(),
                     begin: None,
                     connection: None,
@@ -245,6 +248,14 @@ macro_rules! foreign {
                 self.serve();
             }
 
+            fn set_source(&mut self, source: SocketAddr) {
+                self.there = source;
+            }
+
+            fn destination(&self) -> SocketAddr {
+                self.destination
+            }
+
             fn next(&mut self) -> Time {
                 let Some((_, connection)) = &mut self.connection else { return Time::NEVER };
                 let due =
@@ -267,6 +278,7 @@ macro_rules! foreign {
 
             fn transmit(&mut self, now: Time) -> Option<Leaving> {
                 if let Some(bytes) = self.answers.pop_front() {
+                    self.destination = self.there;
                     return Some(Leaving { bytes, ecn: Ecn::NotEct, kind: Kind::Handshake });
                 }
                 let at = self.at(now);
@@ -275,6 +287,7 @@ macro_rules! foreign {
                 let mut bytes = Vec::new();
                 let transmit = send(connection, at, &mut bytes)?;
                 bytes.truncate(transmit.size);
+                self.destination = transmit.destination;
                 let kind = kind(&before, &stats(connection).frame_tx);
                 let ecn = match transmit.ecn {
                     Some(EcnCodepoint::Ect0) if self.marks => Ecn::Ect0,

@@ -5,6 +5,7 @@
 mod common;
 mod faults;
 mod pairs;
+mod rebinding;
 mod rules;
 mod transfers;
 

@@ -1,5 +1,7 @@
 //! Whole runs on the stack, beside the same on the simulator; one program, so that it is linked once.
 
+extern crate congestion as kneepoint_congestion; // the name that its macros write
+
 mod bars;
 mod bulk;
 #[path = "../common/mod.rs"]
@@ -7,3 +9,5 @@ mod common;
 mod exact;
 mod faults;
 mod paths;
+mod rebinding;
+mod receive_times;

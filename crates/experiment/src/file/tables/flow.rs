@@ -1,7 +1,7 @@
 //! `[[flow]]` and the tables in it.
 
 use congestion::Algorithm;
-use scenario::{Connection, FlowConfig};
+use scenario::{Connection, FlowConfig, Rebind};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
@@ -58,6 +58,11 @@ pub(crate) struct FlowTable<'a> {
     /// `[["40 s", "60 s"]]`, times of the run: nothing new is offered in between, what was lost is sent again all the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) pauses: Vec<(Duration, Duration)>,
+    /// When, in the time of the run, a NAT gives its sender another source port or another address, and forgets the one before: `[["5 s", "port"], ["9 s",
+    /// "address"]]`. For `--on stack`, where the server has to find out and to validate the path; a flow of the simulator has no addresses, and
+    /// goes on.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) rebind: &'a [(Duration, Rebind)],
     /// Base RTT; half of it is the way there, or the delay of its links if that is more. Default: that of its links.
     pub(crate) rtt: Duration,
     /// Sizes of its packets.

@@ -1,0 +1,95 @@
+//! A NAT gives the client another port or another address in the middle of the transfer (the interop runner's `rebind-port` and `rebind-addr`), and
+//! forgets the one before: the server finds out by the next packet, validates the path (RFC 9000 section 9) and goes on there. What becomes
+//! of a server's own window: `crates/quic/tests/connections/transfers.rs`.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use congestion::Controller;
+use kneepoint_stack::{Couple, Stack};
+use recovery::Stats;
+use scenario::{End, FlowConfig, Outcome, Rebind, Record, Scenario, Watch};
+use sim::Guest;
+use sim::guest::{Arrival, Datagram, Snapshot};
+use units::{Duration, Time};
+
+use crate::common::*;
+
+/// A couple that can be looked at when the run is over, and when its server sent a datagram of 1200 bytes: in a transfer to it, which it
+/// acknowledges in small ones, what validates a path.
+#[derive(Clone)]
+struct Watched(Rc<RefCell<(Couple, Vec<Time>)>>);
+
+impl Guest for Watched {
+    fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
+        self.0.borrow_mut().0.deliver(now, arrival, record);
+    }
+    fn next(&mut self) -> Time {
+        self.0.borrow_mut().0.next()
+    }
+    fn on_time(&mut self, now: Time, record: &mut Record) {
+        self.0.borrow_mut().0.on_time(now, record);
+    }
+    fn transmit(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
+        let mut this = self.0.borrow_mut();
+        let datagram = this.0.transmit(now, record);
+        if datagram.as_ref().is_some_and(|it| it.from == End::Receiver && it.size >= 1200) {
+            this.1.push(now);
+        }
+        datagram
+    }
+    fn is_done(&self) -> bool {
+        self.0.borrow().0.is_done()
+    }
+    fn observe(&self) -> Snapshot {
+        self.0.borrow().0.observe()
+    }
+    fn stats(&self) -> Stats {
+        self.0.borrow().0.stats()
+    }
+    fn controller(&self) -> Option<&dyn Controller> {
+        None
+    }
+}
+
+fn run(scenario: &Scenario, pair: (Stack, Stack)) -> (Outcome, String, Vec<Time>) {
+    let couple = Couple::new(&scenario.flows[0], 0, scenario, pair, false).unwrap();
+    let watched = Watched(Rc::new(RefCell::new((couple, Vec::new()))));
+    let guests = vec![(0, Box::new(watched.clone()) as Box<dyn Guest>)];
+    let outcome = sim::run_with_guests(scenario, guests, &Watch::default(), None).unwrap();
+    let watched = watched.0.borrow();
+    (outcome, watched.0.peer_of_server().to_string(), watched.1.clone())
+}
+
+fn rebound(rebind: &[(u64, Rebind)]) -> Scenario {
+    let mut scenario = transfer("cubic");
+    let rebind = rebind.iter().map(|(ms, what)| (Duration::from_millis(*ms), *what)).collect();
+    scenario.flows[0] = FlowConfig { rebind, transfer: Some(3_000_000), ..scenario.flows[0].clone() };
+    scenario
+}
+
+#[test]
+fn every_pair() {
+    let port: &[(u64, Rebind)] = &[(1000, Rebind::Port)];
+    let address: &[(u64, Rebind)] = &[(1000, Rebind::Address)];
+    let both: &[(u64, Rebind)] = &[(600, Rebind::Port), (1300, Rebind::Address), (2000, Rebind::Port)];
+    let moves = [(port, "10.0.0.1:4001"), (address, "10.0.1.1:4000"), (both, "10.0.1.2:4002")];
+    for client in Stack::ALL {
+        for server in Stack::ALL {
+            let name = format!("{} to {}", client.word(), server.word());
+            let (undisturbed, ..) = run(&rebound(&[]), (client, server));
+            for (rebind, last) in moves {
+                let (outcome, peer, large) = run(&rebound(rebind), (client, server));
+                let later = done(&outcome) - done(&undisturbed);
+                println!("{name:22} {} moves: {later:+.3} s, {peer}, {large:?}", rebind.len());
+                assert_eq!((outcome.flows[0].delivered, peer.as_str()), (3_000_000, last), "{name}");
+                for (ms, _) in rebind {
+                    let asked = |at: &&Time| (*ms..ms + 600).contains(&(at.0 / 1_000_000));
+                    assert!(large.iter().any(|at| asked(&at)), "{name} validates the path at {ms} ms");
+                }
+                // The client's window waits for ACKs that the NAT has dropped, until its PTO.
+                assert!(later < 0.7 * rebind.len() as f64, "{name}: {later}");
+            }
+        }
+    }
+}

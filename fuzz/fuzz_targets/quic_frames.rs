@@ -1,0 +1,47 @@
+//! Any bytes as the payload of a packet, and as a datagram whose header is read: frames or an error, never a panic; what is read is written the
+//! same way again.
+#![no_main]
+
+use kneepoint_quic::Level;
+use kneepoint_quic::wire::frames::{Extensions, Frames};
+use kneepoint_quic::wire::{Frame, Reader, StampFormat, Writer, header};
+use libfuzzer_sys::fuzz_target;
+
+fn again(frame: &Frame<'_>, format: StampFormat) {
+    // ACKs are written from the ledger, and not from what was read.
+    if let Frame::Ack(ack) = frame {
+        let mut last = None;
+        for range in ack.ranges() {
+            assert!(range.start() <= range.end() && last.is_none_or(|last| *range.end() < last));
+            last = Some(*range.start());
+        }
+        let stamps = ack.stamps.iter().flat_map(|stamps| stamps.iter());
+        assert!(stamps.map(|stamp| stamp.number).all(|number| number <= ack.largest));
+        return;
+    }
+    let mut bytes = vec![0; frame.size()];
+    let mut w = Writer::new(&mut bytes);
+    frame.encode(&mut w).expect("as many bytes as it has");
+    assert_eq!(w.remaining(), 0);
+    assert_eq!(Frame::decode(&mut Reader::new(&bytes), format).as_ref(), Ok(frame));
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((first, payload)) = bytes.split_first() else { return };
+    let receive_timestamps = StampFormat { max: u64::from(first >> 4), exponent: first & 15 };
+    let all = Extensions { max_datagram_frame_size: 1 << 16, ack_frequency: true, receive_timestamps };
+    for (level, extensions) in [
+        (Level::OneRtt, all),
+        (Level::Initial, all),
+        (Level::Handshake, all),
+        (Level::OneRtt, Extensions::default()),
+    ] {
+        let Ok(frames) = Frames::new(payload, level, extensions) else { continue };
+        for frame in frames.flatten() {
+            again(&frame, extensions.receive_timestamps);
+        }
+    }
+    for len in [0, 8, 20] {
+        let _ = header::parse(payload, len);
+    }
+});

@@ -1,0 +1,111 @@
+//! Two endpoints and a link that does what the input says: drops, delays, doubles and damages what is on its way, and moves the client to another
+//! address. Nothing panics or hangs; and where nothing was damaged, all data arrives as it was sent once the link is sound again.
+#![no_main]
+
+#[path = "../../crates/quic/tests/connections/link.rs"]
+#[allow(dead_code)]
+mod link;
+#[path = "../../crates/quic/tests/connections/world.rs"]
+#[allow(dead_code)]
+mod world;
+
+use kneepoint_quic::units::Duration;
+use libfuzzer_sys::arbitrary::{self, Arbitrary};
+use libfuzzer_sys::fuzz_target;
+
+use self::world::{Flying, Plan, World};
+
+#[derive(Arbitrary, Debug)]
+enum Op {
+    /// Of what is on its way, the one of this number never arrives.
+    Drop(u8),
+    /// It arrives so many milliseconds later.
+    Delay(u8, u8),
+    /// It arrives again, so many milliseconds later.
+    Double(u8, u8),
+    /// A bit of it is changed.
+    Damage(u8, u16, u8),
+    /// It comes with another mark.
+    Mark(u8),
+    /// A NAT gives the client another port, or another address.
+    Move(u8, bool),
+    /// So much time passes, in milliseconds.
+    Wait(u8),
+}
+
+#[derive(Arbitrary, Debug)]
+struct Case {
+    seed: u8,
+    wanted: [u16; 3],
+    honest: bool,
+    ops: Vec<Op>,
+}
+
+fn step(world: &mut World, op: &Op, honest: bool) {
+    let key = |which: u8| {
+        let len = world.flying.len().max(1);
+        world.flying.keys().nth(usize::from(which) % len).copied()
+    };
+    let later = |ms: u8| Duration::from_millis(u64::from(ms));
+    match *op {
+        Op::Drop(which) => drop(key(which).and_then(|key| world.flying.remove(&key))),
+        Op::Delay(which, ms) => {
+            if let Some(key) = key(which)
+                && let Some(it) = world.flying.remove(&key)
+            {
+                world.flying.insert((key.0 + later(ms), key.1), it);
+            }
+        }
+        Op::Double(which, ms) => {
+            if let Some(key) = key(which)
+                && let Some(it) = world.flying.get(&key)
+            {
+                let copy = Flying { from: it.from, to: it.to, ecn: it.ecn, bytes: it.bytes.clone() };
+                world.serial += 1;
+                let serial = world.serial;
+                world.flying.insert((key.0 + later(ms), serial + (1 << 40)), copy);
+            }
+        }
+        Op::Damage(which, at, flip) if !honest => {
+            if let Some(key) = key(which)
+                && let Some(it) = world.flying.get_mut(&key)
+            {
+                let len = it.bytes.len();
+                it.bytes[usize::from(at) % len] ^= flip;
+            }
+        }
+        Op::Mark(which) => {
+            if let Some(key) = key(which)
+                && let Some(it) = world.flying.get_mut(&key)
+            {
+                it.ecn = kneepoint_quic::units::Ecn::Ce;
+            }
+        }
+        Op::Move(to, address) => {
+            let host = if address { 100 + to % 4 } else { 1 };
+            world.nat = format!("10.0.0.{host}:{}", 5000 + u16::from(to)).parse().ok();
+        }
+        Op::Wait(ms) => {
+            let end = world.now + later(ms);
+            world.run(end, |_| false);
+        }
+        Op::Damage(..) => {}
+    }
+}
+
+fuzz_target!(|case: Case| {
+    let mut world = World::new(Plan { seed: u64::from(case.seed), ..Plan::default() });
+    world.checks = case.honest;
+    world.connect(&case.wanted.map(u64::from));
+    world.flush();
+    // Below the idle timeout of 30 s.
+    for op in case.ops.iter().take(100) {
+        step(&mut world, op, case.honest);
+    }
+    let end = world.now + Duration::from_secs(400);
+    if case.honest {
+        assert!(world.finish(end), "{:?} {:?}", world.client_events, world.server_events);
+    } else {
+        assert!(world.run(end, |world| world.is_done() || world.client.is_empty()), "it never ends");
+    }
+});

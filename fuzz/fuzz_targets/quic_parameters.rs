@@ -1,0 +1,18 @@
+//! Any bytes as transport parameters: parameters or TRANSPORT_PARAMETER_ERROR; what is read is written and read as the same.
+#![no_main]
+
+use kneepoint_quic::wire::TransportParameters;
+use kneepoint_quic::{Code, Side};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    for side in [Side::Client, Side::Server] {
+        match TransportParameters::decode(bytes, side) {
+            Ok(parameters) => {
+                let again = TransportParameters::decode(&parameters.to_vec(), side);
+                assert_eq!(again, Ok(parameters));
+            }
+            Err(error) => assert_eq!(error.code, Code::TRANSPORT_PARAMETER_ERROR),
+        }
+    }
+});
