@@ -10,7 +10,7 @@ use super::beside;
 use super::options::Failure;
 
 /// The backend of a row that this stack runs.
-fn backend(stack: Stack) -> Backend {
+pub(crate) fn backend(stack: Stack) -> Backend {
     match stack {
         Stack::Kneepoint => Backend::Stack,
         Stack::Noq => Backend::Noq,
@@ -29,20 +29,35 @@ const OTHERS: &str = "Rows of other stacks have the file's controllers inside th
 
 /// Every case, and beside it the same on these stacks if they can run it; and why others cannot.
 pub(super) fn cases(exp: &Experiment, stacks: &[Stack]) -> Result<(Vec<Case>, String), Failure> {
-    let can = |scenario: &Scenario, on: Backend| {
-        let refused =
-            stack(on).and_then(|stack| scenario.flows.iter().find_map(|flow| stack.check(flow).err()));
-        match refused {
-            Some(why) => Err(format!("of a flow: {why}")),
-            None if scenario.flows.is_empty() => Err("it has no flow".to_owned()),
-            None => Ok(()),
-        }
-    };
     let backends: Vec<Backend> = stacks.iter().copied().map(backend).collect();
-    let (cases, left_out) = beside::cases(exp, &backends, can).map_err(Failure::Stack)?;
+    let (cases, left_out) = beside::cases(exp, &backends, can_run).map_err(Failure::Stack)?;
     let others = cases.iter().any(|case| is_other(case.on));
     let note = if others { format!("{OTHERS} {left_out}") } else { left_out };
     Ok((cases, note.trim().to_owned()))
+}
+
+/// Whether every case can run on each of these stacks.
+///
+/// # Errors
+/// The first that cannot, and why.
+pub(crate) fn check_all(exp: &Experiment, stacks: &[Stack]) -> Result<(), Failure> {
+    for case in exp.cases() {
+        let scenario = exp.scenario(&case, 0);
+        for on in stacks.iter().copied().map(backend) {
+            let why = |why| Failure::Stack(format!("{} cannot run on {}: {why}", case.row, on.place()));
+            can_run(&scenario, on).map_err(why)?;
+        }
+    }
+    Ok(())
+}
+
+fn can_run(scenario: &Scenario, on: Backend) -> Result<(), String> {
+    let refused = stack(on).and_then(|stack| scenario.flows.iter().find_map(|flow| stack.check(flow).err()));
+    match refused {
+        Some(why) => Err(format!("of a flow: {why}")),
+        None if scenario.flows.is_empty() => Err("it has no flow".to_owned()),
+        None => Ok(()),
+    }
 }
 
 /// Who is in the places of a case's flows: nobody in the simulator.
