@@ -10,7 +10,7 @@ use units::Time;
 
 use crate::peer::{Kind, Leaving, News, Peer};
 use crate::peers;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, check_bulk};
 use crate::wanted::Wanted;
 use crate::which::Stack;
 
@@ -57,6 +57,7 @@ impl Couple {
         retry: bool,
     ) -> Result<Self, Refusal> {
         client.check(flow)?;
+        check_bulk(flow)?;
         server.check(&FlowConfig { algorithm: FlowConfig::default().algorithm, ..flow.clone() })?;
         let overhead = match flow.transport {
             Transport::Quic { overhead, .. } | Transport::Tcp { overhead, .. } => overhead,
