@@ -8,8 +8,8 @@
 //! media          a DATAGRAM for each packet of a frame (RFC 9221): nothing is sent again
 //! ```
 //!
-//! Of messages one at a time waits in the connection, so that frames wait in the source, which skips those that waited too long. Deviation: a
-//! frame whose first message waits there counts as begun and is not skipped.
+//! Of messages one at a time waits in the connection, so that frames wait in the source, which skips those that waited too long: a message that
+//! waits is taken back as its frame is skipped.
 
 use quic::connection::{Connection, Contents, DATAGRAM_OVERHEAD};
 use quic::streams::StreamId;
@@ -44,7 +44,7 @@ enum Carrier {
 pub(crate) enum Offer {
     /// The stream goes up to here.
     UpTo(StreamId, u64),
-    /// A message with these bytes.
+    /// This message is to wait instead of the one that does; of length 0: none.
     Message(Piece),
 }
 
@@ -127,23 +127,25 @@ impl Application {
         }
     }
 
-    /// What the connection is to be told, if there is anything, after so much of the stream has left. `takes_message`: it stands, and none waits.
+    /// What the connection is to be told, if there is anything, after so much of the stream has left. `stands`: it takes messages; `waiting`: the
+    /// one that waits in it.
     pub(crate) fn offers(
         &mut self,
         now: Time,
         sent: u64,
-        takes_message: bool,
+        (stands, waiting): (bool, Option<Piece>),
         record: &mut Record,
     ) -> Option<Offer> {
-        let fresh = self.fresh(sent);
         match self.carrier {
             Carrier::Growing { stream: Some(id), offered } => {
-                let end = fresh.saturating_add(self.source.offered(now, fresh, record)).min(ENDLESS);
+                let end = sent.saturating_add(self.source.offered(now, sent, record)).min(ENDLESS);
                 (end != offered).then_some(Offer::UpTo(id, end))
             }
-            Carrier::Messages { payload, .. } if takes_message => {
-                let len = self.source.offered(now, fresh, record).min(payload.into());
-                (len > 0).then_some(Offer::Message((fresh, len)))
+            Carrier::Messages { payload, next } if stands => {
+                let at = waiting.map_or(next, |waiting| waiting.0);
+                let len = self.source.offered(now, at, record).min(payload.into());
+                let is_news = waiting.map_or(0, |waiting| waiting.1) != len;
+                is_news.then_some(Offer::Message((at, len)))
             }
             _ => None,
         }
@@ -159,8 +161,11 @@ impl Application {
                 None
             }
             (Offer::Message((at, len)), Carrier::Messages { next, .. }) => {
+                connection.withdraw_datagrams();
+                *next = at;
                 // An error: there is room for less than the path carried at first; it stays in the source.
-                connection.send_datagram(&message::encode(at, len as usize)).ok()?;
+                let message = (len > 0).then(|| message::encode(at, len as usize))?;
+                connection.send_datagram(&message).ok()?;
                 *next = at + len;
                 Some((at, len))
             }

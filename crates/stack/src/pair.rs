@@ -135,12 +135,12 @@ impl Pair {
     fn offer(&mut self, now: Time, record: &mut Record) {
         let Some(client) = self.client else { return };
         let stands = self.sending().is_some_and(Connection::is_connected);
-        let takes_message = stands && !self.tally.has_waiting();
-        if let Some(offer) = self.application.offers(now, self.tally.sent(), takes_message, record)
+        let messages = (stands, self.tally.waiting());
+        if let Some(offer) = self.application.offers(now, self.tally.sent(), messages, record)
             && let Some(connection) = self.ends.client.connection_mut(client)
         {
-            let waits = self.application.hand_over(offer, connection);
-            waits.into_iter().for_each(|message| self.tally.on_message(message));
+            let waiting = self.application.hand_over(offer, connection);
+            self.tally.set_waiting(waiting);
         }
     }
 

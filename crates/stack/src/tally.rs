@@ -34,8 +34,8 @@ pub(crate) struct Tally {
     sent_up_to: u64,
     /// What has arrived of the stream.
     arrived: Reassembly,
-    /// Messages that wait in the connection.
-    waiting: VecDeque<Piece>,
+    /// The message that waits in the connection.
+    waiting: Option<Piece>,
     /// Those in flight: numbers of packets, ascending, and where they begin.
     flying: VecDeque<(u64, u64)>,
     /// ACKs that came.
@@ -63,22 +63,23 @@ impl Tally {
         self.sent_up_to
     }
 
-    /// The connection was given a message.
-    pub(crate) fn on_message(&mut self, piece: Piece) {
-        self.waiting.push_back(piece);
+    /// This message waits in the connection, or none does.
+    pub(crate) fn set_waiting(&mut self, message: Option<Piece>) {
+        self.waiting = message;
     }
 
-    /// It has one that has not left.
-    pub(crate) fn has_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+    /// The message that waits in the connection.
+    pub(crate) fn waiting(&self) -> Option<Piece> {
+        self.waiting
     }
 
-    /// Which messages these packets have: they leave in the order in which they came.
+    /// Which packet has the message that waited.
     fn name_messages(&mut self, heard: &mut [Heard]) {
         for heard in heard {
             let Heard::Sent { number, pieces, messages, .. } = heard else { continue };
-            for _ in 0..*messages {
-                let Some(piece) = self.waiting.pop_front() else { break };
+            if *messages > 0
+                && let Some(piece) = self.waiting.take()
+            {
                 pieces.push(piece);
                 self.flying.push_back((*number, piece.0));
             }

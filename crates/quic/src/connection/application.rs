@@ -198,6 +198,11 @@ impl Connection {
         if self.datagrams_out.push(message.to_vec()) { Ok(()) } else { Err(Unsendable::Full) }
     }
 
+    /// Takes back the messages that wait to be sent; says how many: what has become too old need not leave.
+    pub fn withdraw_datagrams(&mut self) -> usize {
+        std::iter::from_fn(|| self.datagrams_out.pop()).count()
+    }
+
     /// The next message that came.
     pub fn receive_datagram(&mut self) -> Option<Vec<u8>> {
         self.told_datagram = false;

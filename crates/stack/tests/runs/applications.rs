@@ -126,6 +126,30 @@ fn media_over_messages() {
     }
 }
 
+/// Where a fixed window lets less through than the source makes at least, frames are skipped as in the simulator: whoever waits too long does not leave,
+/// also not in part.
+#[test]
+fn frames_that_wait_too_long() {
+    let mut flow = FlowConfig { algorithm: algorithm("fixed-window"), ..media(6_000_000) };
+    if let Application::Media(config) = &mut flow.application {
+        (config.min_rate, config.start_rate) = (Rate(5_000_000), Rate(5_000_000));
+    }
+    let scenario = minute(flow);
+    let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
+    let [there, here] = [&model, &outcome].map(|outcome| outcome.flows[0].media.clone().unwrap());
+    println!(
+        "complete {} and {}, skipped {} and {}, delay {:.0} and {:.0} ms",
+        there.complete,
+        here.complete,
+        there.skipped,
+        here.skipped,
+        there.delay.mean_ms(),
+        here.delay.mean_ms()
+    );
+    assert!(here.skipped > 1000 && more(here.skipped as f64, there.skipped as f64).abs() < 0.02);
+    assert!(more(here.complete as f64, there.complete as f64).abs() < 0.02);
+}
+
 /// What a link loses is lost for its frames, and for nothing else.
 #[test]
 fn lost_messages() {
