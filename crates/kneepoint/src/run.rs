@@ -27,6 +27,7 @@ use stack::Stack;
 
 pub(crate) use self::disk::recorded_bytes;
 use self::job::{Job, work};
+pub(crate) use self::on_stack::{backend as of_stack, check_all as check_stacks};
 pub(crate) use self::on_wire::prepare as prepare_wire;
 pub use self::options::{Failure, Options, Shard, Study};
 pub(crate) use self::progress::waiting;

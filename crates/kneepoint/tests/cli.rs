@@ -504,6 +504,9 @@ fn compares() {
         "{swept}"
     );
     assert!(swept.lines().all(|line| line.chars().count() <= 80) && swept.lines().count() <= 40, "{swept}");
+    assert!(swept.contains("Most goodput") && swept.contains("bbr3 "), "{swept}");
+    let numbers = |line: &str| line.starts_with("     0.5 BDP").then(|| !line.contains(" 0 "));
+    assert!(swept.lines().filter_map(numbers).all(|all| all), "no row without numbers: {swept}");
     for says in ["mean RTT, ms", "loss, %", "competitor, Mbit/s", "Least mean RTT: "] {
         assert!(swept.contains(says), "{says}: {swept}");
     }
@@ -537,6 +540,38 @@ fn compares_on_other_networks() {
     );
 }
 
+/// The same question of real endpoints: screen and page say where it was run, and each stack has rows of its own.
+#[test]
+fn compares_on_the_stack() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().to_str().unwrap();
+    let compare = |more: &[&str]| {
+        let link = "rate=4 Mbps rtt=20 ms queue=1 BDP";
+        let args = ["compare", "cubic", "new-reno", "--link", link, "--time", "6 s", "--repeat", "2"];
+        let done = kneepoint(&[&args, &["--out", out, "--on", "stack"][..], more].concat());
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        text(&done.stdout)
+    };
+    let screen = compare(&[]);
+    assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+    let flat = screen.replace("\n  ", " ");
+    let place = "Run on the stack, kneepoint's own: real QUIC endpoints at both ends of every flow";
+    assert!(flat.contains(place) && flat.contains("In the simulator, Mbit/s: "), "{screen}");
+    let page = fs::read_to_string(dir.path().join("report/compare/index.html")).unwrap();
+    assert!(page.replace("&#39;", "'").contains(place), "the page says it too");
+    let json: serde_json::Value = serde_json::from_str(&compare(&["--json"])).unwrap();
+    let [best, next] = [0, 1].map(|i| &json["ranking"][i]);
+    assert!(best["on"] == "stack" && next["on"] == "stack", "the simulator's rows are not compared: {json}");
+    let [here, there] = [&best["long"]["goodput"], &best["simulated"]].map(|n| n.as_f64().unwrap());
+    assert!(here != there && (here / there - 1.0).abs() < 0.02, "{here} for {there}");
+
+    if cfg!(feature = "noq") {
+        let both = compare(&["--stack", "noq,kneepoint,noq", "--vary", "queue=0.5, 2 BDP"]);
+        let says = ["cubic (noq)", "new-reno (s", "Run on the stack, noq's and kneepoint's"];
+        assert!(says.iter().all(|says| both.contains(says)), "{both}");
+    }
+}
+
 #[test]
 fn comparisons_that_cannot_be_made() {
     for (args, says) in [
@@ -553,6 +588,16 @@ fn comparisons_that_cannot_be_made() {
             "did you mean \"queue\"",
         ),
         (&["cubic", "bbr", "--link", "no-such-file"], "neither a file"),
+        (&["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--stack", "noq"], "goes with --on stack"),
+        (
+            &["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--on", "stack", "--flow", "transport=tcp"],
+            "cubic cannot run on the stack: of a flow: it is of TCP",
+        ),
+        #[cfg(feature = "quinn")]
+        (
+            &["cubic", "bbr", "--link", "rate=1 Mbit/s rtt=5 ms", "--on", "stack", "--stack", "quinn"],
+            "bbr3 does not run in quinn",
+        ),
         (&["cubic", "{ name = }", "--link", "rate=1 Mbit/s rtt=5 ms"], "is not TOML"),
     ] {
         let done = kneepoint(&[&["compare"], args].concat());

@@ -33,6 +33,7 @@ fn help_of_every_command() {
         "stability",
         "new",
         "bench",
+        "compare",
         "completions",
         "man",
     ] {

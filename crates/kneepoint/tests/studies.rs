@@ -396,6 +396,25 @@ fn rows_of_other_stacks() {
     assert_eq!(String::from_utf8(runs.1).unwrap().lines().count(), 1 + 2 * (4 + 3), "two repetitions");
 }
 
+/// Media as messages of our endpoint, and beside it what no stack of QUIC can be: said in the note. Others do not carry media, by name.
+#[test]
+fn media_and_tcp_on_the_stack() {
+    let dir = tempfile::tempdir().unwrap();
+    let tcp = "[[flow]]\nlabel = \"m\"\napplication = \"media\"\n\n[[flow]]\nlabel = \"t\"\ntransport = \"tcp\"\ncontroller = \"cubic\"";
+    let text = WORLDS.replace("[[flow]]", tcp).replace("flow.controller", "flow.0.controller");
+    let file = study(dir.path(), &text);
+    let said = run(&file, &dir.path().join("out"), &["--on", "stack", "-vv"]);
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.contains("cubic (stack)"), "{said}");
+    assert!(said.contains("Flows of TCP are simulated in the rows of stacks too"), "{said}");
+    if cfg!(feature = "noq") {
+        let args = ["--on", "stack", "--stack", "noq"];
+        let refused = command(&file, &dir.path().join("out"), &args).output().unwrap();
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(said.contains("it is media, which other stacks than ours do not carry here"), "{said}");
+    }
+}
+
 #[test]
 fn what_has_no_place_on_the_stack_is_said() {
     let dir = tempfile::tempdir().unwrap();

@@ -11,3 +11,4 @@ mod traffic;
 
 pub use engine::{event_queue, run, run_recorded, run_with_guests};
 pub use guest::Guest;
+pub use traffic::application::{Source, allowed_rate};

@@ -14,7 +14,7 @@ use crate::nat::Nat;
 use crate::pair::addresses;
 use crate::peer::{Kind, Leaving, News, Peer};
 use crate::peers;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, check_bulk};
 use crate::wanted::Wanted;
 use crate::which::Stack;
 
@@ -64,6 +64,7 @@ impl Couple {
         retry: bool,
     ) -> Result<Self, Refusal> {
         client.check(flow)?;
+        check_bulk(flow)?;
         server.check(&FlowConfig { algorithm: FlowConfig::default().algorithm, ..flow.clone() })?;
         let overhead = match flow.transport {
             Transport::Quic { overhead, .. } | Transport::Tcp { overhead, .. } => overhead,

@@ -9,14 +9,16 @@ use quic::connection::{Item, Observation, Tap};
 use quic::wire::Frame;
 use units::{Duration, Ecn, Time};
 
+use crate::message;
+
 /// A piece of the stream: first byte, length.
 pub(crate) type Piece = (u64, u64);
 
 /// One thing that an end said.
 #[derive(Clone, Debug)]
 pub(crate) enum Heard {
-    /// A packet left.
-    Sent { level: Level, number: u64, bytes: u64, in_flight: bool, pieces: Vec<Piece> },
+    /// A packet left, also with so many messages.
+    Sent { level: Level, number: u64, bytes: u64, in_flight: bool, pieces: Vec<Piece>, messages: usize },
     /// A packet arrived.
     Received { number: u64, bytes: u64, ecn: Ecn, pieces: Vec<Piece> },
     /// An ACK arrived: its ranges, ascending, which are listed for a trace alone.
@@ -65,11 +67,13 @@ impl Tap for Listener {
         match *what {
             Observation::Sent { level, number, bytes, in_flight, items, .. } => {
                 let pieces = items.iter().filter_map(piece).collect();
-                self.ear.put(Heard::Sent { level, number, bytes, in_flight, pieces });
+                let messages = items.iter().filter(|item| matches!(item, Item::Datagram(_))).count();
+                self.ear.put(Heard::Sent { level, number, bytes, in_flight, pieces, messages });
             }
             Observation::Frame(Frame::Stream(stream)) => {
                 self.pieces.push((stream.offset, stream.data.len() as u64));
             }
+            Observation::Frame(Frame::Datagram { data, .. }) => self.pieces.extend(message::decode(data)),
             Observation::Frame(Frame::Ack(ack)) => {
                 let list = |range: std::ops::RangeInclusive<u64>| (*range.start(), *range.end());
                 let mut ranges: Vec<_> =

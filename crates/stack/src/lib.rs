@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 
+mod application;
 mod couple;
 mod ear;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod foreign;
+mod message;
 mod nat;
 mod ours;
 mod pair;

@@ -15,12 +15,13 @@ use recovery::Stats;
 use sim::guest::Snapshot;
 use units::{Ecn, Time};
 
+use crate::application::ENDLESS;
 use crate::ear::{Ear, Heard};
-use crate::pair::{ENDLESS, addresses, snapshot};
+use crate::pair::{addresses, snapshot};
 use crate::peer::{Kind, Leaving, News, Peer, Piece};
 use crate::profile::Profile;
 use crate::refusal::Refusal;
-use crate::settings::{self, SERVER_NAME};
+use crate::settings::{self, SERVER_NAME, Seed};
 use crate::wanted::Wanted;
 
 /// Room for any datagram, and for what is read at once, in bytes.
@@ -56,7 +57,7 @@ impl Ours {
         let connection = settings::sending(flow, scenario, &Profile::default());
         let endpoint = EndpointSettings {
             config: EndpointConfig { connection, ..EndpointConfig::default() },
-            connection: settings::sender(flow, &Profile::default(), wanted.seed(false)),
+            connection: settings::sender(flow, &Profile::default(), Seed::new(wanted.seed(false))),
             crypto: None,
         };
         let endpoint = Endpoint::new(endpoint, wanted.seed(false))?;

@@ -5,13 +5,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use congestion::Controller;
 use quic::connection::{Arrival as Incoming, Connection, Event};
 use quic::endpoint::{Endpoint, Handle};
-use quic::wire::Direction;
 use recovery::Stats;
 use scenario::{End, FlowConfig, Record, Scenario, Transport};
 use sim::Guest;
 use sim::guest::{Arrival, Datagram, Snapshot};
 use units::Time;
 
+use crate::application::Application;
 use crate::ear::{Ear, Heard};
 use crate::nat::Nat;
 use crate::profile::Profile;
@@ -21,8 +21,6 @@ use crate::tally::Tally;
 
 /// Room for any datagram, in bytes.
 const BUFFER: usize = 1 << 16;
-/// A transfer without end: nobody lives to see it, and it is a legal length (RFC 9000 section 4.5).
-pub(crate) const ENDLESS: u64 = 1 << 60;
 
 /// More than a handshake has, and all that follows it before the first data.
 const MOST_FLIGHTS: usize = 32;
@@ -33,14 +31,20 @@ pub(crate) fn addresses() -> (SocketAddr, SocketAddr) {
     (address(1, 4000), address(2, 443))
 }
 
-/// Both ends of one connection.
+/// What an application says when it closes a connection that it needs no more (RFC 9000 section 20.2).
+const NO_ERROR: u64 = 0;
+
+/// Both ends of one connection; of a flow of short transfers one after the other.
 pub struct Pair {
     ends: Ends,
     client: Option<Handle>,
     server: Option<Handle>,
+    application: Application,
     transfer: Option<u64>,
     handshake: bool,
     nat: Nat,
+    /// IP, UDP and link headers, and the exponent of the receiver's ACK Delay.
+    counted: (u32, u8),
     tally: Tally,
     tracing: bool,
     ears: [Ear; 2],
@@ -48,6 +52,11 @@ pub struct Pair {
     heard: Vec<Heard>,
     buffer: Vec<u8>,
     ended: bool,
+    /// Connections before this one, and the seed of the first.
+    before: u64,
+    seed: u64,
+    /// What the clients of those counted.
+    closed: Stats,
     /// The client's counters, should its connection be gone.
     last: Stats,
 }
@@ -67,14 +76,20 @@ impl Pair {
         let overhead = match flow.transport {
             Transport::Quic { overhead, .. } | Transport::Tcp { overhead, .. } => overhead,
         };
+        let counted = (overhead, profile.quic.ack_delay_exponent);
         Ok(Self {
             ends: Ends::new(flow, number as u64, scenario, profile)?,
+            application: Application::new(flow, number, scenario),
+            before: 0,
+            seed: scenario.seed.wrapping_add(number as u64),
+            closed: Stats::default(),
+            counted,
             client: None,
             server: None,
             transfer: flow.transfer,
             handshake: flow.handshake,
             nat: Nat::new(flow, addresses().0),
-            tally: Tally::new(overhead, profile.quic.ack_delay_exponent),
+            tally: Tally::new(counted),
             tracing: scenario.trace,
             ears: [Ear::default(), Ear::default()],
             heard: Vec::new(),
@@ -92,6 +107,44 @@ impl Pair {
     /// That of the end that receives it.
     pub fn receiving(&self) -> Option<&Connection> {
         self.ends.server.connection(self.server?)
+    }
+
+    /// Does what the application has to do: for a new transfer on another connection.
+    fn on_application(&mut self, now: Time, record: &mut Record) {
+        let sent = self.tally.sent();
+        let sender =
+            self.client.and_then(|client| self.ends.client.connection(client)).map(Connection::sender);
+        if self.application.on_time(now, sent, sender, record) {
+            self.leave(now, record);
+        }
+    }
+
+    /// The client closes its connection, of which nothing is heard or counted any more but the bytes on the links.
+    fn leave(&mut self, now: Time, record: &mut Record) {
+        self.closed = self.stats();
+        self.last = Stats::default();
+        if let Some(connection) = self.client.and_then(|client| self.ends.client.connection_mut(client)) {
+            connection.close(now, NO_ERROR, b"");
+        }
+        (self.client, self.server) = (None, None);
+        self.before += 1;
+        self.ends.seed.set(self.seed, self.before);
+        self.tally = Tally::new(self.counted);
+        self.ears = [Ear::default(), Ear::default()];
+        record.on_reconnect();
+    }
+
+    /// Hands the client's connection what may leave next.
+    fn offer(&mut self, now: Time, record: &mut Record) {
+        let Some(client) = self.client else { return };
+        let stands = self.sending().is_some_and(Connection::is_connected);
+        let messages = (stands, self.tally.waiting());
+        if let Some(offer) = self.application.offers(now, self.tally.sent(), messages, record)
+            && let Some(connection) = self.ends.client.connection_mut(client)
+        {
+            let waiting = self.application.hand_over(offer, connection);
+            self.tally.set_waiting(waiting);
+        }
     }
 
     fn connect(&mut self, now: Time) {
@@ -163,12 +216,11 @@ impl Pair {
         while let Some((handle, event)) = self.ends.client.poll_event() {
             match event {
                 Event::Connected => {
-                    let bytes = self.transfer.unwrap_or(ENDLESS);
                     if let Some(connection) = self.ends.client.connection_mut(handle) {
-                        connection.streams().open_pattern(Direction::Unidirectional, bytes);
+                        self.application.begin(connection);
                     }
                 }
-                Event::Ended(_) => self.ended = true,
+                Event::Ended(_) => self.ended |= self.client == Some(handle),
                 _ => {}
             }
         }
@@ -178,10 +230,17 @@ impl Pair {
         while let Some((handle, event)) = self.ends.server.poll_event() {
             match event {
                 Event::Incoming => self.accept(handle),
-                Event::Ended(_) => self.ended = true,
+                Event::Datagram => self.read_messages(handle),
+                Event::Ended(_) => self.ended |= self.server == Some(handle),
                 _ => {}
             }
         }
+    }
+
+    /// Their bytes were looked at as they came.
+    fn read_messages(&mut self, handle: Handle) {
+        let connection = self.ends.server.connection_mut(handle);
+        connection.into_iter().for_each(|connection| while connection.receive_datagram().is_some() {});
     }
 
     fn accept(&mut self, handle: Handle) {
@@ -203,7 +262,9 @@ impl Pair {
     fn tell(&mut self, now: Time, record: &mut Record) {
         let heard = self.listen(End::Sender);
         self.heard = match self.client.and_then(|client| self.ends.client.connection(client)) {
-            Some(connection) => self.tally.on_news(now, heard, connection.sender(), record),
+            Some(connection) => {
+                self.tally.on_news(now, heard, connection.sender(), &mut self.application, record)
+            }
             None => heard,
         };
     }
@@ -235,7 +296,7 @@ impl Guest for Pair {
                 let incoming = Incoming { from, to: server, ecn, arrived: now, bytes };
                 self.ends.server.handle(now, incoming);
                 let heard = self.listen(End::Receiver);
-                self.tally.on_arrival(now, sent, &heard, record);
+                self.tally.on_arrival(now, sent, &heard, &mut self.application, record);
                 self.heard = heard;
             }
             End::Sender => {
@@ -252,14 +313,16 @@ impl Guest for Pair {
     }
 
     fn next(&mut self) -> Time {
-        self.ends.client.poll_timeout().min(self.ends.server.poll_timeout())
+        let ends = self.ends.client.poll_timeout().min(self.ends.server.poll_timeout());
+        ends.min(self.application.next())
     }
 
     fn on_time(&mut self, now: Time, record: &mut Record) {
-        if self.client.is_none() {
+        self.on_application(now, record);
+        if self.client.is_none() && self.application.wants(now, record) {
             self.connect(now);
         }
-        self.last = self.stats();
+        self.last = self.sending().map_or_else(|| self.last.clone(), |c| c.sender().stats().clone());
         self.ends.client.handle_timeout(now);
         self.ends.server.handle_timeout(now);
         self.tell(now, record);
@@ -267,15 +330,16 @@ impl Guest for Pair {
     }
 
     fn transmit(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
+        self.offer(now, record);
         let Some(mut datagram) = self.poll(now, End::Sender) else {
             let datagram = self.poll(now, End::Receiver);
             // Nobody asks what the receiver's end sends.
             self.heard = self.listen(End::Receiver);
             return datagram;
         };
-        let heard = self.listen(End::Sender);
+        let mut heard = self.listen(End::Sender);
         let payload = self.nat.payload(&datagram.bytes);
-        datagram.bare = self.tally.on_departure(now, payload, &heard, record);
+        datagram.bare = self.tally.on_departure(now, payload, &mut heard, record);
         self.heard = heard;
         Some(datagram)
     }
@@ -289,7 +353,9 @@ impl Guest for Pair {
     }
 
     fn stats(&self) -> Stats {
-        self.sending().map_or_else(|| self.last.clone(), |connection| connection.sender().stats().clone())
+        let mut stats = self.closed.clone();
+        stats += self.sending().map_or(&self.last, |connection| connection.sender().stats());
+        stats
     }
 
     fn controller(&self) -> Option<&dyn Controller> {

@@ -13,6 +13,8 @@ const LEAST_DATAGRAM: u32 = 1200;
 /// Why a flow cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
+    /// There is none.
+    NoFlow,
     /// What the flow is, in a clause: `it is of TCP`.
     Flow(&'static str),
     /// A configuration of the endpoints that breaks a rule.
@@ -28,6 +30,7 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoFlow => f.write_str("it has no flow"),
             Self::Flow(clause) => f.write_str(clause),
             Self::Config(invalid) => invalid.fmt(f),
             Self::Tls(error) => error.fmt(f),
@@ -60,8 +63,6 @@ pub fn check(flow: &FlowConfig) -> Result<(), Refusal> {
     };
     let rules = [
         (datagram >= LEAST_DATAGRAM, "its datagrams are smaller than the 1200 bytes of RFC 9000 section 14"),
-        (flow.application == Application::Bulk, "it is not bulk"),
-        (flow.pauses.is_empty(), "it has pauses"),
         (flow.ack.jitter == Duration::ZERO, "its acknowledgements have jitter"),
         (flow.clock == Clock::default(), "its ends have clocks of their own"),
         (flow.recovery.timeout == Timeout::Pto, "its timeouts are TCP's"),
@@ -70,6 +71,17 @@ pub fn check(flow: &FlowConfig) -> Result<(), Refusal> {
     ];
     let broken = rules.iter().find(|(holds, _)| !holds);
     broken.map_or(Ok(()), |(_, clause)| Err(Refusal::Flow(clause)))
+}
+
+/// Whether a connection between any two stacks can carry what the flow carries.
+pub(crate) fn check_bulk(flow: &FlowConfig) -> Result<(), Refusal> {
+    let clause = match flow.application {
+        Application::Media(_) => "it is media, which other stacks than ours do not carry here",
+        Application::OnOff(_) => "it is short transfers, which other stacks than ours do not carry here",
+        Application::Bulk if flow.pauses.is_empty() => return Ok(()),
+        Application::Bulk => "it has pauses, which other stacks than ours do not make here",
+    };
+    Err(Refusal::Flow(clause))
 }
 
 #[cfg(test)]
@@ -92,7 +104,6 @@ mod tests {
             (with(Config { ecn_on_repeats: false, ..quic }), "repeats"),
             (FlowConfig { transport: tcp, ..bulk.clone() }, "TCP"),
             (FlowConfig { transport: small, ..bulk.clone() }, "smaller"),
-            (FlowConfig { pauses: vec![Default::default()], ..bulk.clone() }, "pauses"),
         ] {
             let refusal = check(&flow).unwrap_err();
             assert!(refusal.to_string().contains(word), "{refusal}");

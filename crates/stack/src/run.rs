@@ -1,43 +1,54 @@
 //! A whole scenario on this stack.
 
-use scenario::{Outcome, Recorder, Scenario, Watch};
+use scenario::{FlowConfig, Outcome, Recorder, Scenario, Watch};
 use sim::Guest;
 
 use crate::couple::Couple;
 use crate::pair::Pair;
 use crate::profile::Profile;
 use crate::refusal::Refusal;
-use crate::which::Stack;
+use crate::which::{Stack, is_quic};
 
 /// Guests and the flows in whose places they are.
 pub type Guests = Vec<(usize, Box<dyn Guest>)>;
 
-/// A guest in the place of each flow, for [`sim::run_with_guests`]: whoever leaves some out has simulated flows beside them.
+/// A guest in the place of each flow of QUIC, for [`sim::run_with_guests`]: whoever leaves some out has simulated flows beside them, as those of
+/// TCP are.
 ///
 /// # Errors
-/// Why one of the flows cannot be run.
+/// Why one of the flows cannot be run, or all of them are of TCP.
 pub fn guests(scenario: &Scenario, profile: &Profile) -> Result<Guests, Refusal> {
-    let pair = |(number, flow)| -> Result<(usize, Box<dyn Guest>), Refusal> {
-        Ok((number, Box::new(Pair::new(flow, number, scenario, profile)?)))
+    let pair = |number, flow: &_| -> Result<Box<dyn Guest>, Refusal> {
+        Ok(Box::new(Pair::new(flow, number, scenario, profile)?))
     };
-    scenario.flows.iter().enumerate().map(pair).collect()
+    in_places(Stack::Kneepoint, scenario, pair)
 }
 
-/// A guest of this stack, both ends, in the place of each flow.
+/// A guest of this stack, both ends, in the place of each flow of QUIC.
 ///
 /// # Errors
-/// Why one of the flows cannot be run.
+/// As there.
 pub fn guests_of(stack: Stack, scenario: &Scenario, profile: &Profile) -> Result<Guests, Refusal> {
     if stack == Stack::Kneepoint {
         return guests(scenario, profile);
     }
-    let couple = |(number, flow)| -> Result<(usize, Box<dyn Guest>), Refusal> {
-        Ok((number, Box::new(Couple::new(flow, number, scenario, (stack, stack), false)?)))
+    let couple = |number, flow: &_| -> Result<Box<dyn Guest>, Refusal> {
+        Ok(Box::new(Couple::new(flow, number, scenario, (stack, stack), false)?))
     };
-    scenario.flows.iter().enumerate().map(couple).collect()
+    in_places(stack, scenario, couple)
 }
 
-/// Runs a scenario with real endpoints in the places of all its flows; `None` when `watch.stop` ended it early. What is recorded goes to
+fn in_places(
+    stack: Stack,
+    scenario: &Scenario,
+    guest: impl Fn(usize, &FlowConfig) -> Result<Box<dyn Guest>, Refusal>,
+) -> Result<Guests, Refusal> {
+    stack.check_all(scenario)?;
+    let flows = scenario.flows.iter().enumerate().filter(|(_, flow)| is_quic(flow));
+    flows.map(|(number, flow)| Ok((number, guest(number, flow)?))).collect()
+}
+
+/// Runs a scenario with real endpoints in the places of all its flows of QUIC; `None` when `watch.stop` ended it early. What is recorded goes to
 /// `recorder` while the run goes on, or is in the outcome where there is none.
 ///
 /// # Errors

@@ -1,9 +1,10 @@
 //! From a flow's configuration to those of its two endpoints.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use congestion::PathInfo;
-use quic::config::{Config, EndpointConfig, TimestampConfig};
+use quic::config::{Config, DatagramConfig, EndpointConfig, TimestampConfig};
 use quic::connection::Settings;
 use quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust};
 use quic::crypto::{ClientCrypto, ServerCrypto};
@@ -11,7 +12,7 @@ use quic::endpoint::{Endpoint, EndpointSettings};
 use quic::streams::Keep;
 use quic::wire::StampFormat;
 use recovery::{AckConfig, Config as Recovery};
-use scenario::{FlowConfig, Scenario};
+use scenario::{Application, FlowConfig, Scenario};
 use units::{Bytes, Duration};
 
 use crate::profile::{Cipher, Profile};
@@ -29,6 +30,27 @@ pub(crate) struct Ends {
     pub(crate) client: Endpoint,
     pub(crate) server: Endpoint,
     pub(crate) crypto: ClientCrypto,
+    /// Of the client's next controller.
+    pub(crate) seed: Seed,
+}
+
+/// Of the random numbers of the controllers that are made from now on.
+#[derive(Clone, Debug)]
+pub(crate) struct Seed(Arc<AtomicU64>);
+
+impl Seed {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(seed)))
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Those of the connection of this number, from 0, of the flow: as in the simulator, where `first` is that of its first.
+    pub(crate) fn set(&self, first: u64, connection: u64) {
+        self.0.store(first ^ (connection << 32), Ordering::Relaxed);
+    }
 }
 
 impl Ends {
@@ -44,12 +66,13 @@ impl Ends {
     ) -> Result<Self, Refusal> {
         let (of_client, of_server) = crypto(profile.cipher)?;
         let seed = scenario.seed.wrapping_add(number);
+        let of_controllers = Seed::new(seed);
         let client = EndpointSettings {
             config: EndpointConfig {
                 connection: sending(flow, scenario, profile),
                 ..EndpointConfig::default()
             },
-            connection: sender(flow, profile, scenario.seed.wrapping_add(number)),
+            connection: sender(flow, profile, of_controllers.clone()),
             crypto: None,
         };
         let config = EndpointConfig { connection: receiving(flow, profile), ..EndpointConfig::default() };
@@ -62,6 +85,7 @@ impl Ends {
             client: Endpoint::new(client, seed)?,
             server: Endpoint::new(server, seed.wrapping_add(SERVERS))?,
             crypto: of_client,
+            seed: of_controllers,
         })
     }
 }
@@ -87,7 +111,16 @@ fn tls() -> Result<(ClientCrypto, ServerCrypto), quic::Error> {
 
 /// What both ends are told.
 fn common(flow: &FlowConfig, profile: &Profile) -> Config {
-    Config { initial_datagram_size: Bytes(flow.transport.mds().into()), ..profile.quic.clone() }
+    let usual = &profile.quic;
+    let is_media = matches!(flow.application, Application::Media(_));
+    // An application that is silent for a minute has not gone: it keeps its connection.
+    let pauses = flow.application != Application::Bulk || !flow.pauses.is_empty();
+    Config {
+        initial_datagram_size: Bytes(flow.transport.mds().into()),
+        datagrams: if is_media { Some(DatagramConfig::default()) } else { usual.datagrams },
+        idle_timeout: usual.idle_timeout.filter(|_| !pauses),
+        ..usual.clone()
+    }
 }
 
 pub(crate) fn sending(flow: &FlowConfig, scenario: &Scenario, profile: &Profile) -> Config {
@@ -112,7 +145,7 @@ pub(crate) fn receiving(flow: &FlowConfig, profile: &Profile) -> Config {
 }
 
 /// The controller's random numbers are those that it has in the simulator: when BBR probes is no difference between the two worlds.
-pub(crate) fn sender(flow: &FlowConfig, profile: &Profile, seed: u64) -> Settings {
+pub(crate) fn sender(flow: &FlowConfig, profile: &Profile, seed: Seed) -> Settings {
     let algorithm = flow.algorithm.clone();
     // With fixed sizes what the handshake leaves behind is acknowledged on its own, and not in the first packet of data.
     let ack_every = if profile.quic.fixed_sizes { 1 } else { 2 };
@@ -121,7 +154,7 @@ pub(crate) fn sender(flow: &FlowConfig, profile: &Profile, seed: u64) -> Setting
         ack: AckConfig { ack_every: ack_every.into(), ..AckConfig::default() },
         ..Settings::default()
     };
-    settings.with_controller(move |path| algorithm.build(PathInfo { seed, ..path }))
+    settings.with_controller(move |path| algorithm.build(PathInfo { seed: seed.get(), ..path }))
 }
 
 pub(crate) fn receiver(flow: &FlowConfig) -> Settings {

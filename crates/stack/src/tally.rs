@@ -1,5 +1,7 @@
 //! From what the ends say to the flow's record: the calls that the simulator makes for its own flows.
 
+use std::collections::VecDeque;
+
 use congestion::Cause;
 use quic::Level;
 use quic::connection::Contents;
@@ -8,6 +10,7 @@ use scenario::trace::{self, Event, Handshake, Metrics};
 use scenario::{Record, SentPacket};
 use units::{Ecn, Time};
 
+use crate::application::Application;
 use crate::ear::{Heard, Piece};
 
 /// What a datagram of the sender's end is counted as.
@@ -31,13 +34,17 @@ pub(crate) struct Tally {
     sent_up_to: u64,
     /// What has arrived of the stream.
     arrived: Reassembly,
+    /// The message that waits in the connection.
+    waiting: Option<Piece>,
+    /// Those in flight: numbers of packets, ascending, and where they begin.
+    flying: VecDeque<(u64, u64)>,
     /// ACKs that came.
     acks: u64,
 }
 
 impl Tally {
     /// Of packets with so many bytes of IP, UDP and link headers, and a receiver with this `ack_delay_exponent`.
-    pub(crate) fn new(overhead: u32, exponent: u8) -> Self {
+    pub(crate) fn new((overhead, exponent): (u32, u8)) -> Self {
         Self { overhead, exponent, ..Self::default() }
     }
 
@@ -51,14 +58,54 @@ impl Tally {
         self.arrived.contiguous()
     }
 
+    /// Up to where the stream has left.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent_up_to
+    }
+
+    /// This message waits in the connection, or none does.
+    pub(crate) fn set_waiting(&mut self, message: Option<Piece>) {
+        self.waiting = message;
+    }
+
+    /// The message that waits in the connection.
+    pub(crate) fn waiting(&self) -> Option<Piece> {
+        self.waiting
+    }
+
+    /// Which packet has the message that waited.
+    fn name_messages(&mut self, heard: &mut [Heard]) {
+        for heard in heard {
+            let Heard::Sent { number, pieces, messages, .. } = heard else { continue };
+            if *messages > 0
+                && let Some(piece) = self.waiting.take()
+            {
+                pieces.push(piece);
+                self.flying.push_back((*number, piece.0));
+            }
+        }
+    }
+
+    /// The messages of this packet, by where they begin.
+    fn take_messages(&mut self, lost: u64, least_unacked: u64) -> Vec<u64> {
+        // What is below will be neither acknowledged nor lost any more.
+        while self.flying.front().is_some_and(|(number, _)| *number < least_unacked.min(lost)) {
+            self.flying.pop_front();
+        }
+        let from = self.flying.partition_point(|(number, _)| *number < lost);
+        let its = self.flying.range(from..).take_while(|(number, _)| *number == lost);
+        its.map(|(_, start)| *start).collect()
+    }
+
     /// A datagram of so many bytes leaves the sender's end, with these packets. Whether it is ACKs alone.
     pub(crate) fn on_departure(
         &mut self,
         now: Time,
         payload: usize,
-        heard: &[Heard],
+        heard: &mut [Heard],
         record: &mut Record,
     ) -> bool {
+        self.name_messages(heard);
         let wire = self.wire(payload);
         match self.kind(wire, heard) {
             Kind::Data(packet) => {
@@ -82,7 +129,7 @@ impl Tally {
     fn kind(&self, wire: u32, heard: &[Heard]) -> Kind {
         let mut kind = Kind::Bare;
         for heard in heard {
-            let Heard::Sent { level, number, bytes, in_flight, pieces } = heard else { continue };
+            let Heard::Sent { level, number, bytes, in_flight, pieces, .. } = heard else { continue };
             if *level != Level::OneRtt {
                 kind = Kind::Handshake(*number);
             }
@@ -114,7 +161,14 @@ impl Tally {
     }
 
     /// A datagram arrives at the receiver's end, with these packets.
-    pub(crate) fn on_arrival(&mut self, now: Time, sent: Time, heard: &[Heard], record: &mut Record) {
+    pub(crate) fn on_arrival(
+        &mut self,
+        now: Time,
+        sent: Time,
+        heard: &[Heard],
+        application: &mut Application,
+        record: &mut Record,
+    ) {
         for heard in heard {
             let Heard::Received { number, bytes, ecn, pieces } = heard else { continue };
             // As in the simulator, only packets of data count.
@@ -130,7 +184,12 @@ impl Tally {
             let (offset, len) = joined(pieces);
             let (pn, bytes, marked) = (*number, u32::try_from(*bytes).unwrap_or(u32::MAX), *ecn == Ecn::Ce);
             record.on_packet(now, || Event::Received { pn, bytes, offset, len, marked });
-            record.on_received(now, now - sent, fresh, *ecn, Some((end, self.arrived.contiguous())));
+            let contiguous = self.arrived.contiguous();
+            let stream = application.is_reliable().then_some((end, contiguous));
+            record.on_received(now, now - sent, fresh, *ecn, stream);
+            for &(start, len) in pieces {
+                application.on_received(now, (start, start.saturating_add(len)), contiguous, record);
+            }
         }
     }
 
@@ -140,6 +199,7 @@ impl Tally {
         now: Time,
         heard: Vec<Heard>,
         sender: &Sender<Contents>,
+        application: &mut Application,
         record: &mut Record,
     ) -> Vec<Heard> {
         let mut heard = heard;
@@ -150,7 +210,12 @@ impl Tally {
                     by_ack = true;
                     self.on_ack(now, ranges, delay, record);
                 }
-                Heard::Lost { number, by } => record.on_lost(now, number, by),
+                Heard::Lost { number, by } => {
+                    record.on_lost(now, number, by);
+                    for start in self.take_messages(number, sender.least_unacked()) {
+                        application.on_lost(now, start, record);
+                    }
+                }
                 Heard::Congestion(cause) => reduced = Some(cause),
                 Heard::Metrics { latest_rtt } => {
                     settle(now, sender, reduced.take(), record);

@@ -2,7 +2,7 @@
 
 use adapters::Trait;
 use congestion::Algorithm;
-use scenario::FlowConfig;
+use scenario::{FlowConfig, Scenario, Transport};
 use units::Ecn;
 
 use crate::refusal::{self, Refusal};
@@ -56,12 +56,31 @@ impl Stack {
         if !self.is_built_in() {
             return Err(Refusal::NotBuiltIn(self.word()));
         }
+        refusal::check_bulk(flow)?;
         if flow.recovery.ecn == Ecn::Ect1 {
             return Err(Refusal::Flow("it marks its packets ECT(1), and quinn and noq mark them ECT(0)"));
         }
         let algorithm: &Algorithm = &flow.algorithm;
         adapters::check(algorithm, outside).map_err(Refusal::Controller)
     }
+
+    /// Whether it can run a scenario: its flows of QUIC, of which there must be one. Those of TCP are simulated beside them on the same links.
+    ///
+    /// # Errors
+    /// The first thing that it cannot do.
+    pub fn check_all(self, scenario: &Scenario) -> Result<(), Refusal> {
+        let flows = || scenario.flows.iter();
+        match flows().next() {
+            None => Err(Refusal::NoFlow),
+            Some(first) if !flows().any(is_quic) => self.check(first),
+            Some(_) => flows().filter(|flow| is_quic(flow)).try_for_each(|flow| self.check(flow)),
+        }
+    }
+}
+
+/// Whether a stack can be in the place of a flow; others are simulated.
+pub(crate) fn is_quic(flow: &FlowConfig) -> bool {
+    matches!(flow.transport, Transport::Quic { .. })
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use experiment::library::Library;
 
 /// Packets that a core simulates in a second, about.
 const PACKETS_PER_SECOND: f64 = 4e6;
+/// And that go from one real endpoint to another.
+const PACKETS_OF_STACKS_PER_SECOND: f64 = 1.6e5;
 /// Columns of a name; a longer one takes them from what stands behind.
 const NAME: usize = 31;
 
@@ -35,15 +37,16 @@ pub(crate) fn run(filter: Option<&str>) -> Result<u8, Error> {
 
 fn line(experiment: &Experiment) -> String {
     let runs = experiment.cases().len() * experiment.repetitions as usize;
-    let numbers = format!("{runs} {:>8}", time(cost(experiment)));
+    let numbers = format!("{runs} {:>8}", time(cost(experiment, 0)));
     let room = (NAME + 14).saturating_sub(experiment.name.chars().count()).max(numbers.len() + 1);
     format!("{}{numbers:>room$}  {}", experiment.name, short(&experiment.source))
 }
 
-/// Seconds of one core that it takes, roughly.
-pub(super) fn cost(experiment: &Experiment) -> f64 {
+/// Seconds of one core that it takes, roughly: in the simulator, and beside it on so many stacks.
+pub(super) fn cost(experiment: &Experiment, stacks: usize) -> f64 {
     let packets = experiment.cases().iter().map(|case| packets(&experiment.scenario(case, 0))).sum::<f64>();
-    packets * f64::from(experiment.repetitions) / PACKETS_PER_SECOND
+    let each = 1.0 / PACKETS_PER_SECOND + stacks as f64 / PACKETS_OF_STACKS_PER_SECOND;
+    packets * f64::from(experiment.repetitions) * each
 }
 
 /// At most: what fits through the busiest link, or what is to be sent.

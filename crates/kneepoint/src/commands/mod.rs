@@ -24,6 +24,7 @@ pub(crate) mod schema;
 pub(crate) mod shell;
 mod sources;
 pub(crate) mod stability;
+mod worlds;
 
 #[cfg(not(wire))]
 pub(crate) use self::{no_wire as doctor, no_wire as link};

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use scenario::Watch;
 use stack::Stack;
@@ -12,6 +11,7 @@ use units::Bytes;
 
 use crate::commands::folders::slug;
 use crate::commands::sources;
+use crate::commands::worlds::{check_world, once_each, stacks, worlds};
 use crate::output::tell;
 use crate::run::{self, Options, Shard, Study};
 use crate::status::{Error, HOLDS, MISS, complain, print, width};
@@ -30,7 +30,7 @@ pub(crate) struct RunArgs {
     #[arg(required = true)]
     experiments: Vec<String>,
     /// The world to run in.
-    #[arg(long, default_value = Backend::Sim.word(), value_parser = backends())]
+    #[arg(long, default_value = Backend::Sim.word(), value_parser = worlds(&Backend::WORLDS))]
     on: Backend,
     /// With --on stack: whose QUIC, one or several, each with rows of its own: `--stack noq,quinn,kneepoint`. Ours if not given.
     #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks())]
@@ -90,40 +90,17 @@ pub(crate) struct RunArgs {
     json: bool,
 }
 
-/// The words of the backends, with what each is.
-fn backends() -> impl TypedValueParser<Value = Backend> {
-    let words = Backend::WORLDS.map(|backend| PossibleValue::new(backend.word()).help(backend.doc()));
-    PossibleValuesParser::new(words)
-        .try_map(|word| Backend::named(&word).ok_or_else(|| format!("no backend is called `{word}`")))
-}
-
-/// The names of the stacks.
-fn stacks() -> impl TypedValueParser<Value = Stack> {
-    PossibleValuesParser::new(Stack::ALL.map(Stack::word)).try_map(|word| {
-        let named = Stack::ALL.into_iter().find(|stack| stack.word() == word);
-        named.ok_or_else(|| format!("no stack is called `{word}`"))
-    })
-}
-
 /// Whose QUIC is asked for.
 ///
 /// # Errors
 /// One that does not go with the other arguments.
 fn wanted(args: &RunArgs) -> Result<Vec<Stack>, Error> {
-    if args.on != Backend::Stack && !args.stacks.is_empty() {
-        return Err(Error::bad("--stack: it goes with --on stack"));
-    }
+    check_world(args.on, &args.stacks)?;
     if args.qlog.is_some() && args.stacks.iter().any(|stack| stack.outside().is_some()) {
         let why = "--qlog: noq and quinn do not show their packets; it goes with --stack kneepoint";
         return Err(Error::bad(why));
     }
-    let mut stacks: Vec<Stack> = Vec::new();
-    for stack in &args.stacks {
-        if !stacks.contains(stack) {
-            stacks.push(*stack);
-        }
-    }
-    Ok(if stacks.is_empty() { vec![Stack::Kneepoint] } else { stacks })
+    Ok(once_each(&args.stacks))
 }
 
 /// Runs the experiments; the exit status.

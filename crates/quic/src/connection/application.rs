@@ -19,8 +19,8 @@ use crate::streams::table::{StreamTable, Unknown};
 use crate::wire::connection_id::ConnectionId;
 use crate::wire::frame::Direction;
 
-/// Of a packet with a DATAGRAM frame: header and tag, type and length, in bytes.
-const DATAGRAM_OVERHEAD: u64 = 1 + 20 + 4 + 16 + 3;
+/// What a packet with a DATAGRAM frame has besides the message at most: header and tag, type and length, in bytes.
+pub const DATAGRAM_OVERHEAD: u64 = 1 + 20 + 4 + 16 + 3;
 /// How many tokens one connection gives its peer at most.
 const MAX_TOKENS: usize = 4;
 
@@ -196,6 +196,11 @@ impl Connection {
             return Err(Unsendable::TooLarge);
         }
         if self.datagrams_out.push(message.to_vec()) { Ok(()) } else { Err(Unsendable::Full) }
+    }
+
+    /// Takes back the messages that wait to be sent; says how many: what has become too old need not leave.
+    pub fn withdraw_datagrams(&mut self) -> usize {
+        std::iter::from_fn(|| self.datagrams_out.pop()).count()
     }
 
     /// The next message that came.

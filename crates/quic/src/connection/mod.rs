@@ -24,6 +24,7 @@ mod tap;
 mod timers;
 mod transmit;
 
+pub use application::{DATAGRAM_OVERHEAD, Unsendable};
 pub use close::{Close, IdleTimer, KeysAtClose, Lifecycle, State};
 pub use contents::{Contents, Item};
 pub use event::{Ended, Event};

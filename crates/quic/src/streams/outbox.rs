@@ -66,7 +66,7 @@ impl Outbox {
         outbox
     }
 
-    /// Takes as much as there is room for; says how much. A pattern takes nothing: see [`extend`](Self::extend).
+    /// Takes as much as there is room for; says how much. A pattern takes nothing: see [`offer`](Self::offer).
     pub fn write(&mut self, data: &[u8]) -> usize {
         let taken = match &mut self.source {
             Source::Written { held, capacity } => {
@@ -80,10 +80,10 @@ impl Outbox {
         taken
     }
 
-    /// So many more bytes of the pattern; nothing happens to what an application writes.
-    pub const fn extend(&mut self, bytes: u64) {
+    /// The pattern goes up to here from now on, and no less far than what was sent; nothing happens to what an application writes.
+    pub const fn offer(&mut self, end: u64) {
         if let Source::Pattern = self.source {
-            self.end += bytes;
+            self.end = if end > self.sent { end } else { self.sent };
         }
     }
 

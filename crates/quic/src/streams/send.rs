@@ -54,7 +54,8 @@ impl SendStream {
         Self::with(Outbox::new(capacity), max_data)
     }
 
-    /// A stream of bytes of a pattern ([`super::pattern`]), which take no memory: so many, and more with [`extend`](Self::extend).
+    /// A stream of bytes of a pattern ([`super::pattern`]), which take no memory: so many, and more or fewer with
+    /// [`offer`](Self::offer).
     pub const fn open_pattern(max_data: u64, bytes: u64) -> Self {
         Self::with(Outbox::of_pattern(bytes), max_data)
     }
@@ -99,13 +100,13 @@ impl SendStream {
         }
     }
 
-    /// So many more bytes of the pattern of [`open_pattern`](Self::open_pattern).
+    /// The pattern of [`open_pattern`](Self::open_pattern) goes up to here from now on, and no less far than what was sent.
     ///
     /// # Errors
     /// When the stream is finished or reset.
-    pub fn extend(&mut self, bytes: u64) -> Result<(), Closed> {
+    pub fn offer(&mut self, end: u64) -> Result<(), Closed> {
         self.write(&[])?;
-        self.outbox.extend(bytes);
+        self.outbox.offer(end);
         Ok(())
     }
 

@@ -163,11 +163,25 @@ fn a_pattern_that_grows() {
     let mut stream = SendStream::open_pattern(1 << 20, 100);
     assert_eq!(stream.next(500, 1000).map(|(chunk, _)| chunk.len), Some(100));
     assert_eq!(stream.next(500, 1000), None);
-    stream.extend(50).unwrap();
+    stream.offer(150).unwrap();
     assert_eq!((stream.write(&[1; 9]), stream.room()), (Ok(0), 0));
     stream.finish().unwrap();
     assert_eq!(stream.next(500, 1000), Some((Chunk { offset: 100, len: 50, fin: true }, 50)));
-    assert_eq!(stream.extend(1), Err(Closed::Finished));
+    assert_eq!(stream.offer(151), Err(Closed::Finished));
+}
+
+/// What was offered can be taken back, but for what was sent; what is lost goes again all the same.
+#[test]
+fn a_pattern_that_is_withheld() {
+    let mut stream = SendStream::open_pattern(1 << 20, 25);
+    let (first, _) = stream.next(10, 1000).unwrap();
+    stream.offer(0).unwrap();
+    assert!(!stream.has_pending(1000));
+    stream.on_lost(first);
+    assert_eq!(stream.next(500, 1000), Some((first, 0)));
+    assert_eq!(stream.next(500, 1000), None);
+    stream.offer(15).unwrap();
+    assert_eq!(stream.next(500, 1000), Some((Chunk { offset: 10, len: 5, fin: false }, 5)));
 }
 
 /// FIN that has arrived on its own need not arrive again with bytes that are sent again.

@@ -16,7 +16,7 @@ use crate::endpoints::resend::Resend;
 use crate::endpoints::setup::{Rules, Setup};
 use crate::engine::links::Links;
 use crate::packet::{Chunk, Data, Fault, Feedback, Says};
-use crate::traffic::application::Source;
+use crate::traffic::application::{Source, allowed_rate};
 
 /// The frame in a packet that holds an ACK alone, as long as those of the way back.
 const ACK_FRAME: u32 = 20;
@@ -619,12 +619,4 @@ impl Flow {
             Err(_) => self.record.on_dropped(now),
         }
     }
-}
-
-/// What the controller lets a flow send, bytes per second as the window counts them. Before the first RTT sample a window
-/// is no rate, and rates that controllers derive from their first window are none that anybody should follow.
-fn allowed_rate(sender: &Sender<Chunk>) -> Option<f64> {
-    let (control, rtt) = (sender.control(), sender.rtt());
-    let by_window = || control.cwnd as f64 / rtt.smoothed().as_secs_f64().max(1e-9);
-    rtt.is_sampled().then(|| control.pacing_rate.map_or_else(by_window, units::Rate::bytes_per_sec))
 }

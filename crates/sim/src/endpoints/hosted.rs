@@ -127,7 +127,7 @@ impl Hosted {
             smoothed_rtt: seen.smoothed_rtt,
             latest_rtt: seen.latest_rtt,
             delivered: record.delivered,
-            made: None,
+            made: record.media.as_ref().map(|_| record.made),
             owd: record.take_owd(),
         }
     }

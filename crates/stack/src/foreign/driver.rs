@@ -17,7 +17,8 @@ macro_rules! foreign {
         use units::{Ecn, Time};
 
         use super::tls;
-        use crate::pair::{ENDLESS, addresses};
+        use crate::application::ENDLESS;
+        use crate::pair::addresses;
         use crate::peer::{Kind, Leaving, News, Peer, Piece};
         use crate::refusal::Refusal;
         use crate::settings::SERVER_NAME;

@@ -2,6 +2,7 @@
 
 extern crate congestion as kneepoint_congestion; // the name that its macros write
 
+mod applications;
 mod bars;
 mod bulk;
 #[path = "../common/mod.rs"]

@@ -3,7 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use experiment::backend::Backend;
+use stack::Stack;
 use units::Duration;
+
+use crate::commands::worlds::{stacks, worlds};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
@@ -14,6 +18,13 @@ pub(crate) struct CompareArgs {
     /// The bottleneck in words, with the keys of `[link]` and `rtt`, or an experiment file or name whose network is taken.
     #[arg(long, value_name = "WORDS|FILE")]
     pub(super) link: String,
+    /// The world to run in.
+    #[arg(long, default_value = Backend::Sim.word(), value_parser = worlds(&[Backend::Sim, Backend::Stack]))]
+    pub(super) on: Backend,
+    /// With --on stack: whose QUIC is at both ends of every flow, the competitor's too; of several each has rows of its own:
+    /// `--stack noq,kneepoint`. Ours if not given.
+    #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks())]
+    pub(super) stacks: Vec<Stack>,
     /// Keys of the flows, like `transport=tcp`.
     #[arg(long, value_name = "WORDS")]
     pub(super) flow: Option<String>,

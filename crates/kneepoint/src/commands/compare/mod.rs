@@ -10,6 +10,7 @@ mod closed_form;
 mod measured;
 mod network;
 mod page;
+mod place;
 mod question;
 mod screen;
 mod sweep;
@@ -46,9 +47,12 @@ pub(crate) fn run(args: &CompareArgs) -> Result<u8, Error> {
     let watch = Arc::new(Watch::default());
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
-    let options = Options::simulate(args.out.clone());
+    let options = question.place.options(args.out.clone());
     let lab = Lab { question: &question, options, watch: &watch };
     let kinds = if question.vary.is_some() { &[Kind::Beside][..] } else { &[Kind::Beside, Kind::StartUp] };
+    for kind in [Kind::Long].iter().chain(kinds) {
+        question.place.check(&question.experiment(*kind, 1)?)?;
+    }
     warn_of_cost(&question, kinds, args.repeat)?;
     let (long, seeds) = lab.long_flows(args.repeat)?;
     let mut all = vec![long];
@@ -78,7 +82,7 @@ fn warn_of_cost(question: &Question, kinds: &[Kind], repeat: Option<u32>) -> Res
     let seeds = repeat.unwrap_or(FIRST_SEEDS);
     let mut seconds = 0.0;
     for kind in [Kind::Long].iter().chain(kinds) {
-        seconds += list::cost(&question.experiment(*kind, seeds)?);
+        seconds += list::cost(&question.experiment(*kind, seeds)?, question.place.stacks());
     }
     if seconds > LONG {
         let more = match repeat {
@@ -113,7 +117,7 @@ impl Lab<'_> {
     fn long_flows(&self, repeat: Option<u32>) -> Result<(Results, u32), Error> {
         let first = repeat.unwrap_or(FIRST_SEEDS);
         let results = self.run(Kind::Long, first)?;
-        let needed = answer::seeds_for(&results.summary, first, NARROW).min(MOST_SEEDS);
+        let needed = answer::seeds_for(self.question, &results.summary, first, NARROW).min(MOST_SEEDS);
         if repeat.is_some() || needed <= first {
             return Ok((results, first));
         }

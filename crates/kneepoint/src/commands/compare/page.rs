@@ -11,7 +11,9 @@ use super::varied::Varied;
 
 /// Of one network.
 pub(super) fn blocks(question: &Question, answer: &Answer) -> Vec<Block> {
-    let mut blocks = vec![Block::Text(screen::verdict(question, answer)), alone(question, answer)];
+    let mut blocks = vec![Block::Text(screen::verdict(question, answer))];
+    blocks.extend(screen::place(question, answer).map(Block::Text));
+    blocks.push(alone(question, answer));
     blocks.extend(beside(answer));
     let whys = answer.ranking.iter().map(|ranked| format!("{}: {}", ranked.label, ranked.why));
     let others = [screen::kept(answer), screen::closed_forms(question, answer), screen::network(question)];
@@ -23,7 +25,8 @@ pub(super) fn blocks(question: &Question, answer: &Answer) -> Vec<Block> {
 /// Over a key the charts have the numbers.
 pub(super) fn blocks_over(question: &Question, varied: &Varied, all: &[Results], seeds: u32) -> Vec<Block> {
     let verdict = sweep::verdict(question, varied, &all[0].summary.variants, seeds);
-    [verdict, sweep::foot(question, seeds)].map(Block::Text).to_vec()
+    let texts = [Some(verdict), question.place.sentence(), Some(sweep::foot(question, seeds))];
+    texts.into_iter().flatten().map(Block::Text).collect()
 }
 
 /// A line of a table: what it is, and its value of each controller.

@@ -2,6 +2,7 @@
 
 use std::path::Path as FilePath;
 
+use experiment::backend::Backend;
 use experiment::controllers::{find, unknown};
 use experiment::file::{Experiment, Words};
 use experiment::library::Library;
@@ -12,6 +13,7 @@ use units::Duration;
 use super::args::CompareArgs;
 use super::closed_form;
 use super::network::Network;
+use super::place::Place;
 use super::varied::Varied;
 use crate::status::Error;
 
@@ -64,6 +66,8 @@ pub(super) struct Question {
     pub(super) controllers: Vec<Named>,
     pub(super) against: Named,
     pub(super) vary: Option<Varied>,
+    /// Where its flows run.
+    pub(super) place: Place,
     /// The link as the user has written it.
     pub(super) link: String,
     /// What the runs' network is; where something varies, that of its first value.
@@ -81,6 +85,7 @@ impl Question {
         if args.controllers.len() < 2 {
             return Err(Error::bad("one controller alone cannot be compared; name two or more"));
         }
+        let place = Place::read(args)?;
         let controllers = Named::read_all(&args.controllers)?;
         if let Some(twice) = (1..controllers.len())
             .find(|i| controllers[..*i].iter().any(|c| c.label == controllers[*i].label))
@@ -102,6 +107,7 @@ impl Question {
             against: against.unwrap_or_else(|| controllers[0].clone()),
             controllers,
             vary,
+            place,
             link: args.link.clone(),
             network: Network::default(),
             from: Duration::ZERO,
@@ -113,10 +119,16 @@ impl Question {
         Ok(question)
     }
 
-    /// The row of the competitor beside its own kind; none where another of the controllers has its label.
-    pub(super) fn own_row(&self) -> Option<RowLabel> {
+    /// The row of the competitor beside its own kind there; none where another of the controllers has its label.
+    pub(super) fn own_row(&self, on: Backend) -> Option<RowLabel> {
         let another = self.controllers.iter().any(|c| c.label == self.against.label && *c != self.against);
-        (!another).then(|| self.against.label.as_str().into())
+        (!another).then(|| RowLabel::new(&self.against.label, on))
+    }
+
+    /// What is compared: every controller in every place.
+    pub(super) fn contestants(&self) -> Vec<(&Named, Backend)> {
+        let places = self.place.backends();
+        self.controllers.iter().flat_map(|named| places.iter().map(move |on| (named, *on))).collect()
     }
 
     /// What runs beside the competitor: every controller, and the competitor itself, which says what it has beside its own kind.
@@ -290,7 +302,7 @@ impl Named {
 
     fn read(text: &str) -> Result<Self, Error> {
         let text = text.trim();
-        let value: Value = match text.starts_with('{') {
+        let mut value: Value = match text.starts_with('{') {
             true => {
                 let wrong = |_| {
                     Error::bad(format!(
@@ -307,6 +319,11 @@ impl Named {
         };
         let name = value.get("name").or(Some(&value)).and_then(Value::as_str).unwrap_or_default();
         let entry = find(name).ok_or_else(|| Error::bad(unknown(name)))?;
+        // `bbr` is another: rows are called what the screen calls them.
+        match &mut value {
+            Value::Table(table) => drop(table.insert("name".to_owned(), entry.name.into())),
+            name => *name = entry.name.into(),
+        }
         let label = value.get("label").and_then(Value::as_str).unwrap_or(entry.name).to_owned();
         Ok(Self { label, algorithm: entry.name.to_owned(), value })
     }

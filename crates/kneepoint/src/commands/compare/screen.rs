@@ -17,6 +17,7 @@ const WIDE: f64 = 10.0;
 pub(super) fn text(question: &Question, answer: &Answer) -> String {
     let mut out = String::new();
     put(&mut out, "", &verdict(question, answer));
+    put_some(&mut out, place(question, answer));
     out.push('\n');
     table(&mut out, question, answer);
     out.push('\n');
@@ -57,6 +58,16 @@ pub(super) fn foot(question: &Question, answer: &Answer) -> String {
     };
     let limit = if question.network.buffer.is_none() { " No queue is given: it has no limit." } else { "" };
     format!("{length}{of} are 95 % intervals of the ratio, +- the deviation over the seeds.{limit}")
+}
+
+/// Where it was run, and what the same is in the simulator; nothing where it was run there.
+pub(super) fn place(question: &Question, answer: &Answer) -> Option<String> {
+    let simulated = |r: &Ranked| {
+        Some(format!("{} {} (here {})", r.label, significant(r.simulated?), significant(r.long.goodput)))
+    };
+    let all: Vec<String> = answer.ranking.iter().filter_map(simulated).collect();
+    let beside = format!(" In the simulator, Mbit/s: {}.", all.join(", "));
+    question.place.sentence().map(|place| place + &beside)
 }
 
 /// Who carries most, by how much, and what it costs.
@@ -315,6 +326,8 @@ mod tests {
             label: label.to_owned(),
             algorithm: label.to_owned(),
             best_over_this: ratio.map(|[value, low, high]| Ratio { value, low, high }),
+            on: Default::default(),
+            simulated: None,
             long: Long { goodput, ..Long::default() },
             completion: Vec::new(),
             beside: None,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use experiment::row::RowLabel;
 use results::summary::{Results, Row, Variant};
 
 use super::measured::mean;
@@ -18,11 +19,15 @@ const VALUE: usize = 12;
 /// A quantity of every controller: its heading, the variants that have it, the metric, how a value is written.
 struct Quantity<'a>(&'static str, &'a [Variant], &'static str, fn(f64) -> String);
 
+/// What its heading is, and the row that it shows.
+type Column = (String, RowLabel);
+
 /// A line per value with what each controller has alone and beside the competitor, as many quantities side by side as fit.
 pub(super) fn text(question: &Question, varied: &Varied, all: &[Results], seeds: u32) -> String {
     let (long, beside) = (&all[0].summary.variants[..], &all[1].summary.variants[..]);
     let mut out = String::new();
     put(&mut out, "", &verdict(question, varied, long, seeds));
+    question.place.sentence().iter().for_each(|place| put(&mut out, "", place));
     let quantities = [
         Quantity("goodput, Mbit/s", long, "goodput", significant),
         Quantity("mean RTT, ms", long, "rtt_mean", significant),
@@ -30,12 +35,16 @@ pub(super) fn text(question: &Question, varied: &Varied, all: &[Results], seeds:
         Quantity("share, %", beside, "share of candidate", |share| format!("{share:.0}")),
         Quantity("competitor, Mbit/s", beside, "goodput of competitor", significant),
     ];
-    let labels: Vec<&str> = question.controllers.iter().map(|c| c.label.as_str()).collect();
-    let width = labels.iter().map(|l| l.chars().count()).max().unwrap_or(0).clamp(7, 14);
-    let group = (labels.len() * (width + 1)).max(GROUP) + 2;
+    let columns: Vec<Column> = question
+        .contestants()
+        .into_iter()
+        .map(|(c, on)| (question.place.shown(&c.label, on), RowLabel::new(&c.label, on)))
+        .collect();
+    let width = columns.iter().map(|(shown, _)| shown.chars().count()).max().unwrap_or(0).clamp(7, 14);
+    let group = (columns.len() * (width + 1)).max(GROUP) + 2;
     for block in quantities.chunks(((SCREEN - VALUE) / group).max(1)) {
         out.push('\n');
-        table(&mut out, varied, &labels, block, (width, group));
+        table(&mut out, varied, &columns, block, (width, group));
     }
     out.push('\n');
     put(&mut out, "", &foot(question, seeds));
@@ -57,26 +66,28 @@ const GROUP: usize = 18;
 fn table(
     out: &mut String,
     varied: &Varied,
-    labels: &[&str],
+    columns: &[Column],
     block: &[Quantity<'_>],
     (width, group): (usize, usize),
 ) {
-    let cells = |of: &dyn Fn(&str) -> String| {
-        let cells: String = labels.iter().map(|l| format!(" {:>width$}", of(l))).collect();
+    let cells = |of: &dyn Fn(&Column) -> String| {
+        let cells: String = columns.iter().map(|column| format!(" {:>width$}", of(column))).collect();
         format!("{cells:>group$}")
     };
     let heads: String = block.iter().map(|quantity| format!("{:>group$}", quantity.0)).collect();
-    let names: String = block.iter().map(|_| cells(&|label| cut(label, width))).collect();
+    let names: String = block.iter().map(|_| cells(&|(shown, _)| cut(shown, width))).collect();
     let _ = writeln!(out, "{:VALUE$}{heads}", "");
     let _ = writeln!(out, "{:>VALUE$}{names}", varied.key);
     for (i, value) in varied.values.iter().enumerate() {
-        let row = |variants: &[Variant], label: &str, metric: &str| {
-            let row = variants.get(i).and_then(|v| v.rows.iter().find(|row| row.label == label));
+        let row = |variants: &[Variant], label: &RowLabel, metric: &str| {
+            let row = variants.get(i).and_then(|v| v.rows.iter().find(|row| row.label == *label));
             row.map_or(0.0, |row| mean(row, metric))
         };
         let line: String = block
             .iter()
-            .map(|Quantity(_, variants, metric, shown)| cells(&|label| shown(row(variants, label, metric))))
+            .map(|Quantity(_, variants, metric, shown)| {
+                cells(&|(_, label)| shown(row(variants, label, metric)))
+            })
             .collect();
         let _ = writeln!(out, "{value:>VALUE$}{line}");
     }
@@ -84,8 +95,8 @@ fn table(
 
 /// Where the one that carries most changes, and the one whose packets wait least.
 pub(super) fn verdict(question: &Question, varied: &Varied, variants: &[Variant], seeds: u32) -> String {
-    let most = spans(varied, variants, &|variant| best(variant, "goodput", seeds, false));
-    let least = spans(varied, variants, &|variant| best(variant, "rtt_mean", seeds, true));
+    let most = spans(varied, variants, &|variant| best(question, variant, ("goodput", false), seeds));
+    let least = spans(varied, variants, &|variant| best(question, variant, ("rtt_mean", true), seeds));
     format!("Most goodput on {}, over {}: {most}. Least mean RTT: {least}.", question.link, varied.key)
 }
 
@@ -108,18 +119,20 @@ fn spans(varied: &Varied, variants: &[Variant], best: &dyn Fn(&Variant) -> Strin
 }
 
 /// Who has most of it there, or least, or all that are not told apart from that one.
-fn best(variant: &Variant, metric: &str, seeds: u32, least: bool) -> String {
+fn best(question: &Question, variant: &Variant, (metric, least): (&str, bool), seeds: u32) -> String {
+    let place = &question.place;
     let order = |a: &&Row, b: &&Row| mean(a, metric).total_cmp(&mean(b, metric));
-    let rows = || variant.rows.iter();
+    let rows = || variant.rows.iter().filter(|row| place.compares(row));
     let Some(best) = (if least { rows().min_by(order) } else { rows().max_by(order) }) else {
         return String::new();
     };
     let ratio = |row: &Row| Ratio::of(best.cells.get(metric)?, row.cells.get(metric)?, seeds);
     let is = |row: &&Row, what: fn(Ratio) -> bool| row.label == best.label || ratio(row).is_some_and(what);
-    let names: Vec<&str> = rows().filter(|r| is(r, |r| !r.matters())).map(|row| row.label.as_str()).collect();
+    let shown = |row: &Row| place.shown(row.label.in_file(), row.label.backend());
+    let names: Vec<String> = rows().filter(|r| is(r, |r| !r.matters())).map(shown).collect();
     let same = rows().filter(|row| is(row, Ratio::is_same)).count();
     match names.as_slice() {
-        [alone] => (*alone).to_owned(),
+        [alone] => alone.clone(),
         names if names.len() == same => format!("{} level", names.join(" and ")),
         names => format!("{} not told apart", names.join(" and ")),
     }

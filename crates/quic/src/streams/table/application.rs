@@ -52,6 +52,27 @@ impl StreamTable {
         Some(id)
     }
 
+    /// The same, with nothing to send until [`offer`](Self::offer) says so, and without an end.
+    pub fn open_growing_pattern(&mut self, direction: Direction) -> Option<StreamId> {
+        let id = self.open(direction)?;
+        let grant = if direction == Direction::Bidirectional { self.grants[0] } else { self.grants[2] };
+        if let Some(stream) = self.streams.get_mut(&id) {
+            stream.send = Some(SendStream::open_pattern(grant, 0));
+        }
+        Some(id)
+    }
+
+    /// The pattern of a stream of [`open_growing_pattern`](Self::open_growing_pattern) goes up to here from now on, 2^62 - 1 at most, and no less
+    /// far than what was sent.
+    ///
+    /// # Errors
+    /// When there is no such stream, or it is finished or reset.
+    pub fn offer(&mut self, id: StreamId, end: u64) -> Result<(), Unknown> {
+        self.sending(id)?.offer(end.min(crate::wire::varint::MAX)).map_err(Unknown::Closed)?;
+        self.on_written(id);
+        Ok(())
+    }
+
     /// The next stream that the peer has opened.
     pub fn accept(&mut self, direction: Direction) -> Option<StreamId> {
         self.incoming[direction as usize].pop_front()

@@ -1,12 +1,14 @@
 //! What an application offers its flow, and when.
 //!
 //! The stream of a flow is bytes from 0 on. An application says up to where the next packet may go (`limit`): all at once
-//! (bulk), frame by frame ([`media`]), object by object ([`short_transfers`]), or nothing more while it pauses.
+//! (bulk), frame by frame ([`media`]), object by object ([`short_transfers`]), or nothing more while it pauses. Simulated flows and guests
+//! carry the same.
 
 pub(crate) mod media;
 mod pauses;
 pub(crate) mod short_transfers;
 
+use recovery::Sender;
 use scenario::{Application, FlowConfig, Record, Scenario};
 use units::Time;
 
@@ -23,7 +25,7 @@ enum Kind {
 
 /// The application of one flow.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub struct Source {
     kind: Kind,
     pauses: Pauses,
     /// The next packet may carry the stream up to here.
@@ -35,8 +37,8 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Of flow number `id`.
-    pub(crate) fn new(id: u32, config: &FlowConfig, scenario: &Scenario) -> Self {
+    /// Of flow number `id`, which names its random numbers.
+    pub fn new(id: u32, config: &FlowConfig, scenario: &Scenario) -> Self {
         let kind = match &config.application {
             Application::Bulk => Kind::Bulk,
             Application::Media(media) => Kind::Media(Box::new(Media::new(id, media, config, scenario.seed))),
@@ -54,9 +56,9 @@ impl Source {
         source
     }
 
-    /// When it has something to do.
+    /// When it has something to do; [`Time::NEVER`] while it has nothing.
     #[inline]
-    pub(crate) fn next(&self) -> Time {
+    pub fn next(&self) -> Time {
         self.next
     }
 
@@ -73,7 +75,7 @@ impl Source {
 
     /// Does what is due; true if that asks for a new connection. `fresh` is the next byte to be sent, `allowed` what the
     /// controller lets it send, bytes per second, if that is known.
-    pub(crate) fn on_time(
+    pub fn on_time(
         &mut self,
         now: Time,
         fresh: u64,
@@ -103,7 +105,7 @@ impl Source {
 
     /// How many bytes from `fresh` on the next packet may carry.
     #[inline]
-    pub(crate) fn offered(&mut self, now: Time, fresh: u64, record: &mut Record) -> u64 {
+    pub fn offered(&mut self, now: Time, fresh: u64, record: &mut Record) -> u64 {
         if let Kind::Media(media) = &mut self.kind {
             return media.offered(now, fresh, record);
         }
@@ -112,13 +114,13 @@ impl Source {
 
     /// Lost bytes are sent again.
     #[inline]
-    pub(crate) fn is_reliable(&self) -> bool {
+    pub fn is_reliable(&self) -> bool {
         !matches!(self.kind, Kind::Media(_))
     }
 
     /// Bytes from `start` to `end` arrive; true if those were the last that the receiver waits for, of all it will ever get.
     #[inline]
-    pub(crate) fn on_received(
+    pub fn on_received(
         &mut self,
         now: Time,
         (start, end): (u64, u64),
@@ -143,9 +145,17 @@ impl Source {
     }
 
     /// A packet with the byte at `start` counts as lost.
-    pub(crate) fn on_lost(&mut self, now: Time, start: u64, record: &mut Record) {
+    pub fn on_lost(&mut self, now: Time, start: u64, record: &mut Record) {
         if let Kind::Media(media) = &mut self.kind {
             media.on_lost(now, start, record);
         }
     }
+}
+
+/// What the controller lets a flow send, bytes per second as the window counts them. Before the first RTT sample a window
+/// is no rate, and rates that controllers derive from their first window are none that anybody should follow.
+pub fn allowed_rate<P: recovery::Payload>(sender: &Sender<P>) -> Option<f64> {
+    let (control, rtt) = (sender.control(), sender.rtt());
+    let by_window = || control.cwnd as f64 / rtt.smoothed().as_secs_f64().max(1e-9);
+    rtt.is_sampled().then(|| control.pacing_rate.map_or_else(by_window, units::Rate::bytes_per_sec))
 }

@@ -1,0 +1,202 @@
+//! What a flow carries, brought to a connection. The simulator's sources say what there is to send and when; here it becomes bytes of a
+//! stream, or messages.
+//!
+//! ```text
+//! bulk           a stream of all its bytes, opened as the connection stands, and finished
+//! with pauses    a stream of which so much is offered as the source offers: during a pause nothing new leaves, lost bytes do
+//! on-off         the same; a new connection for each object, or the same stream goes on
+//! media          a DATAGRAM for each packet of a frame (RFC 9221): nothing is sent again
+//! ```
+//!
+//! Of messages one at a time waits in the connection, so that frames wait in the source, which skips those that waited too long: a message that
+//! waits is taken back as its frame is skipped.
+
+use quic::connection::{Connection, Contents, DATAGRAM_OVERHEAD};
+use quic::streams::StreamId;
+use quic::wire::Direction;
+use recovery::Sender;
+use scenario::{Application as Kind, FlowConfig, Record, Scenario, Transport};
+use sim::{Source, allowed_rate};
+use units::Time;
+
+use crate::ear::Piece;
+use crate::message;
+
+/// A transfer without end: nobody lives to see it, and it is a legal length (RFC 9000 section 4.5).
+pub(crate) const ENDLESS: u64 = 1 << 60;
+/// What a packet with a message has besides the bytes of the stream, as it is sent: a header with an ID of 8 bytes and a number of one, type and
+/// length of the frame, the message's own header, a tag. In bytes.
+const HEADER: u32 = 1 + 8 + 1 + 3 + message::HEADER as u32 + 16;
+
+/// How it goes over a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Carrier {
+    /// A stream with so many bytes and an end.
+    Whole(u64),
+    /// A stream that grows; up to where it was offered.
+    Growing { stream: Option<StreamId>, offered: u64 },
+    /// Messages with so many bytes of the source at most; where the next begins.
+    Messages { payload: u32, next: u64 },
+}
+
+/// What a connection is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Offer {
+    /// The stream goes up to here.
+    UpTo(StreamId, u64),
+    /// This message is to wait instead of the one that does; of length 0: none.
+    Message(Piece),
+}
+
+/// The application of a flow at both ends of its connection.
+#[derive(Debug)]
+pub(crate) struct Application {
+    source: Source,
+    carrier: Carrier,
+}
+
+impl Application {
+    /// Of the scenario's flow of this number.
+    pub(crate) fn new(flow: &FlowConfig, number: usize, scenario: &Scenario) -> Self {
+        let id = u32::try_from(number).unwrap_or(u32::MAX);
+        if !matches!(flow.application, Kind::Media(_)) {
+            let carrier = match flow.application {
+                Kind::Bulk if flow.pauses.is_empty() => Carrier::Whole(flow.transfer.unwrap_or(ENDLESS)),
+                _ => Carrier::Growing { stream: None, offered: 0 },
+            };
+            return Self { source: Source::new(id, flow, scenario), carrier };
+        }
+        let payload = payload(flow);
+        let overhead = match flow.transport {
+            Transport::Quic { overhead, .. } | Transport::Tcp { overhead, .. } => overhead,
+        };
+        // The encoder knows what its packets are here.
+        let transport = Transport::Quic { datagram: payload + HEADER, header: HEADER, overhead };
+        let source = Source::new(id, &FlowConfig { transport, ..flow.clone() }, scenario);
+        Self { source, carrier: Carrier::Messages { payload, next: 0 } }
+    }
+
+    /// When it has something to do.
+    pub(crate) fn next(&self) -> Time {
+        self.source.next()
+    }
+
+    /// Does what is due; true if that asks for a new connection.
+    pub(crate) fn on_time(
+        &mut self,
+        now: Time,
+        sent: u64,
+        sender: Option<&Sender<Contents>>,
+        record: &mut Record,
+    ) -> bool {
+        if self.source.next() > now {
+            return false;
+        }
+        let fresh = self.fresh(sent);
+        let reconnects = self.source.on_time(now, fresh, || allowed_rate(sender?), record);
+        if reconnects && let Carrier::Growing { stream, offered } = &mut self.carrier {
+            (*stream, *offered) = (None, 0);
+        }
+        reconnects
+    }
+
+    /// The next byte that has not left; `sent`: of the stream that many have.
+    fn fresh(&self, sent: u64) -> u64 {
+        match self.carrier {
+            Carrier::Messages { next, .. } => next,
+            Carrier::Whole(_) | Carrier::Growing { .. } => sent,
+        }
+    }
+
+    /// It has something to send, and a connection is wanted.
+    pub(crate) fn wants(&mut self, now: Time, record: &mut Record) -> bool {
+        matches!(self.carrier, Carrier::Whole(_)) || self.source.offered(now, self.fresh(0), record) > 0
+    }
+
+    /// The connection stands.
+    pub(crate) fn begin(&mut self, connection: &mut Connection) {
+        match &mut self.carrier {
+            Carrier::Whole(bytes) => {
+                connection.streams().open_pattern(Direction::Unidirectional, *bytes);
+            }
+            Carrier::Growing { stream, offered } => {
+                *stream = connection.streams().open_growing_pattern(Direction::Unidirectional);
+                *offered = 0;
+            }
+            Carrier::Messages { .. } => {}
+        }
+    }
+
+    /// What the connection is to be told, if there is anything, after so much of the stream has left. `stands`: it takes messages; `waiting`: the
+    /// one that waits in it.
+    pub(crate) fn offers(
+        &mut self,
+        now: Time,
+        sent: u64,
+        (stands, waiting): (bool, Option<Piece>),
+        record: &mut Record,
+    ) -> Option<Offer> {
+        match self.carrier {
+            Carrier::Growing { stream: Some(id), offered } => {
+                let end = sent.saturating_add(self.source.offered(now, sent, record)).min(ENDLESS);
+                (end != offered).then_some(Offer::UpTo(id, end))
+            }
+            Carrier::Messages { payload, next } if stands => {
+                let at = waiting.map_or(next, |waiting| waiting.0);
+                let len = self.source.offered(now, at, record).min(payload.into());
+                let is_news = waiting.map_or(0, |waiting| waiting.1) != len;
+                is_news.then_some(Offer::Message((at, len)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Tells the connection; the message that waits in it now.
+    pub(crate) fn hand_over(&mut self, offer: Offer, connection: &mut Connection) -> Option<Piece> {
+        match (offer, &mut self.carrier) {
+            (Offer::UpTo(id, end), Carrier::Growing { offered, .. }) => {
+                *offered = end;
+                // An error: the peer wants no more, and gets no more.
+                let _ = connection.streams().offer(id, end);
+                None
+            }
+            (Offer::Message((at, len)), Carrier::Messages { next, .. }) => {
+                connection.withdraw_datagrams();
+                *next = at;
+                // An error: there is room for less than the path carried at first; it stays in the source.
+                let message = (len > 0).then(|| message::encode(at, len as usize))?;
+                connection.send_datagram(&message).ok()?;
+                *next = at + len;
+                Some((at, len))
+            }
+            _ => None,
+        }
+    }
+
+    /// What is lost is sent again.
+    pub(crate) fn is_reliable(&self) -> bool {
+        self.source.is_reliable()
+    }
+
+    /// Bytes have arrived; before `contiguous` all have.
+    pub(crate) fn on_received(
+        &mut self,
+        now: Time,
+        (start, end): (u64, u64),
+        contiguous: u64,
+        record: &mut Record,
+    ) {
+        self.source.on_received(now, (start, end), contiguous, record);
+    }
+
+    /// A message that begins there counts as lost.
+    pub(crate) fn on_lost(&mut self, now: Time, start: u64, record: &mut Record) {
+        self.source.on_lost(now, start, record);
+    }
+}
+
+/// Bytes of the source that fit into a message.
+fn payload(flow: &FlowConfig) -> u32 {
+    let most = u64::from(flow.transport.mds()).saturating_sub(DATAGRAM_OVERHEAD + message::HEADER as u64);
+    u32::try_from(most).unwrap_or(u32::MAX).max(1)
+}

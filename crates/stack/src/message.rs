@@ -1,0 +1,49 @@
+//! A piece of a media stream as a message (RFC 9221): where it begins, and the bytes of the pattern from there on.
+//!
+//! ```text
+//! message = offset (8 bytes, network order), bytes
+//! ```
+//!
+//! The offset is what sequence numbers and timestamps of RTP tell a receiver: to which frame the bytes belong.
+
+use quic::streams::pattern;
+
+/// What a message has besides bytes of the stream.
+pub(crate) const HEADER: usize = 8;
+
+/// So many bytes from `offset` on.
+pub(crate) fn encode(offset: u64, len: usize) -> Vec<u8> {
+    let mut message = vec![0; HEADER + len];
+    let (header, bytes) = message.split_at_mut(HEADER);
+    header.copy_from_slice(&offset.to_be_bytes());
+    pattern::fill(offset, bytes);
+    message
+}
+
+/// What it brings, first byte and length; nothing where its bytes are not those that were sent.
+pub(crate) fn decode(message: &[u8]) -> Option<(u64, u64)> {
+    let (header, bytes) = message.split_first_chunk::<HEADER>()?;
+    let offset = u64::from_be_bytes(*header);
+    let mut expected = vec![0; bytes.len()];
+    // An offset that nobody sent has no pattern.
+    offset.checked_add(bytes.len() as u64)?;
+    pattern::fill(offset, &mut expected);
+    (expected == bytes).then_some((offset, bytes.len() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_and_back() {
+        for (offset, len) in [(0, 0), (7, 1), (1 << 40, 1200)] {
+            assert_eq!(decode(&encode(offset, len)), Some((offset, len as u64)));
+        }
+        let mut other = encode(9, 100);
+        other[50] ^= 1;
+        assert_eq!(decode(&other), None);
+        assert_eq!(decode(&[0; 7]), None);
+        assert_eq!(decode(&[0xff; 20]), None);
+    }
+}

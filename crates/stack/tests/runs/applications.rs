@@ -1,0 +1,193 @@
+//! Flows that are not bulk alone: pauses, short transfers, media; beside the simulator's, whose sources they have. Objects and frames are counted
+//! by the same code, so that what differs is the protocol: real handshakes, packets a little shorter or longer, messages with headers.
+
+use kneepoint_stack::{Cipher, Profile, Refusal};
+use scenario::trace::Event;
+use scenario::{
+    Application, Connection, FlowConfig, MediaConfig, ObjectsConfig, Outcome, Scenario, Transport,
+};
+use units::{Bytes, Duration, Rate, Time};
+
+use crate::common::*;
+
+/// One flow for a minute.
+fn minute(flow: FlowConfig) -> Scenario {
+    Scenario { trace: true, ..Scenario::new(link(), [flow], Duration::from_secs(60)) }
+}
+
+fn objects(connection: Connection) -> FlowConfig {
+    let config = ObjectsConfig {
+        smallest: Bytes(30_000),
+        largest: Bytes(50_000),
+        idle: Duration::from_millis(500),
+        begins_on: true,
+        connection,
+    };
+    FlowConfig { application: Application::OnOff(config), ..flow("cubic") }
+}
+
+fn media(max: u64) -> FlowConfig {
+    let config = MediaConfig {
+        fps: 30,
+        min_rate: Rate(150_000),
+        max_rate: Rate(max),
+        start_rate: Rate(150_000),
+        reaction: Duration::from_millis(100),
+        variation: 0.05,
+        audio: Rate(20_000),
+        max_queue: Duration::from_secs(1),
+    };
+    FlowConfig { application: Application::Media(config), ..flow("cubic") }
+}
+
+fn events(outcome: &Outcome, of: impl Fn(Time, &Event) -> bool) -> usize {
+    outcome.flows[0].trace.as_ref().unwrap().iter().filter(|(time, event)| of(*time, event)).count()
+}
+
+/// During a pause nothing leaves but repeats of what was lost, and afterwards it goes on.
+#[test]
+fn pauses() {
+    let span = (Time::from_millis(10_000), Time::from_millis(20_000));
+    let scenario = minute(FlowConfig { pauses: vec![span], ..flow("cubic") });
+    let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
+    let settled = span.0 + Duration::from_millis(500);
+    let inside = |time: Time, event: &Event| {
+        settled < time && time < span.1 && matches!(event, Event::Sent { len: 1.., .. })
+    };
+    assert_eq!((events(&outcome, inside), events(&model, inside)), (0, 0));
+    let delivered = [&model, &outcome].map(|outcome| outcome.flows[0].delivered as f64);
+    println!("delivered {delivered:?}");
+    assert!(more(delivered[1], delivered[0]).abs() < 0.01, "{delivered:?}");
+    assert!(delivered[1] > 50_000_000.0, "50 of 60 s at 10 Mbit/s");
+}
+
+/// A transfer with a pause ends when all has arrived.
+#[test]
+fn a_transfer_with_a_pause() {
+    let span = (Time::from_millis(1000), Time::from_millis(40_000));
+    let paused = FlowConfig { pauses: vec![span], transfer: Some(5_000_000), ..flow("cubic") };
+    let outcome = on_stack(&minute(paused), Cipher::Tls);
+    assert_eq!(outcome.flows[0].delivered, 5_000_000);
+    assert!((40.0..46.0).contains(&done(&outcome)), "silence for longer than an idle timeout ends nothing");
+}
+
+/// A new connection for each object has a handshake of its own; on the same one the window is what it was.
+#[test]
+fn short_transfers() {
+    for connection in [Connection::New, Connection::Kept] {
+        let scenario = minute(objects(connection));
+        let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
+        let [there, here] = [&model, &outcome].map(|o| o.flows[0].objects.clone().unwrap().time);
+        println!(
+            "{connection:?}: {} and {} objects, mean {:.1} and {:.1} ms",
+            there.count(),
+            here.count(),
+            there.mean_ms(),
+            here.mean_ms()
+        );
+        let opens = events(&outcome, |_, event| matches!(event, Event::Opens(_)));
+        match connection {
+            // Two datagrams of the client a handshake.
+            Connection::New => assert!(opens as u64 >= here.count(), "{opens}"),
+            Connection::Kept => assert!(opens <= 3, "{opens}"),
+        }
+        assert!(here.count() > 60 && here.count().abs_diff(there.count()) <= 2);
+        // A handshake takes more than the model's one round trip of small packets; see the header.
+        assert!(more(here.mean_ms(), there.mean_ms()).abs() < 0.05);
+        assert_eq!(outcome.flows[0].stats.lost(), 0);
+    }
+}
+
+/// Frames as the simulator makes them: as many, as late, all whole on a link with room for them.
+#[test]
+fn media_over_messages() {
+    for max in [1_500_000, 6_000_000] {
+        let scenario = minute(media(max));
+        let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
+        let [there, here] = [&model, &outcome].map(|outcome| outcome.flows[0].media.clone().unwrap());
+        println!(
+            "{max}: made {} and {} B, complete {} and {}, delay {:.2} and {:.2} ms, lost {} and {}, skipped {} and {}",
+            there.made,
+            here.made,
+            there.complete,
+            here.complete,
+            there.delay.mean_ms(),
+            here.delay.mean_ms(),
+            there.lost,
+            here.lost,
+            there.skipped,
+            here.skipped
+        );
+        assert!(here.complete > 1780 && here.complete.abs_diff(there.complete) <= 5);
+        assert!(more(here.made as f64, there.made as f64).abs() < 0.02);
+        assert!(more(here.delay.mean_ms(), there.delay.mean_ms()).abs() < 0.02);
+        assert_eq!((here.lost, here.skipped), (0, 0));
+        assert_eq!(outcome.flows[0].stats.retransmissions, 0, "nothing is sent again");
+    }
+}
+
+/// Where a fixed window lets less through than the source makes at least, frames are skipped as in the simulator: whoever waits too long does not leave,
+/// also not in part.
+#[test]
+fn frames_that_wait_too_long() {
+    let mut flow = FlowConfig { algorithm: algorithm("fixed-window"), ..media(6_000_000) };
+    if let Application::Media(config) = &mut flow.application {
+        (config.min_rate, config.start_rate) = (Rate(5_000_000), Rate(5_000_000));
+    }
+    let scenario = minute(flow);
+    let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
+    let [there, here] = [&model, &outcome].map(|outcome| outcome.flows[0].media.clone().unwrap());
+    println!(
+        "complete {} and {}, skipped {} and {}, delay {:.0} and {:.0} ms",
+        there.complete,
+        here.complete,
+        there.skipped,
+        here.skipped,
+        there.delay.mean_ms(),
+        here.delay.mean_ms()
+    );
+    assert!(here.skipped > 1000 && more(here.skipped as f64, there.skipped as f64).abs() < 0.02);
+    assert!(more(here.complete as f64, there.complete as f64).abs() < 0.02);
+}
+
+/// What a link loses is lost for its frames, and for nothing else.
+#[test]
+fn lost_messages() {
+    let mut scenario = minute(media(1_500_000));
+    scenario.link.loss = 0.01;
+    let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
+    let [there, here] = [&model, &outcome].map(|outcome| outcome.flows[0].media.clone().unwrap());
+    println!("complete {} and {}, lost {} and {}", there.complete, here.complete, there.lost, here.lost);
+    assert!(here.lost > 20 && here.complete + here.lost > 1780, "each frame is one of both");
+    let arrived = outcome.flows[0].delivered;
+    assert!(arrived > 0 && outcome.flows[0].stats.lost() >= here.lost);
+}
+
+#[test]
+fn the_same_twice() {
+    let flows = [objects(Connection::New), objects(Connection::Kept), media(1_500_000)];
+    for flow in flows {
+        let mut scenario = minute(flow);
+        scenario.duration = Duration::from_secs(10);
+        let [one, two] = [0; 2].map(|_| on_stack(&scenario, Cipher::Tls));
+        assert_eq!(format!("{one:?}"), format!("{two:?}"));
+    }
+}
+
+/// Flows of TCP are simulated on the same link; where there is nothing else, there is nothing to run.
+#[test]
+fn beside_tcp() {
+    let tcp = Transport::Tcp { mss: 1448, overhead: 52 };
+    let tcp = FlowConfig {
+        transport: tcp,
+        recovery: recovery::Config::tcp(),
+        ack: recovery::AckConfig::tcp(),
+        ..FlowConfig::new("tcp", algorithm("tcp-reno"), tcp, Duration::from_millis(50))
+    };
+    let both = Scenario::new(link(), [tcp.clone(), flow("cubic")], Duration::from_secs(20));
+    let outcome = on_stack(&both, Cipher::Tls);
+    assert!(outcome.flows.iter().all(|flow| flow.delivered > 4_000_000), "they share the link");
+    let alone = Scenario::new(link(), [tcp], Duration::from_secs(20));
+    let refused = kneepoint_stack::guests(&alone, &Profile::default()).err();
+    assert_eq!(refused, Some(Refusal::Flow("it is of TCP")));
+}
