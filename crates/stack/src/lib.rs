@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod aioquic;
 mod couple;
 mod ear;
 #[cfg(any(feature = "noq", feature = "quinn"))]
@@ -18,6 +19,7 @@ mod tally;
 mod wanted;
 mod which;
 
+pub use aioquic::Host;
 pub use couple::{Couple, UNKNOWN};
 pub use pair::Pair;
 pub use profile::{Cipher, EXACT_HEADER, Profile};

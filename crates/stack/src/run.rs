@@ -3,6 +3,7 @@
 use scenario::{Outcome, Recorder, Scenario, Watch};
 use sim::Guest;
 
+use crate::aioquic::Host;
 use crate::couple::Couple;
 use crate::pair::Pair;
 use crate::profile::Profile;
@@ -23,16 +24,22 @@ pub fn guests(scenario: &Scenario, profile: &Profile) -> Result<Guests, Refusal>
     scenario.flows.iter().enumerate().map(pair).collect()
 }
 
-/// A guest of this stack, both ends, in the place of each flow.
+/// A guest of this stack, both ends, in the place of each flow. Ends that are not in this program are on `host`, one for each run: who has run it
+/// asks [`Host::failure`] before believing it.
 ///
 /// # Errors
 /// Why one of the flows cannot be run.
-pub fn guests_of(stack: Stack, scenario: &Scenario, profile: &Profile) -> Result<Guests, Refusal> {
+pub fn guests_of(
+    stack: Stack,
+    scenario: &Scenario,
+    profile: &Profile,
+    host: &Host,
+) -> Result<Guests, Refusal> {
     if stack == Stack::Kneepoint {
         return guests(scenario, profile);
     }
     let couple = |(number, flow)| -> Result<(usize, Box<dyn Guest>), Refusal> {
-        Ok((number, Box::new(Couple::new(flow, number, scenario, (stack, stack), false)?)))
+        Ok((number, Box::new(Couple::new(flow, number, scenario, (stack, stack), false, host)?)))
     };
     scenario.flows.iter().enumerate().map(couple).collect()
 }

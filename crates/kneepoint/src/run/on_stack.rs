@@ -4,7 +4,7 @@ use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
 use experiment::metric::Metric;
 use scenario::Scenario;
-use stack::{Guests, Profile, Stack, guests_of};
+use stack::{Guests, Host, Profile, Stack, guests_of};
 
 use super::beside;
 use super::options::Failure;
@@ -15,6 +15,7 @@ fn backend(stack: Stack) -> Backend {
         Stack::Kneepoint => Backend::Stack,
         Stack::Noq => Backend::Noq,
         Stack::Quinn => Backend::Quinn,
+        Stack::Aioquic => Backend::Aioquic,
     }
 }
 
@@ -26,6 +27,8 @@ fn stack(on: Backend) -> Option<Stack> {
 /// What rows of stacks other than ours are, for the notes of a table.
 const OTHERS: &str = "Rows of other stacks have the file's controllers inside those stacks, whose loss recovery, pacing and \
                       acknowledgements are their own: the keys `recovery` and `ack` are not for them.";
+/// And of one of them.
+const AIOQUIC: &str = "Those of aioquic have its own controllers of these names.";
 
 /// Every case, and beside it the same on these stacks if they can run it; and why others cannot.
 pub(super) fn cases(exp: &Experiment, stacks: &[Stack]) -> Result<(Vec<Case>, String), Failure> {
@@ -40,20 +43,40 @@ pub(super) fn cases(exp: &Experiment, stacks: &[Stack]) -> Result<(Vec<Case>, St
     };
     let backends: Vec<Backend> = stacks.iter().copied().map(backend).collect();
     let (cases, left_out) = beside::cases(exp, &backends, can).map_err(Failure::Stack)?;
-    let others = cases.iter().any(|case| is_other(case.on));
-    let note = if others { format!("{OTHERS} {left_out}") } else { left_out };
-    Ok((cases, note.trim().to_owned()))
+    let has = |which: &dyn Fn(Backend) -> bool| cases.iter().any(|case| which(case.on));
+    let others = if has(&is_other) { OTHERS } else { "" };
+    let aioquic = if has(&|on| on == Backend::Aioquic) { AIOQUIC } else { "" };
+    let notes = [others, aioquic, &left_out];
+    let said: Vec<&str> = notes.into_iter().filter(|note| !note.is_empty()).collect();
+    Ok((cases, said.join(" ").trim().to_owned()))
 }
 
-/// Who is in the places of a case's flows: nobody in the simulator.
-pub(super) fn in_places(case: &Case, scenario: &Scenario) -> Result<Guests, Failure> {
-    let guests = |stack| guests_of(stack, scenario, &Profile::default());
-    stack(case.on).map_or(Ok(Guests::new()), guests).map_err(|why| Failure::Stack(why.to_string()))
+/// Who is in the places of a case's flows: nobody in the simulator. What runs on `host` is to be asked after the run what became of it
+/// ([`well`]).
+pub(super) fn in_places(case: &Case, scenario: &Scenario, host: &Host) -> Result<Guests, Failure> {
+    let guests = |stack| guests_of(stack, scenario, &Profile::default(), host);
+    stack(case.on).map_or(Ok(Guests::new()), guests).map_err(|why| of_row(case, &why.to_string()))
+}
+
+/// Whether what ran on `host` did to the end.
+///
+/// # Errors
+/// What became of it instead.
+pub(super) fn well(case: &Case, host: &Host) -> Result<(), Failure> {
+    host.failure().map_or(Ok(()), |why| Err(of_row(case, &why)))
+}
+
+fn of_row(case: &Case, why: &str) -> Failure {
+    let row = case.label();
+    Failure::Stack(match case.variant.as_str() {
+        "" => format!("{row}: {why}"),
+        variant => format!("{row} ({variant}): {why}"),
+    })
 }
 
 /// A stack that is not ours.
 fn is_other(on: Backend) -> bool {
-    stack(on).is_some_and(|stack| stack.outside().is_some())
+    stack(on).is_some_and(|stack| stack != Stack::Kneepoint)
 }
 
 /// Whether a run on this backend knows this metric, also that of a group.
