@@ -3,8 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "it watches a program in real time")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -88,23 +87,12 @@ fn rows_beside_the_simulator() {
     assert_eq!(String::from_utf8(runs.1).unwrap().lines().count(), 1 + 2 * (3 + 2), "two repetitions");
 }
 
-/// Someone who says that he is a Python with aioquic, and then does this.
-fn impostor(dir: &Path, then: &str) -> PathBuf {
-    let path = dir.join("python");
-    // The first one is asked whether he is there, and for nothing else.
-    let script = format!("#!/bin/sh\nprintf '\\006\\000\\000\\000\\0011.7.2'\n{then}\n");
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    path
-}
-
 /// A run whose child dies is an error with its last words, and leaves no results.
 #[test]
 fn a_child_that_dies() {
     let dir = tempfile::tempdir().unwrap();
     let (file, out) = (study(dir.path(), STUDY), dir.path().join("out"));
-    let python =
-        impostor(dir.path(), "sleep 0.2\necho Traceback >&2\necho 'MemoryError: all gone' >&2\nexit 1");
+    let python = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/impostor/python");
     let (status, _, errors) =
         said(&command(&file, &out, &[]).env("KNEEPOINT_PYTHON", python).output().unwrap());
     assert_eq!(status, Some(2), "{errors}");
