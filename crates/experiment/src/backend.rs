@@ -17,11 +17,13 @@ pub enum Backend {
     Noq,
     /// The same of quinn.
     Quinn,
+    /// A row of that world: aioquic, unmodified, with its own controllers.
+    Aioquic,
 }
 
 impl Backend {
     /// Every backend that a row can have, the simulator first.
-    pub const ALL: [Self; 5] = [Self::Sim, Self::Wire, Self::Stack, Self::Noq, Self::Quinn];
+    pub const ALL: [Self; 6] = [Self::Sim, Self::Wire, Self::Stack, Self::Noq, Self::Quinn, Self::Aioquic];
     /// Those that an experiment as a whole can run in.
     pub const WORLDS: [Self; 3] = [Self::Sim, Self::Wire, Self::Stack];
 
@@ -33,6 +35,7 @@ impl Backend {
             Self::Stack => "stack",
             Self::Noq => "noq",
             Self::Quinn => "quinn",
+            Self::Aioquic => "aioquic",
         }
     }
 
@@ -53,6 +56,7 @@ impl Backend {
             }
             Self::Noq => "noq with our controllers, in the simulator's virtual time",
             Self::Quinn => "quinn with our controllers, in the simulator's virtual time",
+            Self::Aioquic => "aioquic with its own controllers, in the simulator's virtual time",
         }
     }
 
@@ -64,6 +68,7 @@ impl Backend {
             Self::Stack => ", on the stack",
             Self::Noq => ", on noq",
             Self::Quinn => ", on quinn",
+            Self::Aioquic => ", on aioquic",
         }
     }
 
@@ -75,12 +80,13 @@ impl Backend {
             Self::Stack => "the stack",
             Self::Noq => "noq",
             Self::Quinn => "quinn",
+            Self::Aioquic => "aioquic",
         }
     }
 
     /// Whether the rows of `other` stand in its tables: its own do, and beside them the simulator's.
     pub fn shows(self, other: Self) -> bool {
-        let of_stacks = self == Self::Stack && matches!(other, Self::Noq | Self::Quinn);
+        let of_stacks = self == Self::Stack && matches!(other, Self::Noq | Self::Quinn | Self::Aioquic);
         other == self || other == Self::Sim || of_stacks
     }
 }

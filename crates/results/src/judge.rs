@@ -90,7 +90,10 @@ fn told(exp: &Experiment, cases: &[Case]) -> (BTreeMap<String, Vec<String>>, Var
                 (Some(_), Backend::Wire) => {
                     variables.entry(format!("{name} (wire)")).or_insert_with(variables::of_the_kernel);
                 }
-                (Some(_), Backend::Sim | Backend::Stack | Backend::Noq | Backend::Quinn) => {
+                (
+                    Some(_),
+                    Backend::Sim | Backend::Stack | Backend::Noq | Backend::Quinn | Backend::Aioquic,
+                ) => {
                     variables.entry(name).or_insert_with(|| variables::of(algorithm));
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use congestion::{Cause, Controller};
+use congestion::{Cause, Control, Controller};
 use recovery::{Reassembly, Stats};
 use scenario::trace::Handshake;
 use scenario::{End, FlowConfig, Record, Scenario, SentPacket, Transport};
@@ -10,6 +10,7 @@ use sim::Guest;
 use sim::guest::{Arrival, Datagram, Snapshot};
 use units::Time;
 
+use crate::aioquic::Host;
 use crate::nat::Nat;
 use crate::pair::addresses;
 use crate::peer::{Kind, Leaving, News, Peer};
@@ -52,7 +53,7 @@ pub struct Couple {
 
 impl Couple {
     /// In the place of the scenario's flow of this number, with the stacks of client and server. `retry`: the server validates the client's
-    /// address first (RFC 9000 section 8.1.2).
+    /// address first (RFC 9000 section 8.1.2). `host` as in [`guests_of`](crate::guests_of).
     ///
     /// # Errors
     /// What of the flow cannot be run.
@@ -62,14 +63,15 @@ impl Couple {
         scenario: &Scenario,
         (client, server): (Stack, Stack),
         retry: bool,
+        host: &Host,
     ) -> Result<Self, Refusal> {
         client.check(flow)?;
         check_bulk(flow)?;
-        server.check(&FlowConfig { algorithm: FlowConfig::default().algorithm, ..flow.clone() })?;
+        server.check_receiver(flow)?;
         let overhead = match flow.transport {
             Transport::Quic { overhead, .. } | Transport::Tcp { overhead, .. } => overhead,
         };
-        let wanted = Wanted { flow, number: number as u64, scenario, retry };
+        let wanted = Wanted { flow, number: number as u64, scenario, retry, host };
         let (client, server) = peers::of(&wanted, client, server)?;
         Ok(Self {
             client,
@@ -107,10 +109,10 @@ impl Couple {
                 News::Reduced(cause, cwnd) => {
                     self.count_reduction(cause);
                     record.on_reduced(now, cause, cwnd);
-                    if record.awaits_end_of_slow_start()
-                        && let Some(controller) = self.client.controller()
-                    {
-                        record.on_slow_start(&controller.control(), true);
+                    if record.awaits_end_of_slow_start() {
+                        let controller = self.client.controller();
+                        let control = controller.map_or(Control::window(cwnd), Controller::control);
+                        record.on_slow_start(&control, true);
                     }
                 }
             }
@@ -207,9 +209,10 @@ impl Guest for Couple {
         self.of_client(now, record).or_else(|| self.of_server(now))
     }
 
-    /// A connection that breaks is never done: it has not transferred what it was to.
+    /// A connection that breaks is never done: it has not transferred what it was to. One whose end is no more is over.
     fn is_done(&self) -> bool {
-        self.transfer.is_some_and(|bytes| self.arrived.contiguous() >= bytes)
+        let is_over = self.client.is_broken() || self.server.is_broken();
+        is_over || self.transfer.is_some_and(|bytes| self.arrived.contiguous() >= bytes)
     }
 
     fn observe(&self) -> Snapshot {

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod aioquic;
 mod application;
 mod couple;
 mod ear;
@@ -21,6 +22,7 @@ mod tally;
 mod wanted;
 mod which;
 
+pub use aioquic::Host;
 pub use couple::{Couple, UNKNOWN};
 pub use pair::Pair;
 pub use profile::{Cipher, EXACT_HEADER, Profile};

@@ -30,7 +30,10 @@ pub(crate) struct Leaving {
 }
 
 /// What the controller of the sending end was told, and has made of it.
-#[cfg_attr(not(any(feature = "noq", feature = "quinn")), allow(dead_code, reason = "ours has none"))]
+#[cfg_attr(
+    not(any(feature = "noq", feature = "quinn")),
+    allow(dead_code, reason = "others take no reduction back")
+)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum News {
     /// An ACK brought a sample.
@@ -66,6 +69,10 @@ pub(crate) trait Peer {
     fn counts(&mut self) -> Stats;
     /// How it stands.
     fn observe(&self) -> Snapshot;
-    /// Its controller.
+    /// Its controller; `None` of a stack that shows none of ours.
     fn controller(&self) -> Option<&dyn Controller>;
+    /// It is no more, through no fault of the network: the run is worth nothing.
+    fn is_broken(&self) -> bool {
+        false
+    }
 }

@@ -2,6 +2,7 @@
 
 use quic::crypto::tls::Identity;
 
+use crate::aioquic::end::End;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 use crate::foreign;
 use crate::ours::Ours;
@@ -26,6 +27,7 @@ pub(crate) fn of(wanted: &Wanted<'_>, client: Stack, server: Stack) -> Result<(A
 fn client_of(stack: Stack, wanted: &Wanted<'_>, identity: &Identity) -> Result<Any, Refusal> {
     match stack {
         Stack::Kneepoint => Ok(Box::new(Ours::client(wanted, identity)?)),
+        Stack::Aioquic => Ok(Box::new(End::client(wanted, identity)?)),
         #[cfg(feature = "noq")]
         Stack::Noq => Ok(Box::new(foreign::noq::Foreign::client(wanted, identity)?)),
         #[cfg(feature = "quinn")]
@@ -38,6 +40,7 @@ fn client_of(stack: Stack, wanted: &Wanted<'_>, identity: &Identity) -> Result<A
 fn server_of(stack: Stack, wanted: &Wanted<'_>, identity: Identity) -> Result<Any, Refusal> {
     match stack {
         Stack::Kneepoint => Ok(Box::new(Ours::server(wanted, identity)?)),
+        Stack::Aioquic => Ok(Box::new(End::server(wanted, &identity)?)),
         #[cfg(feature = "noq")]
         Stack::Noq => Ok(Box::new(foreign::noq::Foreign::server(wanted, &identity)?)),
         #[cfg(feature = "quinn")]

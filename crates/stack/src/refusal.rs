@@ -23,6 +23,8 @@ pub enum Refusal {
     Tls(quic::Error),
     /// The flow's controller needs what the trait of this stack does not carry.
     Controller(adapters::Refusal),
+    /// What a stack cannot do that is not in this program, what is missing for it, or what became of it; in a sentence.
+    Outside(String),
     /// This build does not have this stack.
     NotBuiltIn(&'static str),
 }
@@ -35,6 +37,7 @@ impl fmt::Display for Refusal {
             Self::Config(invalid) => invalid.fmt(f),
             Self::Tls(error) => error.fmt(f),
             Self::Controller(refusal) => refusal.fmt(f),
+            Self::Outside(why) => f.write_str(why),
             Self::NotBuiltIn(stack) => {
                 write!(
                     f,

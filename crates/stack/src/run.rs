@@ -3,6 +3,7 @@
 use scenario::{FlowConfig, Outcome, Recorder, Scenario, Watch};
 use sim::Guest;
 
+use crate::aioquic::Host;
 use crate::couple::Couple;
 use crate::pair::Pair;
 use crate::profile::Profile;
@@ -24,16 +25,22 @@ pub fn guests(scenario: &Scenario, profile: &Profile) -> Result<Guests, Refusal>
     in_places(Stack::Kneepoint, scenario, pair)
 }
 
-/// A guest of this stack, both ends, in the place of each flow of QUIC.
+/// A guest of this stack, both ends, in the place of each flow of QUIC. Ends that are not in this program are on `host`, one for each run: who has
+/// run it asks [`Host::failure`] before believing it.
 ///
 /// # Errors
 /// As there.
-pub fn guests_of(stack: Stack, scenario: &Scenario, profile: &Profile) -> Result<Guests, Refusal> {
+pub fn guests_of(
+    stack: Stack,
+    scenario: &Scenario,
+    profile: &Profile,
+    host: &Host,
+) -> Result<Guests, Refusal> {
     if stack == Stack::Kneepoint {
         return guests(scenario, profile);
     }
     let couple = |number, flow: &_| -> Result<Box<dyn Guest>, Refusal> {
-        Ok(Box::new(Couple::new(flow, number, scenario, (stack, stack), false)?))
+        Ok(Box::new(Couple::new(flow, number, scenario, (stack, stack), false, host)?))
     };
     in_places(stack, scenario, couple)
 }

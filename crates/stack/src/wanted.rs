@@ -2,6 +2,8 @@
 
 use scenario::{FlowConfig, Scenario};
 
+use crate::aioquic::Host;
+
 /// The flow in whose place it is.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
@@ -10,6 +12,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) scenario: &'a Scenario,
     /// The server validates addresses first.
     pub(crate) retry: bool,
+    /// Of ends that are not in this program.
+    pub(crate) host: &'a Host,
 }
 
 impl Wanted<'_> {

@@ -5,6 +5,7 @@ use congestion::Algorithm;
 use scenario::{FlowConfig, Scenario, Transport};
 use units::Ecn;
 
+use crate::aioquic::{Host, names};
 use crate::refusal::{self, Refusal};
 
 /// A QUIC stack.
@@ -16,21 +17,28 @@ pub enum Stack {
     Noq,
     /// quinn (`quinn-proto`), the same.
     Quinn,
+    /// aioquic, unmodified, in a child process, with its own controllers.
+    Aioquic,
 }
 
 impl Stack {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Kneepoint, Self::Noq, Self::Quinn];
+    pub const ALL: [Self; 4] = [Self::Kneepoint, Self::Noq, Self::Quinn, Self::Aioquic];
 
     /// Its name.
     pub fn word(self) -> &'static str {
-        self.outside().map_or("kneepoint", Trait::stack)
+        match self {
+            Self::Kneepoint => "kneepoint",
+            Self::Noq => Trait::Noq.stack(),
+            Self::Quinn => Trait::Quinn.stack(),
+            Self::Aioquic => "aioquic",
+        }
     }
 
-    /// Its trait of controllers, if it is not ours.
+    /// Its trait of controllers, if ours run in it by one.
     pub fn outside(self) -> Option<Trait> {
         match self {
-            Self::Kneepoint => None,
+            Self::Kneepoint | Self::Aioquic => None,
             Self::Noq => Some(Trait::Noq),
             Self::Quinn => Some(Trait::Quinn),
         }
@@ -39,7 +47,7 @@ impl Stack {
     /// Whether this build has it.
     pub fn is_built_in(self) -> bool {
         match self {
-            Self::Kneepoint => true,
+            Self::Kneepoint | Self::Aioquic => true,
             Self::Noq => cfg!(feature = "noq"),
             Self::Quinn => cfg!(feature = "quinn"),
         }
@@ -51,17 +59,47 @@ impl Stack {
     /// # Errors
     /// The first thing that it cannot do.
     pub fn check(self, flow: &FlowConfig) -> Result<(), Refusal> {
+        self.check_receiver(flow)?;
+        let algorithm: &Algorithm = &flow.algorithm;
+        match (self, self.outside()) {
+            (Self::Aioquic, _) if flow.recovery.ecn != Ecn::NotEct => {
+                Err(Refusal::Flow("it marks its packets, and aioquic marks none"))
+            }
+            (Self::Aioquic, _) => names::theirs(algorithm).map(drop).map_err(Refusal::Outside),
+            (_, Some(outside)) => adapters::check(algorithm, outside).map_err(Refusal::Controller),
+            (_, None) => Ok(()),
+        }
+    }
+
+    /// Whether it can receive what a flow sends.
+    ///
+    /// # Errors
+    /// The first thing that it cannot do.
+    pub(crate) fn check_receiver(self, flow: &FlowConfig) -> Result<(), Refusal> {
         refusal::check(flow)?;
-        let Some(outside) = self.outside() else { return Ok(()) };
         if !self.is_built_in() {
             return Err(Refusal::NotBuiltIn(self.word()));
         }
-        refusal::check_bulk(flow)?;
-        if flow.recovery.ecn == Ecn::Ect1 {
+        if self != Self::Kneepoint {
+            refusal::check_bulk(flow)?;
+        }
+        if self == Self::Aioquic && !flow.rebind.is_empty() {
+            return Err(Refusal::Flow(
+                "its source is rebound, and what drives aioquic here knows one address of each end",
+            ));
+        }
+        if self.outside().is_some() && flow.recovery.ecn == Ecn::Ect1 {
             return Err(Refusal::Flow("it marks its packets ECT(1), and quinn and noq mark them ECT(0)"));
         }
-        let algorithm: &Algorithm = &flow.algorithm;
-        adapters::check(algorithm, outside).map_err(Refusal::Controller)
+        Ok(())
+    }
+
+    /// Whether it is on this machine.
+    ///
+    /// # Errors
+    /// What is missing, and how to install it.
+    pub fn find(self) -> Result<(), Refusal> {
+        if self == Self::Aioquic { Host::default().begin() } else { Ok(()) }
     }
 
     /// Whether it can run a scenario: its flows of QUIC, of which there must be one. Those of TCP are simulated beside them on the same links.
@@ -97,17 +135,18 @@ mod tests {
         for stack in Stack::ALL.into_iter().filter(|stack| stack.is_built_in()) {
             assert_eq!(stack.check(&flow("cubic")), Ok(()));
             let runs_bbr3 = stack.check(&flow("bbr3")).is_ok();
-            assert_eq!(runs_bbr3, stack != Stack::Quinn, "its pacer obeys no rate");
+            let obeys_rates = matches!(stack, Stack::Kneepoint | Stack::Noq);
+            assert_eq!(runs_bbr3, obeys_rates, "{stack:?}");
             let refused = stack.check(&flow("quic-dc")).err().map(|refusal| refusal.to_string());
-            let Some(outside) = stack.outside() else {
+            if stack == Stack::Kneepoint {
                 assert_eq!(refused, None);
                 continue;
-            };
-            let reason = format!("quic-dc does not run in {}: it works on receive times", outside.stack());
+            }
+            let reason = format!("quic-dc does not run in {}: ", stack.word());
             assert!(refused.is_some_and(|why| why.starts_with(&reason)), "{reason}");
             let mut marked = flow("cubic");
             marked.recovery.ecn = Ecn::Ect1;
-            assert!(stack.check(&marked).unwrap_err().to_string().contains("ECT(1)"));
+            assert!(stack.check(&marked).unwrap_err().to_string().starts_with("it marks its packets"));
         }
     }
 

@@ -32,7 +32,8 @@ pub(crate) struct RunArgs {
     /// The world to run in.
     #[arg(long, default_value = Backend::Sim.word(), value_parser = worlds(&Backend::WORLDS))]
     on: Backend,
-    /// With --on stack: whose QUIC, one or several, each with rows of its own: `--stack noq,quinn,kneepoint`. Ours if not given.
+    /// With --on stack: whose QUIC, one or several, each with rows of its own: `--stack noq,quinn,kneepoint`. Ours if not given. aioquic is
+    /// Python's, and is run by `python3`, or what KNEEPOINT_PYTHON names.
     #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks())]
     stacks: Vec<Stack>,
     /// Change a value of every experiment: `--set link.rate=20Mbit/s`.
@@ -96,8 +97,8 @@ pub(crate) struct RunArgs {
 /// One that does not go with the other arguments.
 fn wanted(args: &RunArgs) -> Result<Vec<Stack>, Error> {
     check_world(args.on, &args.stacks)?;
-    if args.qlog.is_some() && args.stacks.iter().any(|stack| stack.outside().is_some()) {
-        let why = "--qlog: noq and quinn do not show their packets; it goes with --stack kneepoint";
+    if args.qlog.is_some() && args.stacks.iter().any(|stack| *stack != Stack::Kneepoint) {
+        let why = "--qlog: other stacks do not show their packets; it goes with --stack kneepoint";
         return Err(Error::bad(why));
     }
     Ok(once_each(&args.stacks))

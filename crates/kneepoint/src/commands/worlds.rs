@@ -21,15 +21,17 @@ pub(super) fn stacks() -> impl TypedValueParser<Value = Stack> {
     })
 }
 
-/// Whether stacks are named where there are some.
+/// Whether stacks are named where there are some, and are on this machine.
 ///
 /// # Errors
-/// One that goes with another world.
+/// One that goes with another world, or that is missing.
 pub(super) fn check_world(on: Backend, stacks: &[Stack]) -> Result<(), Error> {
     if on != Backend::Stack && !stacks.is_empty() {
         return Err(Error::bad("--stack: it goes with --on stack"));
     }
-    Ok(())
+    let missing =
+        |stack: &Stack| stack.find().err().map(|why| Error::bad(format!("--stack {}: {why}", stack.word())));
+    stacks.iter().find_map(missing).map_or(Ok(()), Err)
 }
 
 /// Those that are named, each once; ours where none is.

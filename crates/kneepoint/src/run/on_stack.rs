@@ -4,7 +4,7 @@ use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
 use experiment::metric::Metric;
 use scenario::{FlowConfig, Scenario, Transport};
-use stack::{Guests, Profile, Refusal, Stack, guests_of};
+use stack::{Guests, Host, Profile, Refusal, Stack, guests_of};
 
 use super::beside;
 use super::options::Failure;
@@ -15,6 +15,7 @@ pub(crate) fn backend(stack: Stack) -> Backend {
         Stack::Kneepoint => Backend::Stack,
         Stack::Noq => Backend::Noq,
         Stack::Quinn => Backend::Quinn,
+        Stack::Aioquic => Backend::Aioquic,
     }
 }
 
@@ -26,6 +27,8 @@ fn stack(on: Backend) -> Option<Stack> {
 /// What rows of stacks other than ours are, for the notes of a table.
 const OTHERS: &str = "Rows of other stacks have the file's controllers inside those stacks, whose loss recovery, pacing and \
                       acknowledgements are their own: the keys `recovery` and `ack` are not for them.";
+/// And of one of them.
+const AIOQUIC: &str = "Those of aioquic have its own controllers of these names.";
 
 /// What stands beside the connections of stacks.
 const MIXED: &str =
@@ -42,7 +45,8 @@ pub(super) fn cases(exp: &Experiment, stacks: &[Stack]) -> Result<(Vec<Case>, St
     let on_stacks = || cases.iter().filter(|case| stack(case.on).is_some());
     let others = on_stacks().any(|case| is_other(case.on));
     let mixed = on_stacks().any(|case| exp.scenario(case, 0).flows.iter().any(is_tcp));
-    let notes = [(others, OTHERS), (mixed, MIXED), (true, left_out.as_str())];
+    let aioquic = on_stacks().any(|case| case.on == Backend::Aioquic);
+    let notes = [(others, OTHERS), (aioquic, AIOQUIC), (mixed, MIXED), (true, left_out.as_str())];
     let notes: Vec<&str> = notes.into_iter().filter(|(is, _)| *is).map(|(_, note)| note).collect();
     Ok((cases, notes.join(" ").trim().to_owned()))
 }
@@ -70,15 +74,32 @@ fn can_run(scenario: &Scenario, on: Backend) -> Result<(), String> {
     stack(on).map_or(Ok(()), |stack| stack.check_all(scenario).map_err(of))
 }
 
-/// Who is in the places of a case's flows: nobody in the simulator.
-pub(super) fn in_places(case: &Case, scenario: &Scenario) -> Result<Guests, Failure> {
-    let guests = |stack| guests_of(stack, scenario, &Profile::default());
-    stack(case.on).map_or(Ok(Guests::new()), guests).map_err(|why| Failure::Stack(why.to_string()))
+/// Who is in the places of a case's flows: nobody in the simulator. What runs on `host` is to be asked after the run what became of it
+/// ([`well`]).
+pub(super) fn in_places(case: &Case, scenario: &Scenario, host: &Host) -> Result<Guests, Failure> {
+    let guests = |stack| guests_of(stack, scenario, &Profile::default(), host);
+    stack(case.on).map_or(Ok(Guests::new()), guests).map_err(|why| of_row(case, &why.to_string()))
+}
+
+/// Whether what ran on `host` did to the end.
+///
+/// # Errors
+/// What became of it instead.
+pub(super) fn well(case: &Case, host: &Host) -> Result<(), Failure> {
+    host.failure().map_or(Ok(()), |why| Err(of_row(case, &why)))
+}
+
+fn of_row(case: &Case, why: &str) -> Failure {
+    let row = case.label();
+    Failure::Stack(match case.variant.as_str() {
+        "" => format!("{row}: {why}"),
+        variant => format!("{row} ({variant}): {why}"),
+    })
 }
 
 /// A stack that is not ours.
 fn is_other(on: Backend) -> bool {
-    stack(on).is_some_and(|stack| stack.outside().is_some())
+    stack(on).is_some_and(|stack| stack != Stack::Kneepoint)
 }
 
 /// Whether a run on this backend knows this metric, also that of a group.

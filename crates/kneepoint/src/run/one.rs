@@ -6,6 +6,7 @@ use experiment::metric::Metric;
 use results::measure;
 use results::store::{Done, Recorded};
 use scenario::{Outcome, Scenario, Watch};
+use stack::Host;
 
 use super::gather::flow_rows;
 use super::job::{Job, Run, work};
@@ -22,18 +23,21 @@ impl Run<'_> {
         if known.is_some() || is_others {
             return Ok(self.progress.run(work(&scenario), |_| known));
         }
-        let guests = on_stack::in_places(job.case, &scenario)?;
+        let host = Host::default();
+        let guests = on_stack::in_places(job.case, &scenario, &host)?;
         let simulated = self.progress.run(work(&scenario), |watch| {
             let mut recorder = Recorder::begin(self, job, &scenario, watch)?;
             let outcome = sim::run_with_guests(&scenario, guests, watch, Some(&mut recorder));
-            // Of a run that was interrupted nothing is kept.
-            let recorded = if outcome.is_some() { recorder.finish(number) } else { recorder.give_up() };
+            // Of a run that was interrupted, or whose host failed, nothing is kept.
+            let is_whole = outcome.is_some() && host.failure().is_none();
+            let recorded = if is_whole { recorder.finish(number) } else { recorder.give_up() };
             Ok((outcome, recorded))
         });
         let (outcome, recorded) = simulated.map_err(|e| self.store(e))?;
         // A disk that is full ends the run too.
         let recorded = recorded.map_err(|e| self.store(e))?;
         let outcome = outcome.ok_or(Failure::Interrupted(0))?;
+        on_stack::well(job.case, &host)?;
         let mut done = self.done(job, &scenario, &outcome, recorded);
         let tells = |metric: &Metric| on_stack::tells(job.case.on, metric);
         done.values.retain(|metric, _| tells(metric));

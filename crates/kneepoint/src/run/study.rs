@@ -171,6 +171,6 @@ pub(super) fn cases(
     match world {
         Backend::Sim => Ok((exp.cases(), String::new())),
         Backend::Wire => on_wire::cases(exp),
-        Backend::Stack | Backend::Noq | Backend::Quinn => on_stack::cases(exp, stacks),
+        Backend::Stack | Backend::Noq | Backend::Quinn | Backend::Aioquic => on_stack::cases(exp, stacks),
     }
 }

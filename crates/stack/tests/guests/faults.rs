@@ -1,11 +1,11 @@
 //! Every ordered pair of stacks through links that damage, double and go dark: the interop runner's `handshakecorruption`,
 //! `transfercorruption` and `blackhole`. Each byte is compared where it arrives.
 
-use kneepoint_stack::Stack;
 use link::LinkConfig;
 use scenario::{Outcome, Scenario};
 use units::Time;
 
+use crate::HERE;
 use crate::common::*;
 use crate::pairs::run;
 
@@ -14,8 +14,8 @@ fn pairs(transfer_of: u64, change: impl Fn(&mut Scenario)) -> Vec<(String, Outco
     scenario.flows[0].transfer = Some(transfer_of);
     change(&mut scenario);
     let mut all = Vec::new();
-    for client in Stack::ALL {
-        for server in Stack::ALL {
+    for client in HERE {
+        for server in HERE {
             let name = format!("{} to {}", client.word(), server.word());
             let outcome = run(&scenario, (client, server), false);
             println!("{name:22} {:?}", outcome.flows[0].finished);

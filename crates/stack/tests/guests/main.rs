@@ -1,6 +1,7 @@
 //! Other people's stacks in virtual time, and ours beside them; one program, so that it is linked once.
 #![cfg(all(feature = "noq", feature = "quinn"))]
 
+mod aioquic;
 #[path = "../common/mod.rs"]
 mod common;
 mod faults;
@@ -9,14 +10,19 @@ mod rebinding;
 mod rules;
 mod transfers;
 
-use kneepoint_stack::{Profile, Stack, guests_of};
+use kneepoint_stack::{Host, Profile, Stack, guests_of};
 use scenario::{Outcome, Scenario, Watch};
 
+/// Those in this program.
+const HERE: [Stack; 3] = [Stack::Kneepoint, Stack::Noq, Stack::Quinn];
 /// noq and quinn.
 const OTHERS: [Stack; 2] = [Stack::Noq, Stack::Quinn];
 
 /// Both ends of each flow of this stack.
 fn on(stack: Stack, scenario: &Scenario) -> Outcome {
-    let guests = guests_of(stack, scenario, &Profile::default()).unwrap();
-    sim::run_with_guests(scenario, guests, &Watch::default(), None).unwrap()
+    let host = Host::default();
+    let guests = guests_of(stack, scenario, &Profile::default(), &host).unwrap();
+    let outcome = sim::run_with_guests(scenario, guests, &Watch::default(), None).unwrap();
+    assert_eq!(host.failure(), None);
+    outcome
 }

@@ -1,12 +1,13 @@
 //! Every ordered pair of stacks, the first as the client: it sends 1 MB, and the server compares each byte.
 
-use kneepoint_stack::{Couple, Stack};
+use kneepoint_stack::{Couple, Host, Stack};
 use link::aqm::red;
 use link::{Aqm, Limit, Threshold};
 use scenario::{Outcome, Scenario, Watch};
 use sim::Guest;
 use units::{Duration, Ecn, Time};
 
+use crate::HERE;
 use crate::common::*;
 
 fn scenario(loss: f64) -> Scenario {
@@ -17,13 +18,16 @@ fn scenario(loss: f64) -> Scenario {
 }
 
 pub(crate) fn run(scenario: &Scenario, pair: (Stack, Stack), retry: bool) -> Outcome {
-    let couple = Couple::new(&scenario.flows[0], 0, scenario, pair, retry).unwrap();
+    let host = Host::default();
+    let couple = Couple::new(&scenario.flows[0], 0, scenario, pair, retry, &host).unwrap();
     let guests = vec![(0, Box::new(couple) as Box<dyn Guest>)];
-    sim::run_with_guests(scenario, guests, &Watch::default(), None).unwrap()
+    let outcome = sim::run_with_guests(scenario, guests, &Watch::default(), None).unwrap();
+    assert_eq!(host.failure(), None);
+    outcome
 }
 
 fn every_pair(scenario: &Scenario, retry: bool) -> Vec<(String, Outcome)> {
-    let pairs = Stack::ALL.into_iter().flat_map(|client| Stack::ALL.map(|server| (client, server)));
+    let pairs = HERE.into_iter().flat_map(|client| HERE.map(|server| (client, server)));
     let run = |pair: (Stack, Stack)| {
         let name = format!("{} to {}", pair.0.word(), pair.1.word());
         let outcome = run(scenario, pair, retry);
@@ -63,8 +67,8 @@ fn handshake_with_loss() {
     for seed in 0..10 {
         let mut scenario = scenario(0.3);
         (scenario.seed, scenario.flows[0].transfer) = (seed, Some(1_000));
-        for client in Stack::ALL {
-            for server in Stack::ALL {
+        for client in HERE {
+            for server in HERE {
                 let outcome = run(&scenario, (client, server), false);
                 let name = format!("{} to {}, seed {seed}", client.word(), server.word());
                 assert_eq!(outcome.flows[0].delivered, 1_000, "{name}");
@@ -79,8 +83,8 @@ fn retry() {
     every_pair(&scenario(0.0), true);
     let mut short = scenario(0.0);
     short.flows[0].transfer = Some(1_000);
-    for client in Stack::ALL {
-        for server in Stack::ALL {
+    for client in HERE {
+        for server in HERE {
             let time = |retry| done(&run(&short, (client, server), retry));
             let later = time(true) - time(false);
             assert!((0.05..0.056).contains(&later), "{} to {}: {later}", client.word(), server.word());
@@ -107,8 +111,8 @@ fn marks() {
     scenario.flows[0].recovery.ecn = Ecn::Ect0;
     scenario.link.limit = Limit::Packets(400);
     scenario.link.aqm = Aqm::Red(red::Params::mark_above(Threshold::OfLimit(0.1)));
-    for client in Stack::ALL {
-        for server in Stack::ALL {
+    for client in HERE {
+        for server in HERE {
             let outcome = run(&scenario, (client, server), false);
             let (flow, name) = (&outcome.flows[0], format!("{} to {}", client.word(), server.word()));
             println!(
@@ -128,7 +132,7 @@ fn marks() {
 fn a_connection_that_breaks_is_not_done() {
     let mut dark = scenario(1.0);
     dark.duration = Duration::from_secs(60);
-    for stack in Stack::ALL {
+    for stack in HERE {
         let outcome = run(&dark, (stack, stack), false);
         assert_eq!((outcome.flows[0].finished, outcome.flows[0].delivered), (None, 0), "{}", stack.word());
         assert!(outcome.end >= Time::from_millis(60_000));

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use congestion::Controller;
-use kneepoint_stack::{Couple, Stack};
+use kneepoint_stack::{Couple, Host, Stack};
 use recovery::Stats;
 use scenario::{End, FlowConfig, Outcome, Rebind, Record, Scenario, Watch};
 use sim::Guest;
@@ -53,7 +53,7 @@ impl Guest for Watched {
 }
 
 fn run(scenario: &Scenario, pair: (Stack, Stack)) -> (Outcome, String, Vec<Time>) {
-    let couple = Couple::new(&scenario.flows[0], 0, scenario, pair, false).unwrap();
+    let couple = Couple::new(&scenario.flows[0], 0, scenario, pair, false, &Host::default()).unwrap();
     let watched = Watched(Rc::new(RefCell::new((couple, Vec::new()))));
     let guests = vec![(0, Box::new(watched.clone()) as Box<dyn Guest>)];
     let outcome = sim::run_with_guests(scenario, guests, &Watch::default(), None).unwrap();

@@ -1,6 +1,6 @@
 //! Who is refused, and what is counted.
 
-use kneepoint_stack::{Profile, Stack, guests_of};
+use kneepoint_stack::{Host, Profile, Stack, guests_of};
 use link::aqm::red;
 use link::{Aqm, Limit, Threshold};
 use scenario::FlowConfig;
@@ -14,7 +14,9 @@ use crate::{OTHERS, on};
 fn controllers_that_a_trait_cannot_carry() {
     let why = |stack: Stack, name: &str| {
         let scenario = transfer(name);
-        guests_of(stack, &scenario, &Profile::default()).err().map(|refusal| refusal.to_string())
+        guests_of(stack, &scenario, &Profile::default(), &Host::default())
+            .err()
+            .map(|refusal| refusal.to_string())
     };
     for (stack, name, reason) in [
         (Stack::Noq, "quic-dc", "quic-dc does not run in noq: it works on receive times"),
@@ -94,7 +96,7 @@ fn what_is_counted() {
 #[test]
 fn its_own_variables() {
     let scenario = transfer("bbr3");
-    let guest = guests_of(Stack::Noq, &scenario, &Profile::default()).unwrap().remove(0).1;
+    let guest = guests_of(Stack::Noq, &scenario, &Profile::default(), &Host::default()).unwrap().remove(0).1;
     let mut names = Vec::new();
     guest.controller().unwrap().trace(&mut |name, _| names.push(name));
     assert!(names.contains(&congestion::STATE), "{names:?}");
@@ -107,7 +109,7 @@ fn too_large() {
     let transport = scenario::Transport::Quic { datagram: 70_000, header: 37, overhead: 42 };
     scenario.flows[0] = FlowConfig { transport, ..scenario.flows[0].clone() };
     for stack in OTHERS {
-        let refusal = guests_of(stack, &scenario, &Profile::default()).err().unwrap();
+        let refusal = guests_of(stack, &scenario, &Profile::default(), &Host::default()).err().unwrap();
         assert!(refusal.to_string().contains("larger"), "{refusal}");
     }
 }

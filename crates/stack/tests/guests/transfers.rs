@@ -130,9 +130,9 @@ fn the_same_twice() {
 fn side_by_side() {
     let flows = ["cubic", "cubic", "cubic"].map(flow);
     let scenario = Scenario::new(link(), flows, Duration::from_secs(20));
-    let profile = kneepoint_stack::Profile::default();
+    let (profile, host) = (kneepoint_stack::Profile::default(), kneepoint_stack::Host::default());
     let take = |stack, number: usize| {
-        let mut guests = kneepoint_stack::guests_of(stack, &scenario, &profile).unwrap();
+        let mut guests = kneepoint_stack::guests_of(stack, &scenario, &profile, &host).unwrap();
         guests.swap_remove(number)
     };
     let guests = vec![take(Stack::Noq, 0), take(Stack::Quinn, 1)];
