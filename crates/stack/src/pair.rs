@@ -355,6 +355,7 @@ impl Guest for Pair {
     fn stats(&self) -> Stats {
         let mut stats = self.closed.clone();
         stats += self.sending().map_or(&self.last, |connection| connection.sender().stats());
+        stats.retransmissions += self.tally.repeats();
         stats
     }
 

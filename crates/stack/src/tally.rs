@@ -32,6 +32,8 @@ pub(crate) struct Tally {
     exponent: u8,
     /// Every byte of the stream before it has left once.
     sent_up_to: u64,
+    /// Packets with bytes that had left before.
+    repeats: u64,
     /// What has arrived of the stream.
     arrived: Reassembly,
     /// The message that waits in the connection.
@@ -61,6 +63,11 @@ impl Tally {
     /// Up to where the stream has left.
     pub(crate) fn sent(&self) -> u64 {
         self.sent_up_to
+    }
+
+    /// Packets that repeated something of the stream. Loss recovery does not know it: QUIC repeats no packet.
+    pub(crate) fn repeats(&self) -> u64 {
+        self.repeats
     }
 
     /// This message waits in the connection, or none does.
@@ -148,13 +155,15 @@ impl Tally {
             Heard::Sent { pieces, .. } => pieces.as_slice(),
             _ => &[],
         });
-        let (before, mut any, mut all) = (self.sent_up_to, false, true);
+        let (before, mut any, mut all, mut again) = (self.sent_up_to, false, true, false);
         for &(offset, len) in pieces {
             let end = offset.saturating_add(len);
             any |= len > 0;
+            again |= len > 0 && offset < before;
             all &= end <= before && self.arrived.holds(offset, end);
             self.sent_up_to = self.sent_up_to.max(end);
         }
+        self.repeats += u64::from(again);
         if any && all {
             record.on_redundant(now);
         }

@@ -63,7 +63,14 @@ impl Connection {
         if level == Level::OneRtt {
             filled.expand = self.write_path_frames(now, w);
         }
+        let probe = self.spaces[level.space() as usize].probes > 0;
         if may {
+            let crypto = &mut self.spaces[level.space() as usize].crypto;
+            if probe && level != Level::OneRtt && !crypto.has_pending() {
+                // Each probe of the handshake has all that waits, not the first alone: aioquic closes a connection whose first packet to
+                // arrive is a PING.
+                crypto.resend();
+            }
             self.write_crypto(level, w);
             if level == Level::OneRtt {
                 self.write_announcements(w);
@@ -72,7 +79,6 @@ impl Connection {
                 self.write_streams(w);
             }
             // Something must elicit an ACK in a probe (RFC 9002 section 6.2.4).
-            let probe = self.spaces[level.space() as usize].probes > 0;
             if probe && w.position() == after_ack {
                 self.put(Frame::Ping, Item::Ping, w);
             }

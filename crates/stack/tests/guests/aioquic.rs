@@ -72,10 +72,10 @@ fn transfer_with_loss() {
     }
 }
 
-/// Through a link that loses a third of all packets, and one that damages a third. Without seed 0: see below.
+/// Through a link that loses a third of all packets, and one that damages a third.
 #[test]
 fn handshakes_with_loss_and_damage() {
-    for seed in 1..4 {
+    for seed in 0..4 {
         let mut lossy = scenario(1_000);
         lossy.seed = seed;
         let mut damaging = lossy.clone();
@@ -87,17 +87,16 @@ fn handshakes_with_loss_and_damage() {
 }
 
 /// aioquic closes a connection whose first packet to arrive has no CRYPTO frame ("Packet contains no CRYPTO frame"), although RFC 9000 section
-/// 17.2.2 says so of the first packet sent only. When the first flight is lost, of the two probes that our client sends the second is a
-/// PING: if that one arrives alone, the handshake is over. Both are open: this test is to be seen when one of them changes.
+/// 17.2.2 says so of the first packet sent only. The first flight and the first probe are lost here: the second probe has all that they had.
 #[test]
-fn a_lonely_ping_ends_the_handshake() {
+fn the_second_probe_arrives_alone() {
     if !is_here() {
         return;
     }
     let mut lossy = scenario(1_000);
     (lossy.seed, lossy.link.loss) = (0, 0.3);
     let outcome = run(&lossy, (Stack::Kneepoint, Stack::Aioquic), false);
-    assert_eq!((outcome.flows[0].finished, outcome.flows[0].delivered), (None, 0));
+    assert_eq!(outcome.flows[0].delivered, 1_000);
 }
 
 /// A round trip of 50 ms more.
