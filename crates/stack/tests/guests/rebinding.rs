@@ -74,8 +74,10 @@ fn every_pair() {
     let address: &[(u64, Rebind)] = &[(1000, Rebind::Address)];
     let both: &[(u64, Rebind)] = &[(600, Rebind::Port), (1300, Rebind::Address), (2000, Rebind::Port)];
     let moves = [(port, "10.0.0.1:4001"), (address, "10.0.1.1:4000"), (both, "10.0.1.2:4002")];
-    for client in Stack::ALL {
-        for server in Stack::ALL {
+    // aioquic refuses a source that moves.
+    let stacks = [Stack::Kneepoint, Stack::Noq, Stack::Quinn];
+    for client in stacks {
+        for server in stacks {
             let name = format!("{} to {}", client.word(), server.word());
             let (undisturbed, ..) = run(&rebound(&[]), (client, server));
             for (rebind, last) in moves {
