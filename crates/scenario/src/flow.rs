@@ -59,6 +59,9 @@ pub struct FlowConfig {
     /// A round trip before the first data of each connection, over the same links and with a timer: Initials of 1200 bytes, or
     /// SYNs; it is the first RTT sample, and an Initial counts in the window as a packet. On the wire the handshake is over before the run begins, either way.
     pub handshake: bool,
+    /// In a stack that brings controllers (noq, quinn): its own of this name, `new-reno` or `cubic` without parameters, and not ours inside
+    /// of it. The simulator and our endpoint run ours all the same; aioquic has none but its own.
+    pub own_controller: bool,
     /// The receiver's clock, as the sender sees it; the sender's counts in the same unit.
     pub clock: Clock,
     /// When, in the time of the run, a NAT gives its sender another source port or another address, and forgets the one before: `[["5 s", "port"], ["9 s", "address"]]`.
@@ -108,6 +111,7 @@ impl FlowConfig {
             back: None,
             rtt,
             handshake: false,
+            own_controller: false,
             clock: Clock::default(),
             rebind: Vec::new(),
         }

@@ -9,6 +9,7 @@ mod foreign;
 mod message;
 mod nat;
 mod ours;
+mod own;
 mod pair;
 mod peer;
 mod peers;

@@ -6,6 +6,7 @@ use scenario::{FlowConfig, Scenario, Transport};
 use units::Ecn;
 
 use crate::aioquic::{Host, names};
+use crate::own;
 use crate::refusal::{self, Refusal};
 
 /// A QUIC stack.
@@ -66,6 +67,9 @@ impl Stack {
                 Err(Refusal::Flow("it marks its packets, and aioquic marks none"))
             }
             (Self::Aioquic, _) => names::theirs(algorithm).map(drop).map_err(Refusal::Outside),
+            (_, Some(_)) if flow.own_controller => {
+                own::named(algorithm, self.word()).map(drop).map_err(Refusal::Outside)
+            }
             (_, Some(outside)) => adapters::check(algorithm, outside).map_err(Refusal::Controller),
             (_, None) => Ok(()),
         }
@@ -147,6 +151,17 @@ mod tests {
             let mut marked = flow("cubic");
             marked.recovery.ecn = Ecn::Ect1;
             assert!(stack.check(&marked).unwrap_err().to_string().starts_with("it marks its packets"));
+        }
+    }
+
+    /// Their own, by name; the simulator's parameters are not theirs.
+    #[test]
+    fn who_has_which_of_its_own() {
+        for stack in [Stack::Noq, Stack::Quinn].into_iter().filter(|stack| stack.is_built_in()) {
+            let own = |name: &str| stack.check(&FlowConfig { own_controller: true, ..flow(name) });
+            assert_eq!((own("cubic"), own("new-reno")), (Ok(()), Ok(())));
+            let why = own("bbr3").unwrap_err().to_string();
+            assert!(why.starts_with(&format!("bbr3 of {} does not run here", stack.word())), "{why}");
         }
     }
 

@@ -7,21 +7,25 @@ macro_rules! foreign {
         use std::collections::VecDeque;
         use std::time::Duration as Elapsed;
 
-        use congestion::Controller;
+        use congestion::{Cause, Control, Controller};
+        use proto::congestion::{self as theirs, ControllerFactory};
         use proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
         use proto::{Dir, EcnCodepoint, Event, FrameStats, StreamEvent, StreamId, VarInt};
         use quic::crypto::tls::Identity;
         use quic::streams::pattern;
         use recovery::Stats;
         use sim::guest::Snapshot;
-        use units::{Ecn, Time};
+        use units::{Duration, Ecn, Time};
 
+        use super::notes::Notes;
         use super::tls;
+        use super::watch::Watch;
         use crate::application::ENDLESS;
         use crate::pair::addresses;
         use crate::peer::{Kind, Leaving, News, Peer, Piece};
         use crate::refusal::Refusal;
         use crate::settings::SERVER_NAME;
+        use crate::own::{self, Own};
         use crate::spy::Spy;
         use crate::wanted::Wanted;
 
@@ -67,7 +71,7 @@ macro_rules! foreign {
             arrived: Option<Vec<Piece>>,
             /// Datagrams of the endpoint itself.
             answers: VecDeque<Vec<u8>>,
-            spy: Spy,
+            watch: Watch,
             memory: Vec<u8>,
         }
 
@@ -80,18 +84,26 @@ macro_rules! foreign {
                 let crypto = QuicClientConfig::try_from(tls::client(identity)?).map_err(|_| no_cipher())?;
                 let mut config = proto::ClientConfig::new(Arc::new(crypto));
                 let (flow, seed) = (wanted.flow, wanted.seed(false));
-                let spy = Spy::new(flow.algorithm.build(Default::default()));
-                let (algorithm, watcher) = (flow.algorithm.clone(), spy.handle());
-                let build =
-                    move |path| -> Box<dyn Controller> { Box::new(watcher.begin(algorithm.build(path))) };
                 let mut transport = transport(wanted)?;
-                transport.congestion_controller_factory(Arc::new(Factory::of(build, seed)));
+                let watch = if flow.own_controller {
+                    let own = own::named(&flow.algorithm, STACK).map_err(Refusal::Outside)?;
+                    let notes = Notes::default();
+                    transport.congestion_controller_factory(Arc::new(Theirs(own, notes.clone())));
+                    Watch::Own(notes)
+                } else {
+                    let spy = Spy::new(flow.algorithm.build(Default::default()));
+                    let (algorithm, watcher) = (flow.algorithm.clone(), spy.handle());
+                    let build =
+                        move |path| -> Box<dyn Controller> { Box::new(watcher.begin(algorithm.build(path))) };
+                    transport.congestion_controller_factory(Arc::new(Factory::of(build, seed)));
+                    Watch::Ours(spy)
+                };
                 config.transport_config(Arc::new(transport));
                 let endpoint = endpoint(endpoint_config(wanted, seed)?, None);
                 Ok(Self {
                     begin: Some(config),
                     is_client: true,
-                    ..Self::of(wanted, endpoint, addresses().1, spy)
+                    ..Self::of(wanted, endpoint, addresses().1, watch)
                 })
             }
 
@@ -105,15 +117,15 @@ macro_rules! foreign {
                 config.time_source(Arc::new(Standing));
                 config.transport_config(Arc::new(transport(wanted)?));
                 let endpoint = endpoint(endpoint_config(wanted, wanted.seed(true))?, Some(Arc::new(config)));
-                let spy = Spy::new(wanted.flow.algorithm.build(Default::default()));
-                Ok(Self::of(wanted, endpoint, addresses().0, spy))
+                // It sends nothing but ACKs.
+                Ok(Self::of(wanted, endpoint, addresses().0, Watch::Own(Notes::default())))
             }
 
             #[allow(
                 clippy::disallowed_methods,
                 reason = "any moment will do: only differences to it are used"
             )]
-            fn of(wanted: &Wanted<'_>, endpoint: Endpoint, there: SocketAddr, spy: Spy) -> Self {
+            fn of(wanted: &Wanted<'_>, endpoint: Endpoint, there: SocketAddr, watch: Watch) -> Self {
                 Self {
                     endpoint,
                     there,
@@ -129,7 +141,7 @@ macro_rules! foreign {
                     stream: None,
                     arrived: None,
                     answers: VecDeque::new(),
-                    spy,
+                    watch,
                     memory: Vec::new(),
                 }
             }
@@ -185,7 +197,7 @@ macro_rules! foreign {
                     self.stream = connection.streams().open(Dir::Uni);
                 }
                 let Some(id) = self.stream.filter(|_| self.written < self.transfer) else { return };
-                let window = self.spy.observe().cwnd.unwrap_or(0).saturating_mul(WINDOWS);
+                let window = self.watch.observe().cwnd.unwrap_or(0).saturating_mul(WINDOWS);
                 connection.set_send_window(window.clamp(LEAST, CREDIT.into()));
                 while self.written < self.transfer {
                     let left = usize::try_from(self.transfer - self.written).unwrap_or(usize::MAX);
@@ -303,7 +315,7 @@ macro_rules! foreign {
             }
 
             fn take_news(&mut self) -> Vec<News> {
-                self.spy.take()
+                self.watch.take()
             }
 
             fn counts(&mut self) -> Stats {
@@ -313,11 +325,86 @@ macro_rules! foreign {
             }
 
             fn observe(&self) -> Snapshot {
-                self.spy.observe()
+                self.watch.observe()
             }
 
             fn controller(&self) -> Option<&dyn Controller> {
-                Some(&self.spy)
+                self.watch.controller()
+            }
+        }
+
+        /// Makes the stack's own controllers, with someone who takes notes of them.
+        struct Theirs(Own, Notes);
+
+        impl ControllerFactory for Theirs {
+            fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn theirs::Controller> {
+                let inner: Box<dyn theirs::Controller> = match self.0 {
+                    Own::NewReno => Arc::new(theirs::NewRenoConfig::default()).build(now, mtu),
+                    Own::Cubic => Arc::new(theirs::CubicConfig::default()).build(now, mtu),
+                };
+                self.1.begin(inner.window());
+                Box::new(Noted { inner, notes: self.1.clone(), batch: Batch::default() })
+            }
+        }
+
+        /// A controller of the stack's own, unmodified: everything goes through to it, and what it made of it is noted.
+        struct Noted {
+            inner: Box<dyn theirs::Controller>,
+            notes: Notes,
+            batch: Batch,
+        }
+
+        /// Packets that one ACK acknowledges.
+        #[derive(Clone, Copy, Default)]
+        struct Batch {
+            /// When the newest of them left, how long ago that is, and the estimate of the RTT before this ACK.
+            newest: Option<(Instant, Elapsed, Elapsed)>,
+        }
+
+        impl Batch {
+            fn add(&mut self, now: Instant, sent: Instant, smoothed: Elapsed) {
+                if self.newest.is_none_or(|(left, ..)| sent > left) {
+                    self.newest = Some((sent, now.saturating_duration_since(sent), smoothed));
+                }
+            }
+        }
+
+        fn nanos(span: Elapsed) -> Duration {
+            Duration(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+        }
+
+        impl std::fmt::Debug for Noted {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct("Noted").field("window", &self.inner.window()).finish()
+            }
+        }
+
+        impl Noted {
+            fn control(&self) -> Control {
+                let metrics = self.inner.metrics();
+                let ssthresh = metrics.ssthresh.unwrap_or(u64::MAX);
+                Control { ssthresh, ..Control::window(self.inner.window()) }
+            }
+
+            fn end_of_acks(&mut self, in_flight: u64) {
+                if let Some((_, latest, smoothed)) = self.batch.newest.take() {
+                    self.notes.sample(nanos(latest), nanos(smoothed));
+                }
+                self.notes.settled(self.control(), in_flight);
+            }
+
+            fn end_of_losses(&mut self, before: u64, is_persistent: bool, is_ecn: bool) {
+                let cause = match (is_persistent, is_ecn) {
+                    (true, _) => Cause::PersistentCongestion,
+                    (_, true) => Cause::Ecn,
+                    _ => Cause::Loss,
+                };
+                self.notes.congestion(cause, before, self.inner.window());
+            }
+
+            /// For another path: nobody looks at it.
+            fn copy(&self) -> Self {
+                Self { inner: self.inner.clone_box(), notes: Notes::default(), batch: Batch::default() }
             }
         }
 

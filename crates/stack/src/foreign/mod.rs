@@ -9,8 +9,10 @@
 mod driver;
 #[cfg(feature = "noq")]
 pub(crate) mod noq;
+mod notes;
 #[cfg(feature = "quinn")]
 pub(crate) mod quinn;
 mod tls;
+mod watch;
 
 use driver::foreign;

@@ -31,6 +31,33 @@ fn controllers_that_a_trait_cannot_carry() {
     assert_eq!(why(Stack::Noq, "bbr3"), None);
 }
 
+/// Their own controllers, unmodified, carry a transfer as far as ours do in the simulator, and twice the same; what they do is in the record.
+#[test]
+fn controllers_of_their_own() {
+    for stack in OTHERS.into_iter().filter(|stack| [Stack::Noq, Stack::Quinn].contains(stack)) {
+        for name in ["new-reno", "cubic"] {
+            let mut scenario = transfer(name);
+            scenario.flows[0].own_controller = true;
+            let (model, outcome) = (on_simulator(&scenario), on(stack, &scenario));
+            let flow = &outcome.flows[0];
+            println!(
+                "{} {name}: {:.2} for {:.2} s, {} reductions for {}",
+                stack.word(),
+                done(&outcome),
+                done(&model),
+                flow.stats.loss_events,
+                model.flows[0].stats.loss_events
+            );
+            assert_eq!((flow.delivered, flow.stats.lost() > 0), (10_000_000, true));
+            assert!(more(done(&outcome), done(&model)).abs() < 0.05);
+            // RFC 9002's initial window of ten packets of 1200 bytes, whatever the size of theirs.
+            assert_eq!(outcome.series.flows[0].cwnd[1], 12_000.0);
+            assert!(flow.stats.loss_events > 0 && outcome.series.flows[0].latest_rtt_ms[40] >= 50.0);
+            assert_eq!(on(stack, &scenario).flows[0].finished, flow.finished);
+        }
+    }
+}
+
 /// Every controller that is not refused carries a transfer to its end.
 #[test]
 fn every_controller_that_is_not_refused() {
