@@ -1,6 +1,6 @@
 //! The curve that is climbed in congestion avoidance, RFC 9438 sections 4.2 to 4.5.
 
-use super::{Cubic, Params};
+use super::{Cubic, Curve, Params};
 use crate::Ack;
 use units::Time;
 
@@ -21,6 +21,16 @@ pub(super) fn k(c: f64, w_max: f64, cwnd_epoch: f64) -> f64 {
     libm::cbrt((w_max - cwnd_epoch) / c)
 }
 
+/// RFC 8312 section 4.1: `beta W_max` is taken for what is left of the window, also where fast convergence has lowered `W_max`.
+pub(super) fn k_rfc8312(c: f64, w_max: f64, beta: f64) -> f64 {
+    libm::cbrt(w_max * (1.0 - beta) / c)
+}
+
+/// RFC 8312 section 4.2; `rtts` is time since the reduction, in round trips.
+pub(super) fn w_est_rfc8312(w_max: f64, beta: f64, rtts: f64) -> f64 {
+    w_max * beta + alpha(beta) * rtts
+}
+
 /// The additive increase that gives a flow with this `beta` the mean window of Reno.
 pub(super) fn alpha(beta: f64) -> f64 {
     3.0 * (1.0 - beta) / (1.0 + beta)
@@ -28,21 +38,32 @@ pub(super) fn alpha(beta: f64) -> f64 {
 
 impl Cubic {
     pub(super) fn congestion_avoidance(&mut self, ack: &Ack) {
-        let Params { c, target_limit, initial_growth, .. } = self.params;
+        let Params { c, beta, curve, target_limit, initial_growth, .. } = self.params;
         let segments_acked = ack.growth as f64 / self.segments.size();
         let s = &mut self.state;
         let cwnd = s.window.cwnd;
         let epoch = s.epoch.get_or_insert_with(|| {
             // Sections 4.8 and 4.10: without a maximum to return to, the plateau is here and K is 0.
             s.w_max = s.w_max.max(cwnd);
-            Epoch { start: ack.now, k: k(c, s.w_max, cwnd), w_est: cwnd }
+            // Without a loss there is nothing to return to in either document.
+            let k = match curve {
+                Curve::Rfc8312 if !s.searching => k_rfc8312(c, s.w_max, beta),
+                _ => k(c, s.w_max, cwnd),
+            };
+            Epoch { start: ack.now, k, w_est: cwnd }
         });
-
-        let a = if epoch.w_est < s.cwnd_prior { self.alpha } else { 1.0 };
-        epoch.w_est += a * self.segments.counting.of(ack) as f64 / self.segments.size() / cwnd;
-
-        let least = cwnd + if s.searching { initial_growth * segments_acked } else { 0.0 };
         let t = (ack.now - epoch.start).as_secs_f64();
+        match curve {
+            Curve::Rfc9438 => {
+                let a = if epoch.w_est < s.cwnd_prior { self.alpha } else { 1.0 };
+                epoch.w_est += a * self.segments.counting.of(ack) as f64 / self.segments.size() / cwnd;
+            }
+            Curve::Rfc8312 => {
+                let rtts = t / ack.smoothed_rtt.as_secs_f64().max(f64::MIN_POSITIVE);
+                epoch.w_est = w_est_rfc8312(s.w_max, beta, rtts);
+            }
+        }
+        let least = cwnd + if s.searching { initial_growth * segments_acked } else { 0.0 };
         let grown = if w_cubic(c, s.w_max, epoch.k, t) < epoch.w_est {
             cwnd.max(epoch.w_est)
         } else {

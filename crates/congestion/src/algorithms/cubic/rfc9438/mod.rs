@@ -1,4 +1,4 @@
-//! CUBIC, RFC 9438 (August 2023). Not RFC 8312: `K` and `W_est` differ.
+//! CUBIC, RFC 9438 (August 2023). RFC 8312's `K` and `W_est`, which some stacks have, are `curve = "rfc8312"`.
 //!
 //! ```text
 //! W_cubic(t) = C * (t - K)^3 + W_max            segments; t, K in seconds          (4.2)
@@ -12,6 +12,7 @@
 //!         ssthresh = beta * cwnd; cwnd = max(ssthresh, floor of loss or of ECN)         (4.6)
 //! after a timeout, and after a slow start left without loss: K = 0, W_max = cwnd        (4.8, 4.10)
 //! before the first loss cwnd += at least initial_growth * segments_acked               (Linux bictcp_update, off)
+//! RFC 8312:  K = cbrt(W_max (1 - beta) / C), W_est = beta W_max + alpha t / RTT              (8312: 4.1, 4.2)
 //! spurious event: everything back, if cwnd < cwnd_prior                                 (4.9.2)
 //! ```
 //!
@@ -32,7 +33,7 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-pub use params::Params;
+pub use params::{Curve, Params};
 
 use super::curve::k_after;
 use crate::components::packets::{Packets, Window};

@@ -3,11 +3,23 @@
 use crate::components::count::Count;
 use crate::{Range, params};
 
+/// Of which document the curve is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Curve {
+    /// `K` from the window that is left, `W_est` by what is acknowledged.
+    Rfc9438,
+    /// `K` as if `beta W_max` were left, `W_est` by time over RTT from there.
+    Rfc8312,
+}
+
 params! {
     /// C, how fast the window returns, segments per second cubed. RFC 9438 section 5.1.
     c: f64 = 0.4 => Range::FACTOR,
     /// What is left of the window after a congestion event, 0..1. RFC 9438 section 4.6; 0.875 in picoquic.
     beta: f64 = 0.7 => Range::SHARE,
+    /// Whose `K` and `W_est`: those of `rfc9438`, or those of `rfc8312` (sections 4.1 and 4.2), whose curve begins below the window after fast convergence and stands until it is there.
+    curve: Curve = Curve::Rfc9438,
     /// Give up more than the window when the maximum fell, to let new flows in. RFC 9438 section 4.7.
     fast_convergence: bool = true,
     /// Most growth of the window in one round trip, as a factor. RFC 9438 section 4.2.

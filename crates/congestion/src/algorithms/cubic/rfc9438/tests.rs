@@ -78,6 +78,29 @@ fn alpha_table() {
     }
 }
 
+/// RFC 8312 section 4.1: the same K where nothing but `beta` was taken. After fast convergence the curve begins at 0.7 x 0.85 of the
+/// window, and stands until it has climbed to the 0.7 that are left: at `t` with `C (t - K)^3 = (0.7 - 0.85) P`.
+#[test]
+fn the_curve_of_rfc8312_stands_after_fast_convergence() {
+    near(k_rfc8312(0.4, 100.0, 0.7), k(0.4, 100.0, 70.0), 1e-9);
+    near(w_est_rfc8312(100.0, 0.7, 10.0), 70.0 + 10.0 * alpha(0.7), 1e-9);
+    let stands = |curve: Curve| {
+        let mut cc = with(Params { curve, ..Params::default() }, 1000.0);
+        cc.state.w_max = 1200.0;
+        event(&mut cc, Cause::Loss);
+        near(cc.state.w_max, 850.0, 1e-9);
+        let (mut now, begin) = (Time::ZERO, cc.state.window.cwnd);
+        while cc.state.window.cwnd < 1.001 * begin {
+            cc.on_ack(&ack(now, MDS));
+            now += Duration::from_millis(1);
+        }
+        now.as_secs_f64()
+    };
+    let end = k_rfc8312(0.4, 850.0, 0.7) - libm::cbrt(150.0 / 0.4);
+    near(stands(Curve::Rfc8312), end, 0.15);
+    assert!(end > 1.0 && stands(Curve::Rfc9438) < 0.1);
+}
+
 /// Section 4.2: the window follows the curve and is back at W_max after K seconds.
 #[test]
 fn returns_to_w_max_after_k() {
