@@ -271,6 +271,19 @@ pub fn load(dir: &Path) -> io::Result<Results> {
     })
 }
 
+/// These columns of the time series of every run of a results folder, flow by flow: what a chart draws is of the first repetition alone.
+///
+/// # Errors
+/// As [`load`], whose sums are not checked again.
+pub fn tracks(dir: &Path, columns: &[&str]) -> io::Result<Vec<Track>> {
+    let summary = summary(dir)?;
+    let flows = table(dir, "flows.parquet", flow_rows)?;
+    let mut wanted = Drawn::columns_of_all(columns);
+    named("series.parquet", || {
+        series::read(&dir.join("series.parquet"), &mut wanted, &States::of(&summary, &flows))
+    })
+}
+
 fn summary(dir: &Path) -> io::Result<Summary> {
     named(SUMMARY, || {
         let value = serde_json::from_str(&io::read_to_string(open_regular(&dir.join(SUMMARY))?)?)?;

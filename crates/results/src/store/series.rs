@@ -68,6 +68,8 @@ pub(super) struct Drawn<'a> {
     columns: BTreeSet<&'a str>,
     /// Variant and row to the repetition that is drawn: the first.
     first: BTreeMap<(String, String), u32>,
+    /// Not the first repetition alone.
+    every_run: bool,
 }
 
 impl<'a> Drawn<'a> {
@@ -77,13 +79,19 @@ impl<'a> Drawn<'a> {
             all.push(&chart.rows[..]);
             columns.extend(chart.columns().iter().map(String::as_str));
         }
-        Self { rows: all, columns, first: BTreeMap::new() }
+        Self { rows: all, columns, first: BTreeMap::new(), every_run: false }
+    }
+
+    /// These columns of every run.
+    pub(super) fn columns_of_all(columns: &[&'a str]) -> Self {
+        let columns = columns.iter().copied().collect();
+        Self { rows: vec![&[]], columns, first: BTreeMap::new(), every_run: true }
     }
 
     /// Whether a run is drawn; runs come in the order of their repetitions.
     fn has(&mut self, variant: &str, row: &str, repetition: u32) -> bool {
         let wanted = self.rows.iter().any(|rows| rows.is_empty() || rows.iter().any(|label| *label == *row));
-        wanted && *self.first.entry((variant.to_owned(), row.to_owned())).or_insert(repetition) == repetition
+        wanted && (self.every_run || *self.first.entry((variant.to_owned(), row.to_owned())).or_insert(repetition) == repetition)
     }
 
     /// What is drawn of these tracks.

@@ -1,0 +1,38 @@
+//! The arguments.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use experiment::backend::Backend;
+use stack::Stack;
+
+use crate::commands::worlds::{stacks, worlds};
+
+#[derive(Debug, Args)]
+pub(crate) struct ConformArgs {
+    /// Whose congestion control: that of the stack itself. `kneepoint` is ours, as a check.
+    #[arg(value_parser = stacks())]
+    pub(super) stack: Stack,
+    /// Which of its controllers: `cubic`, `new-reno` or `bbr3`; of ours also with parameters, `'{ name = "cubic", beta = 0.5 }'`, which are
+    /// then laid beside the standard's.
+    #[arg(long, default_value = "cubic")]
+    pub(super) controller: String,
+    /// The world to run in.
+    #[arg(long, default_value = Backend::Stack.word(), value_parser = worlds(&[Backend::Stack]))]
+    pub(super) on: Backend,
+    /// One rate, two buffers, 20 s, two seeds.
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// Repetitions with another seed each; 3 if not given.
+    #[arg(long)]
+    pub(super) repeat: Option<u32>,
+    /// Where results and report go.
+    #[arg(long, default_value = "results")]
+    pub(super) out: PathBuf,
+    /// A line for each network.
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+    /// Print the numbers as JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
