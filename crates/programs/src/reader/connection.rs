@@ -1,5 +1,7 @@
 //! The packets of one connection, from its datagrams and its secrets (RFC 9001 section 5).
 
+use std::borrow::Cow;
+
 use quic::crypto::keys::{self, DirectionalKeys, Refused};
 use quic::wire::header::{self, Parsed, Protected};
 use quic::{Level, Side, Space};
@@ -9,6 +11,9 @@ use super::hello::Hello;
 use super::key_log::{KeyLog, Secrets};
 use super::keys::Suite;
 use super::packet::Packet;
+
+/// The fixed bit (RFC 9000 sections 17.2 and 17.3).
+const FIXED: u8 = 0x40;
 
 /// Where a datagram was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +93,19 @@ fn open(
     }
 }
 
+/// The bytes with the bit that is 1 in packets of version 1, unless both ends agreed to draw it (RFC 9287). It is authenticated as it was
+/// sent: only the parser wants it so.
+fn with_fixed_bit(bytes: &[u8]) -> Cow<'_, [u8]> {
+    match bytes.first() {
+        Some(first) if first & FIXED == 0 => {
+            let mut usual = bytes.to_vec();
+            usual[0] |= FIXED;
+            usual.into()
+        }
+        _ => bytes.into(),
+    }
+}
+
 /// What one end sends is read with.
 #[derive(Default)]
 struct Direction {
@@ -140,9 +158,11 @@ impl Reader {
     pub fn read(&mut self, datagram: &Datagram<'_>) -> Vec<Packet> {
         let mut packets = Vec::new();
         let mut rest = datagram.payload;
-        while !rest.is_empty() {
+        // Some stacks fill a datagram up behind its last packet, with bytes that are none: zeros have no fixed bit.
+        while rest.iter().any(|byte| *byte != 0) {
             let id_len = self.sides[datagram.from.peer() as usize].id_len;
-            let at = match header::parse(rest, id_len) {
+            let usual = with_fixed_bit(rest);
+            let at = match header::parse(&usual, id_len) {
                 Ok(Parsed::Protected(at)) => at,
                 Ok(Parsed::Retry(retry)) => {
                     self.derive_initial(&retry.source);
@@ -211,5 +231,33 @@ impl Reader {
             direction.one_rtt = secrets.application(side).and_then(|secret| Phases::new(suite, secret));
         }
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9287: the bit may be anything, and only the parser is shown it set.
+    #[test]
+    fn the_fixed_bit_is_for_the_parser() {
+        assert_eq!(with_fixed_bit(&[0x80, 1])[..], [0xc0, 1]);
+        assert_eq!(with_fixed_bit(&[0x1d])[..], [0x5d]);
+        assert!(matches!(with_fixed_bit(&[0x40, 7]), Cow::Borrowed([0x40, 7])));
+        assert!(with_fixed_bit(&[]).is_empty());
+    }
+
+    /// Zeros behind the last packet are no packet; anything else that cannot be opened is counted.
+    #[test]
+    fn what_fills_a_datagram_up_is_not_counted() {
+        let mut reader = Reader::default();
+        let mut read = |payload: &[u8]| {
+            let datagram = Datagram { at: Time::ZERO, from: Side::Client, place: Place::Leaving, payload };
+            assert_eq!(reader.read(&datagram), []);
+            reader.unopened()
+        };
+        assert_eq!(read(&[0; 100]), 0);
+        assert_eq!(read(&[0x41; 100]), 1);
+        assert_eq!(read(&[0xc0; 3]), 2);
     }
 }
