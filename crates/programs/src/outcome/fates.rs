@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use emu::capture::row::{End, Row};
+use link::DropReason;
 use units::Time;
 
 use crate::capture::Sighting;
@@ -19,6 +20,8 @@ pub(crate) struct Fate {
     pub(crate) departed: Option<Time>,
     /// When it was dropped, if it was.
     pub(crate) dropped: Option<Time>,
+    /// It was delivered with a wrong bit, and counts as dropped: the receiver's kernel throws it away.
+    pub(crate) damaged: bool,
 }
 
 /// By sender, arrival at the emulator and the sender's port: one sender has one packet at a nanosecond.
@@ -35,6 +38,7 @@ impl Fates {
                 End::Dropped { at, .. } | End::Overflow { at } => Some(at),
                 End::Delivered { .. } | End::Held { .. } => None,
             },
+            damaged: matches!(row.end, End::Dropped { reason: DropReason::Damaged, .. }),
         };
         Self(udp.map(|(row, segment)| ((row.from, row.arrival, segment.source), fate(row))).collect())
     }

@@ -13,9 +13,8 @@ mod record;
 mod series;
 mod traffic;
 
-use emu::Report;
 use emu::capture::row::{End, Row};
-use link::Backlog;
+use link::{Backlog, Counters};
 use scenario::{FlowConfig, Outcome, Scenario, Seconds};
 use units::{Duration, Time};
 
@@ -56,8 +55,13 @@ fn begin(config: &FlowConfig, traffic: &Traffic) -> Option<Time> {
     if config.handshake { traffic.first } else { traffic.first_data }
 }
 
-/// The outcome of a run, and when each flow began in its time.
-pub(crate) fn outcome(scenario: &Scenario, report: &Report, traffic: &[Traffic]) -> Outcome {
+/// The outcome of a run, from the emulator's packet log, the counters of the client's and of the server's link, and each flow's traffic.
+pub(crate) fn outcome(
+    scenario: &Scenario,
+    rows: &[Row],
+    links: [Counters; 2],
+    traffic: &[Traffic],
+) -> Outcome {
     let pairs = || scenario.flows.iter().zip(traffic);
     let earliest =
         pairs().filter_map(|(config, traffic)| Some((config.start, begin(config, traffic)?))).min();
@@ -71,10 +75,10 @@ pub(crate) fn outcome(scenario: &Scenario, report: &Report, traffic: &[Traffic])
     let span = Span { origin, end: last.unwrap_or(limit).min(limit) };
     let flows: Vec<FlowRecord> =
         pairs().map(|(config, traffic)| record::count(scenario, config, traffic, span)).collect();
-    let series = series::of(scenario, &report.packets, &flows, span);
-    let mut link = report.last.sides[1].counters;
-    link.delivered = delivered(&report.packets, span);
-    let reverse = if scenario.reverse.is_empty() { Vec::new() } else { vec![report.last.sides[0].counters] };
+    let series = series::of(scenario, rows, &flows, span);
+    let [there, mut link] = links;
+    link.delivered = delivered(rows, span);
+    let reverse = if scenario.reverse.is_empty() { Vec::new() } else { vec![there] };
     Outcome {
         seconds: Seconds::of(scenario.series, &series),
         series,
@@ -86,7 +90,7 @@ pub(crate) fn outcome(scenario: &Scenario, report: &Report, traffic: &[Traffic])
         reverse,
         windows: Vec::new(),
         end: span.end,
-        events: report.packets.len() as u64,
+        events: rows.len() as u64,
     }
 }
 
@@ -104,3 +108,6 @@ fn delivered(rows: &[Row], span: Span) -> Backlog {
         bytes: sum.bytes + u64::from(row.size),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,6 +47,10 @@ pub(crate) fn count(scenario: &Scenario, config: &FlowConfig, traffic: &Traffic,
             counter.take(now, event);
         }
     }
+    if config.handshake {
+        // The client's first packet is the connection's, and so the flow's.
+        counter.flow.record.started = traffic.first.and_then(|at| span.of_run(at)).unwrap_or(Time::NEVER);
+    }
     counter.finish(traffic, until)
 }
 

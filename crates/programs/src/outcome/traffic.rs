@@ -90,6 +90,8 @@ pub(crate) struct Traffic {
     /// Packets opened, and those that could not be.
     pub(crate) opened: u64,
     pub(crate) unopened: u64,
+    /// Datagrams that the link has damaged.
+    pub(crate) damaged: u64,
     /// The suite's number, once it was seen.
     pub(crate) suite: Option<u16>,
 }
@@ -121,12 +123,25 @@ impl TrafficReader {
         let from = if sighting.from == 0 { Side::Client } else { Side::Server };
         let place = if sighting.seen_by == sighting.from { Place::Leaving } else { Place::Arriving };
         let packets = self.reader.read(&Datagram { at, from, place, payload });
-        match (from, place) {
-            (Side::Server, Place::Leaving) => self.on_sent(sighting, &packets, fate),
-            (Side::Server, Place::Arriving) => self.on_received(sighting, &packets),
-            (Side::Client, Place::Leaving) => self.on_answer_sent(at, &packets, fate),
-            (Side::Client, Place::Arriving) => self.on_answered(at, &packets),
+        self.traffic.damaged += u64::from(fate.is_some_and(|fate| fate.damaged));
+        self.take_packets(sighting, (from, place), &packets, fate);
+    }
+
+    fn take_packets(&mut self, seen: &Sighting, way: (Side, Place), packets: &[Packet], fate: Option<Fate>) {
+        match way {
+            (Side::Server, Place::Leaving) => self.on_sent(seen, packets, fate),
+            (Side::Server, Place::Arriving) => self.on_received(seen, packets),
+            (Side::Client, Place::Leaving) => self.on_answer_sent(seen.at, packets, fate),
+            (Side::Client, Place::Arriving) => self.on_answered(seen.at, packets),
         }
+    }
+
+    /// A datagram whose packets were opened before.
+    #[cfg(test)]
+    pub(super) fn take_opened(&mut self, sighting: &Sighting, packets: &[Packet], fate: Option<Fate>) {
+        let from = if sighting.from == 0 { Side::Client } else { Side::Server };
+        let place = if sighting.seen_by == sighting.from { Place::Leaving } else { Place::Arriving };
+        self.take_packets(sighting, (from, place), packets, fate);
     }
 
     pub(crate) fn finish(mut self) -> Traffic {

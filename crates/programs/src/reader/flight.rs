@@ -211,3 +211,113 @@ impl Flight {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Time {
+        Time::from_millis(ms)
+    }
+
+    /// STREAM frames of stream 0: begins and lengths, in units of 100 bytes.
+    fn data(number: u64, pieces: &[(u16, u16)]) -> Packet {
+        let mut payload = Vec::new();
+        for (begin, length) in pieces {
+            payload.extend([0x0e, 0]);
+            payload.extend((0x4000 | (begin * 100)).to_be_bytes());
+            payload.extend((0x4000 | (length * 100)).to_be_bytes());
+            payload.resize(payload.len() + usize::from(length * 100), 0);
+        }
+        Packet::read(Level::OneRtt, number, 1000, &payload)
+    }
+
+    fn ping(number: u64) -> Packet {
+        Packet::read(Level::OneRtt, number, 1000, &[1])
+    }
+
+    fn ack(first: u8, last: u8) -> Packet {
+        Packet::read(Level::OneRtt, 0, 40, &[0x02, last, 0, 0, last - first])
+    }
+
+    fn lost(flight: &Flight) -> Vec<(u64, Time)> {
+        flight.lost().collect()
+    }
+
+    #[test]
+    fn repeated_and_then_acknowledged_was_in_vain() {
+        let mut flight = Flight::new(Side::Server);
+        assert_eq!(
+            flight.on_departure(ms(0), &data(0, &[(0, 10)])),
+            Departed { repeats: false, fresh: 1000 }
+        );
+        assert_eq!(flight.on_departure(ms(5), &data(1, &[(0, 10)])), Departed { repeats: true, fresh: 0 });
+        assert_eq!((flight.bytes_in_flight(), lost(&flight)), (1000, vec![(0, ms(5))]));
+        let answered = flight.on_arrival(ms(20), &ack(0, 1));
+        assert_eq!(answered, Answered { rtt: Some(Duration::from_millis(15)), acked: 2, in_vain: 1 });
+        assert_eq!((flight.bytes_in_flight(), lost(&flight)), (0, vec![]));
+        assert_eq!(flight.on_arrival(ms(30), &ack(0, 1)), Answered::default(), "nothing new");
+    }
+
+    /// Data that is cut another way the second time: every packet that held some of it is repeated, the others are not.
+    #[test]
+    fn repeats_of_pieces() {
+        let mut flight = Flight::new(Side::Server);
+        flight.on_departure(ms(0), &data(0, &[(0, 3)]));
+        flight.on_departure(ms(1), &data(1, &[(3, 3), (20, 3)]));
+        flight.on_departure(ms(2), &data(2, &[(6, 3)]));
+        let again = flight.on_departure(ms(9), &data(3, &[(2, 2), (9, 1)]));
+        assert_eq!(again, Departed { repeats: true, fresh: 0 }, "200 to 400, and 900 before 2300");
+        assert_eq!(lost(&flight), [(0, ms(9)), (1, ms(9))]);
+        assert_eq!(flight.bytes_in_flight(), 2000);
+        // Its other piece leaves again later: it was repeated before.
+        flight.on_departure(ms(12), &data(4, &[(20, 3)]));
+        assert_eq!(lost(&flight), [(0, ms(9)), (1, ms(9))]);
+    }
+
+    /// A PING that is lost is never sent again: two round trips later it is in no flight. Data that is sent again even later is lost.
+    #[test]
+    fn fates_settle() {
+        let mut flight = Flight::new(Side::Server);
+        flight.on_departure(ms(0), &ping(0));
+        flight.on_departure(ms(0), &data(1, &[(0, 5)]));
+        flight.on_departure(ms(10), &ping(2));
+        flight.on_arrival(ms(20), &ack(2, 2));
+        assert_eq!(flight.bytes_in_flight(), 2000);
+        flight.on_departure(ms(21), &ping(3));
+        flight.on_arrival(ms(31), &ack(2, 3));
+        assert_eq!(
+            flight.bytes_in_flight(),
+            0,
+            "what left at 0 is more than two round trips of 10 ms before 21"
+        );
+        flight.on_departure(ms(40), &data(4, &[(0, 5)]));
+        assert_eq!((flight.bytes_in_flight(), lost(&flight)), (1000, vec![(1, ms(40))]));
+        assert_eq!(flight.latest_rtt(), Some(Duration::from_millis(10)));
+    }
+
+    /// No sample where the largest is known already, or nothing that is new elicited an ACK (RFC 9002 section 5.1).
+    #[test]
+    fn samples_of_the_largest_alone() {
+        let mut flight = Flight::new(Side::Server);
+        for number in 0..3 {
+            flight.on_departure(ms(number), &ping(number));
+        }
+        flight.on_departure(ms(3), &Packet::read(Level::OneRtt, 3, 40, &[0x02, 0, 0, 0, 0]));
+        assert!(flight.on_arrival(ms(20), &ack(2, 2)).rtt.is_some());
+        assert_eq!(flight.on_arrival(ms(21), &ack(1, 2)), Answered { rtt: None, acked: 1, in_vain: 0 });
+        assert_eq!(flight.on_arrival(ms(22), &ack(3, 3)), Answered { rtt: None, acked: 1, in_vain: 0 });
+    }
+
+    /// RFC 9002 section 6.4: packets of spaces whose keys are gone leave the flight.
+    #[test]
+    fn spaces_that_are_over() {
+        let mut server = Flight::new(Side::Server);
+        server.on_departure(ms(0), &Packet::read(Level::Initial, 0, 1200, &[1]));
+        server.on_departure(ms(0), &Packet::read(Level::Handshake, 0, 800, &[1]));
+        server.on_arrival(ms(20), &Packet::read(Level::Handshake, 0, 100, &[1]));
+        assert_eq!(server.bytes_in_flight(), 800);
+        server.on_departure(ms(21), &Packet::read(Level::OneRtt, 0, 50, &[0x1e]));
+        assert_eq!(server.bytes_in_flight(), 50);
+    }
+}

@@ -49,7 +49,7 @@ pub const UNKNOWN: [&str; 8] = [
 
 /// A flow whose first data is later than this: a process begins when the machine lets it.
 const LATE_START: units::Duration = units::Duration::from_millis(50);
-/// A packet that could not be opened for every so many that were: damaged ones, and those before the first keys.
+/// A packet that could not be opened for every so many that were, beside those that the link has damaged: what is missed moves no number.
 const UNOPENED: u64 = 100;
 
 /// What a run is given beside the scenario.
@@ -77,7 +77,7 @@ pub struct Measured {
 }
 
 /// Runs a scenario as this stack's processes through the emulator. `controller`: ours by name, for all flows; without it each flow has
-/// its own. `watch.reached` is the run's time, and `watch.stop` ends it.
+/// its own. `watch.reached` is the run's time, and `watch.stop` ends it. [`emu::privilege::acquire`] comes before, as early as a process can.
 ///
 /// # Errors
 /// [`Error::Missing`] where the stack is not installed, [`Error::Refused`] where it cannot run the scenario, [`Error::Interrupted`], and
@@ -122,7 +122,8 @@ pub fn run_with(
         folders.iter().enumerate().try_for_each(|(number, folder)| folder.keep_qlog(number, to))?;
     }
     let traffic = read_traffic(&plan, &folders, &report, &pcap)?;
-    let outcome = outcome::outcome(scenario, &report, &traffic);
+    let links = report.last.sides.map(|side| side.counters);
+    let outcome = outcome::outcome(scenario, &report.packets, links, &traffic);
     let mut invalid_reasons = report.audit.invalid_reasons();
     for (number, config) in scenario.flows.iter().enumerate() {
         let of_flow = complaints(stack, config, &outcome.flows[number], &transfers[number], &traffic[number]);
@@ -179,7 +180,7 @@ fn complaints(
     } else if record.started > config.start + LATE_START {
         all.push(format!("{who} began {} late", record.started - config.start));
     }
-    if traffic.unopened > 2 + traffic.opened / UNOPENED {
+    if traffic.unopened > 2 + traffic.damaged + traffic.opened / UNOPENED {
         let suite = traffic.suite.map_or_else(|| "unknown".to_owned(), |number| format!("{number:#06x}"));
         let (unopened, all_of) = (traffic.unopened, traffic.unopened + traffic.opened);
         all.push(format!("{unopened} of {all_of} packets of {who} could not be read (cipher suite {suite})"));

@@ -116,7 +116,9 @@ fn bytes_in_flight() {
     let confirmed = truth.rtts[1].0;
     for (at, from, place, packet) in &packets {
         match (from, place) {
-            (Side::Server, Place::Leaving) => drop(flight.on_departure(*at, packet)),
+            (Side::Server, Place::Leaving) => {
+                flight.on_departure(*at, packet);
+            }
             (Side::Client, Place::Arriving) => {
                 flight.on_arrival(*at, packet);
                 let heard = truth.in_flight.iter().find(|(time, _)| time == at && *time > confirmed);
