@@ -78,8 +78,23 @@ fn manifest(name: &str, server: &str, client: &str) -> (tempfile::TempDir, Stack
     (folder, stack)
 }
 
-/// A server of UDP that says nothing. Python is on every machine that these tests run on with a stack.
-const SILENT: &str = "exec python3 -c 'import socket,time; s=socket.socket(2,2); s.bind((\"{address}\",{port})); time.sleep(60)'";
+/// A server of UDP that says nothing: this program again, with [`silent_server`] alone.
+fn silent() -> String {
+    let program = std::env::current_exe().unwrap().display().to_string();
+    format!("{SILENT}={{address}}:{{port}} exec {program} --exact silent_server")
+}
+
+/// Where that server listens.
+const SILENT: &str = "KNEEPOINT_TEST_SILENT";
+
+/// No test: what [`silent`] runs. Nobody waits for its end.
+#[test]
+fn silent_server() {
+    if let Ok(address) = std::env::var(SILENT) {
+        let _socket = std::net::UdpSocket::bind(address).unwrap();
+        std::thread::sleep(Duration::from_secs(60));
+    }
+}
 
 fn impatient() -> Options {
     let patience = Patience { silence: Duration::from_millis(700), ready: Duration::from_secs(20) };
@@ -214,7 +229,7 @@ fn a_stack_that_crashes() {
     assert_eq!(measured.transfers[0].fate, Fate::Crashed(Side::Server, 1));
     let why = &measured.invalid_reasons[measured.invalid_reasons.len() - 1];
     assert_eq!(why, "cubic (crashing) crashed: the server ended with status 1; its server said: no such key");
-    let (_folder, stack) = manifest("crashing", SILENT, "kill -SEGV $$");
+    let (_folder, stack) = manifest("crashing", &silent(), "kill -SEGV $$");
     let measured = run_impatiently(&stack);
     assert_eq!(measured.transfers[0].fate, Fate::Crashed(Side::Client, 128 + 11));
 }
@@ -222,7 +237,7 @@ fn a_stack_that_crashes() {
 #[test]
 fn a_stack_that_stalls() {
     let Some(_turn) = turn("a_stack_that_stalls") else { return };
-    let (_folder, stack) = manifest("stalling", SILENT, "printf begun > {out}; sleep 60");
+    let (_folder, stack) = manifest("stalling", &silent(), "printf begun > {out}; sleep 60");
     let began = Instant::now();
     let measured = run_impatiently(&stack);
     assert_eq!(measured.transfers[0].fate, Fate::Stalled(Duration::from_millis(700)));
@@ -237,11 +252,11 @@ fn a_stack_that_stalls() {
 fn a_wrong_file() {
     let Some(_turn) = turn("a_wrong_file") else { return };
     let wrong = "head -c 1000000 /dev/zero > {out}";
-    let (_folder, stack) = manifest("wrong", SILENT, wrong);
+    let (_folder, stack) = manifest("wrong", &silent(), wrong);
     let measured = run_impatiently(&stack);
     assert_eq!((&measured.transfers[0].fate, measured.transfers[0].arrived), (&Fate::WrongData, SIZE));
     assert!(measured.invalid_reasons.iter().any(|why| why.contains("something else than what was served")));
-    let (_folder, stack) = manifest("right", SILENT, "cp {root}/file {out}");
+    let (_folder, stack) = manifest("right", &silent(), "cp {root}/file {out}");
     let measured = run_impatiently(&stack);
     assert_eq!(measured.transfers[0].fate, Fate::Done);
     let why = measured.invalid_reasons.last().unwrap();
@@ -259,7 +274,7 @@ fn what_does_not_begin_and_what_is_stopped() {
     assert_eq!(measured.transfers[0].fate, Fate::NotReady(Side::Server, Duration::from_millis(300)));
 
     let mark = format!("61.{}", std::process::id());
-    let (_folder, stack) = manifest("slow", SILENT, &format!("sleep {mark} & sleep {mark}"));
+    let (_folder, stack) = manifest("slow", &silent(), &format!("sleep {mark} & sleep {mark}"));
     let watch = Watch::default();
     let stopped = std::thread::scope(|scope| {
         let running = scope.spawn(|| run(&scenario("cubic"), &stack, None, &watch));

@@ -117,7 +117,9 @@ impl Stack {
             });
         }
         let file = find.file.as_ref().map(|file| self.filled(file, words)).transpose()?;
-        Ok(file.filter(|file| !Path::new(file).exists()))
+        let missing = file.as_deref().map(Path::new).filter(|file| !file.exists());
+        // The command says in which folder.
+        Ok(missing.and_then(Path::file_name).map(|name| format!("the file {}", name.display())))
     }
 }
 
@@ -191,7 +193,7 @@ mod tests {
     fn what_is_missing_is_named_with_the_command_that_installs_it() {
         for (find, what) in [
             ("executables = [\"sh\", \"no-such-program\"]", "the program no-such-program is missing"),
-            ("file = \"{folder}/program\"", "none-1/program is missing"),
+            ("file = \"{folder}/program\"", "(the file program is missing)"),
             ("python = \"no_such_module\"", "no_such_module 1 of "),
         ] {
             let why = stack(find).locate().unwrap_err();
