@@ -163,6 +163,28 @@ fn a_megabyte_of_each_stack() {
     }
 }
 
+/// A client of one stack and a server of another, each stack once as either; all that speak hq-interop.
+#[test]
+fn stacks_among_each_other() {
+    let Some(_turn) = turn("stacks_among_each_other") else { return };
+    let here: Vec<Stack> =
+        shipped().into_iter().filter(|s| s.name() != "ngtcp2" && s.locate().is_ok()).collect();
+    if here.len() < 2 {
+        return say_skipped("stacks_among_each_other", "less than two stacks are installed");
+    }
+    for (server, client) in here.iter().zip(here.iter().cycle().skip(1)) {
+        let mut scenario = scenario("cubic");
+        scenario.flows[0].transfer = Some(200_000);
+        let controller = server.controllers().next();
+        let options = Options { client: Some(client.clone()), ..Options::default() };
+        let measured = run_with(&scenario, server, controller, &options, &Watch::default()).unwrap();
+        println!("{} to {}: {:?}", server.name(), client.name(), measured.readings[0]);
+        let transfer = &measured.transfers[0];
+        assert_eq!((&transfer.fate, transfer.arrived), (&Fate::Done, 200_000), "{transfer:?}");
+        assert_eq!((measured.readings[0].unopened, measured.outcome.flows[0].delivered), (0, 200_000));
+    }
+}
+
 /// Two flows of one stack: each has its own port, keys and record.
 #[test]
 fn two_flows_and_no_end() {

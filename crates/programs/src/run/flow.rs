@@ -16,7 +16,10 @@ use crate::stack::{Located, Words};
 /// What all flows of a run are told.
 #[derive(Debug)]
 pub(super) struct Told<'a> {
-    pub(super) located: &'a Located,
+    /// The stacks of client and server.
+    pub(super) located: [&'a Located; 2],
+    /// What the client's stack is to send its own packets with: acknowledgements, mostly.
+    pub(super) client_controller: &'a str,
     pub(super) certificates: &'a Certificates,
     pub(super) identity: &'a Identity,
     /// Payload of UDP of a full packet, bytes.
@@ -56,7 +59,7 @@ impl<'a> Flow<'a> {
     }
 
     fn words(&self, side: Side) -> Words {
-        let Told { certificates, datagram, .. } = self.told;
+        let Told { certificates, datagram, client_controller, .. } = self.told;
         let address = Side::Server.ipv4();
         let port = self.plan.port;
         Words::from([
@@ -73,15 +76,22 @@ impl<'a> Flow<'a> {
             ("downloads", self.folder.downloads.display().to_string()),
             ("keylog", self.folder.keys[side as usize].display().to_string()),
             ("qlog", self.folder.qlog[side as usize].display().to_string()),
-            ("controller", self.plan.controller.clone()),
+            (
+                "controller",
+                if side == Side::Client {
+                    client_controller.to_string()
+                } else {
+                    self.plan.controller.clone()
+                },
+            ),
             ("datagram", datagram.to_string()),
         ])
     }
 
     fn start(&self, rig: &Rig, side: Side) -> Result<Process, Error> {
-        let stack = self.told.located.stack();
-        let end = if side == Side::Client { stack.client() } else { stack.server() };
-        let mut command = self.told.located.command(end, &self.words(side))?;
+        let located = self.told.located[side as usize];
+        let end = if side == Side::Client { located.stack().client() } else { located.stack().server() };
+        let mut command = located.command(end, &self.words(side))?;
         command.current_dir(&self.folder.downloads);
         Process::start(rig, side, self.told.identity, command)
     }
@@ -98,7 +108,7 @@ impl<'a> Flow<'a> {
     /// # Errors
     /// What the system refuses.
     pub(super) fn prepare_client(&mut self, rig: &Rig) -> Result<(), Error> {
-        if self.told.located.stack().client().waits {
+        if self.told.located[Side::Client as usize].stack().client().waits {
             self.client = Some(self.start(rig, Side::Client)?);
         }
         Ok(())

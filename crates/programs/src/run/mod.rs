@@ -32,7 +32,7 @@ use self::folder::{FlowFolder, Folder};
 use crate::capture;
 use crate::error::Error;
 use crate::outcome::{self, Fates, Reading, Traffic, TrafficReader};
-use crate::stack::Stack;
+use crate::stack::{KeyKind, Stack};
 
 /// Metrics that the wire does not tell of another stack: which rule found a loss, when a transmission began, what its controller and its
 /// estimator know.
@@ -61,6 +61,8 @@ pub struct Options {
     pub pcap: Option<PathBuf>,
     /// A folder for what the stack writes of qlog, `flow-0-server-...`; without it, that goes with the run.
     pub qlog: Option<PathBuf>,
+    /// The client's stack, where it is another than the server's. It has the same controller if it has one of that name.
+    pub client: Option<Stack>,
 }
 
 /// A run, done.
@@ -103,17 +105,26 @@ pub fn run_with(
     watch: &Watch,
 ) -> Result<Measured, Error> {
     let plan = plan(scenario, stack, controller)?;
-    let located = stack.locate()?;
+    let client_stack = options.client.as_ref().unwrap_or(stack);
+    let located = [client_stack.locate()?, stack.locate()?];
+    let client_controller = client_controller(scenario, client_stack, controller)?;
     let folder = Folder::new()?;
-    let certificates = Certificates::make(folder.path(), stack.certificate(), emu::Side::Server.ipv4())?;
+    let kinds = [client_stack.certificate(), stack.certificate()];
+    let kind = if kinds.contains(&KeyKind::P256) { KeyKind::P256 } else { KeyKind::Ed25519 };
+    let certificates = Certificates::make(folder.path(), kind, emu::Side::Server.ipv4())?;
     let folders = flow_folders(&folder, &plan, scenario.seed)?;
     let pcap = options.pcap.clone().unwrap_or_else(|| folder.path().join("traffic.pcapng"));
     let log = Files { csv: None, pcap: Some(pcap.clone()), keep: true };
     let (there, back, overhead) = (plan.there.clone(), plan.back.clone(), plan.overhead);
     let rig = Rig::start(&Config { there, back, overhead, seed: scenario.seed, log })?;
     let identity = Identity::of_caller(Way::Root)?;
-    let told =
-        Told { located: &located, certificates: &certificates, identity: &identity, datagram: plan.datagram };
+    let told = Told {
+        located: located.each_ref(),
+        client_controller: &client_controller,
+        certificates: &certificates,
+        identity: &identity,
+        datagram: plan.datagram,
+    };
     let mut flows: Vec<Flow<'_>> =
         plan.flows.iter().zip(&folders).map(|(flow, folder)| Flow::new(&told, flow, folder)).collect();
     let transfers = conduct::conduct(&rig, scenario, &mut flows, &options.patience, watch)?;
@@ -125,12 +136,27 @@ pub fn run_with(
     let links = report.last.sides.map(|side| side.counters);
     let outcome = outcome::outcome(scenario, &report.packets, links, &traffic);
     let mut invalid_reasons = report.audit.invalid_reasons();
+    let who = match &options.client {
+        Some(client) => format!("{} to {}", stack.name(), client.name()),
+        None => stack.name().to_owned(),
+    };
     for (number, config) in scenario.flows.iter().enumerate() {
-        let of_flow = complaints(stack, config, &outcome.flows[number], &transfers[number], &traffic[number]);
+        let of_flow = complaints(&who, config, &outcome.flows[number], &transfers[number], &traffic[number]);
         invalid_reasons.extend(of_flow);
     }
     let readings = traffic.iter().map(Reading::of).collect();
     Ok(Measured { outcome, invalid_reasons, transfers, readings })
+}
+
+/// What a client's stack calls the flows' controller, or another of its own.
+///
+/// # Errors
+/// That it has none at all.
+fn client_controller(scenario: &Scenario, stack: &Stack, controller: Option<&str>) -> Result<String, Error> {
+    let first = scenario.flows.first().map(|flow| flow.algorithm.name());
+    let wanted = controller.or(first).unwrap_or_default();
+    let known = || stack.controllers().next().unwrap_or_default();
+    stack.controller(wanted).or_else(|_| stack.controller(known())).map(str::to_owned)
 }
 
 fn flow_folders(folder: &Folder, plan: &Plan, seed: u64) -> Result<Vec<FlowFolder>, Error> {
@@ -163,14 +189,14 @@ fn read_traffic(
 
 /// What is wrong with a flow.
 fn complaints(
-    stack: &Stack,
+    who: &str,
     config: &FlowConfig,
     record: &Record,
     transfer: &Transfer,
     traffic: &Traffic,
 ) -> Vec<String> {
     let mut all = Vec::new();
-    let who = format!("{} ({})", config.label, stack.name());
+    let who = format!("{} ({who})", config.label);
     all.extend(transfer.complaint().map(|complaint| format!("{who} {complaint}")));
     if !all.is_empty() {
         return all;
