@@ -15,6 +15,7 @@ use experiment::metric::Metric;
 use experiment::over_runs::OverRuns;
 use experiment::prose::{self, Place};
 use experiment::row::RowLabel;
+use scenario::{FlowConfig, Transport};
 
 /// The summary of these runs. Claims about another backend than the simulator are judged there alone, the others in every world: the simulator's rows are
 /// always there.
@@ -85,15 +86,15 @@ fn told(exp: &Experiment, cases: &[Case]) -> (BTreeMap<String, Vec<String>>, Var
                 let names = || algorithm.states().iter().map(|name| (*name).to_owned()).collect();
                 states.entry(name.clone()).or_insert_with(names);
             }
+            let is_kernels = |flow: &FlowConfig| matches!(flow.transport, Transport::Tcp { .. });
             match (scenario.series, case.on) {
                 (None, _) => {}
-                (Some(_), Backend::Wire) => {
+                (Some(_), Backend::Wire) if scenario.flows.iter().any(is_kernels) => {
                     variables.entry(format!("{name} (wire)")).or_insert_with(variables::of_the_kernel);
                 }
-                (
-                    Some(_),
-                    Backend::Sim | Backend::Stack | Backend::Noq | Backend::Quinn | Backend::Aioquic,
-                ) => {
+                // A process tells nothing of its controller.
+                (Some(_), on) if on.world() == Backend::Wire && on != Backend::Wire => {}
+                (Some(_), _) => {
                     variables.entry(name).or_insert_with(|| variables::of(algorithm));
                 }
             }
