@@ -1,5 +1,6 @@
 //! From the runs of an experiment to its summary: means, spreads, published values, claims.
 
+mod as_simulated;
 mod bias;
 mod claims;
 
@@ -32,6 +33,7 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend
         }
     }
     for variant in &mut variants {
+        as_simulated::hand_on(variant);
         variant.biases = bias::find(exp, variant);
     }
     let others: BTreeSet<Backend> = cases.iter().map(|case| case.on).collect();
