@@ -3,7 +3,7 @@
 //! ```text
 //! feasibility.rs    can this stack run it? then what its processes are told      folder.rs, certificates.rs    files of a run
 //! process.rs    one end as a process      flow.rs    a flow's two      conduct.rs    all flows, from the first to the last
-//! fate.rs    how each ended      sockets.rs    who listens, and what sockets have lost
+//! fate.rs    how each ended      sockets.rs    who listens, and what sockets have lost      waits.rs    what the machine held up
 //! ```
 
 mod certificates;
@@ -14,6 +14,7 @@ mod flow;
 mod folder;
 mod process;
 mod sockets;
+mod waits;
 
 use std::path::PathBuf;
 
@@ -131,7 +132,7 @@ pub fn run_with(
     };
     let mut flows: Vec<Flow<'_>> =
         plan.flows.iter().zip(&folders).map(|(flow, folder)| Flow::new(&told, flow, folder)).collect();
-    let transfers = conduct::conduct(&rig, scenario, &mut flows, &options.patience, watch)?;
+    let (transfers, held) = conduct::conduct(&rig, scenario, &mut flows, &options.patience, watch)?;
     let socket_drops = sockets::drops(&rig)?;
     let report = rig.stop()?;
     if let Some(to) = &options.qlog {
@@ -151,6 +152,7 @@ pub fn run_with(
         Some(client) => format!("{} to {}", stack.name(), client.name()),
         None => stack.name().to_owned(),
     };
+    invalid_reasons.extend(held.complaint());
     for (number, config) in scenario.flows.iter().enumerate() {
         let of_flow = complaints(&who, config, &outcome.flows[number], &transfers[number], &traffic[number]);
         invalid_reasons.extend(of_flow);
