@@ -23,12 +23,12 @@ use std::sync::{Mutex, PoisonError};
 use experiment::backend::Backend;
 use experiment::file::Experiment;
 use scenario::Watch;
-use stack::Stack;
+use units::Duration;
 
 pub(crate) use self::disk::recorded_bytes;
 use self::job::{Job, work};
-pub(crate) use self::on_stack::{backend as of_stack, check_all as check_stacks};
-pub(crate) use self::on_wire::prepare as prepare_wire;
+pub(crate) use self::on_stack::check_all as check_stacks;
+pub(crate) use self::on_wire::{locate, prepare as prepare_wire};
 pub use self::options::{Failure, Options, Shard, Study};
 pub(crate) use self::progress::waiting;
 use self::progress::{Progress, Work};
@@ -115,7 +115,8 @@ fn jobs<'p>(plans: &[(usize, &'p Plan<'p>)]) -> (Vec<Todo<'p>>, Vec<Todo<'p>>) {
         let todo = |(number, job)| Todo { at: *at, plan, number, work: work(&plan.scenario(&job)), job };
         plan.jobs().enumerate().map(todo)
     });
-    let (mut simulated, measured): (Vec<_>, Vec<_>) = all.partition(|todo| todo.job.case.on != Backend::Wire);
+    let (mut simulated, measured): (Vec<_>, Vec<_>) =
+        all.partition(|todo| todo.job.case.on.world() != Backend::Wire);
     simulated.sort_by_key(|todo| Reverse(todo.work.packets));
     (simulated, measured)
 }
@@ -155,9 +156,20 @@ fn push<T>(list: &Mutex<Vec<T>>, item: Option<T>) {
     list.lock().unwrap_or_else(PoisonError::into_inner).extend(item);
 }
 
+/// Measurements together that are announced.
+const LONG: Duration = Duration::from_secs(60);
+
 /// One after the other, when no simulation runs: beside them nothing in real time would be valid.
 fn measure(jobs: &[Todo<'_>], progress: &Progress<'_>) -> Result<Complete, Failure> {
     let mut complete = Vec::new();
+    let time: u64 = jobs.iter().map(|todo| todo.work.time).sum();
+    if time >= LONG.0 {
+        let minutes = time.div_ceil(60_000_000_000);
+        tell(&format!(
+            "{} runs in real time: up to {minutes} min, and more where one is not valid and is made again",
+            jobs.len()
+        ));
+    }
     for Todo { at, plan, number, job, .. } in jobs {
         // In real time, and no bar to be seen: a line each.
         if progress.is_hidden() {
@@ -174,6 +186,6 @@ fn measure(jobs: &[Todo<'_>], progress: &Progress<'_>) -> Result<Complete, Failu
 ///
 /// # Errors
 /// Why there is not.
-pub fn check(exp: &Experiment, world: Backend, stacks: &[Stack]) -> Result<(), Failure> {
-    study::cases(exp, world, stacks).map(drop)
+pub fn check(exp: &Experiment, world: Backend, backends: &[Backend]) -> Result<(), Failure> {
+    study::cases(exp, world, backends).map(drop)
 }
