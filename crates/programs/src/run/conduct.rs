@@ -1,6 +1,5 @@
 //! All flows of a run: servers first, then clients at their times, until all are done, one has failed, or time is over.
 
-use std::fs;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,6 +10,8 @@ use units::Time;
 
 use super::fate::{Fate, Transfer};
 use super::flow::Flow;
+use super::sockets;
+use super::waits::{Held, Waits};
 use crate::error::Error;
 
 /// Between two looks at whether something has ended.
@@ -43,18 +44,19 @@ pub(super) fn conduct(
     flows: &mut [Flow<'_>],
     patience: &Patience,
     watch: &Watch,
-) -> Result<Vec<Transfer>, Error> {
+) -> Result<(Vec<Transfer>, Held), Error> {
+    let mut held = Held::default();
     flows.iter_mut().try_for_each(|flow| flow.start_server(rig))?;
     let ports: Vec<u16> = flows.iter().map(|flow| flow.plan().port).collect();
-    let listen = |_: &[Flow<'_>]| listening(rig, &ports);
+    let listen = |_: &[Flow<'_>]| sockets::listening(rig, &ports);
     if wait(flows, patience.ready, watch, Side::Server, listen)? {
         flows.iter_mut().try_for_each(|flow| flow.prepare_client(rig))?;
         let ready = |flows: &[Flow<'_>]| Ok(flows.iter().all(Flow::is_ready));
         if wait(flows, patience.ready, watch, Side::Client, ready)? {
-            go(rig, scenario, flows, patience, watch)?;
+            held = go(rig, scenario, flows, patience, watch)?;
         }
     }
-    Ok(flows.iter_mut().map(Flow::stop).collect())
+    Ok((flows.iter_mut().map(Flow::stop).collect(), held))
 }
 
 /// Until this holds. False when a process has ended before, or time has.
@@ -92,14 +94,16 @@ fn go(
     flows: &mut [Flow<'_>],
     patience: &Patience,
     watch: &Watch,
-) -> Result<(), Error> {
+) -> Result<Held, Error> {
     let origin = Instant::now() + SETTLE;
     // The run's time begins with its first data, at most two round trips and a handshake's computing after the word.
     let rtt = scenario.flows.iter().map(|flow| flow.rtt).max().unwrap_or_default();
     let end = at(origin, Time::ZERO + scenario.duration + rtt * 3) + SETTLE;
+    let mut waits = Waits::begin(Instant::now());
     loop {
         stop_if_asked(watch)?;
         let now = Instant::now();
+        waits.look(now);
         let elapsed = u64::try_from(now.saturating_duration_since(origin).as_nanos()).unwrap_or(u64::MAX);
         watch.reached.store(elapsed, Ordering::Relaxed);
         for flow in flows.iter_mut().filter(|flow| flow.fate().is_none()) {
@@ -117,7 +121,7 @@ fn go(
         }
         let failed = flows.iter().any(|flow| flow.fate().is_some_and(|fate| !fate.is_good()));
         if failed || rig.has_failed() || flows.iter().all(|flow| flow.fate().is_some()) {
-            return Ok(());
+            return Ok(Held { waited: waits.longest(), of: now.saturating_duration_since(origin) });
         }
         thread::sleep(LOOK);
     }
@@ -126,35 +130,4 @@ fn go(
 /// A time of the run on the clock.
 fn at(origin: Instant, time: Time) -> Instant {
     origin + Duration::from_nanos(time.0)
-}
-
-/// Whether somebody listens at each of these UDP ports of the server's namespace.
-fn listening(rig: &Rig, ports: &[u16]) -> Result<bool, Error> {
-    let tables = rig.namespace(Side::Server).run(|| {
-        let read = |table| fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap_or_default();
-        Ok([read("udp"), read("udp6")].concat())
-    })?;
-    Ok(ports.iter().all(|port| has_port(&tables, *port)))
-}
-
-/// The second column is the local address, in hexadecimal, and behind a colon its port.
-fn has_port(table: &str, port: u16) -> bool {
-    let wanted = format!("{port:04X}");
-    let local = |line: &str| {
-        line.split_whitespace().nth(1).and_then(|local| local.rsplit(':').next()) == Some(&wanted)
-    };
-    table.lines().any(local)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ports_of_the_kernels_table() {
-        let table =
-            "  sl  local_address rem_address   st\n  12: 0200400A:1B58 00000000:0000 07 00000000:00000000\n";
-        assert!(has_port(table, 7000));
-        assert!(!has_port(table, 7001) && !has_port(table, 0));
-    }
 }

@@ -14,7 +14,7 @@ pub enum Fate {
     Stopped,
     /// It has no end and ended all the same, before its time: the client said that all was well.
     Early,
-    /// The run's time was over first.
+    /// The run's time was over first: what had arrived until then counts, as in a simulation.
     TimeLimit,
     /// Nothing arrived for so long.
     Stalled(Duration),
@@ -29,9 +29,9 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// It went as it was meant to.
+    /// The stack did what it was meant to, and the run is worth something.
     pub const fn is_good(&self) -> bool {
-        matches!(self, Self::Done | Self::Stopped)
+        matches!(self, Self::Done | Self::Stopped | Self::TimeLimit)
     }
 }
 
@@ -89,6 +89,7 @@ mod tests {
         let transfer = |fate| Transfer { fate, arrived: 0, words: [String::new(), "no key".to_owned()] };
         assert_eq!(transfer(Fate::Done).complaint(), None);
         assert_eq!(transfer(Fate::Stopped).complaint(), None);
+        assert_eq!(transfer(Fate::TimeLimit).complaint(), None);
         let crashed = transfer(Fate::Crashed(Side::Server, 134)).complaint().unwrap();
         assert_eq!(crashed, "crashed: the server ended with status 134; its server said: no key");
         let stalled = transfer(Fate::Stalled(Duration::from_millis(1500))).complaint().unwrap();

@@ -3,7 +3,7 @@
 //! ```text
 //! feasibility.rs    can this stack run it? then what its processes are told      folder.rs, certificates.rs    files of a run
 //! process.rs    one end as a process      flow.rs    a flow's two      conduct.rs    all flows, from the first to the last
-//! fate.rs    how each ended
+//! fate.rs    how each ended      sockets.rs    who listens, and what sockets have lost      waits.rs    what the machine held up
 //! ```
 
 mod certificates;
@@ -13,6 +13,8 @@ mod feasibility;
 mod flow;
 mod folder;
 mod process;
+mod sockets;
+mod waits;
 
 use std::path::PathBuf;
 
@@ -76,6 +78,9 @@ pub struct Measured {
     pub transfers: Vec<Transfer>,
     /// What each flow's traffic tells beside.
     pub readings: Vec<Reading>,
+    /// Packets that found no room in a socket of the client's and of the server's end, since nobody read them in time: lost behind the
+    /// emulator, and one of the reasons.
+    pub socket_drops: [u64; 2],
 }
 
 /// Runs a scenario as this stack's processes through the emulator. `controller`: ours by name, for all flows; without it each flow has
@@ -127,7 +132,8 @@ pub fn run_with(
     };
     let mut flows: Vec<Flow<'_>> =
         plan.flows.iter().zip(&folders).map(|(flow, folder)| Flow::new(&told, flow, folder)).collect();
-    let transfers = conduct::conduct(&rig, scenario, &mut flows, &options.patience, watch)?;
+    let (transfers, held) = conduct::conduct(&rig, scenario, &mut flows, &options.patience, watch)?;
+    let socket_drops = sockets::drops(&rig)?;
     let report = rig.stop()?;
     if let Some(to) = &options.qlog {
         folders.iter().enumerate().try_for_each(|(number, folder)| folder.keep_qlog(number, to))?;
@@ -136,16 +142,23 @@ pub fn run_with(
     let links = report.last.sides.map(|side| side.counters);
     let outcome = outcome::outcome(scenario, &report.packets, links, &traffic);
     let mut invalid_reasons = report.audit.invalid_reasons();
+    for (side, lost) in
+        [emu::Side::Client, emu::Side::Server].iter().zip(socket_drops).filter(|(_, lost)| *lost > 0)
+    {
+        invalid_reasons
+            .push(format!("{lost} packets were lost at the {side}'s sockets, which nobody read in time"));
+    }
     let who = match &options.client {
         Some(client) => format!("{} to {}", stack.name(), client.name()),
         None => stack.name().to_owned(),
     };
+    invalid_reasons.extend(held.complaint());
     for (number, config) in scenario.flows.iter().enumerate() {
         let of_flow = complaints(&who, config, &outcome.flows[number], &transfers[number], &traffic[number]);
         invalid_reasons.extend(of_flow);
     }
     let readings = traffic.iter().map(Reading::of).collect();
-    Ok(Measured { outcome, invalid_reasons, transfers, readings })
+    Ok(Measured { outcome, invalid_reasons, transfers, readings, socket_drops })
 }
 
 /// What a client's stack calls the flows' controller, or another of its own.
