@@ -13,7 +13,7 @@ const FLOORS: [&[&str]; 8] = [
     &["congestion", "link"],
     &["recovery", "emu"],
     &["scenario", "quic", "adapters"],
-    &["sim", "testbed", "experiment"],
+    &["sim", "testbed", "experiment", "transfer"],
     &["results", "stability", "stack"],
     &["report"],
     &["kneepoint"],

@@ -36,6 +36,8 @@ pub enum Trust {
     Roots(Vec<CertificateDer<'static>>),
     /// The server with exactly this certificate, whatever its name and dates: for self-signed ones.
     Exactly(CertificateDer<'static>),
+    /// The server whose certificate has this SHA-256, whatever its name and dates: see [`fingerprint`].
+    Fingerprint([u8; 32]),
     /// Everyone. The connection is private, but nobody knows with whom.
     Anyone,
 }
@@ -114,14 +116,9 @@ impl ClientConfig {
                 }
                 builder.with_root_certificates(store).with_no_client_auth()
             }
-            Trust::Exactly(certificate) => builder
-                .dangerous()
-                .with_custom_certificate_verifier(Pinned::new(Some(certificate), algorithms))
-                .with_no_client_auth(),
-            Trust::Anyone => builder
-                .dangerous()
-                .with_custom_certificate_verifier(Pinned::new(None, algorithms))
-                .with_no_client_auth(),
+            Trust::Exactly(certificate) => pinned(builder, Some(fingerprint(&certificate)), algorithms),
+            Trust::Fingerprint(only) => pinned(builder, Some(only), algorithms),
+            Trust::Anyone => pinned(builder, None, algorithms),
         };
         tls.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
         tls.resumption = rustls::client::Resumption::disabled();
@@ -198,17 +195,28 @@ impl ServerConfig {
     }
 }
 
-/// Takes one certificate, or any; the handshake's signature is checked all the same.
-#[derive(Debug)]
-struct Pinned {
-    only: Option<CertificateDer<'static>>,
-    algorithms: WebPkiSupportedAlgorithms,
+/// The SHA-256 of a certificate in DER: what people compare.
+pub fn fingerprint(certificate: &CertificateDer<'_>) -> [u8; 32] {
+    let digest = ::ring::digest::digest(&::ring::digest::SHA256, certificate);
+    let mut out = [0; 32];
+    out.copy_from_slice(digest.as_ref());
+    out
 }
 
-impl Pinned {
-    fn new(only: Option<CertificateDer<'static>>, algorithms: WebPkiSupportedAlgorithms) -> Arc<Self> {
-        Arc::new(Self { only, algorithms })
-    }
+fn pinned(
+    builder: rustls::ConfigBuilder<rustls::ClientConfig, rustls::WantsVerifier>,
+    only: Option<[u8; 32]>,
+    algorithms: WebPkiSupportedAlgorithms,
+) -> rustls::ClientConfig {
+    let pinned = Arc::new(Pinned { only, algorithms });
+    builder.dangerous().with_custom_certificate_verifier(pinned).with_no_client_auth()
+}
+
+/// Takes the certificate with one fingerprint, or any; the handshake's signature is checked all the same.
+#[derive(Debug)]
+struct Pinned {
+    only: Option<[u8; 32]>,
+    algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl ServerCertVerifier for Pinned {
@@ -221,7 +229,9 @@ impl ServerCertVerifier for Pinned {
         _: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         match &self.only {
-            Some(only) if only != certificate => Err(rustls::CertificateError::UnknownIssuer.into()),
+            Some(only) if *only != fingerprint(certificate) => {
+                Err(rustls::CertificateError::UnknownIssuer.into())
+            }
             _ => Ok(ServerCertVerified::assertion()),
         }
     }
