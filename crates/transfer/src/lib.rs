@@ -1,4 +1,19 @@
 #![doc = include_str!("../README.md")]
 #![cfg(target_os = "linux")]
 
+pub mod board;
+pub mod download;
+pub mod fetch;
+pub mod h3;
+pub mod hq;
+mod job;
 pub mod root;
+pub mod serve;
+pub mod session;
+pub mod tasks;
+
+pub use board::{Board, Failure, Item, Stage, Wanted};
+pub use fetch::{Fetch, FetchConfig, Protocol, Trouble};
+pub use job::{Answered, Log};
+pub use root::Root;
+pub use serve::{Ender, ServeConfig, Server};

@@ -1,0 +1,236 @@
+//! A server: which connections there are, and when it is time to end.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use quic::Side;
+use quic::config::{Config, EndpointConfig, RetryPolicy};
+use quic::connection::{Event, State};
+use quic::endpoint::{Endpoint, Handle, Program};
+use quic::streams::WindowConfig;
+use units::{Bytes, Duration, Time};
+
+use crate::h3::server as http3;
+use crate::hq;
+use crate::job::{Job, Log};
+use crate::root::Root;
+use crate::session::Session;
+use crate::tasks::{Pool, Signal};
+
+/// How often it looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
+/// What a connection may hold of what was written at least, in bytes, however many there are.
+const LEAST: usize = 128 << 10;
+
+/// What a server is told.
+#[derive(Clone, Debug)]
+pub struct ServeConfig {
+    /// How many connections there may be; clients beyond are refused.
+    pub connections: usize,
+    /// When clients have to prove their address. [`RetryPolicy::From`] counts handshakes that are not complete.
+    pub retry: RetryPolicy,
+    /// What all connections together hold of files until it is acknowledged; at least 128 KiB each.
+    pub memory: Bytes,
+    /// How long requests that run may go on when it ends.
+    pub grace: Duration,
+}
+
+impl Default for ServeConfig {
+    fn default() -> Self {
+        Self {
+            connections: 100,
+            retry: RetryPolicy::From(25),
+            memory: Bytes(256 << 20),
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+impl ServeConfig {
+    /// What the endpoint is told: both protocols, small windows, since requests are short.
+    pub fn endpoint(&self, connection: &Config) -> EndpointConfig {
+        let window = |initial, max| WindowConfig { initial, max };
+        EndpointConfig {
+            connection: Config {
+                data_window: window(1 << 20, 1 << 20),
+                stream_window: window(64 << 10, 64 << 10),
+                ..connection.clone()
+            },
+            alpn: vec![http3::ALPN.to_vec(), hq::ALPN.to_vec()],
+            accepts: true,
+            retry: self.retry,
+            connections: Some(self.connections),
+            unaccepted: self.connections.clamp(1, 1 << 16),
+            ..EndpointConfig::default()
+        }
+    }
+}
+
+/// Whoever has it can end the server: the first time gracefully, the second time at once.
+#[derive(Clone, Debug, Default)]
+pub struct Ender(Arc<AtomicU32>);
+
+impl Ender {
+    /// Ends it.
+    pub fn end(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn times(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+struct Client {
+    session: Session,
+    running: Rc<Cell<usize>>,
+    /// The error code that says that nothing was wrong.
+    no_error: u64,
+}
+
+/// Hands out files: a [`Program`] over an endpoint that accepts.
+pub struct Server {
+    config: ServeConfig,
+    root: Rc<Root>,
+    pool: Pool,
+    clients: BTreeMap<Handle, Client>,
+    stop: Signal,
+    ender: Ender,
+    /// Until when requests may go on.
+    until: Option<Time>,
+    log: Log,
+    due: Time,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("clients", &self.clients.len()).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Of the files under this folder.
+    pub fn new(config: ServeConfig, root: Root) -> Self {
+        Self {
+            config,
+            root: Rc::new(root),
+            pool: Pool::default(),
+            clients: BTreeMap::new(),
+            stop: Signal::default(),
+            ender: Ender::default(),
+            until: None,
+            log: Log::default(),
+            due: Time::ZERO,
+        }
+    }
+
+    /// What ends it.
+    pub fn ender(&self) -> Ender {
+        self.ender.clone()
+    }
+
+    /// What was answered.
+    pub const fn log(&self) -> &Log {
+        &self.log
+    }
+
+    fn connected(&mut self, endpoint: &mut Endpoint, handle: Handle) {
+        endpoint.accept(handle);
+        let Some(connection) = endpoint.connection_mut(handle) else { return };
+        let (_, peer) = connection.addresses();
+        let http3 = connection.session().alpn() != Some(hq::ALPN);
+        let (no_error, abandoned) =
+            if http3 { (http3::NO_ERROR, http3::CANCELLED) } else { (hq::NO_ERROR, hq::NO_ERROR) };
+        let session = Session::new(Side::Server, abandoned, Some(http3::MAX_REQUEST));
+        let running = Rc::new(Cell::new(0));
+        let job = Job {
+            session: session.clone(),
+            peer,
+            root: Rc::clone(&self.root),
+            stop: self.stop.clone(),
+            spawner: self.pool.spawner(),
+            log: self.log.clone(),
+            running: Rc::clone(&running),
+        };
+        match http3 {
+            true => job.task(http3::serve(job.clone())),
+            false => job.task(hq::serve(job.clone())),
+        }
+        self.clients.insert(handle, Client { session, running, no_error });
+    }
+
+    /// Everything that can move moves, and nobody holds more than its share.
+    fn move_all(&mut self, now: Time, endpoint: &mut Endpoint) {
+        let share = usize::try_from(self.config.memory.0).unwrap_or(usize::MAX) / self.clients.len().max(1);
+        loop {
+            self.pool.run();
+            let mut moved = false;
+            self.clients.retain(|handle, client| match endpoint.connection_mut(*handle) {
+                Some(connection) => {
+                    moved |= client.session.pump(now, connection, share.max(LEAST));
+                    true
+                }
+                None => {
+                    client.session.on_gone();
+                    moved = true;
+                    false
+                }
+            });
+            if !moved {
+                return;
+            }
+        }
+    }
+
+    /// What runs is finished, what waits is refused, and then it is over.
+    fn end(&mut self, now: Time, endpoint: &mut Endpoint) {
+        if self.ender.times() > 0 && self.until.is_none() {
+            self.until = Some(now + self.config.grace);
+            self.stop.give();
+        }
+        let Some(until) = self.until else { return };
+        let hurry = now >= until || self.ender.times() > 1;
+        for client in self.clients.values() {
+            if hurry || (client.running.get() == 0 && client.session.sending() == 0) {
+                client.session.close(client.no_error, b"the server ends");
+            }
+        }
+        // Handshakes that are not complete.
+        let strangers: Vec<Handle> =
+            endpoint.handles().filter(|handle| !self.clients.contains_key(handle)).collect();
+        for handle in strangers {
+            if let Some(connection) = endpoint.connection_mut(handle) {
+                connection.close(now, 0, b"");
+            }
+        }
+    }
+}
+
+impl Program for Server {
+    fn on_event(&mut self, _: Time, endpoint: &mut Endpoint, handle: Handle, event: Event) {
+        if event == Event::Connected {
+            self.connected(endpoint, handle);
+        } else if let Some(client) = self.clients.get(&handle) {
+            client.session.on_event(&event);
+        }
+    }
+
+    fn run(&mut self, now: Time, endpoint: &mut Endpoint) {
+        self.end(now, endpoint);
+        self.move_all(now, endpoint);
+        self.due = now + LOOK;
+    }
+
+    fn deadline(&self) -> Time {
+        self.due
+    }
+
+    fn is_done(&self, endpoint: &Endpoint) -> bool {
+        let is_open = |handle| endpoint.connection(handle).is_some_and(|c| c.state() == State::Open);
+        self.until.is_some() && !endpoint.handles().any(is_open)
+    }
+}
