@@ -77,7 +77,8 @@ impl fmt::Display for Trouble {
 fn ended(f: &mut fmt::Formatter<'_>, who: &str, close: &Close) -> fmt::Result {
     match close {
         Close::Transport { code, reason, .. } => {
-            let known = ALERTS.iter().find(|(alert, _)| Some(*alert) == code.alert()).map(|(_, words)| *words);
+            let known =
+                ALERTS.iter().find(|(alert, _)| Some(*alert) == code.alert()).map(|(_, words)| *words);
             let reason = String::from_utf8_lossy(reason);
             let words = known.unwrap_or(&reason);
             write!(f, "{who} closed the connection: {code}")?;

@@ -141,7 +141,8 @@ mod tests {
         for line in [&b"GET /a\n"[..], b"GET /a", b"GET /a HTTP/0.9\r\n", b"GET  /a \r\nmore"] {
             assert_eq!(path(line).as_deref(), Some("/a"));
         }
-        for line in [&b""[..], b"\r\n", b"GET", b"GET\r\n/a", b"POST /a\r\n", b"get /a\r\n", b"GET \xff\r\n"] {
+        for line in [&b""[..], b"\r\n", b"GET", b"GET\r\n/a", b"POST /a\r\n", b"get /a\r\n", b"GET \xff\r\n"]
+        {
             assert_eq!(path(line), None);
         }
     }

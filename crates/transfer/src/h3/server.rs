@@ -99,7 +99,8 @@ async fn respond(
     let asked = range::read(field.filter(|_| !head), file.len());
     if asked == Asked::Unsatisfiable {
         let response = plain(StatusCode::RANGE_NOT_SATISFIABLE);
-        return refuse(stream, response.header(header::CONTENT_RANGE, format!("bytes */{}", file.len()))).await;
+        return refuse(stream, response.header(header::CONTENT_RANGE, format!("bytes */{}", file.len())))
+            .await;
     }
     let (status, response, pieces) = describe(file, asked);
     stream.send_response(built(response)).await?;
