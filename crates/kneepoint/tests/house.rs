@@ -13,8 +13,8 @@ const FLOORS: [&[&str]; 8] = [
     &["congestion", "link"],
     &["recovery", "emu"],
     &["scenario", "quic", "adapters"],
-    &["sim", "testbed", "experiment", "transfer"],
-    &["results", "stability", "stack"],
+    &["sim", "experiment", "udp", "transfer"],
+    &["results", "stability", "stack", "testbed"],
     &["report"],
     &["kneepoint"],
 ];

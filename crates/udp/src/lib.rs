@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+#![cfg(target_os = "linux")]
+// It is about real time: it reads clocks and waits.
+#![allow(clippy::disallowed_methods)]
+
+mod clock;
+mod socket;
+mod wait;
+
+pub use clock::Clock;
+pub use socket::{Incoming, Outgoing, Sent, Socket};
+pub use units;
+pub use wait::{Ready, wait};

@@ -1,0 +1,267 @@
+//! A socket of UDP with all that QUIC wants to know of a datagram.
+
+use std::fmt;
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use nix::sys::socket::{setsockopt, sockopt};
+use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, TransportErrorPayload, UdpSocketState};
+use units::{Ecn, Time};
+
+use crate::clock::Clock;
+
+/// A UDP payload at most, in bytes.
+const MOST: usize = 65_535;
+/// Bytes of the kernel's buffers for a socket, where it gives so many: 40 ms at 800 Mbit/s.
+const BUFFER: usize = 4 << 20;
+
+/// A datagram to be sent, or several of equal length.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing<'a> {
+    /// Where to.
+    pub to: SocketAddr,
+    /// The address of this end that it is to come from; none: what the routing table says.
+    pub from: Option<IpAddr>,
+    /// The mark in the IP header.
+    pub ecn: Ecn,
+    /// So many bytes each are a datagram, the last one may be shorter; none: all of them are one.
+    pub segment: Option<usize>,
+    /// What is sent.
+    pub bytes: &'a [u8],
+}
+
+/// What became of datagrams to be sent.
+#[derive(Debug)]
+pub enum Sent {
+    /// The kernel has them.
+    Yes,
+    /// It has no room: nothing was sent, and [`wait`](crate::wait) tells when there is.
+    Full,
+    /// They will not arrive, as if lost on the way: no route, a firewall, larger than the path or the interface takes. A protocol with repeats
+    /// goes on.
+    Lost(io::Error),
+}
+
+/// A datagram that has come.
+#[derive(Debug)]
+pub struct Incoming<'a> {
+    /// From where.
+    pub from: SocketAddr,
+    /// To which address of this end, with the port of the socket.
+    pub to: SocketAddr,
+    /// The mark in its IP header.
+    pub ecn: Ecn,
+    /// When the kernel had it, by this end's clock.
+    pub arrived: Time,
+    /// The payload.
+    pub bytes: &'a mut [u8],
+}
+
+/// A socket that never blocks.
+pub struct Socket {
+    io: UdpSocket,
+    state: UdpSocketState,
+    local: SocketAddr,
+    buffers: Vec<Vec<u8>>,
+    /// When it was found empty.
+    looked: Time,
+}
+
+impl fmt::Debug for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Socket").field("local", &self.local).finish_non_exhaustive()
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.io.as_fd()
+    }
+}
+
+impl Socket {
+    /// At this address; port 0 is any. `[::]` takes IPv4 too, unless the system says otherwise (`net.ipv6.bindv6only`).
+    ///
+    /// # Errors
+    /// What the system says: the port is taken, or not for this user.
+    pub fn bind(address: SocketAddr) -> io::Result<Self> {
+        Self::new(UdpSocket::bind(address)?)
+    }
+
+    /// Of a socket that is bound already, in another network namespace for one.
+    ///
+    /// # Errors
+    /// What the system refuses of what is needed: receive times, addresses, ECN.
+    pub fn new(io: UdpSocket) -> io::Result<Self> {
+        let state = UdpSocketState::new((&io).into())?;
+        // A coalesced buffer has one stamp for all its datagrams. Where the kernel does not know the option it does not coalesce either.
+        let _ = setsockopt(&io, sockopt::UdpGroSegment, &false);
+        state.enable_transport_errors((&io).into())?;
+        // As much as the kernel allows: beyond its bound with CAP_NET_ADMIN alone.
+        let _ = setsockopt(&io, sockopt::RcvBufForce, &BUFFER)
+            .or_else(|_| setsockopt(&io, sockopt::RcvBuf, &BUFFER));
+        let _ = setsockopt(&io, sockopt::SndBuf, &BUFFER);
+        let local = io.local_addr()?;
+        Ok(Self { io, state, local, buffers: vec![vec![0; MOST]; BATCH_SIZE], looked: Time::ZERO })
+    }
+
+    /// Where it is bound.
+    ///
+    /// # Errors
+    /// None but of the system.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.local_addr()
+    }
+
+    /// How many datagrams of one call the kernel takes apart at most; 1 where it does not.
+    pub fn most_segments(&self) -> usize {
+        self.state.max_gso_segments()
+    }
+
+    /// Sends. What the network refuses is a loss and no error.
+    ///
+    /// # Errors
+    /// The socket is of no use any more.
+    pub fn send(&self, outgoing: &Outgoing<'_>) -> io::Result<Sent> {
+        let transmit = Transmit {
+            destination: self.as_bound(outgoing.to),
+            ecn: codepoint(outgoing.ecn),
+            contents: outgoing.bytes,
+            segment_size: outgoing.segment,
+            src_ip: outgoing.from.map(|from| self.as_bound(SocketAddr::new(from, 0)).ip()),
+        };
+        match self.state.try_send((&self.io).into(), &transmit) {
+            Ok(()) => Ok(Sent::Yes),
+            Err(error) => self.refused(outgoing, error),
+        }
+    }
+
+    fn refused(&self, outgoing: &Outgoing<'_>, error: io::Error) -> io::Result<Sent> {
+        let is_gone = matches!(error.raw_os_error(), Some(nix::libc::EBADF | nix::libc::ENOTSOCK));
+        match outgoing.segment {
+            _ if error.kind() == io::ErrorKind::WouldBlock => Ok(Sent::Full),
+            _ if is_gone => Err(error),
+            // A driver that takes no bursts says so at the first one: from now on there are none.
+            Some(segment) if outgoing.bytes.len() > segment && self.most_segments() == 1 => {
+                self.send_each(outgoing, segment)
+            }
+            _ => Ok(Sent::Lost(error)),
+        }
+    }
+
+    /// One after the other. Once the first is with the kernel, the others are, or are lost.
+    fn send_each(&self, outgoing: &Outgoing<'_>, segment: usize) -> io::Result<Sent> {
+        let mut fate = Sent::Yes;
+        for (number, bytes) in outgoing.bytes.chunks(segment.max(1)).enumerate() {
+            match self.send(&Outgoing { segment: None, bytes, ..*outgoing })? {
+                Sent::Yes => {}
+                Sent::Full if number == 0 => return Ok(Sent::Full),
+                Sent::Full => fate = Sent::Lost(io::ErrorKind::WouldBlock.into()),
+                lost @ Sent::Lost(_) => fate = lost,
+            }
+        }
+        Ok(fate)
+    }
+
+    /// Hands over what has come, until there is no more or one batch is full; how many datagrams that were. Zero: it is empty.
+    ///
+    /// # Errors
+    /// The socket is of no use any more.
+    pub fn receive(&mut self, clock: &Clock, deliver: &mut dyn FnMut(Incoming<'_>)) -> io::Result<usize> {
+        let mut metas = [RecvMeta::default(); BATCH_SIZE];
+        let before = clock.now();
+        let mut slices: Vec<IoSliceMut<'_>> =
+            self.buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
+        let received = match self.state.recv((&self.io).into(), &mut slices, &mut metas) {
+            Ok(received) => received,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            // A signal, or what an ICMP message has left behind (`unreachable`): the datagrams are still there.
+            Err(error) if is_passing(&error) => 0,
+            Err(error) => return Err(error),
+        };
+        let reading = clock.read();
+        for (meta, buffer) in metas.iter().zip(&mut self.buffers).take(received) {
+            let port = self.local.port();
+            let to = meta.dst_ip.map_or(self.local, |ip| SocketAddr::new(ip.to_canonical(), port));
+            deliver(Incoming {
+                from: canonical(meta.addr),
+                to,
+                ecn: mark(meta.ecn),
+                arrived: reading.arrived(meta.timestamp, self.looked),
+                bytes: &mut buffer[..meta.len.min(MOST)],
+            });
+        }
+        if received < BATCH_SIZE {
+            self.looked = before;
+        }
+        Ok(received)
+    }
+
+    /// The next host that has said, or of which a router has said, that it cannot be reached or that nobody listens at the port (ICMP). Anybody
+    /// can say so: a hint, no proof.
+    pub fn unreachable(&self) -> Option<IpAddr> {
+        loop {
+            let error = self.state.recv_transport_error((&self.io).into()).ok()??;
+            if let (TransportErrorPayload::Unreachable, Some(address)) = (error.payload, error.addr) {
+                return Some(address.ip().to_canonical());
+            }
+        }
+    }
+
+    /// As a socket of IPv6 has addresses of IPv4.
+    fn as_bound(&self, address: SocketAddr) -> SocketAddr {
+        match (self.local, address) {
+            (SocketAddr::V6(_), SocketAddr::V4(v4)) => {
+                SocketAddr::V6(SocketAddrV6::new(v4.ip().to_ipv6_mapped(), v4.port(), 0, 0))
+            }
+            (SocketAddr::V4(_), SocketAddr::V6(v6)) => {
+                v6.ip().to_ipv4_mapped().map_or(address, |ip| SocketAddr::new(ip.into(), v6.port()))
+            }
+            _ => address,
+        }
+    }
+}
+
+/// Errors that concern no datagram of the buffer.
+fn is_passing(error: &io::Error) -> bool {
+    let of_network = [
+        nix::libc::ECONNREFUSED,
+        nix::libc::EHOSTUNREACH,
+        nix::libc::ENETUNREACH,
+        nix::libc::EMSGSIZE,
+        nix::libc::EACCES,
+        nix::libc::EPROTO,
+        nix::libc::ENOPROTOOPT,
+        nix::libc::EOPNOTSUPP,
+        nix::libc::EHOSTDOWN,
+    ];
+    error.kind() == io::ErrorKind::Interrupted
+        || error.raw_os_error().is_some_and(|errno| of_network.contains(&errno))
+}
+
+/// IPv4 as such, also where a socket of IPv6 has it; an address of IPv6 keeps its scope.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    match address.ip().to_canonical() {
+        IpAddr::V4(ip) => SocketAddr::new(ip.into(), address.port()),
+        IpAddr::V6(_) => address,
+    }
+}
+
+fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
+    match ecn {
+        Ecn::NotEct => None,
+        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+        Ecn::Ce => Some(EcnCodepoint::Ce),
+    }
+}
+
+fn mark(codepoint: Option<EcnCodepoint>) -> Ecn {
+    match codepoint {
+        None => Ecn::NotEct,
+        Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+        Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+        Some(EcnCodepoint::Ce) => Ecn::Ce,
+    }
+}

@@ -1,0 +1,168 @@
+//! Sockets on this machine's loopback interface: marks, stamps, addresses and bursts, over IPv4, IPv6 and both.
+#![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_methods, reason = "real time")]
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+use kneepoint_udp::{Clock, Incoming, Outgoing, Ready, Sent, Socket, wait};
+use units::{Duration, Ecn, Time};
+
+const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
+const ANY: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
+const MARKS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+
+#[derive(Debug)]
+struct Seen {
+    from: SocketAddr,
+    to: SocketAddr,
+    ecn: Ecn,
+    arrived: Time,
+    bytes: Vec<u8>,
+}
+
+fn bind(ip: IpAddr) -> Socket {
+    Socket::bind(SocketAddr::new(ip, 0)).unwrap()
+}
+
+/// So many datagrams, or what has come after 5 s.
+fn receive(socket: &mut Socket, clock: &Clock, count: usize) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    let until = clock.now() + Duration::from_secs(5);
+    while seen.len() < count && clock.now() < until {
+        wait(&[socket], &[], Some(until), clock).unwrap();
+        let mut keep = |incoming: Incoming<'_>| {
+            let Incoming { from, to, ecn, arrived, bytes } = incoming;
+            seen.push(Seen { from, to, ecn, arrived, bytes: bytes.to_vec() });
+        };
+        while socket.receive(clock, &mut keep).unwrap() > 0 {}
+    }
+    seen
+}
+
+fn has_ipv6() -> bool {
+    let has = UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
+    if !has {
+        println!("skipped: this machine has no IPv6");
+    }
+    has
+}
+
+/// A client that is bound there, a server there, the server's address for the client.
+fn ways() -> Vec<(IpAddr, IpAddr, IpAddr)> {
+    let mut ways = vec![(V4, V4, V4)];
+    if has_ipv6() {
+        ways.extend([
+            (V6, V6, V6),
+            (V4, ANY, V4),
+            (V6, ANY, V6),
+            (ANY, V4, V4),
+            (ANY, ANY, V4),
+            (ANY, ANY, V6),
+        ]);
+    }
+    ways
+}
+
+#[test]
+fn marks_and_stamps_come_with_every_datagram_one_by_one_and_in_bursts() {
+    let clock = Clock::new();
+    for (client, server, address) in ways() {
+        let (client, mut server) = (bind(client), bind(server));
+        let to = SocketAddr::new(address, server.local_addr().unwrap().port());
+        for (ecn, segment) in MARKS.into_iter().flat_map(|ecn| [(ecn, None), (ecn, Some(1200))]) {
+            let before = clock.now();
+            let bytes: Vec<u8> = (0..4000).map(|at| (at / 1200) as u8).collect();
+            let outgoing = Outgoing { to, from: None, ecn, segment, bytes: &bytes };
+            assert!(matches!(client.send(&outgoing).unwrap(), Sent::Yes));
+            let parts = if segment.is_some() { vec![1200, 1200, 1200, 400] } else { vec![4000] };
+            let seen = receive(&mut server, &clock, parts.len());
+            let lengths: Vec<usize> = seen.iter().map(|seen| seen.bytes.len()).collect();
+            assert_eq!(lengths, parts, "{to} {ecn:?}");
+            for (number, seen) in seen.iter().enumerate() {
+                assert_eq!(seen.ecn, ecn, "{to}");
+                assert_eq!(seen.bytes[0], number as u8);
+                assert_eq!((seen.to, seen.from.ip()), (to, address), "addresses as they are, not mapped");
+                assert!(before <= seen.arrived && seen.arrived <= clock.now(), "{to}");
+            }
+        }
+    }
+}
+
+/// The stamp is the kernel's: a datagram that nobody reads for a while has arrived before that. Of two one has the time between them.
+#[test]
+fn arrival_is_when_the_kernel_had_it() {
+    let clock = Clock::new();
+    let (client, mut server) = (bind(V4), bind(V4));
+    receive_nothing(&mut server, &clock);
+    let to = server.local_addr().unwrap();
+    let outgoing = Outgoing { to, from: None, ecn: Ecn::NotEct, segment: None, bytes: b"x" };
+    for _ in 0..2 {
+        client.send(&outgoing).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(30));
+    }
+    let seen = receive(&mut server, &clock, 2);
+    assert!(seen[1].arrived >= seen[0].arrived + Duration::from_millis(30), "{seen:?}");
+    assert!(clock.now() >= seen[1].arrived + Duration::from_millis(30), "{seen:?}");
+}
+
+fn receive_nothing(socket: &mut Socket, clock: &Clock) {
+    assert_eq!(socket.receive(clock, &mut |_| panic!("nobody has sent anything")).unwrap(), 0);
+}
+
+/// As many as a call takes and more, with stamps each, and none twice.
+#[test]
+fn many_come_in_batches() {
+    let clock = Clock::new();
+    let (client, mut server) = (bind(V4), bind(V4));
+    let to = server.local_addr().unwrap();
+    for number in 0..100_u8 {
+        client.send(&Outgoing { to, from: None, ecn: Ecn::Ect0, segment: None, bytes: &[number] }).unwrap();
+    }
+    let seen = receive(&mut server, &clock, 100);
+    let numbers: Vec<u8> = seen.iter().map(|seen| seen.bytes[0]).collect();
+    assert_eq!(numbers, (0..100).collect::<Vec<u8>>());
+    assert!(seen.is_sorted_by_key(|seen| seen.arrived));
+}
+
+#[test]
+fn a_closed_port_is_told_and_the_socket_goes_on() {
+    let clock = Clock::new();
+    let (mut client, server) = (bind(V4), bind(V4));
+    let closed = server.local_addr().unwrap();
+    drop(server);
+    let outgoing = Outgoing { to: closed, from: None, ecn: Ecn::NotEct, segment: None, bytes: b"x" };
+    assert!(matches!(client.send(&outgoing).unwrap(), Sent::Yes));
+    wait(&[&client], &[], Some(clock.now() + Duration::from_secs(5)), &clock).unwrap();
+    assert_eq!(client.unreachable(), Some(V4));
+    assert_eq!(client.unreachable(), None);
+    receive_nothing(&mut client, &clock);
+    let mut other = bind(V4);
+    let to = other.local_addr().unwrap();
+    assert!(matches!(client.send(&Outgoing { to, ..outgoing }).unwrap(), Sent::Yes));
+    assert_eq!(receive(&mut other, &clock, 1).len(), 1);
+}
+
+/// No datagram of IPv4 has so many bytes: it counts as lost, and later ones leave.
+#[test]
+fn what_does_not_fit_is_lost_and_no_error() {
+    let clock = Clock::new();
+    let (client, mut server) = (bind(V4), bind(V4));
+    let to = server.local_addr().unwrap();
+    let large = vec![0; 65_530];
+    let outgoing = Outgoing { to, from: None, ecn: Ecn::NotEct, segment: None, bytes: &large };
+    assert!(matches!(client.send(&outgoing).unwrap(), Sent::Lost(_)));
+    assert!(matches!(client.send(&Outgoing { bytes: b"x", ..outgoing }).unwrap(), Sent::Yes));
+    assert_eq!(receive(&mut server, &clock, 1).len(), 1);
+}
+
+#[test]
+fn waiting_ends_with_the_time() {
+    let clock = Clock::new();
+    let socket = bind(V4);
+    let until = clock.now() + Duration::from_millis(5);
+    assert_eq!(wait(&[&socket], &[], Some(until), &clock).unwrap(), Ready::Time);
+    assert!(clock.now() >= until);
+    assert_eq!(wait(&[], &[&socket], Some(Time::NEVER), &clock).unwrap(), Ready::Socket, "there is room");
+    assert_eq!(wait(&[&socket], &[], Some(Time::ZERO), &clock).unwrap(), Ready::Time, "it is past");
+}
