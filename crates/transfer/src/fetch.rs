@@ -1,7 +1,7 @@
 //! A client: one connection, several files.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use quic::Side;
 use quic::config::{Config, EndpointConfig};
@@ -264,9 +264,9 @@ impl Program for Fetch {
         self.ended.is_some() && !is_open
     }
 
-    fn on_unreachable(&mut self, now: Time, endpoint: &mut Endpoint, peer: SocketAddr) {
+    fn on_unreachable(&mut self, now: Time, endpoint: &mut Endpoint, host: IpAddr) {
         // Later it would end a connection that works, at the word of whoever sent it.
-        if self.connected.is_none() && peer == self.config.addresses.1 {
+        if self.connected.is_none() && host == self.config.addresses.1.ip() {
             self.give_up(now, endpoint, Trouble::Unreachable);
         }
     }

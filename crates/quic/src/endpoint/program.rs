@@ -1,6 +1,6 @@
 //! What runs over an endpoint, whoever moves its datagrams: a loop over sockets, or a test in virtual time.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 
 use units::Time;
 
@@ -24,9 +24,9 @@ pub trait Program {
     /// Nothing is left to do: the loop may end.
     fn is_done(&self, endpoint: &Endpoint) -> bool;
 
-    /// The system says that datagrams to this peer cannot arrive (ICMP: nobody listens there, no way leads there). Anyone on the way could have
+    /// The system says that datagrams to this host do not arrive (ICMP: nobody listens there, no way leads there). Anyone on the way could have
     /// said so: it is a hint, and no proof.
-    fn on_unreachable(&mut self, now: Time, endpoint: &mut Endpoint, peer: SocketAddr) {
-        let _ = (now, endpoint, peer);
+    fn on_unreachable(&mut self, now: Time, endpoint: &mut Endpoint, host: IpAddr) {
+        let _ = (now, endpoint, host);
     }
 }
