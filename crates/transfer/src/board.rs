@@ -1,13 +1,14 @@
 //! How far each of several transfers is.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use crate::tasks::Spawner;
+use crate::meter::Summary;
+use crate::tasks::{Signal, Spawner};
 
 /// Something to fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,10 +87,22 @@ pub struct Item {
     pub expected: Option<u64>,
 }
 
+/// What is known besides the transfers themselves.
+#[derive(Clone, Copy, Debug, Default)]
+struct Beside {
+    /// Something is still to be asked when all are over.
+    stays: bool,
+    /// The server is one of this crate.
+    ours: bool,
+    heard: Option<Summary>,
+}
+
 /// All of them. Copies are the same board.
 #[derive(Clone, Debug)]
 pub struct Board {
     items: Rc<RefCell<Vec<Item>>>,
+    beside: Rc<Cell<Beside>>,
+    over: Signal,
     spawner: Spawner,
 }
 
@@ -97,7 +110,8 @@ impl Board {
     /// Of so many transfers.
     pub fn new(count: usize, spawner: Spawner) -> Self {
         let items = (0..count).map(|_| Item::default()).collect();
-        Self { items: Rc::new(RefCell::new(items)), spawner }
+        let (beside, over) = (Rc::default(), Signal::default());
+        Self { items: Rc::new(RefCell::new(items)), beside, over, spawner }
     }
 
     /// Looks at all of them.
@@ -109,6 +123,49 @@ impl Board {
         if let Some(item) = self.items.borrow_mut().get_mut(number) {
             change(item);
         }
+        if self.is_over() {
+            self.over.give();
+        }
+    }
+
+    fn note(&self, change: impl FnOnce(&mut Beside)) {
+        let mut beside = self.beside.get();
+        change(&mut beside);
+        self.beside.set(beside);
+    }
+
+    /// What the server has seen of the path, where it is one of this crate and was asked.
+    pub fn seen_by_server(&self) -> Option<Summary> {
+        self.beside.get().heard
+    }
+
+    /// Nothing is left to ask: the connection can be closed.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.is_over() && !self.beside.get().stays
+    }
+
+    pub(crate) fn stay(&self) {
+        self.note(|beside| beside.stays = true);
+    }
+
+    pub(crate) fn leave(&self) {
+        self.note(|beside| beside.stays = false);
+    }
+
+    pub(crate) fn set_ours(&self) {
+        self.note(|beside| beside.ours = true);
+    }
+
+    pub(crate) fn is_ours(&self) -> bool {
+        self.beside.get().ours
+    }
+
+    pub(crate) fn heard(&self, summary: Option<Summary>) {
+        self.note(|beside| beside.heard = summary);
+    }
+
+    pub(crate) async fn all_over(&self) {
+        self.over.wait().await;
     }
 
     /// Bytes that came, of all.
@@ -136,6 +193,8 @@ impl Board {
                 item.stage = Stage::Failed(Failure::Lost);
             }
         }
+        self.leave();
+        self.over.give();
     }
 
     /// A task for one transfer; what it says is how the transfer ended.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use quic::Side;
 use quic::config::{Config, EndpointConfig};
-use quic::connection::{Close, Ended, Event, State};
+use quic::connection::{Close, Ended, Event, State, Tap};
 use quic::crypto::ClientCrypto;
 use quic::endpoint::{ConnectError, Endpoint, Handle, Program};
 use units::{Duration, Time};
@@ -13,6 +13,7 @@ use units::{Duration, Time};
 use crate::board::{Board, Wanted};
 use crate::h3::{client as http3, server};
 use crate::hq;
+use crate::meter::{Meter, Pair, with_receive_times};
 use crate::session::Session;
 use crate::tasks::Pool;
 
@@ -111,7 +112,7 @@ pub struct FetchConfig {
 impl FetchConfig {
     /// What the endpoint is told: large windows, no requests of the server's.
     pub fn endpoint(protocol: Protocol, connection: &Config) -> EndpointConfig {
-        let connection = Config { bidirectional_streams: 0, ..connection.clone() };
+        let connection = Config { bidirectional_streams: 0, ..with_receive_times(connection) };
         EndpointConfig { connection, alpn: vec![protocol.alpn().to_vec()], ..EndpointConfig::default() }
     }
 }
@@ -122,6 +123,7 @@ pub struct Fetch {
     pool: Pool,
     session: Session,
     board: Board,
+    meter: Meter,
     /// Until the handshake is complete.
     wanted: Vec<Wanted>,
     handle: Handle,
@@ -153,11 +155,16 @@ impl Fetch {
         let abandoned = if config.protocol == Protocol::Hq { hq::NO_ERROR } else { server::CANCELLED };
         let handle = endpoint.connect(now, &config.crypto, &config.server_name, config.addresses, b"")?;
         let session = Session::new(Side::Client, abandoned, None);
+        let meter = Meter::default();
+        if let Some(connection) = endpoint.connection_mut(handle) {
+            connection.set_tap(meter.tap());
+        }
         Ok(Self {
             config,
             pool,
             session,
             board,
+            meter,
             wanted,
             handle,
             begun: now,
@@ -170,6 +177,18 @@ impl Fetch {
     /// How far it is.
     pub const fn board(&self) -> &Board {
         &self.board
+    }
+
+    /// What it has seen of the path.
+    pub const fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// Someone else listens to the connection too.
+    pub fn listen(&self, endpoint: &mut Endpoint, listener: Box<dyn Tap>) {
+        if let Some(connection) = endpoint.connection_mut(self.handle) {
+            connection.set_tap(Box::new(Pair(self.meter.tap(), listener)));
+        }
     }
 
     /// Its connection.
@@ -231,8 +250,10 @@ impl Program for Fetch {
         }
         loop {
             self.pool.run();
-            if self.board.is_over() && self.ended.is_none() {
-                self.ended = Some(now);
+            if self.board.is_over() {
+                self.ended.get_or_insert(now);
+            }
+            if self.board.is_idle() {
                 let hq = self.config.protocol == Protocol::Hq;
                 self.session.close(if hq { hq::NO_ERROR } else { server::NO_ERROR }, b"");
             }
@@ -241,7 +262,7 @@ impl Program for Fetch {
             if connection.is_some_and(|connection| self.session.pump(now, connection, usize::MAX)) {
                 continue;
             }
-            if is_open || self.board.is_over() && self.ended.is_some() {
+            if is_open || self.board.is_idle() && self.ended.is_some() {
                 return;
             }
             // What came before the end was read, and no more can come.

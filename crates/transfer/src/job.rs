@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 
+use crate::meter::Meter;
 use crate::root::{Refusal, Root, Served};
 use crate::session::Session;
 use crate::tasks::{Signal, Spawner};
@@ -60,6 +61,7 @@ pub(crate) struct Job {
     pub(crate) stop: Signal,
     pub(crate) spawner: Spawner,
     pub(crate) log: Log,
+    pub(crate) meter: Meter,
     /// Requests that are being answered.
     pub(crate) running: Rc<Cell<usize>>,
 }

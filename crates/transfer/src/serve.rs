@@ -3,13 +3,14 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use quic::Side;
 use quic::config::{Config, EndpointConfig, RetryPolicy};
-use quic::connection::{Event, State};
+use quic::connection::{Event, State, Tap};
 use quic::endpoint::{Endpoint, Handle, Program};
 use quic::streams::WindowConfig;
 use units::{Bytes, Duration, Time};
@@ -17,6 +18,7 @@ use units::{Bytes, Duration, Time};
 use crate::h3::server as http3;
 use crate::hq;
 use crate::job::{Job, Log};
+use crate::meter::{Meter, Pair, with_receive_times};
 use crate::root::Root;
 use crate::session::Session;
 use crate::tasks::{Pool, Signal};
@@ -58,7 +60,7 @@ impl ServeConfig {
             connection: Config {
                 data_window: window(1 << 20, 1 << 20),
                 stream_window: window(64 << 10, 64 << 10),
-                ..connection.clone()
+                ..with_receive_times(connection)
             },
             alpn: vec![http3::ALPN.to_vec(), hq::ALPN.to_vec()],
             accepts: true,
@@ -85,6 +87,9 @@ impl Ender {
     }
 }
 
+/// Makes who listens to the connection of a peer.
+type Listener = Box<dyn Fn(SocketAddr) -> Box<dyn Tap>>;
+
 struct Client {
     session: Session,
     running: Rc<Cell<usize>>,
@@ -103,6 +108,7 @@ pub struct Server {
     /// Until when requests may go on.
     until: Option<Time>,
     log: Log,
+    listener: Option<Listener>,
     due: Time,
 }
 
@@ -124,8 +130,16 @@ impl Server {
             ender: Ender::default(),
             until: None,
             log: Log::default(),
+            listener: None,
             due: Time::ZERO,
         }
+    }
+
+    /// Someone else listens to every connection too, from when its handshake is complete.
+    #[must_use]
+    pub fn with_listener(mut self, listener: impl Fn(SocketAddr) -> Box<dyn Tap> + 'static) -> Self {
+        self.listener = Some(Box::new(listener));
+        self
     }
 
     /// What ends it.
@@ -147,6 +161,12 @@ impl Server {
             if http3 { (http3::NO_ERROR, http3::CANCELLED) } else { (hq::NO_ERROR, hq::NO_ERROR) };
         let session = Session::new(Side::Server, abandoned, Some(http3::MAX_REQUEST));
         let running = Rc::new(Cell::new(0));
+        let meter = Meter::default();
+        let tap = meter.tap();
+        connection.set_tap(match &self.listener {
+            Some(listener) => Box::new(Pair(tap, listener(peer))),
+            None => tap,
+        });
         let job = Job {
             session: session.clone(),
             peer,
@@ -154,6 +174,7 @@ impl Server {
             stop: self.stop.clone(),
             spawner: self.pool.spawner(),
             log: self.log.clone(),
+            meter: meter.clone(),
             running: Rc::clone(&running),
         };
         match http3 {

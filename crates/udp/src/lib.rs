@@ -10,7 +10,7 @@ mod wait;
 
 pub use clock::Clock;
 pub use engine::{Engine, MOST_IN_BURST, Tally};
-pub use socket::{Incoming, Outgoing, Sent, Socket};
 pub use quic;
+pub use socket::{Incoming, Outgoing, Sent, Socket};
 pub use units;
 pub use wait::{Ready, wait};

@@ -8,7 +8,7 @@ use h3::error::StreamError;
 use http::{HeaderMap, Request, Response, StatusCode, header};
 
 use super::adapter::Transport;
-use super::server::{MAX_FIELDS, NAME};
+use super::server::{MAX_FIELDS, NAME, PATH_SEEN};
 use crate::board::{Board, Failure, Wanted};
 use crate::download::Download;
 use crate::session::{Session, Stream};
@@ -19,11 +19,18 @@ const MAX_HEAD: u64 = 256 << 10;
 /// Answers before the answer (status 1xx) that are read.
 const MAX_INFORMATIONAL: usize = 16;
 
+/// How servers of ours call themselves.
+const OURS: &[u8] = b"kneepoint/";
+/// What a server's view of the path may be, in bytes.
+const MAX_SEEN: usize = 4096;
+
 type Requests = RequestStream<Stream, Bytes>;
 
 /// Asks for all that is wanted, each on a stream of its own.
 pub(crate) fn fetch(session: &Session, wanted: Vec<Wanted>, board: &Board) {
     let (session, mine) = (session.clone(), board.clone());
+    let authority = wanted.first().map(|wanted| wanted.authority.clone()).unwrap_or_default();
+    board.stay();
     let task = async move {
         let mut builder = h3::client::builder();
         builder.max_field_section_size(MAX_FIELDS);
@@ -33,7 +40,17 @@ pub(crate) fn fetch(session: &Session, wanted: Vec<Wanted>, board: &Board) {
             let (sender, session, board) = (sender.clone(), session.clone(), mine.clone());
             mine.spawn(wanted.number, async move { get(sender, &session, &wanted, &board).await });
         }
-        drop(sender);
+        let errand = mine.clone();
+        let task = async move {
+            errand.all_over().await;
+            if errand.is_ours() {
+                // It is a favour: without it the files are there all the same.
+                errand.heard(path_seen(sender, &authority).await.ok());
+            }
+            errand.leave();
+        };
+        let bug = mine.clone();
+        mine.spawner().spawn(task, move || bug.leave());
         poll_fn(|cx| driver.poll_close(cx)).await;
     };
     let mine = board.clone();
@@ -46,11 +63,17 @@ async fn get(
     wanted: &Wanted,
     board: &Board,
 ) -> Result<(), Failure> {
-    let mut stream = sender.send_request(request(wanted)?).await.map_err(why)?;
+    let mut stream = sender
+        .send_request(request(&wanted.authority, &wanted.path, wanted.range.as_deref())?)
+        .await
+        .map_err(why)?;
     let id = StreamId(stream.id().into_inner());
     session.set_limit(id, Some(MAX_HEAD));
     stream.finish().await.map_err(why)?;
     let response = head(&mut stream).await?;
+    if response.headers().get(header::SERVER).is_some_and(|server| server.as_bytes().starts_with(OURS)) {
+        board.set_ours();
+    }
     let (expected, part) = check(&response, wanted)?;
     session.set_limit(id, None);
     board.began(wanted.number, expected);
@@ -74,10 +97,31 @@ async fn get(
     }
 }
 
-fn request(wanted: &Wanted) -> Result<Request<()>, Failure> {
-    let uri = format!("https://{}{}", wanted.authority, wanted.path);
+/// What the server has seen of the path.
+async fn path_seen(
+    mut sender: SendRequest<Transport, Bytes>,
+    authority: &str,
+) -> Result<crate::meter::Summary, Failure> {
+    let mut stream = sender.send_request(request(authority, PATH_SEEN, None)?).await.map_err(why)?;
+    stream.finish().await.map_err(why)?;
+    let response = head(&mut stream).await?;
+    if response.status() != StatusCode::OK {
+        return Err(Failure::Status(response.status().as_u16()));
+    }
+    let mut text = Vec::new();
+    while let Some(mut piece) = stream.recv_data().await.map_err(why)? {
+        if text.len() + piece.remaining() > MAX_SEEN {
+            return Err(Failure::Protocol("it talks too much".to_owned()));
+        }
+        text.extend_from_slice(&piece.copy_to_bytes(piece.remaining()));
+    }
+    Ok(crate::meter::Summary::from_text(&String::from_utf8_lossy(&text)))
+}
+
+fn request(authority: &str, path: &str, range: Option<&str>) -> Result<Request<()>, Failure> {
+    let uri = format!("https://{authority}{path}");
     let mut request = Request::get(uri).header(header::USER_AGENT, NAME);
-    if let Some(range) = &wanted.range {
+    if let Some(range) = range {
         request = request.header(header::RANGE, range);
     }
     request.body(()).map_err(|error| Failure::Protocol(format!("no request can be made: {error}")))

@@ -27,6 +27,10 @@ pub const MAX_REQUEST: u64 = 64 << 10;
 /// What this server calls itself.
 pub const NAME: &str = concat!("kneepoint/", env!("CARGO_PKG_VERSION"));
 
+/// Where this server says what it has seen of the path to who asks ([`Summary::to_text`](crate::meter::Summary::to_text)): a client of ours asks when it has
+/// what it wanted (RFC 8615).
+pub const PATH_SEEN: &str = "/.well-known/kneepoint-path";
+
 type Requests = RequestStream<Stream, Bytes>;
 
 /// Answers the requests of a connection until it ends. When the job is to stop, the client is told that no more are taken (GOAWAY).
@@ -90,6 +94,9 @@ async fn respond(
         let response = plain(StatusCode::METHOD_NOT_ALLOWED).header(header::ALLOW, "GET, HEAD");
         return refuse(stream, response).await;
     }
+    if request.uri().path() == PATH_SEEN {
+        return say(stream, &job.meter.summary().to_text(), head).await;
+    }
     let file = match job.root.file(request.uri().path()) {
         Ok(file) => file,
         Err(refusal) => return refuse(stream, plain(status_of(refusal))).await,
@@ -149,6 +156,20 @@ async fn send(
             Err(refusal) => return Ok(Err(refusal)),
         }
     }
+}
+
+/// A short text.
+async fn say(stream: &mut Requests, text: &str, head: bool) -> Result<StatusCode, StreamError> {
+    let response = plain(StatusCode::OK)
+        .header(header::CONTENT_LENGTH, text.len())
+        .header(header::CACHE_CONTROL, "no-store")
+        .header(header::CONTENT_TYPE, "text/plain");
+    stream.send_response(built(response)).await?;
+    if !head {
+        stream.send_data(Bytes::copy_from_slice(text.as_bytes())).await?;
+    }
+    end(stream).await?;
+    Ok(StatusCode::OK)
 }
 
 async fn refuse(stream: &mut Requests, response: http::response::Builder) -> Result<StatusCode, StreamError> {

@@ -8,9 +8,9 @@ use units::Duration;
 
 use crate::world::*;
 
-/// Files as large as a second of the link.
+/// More than the server has read when some of it has come.
 fn large() -> Vec<u8> {
-    noise(4_000_000, 7)
+    noise(7_000_000, 7)
 }
 
 /// Runs until some of it has come.

@@ -120,3 +120,31 @@ fn replaces_in_one_step() {
     assert_eq!(fs::read(world.out("a")).unwrap(), b"new");
     assert_eq!(fs::read(world.out("b")).unwrap(), b"old");
 }
+
+/// Both ends see the path; the server tells what it has seen of the download.
+#[test]
+fn what_is_seen_of_the_path() {
+    let bytes = noise(1_000_000, 1);
+    let mut world = World::new(&[("a", &bytes)], ServeConfig::default());
+    let client = world.fetch(Protocol::Http3, &["/a"]);
+    assert!(world.finish(ms(20_000)));
+    let fetch = &world.clients[client];
+    let (own, servers) = (fetch.meter().summary(), fetch.board().seen_by_server().unwrap());
+    for seen in [own, servers] {
+        let rtt = seen.rtt.unwrap();
+        assert!((20_000_000..30_000_000).contains(&rtt.least.0), "{rtt:?}");
+        // Nothing waits on this link; receive times are of whole microseconds.
+        assert!(seen.one_way.unwrap().p95.0 < 1000 && seen.lost == 0, "{seen:?}");
+    }
+    assert!(servers.sent >= 1_000_000 / 1200 && own.received >= servers.sent);
+    // A number now and then is left out, so that nobody can acknowledge what has not come.
+    assert!(own.missing < 10, "{own:?}");
+    let mut lossy = World::new(&[("a", &bytes)], ServeConfig::default());
+    lossy.loss = 0.05;
+    let client = lossy.fetch(Protocol::Http3, &["/a"]);
+    assert!(lossy.finish(ms(60_000)));
+    let fetch = &lossy.clients[client];
+    let (own, servers) = (fetch.meter().summary(), fetch.board().seen_by_server().unwrap());
+    assert!((20..100).contains(&servers.lost) && (20..120).contains(&own.missing), "{own:?} {servers:?}");
+    assert!(servers.lost.abs_diff(own.missing) < 20, "{own:?} {servers:?}");
+}
