@@ -12,6 +12,7 @@ pub mod root;
 pub mod serve;
 pub mod session;
 pub mod tasks;
+pub mod url;
 
 pub use board::{Board, Failure, Item, Stage, Wanted};
 pub use fetch::{Fetch, FetchConfig, Protocol, Trouble};
@@ -19,3 +20,4 @@ pub use job::{Answered, Log};
 pub use meter::{Meter, Spread, Summary};
 pub use root::Root;
 pub use serve::{Ender, ServeConfig, Server};
+pub use url::Url;
