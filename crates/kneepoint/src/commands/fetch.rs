@@ -217,7 +217,8 @@ impl Shown {
             return INTERRUPTED;
         }
         let (begun, ended) = self.fetch.times();
-        if let (false, Some((begun, ended))) = (args.quiet, begun.zip(ended)) {
+        let nothing = missing == args.urls.len();
+        if let (false, Some((begun, ended))) = (args.quiet || nothing, begun.zip(ended)) {
             let measured = Measured {
                 bytes: self.fetch.board().bytes(),
                 took: ended - begun,
