@@ -11,6 +11,7 @@ use crate::commands::diff::{self, DiffArgs};
 use crate::commands::doctor::{self, DoctorArgs};
 use crate::commands::fetch::{self, FetchArgs};
 use crate::commands::index::IndexArgs;
+use crate::commands::interop::{self, InteropArgs};
 use crate::commands::ledger::LedgerArgs;
 use crate::commands::link::{self, LinkArgs};
 use crate::commands::new::{self, NewArgs};
@@ -112,6 +113,9 @@ enum Command {
     /// `kneepoint fetch https://host:4433/file`. A file stands under its name when it is whole. Exit status: 0, 1 if a file did not
     /// come, 2 if there was no connection.
     Fetch(FetchArgs),
+    /// Be a client or a server of the QUIC interop runner, as its environment says: interop/README.md.
+    #[command(hide = true)]
+    Interop(InteropArgs),
     /// Print the JSON Schema of experiment files, for completion and checks in an editor.
     ///
     /// `kneepoint schema > kneepoint.schema.json`; docs/experiments.md says how an editor is told of it.
@@ -155,6 +159,7 @@ pub fn main() -> u8 {
         Command::Doctor(args) => doctor::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Fetch(args) => fetch::run(&args),
+        Command::Interop(args) => interop::run(&args),
         Command::Schema { markdown } => schema::run(markdown),
         Command::Completions { shell } => shell::completions(shell, Cli::command()),
         Command::Man { command } => shell::man(command.as_deref(), Cli::command()),

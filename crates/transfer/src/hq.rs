@@ -117,9 +117,10 @@ async fn get(session: &Session, wanted: &Wanted, board: &Board) -> Result<(), Fa
         board.grew(wanted.number, piece.len() as u64);
     }
     // Without a length the end of the stream is all there is: it came, or the read would have failed.
-    download.map_or(Ok(()), |download| download.keep().map_err(Failure::from))
+    download.map_or(Ok(()), Download::keep)
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
 fn why(broken: Broken) -> Failure {
     match broken {
         Broken::Stream(code) => match u16::try_from(code).ok().filter(|code| (400..600).contains(code)) {

@@ -97,6 +97,8 @@ pub struct Summary {
     pub missing: u64,
     /// Packets that came with CE.
     pub marked: u64,
+    /// How often the keys of 1-RTT packets were updated.
+    pub key_updates: u64,
 }
 
 #[derive(Debug, Default)]
@@ -111,6 +113,7 @@ struct State {
     /// One more than the largest number that came.
     next: u64,
     marked: u64,
+    key_updates: u64,
 }
 
 /// Listens to one connection. Copies are the same meter.
@@ -134,6 +137,7 @@ impl Meter {
             received: state.received,
             missing: state.next.saturating_sub(state.received),
             marked: state.marked,
+            key_updates: state.key_updates,
         }
     }
 }
@@ -181,6 +185,7 @@ impl State {
                     self.stamped(stamp.number, stamp.micros);
                 }
             }
+            Observation::Keys(updates) => self.key_updates = updates,
             Observation::Lost { .. } => self.lost += 1,
             Observation::Spurious { .. } => self.spurious += 1,
             Observation::Metrics { latest_rtt: Some(rtt), .. } => {
@@ -214,11 +219,12 @@ pub(crate) fn with_receive_times(config: &Config) -> Config {
 }
 
 /// Names of a summary's counts, as one end tells the other.
-const COUNTS: [&str; 5] = ["sent", "lost", "received", "missing", "marked"];
+const COUNTS: [&str; 6] = ["sent", "lost", "received", "missing", "marked", "key-updates"];
 
 impl Summary {
-    fn counts(&mut self) -> [&mut u64; 5] {
-        [&mut self.sent, &mut self.lost, &mut self.received, &mut self.missing, &mut self.marked]
+    fn counts(&mut self) -> [&mut u64; 6] {
+        let Self { sent, lost, received, missing, marked, key_updates, .. } = self;
+        [sent, lost, received, missing, marked, key_updates]
     }
 
     /// As text: a name and its numbers on each line; delays in nanoseconds: smallest, mean, 95th percentile.
@@ -294,6 +300,7 @@ mod tests {
             received: 6,
             missing: 7,
             marked: 8,
+            key_updates: 9,
         };
         for summary in [full, Summary::default(), Summary { rtt: None, ..full }] {
             assert_eq!(Summary::from_text(&summary.to_text()), summary);

@@ -12,6 +12,8 @@ pub(crate) mod fetch;
 mod files;
 mod folders;
 pub(crate) mod index;
+#[cfg(wire)]
+pub(crate) mod interop;
 pub(crate) mod ledger;
 #[cfg(wire)]
 pub(crate) mod link;
@@ -33,4 +35,6 @@ pub(crate) mod stability;
 mod worlds;
 
 #[cfg(not(wire))]
-pub(crate) use self::{no_wire as doctor, no_wire as fetch, no_wire as link, no_wire as serve};
+pub(crate) use self::{
+    no_wire as doctor, no_wire as fetch, no_wire as interop, no_wire as link, no_wire as serve,
+};

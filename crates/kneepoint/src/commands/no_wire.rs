@@ -1,4 +1,4 @@
-//! `kneepoint link`, `doctor`, `serve` and `fetch` in a build without the wire.
+//! `kneepoint link`, `doctor`, `serve`, `fetch` and `interop` in a build without the wire.
 
 use std::ffi::OsString;
 
@@ -16,6 +16,7 @@ pub(crate) struct Anything {
 
 pub(crate) type DoctorArgs = Anything;
 pub(crate) type FetchArgs = Anything;
+pub(crate) type InteropArgs = Anything;
 pub(crate) type LinkArgs = Anything;
 pub(crate) type ServeArgs = Anything;
 

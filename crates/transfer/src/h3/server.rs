@@ -78,7 +78,7 @@ async fn answer(resolver: RequestResolver<Transport, Bytes>, job: &Job) -> Resul
     let path = request.uri().path().to_owned();
     let mut sent = 0;
     let status = respond(&request, &mut stream, job, &mut sent).await;
-    job.answered(&path, status.as_ref().map_or(0, |status| status.as_u16()), sent);
+    job.answered(&path, status.as_ref().map_or(0, StatusCode::as_u16), sent);
     status.map(drop)
 }
 

@@ -25,11 +25,6 @@ pub(crate) struct ControllerArgs {
 }
 
 impl ControllerArgs {
-    /// Any by its name.
-    pub(crate) fn named(name: &str) -> Self {
-        Self { controller: name.to_owned(), sets: Vec::new() }
-    }
-
     /// The controller, checked.
     pub(crate) fn algorithm(&self) -> Result<Algorithm, Error> {
         let mut sets = Vec::new();

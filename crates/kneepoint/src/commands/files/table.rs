@@ -37,6 +37,9 @@ pub(crate) fn lines(measured: &Measured) -> String {
     if own.marked > 0 {
         all.push(("marked CE", share(own.marked, own.received, "packets")));
     }
+    if own.key_updates > 0 {
+        all.push(("key updates", own.key_updates.to_string()));
+    }
     all.iter().map(|(name, value)| format!("{name:24} {value}\n")).collect()
 }
 

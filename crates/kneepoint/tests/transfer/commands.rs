@@ -1,36 +1,15 @@
 //! `kneepoint serve` and `kneepoint fetch` over this machine's loopback interface.
-#![cfg(wire)]
-#![allow(clippy::disallowed_methods, reason = "real time")]
-
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use quic::crypto::tls::Identity;
-use units::Rng;
 
-fn kneepoint() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kneepoint"));
-    command.env_remove("SSLKEYLOGFILE").stdin(Stdio::null());
-    command
-}
-
-fn noise(len: usize) -> Vec<u8> {
-    let mut rng = Rng::stream(len as u64, "noise");
-    let mut out = vec![0; len];
-    out.chunks_mut(8).for_each(|eight| eight.copy_from_slice(&rng.next_u64().to_le_bytes()[..eight.len()]));
-    out
-}
-
-fn sha256(file: &Path) -> String {
-    let sum = Command::new("sha256sum").arg(file).output().unwrap();
-    assert!(sum.status.success(), "{}", file.display());
-    String::from_utf8(sum.stdout).unwrap().split(' ').next().unwrap().to_owned()
-}
+use crate::common::*;
 
 /// A server, ended when the test is.
 struct Server {
@@ -97,16 +76,6 @@ impl Server {
     }
 }
 
-fn says(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Has it end as a person would.
-fn interrupt(child: &Child) {
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-}
-
 #[test]
 fn three_sizes_by_both_protocols() {
     let server = Server::start(&["--controller", "bbr3"]);
@@ -156,22 +125,6 @@ fn ranges_and_what_is_outside() {
     assert!(server.names().is_empty());
 }
 
-/// In PEM.
-fn pem(label: &str, der: &[u8]) -> String {
-    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let four = |three: &[u8]| -> String {
-        let bits = three.iter().chain(&[0, 0]).take(3).fold(0, |bits, byte| bits << 8 | usize::from(*byte));
-        let digit = |at: usize| {
-            let there = at <= three.len();
-            if there { char::from(DIGITS[bits >> (18 - 6 * at) & 63]) } else { '=' }
-        };
-        (0..4).map(digit).collect()
-    };
-    let text: String = der.chunks(3).map(four).collect();
-    let lines: Vec<&str> = (0..text.len()).step_by(64).map(|at| &text[at..text.len().min(at + 64)]).collect();
-    format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
-}
-
 /// Certificates of files are verified: by the roots, and by name.
 #[test]
 fn certificates() {
@@ -207,18 +160,6 @@ fn certificates() {
 /// More than passes in the time of a test, and nothing on the disk.
 fn endless(path: &Path) {
     File::create(path).unwrap().set_len(20_000_000_000).unwrap();
-}
-
-fn patient(child: &mut Child, most: Duration) -> Option<i32> {
-    let until = Instant::now() + most;
-    while Instant::now() < until {
-        if let Some(status) = child.try_wait().unwrap() {
-            return Some(status.code().unwrap_or(-1));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let _ = child.kill();
-    None
 }
 
 /// Killed or interrupted in the middle: nothing under its name, nor under any other.

@@ -1,0 +1,8 @@
+//! `kneepoint serve`, `fetch` and `interop` over this machine's loopback interface.
+#![cfg(wire)]
+#![allow(clippy::disallowed_methods, reason = "real time")]
+#![allow(unreachable_pub, reason = "a crate of its own, for cargo")]
+
+mod commands;
+mod common;
+mod interop;
