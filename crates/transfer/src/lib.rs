@@ -18,6 +18,8 @@ pub use board::{Board, Failure, Item, Stage, Wanted};
 pub use fetch::{Fetch, FetchConfig, Protocol, Trouble};
 pub use job::{Answered, Log};
 pub use meter::{Meter, Spread, Summary};
+pub use quic;
 pub use root::Root;
 pub use serve::{Ender, ServeConfig, Server};
+pub use units;
 pub use url::Url;

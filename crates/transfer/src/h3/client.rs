@@ -16,6 +16,8 @@ use quic::streams::StreamId;
 
 /// What a server may send on one stream before its answer was read, in bytes.
 const MAX_HEAD: u64 = 256 << 10;
+/// What it may send between two pieces of a body, or after it: more than waits in a session, in bytes.
+const MAX_BETWEEN: u64 = 1 << 20;
 /// Answers before the answer (status 1xx) that are read.
 const MAX_INFORMATIONAL: usize = 16;
 
@@ -68,18 +70,19 @@ async fn get(
         .await
         .map_err(why)?;
     let id = StreamId(stream.id().into_inner());
-    session.set_limit(id, Some(MAX_HEAD));
+    session.allow(id, MAX_HEAD);
     stream.finish().await.map_err(why)?;
     let response = head(&mut stream).await?;
     if response.headers().get(header::SERVER).is_some_and(|server| server.as_bytes().starts_with(OURS)) {
         board.set_ours();
     }
     let (expected, part) = check(&response, wanted)?;
-    session.set_limit(id, None);
+    session.allow(id, MAX_BETWEEN);
     board.began(wanted.number, expected);
     let mut download = Download::begin(&wanted.out)?;
     let mut came = 0;
     while let Some(mut piece) = stream.recv_data().await.map_err(why)? {
+        session.allow(id, MAX_BETWEEN);
         while piece.has_remaining() {
             let len = piece.chunk().len();
             came += len as u64;

@@ -164,10 +164,10 @@ impl Session {
         self.0.borrow().pipes.values().filter(|pipe| pipe.is_sending()).count()
     }
 
-    /// From now on the peer may send so much on a stream in total, or as much as it likes.
-    pub fn set_limit(&self, id: StreamId, limit: Option<u64>) {
+    /// From now on the peer may send so much more on a stream.
+    pub fn allow(&self, id: StreamId, more: u64) {
         if let Some(pipe) = self.0.borrow_mut().pipes.get_mut(&id) {
-            pipe.limit = limit;
+            pipe.limit = Some(pipe.received.saturating_add(more));
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::world::*;
 
 /// More than the server has read when some of it has come.
 fn large() -> Vec<u8> {
-    noise(7_000_000, 7)
+    noise(2_500_000, 7)
 }
 
 /// Runs until some of it has come.

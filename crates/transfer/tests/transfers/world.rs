@@ -10,7 +10,7 @@ use quic::config::Config;
 use quic::connection::{Arrival, Settings};
 use quic::crypto::{ClientCrypto, ServerCrypto};
 use quic::endpoint::{Endpoint, EndpointSettings, Program};
-use units::{Duration, Rng, Time};
+use units::{Bytes, Duration, Rng, Time};
 
 pub const BOTH: [Protocol; 2] = [Protocol::Http3, Protocol::Hq];
 
@@ -36,6 +36,8 @@ pub struct World {
     pub dir: tempfile::TempDir,
     pub ends: [Endpoint; 2],
     pub server: Server,
+    /// In the place of the server, and beside the clients.
+    pub others: [Option<Box<dyn Program>>; 2],
     pub clients: Vec<Fetch>,
     /// One way.
     pub delay: Duration,
@@ -54,8 +56,10 @@ impl World {
         for (name, bytes) in files {
             fs::write(dir.path().join("www").join(name), bytes).unwrap();
         }
+        // Little is read ahead: files are still open when some of them has come.
+        let connection = Config { send_buffer: Bytes(256 << 10), ..Config::default() };
         let server = EndpointSettings {
-            config: config.endpoint(&Config::default()),
+            config: config.endpoint(&connection),
             connection: Settings::default(),
             crypto: Some(ServerCrypto::Plain { tag_len: 16 }),
         };
@@ -64,6 +68,7 @@ impl World {
             now: Time::ZERO,
             ends: [client_endpoint(Protocol::Http3), Endpoint::new(server, 2).unwrap()],
             server: Server::new(config, root),
+            others: [None, None],
             clients: Vec::new(),
             dir,
             delay: Duration::from_millis(10),
@@ -169,10 +174,16 @@ impl World {
             for fetch in &mut self.clients {
                 fetch.on_event(self.now, client, handle, event.clone());
             }
+            if let Some(other) = &mut self.others[0] {
+                other.on_event(self.now, client, handle, event);
+            }
         }
         self.clients.iter_mut().for_each(|fetch| fetch.run(self.now, client));
         while let Some((handle, event)) = server.poll_event() {
-            self.server.on_event(self.now, server, handle, event);
+            match &mut self.others[1] {
+                Some(other) => other.on_event(self.now, server, handle, event),
+                None => self.server.on_event(self.now, server, handle, event),
+            }
         }
         self.server.run(self.now, server);
         let mut buf = vec![0; 65_535];
