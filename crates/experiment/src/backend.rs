@@ -86,8 +86,12 @@ impl Backend {
 
     /// Whether the rows of `other` stand in its tables: its own do, and beside them the simulator's.
     pub fn shows(self, other: Self) -> bool {
-        let of_stacks = self == Self::Stack && matches!(other, Self::Noq | Self::Quinn | Self::Aioquic);
-        other == self || other == Self::Sim || of_stacks
+        match self {
+            Self::Sim | Self::Noq | Self::Quinn | Self::Aioquic => other == self || other == Self::Sim,
+            // QUIC on the wire has its endpoints in virtual time beside it.
+            Self::Wire => matches!(other, Self::Sim | Self::Stack | Self::Wire),
+            Self::Stack => other != Self::Wire,
+        }
     }
 }
 

@@ -24,6 +24,7 @@ use experiment::backend::Backend;
 use experiment::file::Experiment;
 use scenario::Watch;
 use stack::Stack;
+use units::Duration;
 
 pub(crate) use self::disk::recorded_bytes;
 use self::job::{Job, work};
@@ -155,9 +156,20 @@ fn push<T>(list: &Mutex<Vec<T>>, item: Option<T>) {
     list.lock().unwrap_or_else(PoisonError::into_inner).extend(item);
 }
 
+/// Measurements together that are announced.
+const LONG: Duration = Duration::from_secs(60);
+
 /// One after the other, when no simulation runs: beside them nothing in real time would be valid.
 fn measure(jobs: &[Todo<'_>], progress: &Progress<'_>) -> Result<Complete, Failure> {
     let mut complete = Vec::new();
+    let time: u64 = jobs.iter().map(|todo| todo.work.time).sum();
+    if time >= LONG.0 {
+        let minutes = time.div_ceil(60_000_000_000);
+        tell(&format!(
+            "{} runs in real time: up to {minutes} min, and more where one is not valid and is made again",
+            jobs.len()
+        ));
+    }
     for Todo { at, plan, number, job, .. } in jobs {
         // In real time, and no bar to be seen: a line each.
         if progress.is_hidden() {

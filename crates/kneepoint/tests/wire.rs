@@ -266,11 +266,11 @@ fn says_what_cannot_go() {
     for (from, to, says) in [
         (
             "transport = \"tcp\"\ncontroller = { name = \"fixed-window\", window = 42 }\npacket = { mss = \"1448 bytes\", overhead = \"52 bytes\" }",
-            "controller = \"fixed-window\"",
-            "its flows are of QUIC",
+            "controller = \"cubic\"\npacket = { overhead = \"28 bytes\" }\nack = { jitter = \"1 ms\" }",
+            "its receiver has jitter",
         ),
         ("{ name = \"fixed-window\", window = 42 }", "\"vegas\"", "the kernel has no vegas: it has"),
-        ("\"52 bytes\"", "\"40 bytes\"", "40 bytes of headers, the kernel's 52"),
+        ("\"52 bytes\"", "\"40 bytes\"", "40 bytes of headers, and the kernel's have 52"),
         ("\"1448 bytes\"", "\"1460 bytes\"", "a segment of 1460 bytes is none of 88 to 1448 bytes"),
         ("duration = \"4 s\"", "duration = \"11 min\"", "more than 600 s of real time"),
         ("12 Mbit/s", "900 Gbit/s", "packets, more than 5000000"),

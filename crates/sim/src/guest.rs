@@ -12,7 +12,7 @@
 
 use congestion::Controller;
 use recovery::Stats;
-use scenario::{End, Record};
+use scenario::{End, FlowSample, Record};
 use units::{Duration, Ecn, Time};
 
 /// A datagram that leaves.
@@ -37,6 +37,8 @@ pub struct Arrival {
     pub at: End,
     /// When it left the other one.
     pub sent: Time,
+    /// When it was there: now in the simulator, a little earlier where somebody else, such as a kernel, has noted the time.
+    pub arrived: Time,
     /// Its mark now.
     pub ecn: Ecn,
     /// The UDP payload, as it was sent.
@@ -54,6 +56,22 @@ pub struct Snapshot {
     pub smoothed_rtt: Option<Duration>,
     /// The newest RTT sample.
     pub latest_rtt: Option<Duration>,
+}
+
+impl Snapshot {
+    /// A sample of its flow, of which so much is in the record; `running`: it has begun and is not done.
+    pub fn sample(self, running: bool, record: &mut Record) -> FlowSample {
+        FlowSample {
+            running,
+            cwnd: self.cwnd,
+            bytes_in_flight: self.bytes_in_flight,
+            smoothed_rtt: self.smoothed_rtt,
+            latest_rtt: self.latest_rtt,
+            delivered: record.delivered,
+            made: record.media.as_ref().map(|_| record.made),
+            owd: record.take_owd(),
+        }
+    }
 }
 
 /// Both ends of a connection, as one actor.

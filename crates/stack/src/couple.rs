@@ -8,7 +8,7 @@ use scenario::trace::Handshake;
 use scenario::{End, FlowConfig, Record, Scenario, SentPacket, Transport};
 use sim::Guest;
 use sim::guest::{Arrival, Datagram, Snapshot};
-use units::Time;
+use units::{Duration, Ecn, Time};
 
 use crate::aioquic::Host;
 use crate::nat::Nat;
@@ -129,7 +129,7 @@ impl Couple {
         } += 1;
     }
 
-    fn count_arrival(&mut self, now: Time, arrival: (Time, units::Ecn), record: &mut Record) {
+    fn count_arrival(&mut self, now: Time, (delay, ecn): (Duration, Ecn), record: &mut Record) {
         // As in the simulator, only packets of data count.
         let Some(pieces) = self.server.take_arrived() else { return };
         let (mut fresh, mut end) = (0, 0);
@@ -138,8 +138,7 @@ impl Couple {
             fresh += self.arrived.insert(offset, last);
             end = end.max(last);
         }
-        let (sent, ecn) = arrival;
-        record.on_received(now, now - sent, fresh, ecn, Some((end, self.arrived.contiguous())));
+        record.on_received(now, delay, fresh, ecn, Some((end, self.arrived.contiguous())));
     }
 
     /// The client's next datagram.
@@ -179,13 +178,13 @@ impl Couple {
 
 impl Guest for Couple {
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
-        let Arrival { at, sent, ecn, mut bytes } = arrival;
+        let Arrival { at, sent, arrived, ecn, mut bytes } = arrival;
         match at {
             End::Receiver => {
                 let Some(source) = self.nat.server_gets(&mut bytes) else { return };
                 self.server.set_source(source);
                 self.server.handle(now, ecn, bytes);
-                self.count_arrival(now, (sent, ecn), record);
+                self.count_arrival(now, (arrived - sent, ecn), record);
             }
             End::Sender if self.nat.client_gets(now, &mut bytes) => {
                 self.client.handle(now, ecn, bytes);

@@ -287,16 +287,16 @@ impl Pair {
 
 impl Guest for Pair {
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
-        let Arrival { at, sent, ecn, mut bytes } = arrival;
+        let Arrival { at, sent, arrived, ecn, mut bytes } = arrival;
         let (client, server) = addresses();
         match at {
             End::Receiver => {
                 let Some(from) = self.nat.server_gets(&mut bytes) else { return };
                 let bytes = bytes.as_mut_slice();
-                let incoming = Incoming { from, to: server, ecn, arrived: now, bytes };
+                let incoming = Incoming { from, to: server, ecn, arrived, bytes };
                 self.ends.server.handle(now, incoming);
                 let heard = self.listen(End::Receiver);
-                self.tally.on_arrival(now, sent, &heard, &mut self.application, record);
+                self.tally.on_arrival((now, arrived - sent), &heard, &mut self.application, record);
                 self.heard = heard;
             }
             End::Sender => {
@@ -304,7 +304,7 @@ impl Guest for Pair {
                     return;
                 }
                 let bytes = bytes.as_mut_slice();
-                let incoming = Incoming { from: server, to: client, ecn, arrived: now, bytes };
+                let incoming = Incoming { from: server, to: client, ecn, arrived, bytes };
                 self.ends.client.handle(now, incoming);
                 self.tell(now, record);
             }

@@ -8,7 +8,7 @@ use quic::connection::Contents;
 use recovery::{AckFrame, Reassembly, Sender};
 use scenario::trace::{self, Event, Handshake, Metrics};
 use scenario::{Record, SentPacket};
-use units::{Ecn, Time};
+use units::{Duration, Ecn, Time};
 
 use crate::application::Application;
 use crate::ear::{Heard, Piece};
@@ -169,11 +169,10 @@ impl Tally {
         }
     }
 
-    /// A datagram arrives at the receiver's end, with these packets.
+    /// A datagram is handed to the receiver's end after so long on the way, with these packets.
     pub(crate) fn on_arrival(
         &mut self,
-        now: Time,
-        sent: Time,
+        (now, delay): (Time, Duration),
         heard: &[Heard],
         application: &mut Application,
         record: &mut Record,
@@ -195,7 +194,7 @@ impl Tally {
             record.on_packet(now, || Event::Received { pn, bytes, offset, len, marked });
             let contiguous = self.arrived.contiguous();
             let stream = application.is_reliable().then_some((end, contiguous));
-            record.on_received(now, now - sent, fresh, *ecn, stream);
+            record.on_received(now, delay, fresh, *ecn, stream);
             for &(start, len) in pieces {
                 application.on_received(now, (start, start.saturating_add(len)), contiguous, record);
             }

@@ -1,4 +1,5 @@
-//! Whether a scenario can run on the wire, and with which settings of the kernel.
+//! Whether a scenario can run on the wire, and with which settings of the kernel. Flows of TCP are the kernel's; those of QUIC are guests
+//! (`sim::Guest`), of which whoever makes them says whether they can be.
 
 use congestion::Algorithm;
 use congestion::algorithms::fixed_window;
@@ -22,7 +23,7 @@ const MIN_MSS: u32 = 88;
 pub(crate) const UDP_HEADERS: u32 = 28;
 /// Bytes that the probe writes into its packets.
 pub(crate) const PROBE_PAYLOAD: u32 = 8;
-/// Server's port of the first flow, client's port of the first source of UDP.
+/// Server's port of the first flow, and of QUIC the client's; client's port of the first source of UDP.
 pub(crate) const FLOW_PORT: u16 = 7000;
 pub(crate) const UDP_PORT: u16 = 5000;
 /// Of the probe, at both ends.
@@ -31,8 +32,8 @@ pub(crate) const PING_PORT: u16 = 4998;
 /// The kernel's settings for a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feasibility {
-    /// Connections, in the scenario's order.
-    pub flows: Vec<Options>,
+    /// Flows, in the scenario's order: the kernel's connection, or none of those that guests carry.
+    pub flows: Vec<Option<Options>>,
     /// Bytes of lower layers that count with every packet.
     pub overhead: u32,
     /// Whether TCP negotiates ECN.
@@ -43,35 +44,43 @@ pub struct Feasibility {
 
 impl Feasibility {
     /// # Errors
-    /// Why the kernel cannot run it: a clause like `its flows are of QUIC`.
+    /// Why it cannot run: a clause like `it has several links in a row`.
     pub fn of(scenario: &Scenario) -> Result<Self, String> {
         check_bounds(scenario)?;
         check_links(scenario)?;
         let Some(first) = scenario.flows.first() else { return Err("it has no flow".to_owned()) };
         let overhead = overhead(first)?;
         let mut flows = Vec::new();
-        let mut windows = Vec::new();
         for (flow, port) in scenario.flows.iter().zip(FLOW_PORT..) {
             check_alike(scenario, first, flow)?;
-            let mss = flow.transport.payload();
-            if !(MIN_MSS..=MTU - HEADERS).contains(&mss) {
-                return Err(format!(
-                    "a segment of {mss} bytes is none of {MIN_MSS} to {} bytes",
-                    MTU - HEADERS
-                ));
-            }
-            windows.extend(window(&flow.algorithm));
-            flows.push(Options { controller: controller(&flow.algorithm)?.to_owned(), mss, port });
+            flows.push(match flow.transport {
+                Transport::Tcp { .. } => Some(connection(flow, port)?),
+                Transport::Quic { datagram, .. } => check_datagram(datagram).map(|()| None)?,
+            });
         }
+        let kernels = || scenario.flows.iter().filter(|flow| is_tcp(flow));
+        if kernels().any(|flow| Some(flow.recovery.ecn) != kernels().next().map(|first| first.recovery.ecn)) {
+            return Err("its flows of TCP differ in ECN, which is one setting of the kernel".to_owned());
+        }
+        let mut windows: Vec<u32> = kernels().filter_map(|flow| window(&flow.algorithm)).collect();
         windows.dedup();
-        let window = match (windows.as_slice(), scenario.flows.iter().all(|f| window(&f.algorithm).is_some()))
-        {
+        let window = match (windows.as_slice(), kernels().all(|flow| window(&flow.algorithm).is_some())) {
             ([], _) => None,
             ([window], true) => Some(*window),
-            _ => return Err("fixed windows on the wire must be the same for all flows".to_owned()),
+            _ => return Err("fixed windows of TCP on the wire must be the same for all its flows".to_owned()),
         };
         check_packets(scenario, overhead)?;
-        Ok(Self { flows, overhead, ecn: first.recovery.ecn != Ecn::NotEct, window })
+        Ok(Self { flows, overhead, ecn: kernels().any(|flow| flow.recovery.ecn != Ecn::NotEct), window })
+    }
+
+    /// Whether guests carry all of its flows.
+    pub fn is_of_guests(&self) -> bool {
+        self.flows.iter().all(Option::is_none)
+    }
+
+    /// The flows that guests carry, by their numbers.
+    pub(crate) fn guests(&self) -> impl Iterator<Item = usize> + '_ {
+        self.flows.iter().enumerate().filter(|(_, kernels)| kernels.is_none()).map(|(number, _)| number)
     }
 
     /// The links there and back. The run begins so much after the emulator: what changes by the clock is shifted.
@@ -97,13 +106,45 @@ fn window(algorithm: &Algorithm) -> Option<u32> {
     u32::try_from(params.window).ok()
 }
 
+fn is_tcp(flow: &FlowConfig) -> bool {
+    matches!(flow.transport, Transport::Tcp { .. })
+}
+
+/// What the kernel carries a flow of TCP with.
+fn connection(flow: &FlowConfig, port: u16) -> Result<Options, String> {
+    let mss = flow.transport.payload();
+    if !(MIN_MSS..=MTU - HEADERS).contains(&mss) {
+        return Err(format!("a segment of {mss} bytes is none of {MIN_MSS} to {} bytes", MTU - HEADERS));
+    }
+    if flow.recovery.ecn == Ecn::Ect1 {
+        return Err("it marks ECT(1), which the kernel's TCP does not".to_owned());
+    }
+    if !matches!(flow.application, Application::Bulk) || !flow.pauses.is_empty() {
+        return Err("its flows of TCP are not bulk".to_owned());
+    }
+    Ok(Options { controller: controller(&flow.algorithm)?.to_owned(), mss, port })
+}
+
+fn check_datagram(datagram: u32) -> Result<(), String> {
+    let most = MTU - UDP_HEADERS;
+    if datagram > most {
+        return Err(format!(
+            "a datagram of {datagram} bytes is more than the {most} of the link's interfaces"
+        ));
+    }
+    Ok(())
+}
+
 /// What every packet has beside IP's bytes.
 fn overhead(flow: &FlowConfig) -> Result<u32, String> {
-    let Transport::Tcp { overhead, .. } = flow.transport else {
-        return Err("its flows are of QUIC".to_owned());
+    let (overhead, headers, what) = match flow.transport {
+        Transport::Tcp { overhead, .. } => (overhead, HEADERS, "IPv4, TCP, time stamps"),
+        Transport::Quic { overhead, .. } => (overhead, UDP_HEADERS, "IPv4, UDP"),
     };
-    overhead.checked_sub(HEADERS).ok_or_else(|| {
-        format!("its segments have {overhead} bytes of headers, the kernel's {HEADERS} (IPv4, TCP, time stamps) or more")
+    overhead.checked_sub(headers).ok_or_else(|| {
+        format!(
+            "its packets have {overhead} bytes of headers, and the kernel's have {headers} or more ({what})"
+        )
     })
 }
 
@@ -111,12 +152,6 @@ fn overhead(flow: &FlowConfig) -> Result<u32, String> {
 fn check_alike(scenario: &Scenario, first: &FlowConfig, flow: &FlowConfig) -> Result<(), String> {
     if overhead(flow)? != overhead(first)? {
         return Err("its flows differ in the overhead of their packets".to_owned());
-    }
-    if flow.recovery.ecn == Ecn::Ect1 || flow.recovery.ecn != first.recovery.ecn {
-        return Err("its flows differ in ECN, or mark ECT(1), which the kernel's TCP does not".to_owned());
-    }
-    if !matches!(flow.application, Application::Bulk) || !flow.pauses.is_empty() {
-        return Err("its flows are not bulk".to_owned());
     }
     if usize::from(flow.route.first) > 0 {
         return Err("a flow comes from the other end".to_owned());

@@ -1,22 +1,26 @@
-//! The wire: an experiment's flows as the kernel's TCP through the emulator, in real time.
+//! The wire: an experiment's flows through the emulator, in real time: as the kernel's TCP, and as QUIC over real UDP.
 //!
 //! ```text
-//! scenario -> feasibility.rs       can the kernel do that? then which controller, which segment size
+//! scenario -> feasibility.rs       can it be done? then which controller of the kernel, which segment size
 //!          -> traffic.rs   connections, senders, UDP, ping; TCP_INFO sampled beside them
+//!          -> guests.rs    protocol code that has a flow's place in the simulator (`sim::Guest`), at real sockets; seat.rs: one of them
 //!          -> log/   the emulator's packet log, the ground truth, to the simulator's records; series.rs to its series
 //! ```
 //!
 //! The outcome is the simulator's own type, so that metrics, tables, series, qlog and report are the same for both worlds.
 //! Whatever can be read off the packets is: bytes, losses, RTT per acknowledgement, delays, the queue. The window, the
-//! smoothed RTT and the periods of recovery are the kernel's word, sampled; [`UNKNOWN`] says what stays unknown.
+//! smoothed RTT and the periods of recovery are the kernel's word, sampled; [`unknown`] says what stays unknown. Of QUIC both ends are at
+//! hand: they count themselves, as in the simulator, with the kernel's stamps for times of arrival; queues and drops are the packet log's.
 #![cfg(target_os = "linux")]
 // This backend runs by the real clock.
 #![allow(clippy::disallowed_methods)]
 
 mod feasibility;
+mod guests;
 mod log;
 mod ping;
 mod samples;
+mod seat;
 mod sockets;
 mod traffic;
 
@@ -26,20 +30,29 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use emu::{Config, Rig, tcp};
-use scenario::{Outcome, Scenario, Watch};
+use scenario::{Outcome, Scenario, Transport, Watch};
 
 pub use self::feasibility::{Feasibility, MAX_DURATION, MAX_FLOWS};
+pub use self::guests::Make;
 use self::traffic::Traffic;
 
-/// Metrics that neither the packets nor the kernel tell: which rule found a loss, when a transmission began, what ACK frames of QUIC hold.
-pub const UNKNOWN: [&str; 6] = [
+/// What the packet log does not tell: when a transmission began.
+const UNKNOWN_OF_ALL: [&str; 1] = ["queue_wait"];
+/// What neither the packets of TCP nor the kernel tell besides: which rule found a loss, what ACK frames of QUIC hold.
+const UNKNOWN_OF_TCP: [&str; 6] = [
+    "queue_wait",
     "receive_times",
     "lost_by_packet_threshold",
     "lost_by_time_threshold",
     "lost_by_timeout",
     "time_threshold_share",
-    "queue_wait",
 ];
+
+/// Metrics that nobody can tell of a scenario on the wire.
+pub fn unknown(scenario: &Scenario) -> &'static [&'static str] {
+    let is_tcp = |flow: &scenario::FlowConfig| matches!(flow.transport, Transport::Tcp { .. });
+    if scenario.flows.iter().any(is_tcp) { &UNKNOWN_OF_TCP } else { &UNKNOWN_OF_ALL }
+}
 
 /// From the last handshake to the beginning of the run: the emulator is idle again.
 const SETTLE: Duration = Duration::from_millis(100);
@@ -59,15 +72,20 @@ pub struct Measured {
     pub outcome: Outcome,
     /// Why it is not valid; empty if it is.
     pub invalid_reasons: Vec<String>,
+    /// By how much the one-way delays that QUIC's ends have measured, with the kernel's receive stamps, differ from the packet log's: the
+    /// median, of the worst flow.
+    pub owd_error: Option<units::Duration>,
 }
 
-/// Runs a scenario that fits; `None` when `watch.stop` ended it early. The traffic goes to `pcap` on request.
+/// Runs a scenario that fits; `None` when `watch.stop` ended it early. `make`: who carries its flows of QUIC. The traffic goes to `pcap` on
+/// request.
 ///
 /// # Errors
 /// What the system refuses, in a sentence.
 pub fn run(
     scenario: &Scenario,
     feasible: &Feasibility,
+    make: Option<Make>,
     pcap: Option<PathBuf>,
     watch: &Watch,
 ) -> Result<Option<Measured>, emu::Error> {
@@ -79,10 +97,13 @@ pub fn run(
         tcp::lock_window(&rig, segments, SETTLE + round_trips(scenario))?;
     }
     tcp::configure(&rig, feasible.ecn, false)?;
-    let connections =
-        feasible.flows.iter().map(|options| tcp::connect(&rig, options)).collect::<Result<_, _>>()?;
+    let connect = |options: &Option<tcp::Options>| {
+        options.as_ref().map(|options| tcp::connect(&rig, options)).transpose()
+    };
+    let connections = feasible.flows.iter().map(connect).collect::<Result<_, _>>()?;
+    let guests = make.map(|make| guests::prepare(&rig, scenario, feasible, make)).transpose()?;
     let origin = (rig.start_time() + Duration::from_nanos(planned.0)).max(Instant::now() + SETTLE / 2);
-    let mut traffic = Traffic::start(&rig, scenario, feasible, connections, origin)?;
+    let mut traffic = Traffic::start(&rig, scenario, feasible, (connections, guests), origin)?;
     while !traffic.is_over(scenario) && !rig.has_failed() {
         if watch.stop.load(Ordering::Relaxed) {
             return Ok(None);
@@ -94,15 +115,15 @@ pub fn run(
     }
     let origin = units::Time((origin - rig.start_time()).as_nanos() as u64);
     let shifted = origin - units::Time::ZERO - planned;
-    let seen = traffic.finish();
+    let mut seen = traffic.finish();
     let report = rig.stop()?;
     let mut invalid_reasons = report.audit.invalid_reasons();
-    let outcome = log::outcome(scenario, &report, &seen, origin);
+    let (outcome, owd_error) = log::outcome(scenario, &report, &mut seen, origin);
     invalid_reasons.extend(reasons_of(scenario, &outcome, &seen));
     if feasibility::is_timed(scenario) && shifted > LATE_START {
         invalid_reasons.push(format!("the run began {shifted} late, so that the link changed too early"));
     }
-    Ok(Some(Measured { outcome, invalid_reasons }))
+    Ok(Some(Measured { outcome, invalid_reasons, owd_error }))
 }
 
 /// A few of the longest, without a queue.
@@ -114,23 +135,51 @@ fn round_trips(scenario: &Scenario) -> Duration {
 /// How long after the emulator the run begins: handshakes, one after the other, and some silence.
 fn lead(scenario: &Scenario, feasible: &Feasibility) -> units::Duration {
     let rtt = round_trips(scenario) / 4;
-    let handshakes = (rtt * 2 + HANDSHAKE) * feasible.flows.len() as u32;
+    let handshakes = (rtt * 2 + HANDSHAKE) * feasible.flows.iter().flatten().count() as u32;
     let memory = if feasible.window.is_some() { SETTLE + rtt * 6 + HANDSHAKE } else { Duration::ZERO };
     samples::duration(SETTLE + handshakes + memory)
 }
 
+/// What is wrong with the endpoints that are in this program: the same bounds as for the emulator's own lateness.
+fn reasons_of_guests(gone: &guests::Gone) -> Vec<String> {
+    let late = &gone.lateness;
+    let refused: u64 = gone.guests.iter().map(|left| left.refused).sum();
+    let micros = |time: units::Duration| units::Duration(time.0 / 1000 * 1000);
+    let rules = [
+        (
+            late.p99 <= emu::validity::LATE_P99,
+            format!(
+                "1 % of what the QUIC endpoints did was more than {} late (at most {})",
+                micros(late.p99),
+                emu::validity::LATE_P99
+            ),
+        ),
+        (
+            late.max <= emu::validity::LATE_MAX,
+            format!(
+                "the QUIC endpoints were {} late (at most {})",
+                micros(late.max),
+                emu::validity::LATE_MAX
+            ),
+        ),
+        (refused == 0, format!("the kernel refused {refused} datagrams of the QUIC endpoints")),
+    ];
+    let broken = rules.into_iter().filter(|(holds, _)| !holds).map(|(_, why)| why);
+    broken.chain(gone.error.iter().map(|why| format!("the QUIC endpoints: {why}"))).collect()
+}
+
 /// What is wrong with the traffic, apart from the emulator.
 fn reasons_of(scenario: &Scenario, outcome: &Outcome, seen: &traffic::Seen) -> Vec<String> {
-    let mut all = Vec::new();
-    let flows = scenario.flows.iter().zip(&outcome.flows).zip(&seen.samples).zip(&seen.cut_short);
-    for (((flow, record), samples), cut_short) in flows {
+    let mut all = reasons_of_guests(&seen.gone);
+    let flows = scenario.flows.iter().zip(&outcome.flows).zip(&seen.samples).enumerate();
+    for (number, ((flow, record), samples)) in flows {
         if record.started > flow.start + LATE_START && record.started < units::Time::NEVER {
             all.push(format!("{} began {} late", flow.label, record.started - flow.start));
         }
         if record.started == units::Time::NEVER && flow.start < outcome.end {
             all.push(format!("{} sent nothing", flow.label));
         }
-        if *cut_short {
+        if seen.cut_short.contains(&number) {
             all.push(format!("{} ended before its time", flow.label));
         }
         let held_back = samples.held_back();

@@ -1,6 +1,6 @@
 //! The traffic of a run: senders and receivers of TCP, UDP, a ping, and a look at the kernel now and then.
 //!
-//! The kernel sends on its own as acknowledgements come; the threads here only keep its buffers filled and empty.
+//! The kernel sends on its own as acknowledgements come; the threads here only keep its buffers filled and empty. Flows of QUIC are `guests.rs`.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
@@ -15,6 +15,7 @@ use scenario::{Emission, Scenario};
 use units::Time;
 
 use crate::feasibility::{Feasibility, UDP_HEADERS, UDP_PORT};
+use crate::guests::{Gone, Guests};
 use crate::ping::{self, Answers, Ping};
 use crate::samples::Samples;
 use crate::sockets::{at, failed, since, sleep_until, socket, spawn};
@@ -32,12 +33,14 @@ const SINK_PORT: u16 = 4999;
 pub(crate) struct Seen {
     /// When the run was over.
     pub(crate) end: Time,
-    /// Of each flow.
+    /// Of each flow; of those that guests carry none.
     pub(crate) samples: Vec<Samples>,
     /// Answers to the probe.
     pub(crate) pings: Option<Answers>,
     /// Flows that ended before their time.
-    pub(crate) cut_short: Vec<bool>,
+    pub(crate) cut_short: Vec<usize>,
+    /// What the guests have left.
+    pub(crate) gone: Gone,
 }
 
 /// A flow under way.
@@ -56,7 +59,9 @@ struct Running {
 #[derive(Debug)]
 pub(crate) struct Traffic {
     origin: Instant,
-    flows: Vec<Running>,
+    /// The kernel's, with their numbers in the scenario.
+    flows: Vec<(usize, Running)>,
+    guests: Option<Guests>,
     over: Arc<AtomicBool>,
     sampler: JoinHandle<Vec<Samples>>,
     udp: Vec<JoinHandle<()>>,
@@ -71,15 +76,17 @@ impl Traffic {
         rig: &Rig,
         scenario: &Scenario,
         feasible: &Feasibility,
-        connections: Vec<Connection>,
+        (connections, guests): (Vec<Option<Connection>>, Option<Guests>),
         origin: Instant,
     ) -> Result<Self, Error> {
         let over = Arc::new(AtomicBool::new(false));
         let mut flows = Vec::new();
-        for (connection, config) in connections.into_iter().zip(&scenario.flows) {
+        for ((number, connection), config) in connections.into_iter().enumerate().zip(&scenario.flows) {
+            let Some(connection) = connection else { continue };
             let start = at(origin, config.start);
-            flows.push(Running::start(connection, start, config.transfer, Arc::clone(&over))?);
+            flows.push((number, Running::start(connection, start, config.transfer, Arc::clone(&over))?));
         }
+        guests.iter().for_each(|guests| guests.begin(origin));
         let sampler = start_sampler(scenario, &flows, origin, &over)?;
         let sink = socket(rig, Side::Server, SINK_PORT)?;
         let mut udp = Vec::new();
@@ -95,7 +102,7 @@ impl Traffic {
             Some(probe) => Some(ping::start(rig, probe, feasible.overhead, origin)?),
             None => None,
         };
-        Ok(Self { origin, flows, over, sampler, udp, _sink: sink, ping })
+        Ok(Self { origin, flows, guests, over, sampler, udp, _sink: sink, ping })
     }
 
     fn now(&self) -> Time {
@@ -105,8 +112,8 @@ impl Traffic {
     /// Ends the flows whose time has come.
     pub(crate) fn stop_due(&mut self, scenario: &Scenario) {
         let now = self.now();
-        for (flow, config) in self.flows.iter_mut().zip(&scenario.flows) {
-            if config.stop.is_some_and(|stop| stop <= now) {
+        for (number, flow) in &mut self.flows {
+            if scenario.flows.get(*number).and_then(|config| config.stop).is_some_and(|stop| stop <= now) {
                 flow.abort();
             }
         }
@@ -114,16 +121,20 @@ impl Traffic {
 
     /// Whether the run's time is over, or all flows have ended.
     pub(crate) fn is_over(&self, scenario: &Scenario) -> bool {
-        self.now() >= Time::ZERO + scenario.duration || self.flows.iter().all(Running::has_ended)
+        let kernels = || self.flows.iter().all(|(_, flow)| flow.has_ended());
+        let guests = || self.guests.as_ref().is_none_or(Guests::have_ended);
+        self.now() >= Time::ZERO + scenario.duration || (kernels() && guests())
     }
 
     /// Ends everything.
     pub(crate) fn finish(mut self) -> Seen {
         let end = self.now();
-        let cut_short = self.flows.iter().map(Running::is_cut_short).collect();
+        let gone = self.guests.map(Guests::finish).unwrap_or_default();
+        let is_cut_short = |(number, flow): &(usize, Running)| (*number, flow.is_cut_short());
+        let cut_short: Vec<(usize, bool)> = self.flows.iter().map(is_cut_short).collect();
         self.over.store(true, Ordering::Relaxed);
-        self.flows.iter_mut().for_each(Running::abort);
-        for flow in self.flows {
+        self.flows.iter_mut().for_each(|(_, flow)| flow.abort());
+        for (_, flow) in self.flows {
             // A thread that panicked has said so.
             let _ = (flow.sender.join(), flow.receiver.join());
         }
@@ -131,7 +142,10 @@ impl Traffic {
         for source in self.udp {
             let _ = source.join();
         }
-        Seen { end, samples, pings: self.ping.map(Ping::finish), cut_short }
+        let of_guests = gone.guests.iter().map(|left| (left.flow, left.cut_short));
+        let cut_short =
+            cut_short.into_iter().chain(of_guests).filter(|(_, is)| *is).map(|(number, _)| number);
+        Seen { end, samples, pings: self.ping.map(Ping::finish), cut_short: cut_short.collect(), gone }
     }
 }
 
@@ -196,27 +210,29 @@ fn receive(mut stream: &TcpStream) {
 
 fn start_sampler(
     scenario: &Scenario,
-    flows: &[Running],
+    flows: &[(usize, Running)],
     origin: Instant,
     over: &Arc<AtomicBool>,
 ) -> Result<JoinHandle<Vec<Samples>>, Error> {
-    let starts = scenario.flows.iter().map(|flow| flow.start);
-    let clients = flows.iter().filter_map(|flow| flow.client.as_ref().map(Arc::downgrade));
-    let watched: Vec<(Time, Weak<TcpStream>)> = starts.zip(clients).collect();
+    let watch = |(number, flow): &(usize, Running)| {
+        Some((*number, scenario.flows.get(*number)?.start, flow.client.as_ref().map(Arc::downgrade)?))
+    };
+    let watched: Vec<(usize, Time, Weak<TcpStream>)> = flows.iter().filter_map(watch).collect();
+    let of_all = scenario.flows.len();
     let looks = MAX_SAMPLES / (flows.len() as u64).max(1);
     let period = LOOK.max(Duration::from_nanos(scenario.duration.0 / looks));
     let over = Arc::clone(over);
     spawn("sampler", move || {
-        let mut samples = vec![Samples::default(); watched.len()];
+        let mut samples = vec![Samples::default(); of_all];
         let mut next = origin;
         while !over.load(Ordering::Relaxed) {
             next += period;
             thread::sleep(next.saturating_duration_since(Instant::now()));
-            for ((start, client), samples) in watched.iter().zip(&mut samples) {
+            for (number, start, client) in &watched {
                 let now = since(origin);
                 // It holds a connection only while it looks at it, or that could not end.
                 let info = client.upgrade().filter(|_| *start <= now).and_then(|c| Info::of(&c).ok());
-                info.into_iter().for_each(|info| samples.push(now, info));
+                info.into_iter().for_each(|info| samples[*number].push(now, info));
             }
         }
         samples

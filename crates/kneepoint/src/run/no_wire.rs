@@ -28,7 +28,7 @@ pub(super) fn run(_: &Scenario, _: Option<&Path>, _: &Watch) -> Result<(Outcome,
     Err(refused())
 }
 
-pub(super) fn tells(_: &Metric) -> bool {
+pub(super) fn tells(_: &Scenario, _: &Metric) -> bool {
     true
 }
 

@@ -60,8 +60,9 @@ impl Run<'_> {
         outcome.hand_over(&mut recorder);
         let recorded = recorder.finish(number).map_err(|e| self.store(e))?;
         let mut done = self.done(job, &scenario, &outcome, recorded);
-        done.values.retain(|metric, _| on_wire::tells(metric));
-        done.flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| on_wire::tells(metric)));
+        let tells = |metric: &Metric| on_wire::tells(&scenario, metric);
+        done.values.retain(|metric, _| tells(metric));
+        done.flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| tells(metric)));
         Ok(Done { audit: Some(audit), ..done })
     }
 

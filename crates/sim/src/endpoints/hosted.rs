@@ -119,17 +119,8 @@ impl Hosted {
 
     /// How it stands at the time of a sample.
     pub(crate) fn sample(&mut self, now: Time, record: &mut Record) -> FlowSample {
-        let seen = self.guest.observe();
-        FlowSample {
-            running: record.started <= now && !self.is_done(),
-            cwnd: seen.cwnd,
-            bytes_in_flight: seen.bytes_in_flight,
-            smoothed_rtt: seen.smoothed_rtt,
-            latest_rtt: seen.latest_rtt,
-            delivered: record.delivered,
-            made: record.media.as_ref().map(|_| record.made),
-            owd: record.take_owd(),
-        }
+        let running = record.started <= now && !self.is_done();
+        self.guest.observe().sample(running, record)
     }
 
     /// The controller's own variables.
@@ -145,7 +136,7 @@ impl Hosted {
         }
         let at = if from == End::Sender { End::Receiver } else { End::Sender };
         let Flying { sent, ecn, bytes, .. } = flying;
-        self.guest.deliver(now, Arrival { at, sent, ecn, bytes }, record);
+        self.guest.deliver(now, Arrival { at, sent, arrived: now, ecn, bytes }, record);
         self.send(now, record, links);
     }
 

@@ -39,7 +39,7 @@ impl Echo {
 
 impl Guest for Echo {
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
-        let Arrival { at, sent, ecn, bytes } = arrival;
+        let Arrival { at, sent, ecn, bytes, .. } = arrival;
         self.seen.borrow_mut().push((now, at, bytes[0], ecn, sent));
         match at {
             End::Receiver => {

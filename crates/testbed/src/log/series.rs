@@ -6,6 +6,8 @@ use units::{Duration, Time};
 
 use super::beside::UdpLog;
 use super::flow::FlowLog;
+use super::guest;
+use super::logged::Logged;
 use super::packets::Packet;
 use crate::samples::{self, Samples};
 use crate::traffic::Seen;
@@ -15,7 +17,7 @@ pub(crate) fn of(
     scenario: &Scenario,
     seen: &Seen,
     packets: &[Packet],
-    flows: &[FlowLog],
+    flows: &[Logged],
     udp: &[UdpLog],
     end: Time,
 ) -> Series {
@@ -44,7 +46,10 @@ pub(crate) fn of(
         flows: flows
             .iter()
             .zip(&seen.samples)
-            .map(|(flow, samples)| flow_series(flow, samples, &ticks, interval))
+            .map(|(flow, samples)| match flow {
+                Logged::Kernel(log) => flow_series(log, samples, &ticks, interval),
+                Logged::Guest(left) => guest::series(left, ticks.len(), interval),
+            })
             .collect(),
     }
 }

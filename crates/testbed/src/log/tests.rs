@@ -9,6 +9,7 @@ use scenario::{FlowConfig, Seconds, Transport};
 use units::{Bytes, Duration, Rate};
 
 use super::*;
+use crate::guests::Gone;
 use crate::log::packets::TCP;
 use crate::samples::Samples;
 
@@ -98,12 +99,19 @@ fn outcome_of(rows: &[Row]) -> (Scenario, Outcome) {
     let packets = run_packets(rows, ORIGIN, end);
     let mut packets = packets;
     packets.sort_by_key(|packet| packet.sent);
-    let seen = Seen { end, samples: vec![Samples::default()], pings: None, cut_short: vec![false] };
+    let seen = Seen {
+        end,
+        samples: vec![Samples::default()],
+        pings: None,
+        cut_short: Vec::new(),
+        gone: Gone::default(),
+    };
     let flow = FlowLog::read(&scenario, &scenario.flows[0], &seen.samples[0], &packets, FLOW_PORT, end);
+    let flow = Logged::Kernel(flow);
     let series = series::of(&scenario, &seen, &packets, std::slice::from_ref(&flow), &[], end);
     let link = link::Counters { delivered: super::delivered(&packets, end), ..link::Counters::default() };
     let outcome = Outcome {
-        flows: vec![flow.record],
+        flows: vec![flow.into_record()],
         probe: None,
         udp: Vec::new(),
         link,

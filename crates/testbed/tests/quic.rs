@@ -1,0 +1,126 @@
+//! QUIC at real sockets through the emulator, beside the simulator. Needs root and /dev/net/tun.
+//!
+//! Whether a run is valid depends on the machine's day, so that what asks for times takes the best of three tries.
+#![cfg(target_os = "linux")]
+
+use std::io::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use congestion::Registry;
+use kneepoint_testbed::{Feasibility, Make, Measured, run};
+use link::{Limit, LinkConfig};
+use scenario::{FlowConfig, Scenario, Transport, Watch};
+use stack::Profile;
+use units::{Bytes, Duration, Ecn, Rate};
+
+/// Two runs at a time would spoil each other.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+const QUIC: Transport = Transport::Quic { datagram: 1252, header: 35, overhead: 28 };
+const RTT: Duration = Duration::from_millis(50);
+
+/// The turn of a test, or `None` and a word on standard error where it cannot run.
+fn turn(test: &str) -> Option<MutexGuard<'static, ()>> {
+    let Some(why) = emu::privilege::missing() else {
+        return Some(ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner));
+    };
+    // Past the test harness, which shows nothing of tests that pass.
+    std::io::stderr().write_all(format!("{test}: skipped: {why}\n").as_bytes()).unwrap();
+    None
+}
+
+fn flow(controller: &str) -> FlowConfig {
+    let algorithm = Registry::default().get(controller).unwrap().algorithm();
+    FlowConfig { algorithm, transport: QUIC, rtt: RTT, ..FlowConfig::default() }
+}
+
+fn scenario(flows: impl IntoIterator<Item = FlowConfig>, seconds: u64) -> Scenario {
+    let limit = Limit::Bytes(Bytes(62_500));
+    let link = LinkConfig { limit, delay: RTT / 2, ..LinkConfig::plain(Rate(10_000_000)) };
+    Scenario::new(link, flows, Duration::from_secs(seconds))
+}
+
+fn on_wire(scenario: &Scenario) -> Measured {
+    let feasible = Feasibility::of(scenario).unwrap();
+    let flows = scenario.clone();
+    let make: Make = Box::new(move || stack::guests(&flows, &Profile::default()).map_err(|e| e.to_string()));
+    run(scenario, &feasible, Some(make), None, &Watch::default()).unwrap().unwrap()
+}
+
+/// A transfer with NewReno and one with BBR: the time that it takes and the packets that the queue drops are the stack's in virtual time.
+/// The one-way delays that the ends measure are the link's.
+#[test]
+fn the_wire_is_the_stack() {
+    let Some(_turn) = turn("the_wire_is_the_stack") else { return };
+    for controller in ["new-reno", "bbr3"] {
+        let transfer = FlowConfig { transfer: Some(2_000_000), ..flow(controller) };
+        let scenario = scenario([transfer], 20);
+        let expected = stack::run(&scenario, &Profile::default(), &Watch::default(), None).unwrap().unwrap();
+        let mut tries = Vec::new();
+        for _ in 0..3 {
+            let Measured { outcome, invalid_reasons, owd_error } = on_wire(&scenario);
+            let (real, virtual_) = (&outcome.flows[0], &expected.flows[0]);
+            assert_eq!(real.delivered, 2_000_000, "{controller}: {invalid_reasons:?}");
+            let time = real.finished.unwrap().as_secs_f64() / virtual_.finished.unwrap().as_secs_f64();
+            let rtt = real.totals.rtt.mean_ms() / virtual_.totals.rtt.mean_ms();
+            let (drops, of_stack) = (real.totals.dropped as f64, virtual_.totals.dropped as f64);
+            let error = owd_error.unwrap();
+            let said = format!(
+                "time {time:.3}, rtt {rtt:.3}, drops {drops} for {of_stack}, delays {error}: {invalid_reasons:?}"
+            );
+            println!("{controller}: {said}");
+            let alike = (time - 1.0).abs() < 0.03 && (rtt - 1.0).abs() < 0.05;
+            if alike && (drops - of_stack).abs() <= 3.0 + 0.2 * of_stack && error < Duration::from_micros(300)
+            {
+                tries.clear();
+                break;
+            }
+            tries.push(said);
+        }
+        assert!(tries.is_empty(), "{controller}: {tries:#?}");
+    }
+}
+
+/// Every packet that the emulator has marked is counted by the peer as such, and no other.
+#[test]
+fn every_mark_is_counted() {
+    let Some(_turn) = turn("every_mark_is_counted") else { return };
+    let mut transfer = FlowConfig { transfer: Some(1_500_000), ..flow("cubic") };
+    transfer.recovery.ecn = Ecn::Ect0;
+    let mut scenario = scenario([transfer], 20);
+    scenario.link.aqm = link::Aqm::Codel(Default::default());
+    let Measured { outcome, .. } = on_wire(&scenario);
+    let record = &outcome.flows[0];
+    assert_eq!(record.delivered, 1_500_000);
+    assert!(record.ecn.ce > 3, "{:?}", record.ecn);
+    assert_eq!((record.ecn.ce, record.ecn.ect1), (outcome.link.marked.packets, 0), "{:?}", record.ecn);
+}
+
+/// A connection of the kernel's TCP and one of QUIC share the link: both have their place in the outcome, and together fill it.
+#[test]
+fn beside_the_kernels_tcp() {
+    let Some(_turn) = turn("beside_the_kernels_tcp") else { return };
+    let tcp = FlowConfig { transport: Transport::Tcp { mss: 1448, overhead: 52 }, ..flow("cubic") };
+    let scenario = Scenario { series: Some(Duration::from_millis(100)), ..scenario([tcp, flow("cubic")], 4) };
+    let Measured { outcome, .. } = on_wire(&scenario);
+    let goodput = |flow: usize| outcome.flows[flow].delivered as f64 * 8e-6 / 4.0;
+    assert!(goodput(0) > 1.0 && goodput(1) > 1.0, "{} and {}", goodput(0), goodput(1));
+    assert!((8.0..9.8).contains(&(goodput(0) + goodput(1))), "{} and {}", goodput(0), goodput(1));
+    let series = &outcome.series;
+    for flow in &series.flows {
+        assert_eq!(flow.cwnd.len(), series.times.len());
+        assert!(flow.cwnd.iter().skip(3).all(|cwnd| *cwnd > 2000.0), "{:?}", flow.cwnd);
+    }
+}
+
+#[test]
+fn says_what_does_not_fit() {
+    let large = Transport::Quic { datagram: 1473, header: 35, overhead: 28 };
+    let thin = Transport::Quic { datagram: 1252, header: 35, overhead: 20 };
+    for (flow, word) in [
+        (FlowConfig { transport: large, ..flow("cubic") }, "1473"),
+        (FlowConfig { transport: thin, ..flow("cubic") }, "28 or more"),
+    ] {
+        let why = Feasibility::of(&scenario([flow], 4)).unwrap_err();
+        assert!(why.contains(word), "{why}");
+    }
+}
