@@ -95,6 +95,8 @@ pub struct Summary {
     /// Numbers below the largest that came and never did: lost on the way, still on it, or left out by the peer on purpose (RFC 9000
     /// section 21.4).
     pub missing: u64,
+    /// Packets that came with ECT or CE.
+    pub ect: u64,
     /// Packets that came with CE.
     pub marked: u64,
     /// How often the keys of 1-RTT packets were updated.
@@ -112,6 +114,7 @@ struct State {
     received: u64,
     /// One more than the largest number that came.
     next: u64,
+    ect: u64,
     marked: u64,
     key_updates: u64,
 }
@@ -136,6 +139,7 @@ impl Meter {
             lost: state.lost.saturating_sub(state.spurious),
             received: state.received,
             missing: state.next.saturating_sub(state.received),
+            ect: state.ect,
             marked: state.marked,
             key_updates: state.key_updates,
         }
@@ -178,6 +182,7 @@ impl State {
             Observation::Received { level: Level::OneRtt, number, ecn, .. } => {
                 self.received += 1;
                 self.next = self.next.max(number + 1);
+                self.ect += u64::from(ecn != Ecn::NotEct);
                 self.marked += u64::from(ecn == Ecn::Ce);
             }
             Observation::Frame(Frame::Ack(ack)) => {
@@ -219,12 +224,12 @@ pub(crate) fn with_receive_times(config: &Config) -> Config {
 }
 
 /// Names of a summary's counts, as one end tells the other.
-const COUNTS: [&str; 6] = ["sent", "lost", "received", "missing", "marked", "key-updates"];
+const COUNTS: [&str; 7] = ["sent", "lost", "received", "missing", "ect", "marked", "key-updates"];
 
 impl Summary {
-    fn counts(&mut self) -> [&mut u64; 6] {
-        let Self { sent, lost, received, missing, marked, key_updates, .. } = self;
-        [sent, lost, received, missing, marked, key_updates]
+    fn counts(&mut self) -> [&mut u64; 7] {
+        let Self { sent, lost, received, missing, ect, marked, key_updates, .. } = self;
+        [sent, lost, received, missing, ect, marked, key_updates]
     }
 
     /// As text: a name and its numbers on each line; delays in nanoseconds: smallest, mean, 95th percentile.
@@ -299,6 +304,7 @@ mod tests {
             lost: 5,
             received: 6,
             missing: 7,
+            ect: 10,
             marked: 8,
             key_updates: 9,
         };

@@ -197,6 +197,8 @@ fn servers_that_break_off() {
     let child = server.fetch("a", &["--quiet"]).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(500));
     interrupt(&server.child);
+    // Two of them at once would be one.
+    std::thread::sleep(Duration::from_millis(300));
     interrupt(&server.child);
     assert_eq!(patient(&mut server.child, Duration::from_secs(5)), Some(0));
     let output = child.wait_with_output().unwrap();

@@ -92,6 +92,8 @@ fn every_case() {
         check(dir.path(), case, &files);
         let said = String::from_utf8(output.stdout).unwrap();
         assert_eq!(said.contains("key updates"), case == "keyupdate", "{said}");
+        // Of the whole path: every packet of data, and no mark of congestion on this one.
+        assert!(said.contains("marked CE                0.00 % (0 of "), "{said}");
         for role in ["client", "server"] {
             let secrets = fs::read_to_string(dir.path().join(format!("logs-{role}/keys.log"))).unwrap();
             let sessions = secrets.lines().filter(|l| l.starts_with("SERVER_TRAFFIC_SECRET_0")).count();

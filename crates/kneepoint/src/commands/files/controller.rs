@@ -1,11 +1,14 @@
 //! Who controls congestion, in the words of an experiment file.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::Args;
 use congestion::{Algorithm, PathInfo};
 use experiment::file::Experiment;
 use quic::connection::Settings;
+use recovery::Config as Recovery;
+use units::Ecn;
 
 use crate::status::Error;
 
@@ -47,10 +50,12 @@ impl ControllerArgs {
     }
 }
 
-/// What connections are told with this controller.
+/// What connections are told with this controller. ECN is tried on every path, and left where it is not carried (RFC 9000 section 13.4.2).
 pub(crate) fn settings(algorithm: &Algorithm) -> Settings {
     let algorithm = algorithm.clone();
-    Settings::default().with_controller(move |path: PathInfo| algorithm.build(path))
+    let recovery = Recovery { ecn: Ecn::Ect0, ..Recovery::quic() };
+    let settings = Settings { recovery: Arc::new(recovery), ..Settings::default() };
+    settings.with_controller(move |path: PathInfo| algorithm.build(path))
 }
 
 #[cfg(test)]

@@ -34,8 +34,8 @@ pub(crate) fn lines(measured: &Measured) -> String {
         None => ("loss, download", share(own.missing, own.received + own.missing, "numbers never came")),
     });
     all.push(("loss, upload", share(own.lost, own.sent, "packets")));
-    if own.marked > 0 {
-        all.push(("marked CE", share(own.marked, own.received, "packets")));
+    if own.ect > 0 {
+        all.push(("marked CE", share(own.marked, own.ect, "packets that came with ECN")));
     }
     if own.key_updates > 0 {
         all.push(("key updates", own.key_updates.to_string()));
