@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::tasks::{Signal, Spawner};
 
 /// Read from a file in one go, in bytes: of each stream so much is in memory besides what its session and the connection hold.
-const PIECE: u64 = 64 << 10;
+const PIECE: u64 = 32 << 10;
 /// What a log keeps that nobody takes.
 const MAX_LINES: usize = 1000;
 /// H3_INTERNAL_ERROR (RFC 9114 section 8.1).

@@ -35,8 +35,11 @@ pub struct ServeConfig {
     pub connections: usize,
     /// When clients have to prove their address. [`RetryPolicy::From`] counts handshakes that are not complete.
     pub retry: RetryPolicy,
-    /// What all connections together hold of files until it is acknowledged; at least 128 KiB each.
+    /// What all connections together hold of files until it is acknowledged; at least 128 KiB each. Besides it up to 96 KiB wait on each of at
+    /// most a hundred streams of a connection.
     pub memory: Bytes,
+    /// A connection on which nothing has moved for so long is closed, though its client says that it is there.
+    pub patience: Duration,
     /// How long requests that run may go on when it ends.
     pub grace: Duration,
 }
@@ -47,6 +50,7 @@ impl Default for ServeConfig {
             connections: 100,
             retry: RetryPolicy::From(25),
             memory: Bytes(256 << 20),
+            patience: Duration::from_secs(60),
             grace: Duration::from_secs(10),
         }
     }
@@ -93,6 +97,10 @@ type Listener = Box<dyn Fn(SocketAddr) -> Box<dyn Tap>>;
 struct Client {
     session: Session,
     running: Rc<Cell<usize>>,
+    /// When something was read, written or acknowledged last.
+    moved: Time,
+    /// How much was not acknowledged then.
+    held: usize,
     /// The error code that says that nothing was wrong.
     no_error: u64,
 }
@@ -152,7 +160,7 @@ impl Server {
         &self.log
     }
 
-    fn connected(&mut self, endpoint: &mut Endpoint, handle: Handle) {
+    fn connected(&mut self, now: Time, endpoint: &mut Endpoint, handle: Handle) {
         endpoint.accept(handle);
         let Some(connection) = endpoint.connection_mut(handle) else { return };
         let (_, peer) = connection.addresses();
@@ -181,7 +189,7 @@ impl Server {
             true => job.task(http3::serve(job.clone())),
             false => job.task(hq::serve(job.clone())),
         }
-        self.clients.insert(handle, Client { session, running, no_error });
+        self.clients.insert(handle, Client { session, running, moved: now, held: 0, no_error });
     }
 
     /// Everything that can move moves, and nobody holds more than its share.
@@ -192,7 +200,15 @@ impl Server {
             let mut moved = false;
             self.clients.retain(|handle, client| match endpoint.connection_mut(*handle) {
                 Some(connection) => {
-                    moved |= client.session.pump(now, connection, share.max(LEAST));
+                    let news = client.session.pump(now, connection, share.max(LEAST));
+                    let held = connection.streams().unacknowledged();
+                    // What was written long ago may still be on its way, over a slow link.
+                    if news || std::mem::replace(&mut client.held, held) != held {
+                        client.moved = now;
+                    } else if now >= client.moved + self.config.patience {
+                        client.session.close(client.no_error, b"nothing moves");
+                    }
+                    moved |= news;
                     true
                 }
                 None => {
@@ -232,9 +248,9 @@ impl Server {
 }
 
 impl Program for Server {
-    fn on_event(&mut self, _: Time, endpoint: &mut Endpoint, handle: Handle, event: Event) {
+    fn on_event(&mut self, now: Time, endpoint: &mut Endpoint, handle: Handle, event: Event) {
         if event == Event::Connected {
-            self.connected(endpoint, handle);
+            self.connected(now, endpoint, handle);
         } else if let Some(client) = self.clients.get(&handle) {
             client.session.on_event(&event);
         }

@@ -23,7 +23,7 @@ pub const CANCELLED: u64 = 0x10c;
 /// What the fields of a request or an answer may be together, as HTTP counts them, in bytes.
 pub const MAX_FIELDS: u64 = 16 << 10;
 /// What a client may send on one request's stream, in bytes: fields, and a body that nobody reads.
-pub const MAX_REQUEST: u64 = 64 << 10;
+pub const MAX_REQUEST: u64 = 32 << 10;
 /// What this server calls itself.
 pub const NAME: &str = concat!("kneepoint/", env!("CARGO_PKG_VERSION"));
 

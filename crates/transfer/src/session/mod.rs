@@ -124,6 +124,7 @@ impl Session {
     pub fn poll_accept(&self, direction: Direction, cx: &Context<'_>) -> Poll<Result<Stream, Broken>> {
         let mut state = self.0.borrow_mut();
         if let Some(id) = state.incoming[direction as usize].pop_front() {
+            drop(state);
             return Poll::Ready(Ok(Stream::new(self.clone(), id)));
         }
         if let Some(ended) = &state.ended {
@@ -143,6 +144,7 @@ impl Session {
             return Poll::Ready(Err(Broken::Connection(ended.clone())));
         }
         if let Some(id) = state.opened[direction as usize].pop_front() {
+            drop(state);
             return Poll::Ready(Ok(Stream::new(self.clone(), id)));
         }
         wait(&mut state.openers[direction as usize], cx);

@@ -5,8 +5,9 @@ use std::task::Waker;
 
 use bytes::Bytes;
 
-/// How much waits in each direction at most, besides the piece that a task has just given: enough to keep the transport busy.
-pub(super) const ROOM: usize = 128 << 10;
+/// How much waits in each direction at most, besides the piece that a task has just given: enough to keep the transport busy, and little times a
+/// hundred streams.
+pub(super) const ROOM: usize = 32 << 10;
 
 /// How the receiving part ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +78,8 @@ pub(super) struct Pipe {
     /// All was acknowledged, or the reset was.
     pub(super) acked: bool,
 
+    /// A task has it, or has had it. Before that nothing is read: what waits is bounded by the connection's window.
+    pub(super) claimed: bool,
     /// No task has it any more.
     pub(super) dropped: bool,
 }

@@ -17,8 +17,14 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub(super) const fn new(session: Session, id: StreamId) -> Self {
-        Self { session, id }
+    /// For a task; the session must not be borrowed.
+    pub(super) fn new(session: Session, id: StreamId) -> Self {
+        let stream = Self { session, id };
+        stream.with(|pipe| {
+            pipe.claimed = true;
+            ((), pipe.readable)
+        });
+        stream
     }
 
     /// Its number.

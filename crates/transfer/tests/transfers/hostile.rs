@@ -177,3 +177,74 @@ fn an_endless_answer() {
         assert!(over, "{ended:?} {:?}", world.ends_of(client));
     }
 }
+
+/// A client that wants nothing, or does not read what it wanted, and says every second that it is there: it is closed all the same.
+struct Holder {
+    asks: bool,
+    /// So much it reads each second.
+    reads: usize,
+    stream: Option<StreamId>,
+    ended: Rc<RefCell<Option<Time>>>,
+    next: Time,
+    handle: Option<Handle>,
+}
+
+impl Program for Holder {
+    fn on_event(&mut self, now: Time, endpoint: &mut Endpoint, handle: Handle, event: Event) {
+        match event {
+            Event::Connected => {
+                let connection = endpoint.connection_mut(handle).unwrap();
+                self.handle = Some(handle);
+                if self.asks {
+                    let id = connection.open(Direction::Bidirectional).unwrap();
+                    connection.write(id, b"GET /a\r\n").unwrap();
+                    connection.finish(id).unwrap();
+                    self.stream = Some(id);
+                }
+            }
+            Event::Ended(_) => *self.ended.borrow_mut() = Some(now),
+            _ => {}
+        }
+    }
+
+    fn run(&mut self, now: Time, endpoint: &mut Endpoint) {
+        if now >= self.next {
+            self.next = now + units::Duration::from_secs(1);
+            if let Some(connection) = self.handle.and_then(|handle| endpoint.connection_mut(handle)) {
+                connection.ping();
+                if let Some(id) = self.stream.filter(|_| self.reads > 0) {
+                    let _ = connection.read(now, id, &mut vec![0; self.reads]);
+                }
+            }
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        self.next
+    }
+
+    fn is_done(&self, _: &Endpoint) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_client_that_holds_on() {
+    // The last one is slow, and not dead.
+    for (asks, reads) in [(false, 0), (true, 0), (true, 30_000)] {
+        let mut world = World::new(&[("a", &noise(3_000_000, 1))], ServeConfig::default());
+        world.ends[0] = client_endpoint(Protocol::Hq);
+        let ended = Rc::default();
+        let holder =
+            Holder { asks, reads, stream: None, ended: Rc::clone(&ended), next: Time::ZERO, handle: None };
+        world.others[0] = Some(Box::new(holder));
+        let ends = ("10.0.0.1:4000".parse().unwrap(), "10.0.0.2:443".parse().unwrap());
+        let crypto = ClientCrypto::Plain { tag_len: 16 };
+        world.ends[0].connect(world.now, &crypto, "server", ends, b"").unwrap();
+        world.run(ms(80_000), |_| false);
+        match *ended.borrow() {
+            Some(ended) => assert!(reads == 0 && (ms(60_000)..ms(62_000)).contains(&ended), "{ended:?}"),
+            None => assert!(reads > 0, "{asks}"),
+        }
+    }
+}

@@ -165,7 +165,8 @@ impl World {
         let [client, server] = &mut self.ends;
         let timers = client.poll_timeout().min(server.poll_timeout());
         let clients = self.clients.iter().map(Fetch::deadline).min().unwrap_or(Time::NEVER);
-        flying.min(timers).min(clients).min(self.server.deadline())
+        let other = self.others[0].as_ref().map_or(Time::NEVER, |other| other.deadline());
+        flying.min(timers).min(other).min(clients).min(self.server.deadline())
     }
 
     fn turn(&mut self) {
@@ -179,6 +180,9 @@ impl World {
             }
         }
         self.clients.iter_mut().for_each(|fetch| fetch.run(self.now, client));
+        if let Some(other) = &mut self.others[0] {
+            other.run(self.now, client);
+        }
         while let Some((handle, event)) = server.poll_event() {
             match &mut self.others[1] {
                 Some(other) => other.on_event(self.now, server, handle, event),
