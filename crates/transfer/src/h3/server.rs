@@ -78,6 +78,9 @@ async fn answer(resolver: RequestResolver<Transport, Bytes>, job: &Job) -> Resul
     let path = request.uri().path().to_owned();
     let mut sent = 0;
     let status = respond(&request, &mut stream, job, &mut sent).await;
+    if path == PATH_SEEN {
+        return status.map(drop);
+    }
     job.answered(&path, status.as_ref().map_or(0, StatusCode::as_u16), sent);
     status.map(drop)
 }

@@ -5,9 +5,10 @@ use std::task::Waker;
 
 use bytes::Bytes;
 
-/// How much waits in each direction at most, besides the piece that a task has just given: enough to keep the transport busy, and little times a
-/// hundred streams.
-pub(super) const ROOM: usize = 32 << 10;
+/// How much that came waits for a task at most, besides what was read last. Of what a stranger may send, the limit of a stream is less.
+pub(super) const INBOX: usize = 128 << 10;
+/// How much waits to be sent at most, besides the piece that a task has just given: little, times a hundred streams.
+pub(super) const OUTBOX: usize = 32 << 10;
 
 /// How the receiving part ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,12 +6,12 @@ use quic::streams::{Read, StreamEvent, StreamId};
 use quic::wire::Direction;
 use units::Time;
 
-use super::pipe::{End, Finish, Pipe, ROOM, Wish};
+use super::pipe::{End, Finish, INBOX, OUTBOX, Pipe, Wish};
 use super::{Session, State};
 
 const DIRECTIONS: [Direction; 2] = [Direction::Bidirectional, Direction::Unidirectional];
 /// Read from the transport in one go.
-const PIECE: usize = 32 << 10;
+const PIECE: usize = 64 << 10;
 /// H3_EXCESSIVE_LOAD (RFC 9114 section 8.1): the peer sends what nobody could want.
 const EXCESSIVE_LOAD: u64 = 0x107;
 
@@ -154,7 +154,7 @@ impl Pipe {
             let _ = connection.finish(id);
             self.finish = Finish::Told;
         }
-        let moved = self.outbox_len < before && self.outbox_len < ROOM;
+        let moved = self.outbox_len < before && self.outbox_len < OUTBOX;
         if moved {
             self.writer.take().into_iter().for_each(std::task::Waker::wake);
         }
@@ -164,7 +164,7 @@ impl Pipe {
     /// What the transport has for the task.
     fn take(&mut self, now: Time, connection: &mut Connection, id: StreamId, buf: &mut Vec<u8>) -> bool {
         let before = (self.inbox_len, self.end);
-        while self.claimed && self.readable && self.inbox_len < ROOM && self.end.is_none() && self.receives {
+        while self.claimed && self.readable && self.inbox_len < INBOX && self.end.is_none() && self.receives {
             buf.resize(PIECE, 0);
             match connection.read(now, id, buf) {
                 Ok(Read::Data(len)) => {

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use quic::streams::StreamId;
 
-use super::pipe::{End, Finish, Pipe, ROOM, Wish};
+use super::pipe::{End, Finish, INBOX, OUTBOX, Pipe, Wish};
 use super::{Broken, Session};
 
 /// A stream. Who drops one before its end resets what is not finished, and asks the peer to stop.
@@ -54,9 +54,9 @@ impl Stream {
         let ended = self.broken();
         let read = self.with(|pipe| {
             if let Some(bytes) = pipe.inbox.pop_front() {
-                let was_full = pipe.inbox_len >= ROOM;
+                let was_full = pipe.inbox_len >= INBOX;
                 pipe.inbox_len -= bytes.len();
-                return (Poll::Ready(Ok(Some(bytes))), was_full && pipe.inbox_len < ROOM);
+                return (Poll::Ready(Ok(Some(bytes))), was_full && pipe.inbox_len < INBOX);
             }
             let read = match (pipe.end, ended) {
                 (Some(End::Fin), _) => Poll::Ready(Ok(None)),
@@ -92,7 +92,7 @@ impl Stream {
         let ready = self.with(|pipe| {
             let ready = match pipe.stopped {
                 Some(code) => Poll::Ready(Err(Broken::Stream(code))),
-                None if pipe.outbox_len < ROOM => Poll::Ready(Ok(())),
+                None if pipe.outbox_len < OUTBOX => Poll::Ready(Ok(())),
                 None => {
                     pipe.writer = Some(cx.waker().clone());
                     Poll::Pending
