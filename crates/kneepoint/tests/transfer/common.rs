@@ -62,3 +62,13 @@ pub fn pem(label: &str, der: &[u8]) -> String {
     let lines: Vec<&str> = (0..text.len()).step_by(64).map(|at| &text[at..text.len().min(at + 64)]).collect();
     format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
 }
+
+/// `cert.pem` and `priv.key` of `localhost` in this folder as the interop runner's certs.sh makes them: P-256, the key with its parameters before
+/// it. False where there is no openssl.
+pub fn certificate_by_openssl(dir: &Path) -> bool {
+    const MAKE: &str = "openssl ecparam -name prime256v1 -genkey -out priv.key && openssl req -x509 -nodes -days 10 \
+        -key priv.key -out cert.pem -subj /O=test/ -addext subjectAltName=DNS:localhost \
+        -addext basicConstraints=critical,CA:FALSE";
+    let made = Command::new("sh").args(["-c", MAKE]).current_dir(dir).stderr(Stdio::null()).status();
+    made.is_ok_and(|status| status.success())
+}

@@ -34,13 +34,7 @@ fn world(files: &[(&str, usize)]) -> tempfile::TempDir {
         fs::write(dir.path().join("www").join(name), noise(*len)).unwrap();
     }
     let certs = dir.path().join("certs");
-    // As its certs.sh makes them, where there is openssl: P-256, the key with its parameters before it.
-    let made = Command::new("sh")
-        .args(["-c", "openssl ecparam -name prime256v1 -genkey -out priv.key && openssl req -x509 -nodes -days 10 -key priv.key -out cert.pem -subj /O=test/ -addext subjectAltName=DNS:localhost"])
-        .current_dir(&certs)
-        .stderr(Stdio::null())
-        .status();
-    if !made.is_ok_and(|status| status.success()) {
+    if !certificate_by_openssl(&certs) {
         let identity = Identity::self_signed(&["localhost"]).unwrap();
         fs::write(certs.join("cert.pem"), pem("CERTIFICATE", &identity.chain[0])).unwrap();
         fs::write(certs.join("priv.key"), pem("PRIVATE KEY", identity.key.secret_der())).unwrap();

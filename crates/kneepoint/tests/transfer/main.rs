@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "real time")]
 #![allow(unreachable_pub, reason = "a crate of its own, for cargo")]
 
+mod aioquic;
 mod commands;
 mod common;
 mod emulator;
