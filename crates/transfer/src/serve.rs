@@ -111,6 +111,8 @@ pub struct Server {
     root: Rc<Root>,
     pool: Pool,
     clients: BTreeMap<Handle, Client>,
+    /// Whose handshake is not complete: what they have sent counts from the beginning.
+    strangers: BTreeMap<Handle, Meter>,
     stop: Signal,
     ender: Ender,
     /// Until when requests may go on.
@@ -134,6 +136,7 @@ impl Server {
             root: Rc::new(root),
             pool: Pool::default(),
             clients: BTreeMap::new(),
+            strangers: BTreeMap::new(),
             stop: Signal::default(),
             ender: Ender::default(),
             until: None,
@@ -169,12 +172,10 @@ impl Server {
             if http3 { (http3::NO_ERROR, http3::CANCELLED) } else { (hq::NO_ERROR, hq::NO_ERROR) };
         let session = Session::new(Side::Server, abandoned, Some(http3::MAX_REQUEST));
         let running = Rc::new(Cell::new(0));
-        let meter = Meter::default();
-        let tap = meter.tap();
-        connection.set_tap(match &self.listener {
-            Some(listener) => Box::new(Pair(tap, listener(peer))),
-            None => tap,
-        });
+        let meter = self.strangers.remove(&handle).unwrap_or_default();
+        if let Some(listener) = &self.listener {
+            connection.set_tap(Box::new(Pair(meter.tap(), listener(peer))));
+        }
         let job = Job {
             session: session.clone(),
             peer,
@@ -249,7 +250,13 @@ impl Server {
 
 impl Program for Server {
     fn on_event(&mut self, now: Time, endpoint: &mut Endpoint, handle: Handle, event: Event) {
-        if event == Event::Connected {
+        if event == Event::Incoming {
+            let meter = Meter::default();
+            if let Some(connection) = endpoint.connection_mut(handle) {
+                connection.set_tap(meter.tap());
+            }
+            self.strangers.insert(handle, meter);
+        } else if event == Event::Connected {
             self.connected(now, endpoint, handle);
         } else if let Some(client) = self.clients.get(&handle) {
             client.session.on_event(&event);
@@ -257,6 +264,7 @@ impl Program for Server {
     }
 
     fn run(&mut self, now: Time, endpoint: &mut Endpoint) {
+        self.strangers.retain(|handle, _| endpoint.connection(*handle).is_some());
         self.end(now, endpoint);
         self.move_all(now, endpoint);
         self.due = now + LOOK;

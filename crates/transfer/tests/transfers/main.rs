@@ -5,4 +5,5 @@
 mod endings;
 mod files;
 mod hostile;
+mod methods;
 mod world;
