@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 
 use units::Rng;
 
+/// Longer than anything takes, on whatever machine.
+pub const LONG: Duration = Duration::from_secs(60);
+
 pub fn kneepoint() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kneepoint"));
     command.env_remove("SSLKEYLOGFILE").stdin(Stdio::null());
@@ -71,4 +74,18 @@ pub fn certificate_by_openssl(dir: &Path) -> bool {
         -addext basicConstraints=critical,CA:FALSE";
     let made = Command::new("sh").args(["-c", MAKE]).current_dir(dir).stderr(Stdio::null()).status();
     made.is_ok_and(|status| status.success())
+}
+
+/// Waits until a process has written so much that its transfer goes on.
+pub fn wait_until_it_writes(child: &Child) {
+    let until = Instant::now() + LONG;
+    let written = || {
+        let text = std::fs::read_to_string(format!("/proc/{}/io", child.id())).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("wchar: "));
+        line.and_then(|bytes| bytes.parse::<u64>().ok()).unwrap_or(0)
+    };
+    while written() < 1_000_000 {
+        assert!(Instant::now() < until, "nothing is written");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }

@@ -54,7 +54,7 @@ fn run(dir: &Path, case: &str, host: &str, files: &[(&str, usize)]) -> Output {
         .spawn()
         .unwrap();
     let urls: Vec<String> = files.iter().map(|(name, _)| format!("https://{host}:{port}/{name}")).collect();
-    let until = Instant::now() + Duration::from_secs(20);
+    let until = Instant::now() + LONG;
     let output = loop {
         let output = command(dir, "client", case).env("REQUESTS", urls.join(" ")).output().unwrap();
         let refused = says(&output).contains("nobody listens");
@@ -65,7 +65,7 @@ fn run(dir: &Path, case: &str, host: &str, files: &[(&str, usize)]) -> Output {
     };
     let ended = Command::new("kill").arg(server.id().to_string()).status().unwrap();
     assert!(ended.success());
-    assert_eq!(patient(&mut server, Duration::from_secs(15)), Some(0), "{case}");
+    assert_eq!(patient(&mut server, LONG), Some(0), "{case}");
     output
 }
 
