@@ -56,8 +56,7 @@ fn end(backend: Backend) -> String {
 pub(crate) fn refused(label: &str) -> Option<String> {
     let row = RowLabel::from(label.trim());
     let backend = Some(row.backend).filter(|backend| *backend != Backend::Sim)?;
-    let world = Backend::WORLDS.into_iter().find(|world| *world != Backend::Sim && world.shows(backend));
-    let world = world.unwrap_or(backend).word();
+    let world = backend.world().word();
     Some(format!("`{row}` would be taken for a row of `run --on {world}`"))
 }
 

@@ -9,11 +9,14 @@ use crate::commands::bench::{self, BenchArgs};
 use crate::commands::compare::{self, CompareArgs};
 use crate::commands::diff::{self, DiffArgs};
 use crate::commands::doctor::{self, DoctorArgs};
+use crate::commands::fetch::{self, FetchArgs};
 use crate::commands::index::IndexArgs;
+use crate::commands::interop::{self, InteropArgs};
 use crate::commands::ledger::LedgerArgs;
 use crate::commands::link::{self, LinkArgs};
 use crate::commands::new::{self, NewArgs};
 use crate::commands::run::RunArgs;
+use crate::commands::serve::{self, ServeArgs};
 use crate::commands::stability::StabilityArgs;
 use crate::commands::{algorithms, index, ledger, list, plan, prose, report, run, schema, shell, stability};
 use crate::status::{Error, HOLDS, complain, print};
@@ -101,6 +104,18 @@ enum Command {
     ///
     /// Exit status: 0 if every rate was measured true in a valid run, 1 if not.
     Doctor(DoctorArgs),
+    /// Serve the files of a folder over QUIC, with any controller: HTTP/3 and hq-interop.
+    ///
+    /// `kneepoint serve --root DIR --controller quic-dc --set threshold="20 ms"`. Ctrl-C finishes what runs.
+    Serve(ServeArgs),
+    /// Fetch files over QUIC, and say what the path was like: goodput, RTT, one-way delay, loss.
+    ///
+    /// `kneepoint fetch https://host:4433/file`. A file stands under its name when it is whole. Exit status: 0, 1 if a file did not
+    /// come, 2 if there was no connection.
+    Fetch(FetchArgs),
+    /// Be a client or a server of the QUIC interop runner, as its environment says: interop/README.md.
+    #[command(hide = true)]
+    Interop(InteropArgs),
     /// Print the JSON Schema of experiment files, for completion and checks in an editor.
     ///
     /// `kneepoint schema > kneepoint.schema.json`; docs/experiments.md says how an editor is told of it.
@@ -142,6 +157,9 @@ pub fn main() -> u8 {
         Command::Stability(args) => stability::run(&args),
         Command::Link(args) => link::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Fetch(args) => fetch::run(&args),
+        Command::Interop(args) => interop::run(&args),
         Command::Schema { markdown } => schema::run(markdown),
         Command::Completions { shell } => shell::completions(shell, Cli::command()),
         Command::Man { command } => shell::man(command.as_deref(), Cli::command()),

@@ -23,13 +23,12 @@ use std::sync::{Mutex, PoisonError};
 use experiment::backend::Backend;
 use experiment::file::Experiment;
 use scenario::Watch;
-use stack::Stack;
 use units::Duration;
 
 pub(crate) use self::disk::recorded_bytes;
 use self::job::{Job, work};
-pub(crate) use self::on_stack::{backend as of_stack, check_all as check_stacks};
-pub(crate) use self::on_wire::prepare as prepare_wire;
+pub(crate) use self::on_stack::check_all as check_stacks;
+pub(crate) use self::on_wire::{locate, prepare as prepare_wire};
 pub use self::options::{Failure, Options, Shard, Study};
 pub(crate) use self::progress::waiting;
 use self::progress::{Progress, Work};
@@ -116,7 +115,8 @@ fn jobs<'p>(plans: &[(usize, &'p Plan<'p>)]) -> (Vec<Todo<'p>>, Vec<Todo<'p>>) {
         let todo = |(number, job)| Todo { at: *at, plan, number, work: work(&plan.scenario(&job)), job };
         plan.jobs().enumerate().map(todo)
     });
-    let (mut simulated, measured): (Vec<_>, Vec<_>) = all.partition(|todo| todo.job.case.on != Backend::Wire);
+    let (mut simulated, measured): (Vec<_>, Vec<_>) =
+        all.partition(|todo| todo.job.case.on.world() != Backend::Wire);
     simulated.sort_by_key(|todo| Reverse(todo.work.packets));
     (simulated, measured)
 }
@@ -186,6 +186,6 @@ fn measure(jobs: &[Todo<'_>], progress: &Progress<'_>) -> Result<Complete, Failu
 ///
 /// # Errors
 /// Why there is not.
-pub fn check(exp: &Experiment, world: Backend, stacks: &[Stack]) -> Result<(), Failure> {
-    study::cases(exp, world, stacks).map(drop)
+pub fn check(exp: &Experiment, world: Backend, backends: &[Backend]) -> Result<(), Failure> {
+    study::cases(exp, world, backends).map(drop)
 }

@@ -13,7 +13,7 @@ const FLOORS: [&[&str]; 8] = [
     &["congestion", "link"],
     &["recovery", "emu"],
     &["scenario", "quic", "adapters"],
-    &["sim", "experiment", "udp"],
+    &["sim", "experiment", "udp", "programs", "transfer"],
     &["results", "stability", "stack", "testbed"],
     &["report"],
     &["kneepoint"],

@@ -44,7 +44,7 @@ fn help_of_every_command() {
 #[cfg(wire)]
 #[test]
 fn help_of_the_wire() {
-    for command in ["link", "doctor"] {
+    for command in ["link", "doctor", "serve", "fetch"] {
         insta::assert_snapshot!(format!("help_{command}"), help(&[command]));
     }
 }

@@ -321,6 +321,8 @@ pub struct EndpointConfig {
     pub tokens: u8,
     /// How many tokens that were used are remembered, 24 bytes and a little each; at least 1. Older tokens than those are refused.
     pub used_tokens: usize,
+    /// How many connections there may be; clients beyond are refused. None: as many as come.
+    pub connections: Option<usize>,
     /// How many connections may wait until they are accepted; 1 to 65 536.
     pub unaccepted: usize,
     /// What each of them may hold in datagrams; at least 1200 B.
@@ -342,6 +344,7 @@ impl Default for EndpointConfig {
             token_lifetime: Duration::from_secs(24 * 3600),
             tokens: 1,
             used_tokens: 4096,
+            connections: None,
             unaccepted: 1024,
             unaccepted_bytes: Bytes(100 << 10),
             answers_per_second: 100,

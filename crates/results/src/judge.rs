@@ -1,5 +1,6 @@
 //! From the runs of an experiment to its summary: means, spreads, published values, claims.
 
+mod as_simulated;
 mod bias;
 mod claims;
 
@@ -15,6 +16,7 @@ use experiment::metric::Metric;
 use experiment::over_runs::OverRuns;
 use experiment::prose::{self, Place};
 use experiment::row::RowLabel;
+use scenario::{FlowConfig, Transport};
 
 /// The summary of these runs. Claims about another backend than the simulator are judged there alone, the others in every world: the simulator's rows are
 /// always there.
@@ -31,6 +33,7 @@ pub fn summary(exp: &Experiment, cases: &[Case], runs: &[RunRow], world: Backend
         }
     }
     for variant in &mut variants {
+        as_simulated::hand_on(variant);
         variant.biases = bias::find(exp, variant);
     }
     let others: BTreeSet<Backend> = cases.iter().map(|case| case.on).collect();
@@ -85,15 +88,15 @@ fn told(exp: &Experiment, cases: &[Case]) -> (BTreeMap<String, Vec<String>>, Var
                 let names = || algorithm.states().iter().map(|name| (*name).to_owned()).collect();
                 states.entry(name.clone()).or_insert_with(names);
             }
+            let is_kernels = |flow: &FlowConfig| matches!(flow.transport, Transport::Tcp { .. });
             match (scenario.series, case.on) {
                 (None, _) => {}
-                (Some(_), Backend::Wire) => {
+                (Some(_), Backend::Wire) if scenario.flows.iter().any(is_kernels) => {
                     variables.entry(format!("{name} (wire)")).or_insert_with(variables::of_the_kernel);
                 }
-                (
-                    Some(_),
-                    Backend::Sim | Backend::Stack | Backend::Noq | Backend::Quinn | Backend::Aioquic,
-                ) => {
+                // A process tells nothing of its controller.
+                (Some(_), on) if on.world() == Backend::Wire && on != Backend::Wire => {}
+                (Some(_), _) => {
                     variables.entry(name).or_insert_with(|| variables::of(algorithm));
                 }
             }

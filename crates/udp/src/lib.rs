@@ -4,10 +4,13 @@
 #![allow(clippy::disallowed_methods)]
 
 mod clock;
+mod engine;
 mod socket;
 mod wait;
 
 pub use clock::Clock;
+pub use engine::{Engine, MOST_IN_BURST, Tally};
+pub use quic;
 pub use socket::{Incoming, Outgoing, Sent, Socket};
 pub use units;
 pub use wait::{Ready, wait};

@@ -6,8 +6,14 @@ pub(crate) mod compare;
 pub(crate) mod diff;
 #[cfg(wire)]
 pub(crate) mod doctor;
+#[cfg(wire)]
+pub(crate) mod fetch;
+#[cfg(wire)]
+mod files;
 mod folders;
 pub(crate) mod index;
+#[cfg(wire)]
+pub(crate) mod interop;
 pub(crate) mod ledger;
 #[cfg(wire)]
 pub(crate) mod link;
@@ -21,10 +27,14 @@ mod ratio;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
+#[cfg(wire)]
+pub(crate) mod serve;
 pub(crate) mod shell;
 mod sources;
 pub(crate) mod stability;
 mod worlds;
 
 #[cfg(not(wire))]
-pub(crate) use self::{no_wire as doctor, no_wire as link};
+pub(crate) use self::{
+    no_wire as doctor, no_wire as fetch, no_wire as interop, no_wire as link, no_wire as serve,
+};

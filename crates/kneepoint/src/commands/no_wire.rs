@@ -1,4 +1,4 @@
-//! `kneepoint link` and `kneepoint doctor` in a build without the emulator.
+//! `kneepoint link`, `doctor`, `serve`, `fetch` and `interop` in a build without the wire.
 
 use std::ffi::OsString;
 
@@ -15,7 +15,10 @@ pub(crate) struct Anything {
 }
 
 pub(crate) type DoctorArgs = Anything;
+pub(crate) type FetchArgs = Anything;
+pub(crate) type InteropArgs = Anything;
 pub(crate) type LinkArgs = Anything;
+pub(crate) type ServeArgs = Anything;
 
 /// That this build has no wire.
 pub(crate) fn run(_: &Anything) -> Result<u8, Error> {

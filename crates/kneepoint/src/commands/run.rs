@@ -6,12 +6,11 @@ use std::sync::atomic::Ordering;
 
 use clap::{ArgAction, Args};
 use scenario::Watch;
-use stack::Stack;
 use units::Bytes;
 
 use crate::commands::folders::slug;
 use crate::commands::sources;
-use crate::commands::worlds::{check_world, once_each, stacks, worlds};
+use crate::commands::worlds::{backends, stacks, worlds};
 use crate::output::tell;
 use crate::run::{self, Options, Shard, Study};
 use crate::status::{Error, HOLDS, MISS, complain, print, width};
@@ -33,9 +32,10 @@ pub(crate) struct RunArgs {
     #[arg(long, default_value = Backend::Sim.word(), value_parser = worlds(&Backend::WORLDS))]
     on: Backend,
     /// With --on stack: whose QUIC, one or several, each with rows of its own: `--stack noq,quinn,kneepoint`. Ours if not given. aioquic is
-    /// Python's, and is run by `python3`, or what KNEEPOINT_PYTHON names.
-    #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks())]
-    stacks: Vec<Stack>,
+    /// Python's, and is run by `python3`, or what KNEEPOINT_PYTHON names. With --on wire: whose processes, with their own controllers; what is not
+    /// installed is told with the command that installs it; kneepoint is our endpoints and, of flows of TCP, the kernel, as is linux-tcp.
+    #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Backend::Stack, Backend::Wire]))]
+    stacks: Vec<String>,
     /// Change a value of every experiment: `--set link.rate=20Mbit/s`.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
@@ -95,13 +95,14 @@ pub(crate) struct RunArgs {
 ///
 /// # Errors
 /// One that does not go with the other arguments.
-fn wanted(args: &RunArgs) -> Result<Vec<Stack>, Error> {
-    check_world(args.on, &args.stacks)?;
-    if args.qlog.is_some() && args.stacks.iter().any(|stack| *stack != Stack::Kneepoint) {
+fn wanted(args: &RunArgs) -> Result<Vec<Backend>, Error> {
+    let backends = backends(args.on, &args.stacks)?;
+    let shows_none = |backend: &Backend| backend.world() == Backend::Stack && *backend != Backend::Stack;
+    if args.qlog.is_some() && backends.iter().any(shows_none) {
         let why = "--qlog: other stacks do not show their packets; it goes with --stack kneepoint";
         return Err(Error::bad(why));
     }
-    Ok(once_each(&args.stacks))
+    Ok(backends)
 }
 
 /// Runs the experiments; the exit status.
@@ -118,13 +119,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
         }
         rayon::ThreadPoolBuilder::new().num_threads(jobs.min(MAX_JOBS)).build_global().map_err(Error::bad)?;
     }
-    let stacks = wanted(args)?;
-    let experiments = fitting(read(args)?, args.on, &stacks)?;
-    check_disk(&experiments, args, &stacks)?;
+    let backends = wanted(args)?;
+    let experiments = fitting(read(args)?, args.on, &backends)?;
+    check_disk(&experiments, args, &backends)?;
     let watch = Arc::new(Watch::default());
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
-    let options = options(args, stacks);
+    let options = options(args, backends);
     let (mut all, mut notes) = (Vec::new(), brief::Notes::new());
     for study in run::experiments(&together(&experiments), &experiments, &options, &watch)? {
         let (results, folder) = match study {
@@ -156,13 +157,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Error> {
     Ok(if unexplained(&all) > 0 { MISS } else { HOLDS })
 }
 
-fn options(args: &RunArgs, stacks: Vec<Stack>) -> Options {
+fn options(args: &RunArgs, backends: Vec<Backend>) -> Options {
     Options {
         out: args.out.clone(),
         qlog: args.qlog,
         pcap: args.pcap,
         world: args.on,
-        stacks,
+        backends,
         fresh: args.fresh,
         shard: args.shard,
     }
@@ -198,10 +199,10 @@ fn together(experiments: &[Experiment]) -> String {
 ///
 /// # Errors
 /// When they, and the time series, are more than is allowed.
-fn check_disk(experiments: &[Experiment], args: &RunArgs, stacks: &[Stack]) -> Result<(), Error> {
+fn check_disk(experiments: &[Experiment], args: &RunArgs, backends: &[Backend]) -> Result<(), Error> {
     let (mut series, mut logs) = (0u64, 0u64);
     for experiment in experiments {
-        let bytes = run::recorded_bytes(experiment, (args.on, stacks), args.qlog)?;
+        let bytes = run::recorded_bytes(experiment, (args.on, backends), args.qlog)?;
         series = series.saturating_add(bytes.series.0);
         logs = logs.saturating_add(bytes.qlog.0);
     }
@@ -233,10 +234,14 @@ fn rounded_up(bytes: u64) -> Bytes {
 
 /// Those that can run in this world. Where several are named, the others are left out with a word; where none can, that is
 /// an error.
-fn fitting(experiments: Vec<Experiment>, world: Backend, stacks: &[Stack]) -> Result<Vec<Experiment>, Error> {
+fn fitting(
+    experiments: Vec<Experiment>,
+    world: Backend,
+    backends: &[Backend],
+) -> Result<Vec<Experiment>, Error> {
     let (mut fit, mut unfit) = (Vec::new(), Vec::new());
     for experiment in experiments {
-        match run::check(&experiment, world, stacks) {
+        match run::check(&experiment, world, backends) {
             Ok(()) => fit.push(experiment),
             Err(why) => unfit.push(Error::from(why)),
         }

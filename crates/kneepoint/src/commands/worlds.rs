@@ -1,9 +1,12 @@
 //! `--on` and `--stack`: where the runs of a command take place.
 
+use std::collections::BTreeSet;
+
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use experiment::backend::Backend;
 use stack::Stack;
 
+use crate::run;
 use crate::status::Error;
 
 /// The words of these worlds, with what each is.
@@ -13,34 +16,47 @@ pub(super) fn worlds(worlds: &[Backend]) -> impl TypedValueParser<Value = Backen
         .try_map(|word| Backend::named(&word).ok_or_else(|| format!("no backend is called `{word}`")))
 }
 
-/// The names of the stacks.
-pub(super) fn stacks() -> impl TypedValueParser<Value = Stack> {
-    PossibleValuesParser::new(Stack::ALL.map(Stack::word)).try_map(|word| {
-        let named = Stack::ALL.into_iter().find(|stack| stack.word() == word);
-        named.ok_or_else(|| format!("no stack is called `{word}`"))
-    })
+/// The names of the stacks of these worlds.
+pub(super) fn stacks(worlds: &[Backend]) -> PossibleValuesParser {
+    let of_worlds = Backend::ALL.into_iter().filter(|backend| worlds.contains(&backend.world()));
+    let kernel = worlds.contains(&Backend::Wire).then_some(KERNEL);
+    let names: BTreeSet<&str> = of_worlds.filter_map(Backend::stack).chain(kernel).collect();
+    PossibleValuesParser::new(names)
 }
 
-/// Whether stacks are named where there are some, and are on this machine.
+/// The kernel's TCP: the same rows of the wire as ours.
+const KERNEL: &str = "linux-tcp";
+
+/// Of the rows beside the simulator's: of the named stacks, each once, and ours where none is.
 ///
 /// # Errors
-/// One that goes with another world, or that is missing.
-pub(super) fn check_world(on: Backend, stacks: &[Stack]) -> Result<(), Error> {
-    if on != Backend::Stack && !stacks.is_empty() {
-        return Err(Error::bad("--stack: it goes with --on stack"));
+/// One that goes with another world, or that is not on this machine.
+pub(super) fn backends(on: Backend, named: &[String]) -> Result<Vec<Backend>, Error> {
+    if on == Backend::Sim && !named.is_empty() {
+        return Err(Error::bad("--stack: it goes with --on stack or --on wire"));
     }
-    let missing =
-        |stack: &Stack| stack.find().err().map(|why| Error::bad(format!("--stack {}: {why}", stack.word())));
-    stacks.iter().find_map(missing).map_or(Ok(()), Err)
-}
-
-/// Those that are named, each once; ours where none is.
-pub(super) fn once_each(named: &[Stack]) -> Vec<Stack> {
-    let mut stacks: Vec<Stack> = Vec::new();
-    for stack in named {
-        if !stacks.contains(stack) {
-            stacks.push(*stack);
+    let mut backends: Vec<Backend> = Vec::new();
+    for name in named {
+        let stack = if name == KERNEL && on == Backend::Wire { "kneepoint" } else { name };
+        let found = Backend::of(on, stack);
+        let backend = found
+            .ok_or_else(|| Error::bad(format!("--stack {name}: it does not go with --on {}", on.word())))?;
+        if !backends.contains(&backend) {
+            here(backend).map_err(|why| Error::bad(format!("--stack {name}: {why}")))?;
+            backends.push(backend);
         }
     }
-    if stacks.is_empty() { vec![Stack::Kneepoint] } else { stacks }
+    if backends.is_empty() && on != Backend::Sim {
+        backends.push(on);
+    }
+    Ok(backends)
+}
+
+/// Whether what runs a row is on this machine.
+fn here(backend: Backend) -> Result<(), String> {
+    if backend.world() == Backend::Wire {
+        return run::locate(backend);
+    }
+    let stack = Stack::ALL.into_iter().find(|stack| Some(stack.word()) == backend.stack());
+    stack.map_or(Ok(()), |stack| stack.find().map_err(|why| why.to_string()))
 }

@@ -4,7 +4,6 @@ use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
 use results::qlog::{self, Format};
 use scenario::Scenario;
-use stack::Stack;
 use units::Bytes;
 
 use super::options::Failure;
@@ -30,10 +29,10 @@ pub(crate) struct RecordedBytes {
 /// Why it cannot be run.
 pub(crate) fn recorded_bytes(
     exp: &Experiment,
-    (world, stacks): (Backend, &[Stack]),
+    (world, backends): (Backend, &[Backend]),
     qlog: Option<Format>,
 ) -> Result<RecordedBytes, Failure> {
-    let (cases, _) = cases(exp, world, stacks)?;
+    let (cases, _) = cases(exp, world, backends)?;
     let runs = u64::from(exp.repetitions);
     let of_all = |bytes: &dyn Fn(&Scenario) -> u64| {
         let once = |case: &Case| bytes(&exp.scenario(case, 0));

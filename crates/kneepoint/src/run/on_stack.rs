@@ -9,19 +9,10 @@ use stack::{Guests, Host, Profile, Refusal, Stack, guests_of};
 use super::beside;
 use super::options::Failure;
 
-/// The backend of a row that this stack runs.
-pub(crate) fn backend(stack: Stack) -> Backend {
-    match stack {
-        Stack::Kneepoint => Backend::Stack,
-        Stack::Noq => Backend::Noq,
-        Stack::Quinn => Backend::Quinn,
-        Stack::Aioquic => Backend::Aioquic,
-    }
-}
-
-/// The other way round.
+/// The stack that runs a row.
 fn stack(on: Backend) -> Option<Stack> {
-    Stack::ALL.into_iter().find(|stack| backend(*stack) == on)
+    let name = on.stack().filter(|_| on.world() == Backend::Stack);
+    Stack::ALL.into_iter().find(|stack| Some(stack.word()) == name)
 }
 
 /// What rows of stacks other than ours are, for the notes of a table.
@@ -39,9 +30,8 @@ fn is_tcp(flow: &FlowConfig) -> bool {
 }
 
 /// Every case, and beside it the same on these stacks if they can run it; and why others cannot.
-pub(super) fn cases(exp: &Experiment, stacks: &[Stack]) -> Result<(Vec<Case>, String), Failure> {
-    let backends: Vec<Backend> = stacks.iter().copied().map(backend).collect();
-    let (cases, left_out) = beside::cases(exp, &backends, can_run).map_err(Failure::Stack)?;
+pub(super) fn cases(exp: &Experiment, backends: &[Backend]) -> Result<(Vec<Case>, String), Failure> {
+    let (cases, left_out) = beside::cases(exp, backends, can_run).map_err(Failure::Stack)?;
     let on_stacks = || cases.iter().filter(|case| stack(case.on).is_some());
     let others = on_stacks().any(|case| is_other(case.on));
     let mixed = on_stacks().any(|case| exp.scenario(case, 0).flows.iter().any(is_tcp));
@@ -55,10 +45,10 @@ pub(super) fn cases(exp: &Experiment, stacks: &[Stack]) -> Result<(Vec<Case>, St
 ///
 /// # Errors
 /// The first that cannot, and why.
-pub(crate) fn check_all(exp: &Experiment, stacks: &[Stack]) -> Result<(), Failure> {
+pub(crate) fn check_all(exp: &Experiment, backends: &[Backend]) -> Result<(), Failure> {
     for case in exp.cases() {
         let scenario = exp.scenario(&case, 0);
-        for on in stacks.iter().copied().map(backend) {
+        for on in backends.iter().copied() {
             let why = |why| Failure::Stack(format!("{} cannot run on {}: {why}", case.row, on.place()));
             can_run(&scenario, on).map_err(why)?;
         }

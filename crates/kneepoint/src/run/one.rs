@@ -53,14 +53,15 @@ impl Run<'_> {
             true => Some(self.in_folder("pcap", &(job.file("") + ".pcapng")).map_err(|e| self.store(e))?),
             false => None,
         };
-        let (mut outcome, audit) =
-            self.progress.run(work(&scenario), |watch| on_wire::run(&scenario, pcap.as_deref(), watch))?;
+        let (mut outcome, audit) = self
+            .progress
+            .run(work(&scenario), |watch| on_wire::run(job.case.on, &scenario, pcap.as_deref(), watch))?;
         let nobody = Watch::default();
         let mut recorder = Recorder::begin(self, job, &scenario, &nobody).map_err(|e| self.store(e))?;
         outcome.hand_over(&mut recorder);
         let recorded = recorder.finish(number).map_err(|e| self.store(e))?;
         let mut done = self.done(job, &scenario, &outcome, recorded);
-        let tells = |metric: &Metric| on_wire::tells(&scenario, metric);
+        let tells = |metric: &Metric| on_wire::tells(job.case.on, &scenario, metric);
         done.values.retain(|metric, _| tells(metric));
         done.flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| tells(metric)));
         Ok(Done { audit: Some(audit), ..done })

@@ -8,7 +8,6 @@ use experiment::backend::Backend;
 use experiment::diagnostic::Diagnostic;
 use results::qlog;
 use results::summary::Results;
-use stack::Stack;
 
 /// How to run.
 #[derive(Clone, Debug)]
@@ -21,8 +20,8 @@ pub struct Options {
     pub pcap: bool,
     /// Where the runs take place.
     pub world: Backend,
-    /// Whose QUIC, on [`Backend::Stack`].
-    pub stacks: Vec<Stack>,
+    /// Of the rows beside the simulator's: whose QUIC, in that world.
+    pub backends: Vec<Backend>,
     /// Compute what is there already.
     pub fresh: bool,
     /// Only a part of the runs: the `k`-th of `n`, from 1.
@@ -33,15 +32,7 @@ impl Options {
     /// Simulations, into this folder.
     pub fn simulate(out: PathBuf) -> Self {
         let world = Backend::Sim;
-        Self {
-            out,
-            qlog: None,
-            pcap: false,
-            world,
-            stacks: vec![Stack::Kneepoint],
-            fresh: false,
-            shard: None,
-        }
+        Self { out, qlog: None, pcap: false, world, backends: Vec::new(), fresh: false, shard: None }
     }
 }
 

@@ -11,7 +11,6 @@ use results::judge;
 use results::network::Network;
 use results::store::{self, Done, Folder, Manifest, RunRow, Runs};
 use scenario::Scenario;
-use stack::Stack;
 
 use super::gather::{counted, gather, run_row};
 use super::job::{Job, Run};
@@ -62,7 +61,7 @@ impl<'a> Begun<'a> {
 impl<'a> Plan<'a> {
     /// Looks what is there already.
     pub(super) fn begin(exp: &'a Experiment, options: &'a Options) -> Result<Begun<'a>, Failure> {
-        let (cases, left_out) = cases(exp, options.world, &options.stacks)?;
+        let (cases, left_out) = cases(exp, options.world, &options.backends)?;
         let manifest = manifest(exp, &cases, options)?;
         let store = |e| Failure::Store(options.out.join(&exp.name), e);
         let runs = runs(options, &manifest).map_err(store)?;
@@ -166,11 +165,11 @@ fn runs(options: &Options, manifest: &Manifest) -> io::Result<Runs> {
 pub(super) fn cases(
     exp: &Experiment,
     world: Backend,
-    stacks: &[Stack],
+    backends: &[Backend],
 ) -> Result<(Vec<Case>, String), Failure> {
     match world {
         Backend::Sim => Ok((exp.cases(), String::new())),
-        Backend::Wire => on_wire::cases(exp),
-        Backend::Stack | Backend::Noq | Backend::Quinn | Backend::Aioquic => on_stack::cases(exp, stacks),
+        Backend::Wire => on_wire::cases(exp, backends),
+        _ => on_stack::cases(exp, backends),
     }
 }

@@ -6,12 +6,13 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::RootCertStore;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::quic::{ClientConnection, Connection, KeyChange, ServerConnection, Version};
-use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 
+pub use super::pinned::fingerprint;
+use super::pinned::pinned;
 use super::session::{Event, Session};
 use crate::error::{Code, Error};
 use crate::level::{Level, Side};
@@ -36,6 +37,8 @@ pub enum Trust {
     Roots(Vec<CertificateDer<'static>>),
     /// The server with exactly this certificate, whatever its name and dates: for self-signed ones.
     Exactly(CertificateDer<'static>),
+    /// The server whose certificate has this SHA-256, whatever its name and dates: see [`fingerprint`].
+    Fingerprint([u8; 32]),
     /// Everyone. The connection is private, but nobody knows with whom.
     Anyone,
 }
@@ -114,14 +117,9 @@ impl ClientConfig {
                 }
                 builder.with_root_certificates(store).with_no_client_auth()
             }
-            Trust::Exactly(certificate) => builder
-                .dangerous()
-                .with_custom_certificate_verifier(Pinned::new(Some(certificate), algorithms))
-                .with_no_client_auth(),
-            Trust::Anyone => builder
-                .dangerous()
-                .with_custom_certificate_verifier(Pinned::new(None, algorithms))
-                .with_no_client_auth(),
+            Trust::Exactly(certificate) => pinned(builder, Some(fingerprint(&certificate)), algorithms),
+            Trust::Fingerprint(only) => pinned(builder, Some(only), algorithms),
+            Trust::Anyone => pinned(builder, None, algorithms),
         };
         tls.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
         tls.resumption = rustls::client::Resumption::disabled();
@@ -195,57 +193,6 @@ impl ServerConfig {
         }
         let connection = ServerConnection::new(tls, Version::V1, parameters.to_vec());
         Ok(Tls::new(Connection::Server(connection.map_err(refused)?), Side::Server, lines))
-    }
-}
-
-/// Takes one certificate, or any; the handshake's signature is checked all the same.
-#[derive(Debug)]
-struct Pinned {
-    only: Option<CertificateDer<'static>>,
-    algorithms: WebPkiSupportedAlgorithms,
-}
-
-impl Pinned {
-    fn new(only: Option<CertificateDer<'static>>, algorithms: WebPkiSupportedAlgorithms) -> Arc<Self> {
-        Arc::new(Self { only, algorithms })
-    }
-}
-
-impl ServerCertVerifier for Pinned {
-    fn verify_server_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        match &self.only {
-            Some(only) if only != certificate => Err(rustls::CertificateError::UnknownIssuer.into()),
-            _ => Ok(ServerCertVerified::assertion()),
-        }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::Error::General("QUIC has TLS 1.3 only".into()))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, certificate, signature, &self.algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
     }
 }
 

@@ -84,7 +84,9 @@ impl Endpoint {
 
     fn on_first(&mut self, now: Time, first: &First<'_>, arrival: &Arrival<'_>) -> Fate {
         let config = &self.settings.config;
-        let (retry, most) = (config.retry, config.unaccepted);
+        let full = config.connections.is_some_and(|most| self.connections.len() >= most);
+        // Where there is no room at all, nobody may wait either.
+        let (retry, most) = (config.retry, if full { 0 } else { config.unaccepted });
         let unaccepted = self.routing.unaccepted();
         match admission::decide(retry, unaccepted, most, &mut self.tokens, now, first) {
             Admission::Refuse(code) => {

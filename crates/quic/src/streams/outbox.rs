@@ -95,6 +95,14 @@ impl Outbox {
         }
     }
 
+    /// How many bytes are held; none of a pattern.
+    pub fn held(&self) -> usize {
+        match &self.source {
+            Source::Written { held, .. } => held.len(),
+            Source::Pattern => 0,
+        }
+    }
+
     /// Where the bytes that were written end.
     pub const fn end(&self) -> u64 {
         self.end

@@ -135,9 +135,10 @@ impl ReceiveStream {
     /// # Errors
     /// As there.
     pub fn on_reset(&mut self, now: Time, error: u64, final_size: u64) -> Result<u64, Error> {
+        // What has come as a whole is not taken back (section 3.2); that it is whole a FIN says, and no reset.
+        let whole = matches!(self.state(), ReceiveState::DataRecvd | ReceiveState::DataRead);
         let grown = self.on_end(now, final_size, true)?;
-        // What has come as a whole is not taken back (section 3.2).
-        if self.ready_to() != final_size || self.stopped.is_some() {
+        if !whole || self.stopped.is_some() {
             self.reset.get_or_insert(error);
             self.assembler.clear();
             self.consume_to(self.highest);

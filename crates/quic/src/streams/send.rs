@@ -120,6 +120,11 @@ impl SendStream {
         self.outbox.room()
     }
 
+    /// How many bytes that were written are held until they are acknowledged.
+    pub fn held(&self) -> usize {
+        self.outbox.held()
+    }
+
     /// What was written is all.
     ///
     /// # Errors

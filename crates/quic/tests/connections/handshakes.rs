@@ -268,3 +268,21 @@ fn ids_of_zero_length() {
     world.connect(&[100_000]);
     assert!(world.finish(ms(5000)));
 }
+
+/// As many connections as the server may have: the next client is refused, and comes in when one is gone.
+#[test]
+fn a_full_server() {
+    let server = EndpointConfig { accepts: true, connections: Some(1), ..EndpointConfig::default() };
+    let mut world = World::new(Plan { server, ..Plan::default() });
+    world.connect(&[1000]);
+    assert!(world.finish(ms(1000)));
+    world.client_events.clear();
+    world.connect(&[1000]);
+    world.run(ms(2000), |world| world.ended()[0].is_some());
+    let refused = Close::Transport { code: Code::CONNECTION_REFUSED, frame: 0, reason: Vec::new() };
+    assert_eq!(world.ended()[0], Some(&Ended::Peer(refused)));
+    assert!(world.run(ms(60_000), |world| world.server.is_empty()), "idle");
+    world.requests.clear();
+    world.connect(&[1000]);
+    assert!(world.finish(ms(70_000)));
+}

@@ -1,6 +1,6 @@
 //! Handshakes of two sessions in memory, through CRYPTO streams cut into packets.
 
-use kneepoint_quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust};
+use kneepoint_quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust, fingerprint};
 use kneepoint_quic::crypto::{Event, Keys, NextKeys, OneRtt, Plain, Session};
 use kneepoint_quic::crypto_stream::{CryptoStream, MAX_AHEAD};
 use kneepoint_quic::units::{Duration, Time};
@@ -163,10 +163,13 @@ fn chacha20_when_asked_for() {
 fn whom_a_client_believes() {
     let (right, wrong) = (identity(), identity());
     let rooted = Trust::Roots(vec![right.chain[0].clone()]);
-    let (mut client, mut server) = tls(&right, rooted, ALPN, Ciphers::All);
-    run(&mut client, &mut server, 1200).unwrap();
-    check_complete(&client, &server);
-    for trust in [Trust::Exactly(right.chain[0].clone()), Trust::Roots(vec![right.chain[0].clone()])] {
+    let known = Trust::Fingerprint(fingerprint(&right.chain[0]));
+    for trust in [rooted.clone(), known.clone()] {
+        let (mut client, mut server) = tls(&right, trust, ALPN, Ciphers::All);
+        run(&mut client, &mut server, 1200).unwrap();
+        check_complete(&client, &server);
+    }
+    for trust in [Trust::Exactly(right.chain[0].clone()), rooted, known] {
         let (mut client, mut server) = tls(&wrong, trust, ALPN, Ciphers::All);
         let error = run(&mut client, &mut server, 1200).unwrap_err();
         assert!(error.code.alert().is_some(), "{error}");

@@ -94,6 +94,19 @@ fn resets() {
     assert_eq!((stream.on_stream(NOW, 3, b"de", true), stream.memory()), (Ok(0), 0));
 }
 
+/// RFC 9000 section 3.2: only a FIN says that what came is all. A reset whose final size is what has come, or nothing at all, is a reset.
+#[test]
+fn a_reset_is_no_end() {
+    for data in [&b""[..], b"abc"] {
+        let mut stream = stream();
+        stream.on_stream(NOW, 0, data, false).unwrap();
+        assert_eq!(stream.on_reset(NOW, 9, data.len() as u64), Ok(0));
+        assert!(stream.is_readable());
+        assert_eq!(stream.read(&mut [0; 4]), Read::Reset(9));
+        assert!(stream.is_over());
+    }
+}
+
 #[test]
 fn stopping() {
     let mut stream = stream();

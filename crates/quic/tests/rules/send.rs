@@ -201,3 +201,16 @@ fn fin_is_acknowledged_once() {
     stream.on_acked(data);
     assert!(stream.is_over());
 }
+
+/// What is written is held until it is acknowledged; a pattern never is.
+#[test]
+fn what_is_held() {
+    let mut stream = SendStream::new(100, 20);
+    assert_eq!((stream.write(&[1; 30]), stream.held(), stream.room()), (Ok(20), 20, 0));
+    let (chunk, _) = stream.next(15, 100).unwrap();
+    assert_eq!(stream.held(), 20);
+    stream.on_acked(chunk);
+    assert_eq!((stream.held(), stream.room()), (5, 15));
+    stream.reset(0);
+    assert_eq!((stream.held(), SendStream::of_pattern(9, 9).held()), (0, 0));
+}

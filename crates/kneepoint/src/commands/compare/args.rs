@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use experiment::backend::Backend;
-use stack::Stack;
 use units::Duration;
 
 use crate::commands::worlds::{stacks, worlds};
@@ -23,8 +22,8 @@ pub(crate) struct CompareArgs {
     pub(super) on: Backend,
     /// With --on stack: whose QUIC is at both ends of every flow, the competitor's too; of several each has rows of its own:
     /// `--stack noq,kneepoint`. Ours if not given.
-    #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks())]
-    pub(super) stacks: Vec<Stack>,
+    #[arg(long = "stack", value_name = "STACKS", value_delimiter = ',', value_parser = stacks(&[Backend::Stack]))]
+    pub(super) stacks: Vec<String>,
     /// Keys of the flows, like `transport=tcp`.
     #[arg(long, value_name = "WORDS")]
     pub(super) flow: Option<String>,

@@ -6,25 +6,22 @@ use experiment::backend::Backend;
 use experiment::file::Experiment;
 use experiment::row::RowLabel;
 use results::summary::Row;
-use stack::Stack;
 
 use super::args::CompareArgs;
-use crate::commands::worlds::{check_world, once_each};
+use crate::commands::worlds::backends;
 use crate::run::{self, Options};
 use crate::status::Error;
 
-/// The world, and in that of the stacks, which.
+/// The world, and in that of the stacks, of which.
 #[derive(Debug)]
 pub(super) struct Place {
     /// None: the simulator.
-    stacks: Vec<Stack>,
+    stacks: Vec<Backend>,
 }
 
 impl Place {
     pub(super) fn read(args: &CompareArgs) -> Result<Self, Error> {
-        check_world(args.on, &args.stacks)?;
-        let stacks = if args.on == Backend::Stack { once_each(&args.stacks) } else { Vec::new() };
-        Ok(Self { stacks })
+        Ok(Self { stacks: backends(args.on, &args.stacks)? })
     }
 
     /// How many rows there are of each controller, beside the simulator's.
@@ -36,7 +33,7 @@ impl Place {
     pub(super) fn backends(&self) -> Vec<Backend> {
         match self.stacks.as_slice() {
             [] => vec![Backend::Sim],
-            stacks => stacks.iter().copied().map(run::of_stack).collect(),
+            stacks => stacks.to_vec(),
         }
     }
 
@@ -58,7 +55,7 @@ impl Place {
         let simulated = Options::simulate(out);
         match self.stacks.as_slice() {
             [] => simulated,
-            stacks => Options { world: Backend::Stack, stacks: stacks.to_vec(), ..simulated },
+            stacks => Options { world: Backend::Stack, backends: stacks.to_vec(), ..simulated },
         }
     }
 
@@ -72,7 +69,7 @@ impl Place {
 
     /// Where it was run, in a sentence; nothing of the simulator.
     pub(super) fn sentence(&self) -> Option<String> {
-        let words: Vec<&str> = self.stacks.iter().map(|stack| stack.word()).collect();
+        let words: Vec<&str> = self.stacks.iter().filter_map(|stack| stack.stack()).collect();
         let whose = match words.as_slice() {
             [] => return None,
             ["kneepoint"] => "kneepoint's own".to_owned(),

@@ -146,6 +146,11 @@ impl StreamTable {
         self.streams.values().filter_map(|stream| stream.receive.as_ref()).map(ReceiveStream::memory).sum()
     }
 
+    /// How many bytes that an application has written are held, on all streams, until they are acknowledged.
+    pub fn unacknowledged(&self) -> usize {
+        self.streams.values().filter_map(|stream| stream.send.as_ref()).map(SendStream::held).sum()
+    }
+
     pub(super) fn create(&mut self, id: StreamId) {
         let local = id.initiator() == self.side;
         let grant = match (id.direction(), local) {

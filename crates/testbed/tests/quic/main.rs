@@ -3,6 +3,8 @@
 //! Whether a run is valid depends on the machine's day, so that what asks for times takes the best of three tries.
 #![cfg(target_os = "linux")]
 
+mod interop;
+
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

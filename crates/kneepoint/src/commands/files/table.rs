@@ -1,0 +1,85 @@
+//! What a transfer measured, in the words of the papers' tables.
+
+use transfer::{Spread, Summary};
+use units::{Duration, Rate};
+
+/// What there is to tell of one end's view, and of the server's.
+pub(crate) struct Measured {
+    /// Bytes of files.
+    pub(crate) bytes: u64,
+    /// From the end of the handshake to the last byte.
+    pub(crate) took: Duration,
+    pub(crate) own: Summary,
+    pub(crate) servers: Option<Summary>,
+}
+
+/// A line for each: name, numbers.
+pub(crate) fn lines(measured: &Measured) -> String {
+    let Measured { bytes, took, own, servers } = measured;
+    let mut all = vec![("goodput", goodput(*bytes, *took))];
+    let spread = |spread: &Spread| {
+        let ms = |d: Duration| format!("{:.1}", d.0 as f64 / 1e6);
+        format!("min {}, mean {}, p95 {} ms", ms(spread.least), ms(spread.mean), ms(spread.p95))
+    };
+    // The sender of the files has more samples.
+    let rtt = servers.and_then(|seen| seen.rtt).or(own.rtt);
+    all.extend(rtt.map(|rtt| ("RTT", spread(&rtt))));
+    let above = |name, delay: Option<Spread>| {
+        delay.map(|delay| (name, format!("{}, above the smallest", spread(&delay))))
+    };
+    all.extend(above("one-way delay, download", servers.and_then(|seen| seen.one_way)));
+    all.extend(above("one-way delay, upload", own.one_way));
+    all.push(match servers {
+        Some(seen) => ("loss, download", share(seen.lost, seen.sent, "packets of the server")),
+        None => ("loss, download", share(own.missing, own.received + own.missing, "numbers never came")),
+    });
+    all.push(("loss, upload", share(own.lost, own.sent, "packets")));
+    if own.ect > 0 {
+        all.push(("marked CE", share(own.marked, own.ect, "packets that came with ECN")));
+    }
+    if own.key_updates > 0 {
+        all.push(("key updates", own.key_updates.to_string()));
+    }
+    all.iter().map(|(name, value)| format!("{name:24} {value}\n")).collect()
+}
+
+/// A rate in Mbit/s.
+pub(crate) fn goodput(bytes: u64, took: Duration) -> String {
+    let seconds = took.0 as f64 / 1e9;
+    let rate = if took == Duration::ZERO { 0.0 } else { bytes as f64 * 8.0 / seconds };
+    format!("{} ({bytes} bytes in {seconds:.3} s)", Rate(rate as u64))
+}
+
+fn share(part: u64, whole: u64, of: &str) -> String {
+    let percent = if whole == 0 { 0.0 } else { part as f64 / whole as f64 * 100.0 };
+    format!("{percent:.2} % ({part} of {whole} {of})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table() {
+        let ms = |least, mean, p95| {
+            let ms = Duration::from_millis;
+            Some(Spread { least: ms(least), mean: ms(mean), p95: ms(p95) })
+        };
+        let own = Summary { rtt: ms(20, 25, 40), received: 90, missing: 10, sent: 50, ..Summary::default() };
+        let mut measured =
+            Measured { bytes: 1_000_000, took: Duration::from_millis(800), own, servers: None };
+        let text = lines(&measured);
+        assert!(
+            text.starts_with("goodput                  10 Mbit/s (1000000 bytes in 0.800 s)\n"),
+            "{text}"
+        );
+        assert!(text.contains("RTT                      min 20.0, mean 25.0, p95 40.0 ms\n"), "{text}");
+        assert!(text.contains("10.00 % (10 of 100 numbers never came)"), "{text}");
+        let seen = Summary { one_way: ms(0, 2, 5), sent: 200, lost: 3, ..Summary::default() };
+        measured.servers = Some(seen);
+        let text = lines(&measured);
+        assert!(text.contains("one-way delay, download  min 0.0, mean 2.0, p95 5.0 ms, above"), "{text}");
+        assert!(text.contains("loss, download           1.50 % (3 of 200 packets of the server)"), "{text}");
+        assert!(goodput(1, Duration::ZERO).starts_with("0 bit/s"), "{}", goodput(1, Duration::ZERO));
+    }
+}

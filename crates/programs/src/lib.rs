@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+#![cfg(target_os = "linux")]
+
+mod capture;
+mod error;
+mod outcome;
+pub mod reader;
+#[allow(clippy::disallowed_methods, reason = "processes run by the real clock")]
+mod run;
+pub mod stack;
+
+pub use error::Error;
+pub use outcome::Reading;
+pub use run::{
+    Fate, MAX_DURATION, MAX_FLOWS, Measured, Options, Patience, Transfer, UNKNOWN, check, run, run_with,
+};
+pub use stack::{Stack, shipped};

@@ -1,0 +1,113 @@
+//! From what the emulator saw to the outcome of a scenario.
+//!
+//! ```text
+//! fates.rs     the packet log: queue, drops      traffic.rs    a flow's datagrams, read with its keys, in the emulator's time
+//! record.rs    the same as the record of a scenario, in the run's time      series.rs    time series
+//! ```
+//!
+//! The run's time begins with the first data of its first flow, since on the wire handshakes are over before a run begins; for a flow
+//! that declares `handshake`, with the first packet of its client.
+
+mod fates;
+mod record;
+mod series;
+mod traffic;
+
+use emu::capture::row::{End, Row};
+use link::{Backlog, Counters};
+use scenario::{FlowConfig, Outcome, Scenario, Seconds};
+use units::{Duration, Time};
+
+pub(crate) use self::fates::Fates;
+use self::record::{FlowRecord, Span};
+pub(crate) use self::traffic::{Traffic, TrafficReader};
+
+/// What the traffic of a flow tells beside its record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// From the client's first packet to its first 1-RTT packet: it has the server's Finished then.
+    pub handshake: Option<Duration>,
+    /// From the client's first packet to the arrival of the last byte of the answer.
+    pub completion: Option<Duration>,
+    /// Packets that were opened; those seen at both ends count twice.
+    pub opened: u64,
+    /// Packets that could not be.
+    pub unopened: u64,
+    /// The number of the cipher suite (RFC 8446 appendix B.4), once it was seen.
+    pub suite: Option<u16>,
+}
+
+impl Reading {
+    pub(crate) fn of(traffic: &Traffic) -> Self {
+        let since = |end: Option<Time>| Some(end? - traffic.first?);
+        Self {
+            handshake: since(traffic.connected),
+            completion: since(traffic.complete),
+            opened: traffic.opened,
+            unopened: traffic.unopened,
+            suite: traffic.suite,
+        }
+    }
+}
+
+/// When a flow's own part begins, in the emulator's time.
+fn begin(config: &FlowConfig, traffic: &Traffic) -> Option<Time> {
+    if config.handshake { traffic.first } else { traffic.first_data }
+}
+
+/// The outcome of a run, from the emulator's packet log, the counters of the client's and of the server's link, and each flow's traffic.
+pub(crate) fn outcome(
+    scenario: &Scenario,
+    rows: &[Row],
+    links: [Counters; 2],
+    traffic: &[Traffic],
+) -> Outcome {
+    let pairs = || scenario.flows.iter().zip(traffic);
+    let earliest =
+        pairs().filter_map(|(config, traffic)| Some((config.start, begin(config, traffic)?))).min();
+    let origin = earliest.map_or(Time::ZERO, |(start, begun)| {
+        begun.max(Time::ZERO + (start - Time::ZERO)) - (start - Time::ZERO)
+    });
+    let limit = Time::ZERO + scenario.duration;
+    let done =
+        pairs().map(|(config, traffic)| config.transfer.and(traffic.complete)).collect::<Option<Vec<_>>>();
+    let last = done.and_then(|all| all.into_iter().max()).map(|at| Time((at - origin).0));
+    let span = Span { origin, end: last.unwrap_or(limit).min(limit) };
+    let flows: Vec<FlowRecord> =
+        pairs().map(|(config, traffic)| record::count(scenario, config, traffic, span)).collect();
+    let series = series::of(scenario, rows, &flows, span);
+    let [there, mut link] = links;
+    link.delivered = delivered(rows, span);
+    let reverse = if scenario.reverse.is_empty() { Vec::new() } else { vec![there] };
+    Outcome {
+        seconds: Seconds::of(scenario.series, &series),
+        series,
+        flows: flows.into_iter().map(|flow| flow.record).collect(),
+        probe: None,
+        udp: Vec::new(),
+        link,
+        beyond: Vec::new(),
+        reverse,
+        windows: Vec::new(),
+        end: span.end,
+        events: rows.len() as u64,
+    }
+}
+
+/// What left the bottleneck during the run.
+fn delivered(rows: &[Row], span: Span) -> Backlog {
+    let gone = rows.iter().filter(|row| {
+        let at = match row.end {
+            End::Delivered { at, .. } => Some(at),
+            _ => None,
+        };
+        row.from == 1 && span.of_run(row.arrival).is_some() && at.is_some_and(|at| span.of_run(at).is_some())
+    });
+    gone.fold(Backlog::default(), |sum, row| Backlog {
+        packets: sum.packets + 1,
+        bytes: sum.bytes + u64::from(row.size),
+    })
+}
+
+#[cfg(test)]
+mod tests;

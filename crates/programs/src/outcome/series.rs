@@ -1,0 +1,80 @@
+//! The time series of a run, from packets: windows are nobody's word here and stay absent.
+
+use emu::capture::row::{End, Row};
+use scenario::{FlowSample, FlowSeries, Scenario, Series};
+use units::{Duration, Time};
+
+use super::record::{FlowRecord, Span};
+
+/// One entry per interval up to the end.
+pub(crate) fn of(scenario: &Scenario, rows: &[Row], flows: &[FlowRecord], span: Span) -> Series {
+    let Some(interval) = scenario.series else { return Series::default() };
+    let ticks: Vec<Time> =
+        (1..).map(|k| Time::ZERO + interval * k).take_while(|tick| *tick <= span.end).collect();
+    let (backlog, drops) = queue(rows, &ticks, span);
+    Series {
+        times: ticks.iter().map(|tick| tick.as_secs_f64()).collect(),
+        backlog,
+        drops,
+        probe_ms: vec![f64::NAN; ticks.len()],
+        udp_mbit_s: vec![f64::NAN; ticks.len()],
+        flows: flows.iter().map(|flow| flow_series(flow, &ticks, interval)).collect(),
+    }
+}
+
+/// Bytes in the bottleneck's queue and on its wire, and packets dropped so far, at each time.
+fn queue(rows: &[Row], ticks: &[Time], span: Span) -> (Vec<f64>, Vec<f64>) {
+    let mut steps: Vec<(Time, i64, u64)> = Vec::new();
+    for row in rows.iter().filter(|row| row.from == 1) {
+        let (end, dropped) = match row.end {
+            End::Delivered { at, .. } | End::Held { at } => (at, false),
+            End::Dropped { at, .. } | End::Overflow { at } => (at, true),
+        };
+        let left = if dropped { end } else { row.departure.unwrap_or(end) };
+        let Some(sent) = span.of_run(row.arrival) else { continue };
+        steps.push((sent, i64::from(row.size), 0));
+        if let Some(left) = span.of_run(left) {
+            steps.push((left, -i64::from(row.size), u64::from(dropped)));
+        }
+    }
+    steps.sort_unstable_by_key(|step| step.0);
+    let mut steps = steps.into_iter().peekable();
+    let (mut held, mut drops) = (0_i64, 0_u64);
+    let mut at_tick = |tick: &Time| {
+        while let Some((_, bytes, dropped)) = steps.next_if(|step| step.0 <= *tick) {
+            held += bytes;
+            drops += dropped;
+        }
+        (held.max(0) as f64, drops as f64)
+    };
+    ticks.iter().map(&mut at_tick).unzip()
+}
+
+fn flow_series(flow: &FlowRecord, ticks: &[Time], interval: Duration) -> FlowSeries {
+    let mut series = FlowSeries::default();
+    let (mut delivered, mut counted) = (0, 0);
+    for (tick, length) in ticks.iter().zip(1..) {
+        let until = flow.arrivals.partition_point(|arrival| arrival.0 <= *tick);
+        delivered += flow.arrivals[counted..until].iter().map(|arrival| arrival.1).sum::<u64>();
+        counted = until;
+        let newest = newest(&flow.arrivals, *tick, |arrival| arrival.0);
+        let sample = FlowSample {
+            running: flow.record.started <= *tick && flow.record.finished.is_none_or(|end| end > *tick),
+            cwnd: None,
+            bytes_in_flight: self::newest(&flow.in_flight, *tick, |entry| entry.0).map(|(_, bytes)| bytes),
+            smoothed_rtt: None,
+            latest_rtt: self::newest(&flow.rtts, *tick, |rtt| rtt.0).map(|(_, rtt)| rtt),
+            delivered,
+            made: None,
+            owd: newest.filter(|arrival| arrival.0 + interval > *tick).map(|(.., owd)| owd),
+        };
+        series.sample(length, interval, &sample, |_| {});
+    }
+    series
+}
+
+/// The last entry up to a time; entries are in order.
+fn newest<T: Copy>(entries: &[T], tick: Time, time: impl Fn(&T) -> Time) -> Option<T> {
+    let after = entries.partition_point(|entry| time(entry) <= tick);
+    entries.get(after.checked_sub(1)?).copied()
+}

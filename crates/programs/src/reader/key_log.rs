@@ -1,0 +1,110 @@
+//! The key log that TLS libraries write where `SSLKEYLOGFILE` says: a line `LABEL CLIENT_RANDOM SECRET` for each secret, in
+//! hexadecimal (draft-ietf-tls-keylogfile section 2).
+
+use std::collections::BTreeMap;
+
+use quic::Side;
+
+/// The client's random bytes, by which TLS sessions are told apart.
+pub type Random = [u8; 32];
+
+/// The secrets of one session that QUIC packets are protected with (RFC 9001 section 5.1).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Secrets {
+    handshake: [Option<Vec<u8>>; 2],
+    application: [Option<Vec<u8>>; 2],
+}
+
+impl Secrets {
+    /// That of Handshake packets which this end sends.
+    pub fn handshake(&self, from: Side) -> Option<&[u8]> {
+        self.handshake[from as usize].as_deref()
+    }
+
+    /// That of its 1-RTT packets before any key update.
+    pub fn application(&self, from: Side) -> Option<&[u8]> {
+        self.application[from as usize].as_deref()
+    }
+}
+
+/// All sessions of a key log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyLog(BTreeMap<Random, Secrets>);
+
+impl KeyLog {
+    /// Reads a key log. Lines of other labels, comments, and lines that are broken off are passed over, as that draft asks for.
+    pub fn parse(text: &str) -> Self {
+        let mut all = Self::default();
+        for line in text.lines() {
+            // A line that is no secret of ours says nothing.
+            let _ = all.take(line);
+        }
+        all
+    }
+
+    /// The secrets of the session with this random of the client.
+    pub fn of(&self, random: &Random) -> Option<&Secrets> {
+        self.0.get(random)
+    }
+
+    /// Whether it holds no session.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn take(&mut self, line: &str) -> Option<()> {
+        let mut words = line.split_ascii_whitespace();
+        let label = words.next()?;
+        let random = Random::try_from(bytes(words.next()?)?).ok()?;
+        let secret = bytes(words.next()?)?;
+        let session = self.0.entry(random).or_default();
+        let place = match label {
+            "CLIENT_HANDSHAKE_TRAFFIC_SECRET" => &mut session.handshake[Side::Client as usize],
+            "SERVER_HANDSHAKE_TRAFFIC_SECRET" => &mut session.handshake[Side::Server as usize],
+            "CLIENT_TRAFFIC_SECRET_0" => &mut session.application[Side::Client as usize],
+            "SERVER_TRAFFIC_SECRET_0" => &mut session.application[Side::Server as usize],
+            _ => return None,
+        };
+        *place = Some(secret);
+        Some(())
+    }
+}
+
+/// Of hexadecimal digits.
+fn bytes(digits: &str) -> Option<Vec<u8>> {
+    let pairs = digits.as_bytes().chunks(2);
+    let byte = |pair: &[u8]| {
+        let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+        u8::from_str_radix(pair, 16).ok()
+    };
+    pairs.map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_count_and_lines_that_do_not() {
+        let random = "00".repeat(31) + "07";
+        let text = format!(
+            "# a comment\n\
+             CLIENT_HANDSHAKE_TRAFFIC_SECRET {random} 0a0b\n\
+             SERVER_TRAFFIC_SECRET_0 {random} FF\n\
+             EXPORTER_SECRET {random} 01\n\
+             SERVER_HANDSHAKE_TRAFFIC_SECRET {random} 0a0\n\
+             CLIENT_TRAFFIC_SECRET_0 00 0a\n\
+             CLIENT_TRAFFIC_SECRET_0 {random} é"
+        );
+        let log = KeyLog::parse(&text);
+        let mut expected = [0; 32];
+        expected[31] = 7;
+        let secrets = log.of(&expected).unwrap();
+        assert_eq!(secrets.handshake(Side::Client), Some(&[10, 11][..]));
+        assert_eq!(secrets.handshake(Side::Server), None, "half a byte");
+        assert_eq!(secrets.application(Side::Server), Some(&[255][..]));
+        assert_eq!(secrets.application(Side::Client), None);
+        assert_eq!(log.of(&[0; 32]), None);
+        assert!(KeyLog::parse("").is_empty() && !log.is_empty());
+    }
+}

@@ -1,0 +1,97 @@
+//! The certificates of one run: an authority, and a server that it knows.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, Error as Refused, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose,
+};
+
+use crate::error::Error;
+use crate::stack::KeyKind;
+
+/// By this name the server is known, beside its address.
+pub(crate) const SERVER_NAME: &str = "server.kneepoint.test";
+
+/// The files that the two ends are told.
+#[derive(Clone, Debug)]
+pub(crate) struct Certificates {
+    pub(crate) ca: PathBuf,
+    pub(crate) cert: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+impl Certificates {
+    /// Makes them in a folder. Who may read the folder may read the key, which is worth nothing after the run.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub(crate) fn make(folder: &Path, kind: KeyKind, address: Ipv4Addr) -> Result<Self, Error> {
+        let texts = texts(kind, address).map_err(|e| Error::system("make the certificates", e))?;
+        let write = |name: &str, text: &str| {
+            let path = folder.join(name);
+            let written = fs::write(&path, text);
+            written.map(|()| path).map_err(|e| Error::system(format_args!("write {name}"), e))
+        };
+        let [ca, cert, key] = &texts;
+        Ok(Self { ca: write("ca.pem", ca)?, cert: write("cert.pem", cert)?, key: write("key.pem", key)? })
+    }
+}
+
+fn texts(kind: KeyKind, address: Ipv4Addr) -> Result<[String; 3], Refused> {
+    let algorithm = match kind {
+        KeyKind::Ed25519 => &rcgen::PKCS_ED25519,
+        KeyKind::P256 => &rcgen::PKCS_ECDSA_P256_SHA256,
+    };
+    let mut authority = CertificateParams::new(Vec::new())?;
+    authority.distinguished_name.push(DnType::CommonName, "Kneepoint, for one run");
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    let key = KeyPair::generate_for(algorithm)?;
+    let root = authority.self_signed(&key)?;
+    let issuer = Issuer::new(authority, key);
+
+    let mut server = CertificateParams::new(vec![SERVER_NAME.to_owned(), address.to_string()])?;
+    server.distinguished_name.push(DnType::CommonName, SERVER_NAME);
+    server.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let key = server_key(kind)?;
+    let leaf = server.signed_by(&key, &issuer)?;
+    Ok([root.pem(), leaf.pem(), key.serialize_pem()])
+}
+
+/// The server's key, as every library reads it: ring makes keys of Ed25519 with the public one behind (version 2 of PKCS #8), and OpenSSL
+/// and what is built on it want version 1 (RFC 8410 section 7), which is the same without.
+fn server_key(kind: KeyKind) -> Result<KeyPair, Refused> {
+    if kind == KeyKind::P256 {
+        return KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256);
+    }
+    let made = KeyPair::generate_for(&rcgen::PKCS_ED25519)?;
+    let seed = made.serialized_der().get(PREFIX.len()..PREFIX.len() + SEED);
+    let seed = seed.ok_or(Refused::CouldNotParseKeyPair)?;
+    KeyPair::try_from([&PREFIX[..], seed].concat())
+}
+
+/// What is before the 32 bytes of the key: lengths, version 1, the algorithm's number. In version 2 it has as many bytes.
+const PREFIX: [u8; 16] = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20];
+const SEED: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// PEM as every TLS library reads it; keys of both kinds, whose lengths tell them apart.
+    #[test]
+    fn three_texts() {
+        let lengths = [KeyKind::Ed25519, KeyKind::P256].map(|kind| {
+            let [ca, cert, key] = texts(kind, Ipv4Addr::LOCALHOST).unwrap();
+            assert!([&ca, &cert].iter().all(|text| text.starts_with("-----BEGIN CERTIFICATE-----")));
+            assert!(key.starts_with("-----BEGIN PRIVATE KEY-----"));
+            key.len()
+        });
+        // 48 bytes in base 64 between two lines of 27 and 25 characters; P-256 has its public key with it.
+        assert!(lengths[0] < 125 && lengths[1] > 200, "{lengths:?}");
+    }
+}

@@ -1,0 +1,72 @@
+//! Our endpoint and other people's, both ways, over real sockets and the emulator: 1 kB, 1 MB and 50 MB, with 1 % of loss and reordering and without. What
+//! arrives is compared byte by byte with the pattern that was sent.
+
+use kneepoint_testbed::{Feasibility, Make, run};
+use link::{Limit, LinkConfig, Reorder};
+use scenario::{FlowConfig, Scenario, Watch};
+use stack::{Couple, Host, Stack};
+use units::{Bytes, Duration, Rate};
+
+use crate::{flow, turn};
+
+const RTT: Duration = Duration::from_millis(10);
+
+/// Seconds that a transfer took from the client of one stack to the server of another.
+fn transfer(stacks: (Stack, Stack), bytes: u64, link: LinkConfig) -> f64 {
+    let config = FlowConfig { transfer: Some(bytes), rtt: RTT, handshake: true, ..flow("cubic") };
+    let scenario = Scenario::new(link, [config], Duration::from_secs(30));
+    let feasible = Feasibility::of(&scenario).unwrap();
+    let of_thread = scenario.clone();
+    let make: Make = Box::new(move || {
+        let host = Host::default();
+        let couple = Couple::new(&of_thread.flows[0], 0, &of_thread, stacks, false, &host);
+        Ok(vec![(0, Box::new(couple.map_err(|e| e.to_string())?))])
+    });
+    let measured = run(&scenario, &feasible, Some(make), None, &Watch::default()).unwrap().unwrap();
+    let record = &measured.outcome.flows[0];
+    let said = format!("{stacks:?}, {bytes} bytes: {:?}", measured.invalid_reasons);
+    assert_eq!(record.delivered, bytes, "{said}");
+    record.finished.unwrap_or_else(|| panic!("{said}")).as_secs_f64()
+}
+
+fn clean(mbit_s: u64) -> LinkConfig {
+    let limit = Limit::Bytes(Bytes(2 * mbit_s * 1250));
+    LinkConfig { limit, delay: RTT / 2, ..LinkConfig::plain(Rate(mbit_s * 1_000_000)) }
+}
+
+fn rough() -> LinkConfig {
+    let reorder = Some(Reorder { every: 100, by: Duration::from_millis(3) });
+    LinkConfig { loss: 0.01, reorder, ..clean(100) }
+}
+
+/// Each of the others, if it is here, and whether ours is the client.
+fn pairs() -> Vec<(Stack, Stack)> {
+    let mut all = vec![(Stack::Kneepoint, Stack::Kneepoint)];
+    for other in [Stack::Noq, Stack::Quinn, Stack::Aioquic] {
+        match other.find() {
+            Ok(()) => all.extend([(Stack::Kneepoint, other), (other, Stack::Kneepoint)]),
+            Err(why) => println!("skipped: {why}"),
+        }
+    }
+    all
+}
+
+#[test]
+fn both_ways() {
+    let Some(_turn) = turn("interop::both_ways") else { return };
+    for pair in pairs() {
+        for bytes in [1000, 1_000_000] {
+            let (smooth, bumpy) = (transfer(pair, bytes, clean(100)), transfer(pair, bytes, rough()));
+            println!("{pair:?}, {bytes} bytes: {smooth:.3} s, with loss and reordering {bumpy:.3} s");
+        }
+    }
+}
+
+/// Python would need minutes.
+#[test]
+fn fifty_megabytes() {
+    let Some(_turn) = turn("interop::fifty_megabytes") else { return };
+    for pair in pairs().into_iter().filter(|(a, b)| ![*a, *b].contains(&Stack::Aioquic)) {
+        println!("{pair:?}, 50 MB at 400 Mbit/s: {:.3} s", transfer(pair, 50_000_000, clean(400)));
+    }
+}

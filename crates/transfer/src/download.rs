@@ -1,0 +1,166 @@
+//! A file that appears whole or not at all.
+//!
+//! Bytes go into a file without a name in the folder where it is to stand (`O_TMPFILE`), which the system forgets whatever happens to the
+//! program; only the whole file gets a name. Where a file system has no such files, into one with a name of its own beside it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Permissions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open, renameat, unlinkat};
+use rustix::io::Errno;
+use tempfile::{Builder, NamedTempFile};
+
+use crate::board::Failure;
+
+/// How many names are tried for the moment before a file takes the place of another.
+const NAMES: u32 = 100;
+
+#[derive(Debug)]
+enum Draft {
+    Nameless(File),
+    Named(NamedTempFile),
+}
+
+/// A file that is not whole yet.
+#[derive(Debug)]
+pub struct Download {
+    draft: Draft,
+    out: PathBuf,
+}
+
+impl Download {
+    /// Begins a file that will stand at `out`, in place of one that stands there.
+    ///
+    /// # Errors
+    /// [`Failure::Disk`].
+    pub fn begin(out: &Path) -> Result<Self, Failure> {
+        let fail = |error: io::Error| Failure::Disk(out.to_owned(), error);
+        let folder = folder(out);
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let draft = match open(folder, flags, Mode::from_raw_mode(0o666)) {
+            Ok(file) => Draft::Nameless(File::from(file)),
+            // Kernels and file systems without nameless files say one of these.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
+                let mode = Permissions::from_mode(0o666);
+                let file = Builder::new().prefix(".kneepoint-").permissions(mode).tempfile_in(folder);
+                Draft::Named(file.map_err(fail)?)
+            }
+            Err(error) => return Err(fail(error.into())),
+        };
+        Ok(Self { draft, out: out.to_owned() })
+    }
+
+    /// Further bytes.
+    ///
+    /// # Errors
+    /// [`Failure::Disk`], such as for a full one.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = match &mut self.draft {
+            Draft::Nameless(file) => file.write_all(bytes),
+            Draft::Named(file) => file.write_all(bytes),
+        };
+        written.map_err(|error| Failure::Disk(self.out.clone(), error))
+    }
+
+    /// It is whole: it gets its name.
+    ///
+    /// # Errors
+    /// [`Failure::Disk`]; nothing is left then.
+    pub fn keep(self) -> Result<(), Failure> {
+        let kept = match self.draft {
+            Draft::Nameless(file) => name(&file, &self.out),
+            Draft::Named(file) => file.persist(&self.out).map(drop).map_err(|error| error.error),
+        };
+        kept.map_err(|error| Failure::Disk(self.out.clone(), error))
+    }
+}
+
+fn folder(out: &Path) -> &Path {
+    out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Gives a nameless file a name; one that stands there gives way in one step.
+fn name(file: &File, out: &Path) -> io::Result<()> {
+    let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let link = |to: &Path| linkat(CWD, &nameless, CWD, to, AtFlags::SYMLINK_FOLLOW);
+    match link(out) {
+        Err(Errno::EXIST) => {}
+        other => return Ok(other?),
+    }
+    for number in 0..NAMES {
+        let beside = folder(out).join(beside(out, number));
+        match link(&beside) {
+            Err(Errno::EXIST) => continue,
+            other => other?,
+        }
+        let renamed = renameat(CWD, &beside, CWD, out);
+        if renamed.is_err() {
+            // Nothing that has only half of its way behind it stays.
+            let _ = unlinkat(CWD, &beside, AtFlags::empty());
+        }
+        return Ok(renamed?);
+    }
+    Err(io::Error::from(io::ErrorKind::AlreadyExists))
+}
+
+/// `.name.N.part`, with as much of the name as is sure to fit.
+fn beside(out: &Path, number: u32) -> OsString {
+    let name = out.file_name().unwrap_or(OsStr::new("file")).to_string_lossy();
+    let short: String = name.chars().take(50).collect();
+    format!(".{short}.{}-{number}.part", std::process::id()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let mut all: Vec<String> =
+            fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn whole_or_not_at_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("a");
+        let mut dropped = Download::begin(&out).unwrap();
+        dropped.write(b"half").unwrap();
+        drop(dropped);
+        assert!(names(dir.path()).is_empty());
+        for text in ["first", "second"] {
+            let mut download = Download::begin(&out).unwrap();
+            download.write(text.as_bytes()).unwrap();
+            download.keep().unwrap();
+            assert_eq!(fs::read_to_string(&out).unwrap(), text);
+        }
+        assert_eq!(names(dir.path()), ["a"]);
+    }
+
+    /// A name that is taken by a folder, and a folder that is none.
+    #[test]
+    fn nothing_is_left_of_what_cannot_be_named() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("a")).unwrap();
+        let mut download = Download::begin(&dir.path().join("a")).unwrap();
+        download.write(b"text").unwrap();
+        assert!(matches!(download.keep(), Err(Failure::Disk(..))));
+        assert_eq!(names(dir.path()), ["a"]);
+        assert!(matches!(Download::begin(&dir.path().join("none/a")), Err(Failure::Disk(..))));
+    }
+
+    #[test]
+    fn a_full_disk_says_so() {
+        let mut full =
+            Download { draft: Draft::Nameless(File::create("/dev/full").unwrap()), out: "x".into() };
+        let failure = full.write(b"text").unwrap_err();
+        assert!(failure.to_string().contains("No space left"), "{failure}");
+    }
+}

@@ -1,0 +1,91 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use super::*;
+
+/// A folder with files beside it that nobody may have.
+fn world() -> (tempfile::TempDir, Root) {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("root");
+    fs::create_dir_all(root.join("sub")).unwrap();
+    fs::write(dir.path().join("secret"), "secret").unwrap();
+    fs::write(root.join("a"), "alpha").unwrap();
+    fs::write(root.join("sub/b c"), "beta").unwrap();
+    symlink("../secret", root.join("out")).unwrap();
+    symlink(dir.path().join("secret"), root.join("absolute")).unwrap();
+    symlink("..", root.join("up")).unwrap();
+    symlink("sub/b c", root.join("inside")).unwrap();
+    symlink("loop", root.join("loop")).unwrap();
+    (Root::open(&root).map(|open| (dir, open))).unwrap()
+}
+
+fn text(root: &Root, path: &str) -> Result<String, Refusal> {
+    let file = root.file(path)?;
+    let mut out = vec![0; usize::try_from(file.len()).unwrap()];
+    file.read(0, &mut out)?;
+    Ok(String::from_utf8(out).unwrap())
+}
+
+#[test]
+fn files_below_the_root_alone() {
+    let (_dir, root) = world();
+    assert_eq!(text(&root, "/a"), Ok("alpha".to_owned()));
+    assert_eq!(text(&root, "/sub/b%20c?x=/../..#y"), Ok("beta".to_owned()));
+    for path in ["/out", "/absolute", "/up/secret", "/loop", "/none", "/a/b"] {
+        assert_eq!(text(&root, path), Err(Refusal::NotFound), "{path}");
+    }
+    for path in ["/..", "/../secret", "/sub/../../secret", "/%2e%2e/secret", "/sub%2fb c", "a", ""] {
+        assert_eq!(text(&root, path), Err(Refusal::Bad), "{path}");
+    }
+    for path in ["/", "//a", "/a/", "/./a", "/a%00", "/a%2", "/a%zz", "/a%"] {
+        assert_eq!(text(&root, path), Err(Refusal::Bad), "{path}");
+    }
+    assert_eq!(text(&root, &format!("/{}", "x".repeat(MAX_PATH))), Err(Refusal::Bad));
+    assert_eq!(text(&root, &format!("/{}", "x".repeat(300))), Err(Refusal::Bad));
+}
+
+/// Links inside the folder are followed where the kernel watches over it, and nowhere else.
+#[test]
+fn links_inside() {
+    let (_dir, root) = world();
+    assert_eq!(text(&root, "/inside"), Ok("beta".to_owned()));
+    let root = root.without_links();
+    assert_eq!(text(&root, "/sub/b c"), Ok("beta".to_owned()));
+    for path in ["/inside", "/out", "/absolute", "/up/secret", "/loop"] {
+        assert_eq!(text(&root, path), Err(Refusal::NotFound), "{path}");
+    }
+}
+
+/// A pipe does not hold the server up.
+#[test]
+fn no_folders_and_nothing_special() {
+    let (dir, root) = world();
+    let fifo = dir.path().join("root/fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    for path in ["/sub", "/fifo"] {
+        assert_eq!(text(&root, path), Err(Refusal::Forbidden), "{path}");
+    }
+}
+
+/// What is removed or replaced is still the file that was asked for; what is changed is not.
+#[test]
+fn files_that_change_while_they_are_read() {
+    let (dir, root) = world();
+    let path = dir.path().join("root/a");
+    let mut out = [0; 2];
+    let file = root.file("/a").unwrap();
+    fs::remove_file(&path).unwrap();
+    file.read(1, &mut out).unwrap();
+    assert_eq!(&out, b"lp");
+    for changed in ["alph", "alphas", "ALPHA"] {
+        fs::write(&path, "alpha").unwrap();
+        let file = root.file("/a").unwrap();
+        file.read(0, &mut out).unwrap();
+        // Times of modification are as fine as the kernel's tick.
+        #[allow(clippy::disallowed_methods, reason = "the file's clock is the kernel's")]
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        fs::write(&path, changed).unwrap();
+        assert_eq!(file.read(0, &mut out), Err(Refusal::Broken), "{changed}");
+    }
+}

@@ -1,0 +1,190 @@
+//! Between a session and its connection.
+
+use bytes::{Buf, Bytes};
+use quic::connection::{Connection, Ended, Event};
+use quic::streams::{Read, StreamEvent, StreamId};
+use quic::wire::Direction;
+use units::Time;
+
+use super::pipe::{End, Finish, INBOX, OUTBOX, Pipe, Wish};
+use super::{Session, State};
+
+const DIRECTIONS: [Direction; 2] = [Direction::Bidirectional, Direction::Unidirectional];
+/// Read from the transport in one go.
+const PIECE: usize = 64 << 10;
+/// H3_EXCESSIVE_LOAD (RFC 9114 section 8.1): the peer sends what nobody could want.
+const EXCESSIVE_LOAD: u64 = 0x107;
+
+impl Session {
+    /// The endpoint has told this of the connection.
+    pub fn on_event(&self, event: &Event) {
+        let state = &mut *self.0.borrow_mut();
+        match event {
+            Event::Stream(StreamEvent::Readable(id)) => {
+                state.touch(*id, |pipe| pipe.readable = true);
+            }
+            Event::Stream(StreamEvent::Writable(id)) => state.touch(*id, |_| {}),
+            Event::Stream(StreamEvent::Finished(id)) => state.touch(*id, |pipe| pipe.acked = true),
+            Event::Stream(StreamEvent::Stopped(id, code)) => state.touch(*id, |pipe| {
+                pipe.stopped = Some(*code);
+                (pipe.outbox_len, pipe.outbox) = (0, std::collections::VecDeque::new());
+                pipe.writer.take().into_iter().for_each(std::task::Waker::wake);
+            }),
+            Event::Ended(ended) => {
+                state.ended.get_or_insert_with(|| ended.clone());
+                state.wake_all();
+            }
+            _ => {}
+        }
+    }
+
+    /// The connection is gone, and nothing can be read any more.
+    pub fn on_gone(&self) {
+        self.on_event(&Event::Ended(Ended::Idle));
+        let state = &mut *self.0.borrow_mut();
+        state.pipes.values_mut().for_each(|pipe| pipe.readable = false);
+        state.wake_all();
+    }
+
+    /// Carries bytes and wishes both ways; says whether a task may go on. Of what is written at most `budget` bytes are held by the connection until
+    /// they are acknowledged, whatever each stream has room for.
+    pub fn pump(&self, now: Time, connection: &mut Connection, budget: usize) -> bool {
+        let state = &mut *self.0.borrow_mut();
+        if let Some((code, reason)) = state.close.take() {
+            connection.close(now, code, &reason);
+        }
+        let is_open = state.ended.is_none();
+        let mut moved = is_open && (state.open(connection) | state.accept(connection));
+        let mut room = budget.saturating_sub(connection.streams().unacknowledged());
+        state.dirty.append(&mut state.starved);
+        let mut buf = Vec::new();
+        while let Some(id) = state.dirty.pop_first() {
+            let Some(pipe) = state.pipes.get_mut(&id) else { continue };
+            // What came before the end can still be read.
+            moved |= is_open && pipe.give(now, connection, id, &mut room);
+            if pipe.outbox_len > 0 && room == 0 {
+                state.starved.insert(id);
+            }
+            moved |= pipe.take(now, connection, id, &mut buf);
+            if pipe.limit.is_some_and(|limit| pipe.received > limit) {
+                connection.close(now, EXCESSIVE_LOAD, b"more than a request");
+            }
+            if pipe.is_over() {
+                state.pipes.remove(&id);
+            }
+        }
+        moved
+    }
+}
+
+impl State {
+    fn touch(&mut self, id: StreamId, change: impl FnOnce(&mut Pipe)) {
+        // Of a stream that waits to be accepted nothing is known yet; of one that is over, nothing any more.
+        let waits = id.initiator() != self.side && id.index() >= self.accepted[id.direction() as usize];
+        let new = waits.then(|| self.new_pipe(id));
+        let known = match new {
+            Some(new) => Some(self.pipes.entry(id).or_insert(new)),
+            None => self.pipes.get_mut(&id),
+        };
+        if let Some(pipe) = known {
+            change(pipe);
+            self.dirty.insert(id);
+        }
+    }
+
+    fn open(&mut self, connection: &mut Connection) -> bool {
+        let mut moved = false;
+        for direction in DIRECTIONS {
+            while !self.openers[direction as usize].is_empty() {
+                let Some(id) = connection.open(direction) else { break };
+                self.pipes.insert(id, self.new_pipe(id));
+                self.opened[direction as usize].push_back(id);
+                self.openers[direction as usize].remove(0).wake();
+                moved = true;
+            }
+        }
+        moved
+    }
+
+    fn accept(&mut self, connection: &mut Connection) -> bool {
+        let mut moved = false;
+        for direction in DIRECTIONS {
+            while let Some(id) = connection.accept_stream(direction) {
+                let new = self.new_pipe(id);
+                self.pipes.entry(id).or_insert(new);
+                self.accepted[direction as usize] = id.index() + 1;
+                self.incoming[direction as usize].push_back(id);
+                moved = true;
+            }
+            if moved {
+                std::mem::take(&mut self.acceptors[direction as usize])
+                    .into_iter()
+                    .for_each(std::task::Waker::wake);
+            }
+        }
+        moved
+    }
+}
+
+impl Pipe {
+    /// What the task has for the transport.
+    fn give(&mut self, now: Time, connection: &mut Connection, id: StreamId, room: &mut usize) -> bool {
+        // A stream that is unknown by now is over, and needs nothing.
+        if let Some(code) = self.reset.take()
+            && self.finish != Finish::Told
+        {
+            let _ = connection.reset(id, code);
+        }
+        if let Some(code) = self.stop.take() {
+            let _ = connection.stop(now, id, code);
+        }
+        let before = self.outbox_len;
+        while let Some(bytes) = self.outbox.front_mut() {
+            let len = bytes.len().min(*room);
+            let taken = if len == 0 { 0 } else { connection.write(id, &bytes[..len]).unwrap_or(0) };
+            *room -= taken;
+            self.outbox_len -= taken;
+            bytes.advance(taken);
+            if !bytes.is_empty() {
+                break;
+            }
+            self.outbox.pop_front();
+        }
+        if self.finish == Finish::Wanted && self.outbox.is_empty() && self.reset == Wish::None {
+            let _ = connection.finish(id);
+            self.finish = Finish::Told;
+        }
+        let moved = self.outbox_len < before && self.outbox_len < OUTBOX;
+        if moved {
+            self.writer.take().into_iter().for_each(std::task::Waker::wake);
+        }
+        moved
+    }
+
+    /// What the transport has for the task.
+    fn take(&mut self, now: Time, connection: &mut Connection, id: StreamId, buf: &mut Vec<u8>) -> bool {
+        let before = (self.inbox_len, self.end);
+        while self.claimed && self.readable && self.inbox_len < INBOX && self.end.is_none() && self.receives {
+            buf.resize(PIECE, 0);
+            match connection.read(now, id, buf) {
+                Ok(Read::Data(len)) => {
+                    self.received += len as u64;
+                    // Nobody will read it.
+                    if !self.dropped && self.stop == Wish::None {
+                        self.inbox_len += len;
+                        self.inbox.push_back(Bytes::copy_from_slice(&buf[..len]));
+                    }
+                }
+                Ok(Read::Blocked) => self.readable = false,
+                Ok(Read::End) => self.end = Some(End::Fin),
+                Ok(Read::Reset(code)) => self.end = Some(End::Reset(code)),
+                Err(_) => self.end = Some(End::Reset(0)),
+            }
+        }
+        let moved = before != (self.inbox_len, self.end);
+        if moved {
+            self.reader.take().into_iter().for_each(std::task::Waker::wake);
+        }
+        moved
+    }
+}

@@ -1,0 +1,93 @@
+//! `https://host:port/path`: what to ask whom for.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use http::Uri;
+
+use crate::root::decode_name;
+
+/// The port of HTTP/3 where a URL has none (RFC 9114 section 3.1).
+const PORT: u16 = 443;
+
+/// A URL that can be fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Url {
+    /// A DNS name or an address, without the brackets of IPv6.
+    pub host: String,
+    /// The UDP port.
+    pub port: u16,
+    /// Host and port as in the URL.
+    pub authority: String,
+    /// Path and query, at least `/`.
+    pub path: String,
+}
+
+impl Url {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let wrong = |what: &str| format!("{text}: {what}; write https://host:port/path");
+        let uri: Uri = text.parse().map_err(|error| wrong(&format!("{error}")))?;
+        if uri.scheme_str() != Some("https") {
+            return Err(wrong("only https is spoken over QUIC"));
+        }
+        let authority = uri.authority().ok_or_else(|| wrong("no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(wrong("a user's name in it"));
+        }
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        // Of a port that is too large the parser says that there is none.
+        let port = match authority.as_str().strip_prefix(authority.host()) {
+            Some("") => Some(PORT),
+            rest => rest.and_then(|rest| rest.strip_prefix(':')?.parse().ok()).filter(|port| *port > 0),
+        };
+        let port = port.ok_or_else(|| wrong("no port"))?;
+        if host.is_empty() {
+            return Err(wrong("no host"));
+        }
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+            authority: authority.as_str().to_owned(),
+            path: uri.path_and_query().map_or("/", |path| path.as_str()).to_owned(),
+        })
+    }
+
+    /// The name of a file for it: the last part of its path. None where that is no name.
+    pub fn file_name(&self) -> Option<OsString> {
+        let path = self.path.split(['?', '#']).next()?;
+        let name = decode_name(path.rsplit('/').next()?).ok()?;
+        Some(OsString::from_vec(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls() {
+        let url = Url::parse("https://example.com:4433/a/b%20c?x=1/2").unwrap();
+        assert_eq!((url.host.as_str(), url.port), ("example.com", 4433));
+        assert_eq!((url.authority.as_str(), url.path.as_str()), ("example.com:4433", "/a/b%20c?x=1/2"));
+        assert_eq!(url.file_name(), Some("b c".into()));
+        let url = Url::parse("https://[::1]").unwrap();
+        assert_eq!((url.host.as_str(), url.port, url.path.as_str()), ("::1", 443, "/"));
+        assert_eq!((url.authority.as_str(), url.file_name()), ("[::1]", None));
+        for path in ["/", "/a/", "/a/..", "/a/%2e%2e", "/a%2fb", "/a%00"] {
+            let url = Url::parse(&format!("https://h{path}")).unwrap();
+            assert_eq!(url.file_name(), None, "{path}");
+        }
+        for text in
+            ["", "h", "h/a", "http://h/a", "https:///a", "https://h:0/", "https://h:99999/", "https://h:x/"]
+        {
+            assert!(Url::parse(text).is_err(), "{text}");
+        }
+        for text in ["https://u:p@h/a", "https://u@h/", "https://h/a b"] {
+            assert!(Url::parse(text).is_err(), "{text}");
+        }
+    }
+}

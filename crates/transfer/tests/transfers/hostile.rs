@@ -1,0 +1,250 @@
+//! Peers that want too much.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use kneepoint_transfer::{Protocol, ServeConfig};
+use quic::config::RetryPolicy;
+use quic::connection::{Close, Ended, Event};
+use quic::crypto::ClientCrypto;
+use quic::endpoint::{Endpoint, Handle, Program};
+use quic::streams::{StreamEvent, StreamId};
+use quic::wire::Direction;
+use units::{Bytes, Time};
+
+use crate::world::*;
+
+/// As many connections as there may be; the next client is told.
+#[test]
+fn a_full_server() {
+    let config = ServeConfig { connections: 2, ..ServeConfig::default() };
+    let mut world = World::new(&[("a", &noise(3_000_000, 1))], config);
+    let clients = [(); 3].map(|()| world.fetch(Protocol::Http3, &["/a"]));
+    assert!(world.finish(ms(20_000)));
+    let done = clients.iter().filter(|client| world.ends_of(**client) == ["done"]).count();
+    assert_eq!(done, 2);
+    let trouble = clients.iter().find_map(|client| world.clients[*client].trouble()).unwrap();
+    assert!(trouble.to_string().contains("CONNECTION_REFUSED"), "{trouble}");
+}
+
+/// Every client, and every one beyond some that have not come far.
+#[test]
+fn retry() {
+    for policy in [RetryPolicy::Always, RetryPolicy::From(1)] {
+        let config = ServeConfig { retry: policy, ..ServeConfig::default() };
+        let mut world = World::new(&[("a", b"alpha")], config);
+        let clients = [(); 3].map(|()| world.fetch(Protocol::Hq, &["/a"]));
+        assert!(world.finish(ms(20_000)));
+        assert!(clients.iter().all(|client| world.ends_of(*client) == ["done"]));
+        let answered = world.ends[1].dropped().answered;
+        assert_eq!(answered, if policy == RetryPolicy::Always { 3 } else { 2 });
+    }
+}
+
+/// A client that asks for much and is never heard of again costs what its share is, and no more.
+#[test]
+fn memory_of_who_does_not_read() {
+    let bytes = noise(600_000, 1);
+    let config = ServeConfig { memory: Bytes(1 << 20), ..ServeConfig::default() };
+    let mut world = World::new(&[("a", &bytes)], config);
+    let paths = ["/a"; 50];
+    let client = world.fetch(Protocol::Http3, &paths);
+    assert!(world.run(ms(10_000), |world| world.clients[client].board().bytes() > 100_000));
+    world.loss = 1.0;
+    world.run(ms(12_000), |_| false);
+    let handle = world.ends[1].handles().next().unwrap();
+    let held = world.ends[1].connection_mut(handle).unwrap().streams().unacknowledged();
+    assert!(held <= 1 << 20, "{held}");
+    world.loss = 0.0;
+    assert!(world.finish(ms(120_000)), "{:?}", world.ends_of(client));
+    assert!(world.ends_of(client).iter().all(|end| end == "done"));
+}
+
+/// Writes the same bytes on a stream for ever, after a beginning.
+struct Talker {
+    begins: Vec<u8>,
+    /// The streams that it talks on, and how much it has said.
+    on: Vec<(Handle, StreamId)>,
+    said: Rc<RefCell<(usize, Option<Ended>)>>,
+    opens: bool,
+}
+
+impl Talker {
+    fn talk(&mut self, endpoint: &mut Endpoint) {
+        for (handle, id) in &self.on {
+            let Some(connection) = endpoint.connection_mut(*handle) else { continue };
+            while let Ok(len @ 1..) = connection.write(*id, &[0; 10_000]) {
+                self.said.borrow_mut().0 += len;
+            }
+        }
+    }
+}
+
+impl Program for Talker {
+    fn on_event(&mut self, _: Time, endpoint: &mut Endpoint, handle: Handle, event: Event) {
+        let Some(connection) = endpoint.connection_mut(handle) else { return };
+        let stream = match &event {
+            Event::Incoming => {
+                endpoint.accept(handle);
+                None
+            }
+            Event::Connected if self.opens => connection.open(Direction::Bidirectional),
+            Event::Stream(StreamEvent::Opened(Direction::Bidirectional)) => {
+                connection.accept_stream(Direction::Bidirectional)
+            }
+            _ => None,
+        };
+        if let (Some(id), Some(connection)) = (stream, endpoint.connection_mut(handle)) {
+            connection.write(id, &self.begins).unwrap();
+            self.on.push((handle, id));
+        }
+        if let Event::Ended(ended) = event {
+            self.said.borrow_mut().1.get_or_insert(ended);
+        }
+        self.talk(endpoint);
+    }
+
+    fn run(&mut self, _: Time, _: &mut Endpoint) {}
+
+    fn deadline(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn is_done(&self, _: &Endpoint) -> bool {
+        false
+    }
+}
+
+/// A HEADERS frame of a gigabyte (RFC 9114 section 7.2.2).
+const FIELDS: [u8; 9] = [1, 0xc0, 0, 0, 0, 0x40, 0, 0, 0];
+/// A DATA frame of so many zeros before it: an answer's head is QPACK's static `:status 200` (RFC 9204, appendix A).
+const ANSWER: [u8; 5] = [1, 3, 0, 0, 0xc0 | 25];
+
+const EXCESSIVE_LOAD: u64 = 0x107;
+
+/// A client whose request does not end: by both protocols it is stopped early.
+#[test]
+fn an_endless_request() {
+    for (protocol, begins) in [(Protocol::Http3, &FIELDS[..]), (Protocol::Hq, b"GET /")] {
+        let mut world = World::new(&[], ServeConfig::default());
+        world.ends[0] = client_endpoint(protocol);
+        let said = Rc::default();
+        let talker = Talker { begins: begins.to_vec(), on: Vec::new(), said: Rc::clone(&said), opens: true };
+        world.others[0] = Some(Box::new(talker));
+        let ends = ("10.0.0.1:4000".parse().unwrap(), "10.0.0.2:443".parse().unwrap());
+        let crypto = ClientCrypto::Plain { tag_len: 16 };
+        world.ends[0].connect(world.now, &crypto, "server", ends, b"").unwrap();
+        world.run(ms(5000), |_| false);
+        let (_, ended) = said.borrow().clone();
+        match protocol {
+            Protocol::Http3 => {
+                let over = |ended| {
+                    matches!(ended, Some(Ended::Peer(Close::Application { error: EXCESSIVE_LOAD, .. })))
+                };
+                assert!(over(ended.clone()), "{ended:?}");
+            }
+            // The stream alone is given up.
+            Protocol::Hq => assert!(ended.is_none(), "{ended:?}"),
+        }
+        let handle = world.ends[1].handles().next();
+        let memory = handle
+            .and_then(|handle| world.ends[1].connection(handle))
+            .map_or(0, quic::connection::Connection::memory);
+        assert!(memory < 200_000, "{memory}");
+    }
+}
+
+/// A server whose answer's fields do not end, before the body and after it.
+#[test]
+fn an_endless_answer() {
+    let data: Vec<u8> = [&ANSWER[..], &[0, 4, 1, 2, 3, 4], &FIELDS].concat();
+    for (begins, most) in [(FIELDS.to_vec(), 1_000_000), (data, 3_000_000)] {
+        let mut world = World::new(&[], ServeConfig::default());
+        let said = Rc::default();
+        let talker = Talker { begins, on: Vec::new(), said: Rc::clone(&said), opens: false };
+        world.others[1] = Some(Box::new(talker));
+        let client = world.fetch(Protocol::Http3, &["/a"]);
+        assert!(world.finish(ms(20_000)));
+        assert_ne!(world.ends_of(client), ["done"]);
+        let handle = world.ends[0].handles().next().unwrap();
+        let received = world.ends[0].connection(handle).unwrap().counts().bytes_received;
+        assert!(received < most, "{received}");
+        assert!(world.names().is_empty());
+        let until = world.now + units::Duration::from_secs(1);
+        world.run(until, |_| false);
+        let (_, ended) = said.borrow().clone();
+        let over = matches!(ended, Some(Ended::Peer(Close::Application { error: EXCESSIVE_LOAD, .. })));
+        assert!(over, "{ended:?} {:?}", world.ends_of(client));
+    }
+}
+
+/// A client that wants nothing, or does not read what it wanted, and says every second that it is there: it is closed all the same.
+struct Holder {
+    asks: bool,
+    /// So much it reads each second.
+    reads: usize,
+    stream: Option<StreamId>,
+    ended: Rc<RefCell<Option<Time>>>,
+    next: Time,
+    handle: Option<Handle>,
+}
+
+impl Program for Holder {
+    fn on_event(&mut self, now: Time, endpoint: &mut Endpoint, handle: Handle, event: Event) {
+        match event {
+            Event::Connected => {
+                let connection = endpoint.connection_mut(handle).unwrap();
+                self.handle = Some(handle);
+                if self.asks {
+                    let id = connection.open(Direction::Bidirectional).unwrap();
+                    connection.write(id, b"GET /a\r\n").unwrap();
+                    connection.finish(id).unwrap();
+                    self.stream = Some(id);
+                }
+            }
+            Event::Ended(_) => *self.ended.borrow_mut() = Some(now),
+            _ => {}
+        }
+    }
+
+    fn run(&mut self, now: Time, endpoint: &mut Endpoint) {
+        if now >= self.next {
+            self.next = now + units::Duration::from_secs(1);
+            if let Some(connection) = self.handle.and_then(|handle| endpoint.connection_mut(handle)) {
+                connection.ping();
+                if let Some(id) = self.stream.filter(|_| self.reads > 0) {
+                    let _ = connection.read(now, id, &mut vec![0; self.reads]);
+                }
+            }
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        self.next
+    }
+
+    fn is_done(&self, _: &Endpoint) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_client_that_holds_on() {
+    // The last one is slow, and not dead.
+    for (asks, reads) in [(false, 0), (true, 0), (true, 30_000)] {
+        let mut world = World::new(&[("a", &noise(3_000_000, 1))], ServeConfig::default());
+        world.ends[0] = client_endpoint(Protocol::Hq);
+        let ended = Rc::default();
+        let holder =
+            Holder { asks, reads, stream: None, ended: Rc::clone(&ended), next: Time::ZERO, handle: None };
+        world.others[0] = Some(Box::new(holder));
+        let ends = ("10.0.0.1:4000".parse().unwrap(), "10.0.0.2:443".parse().unwrap());
+        let crypto = ClientCrypto::Plain { tag_len: 16 };
+        world.ends[0].connect(world.now, &crypto, "server", ends, b"").unwrap();
+        world.run(ms(80_000), |_| false);
+        match *ended.borrow() {
+            Some(ended) => assert!(reads == 0 && (ms(60_000)..ms(62_000)).contains(&ended), "{ended:?}"),
+            None => assert!(reads > 0, "{asks}"),
+        }
+    }
+}
