@@ -31,7 +31,7 @@ use crate::columns;
 use crate::network::Network;
 pub use crate::run_row::{Audit, RunRow};
 use crate::states::States;
-use crate::summary::{Results, Summary};
+use crate::summary::{Results, Summary, Track};
 use experiment::backend::Backend;
 use experiment::file::Swept;
 use experiment::input::open_regular;
