@@ -7,6 +7,7 @@ use clap_complete::Shell;
 
 use crate::commands::bench::{self, BenchArgs};
 use crate::commands::compare::{self, CompareArgs};
+use crate::commands::conform::{self, ConformArgs};
 use crate::commands::diff::{self, DiffArgs};
 use crate::commands::doctor::{self, DoctorArgs};
 use crate::commands::fetch::{self, FetchArgs};
@@ -49,6 +50,10 @@ enum Command {
     /// `kneepoint compare cubic bbr3 --link "rate=100 Mbit/s rtt=80 ms queue=0.3 BDP loss=0.01 %"`; docs/compare.md says how it
     /// is measured.
     Compare(CompareArgs),
+    /// Say whether a stack's own congestion control does what its standard says, by how much it does not, and which rule explains it.
+    ///
+    /// `kneepoint conform quinn --controller cubic`; docs/conform.md says what is compared. Exit status: 0, whatever the verdict.
+    Conform(ConformArgs),
     /// What changed between two sets of results, beyond the spread of their runs.
     ///
     /// `kneepoint diff results-main results-branch --fail-if "goodput -3 %" --junit out.xml --markdown`. Exit status: 0, or 1 if a
@@ -147,6 +152,7 @@ pub fn main() -> u8 {
         Command::Run(args) => run::run(&args),
         Command::Plan { experiments } => plan::run(&experiments),
         Command::Compare(args) => compare::run(&args),
+        Command::Conform(args) => conform::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::List { filter } => list::run(filter.as_deref()),
         Command::Algorithms { name } => algorithms::run(name.as_deref()),

@@ -3,6 +3,7 @@
 
 use maud::{Markup, html};
 
+use super::chart::{self, Cloud, Figure};
 use super::section::{self, Section};
 
 /// A part of an answer.
@@ -19,6 +20,37 @@ pub enum Block {
         /// As many cells as there are names.
         rows: Vec<Vec<String>>,
     },
+    /// The main picture of the first part, of this variant: in the place of those that stand there else.
+    Chart {
+        /// The variant's name.
+        variant: String,
+    },
+    /// Clouds of samples in a plane, with their hulls.
+    Envelopes {
+        /// What it shows.
+        title: String,
+        /// The axis from left to right.
+        x: String,
+        /// The axis upwards.
+        y: String,
+        /// Each in a colour of its own.
+        clouds: Vec<Cloud>,
+    },
+}
+
+impl Block {
+    /// What is drawn for it alone.
+    pub(super) fn figure(&self) -> Option<Figure> {
+        match self {
+            Self::Envelopes { title, x, y, clouds } => Some(chart::draw_envelopes(title, [x, y], clouds)),
+            _ => None,
+        }
+    }
+
+    /// The name of its file.
+    pub(super) fn file(figure: &Figure) -> String {
+        format!("{}.svg", figure.kind)
+    }
 }
 
 /// Pictures of the first part, and of each other.
@@ -26,12 +58,14 @@ const PICTURES: (usize, usize) = (2, 1);
 
 /// All of it.
 pub(super) fn draw(heading: &str, answer: &[Block], sections: &[Section<'_>]) -> Markup {
+    let chosen = answer.iter().any(|block| matches!(block, Block::Chart { .. }));
     html! {
         section.answer {
             div.blocks { @for block in answer { (one(block)) } }
             div.charts {
+                @for block in answer { (picture(block, sections)) }
                 @for (i, part) in sections.iter().enumerate() {
-                    @let most = if i == 0 { PICTURES.0 } else { PICTURES.1 };
+                    @let most = if chosen { 0 } else if i == 0 { PICTURES.0 } else { PICTURES.1 };
                     @for chart in part.charts.iter().take(most) { (section::picture(part, chart)) }
                 }
             }
@@ -48,8 +82,24 @@ fn title(heading: &str, part: &Section<'_>) -> String {
     if own.is_empty() { part.summary.experiment.clone() } else { own.to_owned() }
 }
 
+/// A block that is a picture.
+fn picture(block: &Block, sections: &[Section<'_>]) -> Markup {
+    html! {
+        @if let (Block::Chart { variant }, Some(part)) = (block, sections.first()) {
+            @for chart in part.charts.iter().take(1) { (section::picture_of(chart, Some(variant))) }
+        }
+        @if let Some(figure) = block.figure() {
+            div {
+                h3 { (figure.title) }
+                figure { figcaption { a.file href=(Block::file(&figure)) { "SVG" } } (figure.inline()) }
+            }
+        }
+    }
+}
+
 fn one(block: &Block) -> Markup {
     match block {
+        Block::Chart { .. } | Block::Envelopes { .. } => html! {},
         Block::Text(text) => html! { p { (text) } },
         Block::Table { caption, head, rows } => html! {
             div.scroll tabindex="0" role="region" aria-label=(caption) {

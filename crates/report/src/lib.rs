@@ -25,6 +25,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use self::answer::Block;
+pub use self::chart::Cloud;
 use self::chart::{Figure, Source};
 use self::files::put;
 use self::section::{Drawn, Section};
@@ -70,7 +71,10 @@ pub fn write_answer(
     }
     let sources = results::ledger::of(experiments.iter().map(|results| &results.summary));
     put(&dir.join("ledger.html"), &page::frame("Ledger", "", &ledger::draw(&sources)).0)?;
-    if sections.len() > 1 {
+    for figure in answer.iter().filter_map(Block::figure) {
+        put(&dir.join(Block::file(&figure)), &figure.standalone().0)?;
+    }
+    if sections.len() > 1 || !answer.is_empty() {
         for (i, section) in sections.iter().enumerate() {
             put(&dir.join(section.page()), &page::experiment(&sections, i).0)?;
         }

@@ -207,10 +207,14 @@ fn figures(section: &Section<'_>, figures: &[Drawn]) -> Markup {
 
 /// A chart on a page without a choice of variants: its first figure, or that of the reference.
 pub(super) fn picture(section: &Section<'_>, figures: &[Drawn]) -> Markup {
-    let reference = section.summary.variants.iter().find(|v| v.reference).map(|v| v.name.as_str());
-    let of_reference = figures.iter().find(|drawn| Some(drawn.figure.variant.as_str()) == reference);
+    picture_of(figures, section.summary.variants.iter().find(|v| v.reference).map(|v| v.name.as_str()))
+}
+
+/// The same of a variant, if it has one.
+pub(super) fn picture_of(figures: &[Drawn], variant: Option<&str>) -> Markup {
+    let wanted = figures.iter().find(|drawn| Some(drawn.figure.variant.as_str()) == variant);
     html! {
-        @if let Some(drawn) = of_reference.or(figures.first()) {
+        @if let Some(drawn) = wanted.or(figures.first()) {
             div.wide[drawn.across.is_some()] { h3 { (drawn.figure.title) } (figure(drawn, None)) }
         }
     }

@@ -3,6 +3,7 @@
 pub(crate) mod algorithms;
 pub(crate) mod bench;
 pub(crate) mod compare;
+pub(crate) mod conform;
 pub(crate) mod diff;
 #[cfg(wire)]
 pub(crate) mod doctor;

@@ -16,12 +16,20 @@ pub(super) fn worlds(worlds: &[Backend]) -> impl TypedValueParser<Value = Backen
         .try_map(|word| Backend::named(&word).ok_or_else(|| format!("no backend is called `{word}`")))
 }
 
-/// The names of the stacks of these worlds.
+/// The names of the stacks of these worlds, and of the kernel's TCP.
 pub(super) fn stacks(worlds: &[Backend]) -> PossibleValuesParser {
-    let of_worlds = Backend::ALL.into_iter().filter(|backend| worlds.contains(&backend.world()));
     let kernel = worlds.contains(&Backend::Wire).then_some(KERNEL);
-    let names: BTreeSet<&str> = of_worlds.filter_map(Backend::stack).chain(kernel).collect();
-    PossibleValuesParser::new(names)
+    PossibleValuesParser::new(of_worlds(worlds).into_iter().chain(kernel).collect::<BTreeSet<&str>>())
+}
+
+/// The names of the QUIC stacks of these worlds.
+pub(super) fn names(worlds: &[Backend]) -> PossibleValuesParser {
+    PossibleValuesParser::new(of_worlds(worlds))
+}
+
+fn of_worlds(worlds: &[Backend]) -> BTreeSet<&'static str> {
+    let backends = Backend::ALL.into_iter().filter(|backend| worlds.contains(&backend.world()));
+    backends.filter_map(Backend::stack).collect()
 }
 
 /// The kernel's TCP: the same rows of the wire as ours.

@@ -7,6 +7,7 @@ mod bode;
 mod cdf;
 mod cells;
 mod ellipse;
+mod envelope;
 mod fields;
 mod flows;
 mod kinds;
@@ -27,6 +28,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
+pub use envelope::Cloud;
 pub(super) use svg::{Figure, WIDE, WIDTH, text_width};
 
 use std::collections::BTreeSet;
@@ -88,6 +90,11 @@ impl<'a> Source<'a> {
         let variant = self.results.summary.variants.iter().find(|v| v.name == spot.variant)?;
         variant.rows.iter().find(|row| row.label == spot.row)?.cells.get(metric)
     }
+}
+
+/// Draws clouds with their hulls; the names of x and y.
+pub(super) fn draw_envelopes(title: &str, names: [&str; 2], clouds: &[Cloud]) -> Figure {
+    envelope::draw(title, names, clouds)
 }
 
 /// Draws a chart. Its figures share their scales, so that they can be compared.

@@ -4,21 +4,20 @@ use std::path::PathBuf;
 
 use clap::Args;
 use experiment::backend::Backend;
-use stack::Stack;
 
-use crate::commands::worlds::{stacks, worlds};
+use crate::commands::worlds::{names, worlds};
 
 #[derive(Debug, Args)]
 pub(crate) struct ConformArgs {
     /// Whose congestion control: that of the stack itself. `kneepoint` is ours, as a check.
-    #[arg(value_parser = stacks())]
-    pub(super) stack: Stack,
+    #[arg(value_parser = names(&WORLDS))]
+    pub(super) stack: String,
     /// Which of its controllers: `cubic`, `new-reno` or `bbr3`; of ours also with parameters, `'{ name = "cubic", beta = 0.5 }'`, which are
     /// then laid beside the standard's.
     #[arg(long, default_value = "cubic")]
     pub(super) controller: String,
-    /// The world to run in.
-    #[arg(long, default_value = Backend::Stack.word(), value_parser = worlds(&[Backend::Stack]))]
+    /// Where the stack runs; the standard's flow is simulated.
+    #[arg(long, default_value = Backend::Stack.word(), value_parser = worlds(&WORLDS))]
     pub(super) on: Backend,
     /// One rate, two buffers, 20 s, two seeds.
     #[arg(long)]
@@ -36,3 +35,6 @@ pub(crate) struct ConformArgs {
     #[arg(long)]
     pub(super) json: bool,
 }
+
+/// Where other people's stacks run.
+const WORLDS: [Backend; 2] = [Backend::Stack, Backend::Wire];

@@ -24,7 +24,7 @@ pub(super) fn conformance(one: &[Point], other: &[Point]) -> Option<f64> {
 }
 
 /// Those nearest to the mean.
-fn without_far(points: &[Point]) -> Option<Vec<Point>> {
+pub(super) fn without_far(points: &[Point]) -> Option<Vec<Point>> {
     if points.is_empty() {
         return None;
     }
@@ -37,7 +37,7 @@ fn without_far(points: &[Point]) -> Option<Vec<Point>> {
 }
 
 /// The corners of the convex hull, counterclockwise (Andrew's monotone chain); fewer than three where all are on a line.
-fn hull(points: &[Point]) -> Vec<Point> {
+pub(super) fn hull(points: &[Point]) -> Vec<Point> {
     let mut sorted = points.to_vec();
     sorted.sort_by(|a, b| a[0].total_cmp(&b[0]).then(a[1].total_cmp(&b[1])));
     sorted.dedup();

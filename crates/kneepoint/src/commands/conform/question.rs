@@ -5,20 +5,27 @@ use std::path::Path;
 use experiment::backend::Backend;
 use experiment::file::Experiment;
 use experiment::library::Library;
-use stack::Stack;
+use experiment::row::RowLabel;
 use toml::{Table, Value};
 
 use super::args::ConformArgs;
-use crate::run;
+use crate::commands::worlds::backends;
 use crate::status::Error;
 
-/// The row of the standard among those of the rules.
-pub(super) const STANDARD: &str = "as the standard";
+/// Controllers of which there is a standard here, and where it stands.
+const STANDARDS: [(&str, &str); 3] =
+    [("cubic", "RFC 9438"), ("new-reno", "RFC 9002"), ("bbr3", "draft-ietf-ccwg-bbr")];
 
 /// What is asked.
+#[derive(Debug)]
 pub(super) struct Question {
-    pub(super) stack: Stack,
-    /// As the user wrote it.
+    /// Whose controller.
+    pub(super) stack: String,
+    /// The world of its rows.
+    pub(super) on: Backend,
+    /// What runs its rows.
+    pub(super) backend: Backend,
+    /// As the user wrote it, with a label if it has parameters.
     controller: Value,
     /// Its name, that of the standard.
     pub(super) name: String,
@@ -28,63 +35,84 @@ pub(super) struct Question {
 
 impl Question {
     /// # Errors
-    /// A controller of which there is no standard here.
+    /// A controller of which there is no standard here, a stack that is not on this machine.
     pub(super) fn read(args: &ConformArgs) -> Result<Self, Error> {
-        let text = args.controller.trim();
-        let value: Value = match text.starts_with('{') {
-            true => {
-                let table = format!("value = {text}").parse::<Table>();
-                let table = table.map_err(|e| Error::bad(format!("--controller {text}: {}", e.message())))?;
-                table.get("value").cloned().unwrap_or_else(|| text.into())
-            }
-            false => text.into(),
-        };
-        let name = value.get("name").or(Some(&value)).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let known = ["cubic", "new-reno", "bbr3"];
-        if !known.contains(&name.as_str()) {
-            let why = format!("--controller {name}: conformance is known of {}", known.join(", "));
-            return Err(Error::bad(why));
+        let found = backends(args.on, std::slice::from_ref(&args.stack))?;
+        let backend = found.first().copied().unwrap_or(args.on);
+        let controller = controller(args.controller.trim())?;
+        let name = controller.get("name").unwrap_or(&controller).as_str().unwrap_or_default().to_owned();
+        if STANDARDS.iter().all(|(known, _)| *known != name) {
+            let known: Vec<&str> = STANDARDS.iter().map(|(known, _)| *known).collect();
+            return Err(Error::bad(format!(
+                "--controller {name}: it is one of {}, or a table with its name and parameters",
+                known.join(", ")
+            )));
         }
-        Ok(Self { stack: args.stack, controller: value, name, quick: args.quick, repeat: args.repeat })
+        let (stack, on) = (args.stack.clone(), args.on);
+        Ok(Self { stack, on, backend, controller, name, quick: args.quick, repeat: args.repeat })
     }
 
-    /// What runs the stack's rows.
-    pub(super) fn backend(&self) -> Backend {
-        run::of_stack(self.stack)
+    /// The document of the standard.
+    pub(super) fn document(&self) -> &'static str {
+        STANDARDS.iter().find(|(name, _)| *name == self.name).map_or("", |(_, document)| document)
     }
 
-    /// What its flows go through: the stack's own controller, or, to tell it from the rest of the stack, ours inside of it.
+    /// What its controller is called in rows and sentences.
+    fn label(&self) -> &str {
+        self.controller.get("label").and_then(Value::as_str).unwrap_or(&self.name)
+    }
+
+    /// The row of the standard.
+    pub(super) fn standard_row(&self) -> RowLabel {
+        RowLabel::new(&self.name, Backend::Sim)
+    }
+
+    /// The row of the stack.
+    pub(super) fn subject_row(&self) -> RowLabel {
+        RowLabel::new(self.label(), self.backend)
+    }
+
+    /// The stack and its controller.
+    pub(super) fn subject(&self) -> String {
+        format!("{} of {}", self.label(), self.stack)
+    }
+
+    /// Whether one of ours can stand in the place of the stack's own.
+    pub(super) fn takes_ours(&self) -> bool {
+        matches!(self.backend, Backend::Noq | Backend::Quinn)
+    }
+
+    /// The standard in the simulator, and beside it the stack with its own controller; or, to tell that from the rest of the stack, with ours.
     ///
     /// # Errors
     /// A parameter that the controller does not have.
     pub(super) fn grid(&self, own: bool) -> Result<Experiment, Error> {
         let mut file = shipped("conform/grid")?;
         if let Some(vary) = file.get_mut("vary").and_then(Value::as_table_mut) {
-            let controller = if own { self.controller.clone() } else { self.name.clone().into() };
-            vary.insert("flow.controller".to_owned(), vec![controller].into());
+            let plain = Value::from(self.name.clone());
+            let mut controllers = vec![plain.clone()];
+            if own && self.controller != plain {
+                controllers.push(self.controller.clone());
+            }
+            vary.insert("flow.controller".to_owned(), controllers.into());
         }
         let flow = file.get_mut("flow").and_then(Value::as_array_mut).and_then(|flows| flows.first_mut());
         if let Some(flow) = flow.and_then(Value::as_table_mut) {
             flow.insert("own-controller".to_owned(), own.into());
         }
+        let what = if own { "" } else { ", our controller inside" };
+        file.insert("title".to_owned(), format!("{} beside {}{what}", self.subject(), self.document()).into());
         let name = if own { "conform/grid" } else { "conform/inside" };
         self.parse(name, file)
     }
 
-    /// The standard in the simulator, and it with one rule changed.
+    /// The standard in the simulator with one rule changed at a time.
     ///
     /// # Errors
     /// None of the shipped files.
     pub(super) fn rules(&self) -> Result<Experiment, Error> {
         let name = format!("conform/rules-{}", self.name);
-        let mut file = shipped(&name)?;
-        let rules = file.get_mut("vary").and_then(|vary| vary.get_mut("rule")).and_then(Value::as_array_mut);
-        if let Some(rules) = rules {
-            let set = Table::from_iter([("flow.controller".to_owned(), self.name.clone().into())]);
-            let standard = [("label".to_owned(), STANDARD.into()), ("set".to_owned(), set.into())];
-            rules.insert(0, Table::from_iter(standard).into());
-        }
-        self.parse(&name, file)
+        self.parse(&name, shipped(&name)?)
     }
 
     fn parse(&self, name: &str, mut file: Table) -> Result<Experiment, Error> {
@@ -104,6 +132,24 @@ impl Question {
         // The lines are ours, the user wrote none.
         read.map_err(|problems| problems.without_lines().into())
     }
+}
+
+/// A name, or a table of which the row is called by what differs.
+fn controller(text: &str) -> Result<Value, Error> {
+    if !text.starts_with('{') {
+        return Ok(text.into());
+    }
+    let table = format!("value = {text}").parse::<Table>();
+    let mut table = table.map_err(|e| Error::bad(format!("--controller {text}: {}", e.message())))?;
+    let mut value = table.remove("value").unwrap_or_else(|| text.into());
+    if let Some(keys) = value.as_table_mut().filter(|keys| !keys.contains_key("label")) {
+        let changed = keys.iter().filter(|(key, _)| *key != "name");
+        let changed: Vec<String> = changed.map(|(key, value)| format!("{key} {value}")).collect();
+        let name = keys.get("name").and_then(Value::as_str).unwrap_or_default();
+        let label = format!("{name}, {}", changed.join(", "));
+        keys.insert("label".to_owned(), label.into());
+    }
+    Ok(value)
 }
 
 /// A file of this program as a table.

@@ -1,24 +1,29 @@
-//! What is taken of the runs of a row on one network.
+//! What is taken of the runs of a row on one network: windows where the stack tells them, and what the link saw of any, also of processes on the
+//! wire.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
 use experiment::file::Experiment;
+use experiment::row::RowLabel;
 use results::store;
 use results::summary::{Results, Track};
 use scenario::Scenario;
+use serde::Serialize;
 
 use super::distance::{mean, relative};
 use super::hull::Point;
 
 /// Columns of the series that are read.
-const COLUMNS: [&str; 3] = ["cwnd_bytes", "latest_rtt_ms", "goodput_mbit_s"];
+const COLUMNS: [&str; 3] = ["cwnd_bytes", "queue_bytes", "goodput_mbit_s"];
+/// A window that is less than this share of the one 20 ms before was reduced.
+const REDUCED: f64 = 0.9;
 /// RTTs from one sample of the envelope to the next, as in QUICbench.
 const STEP: f64 = 10.0;
 
 /// The network of a variant in the units of the samples.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Network {
     /// Mbit/s on the wire.
     pub(super) rate: f64,
@@ -41,6 +46,11 @@ impl Network {
         Self { rate: rate / 1e6, rtt: rtt * 1e3, buffer: bytes * 8.0 / (rate * rtt) }
     }
 
+    /// Milliseconds with so many bytes in the queue: of the link, and so known of everybody.
+    fn delay(&self, queue: f64) -> f64 {
+        self.rtt + queue * 8.0 / (self.rate * 1e3)
+    }
+
     /// Milliseconds with a full queue.
     fn longest(&self) -> f64 {
         self.rtt * (1.0 + self.buffer)
@@ -50,7 +60,7 @@ impl Network {
 /// All runs of a row on a network.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Samples {
-    /// Bytes, of each run on a grid of 20 ms.
+    /// Bytes, of each run on a grid of 20 ms; of a process that tells nothing they are empty.
     pub(super) windows: Vec<Vec<f64>>,
     /// Of the envelope.
     pub(super) points: Vec<Point>,
@@ -64,14 +74,22 @@ impl Samples {
         self.windows.concat()
     }
 
-    /// Bytes; 0 without a sample.
-    pub(super) fn mean_window(&self) -> f64 {
-        mean(&self.pooled()).unwrap_or(0.0)
+    /// Bytes; none where it is not told.
+    pub(super) fn mean_window(&self) -> Option<f64> {
+        mean(&self.pooled())
     }
 
-    /// The mean of a metric of the table; 0 where the row does not have it.
-    pub(super) fn metric(&self, name: &str) -> f64 {
-        self.cells.get(name).copied().unwrap_or(0.0)
+    /// What a reduction leaves of the window, 0..1: the median; none without one.
+    pub(super) fn kept(&self) -> Option<f64> {
+        let drops = self.windows.iter().flat_map(|run| run.windows(2).map(|pair| pair[1] / pair[0]));
+        let mut drops: Vec<f64> = drops.filter(|ratio| *ratio < REDUCED).collect();
+        drops.sort_by(f64::total_cmp);
+        drops.get(drops.len() / 2).copied()
+    }
+
+    /// The mean of a metric of the table; none where the row does not have it.
+    pub(super) fn metric(&self, name: &str) -> Option<f64> {
+        self.cells.get(name).copied()
     }
 
     /// How far its runs are from each other, the two that are furthest; 0 of one run.
@@ -82,9 +100,10 @@ impl Samples {
         pairs.fold(0.0, f64::max)
     }
 
+    /// Adds a run, from so many seconds on.
     fn add(&mut self, track: &Track, network: &Network, from: f64) {
         let column = |name: &str| track.columns.get(name).map_or(&[][..], Vec::as_slice);
-        let [windows, rtts, goodputs] = COLUMNS.map(column);
+        let [windows, queues, goodputs] = COLUMNS.map(column);
         let begin = track.times.partition_point(|time| *time < from);
         let counted = windows.iter().skip(begin).copied().filter(|window| window.is_finite());
         self.windows.push(counted.collect());
@@ -96,8 +115,8 @@ impl Samples {
                 mean(&inside.iter().copied().filter(|value| value.is_finite()).collect::<Vec<_>>())
             };
             let is_whole = end < track.times.len();
-            if let (true, Some(rtt), Some(goodput)) = (is_whole, part(rtts), part(goodputs)) {
-                self.points.push([rtt / network.longest(), goodput / network.rate]);
+            if let (true, Some(queue), Some(goodput)) = (is_whole, part(queues), part(goodputs)) {
+                self.points.push([network.delay(queue) / network.longest(), goodput / network.rate]);
             }
             at = end.max(at + 1);
         }
@@ -117,10 +136,12 @@ impl Taken {
     /// What cannot be read.
     pub(super) fn read(experiment: &Experiment, results: &Results, folder: &Path) -> io::Result<Self> {
         let mut variants: Vec<(String, Network, BTreeMap<String, Samples>)> = Vec::new();
-        let from = experiment.measure.0.as_secs_f64();
+        let mut from = 0.0;
         for case in experiment.cases() {
             if variants.iter().all(|(name, ..)| *name != case.variant) {
-                let network = Network::of(&experiment.scenario(&case, 0));
+                let scenario = experiment.scenario(&case, 0);
+                from = scenario.measure.map_or(0.0, |(from, _)| from.as_secs_f64());
+                let network = Network::of(&scenario);
                 variants.push((case.variant.clone(), network, BTreeMap::new()));
             }
         }
@@ -138,5 +159,23 @@ impl Taken {
             }
         }
         Ok(Self { variants })
+    }
+
+    /// Of a row among those of a variant.
+    pub(super) fn row<'a>(rows: &'a BTreeMap<String, Samples>, label: &RowLabel) -> Option<&'a Samples> {
+        rows.get(label.as_str())
+    }
+
+    /// Of a row in a variant.
+    pub(super) fn at(&self, variant: &str, label: &RowLabel) -> Option<&Samples> {
+        let (.., rows) = self.variants.iter().find(|(name, ..)| name == variant)?;
+        Self::row(rows, label)
+    }
+
+    /// All rows.
+    pub(super) fn rows(&self) -> Vec<RowLabel> {
+        let names: BTreeSet<&str> =
+            self.variants.iter().flat_map(|(.., rows)| rows.keys().map(String::as_str)).collect();
+        names.into_iter().map(RowLabel::from).collect()
     }
 }

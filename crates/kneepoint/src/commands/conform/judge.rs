@@ -1,0 +1,187 @@
+//! How far a stack is from the standard, network by network, and which rule of ours comes closest to it.
+
+use experiment::backend::Backend;
+use experiment::row::RowLabel;
+use serde::Serialize;
+
+use super::distance::relative;
+use super::hull::conformance;
+use super::question::Question;
+use super::samples::{Network, Samples, Taken};
+
+/// Windows that are further apart than this share of the standard's mean deviate: twice what our own endpoint, which has the simulator's controller, is
+/// away at most.
+pub(super) const FAR: f64 = 0.1;
+/// Without windows, envelopes that have less of their samples in common.
+const IN_COMMON: f64 = 0.5;
+/// A rule explains a deviation if it takes away this share of the distance.
+const EXPLAINS: f64 = 0.5;
+
+/// What one row is on a network.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Measured {
+    /// Mbit/s.
+    pub(super) goodput: Option<f64>,
+    /// Mean wait in the queue, ms.
+    pub(super) queue_wait: Option<f64>,
+    /// Percent of the packets.
+    pub(super) loss: Option<f64>,
+    /// Mean, bytes.
+    pub(super) window: Option<f64>,
+    /// What a reduction leaves of it, the median, 0..1.
+    pub(super) kept: Option<f64>,
+    /// Reductions, the mean over the runs.
+    pub(super) reductions: Option<f64>,
+}
+
+impl Measured {
+    fn of(samples: &Samples) -> Self {
+        Self {
+            goodput: samples.metric("goodput"),
+            queue_wait: samples.metric("queue_wait"),
+            loss: samples.metric("loss"),
+            window: samples.mean_window(),
+            kept: samples.kept(),
+            reductions: samples.metric("reductions @ measure"),
+        }
+    }
+}
+
+/// A stack beside the standard on one network.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Cell {
+    /// The variant's name in the tables.
+    pub(super) variant: String,
+    pub(super) network: Network,
+    pub(super) standard: Measured,
+    pub(super) subject: Measured,
+    /// Of the windows, as a share of the standard's mean; none where the stack does not tell them.
+    pub(super) distance: Option<f64>,
+    /// How far runs of the standard are from each other, likewise.
+    pub(super) spread: f64,
+    /// Samples of delay and throughput that both envelopes have in common, 0..1.
+    pub(super) conformance: Option<f64>,
+    pub(super) deviates: bool,
+}
+
+impl Cell {
+    fn of(variant: &str, network: Network, standard: &Samples, subject: &Samples) -> Self {
+        let distance = relative(&subject.pooled(), &standard.pooled());
+        let conformance = conformance(&subject.points, &standard.points);
+        let spread = standard.spread();
+        let deviates = match distance {
+            Some(distance) => distance > FAR.max(spread),
+            None => conformance.is_some_and(|share| share < IN_COMMON),
+        };
+        let measured = [standard, subject].map(Measured::of);
+        let [standard, subject] = measured;
+        Self { variant: variant.to_owned(), network, standard, subject, distance, spread, conformance, deviates }
+    }
+}
+
+/// Every network that both were on.
+pub(super) fn cells(question: &Question, grid: &Taken) -> Vec<Cell> {
+    let [standard, subject] = [question.standard_row(), question.subject_row()];
+    let cell = |(variant, network, rows): &(String, Network, _)| {
+        let row = |label: &RowLabel| Taken::row(rows, label);
+        Some(Cell::of(variant, *network, row(&standard)?, row(&subject)?))
+    };
+    grid.variants.iter().filter_map(cell).collect()
+}
+
+/// A rule and how far it is from the stack, over the networks where the stack deviates.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Rule {
+    pub(super) name: String,
+    /// The mean distance.
+    pub(super) distance: f64,
+}
+
+/// Why it deviates.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Cause {
+    /// The standard's mean distance from the stack, over the networks where it deviates.
+    pub(super) standard: f64,
+    /// Our controller inside the stack, its distance from the stack's own; none where ours cannot be there.
+    pub(super) inside: Option<f64>,
+    /// The closest first.
+    pub(super) rules: Vec<Rule>,
+}
+
+impl Cause {
+    /// Among the rules; `inside` is the same grid with our controller in the stack. None if nothing deviates.
+    pub(super) fn find(
+        question: &Question,
+        cells: &[Cell],
+        grid: &Taken,
+        rules: &Taken,
+        inside: Option<&Taken>,
+    ) -> Option<Self> {
+        let deviating: Vec<&str> =
+            cells.iter().filter(|cell| cell.deviates).map(|cell| cell.variant.as_str()).collect();
+        let subject = question.subject_row();
+        let mean = |taken: &Taken, row: &RowLabel| {
+            let each = deviating.iter().filter_map(|variant| {
+                let (theirs, standard) =
+                    (grid.at(variant, &subject)?, grid.at(variant, &question.standard_row())?);
+                apart(taken.at(variant, row)?, theirs, standard)
+            });
+            super::distance::mean(&each.collect::<Vec<f64>>())
+        };
+        let standard = mean(grid, &question.standard_row())?;
+        let ours = RowLabel::new(&question.name, question.backend);
+        let rule = |name: &RowLabel| {
+            Some(Rule { name: name.in_file().to_owned(), distance: mean(rules, name)? })
+        };
+        let mut rules: Vec<Rule> = rules.rows().iter().filter_map(rule).collect();
+        rules.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+        Some(Self { standard, inside: inside.and_then(|inside| mean(inside, &ours)), rules })
+    }
+
+    /// The rule that takes most of the distance away, if that is enough.
+    pub(super) fn explained(&self) -> Option<&Rule> {
+        self.rules.first().filter(|rule| rule.distance <= (1.0 - EXPLAINS) * self.standard)
+    }
+}
+
+/// How far one is from a stack, in means of the standard's window; without windows, what envelopes do not have in common.
+fn apart(one: &Samples, stack: &Samples, standard: &Samples) -> Option<f64> {
+    let windows = standard.mean_window().and_then(|mean| {
+        super::distance::wasserstein(&one.pooled(), &stack.pooled()).map(|area| area / mean)
+    });
+    windows.or_else(|| conformance(&one.points, &stack.points).map(|share| 1.0 - share))
+}
+
+/// What one screen says.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Answer {
+    pub(super) stack: String,
+    pub(super) on: Backend,
+    pub(super) controller: String,
+    pub(super) conforms: bool,
+    pub(super) cells: Vec<Cell>,
+    /// Where it deviates.
+    pub(super) cause: Option<Cause>,
+    /// The rule that explains it, if one does.
+    pub(super) explained_by: Option<String>,
+}
+
+impl Answer {
+    pub(super) fn of(question: &Question, cells: Vec<Cell>, cause: Option<Cause>) -> Self {
+        Self {
+            stack: question.stack.clone(),
+            on: question.on,
+            controller: question.name.clone(),
+            conforms: cells.iter().all(|cell| !cell.deviates),
+            explained_by: cause.as_ref().and_then(Cause::explained).map(|rule| rule.name.clone()),
+            cells,
+            cause,
+        }
+    }
+
+    /// The network where it is furthest from the standard.
+    pub(super) fn worst(&self) -> Option<&Cell> {
+        let far = |cell: &Cell| cell.distance.or(cell.conformance.map(|share| 1.0 - share)).unwrap_or(0.0);
+        self.cells.iter().max_by(|a, b| far(a).total_cmp(&far(b)))
+    }
+}

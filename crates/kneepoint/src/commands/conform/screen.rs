@@ -1,0 +1,191 @@
+//! One screen: the verdict, the network where it is furthest, the rule; on request a line for each network.
+
+use std::fmt::Write as _;
+
+use super::judge::{Answer, Cause, Cell, FAR, Measured};
+use super::question::Question;
+
+/// Columns.
+const SCREEN: usize = 79;
+
+/// All of it.
+pub(super) fn text(question: &Question, answer: &Answer, verbose: bool) -> String {
+    let mut out = String::new();
+    for sentence in sentences(question, answer) {
+        out += &textwrap::fill(&sentence, textwrap::Options::new(SCREEN).subsequent_indent("  "));
+        out.push('\n');
+    }
+    if verbose {
+        out.push('\n');
+        table(&mut out, answer);
+        rules(&mut out, answer);
+    }
+    out
+}
+
+/// The verdict first.
+pub(super) fn sentences(question: &Question, answer: &Answer) -> Vec<String> {
+    let furthest = answer.worst().map(|cell| furthest(question, cell));
+    let cause = answer.cause.as_ref().map(|cause| why(question, cause));
+    let inside = answer.cause.as_ref().and_then(|cause| inside(question, cause));
+    let all = [Some(verdict(question, answer)), furthest, cause, inside, envelope(answer)];
+    all.into_iter().flatten().chain([HOW.to_owned()]).collect()
+}
+
+const HOW: &str = "Compared is one flow alone after its first 5 s; windows as distributions, whatever their phases; docs/conform.md.";
+
+pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
+    let (subject, document) = (question.subject(), question.document());
+    let of = |cells: &[&Cell]| share_of(cells.iter().filter_map(|cell| cell.distance));
+    let (far, near): (Vec<&Cell>, Vec<&Cell>) = answer.cells.iter().partition(|cell| cell.deviates);
+    let all = answer.cells.len();
+    let away = |cells: &[&Cell]| of(cells).map(|range| format!("its window is {range} away"));
+    match (far.len(), away(&far), of(&near)) {
+        (0, ..) => {
+            let away = away(&near).map(|away| format!(": {away}, and {:.0} % would deviate", FAR * 100.0));
+            format!("{subject} conforms to {document} in all {all} networks{}.", away.unwrap_or_default())
+        }
+        (n, Some(away), Some(rest)) => {
+            format!("{subject} deviates from {document} in {n} of {all} networks: {away}, and {rest} in the others.")
+        }
+        (n, away, _) => {
+            let away = away.map(|away| format!(": {away}")).unwrap_or_default();
+            format!("{subject} deviates from {document} in {n} of {all} networks{away}.")
+        }
+    }
+}
+
+/// `3 to 12 %`.
+fn share_of(values: impl Iterator<Item = f64>) -> Option<String> {
+    let all: Vec<f64> = values.collect();
+    let least = all.iter().copied().reduce(f64::min)?;
+    let most = all.iter().copied().reduce(f64::max)?;
+    let [least, most] = [least, most].map(|share| format!("{:.0}", share * 100.0));
+    Some(if least == most { format!("{most} %") } else { format!("{least} to {most} %") })
+}
+
+/// What the two are where they are furthest from each other.
+fn furthest(question: &Question, cell: &Cell) -> String {
+    let Cell { standard, subject, .. } = cell;
+    let pair = |name: &str, of: fn(&Measured) -> Option<f64>, unit: &str, digits: usize| {
+        let (ours, theirs) = (of(standard)?, of(subject)?);
+        Some(format!("{name} {theirs:.digits$} for {ours:.digits$}{unit}"))
+    };
+    let pairs = [
+        pair("goodput", |m| m.goodput, " Mbit/s", 2),
+        pair("wait", |m| m.queue_wait, " ms", 1),
+        pair("loss", |m| m.loss, " %", 3),
+        pair("mean window", |m| m.window.map(|w| w / 1e3), " kB", 1),
+        pair("reductions", |m| m.reductions, "", 1),
+        pair("each leaves", |m| m.kept.map(|kept| kept * 100.0), " % of the window", 0),
+    ];
+    let pairs: Vec<String> = pairs.into_iter().flatten().collect();
+    format!("Furthest at {}: {} ({} for the standard).", place(cell), pairs.join(", "), question.stack)
+}
+
+pub(super) fn place(cell: &Cell) -> String {
+    let network = cell.network;
+    format!("{:.0} Mbit/s, {:.0} ms, {} BDP", network.rate, network.rtt, buffer(network.buffer))
+}
+
+/// To a tenth, as files have it.
+fn buffer(products: f64) -> f64 {
+    (products * 10.0).round() / 10.0
+}
+
+/// The rule, or that there is none.
+fn why(question: &Question, cause: &Cause) -> String {
+    let standard = cause.standard * 100.0;
+    let closest = cause.rules.first();
+    match (cause.explained(), closest) {
+        (Some(rule), _) => format!(
+            "The rule that explains it: {}. With it our {} is {:.1} % away from the stack on the mean where it deviates, for {standard:.1} % without.",
+            rule.name,
+            question.name,
+            rule.distance * 100.0
+        ),
+        (None, Some(rule)) => format!(
+            "Not explained: of {} rules that were changed the closest is `{}`, with which ours is {:.1} % away on the mean where it deviates, for {standard:.1} % without.",
+            cause.rules.len(),
+            rule.name,
+            rule.distance * 100.0
+        ),
+        (None, None) => "Not explained: no rule was changed.".to_owned(),
+    }
+}
+
+/// Whether it is the controller or the rest of the stack.
+fn inside(question: &Question, cause: &Cause) -> Option<String> {
+    let away = cause.inside?;
+    let whose = match away > cause.standard / 2.0 {
+        true => "it is the controller, not the rest of the stack",
+        false => "it is the rest of the stack (pacing, acknowledgements, loss recovery), not the controller",
+    };
+    let (name, stack) = (&question.name, &question.stack);
+    Some(format!("Our {name} inside {stack} is {:.1} % away from {stack}'s own: {whose}.", away * 100.0))
+}
+
+fn envelope(answer: &Answer) -> Option<String> {
+    let shares = share_of(answer.cells.iter().filter_map(|cell| cell.conformance))?;
+    Some(format!("Of their samples of delay and throughput {shares} lie in both envelopes."))
+}
+
+/// Names of the columns, and what a network has there.
+pub(super) const HEAD: [&str; 9] = [
+    "network",
+    "distance",
+    "envelope",
+    "goodput Mbit/s",
+    "wait ms",
+    "loss %",
+    "window kB",
+    "left %",
+    "reductions",
+];
+
+/// A network in the words of the table: the stack's, `/` and the standard's.
+pub(super) fn row(cell: &Cell) -> [String; 9] {
+    let percent = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0));
+    let both = |of: fn(&Measured) -> Option<f64>, digits: usize| {
+        let one = |measured| of(measured).map_or("-".to_owned(), |value| format!("{value:.digits$}"));
+        format!("{} / {}", one(&cell.subject), one(&cell.standard))
+    };
+    let sign = if cell.deviates { "!" } else { "" };
+    [
+        place(cell),
+        percent(cell.distance) + sign,
+        percent(cell.conformance),
+        both(|m| m.goodput, 2),
+        both(|m| m.queue_wait, 1),
+        both(|m| m.loss, 3),
+        both(|m| m.window.map(|w| w / 1e3), 1),
+        both(|m| m.kept.map(|kept| kept * 100.0), 0),
+        both(|m| m.reductions, 1),
+    ]
+}
+
+/// As wide as its words.
+fn table(out: &mut String, answer: &Answer) {
+    let rows: Vec<[String; 9]> =
+        std::iter::once(HEAD.map(str::to_owned)).chain(answer.cells.iter().map(row)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
+    for row in &rows {
+        let cells = row.iter().zip(&widths).enumerate();
+        let cells: Vec<String> = cells
+            .map(|(i, (cell, width))| if i == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
+            .collect();
+        let _ = writeln!(out, "{}", cells.join("  ").trim_end());
+    }
+    out.push_str("(the stack's / the standard's; !: deviates)\n");
+}
+
+/// Every rule and how far it is.
+fn rules(out: &mut String, answer: &Answer) {
+    let Some(cause) = &answer.cause else { return };
+    let _ = writeln!(out, "\nfrom the stack, where it deviates, % of the standard's mean window");
+    let _ = writeln!(out, "{:>6.1}  as the standard", cause.standard * 100.0);
+    for rule in &cause.rules {
+        let _ = writeln!(out, "{:>6.1}  {}", rule.distance * 100.0, rule.name);
+    }
+}
