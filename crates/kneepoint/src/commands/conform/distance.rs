@@ -34,6 +34,12 @@ pub(super) fn relative(subject: &[f64], standard: &[f64]) -> Option<f64> {
     wasserstein(subject, standard).map(|area| area / mean)
 }
 
+/// How differently often two reduce their windows, as a share of how often the standard does: a count in a window of time is known to one, since
+/// nobody knows where in its period it begins. Distributions say nothing of it: a sawtooth at half the speed has the same.
+pub(super) fn tempo(one: f64, other: f64, standard: f64) -> f64 {
+    ((one - other).abs() - 1.0).max(0.0) / standard.max(1.0)
+}
+
 /// Of a sample; none of an empty one.
 pub(super) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -80,6 +86,20 @@ mod tests {
         let saw =
             |beta: f64| -> Vec<f64> { (0..1000).map(|i| beta + (1.0 - beta) * f64::from(i) / 999.0).collect() };
         near(wasserstein(&saw(0.5), &saw(0.7)), 0.1);
+    }
+
+    /// A period of 1 s against one of 1.25 s, 25 s long, wherever they begin: 25 or 26 events, and 20 or 21.
+    #[test]
+    fn a_slower_saw_is_slower_in_whatever_phase() {
+        let count = |period: f64, phase: f64| {
+            (0..100).filter(|i| (0.0..25.0).contains(&(phase + period * f64::from(*i)))).count() as f64
+        };
+        for phase in [0.0, 0.1, 0.5, 0.9] {
+            assert_eq!(tempo(count(1.0, phase), count(1.0, 0.3), 25.0), 0.0);
+            let slower = tempo(count(1.25, phase), count(1.0, phase), 25.0);
+            assert!((0.15..0.21).contains(&slower), "{slower}");
+        }
+        assert_eq!((tempo(2.0, 1.0, 1.0), tempo(5.0, 0.0, 0.0)), (0.0, 4.0));
     }
 
     #[test]

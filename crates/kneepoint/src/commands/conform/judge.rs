@@ -4,13 +4,13 @@ use experiment::backend::Backend;
 use experiment::row::RowLabel;
 use serde::Serialize;
 
-use super::distance::relative;
+use super::distance::{mean, relative, tempo, wasserstein};
 use super::hull::conformance;
 use super::question::Question;
 use super::samples::{Network, Samples, Taken};
 
-/// Windows that are further apart than this share of the standard's mean deviate: twice what our own endpoint, which has the simulator's controller, is
-/// away at most.
+/// Windows that are further apart than this share of the standard's mean deviate, and reductions that come so much more or less often: ten times what our
+/// own endpoint, which has the simulator's controller, is away.
 pub(super) const FAR: f64 = 0.1;
 /// Without windows, envelopes that have less of their samples in common.
 const IN_COMMON: f64 = 0.5;
@@ -57,6 +57,8 @@ pub(super) struct Cell {
     pub(super) subject: Measured,
     /// Of the windows, as a share of the standard's mean; none where the stack does not tell them.
     pub(super) distance: Option<f64>,
+    /// How much more or less often it reduces its window, as a share of the standard's reductions; none where nobody knows.
+    pub(super) tempo: Option<f64>,
     /// How far runs of the standard are from each other, likewise.
     pub(super) spread: f64,
     /// Samples of delay and throughput that both envelopes have in common, 0..1.
@@ -69,13 +71,21 @@ impl Cell {
         let distance = relative(&subject.pooled(), &standard.pooled());
         let conformance = conformance(&subject.points, &standard.points);
         let spread = standard.spread();
+        let tempo = tempo_of(subject, standard, standard);
         let deviates = match distance {
-            Some(distance) => distance > FAR.max(spread),
+            Some(distance) => distance > FAR.max(spread) || tempo.is_some_and(|tempo| tempo > FAR),
             None => conformance.is_some_and(|share| share < IN_COMMON),
         };
         let measured = [standard, subject].map(Measured::of);
         let [standard, subject] = measured;
-        Self { variant: variant.to_owned(), network, standard, subject, distance, spread, conformance, deviates }
+        let variant = variant.to_owned();
+        Self { variant, network, standard, subject, distance, tempo, spread, conformance, deviates }
+    }
+
+    /// The larger of what is known, as [`apart`].
+    pub(super) fn away(&self) -> f64 {
+        let windows = self.distance.map(|distance| distance.max(self.tempo.unwrap_or(0.0)));
+        windows.or(self.conformance.map(|share| 1.0 - share)).unwrap_or(0.0)
     }
 }
 
@@ -93,7 +103,7 @@ pub(super) fn cells(question: &Question, grid: &Taken) -> Vec<Cell> {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Rule {
     pub(super) name: String,
-    /// The mean distance.
+    /// The mean over those networks: of windows or tempo, whichever is further.
     pub(super) distance: f64,
 }
 
@@ -120,22 +130,22 @@ impl Cause {
         let deviating: Vec<&str> =
             cells.iter().filter(|cell| cell.deviates).map(|cell| cell.variant.as_str()).collect();
         let subject = question.subject_row();
-        let mean = |taken: &Taken, row: &RowLabel| {
+        let away = |taken: &Taken, row: &RowLabel| {
             let each = deviating.iter().filter_map(|variant| {
                 let (theirs, standard) =
                     (grid.at(variant, &subject)?, grid.at(variant, &question.standard_row())?);
                 apart(taken.at(variant, row)?, theirs, standard)
             });
-            super::distance::mean(&each.collect::<Vec<f64>>())
+            mean(&each.collect::<Vec<f64>>())
         };
-        let standard = mean(grid, &question.standard_row())?;
+        let standard = away(grid, &question.standard_row())?;
         let ours = RowLabel::new(&question.name, question.backend);
         let rule = |name: &RowLabel| {
-            Some(Rule { name: name.in_file().to_owned(), distance: mean(rules, name)? })
+            Some(Rule { name: name.in_file().to_owned(), distance: away(rules, name)? })
         };
         let mut rules: Vec<Rule> = rules.rows().iter().filter_map(rule).collect();
         rules.sort_by(|a, b| a.distance.total_cmp(&b.distance));
-        Some(Self { standard, inside: inside.and_then(|inside| mean(inside, &ours)), rules })
+        Some(Self { standard, inside: inside.and_then(|inside| away(inside, &ours)), rules })
     }
 
     /// The rule that takes most of the distance away, if that is enough.
@@ -144,12 +154,20 @@ impl Cause {
     }
 }
 
-/// How far one is from a stack, in means of the standard's window; without windows, what envelopes do not have in common.
+/// How far one is from a stack: windows, in means of the standard's, or tempo, whichever is more; without windows, what envelopes do not have in
+/// common.
 fn apart(one: &Samples, stack: &Samples, standard: &Samples) -> Option<f64> {
-    let windows = standard.mean_window().and_then(|mean| {
-        super::distance::wasserstein(&one.pooled(), &stack.pooled()).map(|area| area / mean)
-    });
+    let windows = standard
+        .mean_window()
+        .and_then(|mean| wasserstein(&one.pooled(), &stack.pooled()).map(|area| area / mean));
+    let tempo = tempo_of(one, stack, standard).unwrap_or(0.0);
+    let windows = windows.map(|windows| windows.max(tempo));
     windows.or_else(|| conformance(&one.points, &stack.points).map(|share| 1.0 - share))
+}
+
+fn tempo_of(one: &Samples, other: &Samples, standard: &Samples) -> Option<f64> {
+    let count = |samples: &Samples| samples.metric("reductions @ measure");
+    Some(tempo(count(one)?, count(other)?, count(standard)?))
 }
 
 /// What one screen says.
@@ -181,7 +199,6 @@ impl Answer {
 
     /// The network where it is furthest from the standard.
     pub(super) fn worst(&self) -> Option<&Cell> {
-        let far = |cell: &Cell| cell.distance.or(cell.conformance.map(|share| 1.0 - share)).unwrap_or(0.0);
-        self.cells.iter().max_by(|a, b| far(a).total_cmp(&far(b)))
+        self.cells.iter().max_by(|a, b| a.away().total_cmp(&b.away()))
     }
 }

@@ -48,7 +48,7 @@ fn rules(cause: &Cause) -> Block {
     let standard = std::iter::once(("as the standard", cause.standard));
     let all = standard.chain(cause.rules.iter().map(|rule| (rule.name.as_str(), rule.distance)));
     Block::Table {
-        caption: "From the stack where it deviates, on the mean, % of the standard's mean window".to_owned(),
+        caption: "From the stack where it deviates, windows or tempo, on the mean".to_owned(),
         head: ["our controller".to_owned(), "distance, %".to_owned()].to_vec(),
         rows: all.map(|(name, away)| vec![name.to_owned(), format!("{:.1}", away * 100.0)]).collect(),
     }

@@ -32,27 +32,27 @@ pub(super) fn sentences(question: &Question, answer: &Answer) -> Vec<String> {
     all.into_iter().flatten().chain([HOW.to_owned()]).collect()
 }
 
-const HOW: &str = "Compared is one flow alone after its first 5 s; windows as distributions, whatever their phases; docs/conform.md.";
+const HOW: &str = "Compared is one flow alone after its first 5 s; windows as distributions, whatever their phases, and how often they are reduced; docs/conform.md.";
 
 pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
     let (subject, document) = (question.subject(), question.document());
-    let of = |cells: &[&Cell]| share_of(cells.iter().filter_map(|cell| cell.distance));
     let (far, near): (Vec<&Cell>, Vec<&Cell>) = answer.cells.iter().partition(|cell| cell.deviates);
     let all = answer.cells.len();
-    let away = |cells: &[&Cell]| of(cells).map(|range| format!("its window is {range} away"));
-    match (far.len(), away(&far), of(&near)) {
-        (0, ..) => {
-            let away = away(&near).map(|away| format!(": {away}, and {:.0} % would deviate", FAR * 100.0));
-            format!("{subject} conforms to {document} in all {all} networks{}.", away.unwrap_or_default())
-        }
-        (n, Some(away), Some(rest)) => {
-            format!("{subject} deviates from {document} in {n} of {all} networks: {away}, and {rest} in the others.")
-        }
-        (n, away, _) => {
-            let away = away.map(|away| format!(": {away}")).unwrap_or_default();
-            format!("{subject} deviates from {document} in {n} of {all} networks{away}.")
-        }
+    if far.is_empty() {
+        let away = away(&near).map(|away| format!(": {away}; {:.0} % would deviate", FAR * 100.0));
+        return format!("{subject} conforms to {document} in all {all} networks{}.", away.unwrap_or_default());
     }
+    let rest = away(&near).map(|away| format!("; in the others {away}")).unwrap_or_default();
+    let away = away(&far).map(|away| format!(": {away}")).unwrap_or_default();
+    format!("{subject} deviates from {document} in {} of {all} networks{away}{rest}.", far.len())
+}
+
+/// Windows and tempo of these networks, in a clause.
+fn away(cells: &[&Cell]) -> Option<String> {
+    let windows = share_of(cells.iter().filter_map(|cell| cell.distance))?;
+    let tempo = share_of(cells.iter().filter_map(|cell| cell.tempo)).filter(|share| share != "0 %");
+    let tempo = tempo.map(|share| format!(", how often it reduces it {share}")).unwrap_or_default();
+    Some(format!("its window is {windows} away{tempo}"))
 }
 
 /// `3 to 12 %`.
@@ -131,20 +131,21 @@ fn envelope(answer: &Answer) -> Option<String> {
 }
 
 /// Names of the columns, and what a network has there.
-pub(super) const HEAD: [&str; 9] = [
+pub(super) const HEAD: [&str; 10] = [
     "network",
-    "distance",
+    "window",
+    "tempo",
     "envelope",
     "goodput Mbit/s",
     "wait ms",
     "loss %",
-    "window kB",
+    "mean window kB",
     "left %",
     "reductions",
 ];
 
 /// A network in the words of the table: the stack's, `/` and the standard's.
-pub(super) fn row(cell: &Cell) -> [String; 9] {
+pub(super) fn row(cell: &Cell) -> [String; 10] {
     let percent = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0));
     let both = |of: fn(&Measured) -> Option<f64>, digits: usize| {
         let one = |measured| of(measured).map_or("-".to_owned(), |value| format!("{value:.digits$}"));
@@ -154,6 +155,7 @@ pub(super) fn row(cell: &Cell) -> [String; 9] {
     [
         place(cell),
         percent(cell.distance) + sign,
+        percent(cell.tempo),
         percent(cell.conformance),
         both(|m| m.goodput, 2),
         both(|m| m.queue_wait, 1),
@@ -166,7 +168,7 @@ pub(super) fn row(cell: &Cell) -> [String; 9] {
 
 /// As wide as its words.
 fn table(out: &mut String, answer: &Answer) {
-    let rows: Vec<[String; 9]> =
+    let rows: Vec<[String; 10]> =
         std::iter::once(HEAD.map(str::to_owned)).chain(answer.cells.iter().map(row)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
@@ -183,7 +185,7 @@ fn table(out: &mut String, answer: &Answer) {
 /// Every rule and how far it is.
 fn rules(out: &mut String, answer: &Answer) {
     let Some(cause) = &answer.cause else { return };
-    let _ = writeln!(out, "\nfrom the stack, where it deviates, % of the standard's mean window");
+    let _ = writeln!(out, "\nfrom the stack, where it deviates, windows or tempo, %");
     let _ = writeln!(out, "{:>6.1}  as the standard", cause.standard * 100.0);
     for rule in &cause.rules {
         let _ = writeln!(out, "{:>6.1}  {}", rule.distance * 100.0, rule.name);
