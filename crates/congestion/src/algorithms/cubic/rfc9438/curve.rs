@@ -27,8 +27,8 @@ pub(super) fn k_rfc8312(c: f64, w_max: f64, beta: f64) -> f64 {
 }
 
 /// RFC 8312 section 4.2; `rtts` is time since the reduction, in round trips.
-pub(super) fn w_est_rfc8312(w_max: f64, beta: f64, rtts: f64) -> f64 {
-    w_max * beta + alpha(beta) * rtts
+pub(super) fn w_est_rfc8312(w_max: f64, beta: f64, alpha: f64, rtts: f64) -> f64 {
+    w_max * beta + alpha * rtts
 }
 
 /// The additive increase that gives a flow with this `beta` the mean window of Reno.
@@ -60,7 +60,7 @@ impl Cubic {
             }
             Curve::Rfc8312 => {
                 let rtts = t / ack.smoothed_rtt.as_secs_f64().max(f64::MIN_POSITIVE);
-                epoch.w_est = w_est_rfc8312(s.w_max, beta, rtts);
+                epoch.w_est = w_est_rfc8312(s.w_max, beta, self.alpha, rtts);
             }
         }
         let least = cwnd + if s.searching { initial_growth * segments_acked } else { 0.0 };

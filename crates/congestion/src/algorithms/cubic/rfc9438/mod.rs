@@ -80,7 +80,7 @@ crate::variables! {
 #[derive(Clone, Debug)]
 pub struct Cubic {
     params: Params,
-    /// Of [`curve::alpha`], while the estimate is below what the window was.
+    /// Of the parameter or [`curve::alpha`], while the estimate is below what the window was.
     alpha: f64,
     segments: Packets,
     state: State,
@@ -95,7 +95,7 @@ impl Cubic {
         let segments = Packets::new(params.count, params.abc_limit, params.initial_window, path);
         let window = Window::new(segments.initial, params.slow_start, path);
         let state = State { window, w_max: 0.0, cwnd_prior: 0.0, searching: true, epoch: None };
-        let alpha = curve::alpha(params.beta);
+        let alpha = params.alpha.unwrap_or_else(|| curve::alpha(params.beta));
         Self { params, alpha, segments, state, undo: Undo::new(), last_ack: Time::ZERO }
     }
 

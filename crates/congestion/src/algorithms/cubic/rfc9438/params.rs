@@ -20,6 +20,9 @@ params! {
     beta: f64 = 0.7 => Range::SHARE,
     /// Whose `K` and `W_est`: those of `rfc9438`, or those of `rfc8312` (sections 4.1 and 4.2), whose curve begins below the window after fast convergence and stands until it is there.
     curve: Curve = Curve::Rfc9438,
+    /// Additive increase of the Reno-friendly estimate until it is where the window was, packets per round trip, or `"auto"`: 3 (1 - beta) / (1 + beta), RFC 9438 section 4.3. aioquic: 1.
+    #[serde(with = "units::or_auto")]
+    alpha: Option<f64> = None => Range::from(0.0),
     /// Give up more than the window when the maximum fell, to let new flows in. RFC 9438 section 4.7.
     fast_convergence: bool = true,
     /// Most growth of the window in one round trip, as a factor. RFC 9438 section 4.2.
