@@ -52,14 +52,14 @@ pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
     let (results, grid) = lab.run(&grid, &lab.beside)?;
     let cells = judge::cells(&question, &grid);
     if cells.is_empty() {
-        return Err(Error::bad(format!("{} ran nowhere: nothing to compare", question.subject())));
+        return Err(Error::bad(format!("{}: no run is valid, nothing to compare", question.subject())));
     }
     let mut all = vec![results];
     let cause = match cells.iter().any(|cell| cell.deviates) {
         true => lab.cause(&question, &cells, &grid, &mut all)?,
         false => None,
     };
-    let answer = Answer::of(&question, cells, cause);
+    let answer = Answer::of(&question, grid.variants.len(), cells, cause);
     let blocks = page::blocks(&question, &answer, &grid);
     let dir = args.out.join("report").join("conform").join(format!("{}-{}", question.stack, question.name));
     let title = format!("{} beside {}", question.subject(), question.document());

@@ -37,7 +37,13 @@ impl Question {
     /// # Errors
     /// A controller of which there is no standard here, a stack that is not on this machine.
     pub(super) fn read(args: &ConformArgs) -> Result<Self, Error> {
-        let found = backends(args.on, std::slice::from_ref(&args.stack))?;
+        let found = backends(args.on, std::slice::from_ref(&args.stack));
+        // There it is an option.
+        let named = |error: Error| Error {
+            message: error.message.strip_prefix("--stack ").unwrap_or(&error.message).to_owned(),
+            ..error
+        };
+        let found = found.map_err(named)?;
         let backend = found.first().copied().unwrap_or(args.on);
         let controller = controller(args.controller.trim())?;
         let name = controller.get("name").unwrap_or(&controller).as_str().unwrap_or_default().to_owned();

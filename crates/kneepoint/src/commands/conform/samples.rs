@@ -66,6 +66,8 @@ pub(super) struct Samples {
     pub(super) points: Vec<Point>,
     /// Metric to its mean over the runs.
     pub(super) cells: BTreeMap<String, f64>,
+    /// Of the row: there is a run that is valid. In virtual time all are.
+    pub(super) trusted: bool,
 }
 
 impl Samples {
@@ -154,6 +156,7 @@ impl Taken {
             let Some((.., rows)) = variants.iter_mut().find(|(name, ..)| *name == variant.name) else { continue };
             for row in &variant.rows {
                 if let Some(samples) = rows.get_mut(row.label.as_str()) {
+                    samples.trusted = row.is_trusted();
                     samples.cells = row.cells.iter().map(|(metric, cell)| (metric.to_string(), cell.mean)).collect();
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::judge::{Answer, Cause, Cell, FAR, Measured};
+use super::judge::{Answer, Cause, Cell, FAR, Measured, OFTEN};
 use super::question::Question;
 
 /// Columns.
@@ -28,7 +28,9 @@ pub(super) fn sentences(question: &Question, answer: &Answer) -> Vec<String> {
     let furthest = answer.worst().map(|cell| furthest(question, cell));
     let cause = answer.cause.as_ref().map(|cause| why(question, cause));
     let inside = answer.cause.as_ref().and_then(|cause| inside(question, cause));
-    let all = [Some(verdict(question, answer)), furthest, cause, inside, envelope(answer)];
+    let left_out = Some(answer.left_out).filter(|n| *n > 0);
+    let left_out = left_out.map(|n| format!("Left out: {n} networks on which no run was valid."));
+    let all = [Some(verdict(question, answer)), furthest, cause, inside, envelope(answer), left_out];
     all.into_iter().flatten().chain([HOW.to_owned()]).collect()
 }
 
@@ -39,7 +41,8 @@ pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
     let (far, near): (Vec<&Cell>, Vec<&Cell>) = answer.cells.iter().partition(|cell| cell.deviates);
     let all = answer.cells.len();
     if far.is_empty() {
-        let away = away(&near).map(|away| format!(": {away}; {:.0} % would deviate", FAR * 100.0));
+        let limit = format!("{:.0} % would deviate", FAR * 100.0);
+        let away = away(&near).map(|away| format!(": {away}; {limit}"));
         return format!("{subject} conforms to {document} in all {all} networks{}.", away.unwrap_or_default());
     }
     let rest = away(&near).map(|away| format!("; in the others {away}")).unwrap_or_default();
@@ -151,12 +154,13 @@ pub(super) fn row(cell: &Cell) -> [String; 10] {
         let one = |measured| of(measured).map_or("-".to_owned(), |value| format!("{value:.digits$}"));
         format!("{} / {}", one(&cell.subject), one(&cell.standard))
     };
-    let sign = if cell.deviates { "!" } else { "" };
+    let sign = |share: Option<f64>, most: f64| if share.is_some_and(|share| share > most) { "!" } else { "" };
+    let hull = if cell.distance.is_none() && cell.deviates { "!" } else { "" };
     [
         place(cell),
-        percent(cell.distance) + sign,
-        percent(cell.tempo),
-        percent(cell.conformance),
+        percent(cell.distance) + sign(cell.distance, FAR.max(cell.spread)),
+        percent(cell.tempo) + sign(cell.tempo, OFTEN),
+        percent(cell.conformance) + hull,
         both(|m| m.goodput, 2),
         both(|m| m.queue_wait, 1),
         both(|m| m.loss, 3),
