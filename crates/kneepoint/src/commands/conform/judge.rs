@@ -101,6 +101,11 @@ pub(super) fn cells(question: &Question, grid: &Taken) -> Vec<Cell> {
     grid.variants.iter().filter_map(cell).collect()
 }
 
+/// The variants where the stack deviates.
+pub(super) fn deviating(cells: &[Cell]) -> Vec<&str> {
+    cells.iter().filter(|cell| cell.deviates).map(|cell| cell.variant.as_str()).collect()
+}
+
 /// A rule and how far it is from the stack, over the networks where the stack deviates.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Rule {
@@ -129,8 +134,7 @@ impl Cause {
         rules: &Taken,
         inside: Option<&Taken>,
     ) -> Option<Self> {
-        let deviating: Vec<&str> =
-            cells.iter().filter(|cell| cell.deviates).map(|cell| cell.variant.as_str()).collect();
+        let deviating = deviating(cells);
         let subject = question.subject_row();
         let away = |taken: &Taken, row: &RowLabel| {
             let each = deviating.iter().filter_map(|variant| {

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
     let beside = Options { world: question.on, backends: vec![question.backend], ..simulated.clone() };
     let lab = Lab { simulated, beside, watch: &watch };
 
-    let grid = question.grid(true)?;
+    let grid = question.grid()?;
     lab.check(&question, &grid)?;
     warn_of_cost(&grid);
     let (results, grid) = lab.run(&grid, &lab.beside)?;
@@ -122,11 +122,12 @@ impl Lab<'_> {
         grid: &Taken,
         all: &mut Vec<Results>,
     ) -> Result<Option<Cause>, Error> {
-        let (results, rules) = self.run(&question.rules()?, &self.simulated)?;
+        let deviating: Vec<&str> = judge::deviating(cells);
+        let (results, rules) = self.run(&question.rules(&deviating)?, &self.simulated)?;
         all.push(results);
         let inside = match question.takes_ours() {
             true => {
-                let (results, inside) = self.run(&question.grid(false)?, &self.beside)?;
+                let (results, inside) = self.run(&question.inside(&deviating)?, &self.beside)?;
                 all.push(results);
                 Some(inside)
             }

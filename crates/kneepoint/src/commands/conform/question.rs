@@ -88,11 +88,23 @@ impl Question {
         matches!(self.backend, Backend::Noq | Backend::Quinn)
     }
 
-    /// The standard in the simulator, and beside it the stack with its own controller; or, to tell that from the rest of the stack, with ours.
+    /// The standard in the simulator, and beside it the stack with its own controller.
     ///
     /// # Errors
     /// A parameter that the controller does not have.
-    pub(super) fn grid(&self, own: bool) -> Result<Experiment, Error> {
+    pub(super) fn grid(&self) -> Result<Experiment, Error> {
+        self.beside(true, &[])
+    }
+
+    /// The same with our controller in the place of the stack's own, to tell that from the rest of the stack; on the networks of these variants.
+    ///
+    /// # Errors
+    /// None of the shipped files.
+    pub(super) fn inside(&self, variants: &[&str]) -> Result<Experiment, Error> {
+        self.beside(false, variants)
+    }
+
+    fn beside(&self, own: bool, variants: &[&str]) -> Result<Experiment, Error> {
         let mut file = shipped("conform/grid")?;
         if let Some(vary) = file.get_mut("vary").and_then(Value::as_table_mut) {
             let plain = Value::from(self.name.clone());
@@ -109,19 +121,20 @@ impl Question {
         let what = if own { "" } else { ", our controller inside" };
         file.insert("title".to_owned(), format!("{} beside {}{what}", self.subject(), self.document()).into());
         let name = if own { "conform/grid" } else { "conform/inside" };
-        self.parse(name, file)
+        self.parse(name, file, variants)
     }
 
-    /// The standard in the simulator with one rule changed at a time.
+    /// The standard in the simulator with one rule changed at a time, on the networks of these variants.
     ///
     /// # Errors
     /// None of the shipped files.
-    pub(super) fn rules(&self) -> Result<Experiment, Error> {
+    pub(super) fn rules(&self, variants: &[&str]) -> Result<Experiment, Error> {
         let name = format!("conform/rules-{}", self.name);
-        self.parse(&name, shipped(&name)?)
+        self.parse(&name, shipped(&name)?, variants)
     }
 
-    fn parse(&self, name: &str, mut file: Table) -> Result<Experiment, Error> {
+    /// `variants`: all of the file if empty.
+    fn parse(&self, name: &str, mut file: Table, variants: &[&str]) -> Result<Experiment, Error> {
         if self.quick {
             file.insert("duration".to_owned(), "20 s".into());
             file.insert("repetitions".to_owned(), 2.into());
@@ -129,6 +142,9 @@ impl Question {
                 vary.insert("link.rate".to_owned(), vec!["20 Mbit/s"].into());
                 vary.insert("link.queue".to_owned(), vec!["1 BDP", "3 BDP"].into());
             }
+        }
+        if let Some(vary) = file.get_mut("vary").and_then(Value::as_table_mut).filter(|_| !variants.is_empty()) {
+            keep(vary, variants);
         }
         if let Some(repeat) = self.repeat {
             file.insert("repetitions".to_owned(), i64::from(repeat).into());
@@ -156,6 +172,19 @@ fn controller(text: &str) -> Result<Value, Error> {
         keys.insert("label".to_owned(), label.into());
     }
     Ok(value)
+}
+
+/// Of the keys of the link the values that are in one of the variants: the smallest grid with all of them.
+fn keep(vary: &mut Table, variants: &[&str]) {
+    for key in ["rate", "delay", "queue"] {
+        let values = vary.get_mut(&format!("link.{key}")).and_then(Value::as_array_mut);
+        let Some(values) = values else { continue };
+        let is_in = |value: &Value| {
+            let part = format!("{key} = {}", value.as_str().unwrap_or_default());
+            variants.iter().any(|variant| variant.split(", ").any(|own| own == part))
+        };
+        values.retain(is_in);
+    }
 }
 
 /// A file of this program as a table.
