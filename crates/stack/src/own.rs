@@ -26,7 +26,9 @@ pub(crate) fn named(algorithm: &Algorithm, stack: &str) -> Result<Own, String> {
                 "{name} of {stack} does not run here: its own BBR draws random numbers that nobody can seed, and two runs would differ"
             ));
         }
-        _ => return Err(format!("{name} of {stack} does not run here: of its own it has new-reno and cubic")),
+        _ => {
+            return Err(format!("{name} of {stack} does not run here: of its own it has new-reno and cubic"));
+        }
     };
     let plain = Registry::default().get(name).map(Entry::algorithm);
     if plain.as_ref() == Some(algorithm) {

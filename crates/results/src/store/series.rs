@@ -91,7 +91,10 @@ impl<'a> Drawn<'a> {
     /// Whether a run is drawn; runs come in the order of their repetitions.
     fn has(&mut self, variant: &str, row: &str, repetition: u32) -> bool {
         let wanted = self.rows.iter().any(|rows| rows.is_empty() || rows.iter().any(|label| *label == *row));
-        wanted && (self.every_run || *self.first.entry((variant.to_owned(), row.to_owned())).or_insert(repetition) == repetition)
+        wanted
+            && (self.every_run
+                || *self.first.entry((variant.to_owned(), row.to_owned())).or_insert(repetition)
+                    == repetition)
     }
 
     /// What is drawn of these tracks.

@@ -21,11 +21,11 @@ macro_rules! foreign {
         use super::tls;
         use super::watch::Watch;
         use crate::application::ENDLESS;
+        use crate::own::{self, Own};
         use crate::pair::addresses;
         use crate::peer::{Kind, Leaving, News, Peer, Piece};
         use crate::refusal::Refusal;
         use crate::settings::SERVER_NAME;
-        use crate::own::{self, Own};
         use crate::spy::Spy;
         use crate::wanted::Wanted;
 

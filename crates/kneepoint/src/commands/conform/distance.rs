@@ -83,8 +83,9 @@ mod tests {
     /// Sawteeth from beta W to W: the means of 1/2..1 and of 0.7..1 are 0.1 apart, and so are they, since each quantile is.
     #[test]
     fn sawteeth_of_two_betas() {
-        let saw =
-            |beta: f64| -> Vec<f64> { (0..1000).map(|i| beta + (1.0 - beta) * f64::from(i) / 999.0).collect() };
+        let saw = |beta: f64| -> Vec<f64> {
+            (0..1000).map(|i| beta + (1.0 - beta) * f64::from(i) / 999.0).collect()
+        };
         near(wasserstein(&saw(0.5), &saw(0.7)), 0.1);
     }
 

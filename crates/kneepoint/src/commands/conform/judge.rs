@@ -146,9 +146,8 @@ impl Cause {
         };
         let standard = away(grid, &question.standard_row())?;
         let ours = RowLabel::new(&question.name, question.backend);
-        let rule = |name: &RowLabel| {
-            Some(Rule { name: name.in_file().to_owned(), distance: away(rules, name)? })
-        };
+        let rule =
+            |name: &RowLabel| Some(Rule { name: name.in_file().to_owned(), distance: away(rules, name)? });
         let mut rules: Vec<Rule> = rules.rows().iter().filter_map(rule).collect();
         rules.sort_by(|a, b| a.distance.total_cmp(&b.distance));
         Some(Self { standard, inside: inside.and_then(|inside| away(inside, &ours)), rules })
@@ -247,13 +246,13 @@ mod tests {
     /// A process tells no window: what the link saw decides.
     #[test]
     fn without_windows() {
-        let silent = |delay| Samples {
-            windows: vec![Vec::new()],
-            cells: [].into(),
-            ..samples(70.0, 40.0, delay)
-        };
+        let silent =
+            |delay| Samples { windows: vec![Vec::new()], cells: [].into(), ..samples(70.0, 40.0, delay) };
         let [near, far] = [cell(&silent(0.5)), cell(&silent(0.8))];
-        assert_eq!((near.deviates, near.distance, near.tempo, near.conformance), (false, None, None, Some(1.0)));
+        assert_eq!(
+            (near.deviates, near.distance, near.tempo, near.conformance),
+            (false, None, None, Some(1.0))
+        );
         assert_eq!((far.deviates, far.conformance, far.away()), (true, Some(0.0), 1.0));
         assert_eq!(apart(&silent(0.5), &silent(0.8), &samples(70.0, 40.0, 0.5)), Some(1.0));
     }

@@ -119,7 +119,10 @@ impl Question {
             flow.insert("own-controller".to_owned(), own.into());
         }
         let what = if own { "" } else { ", our controller inside" };
-        file.insert("title".to_owned(), format!("{} beside {}{what}", self.subject(), self.document()).into());
+        file.insert(
+            "title".to_owned(),
+            format!("{} beside {}{what}", self.subject(), self.document()).into(),
+        );
         let name = if own { "conform/grid" } else { "conform/inside" };
         self.parse(name, file, variants)
     }
@@ -143,7 +146,9 @@ impl Question {
                 vary.insert("link.queue".to_owned(), vec!["1 BDP", "3 BDP"].into());
             }
         }
-        if let Some(vary) = file.get_mut("vary").and_then(Value::as_table_mut).filter(|_| !variants.is_empty()) {
+        if let Some(vary) =
+            file.get_mut("vary").and_then(Value::as_table_mut).filter(|_| !variants.is_empty())
+        {
             keep(vary, variants);
         }
         if let Some(repeat) = self.repeat {

@@ -96,9 +96,10 @@ impl Samples {
 
     /// How far its runs are from each other, the two that are furthest; 0 of one run.
     pub(super) fn spread(&self) -> f64 {
-        let pairs = self.windows.iter().enumerate().flat_map(|(i, one)| {
-            self.windows[i + 1..].iter().filter_map(move |other| relative(one, other))
-        });
+        let pairs =
+            self.windows.iter().enumerate().flat_map(|(i, one)| {
+                self.windows[i + 1..].iter().filter_map(move |other| relative(one, other))
+            });
         pairs.fold(0.0, f64::max)
     }
 
@@ -153,11 +154,14 @@ impl Taken {
             }
         }
         for variant in &results.summary.variants {
-            let Some((.., rows)) = variants.iter_mut().find(|(name, ..)| *name == variant.name) else { continue };
+            let Some((.., rows)) = variants.iter_mut().find(|(name, ..)| *name == variant.name) else {
+                continue;
+            };
             for row in &variant.rows {
                 if let Some(samples) = rows.get_mut(row.label.as_str()) {
                     samples.trusted = row.is_trusted();
-                    samples.cells = row.cells.iter().map(|(metric, cell)| (metric.to_string(), cell.mean)).collect();
+                    samples.cells =
+                        row.cells.iter().map(|(metric, cell)| (metric.to_string(), cell.mean)).collect();
                 }
             }
         }

@@ -43,7 +43,10 @@ pub(super) fn verdict(question: &Question, answer: &Answer) -> String {
     if far.is_empty() {
         let limit = format!("{:.0} % would deviate", FAR * 100.0);
         let away = away(&near).map(|away| format!(": {away}; {limit}"));
-        return format!("{subject} conforms to {document} in all {all} networks{}.", away.unwrap_or_default());
+        return format!(
+            "{subject} conforms to {document} in all {all} networks{}.",
+            away.unwrap_or_default()
+        );
     }
     let rest = away(&near).map(|away| format!("; in the others {away}")).unwrap_or_default();
     let away = away(&far).map(|away| format!(": {away}")).unwrap_or_default();
@@ -149,7 +152,8 @@ pub(super) const HEAD: [&str; 10] = [
 
 /// A network in the words of the table: the stack's, `/` and the standard's.
 pub(super) fn row(cell: &Cell) -> [String; 10] {
-    let percent = |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0));
+    let percent =
+        |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0));
     let both = |of: fn(&Measured) -> Option<f64>, digits: usize| {
         let one = |measured| of(measured).map_or("-".to_owned(), |value| format!("{value:.digits$}"));
         format!("{} / {}", one(&cell.subject), one(&cell.standard))
@@ -179,7 +183,11 @@ fn table(out: &mut String, answer: &Answer) {
     for row in &rows {
         let cells = row.iter().zip(&widths).enumerate();
         let cells: Vec<String> = cells
-            .map(|(i, (cell, width))| if i == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
+            .map(
+                |(i, (cell, width))| {
+                    if i == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                },
+            )
             .collect();
         let _ = writeln!(out, "{}", cells.join("  ").trim_end());
     }
