@@ -34,6 +34,7 @@ fn help_of_every_command() {
         "new",
         "bench",
         "compare",
+        "conform",
         "completions",
         "man",
     ] {
