@@ -254,7 +254,7 @@ mod tests {
 
     fn drawn(columns: &[&'static str]) -> Drawn<'static> {
         let columns = columns.iter().copied().collect();
-        Drawn { rows: vec![&[]], columns, first: BTreeMap::new() }
+        Drawn { rows: vec![&[]], columns, first: BTreeMap::new(), every_run: false }
     }
 
     fn stored(parts: &[Vec<Track>], drawn: &mut Drawn<'_>) -> Vec<Track> {
@@ -303,6 +303,16 @@ mod tests {
         assert_eq!(format!("{:?}", back[0].columns["z"]), "[NaN, NaN, 7.0]");
         assert_eq!(back[1].columns["x"], [-1.0, -2.0, -3.0]);
         assert!(!back[1].columns.contains_key("y"));
+    }
+
+    /// Not the first repetition alone, and no other column.
+    #[test]
+    fn every_run_of_a_column() {
+        let runs: Vec<Vec<Track>> =
+            (0..3).map(|run| vec![track(run, 0, &[("x", &[f64::from(run)]), ("y", &[0.5])])]).collect();
+        let back = stored(&runs, &mut Drawn::columns_of_all(&["x"]));
+        let values: Vec<f64> = back.iter().map(|track| track.columns["x"][0]).collect();
+        assert_eq!((values, back[0].columns.len()), (vec![0.0, 1.0, 2.0], 1));
     }
 
     /// Tables have names, a track has their numbers; both without loss, whatever the controller of the flow names.
