@@ -120,3 +120,37 @@ fn one(block: &Block) -> Markup {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The picture of the variant that is asked for and the envelopes, as files too, and one part has a page of its own.
+    #[test]
+    fn pictures_that_are_asked_for() {
+        let all = vec![crate::fixture::realistic().remove(0)];
+        let variant = all[0].summary.variants.last().unwrap().name.clone();
+        let cloud = |name: &str, x: f64| Cloud {
+            name: name.to_owned(),
+            points: vec![(x, 90.0), (x + 10.0, 95.0), (x + 5.0, 99.0)],
+            hull: vec![(x, 90.0), (x + 10.0, 95.0), (x + 5.0, 99.0)],
+        };
+        let envelopes = Block::Envelopes {
+            title: "Envelopes".to_owned(),
+            x: "Delay (%)".to_owned(),
+            y: "Goodput (%)".to_owned(),
+            clouds: vec![cloud("cubic", 40.0), cloud("cubic (noq)", 60.0)],
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let page =
+            crate::write_answer(dir.path(), "Is it", &[Block::Chart { variant }, envelopes], &all).unwrap();
+        let text = std::fs::read_to_string(page).unwrap();
+        assert_eq!(
+            text.matches("<svg class=\"chart\"").count(),
+            2 + text.matches("div class=\"across\"").count()
+        );
+        assert!(text.contains("cubic (noq)") && text.contains("href=\"envelopes.svg\""));
+        let own = text.split("<li><a href=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+        assert!(dir.path().join(own).is_file() && dir.path().join("envelopes.svg").is_file(), "{own}");
+    }
+}
