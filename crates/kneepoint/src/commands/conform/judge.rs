@@ -30,8 +30,8 @@ pub(super) struct Measured {
     pub(super) loss: Option<f64>,
     /// Mean, bytes.
     pub(super) window: Option<f64>,
-    /// What a reduction leaves of it, the median, 0..1.
-    pub(super) kept: Option<f64>,
+    /// What reductions leave of it, 0..1: the tenth that leaves least, and the median.
+    pub(super) kept: Option<[f64; 2]>,
     /// Reductions, the mean over the runs.
     pub(super) reductions: Option<f64>,
 }
@@ -123,6 +123,19 @@ pub(super) struct Cause {
     pub(super) inside: Option<f64>,
     /// The closest first.
     pub(super) rules: Vec<Rule>,
+    /// Of each network where it deviates, the closest of all, if it takes away enough of the distance there.
+    pub(super) closest: Vec<Closest>,
+}
+
+/// The rule that explains a deviation on one network.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Closest {
+    pub(super) variant: String,
+    pub(super) rule: String,
+    /// The distance with it, and without.
+    pub(super) distance: [f64; 2],
+    /// The rule that is the closest over all networks explains it here too.
+    pub(super) named_does_as_well: bool,
 }
 
 impl Cause {
@@ -135,28 +148,51 @@ impl Cause {
         inside: Option<&Taken>,
     ) -> Option<Self> {
         let deviating = deviating(cells);
-        let subject = question.subject_row();
-        let away = |taken: &Taken, row: &RowLabel| {
-            let each = deviating.iter().filter_map(|variant| {
-                let (theirs, standard) =
-                    (grid.at(variant, &subject)?, grid.at(variant, &question.standard_row())?);
-                apart(taken.at(variant, row)?, theirs, standard)
-            });
-            mean(&each.collect::<Vec<f64>>())
+        let (subject, plain) = (question.subject_row(), question.standard_row());
+        let at = |taken: &Taken, row: &RowLabel, variant: &str| {
+            apart(taken.at(variant, row)?, grid.at(variant, &subject)?, grid.at(variant, &plain)?)
         };
-        let standard = away(grid, &question.standard_row())?;
-        let ours = RowLabel::new(&question.name, question.backend);
+        let away = |taken: &Taken, row: &RowLabel| {
+            mean(&deviating.iter().filter_map(|variant| at(taken, row, variant)).collect::<Vec<f64>>())
+        };
+        let standard = away(grid, &plain)?;
+        let names = rules.rows();
         let rule =
             |name: &RowLabel| Some(Rule { name: name.in_file().to_owned(), distance: away(rules, name)? });
-        let mut rules: Vec<Rule> = rules.rows().iter().filter_map(rule).collect();
-        rules.sort_by(|a, b| a.distance.total_cmp(&b.distance));
-        Some(Self { standard, inside: inside.and_then(|inside| away(inside, &ours)), rules })
+        let mut all: Vec<Rule> = names.iter().filter_map(rule).collect();
+        all.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+        let named = all.first().map(|rule| RowLabel::new(&rule.name, Backend::Sim));
+        let closest = |variant: &&str| {
+            let without = at(grid, &plain, variant)?;
+            let each = names.iter().filter_map(|name| Some((at(rules, name, variant)?, name)));
+            let (distance, name) = each.min_by(|a, b| a.0.total_cmp(&b.0))?;
+            let rule = name.in_file().to_owned();
+            let named = named.as_ref().and_then(|named| at(rules, named, variant));
+            explains(distance, without).then(|| Closest {
+                variant: (*variant).to_owned(),
+                rule,
+                distance: [distance, without],
+                named_does_as_well: named.is_some_and(|named| explains(named, without)),
+            })
+        };
+        let ours = RowLabel::new(&question.name, question.backend);
+        Some(Self {
+            standard,
+            inside: inside.and_then(|inside| away(inside, &ours)),
+            rules: all,
+            closest: deviating.iter().filter_map(closest).collect(),
+        })
     }
 
     /// The rule that takes most of the distance away, if that is enough.
     pub(super) fn explained(&self) -> Option<&Rule> {
-        self.rules.first().filter(|rule| rule.distance <= (1.0 - EXPLAINS) * self.standard)
+        self.rules.first().filter(|rule| explains(rule.distance, self.standard))
     }
+}
+
+/// Whether a rule with which this distance is left explains it.
+fn explains(distance: f64, without: f64) -> bool {
+    distance <= (1.0 - EXPLAINS) * without
 }
 
 /// How far one is from a stack: windows, in means of the standard's, or tempo, whichever is more; without windows, what envelopes do not have in
@@ -234,7 +270,7 @@ mod tests {
     fn what_deviates() {
         let same = cell(&samples(70.0, 41.0, 0.5));
         assert_eq!((same.deviates, same.distance, same.tempo), (false, Some(0.0), Some(0.0)));
-        assert_eq!((same.subject.kept, same.subject.window), (Some(0.7), Some(85.0)));
+        assert_eq!((same.subject.kept, same.subject.window), (Some([0.7, 0.7]), Some(85.0)));
         // Means of 85 and 75, each quantile apart.
         let deeper = cell(&samples(50.0, 40.0, 0.5));
         assert!(deeper.deviates && (deeper.distance.unwrap() - 10.0 / 85.0).abs() < 1e-9);

@@ -81,12 +81,14 @@ impl Samples {
         mean(&self.pooled())
     }
 
-    /// What a reduction leaves of the window, 0..1: the median; none without one.
-    pub(super) fn kept(&self) -> Option<f64> {
+    /// What reductions leave of the window, 0..1: the tenth that leaves least leaves no more than the first, the median is the second; none
+    /// without one.
+    pub(super) fn kept(&self) -> Option<[f64; 2]> {
         let drops = self.windows.iter().flat_map(|run| run.windows(2).map(|pair| pair[1] / pair[0]));
         let mut drops: Vec<f64> = drops.filter(|ratio| *ratio < REDUCED).collect();
         drops.sort_by(f64::total_cmp);
-        drops.get(drops.len() / 2).copied()
+        let at = |tenths: usize| drops.get(drops.len() * tenths / 10).copied();
+        Some([at(1)?, at(5)?])
     }
 
     /// The mean of a metric of the table; none where the row does not have it.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::judge::{Answer, Cause, Cell, FAR, Measured, OFTEN};
+use super::judge::{Answer, Cause, Cell, Closest, FAR, Measured, OFTEN};
 use super::question::Question;
 
 /// Columns.
@@ -30,7 +30,8 @@ pub(super) fn sentences(question: &Question, answer: &Answer) -> Vec<String> {
     let inside = answer.cause.as_ref().and_then(|cause| inside(question, cause));
     let left_out = Some(answer.left_out).filter(|n| *n > 0);
     let left_out = left_out.map(|n| format!("Left out: {n} networks on which no run was valid."));
-    let all = [Some(verdict(question, answer)), furthest, cause, inside, envelope(answer), left_out];
+    let others = answer.cause.as_ref().and_then(|cause| others(answer, cause));
+    let all = [Some(verdict(question, answer)), furthest, cause, others, inside, envelope(answer), left_out];
     all.into_iter().flatten().chain([HOW.to_owned()]).collect()
 }
 
@@ -83,7 +84,7 @@ fn furthest(question: &Question, cell: &Cell) -> String {
         pair("loss", |m| m.loss, " %", 3),
         pair("mean window", |m| m.window.map(|w| w / 1e3), " kB", 1),
         pair("reductions", |m| m.reductions, "", 1),
-        pair("each leaves", |m| m.kept.map(|kept| kept * 100.0), " % of the window", 0),
+        pair("each leaves", |m| m.kept.map(|[_, median]| median * 100.0), " % of the window", 0),
     ];
     let pairs: Vec<String> = pairs.into_iter().flatten().collect();
     format!("Furthest at {}: {} ({} for the standard).", place(cell), pairs.join(", "), question.stack)
@@ -118,6 +119,20 @@ fn why(question: &Question, cause: &Cause) -> String {
         ),
         (None, None) => "Not explained: no rule was changed.".to_owned(),
     }
+}
+
+/// Where the rule that is named does not explain it, and another one does.
+fn others(answer: &Answer, cause: &Cause) -> Option<String> {
+    let named = cause.explained().map_or("", |rule| rule.name.as_str());
+    let one = |closest: &Closest| {
+        let cell = answer.cells.iter().find(|cell| cell.variant == closest.variant)?;
+        let [with, without] = closest.distance.map(|away| away * 100.0);
+        Some(format!("{} at {} ({with:.1} % for {without:.1} %)", closest.rule, place(cell)))
+    };
+    let others = cause.closest.iter().filter(|closest| closest.rule != named && !closest.named_does_as_well);
+    let others: Vec<String> = others.filter_map(one).collect();
+    let lead = if named.is_empty() { "On single networks one does" } else { "Another rule does" };
+    (!others.is_empty()).then(|| format!("{lead}: {}.", others.join("; ")))
 }
 
 /// Whether it is the controller or the rest of the stack.
@@ -169,9 +184,19 @@ pub(super) fn row(cell: &Cell) -> [String; 10] {
         both(|m| m.queue_wait, 1),
         both(|m| m.loss, 3),
         both(|m| m.window.map(|w| w / 1e3), 1),
-        both(|m| m.kept.map(|kept| kept * 100.0), 0),
+        left(cell),
         both(|m| m.reductions, 1),
     ]
+}
+
+/// The tenth that leaves least, and the median.
+fn left(cell: &Cell) -> String {
+    let one = |measured: &Measured| {
+        let [least, median] = measured.kept?.map(|kept| format!("{:.0}", kept * 100.0));
+        Some(if least == median { median } else { format!("{least}, {median}") })
+    };
+    let [theirs, ours] = [&cell.subject, &cell.standard].map(|m| one(m).unwrap_or_else(|| "-".to_owned()));
+    format!("{theirs} / {ours}")
 }
 
 /// As wide as its words.
