@@ -1,10 +1,10 @@
 //! The performance envelope: which delays and throughputs a flow goes through.
 //!
-//! After Mishra et al. (IMC 2022, 2023) and their QUICbench: samples of throughput and delay every ten RTTs, the 5 % furthest from their mean left
-//! out, the convex hull of the rest; *conformance* is the share of both sets' samples that lie within the hull of the other. From their tool, not
-//! theirs: ours measures a flow alone on its link and not beside one of the kernel, in one hull and not in several clusters; and since a flow alone
-//! fills its link, so that a hull can be as flat as a line, a sample counts as within if it is no further than [`NEAR`] from it, coordinates
-//! being shares of the link's rate and of its longest RTT.
+//! After Mishra et al. (IMC 2022, 2023) and their tool QUICbench (`visualize/plot_perf_env.py`): samples of throughput and delay every ten RTTs, the 5 %
+//! furthest from their mean left out, the convex hull of the rest; *conformance* is the share of both sets' samples that lie within the hull of the
+//! other. Otherwise than there: ours measures a flow alone on its link and not beside one of the kernel; a sample is the mean of ten RTTs; coordinates are
+//! shares of the link's rate and of its longest RTT; and since a flow alone fills its link, so that a hull can be as flat as a line, a sample counts as
+//! within if it is no further than [`NEAR`] from it.
 
 /// What a sample may be outside of a hull, as a share of the axes.
 pub(super) const NEAR: f64 = 0.02;
