@@ -21,7 +21,7 @@ pub(crate) struct DatagramArgs {
 }
 
 fn datagram(text: &str) -> Result<Bytes, String> {
-    let size: Bytes = text.parse().map_err(|error| format!("{error}"))?;
+    let size: Bytes = text.parse()?;
     let config = DatagramArgs { datagram: size }.config();
     config.check().map(|()| size).map_err(|_| "1200 to 65527 bytes are possible".to_owned())
 }
