@@ -69,7 +69,7 @@ fn counted(table: &str, name: &str) -> usize {
 /// Each mark of the link's AQM, over IPv4, IPv6, and IPv4 at a socket of both, from a server whose datagrams leave in bursts.
 #[test]
 fn every_mark_is_counted() {
-    let link = "rate=10 Mbit/s delay=15 ms queue=100 packets aqm={ name = \"codel\", target = \"1 ms\", interval = \"5 ms\" }";
+    let link = "rate=10 Mbit/s delay=5 ms queue=100 packets aqm={ name = \"codel\", target = \"1 ms\", interval = \"5 ms\" }";
     for (listen, host) in
         [("0.0.0.0:4433", "10.64.0.2"), ("[::]:4433", "[fd00:64::2]"), ("[::]:4433", "10.64.0.2")]
     {
@@ -78,7 +78,7 @@ fn every_mark_is_counted() {
         let marked = rows.filter(|row| row[0] == "server" && row[6] == "delivered" && row[9] == "1").count();
         let seen = counted(&table, "marked CE");
         println!("{host} at {listen}: {seen} of {marked} marks");
-        assert!(marked > 8 && seen == marked, "{host} at {listen}: {marked}, {table}");
+        assert!(marked > 0 && seen == marked, "{host} at {listen}: {marked}, {table}");
     }
 }
 
