@@ -8,7 +8,7 @@ use clap::Args;
 use congestion::Algorithm;
 use experiment::printable::printable;
 use indicatif::{ProgressBar, ProgressStyle};
-use quic::config::{Config, EndpointConfig};
+use quic::config::EndpointConfig;
 use quic::connection::Event;
 use quic::crypto::ClientCrypto;
 use quic::crypto::tls::{Ciphers, ClientConfig};
@@ -17,7 +17,7 @@ use transfer::{Fetch, FetchConfig, Protocol, Stage, Trouble, Url, Wanted};
 use units::{Duration, Time};
 
 use super::files::controller::{ControllerArgs, settings};
-use super::files::endpoint;
+use super::files::endpoint::{self, DatagramArgs};
 use super::files::listeners::{End, KeyLog, Qlog};
 use super::files::table::{Measured, lines};
 use super::files::trust::TrustArgs;
@@ -43,6 +43,8 @@ pub(crate) struct FetchArgs {
     pub(crate) qlog: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) controller: ControllerArgs,
+    #[command(flatten)]
+    pub(crate) datagram: DatagramArgs,
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
     /// Speak `hq-interop` in the place of HTTP/3.
@@ -113,8 +115,10 @@ fn once(
     let tls = ClientConfig::new(trust, &[protocol.alpn()], habits.ciphers)
         .map_err(|error| Error::bad(format!("the roots cannot be used: {error}")))?;
     let secrets = KeyLog::of_environment()?;
-    let config =
-        EndpointConfig { key_log: secrets.is_some(), ..FetchConfig::endpoint(protocol, &Config::default()) };
+    let config = EndpointConfig {
+        key_log: secrets.is_some(),
+        ..FetchConfig::endpoint(protocol, &args.datagram.config())
+    };
     let settings = EndpointSettings { config, connection: settings(algorithm), crypto: None };
     let (mut engine, local) = endpoint::bind(endpoint::towards(remote)?, settings)?;
     let config = FetchConfig {

@@ -12,6 +12,7 @@ use units::Duration;
 
 use super::fetch::{FetchArgs, Habits, fetch};
 use super::files::controller::ControllerArgs;
+use super::files::endpoint::DatagramArgs;
 use super::files::trust::TrustArgs;
 use super::serve::{ServeArgs, serve};
 use crate::status::{Error, HOLDS, MISS};
@@ -65,6 +66,8 @@ impl Case {
 struct Params {
     #[command(flatten)]
     controller: ControllerArgs,
+    #[command(flatten)]
+    datagram: DatagramArgs,
 }
 
 /// It has none: all is in the environment.
@@ -94,10 +97,10 @@ fn folder(name: &str) -> PathBuf {
     variable(name).unwrap_or_else(|| usual.to_owned()).into()
 }
 
-fn controller(params: &str) -> Result<ControllerArgs, Error> {
+fn more(params: &str) -> Result<Params, Error> {
     let words = variable(params).unwrap_or_default();
     let read = Params::try_parse_from(words.split_whitespace());
-    read.map(|params| params.controller).map_err(|error| Error::bad(format!("{params}: {error}")))
+    read.map_err(|error| Error::bad(format!("{params}: {error}")))
 }
 
 fn server(case: Case) -> Result<u8, Error> {
@@ -106,10 +109,12 @@ fn server(case: Case) -> Result<u8, Error> {
         None => 443,
     };
     let certs = folder("CERTS");
+    let Params { controller, datagram } = more("SERVER_PARAMS")?;
     let args = ServeArgs {
         listen: SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
         root: folder("WWW"),
-        controller: controller("SERVER_PARAMS")?,
+        controller,
+        datagram,
         cert: Some(certs.join("cert.pem")),
         key: Some(certs.join("priv.key")),
         retry: case.retry,
@@ -134,12 +139,14 @@ fn client(case: Case) -> Result<u8, Error> {
         // A log each.
         let qlog = variable("QLOGDIR").map(PathBuf::from);
         let qlog = qlog.map(|folder| if many { folder.join(number.to_string()) } else { folder });
+        let Params { controller, datagram } = more("CLIENT_PARAMS")?;
         let args = FetchArgs {
             urls,
             out: Some(folder("DOWNLOADS")),
             range: None,
             qlog,
-            controller: controller("CLIENT_PARAMS")?,
+            controller,
+            datagram,
             trust: TrustArgs::default(),
             hq: !case.http3,
             patience: PATIENCE,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use congestion::Algorithm;
 use experiment::printable::printable;
-use quic::config::{Config, RetryPolicy};
+use quic::config::{EndpointConfig, RetryPolicy};
 use quic::connection::{Event, Tap};
 use quic::crypto::ServerCrypto;
 use quic::crypto::tls::{Ciphers, Identity, ServerConfig, fingerprint};
@@ -15,6 +15,7 @@ use transfer::{Root, ServeConfig, Server};
 use units::Time;
 
 use super::files::controller::{ControllerArgs, settings};
+use super::files::endpoint::DatagramArgs;
 use super::files::listeners::{End, KeyLog, Qlog};
 use super::files::{endpoint, keys};
 use crate::output::tell;
@@ -31,6 +32,8 @@ pub(crate) struct ServeArgs {
     pub(crate) root: PathBuf,
     #[command(flatten)]
     pub(crate) controller: ControllerArgs,
+    #[command(flatten)]
+    pub(crate) datagram: DatagramArgs,
     /// The server's certificates in PEM, its own first; without them one is made, and its fingerprint printed.
     #[arg(long, value_name = "PEM", requires = "key")]
     pub(crate) cert: Option<PathBuf>,
@@ -74,7 +77,8 @@ pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
     let print_of = identity.chain.first().map(|own| keys::hex(&fingerprint(own)));
     let config = serve_config(args);
     let mut secrets = KeyLog::of_environment()?;
-    let settings = endpoint_settings(&config, identity, &algorithm, ciphers, secrets.is_some())?;
+    let of_all = config.endpoint(&args.datagram.config());
+    let settings = endpoint_settings(of_all, identity, &algorithm, ciphers, secrets.is_some())?;
     let (mut engine, local) = endpoint::bind(args.listen, settings)?;
     let mut server = Server::new(config, root);
     if let Some(folder) = &args.qlog {
@@ -100,18 +104,17 @@ fn serve_config(args: &ServeArgs) -> ServeConfig {
 }
 
 fn endpoint_settings(
-    config: &ServeConfig,
+    endpoint: EndpointConfig,
     identity: Identity,
     algorithm: &Algorithm,
     ciphers: Ciphers,
     key_log: bool,
 ) -> Result<EndpointSettings, Error> {
-    let endpoint = config.endpoint(&Config::default());
     let alpn: Vec<&[u8]> = endpoint.alpn.iter().map(Vec::as_slice).collect();
     let tls = ServerConfig::new(identity, &alpn, ciphers)
         .map_err(|error| Error::bad(format!("the certificate and its key cannot be used: {error}")))?;
     let crypto = Some(ServerCrypto::Tls(tls));
-    let endpoint = quic::config::EndpointConfig { key_log, ..endpoint };
+    let endpoint = EndpointConfig { key_log, ..endpoint };
     Ok(EndpointSettings { config: endpoint, connection: settings(algorithm), crypto })
 }
 

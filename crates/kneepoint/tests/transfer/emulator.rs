@@ -27,12 +27,12 @@ fn logged(csv: &str) -> (usize, f64, f64) {
     (dropped, above.iter().sum::<f64>() / above.len() as f64, above[above.len() * 95 / 100])
 }
 
-#[test]
-fn what_the_link_has_done() {
+/// What fetch says of a file of 2 MB over this link, and the packet log, from a server that listens there and is asked there.
+fn fetched(test: &str, link: &str, listen: &str, host: &str) -> Option<(String, String)> {
     if let Some(why) = emu::privilege::missing() {
         // Past the test harness, which shows nothing of tests that pass.
-        std::io::stderr().write_all(format!("what_the_link_has_done: skipped: {why}\n").as_bytes()).unwrap();
-        return;
+        std::io::stderr().write_all(format!("{test}: skipped: {why}\n").as_bytes()).unwrap();
+        return None;
     }
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
@@ -45,22 +45,53 @@ fn what_the_link_has_done() {
     let known: String = fingerprint(&identity.chain[0]).iter().map(|byte| format!("{byte:02x}")).collect();
     let this = env!("CARGO_BIN_EXE_kneepoint");
     let (www, cert, key) = (path("www"), path("cert.pem"), path("priv.key"));
-    let server = format!("{this} serve --quiet --root {www} --cert {cert} --key {key} --controller new-reno");
+    let server = format!(
+        "{this} serve --quiet --listen {listen} --root {www} --cert {cert} --key {key} --controller new-reno"
+    );
     let output = kneepoint()
-        .args(["link", "rate=10 Mbit/s delay=15 ms queue=100 packets", "--down", "--quiet"])
-        .args(["--log", &path("log.csv"), "--server", &server, "--", this, "fetch"])
-        .args(["https://10.64.0.2:4433/a", "--out", &path("dl"), "--insecure-accept", &known])
+        .args(["link", link, "--down", "--quiet", "--log", &path("log.csv"), "--server", &server])
+        .args(["--", this, "fetch", &format!("https://{host}:4433/a")])
+        .args(["--out", &path("dl"), "--insecure-accept", &known])
         .output()
         .unwrap();
     let table = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(0), "{}", says(&output));
     assert!(fs::read(path("dl/a")).unwrap() == fs::read(path("www/a")).unwrap());
+    Some((table, fs::read_to_string(path("log.csv")).unwrap()))
+}
 
-    let (dropped, mean, p95) = logged(&fs::read_to_string(path("log.csv")).unwrap());
-    let line = table.lines().find(|line| line.starts_with("loss, download")).unwrap();
-    let lost: usize = line.split(['(', ' ']).filter_map(|word| word.parse().ok()).next().unwrap();
+/// The first number behind a bracket in a line of the table.
+fn counted(table: &str, name: &str) -> usize {
+    let line = table.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{table}"));
+    line.split(['(', ' ']).filter_map(|word| word.parse().ok()).next().unwrap()
+}
+
+/// Each mark of the link's AQM, over IPv4, IPv6, and IPv4 at a socket of both, from a server whose datagrams leave in bursts.
+#[test]
+fn every_mark_is_counted() {
+    let link = "rate=10 Mbit/s delay=5 ms queue=100 packets aqm={ name = \"codel\", target = \"1 ms\", interval = \"5 ms\" }";
+    for (listen, host) in
+        [("0.0.0.0:4433", "10.64.0.2"), ("[::]:4433", "[fd00:64::2]"), ("[::]:4433", "10.64.0.2")]
+    {
+        let Some((table, log)) = fetched("every_mark_is_counted", link, listen, host) else { return };
+        let rows = log.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+        let marked = rows.filter(|row| row[0] == "server" && row[6] == "delivered" && row[9] == "1").count();
+        let seen = counted(&table, "marked CE");
+        println!("{host} at {listen}: {seen} of {marked} marks");
+        assert!(marked > 0 && seen == marked, "{host} at {listen}: {marked}, {table}");
+    }
+}
+
+#[test]
+fn what_the_link_has_done() {
+    let link = "rate=10 Mbit/s delay=15 ms queue=100 packets";
+    let Some((table, log)) = fetched("what_the_link_has_done", link, "0.0.0.0:4433", "10.64.0.2") else {
+        return;
+    };
+    let (dropped, mean, p95) = logged(&log);
+    let lost = counted(&table, "loss, download");
     // What is still unknown when the server is asked, and a handshake's packet.
-    assert!(lost.abs_diff(dropped) <= 5, "{line} {dropped}");
+    assert!(lost.abs_diff(dropped) <= 5, "{table} {dropped}");
     // The smallest may be of a packet that takes the link no millisecond.
     let [_, seen_mean, seen_p95] = spread(&table, "one-way delay, download");
     assert!((seen_mean - mean).abs() < 2.0 && (seen_p95 - p95).abs() < 3.0, "{table} {mean} {p95}");

@@ -8,3 +8,4 @@ mod commands;
 mod common;
 mod emulator;
 mod interop;
+mod processes;

@@ -81,16 +81,28 @@ fn a_server_that_forgot_and_no_ids() {
     server_forgets(World::new(plan));
 }
 
-/// Dark for 10 s: what is left arrives afterwards.
+/// Dark for 10 s: both speak again within two PTO of its return, as long as the PTO has become (RFC 9002 section 6.2.1), and what is left arrives.
 #[test]
 fn dark_for_ten_seconds() {
     let mut world = World::new(Plan::default());
     world.connect(&[1_500_000]);
     assert!(!world.run(ms(1000), |_| false));
     world.link.loss = 1.0;
-    assert!(!world.run(ms(11_000), |_| false));
+    let mut probes = vec![(world.sent[1], world.now)];
+    let count = |world: &mut World| {
+        if world.sent[1] > probes.last().unwrap().0 {
+            probes.push((world.sent[1], world.now));
+        }
+        false
+    };
+    assert!(!world.run(ms(11_000), count));
     world.link.loss = 0.0;
-    // The PTO has doubled until it was longer than what had passed.
+    let [.., (_, before), (_, last)] = probes[..] else { panic!("{probes:?}") };
+    let (pto, arrived) = ((last - before) * 2, world.crossed);
+    let end = world.now + pto * 2;
+    assert!(pto < Duration::from_secs(11), "{pto}");
+    let speaks = |world: &mut World| (0..2).all(|n| world.crossed[n] > arrived[n] + 1000 * n as u64);
+    assert!(world.run(end, speaks), "a PTO is {pto}, {probes:?}");
     assert!(world.finish(ms(30_000)), "{:?}", world.client_events);
     assert!(world.of_server().sender().stats().collapses >= 1);
 }

@@ -17,7 +17,7 @@ const PAIRS: [(Stack, Stack); 3] = [
 ];
 
 /// Whether it is here.
-fn is_here() -> bool {
+pub(crate) fn is_here() -> bool {
     let found = Stack::Aioquic.find();
     if let Err(why) = &found {
         println!("skipped: {why}");

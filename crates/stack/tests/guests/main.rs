@@ -1,6 +1,8 @@
 //! Other people's stacks in virtual time, and ours beside them; one program, so that it is linked once.
 #![cfg(all(feature = "noq", feature = "quinn"))]
 
+extern crate congestion as kneepoint_congestion; // the name that its macros write
+
 mod aioquic;
 #[path = "../common/mod.rs"]
 mod common;
@@ -8,6 +10,7 @@ mod faults;
 mod pairs;
 mod rebinding;
 mod rules;
+mod stamps;
 mod transfers;
 
 use kneepoint_stack::{Host, Profile, Stack, guests_of};

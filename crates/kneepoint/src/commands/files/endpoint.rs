@@ -2,12 +2,36 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 
+use clap::Args;
+use quic::config::Config;
 use quic::endpoint::{Endpoint, EndpointSettings};
 use transfer::Url;
 use udp::{Clock, Engine, Socket};
+use units::Bytes;
 
 use super::keys;
 use crate::status::Error;
+
+/// What datagrams are like.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct DatagramArgs {
+    /// Bytes of UDP payload that this end sends in a datagram, 1200 to 65527: nobody looks for what the path carries (1452 on most Ethernet).
+    #[arg(long, value_name = "BYTES", default_value = "1200 bytes", value_parser = datagram)]
+    pub(crate) datagram: Bytes,
+}
+
+fn datagram(text: &str) -> Result<Bytes, String> {
+    let size: Bytes = text.parse()?;
+    let config = DatagramArgs { datagram: size }.config();
+    config.check().map(|()| size).map_err(|_| "1200 to 65527 bytes are possible".to_owned())
+}
+
+impl DatagramArgs {
+    /// What every connection is told.
+    pub(crate) fn config(self) -> Config {
+        Config { initial_datagram_size: self.datagram, ..Config::default() }
+    }
+}
 
 /// An endpoint at this address.
 pub(crate) fn bind(address: SocketAddr, settings: EndpointSettings) -> Result<(Engine, SocketAddr), Error> {

@@ -43,11 +43,17 @@ pub(crate) fn lines(measured: &Measured) -> String {
     all.iter().map(|(name, value)| format!("{name:24} {value}\n")).collect()
 }
 
-/// A rate in Mbit/s.
+/// A rate, of four digits, and what it is made of.
 pub(crate) fn goodput(bytes: u64, took: Duration) -> String {
     let seconds = took.0 as f64 / 1e9;
     let rate = if took == Duration::ZERO { 0.0 } else { bytes as f64 * 8.0 / seconds };
-    format!("{} ({bytes} bytes in {seconds:.3} s)", Rate(rate as u64))
+    format!("{} ({bytes} bytes in {seconds:.3} s)", Rate(four_digits(rate as u64)))
+}
+
+/// The nearest number of at most four digits that count.
+fn four_digits(n: u64) -> u64 {
+    let unit = 10_u64.pow(n.checked_ilog10().unwrap_or(0).saturating_sub(3));
+    n.saturating_add(unit / 2) / unit * unit
 }
 
 fn share(part: u64, whole: u64, of: &str) -> String {
@@ -80,6 +86,10 @@ mod tests {
         let text = lines(&measured);
         assert!(text.contains("one-way delay, download  min 0.0, mean 2.0, p95 5.0 ms, above"), "{text}");
         assert!(text.contains("loss, download           1.50 % (3 of 200 packets of the server)"), "{text}");
+        assert_eq!(
+            [0, 9_999, 12_344, 12_345, 1_218_794_536].map(four_digits),
+            [0, 9_999, 12_340, 12_350, 1_219_000_000]
+        );
         assert!(goodput(1, Duration::ZERO).starts_with("0 bit/s"), "{}", goodput(1, Duration::ZERO));
     }
 }

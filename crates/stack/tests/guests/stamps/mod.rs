@@ -1,0 +1,122 @@
+//! Receive times with aioquic at the other end, to which `sitecustomize.py` adds the frames of the draft: what it writes is what our controllers are told, and
+//! what we write it decodes. Both are the link's delays, while a queue fills.
+
+use std::cell::RefCell;
+use std::fs;
+use std::process::Command;
+
+use congestion::{Ack, Cause, Congestion, Control, Controller, Entry, Needs, PathInfo, algorithm};
+use kneepoint_stack::Stack;
+use link::Limit;
+use scenario::{Outcome, Scenario};
+
+use crate::aioquic::is_here;
+use crate::common::*;
+use crate::pairs::run;
+
+/// One-way delays in microseconds, each with an unknown constant.
+type Delays = Vec<f64>;
+
+thread_local! {
+    static TOLD: RefCell<Delays> = RefCell::default();
+}
+
+congestion::params! {
+    /// The window, packets.
+    window: u64 = 80,
+}
+
+algorithm! {
+    /// A window that never moves, and writes down one-way delays.
+    "delays", Params, |p, path| Box::new(Witness(p.window * path.max_datagram_size))
+}
+
+#[derive(Clone, Debug)]
+struct Witness(u64);
+
+impl Controller for Witness {
+    fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
+        let delays = ack
+            .packets
+            .iter()
+            .filter_map(|packet| Some((packet.received? - i64::try_from(packet.sent.0).ok()?) as f64 / 1e3));
+        TOLD.with_borrow_mut(|told| told.extend(delays));
+        None
+    }
+    fn on_congestion(&mut self, _: &Congestion) {}
+    fn on_path_change(&mut self, _: PathInfo) {}
+    fn needs(&self) -> Needs {
+        Needs { receive_times: true, ..Needs::default() }
+    }
+    fn control(&self) -> Control {
+        Control::window(self.0)
+    }
+}
+
+fn scenario(controller: &str) -> Scenario {
+    let mut scenario = transfer(controller);
+    scenario.flows[0].transfer = Some(3_000_000);
+    scenario.flows[0].ack.timestamp_exponent = 3;
+    // With loss the record of a transfer to our end has packets in order alone, and a controller is told nothing of what it holds for lost.
+    scenario.link.limit = Limit::Unlimited;
+    scenario
+}
+
+/// That they are the link's: as many as packets, all but a few of the same shape.
+fn check(who: &str, delays: &Delays, outcome: &Outcome) {
+    let flow = &outcome.flows[0];
+    let arrived = flow.totals.owd.count();
+    assert!(delays.len() as f64 > 0.97 * arrived as f64, "{who}: {} delays of {arrived}", delays.len());
+    let mean = delays.iter().sum::<f64>() / delays.len() as f64;
+    let std = (delays.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / delays.len() as f64).sqrt();
+    let most = delays.iter().copied().fold(f64::MIN, f64::max) - mean;
+    let owd = &flow.totals.owd;
+    let link = [owd.max_ms() - owd.mean_ms(), owd.std_ms()].map(|ms| 1e3 * ms);
+    println!(
+        "{who}: {} delays; most above their mean, deviation: {most:.0}, {std:.0} us, the link's {link:.0?}",
+        delays.len()
+    );
+    // A stamp is up to 8 us early, and a few packets at the end are not acknowledged any more.
+    for (told, link) in [(most, link[0]), (std, link[1])] {
+        assert!((told - link).abs() < 0.01 * link + 10.0, "{who}: {told} for {link} us");
+    }
+}
+
+/// Where aioquic's process writes what it decodes; this program again has it and the folder of the script in its environment.
+const STAMPS: &str = "STAMPS";
+
+#[test]
+fn both_ways() {
+    let Ok(stamps) = std::env::var(STAMPS) else { return again() };
+    let mut ours = scenario("fixed-window");
+    ours.flows[0].algorithm = Entry::of::<Params>().algorithm();
+    let outcome = run(&ours, (Stack::Kneepoint, Stack::Aioquic), false);
+    check("aioquic to ours", &TOLD.take(), &outcome);
+
+    fs::write(&stamps, "").unwrap();
+    let outcome = run(&scenario("cubic"), (Stack::Aioquic, Stack::Kneepoint), false);
+    let text = fs::read_to_string(stamps).unwrap();
+    let mut told = std::collections::BTreeMap::new();
+    for line in text.lines() {
+        let [number, sent, arrived]: [f64; 3] =
+            line.split(' ').map(|word| word.parse().unwrap()).collect::<Vec<_>>().try_into().unwrap();
+        told.insert(number as u64, arrived - sent);
+    }
+    check("ours to aioquic", &told.into_values().collect(), &outcome);
+}
+
+/// This test in a process of its own, since an environment cannot be changed safely.
+fn again() {
+    if !is_here() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "stamps::both_ways", "--nocapture"])
+        .env("PYTHONPATH", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/guests/stamps"))
+        .env(STAMPS, dir.path().join("decoded"))
+        .output()
+        .unwrap();
+    print!("{}", String::from_utf8_lossy(&output.stdout));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
