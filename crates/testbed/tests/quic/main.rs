@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use congestion::Registry;
 use kneepoint_testbed::{Feasibility, Make, Measured, run};
 use link::{Limit, LinkConfig};
+use recovery::{Pacing, Style};
 use scenario::{FlowConfig, Scenario, Transport, Watch};
 use stack::Profile;
 use units::{Bytes, Duration, Ecn, Rate};
@@ -48,13 +49,18 @@ fn on_wire(scenario: &Scenario) -> Measured {
     run(scenario, &feasible, Some(make), None, &Watch::default()).unwrap().unwrap()
 }
 
-/// A transfer with NewReno and one with BBR: the time that it takes and the packets that the queue drops are the stack's in virtual time.
+/// Transfers with NewReno, with BBR, and with bursts at intervals (mvfst's pacer): the time that it takes and the packets that the queue drops are the stack's in virtual time.
 /// The one-way delays that the ends measure are the link's.
 #[test]
 fn the_wire_is_the_stack() {
     let Some(_turn) = turn("the_wire_is_the_stack") else { return };
-    for controller in ["new-reno", "bbr3"] {
-        let transfer = FlowConfig { transfer: Some(2_000_000), ..flow(controller) };
+    for controller in ["new-reno", "bbr3", "bbr2-mvfst"] {
+        let mut transfer = FlowConfig { transfer: Some(2_000_000), ..flow(controller) };
+        if controller == "bbr2-mvfst" {
+            let interval = Duration::from_micros(200);
+            transfer.recovery.pacing =
+                Pacing { style: Style::Bursts, interval, min_burst: 5, ..Pacing::default() };
+        }
         let scenario = scenario([transfer], 20);
         let expected = stack::run(&scenario, &Profile::default(), &Watch::default(), None).unwrap().unwrap();
         let mut tries = Vec::new();

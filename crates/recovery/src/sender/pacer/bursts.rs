@@ -9,7 +9,8 @@
 //! With a window of `P` packets and an RTT of `R` the rate is `P / R`, which gives mvfst's own words: `ceil(P * tick / R)` and
 //! `R * burst / P`. An RTT below a tick makes the burst the whole window: no pacing.
 //!
-//! Nothing is saved up: a burst that starts late moves all that follow it. What an acknowledgement changes counts from the next
+//! A burst may be finished within a tick of its beginning, since on a real clock its packets do not leave at the same instant.
+//! Nothing is saved up beyond that: a burst that starts late moves all that follow it. What an acknowledgement changes counts from the next
 //! burst on: the time at which that starts is set when the one before it ends, and kept, be it that the rate has risen. Only a
 //! full window takes it back: what the next acknowledgement opens leaves at once, up to a burst.
 //!
@@ -45,7 +46,7 @@ impl Bursts {
             return Time::NEVER;
         }
         if let Some(began) = self.began {
-            if began == now && self.left > 0 {
+            if self.left > 0 && now <= began + self.tick {
                 return now;
             }
             let next = self.next.unwrap_or_else(|| began + self.interval(rate));
@@ -147,6 +148,32 @@ mod tests {
     fn below_a_tick() {
         let left = bursts(&mut Bursts::new(TICK, 5, MDS), rate(20.0, TICK / 2), Time(1));
         assert_eq!(left, [(0.0, 40)]);
+    }
+
+    /// On a real clock time passes between the packets of a burst: it is a burst all the same, and the next one begins when it would.
+    #[test]
+    fn time_passes_within_a_burst() {
+        let (mut pacer, rate) = (Bursts::new(TICK, 5, MDS), rate(50.0, Duration::from_millis(50)));
+        for round in 0..10 {
+            let begin = Time(round * 5_000_000);
+            for packet in 0..5 {
+                let now = begin + Duration::from_micros(20 * packet);
+                assert_eq!(pacer.release(now, rate), now, "{round} {packet}");
+                pacer.on_sent();
+            }
+            let now = begin + Duration::from_micros(100);
+            assert_eq!(pacer.release(now, rate), begin + Duration::from_millis(5));
+        }
+    }
+
+    /// But nothing is saved up: what is not sent within a tick is not sent with the burst.
+    #[test]
+    fn an_unfinished_burst_is_over_with_its_tick() {
+        let (mut pacer, rate) = (Bursts::new(TICK, 5, MDS), rate(50.0, Duration::from_millis(50)));
+        assert_eq!(pacer.release(Time::ZERO, rate), Time::ZERO);
+        pacer.on_sent();
+        let late = Time::ZERO + TICK + Duration(1);
+        assert_eq!(pacer.release(late, rate), Time(5_000_000));
     }
 
     /// A late burst moves those behind it; the long-run rate is lower by that much, and nothing is made up for.
