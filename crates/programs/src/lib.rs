@@ -4,6 +4,7 @@
 mod capture;
 mod error;
 mod outcome;
+mod qlog;
 pub mod reader;
 #[allow(clippy::disallowed_methods, reason = "processes run by the real clock")]
 mod run;

@@ -89,6 +89,35 @@ fn marks_and_stamps_come_with_every_datagram_one_by_one_and_in_bursts() {
     }
 }
 
+/// Joined ones come apart as they were sent, with the mark of their burst and a stamp; another burst with another mark is not joined with it.
+#[test]
+fn joined_datagrams_come_apart() {
+    let clock = Clock::new();
+    for (client, server, address) in ways() {
+        let (client, mut server) = (bind(client), bind(server));
+        if !server.join_datagrams() {
+            println!("skipped: this kernel joins no datagrams, or hides marks when it does");
+            return;
+        }
+        let to = SocketAddr::new(address, server.local_addr().unwrap().port());
+        let before = clock.now();
+        for (number, ecn) in MARKS.into_iter().enumerate() {
+            let bytes = [number as u8; 4000];
+            let outgoing = Outgoing { to, from: None, ecn, segment: Some(1200), bytes: &bytes };
+            assert!(matches!(client.send(&outgoing).unwrap(), Sent::Yes));
+        }
+        let seen = receive(&mut server, &clock, 16);
+        let lengths: Vec<usize> = seen.iter().map(|seen| seen.bytes.len()).collect();
+        assert_eq!(lengths, [1200, 1200, 1200, 400].repeat(4), "{to}");
+        for (number, burst) in seen.chunks(4).enumerate() {
+            let has_it = |seen: &Seen| seen.bytes[0] == number as u8 && seen.ecn == MARKS[number];
+            assert!(burst.iter().all(has_it), "{to}");
+            assert!(burst.iter().all(|seen| seen.arrived == burst[0].arrived), "{to}: one stamp");
+            assert!(before <= burst[0].arrived && burst[0].arrived <= clock.now(), "{to}");
+        }
+    }
+}
+
 /// The stamp is the kernel's: a datagram that nobody reads for a while has arrived before that. Of two one has the time between them.
 #[test]
 fn arrival_is_when_the_kernel_had_it() {

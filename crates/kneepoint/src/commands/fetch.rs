@@ -120,7 +120,7 @@ fn once(
         ..FetchConfig::endpoint(protocol, &args.datagram.config())
     };
     let settings = EndpointSettings { config, connection: settings(algorithm), crypto: None };
-    let (mut engine, local) = endpoint::bind(endpoint::towards(remote)?, settings)?;
+    let (mut engine, local) = endpoint::bind(endpoint::towards(remote)?, settings, args.datagram)?;
     let config = FetchConfig {
         protocol,
         crypto: ClientCrypto::Tls(tls),

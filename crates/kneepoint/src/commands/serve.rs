@@ -79,7 +79,7 @@ pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
     let mut secrets = KeyLog::of_environment()?;
     let of_all = config.endpoint(&args.datagram.config());
     let settings = endpoint_settings(of_all, identity, &algorithm, ciphers, secrets.is_some())?;
-    let (mut engine, local) = endpoint::bind(args.listen, settings)?;
+    let (mut engine, local) = endpoint::bind(args.listen, settings, args.datagram)?;
     let mut server = Server::new(config, root);
     if let Some(folder) = &args.qlog {
         server = server.with_listener(listener(folder.clone(), algorithm));

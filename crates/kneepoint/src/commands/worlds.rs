@@ -22,18 +22,13 @@ pub(super) fn stacks(worlds: &[Backend]) -> PossibleValuesParser {
     PossibleValuesParser::new(of_worlds(worlds).into_iter().chain(kernel).collect::<BTreeSet<&str>>())
 }
 
-/// The names of the QUIC stacks of these worlds.
-pub(super) fn names(worlds: &[Backend]) -> PossibleValuesParser {
-    PossibleValuesParser::new(of_worlds(worlds))
-}
-
 fn of_worlds(worlds: &[Backend]) -> BTreeSet<&'static str> {
     let backends = Backend::ALL.into_iter().filter(|backend| worlds.contains(&backend.world()));
     backends.filter_map(Backend::stack).collect()
 }
 
 /// The kernel's TCP: the same rows of the wire as ours.
-const KERNEL: &str = "linux-tcp";
+pub(super) const KERNEL: &str = "linux-tcp";
 
 /// Of the rows beside the simulator's: of the named stacks, each once, and ours where none is.
 ///

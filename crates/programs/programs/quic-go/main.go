@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/qlog"
 )
 
 // Credit of flow control, bytes, so that the network limits and not this.
@@ -73,6 +74,8 @@ func transport(arguments map[string]string) (*quic.Config, error) {
 		InitialConnectionReceiveWindow: credit,
 		MaxConnectionReceiveWindow:     credit,
 		MaxIdleTimeout:                 time.Minute,
+		// Into QLOGDIR, if there is such a variable.
+		Tracer: qlog.DefaultConnectionTracer,
 	}, nil
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct FlowRecord {
     pub(crate) rtts: Vec<(Time, Duration)>,
     /// The server's bytes in flight after each change.
     pub(crate) in_flight: Vec<(Time, u64)>,
+    /// The server's window after each change, where its qlog tells.
+    pub(crate) windows: Vec<(Time, u64)>,
 }
 
 /// When a run's time begins, in the emulator's, and when the run ends in its own.
@@ -39,8 +41,9 @@ pub(crate) fn count(scenario: &Scenario, config: &FlowConfig, traffic: &Traffic,
     let until = config.stop.unwrap_or(span.end).min(span.end);
     let span = Span { end: until, ..span };
     let record = Record::new(&config.application, scenario);
-    let in_flight = traffic.in_flight.iter().filter_map(|(at, bytes)| Some((span.of_run(*at)?, *bytes)));
-    let flow = FlowRecord { record, arrivals: Vec::new(), rtts: Vec::new(), in_flight: in_flight.collect() };
+    let [in_flight, windows] = [&traffic.in_flight, &traffic.windows]
+        .map(|changes| changes.iter().filter_map(|(at, bytes)| Some((span.of_run(*at)?, *bytes))).collect());
+    let flow = FlowRecord { record, arrivals: Vec::new(), rtts: Vec::new(), in_flight, windows };
     let mut counter = Counter { config, span, flow, answers: 0, handshakes: 0 };
     for (at, event) in &traffic.events {
         if let Some(now) = span.of_run(*at) {

@@ -1,4 +1,4 @@
-//! The time series of a run, from packets: windows are nobody's word here and stay absent.
+//! The time series of a run, from packets; windows are the sender's word, and absent where it does not log them.
 
 use emu::capture::row::{End, Row};
 use scenario::{FlowSample, FlowSeries, Scenario, Series};
@@ -60,7 +60,7 @@ fn flow_series(flow: &FlowRecord, ticks: &[Time], interval: Duration) -> FlowSer
         let newest = newest(&flow.arrivals, *tick, |arrival| arrival.0);
         let sample = FlowSample {
             running: flow.record.started <= *tick && flow.record.finished.is_none_or(|end| end > *tick),
-            cwnd: None,
+            cwnd: self::newest(&flow.windows, *tick, |entry| entry.0).map(|(_, bytes)| bytes),
             bytes_in_flight: self::newest(&flow.in_flight, *tick, |entry| entry.0).map(|(_, bytes)| bytes),
             smoothed_rtt: None,
             latest_rtt: self::newest(&flow.rtts, *tick, |rtt| rtt.0).map(|(_, rtt)| rtt),

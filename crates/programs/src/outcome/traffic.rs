@@ -79,6 +79,10 @@ pub(crate) struct Traffic {
     pub(crate) in_flight: Vec<(Time, u64)>,
     /// 1-RTT packets of the server that are lost: number, and when their data left again.
     pub(crate) lost: Vec<(u64, Time)>,
+    /// When each of the server's 1-RTT packets left, by its number.
+    pub(crate) left: BTreeMap<u64, Time>,
+    /// The server's congestion window after each change, where its qlog tells.
+    pub(crate) windows: Vec<(Time, u64)>,
     /// The client's first datagram.
     pub(crate) first: Option<Time>,
     /// The client's first 1-RTT packet: it has the server's Finished.
@@ -148,6 +152,8 @@ impl TrafficReader {
         self.traffic.lost = self.flight.lost().collect();
         (self.traffic.opened, self.traffic.unopened) = (self.reader.opened(), self.reader.unopened());
         self.traffic.suite = self.reader.suite();
+        let of_data = self.left.into_iter().filter(|((level, _), _)| *level == Level::OneRtt);
+        self.traffic.left = of_data.map(|((_, number), at)| (number, at)).collect();
         // Drops were put where their packets left.
         self.traffic.events.sort_by_key(|(at, _)| *at);
         self.traffic

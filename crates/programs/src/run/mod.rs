@@ -34,6 +34,7 @@ use self::folder::{FlowFolder, Folder};
 use crate::capture;
 use crate::error::Error;
 use crate::outcome::{self, Fates, Reading, Traffic, TrafficReader};
+use crate::qlog;
 use crate::stack::{KeyKind, Stack};
 
 /// Metrics that the wire does not tell of another stack: which rule found a loss, when a transmission began, what its controller and its
@@ -138,7 +139,12 @@ pub fn run_with(
     if let Some(to) = &options.qlog {
         folders.iter().enumerate().try_for_each(|(number, folder)| folder.keep_qlog(number, to))?;
     }
-    let traffic = read_traffic(&plan, &folders, &report, &pcap)?;
+    let mut traffic = read_traffic(&plan, &folders, &report, &pcap)?;
+    if stack.qlog().is_some() {
+        for (traffic, folder) in traffic.iter_mut().zip(&folders) {
+            traffic.windows = qlog::windows(&folder.qlog[1], &traffic.left);
+        }
+    }
     let links = report.last.sides.map(|side| side.counters);
     let outcome = outcome::outcome(scenario, &report.packets, links, &traffic);
     let mut invalid_reasons = report.audit.invalid_reasons();

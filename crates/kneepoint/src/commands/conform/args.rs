@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 use experiment::backend::Backend;
 
-use crate::commands::worlds::{names, worlds};
+use crate::commands::worlds::{stacks, worlds};
 
 #[derive(Debug, Args)]
 pub(crate) struct ConformArgs {
-    /// Whose congestion control: that of the stack itself. `kneepoint` is ours, as a check.
-    #[arg(value_parser = names(&WORLDS))]
+    /// Whose congestion control: that of the stack itself. `kneepoint` is ours, as a check; `linux-tcp` is the kernel's TCP, with `--on wire`.
+    #[arg(value_parser = stacks(&WORLDS))]
     pub(super) stack: String,
     /// Which of its controllers: `cubic`, `new-reno` or `bbr3`; of ours also with parameters, `'{ name = "cubic", beta = 0.5 }'`, which are
     /// then laid beside the standard's.
@@ -19,6 +19,9 @@ pub(crate) struct ConformArgs {
     /// Where the stack runs; the standard's flow is simulated.
     #[arg(long, default_value = Backend::Stack.word(), value_parser = worlds(&WORLDS))]
     pub(super) on: Backend,
+    /// Lay the kernel's TCP beside it as well, through the emulator in real time (Linux, root).
+    #[arg(long)]
+    pub(super) kernel: bool,
     /// One rate, two buffers, 20 s, two seeds.
     #[arg(long)]
     pub(super) quick: bool,

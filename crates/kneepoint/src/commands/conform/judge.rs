@@ -44,24 +44,24 @@ impl Measured {
             loss: samples.metric("loss"),
             window: samples.mean_window(),
             kept: samples.kept(),
-            reductions: samples.metric("reductions @ measure"),
+            reductions: samples.metric("reductions @ measure").or_else(|| samples.drops()),
         }
     }
 }
 
-/// A stack beside the standard on one network.
+/// A stack beside what it is held against on one network: the standard, or the kernel's TCP.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Cell {
     /// The variant's name in the tables.
     pub(super) variant: String,
     pub(super) network: Network,
-    pub(super) standard: Measured,
+    pub(super) reference: Measured,
     pub(super) subject: Measured,
-    /// Of the windows, as a share of the standard's mean; none where the stack does not tell them.
+    /// Of the windows, as a share of the reference's mean; none where the stack does not tell them.
     pub(super) distance: Option<f64>,
-    /// How much more or less often it reduces its window, as a share of the standard's reductions; none where nobody knows.
+    /// How much more or less often it reduces its window, as a share of the reference's reductions; none where nobody knows.
     pub(super) tempo: Option<f64>,
-    /// How far runs of the standard are from each other, likewise.
+    /// How far runs of the reference are from each other, likewise.
     pub(super) spread: f64,
     /// Samples of delay and throughput that both envelopes have in common, 0..1.
     pub(super) conformance: Option<f64>,
@@ -69,19 +69,19 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    fn of(variant: &str, network: Network, standard: &Samples, subject: &Samples) -> Self {
-        let distance = relative(&subject.pooled(), &standard.pooled());
-        let conformance = conformance(&subject.points, &standard.points);
-        let spread = standard.spread();
-        let tempo = tempo_of(subject, standard, standard);
+    fn of(variant: &str, network: Network, reference: &Samples, subject: &Samples) -> Self {
+        let distance = relative(&subject.pooled(), &reference.pooled());
+        let conformance = conformance(&subject.points, &reference.points);
+        let spread = reference.spread();
+        let tempo = tempo_of(subject, reference, reference);
         let deviates = match distance {
             Some(distance) => distance > FAR.max(spread) || tempo.is_some_and(|tempo| tempo > OFTEN),
             None => conformance.is_some_and(|share| share < IN_COMMON),
         };
-        let measured = [standard, subject].map(Measured::of);
-        let [standard, subject] = measured;
+        let measured = [reference, subject].map(Measured::of);
+        let [reference, subject] = measured;
         let variant = variant.to_owned();
-        Self { variant, network, standard, subject, distance, tempo, spread, conformance, deviates }
+        Self { variant, network, reference, subject, distance, tempo, spread, conformance, deviates }
     }
 
     /// The larger of what is known, as [`apart`].
@@ -93,10 +93,18 @@ impl Cell {
 
 /// Every network that both were on, with runs that are valid.
 pub(super) fn cells(question: &Question, grid: &Taken) -> Vec<Cell> {
-    let [standard, subject] = [question.standard_row(), question.subject_row()];
-    let cell = |(variant, network, rows): &(String, Network, _)| {
-        let row = |label: &RowLabel| Taken::row(rows, label).filter(|samples| samples.trusted);
-        Some(Cell::of(variant, *network, row(&standard)?, row(&subject)?))
+    beside(grid, &question.subject_row(), grid, &question.standard_row())
+}
+
+/// The stack beside the kernel's TCP, which ran in a grid of its own.
+pub(super) fn beside_kernel(question: &Question, grid: &Taken, kernel: &Taken) -> Vec<Cell> {
+    beside(grid, &question.subject_row(), kernel, &question.kernel_row())
+}
+
+fn beside(grid: &Taken, subject: &RowLabel, other: &Taken, reference: &RowLabel) -> Vec<Cell> {
+    let cell = |(variant, network, _): &(String, Network, _)| {
+        let row = |taken: &Taken, label| taken.at(variant, label).filter(|samples| samples.trusted).cloned();
+        Some(Cell::of(variant, *network, &row(other, reference)?, &row(grid, subject)?))
     };
     grid.variants.iter().filter_map(cell).collect()
 }
@@ -206,9 +214,14 @@ fn apart(one: &Samples, stack: &Samples, standard: &Samples) -> Option<f64> {
     windows.or_else(|| conformance(&one.points, &stack.points).map(|share| 1.0 - share))
 }
 
+/// Reductions as they were counted; where one of them tells its window alone, as all their windows show them.
 fn tempo_of(one: &Samples, other: &Samples, standard: &Samples) -> Option<f64> {
-    let count = |samples: &Samples| samples.metric("reductions @ measure");
-    Some(tempo(count(one)?, count(other)?, count(standard)?))
+    let all = [one, other, standard];
+    let counted = all.map(|samples| samples.metric("reductions @ measure"));
+    let seen = || all.map(Samples::drops);
+    let counts = if counted.iter().all(Option::is_some) { counted } else { seen() };
+    let [one, other, standard] = counts;
+    Some(tempo(one?, other?, standard?))
 }
 
 /// What one screen says.
@@ -221,6 +234,8 @@ pub(super) struct Answer {
     /// Networks of the grid on which no run was valid.
     pub(super) left_out: usize,
     pub(super) cells: Vec<Cell>,
+    /// The same beside the kernel's TCP, where that was asked for.
+    pub(super) kernel: Option<Vec<Cell>>,
     /// Where it deviates.
     pub(super) cause: Option<Cause>,
     /// The rule that explains it, if one does.
@@ -238,6 +253,7 @@ impl Answer {
             conforms: cells.iter().all(|cell| !cell.deviates),
             explained_by: cause.as_ref().and_then(Cause::explained).map(|rule| rule.name.clone()),
             cells,
+            kernel: None,
             cause,
         }
     }

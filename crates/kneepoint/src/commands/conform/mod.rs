@@ -35,10 +35,10 @@ const LONG: f64 = 60.0;
 
 /// Answers the question; the exit status.
 pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
-    if args.on == Backend::Wire {
+    let question = Question::read(args)?;
+    if args.on == Backend::Wire || args.kernel {
         run::prepare_wire()?;
     }
-    let question = Question::read(args)?;
     let watch = Arc::new(Watch::default());
     let handler = Arc::clone(&watch);
     ctrlc::set_handler(move || handler.stop.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
@@ -59,7 +59,10 @@ pub(crate) fn run(args: &ConformArgs) -> Result<u8, Error> {
         true => lab.cause(&question, &cells, &grid, &mut all)?,
         false => None,
     };
-    let answer = Answer::of(&question, grid.variants.len(), cells, cause);
+    let mut answer = Answer::of(&question, grid.variants.len(), cells, cause);
+    if args.kernel {
+        answer.kernel = Some(lab.kernel(&question, &grid, &mut all)?);
+    }
     let blocks = page::blocks(&question, &answer, &grid);
     let dir = args.out.join("report").join("conform").join(format!("{}-{}", question.stack, question.name));
     let title = format!("{} beside {}", question.subject(), question.document());
@@ -112,6 +115,19 @@ impl Lab<'_> {
             }
             Study::Part(..) => Err(Error::bad("a part of a study")),
         }
+    }
+
+    /// Runs the kernel's TCP, and lays the stack beside it; the results stand behind the others.
+    fn kernel(
+        &self,
+        question: &Question,
+        grid: &Taken,
+        all: &mut Vec<Results>,
+    ) -> Result<Vec<judge::Cell>, Error> {
+        let wire = Options { world: Backend::Wire, backends: vec![Backend::Wire], ..self.simulated.clone() };
+        let (results, kernel) = self.run(&question.kernel()?, &wire)?;
+        all.push(results);
+        Ok(judge::beside_kernel(question, grid, &kernel))
     }
 
     /// Runs what may explain it; the results stand behind the others.

@@ -3,7 +3,7 @@
 use report::{Block, Cloud};
 
 use super::hull::{self, Point};
-use super::judge::{Answer, Cause};
+use super::judge::{Answer, Cause, Cell};
 use super::question::Question;
 use super::samples::Taken;
 use super::screen;
@@ -15,13 +15,18 @@ pub(super) fn blocks(question: &Question, answer: &Answer, grid: &Taken) -> Vec<
         blocks.push(Block::Chart { variant: worst.variant.clone() });
         blocks.extend(envelopes(question, grid, &worst.variant, &screen::place(worst)));
     }
-    blocks.push(Block::Table {
-        caption: "Each network: the stack's / the standard's; ! deviates".to_owned(),
-        head: screen::HEAD.map(str::to_owned).to_vec(),
-        rows: answer.cells.iter().map(|cell| screen::row(cell).to_vec()).collect(),
-    });
+    blocks.push(networks(&answer.cells, "the standard's"));
+    blocks.extend(answer.kernel.as_deref().map(|cells| networks(cells, "the kernel's TCP")));
     blocks.extend(answer.cause.as_ref().map(rules));
     blocks
+}
+
+fn networks(cells: &[Cell], reference: &str) -> Block {
+    Block::Table {
+        caption: format!("Each network: the stack's / {reference}; ! deviates"),
+        head: screen::HEAD.map(str::to_owned).to_vec(),
+        rows: cells.iter().map(|cell| screen::row(cell).to_vec()).collect(),
+    }
 }
 
 /// Both in the plane of delay and throughput.

@@ -9,12 +9,17 @@ use experiment::row::RowLabel;
 use toml::{Table, Value};
 
 use super::args::ConformArgs;
-use crate::commands::worlds::backends;
+use crate::commands::worlds::{KERNEL, backends};
 use crate::status::Error;
 
 /// Controllers of which there is a standard here, and where it stands.
 const STANDARDS: [(&str, &str); 3] =
     [("cubic", "RFC 9438"), ("new-reno", "RFC 9002"), ("bbr3", "draft-ietf-ccwg-bbr")];
+
+/// What the controller of RFC 9002 is called over TCP, with its document.
+const OVER_TCP: (&str, &str, &str) = ("new-reno", "tcp-reno", "RFC 5681");
+/// Bytes of a segment of the kernel's, and of its headers with time stamps.
+const SEGMENT: (&str, &str) = ("1448 bytes", "52 bytes");
 
 /// What is asked.
 #[derive(Debug)]
@@ -55,22 +60,55 @@ impl Question {
             )));
         }
         let (stack, on) = (args.stack.clone(), args.on);
+        let of_kernel = stack == KERNEL;
+        if of_kernel && args.kernel {
+            return Err(Error::bad("--kernel: linux-tcp is the kernel's"));
+        }
+        if (of_kernel || args.kernel) && name == "bbr3" {
+            return Err(Error::bad(
+                "--controller bbr3: the kernel has none, and of its BBR there is no standard here",
+            ));
+        }
+        if of_kernel && controller.is_table() {
+            return Err(Error::bad("--controller: the kernel's take no parameters"));
+        }
         Ok(Self { stack, on, backend, controller, name, quick: args.quick, repeat: args.repeat })
+    }
+
+    /// Whether it is the kernel's TCP that is asked about.
+    fn is_kernel(&self) -> bool {
+        self.stack == KERNEL
+    }
+
+    /// What the standard's controller is called in a file.
+    fn standard_name(&self) -> &str {
+        let (quic, tcp, _) = OVER_TCP;
+        if self.is_kernel() && self.name == quic { tcp } else { &self.name }
     }
 
     /// The document of the standard.
     pub(super) fn document(&self) -> &'static str {
+        let (quic, _, document) = OVER_TCP;
+        if self.is_kernel() && self.name == quic {
+            return document;
+        }
         STANDARDS.iter().find(|(name, _)| *name == self.name).map_or("", |(_, document)| document)
     }
 
     /// What its controller is called in rows and sentences.
     fn label(&self) -> &str {
-        self.controller.get("label").and_then(Value::as_str).unwrap_or(&self.name)
+        self.controller.get("label").and_then(Value::as_str).unwrap_or_else(|| self.standard_name())
     }
 
     /// The row of the standard.
     pub(super) fn standard_row(&self) -> RowLabel {
-        RowLabel::new(&self.name, Backend::Sim)
+        RowLabel::new(self.standard_name(), Backend::Sim)
+    }
+
+    /// The row of the kernel in [`kernel`](Self::kernel).
+    pub(super) fn kernel_row(&self) -> RowLabel {
+        let (quic, tcp, _) = OVER_TCP;
+        RowLabel::new(if self.name == quic { tcp } else { &self.name }, Backend::Wire)
     }
 
     /// The row of the stack.
@@ -96,6 +134,18 @@ impl Question {
         self.beside(true, &[])
     }
 
+    /// The kernel's TCP on the same networks, beside the standard over TCP.
+    ///
+    /// # Errors
+    /// None of the shipped files.
+    pub(super) fn kernel(&self) -> Result<Experiment, Error> {
+        let mut file = shipped("conform/grid")?;
+        vary_controllers(&mut file, vec![self.name.clone().into()]);
+        over_tcp(&mut file);
+        file.insert("title".to_owned(), format!("{} of {KERNEL}", self.kernel_row().in_file()).into());
+        self.parse("conform/kernel", file, &[])
+    }
+
     /// The same with our controller in the place of the stack's own, to tell that from the rest of the stack; on the networks of these variants.
     ///
     /// # Errors
@@ -106,17 +156,17 @@ impl Question {
 
     fn beside(&self, own: bool, variants: &[&str]) -> Result<Experiment, Error> {
         let mut file = shipped("conform/grid")?;
-        if let Some(vary) = file.get_mut("vary").and_then(Value::as_table_mut) {
-            let plain = Value::from(self.name.clone());
-            let mut controllers = vec![plain.clone()];
-            if own && self.controller != plain {
-                controllers.push(self.controller.clone());
-            }
-            vary.insert("flow.controller".to_owned(), controllers.into());
+        let plain = Value::from(self.name.clone());
+        let mut controllers = vec![plain.clone()];
+        if own && self.controller != plain {
+            controllers.push(self.controller.clone());
         }
-        let flow = file.get_mut("flow").and_then(Value::as_array_mut).and_then(|flows| flows.first_mut());
-        if let Some(flow) = flow.and_then(Value::as_table_mut) {
+        vary_controllers(&mut file, controllers);
+        if let Some(flow) = flow(&mut file) {
             flow.insert("own-controller".to_owned(), own.into());
+        }
+        if self.is_kernel() {
+            over_tcp(&mut file);
         }
         let what = if own { "" } else { ", our controller inside" };
         file.insert(
@@ -133,7 +183,11 @@ impl Question {
     /// None of the shipped files.
     pub(super) fn rules(&self, variants: &[&str]) -> Result<Experiment, Error> {
         let name = format!("conform/rules-{}", self.name);
-        self.parse(&name, shipped(&name)?, variants)
+        let mut file = shipped(&name)?;
+        if self.is_kernel() {
+            over_tcp(&mut file);
+        }
+        self.parse(&name, file, variants)
     }
 
     /// `variants`: all of the file if empty.
@@ -179,6 +233,45 @@ fn controller(text: &str) -> Result<Value, Error> {
     Ok(value)
 }
 
+/// These and no others.
+fn vary_controllers(file: &mut Table, controllers: Vec<Value>) {
+    if let Some(vary) = file.get_mut("vary").and_then(Value::as_table_mut) {
+        vary.insert("flow.controller".to_owned(), controllers.into());
+    }
+}
+
+/// The one flow.
+fn flow(file: &mut Table) -> Option<&mut Table> {
+    file.get_mut("flow")?.as_array_mut()?.first_mut()?.as_table_mut()
+}
+
+/// With the packets and the controllers of TCP. Its connection is there when a run begins.
+fn over_tcp(file: &mut Table) {
+    let (mss, overhead) = SEGMENT;
+    let packet: Table = [("mss", mss), ("overhead", overhead)]
+        .map(|(key, size)| (key.to_owned(), size.into()))
+        .into_iter()
+        .collect();
+    if let Some(flow) = flow(file) {
+        flow.remove("own-controller");
+        flow.remove("handshake");
+        flow.insert("transport".to_owned(), "tcp".into());
+        flow.insert("packet".to_owned(), packet.into());
+    }
+    file.iter_mut().for_each(|(_, value)| rename(value));
+}
+
+/// Every controller of RFC 9002 in it becomes that of TCP.
+fn rename(value: &mut Value) {
+    let (quic, tcp, _) = OVER_TCP;
+    match value {
+        Value::String(name) if name == quic => tcp.clone_into(name),
+        Value::Array(all) => all.iter_mut().for_each(rename),
+        Value::Table(table) => table.iter_mut().for_each(|(_, value)| rename(value)),
+        _ => {}
+    }
+}
+
 /// Of the keys of the link the values that are in one of the variants: the smallest grid with all of them.
 fn keep(vary: &mut Table, variants: &[&str]) {
     for key in ["rate", "delay", "queue"] {
@@ -197,4 +290,64 @@ fn shipped(name: &str) -> Result<Table, Error> {
     let source = Library.shipped().into_iter().find(|source| source.name == name);
     let text = source.map(|source| source.text).unwrap_or_default();
     text.parse().map_err(|e: toml::de::Error| Error::bad(format!("{name}: {}", e.message())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn well<T>(result: Result<T, Error>) -> T {
+        result.map_err(|why| why.message).unwrap()
+    }
+
+    fn question(stack: &str, on: Backend, controller: &str, kernel: bool) -> Question {
+        let (stack, controller, out) = (stack.to_owned(), controller.to_owned(), "results".into());
+        let (quick, repeat, verbose, json) = (true, None, false, false);
+        well(Question::read(&ConformArgs {
+            stack,
+            controller,
+            on,
+            kernel,
+            quick,
+            repeat,
+            out,
+            verbose,
+            json,
+        }))
+    }
+
+    /// The kernel as the subject: grid and rules are of TCP, under the kernel's names.
+    #[test]
+    fn of_the_kernel() {
+        for (controller, row, document) in
+            [("cubic", "cubic", "RFC 9438"), ("new-reno", "tcp-reno", "RFC 5681")]
+        {
+            let question = question(KERNEL, Backend::Wire, controller, false);
+            assert_eq!((question.standard_row().in_file(), question.document()), (row, document));
+            assert_eq!(question.subject_row(), RowLabel::new(row, Backend::Wire));
+            for file in [well(question.grid()), well(question.rules(&[]))] {
+                for case in file.cases() {
+                    let scenario = file.scenario(&case, 0);
+                    let transport = &scenario.flows[0].transport;
+                    assert_eq!(
+                        (transport.payload(), transport.wire_bytes(1448)),
+                        (1448, 1500),
+                        "{}",
+                        case.variant
+                    );
+                }
+            }
+        }
+    }
+
+    /// The kernel beside a stack of QUIC: the same networks under the same names.
+    #[test]
+    fn beside_a_stack() {
+        let question = question("kneepoint", Backend::Stack, "new-reno", true);
+        let (grid, kernel) = (well(question.grid()), well(question.kernel()));
+        let names = |file: &Experiment| file.cases().into_iter().map(|case| case.variant).collect::<Vec<_>>();
+        assert_eq!(names(&grid), names(&kernel));
+        assert_eq!(question.kernel_row(), RowLabel::new("tcp-reno", Backend::Wire));
+        assert_eq!(question.standard_row().in_file(), "new-reno");
+    }
 }

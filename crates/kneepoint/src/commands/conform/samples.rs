@@ -84,11 +84,22 @@ impl Samples {
     /// What reductions leave of the window, 0..1: the tenth that leaves least leaves no more than the first, the median is the second; none
     /// without one.
     pub(super) fn kept(&self) -> Option<[f64; 2]> {
-        let drops = self.windows.iter().flat_map(|run| run.windows(2).map(|pair| pair[1] / pair[0]));
-        let mut drops: Vec<f64> = drops.filter(|ratio| *ratio < REDUCED).collect();
+        let mut drops = self.ratios();
         drops.sort_by(f64::total_cmp);
         let at = |tenths: usize| drops.get(drops.len() * tenths / 10).copied();
         Some([at(1)?, at(5)?])
+    }
+
+    /// Reductions that the windows show, the mean over the runs; none where windows are not told.
+    pub(super) fn drops(&self) -> Option<f64> {
+        let told = self.windows.iter().filter(|run| !run.is_empty()).count();
+        (told > 0).then(|| self.ratios().len() as f64 / told as f64)
+    }
+
+    /// What each reduction leaves, in the order of time.
+    fn ratios(&self) -> Vec<f64> {
+        let ratios = self.windows.iter().flat_map(|run| run.windows(2).map(|pair| pair[1] / pair[0]));
+        ratios.filter(|ratio| *ratio < REDUCED).collect()
     }
 
     /// The mean of a metric of the table; none where the row does not have it.

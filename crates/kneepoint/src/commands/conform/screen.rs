@@ -17,7 +17,11 @@ pub(super) fn text(question: &Question, answer: &Answer, verbose: bool) -> Strin
     }
     if verbose {
         out.push('\n');
-        table(&mut out, answer);
+        table(&mut out, &answer.cells, "the standard's");
+        if let Some(cells) = &answer.kernel {
+            out.push('\n');
+            table(&mut out, cells, "the kernel's");
+        }
         rules(&mut out, answer);
     }
     out
@@ -31,7 +35,17 @@ pub(super) fn sentences(question: &Question, answer: &Answer) -> Vec<String> {
     let left_out = Some(answer.left_out).filter(|n| *n > 0);
     let left_out = left_out.map(|n| format!("Left out: {n} networks on which no run was valid."));
     let others = answer.cause.as_ref().and_then(|cause| others(answer, cause));
-    let all = [Some(verdict(question, answer)), furthest, cause, others, inside, envelope(answer), left_out];
+    let kernel = answer.kernel.as_deref().map(|cells| beside_kernel(question, cells));
+    let all = [
+        Some(verdict(question, answer)),
+        furthest,
+        cause,
+        others,
+        inside,
+        envelope(&answer.cells),
+        kernel,
+        left_out,
+    ];
     all.into_iter().flatten().chain([HOW.to_owned()]).collect()
 }
 
@@ -73,9 +87,9 @@ fn share_of(values: impl Iterator<Item = f64>) -> Option<String> {
 
 /// What the two are where they are furthest from each other.
 fn furthest(question: &Question, cell: &Cell) -> String {
-    let Cell { standard, subject, .. } = cell;
+    let Cell { reference, subject, .. } = cell;
     let pair = |name: &str, of: fn(&Measured) -> Option<f64>, unit: &str, digits: usize| {
-        let (ours, theirs) = (of(standard)?, of(subject)?);
+        let (ours, theirs) = (of(reference)?, of(subject)?);
         Some(format!("{name} {theirs:.digits$} for {ours:.digits$}{unit}"))
     };
     let pairs = [
@@ -146,8 +160,25 @@ fn inside(question: &Question, cause: &Cause) -> Option<String> {
     Some(format!("Our {name} inside {stack} is {:.1} % away from {stack}'s own: {whose}.", away * 100.0))
 }
 
-fn envelope(answer: &Answer) -> Option<String> {
-    let shares = share_of(answer.cells.iter().filter_map(|cell| cell.conformance))?;
+/// As the verdict, but of another flow and no document.
+fn beside_kernel(question: &Question, cells: &[Cell]) -> String {
+    let far = cells.iter().filter(|cell| cell.deviates).count();
+    let kernel = question.kernel_row();
+    let name = kernel.in_file();
+    if cells.is_empty() {
+        return format!("Beside the kernel's {name} over TCP: no run of it is valid.");
+    }
+    let away =
+        away(&cells.iter().collect::<Vec<&Cell>>()).map(|away| format!(": {away}")).unwrap_or_default();
+    let envelope = envelope(cells).map(|envelope| format!(" {envelope}")).unwrap_or_default();
+    format!(
+        "From the kernel's {name} over TCP it deviates in {far} of {} networks{away}.{envelope}",
+        cells.len()
+    )
+}
+
+fn envelope(cells: &[Cell]) -> Option<String> {
+    let shares = share_of(cells.iter().filter_map(|cell| cell.conformance))?;
     Some(format!("Of their samples of delay and throughput {shares} lie in both envelopes."))
 }
 
@@ -171,7 +202,7 @@ pub(super) fn row(cell: &Cell) -> [String; 10] {
         |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1} %", share * 100.0));
     let both = |of: fn(&Measured) -> Option<f64>, digits: usize| {
         let one = |measured| of(measured).map_or("-".to_owned(), |value| format!("{value:.digits$}"));
-        format!("{} / {}", one(&cell.subject), one(&cell.standard))
+        format!("{} / {}", one(&cell.subject), one(&cell.reference))
     };
     let sign = |share: Option<f64>, most: f64| if share.is_some_and(|share| share > most) { "!" } else { "" };
     let hull = if cell.distance.is_none() && cell.deviates { "!" } else { "" };
@@ -195,14 +226,14 @@ fn left(cell: &Cell) -> String {
         let [least, median] = measured.kept?.map(|kept| format!("{:.0}", kept * 100.0));
         Some(if least == median { median } else { format!("{least}, {median}") })
     };
-    let [theirs, ours] = [&cell.subject, &cell.standard].map(|m| one(m).unwrap_or_else(|| "-".to_owned()));
+    let [theirs, ours] = [&cell.subject, &cell.reference].map(|m| one(m).unwrap_or_else(|| "-".to_owned()));
     format!("{theirs} / {ours}")
 }
 
 /// As wide as its words.
-fn table(out: &mut String, answer: &Answer) {
+fn table(out: &mut String, cells: &[Cell], reference: &str) {
     let rows: Vec<[String; 10]> =
-        std::iter::once(HEAD.map(str::to_owned)).chain(answer.cells.iter().map(row)).collect();
+        std::iter::once(HEAD.map(str::to_owned)).chain(cells.iter().map(row)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
     for row in &rows {
@@ -216,7 +247,7 @@ fn table(out: &mut String, answer: &Answer) {
             .collect();
         let _ = writeln!(out, "{}", cells.join("  ").trim_end());
     }
-    out.push_str("(the stack's / the standard's; !: deviates)\n");
+    let _ = writeln!(out, "(the stack's / {reference}; !: deviates)");
 }
 
 /// Every rule and how far it is.

@@ -18,11 +18,15 @@ pub(crate) struct DatagramArgs {
     /// Bytes of UDP payload that this end sends in a datagram, 1200 to 65527: nobody looks for what the path carries (1452 on most Ethernet).
     #[arg(long, value_name = "BYTES", default_value = "1200 bytes", value_parser = datagram)]
     pub(crate) datagram: Bytes,
+    /// A receive time for each datagram. Otherwise Linux from 6.10 on may hand over several that came together as one, with one time, for a fraction of the
+    /// work.
+    #[arg(long)]
+    pub(crate) stamp_each: bool,
 }
 
 fn datagram(text: &str) -> Result<Bytes, String> {
     let size: Bytes = text.parse()?;
-    let config = DatagramArgs { datagram: size }.config();
+    let config = DatagramArgs { datagram: size, stamp_each: false }.config();
     config.check().map(|()| size).map_err(|_| "1200 to 65527 bytes are possible".to_owned())
 }
 
@@ -34,9 +38,16 @@ impl DatagramArgs {
 }
 
 /// An endpoint at this address.
-pub(crate) fn bind(address: SocketAddr, settings: EndpointSettings) -> Result<(Engine, SocketAddr), Error> {
+pub(crate) fn bind(
+    address: SocketAddr,
+    settings: EndpointSettings,
+    datagrams: DatagramArgs,
+) -> Result<(Engine, SocketAddr), Error> {
     let cannot = |error: std::io::Error| Error::bad(format!("cannot use UDP at {address}: {error}"));
     let socket = Socket::bind(address).map_err(cannot)?;
+    if !datagrams.stamp_each {
+        socket.join_datagrams();
+    }
     let local = socket.local_addr().map_err(cannot)?;
     let endpoint = Endpoint::with_random(settings, keys::random()?).map_err(Error::bad)?;
     Ok((Engine::new(socket, Clock::new(), endpoint), local))
