@@ -5,6 +5,7 @@
 
 mod clock;
 mod engine;
+mod joined;
 mod socket;
 mod wait;
 

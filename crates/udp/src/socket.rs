@@ -11,6 +11,7 @@ use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, TransportErrorPayl
 use units::{Ecn, Time};
 
 use crate::clock::Clock;
+use crate::joined::{self, Header};
 
 /// A UDP payload at most, in bytes.
 const MOST: usize = 65_535;
@@ -65,6 +66,10 @@ pub struct Socket {
     state: UdpSocketState,
     local: SocketAddr,
     buffers: Vec<Vec<u8>>,
+    /// Room for control messages, if the kernel joins datagrams.
+    joins: Option<Vec<u8>>,
+    /// What is in the buffers, while it is handed over.
+    headers: Vec<Header>,
     /// When it was found empty.
     looked: Time,
 }
@@ -104,15 +109,18 @@ impl Socket {
             .or_else(|_| setsockopt(&io, sockopt::RcvBuf, &BUFFER));
         let _ = setsockopt(&io, sockopt::SndBuf, &BUFFER);
         let local = io.local_addr()?;
-        Ok(Self { io, state, local, buffers: vec![vec![0; MOST]; BATCH_SIZE], looked: Time::ZERO })
+        let buffers = vec![vec![0; MOST]; BATCH_SIZE];
+        Ok(Self { io, state, local, buffers, joins: None, headers: Vec::new(), looked: Time::ZERO })
     }
 
     /// Lets the kernel hand over datagrams of one sender joined (GRO, generic receive offload): many fewer calls, but datagrams that were joined have one
     /// stamp, of when the last of them came. For transfers in bulk; a measured run has a stamp for each. Whether it does: Linux does not
     /// before 6.10, where datagrams with and without a CE mark were joined and the mark of all but one was lost.
-    pub fn join_datagrams(&self) -> bool {
-        uname().is_ok_and(|system| joins_by_mark(&system.release().to_string_lossy()))
-            && setsockopt(&self.io, sockopt::UdpGroSegment, &true).is_ok()
+    pub fn join_datagrams(&mut self) -> bool {
+        let joins = uname().is_ok_and(|system| joins_by_mark(&system.release().to_string_lossy()))
+            && setsockopt(&self.io, sockopt::UdpGroSegment, &true).is_ok();
+        self.joins = joins.then(joined::room);
+        joins
     }
 
     /// Where it is bound.
@@ -178,34 +186,42 @@ impl Socket {
     /// # Errors
     /// The socket is of no use any more.
     pub fn receive(&mut self, clock: &Clock, deliver: &mut dyn FnMut(Incoming<'_>)) -> io::Result<usize> {
-        let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let before = clock.now();
-        let mut slices: Vec<IoSliceMut<'_>> =
-            self.buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
-        let received = match self.state.recv((&self.io).into(), &mut slices, &mut metas) {
-            Ok(received) => received,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-            // A signal, or what an ICMP message has left behind (`unreachable`): the datagrams are still there.
-            Err(error) if is_passing(&error) => 0,
-            Err(error) => return Err(error),
-        };
+        let mut headers = std::mem::take(&mut self.headers);
+        let outcome = self.fill(&mut headers);
         let reading = clock.read();
-        let mut count = 0;
-        for (meta, buffer) in metas.iter().zip(&mut self.buffers).take(received) {
-            let port = self.local.port();
-            let to = meta.dst_ip.map_or(self.local, |ip| SocketAddr::new(ip.to_canonical(), port));
-            let (from, ecn) = (canonical(meta.addr), mark(meta.ecn));
-            let arrived = reading.arrived(meta.timestamp, self.looked);
-            let joined = &mut buffer[..meta.len.min(MOST)];
+        let (mut count, port) = (0, self.local.port());
+        for (header, buffer) in headers.iter().zip(&mut self.buffers) {
+            let to = header.to.map_or(self.local, |ip| SocketAddr::new(ip.to_canonical(), port));
+            let (from, ecn) = (canonical(header.from), mark(header.ecn));
+            let arrived = reading.arrived(header.stamp, self.looked);
+            let joined = &mut buffer[..header.length.min(MOST)];
             // An empty datagram counts, and is of no use to anybody.
-            let parts = joined.chunks_mut(meta.stride.max(1));
+            let parts = joined.chunks_mut(header.segment.max(1));
             count += parts.len().max(1);
             parts.for_each(|bytes| deliver(Incoming { from, to, ecn, arrived, bytes }));
         }
-        if received < BATCH_SIZE {
+        if headers.len() < BATCH_SIZE {
             self.looked = before;
         }
-        Ok(count)
+        self.headers = headers;
+        outcome.map(|()| count)
+    }
+
+    /// Fills the buffers, and says what is in each. None: there is nothing.
+    fn fill(&mut self, headers: &mut Vec<Header>) -> io::Result<()> {
+        headers.clear();
+        let outcome = match &mut self.joins {
+            Some(room) => self.buffers.iter_mut().try_for_each(|buffer| {
+                headers.push(joined::receive(&self.io, buffer, room)?);
+                Ok(())
+            }),
+            None => receive_batch(&self.io, &self.state, &mut self.buffers, headers),
+        };
+        match outcome {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock || is_passing(&error) => Ok(()),
+            outcome => outcome,
+        }
     }
 
     /// The next host that has said, or of which a router has said, that it cannot be reached or that nobody listens at the port (ICMP). Anybody
@@ -238,6 +254,27 @@ fn joins_by_mark(release: &str) -> bool {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
     let (major, minor): (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     (major, minor) >= (6, 10)
+}
+
+/// One datagram in each buffer.
+fn receive_batch(
+    io: &UdpSocket,
+    state: &UdpSocketState,
+    buffers: &mut [Vec<u8>],
+    headers: &mut Vec<Header>,
+) -> io::Result<()> {
+    let mut metas = [RecvMeta::default(); BATCH_SIZE];
+    let mut slices: Vec<IoSliceMut<'_>> = buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
+    let received = state.recv(io.into(), &mut slices, &mut metas)?;
+    headers.extend(metas.into_iter().take(received).map(|meta| Header {
+        from: meta.addr,
+        to: meta.dst_ip,
+        ecn: meta.ecn.map_or(0, |codepoint| codepoint as u8),
+        stamp: meta.timestamp,
+        length: meta.len,
+        segment: meta.stride,
+    }));
+    Ok(())
 }
 
 /// Errors that concern no datagram of the buffer.
@@ -274,12 +311,13 @@ fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
     }
 }
 
-fn mark(codepoint: Option<EcnCodepoint>) -> Ecn {
-    match codepoint {
-        None => Ecn::NotEct,
-        Some(EcnCodepoint::Ect0) => Ecn::Ect0,
-        Some(EcnCodepoint::Ect1) => Ecn::Ect1,
-        Some(EcnCodepoint::Ce) => Ecn::Ce,
+/// The mark of these two bits (RFC 3168 section 5).
+fn mark(bits: u8) -> Ecn {
+    match bits {
+        0b10 => Ecn::Ect0,
+        0b01 => Ecn::Ect1,
+        0b11 => Ecn::Ce,
+        _ => Ecn::NotEct,
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn bind(
     datagrams: DatagramArgs,
 ) -> Result<(Engine, SocketAddr), Error> {
     let cannot = |error: std::io::Error| Error::bad(format!("cannot use UDP at {address}: {error}"));
-    let socket = Socket::bind(address).map_err(cannot)?;
+    let mut socket = Socket::bind(address).map_err(cannot)?;
     if !datagrams.stamp_each {
         socket.join_datagrams();
     }
