@@ -180,6 +180,35 @@ fn parts_side_by_side_make_the_whole() {
     assert!(kept(&out).is_empty());
 }
 
+/// Claims are judged by the spread of the reference variants: the others run less often. Whoever asks for repetitions has them everywhere.
+#[test]
+fn other_variants_run_less_often() {
+    let dir = tempfile::tempdir().unwrap();
+    let reference =
+        "[reference]\nvariants = [\"queue = 1 BDP\"]\nrepetitions-of-others = 1\nwhy = \"a test\"\n";
+    let file = study(dir.path(), &format!("{STUDY}{reference}"));
+    let count = |more: &[&str], name: &str| {
+        let out = dir.path().join(name);
+        run(&file, &out, more);
+        let (shown, _) = folders(&out);
+        let runs = fs::read_to_string(shown[0].join("runs.csv")).unwrap();
+        let of = |queue: &str| runs.lines().filter(|line| line.contains(queue)).count();
+        (of("0.5 BDP"), of("1 BDP"), of("2 BDP"))
+    };
+    assert_eq!(count(&[], "a"), (2, 8, 2), "two controllers each");
+    assert_eq!(count(&["--repeat", "3"], "b"), (6, 6, 6));
+    let index = Command::new(env!("CARGO_BIN_EXE_kneepoint"))
+        .args(["index", "--json"])
+        .arg(dir.path().join("a"))
+        .output();
+    let index = String::from_utf8(index.unwrap().stdout).unwrap();
+    assert!(index.contains("\"runs\": 12"), "{index}");
+    let wrong = reference.replace("others = 1", "others = 0");
+    let output = command(&study(dir.path(), &format!("{STUDY}{wrong}")), dir.path(), &[]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("reference.repetitions-of-others: 0 repetitions"), "{said}");
+}
+
 fn wait_for(what: impl Fn() -> bool, child: &mut Child) {
     let begin = Instant::now();
     while !what() && child.try_wait().unwrap().is_none() {

@@ -63,7 +63,7 @@ pub struct Manifest {
     pub measured: Option<String>,
     /// Seed of the first repetition; the others count up.
     pub seed: u64,
-    /// Runs of each case.
+    /// Runs of each case, where the case says nothing else.
     pub repetitions: u32,
     /// Every case with all its keys.
     pub case: Vec<ManifestCase>,
@@ -76,6 +76,9 @@ pub struct ManifestCase {
     pub variant: String,
     /// Row label.
     pub row: RowLabel,
+    /// Its runs, where they are fewer than others'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repetitions: Option<u32>,
     /// The experiment with every default written out.
     pub spec: toml::Table,
 }
@@ -84,6 +87,11 @@ impl Manifest {
     /// What the networks of its cases allow.
     pub fn networks(&self) -> Vec<Network> {
         self.case.iter().filter_map(|case| Network::of_spec(&case.variant, &case.row, &case.spec)).collect()
+    }
+
+    /// All its runs.
+    pub fn runs(&self) -> usize {
+        self.case.iter().map(|case| case.repetitions.unwrap_or(self.repetitions) as usize).sum()
     }
 
     /// Twelve hexadecimal digits that stand for this manifest.

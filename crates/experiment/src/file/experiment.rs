@@ -67,8 +67,10 @@ pub struct Experiment {
     pub source: String,
     /// How to read it; may be empty.
     pub note: String,
-    /// Runs of each case.
+    /// Runs of each case of the reference variants.
     pub repetitions: u32,
+    /// Of each other case, if fewer.
+    others: Option<u32>,
     /// Seed of the first repetition.
     pub seed: u64,
     /// Metrics of its table, in order.
@@ -132,7 +134,10 @@ impl Experiment {
             let set = document.set(&path, &at, &Node::argument(&at, value));
             set.map_err(|wrong| refuse(wrong, String::new()))?;
         }
-        let changed = self.read_again(document).map_err(|problem| with_cause(problem, sets))?;
+        let mut changed = self.read_again(document).map_err(|problem| with_cause(problem, sets))?;
+        if sets.iter().any(|(key, _)| key == "repetitions") {
+            changed.others = None;
+        }
         Ok(changed.without_judgement(sets, keep_published))
     }
 
@@ -231,7 +236,7 @@ impl Experiment {
         let note = unknown.kept(root.get("note").map(|c| read_prose(&c, &labels)).into_iter())?.pop();
         let claims = read_claims(&root, &labels, unknown)?;
         let reference = unknown.kept(std::iter::once(read_reference(&root, &labels)))?.pop();
-        let (reference, why_reference) = reference.unwrap_or_default();
+        let (reference, why_reference, others) = reference.unwrap_or_default();
         Ok(Self {
             windows: match table {
                 // A file without a table, like that of a manifest, may be read for any of its windows.
@@ -253,6 +258,7 @@ impl Experiment {
             source,
             note: note.unwrap_or_default(),
             repetitions,
+            others,
             seed,
             claims,
             misses: each(&root, "miss", unknown, |c| Miss::read(c, &labels))?,
@@ -329,6 +335,12 @@ impl Experiment {
     /// Whether a part of a claim holds on the source's own numbers: as its file says, else as they say.
     pub fn holds_published(&self, part: &Part) -> Option<bool> {
         part.holds_published.or_else(|| part.judged_by(self.published.as_ref()?).map(|(holds, _)| holds))
+    }
+
+    /// Runs of a case.
+    pub fn repetitions_of(&self, case: &Case) -> u32 {
+        let others = self.others.filter(|_| !self.is_reference(&case.variant));
+        others.map_or(self.repetitions, |others| others.min(self.repetitions))
     }
 
     /// Whether the file's claims are judged in this variant.
@@ -425,7 +437,10 @@ fn with_cause(mut problem: Diagnostic, sets: &[(String, String)]) -> Diagnostic 
 }
 
 fn read_repetitions(root: &Fields<'_>) -> Result<u32, Diagnostic> {
-    let Some(cursor) = root.get("repetitions") else { return Ok(1) };
+    root.get("repetitions").map_or(Ok(1), |cursor| repetitions(&cursor))
+}
+
+fn repetitions(cursor: &Cursor<'_>) -> Result<u32, Diagnostic> {
     let number: i64 = cursor.read()?;
     let fits = u32::try_from(number).ok().filter(|_| (1..=MAX_REPETITIONS).contains(&number));
     fits.ok_or_else(|| {
@@ -514,12 +529,16 @@ fn check_published(cursor: &Cursor<'_>, part: &Part, labels: &Labels) -> Result<
     }
 }
 
-/// `[reference]`: the variants that are what the source states, and why they are.
-fn read_reference(root: &Fields<'_>, labels: &Labels) -> Result<(Option<Rows>, String), Diagnostic> {
-    let Some(cursor) = root.get("reference") else { return Ok((None, String::new())) };
+/// `[reference]`: the variants that are what the source states, why they are, and how often the others run.
+fn read_reference(
+    root: &Fields<'_>,
+    labels: &Labels,
+) -> Result<(Option<Rows>, String, Option<u32>), Diagnostic> {
+    let Some(cursor) = root.get("reference") else { return Ok((None, String::new(), None)) };
     let fields = cursor.table(&REFERENCE_KEYS)?;
     let variants =
         fields.need("variants", "the variants that are what the source states, like [\"hystart,*\"]")?;
     let why = fields.need("why", "what the source states, and where it is silent, whose default is taken")?;
-    Ok((Some(Rows::read(&variants, "variant", &labels.variants)?), read_prose(&why, labels)?))
+    let others = fields.get("repetitions-of-others").map(|cursor| repetitions(&cursor)).transpose()?;
+    Ok((Some(Rows::read(&variants, "variant", &labels.variants)?), read_prose(&why, labels)?, others))
 }

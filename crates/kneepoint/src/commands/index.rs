@@ -80,9 +80,7 @@ impl<'a> Line<'a> {
         let Entry { experiment, id, dir, bytes, modified, manifest, summary, state } = entry;
         let (runs, repetitions) = match (manifest, state) {
             (_, State::Unfinished(kept)) => (Some(*kept), None),
-            (Some(manifest), _) => {
-                (Some(manifest.case.len() * manifest.repetitions as usize), Some(manifest.repetitions))
-            }
+            (Some(manifest), _) => (Some(manifest.runs()), Some(manifest.repetitions)),
             (None, _) => (None, None),
         };
         let (state, problem) = match state {

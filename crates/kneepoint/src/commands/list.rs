@@ -36,7 +36,7 @@ pub(crate) fn run(filter: Option<&str>) -> Result<u8, Error> {
 }
 
 fn line(experiment: &Experiment) -> String {
-    let runs = experiment.cases().len() * experiment.repetitions as usize;
+    let runs: u32 = experiment.cases().iter().map(|case| experiment.repetitions_of(case)).sum();
     let numbers = format!("{runs} {:>8}", time(cost(experiment, 0)));
     let room = (NAME + 14).saturating_sub(experiment.name.chars().count()).max(numbers.len() + 1);
     format!("{}{numbers:>room$}  {}", experiment.name, short(&experiment.source))
@@ -44,9 +44,10 @@ fn line(experiment: &Experiment) -> String {
 
 /// Seconds of one core that it takes, roughly: in the simulator, and beside it on so many stacks.
 pub(super) fn cost(experiment: &Experiment, stacks: usize) -> f64 {
-    let packets = experiment.cases().iter().map(|case| packets(&experiment.scenario(case, 0))).sum::<f64>();
+    let runs = |case| packets(&experiment.scenario(case, 0)) * f64::from(experiment.repetitions_of(case));
+    let packets = experiment.cases().iter().map(runs).sum::<f64>();
     let each = 1.0 / PACKETS_PER_SECOND + stacks as f64 / PACKETS_OF_STACKS_PER_SECOND;
-    packets * f64::from(experiment.repetitions) * each
+    packets * each
 }
 
 /// At most: what fits through the busiest link, or what is to be sent.

@@ -34,8 +34,9 @@ pub(crate) fn run(names: &[String]) -> Result<u8, Error> {
 
 fn runs(experiment: &Experiment) -> Vec<Planned> {
     let cases = experiment.cases();
-    let all =
-        cases.iter().flat_map(|case| (0..experiment.repetitions).map(move |repetition| (case, repetition)));
+    let all = cases
+        .iter()
+        .flat_map(|case| (0..experiment.repetitions_of(case)).map(move |repetition| (case, repetition)));
     let planned = |(number, (case, repetition))| {
         let scenario = experiment.scenario(case, repetition);
         let packet =

@@ -33,10 +33,10 @@ pub(crate) fn recorded_bytes(
     qlog: Option<Format>,
 ) -> Result<RecordedBytes, Failure> {
     let (cases, _) = cases(exp, world, backends)?;
-    let runs = u64::from(exp.repetitions);
     let of_all = |bytes: &dyn Fn(&Scenario) -> u64| {
-        let once = |case: &Case| bytes(&exp.scenario(case, 0));
-        Bytes(cases.iter().map(once).fold(0, u64::saturating_add).saturating_mul(runs))
+        let runs =
+            |case: &Case| bytes(&exp.scenario(case, 0)).saturating_mul(u64::from(exp.repetitions_of(case)));
+        Bytes(cases.iter().map(runs).fold(0, u64::saturating_add))
     };
     Ok(RecordedBytes {
         series: of_all(&series),

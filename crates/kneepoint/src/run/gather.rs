@@ -58,21 +58,18 @@ pub(super) fn gather(
 }
 
 /// The runs of each case with their numbers, without those that are not valid, if there are others: as in its table.
-pub(super) fn counted(done: Vec<Done>, repetitions: usize) -> Vec<Vec<(usize, Done)>> {
+pub(super) fn counted(done: Vec<Done>, repetitions: impl Iterator<Item = usize>) -> Vec<Vec<(usize, Done)>> {
     let is_valid =
         |(_, run): &(usize, Done)| run.audit.as_ref().is_none_or(|audit| audit.invalid_reasons.is_empty());
     let mut done = done.into_iter().enumerate();
-    let mut cases = Vec::new();
-    loop {
+    let of_case = |repetitions| {
         let mut runs: Vec<(usize, Done)> = done.by_ref().take(repetitions).collect();
-        if runs.is_empty() {
-            return cases;
-        }
         if runs.iter().any(is_valid) {
             runs.retain(is_valid);
         }
-        cases.push(runs);
-    }
+        runs
+    };
+    repetitions.map(of_case).collect()
 }
 
 /// At most [`CDF_POINTS`], evenly over the list, the last one always.

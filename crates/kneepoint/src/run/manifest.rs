@@ -15,7 +15,8 @@ use super::options::Options;
 pub(super) fn manifest(exp: &Experiment, cases: &[Case], options: &Options) -> Result<Manifest, Diagnostic> {
     let case = |case: &Case| {
         let spec = exp.resolved(case, exp.seed)?;
-        Ok(ManifestCase { variant: case.variant.clone(), row: case.label(), spec })
+        let repetitions = Some(exp.repetitions_of(case)).filter(|runs| *runs != exp.repetitions);
+        Ok(ManifestCase { variant: case.variant.clone(), row: case.label(), repetitions, spec })
     };
     let world = options.world;
     let qlog = options.qlog.map(recorded);

@@ -75,7 +75,7 @@ impl<'a> Plan<'a> {
         let labels: Vec<[String; 2]> =
             cases.iter().map(|case| [case.variant.clone(), case.label().to_string()]).collect();
         let folder = Folder::begin(&options.out, &manifest).map_err(store)?;
-        let all = cases.len() * exp.repetitions as usize;
+        let all = cases.iter().map(|case| exp.repetitions_of(case)).sum::<u32>() as usize;
         Ok(Begun::Runs(Box::new(Self {
             exp,
             options,
@@ -98,7 +98,7 @@ impl<'a> Plan<'a> {
     /// All runs, those of a case together.
     pub(super) fn jobs(&self) -> impl Iterator<Item = Job<'_>> {
         self.cases.iter().zip(&self.stems).flat_map(|(case, stem)| {
-            (0..self.exp.repetitions).map(move |repetition| Job { case, repetition, stem })
+            (0..self.exp.repetitions_of(case)).map(move |repetition| Job { case, repetition, stem })
         })
     }
 
@@ -114,7 +114,7 @@ impl<'a> Plan<'a> {
 
     /// How many runs are kept.
     pub(super) fn kept(&self) -> usize {
-        self.runs.count(self.cases.len() * self.exp.repetitions as usize)
+        self.runs.count(self.jobs().count())
     }
 
     /// A run is over: `None` if it is another part's. After the last one, the study.
@@ -141,7 +141,7 @@ impl<'a> Plan<'a> {
         summary.note = [&*summary.note, &self.left_out].join(" ").trim().to_owned();
         let network = |case: &Case| Network::of(&case.variant, &case.label(), &exp.scenario(case, 0));
         let networks = cases.iter().map(network).collect();
-        let done = counted(done, exp.repetitions.max(1) as usize);
+        let done = counted(done, cases.iter().map(|case| exp.repetitions_of(case) as usize));
         let mut results = gather(summary, networks, cases, &done);
         let recorded: Vec<_> =
             done.into_iter().flatten().map(|(number, run)| (number, run.recorded)).collect();

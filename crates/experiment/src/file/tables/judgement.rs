@@ -42,6 +42,9 @@ pub(crate) struct ReferenceTable {
     variants: Vec<String>,
     /// What the source states and, where it is silent, whose default is taken.
     why: String,
+    /// How often each other variant runs, if less often: claims are judged by the spread of the reference variants alone. `--repeat` and
+    /// `--set repetitions` hold for all.
+    repetitions_of_others: Option<u32>,
 }
 
 /// A side of a comparison: a number, or an aggregate of rows.
