@@ -153,6 +153,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Room for `n` bytes that the caller fills.
+    #[inline]
     pub fn claim(&mut self, n: usize) -> &mut [u8] {
         let at = self.at;
         self.at += n;
@@ -160,18 +161,34 @@ impl<'a> Writer<'a> {
     }
 
     /// One byte.
+    #[inline]
     pub fn u8(&mut self, value: u8) {
-        self.bytes(&[value]);
+        self.array([value]);
+    }
+
+    /// Writes bytes whose number is known here: a store, and no call.
+    #[inline]
+    fn array<const N: usize>(&mut self, bytes: [u8; N]) {
+        let to = self.buf[self.at..].first_chunk_mut();
+        *to.expect("room was asked for") = bytes;
+        self.at += N;
     }
 
     /// A variable-length integer in its shortest encoding.
+    #[inline]
     pub fn varint(&mut self, value: u64) {
         self.varint_in(value, varint::size(value));
     }
 
     /// A variable-length integer in 1, 2, 4 or 8 bytes.
     pub fn varint_in(&mut self, value: u64, size: usize) {
-        self.bytes(&varint::encoded(value, size)[..size]);
+        let bytes = varint::encoded(value, size);
+        match (bytes, size) {
+            ([a, ..], 1) => self.array([a]),
+            ([a, b, ..], 2) => self.array([a, b]),
+            ([a, b, c, d, ..], 4) => self.array([a, b, c, d]),
+            _ => self.array(bytes),
+        }
     }
 
     /// The length as a variable-length integer, and the bytes.

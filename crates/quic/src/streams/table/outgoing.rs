@@ -39,14 +39,14 @@ pub enum Control {
 const DIRECTIONS: [Direction; 2] = [Direction::Bidirectional, Direction::Unidirectional];
 
 impl StreamTable {
-    /// There is something to send.
-    pub fn has_pending(&self) -> bool {
-        self.max_data || !self.control.is_empty() || self.has_other_pending()
-    }
-
     /// There is something to send besides MAX_DATA and MAX_STREAM_DATA, which are in good time and can wait for an ACK that is to leave soon.
     pub fn has_urgent(&self) -> bool {
         self.has_other_pending() || self.control.iter().any(|id| self.is_urgent(*id))
+    }
+
+    /// Besides what is urgent there is something that can wait.
+    pub fn has_patient(&self) -> bool {
+        self.max_data || !self.control.is_empty()
     }
 
     fn has_other_pending(&self) -> bool {
@@ -171,11 +171,14 @@ impl StreamTable {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let Some(send) = &mut stream.send else { return };
         send.on_acked(chunk);
+        let is_over = send.is_over();
         if stream.waits_for_room && send.room() > 0 {
             stream.waits_for_room = false;
             self.events.push_back(StreamEvent::Writable(id));
         }
-        self.reap(id);
+        if is_over {
+            self.reap(id);
+        }
     }
 
     /// A packet with this data was lost.

@@ -194,7 +194,10 @@ impl StreamTable {
             self.control.insert(id);
         }
         self.max_data |= self.window.update(now, self.smoothed_rtt).is_some();
-        self.reap(id);
+        // Neither part has an end to tell of, in most packets of a transfer.
+        if stream.send.is_some() || receive.is_over() {
+            self.reap(id);
+        }
     }
 
     /// Forgets a stream that is over in both directions.
