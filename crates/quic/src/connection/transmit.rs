@@ -186,7 +186,12 @@ impl Connection {
     /// Most calls after the last datagram end here.
     fn has_due(&self, now: Time) -> bool {
         let path = self.paths.active();
-        self.spaces.iter().any(|space| space.owes_ack(now))
+        // The packet that ends a handshake is noted after its space has let its keys go.
+        let owes = |level: &Level| {
+            let space = &self.spaces[level.space() as usize];
+            space.owes_ack(now) && (*level == Level::OneRtt || space.keys.is_some())
+        };
+        LEVELS.iter().any(owes)
             || path.has_response()
             || path.timer() <= now
             || self.sender.next_number(id_of(Space::Application)) >= self.skip_at

@@ -1,6 +1,6 @@
 //! The endpoint itself: how it begins, its connections, their events.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::mem;
 use std::net::SocketAddr;
@@ -10,6 +10,7 @@ use units::Time;
 use crate::config::{EndpointConfig, Invalid};
 use crate::connection::{Birth, Connection, Event, HandshakeIds, Settings, State, Transmit};
 use crate::crypto::start::{ClientCrypto, ServerCrypto};
+use crate::endpoint::members::{Member, Members};
 use crate::endpoint::reset::ResetKey;
 use crate::endpoint::routing::{Handle, Routing};
 use crate::endpoint::token::Tokens;
@@ -65,25 +66,6 @@ pub struct Dropped {
     pub forged: u64,
 }
 
-/// A connection, and what of it is to be looked at.
-pub(super) struct Member {
-    pub(super) connection: Connection,
-    /// It stands in `touched`.
-    touched: bool,
-    /// It stands in `sending`.
-    pub(super) sending: bool,
-    /// It stands in `stale`.
-    stale: bool,
-    /// As it stands in `timers`.
-    due: Option<Time>,
-}
-
-impl Member {
-    pub(super) const fn new(connection: Connection) -> Self {
-        Self { connection, touched: false, sending: false, stale: false, due: None }
-    }
-}
-
 /// Many connections behind one address, and who knocks there.
 pub struct Endpoint {
     pub(super) settings: EndpointSettings,
@@ -91,7 +73,7 @@ pub struct Endpoint {
     pub(super) tokens: Tokens,
     pub(super) reset_key: ResetKey,
     pub(super) random: Random,
-    pub(super) connections: BTreeMap<Handle, Member>,
+    pub(super) connections: Members,
     pub(super) events: VecDeque<(Handle, Event)>,
     /// Answers that belong to no connection.
     pub(super) answers: VecDeque<(Transmit, Vec<u8>)>,
@@ -135,7 +117,7 @@ impl Endpoint {
             reset_key,
             random,
             settings,
-            connections: BTreeMap::new(),
+            connections: Members::default(),
             events: VecDeque::new(),
             answers: VecDeque::new(),
             sending: VecDeque::new(),
@@ -198,13 +180,13 @@ impl Endpoint {
 
     /// A connection. Nothing is known any more of one that is gone.
     pub fn connection(&self, handle: Handle) -> Option<&Connection> {
-        self.connections.get(&handle).map(|member| &member.connection)
+        self.connections.get(handle).map(|member| &member.connection)
     }
 
     /// The same, to be used; `poll_transmit`, `poll_timeout` and `poll_event` are to be asked afterwards.
     pub fn connection_mut(&mut self, handle: Handle) -> Option<&mut Connection> {
         self.touch(handle);
-        self.connections.get_mut(&handle).map(|member| &mut member.connection)
+        self.connections.get_mut(handle).map(|member| &mut member.connection)
     }
 
     /// The application takes the connection of a client: what may wait for it is no longer bounded as for a stranger.
@@ -214,7 +196,7 @@ impl Endpoint {
 
     /// Every connection.
     pub fn handles(&self) -> impl Iterator<Item = Handle> + '_ {
-        self.connections.keys().copied()
+        self.connections.keys()
     }
 
     /// How many connections there are.
@@ -246,7 +228,7 @@ impl Endpoint {
 
     /// It is to be looked at.
     pub(super) fn look_at(&mut self, handle: Handle) {
-        let Some(member) = self.connections.get_mut(&handle) else { return };
+        let Some(member) = self.connections.get_mut(handle) else { return };
         if !mem::replace(&mut member.touched, true) {
             self.touched.push(handle);
         }
@@ -254,17 +236,21 @@ impl Endpoint {
 
     /// It may have something to send.
     fn wake(&mut self, handle: Handle) {
-        let Some(member) = self.connections.get_mut(&handle) else { return };
+        let Some(member) = self.connections.get_mut(handle) else { return };
         if !mem::replace(&mut member.sending, true) {
             self.sending.push_back(handle);
         }
     }
 
     /// Looks at the connections that something has happened to, in their order: events, IDs, the end.
+    #[inline]
     pub(super) fn settle(&mut self) {
-        if self.touched.is_empty() {
-            return;
+        if !self.touched.is_empty() {
+            self.settle_touched();
         }
+    }
+
+    fn settle_touched(&mut self) {
         let mut touched = mem::take(&mut self.touched);
         touched.sort_unstable();
         for handle in touched.drain(..) {
@@ -275,7 +261,7 @@ impl Endpoint {
     }
 
     fn settle_one(&mut self, handle: Handle) {
-        let Some(member) = self.connections.get_mut(&handle) else { return };
+        let Some(member) = self.connections.get_mut(handle) else { return };
         member.touched = false;
         if !mem::replace(&mut member.stale, true) {
             self.stale.push(handle);
@@ -320,7 +306,7 @@ impl Endpoint {
             let id = (0..DRAWS).map(|_| self.draw_id(len)).collect::<Vec<_>>();
             let Some(id) = id.into_iter().find(|id| self.routing.add_id(handle, *id)) else { return };
             let token = self.reset_key.token(&id);
-            if let Some(member) = self.connections.get_mut(&handle) {
+            if let Some(member) = self.connections.get_mut(handle) {
                 member.connection.issue_id(id, token);
                 self.wake(handle);
             }
@@ -328,9 +314,10 @@ impl Endpoint {
     }
 
     /// Asks when something is due where that may have changed.
+    #[inline]
     pub(super) fn settle_timers(&mut self) {
         while let Some(handle) = self.stale.pop() {
-            let Some(member) = self.connections.get_mut(&handle) else { continue };
+            let Some(member) = self.connections.get_mut(handle) else { continue };
             member.stale = false;
             let due = member.connection.poll_timeout();
             self.set_timer(handle, Some(due));
@@ -339,7 +326,7 @@ impl Endpoint {
 
     pub(super) fn set_timer(&mut self, handle: Handle, due: Option<Time>) {
         let due = due.filter(|due| *due != Time::NEVER);
-        let Some(member) = self.connections.get_mut(&handle) else { return };
+        let Some(member) = self.connections.get_mut(handle) else { return };
         let before = mem::replace(&mut member.due, due);
         if before != due {
             if let Some(before) = before {
@@ -354,7 +341,7 @@ impl Endpoint {
     /// Nothing is known of a connection any more, but the events that were not asked for.
     pub(super) fn forget(&mut self, handle: Handle) {
         self.set_timer(handle, None);
-        self.connections.remove(&handle);
+        self.connections.remove(handle);
         self.routing.forget(handle);
     }
 }

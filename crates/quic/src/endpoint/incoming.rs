@@ -4,7 +4,8 @@ use units::{Ecn, Time};
 
 use crate::connection::{Arrival, Birth, Connection, HandshakeIds, Transmit};
 use crate::endpoint::admission::{self, Admission, First};
-use crate::endpoint::driver::{Endpoint, Member};
+use crate::endpoint::driver::Endpoint;
+use crate::endpoint::members::Member;
 use crate::endpoint::routing::{Handle, Routed};
 use crate::level::Side;
 use crate::random::Random;
@@ -39,7 +40,7 @@ impl Endpoint {
             Fate::Answer(bytes) => self.answer(&arrival, bytes),
             Fate::Dropped => self.dropped.dropped += 1,
             Fate::Reset(handle) => {
-                if let Some(member) = self.connections.get_mut(&handle) {
+                if let Some(member) = self.connections.get_mut(handle) {
                     member.connection.on_stateless_reset(now);
                     self.touch(handle);
                 }
@@ -48,7 +49,7 @@ impl Endpoint {
     }
 
     fn deliver(&mut self, now: Time, handle: Handle, arrival: Arrival<'_>) {
-        if let Some(member) = self.connections.get_mut(&handle) {
+        if let Some(member) = self.connections.get_mut(handle) {
             member.connection.handle(now, arrival);
             self.touch(handle);
         }
@@ -56,7 +57,7 @@ impl Endpoint {
 
     /// Of a first datagram in which nothing could be opened nothing is kept: anybody could have sent it.
     fn deliver_first(&mut self, now: Time, handle: Handle, arrival: Arrival<'_>) {
-        let Some(Member { connection, .. }) = self.connections.get_mut(&handle) else { return };
+        let Some(Member { connection, .. }) = self.connections.get_mut(handle) else { return };
         connection.handle(now, arrival);
         if connection.counts().packets_received == 0 {
             self.dropped.forged += 1;

@@ -23,7 +23,7 @@ impl Endpoint {
             return Some(transmit);
         }
         while let Some(handle) = self.sending.pop_front() {
-            let Some(member) = self.connections.get_mut(&handle) else { continue };
+            let Some(member) = self.connections.get_mut(handle) else { continue };
             let transmit = member.connection.poll_burst(now, buf, most);
             member.sending = transmit.is_some();
             self.look_at(handle);
@@ -53,7 +53,7 @@ impl Endpoint {
         {
             // Set again when it is looked at next.
             self.set_timer(handle, None);
-            if let Some(member) = self.connections.get_mut(&handle) {
+            if let Some(member) = self.connections.get_mut(handle) {
                 member.connection.handle_timeout(now);
                 self.touch(handle);
             }

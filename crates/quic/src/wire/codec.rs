@@ -182,12 +182,11 @@ impl<'a> Writer<'a> {
 
     /// A variable-length integer in 1, 2, 4 or 8 bytes.
     pub fn varint_in(&mut self, value: u64, size: usize) {
-        let bytes = varint::encoded(value, size);
-        match (bytes, size) {
-            ([a, ..], 1) => self.array([a]),
-            ([a, b, ..], 2) => self.array([a, b]),
-            ([a, b, c, d, ..], 4) => self.array([a, b, c, d]),
-            _ => self.array(bytes),
+        match size {
+            1 if value < 1 << 6 => self.u8(value as u8),
+            2 if value < 1 << 14 => self.array((1 << 14 | value as u16).to_be_bytes()),
+            4 if value < 1 << 30 => self.array((2 << 30 | value as u32).to_be_bytes()),
+            _ => self.bytes(&varint::encoded(value, size)[..size]),
         }
     }
 
