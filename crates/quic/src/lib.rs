@@ -4,6 +4,7 @@ pub use recovery;
 pub use rustls;
 pub use units;
 
+mod by_id;
 pub mod config;
 pub mod connection;
 pub mod crypto;

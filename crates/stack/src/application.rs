@@ -19,8 +19,8 @@ use scenario::{Application as Kind, FlowConfig, Record, Scenario, Transport};
 use sim::{Source, allowed_rate};
 use units::Time;
 
-use crate::ear::Piece;
 use crate::message;
+use crate::pieces::Piece;
 
 /// A transfer without end: nobody lives to see it, and it is a legal length (RFC 9000 section 4.5).
 pub(crate) const ENDLESS: u64 = 1 << 60;
@@ -125,6 +125,11 @@ impl Application {
             }
             Carrier::Messages { .. } => {}
         }
+    }
+
+    /// It may have something to tell the connection after it has begun.
+    pub(crate) const fn goes_on(&self) -> bool {
+        !matches!(self.carrier, Carrier::Whole(_))
     }
 
     /// What the connection is to be told, if there is anything, after so much of the stream has left. `stands`: it takes messages; `waiting`: the

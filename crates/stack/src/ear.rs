@@ -10,17 +10,15 @@ use quic::wire::Frame;
 use units::{Duration, Ecn, Time};
 
 use crate::message;
-
-/// A piece of the stream: first byte, length.
-pub(crate) type Piece = (u64, u64);
+use crate::pieces::{Piece, Pieces};
 
 /// One thing that an end said.
 #[derive(Clone, Debug)]
 pub(crate) enum Heard {
     /// A packet left, also with so many messages.
-    Sent { level: Level, number: u64, bytes: u64, in_flight: bool, pieces: Vec<Piece>, messages: usize },
+    Sent { level: Level, number: u64, bytes: u64, in_flight: bool, pieces: Pieces, messages: usize },
     /// A packet arrived.
-    Received { number: u64, bytes: u64, ecn: Ecn, pieces: Vec<Piece> },
+    Received { number: u64, bytes: u64, ecn: Ecn, pieces: Pieces },
     /// An ACK arrived: its ranges, ascending, which are listed for a trace alone.
     Ack { ranges: Vec<(u64, u64)>, delay: u64 },
     /// A packet was declared lost.
@@ -40,7 +38,7 @@ pub(crate) struct Ear {
 impl Ear {
     /// For the connection. `tracing`: someone wants the ranges of ACKs.
     pub(crate) fn tap(&self, tracing: bool) -> Box<dyn Tap> {
-        Box::new(Listener { ear: self.clone(), tracing, pieces: Vec::new() })
+        Box::new(Listener { ear: self.clone(), tracing, pieces: Pieces::None })
     }
 
     /// What was said since the last time; `before` is memory that is used again.
@@ -59,7 +57,7 @@ struct Listener {
     ear: Ear,
     tracing: bool,
     /// Of the packet that is being processed.
-    pieces: Vec<Piece>,
+    pieces: Pieces,
 }
 
 impl Tap for Listener {

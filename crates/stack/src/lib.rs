@@ -13,12 +13,14 @@ mod own;
 mod pair;
 mod peer;
 mod peers;
+mod pieces;
 mod profile;
 mod refusal;
 mod run;
 mod settings;
 #[cfg(any(feature = "noq", feature = "quinn"))]
 mod spy;
+mod store;
 mod tally;
 mod wanted;
 mod which;

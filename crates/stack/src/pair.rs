@@ -17,10 +17,11 @@ use crate::nat::Nat;
 use crate::profile::Profile;
 use crate::refusal::{Refusal, check};
 use crate::settings::{Ends, SERVER_NAME};
+use crate::store::Store;
 use crate::tally::Tally;
 
-/// Room for any datagram, in bytes.
-const BUFFER: usize = 1 << 16;
+/// Whatever a flow's datagrams are, those of the handshake have so many bytes (RFC 9000 section 14.1).
+const LEAST_DATAGRAM: usize = 1200;
 
 /// More than a handshake has, and all that follows it before the first data.
 const MOST_FLIGHTS: usize = 32;
@@ -50,7 +51,7 @@ pub struct Pair {
     ears: [Ear; 2],
     /// Memory of what was heard.
     heard: Vec<Heard>,
-    buffer: Vec<u8>,
+    store: Store,
     ended: bool,
     /// Connections before this one, and the seed of the first.
     before: u64,
@@ -93,7 +94,7 @@ impl Pair {
             tracing: scenario.trace,
             ears: [Ear::default(), Ear::default()],
             heard: Vec::new(),
-            buffer: vec![0; BUFFER],
+            store: Store::new(LEAST_DATAGRAM.max(flow.transport.mds() as usize)),
             ended: false,
             last: Stats::default(),
         })
@@ -136,7 +137,7 @@ impl Pair {
 
     /// Hands the client's connection what may leave next.
     fn offer(&mut self, now: Time, record: &mut Record) {
-        let Some(client) = self.client else { return };
+        let Some(client) = self.client.filter(|_| self.application.goes_on()) else { return };
         let stands = self.sending().is_some_and(Connection::is_connected);
         let messages = (stands, self.tally.waiting());
         if let Some(offer) = self.application.offers(now, self.tally.sent(), messages, record)
@@ -274,8 +275,8 @@ impl Pair {
             End::Sender => &mut self.ends.client,
             End::Receiver => &mut self.ends.server,
         };
-        let transmit = end.poll_transmit(now, &mut self.buffer)?;
-        let mut bytes = self.buffer.get(..transmit.len)?.to_vec();
+        let transmit = end.poll_transmit(now, self.store.room())?;
+        let mut bytes = self.store.take(transmit.len);
         let size = self.tally.wire(bytes.len());
         match from {
             End::Sender => self.nat.client_sends(now, &mut bytes),
@@ -292,8 +293,7 @@ impl Guest for Pair {
         match at {
             End::Receiver => {
                 let Some(from) = self.nat.server_gets(&mut bytes) else { return };
-                let bytes = bytes.as_mut_slice();
-                let incoming = Incoming { from, to: server, ecn, arrived, bytes };
+                let incoming = Incoming { from, to: server, ecn, arrived, bytes: &mut bytes };
                 self.ends.server.handle(now, incoming);
                 let heard = self.listen(End::Receiver);
                 self.tally.on_arrival((now, arrived - sent), &heard, &mut self.application, record);
@@ -303,12 +303,12 @@ impl Guest for Pair {
                 if !self.nat.client_gets(now, &mut bytes) {
                     return;
                 }
-                let bytes = bytes.as_mut_slice();
-                let incoming = Incoming { from: server, to: client, ecn, arrived, bytes };
+                let incoming = Incoming { from: server, to: client, ecn, arrived, bytes: &mut bytes };
                 self.ends.client.handle(now, incoming);
                 self.tell(now, record);
             }
         }
+        self.store.keep(bytes);
         self.serve();
     }
 

@@ -11,7 +11,8 @@ use scenario::{Record, SentPacket};
 use units::{Duration, Ecn, Time};
 
 use crate::application::Application;
-use crate::ear::{Heard, Piece};
+use crate::ear::Heard;
+use crate::pieces::Piece;
 
 /// What a datagram of the sender's end is counted as.
 enum Kind {
@@ -152,7 +153,7 @@ impl Tally {
 
     fn count_repeats(&mut self, now: Time, heard: &[Heard], record: &mut Record) {
         let pieces = heard.iter().flat_map(|heard| match heard {
-            Heard::Sent { pieces, .. } => pieces.as_slice(),
+            Heard::Sent { pieces, .. } => &pieces[..],
             _ => &[],
         });
         let (before, mut any, mut all, mut again) = (self.sent_up_to, false, true, false);
@@ -184,7 +185,7 @@ impl Tally {
                 continue;
             }
             let (mut fresh, mut end) = (0, 0);
-            for &(offset, len) in pieces {
+            for &(offset, len) in pieces.iter() {
                 let last = offset.saturating_add(len);
                 fresh += self.arrived.insert(offset, last);
                 end = end.max(last);
@@ -195,7 +196,7 @@ impl Tally {
             let contiguous = self.arrived.contiguous();
             let stream = application.is_reliable().then_some((end, contiguous));
             record.on_received(now, delay, fresh, *ecn, stream);
-            for &(start, len) in pieces {
+            for &(start, len) in pieces.iter() {
                 application.on_received(now, (start, start.saturating_add(len)), contiguous, record);
             }
         }

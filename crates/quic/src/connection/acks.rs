@@ -96,6 +96,7 @@ impl Connection {
         if let Some(cause) = effects.congestion {
             self.observe(now, &Observation::Congestion(cause));
         }
+        self.compute_pto();
         self.streams.set_smoothed_rtt(self.sender.rtt().smoothed());
         self.observe_metrics(now, effects.rtt);
     }

@@ -42,17 +42,30 @@ pub enum Item {
 
 /// What one packet carried. Cheap to copy.
 #[derive(Clone, Debug)]
-pub struct Contents(Arc<[Item]>);
+pub struct Contents(Frames);
+
+/// Most packets carry one frame, which needs no memory of its own.
+#[derive(Clone, Debug)]
+enum Frames {
+    One(Item),
+    Others(Arc<[Item]>),
+}
 
 impl Contents {
     /// Of these frames.
     pub fn new(items: &[Item]) -> Self {
-        Self(items.into())
+        Self(match *items {
+            [item] => Frames::One(item),
+            _ => Frames::Others(items.into()),
+        })
     }
 
     /// The frames.
     pub fn items(&self) -> &[Item] {
-        &self.0
+        match &self.0 {
+            Frames::One(item) => std::slice::from_ref(item),
+            Frames::Others(items) => items,
+        }
     }
 }
 

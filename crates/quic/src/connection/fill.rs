@@ -42,7 +42,7 @@ impl Connection {
             || !self.retire.is_empty()
             || self.ask_frequency
             || self.streams.has_urgent()
-            || (self.streams.has_pending() && !self.will_acknowledge())
+            || (self.streams.has_patient() && !self.will_acknowledge())
             || !self.datagrams_out.is_empty()
             || self.tokens.iter().any(|token| token.pending)
     }
@@ -58,7 +58,7 @@ impl Connection {
     pub(super) fn fill(&mut self, now: Time, level: Level, may: bool, w: &mut Writer<'_>) -> Filled {
         let mut filled = Filled::default();
         let start = w.position();
-        self.write_ack(now, level, may && self.has_pending(level), w);
+        self.write_ack(now, level, may, w);
         let after_ack = w.position();
         if level == Level::OneRtt {
             filled.expand = self.write_path_frames(now, w);
@@ -101,15 +101,20 @@ impl Connection {
         written
     }
 
-    /// ACK, when one is due, or when there is news and the packet leaves anyway.
-    fn write_ack(&mut self, now: Time, level: Level, leaves: bool, w: &mut Writer<'_>) {
+    /// ACK, when one is due, or when there is news and the packet leaves anyway: it `may`, and has something else.
+    fn write_ack(&mut self, now: Time, level: Level, may: bool, w: &mut Writer<'_>) {
+        let space = &self.spaces[level.space() as usize];
+        let due = space.owes_ack(now);
+        if !(due || (may && space.receiver.has_news())) || w.remaining() < MIN_ACK {
+            return;
+        }
+        let leaves = may && self.has_pending(level);
+        if !(due || leaves) {
+            return;
+        }
         let exponent =
             if level == Level::OneRtt { self.config.ack_delay_exponent } else { DEFAULT_ACK_DELAY_EXPONENT };
         let space = &mut self.spaces[level.space() as usize];
-        let due = space.ack_now || space.receiver.timer().is_some_and(|due| due <= now);
-        if !(due || (leaves && space.receiver.has_news())) || w.remaining() < MIN_ACK {
-            return;
-        }
         space.ack_now = false;
         let mut frame = std::mem::take(&mut self.ack_frame);
         space.receiver.write_ack(now, &mut frame);
@@ -228,6 +233,7 @@ impl Connection {
         if self.put(frame, Item::AckFrequency, w) {
             self.ask_frequency = false;
             self.sender.set_max_ack_delay(units::Duration::from_micros(delay));
+            self.compute_pto();
         }
     }
 

@@ -98,6 +98,7 @@ impl Connection {
         self.idle.on_peer((idle > 0).then(|| Duration(idle.saturating_mul(1_000_000))));
         self.streams.on_parameters(&peer);
         self.sender.set_max_ack_delay(Duration::from_millis(peer.max_ack_delay));
+        self.compute_pto();
         if peer.max_udp_payload_size < self.path_info.max_datagram_size {
             self.path_info.max_datagram_size = peer.max_udp_payload_size;
             self.sender.set_max_datagram_size(peer.max_udp_payload_size);

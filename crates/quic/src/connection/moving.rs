@@ -57,6 +57,7 @@ impl Connection {
         self.path_info.seed = u64::from_be_bytes(self.random.bytes());
         let controller = (self.settings.controller)(self.path_info);
         self.sender.on_path_change(now, controller, self.path_info);
+        self.compute_pto();
     }
 
     pub(super) fn on_path_response(&mut self, now: Time, data: &[u8; 8]) {
@@ -86,6 +87,9 @@ impl Connection {
 
     /// What is to be said on a path that is not in use: challenges and responses, in datagrams of their own.
     pub(super) fn transmit_elsewhere(&mut self, now: Time, buf: &mut [u8]) -> Option<Transmit> {
+        if self.paths.is_only_one() {
+            return None;
+        }
         let active = self.paths.active_id();
         let due = |&(id, path): &(PathId, &crate::connection::Path)| {
             id != active && (path.has_response() || path.timer() <= now)

@@ -1,7 +1,7 @@
 //! One packet number space of a connection: its keys, its handshake bytes, what was received (RFC 9000 section 12.3).
 
 use recovery::{AckConfig, Clock, OnGap, Receiver, SpaceId};
-use units::Duration;
+use units::{Duration, Time};
 
 use crate::crypto::keys::Keys;
 use crate::crypto_stream::CryptoStream;
@@ -36,6 +36,11 @@ impl SpaceState {
             ack_now: false,
             probes: 0,
         }
+    }
+
+    /// An ACK is to leave now.
+    pub(super) fn owes_ack(&self, now: Time) -> bool {
+        self.ack_now || self.receiver.timer().is_some_and(|due| due <= now)
     }
 
     /// Its keys are discarded, and with them all that is only for its packets (RFC 9001 section 4.9).

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use recovery::congestion::PathInfo;
 use recovery::{AckEffects, AckFrame, Paced, Role, Sender};
-use units::{Ecn, Time};
+use units::{Duration, Ecn, Time};
 
 use crate::config::Config;
 use crate::connection::close::{IdleTimer, Lifecycle};
@@ -136,6 +136,8 @@ pub struct Connection {
     pub(super) sender: Sender<Contents>,
     /// Kept for its memory, and away from here for its size; none while it is used.
     pub(super) effects: Option<Box<AckEffects<Contents>>>,
+    /// As it follows from the RTT: see `compute_pto`.
+    pub(super) probe_timeout: Duration,
     pub(super) path_info: PathInfo,
     pub(super) paths: Paths,
     pub(super) lifecycle: Lifecycle,
@@ -221,6 +223,7 @@ impl Connection {
             peer: None,
             complete: false,
             confirmed: false,
+            probe_timeout: sender.timers().pto,
             sender,
             effects: None,
             path_info,

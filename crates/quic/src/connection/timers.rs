@@ -9,7 +9,13 @@ use crate::connection::tap::Observation;
 impl Connection {
     /// The probe timeout of now, without backoff (RFC 9002 section 6.2.1).
     pub(super) fn pto(&self) -> Duration {
-        self.sender.timers().pto
+        debug_assert_eq!(self.probe_timeout, self.sender.timers().pto, "computed whenever it changes");
+        self.probe_timeout
+    }
+
+    /// To be called when the RTT or the peer's `max_ack_delay` has changed: the probe timeout is asked for several times a packet.
+    pub(super) fn compute_pto(&mut self) {
+        self.probe_timeout = self.sender.timers().pto;
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) is to be called; never while nothing is due.

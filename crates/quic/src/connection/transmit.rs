@@ -12,6 +12,7 @@ use crate::connection::spaces::id_of;
 use crate::connection::state::{Connection, Transmit};
 use crate::connection::tap::Observation;
 use crate::crypto::keys;
+use crate::crypto::update::OneRtt;
 use crate::error::Error;
 use crate::level::{Level, Side, Space};
 use crate::streams::table::MIN_DATA;
@@ -53,24 +54,36 @@ pub(super) struct Filled {
 /// A datagram being built.
 #[derive(Default)]
 pub(super) struct Datagram {
-    drafts: Vec<Draft>,
+    /// One for each level at most, in order.
+    drafts: [Option<Draft>; LEVELS.len()],
     expand: bool,
 }
 
 impl Datagram {
+    fn iter(&self) -> impl Iterator<Item = &Draft> {
+        self.drafts.iter().flatten()
+    }
+
     fn end(&self) -> usize {
-        self.drafts.last().map_or(0, |last| last.start + last.len + last.tag_len)
+        self.iter().last().map_or(0, |last| last.start + last.len + last.tag_len)
     }
 
     /// Nothing was written.
-    pub(super) const fn is_empty(&self) -> bool {
-        self.drafts.is_empty()
+    pub(super) fn is_empty(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
+    /// Adds a packet behind the others.
+    fn push(&mut self, draft: Draft) {
+        if let Some(free) = self.drafts.iter_mut().find(|place| place.is_none()) {
+            *free = Some(draft);
+        }
     }
 
     /// Fills the last packet up.
     fn pad(&mut self, buf: &mut [u8], to: usize) {
         let missing = to.min(buf.len()).saturating_sub(self.end());
-        if let Some(last) = self.drafts.last_mut().filter(|_| missing > 0) {
+        if let Some(last) = self.drafts.iter_mut().flatten().last().filter(|_| missing > 0) {
             let from = last.start + last.len;
             buf[from..from + missing].fill(0);
             last.len += missing;
@@ -139,6 +152,10 @@ impl Connection {
         };
         let pending = LEVELS.into_iter().any(|level| self.has_pending(level));
         let allowed = if pending { self.may_send(now) } else { None };
+        if allowed.is_none() && !self.has_due(now) {
+            self.note_limit(pending);
+            return None;
+        }
         let (may, room) = (allowed.is_some(), allowed.map_or(room, |most| room.min(most)));
         let buf = &mut buf[..room];
         let mut datagram = Datagram::default();
@@ -150,14 +167,35 @@ impl Connection {
                 connection.fill(now, level, may && full, w)
             });
         }
-        if datagram.drafts.is_empty() {
-            if !pending {
-                let held = self.streams.is_held_back();
-                self.sender.on_limited(if held { Limit::FlowControl } else { Limit::Application });
-            }
+        if datagram.is_empty() {
+            self.note_limit(pending);
             return None;
         }
         Some(self.send(now, buf, datagram, (path, addresses)))
+    }
+
+    /// Nothing more leaves now, though congestion control may allow it.
+    fn note_limit(&mut self, pending: bool) {
+        if !pending {
+            let held = self.streams.is_held_back();
+            self.sender.on_limited(if held { Limit::FlowControl } else { Limit::Application });
+        }
+    }
+
+    /// Something besides what congestion control holds back may be due: an ACK, a frame of the path in use, or a step before the next header.
+    /// Most calls after the last datagram end here.
+    fn has_due(&self, now: Time) -> bool {
+        let path = self.paths.active();
+        // The packet that ends a handshake is noted after its space has let its keys go.
+        let owes = |level: &Level| {
+            let space = &self.spaces[level.space() as usize];
+            space.owes_ack(now) && (*level == Level::OneRtt || space.keys.is_some())
+        };
+        LEVELS.iter().any(owes)
+            || path.has_response()
+            || path.timer() <= now
+            || self.sender.next_number(id_of(Space::Application)) >= self.skip_at
+            || self.one_rtt.as_ref().is_some_and(OneRtt::has_steps)
     }
 
     /// Where a path leads, and how many bytes a datagram on it may have now.
@@ -192,8 +230,7 @@ impl Connection {
     /// What is left of a window that has no room for a full packet, where smaller ones may fill it. Not while an ACK is due, which might not
     /// have room beside them, nor before the handshake is confirmed, since its datagrams are padded.
     fn rest_of_window(&self, now: Time) -> Option<u64> {
-        let space = &self.spaces[Space::Application as usize];
-        let due = space.ack_now || space.receiver.timer().is_some_and(|due| due <= now);
+        let due = self.spaces[Space::Application as usize].owes_ack(now);
         if !self.settings.recovery.small_last_packet || !self.confirmed || due {
             return None;
         }
@@ -223,7 +260,7 @@ impl Connection {
         datagram.expand |= filled.expand || initial;
         let items = items..self.items.len();
         let eliciting = filled.eliciting;
-        datagram.drafts.push(Draft { level, placed, start, len, tag_len, eliciting, padded: false, items });
+        datagram.push(Draft { level, placed, start, len, tag_len, eliciting, padded: false, items });
     }
 
     /// Header and frames; none without room, or when there is nothing to say.
@@ -313,20 +350,20 @@ impl Connection {
             datagram.pad(buf, MIN_INITIAL_DATAGRAM);
         }
         let len = datagram.end();
-        let in_flight = datagram.drafts.iter().any(|draft| draft.eliciting || draft.padded);
+        let in_flight = datagram.iter().any(|draft| draft.eliciting || draft.padded);
         let ecn = if in_flight { self.sender.datagram_mark(now) } else { self.sender.bare_mark() };
-        for draft in &datagram.drafts {
+        for draft in datagram.iter() {
             if let Err(error) = self.seal(buf, draft) {
                 // Only a mistake of this crate's: nothing can be said with such keys.
                 self.fail(now, error);
             }
             self.note(now, draft, ecn);
         }
-        if datagram.drafts.iter().any(|draft| draft.eliciting) {
+        if datagram.iter().any(|draft| draft.eliciting) {
             self.idle.on_sent(now);
         }
         // RFC 9001 section 4.9.1.
-        if self.side == Side::Client && datagram.drafts.iter().any(|draft| draft.level == Level::Handshake) {
+        if self.side == Side::Client && datagram.iter().any(|draft| draft.level == Level::Handshake) {
             self.discard(now, Space::Initial);
         }
         if let Some(path) = self.paths.get_mut(path) {

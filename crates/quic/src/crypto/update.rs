@@ -147,6 +147,12 @@ impl OneRtt {
         }
     }
 
+    /// An update is wanted, or the confidentiality limit is near: [`prepare`](Self::prepare) does more than say the phase.
+    pub const fn has_steps(&self) -> bool {
+        let Limits { confidentiality, .. } = self.limits;
+        self.wanted || self.sealed >= confidentiality - confidentiality / 8
+    }
+
     /// To be called before the header of a packet is written: updates the keys where that was asked for or the confidentiality limit is
     /// near (7/8 of it), and gives the Key Phase bit.
     ///
@@ -154,8 +160,7 @@ impl OneRtt {
     /// AEAD_LIMIT_REACHED when the limit is reached and no update may begin: nothing more can be sent (section 6.6).
     pub fn prepare(&mut self, now: Time) -> Result<bool, Error> {
         let Limits { confidentiality, .. } = self.limits;
-        let near = self.sealed >= confidentiality - confidentiality / 8;
-        if (self.wanted || near) && self.may_update(now).is_ok() {
+        if self.has_steps() && self.may_update(now).is_ok() {
             self.rotate();
         }
         if self.sealed >= confidentiality {

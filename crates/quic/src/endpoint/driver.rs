@@ -1,7 +1,8 @@
 //! The endpoint itself: how it begins, its connections, their events.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
+use std::mem;
 use std::net::SocketAddr;
 
 use units::Time;
@@ -9,6 +10,7 @@ use units::Time;
 use crate::config::{EndpointConfig, Invalid};
 use crate::connection::{Birth, Connection, Event, HandshakeIds, Settings, State, Transmit};
 use crate::crypto::start::{ClientCrypto, ServerCrypto};
+use crate::endpoint::members::{Member, Members};
 use crate::endpoint::reset::ResetKey;
 use crate::endpoint::routing::{Handle, Routing};
 use crate::endpoint::token::Tokens;
@@ -71,17 +73,17 @@ pub struct Endpoint {
     pub(super) tokens: Tokens,
     pub(super) reset_key: ResetKey,
     pub(super) random: Random,
-    pub(super) connections: BTreeMap<Handle, Connection>,
+    pub(super) connections: Members,
     pub(super) events: VecDeque<(Handle, Event)>,
     /// Answers that belong to no connection.
     pub(super) answers: VecDeque<(Transmit, Vec<u8>)>,
     /// Connections that may have something to send, in turns.
     pub(super) sending: VecDeque<Handle>,
-    pub(super) is_sending: BTreeSet<Handle>,
-    /// Connections whose events and timers are to be looked at.
-    pub(super) touched: BTreeSet<Handle>,
+    /// Connections whose events and IDs are to be looked at.
+    touched: Vec<Handle>,
+    /// Connections whose timers are to be asked for: only once somebody asks when something is due.
+    stale: Vec<Handle>,
     pub(super) timers: BTreeSet<(Time, Handle)>,
-    pub(super) timer_of: BTreeMap<Handle, Time>,
     pub(super) dropped: Dropped,
     pub(super) now: Time,
 }
@@ -115,14 +117,13 @@ impl Endpoint {
             reset_key,
             random,
             settings,
-            connections: BTreeMap::new(),
+            connections: Members::default(),
             events: VecDeque::new(),
             answers: VecDeque::new(),
             sending: VecDeque::new(),
-            is_sending: BTreeSet::new(),
-            touched: BTreeSet::new(),
+            touched: Vec::new(),
+            stale: Vec::new(),
             timers: BTreeSet::new(),
-            timer_of: BTreeMap::new(),
             dropped: Dropped::default(),
             now: Time::ZERO,
         })
@@ -161,7 +162,7 @@ impl Endpoint {
         let start = |parameters: &_| crypto.start(server_name, parameters, alpn);
         match Connection::new(now, &self.settings.connection, birth, start) {
             Ok(connection) => {
-                self.connections.insert(handle, connection);
+                self.connections.insert(handle, Member::new(connection));
                 self.touch(handle);
                 Ok(handle)
             }
@@ -179,15 +180,13 @@ impl Endpoint {
 
     /// A connection. Nothing is known any more of one that is gone.
     pub fn connection(&self, handle: Handle) -> Option<&Connection> {
-        self.connections.get(&handle)
+        self.connections.get(handle).map(|member| &member.connection)
     }
 
     /// The same, to be used; `poll_transmit`, `poll_timeout` and `poll_event` are to be asked afterwards.
     pub fn connection_mut(&mut self, handle: Handle) -> Option<&mut Connection> {
-        if self.connections.contains_key(&handle) {
-            self.touch(handle);
-        }
-        self.connections.get_mut(&handle)
+        self.touch(handle);
+        self.connections.get_mut(handle).map(|member| &mut member.connection)
     }
 
     /// The application takes the connection of a client: what may wait for it is no longer bounded as for a stranger.
@@ -197,7 +196,7 @@ impl Endpoint {
 
     /// Every connection.
     pub fn handles(&self) -> impl Iterator<Item = Handle> + '_ {
-        self.connections.keys().copied()
+        self.connections.keys()
     }
 
     /// How many connections there are.
@@ -223,26 +222,51 @@ impl Endpoint {
 
     /// Something has happened to a connection.
     pub(super) fn touch(&mut self, handle: Handle) {
-        self.touched.insert(handle);
+        self.look_at(handle);
         self.wake(handle);
+    }
+
+    /// It is to be looked at.
+    pub(super) fn look_at(&mut self, handle: Handle) {
+        let Some(member) = self.connections.get_mut(handle) else { return };
+        if !mem::replace(&mut member.touched, true) {
+            self.touched.push(handle);
+        }
     }
 
     /// It may have something to send.
     fn wake(&mut self, handle: Handle) {
-        if self.is_sending.insert(handle) {
+        let Some(member) = self.connections.get_mut(handle) else { return };
+        if !mem::replace(&mut member.sending, true) {
             self.sending.push_back(handle);
         }
     }
 
-    /// Looks at the connections that something has happened to: events, IDs, timers, the end.
+    /// Looks at the connections that something has happened to, in their order: events, IDs, the end.
+    #[inline]
     pub(super) fn settle(&mut self) {
-        while let Some(handle) = self.touched.pop_first() {
-            self.settle_one(handle);
+        if !self.touched.is_empty() {
+            self.settle_touched();
         }
     }
 
+    fn settle_touched(&mut self) {
+        let mut touched = mem::take(&mut self.touched);
+        touched.sort_unstable();
+        for handle in touched.drain(..) {
+            self.settle_one(handle);
+        }
+        // Kept for its memory: nothing that is looked at touches another.
+        self.touched = touched;
+    }
+
     fn settle_one(&mut self, handle: Handle) {
-        let Some(connection) = self.connections.get_mut(&handle) else { return };
+        let Some(member) = self.connections.get_mut(handle) else { return };
+        member.touched = false;
+        if !mem::replace(&mut member.stale, true) {
+            self.stale.push(handle);
+        }
+        let connection = &mut member.connection;
         let mut connected = false;
         while let Some(event) = connection.poll_event() {
             if event == Event::Confirmed {
@@ -266,37 +290,44 @@ impl Endpoint {
             let (_, peer) = connection.addresses();
             self.routing.set_resets(handle, peer, tokens.into_iter());
         }
-        let due = connection.poll_timeout();
         if connection.state() == State::Gone {
             return self.forget(handle);
         }
-        self.set_timer(handle, Some(due));
+        let wanted = connection.ids_wanted();
         if connected {
             self.wake(handle);
         }
-        self.issue_ids(handle);
+        self.issue_ids(handle, wanted);
     }
 
-    fn issue_ids(&mut self, handle: Handle) {
-        let wanted = self.connections.get(&handle).map_or(0, Connection::ids_wanted);
+    fn issue_ids(&mut self, handle: Handle, wanted: usize) {
         for _ in 0..wanted {
             let len = self.settings.config.connection.connection_id_len;
             let id = (0..DRAWS).map(|_| self.draw_id(len)).collect::<Vec<_>>();
             let Some(id) = id.into_iter().find(|id| self.routing.add_id(handle, *id)) else { return };
             let token = self.reset_key.token(&id);
-            if let Some(connection) = self.connections.get_mut(&handle) {
-                connection.issue_id(id, token);
+            if let Some(member) = self.connections.get_mut(handle) {
+                member.connection.issue_id(id, token);
                 self.wake(handle);
             }
         }
     }
 
+    /// Asks when something is due where that may have changed.
+    #[inline]
+    pub(super) fn settle_timers(&mut self) {
+        while let Some(handle) = self.stale.pop() {
+            let Some(member) = self.connections.get_mut(handle) else { continue };
+            member.stale = false;
+            let due = member.connection.poll_timeout();
+            self.set_timer(handle, Some(due));
+        }
+    }
+
     pub(super) fn set_timer(&mut self, handle: Handle, due: Option<Time>) {
         let due = due.filter(|due| *due != Time::NEVER);
-        let before = match due {
-            Some(due) => self.timer_of.insert(handle, due),
-            None => self.timer_of.remove(&handle),
-        };
+        let Some(member) = self.connections.get_mut(handle) else { return };
+        let before = mem::replace(&mut member.due, due);
         if before != due {
             if let Some(before) = before {
                 self.timers.remove(&(before, handle));
@@ -309,9 +340,8 @@ impl Endpoint {
 
     /// Nothing is known of a connection any more, but the events that were not asked for.
     pub(super) fn forget(&mut self, handle: Handle) {
-        self.connections.remove(&handle);
-        self.routing.forget(handle);
         self.set_timer(handle, None);
-        self.touched.remove(&handle);
+        self.connections.remove(handle);
+        self.routing.forget(handle);
     }
 }

@@ -5,6 +5,7 @@ use units::{Ecn, Time};
 use crate::connection::{Arrival, Birth, Connection, HandshakeIds, Transmit};
 use crate::endpoint::admission::{self, Admission, First};
 use crate::endpoint::driver::Endpoint;
+use crate::endpoint::members::Member;
 use crate::endpoint::routing::{Handle, Routed};
 use crate::level::Side;
 use crate::random::Random;
@@ -39,8 +40,8 @@ impl Endpoint {
             Fate::Answer(bytes) => self.answer(&arrival, bytes),
             Fate::Dropped => self.dropped.dropped += 1,
             Fate::Reset(handle) => {
-                if let Some(connection) = self.connections.get_mut(&handle) {
-                    connection.on_stateless_reset(now);
+                if let Some(member) = self.connections.get_mut(handle) {
+                    member.connection.on_stateless_reset(now);
                     self.touch(handle);
                 }
             }
@@ -48,15 +49,15 @@ impl Endpoint {
     }
 
     fn deliver(&mut self, now: Time, handle: Handle, arrival: Arrival<'_>) {
-        if let Some(connection) = self.connections.get_mut(&handle) {
-            connection.handle(now, arrival);
+        if let Some(member) = self.connections.get_mut(handle) {
+            member.connection.handle(now, arrival);
             self.touch(handle);
         }
     }
 
     /// Of a first datagram in which nothing could be opened nothing is kept: anybody could have sent it.
     fn deliver_first(&mut self, now: Time, handle: Handle, arrival: Arrival<'_>) {
-        let Some(connection) = self.connections.get_mut(&handle) else { return };
+        let Some(Member { connection, .. }) = self.connections.get_mut(handle) else { return };
         connection.handle(now, arrival);
         if connection.counts().packets_received == 0 {
             self.dropped.forged += 1;
@@ -128,7 +129,7 @@ impl Endpoint {
         let start = |parameters: &_| crypto.start(parameters, alpn);
         match Connection::new(now, &self.settings.connection, birth, start) {
             Ok(connection) => {
-                self.connections.insert(handle, connection);
+                self.connections.insert(handle, Member::new(connection));
                 Fate::New(handle)
             }
             Err(_) => {

@@ -5,6 +5,7 @@ pub mod admission;
 pub mod budget;
 mod driver;
 mod incoming;
+mod members;
 mod outgoing;
 mod program;
 pub mod reset;

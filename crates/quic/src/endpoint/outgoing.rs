@@ -23,14 +23,14 @@ impl Endpoint {
             return Some(transmit);
         }
         while let Some(handle) = self.sending.pop_front() {
-            let known = self.connections.get_mut(&handle);
-            let transmit = known.and_then(|known| known.poll_burst(now, buf, most));
-            self.touched.insert(handle);
+            let Some(member) = self.connections.get_mut(handle) else { continue };
+            let transmit = member.connection.poll_burst(now, buf, most);
+            member.sending = transmit.is_some();
+            self.look_at(handle);
             if transmit.is_some() {
                 self.sending.push_back(handle);
                 return transmit;
             }
-            self.is_sending.remove(&handle);
             self.settle();
         }
         None
@@ -39,6 +39,7 @@ impl Endpoint {
     /// When [`handle_timeout`](Self::handle_timeout) is to be called; never while nothing is due.
     pub fn poll_timeout(&mut self) -> Time {
         self.settle();
+        self.settle_timers();
         self.timers.first().map_or(Time::NEVER, |(due, _)| *due)
     }
 
@@ -46,13 +47,14 @@ impl Endpoint {
     pub fn handle_timeout(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.settle();
+        self.settle_timers();
         while let Some(&(due, handle)) = self.timers.first()
             && due <= now
         {
             // Set again when it is looked at next.
             self.set_timer(handle, None);
-            if let Some(connection) = self.connections.get_mut(&handle) {
-                connection.handle_timeout(now);
+            if let Some(member) = self.connections.get_mut(handle) {
+                member.connection.handle_timeout(now);
                 self.touch(handle);
             }
         }

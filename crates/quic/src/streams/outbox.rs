@@ -170,14 +170,23 @@ impl Outbox {
     pub fn on_acked(&mut self, range: Range<u64>) {
         let range = range.start.max(self.base)..range.end.min(self.sent);
         self.lost.remove(range.clone());
+        // In order, as most are: no range is kept of them.
+        if self.acked.is_empty() && range.start == self.base && !range.is_empty() {
+            return self.release(range.end);
+        }
         self.acked.insert(range);
         if let Some(first) = self.acked.first().filter(|first| first.start == self.base) {
             self.acked.remove(first.clone());
-            if let Source::Written { held, .. } = &mut self.source {
-                held.drain(..(first.end - self.base) as usize);
-            }
-            self.base = first.end;
+            self.release(first.end);
         }
+    }
+
+    /// All below is acknowledged.
+    fn release(&mut self, end: u64) {
+        if let Source::Written { held, .. } = &mut self.source {
+            held.drain(..(end - self.base) as usize);
+        }
+        self.base = end;
     }
 
     /// These bytes did not arrive: what is not acknowledged of them is sent again.

@@ -5,18 +5,25 @@ const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Fills `out` with the bytes of the pattern from `offset` on: words of eight bytes, the number of the word times a constant.
 pub fn fill(offset: u64, out: &mut [u8]) {
-    let (mut word, within) = (offset / 8, (offset % 8) as usize);
-    let mut put = |to: &mut [u8], from: usize| {
-        let bytes = (word + 1).wrapping_mul(STEP).to_le_bytes();
-        to.copy_from_slice(&bytes[from..from + to.len()]);
-        word += 1;
-    };
+    let (mut number, within) = (offset / 8, (offset % 8) as usize);
     let head = if within == 0 { 0 } else { (8 - within).min(out.len()) };
     let (head, rest) = out.split_at_mut(head);
     if !head.is_empty() {
-        put(head, within);
+        head.copy_from_slice(&word(number)[within..within + head.len()]);
+        number += 1;
     }
-    rest.chunks_mut(8).for_each(|word| put(word, 0));
+    // Whole words, of a length that is known here: most of what a simulated transfer sends.
+    let (words, tail) = rest.as_chunks_mut();
+    for out in words {
+        *out = word(number);
+        number += 1;
+    }
+    tail.copy_from_slice(&word(number)[..tail.len()]);
+}
+
+/// The word of this number.
+const fn word(number: u64) -> [u8; 8] {
+    (number + 1).wrapping_mul(STEP).to_le_bytes()
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ impl RangeSet {
 
     /// Takes all numbers of a range out.
     pub fn remove(&mut self, range: Range<u64>) {
-        if range.is_empty() {
+        if range.is_empty() || self.is_empty() {
             return;
         }
         if let Some(before) = self.at_or_before(range.start).filter(|before| before.end > range.start) {

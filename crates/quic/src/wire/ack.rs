@@ -186,13 +186,20 @@ impl AckToSend<'_> {
     }
 
     /// The numbers of the frame: those before the ranges, and then a gap and a length for each range but the last.
-    fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
+    /// In their order.
+    fn for_each_number(&self, mut put: impl FnMut(u64)) {
         let &(first, largest) = self.ranges.last().expect("something to acknowledge");
         let further = self.ranges.len() as u64 - 1;
-        let head = [self.frame_type().0, largest, self.delay, further, largest - first];
-        let pairs = self.ranges.windows(2).rev();
+        for number in [self.frame_type().0, largest, self.delay, further, largest - first] {
+            put(number);
+        }
         // From the largest down: each range is the one before the next.
-        head.into_iter().chain(pairs.flat_map(|pair| [pair[1].0 - pair[0].1 - 2, pair[0].1 - pair[0].0]))
+        let mut above = first;
+        for &(start, end) in self.ranges.iter().rev().skip(1) {
+            put(above - end - 2);
+            put(end - start);
+            above = start;
+        }
     }
 
     /// How many bytes [`encode`](Self::encode) writes.
@@ -200,7 +207,8 @@ impl AckToSend<'_> {
     /// # Panics
     /// When there is no range, or they are not in order, or touch.
     pub fn size(&self) -> usize {
-        let numbers = self.numbers().map(varint::size).sum::<usize>();
+        let mut numbers = 0;
+        self.for_each_number(|number| numbers += varint::size(number));
         numbers + self.ecn.map_or(0, EcnCounts::size) + self.stamps.map_or(0, StampsToSend::size)
     }
 
@@ -213,7 +221,7 @@ impl AckToSend<'_> {
     /// When there is no range, or they are not in order, or touch.
     pub fn encode(&self, w: &mut Writer<'_>) -> Result<(), Full> {
         w.room(self.size())?;
-        self.numbers().for_each(|number| w.varint(number));
+        self.for_each_number(|number| w.varint(number));
         if let Some(ecn) = self.ecn {
             ecn.encode(w);
         }

@@ -153,6 +153,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Room for `n` bytes that the caller fills.
+    #[inline]
     pub fn claim(&mut self, n: usize) -> &mut [u8] {
         let at = self.at;
         self.at += n;
@@ -160,18 +161,33 @@ impl<'a> Writer<'a> {
     }
 
     /// One byte.
+    #[inline]
     pub fn u8(&mut self, value: u8) {
-        self.bytes(&[value]);
+        self.array([value]);
+    }
+
+    /// Writes bytes whose number is known here: a store, and no call.
+    #[inline]
+    fn array<const N: usize>(&mut self, bytes: [u8; N]) {
+        let to = self.buf[self.at..].first_chunk_mut();
+        *to.expect("room was asked for") = bytes;
+        self.at += N;
     }
 
     /// A variable-length integer in its shortest encoding.
+    #[inline]
     pub fn varint(&mut self, value: u64) {
         self.varint_in(value, varint::size(value));
     }
 
     /// A variable-length integer in 1, 2, 4 or 8 bytes.
     pub fn varint_in(&mut self, value: u64, size: usize) {
-        self.bytes(&varint::encoded(value, size)[..size]);
+        match size {
+            1 if value < 1 << 6 => self.u8(value as u8),
+            2 if value < 1 << 14 => self.array((1 << 14 | value as u16).to_be_bytes()),
+            4 if value < 1 << 30 => self.array((2 << 30 | value as u32).to_be_bytes()),
+            _ => self.bytes(&varint::encoded(value, size)[..size]),
+        }
     }
 
     /// The length as a variable-length integer, and the bytes.

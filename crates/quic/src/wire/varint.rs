@@ -33,12 +33,12 @@ pub const fn encoded(value: u64, size: usize) -> [u8; 8] {
 /// The value at the start of `bytes` and how many bytes it took; none when they end before it does.
 pub fn decode(bytes: &[u8]) -> Option<(u64, usize)> {
     let first = *bytes.first()?;
-    let size = 1 << (first >> 6);
-    let mut value = u64::from(first & 0x3f);
-    for byte in bytes.get(1..size)? {
-        value = value << 8 | u64::from(*byte);
-    }
-    Some((value, size))
+    Some(match first >> 6 {
+        0 => (u64::from(first), 1),
+        1 => (u64::from(u16::from_be_bytes(*bytes.first_chunk()?)) & 0x3fff, 2),
+        2 => (u64::from(u32::from_be_bytes(*bytes.first_chunk()?)) & 0x3fff_ffff, 4),
+        _ => (u64::from_be_bytes(*bytes.first_chunk()?) & MAX, 8),
+    })
 }
 
 #[cfg(test)]

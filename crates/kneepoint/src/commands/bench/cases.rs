@@ -5,12 +5,15 @@ use std::path::Path;
 
 use experiment::diagnostics::Diagnostics;
 use experiment::file::Experiment;
+use stack::Cipher;
 
 /// What is measured of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     /// The simulation alone.
     Simulation,
+    /// The same with QUIC endpoints in the places of flows.
+    Stack(Cipher),
     /// The whole study, with its files.
     Study,
     /// The whole study with qlog.
@@ -126,8 +129,28 @@ stagger = "1 ms"
 count = 128
 "#;
 
+/// QUIC endpoints, both ends and the link together: each packet through the bottleneck has data.
+const fn endpoints(name: &'static str, cipher: Cipher, file: &'static str) -> Case {
+    Case { name, work: Work::Stack(cipher), file }
+}
+
+/// One flow of endpoints, 50 ms.
+macro_rules! connection {
+    ($rate:literal, $seconds:literal, $flow:literal) => {
+        concat!(
+            "duration = \"",
+            $seconds,
+            " s\"\nlink = { rate = \"",
+            $rate,
+            " Mbit/s\", rtt = \"50 ms\", queue = \"1 BDP\" }\n[[flow]]\n",
+            $flow,
+            "\n"
+        )
+    };
+}
+
 /// All cases.
-pub(super) const CASES: [Case; 29] = [
+pub(super) const CASES: [Case; 34] = [
     case("1 flow, 10 Mbit/s, 100 MB", SMALL),
     case("1 flow, 500 Mbit/s, 60 s", flows!("1", "60", "controller = \"cubic\"", "")),
     case("128 flows, 500 Mbit/s, 60 s", flows!("128", "60", "controller = \"cubic\"", "")),
@@ -173,6 +196,19 @@ pub(super) const CASES: [Case; 29] = [
     case("128 flows, PIE", flows!("128", "60", "controller = \"cubic\"", ", aqm = \"pie\"")),
     case("128 flows, DualPI2", flows!("128", "60", "controller = \"cubic\"", ", aqm = \"dualpi2\"")),
     case("128 flows, four links", CHAIN),
+    endpoints("endpoints, TLS", Cipher::Tls, connection!("500", "10", "controller = \"cubic\"")),
+    endpoints("endpoints, no cipher", Cipher::Plain, connection!("500", "10", "controller = \"cubic\"")),
+    endpoints("endpoints, TLS, 100 Mbit/s", Cipher::Tls, connection!("100", "30", "controller = \"cubic\"")),
+    endpoints(
+        "endpoints, no cipher, 100 Mbit/s",
+        Cipher::Plain,
+        connection!("100", "30", "controller = \"cubic\""),
+    ),
+    endpoints(
+        "endpoints, no cipher, receive times",
+        Cipher::Plain,
+        connection!("100", "30", "controller = \"quic-dc\""),
+    ),
     Case {
         name: "1 flow, a study",
         work: Work::Study,

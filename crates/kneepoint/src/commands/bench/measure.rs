@@ -44,11 +44,16 @@ fn once(case: &Case) -> Result<Figure, Error> {
     let out = tempfile::tempdir().map_err(Error::bad)?;
     let simulated = || sim::run(&scenario, &watch).map(|outcome| outcome.link.delivered.packets);
     // A study does not say how many packets passed: counted in a simulation of its own, which is not measured.
-    let known = if case.work == Work::Simulation { None } else { simulated() };
+    let known = if matches!(case.work, Work::Study | Work::Qlog) { simulated() } else { None };
     let counter = Counter::begin();
     let begin = ProcessTime::now();
     let packets = match case.work {
         Work::Simulation => simulated(),
+        Work::Stack(cipher) => {
+            let profile = stack::Profile { cipher, ..stack::Profile::default() };
+            let outcome = stack::run(&scenario, &profile, &watch, None).map_err(Error::bad)?;
+            outcome.map(|outcome| outcome.link.delivered.packets)
+        }
         Work::Study | Work::Qlog => {
             let qlog = (case.work == Work::Qlog).then(Default::default);
             let options = Options { qlog, ..Options::simulate(out.path().to_owned()) };

@@ -19,6 +19,8 @@ pub struct LocalIds {
     issued: BTreeMap<u64, (ConnectionId, [u8; 16])>,
     next: u64,
     retire_prior_to: u64,
+    /// Those that the peer was not asked to give up: asked for after everything that happens, and seldom another number.
+    active: u64,
     /// What the peer keeps.
     limit: u64,
     /// Of zero length: there is no other (section 5.1).
@@ -32,6 +34,7 @@ impl LocalIds {
             issued: BTreeMap::from([(0, (first, reset_token))]),
             next: 1,
             retire_prior_to: 0,
+            active: 1,
             limit: 2,
             is_empty: first.is_empty(),
         }
@@ -47,9 +50,12 @@ impl LocalIds {
         if self.is_empty {
             return 0;
         }
-        // Section 5.1.1: those that the peer is asked to give up do not count.
-        let active = self.issued.range(self.retire_prior_to..).count() as u64;
-        self.limit.saturating_sub(active) as usize
+        self.limit.saturating_sub(self.active) as usize
+    }
+
+    /// Section 5.1.1: those that the peer is asked to give up do not count.
+    fn count_active(&mut self) {
+        self.active = self.issued.range(self.retire_prior_to..).count() as u64;
     }
 
     /// Takes a new ID of the same length as the others, with its stateless reset token. Gives its number, for NEW_CONNECTION_ID.
@@ -57,6 +63,7 @@ impl LocalIds {
         let sequence = self.next;
         self.next += 1;
         self.issued.insert(sequence, (id, reset_token));
+        self.count_active();
         sequence
     }
 
@@ -68,6 +75,7 @@ impl LocalIds {
             return false;
         }
         self.retire_prior_to = self.next;
+        self.count_active();
         true
     }
 
@@ -98,7 +106,9 @@ impl LocalIds {
         if self.issued.get(&sequence).is_some_and(|(id, _)| id == destination) {
             return Err(violation("the connection ID that the packet itself came to"));
         }
-        Ok(self.issued.remove(&sequence).map(|(id, _)| id))
+        let retired = self.issued.remove(&sequence);
+        self.count_active();
+        Ok(retired.map(|(id, _)| id))
     }
 
     /// The IDs to which packets may come, in order of their numbers.

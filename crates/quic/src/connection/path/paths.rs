@@ -118,6 +118,11 @@ impl Paths {
         self.paths.iter().find(|(_, path)| path.addresses() == addresses).map(|(id, _)| *id)
     }
 
+    /// No path is known but the one in use.
+    pub const fn is_only_one(&self) -> bool {
+        self.paths.len() == 1
+    }
+
     /// Every path that is known.
     pub fn iter(&self) -> impl Iterator<Item = (PathId, &Path)> + '_ {
         self.paths.iter().map(|(id, path)| (*id, path))

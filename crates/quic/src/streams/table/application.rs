@@ -45,7 +45,7 @@ impl StreamTable {
     pub fn open_pattern(&mut self, direction: Direction, bytes: u64) -> Option<StreamId> {
         let id = self.open(direction)?;
         let grant = if direction == Direction::Bidirectional { self.grants[0] } else { self.grants[2] };
-        if let Some(stream) = self.streams.get_mut(&id) {
+        if let Some(stream) = self.streams.get_mut(id) {
             stream.send = Some(SendStream::of_pattern(grant, bytes));
         }
         self.queue(id);
@@ -56,7 +56,7 @@ impl StreamTable {
     pub fn open_growing_pattern(&mut self, direction: Direction) -> Option<StreamId> {
         let id = self.open(direction)?;
         let grant = if direction == Direction::Bidirectional { self.grants[0] } else { self.grants[2] };
-        if let Some(stream) = self.streams.get_mut(&id) {
+        if let Some(stream) = self.streams.get_mut(id) {
             stream.send = Some(SendStream::open_pattern(grant, 0));
         }
         Some(id)
@@ -79,7 +79,7 @@ impl StreamTable {
     }
 
     fn sending(&mut self, id: StreamId) -> Result<&mut SendStream, Unknown> {
-        let stream = self.streams.get_mut(&id).ok_or(Unknown::Stream)?;
+        let stream = self.streams.get_mut(id).ok_or(Unknown::Stream)?;
         stream.send.as_mut().ok_or(Unknown::Stream)
     }
 
@@ -89,7 +89,7 @@ impl StreamTable {
     /// When there is no such stream, or it is finished or reset.
     pub fn write(&mut self, id: StreamId, data: &[u8]) -> Result<usize, Unknown> {
         let taken = self.sending(id)?.write(data).map_err(Unknown::Closed)?;
-        if let Some(stream) = self.streams.get_mut(&id) {
+        if let Some(stream) = self.streams.get_mut(id) {
             stream.waits_for_room |= taken < data.len();
         }
         self.on_written(id);
@@ -139,7 +139,7 @@ impl StreamTable {
     /// # Errors
     /// When there is no such stream; also once its end was read and it has nothing left to send.
     pub fn read(&mut self, now: Time, id: StreamId, out: &mut [u8]) -> Result<Read, Unknown> {
-        let stream = self.streams.get_mut(&id).ok_or(Unknown::Stream)?;
+        let stream = self.streams.get_mut(id).ok_or(Unknown::Stream)?;
         let receive = stream.receive.as_mut().ok_or(Unknown::Stream)?;
         let read = receive.read(out);
         if read == Read::Blocked {
@@ -154,7 +154,7 @@ impl StreamTable {
     /// # Errors
     /// When there is no such stream.
     pub fn received(&self, id: StreamId) -> Result<(u64, Option<[u8; 32]>), Unknown> {
-        let stream = self.streams.get(&id).ok_or(Unknown::Stream)?;
+        let stream = self.streams.get(id).ok_or(Unknown::Stream)?;
         let receive = stream.receive.as_ref().ok_or(Unknown::Stream)?;
         Ok((receive.ready_to(), receive.sha256()))
     }
@@ -164,7 +164,7 @@ impl StreamTable {
     /// # Errors
     /// When there is no such stream.
     pub fn stop(&mut self, now: Time, id: StreamId, error: u64) -> Result<(), Unknown> {
-        let stream = self.streams.get_mut(&id).ok_or(Unknown::Stream)?;
+        let stream = self.streams.get_mut(id).ok_or(Unknown::Stream)?;
         stream.receive.as_mut().ok_or(Unknown::Stream)?.stop(error);
         self.control.insert(id);
         self.settle(now, id);

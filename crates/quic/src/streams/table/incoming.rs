@@ -50,7 +50,7 @@ impl StreamTable {
     fn on_stream(&mut self, now: Time, frame: &StreamFrame<'_>, kind: FrameType) -> Result<(), Error> {
         let id = StreamId(frame.id);
         self.touch(id, kind)?;
-        let stream = self.streams.get_mut(&id);
+        let stream = self.streams.get_mut(id);
         let Some(receive) = stream.and_then(|stream| stream.receive.as_mut()) else { return Ok(()) };
         let grown = receive.on_stream(now, frame.offset, frame.data, frame.fin);
         let grown = grown.map_err(|error| error.in_frame(kind.0))?;
@@ -62,7 +62,7 @@ impl StreamTable {
     fn on_reset(&mut self, now: Time, id: StreamId, error: u64, final_size: u64) -> Result<(), Error> {
         let kind = FrameType::RESET_STREAM;
         self.touch(id, kind)?;
-        let stream = self.streams.get_mut(&id);
+        let stream = self.streams.get_mut(id);
         let Some(receive) = stream.and_then(|stream| stream.receive.as_mut()) else { return Ok(()) };
         let grown = receive.on_reset(now, error, final_size).map_err(|error| error.in_frame(kind.0))?;
         self.window.on_received(now, grown).map_err(|error| error.in_frame(kind.0))?;
@@ -71,7 +71,7 @@ impl StreamTable {
     }
 
     fn on_received(&mut self, now: Time, id: StreamId) {
-        if let Some(stream) = self.streams.get_mut(&id)
+        if let Some(stream) = self.streams.get_mut(id)
             && !stream.told_readable
             && stream.receive.as_ref().is_some_and(ReceiveStream::is_readable)
         {
@@ -83,7 +83,7 @@ impl StreamTable {
 
     fn on_stop_sending(&mut self, id: StreamId, error: u64) -> Result<(), Error> {
         self.touch(id, FrameType::STOP_SENDING)?;
-        let Some(stream) = self.streams.get_mut(&id) else { return Ok(()) };
+        let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
         let Some(send) = &mut stream.send else { return Ok(()) };
         send.on_stop_sending(error);
         if !std::mem::replace(&mut stream.told_stopped, true) {
@@ -95,7 +95,7 @@ impl StreamTable {
 
     fn on_max_stream_data(&mut self, id: StreamId, max: u64) -> Result<(), Error> {
         self.touch(id, FrameType::MAX_STREAM_DATA)?;
-        if let Some(send) = self.streams.get_mut(&id).and_then(|stream| stream.send.as_mut()) {
+        if let Some(send) = self.streams.get_mut(id).and_then(|stream| stream.send.as_mut()) {
             send.on_max_stream_data(max);
             self.queue(id);
         }

@@ -39,14 +39,14 @@ pub enum Control {
 const DIRECTIONS: [Direction; 2] = [Direction::Bidirectional, Direction::Unidirectional];
 
 impl StreamTable {
-    /// There is something to send.
-    pub fn has_pending(&self) -> bool {
-        self.max_data || !self.control.is_empty() || self.has_other_pending()
-    }
-
     /// There is something to send besides MAX_DATA and MAX_STREAM_DATA, which are in good time and can wait for an ACK that is to leave soon.
     pub fn has_urgent(&self) -> bool {
         self.has_other_pending() || self.control.iter().any(|id| self.is_urgent(*id))
+    }
+
+    /// Besides what is urgent there is something that can wait.
+    pub fn has_patient(&self) -> bool {
+        self.max_data || !self.control.is_empty()
     }
 
     fn has_other_pending(&self) -> bool {
@@ -55,7 +55,7 @@ impl StreamTable {
     }
 
     fn is_urgent(&self, id: StreamId) -> bool {
-        let Some(Stream { send, receive, .. }) = self.streams.get(&id) else { return false };
+        let Some(Stream { send, receive, .. }) = self.streams.get(id) else { return false };
         send.as_ref().is_some_and(SendStream::has_control)
             || receive.as_ref().is_some_and(ReceiveStream::has_stop)
     }
@@ -72,7 +72,7 @@ impl StreamTable {
     }
 
     fn sends(&self, id: StreamId, credit: u64) -> bool {
-        let send = self.streams.get(&id).and_then(|stream| stream.send.as_ref());
+        let send = self.streams.get(id).and_then(|stream| stream.send.as_ref());
         send.is_some_and(|send| send.has_pending(credit))
     }
 
@@ -101,7 +101,7 @@ impl StreamTable {
     }
 
     fn control_of(&mut self, StreamId(id): StreamId) -> Option<(Control, Frame<'static>)> {
-        let stream = self.streams.get_mut(&StreamId(id))?;
+        let stream = self.streams.get_mut(StreamId(id))?;
         if let Some(send) = &mut stream.send {
             if let Some((error, final_size)) = send.next_reset() {
                 let frame = Frame::ResetStream { id, error, final_size };
@@ -126,7 +126,7 @@ impl StreamTable {
         for _ in 0..self.ready.len() {
             let id = self.ready.pop_front()?;
             let credit = self.credit.available();
-            let stream = self.streams.get_mut(&id);
+            let stream = self.streams.get_mut(id);
             let Some((stream, send)) = stream.and_then(|s| Some((&mut s.queued, s.send.as_mut()?))) else {
                 continue;
             };
@@ -161,26 +161,29 @@ impl StreamTable {
 
     /// Copies the bytes of a chunk that [`next_data`](Self::next_data) gave into the packet, at once.
     pub fn copy(&self, id: StreamId, offset: u64, out: &mut [u8]) {
-        if let Some(send) = self.streams.get(&id).and_then(|stream| stream.send.as_ref()) {
+        if let Some(send) = self.streams.get(id).and_then(|stream| stream.send.as_ref()) {
             send.copy(offset, out);
         }
     }
 
     /// A packet with this data was acknowledged.
     pub fn on_data_acked(&mut self, id: StreamId, chunk: Chunk) {
-        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let Some(stream) = self.streams.get_mut(id) else { return };
         let Some(send) = &mut stream.send else { return };
         send.on_acked(chunk);
+        let is_over = send.is_over();
         if stream.waits_for_room && send.room() > 0 {
             stream.waits_for_room = false;
             self.events.push_back(StreamEvent::Writable(id));
         }
-        self.reap(id);
+        if is_over {
+            self.reap(id);
+        }
     }
 
     /// A packet with this data was lost.
     pub fn on_data_lost(&mut self, id: StreamId, chunk: Chunk) {
-        if let Some(send) = self.streams.get_mut(&id).and_then(|stream| stream.send.as_mut()) {
+        if let Some(send) = self.streams.get_mut(id).and_then(|stream| stream.send.as_mut()) {
             send.on_lost(chunk);
             self.queue(id);
         }
@@ -189,7 +192,7 @@ impl StreamTable {
     /// A packet with this frame was acknowledged.
     pub fn on_control_acked(&mut self, control: Control) {
         if let Control::Reset(id) = control
-            && let Some(send) = self.streams.get_mut(&id).and_then(|stream| stream.send.as_mut())
+            && let Some(send) = self.streams.get_mut(id).and_then(|stream| stream.send.as_mut())
         {
             send.on_reset_acked();
             self.reap(id);
@@ -204,7 +207,7 @@ impl StreamTable {
             Control::MaxStreams(direction) => self.max_streams[direction as usize] = true,
             Control::StreamsBlocked(direction) => self.limits.on_blocked_lost(direction),
             Control::Reset(id) | Control::StreamDataBlocked(id) => {
-                let Some(send) = self.streams.get_mut(&id).and_then(|stream| stream.send.as_mut()) else {
+                let Some(send) = self.streams.get_mut(id).and_then(|stream| stream.send.as_mut()) else {
                     return;
                 };
                 match control {
@@ -214,7 +217,7 @@ impl StreamTable {
                 self.control.insert(id);
             }
             Control::Stop(id) | Control::MaxStreamData(id) => {
-                let Some(stream) = self.streams.get_mut(&id) else { return };
+                let Some(stream) = self.streams.get_mut(id) else { return };
                 let Some(receive) = &mut stream.receive else { return };
                 match control {
                     Control::Stop(_) => receive.on_stop_lost(),

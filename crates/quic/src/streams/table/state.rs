@@ -1,9 +1,10 @@
 //! The table itself, and what all its parts do.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use units::{Duration, Time};
 
+use crate::by_id::ById;
 use crate::level::Side;
 use crate::streams::assembler::Keep;
 use crate::streams::flow::{ReceiveWindow, SendCredit, WindowConfig};
@@ -68,7 +69,7 @@ pub(super) struct Stream {
 pub struct StreamTable {
     pub(super) side: Side,
     pub(super) config: TableConfig,
-    pub(super) streams: BTreeMap<StreamId, Stream>,
+    pub(super) streams: ById<StreamId, Stream>,
     pub(super) limits: StreamLimits,
     pub(super) credit: SendCredit,
     pub(super) window: ReceiveWindow,
@@ -93,7 +94,7 @@ impl StreamTable {
         Self {
             side,
             config,
-            streams: BTreeMap::new(),
+            streams: ById::default(),
             limits: StreamLimits::new(side, config.bidirectional, config.unidirectional),
             credit: SendCredit::default(),
             window: ReceiveWindow::new(config.data_window),
@@ -176,7 +177,7 @@ impl StreamTable {
 
     /// A stream may have something to send.
     pub(super) fn queue(&mut self, id: StreamId) {
-        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let Some(stream) = self.streams.get_mut(id) else { return };
         let pending = stream.send.as_ref().is_some_and(|send| send.has_pending(u64::MAX));
         if pending && !stream.queued {
             stream.queued = true;
@@ -186,7 +187,7 @@ impl StreamTable {
 
     /// Bytes of a stream were read, or will never be: credit moves on.
     pub(super) fn settle(&mut self, now: Time, id: StreamId) {
-        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let Some(stream) = self.streams.get_mut(id) else { return };
         let Some(receive) = &mut stream.receive else { return };
         self.window.on_consumed(receive.take_consumed());
         if receive.update(now, self.smoothed_rtt).is_some() {
@@ -194,12 +195,15 @@ impl StreamTable {
             self.control.insert(id);
         }
         self.max_data |= self.window.update(now, self.smoothed_rtt).is_some();
-        self.reap(id);
+        // Neither part has an end to tell of, in most packets of a transfer.
+        if stream.send.is_some() || receive.is_over() {
+            self.reap(id);
+        }
     }
 
     /// Forgets a stream that is over in both directions.
     pub(super) fn reap(&mut self, id: StreamId) {
-        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let Some(stream) = self.streams.get_mut(id) else { return };
         let sent = stream.send.as_ref().is_none_or(SendStream::is_over);
         if sent && stream.send.is_some() && !stream.told_finished {
             stream.told_finished = true;
@@ -211,7 +215,7 @@ impl StreamTable {
         if stream.queued {
             self.ready.retain(|ready| *ready != id);
         }
-        self.streams.remove(&id);
+        self.streams.remove(id);
         self.control.remove(&id);
         self.limits.on_closed(id);
         let direction = id.direction();
