@@ -77,8 +77,15 @@ impl Reassembly {
     }
 
     /// All bytes before this one have arrived.
+    #[inline]
     pub fn contiguous(&self) -> u64 {
         self.next
+    }
+
+    /// Nothing has arrived beyond [`Reassembly::contiguous`].
+    #[inline]
+    pub fn is_whole(&self) -> bool {
+        self.top.is_none() // the last island, and with it any
     }
 
     /// All of `start..end` has arrived.
@@ -123,6 +130,7 @@ mod tests {
                 for (a, b) in [(0, 3), (start, start + len), (start, start + 2), (10, 40)] {
                     prop_assert_eq!(r.holds(a, b), map[a as usize..b as usize].iter().all(|b| *b), "{}..{}", a, b);
                 }
+                prop_assert_eq!(r.is_whole(), r.islands().next().is_none());
                 let beyond: u64 = r.islands().map(|(s, e)| e - s).sum();
                 prop_assert_eq!(next + beyond, map.iter().filter(|b| **b).count() as u64);
                 for (s, e) in r.islands() {

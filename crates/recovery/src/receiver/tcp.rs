@@ -16,6 +16,9 @@ use crate::receiver::config::AckConfig;
 use crate::receiver::quick_acks::QuickAcks;
 use crate::receiver::reassembly::Reassembly;
 
+/// Where the stream is whole.
+const NO_SACKS: [(u64, u64); SACK_BLOCKS] = [(0, 0); SACK_BLOCKS];
+
 /// The receiver.
 #[derive(Clone, Debug)]
 pub struct TcpReceiver {
@@ -60,8 +63,7 @@ impl TcpReceiver {
         let before = self.stream.contiguous();
         let fresh = self.stream.insert(start, end);
         // RFC 5681 section 4.2: also what fills a part of a gap is acknowledged at once.
-        let whole = self.stream.islands().next().is_none();
-        let in_order = start == before && self.stream.contiguous() == end && whole;
+        let in_order = start == before && self.stream.contiguous() == end && self.stream.is_whole();
         self.ecn.add(ecn);
         self.newest = start;
         (self.echo, self.duplicate) = (pn, fresh == 0);
@@ -88,17 +90,24 @@ impl TcpReceiver {
         self.unacked = 0;
         self.due = None;
         self.quick_acks.iter_mut().for_each(QuickAcks::on_ack);
-        let mut sacks = [(0, 0); SACK_BLOCKS];
-        let newest = self.stream.island_at(self.newest);
-        let others = self.stream.islands().rev().filter(|b| Some(*b) != newest);
-        for (slot, block) in sacks.iter_mut().zip(newest.into_iter().chain(others)) {
-            *slot = block;
-        }
+        let sacks = if self.stream.is_whole() { NO_SACKS } else { self.sacks() };
         let ecn = (self.ecn != EcnCounts::default()).then_some(self.ecn);
         self.last_ack = self.stream.contiguous();
         let timestamps = self.timestamps(now);
         let (cumulative, echo, duplicate) = (self.last_ack, self.echo, self.duplicate);
         TcpAck { cumulative, sacks, echo, duplicate, timestamps, ecn }
+    }
+
+    /// The island with the newest data first (RFC 2018 section 4), then from the end of the stream.
+    #[inline(never)]
+    fn sacks(&self) -> [(u64, u64); SACK_BLOCKS] {
+        let mut sacks = NO_SACKS;
+        let newest = self.stream.island_at(self.newest);
+        let others = self.stream.islands().rev().filter(|b| Some(*b) != newest);
+        for (slot, block) in sacks.iter_mut().zip(newest.into_iter().chain(others)) {
+            *slot = block;
+        }
+        sacks
     }
 
     fn timestamps(&self, now: Time) -> Option<(u64, i64)> {

@@ -210,6 +210,8 @@ impl Flow {
         }
         // What happens at the receiver's end lets nothing leave at the sender's, and its pacer knows nothing of it.
         let mut acts = self.near_next <= now;
+        // Whether `timer_at` holds what it must.
+        let mut settled = false;
         if self.source.next() <= now {
             acts = true;
             self.on_application(now);
@@ -230,6 +232,7 @@ impl Flow {
             acts = true;
             self.on_feedback(now, feedback, shared);
             self.timer_at = self.timer();
+            settled = true;
         }
         if !acts {
             return;
@@ -237,14 +240,19 @@ impl Flow {
         if self.timer_at <= now {
             self.sender.on_timer(now, &mut shared.effects);
             self.apply(now, &shared.effects);
+            settled = false;
         }
         if self.stop.is_some_and(|stop| stop <= now) {
             self.finish(now);
         }
+        let sent = self.sender.stats().sent;
         if self.stage == Stage::Running {
             self.send(now, &mut shared.links);
         }
-        self.timer_at = self.timer();
+        // What is only asked for moves no timer, unless the sender was idle: then the controller is told.
+        if !settled || self.sender.stats().sent != sent || self.sender.bytes_in_flight() == 0 {
+            self.timer_at = self.timer();
+        }
         self.near_next = self.due_near();
     }
 
