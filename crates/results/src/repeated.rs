@@ -10,11 +10,6 @@ pub(crate) struct Repeated<T> {
 }
 
 impl<T> Repeated<T> {
-    /// Without values.
-    fn new() -> Self {
-        Self { values: Vec::new(), lengths: Vec::new() }
-    }
-
     /// The values, each once for as often as it follows itself.
     pub(crate) fn values(&self) -> &[T] {
         &self.values
@@ -42,7 +37,10 @@ impl<T> Repeated<T> {
 impl Repeated<f64> {
     /// These, bit for bit.
     pub(crate) fn of(values: &[f64]) -> Self {
-        let mut all = Self::new();
+        // Counted first, so that nothing moves while it grows.
+        let changes = values.windows(2).filter(|pair| pair[0].to_bits() != pair[1].to_bits()).count();
+        let room = if values.is_empty() { 0 } else { changes + 1 };
+        let mut all = Self { values: Vec::with_capacity(room), lengths: Vec::with_capacity(room) };
         let mut start = 0;
         while let Some(first) = values.get(start) {
             let rest = &values[start + 1..];

@@ -288,7 +288,7 @@ mod tests {
 
     /// Runs of up to `longest` of `different` numbers, some of which are not there.
     fn runs(rows: u32, longest: u64, different: u64) -> Runs<i64> {
-        let mut state = rows as u64 + longest + different;
+        let mut state = u64::from(rows) + longest + different;
         let mut below = |bound: u64| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % bound

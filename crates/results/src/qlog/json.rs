@@ -55,19 +55,20 @@ impl Json {
         self.at = 0;
     }
 
-    /// Room of a length that is known.
+    /// Room of a length that is known, and as an array: a slice would be copied by a call, which takes longer than the bytes.
     #[inline(always)]
-    fn room<const N: usize>(&mut self) -> &mut [u8] {
-        if self.at + N > LINE {
+    fn room<const N: usize>(&mut self) -> &mut [u8; N] {
+        const { assert!(N <= LINE) };
+        if self.at > LINE - N {
             self.spill();
         }
-        &mut self.line[self.at..self.at + N]
+        self.line[self.at..].first_chunk_mut().expect("a line has room for a piece once it is empty")
     }
 
     /// As it is.
     #[inline(always)]
     pub(super) fn put<const N: usize>(&mut self, text: &[u8; N]) {
-        self.room::<N>().copy_from_slice(text);
+        *self.room() = *text;
         self.at += N;
     }
 
@@ -85,19 +86,18 @@ impl Json {
     /// A whole number.
     #[inline]
     pub(super) fn whole(&mut self, mut number: u64) {
-        let mut digits = [b'0'; 2 * LONGEST];
-        let mut begin = LONGEST;
-        while number >= 100 {
-            begin -= 2;
-            digits[begin..begin + 2].copy_from_slice(&PAIRS[(number % 100) as usize]);
+        let length = number.max(1).ilog10() as usize + 1;
+        let room = self.room::<LONGEST>();
+        let mut at = length;
+        while number >= 10 {
+            at -= 2;
+            [room[at], room[at + 1]] = PAIRS[(number % 100) as usize];
             number /= 100;
         }
-        begin -= 2;
-        digits[begin..begin + 2].copy_from_slice(&PAIRS[number as usize]);
-        begin += usize::from(number < 10);
-        // A copy of one length for all is a matter of two moves; what is too much of it is overwritten.
-        self.room::<LONGEST>().copy_from_slice(&digits[begin..begin + LONGEST]);
-        self.at += LONGEST - begin;
+        if at > 0 {
+            room[0] = b'0' + number as u8;
+        }
+        self.at += length;
     }
 
     /// Milliseconds to the nanosecond, with one decimal at least: a number that is a real one in any language.
@@ -105,16 +105,16 @@ impl Json {
     pub(super) fn ms(&mut self, duration: Duration) {
         self.whole(duration.0 / MS);
         let mut fraction = (duration.0 % MS) as usize;
-        let mut digits = [b'.'; 7];
+        let room = self.room::<7>();
+        room[0] = b'.';
         for place in [5, 3, 1] {
-            digits[place..place + 2].copy_from_slice(&PAIRS[fraction % 100]);
+            [room[place], room[place + 1]] = PAIRS[fraction % 100];
             fraction /= 100;
         }
-        let mut length = digits.len();
-        while length > 2 && digits[length - 1] == b'0' {
+        let mut length = room.len();
+        while length > 2 && room[length - 1] == b'0' {
             length -= 1;
         }
-        self.room::<7>().copy_from_slice(&digits);
         self.at += length;
     }
 

@@ -45,7 +45,7 @@ impl Known {
 
     /// Takes new values, and tells those that are others than before.
     pub(super) fn update(&mut self, metrics: &Metrics) -> Changed<'_> {
-        let real = |d: Duration| (d != Duration::MAX).then(|| Value::Ms(d));
+        let real = |d: Duration| (d != Duration::MAX).then_some(Value::Ms(d));
         let standard = [
             Some(Value::Whole(metrics.cwnd)),
             Some(Value::Whole(metrics.bytes_in_flight)),

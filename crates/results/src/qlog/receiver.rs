@@ -35,11 +35,11 @@ impl Receiver {
                 let frame = Frame::Stream { offset: *offset, length: *len };
                 let mut packet = Packet::with(frame, *pn, Some(*bytes));
                 packet.marked = *marked;
-                out.entry(time, &Record::Received(packet))
+                out.entry(time, &Record::Received(packet));
             }
             Event::Acks(ack) => {
                 let frame = self.frame(ack);
-                out.entry(time, &Record::Sent(Packet::with(frame, ack.number, None)))
+                out.entry(time, &Record::Sent(Packet::with(frame, ack.number, None)));
             }
             Event::Opened(packet) => out.entry(time, &Record::Received(Packet::of_handshake(packet))),
             Event::Opens(packet) => out.entry(time, &Record::Sent(Packet::of_handshake(packet))),

@@ -42,20 +42,20 @@ impl Sender {
             Event::Sent { pn, bytes, offset, len } => {
                 self.sent.add(self.transport, *pn, *bytes, offset.saturating_add(u64::from(*len)));
                 let frame = Frame::Stream { offset: *offset, length: *len };
-                out.entry(time, &Record::Sent(Packet::with(frame, *pn, Some(*bytes))))
+                out.entry(time, &Record::Sent(Packet::with(frame, *pn, Some(*bytes))));
             }
             Event::Acked(ack) => self.on_ack(out, time, ack),
             Event::Lost { pn, detection } => {
                 let mut packet = Packet::new(*pn, self.sent.lose(*pn));
                 packet.trigger = Some(trigger(*detection));
-                out.entry(time, &Record::Lost(packet))
+                out.entry(time, &Record::Lost(packet));
             }
             Event::Reduced(cause) => {
                 self.recovery = Some(match self.transport {
                     Transport::Quic => self.sent.next_pn,
                     Transport::Tcp => self.sent.highest,
                 });
-                self.change(out, time, State::Recovery, Some(*cause))
+                self.change(out, time, State::Recovery, Some(*cause));
             }
             Event::Metrics(metrics) => self.on_metrics(out, time, metrics),
             Event::Opens(packet) => out.entry(time, &Record::Sent(Packet::of_handshake(packet))),

@@ -9,6 +9,7 @@ use experiment::row::RowLabel;
 use parquet::errors::ParquetError;
 
 use crate::columns::{Column, Group, Named, Reader, Writer};
+use crate::repeated::Repeated;
 use crate::states::States;
 use crate::store::part::Part;
 use crate::store::rows::{damaged, ints, numbers, words};
@@ -94,7 +95,7 @@ fn of_part(part: &Part) -> impl Iterator<Item = TrackOf<'_>> {
 fn values<'p>(part: &'p Part, flow: usize, name: &str) -> impl Iterator<Item = (f64, u32)> + use<'p> {
     let column = part.column(flow, name);
     let none = column.is_none().then(|| (f64::NAN, part.times().len() as u32));
-    let there = column.into_iter().flat_map(|column| column.iter());
+    let there = column.into_iter().flat_map(Repeated::iter);
     there.map(|(value, length)| (*value, length)).chain(none)
 }
 
