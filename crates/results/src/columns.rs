@@ -1,6 +1,9 @@
 //! Tables of columns, and the same as Parquet files: what there is no value of is null there, and what a column means stands in the
 //! file's metadata, `unit:NAME` and `description:NAME`.
 
+mod hybrid;
+mod pages;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
@@ -14,8 +17,11 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use parquet::file::statistics::Statistics;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type, TypePtr};
+
+use self::pages::{Chunk, Entry};
 
 /// The values of one column.
 #[derive(Clone, Debug, PartialEq)]
@@ -171,6 +177,69 @@ impl Writer {
     /// What the file system or the format refuses.
     pub fn finish(self) -> Result<()> {
         self.0.close().map(drop)
+    }
+}
+
+impl Writer {
+    /// Begins a group of rows, whose values are added column by column.
+    pub(crate) fn group(&mut self) -> Result<Group<'_>> {
+        let columns = self.0.schema_descr().columns().to_vec();
+        Ok(Group { out: self.0.next_row_group()?, columns: columns.into_iter() })
+    }
+}
+
+/// A group of rows on its way. Of each value it takes how often it follows itself.
+pub(crate) struct Group<'a> {
+    out: SerializedRowGroupWriter<'a, File>,
+    columns: std::vec::IntoIter<ColumnDescPtr>,
+}
+
+impl Group<'_> {
+    fn add<T: Entry + Clone>(
+        &mut self,
+        runs: impl Iterator<Item = (Option<T>, u32)>,
+        statistics: impl FnOnce(&[T], u64) -> Option<Statistics>,
+    ) -> Result<()> {
+        let column = self.columns.next().ok_or_else(|| ParquetError::General("too many columns".into()))?;
+        let Chunk { bytes, about } = pages::chunk(&column, runs, statistics)?;
+        self.out.append_column(&bytes, about)
+    }
+
+    /// Words, where there are any: without the least and the greatest, which help nobody.
+    pub(crate) fn words(&mut self, runs: impl Iterator<Item = (Option<Arc<str>>, u32)>) -> Result<()> {
+        self.add(runs, |_, _| None)
+    }
+
+    /// Small whole numbers.
+    pub(crate) fn ints(&mut self, runs: impl Iterator<Item = (i32, u32)>) -> Result<()> {
+        self.add(runs.map(|(value, length)| (Some(value), length)), |values, nulls| {
+            let (least, most) = (values.iter().min().copied(), values.iter().max().copied());
+            Some(Statistics::int32(least, most, None, Some(nulls), false))
+        })
+    }
+
+    /// Whole numbers, where there are any.
+    pub(crate) fn counts(&mut self, runs: impl Iterator<Item = (Option<i64>, u32)>) -> Result<()> {
+        self.add(runs, |values, nulls| {
+            let (least, most) = (values.iter().min().copied(), values.iter().max().copied());
+            Some(Statistics::int64(least, most, None, Some(nulls), false))
+        })
+    }
+
+    /// Numbers; NaN where there is none.
+    pub(crate) fn reals(&mut self, runs: impl Iterator<Item = (f64, u32)>) -> Result<()> {
+        let there = runs.map(|(value, length)| ((!value.is_nan()).then_some(value), length));
+        self.add(there, |values, nulls| {
+            // Either zero may be among them: the format asks for the outer one.
+            let least = values.iter().copied().reduce(f64::min).map(|v| if v == 0.0 { -0.0 } else { v });
+            let most = values.iter().copied().reduce(f64::max).map(|v| if v == 0.0 { 0.0 } else { v });
+            Some(Statistics::double(least, most, None, Some(nulls), false))
+        })
+    }
+
+    /// Ends it, once every column is there.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.out.close().map(drop)
     }
 }
 

@@ -4,11 +4,12 @@
 //! another in one step.
 
 mod index;
+mod part;
 mod recording;
 mod rows;
 mod runs;
 mod series;
-mod sums;
+pub(crate) mod sums;
 mod tables;
 mod text;
 
@@ -22,6 +23,7 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 pub use self::index::{Entry, State, index};
+pub use self::part::Part;
 pub use self::recording::{Recorded, Recording};
 use self::rows::{cdfs, flow_rows};
 pub use self::runs::{Done, Runs};

@@ -19,8 +19,8 @@ pub enum End {
 pub trait Recorder {
     /// The samples that follow those before.
     fn series(&mut self, part: Series);
-    /// The events at one end of a flow that follow those before.
-    fn events(&mut self, flow: usize, end: End, part: Trace);
+    /// The events at one end of a flow that follow those before; they go when it returns, and their memory is used for the next.
+    fn events(&mut self, flow: usize, end: End, part: &Trace);
 }
 
 impl Outcome {
@@ -40,7 +40,8 @@ impl Record {
     pub fn hand_over(&mut self, number: usize, recorder: &mut dyn Recorder) {
         for (end, trace) in [(End::Sender, &mut self.trace), (End::Receiver, &mut self.far_trace)] {
             if let Some(trace) = trace.as_mut().filter(|trace| !trace.is_empty()) {
-                recorder.events(number, end, std::mem::take(trace));
+                recorder.events(number, end, trace);
+                trace.clear();
             }
         }
     }

@@ -57,7 +57,15 @@ impl Variables {
 
     /// All columns in this length.
     fn pad(&mut self, length: usize) {
-        self.0.iter_mut().for_each(|(_, values)| values.resize(length, f64::NAN));
+        self.0.iter_mut().for_each(|(_, values)| fill(values, length));
+    }
+}
+
+/// A column in this length: mostly it has it, and that is asked for each of them at every sample.
+#[inline]
+fn fill(column: &mut Vec<f64>, length: usize) {
+    if column.len() < length {
+        column.resize(length, f64::NAN);
     }
 }
 
@@ -117,7 +125,8 @@ impl Series {
 
     /// Takes the samples out; the next ones go on from them.
     pub fn take(&mut self) -> Self {
-        let flows = self.flows.iter().map(FlowSeries::emptied).collect();
+        let room = self.times.len();
+        let flows = self.flows.iter().map(|flow| flow.emptied(room)).collect();
         std::mem::replace(self, Self { flows, ..Self::default() })
     }
 
@@ -183,17 +192,28 @@ impl FlowSeries {
         trace(&mut |name, value| {
             let column = inner.column(turn, name);
             turn += 1;
-            column.resize(length - 1, f64::NAN);
+            fill(column, length - 1);
             column.push(or_nan(Some(value)));
         });
         // A controller may leave out what it does not know yet.
         inner.pad(length);
     }
 
-    /// Without samples, in the midst of the same flow.
-    fn emptied(&self) -> Self {
-        let inner = Variables(self.inner.iter().map(|(name, _)| (name, Vec::new())).collect());
-        Self { inner, delivered: self.delivered, made: self.made, ..Self::default() }
+    /// Without samples, in the midst of the same flow, with room for so many: columns that grow from nothing move again and again.
+    fn emptied(&self, room: usize) -> Self {
+        let column = || Vec::with_capacity(room);
+        Self {
+            cwnd: column(),
+            bytes_in_flight: column(),
+            smoothed_rtt_ms: column(),
+            latest_rtt_ms: column(),
+            goodput_mbit_s: column(),
+            media_mbit_s: column(),
+            owd_ms: column(),
+            inner: Variables(self.inner.iter().map(|(name, _)| (name, column())).collect()),
+            delivered: self.delivered,
+            made: self.made,
+        }
     }
 
     /// Adds the samples that follow the first `before`; `after` is how many there are then.

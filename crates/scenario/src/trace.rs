@@ -98,7 +98,8 @@ impl Metrics {
     #[cold]
     pub fn of<T: Payload>(sender: &Sender<T>, latest_rtt: Option<Duration>) -> Self {
         let control = sender.control();
-        let mut inner = Vec::new();
+        // As many as most controllers tell, so that it does not grow at every ACK.
+        let mut inner = Vec::with_capacity(8);
         sender.controller().trace(&mut |name, value| inner.push((name, value)));
         Self {
             cwnd: control.cwnd,

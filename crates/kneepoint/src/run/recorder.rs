@@ -1,14 +1,11 @@
 //! What a run writes while it goes on: its time series, and qlog where it is asked for.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
 use std::sync::atomic::Ordering;
 
-use results::qlog::{Format, Log, Meta};
-use results::store::{Recorded, Recording};
-use results::summary::Track;
+use results::qlog::{Format, Log, LogFile, Meta};
+use results::store::{Part, Recorded, Recording};
 use scenario::trace::Trace;
 use scenario::{End, Scenario, Series, Watch};
 
@@ -21,7 +18,7 @@ pub(super) struct Recorder<'a> {
     scenario: &'a Scenario,
     watch: &'a Watch,
     series: Recording,
-    logs: BTreeMap<(usize, End), (Log, PathBuf)>,
+    logs: BTreeMap<(usize, End), LogFile>,
     /// The first thing that went wrong.
     wrong: Option<io::Error>,
 }
@@ -43,9 +40,7 @@ impl<'a> Recorder<'a> {
         if let Some(error) = self.wrong {
             return Err(error);
         }
-        for (log, path) in self.logs.into_values() {
-            append(&path, &log.finish()?)?;
-        }
+        self.logs.into_values().try_for_each(LogFile::finish)?;
         self.run.runs.recorded(number, self.series)
     }
 
@@ -63,25 +58,25 @@ impl<'a> Recorder<'a> {
 
     fn log(&mut self, flow: usize, end: End, part: &Trace) -> io::Result<()> {
         let Some(format) = self.run.options.qlog else { return Ok(()) };
-        let (log, path) = match self.logs.entry((flow, end)) {
+        let log = match self.logs.entry((flow, end)) {
             std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::btree_map::Entry::Vacant(new) => {
                 new.insert(begin(self.run, self.job, self.scenario, format, (flow, end))?)
             }
         };
-        let bytes = log.add(part)?;
-        append(path, &bytes)
+        log.add(part)
     }
 }
 
 impl scenario::Recorder for Recorder<'_> {
     fn series(&mut self, part: Series) {
-        let done = self.series.add(&tracks(self.job, part));
+        let Job { case, repetition, .. } = self.job;
+        let done = self.series.add(&Part::new(&case.variant, case.label(), *repetition, &part));
         self.note(done);
     }
 
-    fn events(&mut self, flow: usize, end: End, part: Trace) {
-        let done = self.log(flow, end, &part);
+    fn events(&mut self, flow: usize, end: End, part: &Trace) {
+        let done = self.log(flow, end, part);
         self.note(done);
     }
 }
@@ -93,7 +88,7 @@ fn begin(
     scenario: &Scenario,
     format: Format,
     (number, end): (usize, End),
-) -> io::Result<(Log, PathBuf)> {
+) -> io::Result<LogFile> {
     let flow = &scenario.flows[number];
     let meta = Meta {
         states: flow.algorithm.states(),
@@ -109,41 +104,6 @@ fn begin(
         End::Receiver => (Log::of_receiver(format, &meta)?, "-receiver"),
     };
     let name = job.file(&format!("flow{number}{what}")) + format.extension();
-    Ok((log, run.in_folder("qlog", &name)?))
-}
-
-/// The file is open no longer than that: there may be thousands of them.
-fn append(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    OpenOptions::new().create(true).append(true).open(path)?.write_all(bytes)
-}
-
-/// One track per flow.
-fn tracks(&Job { case, repetition, .. }: &Job<'_>, series: Series) -> Vec<Track> {
-    let of_path = [
-        ("queue_bytes", series.backlog),
-        ("drops", series.drops),
-        ("ping_ms", series.probe_ms),
-        ("udp_mbit_s", series.udp_mbit_s),
-    ];
-    let flows = series.flows.into_iter().zip(0..).map(|(flow, number)| {
-        let mut columns: BTreeMap<String, Vec<f64>> =
-            flow.inner.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
-        let own = [
-            ("cwnd_bytes", flow.cwnd),
-            ("bytes_in_flight", flow.bytes_in_flight),
-            ("smoothed_rtt_ms", flow.smoothed_rtt_ms),
-            ("latest_rtt_ms", flow.latest_rtt_ms),
-            ("goodput_mbit_s", flow.goodput_mbit_s),
-            ("media_mbit_s", flow.media_mbit_s),
-            ("owd_ms", flow.owd_ms),
-        ];
-        for (name, values) in own.into_iter().chain(of_path.clone()) {
-            if values.iter().any(|v| !v.is_nan()) {
-                columns.insert(name.to_owned(), values);
-            }
-        }
-        let times = series.times.clone();
-        Track { variant: case.variant.clone(), row: case.label(), repetition, flow: number, times, columns }
-    });
-    flows.collect()
+    // Both ends of each flow.
+    LogFile::begin(log, run.in_folder("qlog", &name)?, 2 * scenario.flows.len())
 }

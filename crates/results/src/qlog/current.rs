@@ -10,14 +10,12 @@
 //! - RTTs and ACK delays have all their digits; the drafts ask for no more than a `float32` holds.
 
 use congestion::Cause;
-use serde::ser::SerializeSeq;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use units::Duration;
 
 use super::Meta;
-use super::events::{
-    Frame, Metrics, Packet, PacketHeader, Raw, Record, STREAM, State, StateChange, ms, word,
-};
+use super::events::{Frame, Kind, Packet, Record, word};
+use super::json::Json;
 use super::meta::VantagePoint;
 
 #[derive(Serialize)]
@@ -81,136 +79,97 @@ pub(super) fn header<'a>(
     }
 }
 
-#[derive(Serialize)]
-struct Entry<'a> {
-    time: f64,
-    name: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ecn: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<&'static str>,
-    data: Data<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Data<'a> {
-    Packet(PacketData<'a>),
-    Metrics(&'a Metrics<'a>),
-    State(StateData),
-}
-
-#[derive(Serialize)]
-struct PacketData<'a> {
-    header: &'a PacketHeader,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    raw: Option<&'a Raw>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    frames: Option<[FrameData<'a>; 1]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trigger: Option<&'static str>,
-}
-
-impl<'a> PacketData<'a> {
-    fn new(packet: &'a Packet<'_>) -> Self {
-        Self {
-            header: &packet.header,
-            raw: packet.raw.as_ref(),
-            frames: packet.frame.as_ref().map(|frame| [FrameData::new(frame)]),
-            trigger: packet.trigger,
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(tag = "frame_type", rename_all = "snake_case")]
-enum FrameData<'a> {
-    Stream {
-        stream_id: u64,
-        offset: u64,
-        raw: Raw,
-    },
-    Ack {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        ack_delay: Option<f64>,
-        /// Not without a range.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        acked_ranges: Option<Ranges<'a>>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cumulative: Option<u64>,
-    },
-}
-
-impl<'a> FrameData<'a> {
-    fn new(frame: &'a Frame<'_>) -> Self {
-        match frame {
-            Frame::Stream { offset, length } => {
-                Self::Stream { stream_id: STREAM, offset: *offset, raw: Raw { length: *length } }
-            }
-            Frame::Ack { delay, ranges, cumulative } => Self::Ack {
-                ack_delay: *delay,
-                acked_ranges: (!ranges.is_empty()).then_some(Ranges(ranges)),
-                cumulative: *cumulative,
-            },
-        }
-    }
-}
-
-/// `[from, to]` each, or `[number]` where both are the same.
-struct Ranges<'a>(&'a [(u64, u64)]);
-
-impl Serialize for Ranges<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(Some(self.0.len()))?;
-        for &(from, to) in self.0 {
-            if from == to {
-                list.serialize_element(&[from])?;
-            } else {
-                list.serialize_element(&[from, to])?;
-            }
-        }
-        list.end()
-    }
-}
-
-#[derive(Serialize)]
-struct StateData {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    old: Option<State>,
-    new: State,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trigger: Option<&'static str>,
-}
-
 /// The record of an event, `time` after the start of the run.
-pub(super) fn event(time: Duration, record: &Record<'_>) -> impl Serialize {
-    let (name, data) = match record {
-        Record::Sent(packet) => ("quic:packet_sent", Data::Packet(PacketData::new(packet))),
-        Record::Received(packet) => ("quic:packet_received", Data::Packet(PacketData::new(packet))),
+pub(super) fn event(out: &mut Json, time: Duration, record: &Record<'_>) {
+    out.put(b"\x1e{\"time\":");
+    out.ms(time);
+    match record {
+        Record::Sent(of) => packet(out, b",\"name\":\"quic:packet_sent\"", of, of.length),
+        Record::Received(of) => packet(out, b",\"name\":\"quic:packet_received\"", of, of.length),
         // The drafts have no size of a lost packet.
-        Record::Lost(packet) => {
-            ("quic:packet_lost", Data::Packet(PacketData { raw: None, ..PacketData::new(packet) }))
+        Record::Lost(of) => packet(out, b",\"name\":\"quic:packet_lost\"", of, None),
+        Record::Metrics(metrics) => {
+            out.put(b",\"name\":\"quic:recovery_metrics_updated\",\"data\":");
+            metrics.write(out);
         }
-        Record::Metrics(metrics) => ("quic:recovery_metrics_updated", Data::Metrics(metrics)),
-        Record::State(StateChange { old, new, cause }) => {
-            let data = StateData { old: *old, new: *new, trigger: cause.and_then(trigger) };
-            ("quic:congestion_state_updated", Data::State(data))
+        Record::State(change) => {
+            out.put(b",\"name\":\"quic:congestion_state_updated\"");
+            if let Some(cause) = change.cause {
+                out.put(b",\"cause\":");
+                out.string(word(cause));
+            }
+            out.put(b",\"data\":");
+            change.write(out, change.cause.filter(|cause| is_typed(*cause)));
         }
-    };
-    let (ecn, cause) = beside(record);
-    Entry { time: ms(time), name, ecn, cause, data }
+    }
+    out.put(b"}\n");
 }
 
-/// What stands beside the data: a mark, a cause.
-fn beside(record: &Record<'_>) -> (Option<&'static str>, Option<&'static str>) {
-    match record {
-        Record::Received(packet) if packet.marked => (Some("CE"), None),
-        Record::State(change) => (None, change.cause.map(word)),
-        _ => (None, None),
+fn packet<const N: usize>(out: &mut Json, begin: &[u8; N], packet: &Packet<'_>, length: Option<u32>) {
+    out.put(begin);
+    if packet.marked {
+        out.put(b",\"ecn\":\"CE\"");
     }
+    match packet.kind {
+        Kind::OneRtt => out.put(b",\"data\":{\"header\":{\"packet_type\":\"1RTT\",\"packet_number\":"),
+        Kind::Initial => out.put(b",\"data\":{\"header\":{\"packet_type\":\"initial\",\"packet_number\":"),
+    }
+    out.whole(packet.number);
+    out.put(b"}");
+    if let Some(length) = length {
+        out.put(b",\"raw\":{\"length\":");
+        out.whole(length.into());
+        out.put(b"}");
+    }
+    match &packet.frame {
+        None => {}
+        Some(Frame::Stream { offset, length }) => {
+            out.put(b",\"frames\":[{\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":");
+            out.whole(*offset);
+            out.put(b",\"raw\":{\"length\":");
+            out.whole((*length).into());
+            out.put(b"}}]");
+        }
+        Some(Frame::Ack { delay, ranges, cumulative }) => ack(out, *delay, ranges, *cumulative),
+    }
+    if let Some(trigger) = packet.trigger {
+        out.put(b",\"trigger\":");
+        out.string(trigger);
+    }
+    out.put(b"}");
+}
+
+fn ack(out: &mut Json, delay: Option<Duration>, ranges: &[(u64, u64)], cumulative: Option<u64>) {
+    out.put(b",\"frames\":[{\"frame_type\":\"ack\"");
+    if let Some(delay) = delay {
+        out.put(b",\"ack_delay\":");
+        out.ms(delay);
+    }
+    // Not without a range; one number alone stands for itself.
+    for (i, &(from, to)) in ranges.iter().enumerate() {
+        if i == 0 {
+            out.put(b",\"acked_ranges\":[[");
+        } else {
+            out.put(b",[");
+        }
+        out.whole(from);
+        if to != from {
+            out.put(b",");
+            out.whole(to);
+        }
+        out.put(b"]");
+    }
+    if !ranges.is_empty() {
+        out.put(b"]");
+    }
+    if let Some(byte) = cumulative {
+        out.put(b",\"cumulative\":");
+        out.whole(byte);
+    }
+    out.put(b"}]");
 }
 
 /// The causes that readers have a type for.
-fn trigger(cause: Cause) -> Option<&'static str> {
-    matches!(cause, Cause::Ecn | Cause::PersistentCongestion).then(|| word(cause))
+fn is_typed(cause: Cause) -> bool {
+    matches!(cause, Cause::Ecn | Cause::PersistentCongestion)
 }

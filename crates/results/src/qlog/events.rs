@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use congestion::Cause;
 use scenario::trace::Handshake;
-use serde::{Serialize, Serializer};
 use units::Duration;
+
+use super::json::Json;
 
 /// What a record tells.
 pub(super) enum Record<'a> {
@@ -16,9 +17,19 @@ pub(super) enum Record<'a> {
     State(StateChange),
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `1RTT`.
+    OneRtt,
+    /// Of a handshake: `initial`.
+    Initial,
+}
+
 pub(super) struct Packet<'a> {
-    pub(super) header: PacketHeader,
-    pub(super) raw: Option<Raw>,
+    pub(super) kind: Kind,
+    pub(super) number: u64,
+    /// Its bytes, if they are known.
+    pub(super) length: Option<u32>,
     pub(super) frame: Option<Frame<'a>>,
     /// It arrived with a CE mark.
     pub(super) marked: bool,
@@ -27,47 +38,23 @@ pub(super) struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    pub(super) fn new(packet_number: u64, length: Option<u32>) -> Self {
-        let header = PacketHeader { packet_type: "1RTT", packet_number };
-        Self { header, raw: length.map(|length| Raw { length }), frame: None, marked: false, trigger: None }
+    pub(super) fn new(number: u64, length: Option<u32>) -> Self {
+        Self { kind: Kind::OneRtt, number, length, frame: None, marked: false, trigger: None }
     }
 
-    pub(super) fn with(frame: Frame<'a>, packet_number: u64, length: Option<u32>) -> Self {
-        Self { frame: Some(frame), ..Self::new(packet_number, length) }
+    pub(super) fn with(frame: Frame<'a>, number: u64, length: Option<u32>) -> Self {
+        Self { frame: Some(frame), ..Self::new(number, length) }
     }
 
     pub(super) fn of_handshake(packet: &Handshake) -> Self {
-        let header = PacketHeader { packet_type: "initial", packet_number: packet.number };
-        Self { header, ..Self::new(packet.number, Some(packet.bytes)) }
+        Self { kind: Kind::Initial, ..Self::new(packet.number, Some(packet.bytes)) }
     }
 }
 
-#[derive(Serialize)]
-pub(super) struct PacketHeader {
-    packet_type: &'static str,
-    packet_number: u64,
-}
-
-#[derive(Serialize)]
-pub(super) struct Raw {
-    pub(super) length: u32,
-}
-
 pub(super) enum Frame<'a> {
-    Stream {
-        offset: u64,
-        length: u32,
-    },
-    Ack {
-        /// Milliseconds.
-        delay: Option<f64>,
-        ranges: Cow<'a, [(u64, u64)]>,
-        cumulative: Option<u64>,
-    },
+    Stream { offset: u64, length: u32 },
+    Ack { delay: Option<Duration>, ranges: &'a [(u64, u64)], cumulative: Option<u64> },
 }
-
-/// The only stream there is.
-pub(super) const STREAM: u64 = 0;
 
 pub(super) struct StateChange {
     pub(super) old: Option<State>,
@@ -75,15 +62,24 @@ pub(super) struct StateChange {
     pub(super) cause: Option<Cause>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     SlowStart,
     CongestionAvoidance,
     Recovery,
     /// One of the controller's, by its name.
-    #[serde(untagged)]
     Own(&'static str),
+}
+
+impl State {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::SlowStart => "slow_start",
+            Self::CongestionAvoidance => "congestion_avoidance",
+            Self::Recovery => "recovery",
+            Self::Own(name) => name,
+        }
+    }
 }
 
 /// What made a controller reduce.
@@ -107,6 +103,23 @@ impl Metrics<'_> {
     pub(super) fn is_empty(&self) -> bool {
         self.changed.is_empty()
     }
+
+    pub(super) fn write(&self, out: &mut Json) {
+        out.put(b"{");
+        for (i, Metric { key, value, .. }) in self.changed.iter().map(|i| &self.all[*i]).enumerate() {
+            if i > 0 {
+                out.put(b",");
+            }
+            out.text(key);
+            match value {
+                Some(Value::Whole(number)) => out.whole(*number),
+                Some(Value::Ms(duration)) => out.ms(*duration),
+                Some(Value::Real(number)) => out.real(*number),
+                None => out.put(b"null"),
+            }
+        }
+        out.put(b"}");
+    }
 }
 
 /// A metric as last written.
@@ -114,37 +127,56 @@ impl Metrics<'_> {
 pub(super) struct Metric {
     /// As the log calls it.
     pub(super) name: Cow<'static, str>,
+    /// The same in quotes, with a colon.
+    pub(super) key: String,
     pub(super) value: Option<Value>,
 }
 
-/// A number in JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub(super) enum Value {
-    Whole(u64),
-    Real(f64),
-}
-
-impl Serialize for Metrics<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let metrics = self.changed.iter().map(|i| &self.all[*i]);
-        serializer.collect_map(metrics.map(|metric| (&*metric.name, metric.value)))
+impl Metric {
+    /// Never written.
+    pub(super) fn new(name: Cow<'static, str>) -> Self {
+        let mut key = Json::default();
+        key.string(&name);
+        let key = String::from_utf8_lossy(key.bytes()).into_owned() + ":";
+        Self { name, key, value: None }
     }
 }
 
-/// Milliseconds, the float nearest to the exact decimal, so that it prints with six decimals at most.
-pub(super) fn ms(duration: Duration) -> f64 {
-    duration.0 as f64 / 1e6
+/// A number in JSON.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Value {
+    Whole(u64),
+    /// Milliseconds.
+    Ms(Duration),
+    Real(f64),
 }
 
-/// Ascending numbers as ranges.
-pub(super) fn ranges(numbers: impl IntoIterator<Item = u64>) -> Vec<(u64, u64)> {
-    let mut ranges: Vec<(u64, u64)> = Vec::new();
+impl StateChange {
+    /// The members of its data; of the causes, the one that the dialect has as a trigger.
+    pub(super) fn write(&self, out: &mut Json, trigger: Option<Cause>) {
+        out.put(b"{");
+        if let Some(old) = self.old {
+            out.put(b"\"old\":");
+            out.string(old.name());
+            out.put(b",");
+        }
+        out.put(b"\"new\":");
+        out.string(self.new.name());
+        if let Some(cause) = trigger {
+            out.put(b",\"trigger\":");
+            out.string(word(cause));
+        }
+        out.put(b"}");
+    }
+}
+
+/// Ascending numbers as ranges, in place of those that stand there.
+pub(super) fn ranges(numbers: impl IntoIterator<Item = u64>, ranges: &mut Vec<(u64, u64)>) {
+    ranges.clear();
     for number in numbers {
         match ranges.last_mut() {
             Some(last) if last.1.checked_add(1) == Some(number) => last.1 = number,
             _ => ranges.push((number, number)),
         }
     }
-    ranges
 }

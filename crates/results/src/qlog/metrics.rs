@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use congestion::STATE;
 use scenario::trace::Metrics;
 use units::Duration;
 
-use super::events::{Metric, Metrics as Changed, Value, ms};
+use super::events::{Metric, Metrics as Changed, Value};
 
 /// The one variable of controllers that is a standard field.
 pub(super) const SSTHRESH: &str = "ssthresh";
@@ -31,18 +32,20 @@ pub(super) struct Known {
     told: Vec<&'static str>,
     /// The same in the order in which they are written, by name: place in `told`, and in `all`.
     order: Vec<(usize, usize)>,
+    /// Places of the threshold and of the state among them.
+    places: [Option<usize>; 2],
     changed: Vec<usize>,
 }
 
 impl Known {
     pub(super) fn new() -> Self {
-        let all = STANDARD.map(|name| Metric { name: Cow::Borrowed(name), value: None }).into();
-        Self { all, told: Vec::new(), order: Vec::new(), changed: Vec::new() }
+        let all = STANDARD.map(|name| Metric::new(Cow::Borrowed(name))).into();
+        Self { all, told: Vec::new(), order: Vec::new(), places: [None; 2], changed: Vec::new() }
     }
 
     /// Takes new values, and tells those that are others than before.
     pub(super) fn update(&mut self, metrics: &Metrics) -> Changed<'_> {
-        let real = |d: Duration| (d != Duration::MAX).then(|| Value::Real(ms(d)));
+        let real = |d: Duration| (d != Duration::MAX).then_some(Value::Ms(d));
         let standard = [
             Some(Value::Whole(metrics.cwnd)),
             Some(Value::Whole(metrics.bytes_in_flight)),
@@ -60,12 +63,17 @@ impl Known {
         if self.told.len() != metrics.inner.len() || !self.told.iter().zip(&metrics.inner).all(same) {
             self.learn(&metrics.inner);
         }
+        let threshold = self.places[0];
         for i in 0..self.order.len() {
             let (turn, slot) = self.order[i];
-            let (name, value) = metrics.inner[turn];
-            self.put(slot, own(name, value));
+            self.put(slot, own(threshold == Some(turn), metrics.inner[turn].1));
         }
         Changed { all: &self.all, changed: &self.changed }
+    }
+
+    /// Threshold and state of these, which are the newest that it was told.
+    pub(super) fn threshold_and_state(&self, metrics: &Metrics) -> [Option<f64>; 2] {
+        self.places.map(|place| place.map(|turn| metrics.inner[turn].1))
     }
 
     fn put(&mut self, slot: usize, value: Option<Value>) {
@@ -80,6 +88,8 @@ impl Known {
         self.told = inner.iter().map(|(name, _)| *name).collect();
         let mut order: Vec<usize> = (0..inner.len()).collect();
         order.sort_by_key(|turn| inner[*turn].0);
+        let place = |wanted| self.told.iter().rposition(|name| *name == wanted);
+        self.places = [SSTHRESH, STATE].map(place);
         self.order = order.into_iter().map(|turn| (turn, self.slot(inner[turn].0))).collect();
     }
 
@@ -87,26 +97,29 @@ impl Known {
     fn slot(&mut self, name: &'static str) -> usize {
         let name = if name == SSTHRESH { Cow::Borrowed(name) } else { Cow::Owned(format!("{OWN}{name}")) };
         self.all.iter().position(|metric| metric.name == name).unwrap_or_else(|| {
-            self.all.push(Metric { name, value: None });
+            self.all.push(Metric::new(name));
             self.all.len() - 1
         })
     }
 }
 
 /// JSON has neither infinities nor NaN.
-fn own(name: &str, value: f64) -> Option<Value> {
+fn own(is_threshold: bool, value: f64) -> Option<Value> {
     let value = Some(value).filter(|value| value.is_finite())?;
-    Some(if name == SSTHRESH { Value::Whole(value as u64) } else { Value::Real(value) })
+    Some(if is_threshold { Value::Whole(value as u64) } else { Value::Real(value) })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::json::Json;
     use super::*;
 
     fn told(known: &mut Known, inner: &[(&'static str, f64)]) -> String {
         let metrics =
             Metrics { cwnd: 1000, min_rtt: Duration::MAX, inner: inner.to_vec(), ..Metrics::default() };
-        serde_json::to_string(&known.update(&metrics)).unwrap()
+        let mut json = Json::default();
+        known.update(&metrics).write(&mut json);
+        String::from_utf8(std::mem::take(json.bytes())).unwrap()
     }
 
     /// By name whatever the order, a variable that comes later, one that leaves and comes back, one that is no number.

@@ -24,11 +24,14 @@
 mod current;
 mod estimate;
 mod events;
+mod file;
 mod format;
+mod json;
 mod meta;
 mod metrics;
 mod receiver;
 mod sender;
+mod sent;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -36,9 +39,11 @@ mod v03;
 
 use std::io::{self, Write};
 
-use scenario::trace::Trace;
+use scenario::trace::{Event, Trace};
+use units::Time;
 
 pub use self::estimate::{estimate, packets};
+pub use self::file::LogFile;
 pub use self::format::{Dialect, Format};
 use self::meta::VantagePoint;
 pub use self::meta::{Meta, Transport};
@@ -107,13 +112,23 @@ impl Log {
     /// # Errors
     /// None that a correct program sees.
     pub fn add(&mut self, trace: &Trace) -> io::Result<Vec<u8>> {
-        for (time, event) in trace {
+        self.record(trace);
+        Ok(std::mem::take(self.out.waiting()?))
+    }
+
+    /// What waits.
+    fn waiting(&mut self) -> io::Result<&mut Vec<u8>> {
+        self.out.waiting()
+    }
+
+    /// Adds events to what waits.
+    fn record(&mut self, events: &[(Time, Event)]) {
+        for (time, event) in events {
             match &mut self.end {
-                End::Sender(sender) => sender.event(&mut self.out, *time, event)?,
-                End::Receiver(receiver) => receiver.event(&mut self.out, *time, event)?,
+                End::Sender(sender) => sender.event(&mut self.out, *time, event),
+                End::Receiver(receiver) => receiver.event(&mut self.out, *time, event),
             }
         }
-        Ok(self.out.take())
     }
 
     /// The end of the file.

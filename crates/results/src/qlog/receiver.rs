@@ -4,14 +4,11 @@
 //! `acked_ranges` has the transmissions that arrived since the ACK before, and `cumulative` its byte. A packet that arrived
 //! with a CE mark has `ecn`.
 
-use std::borrow::Cow;
-use std::io;
-
 use scenario::trace::{Ack, Event};
 use units::Time;
 
 use super::Transport;
-use super::events::{Frame, Packet, Record, ms, ranges};
+use super::events::{Frame, Packet, Record, ranges};
 use super::text::Out;
 
 /// What the log remembers of the events before.
@@ -20,14 +17,16 @@ pub(super) struct Receiver {
     transport: Transport,
     /// Transmissions since the last ACK, for TCP.
     arrived: Vec<u64>,
+    /// The same as ranges.
+    ranges: Vec<(u64, u64)>,
 }
 
 impl Receiver {
     pub(super) fn new(transport: Transport) -> Self {
-        Self { transport, arrived: Vec::new() }
+        Self { transport, arrived: Vec::new(), ranges: Vec::new() }
     }
 
-    pub(super) fn event(&mut self, out: &mut Out, time: Time, event: &Event) -> io::Result<()> {
+    pub(super) fn event(&mut self, out: &mut Out, time: Time, event: &Event) {
         match event {
             Event::Received { pn, bytes, offset, len, marked } => {
                 if self.transport == Transport::Tcp {
@@ -36,11 +35,11 @@ impl Receiver {
                 let frame = Frame::Stream { offset: *offset, length: *len };
                 let mut packet = Packet::with(frame, *pn, Some(*bytes));
                 packet.marked = *marked;
-                out.entry(time, &Record::Received(packet))
+                out.entry(time, &Record::Received(packet));
             }
             Event::Acks(ack) => {
                 let frame = self.frame(ack);
-                out.entry(time, &Record::Sent(Packet::with(frame, ack.number, None)))
+                out.entry(time, &Record::Sent(Packet::with(frame, ack.number, None)));
             }
             Event::Opened(packet) => out.entry(time, &Record::Received(Packet::of_handshake(packet))),
             Event::Opens(packet) => out.entry(time, &Record::Sent(Packet::of_handshake(packet))),
@@ -49,28 +48,19 @@ impl Receiver {
             | Event::Acked(_)
             | Event::Lost { .. }
             | Event::Reduced(_)
-            | Event::Metrics(_) => Ok(()),
+            | Event::Metrics(_) => {}
         }
     }
 
-    /// The transmissions since the last ACK.
-    fn arrived(&mut self) -> Vec<(u64, u64)> {
-        self.arrived.sort_unstable();
-        ranges(self.arrived.drain(..))
-    }
-
-    fn frame<'a>(&mut self, ack: &'a Ack) -> Frame<'a> {
+    fn frame<'a>(&'a mut self, ack: &'a Ack) -> Frame<'a> {
         match self.transport {
-            Transport::Quic => Frame::Ack {
-                delay: Some(ms(ack.delay)),
-                ranges: Cow::Borrowed(&ack.ranges),
-                cumulative: None,
-            },
-            Transport::Tcp => Frame::Ack {
-                delay: None,
-                ranges: Cow::Owned(self.arrived()),
-                cumulative: ack.ranges.last().map(|range| range.1),
-            },
+            Transport::Quic => Frame::Ack { delay: Some(ack.delay), ranges: &ack.ranges, cumulative: None },
+            Transport::Tcp => {
+                self.arrived.sort_unstable();
+                ranges(self.arrived.drain(..), &mut self.ranges);
+                let cumulative = ack.ranges.last().map(|range| range.1);
+                Frame::Ack { delay: None, ranges: &self.ranges, cumulative }
+            }
         }
     }
 }

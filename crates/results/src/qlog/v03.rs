@@ -11,9 +11,8 @@ use serde::Serialize;
 use units::{Duration, Time};
 
 use super::Meta;
-use super::events::{
-    Frame, Metrics, Packet, PacketHeader, Raw, Record, STREAM, State, StateChange, ms, word,
-};
+use super::events::{Frame, Kind, Packet, Record, word};
+use super::json::Json;
 use super::meta::VantagePoint;
 
 #[derive(Serialize)]
@@ -67,109 +66,93 @@ pub(super) fn header<'a>(
             common_fields: CommonFields {
                 protocol_type: [meta.transport.name()],
                 time_format: "relative",
-                reference_time: ms(meta.start - Time::ZERO),
+                // The float nearest to the exact decimal.
+                reference_time: (meta.start - Time::ZERO).0 as f64 / 1e6,
             },
         },
     }
 }
 
-#[derive(Serialize)]
-struct Entry<'a> {
-    time: f64,
-    name: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<&'static str>,
-    data: Data<'a>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Data<'a> {
-    Packet(PacketData<'a>),
-    Metrics(&'a Metrics<'a>),
-    State(StateData),
-}
-
-#[derive(Serialize)]
-struct PacketData<'a> {
-    header: &'a PacketHeader,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    raw: Option<&'a Raw>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    frames: Option<[FrameData<'a>; 1]>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ecn: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trigger: Option<&'static str>,
-}
-
-impl<'a> PacketData<'a> {
-    fn new(packet: &'a Packet<'_>) -> Self {
-        Self {
-            header: &packet.header,
-            raw: packet.raw.as_ref(),
-            frames: packet.frame.as_ref().map(|frame| [FrameData::new(frame)]),
-            ecn: packet.marked.then_some("CE"),
-            trigger: packet.trigger,
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(tag = "frame_type", rename_all = "snake_case")]
-enum FrameData<'a> {
-    Stream {
-        stream_id: u64,
-        offset: u64,
-        length: u32,
-    },
-    Ack {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        ack_delay: Option<f64>,
-        acked_ranges: &'a [(u64, u64)],
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cumulative: Option<u64>,
-    },
-}
-
-impl<'a> FrameData<'a> {
-    fn new(frame: &'a Frame<'_>) -> Self {
-        match frame {
-            Frame::Stream { offset, length } => {
-                Self::Stream { stream_id: STREAM, offset: *offset, length: *length }
-            }
-            Frame::Ack { delay, ranges, cumulative } => {
-                Self::Ack { ack_delay: *delay, acked_ranges: ranges, cumulative: *cumulative }
-            }
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct StateData {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    old: Option<State>,
-    new: State,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trigger: Option<&'static str>,
-}
-
 /// The record of an event, `time` after the flow's start.
-pub(super) fn event(time: Duration, record: &Record<'_>) -> impl Serialize {
-    let (name, data) = match record {
-        Record::Sent(packet) => ("transport:packet_sent", Data::Packet(PacketData::new(packet))),
-        Record::Received(packet) => ("transport:packet_received", Data::Packet(PacketData::new(packet))),
-        Record::Lost(packet) => ("recovery:packet_lost", Data::Packet(PacketData::new(packet))),
-        Record::Metrics(metrics) => ("recovery:metrics_updated", Data::Metrics(metrics)),
-        Record::State(StateChange { old, new, cause }) => {
-            let data = StateData { old: *old, new: *new, trigger: cause.and_then(trigger) };
-            ("recovery:congestion_state_updated", Data::State(data))
+pub(super) fn event(out: &mut Json, time: Duration, record: &Record<'_>) {
+    out.put(b"\x1e{\"time\":");
+    out.ms(time);
+    match record {
+        Record::Sent(of) => packet(out, b",\"name\":\"transport:packet_sent\",\"data\":{", of),
+        Record::Received(of) => packet(out, b",\"name\":\"transport:packet_received\",\"data\":{", of),
+        Record::Lost(of) => packet(out, b",\"name\":\"recovery:packet_lost\",\"data\":{", of),
+        Record::Metrics(metrics) => {
+            out.put(b",\"name\":\"recovery:metrics_updated\",\"data\":");
+            metrics.write(out);
         }
-    };
-    let cause = if let Record::State(change) = record { change.cause.map(word) } else { None };
-    Entry { time: ms(time), name, cause, data }
+        Record::State(change) => {
+            out.put(b",\"name\":\"recovery:congestion_state_updated\"");
+            if let Some(cause) = change.cause {
+                out.put(b",\"cause\":");
+                out.string(word(cause));
+            }
+            out.put(b",\"data\":");
+            change.write(out, change.cause.filter(|cause| *cause == Cause::PersistentCongestion));
+        }
+    }
+    out.put(b"}\n");
 }
 
-fn trigger(cause: Cause) -> Option<&'static str> {
-    (cause == Cause::PersistentCongestion).then(|| word(cause))
+fn packet<const N: usize>(out: &mut Json, begin: &[u8; N], packet: &Packet<'_>) {
+    out.put(begin);
+    match packet.kind {
+        Kind::OneRtt => out.put(b"\"header\":{\"packet_type\":\"1RTT\",\"packet_number\":"),
+        Kind::Initial => out.put(b"\"header\":{\"packet_type\":\"initial\",\"packet_number\":"),
+    }
+    out.whole(packet.number);
+    out.put(b"}");
+    if let Some(length) = packet.length {
+        out.put(b",\"raw\":{\"length\":");
+        out.whole(length.into());
+        out.put(b"}");
+    }
+    match &packet.frame {
+        None => {}
+        Some(Frame::Stream { offset, length }) => {
+            out.put(b",\"frames\":[{\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":");
+            out.whole(*offset);
+            out.put(b",\"length\":");
+            out.whole((*length).into());
+            out.put(b"}]");
+        }
+        Some(Frame::Ack { delay, ranges, cumulative }) => ack(out, *delay, ranges, *cumulative),
+    }
+    if packet.marked {
+        out.put(b",\"ecn\":\"CE\"");
+    }
+    if let Some(trigger) = packet.trigger {
+        out.put(b",\"trigger\":");
+        out.string(trigger);
+    }
+    out.put(b"}");
+}
+
+fn ack(out: &mut Json, delay: Option<Duration>, ranges: &[(u64, u64)], cumulative: Option<u64>) {
+    out.put(b",\"frames\":[{\"frame_type\":\"ack\"");
+    if let Some(delay) = delay {
+        out.put(b",\"ack_delay\":");
+        out.ms(delay);
+    }
+    out.put(b",\"acked_ranges\":[");
+    for (i, (from, to)) in ranges.iter().enumerate() {
+        if i > 0 {
+            out.put(b",");
+        }
+        out.put(b"[");
+        out.whole(*from);
+        out.put(b",");
+        out.whole(*to);
+        out.put(b"]");
+    }
+    out.put(b"]");
+    if let Some(byte) = cumulative {
+        out.put(b",\"cumulative\":");
+        out.whole(byte);
+    }
+    out.put(b"}]");
 }

@@ -5,18 +5,17 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
 use crate::columns::are_whole;
-use crate::store::sums;
+use crate::store::part::Part;
+use crate::store::sums::{self, Quick};
 use crate::store::tables::Samples;
-use crate::summary::Track;
 
 /// What has been recorded of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// SHA-256 of the file.
+    /// Its sum, as logs have them: nobody reads the file but this program.
     digest: String,
     /// The columns of the samples.
     pub(super) columns: Samples,
@@ -26,7 +25,7 @@ pub struct Recorded {
 #[derive(Debug)]
 pub struct Recording {
     file: BufWriter<NamedTempFile>,
-    hash: Sha256,
+    sum: Quick,
     columns: Samples,
 }
 
@@ -34,27 +33,27 @@ impl Recording {
     /// In a folder.
     pub(super) fn begin(dir: &Path) -> io::Result<Self> {
         let file = BufWriter::with_capacity(1 << 16, NamedTempFile::new_in(dir)?);
-        Ok(Self { file, hash: Sha256::new(), columns: Samples::new() })
+        Ok(Self { file, sum: Quick::default(), columns: Samples::new() })
     }
 
-    /// Adds the samples that follow, a track for each flow.
+    /// Adds the samples that follow.
     ///
     /// # Errors
     /// What the file system refuses.
-    pub fn add(&mut self, tracks: &[Track]) -> io::Result<()> {
-        for (name, values) in tracks.iter().flat_map(|track| &track.columns) {
+    pub fn add(&mut self, part: &Part) -> io::Result<()> {
+        for (name, values) in part.columns() {
             match self.columns.get_mut(name) {
-                Some(whole) => *whole = *whole && are_whole(values),
-                None => drop(self.columns.insert(name.clone(), are_whole(values))),
+                Some(whole) => *whole = *whole && are_whole(values.values()),
+                None => drop(self.columns.insert(name.clone(), are_whole(values.values()))),
             }
         }
-        let part = postcard::to_stdvec(tracks).map_err(io::Error::other)?;
+        let part = postcard::to_stdvec(part).map_err(io::Error::other)?;
         self.write(&(part.len() as u64).to_le_bytes())?;
         self.write(&part)
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.hash.update(bytes);
+        self.sum.add(bytes);
         self.file.write_all(bytes)
     }
 
@@ -65,21 +64,21 @@ impl Recording {
         }
         let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.persist(path).map_err(|e| e.error)?;
-        Ok(Some(Recorded { digest: sums::hex(&self.hash.finalize()), columns: self.columns }))
+        Ok(Some(Recorded { digest: self.sum.hex(), columns: self.columns }))
     }
 }
 
 impl Recorded {
     /// Whether a file is what was recorded.
     pub(super) fn is(&self, path: &Path) -> bool {
-        sums::digest(path).is_ok_and(|digest| digest == self.digest)
+        sums::quick(path).is_ok_and(|digest| digest == self.digest)
     }
 }
 
 /// The parts of a file.
-pub(super) fn parts(path: &Path) -> io::Result<impl Iterator<Item = io::Result<Vec<Track>>> + use<>> {
+pub(super) fn parts(path: &Path) -> io::Result<impl Iterator<Item = io::Result<Part>> + use<>> {
     let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
-    let mut next = move || -> io::Result<Option<Vec<Track>>> {
+    let mut next = move || -> io::Result<Option<Part>> {
         let mut length = [0; 8];
         match file.read_exact(&mut length) {
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),

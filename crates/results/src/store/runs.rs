@@ -16,9 +16,10 @@ use tempfile::TempDir;
 
 use crate::measure::Values;
 use crate::run_row::Audit;
+use crate::store::part::Part;
 use crate::store::recording::{self, Recorded, Recording};
 use crate::store::{self, Manifest};
-use crate::summary::{FlowRow, Track};
+use crate::summary::FlowRow;
 
 pub(super) const PREFIX: &str = ".runs-";
 /// Runs that nobody came back for.
@@ -90,10 +91,7 @@ impl Runs {
     }
 
     /// The time series of a run, part by part.
-    pub(super) fn parts(
-        &self,
-        number: usize,
-    ) -> io::Result<impl Iterator<Item = io::Result<Vec<Track>>> + use<>> {
+    pub(super) fn parts(&self, number: usize) -> io::Result<impl Iterator<Item = io::Result<Part>> + use<>> {
         recording::parts(&self.series(number))
     }
 
@@ -178,6 +176,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::summary::Track;
 
     fn track(times: &[f64]) -> Track {
         let columns = BTreeMap::from([("cwnd_bytes".to_owned(), vec![1.5, f64::NAN, -0.0])]);
@@ -189,8 +188,8 @@ mod tests {
         let mut rtt = Histogram::default();
         rtt.add(units::Duration::from_millis(17));
         let mut recording = runs.record().unwrap();
-        recording.add(&[track(&[0.1, 0.2, 0.3])]).unwrap();
-        recording.add(&[track(&[0.4, 0.5, 0.6])]).unwrap();
+        recording.add(&Part::of(&[track(&[0.1, 0.2, 0.3])])).unwrap();
+        recording.add(&Part::of(&[track(&[0.4, 0.5, 0.6])])).unwrap();
         let recorded = runs.recorded(number, recording).unwrap();
         let values = BTreeMap::from([("goodput".into(), 0.1 + 0.2)]);
         let done = Done { values, flows: Vec::new(), rtt, recorded, audit: None };
@@ -209,7 +208,8 @@ mod tests {
         assert_eq!((runs.load(3), runs.count(5)), (None, 0));
         let done = kept(&runs, 3);
         assert_eq!(runs.load(3), Some(done));
-        let parts: Vec<Vec<Track>> = runs.parts(3).unwrap().map(Result::unwrap).collect();
+        let parts: Vec<Vec<Track>> =
+            runs.parts(3).unwrap().map(|part| part.unwrap().tracks(|_| true)).collect();
         let bits = |t: &Track| t.columns["cwnd_bytes"].iter().map(|v| v.to_bits()).collect::<Vec<_>>();
         assert_eq!((parts.len(), &parts[1][0].times[..]), (2, &[0.4, 0.5, 0.6][..]));
         assert_eq!(bits(&parts[0][0]), bits(&track(&[])));

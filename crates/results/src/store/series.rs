@@ -6,11 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use experiment::row::RowLabel;
+use parquet::errors::ParquetError;
 
-use crate::columns::{Column, Reader, Writer};
+use crate::columns::{Column, Group, Named, Reader, Writer};
+use crate::repeated::Repeated;
 use crate::states::States;
+use crate::store::part::Part;
 use crate::store::rows::{damaged, ints, numbers, words};
-use crate::store::tables::{KEYS, Keys, Samples, Told, series_table};
+use crate::store::tables::{self, KEYS, Keys, Samples, Told, series_table};
 use crate::summary::{Summary, Track};
 
 /// Rows of a group, roughly: so many are in memory.
@@ -19,10 +22,11 @@ const GROUP: usize = 1 << 17;
 /// The file while it is written.
 pub(super) struct Out<'a> {
     file: Writer,
-    samples: &'a Samples,
+    /// Its columns behind the time: the type of each.
+    samples: Vec<(&'a str, Column)>,
     keys: &'a Keys<'a>,
     told: &'a Told<'a>,
-    waiting: Vec<Track>,
+    waiting: Vec<Part>,
     rows: usize,
 }
 
@@ -34,30 +38,95 @@ impl<'a> Out<'a> {
         keys: &'a Keys<'a>,
         told: &'a Told<'a>,
     ) -> io::Result<Self> {
-        let mut head = series_table(&[], samples, told);
+        let mut head = series_table(samples, told);
+        let types = head.iter().rev().take(samples.len()).rev().map(|column| column.column.clone());
+        let samples = samples.keys().map(String::as_str).zip(types).collect();
         keys.put_into(&mut head);
         let file = Writer::new(path, &head).map_err(io::Error::other)?;
         Ok(Self { file, samples, keys, told, waiting: Vec::new(), rows: 0 })
     }
 
-    /// Adds tracks, in the order of the file.
-    pub(super) fn add(&mut self, tracks: Vec<Track>) -> io::Result<()> {
-        self.rows += tracks.iter().map(|track| track.times.len()).sum::<usize>();
-        self.waiting.extend(tracks);
+    /// Adds samples, in the order of the file.
+    pub(super) fn add(&mut self, part: Part) -> io::Result<()> {
+        self.rows += part.times().len() * part.flows().count();
+        self.waiting.push(part);
         if self.rows >= GROUP { self.group() } else { Ok(()) }
     }
 
     fn group(&mut self) -> io::Result<()> {
-        let mut table = series_table(&self.waiting, self.samples, self.told);
+        let tracks: Vec<TrackOf<'_>> = self.waiting.iter().flat_map(of_part).collect();
+        let heads =
+            tracks.iter().map(|(part, _, flow)| (part.variant(), part.row(), part.repetition(), *flow));
+        let mut heads = tables::heads(heads);
+        self.keys.put_into(&mut heads);
+        let lengths: Vec<u32> = tracks.iter().map(|(part, ..)| part.times().len() as u32).collect();
+        let mut group = self.file.group().map_err(io::Error::other)?;
+        for Named { column, .. } in heads {
+            repeat(&mut group, column, &lengths).map_err(io::Error::other)?;
+        }
+        let times = tracks.iter().flat_map(|(part, ..)| part.times().iter());
+        group.reals(times.map(|(time, length)| (*time, length))).map_err(io::Error::other)?;
+        for (name, kind) in &self.samples {
+            column(&mut group, kind, name, &tracks, &self.told.states).map_err(io::Error::other)?;
+        }
+        group.finish().map_err(io::Error::other)?;
         self.waiting.clear();
         self.rows = 0;
-        self.keys.put_into(&mut table);
-        self.file.add(&table).map_err(io::Error::other)
+        Ok(())
     }
 
     pub(super) fn finish(mut self) -> io::Result<()> {
-        self.group()?;
+        if !self.waiting.is_empty() {
+            self.group()?;
+        }
         self.file.finish().map_err(io::Error::other)
+    }
+}
+
+/// A part, and place and number of one of its flows.
+type TrackOf<'p> = (&'p Part, usize, u32);
+
+/// Its tracks.
+fn of_part(part: &Part) -> impl Iterator<Item = TrackOf<'_>> {
+    part.flows().enumerate().map(move |(at, flow)| (part, at, flow))
+}
+
+/// The values of one of its tracks, and how often each follows itself.
+fn values<'p>(part: &'p Part, flow: usize, name: &str) -> impl Iterator<Item = (f64, u32)> + use<'p> {
+    let column = part.column(flow, name);
+    let none = column.is_none().then(|| (f64::NAN, part.times().len() as u32));
+    let there = column.into_iter().flat_map(Repeated::iter);
+    there.map(|(value, length)| (*value, length)).chain(none)
+}
+
+/// Writes the column of this name and type.
+fn column(
+    group: &mut Group<'_>,
+    kind: &Column,
+    name: &str,
+    tracks: &[TrackOf<'_>],
+    states: &States<'_>,
+) -> Result<(), ParquetError> {
+    let all = tracks.iter().flat_map(|(part, at, _)| values(part, *at, name));
+    match kind {
+        Column::Words(_) => group.words(tracks.iter().flat_map(|(part, at, flow)| {
+            let key = (part.variant(), part.row().as_str(), part.repetition(), *flow);
+            values(part, *at, name).map(move |(state, length)| (states.named(key, state), length))
+        })),
+        Column::Count(_) => group.counts(all.map(|(v, length)| ((!v.is_nan()).then_some(v as i64), length))),
+        _ => group.reals(all),
+    }
+}
+
+/// Writes a column with a value for each track, which each of its samples has.
+fn repeat(group: &mut Group<'_>, column: Column, lengths: &[u32]) -> Result<(), ParquetError> {
+    let lengths = lengths.iter().copied();
+    match column {
+        Column::Text(words) => group.words(words.into_iter().map(Some).zip(lengths)),
+        Column::Words(words) => group.words(words.into_iter().zip(lengths)),
+        Column::Int(values) => group.ints(values.into_iter().zip(lengths)),
+        Column::Count(values) => group.counts(values.into_iter().zip(lengths)),
+        Column::Real(values) => group.reals(values.into_iter().zip(lengths)),
     }
 }
 
@@ -97,22 +166,10 @@ impl<'a> Drawn<'a> {
                     == repetition)
     }
 
-    /// What is drawn of these tracks.
-    pub(super) fn pick(&mut self, tracks: &[Track]) -> Vec<Track> {
-        let wanted =
-            tracks.iter().filter(|track| self.has(&track.variant, track.row.as_str(), track.repetition));
-        let wanted: Vec<&Track> = wanted.collect();
-        let column = |(name, values): (&String, &Vec<f64>)| {
-            self.columns.contains(name.as_str()).then(|| (name.clone(), values.clone()))
-        };
-        let picked = |track: &&Track| Track {
-            variant: track.variant.clone(),
-            row: track.row.clone(),
-            times: track.times.clone(),
-            columns: track.columns.iter().filter_map(column).collect(),
-            ..**track
-        };
-        wanted.iter().map(picked).collect()
+    /// What is drawn of these samples.
+    pub(super) fn pick(&mut self, part: &Part) -> Vec<Track> {
+        let is_drawn = self.has(part.variant(), part.row().as_str(), part.repetition());
+        if is_drawn { part.tracks(|name| self.columns.contains(name)) } else { Vec::new() }
     }
 }
 
@@ -273,7 +330,7 @@ mod tests {
         let keys = Keys::new(&swept);
         let mut out = Out::begin(&path, &samples, &keys, told).unwrap();
         for part in parts {
-            out.add(part.clone()).unwrap();
+            out.add(Part::of(part)).unwrap();
             out.group().unwrap();
         }
         out.finish().unwrap();

@@ -1,25 +1,84 @@
 //! `SHA256SUMS` of a results folder, as `sha256sum -c` reads it: damage is seen before a number is believed.
+//!
+//! Logs have sums of another kind, XXH3 of 128 bits, in a list of their own beside them, as `xxh128sum -c` reads it, and it is the list
+//! whose SHA-256 counts: of a kilobyte a packet SHA-256 takes longer than the packet's simulation. Those sums are taken while the logs are
+//! written, not from the files.
 
-use std::fs;
-use std::io::{self, Read};
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use experiment::input::open_regular;
 use sha2::{Digest, Sha256};
+use twox_hash::xxhash3_128;
 
 const NAME: &str = "SHA256SUMS";
+/// Of the logs in the same folder.
+const QUICK: &str = "XXH128SUMS";
 
-/// Writes the sums of all files below a folder.
+/// The sum of a log.
+#[derive(Default)]
+pub(crate) struct Quick(xxhash3_128::Hasher);
+
+impl std::fmt::Debug for Quick {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.hex())
+    }
+}
+
+impl Quick {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    pub(super) fn hex(&self) -> String {
+        format!("{:032x}", self.0.finish_128())
+    }
+}
+
+/// Notes the sum of a log in the list beside it. Logs end in any order, and at the same time: a line is one write, and the lines
+/// are put in order when all are there.
+pub(crate) fn note(log: &Path, sum: &Quick) -> io::Result<()> {
+    let name = log.file_name().unwrap_or_default();
+    let line = format!("{}  {}\n", sum.hex(), name.display());
+    OpenOptions::new().create(true).append(true).open(log.with_file_name(QUICK))?.write_all(line.as_bytes())
+}
+
+/// Writes the sums of all files below a folder that have none yet.
 ///
 /// # Errors
 /// What the file system refuses.
 pub(super) fn write(dir: &Path) -> io::Result<()> {
+    let all = files(dir)?;
+    let mut summed = BTreeSet::new();
+    for list in all.iter().filter(|file| is_quick(file)) {
+        let text = fs::read_to_string(list)?;
+        let mut lines: Vec<(&str, &str)> = text.lines().map(parts).collect::<Result<_, _>>()?;
+        lines.sort_by_key(|(_, name)| *name);
+        summed.extend(lines.iter().map(|(_, name)| list.with_file_name(name)));
+        let lines: String = lines.iter().map(|(sum, name)| format!("{sum}  {name}\n")).collect();
+        fs::write(list, lines)?;
+    }
     let mut lines = String::new();
-    for file in files(dir)? {
+    for file in all.iter().filter(|file| !summed.contains(*file)) {
         let name = file.strip_prefix(dir).map_err(io::Error::other)?;
-        lines += &format!("{}  {}\n", digest(&file)?, name.display());
+        lines += &format!("{}  {}\n", digest(file)?, name.display());
     }
     fs::write(dir.join(NAME), lines)
+}
+
+fn is_quick(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name == QUICK)
+}
+
+fn damaged(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// Sum and name of a line.
+fn parts(line: &str) -> io::Result<(&str, &str)> {
+    line.split_once("  ").ok_or_else(|| damaged(format!("not a sum: {line}")))
 }
 
 /// Checks every file that is listed. A folder without the list is of an older version and passes; says whether there is one.
@@ -33,29 +92,65 @@ pub(super) fn check(dir: &Path) -> io::Result<bool> {
         Err(e) => return Err(e),
     };
     for line in list.lines() {
-        let damaged = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
-        let (sum, name) =
-            line.split_once("  ").ok_or_else(|| damaged(&format!("{NAME}: not a sum: {line}")))?;
-        let found = digest(&dir.join(name)).map_err(|e| io::Error::new(e.kind(), format!("{name}: {e}")))?;
-        if found != sum {
-            return Err(damaged(&format!(
-                "{name}: changed since it was written (its sum is not that of {NAME})"
-            )));
+        let (sum, name) = parts(line).map_err(|e| named(NAME, &e))?;
+        compare(dir, name, sum, NAME, digest)?;
+        if is_quick(Path::new(name)) {
+            check_quick(dir, name)?;
         }
     }
     Ok(true)
 }
 
+/// Checks the logs of a list that is whole itself.
+fn check_quick(dir: &Path, list: &str) -> io::Result<()> {
+    let text = io::read_to_string(open_regular(&dir.join(list))?).map_err(|e| named(list, &e))?;
+    let folder = list.strip_suffix(QUICK).unwrap_or_default();
+    for line in text.lines() {
+        let (sum, name) = parts(line).map_err(|e| named(list, &e))?;
+        compare(dir, &format!("{folder}{name}"), sum, list, quick)?;
+    }
+    Ok(())
+}
+
+fn compare(
+    dir: &Path,
+    name: &str,
+    sum: &str,
+    list: &str,
+    of: fn(&Path) -> io::Result<String>,
+) -> io::Result<()> {
+    if of(&dir.join(name)).map_err(|e| named(name, &e))? == sum {
+        return Ok(());
+    }
+    Err(damaged(format!("{name}: changed since it was written (its sum is not that of {list})")))
+}
+
+fn named(file: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{file}: {error}"))
+}
+
 /// SHA-256 of a file in hexadecimal digits.
 pub(super) fn digest(file: &Path) -> io::Result<String> {
-    let (mut hash, mut file, mut part) = (Sha256::new(), open_regular(file)?, vec![0; 1 << 16]);
+    let mut hash = Sha256::new();
+    each_part(file, |part| hash.update(part))?;
+    Ok(hex(&hash.finalize()))
+}
+
+/// The sum of a file as logs have them.
+pub(super) fn quick(file: &Path) -> io::Result<String> {
+    let mut sum = Quick::default();
+    each_part(file, |part| sum.add(part))?;
+    Ok(sum.hex())
+}
+
+fn each_part(file: &Path, mut take: impl FnMut(&[u8])) -> io::Result<()> {
+    let (mut file, mut part) = (open_regular(file)?, vec![0; 1 << 16]);
     loop {
         match file.read(&mut part)? {
-            0 => break,
-            length => hash.update(&part[..length]),
+            0 => return Ok(()),
+            length => take(&part[..length]),
         }
     }
-    Ok(hex(&hash.finalize()))
 }
 
 /// In hexadecimal digits.
@@ -96,5 +191,57 @@ mod tests {
         assert!(check(dir.path()).unwrap_err().to_string().contains("qlog/b: changed"));
         fs::remove_file(dir.path().join("qlog/b")).unwrap();
         assert!(check(dir.path()).unwrap_err().to_string().contains("qlog/b: "));
+    }
+
+    /// Whether it is the log, its line, the list or another file.
+    #[test]
+    fn damage_of_a_log_is_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::create_dir(path("qlog")).unwrap();
+        fs::write(path("a.csv"), "1,2").unwrap();
+        for (name, text) in [("qlog/b.sqlog", "later"), ("qlog/a.sqlog", "first"), ("qlog/c", "unsummed")] {
+            fs::write(path(name), text).unwrap();
+            if name != "qlog/c" {
+                let mut sum = Quick::default();
+                // In two parts.
+                sum.add(&text.as_bytes()[..2]);
+                sum.add(&text.as_bytes()[2..]);
+                note(&path(name), &sum).unwrap();
+            }
+        }
+        write(dir.path()).unwrap();
+        assert!(check(dir.path()).unwrap());
+        let lists = fs::read_to_string(path(NAME)).unwrap();
+        let listed: Vec<&str> = lists.lines().map(|line| parts(line).unwrap().1).collect();
+        assert_eq!(listed, ["a.csv", "qlog/XXH128SUMS", "qlog/c"]);
+        let quick = fs::read_to_string(path("qlog/XXH128SUMS")).unwrap();
+        assert!(quick.lines().nth(1).unwrap().ends_with("  b.sqlog"), "in the order of names: {quick}");
+        for (name, said) in [
+            (
+                "qlog/a.sqlog",
+                "qlog/a.sqlog: changed since it was written (its sum is not that of qlog/XXH128SUMS)",
+            ),
+            ("qlog/XXH128SUMS", "qlog/XXH128SUMS: changed"),
+            ("qlog/c", "qlog/c: changed"),
+        ] {
+            let whole = fs::read(path(name)).unwrap();
+            let mut damaged = whole.clone();
+            damaged[0] ^= 1;
+            fs::write(path(name), damaged).unwrap();
+            assert!(check(dir.path()).unwrap_err().to_string().contains(said), "{name}");
+            fs::remove_file(path(name)).unwrap();
+            assert!(check(dir.path()).unwrap_err().to_string().contains(name));
+            fs::write(path(name), whole).unwrap();
+        }
+        assert!(check(dir.path()).unwrap());
+    }
+
+    /// Of the reference implementation, `printf abc | xxh128sum`.
+    #[test]
+    fn sums_of_logs_are_those_of_xxh128sum() {
+        let mut sum = Quick::default();
+        sum.add(b"abc");
+        assert_eq!(sum.hex(), "06b05ab6733a618578af5f94892f3950");
     }
 }

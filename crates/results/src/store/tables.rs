@@ -7,11 +7,12 @@ use std::sync::Arc;
 use experiment::file::{Swept, SweptKey, SweptValues};
 use experiment::metric::Metric;
 use experiment::quantity::Quantity;
+use experiment::row::RowLabel;
 
 use crate::columns::{Column, Named, Table, are_whole};
 use crate::run_row::RunRow;
 use crate::states::{self, States};
-use crate::summary::{Cdf, FlowRow, Results, Summary, Track};
+use crate::summary::{Cdf, FlowRow, Results, Summary};
 use crate::variables::{self, Variables};
 
 /// The column of each table's variants and that of its rows.
@@ -53,7 +54,7 @@ impl Tables {
     pub(super) fn new(results: &Results, runs: &[RunRow], samples: &Samples, keys: &mut Keys<'_>) -> Self {
         let mut tables = Self {
             runs: runs_table(runs),
-            series: series_table(&[], samples, &Told::of(&results.summary, &results.flows)),
+            series: series_table(samples, &Told::of(&results.summary, &results.flows)),
             flows: flows_table(&results.flows),
             rtt_cdf: cdf_table(&results.rtt_cdf),
         };
@@ -202,47 +203,28 @@ impl<'a> Told<'a> {
 /// Columns of time series, and whether all their values are whole numbers.
 pub(super) type Samples = BTreeMap<String, bool>;
 
-/// Samples with these columns.
-pub(super) fn series_table(series: &[Track], columns: &Samples, told: &Told<'_>) -> Table {
-    /// Of each track, for every sample.
-    fn each<'a, T: Clone + 'a>(
-        series: &'a [Track],
-        value: impl Fn(&'a Track) -> T + 'a,
-    ) -> impl Iterator<Item = T> + 'a {
-        series.iter().flat_map(move |track| std::iter::repeat_n(value(track), track.times.len()))
-    }
-    let times = series.iter().flat_map(|track| track.times.iter().copied()).collect();
-    let mut table = vec![
-        text(KEYS[0], VARIANT, each(series, |track| Arc::<str>::from(track.variant.as_str()))),
-        text(KEYS[1], ROW, each(series, |track| Arc::<str>::from(track.row.as_str()))),
-        ints("repetition", REPETITION, each(series, |track| track.repetition)),
-        ints("flow", FLOW, each(series, |track| track.flow)),
-        Named::new("time_s", "s", "time of the sample since the run began", Column::Real(times)),
-    ];
-    table.extend(columns.iter().map(|(name, are_whole)| {
-        if name == states::COLUMN {
-            return named_states(series, &told.states);
-        }
-        let mut values = Vec::with_capacity(series.iter().map(|track| track.times.len()).sum());
-        for track in series {
-            match track.columns.get(name) {
-                Some(column) => values.extend_from_slice(column),
-                None => values.resize(values.len() + track.times.len(), f64::NAN),
-            }
-        }
-        sampled(name, values, *are_whole, told.variables)
-    }));
-    table
+/// What stands before the samples of each track: of every one a row.
+pub(super) fn heads<'a>(tracks: impl Iterator<Item = (&'a str, &'a RowLabel, u32, u32)> + Clone) -> Table {
+    vec![
+        text(KEYS[0], VARIANT, tracks.clone().map(|track| track.0)),
+        text(KEYS[1], ROW, tracks.clone().map(|track| track.1.as_str())),
+        ints("repetition", REPETITION, tracks.clone().map(|track| track.2)),
+        ints("flow", FLOW, tracks.map(|track| track.3)),
+    ]
 }
 
-/// The state of each sample by name.
-fn named_states(series: &[Track], states: &States<'_>) -> Named {
-    let of_track = |track: &Track| -> Vec<Option<Arc<str>>> {
-        let Some(numbers) = track.columns.get(states::COLUMN) else { return vec![None; track.times.len()] };
-        numbers.iter().map(|number| states.named(track.key(), *number)).collect()
-    };
-    let words = series.iter().flat_map(of_track).collect();
-    Named::new(states::COLUMN, "", &states.description(), Column::Words(words))
+/// Time series with these columns, without samples.
+pub(super) fn series_table(columns: &Samples, told: &Told<'_>) -> Table {
+    let mut table = heads(std::iter::empty());
+    table.push(Named::new("time_s", "s", "time of the sample since the run began", Column::Real(Vec::new())));
+    table.extend(columns.iter().map(|(name, are_whole)| {
+        if name == states::COLUMN {
+            let names = Column::Words(Vec::new());
+            return Named::new(states::COLUMN, "", &told.states.description(), names);
+        }
+        sampled(name, Vec::new(), *are_whole, told.variables)
+    }));
+    table
 }
 
 fn sampled(name: &str, values: Vec<f64>, are_whole: bool, own: &Variables) -> Named {
@@ -311,7 +293,7 @@ mod tests {
             let swept = swept(key);
             let mut keys = Keys::new(&swept);
             let told = Told { states: States::default(), variables: &Variables::new() };
-            keys.name(&[&mut series_table(&[], &Samples::new(), &told)]);
+            keys.name(&[&mut series_table(&Samples::new(), &told)]);
             keys.names.concat()
         };
         assert_eq!(names("time_s"), "vary.time_s");

@@ -1,0 +1,219 @@
+//! A log on its way to disk: text is kept until a large write of it is worth the call, and summed while it is still in the cache.
+//!
+//! A run leaves a kilobyte for each packet. Copying that into the page cache, where nobody reads it, took a quarter of the run, and
+//! reading it back for its sum took another: on Linux full buffers go to the disk directly, where its file system lets them.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use scenario::trace::Trace;
+
+use super::Log;
+use crate::store::sums::{Quick, note};
+
+/// Events between two looks at how much has gathered.
+const TURN: usize = 64;
+/// What the memory and the length of a direct write are a multiple of: that of pages and of nearly all disks.
+const BLOCK: usize = 1 << 12;
+/// A direct write waits for the disk: smaller ones than this go through the page cache.
+const DIRECT: usize = 1 << 18;
+/// Text that all logs of a run may hold together, and one of them.
+const ALL: usize = 1 << 25;
+const ONE: usize = 1 << 20;
+
+/// A log and its file.
+#[derive(Debug)]
+pub struct LogFile {
+    log: Log,
+    path: PathBuf,
+    sum: Quick,
+    /// Bytes that are written at once.
+    room: usize,
+    is_direct: bool,
+    /// Bytes before the text, so that it begins where direct writes may.
+    pad: usize,
+}
+
+impl LogFile {
+    /// One of so many logs of a run. The file, which must not be there, appears with the first text that is written.
+    ///
+    /// # Errors
+    /// None that a correct program sees.
+    pub fn begin(log: Log, path: PathBuf, logs: usize) -> io::Result<Self> {
+        let room = (ALL / logs.max(1)).clamp(BLOCK, ONE) / BLOCK * BLOCK;
+        let is_direct = cfg!(target_os = "linux") && room >= DIRECT;
+        let mut file = Self { log, path, sum: Quick::default(), room, is_direct, pad: 0 };
+        file.keep(0)?;
+        Ok(file)
+    }
+
+    /// Adds the events that follow.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    pub fn add(&mut self, trace: &Trace) -> io::Result<()> {
+        for part in trace.chunks(TURN) {
+            self.log.record(part);
+            if self.log.waiting()?.len() >= self.pad + self.room {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the file, and notes its sum beside it.
+    ///
+    /// # Errors
+    /// What the file system refuses.
+    pub fn finish(mut self) -> io::Result<()> {
+        let pad = self.pad;
+        let bytes = self.log.finish()?;
+        let rest = &bytes[pad..];
+        self.sum.add(rest);
+        open(&self.path, false)?.write_all(rest)?;
+        note(&self.path, &self.sum)
+    }
+
+    /// Writes whole blocks.
+    fn flush(&mut self) -> io::Result<()> {
+        if self.is_direct && !is_aligned(&self.log.waiting()?[self.pad..]) {
+            // It has grown and moved.
+            self.keep(0)?;
+        }
+        let text = &self.log.waiting()?[self.pad..];
+        let whole = text.len() / BLOCK * BLOCK;
+        let text = &text[..whole];
+        self.sum.add(text);
+        let written = if self.is_direct { direct(&self.path, text)? } else { 0 };
+        if written < whole {
+            self.is_direct = false;
+            open(&self.path, false)?.write_all(&text[written..])?;
+        }
+        self.keep(whole)
+    }
+
+    /// Puts the text behind its first `written` bytes where direct writes may begin.
+    fn keep(&mut self, written: usize) -> io::Result<()> {
+        let bytes = self.log.waiting()?;
+        let rest = bytes.split_off(self.pad + written);
+        bytes.clear();
+        bytes.reserve(self.room.max(rest.len()) + 4 * BLOCK);
+        self.pad = if self.is_direct { bytes.as_ptr().align_offset(BLOCK).min(BLOCK) } else { 0 };
+        bytes.resize(self.pad, 0);
+        bytes.extend_from_slice(&rest);
+        Ok(())
+    }
+}
+
+fn is_aligned(bytes: &[u8]) -> bool {
+    bytes.as_ptr().align_offset(BLOCK) == 0
+}
+
+/// The file is open no longer than for a write: there may be thousands of them.
+fn open(path: &Path, is_direct: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(target_os = "linux")]
+    if is_direct {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(rustix::fs::OFlags::DIRECT.bits().cast_signed());
+    }
+    options.create(true).append(true).open(path)
+}
+
+/// Adds blocks to a file past the page cache: how many bytes, which are less where the file system cannot.
+fn direct(path: &Path, blocks: &[u8]) -> io::Result<usize> {
+    let cannot = |e: &io::Error| matches!(e.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported);
+    let mut file = match open(path, true) {
+        Err(e) if cannot(&e) => return Ok(0),
+        file => file?,
+    };
+    let mut written = 0;
+    while written < blocks.len() {
+        match file.write(&blocks[written..]) {
+            Err(e) if cannot(&e) => break,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(more) => written += more,
+        }
+    }
+    Ok(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use congestion::Cause;
+    use scenario::trace::Event;
+    use units::Time;
+
+    use super::*;
+    use crate::qlog::{Dialect, Format, Meta, Transport, write};
+
+    fn meta() -> Meta {
+        Meta {
+            title: "t".to_owned(),
+            flow: "f".to_owned(),
+            algorithm: "cubic".to_owned(),
+            states: &[],
+            transport: Transport::Quic,
+            seed: 1,
+            start: Time::ZERO,
+        }
+    }
+
+    fn trace() -> Trace {
+        let sent =
+            |pn: u64| (Time(pn * 12_345), Event::Sent { pn, bytes: 1252, offset: 1215 * pn, len: 1215 });
+        let mut all: Trace = (0..20_000).map(sent).collect();
+        all.push((Time(1 << 40), Event::Reduced(Cause::Loss)));
+        all
+    }
+
+    /// In parts of any length, in small writes and in large ones, past the page cache or not, compressed or not.
+    #[test]
+    fn a_file_is_its_text() {
+        let dir = tempfile::tempdir().unwrap();
+        for (number, gzip, logs) in
+            [(0, false, 1), (1, false, 40), (2, false, 1 << 20), (3, true, 1), (4, true, 1 << 20)]
+        {
+            let format = Format { dialect: Dialect::V03, gzip };
+            let path = dir.path().join(format!("{number}"));
+            let log = Log::of_sender(format, &meta()).unwrap();
+            let mut file = LogFile::begin(log, path.clone(), logs).unwrap();
+            let all = trace();
+            let (first, rest) = all.split_at(7001);
+            file.add(&first.to_vec()).unwrap();
+            file.add(&Trace::new()).unwrap();
+            file.add(&rest.to_vec()).unwrap();
+            file.finish().unwrap();
+            let written = fs::read(&path).unwrap();
+            if gzip {
+                let mut text = Vec::new();
+                io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&written[..]), &mut text).unwrap();
+                let mut plain = Vec::new();
+                write(&mut plain, Format::default(), &meta(), &all).unwrap();
+                assert!(text == plain, "{number}");
+            } else {
+                let mut whole = Vec::new();
+                write(&mut whole, format, &meta(), &all).unwrap();
+                assert!(written == whole, "{number}");
+            }
+            let mut sum = Quick::default();
+            sum.add(&written);
+            let sums = fs::read_to_string(dir.path().join("XXH128SUMS")).unwrap();
+            assert_eq!(format!("{sum:?}  {number}"), sums.lines().last().unwrap());
+        }
+    }
+
+    /// The disk is full, or there is no folder.
+    #[test]
+    fn what_goes_wrong_is_told() {
+        let path = Path::new("/dev/full/none").to_owned();
+        let log = Log::of_sender(Format::default(), &meta()).unwrap();
+        let mut file = LogFile::begin(log, path, 1 << 20).unwrap();
+        assert!(file.add(&trace()).is_err());
+    }
+}

@@ -1,0 +1,302 @@
+//! Packets on their way, by number.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::Transport;
+use super::events::ranges;
+
+/// Packets behind the newest of which a late acknowledgement is expected: more than any path holds.
+const REMEMBERED: u64 = 1 << 22;
+/// Numbers that a sender leaves out at once, at most, without another beginning of the row.
+const GAP: u64 = 1 << 12;
+
+/// Packets on their way. Packet numbers are in the order of sending.
+///
+/// Nearly all are acknowledged in that order too, so they are a row of which both ends move; what is lost leaves it for a map once
+/// it is at its beginning, so that the row is as long as what flies.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    pub(super) next_pn: u64,
+    pub(super) highest: u64,
+    /// Number of the first in the row.
+    first: u64,
+    row: VecDeque<Packet>,
+    /// Packets before the row that are lost and not acknowledged.
+    lost: BTreeMap<u64, Packet>,
+    /// None of them has a greater number.
+    last_lost: u64,
+    /// End of stream data and packet number: neither lost nor acknowledged. Only for TCP: first transmissions, ends ascending.
+    fresh: VecDeque<(u64, u64)>,
+    /// The others.
+    repeats: BTreeSet<(u64, u64)>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Packet {
+    /// End of its stream data.
+    end: u64,
+    bytes: u32,
+    is_lost: bool,
+    /// 0 until it is acknowledged; then the next that is not is at least so many further on.
+    skip: u32,
+}
+
+/// A number that is left out.
+const NONE: Packet = Packet { end: 0, bytes: 0, is_lost: false, skip: 1 };
+
+impl Sent {
+    pub(super) fn add(&mut self, transport: Transport, pn: u64, bytes: u32, end: u64) {
+        if transport == Transport::Tcp {
+            if self.highest < end {
+                self.fresh.push_back((end, pn));
+            } else {
+                self.repeats.insert((end, pn));
+            }
+        }
+        self.next_pn = self.next_pn.max(pn.saturating_add(1));
+        self.highest = self.highest.max(end);
+        self.put(pn, Packet { end, bytes, is_lost: false, skip: 0 });
+        // What was lost and never comes late.
+        while self.lost.first_key_value().is_some_and(|(first, _)| pn.saturating_sub(*first) > REMEMBERED) {
+            self.lost.pop_first();
+        }
+    }
+
+    fn put(&mut self, pn: u64, packet: Packet) {
+        let end = self.first + self.row.len() as u64;
+        if pn < self.first {
+            self.settle(pn, packet);
+        } else if pn < end {
+            self.row[(pn - self.first) as usize] = packet;
+        } else {
+            if pn - end > GAP {
+                let waiting = self.row.drain(..).zip(self.first..).filter(|(packet, _)| packet.skip == 0);
+                self.lost.extend(waiting.map(|(packet, pn)| (pn, packet)));
+                self.last_lost = self.last_lost.max(end);
+            }
+            if self.row.is_empty() {
+                self.first = pn;
+            }
+            while self.first + (self.row.len() as u64) < pn {
+                self.row.push_back(NONE);
+            }
+            self.row.push_back(packet);
+        }
+    }
+
+    fn settle(&mut self, pn: u64, packet: Packet) {
+        self.last_lost = self.last_lost.max(pn);
+        self.lost.insert(pn, packet);
+    }
+
+    /// Returns the packet's size. It may still be acknowledged.
+    pub(super) fn lose(&mut self, pn: u64) -> Option<u32> {
+        let packet = match pn.checked_sub(self.first) {
+            None => self.lost.get_mut(&pn),
+            Some(at) => self.row.get_mut(at as usize).filter(|packet| packet.skip == 0),
+        }?;
+        packet.is_lost = true;
+        let Packet { end, bytes, .. } = *packet;
+        self.repeats.remove(&(end, pn));
+        self.trim();
+        Some(bytes)
+    }
+
+    /// The row begins with a packet that flies.
+    fn trim(&mut self) {
+        while let Some(packet) = self.row.front().filter(|packet| packet.skip != 0 || packet.is_lost) {
+            if packet.skip == 0 {
+                let packet = *packet;
+                self.settle(self.first, packet);
+            }
+            self.first += 1;
+            self.row.pop_front();
+        }
+    }
+
+    /// The first packet from this one on that is not acknowledged.
+    fn pending_from(&mut self, pn: u64) -> Option<u64> {
+        if pn < self.first {
+            // Where the newest range of an ACK begins nothing is lost, mostly.
+            if pn > self.last_lost {
+                return self.pending_from(self.first);
+            }
+            let lost = self.lost.range(pn..).next().map(|(pn, _)| *pn);
+            return lost.or_else(|| self.pending_from(self.first));
+        }
+        let begin = usize::try_from(pn - self.first).ok()?;
+        let mut at = begin;
+        while let Some(packet) = self.row.get(at).filter(|packet| packet.skip != 0) {
+            at += packet.skip as usize;
+        }
+        // An ACK repeats its ranges: the next one jumps over what is settled.
+        if let Some(packet) = self.row.get_mut(begin).filter(|packet| packet.skip != 0) {
+            packet.skip = u32::try_from(at - begin).unwrap_or(u32::MAX);
+        }
+        (at < self.row.len()).then_some(self.first + at as u64)
+    }
+
+    fn remove(&mut self, pn: u64) {
+        match pn.checked_sub(self.first) {
+            None => drop(self.lost.remove(&pn)),
+            Some(at) => {
+                if let Some(packet) = self.row.get_mut(at as usize).filter(|packet| packet.skip == 0) {
+                    packet.skip = 1;
+                }
+            }
+        }
+    }
+
+    /// Cuts off what each range repeats; its last packet remains.
+    pub(super) fn acknowledge(&mut self, ranges: &[(u64, u64)], news: &mut Vec<(u64, u64)>) {
+        news.clear();
+        for &(first, last) in ranges {
+            let mut pending = self.pending_from(first);
+            news.push((pending.map_or(last, |pn| pn.min(last)), last));
+            while let Some(pn) = pending.filter(|&pn| pn <= last) {
+                self.remove(pn);
+                pending = self.pending_from(pn + 1);
+            }
+        }
+        self.trim();
+    }
+
+    /// Ranges of packet numbers that a cumulative ACK covers for the first time.
+    pub(super) fn cover(&mut self, cumulative: u64, news: &mut Vec<(u64, u64)>) {
+        let mut pns = Vec::new();
+        while let Some(&(_, pn)) = self.fresh.front().filter(|(end, _)| *end <= cumulative) {
+            self.fresh.pop_front();
+            if self.flies(pn) {
+                pns.push(pn);
+            }
+        }
+        while let Some(&(end, pn)) = self.repeats.first()
+            && end <= cumulative
+        {
+            self.repeats.pop_first();
+            pns.push(pn);
+        }
+        pns.sort_unstable();
+        pns.iter().for_each(|pn| self.remove(*pn));
+        self.trim();
+        ranges(pns, news);
+    }
+
+    /// Neither lost nor acknowledged.
+    fn flies(&self, pn: u64) -> bool {
+        let packet = match pn.checked_sub(self.first) {
+            None => self.lost.get(&pn),
+            Some(at) => self.row.get(at as usize),
+        };
+        packet.is_some_and(|packet| packet.skip == 0 && !packet.is_lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same without a thought of time: every packet in one map.
+    #[derive(Default)]
+    struct Plain {
+        packets: BTreeMap<u64, (u32, u64)>,
+        by_end: BTreeSet<(u64, u64)>,
+    }
+
+    impl Plain {
+        fn acknowledge(&mut self, all: &[(u64, u64)]) -> Vec<(u64, u64)> {
+            let mut news = Vec::new();
+            for &(first, last) in all {
+                let pending = self.packets.range(first..).next().map(|(pn, _)| *pn);
+                news.push((pending.map_or(last, |pn| pn.min(last)), last));
+                self.packets.retain(|pn, _| !(first..=last).contains(pn));
+            }
+            news
+        }
+
+        fn cover(&mut self, cumulative: u64) -> Vec<(u64, u64)> {
+            let covered: BTreeSet<u64> =
+                self.by_end.iter().filter(|(end, _)| *end <= cumulative).map(|(_, pn)| *pn).collect();
+            self.by_end.retain(|(end, _)| *end > cumulative);
+            self.packets.retain(|pn, _| !covered.contains(pn));
+            let mut news = Vec::new();
+            ranges(covered, &mut news);
+            news
+        }
+    }
+
+    /// Without a pattern, the same each time.
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, bound: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) % bound
+        }
+    }
+
+    /// Packets that leave numbers out, losses, ACKs late and repeated, of QUIC and of TCP: as the plain one tells them.
+    #[test]
+    fn as_if_all_stood_in_one_map() {
+        for (seed, transport) in (0..40).zip([Transport::Quic, Transport::Tcp].into_iter().cycle()) {
+            let (mut dice, mut sent, mut plain) = (Dice(seed), Sent::default(), Plain::default());
+            let (mut pn, mut end, mut news) = (0_u64, 0, Vec::new());
+            for _ in 0..3000 {
+                match dice.below(10) {
+                    0..5 => {
+                        pn += 1
+                            + dice.below(2) * dice.below(3)
+                            + if dice.below(500) == 0 { 2 * GAP } else { 0 };
+                        let size = 1000 + dice.below(200) as u32;
+                        // Some are sent again.
+                        let at = if dice.below(10) == 0 { dice.below(end + 1) } else { end + 1000 };
+                        end = end.max(at);
+                        sent.add(transport, pn, size, at);
+                        plain.packets.insert(pn, (size, at));
+                        if transport == Transport::Tcp {
+                            plain.by_end.insert((at, pn));
+                        }
+                    }
+                    5 => {
+                        let lost = pn.saturating_sub(dice.below(60));
+                        let known = plain.packets.get(&lost).copied();
+                        assert_eq!(sent.lose(lost), known.map(|(size, _)| size), "{seed}: {lost}");
+                        if let Some((_, end)) = known {
+                            plain.by_end.remove(&(end, lost));
+                        }
+                    }
+                    _ if transport == Transport::Quic => {
+                        let last = pn.saturating_sub(dice.below(20));
+                        let middle = last.saturating_sub(2 + dice.below(30));
+                        let first = middle.saturating_sub(dice.below(200));
+                        let all =
+                            [(first, middle.max(first)), (middle + 1 + dice.below(2), last.max(middle + 2))];
+                        sent.acknowledge(&all, &mut news);
+                        assert_eq!(news, plain.acknowledge(&all), "{seed}: {all:?}");
+                    }
+                    _ => {
+                        let byte = end.saturating_sub(dice.below(60_000));
+                        sent.cover(byte, &mut news);
+                        assert_eq!(news, plain.cover(byte), "{seed}: {byte}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// One that is lost and never comes holds up nobody.
+    #[test]
+    fn the_row_is_as_long_as_what_flies() {
+        let (mut sent, mut news) = (Sent::default(), Vec::new());
+        for pn in 0..100_000 {
+            sent.add(Transport::Quic, pn, 1252, 0);
+            if pn == 10 {
+                sent.lose(3);
+            }
+            if pn > 20 {
+                sent.acknowledge(&[(0, 2), (4, pn - 20)], &mut news);
+            }
+        }
+        assert!(sent.row.capacity() < 200 && sent.lost.len() == 1, "{} {}", sent.row.len(), sent.lost.len());
+    }
+}

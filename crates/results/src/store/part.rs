@@ -1,0 +1,127 @@
+//! Some samples of a run, one after another, of all its flows.
+
+use std::collections::BTreeMap;
+
+use experiment::row::RowLabel;
+use scenario::{FlowSeries, Series};
+use serde::{Deserialize, Serialize};
+
+use crate::repeated::Repeated;
+use crate::summary::Track;
+
+/// Values by the name of their column.
+pub(super) type Columns = BTreeMap<String, Repeated<f64>>;
+
+/// Samples of the flows of a run. What is of the bottleneck is there once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    variant: String,
+    row: RowLabel,
+    repetition: u32,
+    times: Repeated<f64>,
+    /// Of every flow.
+    shared: Columns,
+    /// Of each: its number, and its own.
+    flows: Vec<(u32, Columns)>,
+}
+
+impl Part {
+    /// Samples of a run of this case.
+    pub fn new(variant: &str, row: RowLabel, repetition: u32, series: &Series) -> Self {
+        let mut shared = Columns::new();
+        put(&mut shared, "queue_bytes", &series.backlog);
+        put(&mut shared, "drops", &series.drops);
+        put(&mut shared, "ping_ms", &series.probe_ms);
+        put(&mut shared, "udp_mbit_s", &series.udp_mbit_s);
+        let flows = series.flows.iter().zip(0..).map(|(flow, number)| (number, of_flow(flow))).collect();
+        let times = Repeated::of(&series.times);
+        Self { variant: variant.to_owned(), row, repetition, times, shared, flows }
+    }
+
+    pub(super) fn variant(&self) -> &str {
+        &self.variant
+    }
+
+    pub(super) fn row(&self) -> &RowLabel {
+        &self.row
+    }
+
+    pub(super) fn repetition(&self) -> u32 {
+        self.repetition
+    }
+
+    pub(super) fn times(&self) -> &Repeated<f64> {
+        &self.times
+    }
+
+    /// The numbers of its flows.
+    pub(super) fn flows(&self) -> impl Iterator<Item = u32> {
+        self.flows.iter().map(|(number, _)| *number)
+    }
+
+    /// What it has of the flow at this place, if anything.
+    pub(super) fn column(&self, flow: usize, name: &str) -> Option<&Repeated<f64>> {
+        self.shared.get(name).or_else(|| self.flows.get(flow)?.1.get(name))
+    }
+
+    /// All columns.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&String, &Repeated<f64>)> {
+        self.flows.iter().flat_map(|(_, own)| own).chain(&self.shared)
+    }
+
+    /// Its flows' tracks, with those columns that are wanted.
+    pub(super) fn tracks(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<Track> {
+        let track = |(flow, own): &(u32, Columns)| {
+            let all = own.iter().chain(&self.shared).filter(|(name, _)| is_wanted(name));
+            Track {
+                variant: self.variant.clone(),
+                row: self.row.clone(),
+                repetition: self.repetition,
+                flow: *flow,
+                times: self.times.to_vec(),
+                columns: all.map(|(name, values)| (name.clone(), values.to_vec())).collect(),
+            }
+        };
+        self.flows.iter().map(track).collect()
+    }
+}
+
+/// What is of one flow; of the controller's variables all, of the others those that have a value.
+fn of_flow(flow: &FlowSeries) -> Columns {
+    let mut own: Columns =
+        flow.inner.iter().map(|(name, values)| (name.to_owned(), Repeated::of(values))).collect();
+    put(&mut own, "cwnd_bytes", &flow.cwnd);
+    put(&mut own, "bytes_in_flight", &flow.bytes_in_flight);
+    put(&mut own, "smoothed_rtt_ms", &flow.smoothed_rtt_ms);
+    put(&mut own, "latest_rtt_ms", &flow.latest_rtt_ms);
+    put(&mut own, "goodput_mbit_s", &flow.goodput_mbit_s);
+    put(&mut own, "media_mbit_s", &flow.media_mbit_s);
+    put(&mut own, "owd_ms", &flow.owd_ms);
+    own
+}
+
+fn put(columns: &mut Columns, name: &str, values: &[f64]) {
+    let values = Repeated::of(values);
+    if values.values().iter().any(|value| !value.is_nan()) {
+        columns.insert(name.to_owned(), values);
+    }
+}
+
+#[cfg(test)]
+impl Part {
+    /// Of tracks of one run, which have nothing in common.
+    pub(super) fn of(tracks: &[Track]) -> Self {
+        let own = |track: &Track| {
+            let columns = track.columns.iter();
+            (track.flow, columns.map(|(name, values)| (name.clone(), Repeated::of(values))).collect())
+        };
+        Self {
+            variant: tracks[0].variant.clone(),
+            row: tracks[0].row.clone(),
+            repetition: tracks[0].repetition,
+            times: Repeated::of(&tracks[0].times),
+            shared: Columns::new(),
+            flows: tracks.iter().map(own).collect(),
+        }
+    }
+}
