@@ -1,9 +1,6 @@
 //! Tables of columns, and the same as Parquet files: what there is no value of is null there, and what a column means stands in the
 //! file's metadata, `unit:NAME` and `description:NAME`.
 
-mod hybrid;
-mod pages;
-
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
@@ -17,11 +14,8 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::file::statistics::Statistics;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type, TypePtr};
-
-use self::pages::{Chunk, Entry};
+use parquet::schema::types::{ColumnPath, Type, TypePtr};
 
 /// The values of one column.
 #[derive(Clone, Debug, PartialEq)]
@@ -183,63 +177,65 @@ impl Writer {
 impl Writer {
     /// Begins a group of rows, whose values are added column by column.
     pub(crate) fn group(&mut self) -> Result<Group<'_>> {
-        let columns = self.0.schema_descr().columns().to_vec();
-        Ok(Group { out: self.0.next_row_group()?, columns: columns.into_iter() })
+        self.0.next_row_group().map(Group)
     }
 }
 
 /// A group of rows on its way. Of each value it takes how often it follows itself.
-pub(crate) struct Group<'a> {
-    out: SerializedRowGroupWriter<'a, File>,
-    columns: std::vec::IntoIter<ColumnDescPtr>,
-}
+pub(crate) struct Group<'a>(SerializedRowGroupWriter<'a, File>);
 
 impl Group<'_> {
-    fn add<T: Entry + Clone>(
+    fn add<T: DataType>(
         &mut self,
-        runs: impl Iterator<Item = (Option<T>, u32)>,
-        statistics: impl FnOnce(&[T], u64) -> Option<Statistics>,
+        is_optional: bool,
+        runs: impl Iterator<Item = (Option<T::T>, u32)>,
     ) -> Result<()> {
-        let column = self.columns.next().ok_or_else(|| ParquetError::General("too many columns".into()))?;
-        let Chunk { bytes, about } = pages::chunk(&column, runs, statistics)?;
-        self.out.append_column(&bytes, about)
+        let (mut values, mut levels) = (Vec::new(), Vec::new());
+        for (value, length) in runs {
+            let level = if value.is_some() { THERE } else { 0 };
+            levels.resize(levels.len() + length as usize, level);
+            if let Some(value) = value {
+                values.resize(values.len() + length as usize, value);
+            }
+        }
+        let mut out =
+            self.0.next_column()?.ok_or_else(|| ParquetError::General("too many columns".into()))?;
+        out.typed::<T>().write_batch(&values, is_optional.then_some(&levels[..]), None)?;
+        out.close()
     }
 
-    /// Words, where there are any: without the least and the greatest, which help nobody.
+    /// Words.
+    pub(crate) fn text(&mut self, runs: impl Iterator<Item = (Arc<str>, u32)>) -> Result<()> {
+        self.add::<ByteArrayType>(false, runs.map(|(word, length)| (Some((&*word).into()), length)))
+    }
+
+    /// Words, where there are any.
     pub(crate) fn words(&mut self, runs: impl Iterator<Item = (Option<Arc<str>>, u32)>) -> Result<()> {
-        self.add(runs, |_, _| None)
+        let bytes = runs.map(|(word, length)| (word.as_deref().map(ByteArray::from), length));
+        self.add::<ByteArrayType>(true, bytes)
     }
 
     /// Small whole numbers.
     pub(crate) fn ints(&mut self, runs: impl Iterator<Item = (i32, u32)>) -> Result<()> {
-        self.add(runs.map(|(value, length)| (Some(value), length)), |values, nulls| {
-            let (least, most) = (values.iter().min().copied(), values.iter().max().copied());
-            Some(Statistics::int32(least, most, None, Some(nulls), false))
-        })
+        self.add::<Int32Type>(false, runs.map(|(value, length)| (Some(value), length)))
     }
 
     /// Whole numbers, where there are any.
     pub(crate) fn counts(&mut self, runs: impl Iterator<Item = (Option<i64>, u32)>) -> Result<()> {
-        self.add(runs, |values, nulls| {
-            let (least, most) = (values.iter().min().copied(), values.iter().max().copied());
-            Some(Statistics::int64(least, most, None, Some(nulls), false))
-        })
+        self.add::<Int64Type>(true, runs)
     }
 
     /// Numbers; NaN where there is none.
     pub(crate) fn reals(&mut self, runs: impl Iterator<Item = (f64, u32)>) -> Result<()> {
-        let there = runs.map(|(value, length)| ((!value.is_nan()).then_some(value), length));
-        self.add(there, |values, nulls| {
-            // Either zero may be among them: the format asks for the outer one.
-            let least = values.iter().copied().reduce(f64::min).map(|v| if v == 0.0 { -0.0 } else { v });
-            let most = values.iter().copied().reduce(f64::max).map(|v| if v == 0.0 { 0.0 } else { v });
-            Some(Statistics::double(least, most, None, Some(nulls), false))
-        })
+        self.add::<DoubleType>(
+            true,
+            runs.map(|(value, length)| ((!value.is_nan()).then_some(value), length)),
+        )
     }
 
     /// Ends it, once every column is there.
     pub(crate) fn finish(self) -> Result<()> {
-        self.out.close().map(drop)
+        self.0.close().map(drop)
     }
 }
 

@@ -122,7 +122,7 @@ fn column(
 fn repeat(group: &mut Group<'_>, column: Column, lengths: &[u32]) -> Result<(), ParquetError> {
     let lengths = lengths.iter().copied();
     match column {
-        Column::Text(words) => group.words(words.into_iter().map(Some).zip(lengths)),
+        Column::Text(words) => group.text(words.into_iter().zip(lengths)),
         Column::Words(words) => group.words(words.into_iter().zip(lengths)),
         Column::Int(values) => group.ints(values.into_iter().zip(lengths)),
         Column::Count(values) => group.counts(values.into_iter().zip(lengths)),
