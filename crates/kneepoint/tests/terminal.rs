@@ -182,7 +182,7 @@ fn mistakes_in_colour() {
 fn lists_fit() {
     let list = said(&["list"]);
     check_width(&list);
-    assert!(list.contains("which-reading-four-flows 414 "), "{list}");
+    assert!(list.contains("which-reading-four-flows 282 "), "{list}");
     let line = list.lines().find(|line| line.starts_with("quic-dc/table-1 ")).unwrap();
     assert!(line.ends_with("Table 1 and Figure 4"), "{line}");
     assert!(list.lines().all(|line| line.starts_with(' ') || line.split(' ').next().unwrap().contains('/')));

@@ -141,11 +141,10 @@ fn check_fixed_window(folder: &Path, summary: &serde_json::Value, rows: &[serde_
         claims.iter().map(|c| (c["id"].as_str().unwrap(), c["verdict"].as_str().unwrap())).collect();
     // Without a valid run nothing is said of the wire.
     assert_eq!(judged, [("sim", "holds"), ("wire", if valid { "holds" } else { "not-judged" })]);
-    for file in ["qlog/fixed-window_wire_--run0--flow0.sqlog", "qlog/fixed-window--run0--flow0.sqlog"] {
-        let found: Vec<_> =
-            fs::read_dir(folder.join("qlog")).unwrap().map(|e| e.unwrap().file_name()).collect();
-        assert_eq!(found.len(), 3, "{file} among {found:?}"); // the simulated flow has one of its receiver, too
-    }
+    let logs =
+        fs::read_dir(folder.join("qlog")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    let logs: Vec<_> = logs.filter(|name| name.ends_with(".sqlog")).collect();
+    assert_eq!(logs.len(), 3, "{logs:?}"); // the simulated flow has one of its receiver, too
     assert_eq!(fs::read_dir(folder.join("pcap")).unwrap().count(), 1);
     let manifest = fs::read_to_string(folder.join("manifest.toml")).unwrap();
     assert!(manifest.contains("world = \"wire\"") && manifest.contains("Linux "), "{manifest}");

@@ -227,10 +227,7 @@ impl Group<'_> {
 
     /// Numbers; NaN where there is none.
     pub(crate) fn reals(&mut self, runs: impl Iterator<Item = (f64, u32)>) -> Result<()> {
-        self.add::<DoubleType>(
-            true,
-            runs.map(|(value, length)| ((!value.is_nan()).then_some(value), length)),
-        )
+        self.add::<DoubleType>(true, runs.map(|(value, length)| ((!value.is_nan()).then_some(value), length)))
     }
 
     /// Ends it, once every column is there.
