@@ -130,6 +130,11 @@ impl Writer {
             let path = ColumnPath::new(vec![words.name.clone()]);
             properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
         }
+        // A dictionary of numbers that hardly repeat saves a sixth of a file of series, and takes as much of the time of its study.
+        for reals in table.iter().filter(|c| matches!(c.column, Column::Real(_))) {
+            properties =
+                properties.set_column_dictionary_enabled(ColumnPath::new(vec![reals.name.clone()]), false);
+        }
         let properties = properties.build();
         SerializedFileWriter::new(File::create(path)?, schema, Arc::new(properties)).map(Self)
     }
