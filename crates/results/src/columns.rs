@@ -14,7 +14,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 
 /// The values of one column.
@@ -144,30 +144,11 @@ impl Writer {
     /// # Errors
     /// What the file system or the format refuses.
     pub fn add(&mut self, table: &Table) -> Result<()> {
-        let mut group = self.0.next_row_group()?;
+        let mut group = self.group()?;
         for Named { column, .. } in table {
-            let mut out =
-                group.next_column()?.ok_or_else(|| ParquetError::General("too many columns".into()))?;
-            match column {
-                Column::Text(values) => {
-                    out.typed::<ByteArrayType>().write_batch(&shared(values), None, None)?;
-                }
-                Column::Words(values) => {
-                    let bytes = values.iter().map(|word| word.as_deref().map(ByteArray::from));
-                    write_optional::<ByteArrayType>(&mut out, bytes)?;
-                }
-                Column::Int(values) => {
-                    out.typed::<Int32Type>().write_batch(values, None, None)?;
-                }
-                Column::Count(values) => write_optional::<Int64Type>(&mut out, values.iter().copied())?,
-                Column::Real(values) => {
-                    let there = values.iter().map(|v| (!v.is_nan()).then_some(*v));
-                    write_optional::<DoubleType>(&mut out, there)?;
-                }
-            }
-            out.close()?;
+            group.column(column, std::iter::repeat(1))?;
         }
-        group.close().map(drop)
+        group.finish()
     }
 
     /// Ends the file.
@@ -209,8 +190,18 @@ impl Group<'_> {
         out.close()
     }
 
-    /// Words.
-    pub(crate) fn text(&mut self, runs: impl Iterator<Item = (Arc<str>, u32)>) -> Result<()> {
+    /// A column, each of its values so often.
+    pub(crate) fn column(&mut self, column: &Column, lengths: impl Iterator<Item = u32>) -> Result<()> {
+        match column {
+            Column::Text(words) => self.text(words.iter().cloned().zip(lengths)),
+            Column::Words(words) => self.words(words.iter().cloned().zip(lengths)),
+            Column::Int(values) => self.ints(values.iter().copied().zip(lengths)),
+            Column::Count(values) => self.counts(values.iter().copied().zip(lengths)),
+            Column::Real(values) => self.reals(values.iter().copied().zip(lengths)),
+        }
+    }
+
+    fn text(&mut self, runs: impl Iterator<Item = (Arc<str>, u32)>) -> Result<()> {
         self.add::<ByteArrayType>(false, runs.map(|(word, length)| (Some((&*word).into()), length)))
     }
 
@@ -220,8 +211,7 @@ impl Group<'_> {
         self.add::<ByteArrayType>(true, bytes)
     }
 
-    /// Small whole numbers.
-    pub(crate) fn ints(&mut self, runs: impl Iterator<Item = (i32, u32)>) -> Result<()> {
+    fn ints(&mut self, runs: impl Iterator<Item = (i32, u32)>) -> Result<()> {
         self.add::<Int32Type>(false, runs.map(|(value, length)| (Some(value), length)))
     }
 
@@ -241,27 +231,8 @@ impl Group<'_> {
     }
 }
 
-/// Words as Parquet takes them; what follows its like shares it.
-fn shared(words: &[Arc<str>]) -> Vec<ByteArray> {
-    let mut all: Vec<ByteArray> = Vec::with_capacity(words.len());
-    for (i, word) in words.iter().enumerate() {
-        let like = i > 0 && Arc::ptr_eq(word, &words[i - 1]);
-        all.push(if like { all[i - 1].clone() } else { (&**word).into() });
-    }
-    all
-}
-
 /// The definition level of a value that is there.
 const THERE: i16 = 1;
-
-fn write_optional<T: DataType>(
-    out: &mut SerializedColumnWriter<'_>,
-    values: impl Iterator<Item = Option<T::T>> + Clone,
-) -> Result<()> {
-    let levels: Vec<i16> = values.clone().map(|v| if v.is_some() { THERE } else { 0 }).collect();
-    let there: Vec<T::T> = values.flatten().collect();
-    out.typed::<T>().write_batch(&there, Some(&levels), None).map(drop)
-}
 
 /// Reads a table that [`write()`] wrote.
 ///

@@ -62,7 +62,8 @@ impl<'a> Out<'a> {
         let lengths: Vec<u32> = tracks.iter().map(|(part, ..)| part.times().len() as u32).collect();
         let mut group = self.file.group().map_err(io::Error::other)?;
         for Named { column, .. } in heads {
-            repeat(&mut group, column, &lengths).map_err(io::Error::other)?;
+            // A value for each track, which each of its samples has.
+            group.column(&column, lengths.iter().copied()).map_err(io::Error::other)?;
         }
         let times = tracks.iter().flat_map(|(part, ..)| part.times().iter());
         group.reals(times.map(|(time, length)| (*time, length))).map_err(io::Error::other)?;
@@ -115,18 +116,6 @@ fn column(
         })),
         Column::Count(_) => group.counts(all.map(|(v, length)| ((!v.is_nan()).then_some(v as i64), length))),
         _ => group.reals(all),
-    }
-}
-
-/// Writes a column with a value for each track, which each of its samples has.
-fn repeat(group: &mut Group<'_>, column: Column, lengths: &[u32]) -> Result<(), ParquetError> {
-    let lengths = lengths.iter().copied();
-    match column {
-        Column::Text(words) => group.text(words.into_iter().zip(lengths)),
-        Column::Words(words) => group.words(words.into_iter().zip(lengths)),
-        Column::Int(values) => group.ints(values.into_iter().zip(lengths)),
-        Column::Count(values) => group.counts(values.into_iter().zip(lengths)),
-        Column::Real(values) => group.reals(values.into_iter().zip(lengths)),
     }
 }
 
