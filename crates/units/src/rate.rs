@@ -8,10 +8,12 @@ pub struct Rate(pub u64);
 
 impl Rate {
     /// From bytes per second; NaN and negative become zero, too large saturates.
+    #[inline]
     pub fn from_bytes_per_sec(bytes: f64) -> Self {
         Self((bytes * 8.0 + 0.5) as u64)
     }
     /// From bytes sent in a span; zero for an empty span.
+    #[inline]
     pub fn from_delivery(bytes: u64, span: Duration) -> Self {
         if span == Duration::ZERO {
             Self(0)
@@ -20,14 +22,17 @@ impl Rate {
         }
     }
     /// Bytes per second.
+    #[inline]
     pub fn bytes_per_sec(self) -> f64 {
         self.0 as f64 / 8.0
     }
     /// Megabits (10^6 bits) per second.
+    #[inline]
     pub fn mbit_s(self) -> f64 {
         self.0 as f64 * 1e-6
     }
     /// How long these bytes take at this rate, rounded to the nanosecond; [`Duration::MAX`] at rate zero.
+    #[inline]
     pub fn time_for(self, bytes: u64) -> Duration {
         if self.0 == 0 {
             return Duration::MAX;
@@ -40,6 +45,7 @@ impl Rate {
         }
     }
     /// Bytes that pass in a span at this rate, rounded down.
+    #[inline]
     pub fn bytes_in(self, span: Duration) -> u64 {
         u64::try_from(u128::from(self.0) * u128::from(span.0) / 8_000_000_000).unwrap_or(u64::MAX)
     }

@@ -18,16 +18,19 @@ impl Time {
     pub const NEVER: Self = Self(u64::MAX);
 
     /// A time so many milliseconds into the run.
+    #[inline]
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
 
     /// Seconds since the start of the run.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
 
     /// Time passed since `earlier`; zero when `earlier` is later.
+    #[inline]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
@@ -40,42 +43,52 @@ impl Duration {
     pub const MAX: Self = Self(u64::MAX);
 
     /// Whole nanoseconds.
+    #[inline]
     pub const fn from_nanos(ns: u64) -> Self {
         Self(ns)
     }
     /// Whole microseconds.
+    #[inline]
     pub const fn from_micros(us: u64) -> Self {
         Self(us * 1_000)
     }
     /// Whole milliseconds.
+    #[inline]
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000_000)
     }
     /// Whole seconds.
+    #[inline]
     pub const fn from_secs(s: u64) -> Self {
         Self(s * 1_000_000_000)
     }
     /// Seconds, rounded to the nanosecond; negative and NaN become zero.
+    #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
         Self((s * 1e9 + 0.5) as u64)
     }
     /// Seconds.
+    #[inline]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
     /// Seconds; infinite for [`Duration::MAX`], of what has not been measured yet.
+    #[inline]
     pub fn as_secs_or_infinite(self) -> f64 {
         if self == Self::MAX { f64::INFINITY } else { self.as_secs_f64() }
     }
     /// Milliseconds.
+    #[inline]
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 * 1e-6
     }
     /// Times a factor, rounded to the nanosecond.
+    #[inline]
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor + 0.5) as u64)
     }
     /// The difference; zero when `other` is longer.
+    #[inline]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
@@ -83,12 +96,14 @@ impl Duration {
 
 impl Add<Duration> for Time {
     type Output = Self;
+    #[inline]
     fn add(self, d: Duration) -> Self {
         Self(self.0.saturating_add(d.0))
     }
 }
 
 impl AddAssign<Duration> for Time {
+    #[inline]
     fn add_assign(&mut self, d: Duration) {
         *self = *self + d;
     }
@@ -97,6 +112,7 @@ impl AddAssign<Duration> for Time {
 impl Sub for Time {
     type Output = Duration;
     /// Like [`Time::since`]: zero, never a panic, when the right side is later.
+    #[inline]
     fn sub(self, earlier: Self) -> Duration {
         self.since(earlier)
     }
@@ -104,6 +120,7 @@ impl Sub for Time {
 
 impl Sub<Duration> for Time {
     type Output = Self;
+    #[inline]
     fn sub(self, d: Duration) -> Self {
         Self(self.0.saturating_sub(d.0))
     }
@@ -111,6 +128,7 @@ impl Sub<Duration> for Time {
 
 impl Add for Duration {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
@@ -118,6 +136,7 @@ impl Add for Duration {
 
 impl Sub for Duration {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
         self.saturating_sub(other)
     }
@@ -125,6 +144,7 @@ impl Sub for Duration {
 
 impl core::ops::Mul<u64> for Duration {
     type Output = Self;
+    #[inline]
     fn mul(self, n: u64) -> Self {
         Self(self.0.saturating_mul(n))
     }
@@ -132,6 +152,7 @@ impl core::ops::Mul<u64> for Duration {
 
 impl core::ops::Div<u64> for Duration {
     type Output = Self;
+    #[inline]
     fn div(self, n: u64) -> Self {
         Self(self.0 / n)
     }
@@ -139,12 +160,14 @@ impl core::ops::Div<u64> for Duration {
 
 /// Spans beyond 584 years saturate.
 impl From<core::time::Duration> for Duration {
+    #[inline]
     fn from(span: core::time::Duration) -> Self {
         Self(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
     }
 }
 
 impl From<Duration> for core::time::Duration {
+    #[inline]
     fn from(span: Duration) -> Self {
         Self::from_nanos(span.0)
     }
