@@ -406,23 +406,33 @@ impl Flow {
     fn on_feedback(&mut self, now: Time, feedback: Feedback, shared: &mut Shared) {
         let bytes = self.transport.handshake_payload();
         self.record.on_feedback(now, || feedback.event(bytes));
-        match &feedback.says {
-            Says::Quic(frame) => {
-                if frame.ping {
-                    self.answer_ping(now, &mut shared.links);
-                }
-                self.sender.on_ack(now, frame, self.resend.least(), &mut shared.effects);
-            }
-            Says::Tcp(ack) => {
-                self.sender.on_tcp_ack(now, ack, &mut shared.effects);
-                if !self.resend.is_empty() {
-                    self.resend.drop_covered(ack);
-                }
+        let Shared { links, effects, spent } = shared;
+        let brief;
+        let (frame, ack) = match &feedback.says {
+            Says::Quic(frame) => (Some(&**frame), None),
+            Says::BriefQuic(brief) => (Some(spent.read(brief)), None),
+            Says::Tcp(ack) => (None, Some(&**ack)),
+            Says::BriefTcp(ack) => {
+                brief = ack.whole();
+                (None, Some(&brief))
             }
             Says::Open => {
                 // It is open already: a repeat was answered too.
                 let Some(handshake) = self.handshake.take() else { return };
-                self.opened(now, feedback.number, &handshake, &mut shared.effects);
+                self.opened(now, feedback.number, &handshake, effects);
+                (None, None)
+            }
+        };
+        if let Some(frame) = frame {
+            if frame.ping {
+                self.answer_ping(now, links);
+            }
+            self.sender.on_ack(now, frame, self.resend.least(), effects);
+        }
+        if let Some(ack) = ack {
+            self.sender.on_tcp_ack(now, ack, effects);
+            if !self.resend.is_empty() {
+                self.resend.drop_covered(ack);
             }
         }
         shared.spent.take(feedback.says);

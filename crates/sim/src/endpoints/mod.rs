@@ -2,6 +2,7 @@
 
 mod ack_jitter;
 mod ack_path;
+pub(crate) mod brief;
 pub(crate) mod flow;
 mod handshake;
 pub(crate) mod hosted;

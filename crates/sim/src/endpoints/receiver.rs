@@ -8,6 +8,7 @@ use recovery::{
 use scenario::Transport;
 use units::Time;
 
+use crate::endpoints::brief::{BriefFrame, BriefTcp};
 use crate::endpoints::setup::Setup;
 use crate::packet::{Chunk, Data, Says};
 
@@ -69,17 +70,16 @@ impl Receiver {
     pub(crate) fn acknowledge(&mut self, now: Time, spent: &mut Spent) -> Says {
         match self {
             Self::Quic { receiver, .. } => {
-                let mut frame = spent.quic.pop().unwrap_or_default();
-                receiver.write_ack(now, &mut frame);
+                let frame = &mut spent.frame;
+                receiver.write_ack(now, frame);
                 // Nobody is told more than the field says.
                 let field = AckFrame::delay_field(frame.ack_delay, DEFAULT_ACK_DELAY_EXPONENT);
                 frame.ack_delay = AckFrame::delay_of(field, DEFAULT_ACK_DELAY_EXPONENT);
-                Says::Quic(frame)
+                BriefFrame::of(frame).map_or_else(|| spent.boxed_frame(), Says::BriefQuic)
             }
             Self::Tcp(receiver) => {
-                let mut ack = spent.tcp.pop().unwrap_or_default();
-                *ack = receiver.ack(now);
-                Says::Tcp(ack)
+                let ack = receiver.ack(now);
+                BriefTcp::of(&ack).map_or_else(|| spent.boxed_tcp(ack), Says::BriefTcp)
             }
         }
     }
@@ -91,15 +91,36 @@ impl Receiver {
 pub(crate) struct Spent {
     quic: Vec<Box<AckFrame>>,
     tcp: Vec<Box<TcpAck>>,
+    /// The one that is being written or read.
+    frame: AckFrame,
 }
 
 impl Spent {
+    fn boxed_frame(&mut self) -> Says {
+        let mut boxed = self.quic.pop().unwrap_or_default();
+        std::mem::swap(&mut *boxed, &mut self.frame);
+        Says::Quic(boxed)
+    }
+
+    fn boxed_tcp(&mut self, ack: TcpAck) -> Says {
+        let mut boxed = self.tcp.pop().unwrap_or_default();
+        *boxed = ack;
+        Says::Tcp(boxed)
+    }
+
+    /// The frame that this one stands for.
+    #[inline]
+    pub(crate) fn read(&mut self, brief: &BriefFrame) -> &AckFrame {
+        brief.write(&mut self.frame);
+        &self.frame
+    }
+
     #[inline]
     pub(crate) fn take(&mut self, says: Says) {
         match says {
             Says::Quic(frame) => self.quic.push(frame),
             Says::Tcp(ack) => self.tcp.push(ack),
-            Says::Open => {}
+            Says::BriefQuic(_) | Says::BriefTcp(_) | Says::Open => {}
         }
     }
 }
