@@ -34,8 +34,10 @@ pub(crate) struct Verdict<T> {
 pub(crate) struct LateAcks<T> {
     /// Ascending in packet number, and as good as always in time: a verdict falls on the oldest packets in flight.
     lost: VecDeque<Verdict<T>>,
-    /// By first byte the number of the last one given up, and whether its payload has been sent again.
-    by_start: BTreeMap<u64, (u64, bool)>,
+    /// By first byte the number of the last one given up, whose payload has not been sent again.
+    alone: BTreeMap<u64, u64>,
+    /// The same where it has been: apart, for there are many, and each acknowledgement asks for the others.
+    repeated: BTreeMap<u64, u64>,
     /// Acknowledgements name packets: bytes are not looked up.
     by_number: bool,
 }
@@ -45,7 +47,7 @@ const MEMORY: u64 = 3;
 
 impl<T: Payload> LateAcks<T> {
     pub(crate) fn new() -> Self {
-        Self { lost: VecDeque::new(), by_start: BTreeMap::new(), by_number: false }
+        Self { lost: VecDeque::new(), alone: BTreeMap::new(), repeated: BTreeMap::new(), by_number: false }
     }
 
     /// The acknowledgement at hand names packets, as all others will.
@@ -53,7 +55,8 @@ impl<T: Payload> LateAcks<T> {
     pub(crate) fn on_numbers(&mut self) {
         if !self.by_number {
             self.by_number = true;
-            self.by_start.clear();
+            self.alone.clear();
+            self.repeated.clear();
         }
     }
 
@@ -70,7 +73,8 @@ impl<T: Payload> LateAcks<T> {
         let (bytes, snapshot) = (u64::from(bytes), snapshot.copied());
         let range = data.range();
         if !self.by_number && !range.is_empty() {
-            self.by_start.insert(range.start, (pn, false));
+            self.repeated.remove(&range.start);
+            self.alone.insert(range.start, pn);
         }
         let data = data.clone();
         let verdict = Verdict { pn, serial, at, period, sent, bytes, ecn, app_limited, snapshot, data };
@@ -86,8 +90,8 @@ impl<T: Payload> LateAcks<T> {
         if self.by_number {
             return;
         }
-        if let Some((_, repeated)) = self.by_start.get_mut(&start) {
-            *repeated = true;
+        if let Some(pn) = self.alone.remove(&start) {
+            self.repeated.insert(start, pn);
         }
     }
 
@@ -105,8 +109,10 @@ impl<T: Payload> LateAcks<T> {
             return;
         }
         let start = verdict.data.range().start;
-        if self.by_start.get(&start).is_some_and(|listed| listed.0 == verdict.pn) {
-            self.by_start.remove(&start);
+        for listed in [&mut self.alone, &mut self.repeated] {
+            if listed.get(&start) == Some(&verdict.pn) {
+                listed.remove(&start);
+            }
         }
     }
 
@@ -138,7 +144,7 @@ impl<T: Payload> LateAcks<T> {
     /// The repeat of what starts at this byte is off the books. If it cannot be the repeat that arrived it was the original, which is
     /// moved into `arrived`.
     pub(crate) fn on_repeat_acked(&mut self, start: u64, by_original: bool, arrived: &mut Vec<Verdict<T>>) {
-        let Some((pn, _)) = self.by_start.remove(&start) else { return };
+        let Some(pn) = self.repeated.remove(&start).or_else(|| self.alone.remove(&start)) else { return };
         if by_original {
             self.take(pn, pn, arrived);
         }
@@ -146,11 +152,10 @@ impl<T: Payload> LateAcks<T> {
 
     /// One that has not been retransmitted, and all of whose payload has arrived.
     fn covered(&self, ack: &TcpAck) -> Option<u64> {
-        let (first, last) = (*self.by_start.first_key_value()?.0, *self.by_start.last_key_value()?.0);
+        let (first, last) = (*self.alone.first_key_value()?.0, *self.alone.last_key_value()?.0);
         let spans = std::iter::once((0, ack.cumulative)).chain(ack.sacks).filter(|s| s.0 < s.1);
         spans.filter(|s| s.0 <= last && first < s.1).find_map(|(start, end)| {
-            let listed = self.by_start.range(start..end).filter(|(_, listed)| !listed.1);
-            let mut alone = listed.map(|(_, listed)| listed.0);
+            let mut alone = self.alone.range(start..end).map(|listed| *listed.1);
             alone.find(|pn| self.get(*pn).is_some_and(|v| v.data.range().end <= end))
         })
     }
