@@ -123,7 +123,7 @@ pub struct Feedback {
     pub says: Says,
 }
 
-/// What feedback says. Boxed where it is not [brief](crate::endpoints::brief): it passes several queues, and moving 150 bytes each time took
+/// What feedback says. Boxed where it is not brief: it passes several queues, and moving 150 bytes each time took
 /// 3 % of a run.
 #[derive(Clone, Debug)]
 pub enum Says {
