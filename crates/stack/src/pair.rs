@@ -52,6 +52,10 @@ pub struct Pair {
     /// Memory of what was heard.
     heard: Vec<Heard>,
     store: Store,
+    /// Which end may have a datagram: it has heard or was called since it last had none, or its time has come. Nobody else is asked.
+    ready: [bool; 2],
+    /// When each wants to be called.
+    due: [Time; 2],
     ended: bool,
     /// Connections before this one, and the seed of the first.
     before: u64,
@@ -95,6 +99,8 @@ impl Pair {
             ears: [Ear::default(), Ear::default()],
             heard: Vec::new(),
             store: Store::new(LEAST_DATAGRAM.max(flow.transport.mds() as usize)),
+            ready: [true; 2],
+            due: [Time::NEVER; 2],
             ended: false,
             last: Stats::default(),
         })
@@ -270,6 +276,23 @@ impl Pair {
         };
     }
 
+    /// The next datagram of an end that may have one.
+    fn poll_ready(&mut self, now: Time, from: End, record: &mut Record) -> Option<Datagram> {
+        let end = from as usize;
+        if !self.ready[end] && self.due[end] > now {
+            return None;
+        }
+        if from == End::Sender {
+            self.offer(now, record);
+        }
+        let datagram = self.poll(now, from);
+        if datagram.is_none() {
+            // Until it hears something or says another time.
+            (self.ready[end], self.due[end]) = (false, Time::NEVER);
+        }
+        datagram
+    }
+
     fn poll(&mut self, now: Time, from: End) -> Option<Datagram> {
         let end: &mut Endpoint = match from {
             End::Sender => &mut self.ends.client,
@@ -290,6 +313,9 @@ impl Guest for Pair {
     fn deliver(&mut self, now: Time, arrival: Arrival, record: &mut Record) {
         let Arrival { at, sent, arrived, ecn, mut bytes } = arrival;
         let (client, server) = addresses();
+        self.ready[at as usize] = true;
+        // An application that goes on may have heard of it too.
+        self.ready[End::Sender as usize] |= self.application.goes_on();
         match at {
             End::Receiver => {
                 let Some(from) = self.nat.server_gets(&mut bytes) else { return };
@@ -313,11 +339,12 @@ impl Guest for Pair {
     }
 
     fn next(&mut self) -> Time {
-        let ends = self.ends.client.poll_timeout().min(self.ends.server.poll_timeout());
-        ends.min(self.application.next())
+        self.due = [self.ends.client.poll_timeout(), self.ends.server.poll_timeout()];
+        self.due[0].min(self.due[1]).min(self.application.next())
     }
 
     fn on_time(&mut self, now: Time, record: &mut Record) {
+        self.ready = [true; 2];
         self.on_application(now, record);
         if self.client.is_none() && self.application.wants(now, record) {
             self.connect(now);
@@ -330,9 +357,8 @@ impl Guest for Pair {
     }
 
     fn transmit(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
-        self.offer(now, record);
-        let Some(mut datagram) = self.poll(now, End::Sender) else {
-            let datagram = self.poll(now, End::Receiver);
+        let Some(mut datagram) = self.poll_ready(now, End::Sender, record) else {
+            let datagram = self.poll_ready(now, End::Receiver, record);
             // Nobody asks what the receiver's end sends.
             self.heard = self.listen(End::Receiver);
             return datagram;
