@@ -14,7 +14,6 @@ use super::*;
 
 mod current_tests;
 mod estimate_tests;
-mod v03_tests;
 
 fn meta(transport: Transport) -> Meta {
     Meta {
@@ -321,6 +320,58 @@ fn a_run_is_told_completely() {
         let reductions = states.iter().filter(|s| s["new"] == "recovery").count() as u64;
         assert_eq!(reductions, record.stats.loss_events + record.stats.collapses, "{algorithm}");
         assert!(states.iter().any(|s| s["old"] == "recovery"), "{algorithm}");
+    }
+}
+
+/// The numbers of the trace themselves: as text they are what they were.
+#[test]
+fn packets_are_those_of_the_trace() {
+    let (meta, record) = simulate("cubic", QUIC, 500_000);
+    let trace = record.trace.as_ref().unwrap();
+    let records = records(&log(&meta, trace));
+    let mut packets =
+        records.iter().filter(|r| r["name"] == "transport:packet_sent" && !r["data"]["frames"].is_null());
+    for (time, event) in trace {
+        let Event::Sent { pn, bytes, offset, len } = event else { continue };
+        let packet = packets.next().unwrap();
+        assert_eq!(packet["time"].as_f64(), Some((*time - meta.start).0 as f64 / 1e6));
+        let data = &packet["data"];
+        assert_eq!((&data["header"]["packet_number"], &data["raw"]["length"]), (&json!(pn), &json!(bytes)));
+        let frame = json!({ "frame_type": "stream", "stream_id": 0, "offset": offset, "length": len });
+        assert_eq!(data["frames"], json!([frame]));
+    }
+    assert!(packets.next().is_none());
+}
+
+/// A trigger where the drafts have a word for it, the cause always; and the rule that found a loss. In both dialects.
+#[test]
+fn causes_and_rules_have_their_words() {
+    let told = |event: Event| {
+        [Dialect::V03, Dialect::Current].map(|dialect| {
+            let mut out = Vec::new();
+            let trace = vec![(Time::from_millis(1000), event.clone())];
+            write(&mut out, Format { dialect, gzip: false }, &meta(Transport::Quic), &trace).unwrap();
+            records(&out)[1].clone()
+        })
+    };
+    for (cause, word, triggers) in [
+        (Cause::Loss, "loss", [None, None]),
+        (Cause::Ecn, "ecn", [None, Some("ecn")]),
+        (Cause::Delay, "delay", [None, None]),
+        (Cause::Timeout, "timeout", [None, None]),
+        (Cause::PersistentCongestion, "persistent_congestion", [Some("persistent_congestion"); 2]),
+    ] {
+        for (record, trigger) in told(Event::Reduced(cause)).iter().zip(triggers) {
+            assert_eq!((&record["cause"], &record["data"]["new"]), (&json!(word), &json!("recovery")));
+            assert_eq!(record["data"].get("trigger"), trigger.map(|trigger| json!(trigger)).as_ref());
+        }
+    }
+    for (detection, word) in [
+        (Detection::PacketThreshold, "reordering_threshold"),
+        (Detection::TimeThreshold, "time_threshold"),
+        (Detection::Timeout, "pto_expired"),
+    ] {
+        assert!(told(Event::Lost { pn: 3, detection }).iter().all(|r| r["data"]["trigger"] == word));
     }
 }
 
