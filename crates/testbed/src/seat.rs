@@ -211,7 +211,8 @@ impl Seat {
             }
             let waited = self.waiting.pop_front();
             let Some(datagram) = waited.or_else(|| self.guest.transmit(now, &mut self.record)) else { break };
-            if !self.hand_over(now, &datagram)? {
+            // It was built since: what that took is not its way.
+            if !self.hand_over(clock.now(), &datagram)? {
                 self.waiting.push_front(datagram);
                 break;
             }
