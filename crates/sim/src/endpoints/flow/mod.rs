@@ -1,12 +1,14 @@
 //! One flow: application, sender, the way back, receiver, and the counters of what happened.
 
+mod opening;
+
 use std::collections::VecDeque;
 
 use congestion::PathInfo;
-use recovery::{AckEffects, AckFrame, Paced, Payload, Reassembly, SendDecision, Sender, SpaceId, Stats};
-use scenario::trace::{self, Metrics};
+use recovery::{AckEffects, Paced, Payload, Reassembly, SendDecision, Sender, Stats};
+use scenario::trace::Metrics;
 use scenario::{Back, FlowConfig, FlowSample, Record, Route, Scenario, SentPacket, Transport};
-use units::{Duration, Ecn, Time};
+use units::{Duration, Time};
 
 use crate::endpoints::ack_jitter::AckJitter;
 use crate::endpoints::ack_path::AckPath;
@@ -340,13 +342,6 @@ impl Flow {
         }
     }
 
-    #[inline(never)]
-    fn answer_handshake(&mut self, now: Time, number: u64, shared: &mut Shared) {
-        let bytes = self.transport.handshake_payload();
-        self.record.on_handshake_received(now, trace::Handshake { number, bytes });
-        self.send_back(now, Feedback { number, says: Says::Open }, shared);
-    }
-
     fn finish(&mut self, now: Time) {
         self.stage = Stage::Done;
         self.record.finished = Some(now);
@@ -444,63 +439,6 @@ impl Flow {
             &self.sender.timers(),
         );
         self.record.on_metrics(now, || Metrics::of(&self.sender, rtt));
-    }
-
-    /// The Initial or SYN of this number is answered.
-    #[cold]
-    fn opened(&mut self, now: Time, number: u64, handshake: &Handshake, out: &mut AckEffects<Chunk>) {
-        if handshake.counts() {
-            let frame = AckFrame { ranges: vec![(number, number)], ..AckFrame::default() };
-            // Only of what was sent: there is nothing that could refuse it.
-            let _ = self.sender.on_ack_in(now, SpaceId::Initial, &frame, None, out);
-            self.sender.discard(now, SpaceId::Initial);
-            self.sender.on_handshake_confirmed(now);
-        } else if let Some(rtt) = handshake.answered(now, number) {
-            self.sender.on_handshake(now, rtt, out);
-        }
-    }
-
-    #[cold]
-    fn open_if_due(&mut self, now: Time, links: &mut Links) {
-        if self.handshake.as_ref().is_some_and(|handshake| handshake.due() <= now) {
-            self.open(now, links);
-        }
-    }
-
-    /// An Initial or a SYN leaves, the first or a repeat.
-    #[inline(never)]
-    fn open(&mut self, now: Time, links: &mut Links) {
-        let Some(handshake) = &mut self.handshake else { return };
-        let Route { first, last } = self.route;
-        let size = self.transport.handshake_bytes();
-        let number = handshake.open(now);
-        let bare = Data::bare(self.id, size, last, number, now);
-        let bytes = self.transport.handshake_payload();
-        if handshake.counts() {
-            self.sender.on_sent_in(now, SpaceId::Initial, bytes.into(), Ecn::NotEct, NO_STREAM, true);
-            // Nothing else can be sent before it is answered.
-            self.sender.mark_app_limited();
-        }
-        self.record.on_handshake_sent(now, trace::Handshake { number, bytes }, size);
-        let packet = Data { connection: self.connection, ..bare }.of_handshake();
-        let entry = usize::from(first);
-        match links.push(now, entry, packet) {
-            Ok(admitted) => {
-                if let Some(stay) = admitted.stay {
-                    self.record.on_queued(now, entry, stay);
-                }
-            }
-            Err(_) => self.record.on_dropped(now),
-        }
-    }
-
-    /// Nothing leaves before the connection is open; it is opened for the first that wants to.
-    #[inline(never)]
-    fn wait_for_handshake(&mut self, now: Time, links: &mut Links) {
-        let begun = self.handshake.as_ref().is_some_and(Handshake::has_begun);
-        if !begun && self.fresh_chunk(now).is_some() {
-            self.open(now, links);
-        }
     }
 
     /// A packet with an ACK alone. It is not in flight and nobody cares whether it arrives: all that it does is cross the links.
