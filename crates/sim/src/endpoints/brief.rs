@@ -1,7 +1,7 @@
 //! Acknowledgements that are small enough to travel themselves: without gaps and marks, as nearly all are.
 //!
-//! On a path of a large window a hundred thousand of them are under way. In boxes each would be waited for when it is read, a quarter to
-//! a third of the run: they lie in no cache, and the processor cannot know where the next is. Side by side in the queue it fetches them
+//! On a path of a large window a hundred thousand of them are under way. In boxes each would be waited for when it is read, some
+//! 18 % of the run (docs/performance.md): they lie in no cache, and the processor cannot know where the next is. Side by side in the queue it fetches them
 //! ahead. What does not fit keeps its box.
 
 use recovery::{AckFrame, SACK_BLOCKS, TcpAck};
