@@ -48,8 +48,8 @@ impl Rtt {
             return;
         }
         let deviation = Duration(self.smoothed.0.abs_diff(of_mean.0));
-        self.variation = Duration((3 * self.variation.0 + deviation.0) / 4);
-        self.smoothed = Duration((7 * self.smoothed.0 + of_mean.0) / 8);
+        self.variation = (self.variation * 3 + deviation) / 4;
+        self.smoothed = (self.smoothed * 7 + of_mean) / 8;
     }
 
     /// Forgets the minimum in favour of the newest sample (after persistent congestion, section 5.2).
@@ -129,6 +129,16 @@ mod tests {
         );
         rtt.sample_apart(Time::ZERO, ms(90), ms(102));
         assert_eq!((rtt.latest(), rtt.min(), rtt.smoothed()), (ms(90), ms(90), ms(109)));
+    }
+
+    /// An acknowledgement that comes after years of doubled timeouts: the sums stay within what a duration holds.
+    #[test]
+    fn samples_of_centuries() {
+        let mut rtt = Rtt::new(ms(333), None);
+        for latest in [ms(100), Duration::MAX, Duration::MAX / 3, ms(100)] {
+            rtt.sample(Time::ZERO, latest, ms(25));
+            assert!(rtt.smoothed() <= Duration::MAX / 8 && rtt.variation() <= Duration::MAX / 4);
+        }
     }
 
     /// Appendix A of the fact sheet: srtt 100, rttvar 25, max_ack_delay 25: 225 ms.
