@@ -175,3 +175,144 @@ impl<T> Verdict<T> {
         self.period == period
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::sender::sent_packets::{Kind, SentPackets};
+
+    #[derive(Clone, Debug)]
+    struct Piece(u64, u64);
+
+    impl Payload for Piece {
+        fn range(&self) -> Range<u64> {
+            self.0..self.1
+        }
+    }
+
+    const TIMEOUT: Duration = Duration(10);
+
+    fn given_up(late: &mut LateAcks<Piece>, pn: u64, at: u64, piece: &Range<u64>) {
+        let mut sent = SentPackets::new(false);
+        let names = (Kind::Fresh, sent.next_slot());
+        let data = Piece(piece.start, piece.end);
+        sent.push(Time::ZERO, 1, names, Ecn::NotEct, Snapshot::default(), data);
+        for (_, packet) in sent.in_flight() {
+            late.add((pn, pn), Time(at), 0, packet, None);
+        }
+    }
+
+    /// The same as a plain list, looked through from end to end.
+    #[derive(Default)]
+    struct List(Vec<Lost>);
+
+    struct Lost {
+        pn: u64,
+        at: u64,
+        piece: Range<u64>,
+        /// Its bytes may be looked up: the last one given up with this first byte, and none of its repeats has been acknowledged.
+        listed: bool,
+        repeated: bool,
+    }
+
+    impl List {
+        fn add(&mut self, pn: u64, at: u64, piece: Range<u64>) {
+            self.0.iter_mut().filter(|l| l.piece.start == piece.start).for_each(|l| l.listed = false);
+            self.0.push(Lost { pn, at, piece, listed: true, repeated: false });
+        }
+
+        fn listed(&mut self, start: u64) -> Option<&mut Lost> {
+            self.0.iter_mut().find(|l| l.listed && l.piece.start == start)
+        }
+
+        fn take(&mut self, arrives: impl Fn(&Lost) -> bool) -> Vec<u64> {
+            self.0.extract_if(.., |l| arrives(l)).map(|l| l.pn).collect()
+        }
+
+        fn on_repeat_acked(&mut self, start: u64, by_original: bool) -> Vec<u64> {
+            let Some(lost) = self.listed(start) else { return Vec::new() };
+            lost.listed = false;
+            let pn = lost.pn;
+            self.take(|l| by_original && l.pn == pn)
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Op {
+        GiveUp { start: u64, len: u64 },
+        Repeat { start: u64 },
+        Ack { cumulative: u64, sacks: [(u64, u64); 3], echo: u64 },
+        RepeatAcked { start: u64, by_original: bool },
+        Numbers { low: u64, len: u64 },
+        Prune,
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        let sack = || (0u64..30, 0u64..12).prop_map(|(start, len)| (start, start + len));
+        prop_oneof![
+            4 => (0u64..30, 1u64..4).prop_map(|(start, len)| Op::GiveUp { start, len }),
+            2 => (0u64..30).prop_map(|start| Op::Repeat { start }),
+            1 => (0u64..30, [sack(), sack(), sack()], 0u64..60)
+                .prop_map(|(cumulative, sacks, echo)| Op::Ack { cumulative, sacks, echo }),
+            1 => (0u64..30, any::<bool>())
+                .prop_map(|(start, by_original)| Op::RepeatAcked { start, by_original }),
+            1 => (0u64..60, 0u64..4).prop_map(|(low, len)| Op::Numbers { low, len }),
+            1 => Just(Op::Prune),
+        ]
+    }
+
+    proptest! {
+        /// Whatever is given up, repeated, acknowledged and forgotten: what is found to have arrived late is what a plain list finds.
+        #[test]
+        fn like_a_list(ops in prop::collection::vec(op(), 1..120)) {
+            let mut late = LateAcks::new();
+            let mut list = List::default();
+            for (now, op) in (0..).zip(ops) {
+                let mut arrived = Vec::new();
+                let expected = match op {
+                    Op::GiveUp { start, len } => {
+                        let piece = start..start + len;
+                        given_up(&mut late, now, now, &piece);
+                        list.add(now, now, piece);
+                        Vec::new()
+                    }
+                    Op::Repeat { start } => {
+                        late.on_repeat(start);
+                        list.listed(start).into_iter().for_each(|l| l.repeated = true);
+                        Vec::new()
+                    }
+                    Op::Ack { cumulative, sacks, echo } => {
+                        let ack = TcpAck { cumulative, sacks, echo, ..TcpAck::default() };
+                        late.take_covered(&ack, &mut arrived);
+                        let by_bytes = |l: &Lost| l.listed && !l.repeated && {
+                            let within = |s: u64, e: u64| s <= l.piece.start && l.piece.end <= e;
+                            within(0, cumulative) || sacks.iter().any(|&(s, e)| within(s, e))
+                        };
+                        list.take(|l| l.pn == echo || by_bytes(l))
+                    }
+                    Op::RepeatAcked { start, by_original } => {
+                        late.on_repeat_acked(start, by_original, &mut arrived);
+                        list.on_repeat_acked(start, by_original)
+                    }
+                    Op::Numbers { low, len } => {
+                        late.take(low, low + len, &mut arrived);
+                        list.take(|l| (low..=low + len).contains(&l.pn))
+                    }
+                    Op::Prune => {
+                        late.prune(Time(now), TIMEOUT);
+                        list.take(|l| l.at + TIMEOUT.0 * MEMORY < now);
+                        Vec::new()
+                    }
+                };
+                let mut found: Vec<_> = arrived.iter().map(|verdict| verdict.pn).collect();
+                found.sort_unstable();
+                prop_assert_eq!(found, expected);
+                prop_assert_eq!(late.oldest(), list.0.first().map(|l| l.pn));
+            }
+        }
+    }
+}
