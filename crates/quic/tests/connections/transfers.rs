@@ -162,6 +162,24 @@ fn rebinding() {
     }
 }
 
+/// A client that waits for data, and has nothing to say, is lost to a NAT that gives it another address: only its PING shows where it is.
+#[test]
+fn rebinding_of_one_that_waits() {
+    for pings in [false, true] {
+        let mut world = World::new(Plan::default());
+        world.connect(&[100_000]);
+        let asked = |world: &mut World| !world.requests.is_empty() && world.accepted.is_some();
+        assert!(world.run(ms(1000), asked));
+        // The NAT forgets the old address before anything comes back.
+        world.nat = Some("10.0.0.77:4000".parse().unwrap());
+        assert!(!world.finish(ms(5000)));
+        if pings {
+            world.of_client().ping();
+        }
+        assert_eq!(world.finish(ms(100_000)), pings, "{:?}", world.client_events);
+    }
+}
+
 /// Windows far below the product of bandwidth and delay, fixed: slow, but all arrives.
 #[test]
 fn small_windows() {
