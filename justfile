@@ -12,7 +12,7 @@ quick:
 ci:
     .ci/run
 
-# One fuzz target (experiment_file, acks, ip_packet) for so many seconds; needs nightly and cargo-fuzz.
+# One fuzz target (fuzz/README.md) for so many seconds; needs nightly and cargo-fuzz.
 fuzz target seconds="300":
     cargo +nightly fuzz run {{target}} -- -max_total_time={{seconds}} -max_len=16384
 
