@@ -183,16 +183,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::sender::sent_packets::tests::Piece;
     use crate::sender::sent_packets::{Kind, SentPackets};
-
-    #[derive(Clone, Debug)]
-    struct Piece(u64, u64);
-
-    impl Payload for Piece {
-        fn range(&self) -> Range<u64> {
-            self.0..self.1
-        }
-    }
 
     const TIMEOUT: Duration = Duration(10);
 

@@ -384,13 +384,14 @@ impl<T: Payload> SentPackets<T> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use proptest::prelude::*;
 
     use super::*;
 
+    /// The bytes from the first number to the second.
     #[derive(Clone, Debug)]
-    struct Piece(u64, u64);
+    pub(crate) struct Piece(pub(crate) u64, pub(crate) u64);
 
     impl Payload for Piece {
         fn range(&self) -> Range<u64> {
