@@ -35,14 +35,11 @@ pub(crate) fn merge_as<T: Serialize>(
     let base = toml::Table::try_from(default).map_err(|e| cursor.problem(e.to_string(), ""))?;
     let mut overlays = Vec::new();
     collect(&base, cursor, also, &mut Vec::new(), &mut overlays)?;
-    for overlay in &overlays {
-        let mut alone = base.clone();
-        put(&mut alone, overlay);
-        read(alone).map_err(|wrong| overlay.cursor.invalid(wrong, usual(&base, &overlay.path)))?;
-    }
     let mut all = base.clone();
     overlays.iter().for_each(|overlay| put(&mut all, overlay));
-    let merged = read(all).map_err(|wrong| cursor.problem(wrong, ""))?;
+    // Which key cannot be read is asked only where one cannot.
+    let merged = read(all)
+        .map_err(|wrong| unreadable(&base, &overlays, &read).unwrap_or_else(|| cursor.problem(wrong, "")))?;
     let checked = |table| read(table).map_or(Ok(()), |value| check(&value));
     match check(&merged) {
         Ok(()) => Ok(merged),
@@ -50,6 +47,19 @@ pub(crate) fn merge_as<T: Serialize>(
             .unwrap_or_else(|| cursor.problem(wrong, ""))
             .reaching(Reach::Table)),
     }
+}
+
+/// The first key, in the order of the file, whose value cannot be read over the defaults.
+fn unreadable<T>(
+    base: &toml::Table,
+    overlays: &[Overlay<'_>],
+    read: impl Fn(toml::Table) -> Result<T, String>,
+) -> Option<Diagnostic> {
+    overlays.iter().find_map(|overlay| {
+        let mut alone = base.clone();
+        put(&mut alone, overlay);
+        read(alone).err().map(|wrong| overlay.cursor.invalid(wrong, usual(base, &overlay.path)))
+    })
 }
 
 /// The first key, in the order of the file, with which the values are out of range.
