@@ -9,17 +9,17 @@
 //! ```
 //!
 //! Of messages one at a time waits in the connection, so that frames wait in the source, which skips those that waited too long: a message that
-//! waits is taken back as its frame is skipped.
+//! waits is taken back as its frame is skipped. Other stacks give none back: there the one that waits leaves all the same.
 
-use quic::connection::{Connection, Contents, DATAGRAM_OVERHEAD};
+use quic::connection::{Connection, DATAGRAM_OVERHEAD};
 use quic::streams::StreamId;
 use quic::wire::Direction;
-use recovery::Sender;
 use scenario::{Application as Kind, FlowConfig, Record, Scenario, Transport};
-use sim::{Source, allowed_rate};
+use sim::Source;
 use units::Time;
 
 use crate::message;
+use crate::peer::Peer;
 use crate::pieces::Piece;
 
 /// A transfer without end: nobody lives to see it, and it is a legal length (RFC 9000 section 4.5).
@@ -33,8 +33,8 @@ const HEADER: u32 = 1 + 8 + 1 + 3 + message::HEADER as u32 + 16;
 enum Carrier {
     /// A stream with so many bytes and an end.
     Whole(u64),
-    /// A stream that grows; up to where it was offered.
-    Growing { stream: Option<StreamId>, offered: u64 },
+    /// A stream that grows, once it is open; up to where it was offered.
+    Growing { is_open: bool, offered: u64 },
     /// Messages with so many bytes of the source at most; where the next begins.
     Messages { payload: u32, next: u64 },
 }
@@ -43,7 +43,7 @@ enum Carrier {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Offer {
     /// The stream goes up to here.
-    UpTo(StreamId, u64),
+    UpTo(u64),
     /// This message is to wait instead of the one that does; of length 0: none.
     Message(Piece),
 }
@@ -53,6 +53,8 @@ pub(crate) enum Offer {
 pub(crate) struct Application {
     source: Source,
     carrier: Carrier,
+    /// Of our connections: the stream that grows.
+    stream: Option<StreamId>,
 }
 
 impl Application {
@@ -62,9 +64,9 @@ impl Application {
         if !matches!(flow.application, Kind::Media(_)) {
             let carrier = match flow.application {
                 Kind::Bulk if flow.pauses.is_empty() => Carrier::Whole(flow.transfer.unwrap_or(ENDLESS)),
-                _ => Carrier::Growing { stream: None, offered: 0 },
+                _ => Carrier::Growing { is_open: false, offered: 0 },
             };
-            return Self { source: Source::new(id, flow, scenario), carrier };
+            return Self { source: Source::new(id, flow, scenario), carrier, stream: None };
         }
         let payload = payload(flow);
         let overhead = match flow.transport {
@@ -73,7 +75,7 @@ impl Application {
         // The encoder knows what its packets are here.
         let transport = Transport::Quic { datagram: payload + HEADER, header: HEADER, overhead };
         let source = Source::new(id, &FlowConfig { transport, ..flow.clone() }, scenario);
-        Self { source, carrier: Carrier::Messages { payload, next: 0 } }
+        Self { source, carrier: Carrier::Messages { payload, next: 0 }, stream: None }
     }
 
     /// When it has something to do.
@@ -81,21 +83,22 @@ impl Application {
         self.source.next()
     }
 
-    /// Does what is due; true if that asks for a new connection.
+    /// Does what is due; true if that asks for a new connection. `allowed` is what the controller lets it send, bytes per second, if that is
+    /// known.
     pub(crate) fn on_time(
         &mut self,
         now: Time,
         sent: u64,
-        sender: Option<&Sender<Contents>>,
+        allowed: impl FnOnce() -> Option<f64>,
         record: &mut Record,
     ) -> bool {
         if self.source.next() > now {
             return false;
         }
         let fresh = self.fresh(sent);
-        let reconnects = self.source.on_time(now, fresh, || allowed_rate(sender?), record);
-        if reconnects && let Carrier::Growing { stream, offered } = &mut self.carrier {
-            (*stream, *offered) = (None, 0);
+        let reconnects = self.source.on_time(now, fresh, allowed, record);
+        if reconnects && let Carrier::Growing { is_open, offered } = &mut self.carrier {
+            (*is_open, *offered) = (false, 0);
         }
         reconnects
     }
@@ -113,17 +116,36 @@ impl Application {
         matches!(self.carrier, Carrier::Whole(_)) || self.source.offered(now, self.fresh(0), record) > 0
     }
 
-    /// The connection stands.
+    /// The connection, which is ours, stands.
     pub(crate) fn begin(&mut self, connection: &mut Connection) {
-        match &mut self.carrier {
+        match self.carrier {
             Carrier::Whole(bytes) => {
-                connection.streams().open_pattern(Direction::Unidirectional, *bytes);
+                connection.streams().open_pattern(Direction::Unidirectional, bytes);
             }
-            Carrier::Growing { stream, offered } => {
-                *stream = connection.streams().open_growing_pattern(Direction::Unidirectional);
-                *offered = 0;
+            Carrier::Growing { .. } => {
+                self.stream = connection.streams().open_growing_pattern(Direction::Unidirectional);
+                self.open(self.stream.is_some());
             }
             Carrier::Messages { .. } => {}
+        }
+    }
+
+    /// A connection of another stack begins, which opens a stream by itself.
+    pub(crate) fn begin_elsewhere(&mut self) {
+        self.open(true);
+    }
+
+    fn open(&mut self, opened: bool) {
+        if let Carrier::Growing { is_open, offered } = &mut self.carrier {
+            (*is_open, *offered) = (opened, 0);
+        }
+    }
+
+    /// The bytes of a stream that is whole as it begins.
+    pub(crate) fn whole(&self) -> Option<u64> {
+        match self.carrier {
+            Carrier::Whole(bytes) => Some(bytes),
+            _ => None,
         }
     }
 
@@ -142,9 +164,9 @@ impl Application {
         record: &mut Record,
     ) -> Option<Offer> {
         match self.carrier {
-            Carrier::Growing { stream: Some(id), offered } => {
+            Carrier::Growing { is_open: true, offered } => {
                 let end = sent.saturating_add(self.source.offered(now, sent, record)).min(ENDLESS);
-                (end != offered).then_some(Offer::UpTo(id, end))
+                (end != offered).then_some(Offer::UpTo(end))
             }
             Carrier::Messages { payload, next } if stands => {
                 let at = waiting.map_or(next, |waiting| waiting.0);
@@ -156,26 +178,50 @@ impl Application {
         }
     }
 
-    /// Tells the connection; the message that waits in it now.
+    /// Tells the connection, which is ours; the message that waits in it now.
     pub(crate) fn hand_over(&mut self, offer: Offer, connection: &mut Connection) -> Option<Piece> {
-        match (offer, &mut self.carrier) {
-            (Offer::UpTo(id, end), Carrier::Growing { offered, .. }) => {
-                *offered = end;
+        match offer {
+            Offer::UpTo(end) => {
+                self.offered(end);
                 // An error: the peer wants no more, and gets no more.
-                let _ = connection.streams().offer(id, end);
+                let _ = connection.streams().offer(self.stream?, end);
                 None
             }
-            (Offer::Message((at, len)), Carrier::Messages { next, .. }) => {
+            Offer::Message(piece) => {
                 connection.withdraw_datagrams();
-                *next = at;
                 // An error: there is room for less than the path carried at first; it stays in the source.
-                let message = (len > 0).then(|| message::encode(at, len as usize))?;
-                connection.send_datagram(&message).ok()?;
-                *next = at + len;
-                Some((at, len))
+                self.send(piece, |message| connection.send_datagram(&message).is_ok())
             }
-            _ => None,
         }
+    }
+
+    /// Tells an end of any stack; the message that waits in it now.
+    pub(crate) fn hand_over_to(&mut self, offer: Offer, peer: &mut dyn Peer) -> Option<Piece> {
+        match offer {
+            Offer::UpTo(end) => {
+                self.offered(end);
+                peer.offer(end);
+                None
+            }
+            Offer::Message(piece) => self.send(piece, |message| peer.send_message(message)),
+        }
+    }
+
+    fn offered(&mut self, end: u64) {
+        if let Carrier::Growing { offered, .. } = &mut self.carrier {
+            *offered = end;
+        }
+    }
+
+    /// The message, if `send` has taken it; or else it is the next.
+    fn send(&mut self, (at, len): Piece, send: impl FnOnce(Vec<u8>) -> bool) -> Option<Piece> {
+        let Carrier::Messages { next, .. } = &mut self.carrier else { return None };
+        *next = at;
+        let is_sent = len > 0 && send(message::encode(at, len as usize));
+        is_sent.then(|| {
+            *next = at + len;
+            (at, len)
+        })
     }
 
     /// What is lost is sent again.

@@ -10,12 +10,15 @@ use sim::Guest;
 use sim::guest::{Arrival, Datagram, Snapshot};
 use units::{Duration, Ecn, Time};
 
+use crate::again::Again;
 use crate::aioquic::Host;
+use crate::application::Application;
 use crate::nat::Nat;
 use crate::pair::addresses;
 use crate::peer::{Kind, Leaving, News, Peer};
 use crate::peers;
 use crate::refusal::{Refusal, check_bulk};
+use crate::unnumbered::Unnumbered;
 use crate::wanted::Wanted;
 use crate::which::Stack;
 
@@ -40,13 +43,23 @@ pub const UNKNOWN: [&str; 9] = [
 pub struct Couple {
     client: Box<dyn Peer>,
     server: Box<dyn Peer>,
+    application: Application,
+    /// The application has had something to send.
+    begun: bool,
+    messages: Unnumbered,
     transfer: Option<u64>,
+    /// Of short transfers: what the next connection is made from.
+    again: Option<Box<Again>>,
+    /// Another connection could not be made.
+    ended: bool,
     /// IP, UDP and link headers, in bytes.
     overhead: u32,
     nat: Nat,
     arrived: Reassembly,
     /// Of the client's: what its stack and its controller have told.
     stats: Stats,
+    /// Losses of the connections before.
+    lost_before: u64,
     /// Datagrams of the client.
     left: u64,
 }
@@ -66,21 +79,32 @@ impl Couple {
         host: &Host,
     ) -> Result<Self, Refusal> {
         client.check(flow)?;
-        check_bulk(flow)?;
         server.check_receiver(flow)?;
+        if [client, server].contains(&Stack::Kneepoint) {
+            check_bulk(flow)?;
+        }
         let overhead = match flow.transport {
             Transport::Quic { overhead, .. } | Transport::Tcp { overhead, .. } => overhead,
         };
-        let wanted = Wanted { flow, number: number as u64, scenario, retry, host };
+        let application = Application::new(flow, number, scenario);
+        let whole = application.whole();
+        let wanted = Wanted { flow, number: number as u64, whole, before: 0, scenario, retry, host };
+        let stacks = (client, server);
         let (client, server) = peers::of(&wanted, client, server)?;
         Ok(Self {
             client,
             server,
+            application,
+            begun: false,
+            messages: Unnumbered::default(),
             transfer: flow.transfer,
+            again: Again::of(&wanted, stacks),
+            ended: false,
             overhead,
             nat: Nat::new(flow, addresses().0),
             arrived: Reassembly::default(),
             stats: Stats::default(),
+            lost_before: 0,
             left: 0,
         })
     }
@@ -97,7 +121,7 @@ impl Couple {
 
     fn tell(&mut self, now: Time, record: &mut Record) {
         // First: asked for its window, an adapter completes its last ACK.
-        self.stats.lost_by_packet_threshold = self.client.counts().lost();
+        self.stats.lost_by_packet_threshold = self.lost_before + self.client.counts().lost();
         for news in self.client.take_news() {
             match news {
                 News::Rtt(sample) => record.on_rtt_sample(now, sample),
@@ -133,12 +157,52 @@ impl Couple {
         // As in the simulator, only packets of data count.
         let Some(pieces) = self.server.take_arrived() else { return };
         let (mut fresh, mut end) = (0, 0);
-        for (offset, len) in pieces {
+        for &(offset, len) in &pieces {
             let last = offset.saturating_add(len);
             fresh += self.arrived.insert(offset, last);
             end = end.max(last);
         }
-        record.on_received(now, delay, fresh, ecn, Some((end, self.arrived.contiguous())));
+        let contiguous = self.arrived.contiguous();
+        let stream = self.application.is_reliable().then_some((end, contiguous));
+        record.on_received(now, delay, fresh, ecn, stream);
+        for (offset, len) in pieces {
+            let piece = (offset, offset.saturating_add(len));
+            self.application.on_received(now, piece, contiguous, record);
+            for lost in self.messages.on_arrival(offset) {
+                self.application.on_lost(now, lost, record);
+            }
+        }
+    }
+
+    /// Does what the application has to do: for a new transfer on another connection.
+    fn on_application(&mut self, now: Time, record: &mut Record) {
+        let client = self.client.as_ref();
+        let reconnects = self.application.on_time(now, client.taken(), || allowed_rate(client), record);
+        if reconnects && let Some(again) = &mut self.again {
+            match again.connect() {
+                Ok((client, server)) => (self.client, self.server) = (client, server),
+                Err(_) => self.ended = true,
+            }
+            self.lost_before = self.stats.lost_by_packet_threshold;
+            (self.begun, self.arrived) = (false, Reassembly::default());
+            record.on_reconnect();
+        }
+        if !self.begun && self.application.wants(now, record) {
+            self.begun = true;
+            self.application.begin_elsewhere();
+        }
+    }
+
+    /// Hands the client what may leave next.
+    fn offer(&mut self, now: Time, record: &mut Record) {
+        if !self.begun || !self.application.goes_on() || self.messages.is_waiting() {
+            return;
+        }
+        let sent = self.client.taken();
+        if let Some(offer) = self.application.offers(now, sent, (true, None), record) {
+            let waiting = self.application.hand_over_to(offer, self.client.as_mut());
+            self.messages.set_waiting(waiting);
+        }
     }
 
     /// The client's next datagram.
@@ -148,8 +212,11 @@ impl Couple {
         let size = payload.saturating_add(self.overhead);
         let pn = self.left;
         self.left += 1;
+        if kind == Kind::Message {
+            self.messages.on_departure();
+        }
         match kind {
-            Kind::Data => {
+            Kind::Data | Kind::Message => {
                 self.stats.sent += 1;
                 self.stats.sent_bytes += u64::from(payload);
                 record.on_sent(now, SentPacket { pn, bytes: payload, wire: size, offset: 0, len: 0 });
@@ -195,22 +262,26 @@ impl Guest for Couple {
     }
 
     fn next(&mut self) -> Time {
-        self.client.next().min(self.server.next())
+        self.client.next().min(self.server.next()).min(self.application.next())
     }
 
     fn on_time(&mut self, now: Time, record: &mut Record) {
-        self.client.on_time(now);
+        self.on_application(now, record);
+        if self.begun {
+            self.client.on_time(now);
+        }
         self.server.on_time(now);
         self.tell(now, record);
     }
 
     fn transmit(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
+        self.offer(now, record);
         self.of_client(now, record).or_else(|| self.of_server(now))
     }
 
     /// A connection that breaks is never done: it has not transferred what it was to. One whose end is no more is over.
     fn is_done(&self) -> bool {
-        let is_over = self.client.is_broken() || self.server.is_broken();
+        let is_over = self.ended || self.client.is_broken() || self.server.is_broken();
         is_over || self.transfer.is_some_and(|bytes| self.arrived.contiguous() >= bytes)
     }
 
@@ -225,4 +296,12 @@ impl Guest for Couple {
     fn controller(&self) -> Option<&dyn Controller> {
         self.client.controller()
     }
+}
+
+/// What the controller of an end lets it send, bytes per second, as far as its stack tells.
+fn allowed_rate(peer: &dyn Peer) -> Option<f64> {
+    let Snapshot { cwnd, smoothed_rtt, .. } = peer.observe();
+    let rate = peer.controller().and_then(|controller| controller.control().pacing_rate);
+    let by_window = cwnd? as f64 / smoothed_rtt?.as_secs_f64().max(1e-9);
+    Some(rate.map_or(by_window, units::Rate::bytes_per_sec))
 }

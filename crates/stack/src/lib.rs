@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod again;
 mod aioquic;
 mod application;
 mod couple;
@@ -22,6 +23,7 @@ mod settings;
 mod spy;
 mod store;
 mod tally;
+mod unnumbered;
 mod wanted;
 mod which;
 

@@ -15,7 +15,6 @@ use recovery::Stats;
 use sim::guest::Snapshot;
 use units::{Ecn, Time};
 
-use crate::application::ENDLESS;
 use crate::ear::{Ear, Heard};
 use crate::pair::{addresses, snapshot};
 use crate::peer::{Kind, Leaving, News, Peer, Piece};
@@ -90,7 +89,7 @@ impl Ours {
             crypto: None,
             connection: None,
             is_client: false,
-            transfer: wanted.flow.transfer.unwrap_or(ENDLESS),
+            transfer: wanted.whole.unwrap_or(0),
             ear: Ear::default(),
             reading: None,
             arrived: Vec::new(),

@@ -7,8 +7,8 @@ use quic::connection::{Arrival as Incoming, Connection, Event};
 use quic::endpoint::{Endpoint, Handle};
 use recovery::Stats;
 use scenario::{End, FlowConfig, Record, Scenario, Transport};
-use sim::Guest;
 use sim::guest::{Arrival, Datagram, Snapshot};
+use sim::{Guest, allowed_rate};
 use units::Time;
 
 use crate::application::Application;
@@ -121,7 +121,7 @@ impl Pair {
         let sent = self.tally.sent();
         let sender =
             self.client.and_then(|client| self.ends.client.connection(client)).map(Connection::sender);
-        if self.application.on_time(now, sent, sender, record) {
+        if self.application.on_time(now, sent, || allowed_rate(sender?), record) {
             self.leave(now, record);
         }
     }

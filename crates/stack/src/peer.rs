@@ -15,6 +15,9 @@ pub(crate) type Piece = (u64, u64);
 pub(crate) enum Kind {
     /// It is in flight: data, or something else that wants an ACK.
     Data,
+    /// It has a message.
+    #[cfg_attr(not(any(feature = "noq", feature = "quinn")), allow(dead_code, reason = "others have none"))]
+    Message,
     /// It is of the handshake.
     Handshake,
     /// ACKs alone.
@@ -47,7 +50,7 @@ pub(crate) enum News {
 }
 
 /// One end of a connection. A client connects at its first [`on_time`](Self::on_time), and sends the pattern of `quic::streams::pattern` on a
-/// stream of its own; a server reads it.
+/// stream of its own, or in messages; a server reads it.
 pub(crate) trait Peer {
     /// A datagram of the other end arrives.
     fn handle(&mut self, now: Time, ecn: Ecn, bytes: Vec<u8>);
@@ -61,7 +64,17 @@ pub(crate) trait Peer {
     fn destination(&self) -> SocketAddr;
     /// The next datagram that leaves now.
     fn transmit(&mut self, now: Time) -> Option<Leaving>;
-    /// Pieces of the pattern that have arrived since the last time, in any order; `None` if no stream frame has.
+    /// The stream goes up to here, of a flow that is not offered as a whole.
+    fn offer(&mut self, _end: u64) {}
+    /// Before which byte the stack has taken the stream.
+    fn taken(&self) -> u64 {
+        0
+    }
+    /// A message is to leave, once; whether the stack has taken it.
+    fn send_message(&mut self, _message: Vec<u8>) -> bool {
+        false
+    }
+    /// Pieces of the pattern that have arrived since the last time, in any order; `None` if no packet of data has.
     fn take_arrived(&mut self) -> Option<Vec<Piece>>;
     /// News of the controller since the last time.
     fn take_news(&mut self) -> Vec<News>;

@@ -13,7 +13,7 @@ use crate::wanted::Wanted;
 use crate::which::Stack;
 
 /// An end of any stack.
-type Any = Box<dyn Peer>;
+pub(crate) type Any = Box<dyn Peer>;
 
 /// Client and server.
 ///

@@ -76,13 +76,13 @@ pub fn check(flow: &FlowConfig) -> Result<(), Refusal> {
     broken.map_or(Ok(()), |(_, clause)| Err(Refusal::Flow(clause)))
 }
 
-/// Whether a connection between any two stacks can carry what the flow carries.
+/// Whether an end that is offered nothing but the whole of a stream can carry what the flow carries.
 pub(crate) fn check_bulk(flow: &FlowConfig) -> Result<(), Refusal> {
     let clause = match flow.application {
-        Application::Media(_) => "it is media, which other stacks than ours do not carry here",
-        Application::OnOff(_) => "it is short transfers, which other stacks than ours do not carry here",
+        Application::Media(_) => "it is media, which this stack does not carry here",
+        Application::OnOff(_) => "it is short transfers, which this stack does not carry here",
         Application::Bulk if flow.pauses.is_empty() => return Ok(()),
-        Application::Bulk => "it has pauses, which other stacks than ours do not make here",
+        Application::Bulk => "it has pauses, which this stack does not make here",
     };
     Err(Refusal::Flow(clause))
 }
@@ -90,6 +90,7 @@ pub(crate) fn check_bulk(flow: &FlowConfig) -> Result<(), Refusal> {
 #[cfg(test)]
 mod tests {
     use recovery::Config;
+    use units::Time;
 
     use super::*;
 
@@ -111,5 +112,14 @@ mod tests {
             let refusal = check(&flow).unwrap_err();
             assert!(refusal.to_string().contains(word), "{refusal}");
         }
+    }
+
+    #[test]
+    fn what_needs_more_than_a_whole_stream() {
+        let bulk = FlowConfig::default();
+        assert_eq!(check_bulk(&bulk), Ok(()));
+        let paused = FlowConfig { pauses: vec![(Time::ZERO, Time::from_millis(1))], ..bulk };
+        let refusal = check_bulk(&paused).unwrap_err();
+        assert!(refusal.to_string().contains("pauses"), "{refusal}");
     }
 }

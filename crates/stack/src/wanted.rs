@@ -9,6 +9,10 @@ use crate::aioquic::Host;
 pub(crate) struct Wanted<'a> {
     pub(crate) flow: &'a FlowConfig,
     pub(crate) number: u64,
+    /// The bytes of a stream that is offered as a whole; `None`: bit by bit, or in messages.
+    pub(crate) whole: Option<u64>,
+    /// Connections of the flow before this one.
+    pub(crate) before: u64,
     pub(crate) scenario: &'a Scenario,
     /// The server validates addresses first.
     pub(crate) retry: bool,
@@ -19,7 +23,7 @@ pub(crate) struct Wanted<'a> {
 impl Wanted<'_> {
     /// Of the random numbers of an end.
     pub(crate) fn seed(&self, is_server: bool) -> u64 {
-        let seed = self.scenario.seed.wrapping_add(self.number);
+        let seed = self.scenario.seed.wrapping_add(self.number) ^ (self.before << 40);
         if is_server { seed.wrapping_add(1 << 32) } else { seed }
     }
 }

@@ -84,7 +84,7 @@ impl Stack {
         if !self.is_built_in() {
             return Err(Refusal::NotBuiltIn(self.word()));
         }
-        if self != Self::Kneepoint {
+        if self == Self::Aioquic {
             refusal::check_bulk(flow)?;
         }
         if self == Self::Aioquic && !flow.rebind.is_empty() {

@@ -13,7 +13,6 @@ use units::{Ecn, Time};
 use super::host::Host;
 use super::messages::{Answer, Make, Turn};
 use super::names;
-use crate::application::ENDLESS;
 use crate::pair::addresses;
 use crate::peer::{Leaving, News, Peer, Piece};
 use crate::refusal::Refusal;
@@ -64,7 +63,7 @@ impl End {
     /// What is missing for it.
     pub(crate) fn client(wanted: &Wanted<'_>, identity: &Identity) -> Result<Self, Refusal> {
         let algorithm = names::theirs(&wanted.flow.algorithm).map_err(Refusal::Outside)?;
-        let transfer = wanted.flow.transfer.unwrap_or(ENDLESS);
+        let transfer = wanted.whole.unwrap_or(0);
         Ok(Self { begins: true, transfer, ..Self::of(wanted, identity, Some(algorithm))? })
     }
 

@@ -20,7 +20,7 @@ macro_rules! foreign {
         use super::notes::Notes;
         use super::tls;
         use super::watch::Watch;
-        use crate::application::ENDLESS;
+        use crate::message;
         use crate::own::{self, Own};
         use crate::pair::addresses;
         use crate::peer::{Kind, Leaving, News, Peer, Piece};
@@ -35,6 +35,8 @@ macro_rules! foreign {
         const WINDOWS: u64 = 4;
         /// And no less than this.
         const LEAST: u64 = 1 << 20;
+        /// The same of a stream that may pause: what the stack has taken leaves all the same.
+        const WINDOWS_OF_PAUSING: u64 = 2;
         /// What is written at once.
         const CHUNK: usize = 1 << 16;
         /// The UDP payload that an endpoint takes unless it is told otherwise.
@@ -64,10 +66,12 @@ macro_rules! foreign {
             is_client: bool,
             retry: bool,
             marks: bool,
-            transfer: u64,
+            /// Up to where the stream is offered, and whether it ends there.
+            offered: u64,
+            is_whole: bool,
             written: u64,
             stream: Option<StreamId>,
-            /// `None`: no stream frame arrived.
+            /// `None`: no packet of data arrived.
             arrived: Option<Vec<Piece>>,
             /// Datagrams of the endpoint itself.
             answers: VecDeque<Vec<u8>>,
@@ -136,7 +140,8 @@ macro_rules! foreign {
                     is_client: false,
                     retry: wanted.retry,
                     marks: wanted.flow.recovery.ecn == Ecn::Ect0,
-                    transfer: wanted.flow.transfer.unwrap_or(ENDLESS),
+                    offered: wanted.whole.unwrap_or(0),
+                    is_whole: wanted.whole.is_some(),
                     written: 0,
                     stream: None,
                     arrived: None,
@@ -180,8 +185,16 @@ macro_rules! foreign {
                     }
                 }
                 while let Some(event) = connection.poll() {
-                    if let Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) = event {
-                        self.stream = self.stream.or(connection.streams().accept(Dir::Uni));
+                    match event {
+                        Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
+                            self.stream = self.stream.or(connection.streams().accept(Dir::Uni));
+                        }
+                        Event::DatagramReceived => {
+                            while let Some(bytes) = connection.datagrams().recv() {
+                                self.arrived.get_or_insert_default().extend(message::decode(&bytes));
+                            }
+                        }
+                        _ => {}
                     }
                 }
                 if self.is_client {
@@ -193,14 +206,22 @@ macro_rules! foreign {
 
             fn write(&mut self) {
                 let Some((_, connection)) = &mut self.connection else { return };
+                if self.written >= self.offered {
+                    return;
+                }
                 if self.stream.is_none() && !connection.is_handshaking() {
                     self.stream = connection.streams().open(Dir::Uni);
                 }
-                let Some(id) = self.stream.filter(|_| self.written < self.transfer) else { return };
-                let window = self.watch.observe().cwnd.unwrap_or(0).saturating_mul(WINDOWS);
-                connection.set_send_window(window.clamp(LEAST, CREDIT.into()));
-                while self.written < self.transfer {
-                    let left = usize::try_from(self.transfer - self.written).unwrap_or(usize::MAX);
+                let Some(id) = self.stream else { return };
+                let cwnd = self.watch.observe().cwnd.unwrap_or(0);
+                let window = if self.is_whole {
+                    cwnd.saturating_mul(WINDOWS).max(LEAST)
+                } else {
+                    cwnd.saturating_mul(WINDOWS_OF_PAUSING).max(1)
+                };
+                connection.set_send_window(window.min(CREDIT.into()));
+                while self.written < self.offered {
+                    let left = usize::try_from(self.offered - self.written).unwrap_or(usize::MAX);
                     self.memory.resize(left.min(CHUNK), 0);
                     pattern::fill(self.written, &mut self.memory);
                     match connection.send_stream(id).write(&self.memory) {
@@ -208,8 +229,10 @@ macro_rules! foreign {
                         _ => return,
                     }
                 }
-                // An error: the other end does not want more.
-                let _ = connection.send_stream(id).finish();
+                if self.is_whole {
+                    // An error: the other end does not want more.
+                    let _ = connection.send_stream(id).finish();
+                }
             }
 
             /// What is not the pattern has not arrived.
@@ -308,6 +331,20 @@ macro_rules! foreign {
                     _ => Ecn::NotEct,
                 };
                 Some(Leaving { bytes, ecn, kind })
+            }
+
+            fn offer(&mut self, end: u64) {
+                self.offered = end;
+                self.write();
+            }
+
+            fn taken(&self) -> u64 {
+                self.written
+            }
+
+            fn send_message(&mut self, message: Vec<u8>) -> bool {
+                let Some((_, connection)) = &mut self.connection else { return false };
+                connection.datagrams().send(message.into(), true).is_ok()
             }
 
             fn take_arrived(&mut self) -> Option<Vec<Piece>> {
@@ -435,12 +472,18 @@ macro_rules! foreign {
                 .mtu_discovery_config(None)
                 .stream_receive_window(VarInt::from_u32(CREDIT))
                 .receive_window(VarInt::from_u32(CREDIT));
+            if wanted.whole.is_none() {
+                // An application that is silent for a minute has not gone: it keeps its connection.
+                config.max_idle_timeout(None);
+            }
             Ok(config)
         }
 
         /// What the frames of a datagram make it.
         fn kind(before: &FrameStats, after: &FrameStats) -> Kind {
-            if after.stream > before.stream {
+            if after.datagram > before.datagram {
+                Kind::Message
+            } else if after.stream > before.stream {
                 Kind::Data
             } else if after.crypto > before.crypto {
                 Kind::Handshake

@@ -4,8 +4,10 @@
 use congestion::{Algorithm, Registry};
 use kneepoint_stack::{Cipher, Profile};
 use link::{Limit, LinkConfig};
-use scenario::{FlowConfig, Outcome, Scenario, Transport, Watch};
-use units::{Duration, Rate};
+use scenario::{
+    Application, Connection, FlowConfig, MediaConfig, ObjectsConfig, Outcome, Scenario, Transport, Watch,
+};
+use units::{Bytes, Duration, Rate};
 
 pub fn algorithm(name: &str) -> Algorithm {
     Registry::default().get(name).unwrap().algorithm()
@@ -21,6 +23,33 @@ pub fn flow(name: &str) -> FlowConfig {
 pub fn link() -> LinkConfig {
     let (limit, delay) = (Limit::Packets(42), Duration::from_millis(25));
     LinkConfig { limit, delay, ..LinkConfig::plain(Rate(10_000_000)) }
+}
+
+/// Objects of 30 to 50 kB, half a second of silence between them.
+pub fn objects(connection: Connection) -> FlowConfig {
+    let config = ObjectsConfig {
+        smallest: Bytes(30_000),
+        largest: Bytes(50_000),
+        idle: Duration::from_millis(500),
+        begins_on: true,
+        connection,
+    };
+    FlowConfig { application: Application::OnOff(config), ..flow("cubic") }
+}
+
+/// A camera of 30 frames a second and its microphone.
+pub fn media(max: u64) -> FlowConfig {
+    let config = MediaConfig {
+        fps: 30,
+        min_rate: Rate(150_000),
+        max_rate: Rate(max),
+        start_rate: Rate(150_000),
+        reaction: Duration::from_millis(100),
+        variation: 0.05,
+        audio: Rate(20_000),
+        max_queue: Duration::from_secs(1),
+    };
+    FlowConfig { application: Application::Media(config), ..flow("cubic") }
 }
 
 /// 10 MB of one flow.

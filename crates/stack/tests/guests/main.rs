@@ -4,6 +4,7 @@
 extern crate congestion as kneepoint_congestion; // the name that its macros write
 
 mod aioquic;
+mod applications;
 #[path = "../common/mod.rs"]
 mod common;
 mod faults;

@@ -3,41 +3,14 @@
 
 use kneepoint_stack::{Cipher, Profile, Refusal};
 use scenario::trace::Event;
-use scenario::{
-    Application, Connection, FlowConfig, MediaConfig, ObjectsConfig, Outcome, Scenario, Transport,
-};
-use units::{Bytes, Duration, Rate, Time};
+use scenario::{Application, Connection, FlowConfig, Outcome, Scenario, Transport};
+use units::{Duration, Rate, Time};
 
 use crate::common::*;
 
 /// One flow for a minute.
 fn minute(flow: FlowConfig) -> Scenario {
     Scenario { trace: true, ..Scenario::new(link(), [flow], Duration::from_secs(60)) }
-}
-
-fn objects(connection: Connection) -> FlowConfig {
-    let config = ObjectsConfig {
-        smallest: Bytes(30_000),
-        largest: Bytes(50_000),
-        idle: Duration::from_millis(500),
-        begins_on: true,
-        connection,
-    };
-    FlowConfig { application: Application::OnOff(config), ..flow("cubic") }
-}
-
-fn media(max: u64) -> FlowConfig {
-    let config = MediaConfig {
-        fps: 30,
-        min_rate: Rate(150_000),
-        max_rate: Rate(max),
-        start_rate: Rate(150_000),
-        reaction: Duration::from_millis(100),
-        variation: 0.05,
-        audio: Rate(20_000),
-        max_queue: Duration::from_secs(1),
-    };
-    FlowConfig { application: Application::Media(config), ..flow("cubic") }
 }
 
 fn events(outcome: &Outcome, of: impl Fn(Time, &Event) -> bool) -> usize {
