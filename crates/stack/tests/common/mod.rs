@@ -5,7 +5,8 @@ use congestion::{Algorithm, Registry};
 use kneepoint_stack::{Cipher, Profile};
 use link::{Limit, LinkConfig};
 use scenario::{
-    Application, Connection, FlowConfig, MediaConfig, ObjectsConfig, Outcome, Scenario, Transport, Watch,
+    Application, Connection, FlowConfig, MediaConfig, MediaTotals, ObjectsConfig, Outcome, Scenario,
+    Transport, Watch,
 };
 use units::{Bytes, Duration, Rate};
 
@@ -84,6 +85,23 @@ pub fn goodput(outcome: &Outcome, flow: usize) -> f64 {
 /// The part by which one number is larger than another.
 pub fn more(one: f64, than: f64) -> f64 {
     one / than - 1.0
+}
+
+/// Frames of two worlds, the simulator's first.
+pub fn frames(there: &MediaTotals, here: &MediaTotals) -> String {
+    format!(
+        "made {} and {} B, complete {} and {}, delay {:.2} and {:.2} ms, lost {} and {}, skipped {} and {}",
+        there.made,
+        here.made,
+        there.complete,
+        here.complete,
+        there.delay.mean_ms(),
+        here.delay.mean_ms(),
+        there.lost,
+        here.lost,
+        there.skipped,
+        here.skipped
+    )
 }
 
 /// Median and 95th percentile of the relative difference of two windows over time.

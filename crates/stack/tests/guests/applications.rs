@@ -59,19 +59,7 @@ fn media_over_messages() {
         for stack in OTHERS {
             let outcome = on(stack, &scenario);
             let here = outcome.flows[0].media.clone().unwrap();
-            println!(
-                "{stack:?}, {max}, {loss}: made {} and {} B, complete {} and {}, delay {:.2} and {:.2} ms, lost {} and {}, skipped {} and {}",
-                there.made,
-                here.made,
-                there.complete,
-                here.complete,
-                there.delay.mean_ms(),
-                here.delay.mean_ms(),
-                there.lost,
-                here.lost,
-                there.skipped,
-                here.skipped
-            );
+            println!("{stack:?}, {max}, {loss}: {}", frames(&there, &here));
             if loss == 0.0 {
                 assert!(here.complete.abs_diff(there.complete) <= 5, "{stack:?}");
                 assert!(more(here.made as f64, there.made as f64).abs() < 0.02, "{stack:?}");

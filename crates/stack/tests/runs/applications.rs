@@ -78,19 +78,7 @@ fn media_over_messages() {
         let scenario = minute(media(max));
         let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
         let [there, here] = [&model, &outcome].map(|outcome| outcome.flows[0].media.clone().unwrap());
-        println!(
-            "{max}: made {} and {} B, complete {} and {}, delay {:.2} and {:.2} ms, lost {} and {}, skipped {} and {}",
-            there.made,
-            here.made,
-            there.complete,
-            here.complete,
-            there.delay.mean_ms(),
-            here.delay.mean_ms(),
-            there.lost,
-            here.lost,
-            there.skipped,
-            here.skipped
-        );
+        println!("{max}: {}", frames(&there, &here));
         assert!(here.complete > 1780 && here.complete.abs_diff(there.complete) <= 5);
         assert!(more(here.made as f64, there.made as f64).abs() < 0.02);
         assert!(more(here.delay.mean_ms(), there.delay.mean_ms()).abs() < 0.02);
