@@ -1,7 +1,7 @@
 //! The suite finds what is wrong with a controller, and says it in a sentence.
 
-use kneepoint_congestion::testing::conformance;
-use kneepoint_congestion::{
+use crate::testing::conformance;
+use crate::{
     Ack, Cause, Congestion, Control, Controller, Entry, PathInfo, Range, STATE, Variable, params, variables,
 };
 
@@ -10,7 +10,7 @@ params! {
     mistake: u64 = 0 => Range::from(0.0),
 }
 
-kneepoint_congestion::algorithm! {
+crate::algorithm! {
     /// A packet more each round trip, half after a loss. Test.
     "aimd", Params, |p, path| Box::new(Aimd { mistake: p.mistake, cwnd: 10 * path.max_datagram_size, mds: path.max_datagram_size }),
     states = &["small", "large"],

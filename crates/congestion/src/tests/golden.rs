@@ -1,13 +1,11 @@
 //! The window, round by round, as text a person can read. `BLESS=1 cargo test` rewrites.
 
-mod common;
-
 use std::fmt::Write;
 
-use common::path::alone;
-use common::read::read;
-use kneepoint_congestion::testing::fixtures::acked;
-use kneepoint_congestion::{
+use super::path::alone;
+use super::read::read;
+use crate::testing::fixtures::acked;
+use crate::{
     Ack, AckedPacket, Algorithm, Cause, Congestion, Controller, Detection, Lost, LostPacket, PathInfo,
     Registry, Sent,
 };
@@ -173,7 +171,7 @@ fn check(file: &str, text: &str, expected: &[std::ops::RangeInclusive<f64>; 3]) 
 }
 
 fn compare(file: &str, table: &str) {
-    let path = format!("{}/tests/golden/{file}.txt", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/src/tests/golden/{file}.txt", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, table).expect(&path);
     }
@@ -481,7 +479,7 @@ fn one_for_each() {
     if std::env::var_os("BLESS").is_some() {
         return; // the other tests write them meanwhile
     }
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tests/golden");
     let files = std::fs::read_dir(folder).expect(folder).map(|file| file.expect(folder).path());
     let tables: Vec<_> = files.map(|path| std::fs::read_to_string(path).expect(folder)).collect();
     for entry in Registry::default().iter() {

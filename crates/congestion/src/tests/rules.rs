@@ -1,12 +1,10 @@
 //! What every controller must obey, whatever it is. A new algorithm is covered by being in the registry.
 
-mod common;
-
-use common::read::{named, read};
-use kneepoint_congestion::algorithms::reno::new_reno;
-use kneepoint_congestion::components::count::Count;
-use kneepoint_congestion::testing::conformance::{self, Exemptions, Rule};
-use kneepoint_congestion::{Algorithm, Registry};
+use super::read::{named, read};
+use crate::algorithms::reno::new_reno;
+use crate::components::count::Count;
+use crate::testing::conformance::{self, Exemptions, Rule};
+use crate::{Algorithm, Registry};
 
 /// The rules that an algorithm's own document breaks.
 fn exempt(algorithm: &Algorithm) -> Exemptions {

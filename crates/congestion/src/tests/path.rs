@@ -1,17 +1,17 @@
 //! One flow alone in a closed loop.
 
-use kneepoint_congestion::testing::closed_loop::{Flow, Loop};
-use kneepoint_congestion::{Controller, PathInfo};
+use crate::testing::closed_loop::{Flow, Loop};
+use crate::{Controller, PathInfo};
 use units::{Duration, Rate, Time};
 
-pub const MDS: u64 = 1200;
-pub const RTT: Duration = Duration::from_millis(40);
+pub(super) const MDS: u64 = 1200;
+pub(super) const RTT: Duration = Duration::from_millis(40);
 
 /// A controller of whatever kind in its loop.
-pub type Alone = Loop<dyn Controller>;
+pub(super) type Alone = Loop<dyn Controller>;
 
 /// The algorithm of this text on a link of so many Mbit/s and a buffer of so many BDPs.
-pub fn alone(algorithm: &str, mbit: u64, buffer_bdp: f64) -> Alone {
+pub(super) fn alone(algorithm: &str, mbit: u64, buffer_bdp: f64) -> Alone {
     let algorithm = super::read::read(algorithm).expect(algorithm);
     let rate = Rate(mbit * 1_000_000);
     let cc = algorithm.build(PathInfo { max_datagram_size: MDS, paced: true, seed: 1 });

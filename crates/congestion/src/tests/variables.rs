@@ -1,13 +1,11 @@
 //! What controllers list of themselves: all of it is told, and the units are those of the values.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::path::{RTT, alone};
-use common::read::named;
-use kneepoint_congestion::testing::fixtures::path;
-use kneepoint_congestion::{Algorithm, Controller};
+use super::path::{RTT, alone};
+use super::read::named;
+use crate::testing::fixtures::path;
+use crate::{Algorithm, Controller};
 use units::{Rate, Time};
 
 /// Of the link.

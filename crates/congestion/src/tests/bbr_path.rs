@@ -1,8 +1,6 @@
 //! The versions of BBR alone in a closed loop.
 
-mod common;
-
-use common::path::alone;
+use super::path::alone;
 use units::{Duration, Rate};
 
 const BBR1: &str = "name = 'bbr1'";

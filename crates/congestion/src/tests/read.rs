@@ -1,9 +1,9 @@
 //! Algorithms from text.
 
-use kneepoint_congestion::{Algorithm, Registry};
+use crate::{Algorithm, Registry};
 
 /// An algorithm as an experiment file writes it: its name and its parameters.
-pub fn read(text: &str) -> Result<Algorithm, String> {
+pub(super) fn read(text: &str) -> Result<Algorithm, String> {
     let mut table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
     let name = table.remove("name").and_then(|name| name.as_str().map(str::to_owned)).ok_or("no name")?;
     let registry = Registry::default();
@@ -12,6 +12,6 @@ pub fn read(text: &str) -> Result<Algorithm, String> {
 }
 
 /// The same backwards.
-pub fn named(algorithm: &Algorithm) -> String {
+pub(super) fn named(algorithm: &Algorithm) -> String {
     format!("name = '{}'\n{}", algorithm.name(), toml::to_string(algorithm).expect("writes"))
 }

@@ -1,8 +1,6 @@
 //! Which numbers the parameters of BBR and of mvfst's CUBIC may have: each says so itself, and no other number is taken by an experiment file.
 
-mod common;
-
-use kneepoint_congestion::{Algorithm, ParamDoc, Range};
+use crate::{Algorithm, ParamDoc, Range};
 
 const NAMES: [&str; 7] =
     ["bbr1", "bbr1-ecn-gated", "bbr1-picoquic", "bbr2", "bbr2-mvfst", "bbr3", "cubic-mvfst"];
@@ -111,6 +109,6 @@ fn extra_acked_may_be_off() {
         "name = 'bbr1'\nextra-acked-gain = 0",
         "name = 'bbr1'\nextra-acked-gain = 0.0\nmin-rtt-slack = 'off'",
     ] {
-        assert!(common::read::read(text).is_ok(), "{text}");
+        assert!(super::read::read(text).is_ok(), "{text}");
     }
 }

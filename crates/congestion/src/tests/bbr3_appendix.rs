@@ -1,10 +1,8 @@
 //! The test cases of draft-ietf-ccwg-bbr's appendix (working copy of August 2026) against `bbr3`, in a closed loop. One
 //! test per case; the names are those of the table in `suites/bbr-draft-appendix.csv`.
 
-mod common;
-
-use common::path::{Alone, MDS, RTT, alone};
-use kneepoint_congestion::testing::closed_loop::Policer;
+use super::path::{Alone, MDS, RTT, alone};
+use crate::testing::closed_loop::Policer;
 use units::{Duration, Rate};
 
 const STARTUP: f64 = 0.0;
