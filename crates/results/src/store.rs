@@ -266,8 +266,7 @@ pub fn find(out: &Path, manifest: &Manifest) -> Option<(Results, PathBuf)> {
 /// # Errors
 /// A folder that is not one, or damaged files: the message names the file.
 pub fn load(dir: &Path) -> io::Result<Results> {
-    sums::check(dir)?;
-    let summary = summary(dir)?;
+    let summary = load_summary(dir)?;
     let flows = table(dir, "flows.parquet", flow_rows)?;
     let series = named("series.parquet", || {
         series::read(&dir.join("series.parquet"), &mut Drawn::of(&summary), &States::of(&summary, &flows))
@@ -279,6 +278,15 @@ pub fn load(dir: &Path) -> io::Result<Results> {
         rtt_cdf: table(dir, "rtt_cdf.parquet", cdfs)?,
         networks: manifest(dir)?.networks(),
     })
+}
+
+/// Reads the summary of a results folder alone, once all its sums are right.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_summary(dir: &Path) -> io::Result<Summary> {
+    sums::check(dir)?;
+    summary(dir)
 }
 
 /// These columns of the time series of every run of a results folder, flow by flow: what a chart draws is of the first repetition alone.

@@ -1,10 +1,11 @@
 //! Results folders: those that a command reads, and the name of one that it writes.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::status::Error;
 use results::store;
-use results::summary::Results;
+use results::summary::{Results, Summary};
 
 /// The newest results of each experiment below these folders.
 pub(crate) fn load(dirs: &[PathBuf]) -> Result<Vec<Results>, Error> {
@@ -13,14 +14,23 @@ pub(crate) fn load(dirs: &[PathBuf]) -> Result<Vec<Results>, Error> {
 
 /// The same, each with the id of its runs, which is its folder's name.
 pub(crate) fn load_with_ids(dirs: &[PathBuf]) -> Result<Vec<(String, Results)>, Error> {
+    let id = |folder: &Path| folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    each(dirs, |folder| Ok((id(folder), store::load(folder)?)))
+}
+
+/// Their summaries alone.
+pub(crate) fn load_summaries(dirs: &[PathBuf]) -> Result<Vec<Summary>, Error> {
+    each(dirs, store::load_summary)
+}
+
+/// What is read of the newest results of each experiment below these folders.
+fn each<T>(dirs: &[PathBuf], read: impl Fn(&Path) -> io::Result<T>) -> Result<Vec<T>, Error> {
     let mut all = Vec::new();
     for dir in dirs {
-        let at = |e: std::io::Error| Error::bad(format!("{}: {e}", dir.display()));
+        let at = |e: io::Error| Error::bad(format!("{}: {e}", dir.display()));
         for folder in store::newest(dir).map_err(at)? {
-            let read =
-                |e: std::io::Error| Error::bad(format!("{}: not a results folder: {e}", folder.display()));
-            let id = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            all.push((id, store::load(&folder).map_err(read)?));
+            let wrong = |e: io::Error| Error::bad(format!("{}: not a results folder: {e}", folder.display()));
+            all.push(read(&folder).map_err(wrong)?);
         }
     }
     if all.is_empty() {

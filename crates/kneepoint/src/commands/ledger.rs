@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::commands::folders::load;
+use crate::commands::folders::load_summaries;
 use crate::status::{Error, HOLDS, MISS, complain, print};
 use experiment::input;
 use results::ledger;
@@ -32,8 +32,7 @@ pub(crate) struct LedgerArgs {
 
 /// Prints the table, or compares it with a file.
 pub(crate) fn run(args: &LedgerArgs) -> Result<u8, Error> {
-    let all = load(&args.dirs)?;
-    let sources = ledger::of(all.iter().map(|results| &results.summary));
+    let sources = ledger::of(load_summaries(&args.dirs)?.iter());
     let table = ledger::markdown(&sources);
     if let Some(file) = &args.check {
         let text = input::read(file)?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::commands::folders::load;
+use crate::commands::folders::load_summaries;
 use crate::status::{Error, HOLDS, MISS, complain, print};
 use experiment::file::Experiment;
 use experiment::library::Library;
@@ -11,13 +11,13 @@ use results::{ledger, numbers};
 /// Lists them; says which have no origin or are printed no longer.
 pub(crate) fn run(dirs: &[PathBuf]) -> Result<u8, Error> {
     let origins = numbers::register().map_err(Error::bad)?;
-    let results = if dirs.is_empty() { Vec::new() } else { load(dirs)? };
+    let summaries = if dirs.is_empty() { Vec::new() } else { load_summaries(dirs)? };
     let mut wrong = Vec::new();
     for source in Library.shipped() {
         let exp = Experiment::parse(&source.name, &source.file, &source.text)?;
         wrong.extend(numbers::compare(&exp, &origins));
-        if let Some(own) = results.iter().find(|r| r.summary.experiment == exp.name) {
-            let hugged = numbers::hugged(&exp, &own.summary);
+        if let Some(own) = summaries.iter().find(|summary| summary.experiment == exp.name) {
+            let hugged = numbers::hugged(&exp, own);
             wrong.extend(
                 hugged.iter().map(|(id, bound)| format!("{} {id}: {bound} is our own number", exp.name)),
             );
@@ -25,12 +25,12 @@ pub(crate) fn run(dirs: &[PathBuf]) -> Result<u8, Error> {
         for (by, known) in origins.get(&exp.name).into_iter().flatten() {
             let list: Vec<&str> = known.iter().map(String::as_str).collect();
             print(&format!("{:32} {by}: {}\n", exp.name, list.join(" ")));
-            let run = results.iter().find(|r| numbers::printed_by(by) == Some(r.summary.experiment.as_str()));
-            let stale = run.map_or_else(Vec::new, |run| numbers::stale(known, &run.summary));
+            let run = summaries.iter().find(|s| numbers::printed_by(by) == Some(s.experiment.as_str()));
+            let stale = run.map_or_else(Vec::new, |run| numbers::stale(known, run));
             wrong.extend(stale.iter().map(|n| format!("{}: {n} is not printed by `{by}`", exp.name)));
         }
     }
-    let sources = ledger::of(results.iter().map(|run| &run.summary));
+    let sources = ledger::of(summaries.iter());
     let columns = || sources.iter().flat_map(|source| &source.columns);
     for (page, by, known) in numbers::of_pages(&origins) {
         let list: Vec<&str> = known.iter().map(String::as_str).collect();
