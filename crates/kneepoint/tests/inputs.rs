@@ -138,6 +138,10 @@ fn results_are_files() {
         fs::remove_file(id.join(pipe)).unwrap();
         fifo(&id.join(pipe));
         for args in [&["report"][..], &["ledger", "results"], &["diff", "results", "results"]] {
+            if pipe == "manifest.toml" && args[0] == "ledger" {
+                // It does not read that.
+                continue;
+            }
             let output = command(dir.path(), args).output().unwrap();
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(2), "{pipe}: {said}");
