@@ -147,7 +147,14 @@ impl<P: Packet> FqCodel<P> {
             let index = self.new.pop_front().or_else(|| self.old.pop_front())?;
             let flow = &mut self.flows[index];
             if flow.deficit <= 0 {
-                flow.deficit += quantum(&self.params);
+                // Alone it has one turn after another.
+                let alone = self.new.is_empty() && self.old.is_empty();
+                let turns = if alone {
+                    flow.deficit.unsigned_abs() / quantum(&self.params).unsigned_abs() + 1
+                } else {
+                    1
+                };
+                flow.deficit += quantum(&self.params) * turns as i64;
                 flow.turn = Turn::Old;
                 self.old.push_back(index);
                 continue;
