@@ -2,6 +2,7 @@
 
 use congestion::{Cause, Detection};
 use recovery::{Payload, Sender};
+use smallvec::SmallVec;
 use units::{Duration, Time};
 
 /// One thing that happened to a flow.
@@ -52,13 +53,16 @@ pub enum Event {
     Acks(Ack),
 }
 
+/// Ranges of numbers: mostly one, which takes no memory of its own.
+pub type Ranges = SmallVec<[(u64, u64); 1]>;
+
 /// What an ACK says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ack {
     /// Of the ACK, from 0 on each connection.
     pub number: u64,
     /// Acknowledged packet numbers (QUIC), ascending; for TCP `(0, byte)`, all bytes before which have arrived.
-    pub ranges: Vec<(u64, u64)>,
+    pub ranges: Ranges,
     /// The receiver's ACK delay.
     pub delay: Duration,
 }

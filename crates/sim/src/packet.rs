@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use recovery::{AckFrame, EcnCounts, Payload, TcpAck};
-use scenario::trace::{Ack, Event, Handshake};
+use scenario::trace::{Ack, Event, Handshake, Ranges};
 use units::{Duration, Ecn, Time};
 
 use crate::endpoints::brief::{BriefFrame, BriefTcp};
@@ -143,11 +143,12 @@ impl Feedback {
     /// The ACK, if it is one.
     #[cold]
     pub(crate) fn ack(&self) -> Option<Ack> {
+        let one = |range| Ranges::from_buf([range]);
         let (ranges, delay) = match &self.says {
-            Says::Quic(frame) => (frame.ranges.clone(), frame.ack_delay),
-            Says::BriefQuic(frame) => (vec![frame.range()], frame.ack_delay()),
-            Says::Tcp(ack) => (vec![(0, ack.cumulative)], Duration::ZERO),
-            Says::BriefTcp(ack) => (vec![(0, ack.cumulative())], Duration::ZERO),
+            Says::Quic(frame) => (Ranges::from_slice(&frame.ranges), frame.ack_delay),
+            Says::BriefQuic(frame) => (one(frame.range()), frame.ack_delay()),
+            Says::Tcp(ack) => (one((0, ack.cumulative)), Duration::ZERO),
+            Says::BriefTcp(ack) => (one((0, ack.cumulative())), Duration::ZERO),
             Says::Open => return None,
         };
         Some(Ack { number: self.number, ranges, delay })

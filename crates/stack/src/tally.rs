@@ -241,7 +241,11 @@ impl Tally {
     }
 
     fn on_ack(&mut self, now: Time, ranges: Vec<(u64, u64)>, delay: u64, record: &mut Record) {
-        let ack = trace::Ack { number: self.acks, ranges, delay: AckFrame::delay_of(delay, self.exponent) };
+        let ack = trace::Ack {
+            number: self.acks,
+            ranges: ranges.into(),
+            delay: AckFrame::delay_of(delay, self.exponent),
+        };
         self.acks += 1;
         record.on_feedback(now, || Event::Acked(ack));
     }

@@ -57,7 +57,7 @@ fn sent(at: u64, pn: u64, offset: u64) -> (Time, Event) {
 }
 
 fn acked(at: u64, number: u64, ranges: Vec<(u64, u64)>) -> (Time, Event) {
-    (Time(at), Event::Acked(Ack { number, ranges, delay: Duration::from_micros(1500) }))
+    (Time(at), Event::Acked(Ack { number, ranges: ranges.into(), delay: Duration::from_micros(1500) }))
 }
 
 fn metrics(at: u64, cwnd: u64, inner: Vec<(&'static str, f64)>) -> (Time, Event) {
@@ -423,7 +423,7 @@ fn the_far_end_in_its_own_words() {
         (Time(at), Event::Received { pn, bytes: 1252, offset: 1215 * pn, len: 1215, marked })
     };
     let acks = |at: u64, number: u64, ranges: Vec<(u64, u64)>| {
-        (Time(at), Event::Acks(Ack { number, ranges, delay: Duration::from_micros(500) }))
+        (Time(at), Event::Acks(Ack { number, ranges: ranges.into(), delay: Duration::from_micros(500) }))
     };
     let trace = vec![
         received(1, 0, false),

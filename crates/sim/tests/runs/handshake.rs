@@ -75,7 +75,7 @@ fn an_initial_is_a_packet() {
     // In whole bits a second.
     assert!((inner("bw") - 8.0 * 1200.0 / at).abs() < 1.0);
     let acks = trace.iter().filter_map(|(_, event)| match event {
-        Event::Acked(ack) => Some(ack.ranges.clone()),
+        Event::Acked(ack) => Some(ack.ranges.to_vec()),
         _ => None,
     });
     assert_eq!(acks.take(3).collect::<Vec<_>>(), [[(0, 0)], [(0, 2)], [(0, 4)]]);

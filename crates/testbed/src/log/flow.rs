@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use congestion::Detection;
 use emu::SYN;
 use recovery::Reassembly;
-use scenario::trace::{Ack, Event};
+use scenario::trace::{Ack, Event, Ranges};
 use scenario::{FlowConfig, Record, Scenario, SentPacket};
 use units::{Duration, Ecn, Time};
 
@@ -230,7 +230,7 @@ impl Reader<'_> {
             let cumulative = self.sequence.as_mut().map_or(0, |s| s.offset(segment.acknowledgement));
             let number = self.acks;
             self.acks += 1;
-            let (ranges, delay) = (vec![(0, cumulative)], Duration::ZERO);
+            let (ranges, delay) = (Ranges::from_buf([(0, cumulative)]), Duration::ZERO);
             self.log.record.on_feedback(now, || Event::Acked(Ack { number, ranges, delay }));
         }
     }

@@ -175,7 +175,7 @@ fn the_trace_has_every_packet_in_order() {
         .iter()
         .rev()
         .find_map(|(_, e)| if let Event::Acked(ack) = e { Some(&ack.ranges) } else { None });
-    assert_eq!(last.unwrap(), &[(0, 4000)]);
+    assert_eq!(last.unwrap()[..], [(0, 4000)]);
 }
 
 /// What came before the run or after it is none of it.

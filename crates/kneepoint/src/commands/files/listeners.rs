@@ -82,7 +82,7 @@ impl Qlog {
     fn ack(&mut self, ranges: Vec<(u64, u64)>, delay: Duration) -> Ack {
         let number = self.acks;
         self.acks += 1;
-        Ack { number, ranges, delay }
+        Ack { number, ranges: ranges.into(), delay }
     }
 }
 
