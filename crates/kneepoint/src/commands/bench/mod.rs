@@ -14,7 +14,7 @@ use experiment::diagnostic::did_you_mean;
 
 use self::cases::{CASES, Case};
 use self::measure::Figure;
-use crate::status::{Error, HOLDS, print};
+use crate::status::{Error, HOLDS, complain, print};
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
@@ -34,6 +34,11 @@ pub(crate) struct BenchArgs {
 /// Measures every case.
 pub(crate) fn run(args: &BenchArgs) -> Result<u8, Error> {
     let cases = chosen(&args.cases)?;
+    if cfg!(debug_assertions) {
+        complain(
+            "a build with checks of overflow and assertions: figures are those of `cargo build --release`",
+        );
+    }
     // A study would use every core; its CPU time is that of all of them.
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global().map_err(Error::bad)?;
     if let Some(other) = &args.against {
