@@ -23,8 +23,8 @@ use scenario::{End, FlowSeries, Outcome, Recorder, Seconds, Series, Watch};
 
 /// Turns of flows between two looks at the [`Watch`].
 const LOOK_EVERY: u64 = 1 << 16;
-/// The same where each leaves packet events, which stay in memory until then.
-const LOOK_AT_EVENTS_EVERY: u64 = 1 << 12;
+/// The same where each leaves packet events, which stay in the cache until then.
+const LOOK_AT_EVENTS_EVERY: u64 = 1 << 9;
 /// Samples of flows that a recorder takes at once: so many stay in memory, and as many again until somebody looks.
 const PART: usize = 1 << 16;
 /// Who comes after the links, counted from there.
@@ -86,7 +86,9 @@ fn run_events(
     let mut now = Time::ZERO;
     let (mut events, mut work) = (0, 0);
     let sampler = world.shared.links.len() + SAMPLER;
-    let look_every = if scenario.trace { LOOK_AT_EVENTS_EVERY } else { LOOK_EVERY };
+    // A look at events is one at every flow.
+    let look_at_events_every = LOOK_AT_EVENTS_EVERY.max(scenario.flows.len() as u64);
+    let look_every = if scenario.trace { look_at_events_every } else { LOOK_EVERY };
     while world.running > 0 {
         let Some((time, actor)) = world.queue.first().filter(|next| next.0 <= end) else {
             now = end;
