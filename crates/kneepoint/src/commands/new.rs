@@ -14,6 +14,65 @@ const FILES: [(&str, &str); 3] = [
 /// Where this program's sources are, if it was built from a checkout.
 const SOURCES: &str = env!("CARGO_MANIFEST_DIR");
 
+/// Folders of a build, crates of Rust, and its words.
+const TAKEN: [&str; 55] = [
+    "build",
+    "deps",
+    "examples",
+    "incremental",
+    "alloc",
+    "core",
+    "proc_macro",
+    "proc-macro",
+    "std",
+    "test",
+    "abstract",
+    "as",
+    "async",
+    "await",
+    "become",
+    "box",
+    "break",
+    "const",
+    "continue",
+    "crate",
+    "do",
+    "dyn",
+    "else",
+    "enum",
+    "extern",
+    "false",
+    "final",
+    "fn",
+    "for",
+    "gen",
+    "if",
+    "impl",
+    "in",
+    "let",
+    "loop",
+    "macro",
+    "match",
+    "mod",
+    "move",
+    "mut",
+    "override",
+    "priv",
+    "pub",
+    "ref",
+    "return",
+    "self",
+    "static",
+    "struct",
+    "super",
+    "trait",
+    "true",
+    "try",
+    "type",
+    "unsafe",
+    "while",
+];
+
 /// What to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
@@ -63,6 +122,11 @@ fn check(name: &str) -> Result<(), String> {
             "`{name}` is no name for a crate: a lower-case letter, then letters, digits, - and _"
         ));
     }
+    if TAKEN.contains(&name) || name.starts_with("kneepoint") {
+        return Err(format!(
+            "`{name}` is no name for a crate of yours: Rust, Cargo or this program has it already"
+        ));
+    }
     match experiment::controllers::controllers().get(name) {
         Some(entry) => Err(format!("there is a controller `{name}` already: {}", entry.doc.trim())),
         None => Ok(()),
@@ -79,4 +143,26 @@ fn filled(text: &str, name: &str) -> String {
         .replace("KNEEPOINT", &dependency("kneepoint", ""))
         .replace("CONGESTION", &dependency("congestion", ", features = [\"serde\"]"))
         .replace("TESTING", &dependency("congestion", ", features = [\"serde\", \"testing\"]"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        assert_eq!(check("mine"), Ok(()));
+        assert_eq!(check("my_2nd-one"), Ok(()));
+        for (name, says) in [
+            ("Mine", "a lower-case letter"),
+            ("", "a lower-case letter"),
+            ("../x", "a lower-case letter"),
+            ("cubic", "there is a controller"),
+            ("deps", "Rust, Cargo or this program"),
+            ("fn", "Rust, Cargo or this program"),
+            ("kneepoint-units", "Rust, Cargo or this program"),
+        ] {
+            assert!(check(name).unwrap_err().contains(says), "{name}");
+        }
+    }
 }
