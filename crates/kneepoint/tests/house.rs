@@ -20,6 +20,8 @@ const FLOORS: [&[&str]; 8] = [
 ];
 /// Outside of tests.
 const MOST_LINES: usize = 600;
+/// Of a controller's file, before its tests.
+const MOST_OF_A_CONTROLLER: usize = 250;
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -278,4 +280,16 @@ fn no_file_is_too_long() {
         }
     }
     assert!(long.is_empty(), "more than {MOST_LINES} lines:\n{}", long.join("\n"));
+}
+
+#[test]
+fn no_controller_is_too_long() {
+    let mut all = Vec::new();
+    files(&crates().join("congestion/src/algorithms"), &mut all);
+    assert!(all.len() > 20, "{all:?}");
+    for path in all {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines = text.lines().take_while(|line| *line != "#[cfg(test)]").count();
+        assert!(lines <= MOST_OF_A_CONTROLLER, "{} has {lines} lines before its tests", path.display());
+    }
 }

@@ -27,11 +27,9 @@
 //! whether the window was used before it adds a packet; here the sender's growth must allow it. RTTs are not rounded
 //! up to the next microsecond. Products take 128 bits. Pacing is the sender's; Linux does not pace (`paced = by-rate`).
 
-use crate::algorithms::reno::tcp_reno::{self, Halve, TcpReno};
-use crate::algorithms::reno::window;
+use crate::algorithms::reno::{tcp_reno, tcp_reno::Halve, tcp_reno::TcpReno, window};
 use crate::components::count::Count;
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent};
-use crate::{Range, params};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Range, Sent, params};
 use units::Duration;
 
 params! {
