@@ -139,7 +139,7 @@ fn results_are_files() {
         fifo(&id.join(pipe));
         for args in [&["report"][..], &["ledger", "results"], &["diff", "results", "results"]] {
             if pipe == "manifest.toml" && args[0] == "ledger" {
-                // It does not read that.
+                // Without sums nothing looks at it.
                 continue;
             }
             let output = command(dir.path(), args).output().unwrap();
