@@ -38,7 +38,9 @@ fn files(dir: &Path, all: &mut Vec<PathBuf>) {
         let path = entry.unwrap().path();
         let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
         if path.is_dir() {
-            files(&path, all);
+            if stem != "tests" {
+                files(&path, all);
+            }
         } else if path.extension().is_some_and(|e| e == "rs") && !stem.ends_with("tests") {
             all.push(path);
         }

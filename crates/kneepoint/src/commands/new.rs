@@ -15,63 +15,9 @@ const FILES: [(&str, &str); 3] = [
 const SOURCES: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Folders of a build, crates of Rust, and its words.
-const TAKEN: [&str; 55] = [
-    "build",
-    "deps",
-    "examples",
-    "incremental",
-    "alloc",
-    "core",
-    "proc_macro",
-    "proc-macro",
-    "std",
-    "test",
-    "abstract",
-    "as",
-    "async",
-    "await",
-    "become",
-    "box",
-    "break",
-    "const",
-    "continue",
-    "crate",
-    "do",
-    "dyn",
-    "else",
-    "enum",
-    "extern",
-    "false",
-    "final",
-    "fn",
-    "for",
-    "gen",
-    "if",
-    "impl",
-    "in",
-    "let",
-    "loop",
-    "macro",
-    "match",
-    "mod",
-    "move",
-    "mut",
-    "override",
-    "priv",
-    "pub",
-    "ref",
-    "return",
-    "self",
-    "static",
-    "struct",
-    "super",
-    "trait",
-    "true",
-    "try",
-    "type",
-    "unsafe",
-    "while",
-];
+const TAKEN: &str = "build deps examples incremental alloc core proc_macro proc-macro std test abstract as async await become box \
+    break const continue crate do dyn else enum extern false final fn for gen if impl in let loop macro match mod move mut override \
+    priv pub ref return self static struct super trait true try type unsafe while";
 
 /// What to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -122,7 +68,7 @@ fn check(name: &str) -> Result<(), String> {
             "`{name}` is no name for a crate: a lower-case letter, then letters, digits, - and _"
         ));
     }
-    if TAKEN.contains(&name) || name.starts_with("kneepoint") {
+    if TAKEN.split(' ').any(|taken| taken == name) || name.starts_with("kneepoint") {
         return Err(format!(
             "`{name}` is no name for a crate of yours: Rust, Cargo or this program has it already"
         ));

@@ -241,7 +241,6 @@ mod tests {
         got
     }
 
-    /// Flows with small and with large packets get the same bytes, to a quantum and a packet.
     /// It refuses no packet: the first arrival under a smaller limit makes room, at the cost of the longest queue.
     #[test]
     fn a_smaller_limit_is_met_at_the_next_arrival() {
@@ -259,6 +258,22 @@ mod tests {
         assert!(signals.dropped.iter().all(|(gone, _)| gone.packet.flow() == 1), "not of the short queue");
     }
 
+    /// As many quanta as lift it above zero, however many those are: -950 + 10 x 100, less the next packet, and so on.
+    #[test]
+    fn alone_it_has_all_its_turns_at_once() {
+        let params = Params { quantum: Bytes(100), ..Params::default() };
+        let (mut fq, mut signals) = (fq(&params, Limit::Unlimited), Signals::default());
+        add(&mut fq, &mut signals, 0, 4, 1050);
+        let deficits: Vec<i64> = (0..4)
+            .map(|_| {
+                fq.dequeue(ms(0), &mut signals).unwrap();
+                fq.flows[fq.index(0)].deficit
+            })
+            .collect();
+        assert_eq!(deficits, [-950, -1000, -950, -1000]);
+    }
+
+    /// Flows with small and with large packets get the same bytes, to a quantum and a packet.
     #[test]
     fn equal_byte_shares() {
         let (mut fq, mut signals) = (fq(&Params::default(), Limit::Unlimited), Signals::default());

@@ -53,6 +53,15 @@ pub fn media(max: u64) -> FlowConfig {
     FlowConfig { application: Application::Media(config), ..flow("cubic") }
 }
 
+/// The same of at least 5 Mbit/s, behind a window that lets less through.
+pub fn media_that_waits() -> FlowConfig {
+    let mut flow = FlowConfig { algorithm: algorithm("fixed-window"), ..media(6_000_000) };
+    if let Application::Media(config) = &mut flow.application {
+        (config.min_rate, config.start_rate) = (Rate(5_000_000), Rate(5_000_000));
+    }
+    flow
+}
+
 /// 10 MB of one flow.
 pub fn transfer(name: &str) -> Scenario {
     let flow = FlowConfig { transfer: Some(10_000_000), ..flow(name) };

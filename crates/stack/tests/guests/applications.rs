@@ -78,11 +78,7 @@ fn media_over_messages() {
 /// Where a window lets less through than the source makes at least, frames are skipped; what waits in the stack is one message.
 #[test]
 fn frames_that_wait_too_long() {
-    let mut flow = FlowConfig { algorithm: algorithm("fixed-window"), ..media(6_000_000) };
-    if let Application::Media(config) = &mut flow.application {
-        (config.min_rate, config.start_rate) = (Rate(5_000_000), Rate(5_000_000));
-    }
-    let scenario = minute(flow);
+    let scenario = minute(media_that_waits());
     let there = on_simulator(&scenario).flows[0].media.clone().unwrap();
     for stack in OTHERS {
         let here = on(stack, &scenario).flows[0].media.clone().unwrap();

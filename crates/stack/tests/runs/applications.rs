@@ -91,11 +91,7 @@ fn media_over_messages() {
 /// also not in part.
 #[test]
 fn frames_that_wait_too_long() {
-    let mut flow = FlowConfig { algorithm: algorithm("fixed-window"), ..media(6_000_000) };
-    if let Application::Media(config) = &mut flow.application {
-        (config.min_rate, config.start_rate) = (Rate(5_000_000), Rate(5_000_000));
-    }
-    let scenario = minute(flow);
+    let scenario = minute(media_that_waits());
     let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
     let [there, here] = [&model, &outcome].map(|outcome| outcome.flows[0].media.clone().unwrap());
     println!(
