@@ -1,7 +1,7 @@
 //! What noq and quinn carry besides bulk: pauses, short transfers, media in messages; from the simulator's sources, beside its own flows.
 
-use scenario::{Application, Connection, FlowConfig, Scenario};
-use units::{Duration, Rate, Time};
+use scenario::{Connection, FlowConfig, Scenario};
+use units::{Duration, Time};
 
 use crate::common::*;
 use crate::{OTHERS, on};

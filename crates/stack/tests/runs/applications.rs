@@ -3,8 +3,8 @@
 
 use kneepoint_stack::{Cipher, Profile, Refusal};
 use scenario::trace::Event;
-use scenario::{Application, Connection, FlowConfig, Outcome, Scenario, Transport};
-use units::{Duration, Rate, Time};
+use scenario::{Connection, FlowConfig, Outcome, Scenario, Transport};
+use units::{Duration, Time};
 
 use crate::common::*;
 
