@@ -8,6 +8,7 @@ use crate::connection::path::{Path, PathId};
 use crate::connection::state::Connection;
 use crate::connection::transmit::Filled;
 use crate::level::{Level, Space};
+use crate::streams::datagram::FRAME;
 use crate::streams::outbox::Chunk;
 use crate::streams::table::MAX_CONTROL;
 use crate::wire::ack::{AckToSend, EcnCounts};
@@ -28,6 +29,12 @@ const STAMPS_TYPE: usize = 3;
 impl Connection {
     /// There is something to send at this level that elicits an ACK.
     pub(super) fn has_pending(&self, level: Level) -> bool {
+        let has_messages = level == Level::OneRtt && self.one_rtt.is_some() && !self.datagrams_out.is_empty();
+        has_messages || self.has_more_than_messages(level)
+    }
+
+    /// The same of all but messages.
+    pub(super) fn has_more_than_messages(&self, level: Level) -> bool {
         let space = &self.spaces[level.space() as usize];
         let said = space.probes > 0 || space.crypto.has_pending();
         match level {
@@ -43,7 +50,6 @@ impl Connection {
             || self.ask_frequency
             || self.streams.has_urgent()
             || (self.streams.has_patient() && !self.will_acknowledge())
-            || !self.datagrams_out.is_empty()
             || self.tokens.iter().any(|token| token.pending)
     }
 
@@ -245,8 +251,7 @@ impl Connection {
     }
 
     fn write_datagrams(&mut self, w: &mut Writer<'_>) {
-        while let Some(room) = w.remaining().checked_sub(3) {
-            // Type and a length of two bytes.
+        while let Some(room) = w.remaining().checked_sub(FRAME) {
             let Some(data) = self.datagrams_out.pop_within(room) else { return };
             self.put(Frame::Datagram { data: &data, length: true }, Item::Datagram(data.len()), w);
         }

@@ -209,13 +209,13 @@ impl Connection {
 
     /// How many bytes may leave now in a datagram that elicits an ACK; none: it waits.
     fn may_send(&mut self, now: Time) -> Option<usize> {
-        let full = self.path_info.max_datagram_size;
-        let (decision, bytes) = match self.sender.can_send(now, full) {
+        let wanted = self.wanted();
+        let (decision, bytes) = match self.sender.can_send(now, wanted) {
             SendDecision::WindowFull => {
                 let rest = self.rest_of_window(now)?;
                 (self.sender.can_send(now, rest), rest)
             }
-            decision => (decision, full),
+            decision => (decision, self.room_beside(wanted)),
         };
         match decision {
             SendDecision::Now => Some(usize::try_from(bytes).unwrap_or(usize::MAX)),
@@ -225,6 +225,29 @@ impl Connection {
                 None
             }
         }
+    }
+
+    /// Bytes of the next packet, which congestion control is asked for: those that messages need which wait alone, or a full one. A packet of
+    /// audio would wait with the pacer until a full one could leave.
+    fn wanted(&self) -> u64 {
+        let full = self.path_info.max_datagram_size;
+        let Some(one_rtt) = self.one_rtt.as_ref().filter(|_| self.has_messages_alone()) else { return full };
+        let space = id_of(Space::Application);
+        let number_len =
+            packet_number::length(self.sender.next_number(space), self.sender.largest_acked(space));
+        let destination = self.remote_ids.as_ref().map_or(0, |ids| ids.current().len());
+        let packet = 1 + destination + number_len + self.datagrams_out.in_frames() + one_rtt.tag_len();
+        full.min(packet as u64)
+    }
+
+    fn has_messages_alone(&self) -> bool {
+        !self.datagrams_out.is_empty() && LEVELS.iter().all(|level| !self.has_more_than_messages(*level))
+    }
+
+    /// What a packet may have for which so many bytes were asked: an ACK may go along, as far as the window has room.
+    fn room_beside(&self, wanted: u64) -> u64 {
+        let rest = self.sender.window().saturating_sub(self.sender.bytes_in_flight());
+        rest.max(wanted).min(self.path_info.max_datagram_size)
     }
 
     /// What is left of a window that has no room for a full packet, where smaller ones may fill it. Not while an ACK is due, which might not

@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 /// What a message costs besides its bytes, so that empty ones do not come for nothing.
 const OVERHEAD: usize = size_of::<Vec<u8>>();
 
+/// What its frame has besides: type, and a length of two bytes.
+pub(crate) const FRAME: usize = 3;
+
 /// What happens to a message that there is no room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
@@ -50,6 +53,11 @@ impl DatagramQueue {
         self.queue.front().map(Vec::len)
     }
 
+    /// What all that wait take in packets, as frames with a type and a length of two bytes.
+    pub fn in_frames(&self) -> usize {
+        self.cost - self.len() * OVERHEAD + self.len() * FRAME
+    }
+
     /// The next message.
     pub fn pop(&mut self) -> Option<Vec<u8>> {
         let message = self.queue.pop_front()?;
@@ -88,6 +96,7 @@ mod tests {
         let mut refusing = DatagramQueue::new(1000, WhenFull::Refuse);
         assert!(refusing.push(vec![1; 900]) && !refusing.push(vec![2; 90]));
         assert_eq!((refusing.pop_within(899), refusing.next_len()), (None, Some(900)));
+        assert_eq!(refusing.in_frames(), 903);
         assert_eq!(refusing.pop_within(900), Some(vec![1; 900]));
         let taken = (0..1000).filter(|_| refusing.push(Vec::new())).count();
         assert_eq!(taken, 1000 / OVERHEAD);
@@ -95,6 +104,7 @@ mod tests {
         let mut dropping = DatagramQueue::new(1000, WhenFull::DropOldest);
         assert!(dropping.push(vec![1; 400]) && dropping.push(vec![2; 400]) && dropping.push(vec![3; 900]));
         assert!(!dropping.push(vec![4; 1000]));
+        assert_eq!(dropping.in_frames(), 903);
         assert_eq!((dropping.len(), dropping.dropped(), dropping.pop()), (1, 3, Some(vec![3; 900])));
         assert!(dropping.is_empty() && dropping.pop().is_none());
     }

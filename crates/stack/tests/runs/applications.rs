@@ -2,9 +2,10 @@
 //! by the same code, so that what differs is the protocol: real handshakes, packets a little shorter or longer, messages with headers.
 
 use kneepoint_stack::{Cipher, Profile, Refusal};
+use link::LinkConfig;
 use scenario::trace::Event;
 use scenario::{Connection, FlowConfig, Outcome, Scenario, Transport};
-use units::{Duration, Time};
+use units::{Duration, Rate, Time};
 
 use crate::common::*;
 
@@ -85,6 +86,24 @@ fn media_over_messages() {
         assert_eq!((here.lost, here.skipped), (0, 0));
         assert_eq!(outcome.flows[0].stats.retransmissions, 0, "nothing is sent again");
     }
+}
+
+/// A pacer without bursts is asked for what is to leave: a packet of audio goes as soon as the rate has paid for it, and meets the video in the
+/// queue, which the controller follows. Asked for a full packet, it spread them out: the queue was 4.8 ms for 7.8, the goodput 5 % higher. The spread
+/// over seeds is 0.1 ms and 2 %.
+#[test]
+fn paced_media() {
+    let mut flow = FlowConfig { algorithm: algorithm("nada"), handshake: false, ..media(1_500_000) };
+    flow.recovery.pacing.burst = Some(1);
+    let rate = LinkConfig::plain(Rate(1_000_000)).rate;
+    let link = LinkConfig { rate, jitter: Duration::from_millis(30), ..link() };
+    let scenario = Scenario::new(link, [flow], Duration::from_secs(30));
+    let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
+    let [there, here] = [&model, &outcome]
+        .map(|outcome| (outcome.flows[0].delivered as f64, outcome.flows[0].totals.queue_delay.mean_ms()));
+    println!("delivered and queue: {there:.1?} and {here:.1?}");
+    assert!(more(here.0, there.0).abs() < 0.03, "bytes");
+    assert!(more(here.1, there.1).abs() < 0.05, "ms");
 }
 
 /// Where a fixed window lets less through than the source makes at least, frames are skipped as in the simulator: whoever waits too long does not leave,
