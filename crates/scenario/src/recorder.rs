@@ -41,7 +41,7 @@ impl Record {
         for (end, trace) in [(End::Sender, &mut self.trace), (End::Receiver, &mut self.far_trace)] {
             if let Some(trace) = trace.as_mut().filter(|trace| !trace.is_empty()) {
                 recorder.events(number, end, trace);
-                trace.clear();
+                self.spare.extend(trace.drain(..).filter_map(|(_, event)| event.into_spare()));
             }
         }
     }

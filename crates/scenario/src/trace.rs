@@ -53,6 +53,15 @@ pub enum Event {
     Acks(Ack),
 }
 
+impl Event {
+    /// The memory of a controller's variables, if it has some.
+    pub(crate) fn into_spare(self) -> Option<Inner> {
+        let Self::Metrics(Metrics { mut inner, .. }) = self else { return None };
+        inner.clear();
+        Some(inner)
+    }
+}
+
 /// Ranges of numbers: mostly one, which takes no memory of its own.
 pub type Ranges = SmallVec<[(u64, u64); 1]>;
 
@@ -94,16 +103,19 @@ pub struct Metrics {
     /// Bits per second, if the controller sets it.
     pub pacing_rate: Option<u64>,
     /// The controller's own variables.
-    pub inner: Vec<(&'static str, f64)>,
+    pub inner: Inner,
 }
 
+/// A controller's own variables, with their names.
+pub type Inner = Vec<(&'static str, f64)>;
+
 impl Metrics {
-    /// Of this sender, after an ACK that gave this sample.
+    /// Of this sender, after an ACK that gave this sample; `inner` is empty.
     #[cold]
-    pub fn of<T: Payload>(sender: &Sender<T>, latest_rtt: Option<Duration>) -> Self {
+    pub fn of<T: Payload>(sender: &Sender<T>, latest_rtt: Option<Duration>, mut inner: Inner) -> Self {
         let control = sender.control();
-        // As many as most controllers tell, so that it does not grow at every ACK.
-        let mut inner = Vec::with_capacity(8);
+        // As many as most controllers tell, so that it does not grow again and again.
+        inner.reserve(8);
         sender.controller().trace(&mut |name, value| inner.push((name, value)));
         Self {
             cwnd: control.cwnd,

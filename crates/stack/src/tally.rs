@@ -231,7 +231,7 @@ impl Tally {
                     if std::mem::take(&mut by_ack) {
                         let rtt = latest_rtt.map(|sample| (sample, sender.rtt().variation()));
                         record.on_acknowledged(now, rtt, &sender.timers());
-                        record.on_metrics(now, || Metrics::of(sender, latest_rtt));
+                        record.on_metrics(now, |spare| Metrics::of(sender, latest_rtt, spare));
                     }
                 }
                 Heard::Sent { .. } | Heard::Received { .. } => {}

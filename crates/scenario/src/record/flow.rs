@@ -12,7 +12,7 @@ use units::{Duration, Time};
 use super::totals::{FlowInside, MediaTotals, ObjectTotals, Totals};
 use crate::application::Application;
 use crate::topology::Scenario;
-use crate::trace::{Ack, Event, Handshake, Metrics, Trace};
+use crate::trace::{Ack, Event, Handshake, Inner, Metrics, Trace};
 use crate::window::Window;
 
 /// A packet as it leaves.
@@ -70,6 +70,8 @@ pub struct Record {
     pub made: u64,
     /// Of an on-off source.
     pub objects: Option<ObjectTotals>,
+    /// Memory of events that have been handed over: as much as was recorded at once.
+    pub(crate) spare: Vec<Inner>,
 }
 
 impl Record {
@@ -92,6 +94,7 @@ impl Record {
             objects,
             trace: scenario.trace.then(Vec::new),
             far_trace: scenario.trace.then(Vec::new),
+            spare: Vec::new(),
             owd: None,
             held: VecDeque::new(),
             filling: BinaryHeap::new(),
@@ -382,10 +385,13 @@ impl Record {
         self.log(now, event);
     }
 
-    /// What sender and controller are left with.
+    /// What sender and controller are left with; the variables go into memory that was used before.
     #[inline]
-    pub fn on_metrics(&mut self, now: Time, metrics: impl FnOnce() -> Metrics) {
-        self.log(now, || Event::Metrics(metrics()));
+    pub fn on_metrics(&mut self, now: Time, metrics: impl FnOnce(Inner) -> Metrics) {
+        if let Some(trace) = &mut self.trace {
+            let spare = &mut self.spare;
+            push(trace, now, || Event::Metrics(metrics(spare.pop().unwrap_or_default())));
+        }
     }
 }
 

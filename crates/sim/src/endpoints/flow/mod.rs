@@ -438,7 +438,7 @@ impl Flow {
             rtt.map(|sample| (sample, self.sender.rtt().variation())),
             &self.sender.timers(),
         );
-        self.record.on_metrics(now, || Metrics::of(&self.sender, rtt));
+        self.record.on_metrics(now, |spare| Metrics::of(&self.sender, rtt, spare));
     }
 
     /// A packet with an ACK alone. It is not in flight and nobody cares whether it arrives: all that it does is cross the links.
