@@ -23,12 +23,20 @@ pub(super) struct Sent {
     row: VecDeque<Packet>,
     /// Packets before the row that are lost and not acknowledged.
     lost: BTreeMap<u64, Packet>,
+    /// None of them has a smaller number.
+    first_lost: u64,
     /// None of them has a greater number.
     last_lost: u64,
     /// End of stream data and packet number: neither lost nor acknowledged. Only for TCP: first transmissions, ends ascending.
     fresh: VecDeque<(u64, u64)>,
     /// The others.
     repeats: BTreeSet<(u64, u64)>,
+    /// Ranges of the newest ACK, in which nothing is left to be acknowledged.
+    heard: Vec<(u64, u64)>,
+    /// None of them goes beyond.
+    last_heard: u64,
+    /// What a cumulative ACK covers.
+    covered: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,6 +47,12 @@ struct Packet {
     is_lost: bool,
     /// 0 until it is acknowledged; then the next that is not is at least so many further on.
     skip: u32,
+}
+
+impl Packet {
+    fn flying(bytes: u32, end: u64) -> Self {
+        Self { end, bytes, is_lost: false, skip: 0 }
+    }
 }
 
 /// A number that is left out.
@@ -53,15 +67,32 @@ impl Sent {
                 self.repeats.insert((end, pn));
             }
         }
+        if pn <= self.last_heard {
+            self.heard.clear();
+        }
         self.next_pn = self.next_pn.max(pn.saturating_add(1));
         self.highest = self.highest.max(end);
-        self.put(pn, Packet { end, bytes, is_lost: false, skip: 0 });
-        // What was lost and never comes late.
-        while self.lost.first_key_value().is_some_and(|(first, _)| pn.saturating_sub(*first) > REMEMBERED) {
-            self.lost.pop_first();
+        if pn == self.first + self.row.len() as u64 {
+            self.row.push_back(Packet::flying(bytes, end));
+        } else {
+            self.put(pn, Packet::flying(bytes, end));
+        }
+        if pn.saturating_sub(self.first_lost) > REMEMBERED {
+            self.forget(pn - REMEMBERED);
         }
     }
 
+    /// What was lost before and never comes late.
+    #[cold]
+    fn forget(&mut self, before: u64) {
+        while self.lost.first_key_value().is_some_and(|(first, _)| *first < before) {
+            self.lost.pop_first();
+        }
+        self.first_lost = self.lost.first_key_value().map_or(u64::MAX, |(first, _)| *first);
+    }
+
+    /// Anywhere but next to the last in the row.
+    #[cold]
     fn put(&mut self, pn: u64, packet: Packet) {
         let end = self.first + self.row.len() as u64;
         if pn < self.first {
@@ -72,6 +103,7 @@ impl Sent {
             if pn - end > GAP {
                 let waiting = self.row.drain(..).zip(self.first..).filter(|(packet, _)| packet.skip == 0);
                 self.lost.extend(waiting.map(|(packet, pn)| (pn, packet)));
+                self.first_lost = self.first_lost.min(self.first);
                 self.last_lost = self.last_lost.max(end);
             }
             if self.row.is_empty() {
@@ -85,6 +117,7 @@ impl Sent {
     }
 
     fn settle(&mut self, pn: u64, packet: Packet) {
+        self.first_lost = self.first_lost.min(pn);
         self.last_lost = self.last_lost.max(pn);
         self.lost.insert(pn, packet);
     }
@@ -150,20 +183,35 @@ impl Sent {
     /// Cuts off what each range repeats; its last packet remains.
     pub(super) fn acknowledge(&mut self, ranges: &[(u64, u64)], news: &mut Vec<(u64, u64)>) {
         news.clear();
+        let mut known = 0;
         for &(first, last) in ranges {
-            let mut pending = self.pending_from(first);
+            // Most of an ACK is what the one before said, perhaps with more at the end of a range.
+            known += self.heard[known..].iter().take_while(|heard| heard.0 < first).count();
+            let from = match self.heard.get(known) {
+                // It may end before it begins, as this one may.
+                Some(heard) if heard.0 == first && heard.1 < last => first.max(heard.1 + 1),
+                Some(heard) if *heard == (first, last) => {
+                    news.push((last, last));
+                    continue;
+                }
+                _ => first,
+            };
+            let mut pending = self.pending_from(from);
             news.push((pending.map_or(last, |pn| pn.min(last)), last));
             while let Some(pn) = pending.filter(|&pn| pn <= last) {
                 self.remove(pn);
                 pending = self.pending_from(pn + 1);
             }
         }
+        self.heard.clear();
+        self.heard.extend_from_slice(ranges);
+        self.last_heard = ranges.iter().map(|range| range.1).max().unwrap_or(0);
         self.trim();
     }
 
     /// Ranges of packet numbers that a cumulative ACK covers for the first time.
     pub(super) fn cover(&mut self, cumulative: u64, news: &mut Vec<(u64, u64)>) {
-        let mut pns = Vec::new();
+        let mut pns = std::mem::take(&mut self.covered);
         while let Some(&(_, pn)) = self.fresh.front().filter(|(end, _)| *end <= cumulative) {
             self.fresh.pop_front();
             if self.flies(pn) {
@@ -179,7 +227,8 @@ impl Sent {
         pns.sort_unstable();
         pns.iter().for_each(|pn| self.remove(*pn));
         self.trim();
-        ranges(pns, news);
+        ranges(pns.drain(..), news);
+        self.covered = pns;
     }
 
     /// Neither lost nor acknowledged.
@@ -278,6 +327,45 @@ mod tests {
                         let byte = end.saturating_sub(dice.below(60_000));
                         sent.cover(byte, &mut news);
                         assert_eq!(news, plain.cover(byte), "{seed}: {byte}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// ACKs that say again what those before said, with more at their ends, gaps that close, ranges that are left out or end before they
+    /// begin, and of packets that have not been sent: as the plain one tells them.
+    #[test]
+    fn what_is_said_again_is_no_news() {
+        for seed in 0..60 {
+            let (mut dice, mut sent, mut plain) = (Dice(seed), Sent::default(), Plain::default());
+            let (mut pn, mut said, mut news) = (0_u64, vec![(0, 0)], Vec::new());
+            for _ in 0..3000 {
+                match dice.below(9) {
+                    0..4 => {
+                        pn += 1 + dice.below(3) / 2;
+                        sent.add(Transport::Quic, pn, 1000, 0);
+                        plain.packets.insert(pn, (1000, 0));
+                    }
+                    4 => {
+                        let lost = pn.saturating_sub(dice.below(40));
+                        let known = plain.packets.get(&lost).map(|(size, _)| *size);
+                        assert_eq!(sent.lose(lost), known, "{seed}: {lost}");
+                    }
+                    what => {
+                        let at = dice.below(said.len() as u64) as usize;
+                        match what {
+                            5 => said[at].1 += dice.below(3),
+                            6 if said.len() > 1 => drop(said.remove(at)),
+                            7 if at > 0 => said[at - 1].1 = said.remove(at).1,
+                            _ => {
+                                let from = pn.saturating_sub(dice.below(6));
+                                said.push((from, (from + dice.below(8)).saturating_sub(2)));
+                                said.sort_unstable();
+                            }
+                        }
+                        sent.acknowledge(&said, &mut news);
+                        assert_eq!(news, plain.acknowledge(&said), "{seed}: {said:?}");
                     }
                 }
             }
