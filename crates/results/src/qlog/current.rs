@@ -17,6 +17,7 @@ use super::Meta;
 use super::events::{Frame, Kind, Packet, Record, word};
 use super::json::Json;
 use super::meta::VantagePoint;
+use super::ranges::Ranges;
 
 #[derive(Serialize)]
 struct Header<'a> {
@@ -79,18 +80,17 @@ pub(super) fn header<'a>(
     }
 }
 
-/// The record of an event, `time` after the start of the run.
-pub(super) fn event(out: &mut Json, time: Duration, record: &Record<'_>) {
-    out.put(b"\x1e{\"time\":");
-    out.ms(time);
+/// The record of an event, behind its time.
+pub(super) fn event(out: &mut Json, ranges: &mut Ranges, record: &Record<'_>) {
     match record {
-        Record::Sent(of) => packet(out, b",\"name\":\"quic:packet_sent\"", of, of.length),
-        Record::Received(of) => packet(out, b",\"name\":\"quic:packet_received\"", of, of.length),
+        Record::Sent(of) => packet(out, ranges, b",\"name\":\"quic:packet_sent\"", of, of.length),
+        Record::Received(of) => packet(out, ranges, b",\"name\":\"quic:packet_received\"", of, of.length),
         // The drafts have no size of a lost packet.
-        Record::Lost(of) => packet(out, b",\"name\":\"quic:packet_lost\"", of, None),
+        Record::Lost(of) => packet(out, ranges, b",\"name\":\"quic:packet_lost\"", of, None),
         Record::Metrics(metrics) => {
             out.put(b",\"name\":\"quic:recovery_metrics_updated\",\"data\":");
             metrics.write(out);
+            out.put(b"}\n");
         }
         Record::State(change) => {
             out.put(b",\"name\":\"quic:congestion_state_updated\"");
@@ -100,12 +100,18 @@ pub(super) fn event(out: &mut Json, time: Duration, record: &Record<'_>) {
             }
             out.put(b",\"data\":");
             change.write(out, change.cause.filter(|cause| is_typed(*cause)));
+            out.put(b"}\n");
         }
     }
-    out.put(b"}\n");
 }
 
-fn packet<const N: usize>(out: &mut Json, begin: &[u8; N], packet: &Packet<'_>, length: Option<u32>) {
+fn packet<const N: usize>(
+    out: &mut Json,
+    known: &mut Ranges,
+    begin: &[u8; N],
+    packet: &Packet<'_>,
+    length: Option<u32>,
+) {
     out.put(begin);
     if packet.marked {
         out.put(b",\"ecn\":\"CE\"");
@@ -115,52 +121,53 @@ fn packet<const N: usize>(out: &mut Json, begin: &[u8; N], packet: &Packet<'_>, 
         Kind::Initial => out.put(b",\"data\":{\"header\":{\"packet_type\":\"initial\",\"packet_number\":"),
     }
     out.whole(packet.number);
-    out.put(b"}");
+    // With the brace that ends what stands before.
     if let Some(length) = length {
-        out.put(b",\"raw\":{\"length\":");
+        out.put(b"},\"raw\":{\"length\":");
         out.whole(length.into());
-        out.put(b"}");
     }
     match &packet.frame {
-        None => {}
+        None => out.put(b"}"),
         Some(Frame::Stream { offset, length }) => {
-            out.put(b",\"frames\":[{\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":");
+            out.put(b"},\"frames\":[{\"frame_type\":\"stream\",\"stream_id\":0,\"offset\":");
             out.whole(*offset);
             out.put(b",\"raw\":{\"length\":");
             out.whole((*length).into());
             out.put(b"}}]");
         }
-        Some(Frame::Ack { delay, ranges, cumulative }) => ack(out, *delay, ranges, *cumulative),
+        Some(Frame::Ack { delay, ranges, cumulative }) => ack(out, known, *delay, ranges, *cumulative),
     }
     if let Some(trigger) = packet.trigger {
         out.put(b",\"trigger\":");
         out.string(trigger);
     }
-    out.put(b"}");
+    out.put(b"}}\n");
 }
 
-fn ack(out: &mut Json, delay: Option<Duration>, ranges: &[(u64, u64)], cumulative: Option<u64>) {
-    out.put(b",\"frames\":[{\"frame_type\":\"ack\"");
+fn ack(
+    out: &mut Json,
+    known: &mut Ranges,
+    delay: Option<Duration>,
+    ranges: &[(u64, u64)],
+    cumulative: Option<u64>,
+) {
+    out.put(b"},\"frames\":[{\"frame_type\":\"ack\"");
     if let Some(delay) = delay {
         out.put(b",\"ack_delay\":");
         out.ms(delay);
     }
     // Not without a range; one number alone stands for itself.
-    for (i, &(from, to)) in ranges.iter().enumerate() {
-        if i == 0 {
-            out.put(b",\"acked_ranges\":[[");
-        } else {
-            out.put(b",[");
-        }
-        out.whole(from);
-        if to != from {
-            out.put(b",");
-            out.whole(to);
-        }
-        out.put(b"]");
-    }
     if !ranges.is_empty() {
-        out.put(b"]");
+        out.put(b",\"acked_ranges\":");
+        known.write(out, ranges, |out, from, to| {
+            out.put(b"[");
+            out.whole(from);
+            if to != from {
+                out.put(b",");
+                out.whole(to);
+            }
+            out.put(b"]");
+        });
     }
     if let Some(byte) = cumulative {
         out.put(b",\"cumulative\":");

@@ -6,7 +6,7 @@ use congestion::Cause;
 use scenario::trace::Handshake;
 use units::Duration;
 
-use super::json::Json;
+use super::json::{Json, Piece};
 
 /// What a record tells.
 pub(super) enum Record<'a> {
@@ -105,18 +105,21 @@ impl Metrics<'_> {
     }
 
     pub(super) fn write(&self, out: &mut Json) {
-        out.put(b"{");
-        for (i, Metric { key, value, .. }) in self.changed.iter().map(|i| &self.all[*i]).enumerate() {
-            if i > 0 {
-                out.put(b",");
+        let begin = out.len();
+        for Metric { key, kind, bits, .. } in self.changed.iter().map(|i| &self.all[*i]) {
+            let Some(bits) = *bits else { continue };
+            out.piece(key);
+            match kind {
+                Number::Whole => out.whole(bits),
+                Number::Ms => out.ms(Duration(bits)),
+                Number::Real => out.real(f64::from_bits(bits)),
             }
-            out.text(key);
-            match value {
-                Some(Value::Whole(number)) => out.whole(*number),
-                Some(Value::Ms(duration)) => out.ms(*duration),
-                Some(Value::Real(number)) => out.real(*number),
-                None => out.put(b"null"),
-            }
+        }
+        if out.len() == begin {
+            out.put(b"{");
+        } else {
+            // The first one's comma.
+            out.patch(begin, b'{');
         }
         out.put(b"}");
     }
@@ -127,28 +130,32 @@ impl Metrics<'_> {
 pub(super) struct Metric {
     /// As the log calls it.
     pub(super) name: Cow<'static, str>,
-    /// The same in quotes, with a colon.
-    pub(super) key: String,
-    pub(super) value: Option<Value>,
+    /// The same in quotes, between a comma and a colon.
+    pub(super) key: Piece,
+    pub(super) kind: Number,
+    /// `None` before it is written.
+    pub(super) bits: Option<u64>,
 }
 
 impl Metric {
     /// Never written.
-    pub(super) fn new(name: Cow<'static, str>) -> Self {
+    pub(super) fn new(name: Cow<'static, str>, kind: Number) -> Self {
         let mut key = Json::default();
+        key.put(b",");
         key.string(&name);
-        let key = String::from_utf8_lossy(key.bytes()).into_owned() + ":";
-        Self { name, key, value: None }
+        key.put(b":");
+        Self { name, key: Piece::new(key.written()), kind, bits: None }
     }
 }
 
-/// A number in JSON.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Value {
-    Whole(u64),
-    /// Milliseconds.
-    Ms(Duration),
-    Real(f64),
+/// What the bits of a metric are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Number {
+    Whole,
+    /// Nanoseconds, written as milliseconds.
+    Ms,
+    /// Those of an `f64`.
+    Real,
 }
 
 impl StateChange {

@@ -77,11 +77,11 @@ impl LogFile {
 
     /// Writes whole blocks.
     fn flush(&mut self) -> io::Result<()> {
-        if self.is_direct && !is_aligned(&self.log.waiting()?[self.pad..]) {
+        if self.is_direct && !is_aligned(&self.log.waiting()?.written()[self.pad..]) {
             // It has grown and moved.
             self.keep(0)?;
         }
-        let text = &self.log.waiting()?[self.pad..];
+        let text = &self.log.waiting()?.written()[self.pad..];
         let whole = text.len() / BLOCK * BLOCK;
         let text = &text[..whole];
         self.sum.add(text);
@@ -95,13 +95,11 @@ impl LogFile {
 
     /// Puts the text behind its first `written` bytes where direct writes may begin.
     fn keep(&mut self, written: usize) -> io::Result<()> {
-        let bytes = self.log.waiting()?;
-        let rest = bytes.split_off(self.pad + written);
-        bytes.clear();
-        bytes.reserve(self.room.max(rest.len()) + 4 * BLOCK);
-        self.pad = if self.is_direct { bytes.as_ptr().align_offset(BLOCK).min(BLOCK) } else { 0 };
-        bytes.resize(self.pad, 0);
-        bytes.extend_from_slice(&rest);
+        let text = self.log.waiting()?;
+        text.widen(self.room.max(text.len()) + 4 * BLOCK);
+        let from = self.pad + written;
+        self.pad = if self.is_direct { text.written().as_ptr().align_offset(BLOCK).min(BLOCK) } else { 0 };
+        text.shift(from, self.pad);
         Ok(())
     }
 }

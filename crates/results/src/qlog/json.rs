@@ -2,67 +2,111 @@
 //! with `--qlog` does.
 
 use std::fmt;
+use std::io::{self, Write};
+use std::ops::Range;
 
 use units::Duration;
 
-/// The numbers from 00 to 99.
-const PAIRS: [[u8; 2]; 100] = {
-    let mut pairs = [[b'0'; 2]; 100];
-    let mut i = 0;
-    while i < 100 {
-        pairs[i] = [b'0' + (i / 10) as u8, b'0' + (i % 10) as u8];
-        i += 1;
-    }
-    pairs
-};
-/// Digits of the greatest `u64`.
-const LONGEST: usize = 20;
 /// Nanoseconds of a millisecond: six decimals.
 const MS: u64 = 1_000_000;
+/// What eight digits hold.
+const EIGHT: u64 = 100_000_000;
+/// Eight digits `0`.
+const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+/// Room of a real number, of which no text is as long.
+const REAL: usize = 32;
 
-/// Bytes of a record, mostly less.
-const LINE: usize = 512;
-
-/// Text that grows, by way of a short one of a fixed length: pieces whose length the compiler knows are copied there without a call.
+/// Text that grows in a buffer whose bytes are all there: what lies behind the text is room, so that pieces whose length the compiler
+/// knows are stored there as they are, without a call.
+#[derive(Default)]
 pub(super) struct Json {
     bytes: Vec<u8>,
-    line: [u8; LINE],
-    /// How much of it is written.
+    /// Where the text ends.
     at: usize,
-}
-
-impl Default for Json {
-    fn default() -> Self {
-        Self { bytes: Vec::new(), line: [0; LINE], at: 0 }
-    }
 }
 
 impl fmt::Debug for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Json of {} bytes", self.bytes.len() + self.at)
+        write!(f, "Json of {} bytes", self.at)
+    }
+}
+
+/// From those that write slices.
+impl Write for Json {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
 impl Json {
-    /// All there is.
-    pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
-        self.spill();
-        &mut self.bytes
+    pub(super) fn len(&self) -> usize {
+        self.at
     }
 
-    fn spill(&mut self) {
-        self.bytes.extend_from_slice(&self.line[..self.at]);
+    /// All there is.
+    pub(super) fn written(&self) -> &[u8] {
+        &self.bytes[..self.at]
+    }
+
+    /// The same, which leaves nothing.
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.truncate(std::mem::take(&mut self.at));
+        bytes
+    }
+
+    pub(super) fn clear(&mut self) {
         self.at = 0;
+    }
+
+    /// A buffer of this length at least. It may move.
+    pub(super) fn widen(&mut self, length: usize) {
+        if self.bytes.len() < length {
+            // A new one comes as zeros, of which nobody has memory until something is written there.
+            let mut bytes = vec![0; length];
+            bytes[..self.at].copy_from_slice(self.written());
+            self.bytes = bytes;
+        }
+    }
+
+    /// Moves the text from this byte on to where it begins at byte `to`, and what stands before is of no text.
+    pub(super) fn shift(&mut self, from: usize, to: usize) {
+        let rest = self.at - from;
+        self.widen(to + rest);
+        self.bytes.copy_within(from..self.at, to);
+        self.at = to + rest;
+    }
+
+    /// Writes another byte over this one.
+    pub(super) fn patch(&mut self, at: usize, byte: u8) {
+        self.bytes[at] = byte;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, more: usize) {
+        self.widen((2 * self.bytes.len()).max(self.at + more).max(1 << 10));
     }
 
     /// Room of a length that is known, and as an array: a slice would be copied by a call, which takes longer than the bytes.
     #[inline(always)]
     fn room<const N: usize>(&mut self) -> &mut [u8; N] {
-        const { assert!(N <= LINE) };
-        if self.at > LINE - N {
-            self.spill();
+        if self.bytes.len().checked_sub(self.at).is_none_or(|left| left < N) {
+            return self.more_room();
         }
-        self.line[self.at..].first_chunk_mut().expect("a line has room for a piece once it is empty")
+        self.bytes[self.at..].first_chunk_mut().expect("as much is left")
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn more_room<const N: usize>(&mut self) -> &mut [u8; N] {
+        self.grow(N);
+        self.bytes[self.at..].first_chunk_mut().expect("it has grown")
     }
 
     /// As it is.
@@ -73,62 +117,149 @@ impl Json {
     }
 
     /// As it is, of a length that is not known.
-    pub(super) fn text(&mut self, text: &str) {
-        match self.line.get_mut(self.at..self.at + text.len()) {
-            Some(room) => {
-                room.copy_from_slice(text.as_bytes());
-                self.at += text.len();
+    pub(super) fn text(&mut self, text: &[u8]) {
+        if self.bytes.len() - self.at < text.len() {
+            self.grow(text.len());
+        }
+        self.bytes[self.at..][..text.len()].copy_from_slice(text);
+        self.at += text.len();
+    }
+
+    /// As it is.
+    #[inline]
+    pub(super) fn piece(&mut self, piece: &Piece) {
+        match piece {
+            Piece::Short { text, length } => {
+                *self.room() = *text;
+                self.at += usize::from(*length);
             }
-            None => self.bytes().extend_from_slice(text.as_bytes()),
+            Piece::Long(text) => self.text(text),
+        }
+    }
+
+    /// The text that stands there, once more.
+    #[inline]
+    pub(super) fn again(&mut self, text: Range<usize>) {
+        let length = text.len();
+        // Mostly it is short, and copied with what stands behind it, which was written before.
+        match self.bytes[text.start..].first_chunk::<SHORT>() {
+            Some(whole) if length <= SHORT => {
+                let whole = *whole;
+                *self.room() = whole;
+                self.at += length;
+            }
+            _ => {
+                let text = self.bytes[text].to_vec();
+                self.text(&text);
+            }
         }
     }
 
     /// A whole number.
     #[inline]
-    pub(super) fn whole(&mut self, mut number: u64) {
-        let length = number.max(1).ilog10() as usize + 1;
-        let room = self.room::<LONGEST>();
-        let mut at = length;
-        while number >= 10 {
-            at -= 2;
-            [room[at], room[at + 1]] = PAIRS[(number % 100) as usize];
-            number /= 100;
+    pub(super) fn whole(&mut self, number: u64) {
+        if number < EIGHT { self.leading(number) } else { self.long(number) }
+    }
+
+    /// Not below [`EIGHT`].
+    #[inline(never)]
+    fn long(&mut self, number: u64) {
+        if number < EIGHT * EIGHT {
+            self.leading(number / EIGHT);
+        } else {
+            self.leading(number / (EIGHT * EIGHT));
+            self.eight(number / EIGHT % EIGHT);
         }
-        if at > 0 {
-            room[0] = b'0' + number as u8;
-        }
-        self.at += length;
+        self.eight(number % EIGHT);
+    }
+
+    /// A number below [`EIGHT`] without zeros before it.
+    #[inline]
+    fn leading(&mut self, number: u64) {
+        let digits = digits(number);
+        // The last one stays, whatever it is.
+        let zeros = (digits | 1 << 56).trailing_zeros() / 8;
+        *self.room() = ((digits | ZEROS) >> (8 * zeros)).to_le_bytes();
+        self.at += 8 - zeros as usize;
+    }
+
+    /// The same with them.
+    #[inline]
+    fn eight(&mut self, number: u64) {
+        *self.room() = (digits(number) | ZEROS).to_le_bytes();
+        self.at += 8;
     }
 
     /// Milliseconds to the nanosecond, with one decimal at least: a number that is a real one in any language.
     #[inline]
     pub(super) fn ms(&mut self, duration: Duration) {
+        // So are most delays of ACKs.
+        if duration == Duration::ZERO {
+            return self.put(b"0.0");
+        }
         self.whole(duration.0 / MS);
-        let mut fraction = (duration.0 % MS) as usize;
-        let room = self.room::<7>();
-        room[0] = b'.';
-        for place in [5, 3, 1] {
-            [room[place], room[place + 1]] = PAIRS[fraction % 100];
-            fraction /= 100;
-        }
-        let mut length = room.len();
-        while length > 2 && room[length - 1] == b'0' {
-            length -= 1;
-        }
-        self.at += length;
+        // Two zeros and the decimals.
+        let digits = digits(duration.0 % MS);
+        // The first of these stays, whatever it is.
+        let zeros = (digits | 1 << 16).leading_zeros() / 8;
+        let text = ((digits | ZEROS) >> 8).to_le_bytes();
+        *self.room() = [b'.', text[1], text[2], text[3], text[4], text[5], text[6]];
+        self.at += 7 - zeros as usize;
     }
 
     /// A number that is finite, in as few digits as say which it is.
     pub(super) fn real(&mut self, number: f64) {
-        // A vector refuses nothing.
-        let _ = serde_json::to_writer(self.bytes(), &number);
+        let mut room = &mut self.room::<REAL>()[..];
+        // It has room for any number, and refuses nothing.
+        let _ = serde_json::to_writer(&mut room, &number);
+        let left = room.len();
+        self.at += REAL - left;
     }
 
     /// A name or a word, in quotes.
     pub(super) fn string(&mut self, text: &str) {
-        let _ = serde_json::to_writer(self.bytes(), text);
+        // Memory refuses nothing.
+        let _ = serde_json::to_writer(self, text);
     }
 }
+
+/// The digits of a number below [`EIGHT`], a byte each, the first in the lowest. All at once, in halves: two times four, four times two,
+/// eight; division by 100 and 10 is a multiplication that is exact below 10 000 and 100.
+#[inline]
+fn digits(number: u64) -> u64 {
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let twos = hundreds | ((fours - hundreds * 100) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((twos - tens * 10) << 8)
+}
+
+/// Text that is written again and again.
+#[derive(Debug)]
+pub(super) enum Piece {
+    /// Copied with what stands behind it, which is of no text.
+    Short {
+        text: [u8; SHORT],
+        length: u8,
+    },
+    Long(Vec<u8>),
+}
+
+impl Piece {
+    pub(super) fn new(text: &[u8]) -> Self {
+        let mut short = [0; SHORT];
+        match short.get_mut(..text.len()) {
+            Some(begin) => {
+                begin.copy_from_slice(text);
+                Self::Short { text: short, length: text.len() as u8 }
+            }
+            None => Self::Long(text.to_vec()),
+        }
+    }
+}
+
+/// What most names of metrics, and all times, are shorter than.
+const SHORT: usize = 32;
 
 #[cfg(test)]
 mod tests {
@@ -137,12 +268,12 @@ mod tests {
     fn written(write: impl FnOnce(&mut Json)) -> String {
         let mut json = Json::default();
         write(&mut json);
-        String::from_utf8(std::mem::take(json.bytes())).unwrap()
+        String::from_utf8(json.take()).unwrap()
     }
 
     /// Numbers of every length, with their neighbours, and some without a pattern.
     fn numbers() -> impl Iterator<Item = u64> {
-        let powers = (0..LONGEST as u32).map(|digits| 10_u64.pow(digits));
+        let powers = (0..20).map(|digits| 10_u64.pow(digits));
         let edges = powers.flat_map(|power| [power - 1, power, power + 1, power.saturating_mul(5)]);
         let mut state = 1_u64;
         let random = (0..20_000).map(move |i: u32| {
@@ -173,7 +304,7 @@ mod tests {
         }
     }
 
-    /// Whatever stands before, and whatever is left of the line.
+    /// Whatever stands before, and wherever the buffer grows.
     #[test]
     fn pieces_follow_each_other() {
         let mut expected = String::new();
@@ -184,7 +315,7 @@ mod tests {
                 json.ms(Duration(number));
                 json.put(b" ms\n");
                 if number % 7 == 0 {
-                    json.text("a word");
+                    json.text(b"a word");
                 }
                 expected += &format!("{number}, {}.{:0>6}", number / MS, number % MS);
                 while expected.ends_with("0") && !expected.ends_with(".0") {
@@ -195,6 +326,36 @@ mod tests {
             }
         });
         assert!(text == expected);
+    }
+
+    /// Short or long, behind text that grows.
+    #[test]
+    fn what_is_written_again_is_the_same() {
+        for length in [0, 1, 31, 32, 33, 100, 5000] {
+            let text = written(|json| {
+                json.text(b"before");
+                json.text(&vec![b'x'; length]);
+                let whole = json.len() - length..json.len();
+                let piece = Piece::new(&json.written()[whole.clone()]);
+                json.piece(&piece);
+                json.again(whole.clone());
+                json.again(whole);
+            });
+            assert_eq!(text, "before".to_owned() + &"x".repeat(4 * length));
+        }
+    }
+
+    #[test]
+    fn the_rest_moves() {
+        let text = written(|json| {
+            json.text(b"0123456789");
+            json.shift(7, 5000);
+            assert_eq!(&json.written()[5000..], b"789");
+            json.shift(5001, 1);
+            json.text(b"a");
+            json.patch(0, b'b');
+        });
+        assert_eq!(text, "b89a");
     }
 
     #[test]

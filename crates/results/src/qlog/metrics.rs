@@ -6,21 +6,21 @@ use congestion::STATE;
 use scenario::trace::Metrics;
 use units::Duration;
 
-use super::events::{Metric, Metrics as Changed, Value};
+use super::events::{Metric, Metrics as Changed, Number};
 
 /// The one variable of controllers that is a standard field.
 pub(super) const SSTHRESH: &str = "ssthresh";
 /// Prefix of the controller's other variables.
 const OWN: &str = "cc_";
 /// Fields of the standard, in the order in which they are written.
-const STANDARD: [&str; 7] = [
-    "congestion_window",
-    "bytes_in_flight",
-    "smoothed_rtt",
-    "min_rtt",
-    "latest_rtt",
-    "rtt_variance",
-    "pacing_rate",
+const STANDARD: [(&str, Number); 7] = [
+    ("congestion_window", Number::Whole),
+    ("bytes_in_flight", Number::Whole),
+    ("smoothed_rtt", Number::Ms),
+    ("min_rtt", Number::Ms),
+    ("latest_rtt", Number::Ms),
+    ("rtt_variance", Number::Ms),
+    ("pacing_rate", Number::Whole),
 ];
 
 /// Metrics as last written.
@@ -39,34 +39,32 @@ pub(super) struct Known {
 
 impl Known {
     pub(super) fn new() -> Self {
-        let all = STANDARD.map(|name| Metric::new(Cow::Borrowed(name))).into();
+        let all = STANDARD.map(|(name, kind)| Metric::new(Cow::Borrowed(name), kind)).into();
         Self { all, told: Vec::new(), order: Vec::new(), places: [None; 2], changed: Vec::new() }
     }
 
     /// Takes new values, and tells those that are others than before.
     pub(super) fn update(&mut self, metrics: &Metrics) -> Changed<'_> {
-        let real = |d: Duration| (d != Duration::MAX).then_some(Value::Ms(d));
-        let standard = [
-            Some(Value::Whole(metrics.cwnd)),
-            Some(Value::Whole(metrics.bytes_in_flight)),
-            real(metrics.smoothed_rtt),
-            real(metrics.min_rtt),
-            metrics.latest_rtt.and_then(real),
-            real(metrics.rttvar),
-            metrics.pacing_rate.map(Value::Whole),
-        ];
         self.changed.clear();
-        for (slot, value) in standard.into_iter().enumerate() {
-            self.put(slot, value);
+        self.put(0, metrics.cwnd);
+        self.put(1, metrics.bytes_in_flight);
+        let latest_rtt = metrics.latest_rtt.unwrap_or(Duration::MAX);
+        let times = [metrics.smoothed_rtt, metrics.min_rtt, latest_rtt, metrics.rttvar];
+        for (slot, time) in (2..).zip(times) {
+            if time != Duration::MAX {
+                self.put(slot, time.0);
+            }
+        }
+        if let Some(rate) = metrics.pacing_rate {
+            self.put(6, rate);
         }
         let same = |(told, (name, _)): (&&'static str, &(&'static str, f64))| std::ptr::eq(*told, *name);
         if self.told.len() != metrics.inner.len() || !self.told.iter().zip(&metrics.inner).all(same) {
             self.learn(&metrics.inner);
         }
-        let threshold = self.places[0];
         for i in 0..self.order.len() {
             let (turn, slot) = self.order[i];
-            self.put(slot, own(threshold == Some(turn), metrics.inner[turn].1));
+            self.put_own(slot, metrics.inner[turn].1);
         }
         Changed { all: &self.all, changed: &self.changed }
     }
@@ -76,10 +74,26 @@ impl Known {
         self.places.map(|place| place.map(|turn| metrics.inner[turn].1))
     }
 
-    fn put(&mut self, slot: usize, value: Option<Value>) {
-        if value.is_some() && self.all[slot].value != value {
-            self.all[slot].value = value;
+    #[inline]
+    fn put(&mut self, slot: usize, bits: u64) {
+        let known = &mut self.all[slot].bits;
+        if *known != Some(bits) {
+            *known = Some(bits);
             self.changed.push(slot);
+        }
+    }
+
+    /// JSON has neither infinities nor NaN.
+    #[inline]
+    fn put_own(&mut self, slot: usize, value: f64) {
+        let Metric { kind, bits, .. } = &self.all[slot];
+        if value.is_finite() {
+            if *kind == Number::Whole {
+                self.put(slot, value as u64);
+            } else if bits.is_none_or(|bits| f64::from_bits(bits) != value) {
+                // Zero has two forms, and from one to the other is no change.
+                self.put(slot, value.to_bits());
+            }
         }
     }
 
@@ -95,18 +109,16 @@ impl Known {
 
     /// Where a variable of the controller stands.
     fn slot(&mut self, name: &'static str) -> usize {
-        let name = if name == SSTHRESH { Cow::Borrowed(name) } else { Cow::Owned(format!("{OWN}{name}")) };
+        let (name, kind) = if name == SSTHRESH {
+            (Cow::Borrowed(name), Number::Whole)
+        } else {
+            (Cow::Owned(format!("{OWN}{name}")), Number::Real)
+        };
         self.all.iter().position(|metric| metric.name == name).unwrap_or_else(|| {
-            self.all.push(Metric::new(name));
+            self.all.push(Metric::new(name, kind));
             self.all.len() - 1
         })
     }
-}
-
-/// JSON has neither infinities nor NaN.
-fn own(is_threshold: bool, value: f64) -> Option<Value> {
-    let value = Some(value).filter(|value| value.is_finite())?;
-    Some(if is_threshold { Value::Whole(value as u64) } else { Value::Real(value) })
 }
 
 #[cfg(test)]
@@ -119,7 +131,7 @@ mod tests {
             Metrics { cwnd: 1000, min_rtt: Duration::MAX, inner: inner.to_vec(), ..Metrics::default() };
         let mut json = Json::default();
         known.update(&metrics).write(&mut json);
-        String::from_utf8(std::mem::take(json.bytes())).unwrap()
+        String::from_utf8(json.take()).unwrap()
     }
 
     /// By name whatever the order, a variable that comes later, one that leaves and comes back, one that is no number.
@@ -136,5 +148,7 @@ mod tests {
         assert_eq!(told(&mut known, &[("c", -1.0), ("b", 2.0)]), r#"{"cc_b":2.0,"cc_c":-1.0}"#);
         assert_eq!(told(&mut known, &[("a", 0.5), ("b", f64::NAN)]), "{}");
         assert_eq!(told(&mut known, &[("a", 0.25)]), r#"{"cc_a":0.25}"#);
+        assert_eq!(told(&mut known, &[("a", -0.0)]), r#"{"cc_a":-0.0}"#);
+        assert_eq!(told(&mut known, &[("a", 0.0)]), "{}");
     }
 }

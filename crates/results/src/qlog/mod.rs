@@ -29,6 +29,7 @@ mod format;
 mod json;
 mod meta;
 mod metrics;
+mod ranges;
 mod receiver;
 mod sender;
 mod sent;
@@ -45,6 +46,7 @@ use units::Time;
 pub use self::estimate::{estimate, packets};
 pub use self::file::LogFile;
 pub use self::format::{Dialect, Format};
+use self::json::Json;
 use self::meta::VantagePoint;
 pub use self::meta::{Meta, Transport};
 use self::receiver::Receiver;
@@ -113,11 +115,11 @@ impl Log {
     /// None that a correct program sees.
     pub fn add(&mut self, trace: &Trace) -> io::Result<Vec<u8>> {
         self.record(trace);
-        Ok(std::mem::take(self.out.waiting()?))
+        Ok(self.waiting()?.take())
     }
 
     /// What waits.
-    fn waiting(&mut self) -> io::Result<&mut Vec<u8>> {
+    fn waiting(&mut self) -> io::Result<&mut Json> {
         self.out.waiting()
     }
 

@@ -1,6 +1,7 @@
 //! The text of a log: a header, then one JSON record per event, each behind a separator (JSON-SEQ, RFC 7464).
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -10,6 +11,7 @@ use units::Time;
 use super::events::Record;
 use super::json::Json;
 use super::meta::VantagePoint;
+use super::ranges::Ranges;
 use super::{Dialect, Format, Meta, current, v03};
 
 /// Text on its way to a file.
@@ -17,17 +19,26 @@ use super::{Dialect, Format, Meta, current, v03};
 pub(super) struct Out {
     /// What nobody has taken yet, or what is not compressed yet.
     text: Json,
-    gzip: Option<GzEncoder<Vec<u8>>>,
+    gzip: Option<GzEncoder<Json>>,
     dialect: Dialect,
+    /// What times count from.
     start: Time,
+    /// The newest time, and where in the text that waits a record begins with it: at most times there are several.
+    stamp: Option<(Time, Range<usize>)>,
+    ranges: Ranges,
 }
 
 impl Out {
     /// With the header.
     pub(super) fn begin(format: Format, meta: &Meta, vantage_point: &VantagePoint<'_>) -> io::Result<Self> {
         // Its header holds no time of day: same run, same bytes.
-        let gzip = format.gzip.then(|| GzEncoder::new(Vec::new(), Compression::fast()));
-        let mut out = Self { text: Json::default(), gzip, dialect: format.dialect, start: meta.start };
+        let gzip = format.gzip.then(|| GzEncoder::new(Json::default(), Compression::fast()));
+        let start = match format.dialect {
+            Dialect::V03 => meta.start,
+            Dialect::Current => Time::ZERO,
+        };
+        let (text, ranges) = (Json::default(), Ranges::default());
+        let mut out = Self { text, gzip, dialect: format.dialect, start, stamp: None, ranges };
         let description = format!("{} over {}, seed {}", meta.algorithm, meta.transport.name(), meta.seed);
         match format.dialect {
             Dialect::V03 => out.header(&v03::header(meta, vantage_point, &description)),
@@ -38,23 +49,38 @@ impl Out {
 
     fn header(&mut self, record: &impl Serialize) -> io::Result<()> {
         self.text.put(b"\x1e");
-        serde_json::to_writer(self.text.bytes(), record)?;
+        serde_json::to_writer(&mut self.text, record)?;
         self.text.put(b"\n");
         Ok(())
     }
 
     pub(super) fn entry(&mut self, time: Time, record: &Record<'_>) {
+        self.begin_record(time);
         match self.dialect {
-            Dialect::V03 => v03::event(&mut self.text, time - self.start, record),
-            Dialect::Current => current::event(&mut self.text, time - Time::ZERO, record),
+            Dialect::V03 => v03::event(&mut self.text, &mut self.ranges, record),
+            Dialect::Current => current::event(&mut self.text, &mut self.ranges, record),
+        }
+    }
+
+    /// The separator, and the time.
+    fn begin_record(&mut self, time: Time) {
+        match &self.stamp {
+            Some((newest, stamp)) if *newest == time => self.text.again(stamp.clone()),
+            _ => {
+                let begin = self.text.len();
+                self.text.put(b"\x1e{\"time\":");
+                self.text.ms(time - self.start);
+                self.stamp = Some((time, begin..self.text.len()));
+            }
         }
     }
 
     /// What has been written and not taken away.
-    pub(super) fn waiting(&mut self) -> io::Result<&mut Vec<u8>> {
-        let Some(gzip) = &mut self.gzip else { return Ok(self.text.bytes()) };
-        gzip.write_all(self.text.bytes())?;
-        self.text.bytes().clear();
+    pub(super) fn waiting(&mut self) -> io::Result<&mut Json> {
+        self.stamp = None;
+        let Some(gzip) = &mut self.gzip else { return Ok(&mut self.text) };
+        gzip.write_all(self.text.written())?;
+        self.text.clear();
         Ok(gzip.get_mut())
     }
 
@@ -62,8 +88,8 @@ impl Out {
     pub(super) fn finish(mut self) -> io::Result<Vec<u8>> {
         self.waiting()?;
         match self.gzip {
-            None => Ok(std::mem::take(self.text.bytes())),
-            Some(gzip) => gzip.finish(),
+            None => Ok(self.text.take()),
+            Some(gzip) => Ok(gzip.finish()?.take()),
         }
     }
 }
