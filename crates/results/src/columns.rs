@@ -1,70 +1,28 @@
 //! Tables of columns, and the same as Parquet files: what there is no value of is null there, and what a column means stands in the
 //! file's metadata, `unit:NAME` and `description:NAME`.
 
+mod column;
+mod group;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 use experiment::input::open_regular;
-use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
+use parquet::basic::Compression;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::{ColumnPath, Type, TypePtr};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::{ColumnPath, Type};
 
-/// The values of one column.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Column {
-    /// Words; where one follows its like they share it.
-    Text(Vec<Arc<str>>),
-    /// Words, where there are any.
-    Words(Vec<Option<Arc<str>>>),
-    /// Small whole numbers.
-    Int(Vec<i32>),
-    /// Whole numbers, where there are any.
-    Count(Vec<Option<i64>>),
-    /// Numbers; NaN where there is none.
-    Real(Vec<f64>),
-}
-
-impl Column {
-    /// Numbers; as whole ones, if all are.
-    pub fn counts(values: Vec<f64>) -> Self {
-        let whole = are_whole(&values);
-        Self::of(values, whole)
-    }
-
-    /// Numbers, which are whole or not.
-    pub fn of(values: Vec<f64>, whole: bool) -> Self {
-        if !whole {
-            return Self::Real(values);
-        }
-        Self::Count(values.iter().map(|v| (!v.is_nan()).then_some(*v as i64)).collect())
-    }
-
-    fn schema(&self, name: &str) -> Result<TypePtr> {
-        let (physical, converted, repetition) = match self {
-            Self::Text(_) => (Physical::BYTE_ARRAY, ConvertedType::UTF8, Repetition::REQUIRED),
-            Self::Words(_) => (Physical::BYTE_ARRAY, ConvertedType::UTF8, Repetition::OPTIONAL),
-            Self::Int(_) => (Physical::INT32, ConvertedType::NONE, Repetition::REQUIRED),
-            Self::Count(_) => (Physical::INT64, ConvertedType::NONE, Repetition::OPTIONAL),
-            Self::Real(_) => (Physical::DOUBLE, ConvertedType::NONE, Repetition::OPTIONAL),
-        };
-        let builder = Type::primitive_type_builder(name, physical).with_repetition(repetition);
-        builder.with_converted_type(converted).build().map(Arc::new)
-    }
-}
-
-/// Whether all numbers that are there are whole ones of 64 bits.
-pub fn are_whole(values: &[f64]) -> bool {
-    // There and back, so that no bit is lost.
-    values.iter().all(|v| v.is_nan() || (*v as i64 as f64).to_bits() == v.to_bits())
-}
+use self::column::THERE;
+pub use self::column::{Column, are_whole};
+pub(crate) use self::group::Group;
 
 /// A column and what it means.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,81 +116,12 @@ impl Writer {
     pub fn finish(self) -> Result<()> {
         self.0.close().map(drop)
     }
-}
 
-impl Writer {
     /// Begins a group of rows, whose values are added column by column.
     pub(crate) fn group(&mut self) -> Result<Group<'_>> {
-        self.0.next_row_group().map(Group)
+        Group::begin(&mut self.0)
     }
 }
-
-/// A group of rows on its way. Of each value it takes how often it follows itself.
-pub(crate) struct Group<'a>(SerializedRowGroupWriter<'a, File>);
-
-impl Group<'_> {
-    fn add<T: DataType>(
-        &mut self,
-        is_optional: bool,
-        runs: impl Iterator<Item = (Option<T::T>, u32)>,
-    ) -> Result<()> {
-        let (mut values, mut levels) = (Vec::new(), Vec::new());
-        for (value, length) in runs {
-            let level = if value.is_some() { THERE } else { 0 };
-            levels.resize(levels.len() + length as usize, level);
-            if let Some(value) = value {
-                values.resize(values.len() + length as usize, value);
-            }
-        }
-        let mut out =
-            self.0.next_column()?.ok_or_else(|| ParquetError::General("too many columns".into()))?;
-        out.typed::<T>().write_batch(&values, is_optional.then_some(&levels[..]), None)?;
-        out.close()
-    }
-
-    /// A column, each of its values so often.
-    pub(crate) fn column(&mut self, column: &Column, lengths: impl Iterator<Item = u32>) -> Result<()> {
-        match column {
-            Column::Text(words) => self.text(words.iter().cloned().zip(lengths)),
-            Column::Words(words) => self.words(words.iter().cloned().zip(lengths)),
-            Column::Int(values) => self.ints(values.iter().copied().zip(lengths)),
-            Column::Count(values) => self.counts(values.iter().copied().zip(lengths)),
-            Column::Real(values) => self.reals(values.iter().copied().zip(lengths)),
-        }
-    }
-
-    fn text(&mut self, runs: impl Iterator<Item = (Arc<str>, u32)>) -> Result<()> {
-        self.add::<ByteArrayType>(false, runs.map(|(word, length)| (Some((&*word).into()), length)))
-    }
-
-    /// Words, where there are any.
-    pub(crate) fn words(&mut self, runs: impl Iterator<Item = (Option<Arc<str>>, u32)>) -> Result<()> {
-        let bytes = runs.map(|(word, length)| (word.as_deref().map(ByteArray::from), length));
-        self.add::<ByteArrayType>(true, bytes)
-    }
-
-    fn ints(&mut self, runs: impl Iterator<Item = (i32, u32)>) -> Result<()> {
-        self.add::<Int32Type>(false, runs.map(|(value, length)| (Some(value), length)))
-    }
-
-    /// Whole numbers, where there are any.
-    pub(crate) fn counts(&mut self, runs: impl Iterator<Item = (Option<i64>, u32)>) -> Result<()> {
-        self.add::<Int64Type>(true, runs)
-    }
-
-    /// Numbers; NaN where there is none.
-    pub(crate) fn reals(&mut self, runs: impl Iterator<Item = (f64, u32)>) -> Result<()> {
-        self.add::<DoubleType>(true, runs.map(|(value, length)| ((!value.is_nan()).then_some(value), length)))
-    }
-
-    /// Ends it, once every column is there.
-    pub(crate) fn finish(self) -> Result<()> {
-        self.0.close().map(drop)
-    }
-}
-
-/// The definition level of a value that is there.
-const THERE: i16 = 1;
 
 /// Reads a table that [`write()`] wrote.
 ///
