@@ -150,7 +150,7 @@ fn check_measured(stack: &Stack, measured: &Measured) {
         measured.socket_drops
     );
     assert!(totals.dropped <= outcome.link.dropped_full.packets);
-    let flying = outcome.series.flows[0].bytes_in_flight.iter().copied().fold(0.0, f64::max);
+    let flying = outcome.series.flows[0].bytes_in_flight.iter().fold(0.0, f64::max);
     assert!(flying > 10_000.0 && flying < 400_000.0, "{flying} bytes in flight");
     assert!(record.trace.as_ref().is_some_and(|trace| trace.len() > 500));
 }

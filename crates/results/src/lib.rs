@@ -7,7 +7,6 @@ pub mod measure;
 pub mod network;
 pub mod numbers;
 pub mod qlog;
-mod repeated;
 mod run_row;
 mod states;
 pub mod store;

@@ -450,8 +450,8 @@ mod tests {
     fn turns_are_unfair_by_the_second() {
         let turns = |first: usize| {
             let mut flow = FlowSeries::default();
-            flow.goodput_mbit_s
-                .extend((0..12).map(|i| if (i / 4 + first).is_multiple_of(2) { 8.0 } else { 0.0 }));
+            let goodput = |i: usize| if (i / 4 + first).is_multiple_of(2) { 8.0 } else { 0.0 };
+            (0..12).for_each(|i| flow.goodput_mbit_s.push(goodput(i), 1));
             flow
         };
         let times: Vec<f64> = (1..=12).map(|i| f64::from(i) / 2.0).collect();
@@ -469,7 +469,7 @@ mod tests {
     fn spread_over_time_is_by_the_second() {
         let flow = |goodput: fn(usize) -> f64| {
             let mut flow = FlowSeries::default();
-            flow.goodput_mbit_s.extend((0..12).map(goodput));
+            (0..12).for_each(|i| flow.goodput_mbit_s.push(goodput(i), 1));
             flow
         };
         let turns = flow(|i| if (i / 2).is_multiple_of(2) { 8.0 } else { 0.0 });

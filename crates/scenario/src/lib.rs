@@ -7,9 +7,11 @@ mod flow;
 mod outcome;
 mod record;
 mod recorder;
+mod repeated;
 mod route;
+mod sampler;
 mod seconds;
-pub mod series;
+mod series;
 mod topology;
 pub mod trace;
 mod window;
@@ -24,8 +26,10 @@ pub use record::{
     TimerMeans, Totals,
 };
 pub use recorder::{End, Recorder};
+pub use repeated::Repeated;
 pub use route::{Back, Route};
+pub use sampler::{FlowSample, FlowSampler, Sampler, mbit_s};
 pub use seconds::Seconds;
-pub use series::{FlowSample, FlowSeries, Series, Variables};
+pub use series::{FlowSeries, Series, Variables};
 pub use topology::Scenario;
 pub use window::{Window, Windowed};

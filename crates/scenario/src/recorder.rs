@@ -27,7 +27,7 @@ impl Outcome {
     /// Hands over all samples and events that it holds.
     pub fn hand_over(&mut self, recorder: &mut dyn Recorder) {
         if !self.series.times.is_empty() {
-            recorder.series(self.series.take());
+            recorder.series(std::mem::take(&mut self.series));
         }
         for (number, record) in self.flows.iter_mut().enumerate() {
             record.hand_over(number, recorder);

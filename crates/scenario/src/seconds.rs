@@ -31,8 +31,9 @@ impl Seconds {
     /// Those of a whole run.
     pub fn of(interval: Option<Duration>, series: &Series) -> Self {
         let mut seconds = Self::new(interval);
+        let goodputs: Vec<Vec<f64>> = series.flows.iter().map(|flow| flow.goodput_mbit_s.to_vec()).collect();
         for (i, time) in series.times.iter().enumerate() {
-            seconds.add(*time, series.flows.iter().map(|flow| flow.goodput_mbit_s[i]));
+            seconds.add(*time, goodputs.iter().map(|goodput| goodput[i]));
         }
         seconds
     }

@@ -71,7 +71,7 @@ impl<'a> Recorder<'a> {
 impl scenario::Recorder for Recorder<'_> {
     fn series(&mut self, part: Series) {
         let Job { case, repetition, .. } = self.job;
-        let done = self.series.add(&Part::new(&case.variant, case.label(), *repetition, &part));
+        let done = self.series.add(&Part::new(&case.variant, case.label(), *repetition, part));
         self.note(done);
     }
 

@@ -1,7 +1,7 @@
 //! The time series of a run, from packets; windows are the sender's word, and absent where it does not log them.
 
 use emu::capture::row::{End, Row};
-use scenario::{FlowSample, FlowSeries, Scenario, Series};
+use scenario::{FlowSample, FlowSampler, FlowSeries, Scenario, Series};
 use units::{Duration, Time};
 
 use super::record::{FlowRecord, Span};
@@ -51,9 +51,9 @@ fn queue(rows: &[Row], ticks: &[Time], span: Span) -> (Vec<f64>, Vec<f64>) {
 }
 
 fn flow_series(flow: &FlowRecord, ticks: &[Time], interval: Duration) -> FlowSeries {
-    let mut series = FlowSeries::default();
+    let mut sampler = FlowSampler::default();
     let (mut delivered, mut counted) = (0, 0);
-    for (tick, length) in ticks.iter().zip(1..) {
+    for (tick, before) in ticks.iter().zip(0..) {
         let until = flow.arrivals.partition_point(|arrival| arrival.0 <= *tick);
         delivered += flow.arrivals[counted..until].iter().map(|arrival| arrival.1).sum::<u64>();
         counted = until;
@@ -68,9 +68,9 @@ fn flow_series(flow: &FlowRecord, ticks: &[Time], interval: Duration) -> FlowSer
             made: None,
             owd: newest.filter(|arrival| arrival.0 + interval > *tick).map(|(.., owd)| owd),
         };
-        series.sample(length, interval, &sample, |_| {});
+        sampler.sample(before, interval, &sample, |_| {});
     }
-    series
+    sampler.take(ticks.len() as u32)
 }
 
 /// The last entry up to a time; entries are in order.

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use experiment::row::RowLabel;
-use scenario::{FlowSeries, Series};
+use scenario::{FlowSeries, Repeated, Series};
 use serde::{Deserialize, Serialize};
 
-use crate::repeated::Repeated;
 use crate::summary::Track;
 
 /// Values by the name of their column.
-pub(super) type Columns = BTreeMap<String, Repeated<f64>>;
+pub(super) type Columns = BTreeMap<String, Repeated>;
 
 /// Samples of the flows of a run. What is of the bottleneck is there once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,7 +17,7 @@ pub struct Part {
     variant: String,
     row: RowLabel,
     repetition: u32,
-    times: Repeated<f64>,
+    times: Repeated,
     /// Of every flow.
     shared: Columns,
     /// Of each: its number, and its own.
@@ -27,14 +26,14 @@ pub struct Part {
 
 impl Part {
     /// Samples of a run of this case.
-    pub fn new(variant: &str, row: RowLabel, repetition: u32, series: &Series) -> Self {
+    pub fn new(variant: &str, row: RowLabel, repetition: u32, series: Series) -> Self {
         let mut shared = Columns::new();
-        put(&mut shared, "queue_bytes", &series.backlog);
-        put(&mut shared, "drops", &series.drops);
-        put(&mut shared, "ping_ms", &series.probe_ms);
-        put(&mut shared, "udp_mbit_s", &series.udp_mbit_s);
-        let flows = series.flows.iter().zip(0..).map(|(flow, number)| (number, of_flow(flow))).collect();
+        put(&mut shared, "queue_bytes", Repeated::of(&series.backlog));
+        put(&mut shared, "drops", Repeated::of(&series.drops));
+        put(&mut shared, "ping_ms", Repeated::of(&series.probe_ms));
+        put(&mut shared, "udp_mbit_s", Repeated::of(&series.udp_mbit_s));
         let times = Repeated::of(&series.times);
+        let flows = (0..).zip(series.flows.into_iter().map(of_flow)).collect();
         Self { variant: variant.to_owned(), row, repetition, times, shared, flows }
     }
 
@@ -50,7 +49,7 @@ impl Part {
         self.repetition
     }
 
-    pub(super) fn times(&self) -> &Repeated<f64> {
+    pub(super) fn times(&self) -> &Repeated {
         &self.times
     }
 
@@ -60,12 +59,12 @@ impl Part {
     }
 
     /// What it has of the flow at this place, if anything.
-    pub(super) fn column(&self, flow: usize, name: &str) -> Option<&Repeated<f64>> {
+    pub(super) fn column(&self, flow: usize, name: &str) -> Option<&Repeated> {
         self.shared.get(name).or_else(|| self.flows.get(flow)?.1.get(name))
     }
 
     /// All columns.
-    pub(super) fn columns(&self) -> impl Iterator<Item = (&String, &Repeated<f64>)> {
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&String, &Repeated)> {
         self.flows.iter().flat_map(|(_, own)| own).chain(&self.shared)
     }
 
@@ -87,21 +86,19 @@ impl Part {
 }
 
 /// What is of one flow; of the controller's variables all, of the others those that have a value.
-fn of_flow(flow: &FlowSeries) -> Columns {
-    let mut own: Columns =
-        flow.inner.iter().map(|(name, values)| (name.to_owned(), Repeated::of(values))).collect();
-    put(&mut own, "cwnd_bytes", &flow.cwnd);
-    put(&mut own, "bytes_in_flight", &flow.bytes_in_flight);
-    put(&mut own, "smoothed_rtt_ms", &flow.smoothed_rtt_ms);
-    put(&mut own, "latest_rtt_ms", &flow.latest_rtt_ms);
-    put(&mut own, "goodput_mbit_s", &flow.goodput_mbit_s);
-    put(&mut own, "media_mbit_s", &flow.media_mbit_s);
-    put(&mut own, "owd_ms", &flow.owd_ms);
+fn of_flow(flow: FlowSeries) -> Columns {
+    let mut own: Columns = flow.inner.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
+    put(&mut own, "cwnd_bytes", flow.cwnd);
+    put(&mut own, "bytes_in_flight", flow.bytes_in_flight);
+    put(&mut own, "smoothed_rtt_ms", flow.smoothed_rtt_ms);
+    put(&mut own, "latest_rtt_ms", flow.latest_rtt_ms);
+    put(&mut own, "goodput_mbit_s", flow.goodput_mbit_s);
+    put(&mut own, "media_mbit_s", flow.media_mbit_s);
+    put(&mut own, "owd_ms", flow.owd_ms);
     own
 }
 
-fn put(columns: &mut Columns, name: &str, values: &[f64]) {
-    let values = Repeated::of(values);
+fn put(columns: &mut Columns, name: &str, values: Repeated) {
     if values.values().iter().any(|value| !value.is_nan()) {
         columns.insert(name.to_owned(), values);
     }

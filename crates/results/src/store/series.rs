@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use experiment::row::RowLabel;
 use parquet::errors::ParquetError;
+use scenario::Repeated;
 
 use crate::columns::{Column, Group, Named, Reader, Writer};
-use crate::repeated::Repeated;
 use crate::states::States;
 use crate::store::part::Part;
 use crate::store::rows::{damaged, ints, numbers, words};
@@ -65,8 +65,8 @@ impl<'a> Out<'a> {
             // A value for each track, which each of its samples has.
             group.column(&column, lengths.iter().copied()).map_err(io::Error::other)?;
         }
-        let times = tracks.iter().flat_map(|(part, ..)| part.times().iter());
-        group.reals(times.map(|(time, length)| (*time, length))).map_err(io::Error::other)?;
+        let times = tracks.iter().flat_map(|(part, ..)| part.times().runs());
+        group.reals(times).map_err(io::Error::other)?;
         for (name, kind) in &self.samples {
             column(&mut group, kind, name, &tracks, &self.told.states).map_err(io::Error::other)?;
         }
@@ -96,8 +96,7 @@ fn of_part(part: &Part) -> impl Iterator<Item = TrackOf<'_>> {
 fn values<'p>(part: &'p Part, flow: usize, name: &str) -> impl Iterator<Item = (f64, u32)> + use<'p> {
     let column = part.column(flow, name);
     let none = column.is_none().then(|| (f64::NAN, part.times().len() as u32));
-    let there = column.into_iter().flat_map(Repeated::iter);
-    there.map(|(value, length)| (*value, length)).chain(none)
+    column.into_iter().flat_map(Repeated::runs).chain(none)
 }
 
 /// Writes the column of this name and type.

@@ -5,7 +5,7 @@
 use std::sync::atomic::Ordering;
 
 use link::{Fate, Stay};
-use units::{Duration, Time};
+use units::Time;
 
 use crate::endpoints::flow::{Flow, Shared};
 use crate::endpoints::setup::Rules;
@@ -18,8 +18,7 @@ use crate::packet::{Data, Fault};
 use crate::traffic::ping::Ping;
 use crate::traffic::udp::Udp;
 use scenario::Scenario;
-use scenario::series::mbit_s;
-use scenario::{End, FlowSeries, Outcome, Recorder, Seconds, Series, Watch};
+use scenario::{End, Outcome, Recorder, Sampler, Seconds, Watch, mbit_s};
 
 /// Turns of flows between two looks at the [`Watch`].
 const LOOK_EVERY: u64 = 1 << 16;
@@ -42,9 +41,8 @@ struct World {
     /// The actor of the first flow.
     first_flow: usize,
     windows: Windows,
-    series: Series,
+    sampler: Option<Sampler>,
     seconds: Seconds,
-    interval: Option<Duration>,
     running: usize,
 }
 
@@ -154,19 +152,18 @@ impl World {
             first_flow,
             shared: Shared::new(links),
             running: flows.len(),
+            sampler: scenario.series.map(|interval| Sampler::new(interval, flows.len())),
             flows,
             guests,
             windows: Windows::new(scenario),
-            series: Series::default(),
             seconds: Seconds::new(scenario.series),
-            interval: scenario.series,
         }
     }
 
     /// Hands over what has been recorded, once it is worth it.
     fn hand_over(&mut self, recorder: &mut dyn Recorder) {
-        if self.series.rows() >= PART {
-            recorder.series(self.series.take());
+        if let Some(sampler) = self.sampler.as_mut().filter(|sampler| sampler.rows() >= PART) {
+            recorder.series(sampler.take());
         }
         for (number, flow) in self.flows.iter_mut().enumerate() {
             flow.record.hand_over(number, recorder);
@@ -351,26 +348,24 @@ impl World {
     }
 
     fn sample(&mut self, now: Time) {
-        let Some(interval) = self.interval else { return };
+        let Some(sampler) = &mut self.sampler else { return };
+        let interval = sampler.interval();
         let (backlog, drops) = self.shared.links.backlog_and_drops(now);
         let answer = self.probe.as_mut().and_then(Ping::take_answer);
         let udp = match self.udp.is_empty() {
             true => f64::NAN,
             false => mbit_s(self.udp.iter_mut().map(Udp::take_fresh).sum(), interval),
         };
-        self.series.sample_path(backlog, drops, answer, udp);
-        self.series.sample_time(now, self.flows.len());
-        let length = self.series.times.len();
-        for (number, (series, flow)) in self.series.flows.iter_mut().zip(&mut self.flows).enumerate() {
+        sampler.sample_path(now, backlog, drops, answer, udp);
+        for (number, flow) in self.flows.iter_mut().enumerate() {
             if let Some((sample, guest)) = self.guests.sample(now, number, flow) {
-                series.sample(length, interval, &sample, |put| guest.trace(put));
+                sampler.sample_flow(number, &sample, |put| guest.trace(put));
                 continue;
             }
             let sample = flow.sample(now);
-            series.sample(length, interval, &sample, |put| flow.sender().controller().trace(put));
+            sampler.sample_flow(number, &sample, |put| flow.sender().controller().trace(put));
         }
-        let newest = |flow: &FlowSeries| flow.goodput_mbit_s.last().copied().unwrap_or(f64::NAN);
-        self.seconds.add(now.as_secs_f64(), self.series.flows.iter().map(newest));
+        self.seconds.add(now.as_secs_f64(), sampler.goodputs());
         self.queue.set(self.shared.links.len() + SAMPLER, now + interval);
     }
 
@@ -405,7 +400,8 @@ impl World {
             flow.record
         });
         let (flows, link) = (records.collect(), counters.remove(0));
-        let (series, seconds, beyond) = (self.series, self.seconds, counters);
+        let series = self.sampler.as_mut().map(Sampler::take).unwrap_or_default();
+        let (seconds, beyond) = (self.seconds, counters);
         Outcome { flows, probe, udp, link, beyond, reverse, windows, series, seconds, end: now, events }
     }
 }

@@ -115,7 +115,7 @@ fn westwood_lands_on_the_bdp() {
         let mut s = scenario(bdp, 120, vec![quic_flow("name = 'westwood-plus'\nfilter = 'one-pole'")]);
         s.series = Some(Duration::from_millis(100));
         let out = run(&s);
-        let ssthresh = *out.series.flows[0].inner["ssthresh"].last().unwrap();
+        let ssthresh = *out.series.flows[0].inner["ssthresh"].values().last().unwrap();
         // In window bytes: 1252 of the 1294 on the wire count; min_rtt holds one packet's transmission.
         let expected = 10e6 / 8.0 * 1252.0 / 1294.0 * (0.05 + PACKET);
         close(&format!("{bdp} BDP"), ssthresh, expected, 0.03);

@@ -146,7 +146,7 @@ fn one_way_delays() {
         let expected = (packets as f64 * PACKET_MS - back).max(back + PACKET_MS);
         close(owd.mean_ms(), expected, 1e-9);
         assert!(owd.std_ms() < 1e-3 && (owd.quantile_ms(0.95) - expected).abs() < 0.1);
-        let sampled = &out.series.flows[0].owd_ms;
+        let sampled = out.series.flows[0].owd_ms.to_vec();
         assert!(sampled[4..].iter().all(|ms| (ms - expected).abs() < 1e-9), "{sampled:?}");
     }
 }

@@ -115,7 +115,7 @@ pub fn frames(there: &MediaTotals, here: &MediaTotals) -> String {
 
 /// Median and 95th percentile of the relative difference of two windows over time.
 pub fn difference(a: &Outcome, b: &Outcome) -> (f64, f64) {
-    let windows = a.series.flows[0].cwnd.iter().zip(&b.series.flows[0].cwnd);
+    let windows = a.series.flows[0].cwnd.iter().zip(b.series.flows[0].cwnd.iter());
     let mut all: Vec<f64> =
         windows.map(|(a, b)| ((a - b) / b).abs()).filter(|part| part.is_finite()).collect();
     all.sort_by(f64::total_cmp);

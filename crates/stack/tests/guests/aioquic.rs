@@ -194,8 +194,8 @@ fn what_is_counted() {
         assert!(flow.stats.loss_events > 0);
         assert!(flow.least_window.is_some_and(|least| least < flow.slow_start_window));
         let series = &outcome.series.flows[0];
-        assert!(series.cwnd.iter().skip(1).all(|cwnd| *cwnd > 0.0), "{:?}", series.cwnd);
-        assert!(series.bytes_in_flight.iter().any(|bytes| *bytes > 0.0));
+        assert!(series.cwnd.iter().skip(1).all(|cwnd| cwnd > 0.0), "{:?}", series.cwnd);
+        assert!(series.bytes_in_flight.iter().any(|bytes| bytes > 0.0));
     }
 }
 

@@ -51,8 +51,8 @@ fn controllers_of_their_own() {
             assert_eq!((flow.delivered, flow.stats.lost() > 0), (10_000_000, true));
             assert!(more(done(&outcome), done(&model)).abs() < 0.05);
             // RFC 9002's initial window of ten packets of 1200 bytes, whatever the size of theirs.
-            assert_eq!(outcome.series.flows[0].cwnd[1], 12_000.0);
-            assert!(flow.stats.loss_events > 0 && outcome.series.flows[0].latest_rtt_ms[40] >= 50.0);
+            assert_eq!(outcome.series.flows[0].cwnd.iter().nth(1), Some(12_000.0));
+            assert!(flow.stats.loss_events > 0 && outcome.series.flows[0].latest_rtt_ms.to_vec()[40] >= 50.0);
             assert_eq!(on(stack, &scenario).flows[0].finished, flow.finished);
         }
     }
@@ -115,7 +115,7 @@ fn what_is_counted() {
         assert!(flow.totals.wire > 2_000_000);
         assert!(flow.least_window.is_some_and(|least| least < flow.slow_start_window));
         let series = &outcome.series.flows[0];
-        assert!(series.cwnd.iter().skip(5).all(|cwnd| *cwnd > 0.0), "{:?}", series.cwnd);
+        assert!(series.cwnd.iter().skip(5).all(|cwnd| cwnd > 0.0), "{:?}", series.cwnd);
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{OTHERS, on};
 
 /// Median and 95th percentile of the relative difference of two windows over time.
 fn difference(a: &Outcome, b: &Outcome) -> (f64, f64) {
-    let windows = a.series.flows[0].cwnd.iter().zip(&b.series.flows[0].cwnd);
+    let windows = a.series.flows[0].cwnd.iter().zip(b.series.flows[0].cwnd.iter());
     let mut all: Vec<f64> =
         windows.map(|(a, b)| ((a - b) / b).abs()).filter(|part| part.is_finite()).collect();
     all.sort_by(f64::total_cmp);

@@ -1,6 +1,6 @@
 //! A guest's flow: what its ends have counted, and what became of its datagrams on the link, by the packet log.
 
-use scenario::{FlowConfig, FlowSample, FlowSeries, Record};
+use scenario::{FlowConfig, FlowSample, FlowSampler, FlowSeries, Record};
 use units::{Duration, Time};
 
 use super::packets::{Packet, UDP, stay};
@@ -64,17 +64,17 @@ fn belongs(packet: &Packet, port: u16) -> bool {
 
 /// The time series, as long as the run.
 pub(crate) fn series(left: &Left, ticks: usize, interval: Duration) -> FlowSeries {
-    let mut series = FlowSeries::default();
-    for (sample, length) in left.samples.iter().take(ticks).zip(1..) {
+    let mut sampler = FlowSampler::default();
+    for (sample, before) in left.samples.iter().take(ticks).zip(0..) {
         let trace = |put: &mut dyn FnMut(&'static str, f64)| {
             sample.inner.iter().for_each(|(name, value)| put(name, *value));
         };
-        series.sample(length, interval, &sample.flow, trace);
+        sampler.sample(before, interval, &sample.flow, trace);
     }
     // The run ended between the last tick and its sample.
     let delivered = left.samples.last().map_or(0, |last| last.flow.delivered);
-    for length in left.samples.len() + 1..=ticks {
-        series.sample(length, interval, &FlowSample { delivered, ..FlowSample::default() }, |_| {});
+    for before in left.samples.len()..ticks {
+        sampler.sample(before as u32, interval, &FlowSample { delivered, ..FlowSample::default() }, |_| {});
     }
-    series
+    sampler.take(ticks as u32)
 }

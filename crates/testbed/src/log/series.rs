@@ -1,7 +1,6 @@
 //! The time series of a run on the wire: from packets, and what the kernel says of its windows.
 
-use scenario::series::mbit_s;
-use scenario::{FlowSample, FlowSeries, Scenario, Series};
+use scenario::{FlowSample, FlowSampler, FlowSeries, Scenario, Series, mbit_s};
 use units::{Duration, Time};
 
 use super::beside::UdpLog;
@@ -77,10 +76,10 @@ fn queue(packets: &[Packet], ticks: &[Time]) -> (Vec<f64>, Vec<f64>) {
 }
 
 fn flow_series(flow: &FlowLog, samples: &Samples, ticks: &[Time], interval: Duration) -> FlowSeries {
-    let mut series = FlowSeries::default();
+    let mut sampler = FlowSampler::default();
     let fresh = sums(&flow.arrivals, ticks, |(at, fresh, _)| (*at, *fresh));
     let mut delivered = 0;
-    for ((tick, fresh), length) in ticks.iter().zip(fresh).zip(1..) {
+    for ((tick, fresh), before) in ticks.iter().zip(fresh).zip(0..) {
         delivered += fresh;
         let info = samples.at(*tick);
         let sample = FlowSample {
@@ -96,9 +95,9 @@ fn flow_series(flow: &FlowLog, samples: &Samples, ticks: &[Time], interval: Dura
                 .map(|(.., owd)| owd),
         };
         let ssthresh = info.and_then(|i| Some(samples::bytes(i, i.ssthresh?) as f64));
-        series.sample(length, interval, &sample, |put| put("ssthresh", ssthresh.unwrap_or(f64::NAN)));
+        sampler.sample(before, interval, &sample, |put| put("ssthresh", ssthresh.unwrap_or(f64::NAN)));
     }
-    series
+    sampler.take(ticks.len() as u32)
 }
 
 /// The last entry up to a time; entries are in order.

@@ -151,10 +151,10 @@ fn series_follow_the_packets() {
         [0.0, 0.0, 1052.0, 0.0, 0.0, 0.0],
         "one leaves at 30 and is in the queue for 1 ms"
     );
-    let goodput: Vec<f64> = series.flows[0].goodput_mbit_s.clone();
+    let goodput: Vec<f64> = series.flows[0].goodput_mbit_s.to_vec();
     assert_eq!(goodput[..4], [0.0, 2.4, 0.0, 0.0]);
     assert!(goodput[4..].iter().all(|g| g.is_nan()), "it has ended");
-    let owd = &series.flows[0].owd_ms;
+    let owd = series.flows[0].owd_ms.to_vec();
     assert!(owd[0].is_nan() && owd[1] == 11.0);
 }
 

@@ -1,0 +1,92 @@
+//! Values of which many follow their like: a flow's series of a sample each millisecond, of which most find no new acknowledgement.
+
+use serde::{Deserialize, Serialize};
+
+/// Numbers, and how many of each follow one another; equal is what has the same bits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Repeated {
+    values: Vec<f64>,
+    lengths: Vec<u32>,
+}
+
+impl Repeated {
+    /// None.
+    pub const EMPTY: Self = Self { values: Vec::new(), lengths: Vec::new() };
+
+    /// These.
+    pub fn of(values: &[f64]) -> Self {
+        let mut all = Self::EMPTY;
+        values.iter().for_each(|value| all.push(*value, 1));
+        all
+    }
+
+    /// None, with room for so many that differ.
+    pub(crate) fn with_capacity(room: usize) -> Self {
+        Self { values: Vec::with_capacity(room), lengths: Vec::with_capacity(room) }
+    }
+
+    /// The values, each once for as often as it follows itself.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Each with how often it follows itself.
+    pub fn runs(&self) -> impl Iterator<Item = (f64, u32)> {
+        self.values.iter().copied().zip(self.lengths.iter().copied())
+    }
+
+    /// One after another.
+    pub fn iter(&self) -> impl Iterator<Item = f64> {
+        self.runs().flat_map(|(value, length)| std::iter::repeat_n(value, length as usize))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.lengths.iter().map(|length| *length as usize).sum()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Adds so many of a value.
+    #[inline]
+    pub fn push(&mut self, value: f64, length: u32) {
+        if length == 0 {
+            return;
+        }
+        match (self.values.last(), self.lengths.last_mut()) {
+            (Some(last), Some(before)) if last.to_bits() == value.to_bits() => *before += length,
+            _ => {
+                self.values.push(value);
+                self.lengths.push(length);
+            }
+        }
+    }
+
+    /// All of them.
+    pub fn to_vec(&self) -> Vec<f64> {
+        let mut all = Vec::with_capacity(self.len());
+        for (value, length) in self.runs() {
+            all.extend(std::iter::repeat_n(value, length as usize));
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bit_for_bit() {
+        let values = [f64::NAN, f64::NAN, 0.0, -0.0, 1.5, 1.5, 1.5, f64::INFINITY];
+        let all = Repeated::of(&values);
+        assert_eq!((&all.lengths[..], all.len()), (&[2, 1, 1, 3, 1][..], values.len()));
+        let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&all.to_vec()), bits(&values));
+        assert_eq!(Repeated::of(&[]).len(), 0);
+        assert_eq!(bits(&all.iter().collect::<Vec<_>>()), bits(&values));
+    }
+}

@@ -1,0 +1,293 @@
+//! Samples of a run on their way into columns. A column grows where its value changes: of a flow that is sampled each millisecond most
+//! values are those of the sample before, and all that such a sample touches lies together.
+
+use units::{Duration, Time};
+
+use crate::repeated::Repeated;
+use crate::series::{FlowSeries, Series};
+
+/// The samples of a run since the last were taken.
+#[derive(Debug)]
+pub struct Sampler {
+    interval: Duration,
+    /// What is not of the flows.
+    path: Series,
+    flows: Vec<FlowSampler>,
+}
+
+impl Sampler {
+    /// Of so many flows, every `interval`.
+    pub fn new(interval: Duration, flows: usize) -> Self {
+        let flows = (0..flows).map(|_| FlowSampler::default()).collect();
+        Self { interval, path: Series::default(), flows }
+    }
+
+    /// How often it samples.
+    pub fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    /// What is not of the flows, before what is.
+    pub fn sample_path(&mut self, now: Time, backlog: u64, drops: u64, answer: Option<Duration>, udp: f64) {
+        self.path.times.push(now.as_secs_f64());
+        self.path.backlog.push(backlog as f64);
+        self.path.drops.push(drops as f64);
+        self.path.probe_ms.push(answer.map_or(f64::NAN, Duration::as_millis_f64));
+        self.path.udp_mbit_s.push(udp);
+    }
+
+    /// A flow at the time of the path's last sample; `trace` tells its controller's own variables.
+    pub fn sample_flow(
+        &mut self,
+        number: usize,
+        sample: &FlowSample,
+        trace: impl FnOnce(&mut dyn FnMut(&'static str, f64)),
+    ) {
+        let before = self.path.times.len().saturating_sub(1);
+        self.flows[number].sample(before as u32, self.interval, sample, trace);
+    }
+
+    /// The goodput of each flow at the last sample, Mbit/s.
+    pub fn goodputs(&self) -> impl Iterator<Item = f64> {
+        self.flows.iter().map(|flow| flow.own[GOODPUT].value)
+    }
+
+    /// Samples of flows.
+    pub fn rows(&self) -> usize {
+        self.path.times.len() * self.flows.len()
+    }
+
+    /// Takes the samples out; the next ones go on from them.
+    pub fn take(&mut self) -> Series {
+        let length = self.path.times.len() as u32;
+        let flows = self.flows.iter_mut().map(|flow| flow.take(length)).collect();
+        Series { flows, ..std::mem::take(&mut self.path) }
+    }
+}
+
+/// One flow at the time of a sample.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FlowSample {
+    /// It has begun and not ended.
+    pub running: bool,
+    /// Bytes.
+    pub cwnd: Option<u64>,
+    /// Bytes.
+    pub bytes_in_flight: Option<u64>,
+    /// `smoothed_rtt`.
+    pub smoothed_rtt: Option<Duration>,
+    /// The newest sample.
+    pub latest_rtt: Option<Duration>,
+    /// Stream bytes that have arrived, since the start.
+    pub delivered: u64,
+    /// Bytes of video that the encoder made, since the start, if it has one.
+    pub made: Option<u64>,
+    /// One-way delay of the last packet that arrived in the interval.
+    pub owd: Option<Duration>,
+}
+
+/// Columns that every flow has.
+const OWN: usize = 7;
+/// The place of [`FlowSeries::goodput_mbit_s`] among them.
+const GOODPUT: usize = 4;
+
+/// The samples of one flow since the last were taken.
+#[derive(Debug)]
+pub struct FlowSampler {
+    own: [Newest; OWN],
+    /// What came before each of these.
+    columns: [Repeated; OWN],
+    inner: Vec<Variable>,
+    delivered: u64,
+    made: u64,
+}
+
+impl Default for FlowSampler {
+    fn default() -> Self {
+        let columns = [const { Repeated::EMPTY }; OWN];
+        Self { own: [Newest::NONE; OWN], columns, inner: Vec::new(), delivered: 0, made: 0 }
+    }
+}
+
+/// The newest value of a column, and the sample from which on it has it.
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    value: f64,
+    since: u32,
+}
+
+impl Newest {
+    const NONE: Self = Self { value: f64::NAN, since: 0 };
+
+    /// It is this from the sample with `at` before it on.
+    #[inline]
+    fn set(&mut self, value: f64, at: u32, before: &mut Repeated) {
+        if value.to_bits() != self.value.to_bits() {
+            before.push(self.value, at - self.since);
+            *self = Self { value, since: at };
+        }
+    }
+
+    /// The whole column, of this length; the next begins with the same value, and with room for as many.
+    fn take(&mut self, length: u32, before: &mut Repeated) -> Repeated {
+        before.push(self.value, length - self.since);
+        self.since = 0;
+        let next = Repeated::with_capacity(before.values().len());
+        std::mem::replace(before, next)
+    }
+}
+
+/// One of a controller's own variables.
+#[derive(Debug)]
+struct Variable {
+    name: &'static str,
+    newest: Newest,
+    /// Samples up to the newest that tells it.
+    told: u32,
+    /// What came before the newest value.
+    column: Repeated,
+}
+
+impl Variable {
+    #[inline]
+    fn tell(&mut self, value: f64, at: u32) {
+        self.told = at + 1;
+        self.newest.set(value, at, &mut self.column);
+    }
+}
+
+/// The variable of this name that is not where it was expected, which is made if there is none.
+#[inline(never)]
+fn find<'v>(inner: &'v mut Vec<Variable>, name: &'static str) -> &'v mut Variable {
+    let place = inner.iter().position(|known| known.name == name).unwrap_or(inner.len());
+    if place == inner.len() {
+        inner.push(Variable { name, newest: Newest::NONE, told: 0, column: Repeated::EMPTY });
+    }
+    &mut inner[place]
+}
+
+impl FlowSampler {
+    /// Adds a sample, with `at` before it; `trace` tells the controller's own variables.
+    pub fn sample(
+        &mut self,
+        at: u32,
+        interval: Duration,
+        flow: &FlowSample,
+        trace: impl FnOnce(&mut dyn FnMut(&'static str, f64)),
+    ) {
+        let fresh = flow.delivered - std::mem::replace(&mut self.delivered, flow.delivered);
+        let media = flow.made.map(|made| mbit_s(made - std::mem::replace(&mut self.made, made), interval));
+        let ms = |span: Option<Duration>| span.map_or(f64::NAN, Duration::as_millis_f64);
+        let bytes = |bytes: Option<u64>| bytes.map_or(f64::NAN, |bytes| bytes as f64);
+        let running = flow.running;
+        // In the order of `FlowSeries`.
+        let values = match running {
+            true => [
+                bytes(flow.cwnd),
+                bytes(flow.bytes_in_flight),
+                ms(flow.smoothed_rtt),
+                ms(flow.latest_rtt),
+                mbit_s(fresh, interval),
+                media.unwrap_or(f64::NAN),
+                ms(flow.owd),
+            ],
+            false => [f64::NAN; OWN],
+        };
+        for ((newest, column), value) in self.own.iter_mut().zip(&mut self.columns).zip(values) {
+            newest.set(value, at, column);
+        }
+        let inner = &mut self.inner;
+        let mut turn = 0;
+        // A controller tells its variables in the same order each time.
+        trace(&mut |name, value| {
+            let value = if running { value } else { f64::NAN };
+            match inner.get_mut(turn) {
+                Some(expected) if std::ptr::eq(expected.name, name) => expected.tell(value, at),
+                _ => find(inner, name).tell(value, at),
+            }
+            turn += 1;
+        });
+        if turn < inner.len() {
+            // It may leave out what it does not know yet.
+            let missing = inner.iter_mut().filter(|variable| variable.told != at + 1);
+            missing.for_each(|variable| variable.newest.set(f64::NAN, at, &mut variable.column));
+        }
+    }
+
+    /// Takes out the samples, so many; the next ones go on from them.
+    pub fn take(&mut self, length: u32) -> FlowSeries {
+        let own = self.own.iter_mut().zip(&mut self.columns);
+        let mut own = own.map(|(newest, column)| newest.take(length, column));
+        let mut next = || own.next().unwrap_or_default();
+        let inner = self.inner.iter_mut().map(|variable| {
+            variable.told = 0;
+            (variable.name, variable.newest.take(length, &mut variable.column))
+        });
+        FlowSeries {
+            cwnd: next(),
+            bytes_in_flight: next(),
+            smoothed_rtt_ms: next(),
+            latest_rtt_ms: next(),
+            goodput_mbit_s: next(),
+            media_mbit_s: next(),
+            owd_ms: next(),
+            inner: inner.collect(),
+        }
+    }
+}
+
+/// Bytes in a span, as a rate.
+pub fn mbit_s(bytes: u64, span: Duration) -> f64 {
+    bytes as f64 * 8e-6 / span.as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Samples `from` to `to` of two flows, taken; of one variable the fourth tells the last NaN, another is told from the fourth on, and by
+    /// the sixth not.
+    fn sampled(sampler: &mut Sampler, from: usize, to: usize) -> Series {
+        for i in from..to {
+            sampler.sample_path(Time::from_millis(100 * i as u64), i as u64, 2, None, f64::NAN);
+            for number in 0..2 {
+                let sample =
+                    FlowSample { running: i + number > 1, delivered: 1000 * i as u64, ..Default::default() };
+                sampler.sample_flow(number, &sample, |put| {
+                    if i > 3 && i != 6 {
+                        put("late", 0.5);
+                    }
+                    put("x", (i / 2) as f64);
+                });
+            }
+        }
+        assert_eq!(sampler.rows(), 2 * (to - from));
+        sampler.take()
+    }
+
+    /// The columns of a flow as they were sampled; NaN is not equal to itself: as text.
+    fn column(parts: &[Series], of: impl Fn(&FlowSeries) -> &Repeated) -> String {
+        let all: Vec<f64> = parts.iter().flat_map(|part| of(&part.flows[0]).to_vec()).collect();
+        format!("{all:?}")
+    }
+
+    #[test]
+    fn each_sample_is_there_whatever_the_parts() {
+        for parts in [&[(0, 8)][..], &[(0, 2), (2, 3), (3, 7), (7, 8)], &[(0, 6), (6, 8)]] {
+            let mut sampler = Sampler::new(Duration::from_millis(100), 2);
+            let parts: Vec<Series> =
+                parts.iter().map(|(from, to)| sampled(&mut sampler, *from, *to)).collect();
+            assert_eq!(sampler.rows(), 0);
+            let of = |of: fn(&FlowSeries) -> &Repeated| column(&parts, of);
+            assert_eq!(of(|flow| &flow.inner["x"]), "[NaN, NaN, 1.0, 1.0, 2.0, 2.0, 3.0, 3.0]");
+            let rate = "[NaN, NaN, 0.08, 0.08, 0.08, 0.08, 0.08, 0.08]";
+            assert_eq!(of(|flow| &flow.goodput_mbit_s), rate, "1000 bytes in 100 ms");
+            assert_eq!(of(|flow| &flow.owd_ms), format!("{:?}", [f64::NAN; 8]));
+            // A part that does not know of a variable yet does not have it.
+            let last = parts.last().map(|part| part.flows[1].inner["late"].to_vec()).unwrap_or_default();
+            let late = [f64::NAN, f64::NAN, f64::NAN, f64::NAN, 0.5, 0.5, f64::NAN, 0.5];
+            assert_eq!(format!("{last:?}"), format!("{:?}", &late[8 - last.len()..]));
+            assert!(parts[0].flows[0].inner["none"].is_empty());
+        }
+    }
+}
