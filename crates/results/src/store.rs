@@ -12,6 +12,7 @@ mod series;
 pub(crate) mod sums;
 mod tables;
 mod text;
+mod tracks;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -165,7 +166,7 @@ impl Folder {
         for (number, _) in done.iter().filter(|(_, recorded)| recorded.is_some()) {
             for part in runs.parts(*number)? {
                 let part = part?;
-                series::join(&mut results.series, drawn.pick(&part));
+                drawn.add(&part, &mut results.series);
                 out.add(part)?;
             }
         }

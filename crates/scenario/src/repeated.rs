@@ -67,11 +67,21 @@ impl Repeated {
 
     /// All of them.
     pub fn to_vec(&self) -> Vec<f64> {
-        let mut all = Vec::with_capacity(self.len());
+        let mut all = Vec::new();
+        self.add_to(&mut all);
+        all
+    }
+
+    /// Puts all of them behind others. When these must move there is room for four times as many afterwards: it costs nothing until it is
+    /// touched, and a move does.
+    pub fn add_to(&self, all: &mut Vec<f64>) {
+        let length = self.len();
+        if all.capacity() - all.len() < length {
+            all.reserve_exact(length + 3 * all.len());
+        }
         for (value, length) in self.runs() {
             all.extend(std::iter::repeat_n(value, length as usize));
         }
-        all
     }
 }
 

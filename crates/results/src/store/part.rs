@@ -6,6 +6,7 @@ use experiment::row::RowLabel;
 use scenario::{FlowSeries, Repeated, Series};
 use serde::{Deserialize, Serialize};
 
+use crate::store::tracks;
 use crate::summary::Track;
 
 /// Values by the name of their column.
@@ -68,20 +69,15 @@ impl Part {
         self.flows.iter().flat_map(|(_, own)| own).chain(&self.shared)
     }
 
-    /// Its flows' tracks, with those columns that are wanted.
-    pub(super) fn tracks(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<Track> {
-        let track = |(flow, own): &(u32, Columns)| {
-            let all = own.iter().chain(&self.shared).filter(|(name, _)| is_wanted(name));
-            Track {
-                variant: self.variant.clone(),
-                row: self.row.clone(),
-                repetition: self.repetition,
-                flow: *flow,
-                times: self.times.to_vec(),
-                columns: all.map(|(name, values)| (name.clone(), values.to_vec())).collect(),
-            }
-        };
-        self.flows.iter().map(track).collect()
+    /// Puts its samples behind those of its flows' tracks, with those columns that are wanted.
+    pub(super) fn add_to(&self, all: &mut Vec<Track>, is_wanted: impl Fn(&str) -> bool) {
+        let first = all.len().saturating_sub(self.flows.len());
+        for (likely, (flow, own)) in (first..).zip(&self.flows) {
+            let key = (&*self.variant, self.row.as_str(), self.repetition, *flow);
+            let track = tracks::of_flow(all, likely, key);
+            let wanted = own.iter().chain(&self.shared).filter(|(name, _)| is_wanted(name));
+            tracks::extend(track, &self.times, wanted, Repeated::add_to);
+        }
     }
 }
 

@@ -27,13 +27,15 @@ pub struct Recording {
     file: BufWriter<NamedTempFile>,
     sum: Quick,
     columns: Samples,
+    /// The last part, whose memory the next one uses.
+    bytes: Vec<u8>,
 }
 
 impl Recording {
     /// In a folder.
     pub(super) fn begin(dir: &Path) -> io::Result<Self> {
         let file = BufWriter::with_capacity(1 << 16, NamedTempFile::new_in(dir)?);
-        Ok(Self { file, sum: Quick::default(), columns: Samples::new() })
+        Ok(Self { file, sum: Quick::default(), columns: Samples::new(), bytes: Vec::new() })
     }
 
     /// Adds the samples that follow.
@@ -47,14 +49,14 @@ impl Recording {
                 None => drop(self.columns.insert(name.clone(), are_whole(values.values()))),
             }
         }
-        let part = postcard::to_stdvec(part).map_err(io::Error::other)?;
-        self.write(&(part.len() as u64).to_le_bytes())?;
-        self.write(&part)
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.sum.add(bytes);
-        self.file.write_all(bytes)
+        self.bytes.clear();
+        self.bytes = postcard::to_extend(part, std::mem::take(&mut self.bytes)).map_err(io::Error::other)?;
+        let length = (self.bytes.len() as u64).to_le_bytes();
+        for bytes in [&length[..], &self.bytes] {
+            self.sum.add(bytes);
+            self.file.write_all(bytes)?;
+        }
+        Ok(())
     }
 
     /// Puts it in its place. `None` if there was nothing to record.
@@ -78,13 +80,14 @@ impl Recorded {
 /// The parts of a file.
 pub(super) fn parts(path: &Path) -> io::Result<impl Iterator<Item = io::Result<Part>> + use<>> {
     let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+    let mut part = Vec::new();
     let mut next = move || -> io::Result<Option<Part>> {
         let mut length = [0; 8];
         match file.read_exact(&mut length) {
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
             other => other?,
         }
-        let mut part = Vec::new();
+        part.clear();
         (&mut file).take(u64::from_le_bytes(length)).read_to_end(&mut part)?;
         postcard::from_bytes(&part).map(Some).map_err(io::Error::other)
     };

@@ -208,8 +208,12 @@ mod tests {
         assert_eq!((runs.load(3), runs.count(5)), (None, 0));
         let done = kept(&runs, 3);
         assert_eq!(runs.load(3), Some(done));
-        let parts: Vec<Vec<Track>> =
-            runs.parts(3).unwrap().map(|part| part.unwrap().tracks(|_| true)).collect();
+        let tracks = |part: io::Result<Part>| {
+            let mut all = Vec::new();
+            part.unwrap().add_to(&mut all, |_| true);
+            all
+        };
+        let parts: Vec<Vec<Track>> = runs.parts(3).unwrap().map(tracks).collect();
         let bits = |t: &Track| t.columns["cwnd_bytes"].iter().map(|v| v.to_bits()).collect::<Vec<_>>();
         assert_eq!((parts.len(), &parts[1][0].times[..]), (2, &[0.4, 0.5, 0.6][..]));
         assert_eq!(bits(&parts[0][0]), bits(&track(&[])));

@@ -14,6 +14,7 @@ use crate::states::States;
 use crate::store::part::Part;
 use crate::store::rows::{damaged, ints, numbers, words};
 use crate::store::tables::{self, KEYS, Keys, Samples, Told, series_table};
+use crate::store::tracks;
 use crate::summary::{Summary, Track};
 
 /// Rows of a group, roughly: so many are in memory.
@@ -154,40 +155,12 @@ impl<'a> Drawn<'a> {
                     == repetition)
     }
 
-    /// What is drawn of these samples.
-    pub(super) fn pick(&mut self, part: &Part) -> Vec<Track> {
-        let is_drawn = self.has(part.variant(), part.row().as_str(), part.repetition());
-        if is_drawn { part.tracks(|name| self.columns.contains(name)) } else { Vec::new() }
-    }
-}
-
-/// Puts parts of tracks together that follow each other.
-pub(super) fn join(all: &mut Vec<Track>, parts: Vec<Track>) {
-    for part in parts {
-        let same = |track: &&mut Track| {
-            (track.flow, track.repetition) == (part.flow, part.repetition)
-                && track.row == part.row
-                && track.variant == part.variant
-        };
-        // The flows of one run stand at the end.
-        match all.iter_mut().rev().take_while(|track| track.repetition == part.repetition).find(same) {
-            Some(track) => append(track, part),
-            None => all.push(part),
+    /// Puts what is drawn of these samples behind those before.
+    pub(super) fn add(&mut self, part: &Part, all: &mut Vec<Track>) {
+        if self.has(part.variant(), part.row().as_str(), part.repetition()) {
+            part.add_to(all, |name| self.columns.contains(name));
         }
     }
-}
-
-/// Adds the samples that follow.
-fn append(track: &mut Track, part: Track) {
-    let before = track.times.len();
-    track.times.extend(part.times);
-    for (name, more) in part.columns {
-        let column = track.columns.entry(name).or_default();
-        column.resize(before, f64::NAN);
-        column.extend(more);
-    }
-    let length = track.times.len();
-    track.columns.values_mut().for_each(|column| column.resize(length, f64::NAN));
 }
 
 /// What is drawn of a file.
@@ -252,7 +225,12 @@ pub(super) fn read(path: &Path, drawn: &mut Drawn<'_>, states: &States<'_>) -> i
                 }
             }
         }
-        join(&mut all, tracks.into_iter().map(|(track, _)| track).collect());
+        let first = all.len().saturating_sub(tracks.len());
+        for (likely, (part, _)) in (first..).zip(&tracks) {
+            let track = tracks::of_flow(&mut all, likely, part.key());
+            let add = |values: &Vec<f64>, all: &mut Vec<f64>| all.extend(values);
+            tracks::extend(track, &part.times, part.columns.iter(), add);
+        }
     }
     Ok(all)
 }
