@@ -23,3 +23,24 @@ same old new *experiments:
 # Look at snapshots that differ (help, errors), then keep or drop them; without cargo-insta: INSTA_UPDATE=always cargo test ...
 snapshots:
     cargo insta test --review -p kneepoint --test snapshots --test files
+
+# The program guided by a profile of its benchmark, 0.75 of a release build's time with one flow (docs/performance.md): instrumented, run, built
+# again, some ten minutes. Needs llvm-profdata of this compiler: `rustup component add llvm-tools`.
+fastest:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    libraries=$(rustc --print target-libdir)
+    merge=${libraries%/lib}/bin/llvm-profdata
+    [ -x "$merge" ] || { echo "no llvm-profdata: rustup component add llvm-tools"; exit 1; }
+    host=$(rustc -vV | sed -n 's/^host: //p')
+    profile=$(mktemp -d)
+    trap 'rm -rf "$profile"' EXIT
+    built() { RUSTFLAGS=$2 cargo build --release --target "$host" --target-dir "target/$1"; }
+    built profiled "-Cprofile-generate=$profile"
+    for case in "1 flow, 500 Mbit/s, 60 s" "128 flows, 500 Mbit/s, 60 s" "1000 flows, 500 Mbit/s, 60 s" "1 flow of TCP, 500 Mbit/s" \
+        "1 flow of NewReno, TCP, each ACK" "128 flows, CoDel" "QUIC, 10 Gbit/s x 100 ms"; do
+        "target/profiled/$host/release/kneepoint" bench "$case"
+    done
+    "$merge" merge -o "$profile/all" "$profile"/*.profraw
+    built fastest "-Cprofile-use=$profile/all"
+    echo "target/fastest/$host/release/kneepoint"
