@@ -214,7 +214,8 @@ impl FlowSampler {
         }
     }
 
-    /// Takes out the samples, so many; the next ones go on from them.
+    /// Takes out the samples, so many, which are no fewer than have been added; the next ones go on from them. A sample that was left out is
+    /// like the one before it.
     pub fn take(&mut self, length: u32) -> FlowSeries {
         let own = self.own.iter_mut().zip(&mut self.columns);
         let mut own = own.map(|(newest, column)| newest.take(length, column));

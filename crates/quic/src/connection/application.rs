@@ -13,6 +13,7 @@ use crate::connection::state::{Connection, Counts, TokenToSend};
 use crate::connection::tap::Tap;
 use crate::crypto::session::Session;
 use crate::level::{Side, Space};
+use crate::streams::datagram::FRAME;
 use crate::streams::id::StreamId;
 use crate::streams::receive::Read;
 use crate::streams::table::{StreamTable, Unknown};
@@ -20,7 +21,7 @@ use crate::wire::connection_id::ConnectionId;
 use crate::wire::frame::Direction;
 
 /// What a packet with a DATAGRAM frame has besides the message at most: header and tag, type and length, in bytes.
-pub const DATAGRAM_OVERHEAD: u64 = 1 + 20 + 4 + 16 + 3;
+pub const DATAGRAM_OVERHEAD: u64 = 1 + 20 + 4 + 16 + FRAME as u64;
 /// How many tokens one connection gives its peer at most.
 const MAX_TOKENS: usize = 4;
 
@@ -182,8 +183,9 @@ impl Connection {
     /// The largest message that can be sent now, in bytes; none when the peer takes none.
     pub fn max_datagram(&self) -> Option<usize> {
         let peer = self.peer.as_ref().map(|peer| peer.max_datagram_frame_size).filter(|max| *max > 0)?;
-        let most =
-            peer.saturating_sub(3).min(self.path_info.max_datagram_size.saturating_sub(DATAGRAM_OVERHEAD));
+        let most = peer
+            .saturating_sub(FRAME as u64)
+            .min(self.path_info.max_datagram_size.saturating_sub(DATAGRAM_OVERHEAD));
         usize::try_from(most).ok()
     }
 

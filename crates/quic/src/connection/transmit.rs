@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use recovery::{Limit, SendDecision};
+use recovery::{Limit, SendDecision, SpaceId};
 use units::{Ecn, Time};
 
 use crate::connection::contents::Contents;
@@ -24,6 +24,8 @@ use crate::wire::packet_number;
 
 /// The smallest packet that fills a window: header and tag, the largest STREAM header, and data that is worth it.
 const LEAST_PACKET: u64 = (1 + ConnectionId::MAX_LEN + 4 + 16 + FIXED_STREAM_HEADER + MIN_DATA) as u64;
+/// Room without which no packet is begun, whatever its header.
+const LEAST_ROOM: u64 = (1 + ConnectionId::MAX_LEN + 4 + MIN_ROOM / 2 + 16) as u64;
 /// Levels of a datagram's packets, in order.
 pub(super) const LEVELS: [Level; 3] = [Level::Initial, Level::Handshake, Level::OneRtt];
 /// A packet is not begun with less room than this for its frames, in bytes.
@@ -209,7 +211,7 @@ impl Connection {
 
     /// How many bytes may leave now in a datagram that elicits an ACK; none: it waits.
     fn may_send(&mut self, now: Time) -> Option<usize> {
-        let wanted = self.wanted();
+        let wanted = self.wanted(now);
         let (decision, bytes) = match self.sender.can_send(now, wanted) {
             SendDecision::WindowFull => {
                 let rest = self.rest_of_window(now)?;
@@ -228,13 +230,18 @@ impl Connection {
     }
 
     /// Bytes of the next packet, which congestion control is asked for: those that messages need which wait alone, or a full one. A packet of
-    /// audio would wait with the pacer until a full one could leave.
-    fn wanted(&self) -> u64 {
+    /// audio would wait with the pacer until a full one could leave. Not before the handshake is confirmed, since its datagrams are padded, and not
+    /// where an ACK or a frame of the path is to leave, which could lack the room beside them.
+    fn wanted(&self, now: Time) -> u64 {
         let full = self.path_info.max_datagram_size;
-        let Some(one_rtt) = self.one_rtt.as_ref().filter(|_| self.has_messages_alone()) else { return full };
+        let alone = self.confirmed && self.has_messages_alone() && !self.has_due(now);
+        let Some(one_rtt) = self.one_rtt.as_ref().filter(|_| alone) else { return full };
+        let has_news = self.spaces[Space::Application as usize].receiver.has_news();
+        if has_news && self.rest() < full {
+            return full;
+        }
         let space = id_of(Space::Application);
-        let number_len =
-            packet_number::length(self.sender.next_number(space), self.sender.largest_acked(space));
+        let number_len = self.number_len(space, self.sender.next_number(space));
         let destination = self.remote_ids.as_ref().map_or(0, |ids| ids.current().len());
         let packet = 1 + destination + number_len + self.datagrams_out.in_frames() + one_rtt.tag_len();
         full.min(packet as u64)
@@ -244,10 +251,15 @@ impl Connection {
         !self.datagrams_out.is_empty() && LEVELS.iter().all(|level| !self.has_more_than_messages(*level))
     }
 
-    /// What a packet may have for which so many bytes were asked: an ACK may go along, as far as the window has room.
+    /// What a packet may have for which so many bytes were asked: an ACK may go along, as far as the window has room; and a packet is not begun
+    /// without some room.
     fn room_beside(&self, wanted: u64) -> u64 {
-        let rest = self.sender.window().saturating_sub(self.sender.bytes_in_flight());
-        rest.max(wanted).min(self.path_info.max_datagram_size)
+        self.rest().max(wanted).max(LEAST_ROOM).min(self.path_info.max_datagram_size)
+    }
+
+    /// What is left of the window.
+    fn rest(&self) -> u64 {
+        self.sender.window().saturating_sub(self.sender.bytes_in_flight())
     }
 
     /// What is left of a window that has no room for a full packet, where smaller ones may fill it. Not while an ACK is due, which might not
@@ -257,7 +269,7 @@ impl Connection {
         if !self.settings.recovery.small_last_packet || !self.confirmed || due {
             return None;
         }
-        let rest = self.sender.window().saturating_sub(self.sender.bytes_in_flight());
+        let rest = self.rest();
         (rest >= LEAST_PACKET && rest < self.path_info.max_datagram_size).then_some(rest)
     }
 
@@ -349,16 +361,21 @@ impl Connection {
             }
         }
         let number = self.sender.next_number(space);
-        let number_len = match self.config.fixed_sizes {
-            true => 4,
-            false => packet_number::length(number, self.sender.largest_acked(space)),
-        };
+        let number_len = self.number_len(space, number);
         let destination = match (&self.remote_ids, level) {
             (Some(ids), Level::OneRtt) => ids.current(),
             _ => self.ids.remote(),
         };
         let source = self.ids.local();
         Some(Outgoing { level, destination, source, token: &[], number, number_len, key_phase, spin: false })
+    }
+
+    /// How many bytes a packet number is written in.
+    fn number_len(&self, space: SpaceId, number: u64) -> usize {
+        match self.config.fixed_sizes {
+            true => 4,
+            false => packet_number::length(number, self.sender.largest_acked(space)),
+        }
     }
 
     /// Pads, seals and notes a datagram.

@@ -7,7 +7,7 @@ use kneepoint_quic::connection::{Ended, Event, Item, Observation, Tap};
 use kneepoint_quic::crypto::tls::Ciphers;
 use kneepoint_quic::crypto::update::Limits;
 use kneepoint_quic::recovery::congestion::Parameters;
-use kneepoint_quic::recovery::congestion::algorithms::bbr;
+use kneepoint_quic::recovery::congestion::algorithms::{bbr, fixed_window};
 use kneepoint_quic::streams::{Control, Keep, WindowConfig, pattern};
 use kneepoint_quic::units::{Duration, Ecn, Time};
 use kneepoint_quic::wire::Direction;
@@ -276,6 +276,42 @@ fn messages() {
         assert!(messages.iter().all(|m| m.chunks_exact(4).all(|four| four == &m[..4])));
     }
     assert!(world.of_client().counts().datagrams_lost > 0);
+}
+
+/// A message that just fits into what is left of the window holds no ACK back, for which there is no room beside it: what the server has sent is
+/// acknowledged before the window opens again, and the message leaves too.
+#[test]
+fn an_ack_beside_a_message_that_waits() {
+    let mut plan = Plan::default();
+    plan.client.connection.datagrams = Some(DatagramConfig::default());
+    plan.server.connection.datagrams = Some(DatagramConfig::default());
+    let window = fixed_window::Params { window: 3 };
+    plan.settings[0] = plan.settings[0].clone().with_controller(move |path| window.build(path));
+    let mut world = World::new(plan);
+    world.connect(&[1]);
+    assert!(world.finish(ms(5000)));
+    let settled = world.now + Duration::from_secs(1);
+    world.run(settled, |_| false);
+    let after = |millis| settled + Duration::from_millis(millis);
+    for _ in 0..2 {
+        world.of_server().send_datagram(&[0; 700]).unwrap();
+    }
+    world.run(after(5), |_| false);
+    // Four packets, each with 29 bytes besides its message.
+    let window = world.of_client().sender().window();
+    for n in 0..4 {
+        let len = (window - 55 + n) / 4 - 29;
+        world.of_client().send_datagram(&vec![1; len as usize]).unwrap();
+    }
+    world.run(after(10), |_| false);
+    let in_flight = world.of_client().sender().bytes_in_flight();
+    assert_eq!(window - in_flight, 55);
+    world.of_client().send_datagram(&[2; 20]).unwrap();
+    assert!(world.of_server().sender().bytes_in_flight() > 0);
+    world.run(after(35), |_| false);
+    // 48 bytes: nothing is acknowledged yet, and the message has left.
+    assert_eq!(world.of_client().sender().bytes_in_flight(), in_flight + 48);
+    assert_eq!(world.of_server().sender().bytes_in_flight(), 0, "the ACK did not wait");
 }
 
 /// Another controller, which paces by itself.
