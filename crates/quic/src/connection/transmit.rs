@@ -230,14 +230,14 @@ impl Connection {
     }
 
     /// Bytes of the next packet, which congestion control is asked for: those that messages need which wait alone, or a full one. A packet of
-    /// audio would wait with the pacer until a full one could leave. Not before the handshake is confirmed, since its datagrams are padded, and not
-    /// where an ACK or a frame of the path is to leave, which could lack the room beside them.
+    /// audio would wait with the pacer until a full one could leave. Not before the handshake is confirmed, since its datagrams are padded, and
+    /// where the window has no room for a full one, not beside an ACK or a frame of the path, which could lack theirs.
     fn wanted(&self, now: Time) -> u64 {
         let full = self.path_info.max_datagram_size;
-        let alone = self.confirmed && self.has_messages_alone() && !self.has_due(now);
+        let alone = self.confirmed && self.has_messages_alone();
         let Some(one_rtt) = self.one_rtt.as_ref().filter(|_| alone) else { return full };
         let has_news = self.spaces[Space::Application as usize].receiver.has_news();
-        if has_news && self.rest() < full {
+        if self.rest() < full && (has_news || self.has_due(now)) {
             return full;
         }
         let space = id_of(Space::Application);
