@@ -72,8 +72,8 @@ impl Repeated {
         all
     }
 
-    /// Puts all of them behind others. When these must move there is room for four times as many afterwards: it costs nothing until it is
-    /// touched, and a move does.
+    /// Puts all of them behind others. When these must move there is room for four times as many afterwards: memory that a system
+    /// with overcommit gives as it is touched, where a move touches all.
     pub fn add_to(&self, all: &mut Vec<f64>) {
         let length = self.len();
         if all.capacity() - all.len() < length {
