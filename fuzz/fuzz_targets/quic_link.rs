@@ -14,7 +14,7 @@ use kneepoint_quic::units::Duration;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 
-use self::world::{Flying, Plan, World};
+use self::world::{Plan, World};
 
 #[derive(Arbitrary, Debug)]
 enum Op {
@@ -61,7 +61,7 @@ fn step(world: &mut World, op: &Op, honest: bool) {
             if let Some(key) = key(which)
                 && let Some(it) = world.flying.get(&key)
             {
-                let copy = Flying { from: it.from, to: it.to, ecn: it.ecn, bytes: it.bytes.clone() };
+                let copy = it.clone();
                 world.serial += 1;
                 let serial = world.serial;
                 world.flying.insert((key.0 + later(ms), serial + (1 << 40)), copy);

@@ -4,6 +4,7 @@
 //! network that someone else is on.**
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use rustls::Error as TlsError;
 
@@ -22,6 +23,8 @@ const UNEXPECTED: u8 = 10;
 const DECODE: u8 = 50;
 /// What a tag of AEADs takes.
 const TAG_LEN: usize = 16;
+/// Where in it the packet number stands.
+const NUMBER: Range<usize> = 8..16;
 
 /// Leaves the header as it is.
 struct NoMask;
@@ -38,19 +41,33 @@ impl HeaderProtectionKey for NoMask {
     }
 }
 
-/// Leaves the payload as it is. The tag, if there is one, names the keys: who sends, and which level or phase.
+/// Leaves the payload as it is. The tag, if there is one, names the keys (who sends, and which level or phase) and the packet number. A cipher's tag
+/// depends on the number too (RFC 9001 section 5.3), and a receiver needs it: of a packet that comes late enough, it restores another number.
 struct NoCipher {
     tag: [u8; TAG_LEN],
     tag_len: usize,
 }
 
-impl PacketKey for NoCipher {
-    fn encrypt_in_place(&self, _: u64, _: &[u8], _: &mut [u8]) -> Result<Tag, TlsError> {
-        Ok(Tag::from(&self.tag[..]))
+impl NoCipher {
+    fn tag(&self, number: u64) -> [u8; TAG_LEN] {
+        let mut tag = self.tag;
+        tag[NUMBER].copy_from_slice(&number.to_be_bytes());
+        tag
     }
-    fn decrypt_in_place<'a>(&self, _: u64, _: &[u8], payload: &'a mut [u8]) -> Result<&'a [u8], TlsError> {
+}
+
+impl PacketKey for NoCipher {
+    fn encrypt_in_place(&self, number: u64, _: &[u8], _: &mut [u8]) -> Result<Tag, TlsError> {
+        Ok(Tag::from(&self.tag(number)[..]))
+    }
+    fn decrypt_in_place<'a>(
+        &self,
+        number: u64,
+        _: &[u8],
+        payload: &'a mut [u8],
+    ) -> Result<&'a [u8], TlsError> {
         let tag = payload.len().checked_sub(self.tag_len).ok_or(TlsError::DecryptError)?;
-        match payload[tag..] == self.tag[..self.tag_len] {
+        match payload[tag..] == self.tag(number)[..self.tag_len] {
             true => Ok(&payload[..tag]),
             false => Err(TlsError::DecryptError),
         }
@@ -69,8 +86,9 @@ impl PacketKey for NoCipher {
 /// Which keys: the phases of 1-RTT follow the levels.
 fn key(from: Side, number: u64, tag_len: usize) -> Box<dyn PacketKey> {
     let mut tag = [0; TAG_LEN];
+    // Phases are counted in seven bytes: one a microsecond for two thousand years.
+    tag[..NUMBER.start].copy_from_slice(&number.to_be_bytes());
     tag[0] = from as u8;
-    tag[8..].copy_from_slice(&number.to_be_bytes());
     Box::new(NoCipher { tag, tag_len })
 }
 

@@ -42,6 +42,7 @@ impl Default for Link {
     }
 }
 
+#[derive(Clone)]
 pub struct Flying {
     pub from: SocketAddr,
     pub to: SocketAddr,

@@ -61,6 +61,29 @@ fn reordering_and_duplication() {
     assert!(world.of_server().sender().stats().spurious > 0);
 }
 
+/// Its number has one byte, which after hundreds of later packets stands for another number. What was sealed for one number is not opened for another
+/// (the nonce of RFC 9001 section 5.3), or the sender would be told of a packet that it has not sent.
+#[test]
+fn a_copy_that_comes_hundreds_of_packets_late() {
+    for crypto in [plain(), tls(Ciphers::All)] {
+        let mut world = World::new(Plan { crypto, ..Plan::default() });
+        world.connect(&[1_000_000]);
+        let mut kept = None;
+        world.run(ms(10_000), |world| {
+            let of_server = |it: &&Flying| it.to == CLIENT.parse().unwrap() && it.bytes[0] & 0x80 == 0;
+            kept = world.flying.values().find(of_server).map(Flying::clone);
+            kept.is_some()
+        });
+        let late = kept.unwrap();
+        world.run(ms(10_000), |world| world.of_client().counts().packets_received >= 200);
+        let dropped = world.of_client().counts().packets_dropped;
+        world.flying.insert((world.now, u64::MAX), late);
+        assert!(world.finish(ms(10_000)), "{:?}", world.ended());
+        assert_eq!(world.ended(), [None, None]);
+        assert_eq!(world.of_client().counts().packets_dropped, dropped + 1);
+    }
+}
+
 /// Interop runner, blackhole: 5 s on, 2 s off.
 #[test]
 fn blackhole() {
