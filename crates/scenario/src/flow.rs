@@ -57,7 +57,8 @@ pub struct FlowConfig {
     #[serde(skip)]
     pub rtt: Duration,
     /// A round trip before the first data of each connection, over the same links and with a timer: Initials of 1200 bytes, or
-    /// SYNs; it is the first RTT sample, and an Initial counts in the window as a packet. On the wire the handshake is over before the run begins, either way.
+    /// SYNs; it is the first RTT sample, and an Initial counts in the window as a packet. What ends a handshake of QUIC takes 150 bytes of the
+    /// datagram with the first data. On the wire the handshake is over before the run begins, either way.
     pub handshake: bool,
     /// In a stack that brings controllers (noq, quinn): its own of this name, `new-reno` or `cubic` without parameters, and not ours inside
     /// of it. The simulator and our endpoint run ours all the same; aioquic has none but its own.

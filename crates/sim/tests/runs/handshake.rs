@@ -8,6 +8,9 @@ use scenario::trace::{Event, Metrics};
 use scenario::{Application, Back, Connection, FlowConfig, ObjectsConfig, Outcome, Route, Scenario};
 use units::{Bytes, Duration, Rate, Time};
 
+/// What the end of a handshake takes of the datagram with the first data, in QUIC.
+const END: u32 = 150;
+
 /// A link's transmission of so many bytes, seconds at [`RATE`].
 fn wire(bytes: u32) -> f64 {
     f64::from(bytes) * 8.0 / 10e6
@@ -37,14 +40,14 @@ fn close(what: &str, got: f64, expected: f64) {
 /// A transfer of one packet takes one and a half round trips, and each packet its transmission:
 ///
 /// ```text
-/// RTT of the handshake = base RTT + Initial / rate,   completion = that + base RTT / 2 + packet / rate
+/// RTT of the handshake = base RTT + Initial / rate,   completion = that + base RTT / 2 + (end of the handshake + packet) / rate
 /// ```
 #[test]
 fn one_round_trip_before_the_data() {
     // An Initial counts in the window, and opens it as a packet of data would.
-    for (flow, initial, packet, counted, window) in [
-        (quic_flow("name = 'cubic'"), 1242, 1079, 2, 12_520 + 1200),
-        (tcp_flow("name = 'cubic'"), 52, 1052, 1, 14_480),
+    for (flow, initial, packet, end, counted, window) in [
+        (quic_flow("name = 'cubic'"), 1242, 1079, END, 3, 12_520 + 1200),
+        (tcp_flow("name = 'cubic'"), 52, 1052, 0, 1, 14_480),
     ] {
         let flow = FlowConfig { transfer: Some(1000), ..flow };
         let without = run(&scenario(4.0, 30, vec![flow.clone()]));
@@ -56,9 +59,9 @@ fn one_round_trip_before_the_data() {
         close("smoothed_rtt", metrics.smoothed_rtt.as_secs_f64(), rtt);
         close("rttvar", metrics.rttvar.as_secs_f64(), rtt / 2.0);
         assert_eq!((metrics.bytes_in_flight, metrics.latest_rtt), (0, Some(metrics.min_rtt)));
-        close("completion", out.flows[0].finished.unwrap().as_secs_f64(), rtt + 0.025 + wire(packet));
+        close("completion", out.flows[0].finished.unwrap().as_secs_f64(), rtt + 0.025 + wire(end + packet));
         let totals = &out.flows[0].totals;
-        assert_eq!((totals.packets, totals.wire, totals.sent), (2, u64::from(initial + packet), 1000));
+        assert_eq!((totals.packets, totals.wire, totals.sent), (2, u64::from(initial + end + packet), 1000));
         assert_eq!((out.flows[0].stats.sent, metrics.cwnd), (counted, window));
     }
 }
@@ -79,6 +82,47 @@ fn an_initial_is_a_packet() {
         _ => None,
     });
     assert_eq!(acks.take(3).collect::<Vec<_>>(), [[(0, 0)], [(0, 2)], [(0, 4)]]);
+}
+
+/// What ends a handshake has a part of the first datagram with data. It is in flight, and no window grows by it: it is never acknowledged.
+#[test]
+fn the_end_of_a_handshake() {
+    let out = run(&traced(opens(quic_flow("name = 'new-reno'"))));
+    let trace = out.flows[0].trace.as_ref().unwrap();
+    let sent = trace.iter().filter_map(|(_, event)| match event {
+        Event::Sent { bytes, len, .. } => Some((*bytes, *len)),
+        _ => None,
+    });
+    assert_eq!(sent.take(2).collect::<Vec<_>>(), [(1252 - END, 1215 - END), (1252, 1215)]);
+    let states = trace.iter().filter_map(|(_, event)| match event {
+        Event::Metrics(metrics) => Some((metrics.cwnd, metrics.bytes_in_flight)),
+        _ => None,
+    });
+    let (first, end) = (12_520 + 1200, u64::from(END));
+    // Ten packets, of which the first is acknowledged: it has left room for one.
+    let expected = [(first, 0), (first + 1252 - end, 9 * 1252)];
+    assert_eq!(states.take(2).collect::<Vec<_>>(), expected);
+}
+
+/// The datagram with it is lost: its bytes leave the flight with an ACK of what follows it or, where nothing does, by the timer.
+#[test]
+fn a_lost_end_of_a_handshake() {
+    for transfer in [1000, 100_000] {
+        let found = (1..100).find_map(|seed| {
+            let mut s =
+                traced(FlowConfig { transfer: Some(transfer), ..opens(quic_flow("name = 'new-reno'")) });
+            (s.link.loss, s.seed) = (0.2, seed);
+            let out = run(&s);
+            let trace = out.flows[0].trace.as_ref().unwrap();
+            let opens = trace.iter().filter(|(_, event)| matches!(event, Event::Opens(_))).count();
+            let is_lost = trace.iter().any(|(_, event)| matches!(event, Event::Lost { pn: 0, .. }));
+            let lost = is_lost || (transfer == 1000 && out.flows[0].totals.dropped == 1);
+            (opens == 1 && lost).then_some(out)
+        });
+        let flow = &found.unwrap().flows[0];
+        assert!(flow.finished.is_some());
+        assert_eq!(flow.stats.discarded, 1);
+    }
 }
 
 /// An Initial that is lost is a loss like others (RFC 9002 section 6.1): the window is halved when its repeat is answered. Not so of a SYN.
@@ -182,7 +226,7 @@ fn every_new_connection() {
         let (sum, count) = objects(connection, false);
         assert!((sum / count - one_way).abs() < 1e-3, "{connection:?}: {}", sum / count);
         let (sum, count) = objects(connection, true);
-        let expected = count * one_way + rtt * f64::max(1.0, handshakes * count);
+        let expected = count * one_way + (rtt + 1e3 * wire(END)) * f64::max(1.0, handshakes * count);
         assert!((sum - expected).abs() < 1e-3 * count, "{connection:?}: {sum} for {expected}");
     }
 }

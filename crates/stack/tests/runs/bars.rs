@@ -11,16 +11,11 @@ use units::{Bytes, Duration, Rate};
 use crate::common::*;
 
 /// Who does not meet which bar, and why. Whoever meets it is no longer to stand here.
-const MISSES: [(&str, Network, bool, &str); 5] = [
-    // A packet of repeats has a byte or two less where a piece ends that was lost, and this start-up counts them.
+const MISSES: [(&str, Network, bool, &str); 2] = [
+    // A packet of repeats has a byte or two less where a piece ends that was lost, and this start-up counts them: the simulator itself drops 95 to
+    // 103 packets, and 88 to 94, when its header of 37 bytes has three less or more.
     ("bbr2-mvfst", Network::Slow, false, "drops, window"),
     ("bbr2-mvfst", Network::Slow, true, "drops"),
-    // The end of a handshake takes some 130 bytes of the first packet, and the window stays smaller by as much. These answer no loss before a
-    // smoothed rate of it passes 0.2: one packet decides whether a burst that overflows the queue does.
-    ("cubic-picoquic", Network::Slow, true, "drops, window"),
-    ("cubic-ecn-gated", Network::Slow, true, "drops, window"),
-    // The first packet again: 20 for 18.
-    ("bbr3", Network::Fast, true, "drops"),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use units::{Duration, Time};
 
 use crate::endpoints::ack_jitter::AckJitter;
 use crate::endpoints::ack_path::AckPath;
-use crate::endpoints::handshake::{Handshake, NO_STREAM};
+use crate::endpoints::handshake::{Ending, Handshake, NO_STREAM};
 use crate::endpoints::receiver::{Receiver, Spent};
 use crate::endpoints::resend::Resend;
 use crate::endpoints::setup::{Rules, Setup};
@@ -76,6 +76,7 @@ pub(crate) struct Flow {
     propagating: VecDeque<(Time, Data)>,
     /// Until the connection is open.
     handshake: Option<Handshake>,
+    ending: Ending,
     source: Source,
     back: AckPath,
     sender: Sender<Chunk>,
@@ -120,6 +121,7 @@ impl Flow {
             connection: 0,
             closed: Stats::default(),
             handshake: setup.handshake(),
+            ending: Ending::None,
             sender: setup.sender(path),
             fresh: 0,
             resend: Resend::default(),
@@ -240,6 +242,7 @@ impl Flow {
             return;
         }
         if self.timer_at <= now {
+            self.forget_handshake(now);
             self.sender.on_timer(now, &mut shared.effects);
             self.apply(now, &shared.effects);
             settled = false;
@@ -281,7 +284,7 @@ impl Flow {
         self.closed += self.sender.stats();
         let first = self.setup.path;
         let path = PathInfo { seed: first.seed ^ (u64::from(self.connection) << 32), ..first };
-        self.handshake = self.setup.handshake();
+        (self.handshake, self.ending) = (self.setup.handshake(), Ending::None);
         self.sender = self.setup.sender(path);
         self.timer_at = Time::NEVER;
         self.receiver = Receiver::new(&self.setup);
@@ -423,6 +426,7 @@ impl Flow {
                 self.answer_ping(now, links);
             }
             self.sender.on_ack(now, frame, self.resend.least(), effects);
+            self.forget_handshake(now);
         }
         if let Some(ack) = ack {
             self.sender.on_tcp_ack(now, ack, effects);
@@ -495,7 +499,7 @@ impl Flow {
     }
 
     fn fresh_chunk(&mut self, now: Time) -> Option<Chunk> {
-        let full = u64::from(self.transport.payload());
+        let full = u64::from(self.transport.payload() - self.end_of_handshake());
         let offered = self.source.offered(now, self.fresh, &mut self.record);
         (offered > 0).then(|| Chunk { offset: self.fresh, len: offered.min(full) as u32 })
     }
@@ -554,8 +558,8 @@ impl Flow {
     }
 
     fn transmit(&mut self, now: Time, chunk: Chunk, bytes: u64, repeat: bool, links: &mut Links) {
+        let size = self.transport.wire_bytes(chunk.len) + self.end_handshake(now);
         let (pn, ecn) = self.sender.on_sent(now, bytes, chunk, repeat);
-        let size = self.transport.wire_bytes(chunk.len);
         let Chunk { offset, len } = chunk;
         self.record.on_sent(now, SentPacket { pn, bytes: bytes as u32, wire: size, offset, len });
         if repeat && self.receiver.holds(&chunk) {

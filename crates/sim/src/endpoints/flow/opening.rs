@@ -6,7 +6,7 @@ use scenario::trace;
 use units::{Ecn, Time};
 
 use super::{Flow, Shared};
-use crate::endpoints::handshake::{Handshake, NO_STREAM};
+use crate::endpoints::handshake::{END_OF_HANDSHAKE, Ending, Handshake, NO_STREAM};
 use crate::engine::links::Links;
 use crate::packet::{Chunk, Data, Feedback, Says};
 
@@ -33,6 +33,7 @@ impl Flow {
             let _ = self.sender.on_ack_in(now, SpaceId::Initial, &frame, None, out);
             self.sender.discard(now, SpaceId::Initial);
             self.sender.on_handshake_confirmed(now);
+            self.ending = Ending::Due;
         } else if let Some(rtt) = handshake.answered(now, number) {
             self.sender.on_handshake(now, rtt, out);
         }
@@ -69,6 +70,32 @@ impl Flow {
                 }
             }
             Err(_) => self.record.on_dropped(now),
+        }
+    }
+
+    /// What the next datagram carries besides its packet.
+    pub(super) fn end_of_handshake(&self) -> u32 {
+        if self.ending == Ending::Due { END_OF_HANDSHAKE.min(self.transport.payload() / 2) } else { 0 }
+    }
+
+    /// The same, when that datagram leaves.
+    pub(super) fn end_handshake(&mut self, now: Time) -> u32 {
+        let bytes = self.end_of_handshake();
+        if bytes > 0 {
+            self.sender.on_sent_in(now, SpaceId::Handshake, bytes.into(), Ecn::NotEct, NO_STREAM, true);
+            self.sender.on_handshake_confirmed(now);
+            self.ending = Ending::UnderWay;
+        }
+        bytes
+    }
+
+    /// The first ACK has come, or a timer is due: the keys of the handshake go, and with them what was sent with them.
+    #[inline]
+    pub(super) fn forget_handshake(&mut self, now: Time) {
+        if self.ending == Ending::UnderWay {
+            self.sender.discard(now, SpaceId::Handshake);
+            self.sender.on_handshake_confirmed(now);
+            self.ending = Ending::None;
         }
     }
 
