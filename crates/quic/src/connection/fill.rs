@@ -23,6 +23,8 @@ use crate::wire::varint;
 const MIN_ACK: usize = 56;
 /// CRYPTO without its data: type, offset, length.
 const CRYPTO_HEADER: usize = 1 + 8 + 4;
+/// Probes that a silence leaves in flight: two for each timeout, which doubles from a millisecond to an hour.
+const PROBES: u64 = 48;
 /// What receive times add to an ACK besides themselves: a type of four bytes instead of one.
 const STAMPS_TYPE: usize = 3;
 
@@ -164,8 +166,10 @@ impl Connection {
     pub(super) fn write_path_frames_of(&mut self, now: Time, path: PathId, w: &mut Writer<'_>) -> bool {
         let pto = self.pto();
         // The peer asks for as many of these as it likes, and each is kept until it is acknowledged or lost. A path must be asked although the
-        // packets of the one before have filled the window; so a second one is left for them (section 8.2.2: congestion control may hold them back).
-        let may = self.sender.bytes_in_flight() < self.sender.window().saturating_mul(2);
+        // packets of the one before have filled the window, and the probes of a long silence more than that; so room for these and a second window
+        // is left for them (section 8.2.2: congestion control may hold them back).
+        let room = self.sender.window().saturating_mul(2) + PROBES * self.path_info.max_datagram_size;
+        let may = self.sender.bytes_in_flight() < room;
         let Some(known) = self.paths.get_mut(path) else { return false };
         let mut expand = false;
         // One that may not leave is as good as lost, so that its timer goes on.

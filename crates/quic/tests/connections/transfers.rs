@@ -61,6 +61,23 @@ fn reordering_and_duplication() {
     assert!(world.of_server().sender().stats().spurious > 0);
 }
 
+/// A link that was dark for long: probes have filled the window twice over. Who comes back has another port, or another address, and is asked for a
+/// proof all the same.
+#[test]
+fn rebinding_after_a_long_silence() {
+    for to in ["10.0.0.1:4001", "10.0.0.77:4000"] {
+        let mut world = World::new(Plan::default());
+        world.connect(&[100_000]);
+        world.run(ms(10_000), |world| world.requests.values().any(|request| request.received > 0));
+        world.nat = Some(to.parse().unwrap());
+        let silent = world.now + Duration::from_secs(16);
+        assert!(!world.run(silent, |_| false));
+        world.of_client().ping();
+        let end = world.now + Duration::from_secs(3);
+        assert!(world.finish(end), "{to}: {:?}", world.server_events);
+    }
+}
+
 /// Its number has one byte, which after hundreds of later packets stands for another number. What was sealed for one number is not opened for another
 /// (the nonce of RFC 9001 section 5.3), or the sender would be told of a packet that it has not sent.
 #[test]
