@@ -3,6 +3,7 @@
 use experiment::metric::Metric;
 use std::collections::BTreeMap;
 
+use scenario::Repeated;
 use units::Duration;
 
 use experiment::chart::{Along, Axis, Chart, Colour, Data, Mark, ScaleKind, Spot};
@@ -199,7 +200,7 @@ fn track(variant: &str, row: &Row, index: usize, flow: u32) -> Track {
         50.0 + (mean - 50.0) * (0.5 + (t / period).fract()) + 1.5 * noise
     };
     let running = |t: f64, v: f64| if t < start || t > end { f64::NAN } else { v };
-    let column = |f: &dyn Fn(f64) -> f64| times.iter().map(|t| f(*t)).collect::<Vec<f64>>();
+    let column = |f: &dyn Fn(f64) -> f64| times.iter().map(|t| f(*t)).collect::<Repeated>();
     let columns = BTreeMap::from([
         ("cwnd_bytes".to_owned(), column(&|t| running(t, rtt(t).floor() * 1250.0))),
         ("latest_rtt_ms".to_owned(), column(&|t| running(t, rtt(t)))),
@@ -363,7 +364,7 @@ pub(super) fn crowd() -> Results {
 /// Goodput that is never twice the same.
 fn noisy_track(flow: &FlowRow) -> Track {
     let noise = |t: u64| ((t * 7919 + u64::from(flow.flow) * 104_729) * 2_654_435_761 % 1000) as f64 / 1000.0;
-    let goodput: Vec<f64> = (0..1800).map(|t| flow.values["goodput"] * noise(t)).collect();
+    let goodput: Repeated = (0..1800).map(|t| flow.values["goodput"] * noise(t)).collect();
     Track {
         variant: String::new(),
         row: flow.row.clone(),
@@ -556,7 +557,7 @@ fn odd_series(evil: &str, labels: &[&str]) -> Vec<Track> {
             (evil, values),
             ("queue_bytes", vec![f64::NAN; 5]),
         ];
-        let columns = columns.into_iter().map(|(n, v)| (n.to_owned(), v)).collect();
+        let columns = columns.into_iter().map(|(n, v)| (n.to_owned(), Repeated::of(&v))).collect();
         Track { variant: String::new(), row: (*label).into(), repetition: 3, flow: i as u32, times, columns }
     };
     labels.iter().enumerate().map(track).collect()

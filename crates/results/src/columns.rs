@@ -3,6 +3,7 @@
 
 mod column;
 mod group;
+mod runs;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -269,6 +270,59 @@ mod tests {
         write(&path, &table).unwrap();
         assert_eq!(read(&path).unwrap(), table);
         assert!(read(&dir.path().join("none")).is_err());
+    }
+
+    /// Runs of all lengths: columns written run by run are read as those written row by row.
+    #[test]
+    fn runs_are_rows() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.parquet");
+        for longest in [1, 7, 40, 5000] {
+            let lengths: Vec<u32> =
+                (0..300_u32).map(|i| i * 7919 % longest + u32::from(longest == 1)).collect();
+            let number = |i: u32| i * 31 % 97;
+            let numbers = || (0..300).map(number);
+            let word = |n: u32| (!n.is_multiple_of(5)).then(|| Arc::from("x".repeat(n as usize)));
+            let columns = [
+                Column::Text(numbers().map(|n| Arc::from(n.to_string())).collect()),
+                Column::Words(numbers().map(word).collect()),
+                Column::Int(numbers().map(|n| n as i32 - 50).collect()),
+                Column::Count(numbers().map(|n| (n > 10).then_some(i64::from(n) << 40)).collect()),
+                Column::Real(numbers().map(|n| if n > 10 { f64::from(n) / 7.0 } else { f64::NAN }).collect()),
+                Column::Real(vec![f64::NAN; 300]),
+            ];
+            let names = ["text", "words", "int", "count", "real", "none"];
+            let named = names.iter().zip(&columns).map(|(name, c)| Named::new(name, "", "", c.clone()));
+            let mut out = Writer::new(&path, &named.collect()).unwrap();
+            for _ in 0..2 {
+                let mut group = out.group().unwrap();
+                columns.iter().for_each(|c| group.column(c, lengths.iter().copied()).unwrap());
+                group.finish().unwrap();
+            }
+            out.finish().unwrap();
+            let back = read(&path).unwrap();
+            let rows: Vec<usize> =
+                (0..300).flat_map(|i| std::iter::repeat_n(i, lengths[i] as usize)).collect();
+            let twice = || rows.iter().chain(&rows).copied();
+            let expected = [
+                format!("{:?}", twice().map(|i| number(i as u32).to_string()).collect::<Vec<_>>()),
+                format!("{:?}", twice().map(|i| word(number(i as u32))).collect::<Vec<Option<Arc<str>>>>()),
+            ];
+            let got = back.iter().map(|named| match &named.column {
+                Column::Text(words) => format!("{words:?}"),
+                Column::Words(words) => format!("{words:?}"),
+                Column::Int(values) => format!("{values:?}"),
+                Column::Count(values) => format!("{values:?}"),
+                Column::Real(values) => format!("{values:?}"),
+            });
+            let expected = expected.into_iter().chain(columns[2..].iter().map(|column| match column {
+                Column::Int(values) => format!("{:?}", twice().map(|i| values[i]).collect::<Vec<_>>()),
+                Column::Count(values) => format!("{:?}", twice().map(|i| values[i]).collect::<Vec<_>>()),
+                Column::Real(values) => format!("{:?}", twice().map(|i| values[i]).collect::<Vec<_>>()),
+                _ => String::new(),
+            }));
+            assert!(got.eq(expected), "runs below {longest}");
+        }
     }
 
     #[test]

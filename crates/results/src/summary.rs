@@ -10,6 +10,7 @@ use experiment::chart::Chart;
 use experiment::metric::Metric;
 use experiment::row::RowLabel;
 use experiment::verdict::Outcome;
+use scenario::Repeated;
 use serde::{Deserialize, Serialize};
 
 use crate::network::Network;
@@ -371,7 +372,7 @@ pub struct Track {
     pub times: Vec<f64>,
     /// Column name (with unit) to values; NaN where the flow did not run. The bottleneck's `queue_bytes` and `drops` and
     /// the probe's `ping_ms` and `udp_mbit_s` stand in each flow's track.
-    pub columns: BTreeMap<String, Vec<f64>>,
+    pub columns: BTreeMap<String, Repeated>,
 }
 
 impl Track {

@@ -15,8 +15,13 @@ impl Repeated {
 
     /// These.
     pub fn of(values: &[f64]) -> Self {
+        values.iter().copied().collect()
+    }
+
+    /// So many of one.
+    pub fn of_one(value: f64, length: u32) -> Self {
         let mut all = Self::EMPTY;
-        values.iter().for_each(|value| all.push(*value, 1));
+        all.push(value, length);
         all
     }
 
@@ -31,12 +36,12 @@ impl Repeated {
     }
 
     /// Each with how often it follows itself.
-    pub fn runs(&self) -> impl Iterator<Item = (f64, u32)> {
+    pub fn runs(&self) -> impl Iterator<Item = (f64, u32)> + Clone {
         self.values.iter().copied().zip(self.lengths.iter().copied())
     }
 
     /// One after another.
-    pub fn iter(&self) -> impl Iterator<Item = f64> {
+    pub fn iter(&self) -> impl Iterator<Item = f64> + Clone {
         self.runs().flat_map(|(value, length)| std::iter::repeat_n(value, length as usize))
     }
 
@@ -65,6 +70,15 @@ impl Repeated {
         }
     }
 
+    /// Adds others.
+    pub fn append(&mut self, others: &Self) {
+        let mut others = others.runs();
+        // They may begin as these end.
+        others.next().into_iter().for_each(|(value, length)| self.push(value, length));
+        self.values.extend(others.clone().map(|run| run.0));
+        self.lengths.extend(others.map(|run| run.1));
+    }
+
     /// All of them.
     pub fn to_vec(&self) -> Vec<f64> {
         let mut all = Vec::new();
@@ -85,6 +99,14 @@ impl Repeated {
     }
 }
 
+impl FromIterator<f64> for Repeated {
+    fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
+        let mut all = Self::EMPTY;
+        values.into_iter().for_each(|value| all.push(value, 1));
+        all
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,5 +120,10 @@ mod tests {
         assert_eq!(bits(&all.to_vec()), bits(&values));
         assert_eq!(Repeated::of(&[]).len(), 0);
         assert_eq!(bits(&all.iter().collect::<Vec<_>>()), bits(&values));
+        for at in 0..=values.len() {
+            let mut parts = Repeated::of(&values[..at]);
+            parts.append(&Repeated::of(&values[at..]));
+            assert_eq!((bits(&parts.to_vec()), &parts.lengths), (bits(&values), &all.lengths), "{at}");
+        }
     }
 }

@@ -47,6 +47,12 @@ impl Sampler {
         self.flows[number].sample(before as u32, self.interval, sample, trace);
     }
 
+    /// The same for one that is as it was at the sample before; nothing has arrived.
+    pub fn repeat_flow(&mut self, number: usize) {
+        let before = self.path.times.len().saturating_sub(1);
+        self.flows[number].repeat(before as u32);
+    }
+
     /// The goodput of each flow at the last sample, Mbit/s.
     pub fn goodputs(&self) -> impl Iterator<Item = f64> {
         self.flows.iter().map(|flow| flow.own[GOODPUT].value)
@@ -88,8 +94,10 @@ pub struct FlowSample {
 
 /// Columns that every flow has.
 const OWN: usize = 7;
-/// The place of [`FlowSeries::goodput_mbit_s`] among them.
+/// The places of [`FlowSeries::goodput_mbit_s`], of `media_mbit_s` and of `owd_ms` among them.
 const GOODPUT: usize = 4;
+const MEDIA: usize = 5;
+const OWD: usize = 6;
 
 /// The samples of one flow since the last were taken.
 #[derive(Debug)]
@@ -211,6 +219,17 @@ impl FlowSampler {
             // It may leave out what it does not know yet.
             let missing = inner.iter_mut().filter(|variable| variable.told != at + 1);
             missing.for_each(|variable| variable.newest.set(f64::NAN, at, &mut variable.column));
+        }
+    }
+
+    /// Adds a sample like the one before, but that nothing has arrived, with `at` before it.
+    fn repeat(&mut self, at: u32) {
+        for (place, value) in [(GOODPUT, 0.0), (MEDIA, 0.0), (OWD, f64::NAN)] {
+            let (newest, column) = (&mut self.own[place], &mut self.columns[place]);
+            // What it does not have, it does not get.
+            if !newest.value.is_nan() {
+                newest.set(value, at, column);
+            }
         }
     }
 

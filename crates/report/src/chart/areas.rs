@@ -139,7 +139,7 @@ fn stack<'a>(run: &Run<'a>, column: &str, kinds: &Kinds<'a>, bins: &Bins) -> Vec
 /// The bands of a kind. Too many flows are put together with those that got as much as they.
 fn bands<'a>(run: &Run<'a>, column: &str, kind: Kind<'a>, most: usize, bins: &Bins) -> Vec<Band<'a>> {
     let tracks = run.tracks().filter(|f| f.0 == kind).map(|f| f.1);
-    let values = |t: &Track| bins.means(&t.times, t.columns.get(column).map_or(&[], Vec::as_slice));
+    let values = |t: &Track| bins.means(&t.times, t.columns.get(column).into_iter().flat_map(|c| c.iter()));
     let mut flows: Vec<Vec<f64>> = tracks.map(values).collect();
     let parts = flows.len().min(most);
     if flows.len() > parts {

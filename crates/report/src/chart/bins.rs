@@ -34,11 +34,11 @@ impl Bins {
     }
 
     /// A series' mean in each bin. What is no number counts as 0: the flow does not run.
-    pub(super) fn means(&self, times: &[f64], values: &[f64]) -> Vec<f64> {
+    pub(super) fn means(&self, times: &[f64], values: impl Iterator<Item = f64>) -> Vec<f64> {
         let mut sums = vec![(0.0, 0_u32); self.count];
         for (time, value) in times.iter().zip(values) {
             if let Some((sum, count)) = self.index(*time).and_then(|i| sums.get_mut(i)) {
-                *sum += if is_drawable(*value) { value.max(0.0) } else { 0.0 };
+                *sum += if is_drawable(value) { value.max(0.0) } else { 0.0 };
                 *count += 1;
             }
         }
@@ -46,9 +46,9 @@ impl Bins {
     }
 
     /// The middles of the bins that have numbers, and the means of those.
-    pub(super) fn present(&self, times: &[f64], values: &[f64]) -> Vec<(f64, f64)> {
+    pub(super) fn present(&self, times: &[f64], values: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
         let mut sums = vec![(0.0, 0_u32); self.count];
-        for (time, value) in times.iter().zip(values).filter(|(_, value)| is_drawable(**value)) {
+        for (time, value) in times.iter().zip(values).filter(|(_, value)| is_drawable(*value)) {
             if let Some((sum, count)) = self.index(*time).and_then(|i| sums.get_mut(i)) {
                 (*sum, *count) = (*sum + value, *count + 1);
             }
@@ -123,8 +123,8 @@ mod tests {
         let bins = Bins { width: 1.0, count: 3, end: 3.0 };
         let times = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, f64::NAN, -1.0];
         let values = [9.0, 2.0, 4.0, f64::NAN, 6.0, f64::INFINITY, -2.0, 9.0, 9.0, 9.0];
-        assert_eq!(bins.means(&times, &values), [3.0, 3.0, 0.0]);
-        let present = bins.present(&times[2..6], &[4.0, f64::NAN, f64::NAN, 7.0]);
+        assert_eq!(bins.means(&times, values.into_iter()), [3.0, 3.0, 0.0]);
+        let present = bins.present(&times[2..6], [4.0, f64::NAN, f64::NAN, 7.0].into_iter());
         assert!(present[0] == (0.5, 4.0) && present[1].1.is_nan() && present[2] == (2.5, 7.0), "{present:?}");
         let line = bins.line(&[3.0, 4.0, 5.0]).collect::<Vec<_>>();
         assert_eq!(line, [(0.0, 3.0), (0.5, 3.0), (1.5, 4.0), (2.5, 5.0), (3.0, 5.0)]);

@@ -167,7 +167,7 @@ struct Reach {
 impl Reach {
     fn of(source: &Source<'_>, column: &str, ((variant, _), rows): &(Part<'_>, &[Row<'_>])) -> Self {
         let columns = rows.iter().flat_map(|l| &l.tracks).filter_map(|t| t.columns.get(column));
-        let values = columns.flatten().copied();
+        let values = columns.flat_map(|c| c.values()).copied();
         let least = values.clone().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
         let references = rows.iter().flat_map(|l| reference::of_column(source, variant, l.label, column));
         Self { ends: extent(values), least, references: references.collect() }
@@ -248,8 +248,8 @@ impl Panel<'_> {
             let place = |value: f64| self.place(value, lines.kinds[flow].algorithm, y);
             // States have no mean.
             let points: Vec<(f64, f64)> = match bins.filter(|_| y.words().is_empty()) {
-                Some(bins) => bins.present(&track.times, values),
-                None => track.times.iter().copied().zip(values.iter().copied()).collect(),
+                Some(bins) => bins.present(&track.times, values.iter()),
+                None => track.times.iter().copied().zip(values.iter()).collect(),
             };
             let points = points.into_iter().map(|(at, value)| (at, place(value)));
             Some(path::series(points, time, y)).filter(|d| !d.is_empty())

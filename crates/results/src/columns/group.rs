@@ -1,4 +1,5 @@
-//! A group of rows on its way to its file, column by column. Of each value it takes how often it follows itself.
+//! A group of rows on its way to its file, column by column. Of each value it takes how often it follows itself: where that is often, a column is
+//! written run by run (`runs.rs`), otherwise row by row.
 
 use std::fs::File;
 use std::iter::repeat_n;
@@ -7,21 +8,34 @@ use std::sync::Arc;
 use parquet::column::writer::ColumnWriterImpl;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result};
+use parquet::file::properties::{EnabledStatistics, WriterPropertiesPtr};
+use parquet::file::statistics::{Statistics, ValueStatistics};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::ColumnDescPtr;
+use scenario::Repeated;
 
 use super::column::{Column, THERE};
+use super::runs::{self, Entry, Runs};
+
+/// Runs are written as such where there are so many times fewer of them than rows.
+const FEWER: usize = 2;
 
 /// A group of rows.
 pub(crate) struct Group<'a> {
     out: SerializedRowGroupWriter<'a, File>,
+    properties: WriterPropertiesPtr,
+    /// The columns that are yet to come.
+    columns: std::vec::IntoIter<ColumnDescPtr>,
     /// Rows that are handed over at once: as many as the library encodes at once, so that they have not left the cache by then.
     batch: usize,
 }
 
 impl<'a> Group<'a> {
     pub(super) fn begin(file: &'a mut SerializedFileWriter<File>) -> Result<Self> {
-        let batch = file.properties().write_batch_size();
-        Ok(Self { out: file.next_row_group()?, batch })
+        let properties = file.properties().clone();
+        let columns = file.schema_descr().columns().to_vec().into_iter();
+        let batch = properties.write_batch_size();
+        Ok(Self { out: file.next_row_group()?, properties, columns, batch })
     }
 
     /// A column, each of its values so often.
@@ -29,33 +43,46 @@ impl<'a> Group<'a> {
         match column {
             Column::Text(words) => self.text(words.iter().cloned().zip(lengths)),
             Column::Words(words) => self.words(words.iter().cloned().zip(lengths)),
-            Column::Int(values) => self.ints(values.iter().copied().zip(lengths)),
-            Column::Count(values) => self.counts(values.iter().copied().zip(lengths)),
-            Column::Real(values) => self.reals(values.iter().copied().zip(lengths)),
+            Column::Int(values) => {
+                self.add::<Int32Type>(values.iter().map(|value| Some(*value)).zip(lengths))
+            }
+            Column::Count(values) => self.add::<Int64Type>(values.iter().copied().zip(lengths)),
+            Column::Real(values) => {
+                let there = |value: &f64| (!value.is_nan()).then_some(*value);
+                self.add::<DoubleType>(values.iter().map(there).zip(lengths))
+            }
         }
     }
 
     fn text(&mut self, runs: impl Iterator<Item = (Arc<str>, u32)>) -> Result<()> {
-        self.add::<ByteArrayType>(false, of_words(runs.map(|(word, length)| (Some(word), length))))
+        self.add::<ByteArrayType>(of_words(runs.map(|(word, length)| (Some(word), length))))
     }
 
     /// Words, where there are any.
     pub(crate) fn words(&mut self, runs: impl Iterator<Item = (Option<Arc<str>>, u32)>) -> Result<()> {
-        self.add::<ByteArrayType>(true, of_words(runs))
+        self.add::<ByteArrayType>(of_words(runs))
     }
 
-    fn ints(&mut self, runs: impl Iterator<Item = (i32, u32)>) -> Result<()> {
-        self.add::<Int32Type>(false, runs.map(|(value, length)| (Some(value), length)))
-    }
-
-    /// Whole numbers, where there are any.
-    pub(crate) fn counts(&mut self, runs: impl Iterator<Item = (Option<i64>, u32)>) -> Result<()> {
-        self.add::<Int64Type>(true, runs)
-    }
-
-    /// Numbers; NaN where there is none.
-    pub(crate) fn reals(&mut self, runs: impl Iterator<Item = (f64, u32)>) -> Result<()> {
-        self.add::<DoubleType>(true, runs.map(|(value, length)| ((!value.is_nan()).then_some(value), length)))
+    /// Numbers, one piece behind the other, as whole ones or not; NaN where there is none.
+    pub(crate) fn numbers(&mut self, pieces: &[&Repeated], whole: bool) -> Result<()> {
+        let rows: usize = pieces.iter().map(|piece| piece.len()).sum();
+        // A piece that follows itself is looked at once.
+        let new = pieces.chunk_by(|a, b| std::ptr::eq(*a, *b)).map(|like| like[0].values().len());
+        if rows >= FEWER * new.sum::<usize>() {
+            let runs = Runs::of_pieces(pieces);
+            return if whole {
+                self.write_runs::<Int64Type>(&runs.whole())
+            } else {
+                self.write_runs::<DoubleType>(&runs)
+            };
+        }
+        let runs = pieces.iter().flat_map(|piece| piece.runs());
+        let runs = runs.map(|(value, length)| ((!value.is_nan()).then_some(value), length));
+        if whole {
+            self.write_rows::<Int64Type>(runs.map(|(value, length)| (value.map(|v| v as i64), length)))
+        } else {
+            self.write_rows::<DoubleType>(runs)
+        }
     }
 
     /// Ends it, once every column is there.
@@ -63,19 +90,42 @@ impl<'a> Group<'a> {
         self.out.close().map(drop)
     }
 
-    fn add<T: DataType>(
-        &mut self,
-        is_optional: bool,
-        runs: impl Iterator<Item = (Option<T::T>, u32)>,
-    ) -> Result<()> {
-        let mut out =
-            self.out.next_column()?.ok_or_else(|| ParquetError::General("too many columns".into()))?;
-        let mut batch = Batch::<T>::new(self.batch, is_optional);
+    fn add<T: DataType>(&mut self, runs: impl Iterator<Item = (Option<T::T>, u32)>) -> Result<()>
+    where
+        T::T: Entry,
+        Statistics: From<ValueStatistics<T::T>>,
+    {
+        let runs: Vec<_> = runs.collect();
+        let rows: usize = runs.iter().map(|run| run.1 as usize).sum();
+        if rows >= FEWER * runs.len() {
+            self.write_runs::<T>(&Runs::of(&runs))
+        } else {
+            self.write_rows::<T>(runs.into_iter())
+        }
+    }
+
+    fn write_runs<T: DataType>(&mut self, all: &Runs<T::T>) -> Result<()>
+    where
+        Statistics: From<ValueStatistics<T::T>>,
+    {
+        let column = self.next_column()?;
+        let has_range = self.properties.statistics_enabled(column.path()) != EnabledStatistics::None;
+        runs::write::<T>(&mut self.out, &column, all, has_range)
+    }
+
+    fn write_rows<T: DataType>(&mut self, runs: impl Iterator<Item = (Option<T::T>, u32)>) -> Result<()> {
+        let column = self.next_column()?;
+        let Some(mut out) = self.out.next_column()? else { return Ok(()) };
+        let mut batch = Batch::<T>::new(self.batch, column.max_def_level() > 0);
         for (value, length) in runs {
             batch.add(out.typed::<T>(), value.as_ref(), length as usize)?;
         }
         batch.write(out.typed::<T>())?;
         out.close()
+    }
+
+    fn next_column(&mut self) -> Result<ColumnDescPtr> {
+        self.columns.next().ok_or_else(|| ParquetError::General("too many columns".into()))
     }
 }
 

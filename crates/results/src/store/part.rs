@@ -76,7 +76,7 @@ impl Part {
             let key = (&*self.variant, self.row.as_str(), self.repetition, *flow);
             let track = tracks::of_flow(all, likely, key);
             let wanted = own.iter().chain(&self.shared).filter(|(name, _)| is_wanted(name));
-            tracks::extend(track, &self.times, wanted, Repeated::add_to);
+            tracks::extend(track, |times| self.times.add_to(times), wanted);
         }
     }
 }
@@ -106,7 +106,7 @@ impl Part {
     pub(super) fn of(tracks: &[Track]) -> Self {
         let own = |track: &Track| {
             let columns = track.columns.iter();
-            (track.flow, columns.map(|(name, values)| (name.clone(), Repeated::of(values))).collect())
+            (track.flow, columns.map(|(name, values)| (name.clone(), values.clone())).collect())
         };
         Self {
             variant: tracks[0].variant.clone(),

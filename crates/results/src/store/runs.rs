@@ -177,9 +177,10 @@ mod tests {
 
     use super::*;
     use crate::summary::Track;
+    use scenario::Repeated;
 
     fn track(times: &[f64]) -> Track {
-        let columns = BTreeMap::from([("cwnd_bytes".to_owned(), vec![1.5, f64::NAN, -0.0])]);
+        let columns = BTreeMap::from([("cwnd_bytes".to_owned(), Repeated::of(&[1.5, f64::NAN, -0.0]))]);
         let (variant, row) = ("v".to_owned(), "r".into());
         Track { variant, row, repetition: 1, flow: 0, times: times.to_vec(), columns }
     }

@@ -6,10 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use experiment::row::RowLabel;
-use parquet::errors::ParquetError;
 use scenario::Repeated;
 
-use crate::columns::{Column, Group, Named, Reader, Writer};
+use crate::columns::{Column, Named, Reader, Writer};
 use crate::states::States;
 use crate::store::part::Part;
 use crate::store::rows::{damaged, ints, numbers, words};
@@ -66,10 +65,19 @@ impl<'a> Out<'a> {
             // A value for each track, which each of its samples has.
             group.column(&column, lengths.iter().copied()).map_err(io::Error::other)?;
         }
-        let times = tracks.iter().flat_map(|(part, ..)| part.times().runs());
-        group.reals(times).map_err(io::Error::other)?;
+        let times: Vec<&Repeated> = tracks.iter().map(|(part, ..)| part.times()).collect();
+        group.numbers(&times, false).map_err(io::Error::other)?;
+        let none = |track: &TrackOf<'_>| Repeated::of_one(f64::NAN, track.0.times().len() as u32);
+        let none: Vec<Repeated> = tracks.iter().map(none).collect();
         for (name, kind) in &self.samples {
-            column(&mut group, kind, name, &tracks, &self.told.states).map_err(io::Error::other)?;
+            let pieces = tracks.iter().zip(&none);
+            let pieces: Vec<&Repeated> =
+                pieces.map(|((part, at, _), none)| part.column(*at, name).unwrap_or(none)).collect();
+            let written = match kind {
+                Column::Words(_) => group.words(names(&tracks, &pieces, &self.told.states)),
+                kind => group.numbers(&pieces, matches!(kind, Column::Count(_))),
+            };
+            written.map_err(io::Error::other)?;
         }
         group.finish().map_err(io::Error::other)?;
         self.waiting.clear();
@@ -93,30 +101,16 @@ fn of_part(part: &Part) -> impl Iterator<Item = TrackOf<'_>> {
     part.flows().enumerate().map(move |(at, flow)| (part, at, flow))
 }
 
-/// The values of one of its tracks, and how often each follows itself.
-fn values<'p>(part: &'p Part, flow: usize, name: &str) -> impl Iterator<Item = (f64, u32)> + use<'p> {
-    let column = part.column(flow, name);
-    let none = column.is_none().then(|| (f64::NAN, part.times().len() as u32));
-    column.into_iter().flat_map(Repeated::runs).chain(none)
-}
-
-/// Writes the column of this name and type.
-fn column(
-    group: &mut Group<'_>,
-    kind: &Column,
-    name: &str,
+/// The names of states, and how often each follows itself.
+fn names(
     tracks: &[TrackOf<'_>],
+    pieces: &[&Repeated],
     states: &States<'_>,
-) -> Result<(), ParquetError> {
-    let all = tracks.iter().flat_map(|(part, at, _)| values(part, *at, name));
-    match kind {
-        Column::Words(_) => group.words(tracks.iter().flat_map(|(part, at, flow)| {
-            let key = (part.variant(), part.row().as_str(), part.repetition(), *flow);
-            values(part, *at, name).map(move |(state, length)| (states.named(key, state), length))
-        })),
-        Column::Count(_) => group.counts(all.map(|(v, length)| ((!v.is_nan()).then_some(v as i64), length))),
-        _ => group.reals(all),
-    }
+) -> impl Iterator<Item = (Option<Arc<str>>, u32)> {
+    tracks.iter().zip(pieces).flat_map(move |((part, _, flow), piece)| {
+        let key = (part.variant(), part.row().as_str(), part.repetition(), *flow);
+        piece.runs().map(move |(state, length)| (states.named(key, state), length))
+    })
 }
 
 /// What the charts of a study draw of its time series.
@@ -220,7 +214,7 @@ pub(super) fn read(path: &Path, drawn: &mut Drawn<'_>, states: &States<'_>) -> i
             let column = read(number)?;
             for (track, range) in &mut tracks {
                 let values = part(&column, range.clone(), track, states)?;
-                if values.iter().any(|v| !v.is_nan()) {
+                if values.values().iter().any(|v| !v.is_nan()) {
                     track.columns.insert(head.name.clone(), values);
                 }
             }
@@ -228,8 +222,7 @@ pub(super) fn read(path: &Path, drawn: &mut Drawn<'_>, states: &States<'_>) -> i
         let first = all.len().saturating_sub(tracks.len());
         for (likely, (part, _)) in (first..).zip(&tracks) {
             let track = tracks::of_flow(&mut all, likely, part.key());
-            let add = |values: &Vec<f64>, all: &mut Vec<f64>| all.extend(values);
-            tracks::extend(track, &part.times, part.columns.iter(), add);
+            tracks::extend(track, |times| times.extend(&part.times), part.columns.iter());
         }
     }
     Ok(all)
@@ -241,7 +234,7 @@ fn part(
     rows: std::ops::Range<usize>,
     track: &Track,
     states: &States<'_>,
-) -> io::Result<Vec<f64>> {
+) -> io::Result<Repeated> {
     match column {
         Column::Words(names) => {
             let number = |name: &Option<Arc<str>>| match name {
@@ -250,7 +243,7 @@ fn part(
             };
             names.get(rows).ok_or_else(damaged)?.iter().map(number).collect()
         }
-        Column::Real(values) => Ok(values.get(rows).ok_or_else(damaged)?.to_vec()),
+        Column::Real(values) => Ok(Repeated::of(values.get(rows).ok_or_else(damaged)?)),
         Column::Count(values) => {
             let values = values.get(rows).ok_or_else(damaged)?;
             Ok(values.iter().map(|v| v.map_or(f64::NAN, |v| v as f64)).collect())
@@ -271,7 +264,8 @@ mod tests {
 
     fn track(repetition: u32, flow: u32, columns: &[(&str, &[f64])]) -> Track {
         let times = (0..columns[0].1.len()).map(|i| i as f64).collect();
-        let columns = columns.iter().map(|(name, values)| ((*name).to_owned(), values.to_vec())).collect();
+        let columns =
+            columns.iter().map(|(name, values)| ((*name).to_owned(), Repeated::of(values))).collect();
         Track { variant: "v".to_owned(), row: "cubic".into(), repetition, flow, times, columns }
     }
 
@@ -290,7 +284,7 @@ mod tests {
         let path = dir.path().join("series.parquet");
         let mut samples = Samples::new();
         for (name, values) in parts.iter().flatten().flat_map(|track| &track.columns) {
-            *samples.entry(name.clone()).or_insert(true) &= are_whole(values);
+            *samples.entry(name.clone()).or_insert(true) &= are_whole(values.values());
         }
         let swept = Swept::default();
         let keys = Keys::new(&swept);
@@ -322,9 +316,9 @@ mod tests {
         let second = vec![track(1, 0, &[("x", &[9.0])])];
         let back = stored(&[part(1.0), part(2.0), late, second], &mut drawn(&["x", "z"]));
         assert_eq!(back.len(), 2, "the first repetition");
-        assert_eq!(back[0].columns["x"], [1.0, 2.0, 3.0]);
-        assert_eq!(format!("{:?}", back[0].columns["z"]), "[NaN, NaN, 7.0]");
-        assert_eq!(back[1].columns["x"], [-1.0, -2.0, -3.0]);
+        assert_eq!(back[0].columns["x"].to_vec(), [1.0, 2.0, 3.0]);
+        assert_eq!(format!("{:?}", back[0].columns["z"].to_vec()), "[NaN, NaN, 7.0]");
+        assert_eq!(back[1].columns["x"].to_vec(), [-1.0, -2.0, -3.0]);
         assert!(!back[1].columns.contains_key("y"));
     }
 
@@ -334,7 +328,7 @@ mod tests {
         let runs: Vec<Vec<Track>> =
             (0..3).map(|run| vec![track(run, 0, &[("x", &[f64::from(run)]), ("y", &[0.5])])]).collect();
         let back = stored(&runs, &mut Drawn::columns_of_all(&["x"]));
-        let values: Vec<f64> = back.iter().map(|track| track.columns["x"][0]).collect();
+        let values: Vec<f64> = back.iter().map(|track| track.columns["x"].values()[0]).collect();
         assert_eq!((values, back[0].columns.len()), (vec![0.0, 1.0, 2.0], 1));
     }
 

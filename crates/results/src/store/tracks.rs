@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use experiment::row::RowLabel;
+use scenario::Repeated;
 
 use crate::states::FlowKey;
 use crate::summary::Track;
@@ -26,20 +27,28 @@ pub(super) fn of_flow<'t>(all: &'t mut Vec<Track>, likely: usize, key: FlowKey<'
     &mut all[place]
 }
 
-/// Adds the samples that follow, of which `add` puts those of a column behind others.
-pub(super) fn extend<'n, V>(
+/// Adds the samples that follow: `columns` at these times. What it has that they have not is NaN there.
+pub(super) fn extend<'n>(
     track: &mut Track,
-    times: V,
-    columns: impl Iterator<Item = (&'n String, V)>,
-    add: impl Fn(V, &mut Vec<f64>),
+    times: impl FnOnce(&mut Vec<f64>),
+    columns: impl Iterator<Item = (&'n String, &'n Repeated)> + Clone,
 ) {
     let before = track.times.len();
-    add(times, &mut track.times);
-    for (name, values) in columns {
-        let column = track.columns.entry(name.clone()).or_default();
-        column.resize(before, f64::NAN);
-        add(values, column);
+    times(&mut track.times);
+    let added = (track.times.len() - before) as u32;
+    for (name, column) in &mut track.columns {
+        if columns.clone().all(|(other, _)| other != name) {
+            column.push(f64::NAN, added);
+        }
     }
-    let length = track.times.len();
-    track.columns.values_mut().for_each(|column| column.resize(length, f64::NAN));
+    for (name, values) in columns {
+        match track.columns.get_mut(name) {
+            Some(column) => column.append(values),
+            None => {
+                let mut column = Repeated::of_one(f64::NAN, before as u32);
+                column.append(values);
+                track.columns.insert(name.clone(), column);
+            }
+        }
+    }
 }

@@ -9,7 +9,7 @@ use experiment::file::Experiment;
 use experiment::row::RowLabel;
 use results::store;
 use results::summary::{Results, Track};
-use scenario::Scenario;
+use scenario::{Repeated, Scenario};
 use serde::Serialize;
 
 use super::distance::{mean, relative};
@@ -118,7 +118,7 @@ impl Samples {
 
     /// Adds a run, from so many seconds on.
     fn add(&mut self, track: &Track, network: &Network, from: f64) {
-        let column = |name: &str| track.columns.get(name).map_or(&[][..], Vec::as_slice);
+        let column = |name: &str| track.columns.get(name).map(Repeated::to_vec).unwrap_or_default();
         let [windows, queues, goodputs] = COLUMNS.map(column);
         let begin = track.times.partition_point(|time| *time < from);
         let counted = windows.iter().skip(begin).copied().filter(|window| window.is_finite());
@@ -131,7 +131,7 @@ impl Samples {
                 mean(&inside.iter().copied().filter(|value| value.is_finite()).collect::<Vec<_>>())
             };
             let is_whole = end < track.times.len();
-            if let (true, Some(queue), Some(goodput)) = (is_whole, part(queues), part(goodputs)) {
+            if let (true, Some(queue), Some(goodput)) = (is_whole, part(&queues), part(&goodputs)) {
                 self.points.push([network.delay(queue) / network.longest(), goodput / network.rate]);
             }
             at = end.max(at + 1);
