@@ -362,8 +362,12 @@ impl World {
                 sampler.sample_flow(number, &sample, |put| guest.trace(put));
                 continue;
             }
-            let sample = flow.sample(now);
-            sampler.sample_flow(number, &sample, |put| flow.sender().controller().trace(put));
+            match flow.sample(now) {
+                Some(sample) => {
+                    sampler.sample_flow(number, &sample, |put| flow.sender().controller().trace(put));
+                }
+                None => sampler.repeat_flow(number),
+            }
         }
         self.seconds.add(now.as_secs_f64(), sampler.goodputs());
         self.queue.set(self.shared.links.len() + SAMPLER, now + interval);

@@ -65,6 +65,8 @@ pub(crate) struct Flow {
     pacer_at: Time,
     /// When a timer of loss recovery or of the controller is due, as of the sender's last turn.
     timer_at: Time,
+    /// It has had a turn, or a packet has arrived, since it was sampled last.
+    news: bool,
     /// Next new byte of the stream.
     fresh: u64,
     /// ACKs written on this connection.
@@ -129,6 +131,7 @@ impl Flow {
             pacer_at: Time::NEVER,
             timer_at: Time::NEVER,
             near_next: config.start,
+            news: true,
             receiver: Receiver::new(&setup),
             propagating: VecDeque::new(),
             propagation_delay: forward - delay,
@@ -164,12 +167,15 @@ impl Flow {
         &self.sender
     }
 
-    /// How it stands at the time of a sample.
-    pub(crate) fn sample(&mut self, now: Time) -> FlowSample {
+    /// How it stands at the time of a sample, unless it is as it was at the one before.
+    pub(crate) fn sample(&mut self, now: Time) -> Option<FlowSample> {
+        if !std::mem::take(&mut self.news) {
+            return None;
+        }
         let owd = self.record.take_owd();
         let rtt = self.sender.rtt();
         let sampled = |rtt: Duration| self.sender.rtt().is_sampled().then_some(rtt);
-        FlowSample {
+        Some(FlowSample {
             running: self.record.started <= now && !self.is_done(),
             cwnd: Some(self.sender.control().cwnd),
             bytes_in_flight: Some(self.sender.bytes_in_flight()),
@@ -178,7 +184,7 @@ impl Flow {
             delivered: self.record.delivered,
             made: self.record.media.as_ref().map(|_| self.record.made),
             owd,
-        }
+        })
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -208,6 +214,7 @@ impl Flow {
 
     /// Does what is due.
     pub(crate) fn on_time(&mut self, now: Time, shared: &mut Shared) {
+        self.news = true;
         if self.stage == Stage::Waiting {
             self.stage = Stage::Running;
             self.record.started = now;
@@ -305,6 +312,7 @@ impl Flow {
 
     /// A packet leaves its last link.
     pub(crate) fn on_delivery(&mut self, now: Time, data: &Data, shared: &mut Shared) {
+        self.news = true;
         if self.propagation_delay == Duration::ZERO {
             self.receive(now, data, shared);
         } else {
@@ -316,6 +324,7 @@ impl Flow {
     /// without the delay beyond the links, and what it costs there and on links behind the one that made it is not counted.
     #[cold]
     pub(crate) fn on_copy(&mut self, now: Time, data: &Data, shared: &mut Shared) {
+        self.news = true;
         let is_tcp = matches!(self.transport, Transport::Tcp { .. });
         if is_tcp && self.stage != Stage::Done && data.connection == self.connection && !data.is_handshake() {
             self.receiver.on_packet(now, data);
