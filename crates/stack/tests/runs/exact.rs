@@ -199,6 +199,31 @@ fn other_rules() {
     }
 }
 
+/// Four flows on one link, as in figure 6 of source 001: which packet meets a full queue is a matter of all of them, and all of them do the same.
+#[test]
+fn several_flows() {
+    let transport = Transport::Quic { datagram: 1252, header: EXACT_HEADER, overhead: 42 };
+    let flows = ["cubic-picoquic", "bbr1", "bbr2-mvfst", "westwood-plus"].map(|name| FlowConfig {
+        handshake: false,
+        transport,
+        rtt: Duration::from_millis(40),
+        ..flow(name)
+    });
+    let (delay, limit) = (Duration::from_millis(20), Limit::Packets(100));
+    let link = LinkConfig { delay, limit, ..LinkConfig::plain(Rate(25_000_000)) };
+    let scenario = Scenario::new(link, flows, Duration::from_secs(20));
+    let counts = |outcome: Outcome| {
+        let of = |flow: scenario::Record| {
+            (flow.delivered, flow.totals.dropped, flow.stats.lost(), flow.stats.loss_events)
+        };
+        outcome.flows.into_iter().map(of).collect::<Vec<_>>()
+    };
+    let model = counts(on_simulator(&scenario));
+    assert!(model.iter().all(|flow| flow.1 > 5), "{model:?}");
+    let outcome = kneepoint_stack::run(&scenario, &Profile::exact(), &Watch::default(), None);
+    assert_eq!(model, counts(outcome.unwrap().unwrap()));
+}
+
 #[test]
 fn a_hundred_thousand_packets() {
     compare_all(&["cubic"], MANY);
