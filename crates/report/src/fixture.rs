@@ -3,14 +3,13 @@
 use experiment::metric::Metric;
 use std::collections::BTreeMap;
 
-use scenario::Repeated;
 use units::Duration;
 
 use experiment::chart::{Along, Axis, Chart, Colour, Data, Mark, ScaleKind, Spot};
 use experiment::verdict::Outcome;
 use results::summary::{
-    BiasFound, Cdf, Cell, ClaimResult, FlowRow, Judged, PartResult, Quartiles, Results, Row, Summary, Track,
-    Variant, Verdict,
+    BiasFound, Cdf, Cell, ClaimResult, FlowRow, Judged, PartResult, Quartiles, Repeated, Results, Row,
+    Summary, Track, Variant, Verdict,
 };
 
 const METRICS: [&str; 5] = ["goodput", "throughput", "loss", "rtt_mean", "rtt_std"];

@@ -10,7 +10,7 @@ use experiment::chart::Chart;
 use experiment::metric::Metric;
 use experiment::row::RowLabel;
 use experiment::verdict::Outcome;
-use scenario::Repeated;
+pub use scenario::Repeated;
 use serde::{Deserialize, Serialize};
 
 use crate::network::Network;

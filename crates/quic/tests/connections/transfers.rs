@@ -88,7 +88,7 @@ fn a_copy_that_comes_hundreds_of_packets_late() {
         let mut kept = None;
         world.run(ms(10_000), |world| {
             let of_server = |it: &&Flying| it.to == CLIENT.parse().unwrap() && it.bytes[0] & 0x80 == 0;
-            kept = world.flying.values().find(of_server).map(Flying::clone);
+            kept = world.flying.values().find(of_server).cloned();
             kept.is_some()
         });
         let late = kept.unwrap();

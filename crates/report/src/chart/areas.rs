@@ -13,7 +13,7 @@ use super::runs::Run;
 use super::svg::{self, Anchor, Figure, TEXT, WIDTH};
 use super::{Source, path, sharing, stripes, wanted};
 use crate::number::{self, Column};
-use results::summary::{Track, Variant};
+use results::summary::{Repeated, Track, Variant};
 
 /// A kind has no more bands than this: thinner ones could not be told apart.
 const MOST_BANDS: usize = 8;
@@ -139,7 +139,7 @@ fn stack<'a>(run: &Run<'a>, column: &str, kinds: &Kinds<'a>, bins: &Bins) -> Vec
 /// The bands of a kind. Too many flows are put together with those that got as much as they.
 fn bands<'a>(run: &Run<'a>, column: &str, kind: Kind<'a>, most: usize, bins: &Bins) -> Vec<Band<'a>> {
     let tracks = run.tracks().filter(|f| f.0 == kind).map(|f| f.1);
-    let values = |t: &Track| bins.means(&t.times, t.columns.get(column).into_iter().flat_map(|c| c.iter()));
+    let values = |t: &Track| bins.means(&t.times, t.columns.get(column).into_iter().flat_map(Repeated::iter));
     let mut flows: Vec<Vec<f64>> = tracks.map(values).collect();
     let parts = flows.len().min(most);
     if flows.len() > parts {

@@ -19,7 +19,7 @@ use crate::number;
 use crate::styles::Style;
 use congestion::STATE;
 use experiment::chart::{Colour, ScaleKind};
-use results::summary::{Track, Variant};
+use results::summary::{Repeated, Track, Variant};
 use units::Duration;
 
 /// More lines than this in a panel, or several flows in a row, and each row gets its strip.
@@ -167,7 +167,7 @@ struct Reach {
 impl Reach {
     fn of(source: &Source<'_>, column: &str, ((variant, _), rows): &(Part<'_>, &[Row<'_>])) -> Self {
         let columns = rows.iter().flat_map(|l| &l.tracks).filter_map(|t| t.columns.get(column));
-        let values = columns.flat_map(|c| c.values()).copied();
+        let values = columns.flat_map(Repeated::values).copied();
         let least = values.clone().filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
         let references = rows.iter().flat_map(|l| reference::of_column(source, variant, l.label, column));
         Self { ends: extent(values), least, references: references.collect() }

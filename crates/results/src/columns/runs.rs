@@ -4,7 +4,6 @@
 //! (Apache Parquet: "Data Pages", "Encodings": RLE_DICTIONARY, and the RLE / bit-packing hybrid of indices and definition levels, of which bit-packing is
 //! not used: it takes less room only for runs below two.)
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::hash::Hash;
 
@@ -18,13 +17,16 @@ use parquet::file::metadata::{ColumnChunkMetaData, OffsetIndexBuilder};
 use parquet::file::statistics::{Statistics, ValueStatistics};
 use parquet::file::writer::{SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::FxHashMap;
 use scenario::Repeated;
 
 /// The place of a value in a dictionary, or [`NONE`], and how often it follows itself.
 type Step = (u32, u32);
 /// No value.
 const NONE: u32 = u32::MAX;
+
+/// Places of values in a dictionary. They are only looked up, so that their order is nobody's.
+type Places<K> = FxHashMap<K, u32>;
 
 /// What tells values apart.
 pub(super) trait Entry {
@@ -74,7 +76,7 @@ pub(super) struct Runs<V> {
 impl<V: Entry + Clone> Runs<V> {
     /// These values.
     pub(super) fn of(runs: &[(Option<V>, u32)]) -> Self {
-        let mut places = HashMap::with_hasher(FxBuildHasher);
+        let mut places = Places::default();
         let mut dictionary = Vec::new();
         let steps = runs.iter().map(|(value, length)| {
             let Some(value) = value else { return (NONE, *length) };
@@ -92,7 +94,7 @@ impl<V: Entry + Clone> Runs<V> {
 impl Runs<f64> {
     /// These numbers, one piece behind the other; NaN where there is none.
     pub(super) fn of_pieces(pieces: &[&Repeated]) -> Self {
-        let mut places = HashMap::with_hasher(FxBuildHasher);
+        let mut places = Places::default();
         let (mut dictionary, mut steps) = (Vec::new(), Vec::new());
         let alike = pieces.chunk_by(|a, b| std::ptr::eq(*a, *b));
         let pieces = alike.map(|alike| {

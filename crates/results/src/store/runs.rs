@@ -215,7 +215,7 @@ mod tests {
             all
         };
         let parts: Vec<Vec<Track>> = runs.parts(3).unwrap().map(tracks).collect();
-        let bits = |t: &Track| t.columns["cwnd_bytes"].iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        let bits = |t: &Track| t.columns["cwnd_bytes"].iter().map(f64::to_bits).collect::<Vec<_>>();
         assert_eq!((parts.len(), &parts[1][0].times[..]), (2, &[0.4, 0.5, 0.6][..]));
         assert_eq!(bits(&parts[0][0]), bits(&track(&[])));
         assert_eq!(runs.count(5), 1);
