@@ -63,18 +63,19 @@ impl<'a> Plan<'a> {
     pub(super) fn begin(exp: &'a Experiment, options: &'a Options) -> Result<Begun<'a>, Failure> {
         let (cases, left_out) = cases(exp, options.world, &options.backends)?;
         let manifest = manifest(exp, &cases, options)?;
+        let id = manifest.id();
         let store = |e| Failure::Store(options.out.join(&exp.name), e);
-        let runs = runs(options, &manifest).map_err(store)?;
+        let runs = runs(options, &manifest, &id).map_err(store)?;
         if options.fresh {
             runs.discard();
-        } else if let Some((results, folder)) = store::find(&options.out, &manifest) {
+        } else if let Some((results, folder)) = store::find(&options.out, &manifest, &id) {
             // Those of another program that was at it too.
             runs.discard();
             return Ok(Begun::Nothing(Study::Complete(Box::new(results), folder, true)));
         }
         let labels: Vec<[String; 2]> =
             cases.iter().map(|case| [case.variant.clone(), case.label().to_string()]).collect();
-        let folder = Folder::begin(&options.out, &manifest).map_err(store)?;
+        let folder = Folder::begin(&options.out, &manifest, &id).map_err(store)?;
         let all = cases.iter().map(|case| exp.repetitions_of(case)).sum::<u32>() as usize;
         Ok(Begun::Runs(Box::new(Self {
             exp,
@@ -156,9 +157,9 @@ impl<'a> Plan<'a> {
 
 /// Where the runs are kept until the study is complete. What qlog records stands in files of its own, and a measurement, with what is
 /// simulated beside it, is no other's: those go with the process.
-fn runs(options: &Options, manifest: &Manifest) -> io::Result<Runs> {
+fn runs(options: &Options, manifest: &Manifest, id: &str) -> io::Result<Runs> {
     let stay = options.qlog.is_none() && options.world != Backend::Wire;
-    if stay { Ok(Runs::of(&options.out, manifest)) } else { Runs::passing(&options.out, manifest) }
+    if stay { Ok(Runs::of(&options.out, manifest, id)) } else { Runs::passing(&options.out, manifest) }
 }
 
 /// The cases to run. For the wire and the stack those that can run there a second time, side by side; and which cannot, and why.

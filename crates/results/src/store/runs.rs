@@ -50,11 +50,11 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Those of this manifest under `out`. Nothing is made before the first run is kept.
-    pub fn of(out: &Path, manifest: &Manifest) -> Self {
+    /// Those of this manifest, which has this ID, under `out`. Nothing is made before the first run is kept.
+    pub fn of(out: &Path, manifest: &Manifest, id: &str) -> Self {
         let parent = out.join(&manifest.experiment);
         forget(&parent);
-        Self { dir: parent.join(format!("{PREFIX}{}", manifest.id())), passing: None }
+        Self { dir: parent.join(format!("{PREFIX}{id}")), passing: None }
     }
 
     /// Whether they stay for another time.
