@@ -325,6 +325,65 @@ mod tests {
         }
     }
 
+    /// What the metadata say of a column is the same whether it was written run by run or row by row.
+    #[test]
+    fn runs_have_the_metadata_of_rows() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.parquet");
+        let columns = [
+            Column::Real(vec![0.0, -0.0, f64::NAN, f64::INFINITY, -3.5]),
+            Column::Real(vec![f64::NAN; 5]),
+            Column::Count(vec![Some(7), None, Some(-7), Some(i64::MAX), None]),
+            Column::Int(vec![3, 1, 2, 3, i32::MIN]),
+            Column::Text(["b", "", "a", "a", "c"].map(Arc::from).to_vec()),
+        ];
+        let written = |length: u32| {
+            let named = columns.iter().map(|column| Named::new("c", "", "", column.clone()));
+            let named = named.zip(0..).map(|(named, i)| Named { name: format!("c{i}"), ..named });
+            let mut out = Writer::new(&path, &named.collect()).unwrap();
+            let mut group = out.group().unwrap();
+            for column in &columns {
+                // The same rows, as runs of so many or of one.
+                let rows = match column {
+                    Column::Real(values) => Column::Real(repeated(values, 4 / length)),
+                    Column::Count(values) => Column::Count(repeated(values, 4 / length)),
+                    Column::Int(values) => Column::Int(repeated(values, 4 / length)),
+                    Column::Text(values) => Column::Text(repeated(values, 4 / length)),
+                    Column::Words(values) => Column::Words(repeated(values, 4 / length)),
+                };
+                group.column(&rows, std::iter::repeat(length)).unwrap();
+            }
+            group.finish().unwrap();
+            out.finish().unwrap();
+            let file = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+            let group = file.metadata().row_group(0).clone();
+            let of = |i: usize| (group.column(i).num_values(), group.column(i).statistics().cloned());
+            (0..columns.len()).map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(format!("{:?}", written(4)), format!("{:?}", written(1)));
+    }
+
+    fn repeated<T: Clone>(values: &[T], times: u32) -> Vec<T> {
+        values.iter().flat_map(|value| std::iter::repeat_n(value.clone(), times as usize)).collect()
+    }
+
+    /// Indices of one byte, two and three.
+    #[test]
+    fn large_dictionaries() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.parquet");
+        for entries in [1, 2, 3, 256, 257, 65_536, 65_537] {
+            let column = Column::Real((0..entries).map(f64::from).collect());
+            let mut out = Writer::new(&path, &vec![Named::new("x", "", "", column.clone())]).unwrap();
+            let mut group = out.group().unwrap();
+            group.column(&column, std::iter::repeat(2)).unwrap();
+            group.finish().unwrap();
+            out.finish().unwrap();
+            let twice: Vec<f64> = (0..2 * entries).map(|i| f64::from(i / 2)).collect();
+            assert_eq!(read(&path).unwrap()[0].column, Column::Real(twice), "{entries}");
+        }
+    }
+
     #[test]
     fn no_number_is_null() {
         let dir = tempfile::tempdir().unwrap();

@@ -30,12 +30,12 @@ impl Repeated {
         Self { values: Vec::with_capacity(room), lengths: Vec::with_capacity(room) }
     }
 
-    /// The values, each once for as often as it follows itself.
+    /// The value of each run.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// Each with how often it follows itself.
+    /// Each value with the length of its run.
     pub fn runs(&self) -> impl Iterator<Item = (f64, u32)> + Clone {
         self.values.iter().copied().zip(self.lengths.iter().copied())
     }

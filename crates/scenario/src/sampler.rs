@@ -291,6 +291,47 @@ mod tests {
         format!("{all:?}")
     }
 
+    /// A sample that is as the one before, asked for or not: the same series. One flow has media, the other ends.
+    #[test]
+    fn what_is_not_asked_is_as_before() {
+        let sampled = |asks: bool| {
+            let mut sampler = Sampler::new(Duration::from_millis(100), 2);
+            let mut parts = Vec::new();
+            for i in 0..30_u64 {
+                sampler.sample_path(Time::from_millis(100 * i), i, 2, None, f64::NAN);
+                for number in 0..2 {
+                    let news = i == 0 || (i + number).is_multiple_of(4);
+                    let step = (i + number) / 4;
+                    let sample = FlowSample {
+                        running: i > 1 && (number == 0 || step < 6),
+                        cwnd: Some(1000 + step),
+                        delivered: 500 * step,
+                        made: (number == 0).then_some(700 * step),
+                        owd: news.then_some(Duration::from_millis(5)),
+                        ..Default::default()
+                    };
+                    if asks || news || i <= 2 {
+                        let trace = |put: &mut dyn FnMut(&'static str, f64)| {
+                            put("step", step as f64);
+                            if step % 2 == 0 {
+                                put("even", 1.0);
+                            }
+                        };
+                        sampler.sample_flow(number as usize, &sample, trace);
+                    } else {
+                        sampler.repeat_flow(number as usize);
+                    }
+                }
+                if i % 7 == 6 {
+                    parts.push(sampler.take());
+                }
+            }
+            parts.push(sampler.take());
+            format!("{parts:?}")
+        };
+        assert_eq!(sampled(false), sampled(true));
+    }
+
     #[test]
     fn each_sample_is_there_whatever_the_parts() {
         for parts in [&[(0, 8)][..], &[(0, 2), (2, 3), (3, 7), (7, 8)], &[(0, 6), (6, 8)]] {

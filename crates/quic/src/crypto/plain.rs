@@ -42,7 +42,8 @@ impl HeaderProtectionKey for NoMask {
 }
 
 /// Leaves the payload as it is. The tag, if there is one, names the keys (who sends, and which level or phase) and the packet number. A cipher's tag
-/// depends on the number too (RFC 9001 section 5.3), and a receiver needs it: of a packet that comes late enough, it restores another number.
+/// depends on the number too (RFC 9001 section 5.3), and a receiver needs it: of a packet that comes late enough, it restores another number. A tag
+/// of less than 16 bytes does not have all of it.
 struct NoCipher {
     tag: [u8; TAG_LEN],
     tag_len: usize,

@@ -1,5 +1,5 @@
-//! A group of rows on its way to its file, column by column. Of each value it takes how often it follows itself: where that is often, a column is
-//! written run by run (`runs.rs`), otherwise row by row.
+//! A group of rows on its way to its file, column by column. It takes values with the lengths of their runs. Where runs average two rows or more a
+//! column is written run by run (`runs.rs`), otherwise row by row.
 
 use std::fs::File;
 use std::iter::repeat_n;
@@ -17,8 +17,8 @@ use scenario::Repeated;
 use super::column::{Column, THERE};
 use super::runs::{self, Entry, Runs};
 
-/// Runs are written as such where there are so many times fewer of them than rows.
-const FEWER: usize = 2;
+/// Rows of a run, on the mean, from which on a column is written run by run.
+const LONG: usize = 2;
 
 /// A group of rows.
 pub(crate) struct Group<'a> {
@@ -66,9 +66,9 @@ impl<'a> Group<'a> {
     /// Numbers, one piece behind the other, as whole ones or not; NaN where there is none.
     pub(crate) fn numbers(&mut self, pieces: &[&Repeated], whole: bool) -> Result<()> {
         let rows: usize = pieces.iter().map(|piece| piece.len()).sum();
-        // A piece that follows itself is looked at once.
+        // A piece that is there again at once is looked at once.
         let new = pieces.chunk_by(|a, b| std::ptr::eq(*a, *b)).map(|like| like[0].values().len());
-        if rows >= FEWER * new.sum::<usize>() {
+        if rows >= LONG * new.sum::<usize>() {
             let runs = Runs::of_pieces(pieces);
             return if whole {
                 self.write_runs::<Int64Type>(&runs.whole())
@@ -97,7 +97,7 @@ impl<'a> Group<'a> {
     {
         let runs: Vec<_> = runs.collect();
         let rows: usize = runs.iter().map(|run| run.1 as usize).sum();
-        if rows >= FEWER * runs.len() {
+        if rows >= LONG * runs.len() {
             self.write_runs::<T>(&Runs::of(&runs))
         } else {
             self.write_rows::<T>(runs.into_iter())
@@ -106,6 +106,7 @@ impl<'a> Group<'a> {
 
     fn write_runs<T: DataType>(&mut self, all: &Runs<T::T>) -> Result<()>
     where
+        T::T: Entry,
         Statistics: From<ValueStatistics<T::T>>,
     {
         let column = self.next_column()?;
@@ -115,7 +116,7 @@ impl<'a> Group<'a> {
 
     fn write_rows<T: DataType>(&mut self, runs: impl Iterator<Item = (Option<T::T>, u32)>) -> Result<()> {
         let column = self.next_column()?;
-        let Some(mut out) = self.out.next_column()? else { return Ok(()) };
+        let mut out = self.out.next_column()?.ok_or_else(too_many)?;
         let mut batch = Batch::<T>::new(self.batch, column.max_def_level() > 0);
         for (value, length) in runs {
             batch.add(out.typed::<T>(), value.as_ref(), length as usize)?;
@@ -125,8 +126,12 @@ impl<'a> Group<'a> {
     }
 
     fn next_column(&mut self) -> Result<ColumnDescPtr> {
-        self.columns.next().ok_or_else(|| ParquetError::General("too many columns".into()))
+        self.columns.next().ok_or_else(too_many)
     }
+}
+
+fn too_many() -> ParquetError {
+    ParquetError::General("too many columns".into())
 }
 
 /// Rows of a column that are handed over at once.

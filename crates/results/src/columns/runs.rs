@@ -1,9 +1,10 @@
-//! A column whose values mostly follow their like, as pages: each value once in a dictionary, and how often it follows itself. It takes as long as
-//! there are runs, where the library's own writer takes as long as there are rows. The library writes the pages themselves.
+//! A column of runs, run-length encoded: each value once in a dictionary, then the place of each run's value and the run's length. It takes as long
+//! as there are runs, where the library's own writer takes as long as there are rows. The library writes the pages themselves.
 //!
-//! (Apache Parquet: "Data Pages", "Encodings": RLE_DICTIONARY, and the RLE / bit-packing hybrid of indices and definition levels, of which bit-packing is
-//! not used: it takes less room only for runs below two.)
+//! (Apache Parquet: "Data Pages", "Encodings": RLE_DICTIONARY, and the RLE / bit-packing hybrid of indices and definition levels, of which RLE alone is
+//! used: it is what runs are already.)
 
+use std::cmp::Ordering;
 use std::fs::File;
 use std::hash::Hash;
 
@@ -20,7 +21,7 @@ use parquet::schema::types::ColumnDescPtr;
 use rustc_hash::FxHashMap;
 use scenario::Repeated;
 
-/// The place of a value in a dictionary, or [`NONE`], and how often it follows itself.
+/// The place of a value in a dictionary, or [`NONE`], and the length of its run.
 type Step = (u32, u32);
 /// No value.
 const NONE: u32 = u32::MAX;
@@ -35,12 +36,17 @@ pub(super) trait Entry {
     where
         Self: 'a;
     fn key(&self) -> Self::Key<'_>;
+    /// The order of the least and the greatest value in the metadata.
+    fn order(&self, other: &Self) -> Ordering;
 }
 
 impl Entry for f64 {
     type Key<'a> = u64;
     fn key(&self) -> u64 {
         self.to_bits()
+    }
+    fn order(&self, other: &Self) -> Ordering {
+        self.total_cmp(other)
     }
 }
 
@@ -49,12 +55,18 @@ impl Entry for i64 {
     fn key(&self) -> i64 {
         *self
     }
+    fn order(&self, other: &Self) -> Ordering {
+        self.cmp(other)
+    }
 }
 
 impl Entry for i32 {
     type Key<'a> = i32;
     fn key(&self) -> i32 {
         *self
+    }
+    fn order(&self, other: &Self) -> Ordering {
+        self.cmp(other)
     }
 }
 
@@ -63,55 +75,64 @@ impl Entry for ByteArray {
     fn key(&self) -> &[u8] {
         self.data()
     }
+    fn order(&self, other: &Self) -> Ordering {
+        self.data().cmp(other.data())
+    }
 }
 
-/// A column: each of its values once, and which of them follow one another.
+/// The values of a column, each once.
+struct Dictionary<V> {
+    values: Vec<V>,
+}
+
+impl<V> Dictionary<V> {
+    /// The place of a value, which is added if it is new.
+    #[inline]
+    fn place<K: Hash + Eq>(&mut self, known: &mut Places<K>, key: K, value: impl FnOnce() -> V) -> u32 {
+        let place = *known.entry(key).or_insert(self.values.len() as u32);
+        if place as usize == self.values.len() {
+            self.values.push(value());
+        }
+        place
+    }
+}
+
+/// A column: each of its values once, and its runs.
 pub(super) struct Runs<V> {
     dictionary: Vec<V>,
     steps: Vec<Step>,
-    /// How many of the steps belong together, and how often they follow themselves.
+    /// How many of the steps belong together, and how often they are there.
     pieces: Vec<(usize, usize)>,
 }
 
 impl<V: Entry + Clone> Runs<V> {
-    /// These values.
+    /// These values, each with the length of its run.
     pub(super) fn of(runs: &[(Option<V>, u32)]) -> Self {
-        let mut places = Places::default();
-        let mut dictionary = Vec::new();
-        let steps = runs.iter().map(|(value, length)| {
-            let Some(value) = value else { return (NONE, *length) };
-            let place = *places.entry(value.key()).or_insert(dictionary.len() as u32);
-            if place as usize == dictionary.len() {
-                dictionary.push(value.clone());
-            }
-            (place, *length)
-        });
-        let steps = steps.collect();
-        Self { dictionary, steps, pieces: vec![(runs.len(), 1)] }
+        let (mut known, mut dictionary) = (Places::default(), Dictionary { values: Vec::new() });
+        let mut steps = Vec::with_capacity(runs.len());
+        for (value, length) in runs {
+            let place = value.as_ref().map(|v| dictionary.place(&mut known, v.key(), || v.clone()));
+            steps.push((place.unwrap_or(NONE), *length));
+        }
+        Self { dictionary: dictionary.values, steps, pieces: vec![(runs.len(), 1)] }
     }
 }
 
 impl Runs<f64> {
-    /// These numbers, one piece behind the other; NaN where there is none.
+    /// These numbers, one piece behind the other; NaN where there is none. A piece that is there again at once is looked at once.
     pub(super) fn of_pieces(pieces: &[&Repeated]) -> Self {
-        let mut places = Places::default();
-        let (mut dictionary, mut steps) = (Vec::new(), Vec::new());
+        let (mut known, mut dictionary) = (Places::default(), Dictionary { values: Vec::new() });
+        let mut steps = Vec::new();
         let alike = pieces.chunk_by(|a, b| std::ptr::eq(*a, *b));
         let pieces = alike.map(|alike| {
-            steps.extend(alike[0].runs().map(|(value, length)| {
-                if value.is_nan() {
-                    return (NONE, length);
-                }
-                let place = *places.entry(value.to_bits()).or_insert(dictionary.len() as u32);
-                if place as usize == dictionary.len() {
-                    dictionary.push(value);
-                }
-                (place, length)
+            steps.extend(alike[0].runs().map(|(value, length)| match value.is_nan() {
+                true => (NONE, length),
+                false => (dictionary.place(&mut known, value.to_bits(), || value), length),
             }));
             (alike[0].values().len(), alike.len())
         });
         let pieces = pieces.collect();
-        Self { dictionary, steps, pieces }
+        Self { dictionary: dictionary.values, steps, pieces }
     }
 
     /// As whole numbers, which they are.
@@ -122,7 +143,7 @@ impl Runs<f64> {
 }
 
 impl<V> Runs<V> {
-    /// Each piece, and how often it follows itself.
+    /// Each piece, and how often it is there.
     fn pieces(&self) -> impl Iterator<Item = (&[Step], usize)> {
         let mut rest = &self.steps[..];
         self.pieces.iter().map(move |(length, times)| {
@@ -184,7 +205,7 @@ impl<V> Runs<V> {
     }
 }
 
-/// A number of so many bytes, and how often it follows itself.
+/// A run of a number of so many bytes.
 #[inline]
 fn put_run(out: &mut Vec<u8>, width: usize, number: u32, count: u32) {
     let mut header = u64::from(count) << 1;
@@ -204,13 +225,15 @@ pub(super) fn write<T: DataType>(
     has_range: bool,
 ) -> Result<()>
 where
+    T::T: Entry,
     Statistics: From<ValueStatistics<T::T>>,
 {
     let dictionary = &runs.dictionary;
     let (there, nulls) = runs.rows();
     let rows = there + nulls;
-    let num_values = u32::try_from(rows).map_err(|_| ParquetError::General("too many rows".into()))?;
-    // Pieces that follow themselves are worth it. Of the others a dictionary hardly gets smaller, and indices are small.
+    // The header of a page counts them in an i32.
+    let num_values = i32::try_from(rows).map_err(|_| ParquetError::General("too many rows".into()))? as u32;
+    // Pieces that are there again are worth it. Of the others a dictionary hardly gets smaller, and indices are small.
     let repeats = runs.pieces.iter().any(|piece| piece.1 > 1);
     let codec = if repeats { Compression::SNAPPY } else { Compression::UNCOMPRESSED };
 
@@ -254,7 +277,7 @@ where
         .set_dictionary_page_offset(Some(first.offset as i64))
         .set_data_page_offset(page.offset as i64);
     if has_range {
-        metadata = metadata.set_statistics(range(dictionary, nulls));
+        metadata = metadata.set_statistics(range::<T>(column, dictionary, nulls));
     }
     let close = ColumnCloseResult {
         bytes_written: bytes.len() as u64,
@@ -284,15 +307,19 @@ fn plain<T: DataType>(values: &[T::T]) -> Vec<u8> {
     out
 }
 
-/// The least and the greatest value; none where there is no order.
-fn range<V: PartialOrd + Clone>(values: &[V], nulls: u64) -> Statistics
+/// The least and the greatest value, as the library tells them of its own pages; there is no NaN.
+fn range<T: DataType>(column: &ColumnDescPtr, values: &[T::T], nulls: u64) -> Statistics
 where
-    Statistics: From<ValueStatistics<V>>,
+    T::T: Entry,
+    Statistics: From<ValueStatistics<T::T>>,
 {
-    let least = values.iter().reduce(|a, b| if b < a { b } else { a });
-    let greatest = values.iter().reduce(|a, b| if b > a { b } else { a });
-    let known = ValueStatistics::new(least.cloned(), greatest.cloned(), None, Some(nulls), false);
-    known.with_backwards_compatible_min_max(true).into()
+    let least = values.iter().min_by(|a, b| a.order(b));
+    let greatest = values.iter().max_by(|a, b| a.order(b));
+    let nans = (T::get_physical_type() == Physical::DOUBLE && !values.is_empty()).then_some(0);
+    ValueStatistics::new(least.cloned(), greatest.cloned(), None, Some(nulls), false)
+        .with_nan_count(nans)
+        .with_backwards_compatible_min_max(column.sort_order().is_signed())
+        .into()
 }
 
 #[cfg(test)]
@@ -307,9 +334,9 @@ mod tests {
         assert_eq!(out, [0xC8, 0x01, 0x03, 0x02]);
     }
 
-    /// A piece that follows itself is its bytes again; what is missing has a level and no index.
+    /// A piece that is there again is its bytes again; what is missing has a level and no index.
     #[test]
-    fn pieces_that_follow_themselves() {
+    fn pieces_that_are_there_again() {
         let [piece, other] = [&[7.0, 7.0, f64::NAN, 7.0, 9.0][..], &[9.0]].map(Repeated::of);
         let runs = Runs::of_pieces(&[&piece, &piece, &other]);
         assert_eq!((&runs.dictionary[..], runs.rows()), (&[7.0, 9.0][..], (9, 2)));

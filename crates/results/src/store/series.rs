@@ -67,8 +67,11 @@ impl<'a> Out<'a> {
         }
         let times: Vec<&Repeated> = tracks.iter().map(|(part, ..)| part.times()).collect();
         group.numbers(&times, false).map_err(io::Error::other)?;
-        let none = |track: &TrackOf<'_>| Repeated::of_one(f64::NAN, track.0.times().len() as u32);
-        let none: Vec<Repeated> = tracks.iter().map(none).collect();
+        // Of each part, for the columns that it does not have.
+        let none = |part: &Part| Repeated::of_one(f64::NAN, part.times().len() as u32);
+        let none: Vec<Repeated> = self.waiting.iter().map(none).collect();
+        let none = self.waiting.iter().zip(&none).flat_map(|(part, none)| part.flows().map(move |_| none));
+        let none: Vec<&Repeated> = none.collect();
         for (name, kind) in &self.samples {
             let pieces = tracks.iter().zip(&none);
             let pieces: Vec<&Repeated> =

@@ -42,6 +42,7 @@ pub(super) fn extend<'n>(
         }
     }
     for (name, values) in columns {
+        debug_assert_eq!(values.len(), added as usize, "{name}");
         match track.columns.get_mut(name) {
             Some(column) => column.append(values),
             None => {

@@ -15,12 +15,13 @@
 //! An Initial is a packet like others, in a number space of its own (RFC 9002 section 2): it is in flight, its acknowledgement is a round trip
 //! and a sample of the rate, and one that is lost answers for it. The first data comes in one datagram with the end of the handshake, for
 //! which the server's HANDSHAKE_DONE is due (RFC 9001 section 4.1.2): its acknowledgement rides on that. That end takes 150 bytes of the
-//! datagram. They are in flight until the first ACK, whose HANDSHAKE_DONE lets their keys go before they are acknowledged themselves, so that
-//! no window grows by them.
+//! datagram. The 102 of its Handshake packet are in flight until the first ACK, whose HANDSHAKE_DONE lets their keys go before they are
+//! acknowledged themselves. So the first packet of data is smaller than others by 150 bytes, and a window that grows by what is acknowledged with it.
 //!
 //! Deviations: one datagram holds the server's whole flight, certificates and all. The server repeats nothing by a timer
 //! of its own; a repeated Initial or SYN makes it answer again. The handshake is confirmed with
-//! the reply, and its end is not repeated: what follows it is acknowledged without, and a timer lets the keys go. Where a flow of QUIC has TCP's timeouts, and for TCP, nothing counts in the window. TCP begins with its
+//! the reply, and its end is not repeated: what follows it is acknowledged without, and a timer lets the keys go. Where a
+//! flow of QUIC has TCP's timeouts its end takes no bytes, and there and for TCP nothing counts in the window. TCP begins with its
 //! whole initial window after a SYN was lost, and its retransmission timeout is that of the sample (RFC 5681 section 3.1 has
 //! one segment, RFC 6298 section 5.7 three seconds).
 
@@ -35,9 +36,11 @@ const SYN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Doublings of the timeout at most: days.
 const MAX_BACKOFF: usize = 20;
 
-/// Bytes of the datagram with the first data that belong to the end of the handshake: an Initial packet with an ACK, and a Handshake packet with
-/// an ACK and a Finished of 52 bytes, as the endpoint of the world `stack` sends them.
-pub(crate) const END_OF_HANDSHAKE: u32 = 150;
+/// Bytes of the datagram with the first data that belong to the end of the handshake: an Initial packet with an ACK, 48 bytes, and a Handshake packet
+/// with an ACK and a Finished of 52 bytes, as the endpoint of the world `stack` sends them.
+pub(crate) const END_OF_HANDSHAKE: u32 = 48 + HANDSHAKE_PACKET;
+/// Of these in flight: an ACK alone is not (RFC 9002 section 2).
+pub(crate) const HANDSHAKE_PACKET: u32 = 102;
 
 /// Where that end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

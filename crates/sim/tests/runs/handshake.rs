@@ -84,7 +84,7 @@ fn an_initial_is_a_packet() {
     assert_eq!(acks.take(3).collect::<Vec<_>>(), [[(0, 0)], [(0, 2)], [(0, 4)]]);
 }
 
-/// What ends a handshake has a part of the first datagram with data. It is in flight, and no window grows by it: it is never acknowledged.
+/// What ends a handshake has a part of the first datagram with data, and no window grows by it: it is never acknowledged.
 #[test]
 fn the_end_of_a_handshake() {
     let out = run(&traced(opens(quic_flow("name = 'new-reno'"))));

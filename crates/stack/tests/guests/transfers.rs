@@ -43,9 +43,9 @@ fn line(name: &str, world: &str, outcome: &Outcome) {
 
 /// Of a controller that fills the queue.
 const WINDOWS: (u64, f64) = (2, 0.055);
-/// BBRv3 in noq leaves start-up with 131 kB for 139, and drops 42 packets for 55 in the model and in our endpoint, which are equal. (It was 53 in a model whose first
-/// datagram had no end of a handshake in it; 12 and 5.5 % were enough for that.)
-const BBR: (u64, f64) = (13, 0.065);
+/// Of BBRv3 in noq, whose pacer lets longer bursts leave. It drops 42 packets for the model's 55, and in the model bursts of 1 to 10 packets alone make
+/// 45 to 57 of that (docs/stack.md): twelve apart, and three more for chance.
+const BBR: (u64, f64) = (15, 0.07);
 
 /// Up to so many drops more or fewer, and so far apart in the window at the 95th percentile.
 fn beside(scenario: &Scenario, name: &str, (drops, spread): (u64, f64)) {

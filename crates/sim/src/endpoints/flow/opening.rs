@@ -6,7 +6,7 @@ use scenario::trace;
 use units::{Ecn, Time};
 
 use super::{Flow, Shared};
-use crate::endpoints::handshake::{END_OF_HANDSHAKE, Ending, Handshake, NO_STREAM};
+use crate::endpoints::handshake::{END_OF_HANDSHAKE, Ending, HANDSHAKE_PACKET, Handshake, NO_STREAM};
 use crate::engine::links::Links;
 use crate::packet::{Chunk, Data, Feedback, Says};
 
@@ -82,7 +82,8 @@ impl Flow {
     pub(super) fn end_handshake(&mut self, now: Time) -> u32 {
         let bytes = self.end_of_handshake();
         if bytes > 0 {
-            self.sender.on_sent_in(now, SpaceId::Handshake, bytes.into(), Ecn::NotEct, NO_STREAM, true);
+            let in_flight = bytes.min(HANDSHAKE_PACKET).into();
+            self.sender.on_sent_in(now, SpaceId::Handshake, in_flight, Ecn::NotEct, NO_STREAM, true);
             self.sender.on_handshake_confirmed(now);
             self.ending = Ending::UnderWay;
         }
