@@ -38,7 +38,7 @@ impl<'a> Group<'a> {
         Ok(Self { out: file.next_row_group()?, properties, columns, batch })
     }
 
-    /// A column, each of its values so often.
+    /// A column, whose values are runs of these lengths.
     pub(crate) fn column(&mut self, column: &Column, lengths: impl Iterator<Item = u32>) -> Result<()> {
         match column {
             Column::Text(words) => self.text(words.iter().cloned().zip(lengths)),

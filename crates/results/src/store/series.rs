@@ -104,7 +104,7 @@ fn of_part(part: &Part) -> impl Iterator<Item = TrackOf<'_>> {
     part.flows().enumerate().map(move |(at, flow)| (part, at, flow))
 }
 
-/// The names of states, and how often each follows itself.
+/// The names of states, each with the length of its run.
 fn names(
     tracks: &[TrackOf<'_>],
     pieces: &[&Repeated],

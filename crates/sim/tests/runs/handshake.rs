@@ -1,5 +1,7 @@
 //! The round trip before the first data, against closed forms.
 
+use std::collections::BTreeMap;
+
 use crate::common::*;
 use congestion::Algorithm;
 use link::LinkConfig;
@@ -122,6 +124,21 @@ fn a_lost_end_of_a_handshake() {
         let flow = &found.unwrap().flows[0];
         assert!(flow.finished.is_some());
         assert_eq!(flow.stats.discarded, 1);
+        // After each ACK what is in flight is what was sent and has neither been acknowledged nor declared lost.
+        let mut flying = BTreeMap::new();
+        for (time, event) in flow.trace.iter().flatten() {
+            match event {
+                Event::Sent { pn, bytes, .. } => drop(flying.insert(*pn, u64::from(*bytes))),
+                Event::Lost { pn, .. } => drop(flying.remove(pn)),
+                Event::Acked(ack) => {
+                    flying.retain(|pn, _| !ack.ranges.iter().any(|range| (range.0..=range.1).contains(pn)));
+                }
+                Event::Metrics(metrics) => {
+                    assert_eq!(metrics.bytes_in_flight, flying.values().sum::<u64>(), "{time:?}");
+                }
+                _ => {}
+            }
+        }
     }
 }
 

@@ -43,8 +43,8 @@ fn line(name: &str, world: &str, outcome: &Outcome) {
 
 /// Of a controller that fills the queue.
 const WINDOWS: (u64, f64) = (2, 0.055);
-/// Of BBRv3 in noq, whose pacer lets longer bursts leave. It drops 42 packets for the model's 55, and in the model bursts of 1 to 10 packets alone make
-/// 45 to 57 of that (docs/stack.md): twelve apart, and three more for chance.
+/// Of BBRv3 in noq, which drops 42 packets for 55 in the model and in our endpoint; why is not known (docs/stack.md). It was 12 and 5.5 % while the
+/// model dropped 53.
 const BBR: (u64, f64) = (15, 0.07);
 
 /// Up to so many drops more or fewer, and so far apart in the window at the 95th percentile.
