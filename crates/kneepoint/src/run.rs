@@ -22,6 +22,7 @@ use std::sync::{Mutex, PoisonError};
 
 use experiment::backend::Backend;
 use experiment::file::Experiment;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use scenario::Watch;
 use units::Duration;
 
@@ -73,7 +74,9 @@ pub fn experiments(
 const TRIES: u32 = 20;
 
 fn attempt(name: &str, all: &[Experiment], options: &Options, watch: &Watch) -> Result<Vec<Study>, Failure> {
-    let begun: Vec<Begun<'_>> = all.iter().map(|exp| Plan::begin(exp, options)).collect::<Result<_, _>>()?;
+    // On all cores; of several failures the first is told.
+    let begun: Vec<_> = all.par_iter().map(|exp| Plan::begin(exp, options)).collect();
+    let begun: Vec<Begun<'_>> = begun.into_iter().collect::<Result<_, _>>()?;
     let plans = begun.iter().enumerate().filter_map(|(at, begun)| Some((at, begun.plan()?)));
     let plans: Vec<(usize, &Plan<'_>)> = plans.collect();
     let (simulated, measured) = jobs(&plans);

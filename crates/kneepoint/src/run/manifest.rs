@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use experiment::backend::Backend;
 use experiment::diagnostic::Diagnostic;
 use experiment::file::{Case, Experiment};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use results::qlog::Format;
 use results::store::{self, Manifest, ManifestCase};
 
@@ -18,6 +19,8 @@ pub(super) fn manifest(exp: &Experiment, cases: &[Case], options: &Options) -> R
         let repetitions = Some(exp.repetitions_of(case)).filter(|runs| *runs != exp.repetitions);
         Ok(ManifestCase { variant: case.variant.clone(), row: case.label(), repetitions, spec })
     };
+    let case: Vec<_> = cases.par_iter().map(case).collect();
+    let case = case.into_iter().collect::<Result<_, _>>()?;
     let world = options.world;
     let qlog = options.qlog.map(recorded);
     let recording = qlog.into_iter().chain(options.pcap.then(|| "pcap".to_owned()));
@@ -32,7 +35,7 @@ pub(super) fn manifest(exp: &Experiment, cases: &[Case], options: &Options) -> R
         measured: (world == Backend::Wire).then(on_wire::here_and_now),
         seed: exp.seed,
         repetitions: exp.repetitions,
-        case: cases.iter().map(case).collect::<Result<_, _>>()?,
+        case,
     })
 }
 
