@@ -33,6 +33,12 @@ impl AckPath {
         Self { id, jitter, links, on_links, delay, arriving, next_arrival: Time::NEVER }
     }
 
+    /// Whether feedback leaves as it is written, crosses no link, and arrives later.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.links.is_none() && !self.jitter.is_on() && self.delay > Duration::ZERO
+    }
+
     /// The link that feedback enters, if there is one.
     #[inline]
     pub(crate) fn entry(&self) -> Option<usize> {
@@ -74,10 +80,16 @@ impl AckPath {
         self.arriving.push_back((arrives, feedback));
     }
 
-    /// When the next feedback leaves or arrives, as far as that is known.
+    /// When the next feedback arrives, as far as that is known.
     #[inline]
-    pub(crate) fn next(&self) -> Time {
-        self.jitter.next().map_or(self.next_arrival, |leaves| leaves.min(self.next_arrival))
+    pub(crate) fn next_arrival(&self) -> Time {
+        self.next_arrival
+    }
+
+    /// What leaves now arrives after this at the earliest.
+    #[inline]
+    pub(crate) fn lag(&self) -> Duration {
+        self.delay
     }
 
     /// The next feedback, if it is due.

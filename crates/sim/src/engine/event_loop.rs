@@ -1,11 +1,15 @@
 //! The event loop: virtual time, a chain of links and perhaps one back, as many flows as the scenario names.
 //!
 //! Actors in the queue, lowest first: the links, the sampler, the probe, the sources of UDP, the flows, the guests.
+//!
+//! A link does what it does in the order of time. Between two links a flow may go its own ways: its sender acts ahead of time where it knows
+//! what will arrive (`endpoints/flow/sending_end.rs`), its receiver looks at packets when somebody asks (`receiving_end.rs`). Whoever looks at
+//! flows sees them as they are at that time.
 
 use std::sync::atomic::Ordering;
 
 use link::{Fate, Stay};
-use units::Time;
+use units::{Duration, Time};
 
 use crate::endpoints::flow::{Flow, Shared};
 use crate::endpoints::setup::Rules;
@@ -44,6 +48,10 @@ struct World {
     sampler: Option<Sampler>,
     seconds: Seconds,
     running: usize,
+    end: Time,
+    next_sample: Time,
+    /// When somebody looks at the flows next. None is ahead of it.
+    bound: Time,
 }
 
 /// Runs a scenario; `None` when `watch.stop` ended it early. Time series and packet events are in the outcome.
@@ -79,7 +87,6 @@ fn run_events(
     recorder: &mut Option<&mut dyn Recorder>,
     guests: Vec<(usize, Box<dyn Guest>)>,
 ) -> Option<Outcome> {
-    let end = Time::ZERO + scenario.duration;
     let mut world = World::new(scenario, guests);
     let mut now = Time::ZERO;
     let (mut events, mut work) = (0, 0);
@@ -87,15 +94,17 @@ fn run_events(
     // A look at events is one at every flow.
     let look_at_events_every = LOOK_AT_EVENTS_EVERY.max(scenario.flows.len() as u64);
     let look_every = if scenario.trace { look_at_events_every } else { LOOK_EVERY };
+    world.set_bound();
     while world.running > 0 {
-        let Some((time, actor)) = world.queue.first().filter(|next| next.0 <= end) else {
-            now = end;
+        let Some((time, actor)) = world.queue.first().filter(|next| next.0 <= world.end) else {
+            now = world.end;
             break;
         };
         now = time;
         if now >= world.windows.next() {
             world.guests.count(&mut world.flows);
             world.windows.look(now, &world.flows, &mut world.shared.links);
+            world.set_bound();
         }
         world.turn(now, actor);
         events += 1;
@@ -157,7 +166,15 @@ impl World {
             guests,
             windows: Windows::new(scenario),
             seconds: Seconds::new(scenario.series),
+            end: Time::ZERO + scenario.duration,
+            next_sample: scenario.series.map_or(Time::NEVER, |interval| Time::ZERO + interval),
+            bound: Time::ZERO,
         }
+    }
+
+    /// A sample, the edge of a window, the end of the run, which has what happens at that time.
+    fn set_bound(&mut self) {
+        self.bound = self.windows.next().min(self.next_sample).min(self.end + Duration(1));
     }
 
     /// Hands over what has been recorded, once it is worth it.
@@ -175,7 +192,7 @@ impl World {
         if actor >= first_flow {
             match self.flows.get_mut(actor - first_flow) {
                 Some(flow) => {
-                    flow.on_time(now, &mut self.shared);
+                    flow.on_time(now, self.bound, &mut self.shared);
                     self.running -= usize::from(flow.is_done());
                     self.queue.set(actor, flow.next());
                 }
@@ -303,9 +320,10 @@ impl World {
         let actor = self.first_flow + flow;
         let flow = &mut self.flows[flow];
         if !flow.is_done() {
-            flow.on_delivery(now, data, &mut self.shared);
-            self.running -= usize::from(flow.is_done());
-            self.queue.set(actor, flow.next());
+            if flow.on_delivery(now, data, &mut self.shared) {
+                self.running -= usize::from(flow.is_done());
+                self.queue.set(actor, flow.next());
+            }
         } else {
             self.deliver_to_guest(now, actor - self.first_flow, End::Sender, data);
         }
@@ -362,7 +380,7 @@ impl World {
                 sampler.sample_flow(number, &sample, |put| guest.trace(put));
                 continue;
             }
-            match flow.sample(now) {
+            match flow.sample(now, &mut self.shared) {
                 Some(sample) => {
                     sampler.sample_flow(number, &sample, |put| flow.sender().controller().trace(put));
                 }
@@ -371,6 +389,8 @@ impl World {
         }
         self.seconds.add(now.as_secs_f64(), sampler.goodputs());
         self.queue.set(self.shared.links.len() + SAMPLER, now + interval);
+        self.next_sample = now + interval;
+        self.set_bound();
     }
 
     /// Packets are numbered like their senders: the flows from 0, then the probe, the sources of UDP, and at last each flow's
@@ -390,6 +410,7 @@ impl World {
 
     fn finish(mut self, now: Time, events: u64) -> Outcome {
         self.guests.count(&mut self.flows);
+        self.flows.iter_mut().for_each(|flow| flow.conclude(now, &mut self.shared));
         let (mut counters, reverse) = self.shared.links.counters(now);
         self.shared.links.take_touched().for_each(|link| self.on_fates(now, link));
         let (probe, probe_inside) = self.probe.map(Ping::into_records).unzip();
@@ -399,11 +420,8 @@ impl World {
         if cfg!(debug_assertions) {
             self.shared.links.check();
         }
-        let records = self.flows.into_iter().map(|mut flow| {
-            flow.record.stats = flow.stats();
-            flow.record
-        });
-        let (flows, link) = (records.collect(), counters.remove(0));
+        let flows = self.flows.into_iter().map(|flow| flow.record).collect();
+        let link = counters.remove(0);
         let series = self.sampler.as_mut().map(Sampler::take).unwrap_or_default();
         let (seconds, beyond) = (self.seconds, counters);
         Outcome { flows, probe, udp, link, beyond, reverse, windows, series, seconds, end: now, events }

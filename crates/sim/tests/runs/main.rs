@@ -13,6 +13,7 @@ mod faults;
 mod guests;
 mod handshake;
 mod jitter;
+mod observer;
 mod probe;
 mod prr;
 mod receive_times;

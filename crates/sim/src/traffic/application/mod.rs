@@ -112,6 +112,12 @@ impl Source {
         self.limit.saturating_sub(fresh)
     }
 
+    /// Whether nothing that arrives before the byte `fresh` has been sent can change what it offers.
+    #[inline]
+    pub(crate) fn leads(&self, fresh: u64) -> bool {
+        matches!(self.kind, Kind::Bulk) && fresh < self.goal
+    }
+
     /// Lost bytes are sent again.
     #[inline]
     pub fn is_reliable(&self) -> bool {

@@ -1,0 +1,149 @@
+//! The receiving end of a flow: packets that arrive, acknowledgements, and their way back.
+//!
+//! Where the sender is ahead ([`Flow::act_ahead`]) what arrives may wait: nobody asks before the sender acts again, or a sample is taken.
+
+use scenario::Transport;
+use units::{Duration, Time};
+
+use super::{Flow, Shared, Stage};
+use crate::packet::{Data, Feedback};
+
+/// Packets that wait at the receiving end at most, beside those that are behind the last link and have not arrived.
+const WAITING: usize = 32;
+
+impl Flow {
+    /// A packet leaves its last link. Whether that may move the time of the flow's next turn.
+    pub(crate) fn on_delivery(&mut self, now: Time, data: &Data, shared: &mut Shared) -> bool {
+        self.news = true;
+        if self.propagation_delay == Duration::ZERO && !self.ahead {
+            self.catch_up(now, shared);
+            self.receive(now, data, shared);
+            return true;
+        }
+        let first = self.arriving.is_empty() && self.departures.next().is_none();
+        self.arriving.push_back((now + self.propagation_delay, *data));
+        let full = self.ahead && self.arriving.len() >= self.full;
+        if full {
+            self.receive_until(now, shared);
+        }
+        first || full
+    }
+
+    /// A second one of a packet that leaves its last link. A QUIC receiver knows its number and throws it away; TCP answers. Deviation: it comes
+    /// without the delay beyond the links, and what it costs there and on links behind the one that made it is not counted.
+    #[cold]
+    pub(crate) fn on_copy(&mut self, now: Time, data: &Data, shared: &mut Shared) {
+        self.news = true;
+        self.catch_up(now, shared);
+        let is_tcp = matches!(self.transport, Transport::Tcp { .. });
+        if is_tcp && self.stage != Stage::Done && data.connection == self.connection && !data.is_handshake() {
+            self.receiver.on_packet(now, data);
+            self.record.ecn.add(data.ecn);
+            self.acknowledge(now, shared);
+        }
+    }
+
+    /// Where the sender is ahead, this end comes to the present: what has arrived by now is received, and what was to be acknowledged before
+    /// now has been.
+    pub(super) fn catch_up(&mut self, now: Time, shared: &mut Shared) {
+        if self.ahead || self.departures.next().is_some() {
+            self.receive_until(now, shared);
+        }
+    }
+
+    /// Each packet at its time.
+    fn receive_until(&mut self, now: Time, shared: &mut Shared) {
+        while self.arriving.front().is_some_and(|first| first.0 <= now)
+            && let Some((at, data)) = self.arriving.pop_front()
+        {
+            self.acknowledge_late(at, shared);
+            self.receive(at, &data, shared);
+        }
+        self.acknowledge_late(now, shared);
+        self.full = self.arriving.len() + WAITING;
+    }
+
+    fn receive(&mut self, now: Time, data: &Data, shared: &mut Shared) {
+        if self.stage == Stage::Done || data.connection != self.connection {
+            return;
+        }
+        if data.is_handshake() {
+            return self.answer_handshake(now, data.pn, shared);
+        }
+        let (start, end) = (data.chunk.offset, data.chunk.offset + u64::from(data.chunk.len));
+        let (fresh, mut must_ack, contiguous) = self.receiver.on_packet(now, data);
+        must_ack |= self.written == 0 && self.setup.ends_handshake;
+        let bytes = self.transport.window_bytes(data.chunk.len);
+        self.record.on_packet(now, || data.arrival(bytes));
+        let stream = self.source.is_reliable().then_some((end, contiguous));
+        self.record.on_received(now, now - data.sent, fresh, data.ecn, stream);
+        if self.source.on_received(now, (start, end), contiguous, &mut self.record) {
+            self.finish(now);
+        } else if must_ack {
+            self.acknowledge(now, shared);
+        }
+    }
+
+    /// The delayed acknowledgement that was due before this time.
+    fn acknowledge_late(&mut self, before: Time, shared: &mut Shared) {
+        if self.stage != Stage::Done
+            && let Some(due) = self.receiver.timer().filter(|due| *due < before)
+        {
+            self.acknowledge(due, shared);
+        }
+    }
+
+    /// All that is due at this end by now, the delayed acknowledgement too.
+    pub(super) fn receive_due(&mut self, now: Time, shared: &mut Shared) {
+        self.receive_until(now, shared);
+        self.acknowledge_late(now + Duration(1), shared);
+        if let Some(feedback) = self.back.jitter.leaving(now) {
+            self.send_back(now, feedback, shared);
+        }
+    }
+
+    fn acknowledge(&mut self, now: Time, shared: &mut Shared) {
+        let says = self.receiver.acknowledge(now, &mut shared.spent);
+        let feedback = Feedback { number: self.written, says };
+        self.written += 1;
+        // No packet arrives twice, so the receiver's totals are those of all that arrived.
+        debug_assert!(self.connection > 0 || feedback.ecn() == self.record.ecn);
+        if self.back.jitter.is_on() {
+            return self.back.jitter.hold(now, feedback);
+        }
+        self.send_back(now, feedback, shared);
+    }
+
+    #[inline(always)] // moves what it is given
+    pub(super) fn send_back(&mut self, now: Time, feedback: Feedback, shared: &mut Shared) {
+        self.record.on_feedback_leaving(now, || feedback.ack());
+        match self.back.entry() {
+            None => self.back.delay(now, feedback),
+            Some(link) => self.send_back_over(now, feedback, link, shared),
+        }
+    }
+
+    #[inline(never)]
+    fn send_back_over(&mut self, now: Time, feedback: Feedback, link: usize, shared: &mut Shared) {
+        let handshake = self.transport.handshake_bytes();
+        let Some(packet) = self.back.ack_packet(now, feedback, handshake) else { return };
+        self.record.on_feedback_sent(now);
+        if shared.links.push(now, link, packet).is_err() {
+            self.on_feedback_dropped(now, packet.pn, shared);
+        }
+    }
+
+    /// The feedback of this number leaves its last link.
+    pub(crate) fn on_feedback_delivery(&mut self, now: Time, number: u64) {
+        if let Some(feedback) = self.back.take(number) {
+            self.back.delay(now, feedback);
+        }
+    }
+
+    pub(crate) fn on_feedback_dropped(&mut self, now: Time, number: u64, shared: &mut Shared) {
+        self.record.on_feedback_dropped(now);
+        if let Some(feedback) = self.back.take(number) {
+            shared.spent.take(feedback.says);
+        }
+    }
+}

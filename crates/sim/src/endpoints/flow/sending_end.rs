@@ -1,0 +1,309 @@
+//! The sending end of a flow: application, acknowledgements, timers, packets that leave.
+//!
+//! Acknowledgements that arrive within the delay behind the last link of the way back have left already: nothing that happens on the links until
+//! then tells the sender anything. So it acts ahead of time where nothing else can change what it does, and its packets wait for theirs
+//! ([`super::departures`]). A flow's memory is then fetched once for many packets, where others' turns come between any two.
+
+use recovery::{AckEffects, Payload, SendDecision};
+use scenario::SentPacket;
+use scenario::trace::Metrics;
+use units::Time;
+
+use super::departures::Departure;
+use super::{Flow, Shared, Stage};
+use crate::endpoints::handshake::{Handshake, NO_STREAM};
+use crate::engine::links::Links;
+use crate::packet::{Chunk, Data, Fault, Feedback, Says};
+use crate::traffic::application::allowed_rate;
+
+/// Packets that a sender decides on at once, before it lets others go first.
+const AHEAD: usize = 32;
+
+/// The frame in a packet that holds an ACK alone, as long as those of the way back.
+const ACK_FRAME: u32 = 20;
+
+/// The connection of packets that arrive at nobody.
+const NO_CONNECTION: u32 = u32::MAX;
+
+impl Flow {
+    /// When something happens next at the sending end.
+    pub(super) fn next_act(&self) -> Time {
+        self.near_next.min(self.source.next()).min(self.back.next_arrival())
+    }
+
+    /// What [`Flow::near_next`] holds.
+    fn due_near(&self) -> Time {
+        let handshake = self.handshake.as_ref().map(Handshake::due);
+        let others = [handshake, self.stop];
+        others.into_iter().flatten().fold(self.pacer_at.min(self.timer_at), Time::min)
+    }
+
+    /// Whether nothing but acknowledgements can change what the sender does next, and those come after a delay.
+    fn leads(&self) -> bool {
+        self.stage == Stage::Running
+            && self.handshake.is_none()
+            && self.source.leads(self.fresh)
+            && self.back.is_plain()
+    }
+
+    /// The sending end does what is due, and what will be before the acknowledgements that have not left yet can arrive; not what is due at
+    /// `bound`, when somebody looks at it, or when it is stopped.
+    pub(super) fn act_ahead(&mut self, now: Time, bound: Time, shared: &mut Shared) {
+        if self.next_act() <= now {
+            self.act(now, shared);
+        }
+        let horizon = bound.min(now + self.back.lag()).min(self.stop.unwrap_or(Time::NEVER));
+        self.ahead = self.leads();
+        while self.ahead && self.departures.len() < AHEAD {
+            let next = self.next_act();
+            if next >= horizon {
+                break;
+            }
+            self.act(next, shared);
+            self.ahead = self.leads();
+        }
+    }
+
+    /// The sending end does what is due.
+    fn act(&mut self, now: Time, shared: &mut Shared) {
+        // Whether `timer_at` holds what it must.
+        let mut settled = false;
+        if self.source.next() <= now {
+            self.on_application(now);
+        }
+        if self.handshake.is_some() {
+            self.open_if_due(now, &mut shared.links);
+        }
+        if let Some(feedback) = self.back.arrived(now) {
+            self.on_feedback(now, feedback, shared);
+            self.timer_at = self.timer();
+            settled = true;
+        }
+        if self.timer_at <= now {
+            self.forget_handshake(now);
+            self.sender.on_timer(now, &mut shared.effects);
+            self.apply(now, &shared.effects);
+            settled = false;
+        }
+        if self.stop.is_some_and(|stop| stop <= now) {
+            self.finish(now);
+        }
+        let sent = self.sender.stats().sent;
+        if self.stage == Stage::Running {
+            self.send(now, &mut shared.links);
+        }
+        // What is only asked for moves no timer, unless the sender was idle: then the controller is told.
+        if !settled || self.sender.stats().sent != sent || self.sender.bytes_in_flight() == 0 {
+            self.timer_at = self.timer();
+        }
+        self.near_next = self.due_near();
+    }
+
+    /// When a timer of loss recovery or of the controller is due. A handshake has its own.
+    fn timer(&self) -> Time {
+        if self.handshake.is_some() {
+            return Time::NEVER;
+        }
+        self.sender.next_timer().unwrap_or(Time::NEVER)
+    }
+
+    /// The application has something to do.
+    #[inline(never)]
+    fn on_application(&mut self, now: Time) {
+        let sender = &self.sender;
+        if self.source.on_time(now, self.fresh, || allowed_rate(sender), &mut self.record) {
+            self.reconnect();
+        }
+    }
+
+    fn on_feedback(&mut self, now: Time, feedback: Feedback, shared: &mut Shared) {
+        let bytes = self.transport.handshake_payload();
+        self.record.on_feedback(now, || feedback.event(bytes));
+        let Shared { effects, spent, .. } = shared;
+        let brief;
+        let (frame, ack) = match &feedback.says {
+            Says::Quic(frame) => (Some(&**frame), None),
+            Says::BriefQuic(brief) => (Some(spent.read(brief)), None),
+            Says::Tcp(ack) => (None, Some(&**ack)),
+            Says::BriefTcp(ack) => {
+                brief = ack.whole();
+                (None, Some(&brief))
+            }
+            Says::Open => {
+                // It is open already: a repeat was answered too.
+                let Some(handshake) = self.handshake.take() else { return };
+                self.opened(now, feedback.number, &handshake, effects);
+                (None, None)
+            }
+        };
+        if let Some(frame) = frame {
+            if frame.ping {
+                self.answer_ping(now);
+            }
+            self.sender.on_ack(now, frame, self.resend.least(), effects);
+            self.forget_handshake(now);
+        }
+        if let Some(ack) = ack {
+            self.sender.on_tcp_ack(now, ack, effects);
+            if !self.resend.is_empty() {
+                self.resend.drop_covered(ack);
+            }
+        }
+        shared.spent.take(feedback.says);
+        self.apply(now, &shared.effects);
+        let rtt = shared.effects.rtt;
+        self.record.on_acknowledged(
+            now,
+            rtt.map(|sample| (sample, self.sender.rtt().variation())),
+            &self.sender.timers(),
+        );
+        self.record.on_metrics(now, |spare| Metrics::of(&self.sender, rtt, spare));
+    }
+
+    /// A packet with an ACK alone. It is not in flight and nobody cares whether it arrives: all that it does is cross the links.
+    /// Deviation: it takes no packet number.
+    #[inline(never)]
+    fn answer_ping(&mut self, now: Time) {
+        let size = self.transport.wire_bytes(ACK_FRAME);
+        let packet = Data { connection: NO_CONNECTION, ..Data::bare(self.id, size, self.route.last, 0, now) };
+        self.record.on_ack_sent(now, size);
+        self.departures.push(packet, false);
+    }
+
+    /// Takes over what loss recovery found out.
+    fn apply(&mut self, now: Time, effects: &AckEffects<Chunk>) {
+        for (_, chunk) in &effects.late {
+            self.arrived_late.insert(chunk.range().start, chunk.range().end);
+        }
+        if !effects.late.is_empty() {
+            let arrived = &self.arrived_late;
+            self.resend.retain(|c| !arrived.holds(c.range().start, c.range().end));
+        }
+        for &(pn, detection, chunk) in &effects.lost {
+            self.record.on_lost(now, pn, detection);
+            if chunk == NO_STREAM {
+                continue;
+            }
+            if !self.source.is_reliable() {
+                self.source.on_lost(now, chunk.offset, &mut self.record);
+            } else if !self.arrived_late.holds(chunk.range().start, chunk.range().end) {
+                self.resend.push_back(chunk);
+            }
+        }
+        if self.record.awaits_end_of_slow_start() {
+            self.record.on_slow_start(self.sender.control(), effects.congestion.is_some());
+        }
+        if let Some(cause) = effects.congestion {
+            self.record.on_reduced(now, cause, self.sender.control().cwnd);
+        }
+        if effects.probe && self.resend.is_empty() && self.fresh_chunk(now).is_none() {
+            self.probe();
+        }
+    }
+
+    /// Nothing new to send, and the peer must answer: a repeat or, where nothing is repeated, a PING.
+    fn probe(&mut self) {
+        if self.source.is_reliable() {
+            self.sender.probe_payload().into_iter().for_each(|chunk| self.resend.push_back(chunk));
+        } else {
+            self.resend.push_back(Chunk { offset: self.fresh, len: 0 });
+        }
+    }
+
+    pub(super) fn fresh_chunk(&mut self, now: Time) -> Option<Chunk> {
+        let full = u64::from(self.transport.payload() - self.end_of_handshake());
+        let offered = self.source.offered(now, self.fresh, &mut self.record);
+        (offered > 0).then(|| Chunk { offset: self.fresh, len: offered.min(full) as u32 })
+    }
+
+    /// Sends until window, pacer or application stop it.
+    fn send(&mut self, now: Time, links: &mut Links) {
+        self.pacer_at = Time::NEVER;
+        if self.handshake.is_some() {
+            return self.wait_for_handshake(now, links);
+        }
+        loop {
+            let repeat = self.resend.front();
+            let Some(mut chunk) = repeat.or_else(|| self.fresh_chunk(now)) else {
+                self.sender.mark_app_limited();
+                return;
+            };
+            let mut bytes = u64::from(self.transport.window_bytes(chunk.len));
+            let mut decision = self.sender.can_send(now, bytes);
+            if decision == SendDecision::WindowFull
+                && let Some(len) = self.fitting()
+            {
+                chunk.len = len;
+                bytes = u64::from(self.transport.window_bytes(len));
+                decision = self.sender.can_send(now, bytes);
+            }
+            match decision {
+                SendDecision::Now => {}
+                SendDecision::WindowFull => return,
+                SendDecision::At(at) => {
+                    self.pacer_at = at;
+                    return;
+                }
+            }
+            if let Some(whole) = repeat {
+                self.resend.pop_front();
+                if chunk.len < whole.len {
+                    let (offset, len) = (whole.offset + u64::from(chunk.len), whole.len - chunk.len);
+                    self.resend.push_front(Chunk { offset, len });
+                }
+            } else {
+                self.fresh += u64::from(chunk.len);
+            }
+            // A PING repeats nothing.
+            self.transmit(now, chunk, bytes, repeat.is_some_and(|chunk| chunk.len > 0));
+        }
+    }
+
+    /// The payload of a packet that just fits into what is left of the window, where smaller packets may fill it.
+    fn fitting(&self) -> Option<u32> {
+        if !self.setup.recovery.small_last_packet {
+            return None;
+        }
+        let room = self.sender.window().saturating_sub(self.sender.bytes_in_flight());
+        let bare = u64::from(self.transport.window_bytes(0));
+        room.checked_sub(bare).filter(|len| *len > 0).and_then(|len| u32::try_from(len).ok())
+    }
+
+    fn transmit(&mut self, now: Time, chunk: Chunk, bytes: u64, repeat: bool) {
+        let size = self.transport.wire_bytes(chunk.len) + self.end_handshake(now);
+        let (pn, ecn) = self.sender.on_sent(now, bytes, chunk, repeat);
+        let Chunk { offset, len } = chunk;
+        self.record.on_sent(now, SentPacket { pn, bytes: bytes as u32, wire: size, offset, len });
+        let least_unacked = self.sender.least_unacked();
+        let last_link = self.route.last;
+        let (flow, connection, sent) = (self.id, self.connection, now);
+        let fault = Fault::NONE;
+        let data = Data { flow, size, last_link, connection, pn, sent, chunk, ecn, fault, least_unacked };
+        self.departures.push(data, repeat);
+    }
+
+    /// What leaves now enters the first link.
+    pub(super) fn depart(&mut self, now: Time, shared: &mut Shared) {
+        let entry = usize::from(self.route.first);
+        while let Some(Departure { data, repeat, stay }) = self.departures.leaving(now) {
+            let (chunk, repeat, ack_alone) = (data.chunk, *repeat, data.connection == NO_CONNECTION);
+            match shared.links.push_data(now, entry, *data) {
+                Ok(admitted) => *stay = admitted.stay.filter(|_| !ack_alone),
+                Err(_) if ack_alone => self.record.on_ack_dropped(now),
+                Err(_) => self.record.on_dropped(now),
+            }
+            if repeat {
+                self.catch_up(now, shared);
+                if self.receiver.holds(&chunk) {
+                    self.record.on_redundant(now);
+                }
+            }
+        }
+    }
+
+    /// What the first link has said of packets is counted.
+    pub(super) fn settle(&mut self) {
+        let entry = usize::from(self.route.first);
+        self.departures.take().for_each(|(sent, stay)| self.record.on_queued(sent, entry, stay));
+    }
+}

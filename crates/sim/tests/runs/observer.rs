@@ -1,0 +1,108 @@
+//! Senders act ahead of time where nothing but known acknowledgements tells them what to do. A sample is a look at every flow, and nobody is ahead
+//! of it: one each 50 us leaves no room for that. Whether somebody looks must change nothing.
+
+use crate::common::*;
+
+use congestion::{Algorithm, Registry};
+use link::aqm::{codel, dual_pi2, fq_codel, pie};
+use link::{Aqm, LinkConfig, Reorder};
+use scenario::{Back, FlowConfig, Outcome, Record, Route, Scenario};
+use units::{Duration, Rate, Time};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// All that is known of a flow at the end, its packet events too.
+fn all(record: &Record) -> String {
+    let Record { totals, trace, far_trace, delivered, ecn, stats, started, finished, .. } = record;
+    let windows = (record.slow_start_window, record.least_window, &record.media, &record.objects);
+    format!(
+        "{totals:?} {trace:?} {far_trace:?} {delivered} {ecn:?} {stats:?} {started:?} {finished:?} {windows:?}"
+    )
+}
+
+fn same(what: &str, a: &Outcome, b: &Outcome) {
+    for (i, (a, b)) in a.flows.iter().zip(&b.flows).enumerate() {
+        assert!(a.stats.sent > 5, "{what}: flow {i} sends {} packets", a.stats.sent);
+        assert!(all(a) == all(b), "{what}: flow {i} is another one when it is watched");
+    }
+    assert_eq!(a.link, b.link, "{what}");
+    assert_eq!(a.end, b.end, "{what}");
+    for (a, b) in a.windows.iter().zip(&b.windows) {
+        assert_eq!(format!("{a:?}"), format!("{b:?}"), "{what}");
+    }
+}
+
+fn watched(what: &str, mut scenario: Scenario) {
+    scenario.trace = true;
+    scenario.measure = Some((Time::from_millis(700), Time::from_millis(3900)));
+    scenario.windows = vec![("early".to_owned(), Time::from_millis(331), Time::from_millis(1007))];
+    let alone = run(&scenario);
+    scenario.series = Some(Duration::from_micros(50));
+    same(what, &alone, &run(&scenario));
+    assert!(alone.link.dropped().packets > 0, "{what}: nothing is lost");
+}
+
+/// Begun one after the other; one with a longer way, one that is stopped, one with an end, one in bursts, one that pauses.
+fn flows(algorithm: &Algorithm) -> Vec<FlowConfig> {
+    let changed = |flow: FlowConfig, change: fn(&mut FlowConfig)| {
+        let mut flow = FlowConfig { algorithm: algorithm.clone(), ..flow };
+        change(&mut flow);
+        flow
+    };
+    let quic = || quic_flow("name = 'cubic'");
+    let tcp = || tcp_flow("name = 'cubic'");
+    vec![
+        changed(quic(), |flow| flow.handshake = true),
+        changed(tcp(), |flow| flow.start = Time::from_millis(13)),
+        changed(quic(), |flow| flow.rtt = MS * 120),
+        changed(tcp(), |flow| flow.stop = Some(Time::from_millis(2500))),
+        changed(quic(), |flow| flow.transfer = Some(400_000)),
+        changed(quic(), |flow| flow.recovery.paced = recovery::Paced::Never),
+        changed(tcp(), |flow| flow.ack.ack_every = 1.into()),
+        changed(quic(), |flow| flow.pauses = vec![(Time::from_millis(900), Time::from_millis(1300))]),
+    ]
+}
+
+#[test]
+fn with_every_controller() {
+    for entry in Registry::default().iter() {
+        watched(entry.name, scenario(0.6, 5, flows(&entry.algorithm())));
+    }
+}
+
+#[test]
+fn on_every_link() {
+    let cubic = algorithm("name = 'cubic'");
+    let on = |change: &dyn Fn(&mut LinkConfig)| {
+        let mut scenario = scenario(0.6, 5, flows(&cubic));
+        change(&mut scenario.link);
+        scenario
+    };
+    watched("CoDel", on(&|link| link.aqm = Aqm::Codel(codel::Params::default())));
+    watched("FQ-CoDel", on(&|link| link.aqm = Aqm::FqCodel(fq_codel::Params::default())));
+    watched("PIE", on(&|link| link.aqm = Aqm::Pie(pie::Params::default())));
+    watched("DualPI2", on(&|link| link.aqm = Aqm::DualPi2(dual_pi2::Params::default())));
+    watched("jitter", on(&|link| link.jitter = MS * 3));
+    watched("reordering", on(&|link| link.reorder = Some(Reorder { every: 20, by: MS * 5 })));
+    watched("duplicates", on(&|link| (link.duplicate, link.corrupt) = (0.01, 0.01)));
+    watched("no delay back", on(&|link| link.delay = RTT));
+}
+
+#[test]
+fn on_more_links() {
+    let cubic = algorithm("name = 'cubic'");
+    let mut chain = scenario(0.6, 5, flows(&cubic));
+    chain.beyond = vec![LinkConfig { delay: MS * 5, ..LinkConfig::plain(Rate(8_000_000)) }];
+    chain.flows[1].route = Route { first: 1, last: u16::MAX };
+    watched("a chain", chain);
+    let mut back = scenario(0.6, 5, flows(&cubic));
+    back.reverse = vec![LinkConfig { delay: MS * 10, ..LinkConfig::plain(Rate(1_000_000)) }];
+    back.reverse_names = vec!["reverse".to_owned()];
+    for flow in &mut back.flows[..4] {
+        flow.back = Some(Back { route: Route { first: 1, last: u16::MAX }, size: 80 });
+    }
+    watched("a way back", back);
+    let mut late = scenario(0.6, 5, flows(&cubic));
+    late.flows[..4].iter_mut().for_each(|flow| flow.ack.jitter = MS * 4);
+    watched("late acknowledgements", late);
+}
