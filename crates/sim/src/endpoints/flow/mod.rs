@@ -48,7 +48,7 @@ impl Shared {
 
 /// One flow.
 #[derive(Debug)]
-#[repr(C, align(64))] // in this order: what every packet touches lies together, before what few do
+#[repr(C, align(128))] // in this order: what every packet touches lies together, before what few do
 pub(crate) struct Flow {
     stage: Stage,
     /// Its sender is ahead of the links, and what arrives may wait.

@@ -285,19 +285,32 @@ impl Flow {
     /// What leaves now enters the first link.
     pub(super) fn depart(&mut self, now: Time, shared: &mut Shared) {
         let entry = usize::from(self.route.first);
-        while let Some(Departure { data, repeat, stay }) = self.departures.leaving(now) {
-            let (chunk, repeat, ack_alone) = (data.chunk, *repeat, data.connection == NO_CONNECTION);
-            match shared.links.push_data(now, entry, *data) {
-                Ok(admitted) => *stay = admitted.stay.filter(|_| !ack_alone),
-                Err(_) if ack_alone => self.record.on_ack_dropped(now),
-                Err(_) => self.record.on_dropped(now),
-            }
+        while let Some(Departure { data, repeat }) = self.departures.due(now) {
+            let ack_alone = data.connection == NO_CONNECTION;
+            let stay = match shared.links.push_data(now, entry, data) {
+                Ok(admitted) => admitted.stay.filter(|_| !ack_alone),
+                Err(_) => {
+                    self.on_refused(now, ack_alone);
+                    None
+                }
+            };
+            self.departures.leave(now, stay);
             if repeat {
                 self.catch_up(now, shared);
-                if self.receiver.holds(&chunk) {
+                if self.receiver.holds(&data.chunk) {
                     self.record.on_redundant(now);
                 }
             }
+        }
+    }
+
+    /// The first link has no room.
+    #[cold]
+    fn on_refused(&mut self, now: Time, ack_alone: bool) {
+        if ack_alone {
+            self.record.on_ack_dropped(now);
+        } else {
+            self.record.on_dropped(now);
         }
     }
 
