@@ -4,8 +4,10 @@
 //! in window and rounds. quinn's and noq's pacers send up to ten packets at once; noq fills its window to the last byte, the model
 //! and quinn leave what a full packet does not fit in.
 //!
-//! The bar is 3 % of the window at the 95th percentile. CUBIC in quinn (3.05 %) and BBRv3 in noq (4.9 %) miss it, hence 5.5 % here. BBRv3 in noq drops
-//! 42 packets for 53, hence 12: noq's RTT is 0.3 to 1.3 ms longer, and which packet meets a full queue changes with it; not traced further.
+//! The bar is 3 % of the window at the 95th percentile. CUBIC in quinn (3.05 %) and BBRv3 in noq miss it. BBRv3's window in Startup is two BDP and what
+//! more was acknowledged of late than its rate promises (`extra_acked`), and noq's first burst of ten packets leaves less of the latter. Whatever is in
+//! flight beyond link and queue is lost, and again the round after: of the smaller packets the model drops 55 and noq 42, all of these 13 in Startup
+//! (docs/stack.md).
 
 use kneepoint_stack::Stack;
 use link::{LinkConfig, Reorder};
@@ -43,13 +45,15 @@ fn line(name: &str, world: &str, outcome: &Outcome) {
 
 /// Of a controller that fills the queue.
 const WINDOWS: (u64, f64) = (2, 0.055);
-/// Of BBRv3 in noq, which drops 42 packets for 55 in the model and in our endpoint; why is not known (docs/stack.md). It was 12 and 5.5 % while the
-/// model dropped 53.
-const BBR: (u64, f64) = (15, 0.07);
+/// Of BBRv3 in noq, beside what its window in Startup explains: 6 % of the window for as long as Startup has it, a twentieth of the transfer.
+const BBR: (u64, f64) = (2, 0.07);
+/// Rounds in which BBRv3's Startup loses what is in flight beyond link and queue.
+const LOSING_ROUNDS: i64 = 2;
 
 /// Up to so many drops more or fewer, and so far apart in the window at the 95th percentile.
 fn beside(scenario: &Scenario, name: &str, (drops, spread): (u64, f64)) {
     let model = on_simulator(scenario);
+    let datagram = i64::from(scenario.flows[0].transport.mds());
     line(name, "simulator", &model);
     line(name, "ours", &on(Stack::Kneepoint, scenario)); // its bars are those of `runs/bars.rs`
     for stack in OTHERS.into_iter().filter(|stack| stack.check(&scenario.flows[0]).is_ok()) {
@@ -62,7 +66,10 @@ fn beside(scenario: &Scenario, name: &str, (drops, spread): (u64, f64)) {
         assert_eq!(here.delivered, 10_000_000);
         let late = more(done(&outcome), done(&model));
         assert!(late.abs() < 0.01, "{name} {world}: {late}");
-        let apart = here.totals.dropped.abs_diff(there.totals.dropped);
+        let counted = |count: fn(&scenario::Record) -> u64| count(here) as i64 - count(there) as i64;
+        let window = counted(|record| record.slow_start_window) / datagram;
+        let explained = if name == "bbr3" { LOSING_ROUNDS * window } else { 0 };
+        let apart = (counted(|record| record.totals.dropped) - explained).unsigned_abs();
         assert!(apart <= drops, "{name} {world}: {apart}");
         assert_eq!(
             here.stats.lost(),
