@@ -53,7 +53,7 @@ pub(crate) struct Flow {
     stage: Stage,
     /// Its sender is ahead of the links, and what arrives may wait.
     ahead: bool,
-    /// It has had a turn, or a packet has arrived, since it was sampled last.
+    /// Its sender has acted, or a packet has arrived, since it was sampled last.
     news: bool,
     id: u32,
     route: Route,
@@ -220,7 +220,6 @@ impl Flow {
 
     /// Does what is due. Nothing may be ahead of `bound`.
     pub(crate) fn on_time(&mut self, now: Time, bound: Time, shared: &mut Shared) {
-        self.news = true;
         if self.stage == Stage::Waiting {
             self.stage = Stage::Running;
             self.record.started = now;

@@ -66,6 +66,7 @@ impl Flow {
 
     /// The sending end does what is due.
     fn act(&mut self, now: Time, shared: &mut Shared) {
+        self.news = true;
         // Whether `timer_at` holds what it must.
         let mut settled = false;
         if self.source.next() <= now {
