@@ -6,10 +6,13 @@ use crate::common::*;
 use congestion::{Algorithm, Registry};
 use link::aqm::{codel, dual_pi2, fq_codel, pie};
 use link::{Aqm, LinkConfig, Reorder};
-use scenario::{Back, FlowConfig, Outcome, Record, Route, Scenario};
+use scenario::{Back, FlowConfig, Outcome, Record, Repeated, Route, Scenario};
 use units::{Duration, Rate, Time};
 
 const MS: Duration = Duration::from_millis(1);
+/// From one sample to the next, and how many times as often the other observer looks.
+const EACH: Duration = MS;
+const FINER: usize = 20;
 
 /// All that is known of a flow at the end, its packet events too.
 fn all(record: &Record) -> String {
@@ -32,13 +35,46 @@ fn same(what: &str, a: &Outcome, b: &Outcome) {
     }
 }
 
+/// Samples of two runs, one of which was looked at more often.
+fn same_samples(what: &str, seldom: &Outcome, often: &Outcome) {
+    for (i, (seldom, often)) in seldom.series.flows.iter().zip(&often.series.flows).enumerate() {
+        let last = |values: &[f64]| values.last().copied();
+        let newest = |values: &[f64]| values.iter().rev().find(|value| !value.is_nan()).copied();
+        let mean = |values: &[f64]| Some(values.iter().sum::<f64>() / values.len() as f64);
+        // A flow that is done has no delay, not even of its last packet.
+        let runs = seldom.cwnd.to_vec();
+        let columns: [(&str, &Repeated, &Repeated, fn(&[f64]) -> Option<f64>); 6] = [
+            ("cwnd", &seldom.cwnd, &often.cwnd, last),
+            ("bytes in flight", &seldom.bytes_in_flight, &often.bytes_in_flight, last),
+            ("smoothed RTT", &seldom.smoothed_rtt_ms, &often.smoothed_rtt_ms, last),
+            ("latest RTT", &seldom.latest_rtt_ms, &often.latest_rtt_ms, last),
+            ("delay", &seldom.owd_ms, &often.owd_ms, newest),
+            ("goodput", &seldom.goodput_mbit_s, &often.goodput_mbit_s, mean),
+        ];
+        for (name, seldom, often, of) in columns {
+            let (seldom, often) = (seldom.to_vec(), often.to_vec());
+            assert_eq!(seldom.len(), often.len() / FINER, "{what}: {name} of flow {i}");
+            for (at, (one, many)) in seldom.iter().zip(often.chunks(FINER)).enumerate() {
+                let many = of(many).filter(|_| name == "goodput" || !runs[at].is_nan()).unwrap_or(f64::NAN);
+                let same = (one.is_nan() && many.is_nan()) || (one - many).abs() <= 1e-9 * one.abs();
+                assert!(same, "{what}: {name} of flow {i}, sample {at}: {one}, looked at more often {many}");
+            }
+        }
+    }
+}
+
 fn watched(what: &str, mut scenario: Scenario) {
     scenario.trace = true;
     scenario.measure = Some((Time::from_millis(700), Time::from_millis(3900)));
     scenario.windows = vec![("early".to_owned(), Time::from_millis(331), Time::from_millis(1007))];
     let alone = run(&scenario);
-    scenario.series = Some(Duration::from_micros(50));
-    same(what, &alone, &run(&scenario));
+    scenario.series = Some(EACH / FINER as u64);
+    let often = run(&scenario);
+    same(what, &alone, &often);
+    scenario.series = Some(EACH);
+    let seldom = run(&scenario);
+    same(what, &alone, &seldom);
+    same_samples(what, &seldom, &often);
     assert!(alone.link.dropped().packets > 0, "{what}: nothing is lost");
 }
 

@@ -53,7 +53,7 @@ pub(crate) struct Flow {
     stage: Stage,
     /// Its sender is ahead of the links, and what arrives may wait.
     ahead: bool,
-    /// Its sender has acted, or a packet has arrived, since it was sampled last.
+    /// Its sender has acted, or a packet was received, since it was sampled last.
     news: bool,
     id: u32,
     route: Route,
@@ -61,10 +61,10 @@ pub(crate) struct Flow {
     connection: u32,
     /// Behind the last link, for flows whose way is longer than that of their links.
     propagation_delay: Duration,
-    /// What is there, or waits for the receiving end.
+    /// Behind the last link: on its way to the receiver, or waiting to be received.
     arriving: VecDeque<(Time, Data)>,
-    /// So many of them wait no longer.
-    full: usize,
+    /// So many of them are too many.
+    too_many: usize,
     /// What its sender has decided to send.
     departures: Departures,
     transport: Transport,
@@ -138,7 +138,7 @@ impl Flow {
             news: true,
             receiver: Receiver::new(&setup),
             arriving: VecDeque::new(),
-            full: 0,
+            too_many: 0,
             departures: Departures::default(),
             ahead: false,
             propagation_delay: forward - delay,
@@ -176,12 +176,12 @@ impl Flow {
 
     /// How it stands at the time of a sample, unless it is as it was at the one before.
     pub(crate) fn sample(&mut self, now: Time, shared: &mut Shared) -> Option<FlowSample> {
+        if !self.arriving.is_empty() {
+            self.catch_up_before_turn(now, shared);
+        }
         if !std::mem::take(&mut self.news) {
             return None;
         }
-        // A packet that comes from behind the links at this very time comes later, like all that flows do.
-        let beyond = Duration(u64::from(self.propagation_delay > Duration::ZERO));
-        self.catch_up(now - beyond, shared);
         let owd = self.record.take_owd();
         let rtt = self.sender.rtt();
         let sampled = |rtt: Duration| self.sender.rtt().is_sampled().then_some(rtt);

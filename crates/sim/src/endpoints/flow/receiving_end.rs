@@ -1,6 +1,7 @@
 //! The receiving end of a flow: packets that arrive, acknowledgements, and their way back.
 //!
-//! Where the sender is ahead ([`Flow::act_ahead`]) what arrives may wait: nobody asks before the sender acts again, or a sample is taken.
+//! Where the sender is ahead ([`Flow::act_ahead`]) what arrives may wait: nobody asks before its acknowledgement would arrive, a sample is taken,
+//! or a repeat leaves, of which it is counted whether the receiver has it already.
 
 use scenario::Transport;
 use units::{Duration, Time};
@@ -8,13 +9,12 @@ use units::{Duration, Time};
 use super::{Flow, Shared, Stage};
 use crate::packet::{Data, Feedback};
 
-/// Packets that wait at the receiving end at most, beside those that are behind the last link and have not arrived.
+/// So many more packets behind the last link than there were when the receiving end came to the present last, and it does so again.
 const WAITING: usize = 32;
 
 impl Flow {
     /// A packet leaves its last link. Whether that may move the time of the flow's next turn.
     pub(crate) fn on_delivery(&mut self, now: Time, data: &Data, shared: &mut Shared) -> bool {
-        self.news = true;
         if self.propagation_delay == Duration::ZERO && !self.ahead {
             self.catch_up(now, shared);
             self.receive(now, data, shared);
@@ -22,11 +22,11 @@ impl Flow {
         }
         let first = self.arriving.is_empty() && self.departures.next().is_none();
         self.arriving.push_back((now + self.propagation_delay, *data));
-        let full = self.ahead && self.arriving.len() >= self.full;
-        if full {
-            self.receive_until(now, shared);
+        let too_many = self.ahead && self.arriving.len() >= self.too_many;
+        if too_many {
+            self.catch_up_before_turn(now, shared);
         }
-        first || full
+        first || too_many
     }
 
     /// A second one of a packet that leaves its last link. A QUIC receiver knows its number and throws it away; TCP answers. Deviation: it comes
@@ -34,7 +34,7 @@ impl Flow {
     #[cold]
     pub(crate) fn on_copy(&mut self, now: Time, data: &Data, shared: &mut Shared) {
         self.news = true;
-        self.catch_up(now, shared);
+        self.catch_up_before_turn(now, shared);
         let is_tcp = matches!(self.transport, Transport::Tcp { .. });
         if is_tcp && self.stage != Stage::Done && data.connection == self.connection && !data.is_handshake() {
             self.receiver.on_packet(now, data);
@@ -46,24 +46,38 @@ impl Flow {
     /// Where the sender is ahead, this end comes to the present: what has arrived by now is received, and what was to be acknowledged before
     /// now has been.
     pub(super) fn catch_up(&mut self, now: Time, shared: &mut Shared) {
-        if self.ahead || self.departures.next().is_some() {
-            self.receive_until(now, shared);
+        if self.waits() {
+            self.receive_until(now, now, shared);
         }
     }
 
-    /// Each packet at its time.
-    fn receive_until(&mut self, now: Time, shared: &mut Shared) {
-        while self.arriving.front().is_some_and(|first| first.0 <= now)
+    /// The same before a turn of the flow: what comes from behind the links at this very time comes later, like all that flows do.
+    pub(super) fn catch_up_before_turn(&mut self, now: Time, shared: &mut Shared) {
+        if self.waits() {
+            let beyond = Duration(u64::from(self.propagation_delay > Duration::ZERO));
+            self.receive_until(now - beyond, now, shared);
+        }
+    }
+
+    /// Whether there may be something that is due and waits.
+    fn waits(&self) -> bool {
+        self.ahead || self.departures.next().is_some()
+    }
+
+    /// What has arrived by one time is received, each packet at its own, and what was to be acknowledged before the other.
+    fn receive_until(&mut self, arrived: Time, now: Time, shared: &mut Shared) {
+        while self.arriving.front().is_some_and(|first| first.0 <= arrived)
             && let Some((at, data)) = self.arriving.pop_front()
         {
             self.acknowledge_late(at, shared);
             self.receive(at, &data, shared);
         }
         self.acknowledge_late(now, shared);
-        self.full = self.arriving.len() + WAITING;
+        self.too_many = self.arriving.len() + WAITING;
     }
 
     fn receive(&mut self, now: Time, data: &Data, shared: &mut Shared) {
+        self.news = true;
         if self.stage == Stage::Done || data.connection != self.connection {
             return;
         }
@@ -84,19 +98,23 @@ impl Flow {
         }
     }
 
-    /// The delayed acknowledgement that was due before this time.
+    /// The delayed acknowledgement that was due before this time; none once the flow is done.
     fn acknowledge_late(&mut self, before: Time, shared: &mut Shared) {
-        if self.stage != Stage::Done
-            && let Some(due) = self.receiver.timer().filter(|due| *due < before)
-        {
+        if self.stage != Stage::Done {
+            self.acknowledge_due(before, shared);
+        }
+    }
+
+    fn acknowledge_due(&mut self, before: Time, shared: &mut Shared) {
+        if let Some(due) = self.receiver.timer().filter(|due| *due < before) {
             self.acknowledge(due, shared);
         }
     }
 
-    /// All that is due at this end by now, the delayed acknowledgement too.
+    /// All that is due at this end by now, the delayed acknowledgement too, even if the last packet has just come.
     pub(super) fn receive_due(&mut self, now: Time, shared: &mut Shared) {
-        self.receive_until(now, shared);
-        self.acknowledge_late(now + Duration(1), shared);
+        self.receive_until(now, now, shared);
+        self.acknowledge_due(now + Duration(1), shared);
         if let Some(feedback) = self.back.jitter.leaving(now) {
             self.send_back(now, feedback, shared);
         }

@@ -16,7 +16,7 @@ use crate::engine::links::Links;
 use crate::packet::{Chunk, Data, Fault, Feedback, Says};
 use crate::traffic::application::allowed_rate;
 
-/// Packets that a sender decides on at once, before it lets others go first.
+/// A sender that has decided on so many packets goes no further ahead.
 const AHEAD: usize = 32;
 
 /// The frame in a packet that holds an ACK alone, as long as those of the way back.
