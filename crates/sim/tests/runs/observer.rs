@@ -35,6 +35,9 @@ fn same(what: &str, a: &Outcome, b: &Outcome) {
     }
 }
 
+/// A column of both runs, and what many samples make of one.
+type Column<'a> = (&'static str, &'a Repeated, &'a Repeated, fn(&[f64]) -> Option<f64>);
+
 /// Samples of two runs, one of which was looked at more often.
 fn same_samples(what: &str, seldom: &Outcome, often: &Outcome) {
     for (i, (seldom, often)) in seldom.series.flows.iter().zip(&often.series.flows).enumerate() {
@@ -43,7 +46,7 @@ fn same_samples(what: &str, seldom: &Outcome, often: &Outcome) {
         let mean = |values: &[f64]| Some(values.iter().sum::<f64>() / values.len() as f64);
         // A flow that is done has no delay, not even of its last packet.
         let runs = seldom.cwnd.to_vec();
-        let columns: [(&str, &Repeated, &Repeated, fn(&[f64]) -> Option<f64>); 6] = [
+        let columns: [Column<'_>; 6] = [
             ("cwnd", &seldom.cwnd, &often.cwnd, last),
             ("bytes in flight", &seldom.bytes_in_flight, &often.bytes_in_flight, last),
             ("smoothed RTT", &seldom.smoothed_rtt_ms, &often.smoothed_rtt_ms, last),
