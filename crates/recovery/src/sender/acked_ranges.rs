@@ -34,6 +34,11 @@ impl AckedRanges {
         self.take_any(ranges, newest, fresh);
     }
 
+    /// The ranges of the ACK that was taken last, as far as they ascend and what they name was sent.
+    pub(crate) fn latest(&self) -> &[Span] {
+        &self.before
+    }
+
     #[inline(never)]
     fn take_any(&mut self, ranges: &[Span], newest: u64, fresh: &mut Vec<Span>) {
         let (gone, same) = self.common(ranges, newest);

@@ -262,6 +262,11 @@ impl<T: Payload> Sender<T> {
     pub fn bytes_in_flight(&self) -> u64 {
         self.books.bytes_in_flight
     }
+    /// The ranges of the latest QUIC ACK, ascending and apart; of the Application space, if it has three.
+    #[inline]
+    pub fn acked_ranges(&self) -> &[(u64, u64)] {
+        self.space.acked.latest()
+    }
     /// The sender cares for no acknowledgement below this packet number; of the Application space, if it has three.
     #[inline]
     pub fn least_unacked(&self) -> u64 {

@@ -1,4 +1,4 @@
-//! Acknowledgements that are small enough to travel themselves: without gaps and marks, as nearly all are.
+//! Acknowledgements that are small enough to travel themselves: without marks, and without gaps or, of QUIC, with nearly those of the one before.
 //!
 //! On a path of a large window a hundred thousand of them are under way. In boxes each would be waited for when it is read, some
 //! 18 % of the run (docs/performance.md): they lie in no cache, and the processor cannot know where the next is. Side by side in the queue it fetches them
@@ -10,48 +10,123 @@ use units::Duration;
 /// Receive times that fit: of an acknowledgement every two packets.
 const STAMPS: usize = 2;
 
-/// An ACK frame of one range, with the receive times of its newest packets.
+/// The ranges below the newest, by those of the ACK before: of these the first `gone` are left out, then `kept` are told again, the last of them
+/// with `grown` more packets at its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Older {
+    gone: u16,
+    kept: u16,
+    grown: u16,
+}
+
+impl Older {
+    /// Of all ranges of an ACK, where those of the one before were `before`.
+    fn of(ranges: &[(u64, u64)], before: &[(u64, u64)]) -> Option<Self> {
+        let first = ranges.first()?;
+        let gone = before.iter().take_while(|known| known.1 < first.0).count();
+        let known = &before[gone..];
+        let older = ranges.len() - 1;
+        let mut kept = known.iter().zip(ranges).take(older).take_while(|(known, told)| known == told).count();
+        let mut grown = 0;
+        if kept < older {
+            let (known, told) = (known.get(kept)?, &ranges[kept]);
+            grown = u16::try_from(told.1.checked_sub(known.1).filter(|_| told.0 == known.0)?).ok()?;
+            kept += 1;
+        }
+        let (gone, kept) = (u16::try_from(gone).ok()?, u16::try_from(kept).ok()?);
+        (usize::from(kept) == older).then_some(Self { gone, kept, grown })
+    }
+
+    /// With another short number, in one word: what is stored in pieces and then copied as a whole is waited for.
+    #[inline]
+    fn pack(self, other: u16) -> u64 {
+        let Self { gone, kept, grown } = self;
+        u64::from(other) | u64::from(gone) << 16 | u64::from(kept) << 32 | u64::from(grown) << 48
+    }
+
+    #[inline]
+    fn unpack(word: u64) -> (Self, u16) {
+        let short = |at: u32| (word >> at) as u16;
+        (Self { gone: short(16), kept: short(32), grown: short(48) }, short(0))
+    }
+
+    /// Writes them into a frame that has the newest.
+    #[inline(never)]
+    fn write(self, before: &[(u64, u64)], frame: &mut AckFrame) {
+        let ranges = &mut frame.ranges;
+        let newest = ranges.pop();
+        ranges.extend(before.iter().skip(self.gone.into()).take(self.kept.into()));
+        if let Some(last) = ranges.last_mut() {
+            last.1 += u64::from(self.grown);
+        }
+        ranges.extend(newest);
+        if let ([older, _], Some(number)) = (frame.timestamps.as_mut_slice(), below(ranges)) {
+            older.0 = number;
+        }
+    }
+}
+
+/// An ACK frame of one range, or of several that follow from those of the one before, with the receive times of its newest packets.
 #[derive(Clone, Copy, Debug)]
 pub struct BriefFrame {
+    /// The newest.
     range: (u64, u64),
     ack_delay: Duration,
     stamps: [i64; STAMPS],
-    /// So many of the stamps are there.
-    stamped: u8,
+    /// The older ranges, and how many of the stamps are there.
+    packed: u64,
 }
 
 impl BriefFrame {
-    /// Of a frame, if it says no more.
+    /// Of a frame, if it says no more. `before`: the ranges of the ACK that is read before it, where that is certain.
     #[inline]
-    pub(crate) fn of(frame: &AckFrame) -> Option<Self> {
-        let &[range] = frame.ranges.as_slice() else { return None };
+    pub(crate) fn of(frame: &AckFrame, before: &[(u64, u64)]) -> Option<Self> {
+        match frame.ranges.as_slice() {
+            &[range] => Self::with(frame, range, Older::default(), None),
+            ranges => Self::of_several(frame, ranges, before),
+        }
+    }
+
+    #[inline(never)]
+    fn of_several(frame: &AckFrame, ranges: &[(u64, u64)], before: &[(u64, u64)]) -> Option<Self> {
+        Self::with(frame, *ranges.last()?, Older::of(ranges, before)?, below(ranges))
+    }
+
+    /// Of a frame whose newest range is this one. `next`: the second newest packet, if it is not in there.
+    #[inline(always)]
+    fn with(frame: &AckFrame, range: (u64, u64), older: Older, next: Option<u64>) -> Option<Self> {
         let stamped = frame.timestamps.len();
         if frame.ecn.is_some() || frame.ping || stamped > STAMPS {
             return None;
         }
         let mut stamps = [0; STAMPS];
         for (back, (stamp, &(pn, at))) in stamps.iter_mut().zip(frame.timestamps.iter().rev()).enumerate() {
-            if pn.checked_add(back as u64) != Some(range.1) {
+            if pn.checked_add(back as u64) != Some(range.1) && (back == 0 || next != Some(pn)) {
                 return None;
             }
             *stamp = at;
         }
-        Some(Self { range, ack_delay: frame.ack_delay, stamps, stamped: stamped as u8 })
+        let packed = older.pack(stamped as u16);
+        Some(Self { range, ack_delay: frame.ack_delay, stamps, packed })
     }
 
-    /// Writes what it says.
+    /// Writes what it says. `before`: the ranges of the ACK that was read before it.
     #[inline]
-    pub(crate) fn write(&self, frame: &mut AckFrame) {
-        let &Self { range, ack_delay, stamps, stamped } = self;
+    pub(crate) fn write(&self, before: &[(u64, u64)], frame: &mut AckFrame) {
+        let &Self { range, ack_delay, stamps, packed } = self;
+        let (older, stamped) = Older::unpack(packed);
         (frame.ack_delay, frame.ecn, frame.ping) = (ack_delay, None, false);
         frame.ranges.clear();
         frame.ranges.push(range);
         frame.timestamps.clear();
         let newest = stamps.iter().take(stamped.into()).enumerate();
         frame.timestamps.extend(newest.rev().map(|(back, at)| (range.1 - back as u64, *at)));
+        if older.kept > 0 {
+            older.write(before, frame);
+        }
     }
 
-    /// The packets that it acknowledges.
+    /// The newest of the packets that it acknowledges; all of them, if it came from a frame of one range.
     pub(crate) fn range(&self) -> (u64, u64) {
         self.range
     }
@@ -60,6 +135,12 @@ impl BriefFrame {
     pub(crate) fn ack_delay(&self) -> Duration {
         self.ack_delay
     }
+}
+
+/// The packet below the newest, if that is a range of its own.
+fn below(ranges: &[(u64, u64)]) -> Option<u64> {
+    let (newest, others) = ranges.split_last()?;
+    others.last().filter(|_| newest.0 == newest.1).map(|range| range.1)
 }
 
 /// A TCP acknowledgement without SACK blocks.
@@ -110,12 +191,43 @@ mod tests {
         for stamps in [&[][..], &[(9, -5)], &[(8, 70), (9, 60)]] {
             let frame = frame(stamps);
             let mut read = AckFrame { ranges: vec![(0, 1), (3, 4)], ping: true, ..AckFrame::default() };
-            BriefFrame::of(&frame).unwrap().write(&mut read);
+            BriefFrame::of(&frame, &[(0, 1), (3, 7)]).unwrap().write(&[], &mut read);
             assert_eq!(format!("{read:?}"), format!("{frame:?}"));
         }
         for timestamps in [None, Some((6, -1))] {
             let ack = TcpAck { cumulative: 5000, echo: 7, duplicate: true, timestamps, ..TcpAck::default() };
             assert_eq!(format!("{:?}", BriefTcp::of(&ack).unwrap().whole()), format!("{ack:?}"));
+        }
+    }
+
+    /// As a receiver writes them: gaps, what closes them, ranges that are forgotten.
+    #[test]
+    fn several_ranges_follow_from_those_before() {
+        let acks: [&[(u64, u64)]; 9] = [
+            &[(0, 3), (5, 5)],
+            &[(0, 3), (5, 6), (8, 8)],
+            &[(0, 3), (5, 6), (8, 10)],
+            &[(5, 6), (8, 10), (12, 12)],
+            &[(12, 13), (15, 15)],
+            &[(12, 13), (15, 15), (17, 17), (19, 19)], // two new ones
+            &[(12, 17), (19, 19)],                     // late ones close gaps, and the first grows
+            &[(10, 17), (19, 20)],                     // a late one before it
+            &[(40, 41), (43, 44)],                     // nothing is known of these
+        ];
+        let fits = [true, true, true, true, true, false, true, false, false];
+        let mut before: &[(u64, u64)] = &[(0, 3)];
+        for (ranges, fits) in acks.into_iter().zip(fits) {
+            let &(low, high) = ranges.last().unwrap();
+            let second = below(ranges).unwrap_or(high - 1);
+            assert!(low < high || second < low);
+            let timestamps = vec![(second, 70), (ranges.last().unwrap().1, 75)];
+            let frame = AckFrame { ranges: ranges.to_vec(), timestamps, ..AckFrame::default() };
+            let brief = BriefFrame::of(&frame, before);
+            assert_eq!(brief.is_some(), fits, "{before:?} {ranges:?}");
+            let mut read = AckFrame::default();
+            brief.into_iter().for_each(|brief| brief.write(before, &mut read));
+            assert!(!fits || format!("{read:?}") == format!("{frame:?}"), "{before:?} {frame:?} {read:?}");
+            before = ranges;
         }
     }
 
@@ -132,7 +244,7 @@ mod tests {
             frame(&[(8, 1)]),
             frame(&[(u64::MAX, 1), (9, 1)]),
         ];
-        assert!(more.iter().all(|frame| BriefFrame::of(frame).is_none()));
+        assert!(more.iter().all(|frame| BriefFrame::of(frame, &[]).is_none()));
         assert!(BriefTcp::of(&TcpAck { ecn, ..TcpAck::default() }).is_none());
         let sacks = [(0, 0), (0, 0), (1, 2)];
         assert!(BriefTcp::of(&TcpAck { sacks, ..TcpAck::default() }).is_none());

@@ -15,7 +15,12 @@ use crate::packet::{Chunk, Data, Says};
 /// The receiving end.
 #[derive(Debug)]
 pub(crate) enum Receiver {
-    Quic { receiver: QuicReceiver, stream: Reassembly },
+    Quic {
+        receiver: QuicReceiver,
+        stream: Reassembly,
+        /// The ranges of the latest ACK, if there were several.
+        told: Vec<(u64, u64)>,
+    },
     Tcp(TcpReceiver),
 }
 
@@ -26,6 +31,7 @@ impl Receiver {
             Transport::Quic { .. } => Self::Quic {
                 receiver: QuicReceiver::new(ack, config.clock, config.rtt),
                 stream: Reassembly::default(),
+                told: Vec::new(),
             },
             Transport::Tcp { mss, .. } => Self::Tcp(TcpReceiver::new(ack, config.clock, mss, config.rtt)),
         }
@@ -54,7 +60,7 @@ impl Receiver {
     pub(crate) fn on_packet(&mut self, now: Time, data: &Data) -> (u64, bool, u64) {
         let (start, end) = (data.chunk.offset, data.chunk.offset + u64::from(data.chunk.len));
         match self {
-            Self::Quic { receiver, stream } => {
+            Self::Quic { receiver, stream, .. } => {
                 let fresh = stream.insert(start, end);
                 (fresh, receiver.on_packet(now, data.pn, data.ecn, data.least_unacked), stream.contiguous())
             }
@@ -65,23 +71,43 @@ impl Receiver {
         }
     }
 
-    /// Writes an acknowledgement, in memory of one that has been read.
+    /// Writes an acknowledgement, in memory of one that has been read. `in_order`: all of them are read, each after the one before.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, now: Time, spent: &mut Spent) -> Says {
+    pub(crate) fn acknowledge(
+        &mut self,
+        now: Time,
+        spent: &mut Spent,
+        in_order: impl FnOnce() -> bool,
+    ) -> Says {
         match self {
-            Self::Quic { receiver, .. } => {
+            Self::Quic { receiver, told, .. } => {
                 let frame = &mut spent.frame;
                 receiver.write_ack(now, frame);
                 // Nobody is told more than the field says.
                 let field = AckFrame::delay_field(frame.ack_delay, DEFAULT_ACK_DELAY_EXPONENT);
                 frame.ack_delay = AckFrame::delay_of(field, DEFAULT_ACK_DELAY_EXPONENT);
-                BriefFrame::of(frame).map_or_else(|| spent.boxed_frame(), Says::BriefQuic)
+                let brief = BriefFrame::of(frame, told);
+                if frame.ranges.len() > 1 || !told.is_empty() {
+                    note(told, &frame.ranges, in_order());
+                }
+                match brief {
+                    Some(brief) => Says::BriefQuic(brief),
+                    None => spent.boxed_frame(),
+                }
             }
             Self::Tcp(receiver) => {
                 let ack = receiver.ack(now);
                 BriefTcp::of(&ack).map_or_else(|| spent.boxed_tcp(ack), Says::BriefTcp)
             }
         }
+    }
+}
+
+/// Remembers what an ACK told, for the next one.
+fn note(told: &mut Vec<(u64, u64)>, ranges: &[(u64, u64)], in_order: bool) {
+    told.clear();
+    if in_order && ranges.len() > 1 {
+        told.extend_from_slice(ranges);
     }
 }
 
@@ -108,10 +134,10 @@ impl Spent {
         Says::Tcp(boxed)
     }
 
-    /// The frame that this one stands for.
+    /// The frame that this one stands for; the one before it had the ranges `before`.
     #[inline]
-    pub(crate) fn read(&mut self, brief: &BriefFrame) -> &AckFrame {
-        brief.write(&mut self.frame);
+    pub(crate) fn read(&mut self, brief: &BriefFrame, before: &[(u64, u64)]) -> &AckFrame {
+        brief.write(before, &mut self.frame);
         &self.frame
     }
 

@@ -121,7 +121,9 @@ impl Flow {
     }
 
     fn acknowledge(&mut self, now: Time, shared: &mut Shared) {
-        let says = self.receiver.acknowledge(now, &mut shared.spent);
+        let says = self.receiver.acknowledge(now, &mut shared.spent, || {
+            self.back.is_plain() && self.record.trace.is_none() // a log has each in full
+        });
         let feedback = Feedback { number: self.written, says };
         self.written += 1;
         // No packet arrives twice, so the receiver's totals are those of all that arrived.

@@ -124,7 +124,7 @@ impl Flow {
         let brief;
         let (frame, ack) = match &feedback.says {
             Says::Quic(frame) => (Some(&**frame), None),
-            Says::BriefQuic(brief) => (Some(spent.read(brief)), None),
+            Says::BriefQuic(brief) => (Some(spent.read(brief, self.sender.acked_ranges())), None),
             Says::Tcp(ack) => (None, Some(&**ack)),
             Says::BriefTcp(ack) => {
                 brief = ack.whole();
