@@ -70,6 +70,22 @@ impl Repeated {
         }
     }
 
+    /// The same, none of which is like the last: that need not be looked at, which is far away where many of these grow in turns.
+    #[inline]
+    pub(crate) fn push_other(&mut self, value: f64, length: u32) {
+        debug_assert!(length > 0 && self.values.last().is_none_or(|last| last.to_bits() != value.to_bits()));
+        self.values.push(value);
+        self.lengths.push(length);
+    }
+
+    /// Takes the last ones out if they are of this value: how many they were.
+    pub(crate) fn pop_like(&mut self, value: f64) -> u32 {
+        match self.values.pop_if(|last| last.to_bits() == value.to_bits()) {
+            Some(_) => self.lengths.pop().unwrap_or(0),
+            None => 0,
+        }
+    }
+
     /// Adds others.
     pub fn append(&mut self, others: &Self) {
         let mut others = others.runs();

@@ -130,10 +130,21 @@ impl Newest {
     /// It is this from the sample with `at` before it on.
     #[inline]
     fn set(&mut self, value: f64, at: u32, before: &mut Repeated) {
-        if value.to_bits() != self.value.to_bits() {
-            before.push(self.value, at - self.since);
-            *self = Self { value, since: at };
+        if value.to_bits() == self.value.to_bits() {
+            return;
         }
+        if at == self.since {
+            return self.correct(value, before);
+        }
+        before.push_other(self.value, at - self.since);
+        *self = Self { value, since: at };
+    }
+
+    /// It is this in the place of what it was to be from there on.
+    #[cold]
+    fn correct(&mut self, value: f64, before: &mut Repeated) {
+        self.value = value;
+        self.since -= before.pop_like(value);
     }
 
     /// The whole column, of this length; the next begins with the same value, and with room for as many.
@@ -289,6 +300,19 @@ mod tests {
     fn column(parts: &[Series], of: impl Fn(&FlowSeries) -> &Repeated) -> String {
         let all: Vec<f64> = parts.iter().flat_map(|part| of(&part.flows[0]).to_vec()).collect();
         format!("{all:?}")
+    }
+
+    /// Another value at the same sample takes the place of the first, and nothing is left of that.
+    #[test]
+    fn the_last_value_of_a_sample_counts() {
+        let (mut newest, mut column) = (Newest::NONE, Repeated::EMPTY);
+        for (value, at) in [(1.0, 0), (2.0, 3), (1.0, 3), (4.0, 5), (5.0, 5), (1.0, 6), (4.0, 6), (5.0, 6)] {
+            newest.set(value, at, &mut column);
+        }
+        assert_eq!(newest.take(8, &mut column), Repeated::of(&[1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0]));
+        newest.set(7.0, 0, &mut column);
+        newest.set(5.0, 0, &mut column);
+        assert_eq!(newest.take(2, &mut column), Repeated::of_one(5.0, 2));
     }
 
     /// A sample that is as the one before, asked for or not: the same series. One flow has media, the other ends.
