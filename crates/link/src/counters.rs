@@ -1,6 +1,6 @@
 //! What a link says of its packets, one by one and in sum.
 
-use units::Duration;
+use units::{Duration, Ecn, Time};
 
 use crate::backlog::{Backlog, Gauge, Tally};
 
@@ -9,6 +9,17 @@ use crate::backlog::{Backlog, Gauge, Tally};
 pub struct Admitted {
     /// How long it stays. `None`: the AQM decides at departure; [`crate::Link::fate`] will tell.
     pub stay: Option<Stay>,
+}
+
+/// A packet was taken and stays with who brought it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// How long it stays.
+    pub stay: Stay,
+    /// When it is delivered, later than all before it.
+    pub delivery: Time,
+    /// Its mark from now on.
+    pub ecn: Ecn,
 }
 
 /// How long a packet is on a link before it propagates. At rate zero: centuries.

@@ -70,6 +70,12 @@ impl Propagation {
         }
     }
 
+    /// Whether each packet is delivered after those that departed before it.
+    #[inline]
+    pub(crate) fn keeps_order(&self) -> bool {
+        self.reorder.is_none()
+    }
+
     /// When a copy of the packet that was just given is delivered: right behind it, or behind the last in order.
     pub(crate) fn copy(&mut self) -> Time {
         self.latest += APART;

@@ -30,7 +30,7 @@ mod steps;
 pub use aqm::{Aqm, Threshold};
 pub use backlog::{Backlog, Tally};
 pub use config::{Blackhole, LinkConfig};
-pub use counters::{Admitted, Counters, DropReason, Dropped, Fate, Stay};
+pub use counters::{Admitted, Carried, Counters, DropReason, Dropped, Fate, Stay};
 pub use delay::Reorder;
 pub use limit::{Limit, LimitCounts};
 pub use link::Link;

@@ -13,7 +13,8 @@
 //! no events: the discipline catches up with them before the next packet.
 //!
 //! Both stand before the same server and delay (`wire.rs`). The driver keeps one event per link, that of
-//! [`Link::next`], and calls [`Link::pop`] until `None` when it is due; there need not be a packet each time.
+//! [`Link::next`], and calls [`Link::pop`] until `None` when it is due; there need not be a packet each time. A driver that keeps its packets
+//! itself has no events of an analytic link at all ([`Link::carry`]).
 
 mod analytic;
 mod event_driven;
@@ -28,7 +29,7 @@ use crate::aqm::discipline::Discipline;
 use crate::aqm::red::Verdict;
 use crate::backlog::Backlog;
 use crate::config::LinkConfig;
-use crate::counters::{Admitted, Counters, Dropped, Fate, Tallies};
+use crate::counters::{Admitted, Carried, Counters, DropReason, Dropped, Fate, Stay, Tallies};
 use crate::faults::Faults;
 use crate::loss::Losses;
 use crate::packet::Packet;
@@ -83,37 +84,45 @@ impl<P: Packet> Link<P> {
             packet.set_ecn(Ecn::NotEct);
         }
         self.now = clock(self.now, now);
-        let Self { queue, losses, wire, tallies, now, .. } = self;
-        let now = *now;
+        let now = self.now;
+        let Self { queue, losses, wire, tallies, .. } = self;
         let analytic = match queue {
             Queue::Analytic(analytic) => analytic,
             Queue::EventDriven(events) => return events.arrive(now, packet, losses, wire, tallies),
         };
-        wire.server.advance(now);
-        let counted = analytic.drain(now);
-        let size = packet.size();
-        let verdict = match wire.refuses(now, losses) {
-            None => analytic.verdict(now, counted, size, packet.ecn(), wire.server.rate()),
-            Some(lost) => Verdict::Drop(lost),
-        };
-        match verdict {
-            Verdict::Pass => {}
-            Verdict::Mark => {
-                packet.set_ce();
-                tallies.marked.add(size);
+        match take(now, packet.size(), packet.ecn(), analytic, losses, wire, tallies) {
+            Ok(Taken { stay, departure, delivery, marked }) => {
+                if marked {
+                    packet.set_ce();
+                }
+                packet.set_departure(departure);
+                wire.store(delivery, packet);
+                Ok(Admitted { stay: Some(stay) })
             }
-            Verdict::Drop(reason) => {
-                tallies.refuse(size, reason);
-                return Err(Dropped { packet, reason });
-            }
+            Err(reason) => Err(Dropped { packet, reason }),
         }
-        tallies.admitted.add(size);
-        let departure = wire.server.depart(size);
-        let delivery = wire.deliver(&departure);
-        let stay = analytic.admit(now, departure.at, delivery, size);
-        packet.set_departure(departure.at);
-        wire.store(delivery, packet);
-        Ok(Admitted { stay: Some(stay) })
+    }
+
+    /// The same for a packet that stays with who brings it, and is never popped; or why it was dropped. `None` where it is not known at once when it
+    /// is delivered, or the link changes more of it than its mark: [`Link::push`] it.
+    #[inline(always)]
+    pub fn carry(&mut self, now: Time, size: u32, ecn: Ecn) -> Option<Result<Carried, DropReason>> {
+        if !self.wire.is_plain() {
+            return None;
+        }
+        let latest = clock(self.now, now);
+        let Self { queue: Queue::Analytic(analytic), losses, wire, tallies, now, .. } = self else {
+            return None;
+        };
+        *now = latest;
+        let now = latest;
+        let ecn = if self.bleach { Ecn::NotEct } else { ecn };
+        let taken = take(now, size, ecn, analytic, losses, wire, tallies);
+        Some(taken.map(|Taken { stay, delivery, marked, .. }| {
+            wire.settle(now, &mut tallies.delivered);
+            wire.carry(delivery, size);
+            Carried { stay, delivery, ecn: if marked { Ecn::Ce } else { ecn } }
+        }))
     }
 
     /// When the link must be looked at next: a packet is delivered, or one departs and the queue moves on. Nothing
@@ -148,6 +157,11 @@ impl<P: Packet> Link<P> {
         }
     }
 
+    /// When the last packet that it [carries](Link::carry) is delivered.
+    pub fn carried_until(&self) -> Time {
+        self.wire.carried_until()
+    }
+
     /// Packets and bytes queued or in transmission (the latter whole), not those in propagation.
     pub fn backlog(&mut self, now: Time) -> Backlog {
         let now = self.advance(now);
@@ -160,6 +174,7 @@ impl<P: Packet> Link<P> {
     /// What happened up to now.
     pub fn counters(&mut self, now: Time) -> Counters {
         let now = self.advance(now);
+        self.wire.settle(now, &mut self.tallies.delivered);
         let gauge = match &mut self.queue {
             Queue::Analytic(analytic) => analytic.queue.gauge(now),
             Queue::EventDriven(events) => &mut events.gauge,
@@ -177,6 +192,47 @@ impl<P: Packet> Link<P> {
         }
         self.now
     }
+}
+
+/// A packet is taken at a queue whose departures are known.
+struct Taken {
+    stay: Stay,
+    departure: Time,
+    delivery: Time,
+    /// It is to be marked.
+    marked: bool,
+}
+
+/// What becomes of a packet at a queue whose departures are known.
+#[inline(always)]
+fn take<P: Packet>(
+    now: Time,
+    size: u32,
+    ecn: Ecn,
+    analytic: &mut Analytic,
+    losses: &mut Losses,
+    wire: &mut Wire<P>,
+    tallies: &mut Tallies,
+) -> Result<Taken, DropReason> {
+    wire.server.advance(now);
+    let counted = analytic.drain(now);
+    let verdict = match wire.refuses(now, losses) {
+        None => analytic.verdict(now, counted, size, ecn, wire.server.rate()),
+        Some(lost) => Verdict::Drop(lost),
+    };
+    let marked = verdict == Verdict::Mark;
+    if let Verdict::Drop(reason) = verdict {
+        tallies.refuse(size, reason);
+        return Err(reason);
+    }
+    if marked {
+        tallies.marked.add(size);
+    }
+    tallies.admitted.add(size);
+    let departure = wire.server.depart(size);
+    let delivery = wire.deliver(&departure);
+    let stay = analytic.admit(now, departure.at, delivery, size);
+    Ok(Taken { stay, departure: departure.at, delivery, marked })
 }
 
 /// The time that counts: not before the latest seen, and before the end of time.

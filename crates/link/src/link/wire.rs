@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use units::Time;
 
-use crate::backlog::insert;
+use crate::backlog::{Tally, insert};
 use crate::counters::DropReason;
 use crate::delay::Propagation;
 use crate::faults::Faults;
@@ -26,11 +26,13 @@ pub(crate) struct Wire<P> {
     pub(crate) faults: Option<Box<Faults>>,
     /// Until popped, earliest delivery first.
     stored: VecDeque<Stored<P>>,
+    /// When packets that others keep are delivered, and their bytes.
+    carried: VecDeque<(Time, u32)>,
 }
 
 impl<P: Packet> Wire<P> {
     pub(crate) fn new(server: Server, propagation: Propagation, faults: Option<Box<Faults>>) -> Self {
-        Self { server, propagation, faults, stored: VecDeque::new() }
+        Self { server, propagation, faults, stored: VecDeque::new(), carried: VecDeque::new() }
     }
 
     /// What happens to a packet before it reaches the queue.
@@ -51,6 +53,34 @@ impl<P: Packet> Wire<P> {
             self.spoil(delivery, &mut packet);
         }
         insert(&mut self.stored, Stored { delivery, packet }, |s| s.delivery);
+    }
+
+    /// Whether what departs is delivered whole and in order.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.faults.is_none() && self.propagation.keeps_order()
+    }
+
+    /// A packet is on its way that somebody else keeps.
+    #[inline]
+    pub(crate) fn carry(&mut self, delivery: Time, size: u32) {
+        self.carried.push_back((delivery, size));
+    }
+
+    /// When the last of these is delivered, if that is ever.
+    pub(crate) fn carried_until(&self) -> Time {
+        let ever = self.carried.iter().rev().map(|next| next.0).find(|delivery| *delivery < Time::NEVER);
+        ever.unwrap_or(Time::ZERO)
+    }
+
+    /// Those that are delivered by now are counted.
+    #[inline]
+    pub(crate) fn settle(&mut self, now: Time, delivered: &mut Tally) {
+        while self.carried.front().is_some_and(|next| next.0 <= now)
+            && let Some((_, size)) = self.carried.pop_front()
+        {
+            delivered.add(size);
+        }
     }
 
     #[inline(never)] // few links do

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use link::{Admitted, Counters, Dropped, Fate, Link};
-use units::Time;
+use link::{Admitted, Carried, Counters, DropReason, Dropped, Fate, Link};
+use units::{Duration, Ecn, Time};
 
 use crate::packet::Data;
 use scenario::Scenario;
@@ -58,6 +58,18 @@ impl Links {
         self.touch(link).push(now, data)
     }
 
+    /// A flow's packet enters a link and stays with the flow ([`Link::carry`]): the link has nothing new to tell.
+    #[inline(always)]
+    pub(crate) fn carry(
+        &mut self,
+        now: Time,
+        link: usize,
+        size: u32,
+        ecn: Ecn,
+    ) -> Option<Result<Carried, DropReason>> {
+        self.links[link].carry(now, size, ecn)
+    }
+
     /// A packet enters a link.
     #[inline(never)]
     pub(crate) fn push(&mut self, now: Time, link: usize, data: Data) -> Result<Admitted, Dropped<Data>> {
@@ -93,9 +105,10 @@ impl Links {
         (bytes, drops)
     }
 
-    /// Bytes that have left each link.
-    pub(crate) fn delivered(&mut self, now: Time) -> Vec<u64> {
-        (0..self.links.len()).map(|link| self.touch(link).counters(now).delivered.bytes).collect()
+    /// Bytes that have left each link before this time.
+    pub(crate) fn delivered(&mut self, time: Time) -> Vec<u64> {
+        let last = time - Duration(1);
+        (0..self.links.len()).map(|link| self.touch(link).counters(last).delivered.bytes).collect()
     }
 
     /// The counters of the forward links and of the others.
@@ -114,6 +127,7 @@ impl Links {
                 now = next;
                 while link.pop(now).is_some() {}
             }
+            let now = now.max(link.carried_until());
             let c = link.counters(now);
             assert_eq!(c.pushed, c.admitted + c.dropped(), "packets are conserved");
             if link.backlog(now).packets == 0 {

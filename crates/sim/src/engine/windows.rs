@@ -81,7 +81,7 @@ impl Windows {
         mut probe: Option<Vec<ProbeRecord>>,
         mut udp: Vec<Vec<UdpRecord>>,
     ) -> Vec<Inside> {
-        let last = Moment::of(end, flows, links);
+        let last = Moment::of(end + Duration(1), flows, links);
         let mut insides = Vec::new();
         for (number, edges) in self.edges.into_iter().enumerate().rev() {
             let after = edges.after.unwrap_or_else(|| last.clone());
@@ -106,6 +106,7 @@ impl Windows {
 }
 
 impl Moment {
+    /// Before anything happens at this time.
     fn of(at: Time, flows: &[Flow], links: &mut Links) -> Self {
         Self { stats: flows.iter().map(Flow::stats).collect(), delivered: links.delivered(at) }
     }

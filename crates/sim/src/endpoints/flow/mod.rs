@@ -1,9 +1,9 @@
 //! One flow: application, sender, the way back, receiver, and the counters of what happened.
 
-mod departures;
 mod opening;
 mod receiving_end;
 mod sending_end;
+mod under_way;
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use units::{Duration, Time};
 
 use crate::endpoints::ack_jitter::AckJitter;
 use crate::endpoints::ack_path::AckPath;
-use crate::endpoints::flow::departures::Departures;
+use crate::endpoints::flow::under_way::UnderWay;
 use crate::endpoints::handshake::{Ending, Handshake};
 use crate::endpoints::receiver::{Receiver, Spent};
 use crate::endpoints::resend::Resend;
@@ -61,12 +61,12 @@ pub(crate) struct Flow {
     connection: u32,
     /// Behind the last link, for flows whose way is longer than that of their links.
     propagation_delay: Duration,
-    /// Behind the last link: on its way to the receiver, or waiting to be received.
+    /// What its sender has decided to send, and of what arrives over one link that which stays with the flow.
+    under_way: UnderWay,
+    /// All else that is behind the last link: on its way to the receiver, or waiting to be received.
     arriving: VecDeque<(Time, Data)>,
     /// So many of them are too many.
     too_many: usize,
-    /// What its sender has decided to send.
-    departures: Departures,
     transport: Transport,
     stop: Option<Time>,
     /// When the sending end acts next of its own, beside its application. What arrives at the other end does not move it.
@@ -139,7 +139,7 @@ impl Flow {
             receiver: Receiver::new(&setup),
             arriving: VecDeque::new(),
             too_many: 0,
-            departures: Departures::default(),
+            under_way: UnderWay::default(),
             ahead: false,
             propagation_delay: forward - delay,
             back: AckPath::new(
@@ -176,7 +176,7 @@ impl Flow {
 
     /// How it stands at the time of a sample, unless it is as it was at the one before.
     pub(crate) fn sample(&mut self, now: Time, shared: &mut Shared) -> Option<FlowSample> {
-        if !self.arriving.is_empty() {
+        if self.next_arrival() <= now {
             self.catch_up_before_turn(now, shared);
         }
         if !std::mem::take(&mut self.news) {
@@ -209,11 +209,11 @@ impl Flow {
             Stage::Running => {}
         }
         // Its sender has nothing else to do before.
-        if let Some(leaves) = self.departures.next() {
+        if let Some(leaves) = self.under_way.leaves() {
             return leaves;
         }
         let due = |time: Option<Time>| time.unwrap_or(Time::NEVER);
-        let far = due(self.receiver.timer()).min(due(self.arriving.front().map(|first| first.0)));
+        let far = due(self.receiver.timer()).min(self.next_arrival());
         let far = if self.ahead { far + self.back.lag() } else { far.min(due(self.back.jitter.next())) };
         far.min(self.next_act())
     }
@@ -225,7 +225,7 @@ impl Flow {
             self.record.started = now;
         }
         self.depart(now, shared);
-        if self.departures.next().is_some() {
+        if self.under_way.leaves().is_some() {
             return;
         }
         self.receive_due(now, shared);

@@ -20,7 +20,7 @@ impl Flow {
             self.receive(now, data, shared);
             return true;
         }
-        let first = self.arriving.is_empty() && self.departures.next().is_none();
+        let first = self.arriving.is_empty() && self.under_way.leaves().is_none();
         self.arriving.push_back((now + self.propagation_delay, *data));
         let too_many = self.ahead && self.arriving.len() >= self.too_many;
         if too_many {
@@ -59,21 +59,42 @@ impl Flow {
         }
     }
 
-    /// Whether there may be something that is due and waits.
+    /// Whether there may be something that is due and waits: what comes right from a link is received before anybody's turn.
     fn waits(&self) -> bool {
-        self.ahead || self.departures.next().is_some()
+        self.ahead
+            || self.under_way.leaves().is_some()
+            || (self.propagation_delay == Duration::ZERO && self.next_arrival() < Time::NEVER)
     }
 
     /// What has arrived by one time is received, each packet at its own, and what was to be acknowledged before the other.
     fn receive_until(&mut self, arrived: Time, now: Time, shared: &mut Shared) {
-        while self.arriving.front().is_some_and(|first| first.0 <= arrived)
-            && let Some((at, data)) = self.arriving.pop_front()
+        while self.next_arrival() <= arrived
+            && let Some((at, data)) = self.arrive()
         {
             self.acknowledge_late(at, shared);
             self.receive(at, &data, shared);
         }
         self.acknowledge_late(now, shared);
         self.too_many = self.arriving.len() + WAITING;
+    }
+
+    /// When the next packet arrives that has left its last link, or will and says when.
+    #[inline]
+    pub(super) fn next_arrival(&self) -> Time {
+        let behind = self.arriving.front().map_or(Time::NEVER, |first| first.0);
+        behind.min(self.under_way.arrival())
+    }
+
+    /// That packet.
+    #[inline]
+    fn arrive(&mut self) -> Option<(Time, Data)> {
+        match self.arriving.front() {
+            Some(first) if first.0 < self.under_way.arrival() => self.arriving.pop_front(),
+            _ => {
+                let (at, packet) = self.under_way.arrive()?;
+                Some((at, packet.data(self.id, self.route.last)))
+            }
+        }
     }
 
     fn receive(&mut self, now: Time, data: &Data, shared: &mut Shared) {

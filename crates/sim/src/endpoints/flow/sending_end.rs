@@ -2,18 +2,19 @@
 //!
 //! Acknowledgements that arrive within the delay behind the last link of the way back have left already: nothing that happens on the links until
 //! then tells the sender anything. So it acts ahead of time where nothing else can change what it does, and its packets wait for theirs
-//! ([`super::departures`]). A flow's memory is then fetched once for many packets, where others' turns come between any two.
+//! ([`super::under_way`]). A flow's memory is then fetched once for many packets, where others' turns come between any two.
 
+use link::Stay;
 use recovery::{AckEffects, Payload, SendDecision};
-use scenario::SentPacket;
 use scenario::trace::Metrics;
-use units::Time;
+use scenario::{Route, SentPacket};
+use units::{Ecn, Time};
 
-use super::departures::Departure;
+use super::under_way::Packet;
 use super::{Flow, Shared, Stage};
 use crate::endpoints::handshake::{Handshake, NO_STREAM};
 use crate::engine::links::Links;
-use crate::packet::{Chunk, Data, Fault, Feedback, Says};
+use crate::packet::{Chunk, Feedback, Says};
 use crate::traffic::application::allowed_rate;
 
 /// A sender that has decided on so many packets goes no further ahead.
@@ -54,7 +55,7 @@ impl Flow {
         }
         let horizon = bound.min(now + self.back.lag()).min(self.stop.unwrap_or(Time::NEVER));
         self.ahead = self.leads();
-        while self.ahead && self.departures.len() < AHEAD {
+        while self.ahead && self.under_way.waiting() < AHEAD {
             let next = self.next_act();
             if next >= horizon {
                 break;
@@ -166,9 +167,8 @@ impl Flow {
     #[inline(never)]
     fn answer_ping(&mut self, now: Time) {
         let size = self.transport.wire_bytes(ACK_FRAME);
-        let packet = Data { connection: NO_CONNECTION, ..Data::bare(self.id, size, self.route.last, 0, now) };
         self.record.on_ack_sent(now, size);
-        self.departures.push(packet, false);
+        self.under_way.push(Packet::new(now, 0, Chunk { offset: 0, len: 0 }, size, NO_CONNECTION));
     }
 
     /// Takes over what loss recovery found out.
@@ -276,31 +276,62 @@ impl Flow {
         let Chunk { offset, len } = chunk;
         self.record.on_sent(now, SentPacket { pn, bytes: bytes as u32, wire: size, offset, len });
         let least_unacked = self.sender.least_unacked();
-        let last_link = self.route.last;
-        let (flow, connection, sent) = (self.id, self.connection, now);
-        let fault = Fault::NONE;
-        let data = Data { flow, size, last_link, connection, pn, sent, chunk, ecn, fault, least_unacked };
-        self.departures.push(data, repeat);
+        let mut packet = Packet::new(now, pn, chunk, size, self.connection);
+        (packet.ecn, packet.repeat, packet.least_unacked) = (ecn, repeat, least_unacked);
+        self.under_way.push(packet);
     }
 
     /// What leaves now enters the first link.
     pub(super) fn depart(&mut self, now: Time, shared: &mut Shared) {
-        let entry = usize::from(self.route.first);
-        while let Some(Departure { data, repeat }) = self.departures.due(now) {
-            let ack_alone = data.connection == NO_CONNECTION;
-            let stay = match shared.links.push_data(now, entry, data) {
-                Ok(admitted) => admitted.stay.filter(|_| !ack_alone),
-                Err(_) => {
-                    self.on_refused(now, ack_alone);
-                    None
-                }
+        let Route { first, last } = self.route;
+        // Of a sender that is ahead nothing but the links can change what arrives, and one that knows it needs no event.
+        let stays_here = self.ahead && first == last;
+        while let Some(packet) = self.under_way.due(now) {
+            let carried = match stays_here {
+                true => shared.links.carry(now, first.into(), packet.size, packet.ecn),
+                false => None,
             };
-            self.departures.leave(now, stay);
-            if repeat {
-                self.catch_up(now, shared);
-                if self.receiver.holds(&data.chunk) {
-                    self.record.on_redundant(now);
+            let (entered, arrival) = match carried {
+                Some(Ok(carried)) => {
+                    (Ok(Some(carried.stay)), Some((carried.delivery + self.propagation_delay, carried.ecn)))
                 }
+                Some(Err(_)) => (Err(()), None),
+                None => (self.enter(now, &packet, shared), None),
+            };
+            self.leave(now, &packet, entered, arrival, shared);
+        }
+    }
+
+    /// A packet enters its first link, which says how long it stays if it knows that; or has no room.
+    fn enter(&self, now: Time, packet: &Packet, shared: &mut Shared) -> Result<Option<Stay>, ()> {
+        let Route { first, last } = self.route;
+        let admitted = shared.links.push_data(now, first.into(), packet.data(self.id, last));
+        admitted.map(|admitted| admitted.stay).map_err(drop)
+    }
+
+    /// A packet has left.
+    #[inline(always)]
+    fn leave(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        entered: Result<Option<Stay>, ()>,
+        arrival: Option<(Time, Ecn)>,
+        shared: &mut Shared,
+    ) {
+        let ack_alone = packet.connection == NO_CONNECTION;
+        let stay = match entered {
+            Ok(stay) => stay.filter(|_| !ack_alone),
+            Err(()) => {
+                self.on_refused(now, ack_alone);
+                None
+            }
+        };
+        self.under_way.leave(now, stay, arrival);
+        if packet.repeat {
+            self.catch_up(now, shared);
+            if self.receiver.holds(&packet.chunk) {
+                self.record.on_redundant(now);
             }
         }
     }
@@ -318,6 +349,6 @@ impl Flow {
     /// What the first link has said of packets is counted.
     pub(super) fn settle(&mut self) {
         let entry = usize::from(self.route.first);
-        self.departures.take().for_each(|(sent, stay)| self.record.on_queued(sent, entry, stay));
+        self.under_way.take_stays().for_each(|(sent, stay)| self.record.on_queued(sent, entry, stay));
     }
 }
