@@ -168,10 +168,11 @@ struct Variable {
 }
 
 impl Variable {
+    /// Whether it is told for the first time at this sample.
     #[inline]
-    fn tell(&mut self, value: f64, at: u32) {
-        self.told = at + 1;
+    fn tell(&mut self, value: f64, at: u32) -> bool {
         self.newest.set(value, at, &mut self.column);
+        std::mem::replace(&mut self.told, at + 1) != at + 1
     }
 }
 
@@ -220,11 +221,11 @@ impl FlowSampler {
         // A controller tells its variables in the same order each time.
         trace(&mut |name, value| {
             let value = if running { value } else { f64::NAN };
-            match inner.get_mut(turn) {
+            let is_first = match inner.get_mut(turn) {
                 Some(expected) if std::ptr::eq(expected.name, name) => expected.tell(value, at),
                 _ => find(inner, name).tell(value, at),
-            }
-            turn += 1;
+            };
+            turn += usize::from(is_first);
         });
         if turn < inner.len() {
             // It may leave out what it does not know yet.
@@ -300,6 +301,24 @@ mod tests {
     fn column(parts: &[Series], of: impl Fn(&FlowSeries) -> &Repeated) -> String {
         let all: Vec<f64> = parts.iter().flat_map(|part| of(&part.flows[0]).to_vec()).collect();
         format!("{all:?}")
+    }
+
+    /// One that is told twice does not stand for another that is not told.
+    #[test]
+    fn what_is_told_twice_is_one_variable() {
+        let mut flow = FlowSampler::default();
+        let sample = FlowSample { running: true, ..Default::default() };
+        let told: [&[(&'static str, f64)]; 3] =
+            [&[("a", 1.0), ("b", 2.0)], &[("a", 3.0), ("a", 4.0)], &[("a", 4.0), ("a", 5.0), ("b", 6.0)]];
+        for (at, told) in told.iter().enumerate() {
+            let trace = |put: &mut dyn FnMut(&'static str, f64)| {
+                told.iter().for_each(|(name, value)| put(name, *value))
+            };
+            flow.sample(at as u32, Duration::from_millis(1), &sample, trace);
+        }
+        let inner = flow.take(3).inner;
+        let column = |name| format!("{:?}", inner[name].to_vec());
+        assert_eq!((column("a"), column("b")), ("[1.0, 4.0, 5.0]".to_owned(), "[2.0, NaN, 6.0]".to_owned()));
     }
 
     /// Another value at the same sample takes the place of the first, and nothing is left of that.

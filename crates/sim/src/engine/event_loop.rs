@@ -3,8 +3,8 @@
 //! Actors in the queue, lowest first: the links, the sampler, the probe, the sources of UDP, the flows, the guests.
 //!
 //! A link does what it does in the order of time. Between two links a flow may go its own ways: its sender acts ahead of time where it knows
-//! what will arrive (`endpoints/flow/sending_end.rs`), its receiver looks at packets when somebody asks (`receiving_end.rs`). Whoever looks at
-//! flows sees them as they are at that time.
+//! what will arrive (`endpoints/flow/sending_end.rs`), and where a link tells at once when that is, its packets are no event of the link
+//! (`under_way.rs`); its receiver looks at them when somebody asks (`receiving_end.rs`). Whoever looks at flows sees them as they are at that time.
 
 use std::sync::atomic::Ordering;
 
