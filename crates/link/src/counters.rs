@@ -16,7 +16,7 @@ pub struct Admitted {
 pub struct Carried {
     /// How long it stays.
     pub stay: Stay,
-    /// When it is delivered, later than all before it.
+    /// When it is delivered, later than all before it; [`Time::NEVER`] if the rate is 0 for good.
     pub delivery: Time,
     /// Its mark from now on.
     pub ecn: Ecn,
@@ -73,7 +73,7 @@ pub enum DropReason {
     Damaged,
 }
 
-/// What happened on a link since the start. Packets still stored are
+/// What happened on a link since the start. Packets still stored or carried are
 /// `admitted + duplicated - delivered`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -95,7 +95,7 @@ pub struct Counters {
     pub dropped_listed: Tally,
     /// Marked CE by the AQM.
     pub marked: Tally,
-    /// Popped, copies too.
+    /// Popped, copies too; and carried, once the time of delivery has come.
     pub delivered: Tally,
     /// Of those taken whose delivery is known: damaged.
     pub corrupted: Tally,

@@ -129,7 +129,7 @@ pub struct Feedback {
 pub enum Says {
     /// An ACK of a QUIC receiver.
     Quic(Box<AckFrame>),
-    /// The same without gaps and marks.
+    /// The same without marks, and without gaps or, where all are read in order, with the gaps that follow from those before.
     BriefQuic(BriefFrame),
     /// An ACK of a TCP receiver.
     Tcp(Box<TcpAck>),
@@ -146,7 +146,10 @@ impl Feedback {
         let one = |range| Ranges::from_buf([range]);
         let (ranges, delay) = match &self.says {
             Says::Quic(frame) => (Ranges::from_slice(&frame.ranges), frame.ack_delay),
-            Says::BriefQuic(frame) => (one(frame.range()), frame.ack_delay()),
+            Says::BriefQuic(frame) => {
+                debug_assert!(frame.is_whole(), "a log has each in full");
+                (one(frame.range()), frame.ack_delay())
+            }
             Says::Tcp(ack) => (one((0, ack.cumulative)), Duration::ZERO),
             Says::BriefTcp(ack) => (one((0, ack.cumulative())), Duration::ZERO),
             Says::Open => return None,

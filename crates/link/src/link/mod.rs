@@ -103,8 +103,8 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// The same for a packet that stays with who brings it, and is never popped; or why it was dropped. `None` where it is not known at once when it
-    /// is delivered, or the link changes more of it than its mark: [`Link::push`] it.
+    /// The same for a packet that stays with who brings it, and is never popped; or why it was dropped. `None` where an AQM decides about its departure,
+    /// where it may be delivered before others, or where the link changes more of it than its mark: [`Link::push`] it.
     #[inline(always)]
     pub fn carry(&mut self, now: Time, size: u32, ecn: Ecn) -> Option<Result<Carried, DropReason>> {
         if !self.wire.is_plain() {
@@ -155,11 +155,6 @@ impl<P: Packet> Link<P> {
             Queue::Analytic(_) => None,
             Queue::EventDriven(events) => events.fates.pop_front(),
         }
-    }
-
-    /// When the last packet that it [carries](Link::carry) is delivered.
-    pub fn carried_until(&self) -> Time {
-        self.wire.carried_until()
     }
 
     /// Packets and bytes queued or in transmission (the latter whole), not those in propagation.

@@ -67,12 +67,6 @@ impl<P: Packet> Wire<P> {
         self.carried.push_back((delivery, size));
     }
 
-    /// When the last of these is delivered, if that is ever.
-    pub(crate) fn carried_until(&self) -> Time {
-        let ever = self.carried.iter().rev().map(|next| next.0).find(|delivery| *delivery < Time::NEVER);
-        ever.unwrap_or(Time::ZERO)
-    }
-
     /// Those that are delivered by now are counted.
     #[inline]
     pub(crate) fn settle(&mut self, now: Time, delivered: &mut Tally) {

@@ -131,6 +131,11 @@ impl BriefFrame {
         self.range
     }
 
+    /// Whether its range is all that it acknowledges.
+    pub(crate) fn is_whole(&self) -> bool {
+        Older::unpack(self.packed).0 == Older::default()
+    }
+
     /// How long the largest was held back.
     pub(crate) fn ack_delay(&self) -> Duration {
         self.ack_delay

@@ -28,7 +28,7 @@ use scenario::{End, Outcome, Recorder, Sampler, Seconds, Watch, mbit_s};
 const LOOK_EVERY: u64 = 1 << 16;
 /// The same where each leaves packet events, which stay in the cache until then.
 const LOOK_AT_EVENTS_EVERY: u64 = 1 << 9;
-/// Samples of flows that a recorder takes at once: so many stay in memory, and as many again until somebody looks.
+/// Samples of flows that a recorder takes at once.
 const PART: usize = 1 << 16;
 /// Who comes after the links, counted from there.
 const SAMPLER: usize = 0;
@@ -98,16 +98,19 @@ fn run_events(
     while world.running > 0 {
         let Some((time, actor)) = world.queue.first().filter(|next| next.0 <= world.end) else {
             now = world.end;
+            world.look_at_windows(now);
             break;
         };
         now = time;
-        if now >= world.windows.next() {
-            world.guests.count(&mut world.flows);
-            world.windows.look(now, &world.flows, &mut world.shared.links);
-            world.set_bound();
-        }
+        world.look_at_windows(now);
         world.turn(now, actor);
         events += 1;
+        // By samples alone: where a part ends is seen in the order of rows.
+        if actor == sampler
+            && let Some(recorder) = recorder
+        {
+            world.hand_over_samples(*recorder);
+        }
         // A sample is a look at every flow.
         work += if actor == sampler { world.flows.len() as u64 } else { 1 };
         if work >= look_every {
@@ -117,7 +120,7 @@ fn run_events(
                 return None;
             }
             if let Some(recorder) = recorder {
-                world.hand_over(*recorder);
+                world.hand_over_events(*recorder);
             }
         }
     }
@@ -177,11 +180,25 @@ impl World {
         self.bound = self.windows.next().min(self.next_sample).min(self.end + Duration(1));
     }
 
-    /// Hands over what has been recorded, once it is worth it.
-    fn hand_over(&mut self, recorder: &mut dyn Recorder) {
+    /// Before anything happens at this time: windows that begin or end by then are looked at.
+    #[inline]
+    fn look_at_windows(&mut self, now: Time) {
+        if now >= self.windows.next() {
+            self.guests.count(&mut self.flows);
+            self.windows.look(now, &self.flows, &mut self.shared.links);
+            self.set_bound();
+        }
+    }
+
+    /// Hands over the samples, once they are many.
+    fn hand_over_samples(&mut self, recorder: &mut dyn Recorder) {
         if let Some(sampler) = self.sampler.as_mut().filter(|sampler| sampler.rows() >= PART) {
             recorder.series(sampler.take());
         }
+    }
+
+    /// Hands over the events.
+    fn hand_over_events(&mut self, recorder: &mut dyn Recorder) {
         for (number, flow) in self.flows.iter_mut().enumerate() {
             flow.record.hand_over(number, recorder);
         }

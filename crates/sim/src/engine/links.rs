@@ -111,8 +111,11 @@ impl Links {
         (0..self.links.len()).map(|link| self.touch(link).counters(last).delivered.bytes).collect()
     }
 
-    /// The counters of the forward links and of the others.
+    /// The counters of the forward links and of the others at the end of the run, with what is delivered just then.
     pub(crate) fn counters(&mut self, now: Time) -> (Vec<Counters>, Vec<Counters>) {
+        for link in 0..self.links.len() {
+            while self.touch(link).pop(now).is_some() {}
+        }
         let mut forward: Vec<_> = (0..self.links.len()).map(|link| self.touch(link).counters(now)).collect();
         let reverse = forward.split_off(self.forward);
         (forward, reverse)
@@ -127,8 +130,8 @@ impl Links {
                 now = next;
                 while link.pop(now).is_some() {}
             }
-            let now = now.max(link.carried_until());
-            let c = link.counters(now);
+            // Those that flows keep are delivered too.
+            let c = link.counters(now.max(Time(u64::MAX - 1)));
             assert_eq!(c.pushed, c.admitted + c.dropped(), "packets are conserved");
             if link.backlog(now).packets == 0 {
                 assert_eq!(c.delivered, c.admitted + c.duplicated, "what was admitted is delivered");

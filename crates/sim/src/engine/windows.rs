@@ -62,9 +62,10 @@ impl Windows {
     /// Time has come to `now`, and nothing has happened at it yet.
     #[cold]
     pub(crate) fn look(&mut self, now: Time, flows: &[Flow], links: &mut Links) {
-        for edges in &mut self.edges {
-            while edges.next() <= now {
-                let at = edges.next();
+        // In the order of their times: a link's does not go back.
+        while self.due() <= now {
+            let at = self.due();
+            for edges in self.edges.iter_mut().filter(|edges| edges.next() == at) {
                 let slot = if edges.before.is_none() { &mut edges.before } else { &mut edges.after };
                 *slot = Some(Moment::of(at, flows, links));
             }

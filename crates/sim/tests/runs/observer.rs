@@ -4,9 +4,11 @@
 use crate::common::*;
 
 use congestion::{Algorithm, Registry};
+use kneepoint_sim::run_recorded;
 use link::aqm::{codel, dual_pi2, fq_codel, pie};
 use link::{Aqm, LinkConfig, Reorder};
-use scenario::{Back, FlowConfig, Outcome, Record, Repeated, Route, Scenario};
+use scenario::trace::Trace;
+use scenario::{Back, End, FlowConfig, Outcome, Record, Recorder, Repeated, Route, Scenario, Series, Watch};
 use units::{Duration, Rate, Time};
 
 const MS: Duration = Duration::from_millis(1);
@@ -144,4 +146,62 @@ fn on_more_links() {
     let mut late = scenario(0.6, 5, flows(&cubic));
     late.flows[..4].iter_mut().for_each(|flow| flow.ack.jitter = MS * 4);
     watched("late acknowledgements", late);
+}
+
+/// Nothing but a few packets on a long way, so that edges pass without an event: several windows, one of a run that ends later, one of a flow that
+/// has ended while its queue drains. Each counts what left the link in it.
+#[test]
+fn windows_whose_edges_nobody_sees() {
+    let ms = Time::from_millis;
+    let windows = [(0, 400), (505, 900), (0, 506), (503, 900), (0, 507), (700, 900), (100, 2950)];
+    for (duration, stop) in [(900, None), (900, Some(480)), (3000, None), (3000, Some(480))] {
+        let mut flow = quic_flow("name = 'fixed-window'\nwindow = 60");
+        flow.rtt = MS * 2000;
+        flow.recovery.paced = recovery::Paced::Never;
+        flow.stop = stop.map(ms);
+        let mut later = FlowConfig { start: ms(2200), ..flow.clone() };
+        later.stop = None;
+        let mut scenario = scenario(20.0, 5, vec![flow, later]);
+        scenario.link.delay = MS * 500;
+        scenario.duration = MS * duration;
+        scenario.windows =
+            windows.iter().map(|(from, to)| (format!("{from} {to}"), ms(*from), ms(*to))).collect();
+        let alone = run(&scenario);
+        scenario.series = Some(MS / 20);
+        let watched = run(&scenario);
+        for ((alone, watched), (from, to)) in alone.windows.iter().zip(&watched.windows).zip(windows) {
+            let what = format!("{duration} ms, stopped at {stop:?}, window from {from} to {to}");
+            assert_eq!(alone.delivered, watched.delivered, "{what}");
+            assert_eq!(format!("{alone:?}"), format!("{watched:?}"), "{what}");
+        }
+        // Sixty packets of 1294 bytes leave one after another, a millisecond and 35 us each, from 500 ms on.
+        let until =
+            |time: u64| (time.min(duration).saturating_sub(500) * 1_000_000 / 1_035_200).min(60) * 1294;
+        assert_eq!(alone.windows[2].delivered, [until(506)], "{duration} ms");
+        assert_eq!(alone.windows[1].delivered, [until(900) - until(505)], "{duration} ms");
+    }
+}
+
+/// Takes samples, and how many come at once.
+#[derive(Default)]
+struct Parts(Vec<usize>);
+
+impl Recorder for Parts {
+    fn series(&mut self, part: Series) {
+        self.0.push(part.times.len());
+    }
+
+    fn events(&mut self, _: usize, _: End, _: &Trace) {}
+}
+
+/// Where samples are divided is seen in the order of rows: it is their number that counts, and not how many turns a run takes.
+#[test]
+fn samples_are_handed_over_by_their_number() {
+    for controller in ["name = 'fixed-window'\nwindow = 3", "name = 'cubic'"] {
+        let mut scenario = scenario(1.0, 34, vec![quic_flow(controller), tcp_flow("name = 'cubic'")]);
+        scenario.series = Some(MS);
+        let mut parts = Parts::default();
+        run_recorded(&scenario, &Watch::default(), &mut parts).unwrap();
+        assert_eq!(parts.0, [(1 << 16) / 2, 34_000 - (1 << 16) / 2]);
+    }
 }

@@ -1,7 +1,8 @@
 //! The receiving end of a flow: packets that arrive, acknowledgements, and their way back.
 //!
 //! Where the sender is ahead ([`Flow::act_ahead`]) what arrives may wait: nobody asks before its acknowledgement would arrive, a sample is taken,
-//! or a repeat leaves, of which it is counted whether the receiver has it already.
+//! or a repeat leaves, of which it is counted whether the receiver has it already. What stayed with the flow while its sender was ahead
+//! ([`super::under_way`]) arrives in the flow's own turns afterwards.
 
 use scenario::Transport;
 use units::{Duration, Time};
@@ -43,7 +44,7 @@ impl Flow {
         }
     }
 
-    /// Where the sender is ahead, this end comes to the present: what has arrived by now is received, and what was to be acknowledged before
+    /// Where something may wait, this end comes to the present: what has arrived by now is received, and what was to be acknowledged before
     /// now has been.
     pub(super) fn catch_up(&mut self, now: Time, shared: &mut Shared) {
         if self.waits() {

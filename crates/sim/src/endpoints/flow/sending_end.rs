@@ -4,11 +4,11 @@
 //! then tells the sender anything. So it acts ahead of time where nothing else can change what it does, and its packets wait for theirs
 //! ([`super::under_way`]). A flow's memory is then fetched once for many packets, where others' turns come between any two.
 
-use link::Stay;
+use link::{Carried, Stay};
 use recovery::{AckEffects, Payload, SendDecision};
 use scenario::trace::Metrics;
 use scenario::{Route, SentPacket};
-use units::{Ecn, Time};
+use units::Time;
 
 use super::under_way::Packet;
 use super::{Flow, Shared, Stage};
@@ -25,6 +25,15 @@ const ACK_FRAME: u32 = 20;
 
 /// The connection of packets that arrive at nobody.
 const NO_CONNECTION: u32 = u32::MAX;
+
+/// What became of a packet at its first link.
+enum Entry {
+    /// It waits there, for so long where that is known.
+    Stored(Option<Stay>),
+    /// It stays with the flow.
+    Carried(Carried),
+    Refused,
+}
 
 impl Flow {
     /// When something happens next at the sending end.
@@ -283,56 +292,43 @@ impl Flow {
 
     /// What leaves now enters the first link.
     pub(super) fn depart(&mut self, now: Time, shared: &mut Shared) {
-        let Route { first, last } = self.route;
-        // Of a sender that is ahead nothing but the links can change what arrives, and one that knows it needs no event.
-        let stays_here = self.ahead && first == last;
         while let Some(packet) = self.under_way.due(now) {
-            let carried = match stays_here {
-                true => shared.links.carry(now, first.into(), packet.size, packet.ecn),
-                false => None,
-            };
-            let (entered, arrival) = match carried {
-                Some(Ok(carried)) => {
-                    (Ok(Some(carried.stay)), Some((carried.delivery + self.propagation_delay, carried.ecn)))
+            let ack_alone = packet.connection == NO_CONNECTION;
+            let (stay, arrival) = match self.enter(now, &packet, shared) {
+                Entry::Stored(stay) => (stay, None),
+                Entry::Carried(Carried { stay, delivery, ecn }) => {
+                    (Some(stay), Some((delivery + self.propagation_delay, ecn)))
                 }
-                Some(Err(_)) => (Err(()), None),
-                None => (self.enter(now, &packet, shared), None),
+                Entry::Refused => {
+                    self.on_refused(now, ack_alone);
+                    (None, None)
+                }
             };
-            self.leave(now, &packet, entered, arrival, shared);
+            self.under_way.leave(now, stay.filter(|_| !ack_alone), arrival);
+            if packet.repeat {
+                self.catch_up(now, shared);
+                if self.receiver.holds(&packet.chunk) {
+                    self.record.on_redundant(now);
+                }
+            }
         }
     }
 
-    /// A packet enters its first link, which says how long it stays if it knows that; or has no room.
-    fn enter(&self, now: Time, packet: &Packet, shared: &mut Shared) -> Result<Option<Stay>, ()> {
-        let Route { first, last } = self.route;
-        let admitted = shared.links.push_data(now, first.into(), packet.data(self.id, last));
-        admitted.map(|admitted| admitted.stay).map_err(drop)
-    }
-
-    /// A packet has left.
+    /// A packet enters its first link. Of a sender that is ahead nothing but the links can change what arrives: over one link that says when that
+    /// is, it stays with the flow.
     #[inline(always)]
-    fn leave(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        entered: Result<Option<Stay>, ()>,
-        arrival: Option<(Time, Ecn)>,
-        shared: &mut Shared,
-    ) {
-        let ack_alone = packet.connection == NO_CONNECTION;
-        let stay = match entered {
-            Ok(stay) => stay.filter(|_| !ack_alone),
-            Err(()) => {
-                self.on_refused(now, ack_alone);
-                None
+    fn enter(&self, now: Time, packet: &Packet, shared: &mut Shared) -> Entry {
+        let Route { first, last } = self.route;
+        if self.ahead && first == last {
+            match shared.links.carry(now, first.into(), packet.size, packet.ecn) {
+                Some(Ok(carried)) => return Entry::Carried(carried),
+                Some(Err(_)) => return Entry::Refused,
+                None => {}
             }
-        };
-        self.under_way.leave(now, stay, arrival);
-        if packet.repeat {
-            self.catch_up(now, shared);
-            if self.receiver.holds(&packet.chunk) {
-                self.record.on_redundant(now);
-            }
+        }
+        match shared.links.push_data(now, first.into(), packet.data(self.id, last)) {
+            Ok(admitted) => Entry::Stored(admitted.stay),
+            Err(_) => Entry::Refused,
         }
     }
 

@@ -50,7 +50,7 @@ impl Packet {
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
     packets: VecDeque<Packet>,
-    /// So many of them have left. The first of these arrives here.
+    /// So many of them have left. The first of these arrives here, the others if they say when.
     left: usize,
     /// Since the sender acted last: when packets entered the first link, and how long it keeps them.
     stays: Vec<(Time, Stay)>,
@@ -85,6 +85,7 @@ impl UnderWay {
     #[inline]
     pub(super) fn leave(&mut self, now: Time, stay: Option<Stay>, arrival: Option<(Time, Ecn)>) {
         self.stays.extend(stay.map(|stay| (now, stay)));
+        let arrival = arrival.filter(|(at, _)| *at < Time::NEVER);
         match (arrival, self.packets.get_mut(self.left)) {
             (Some(arrival), Some(packet)) => (packet.arrives, packet.ecn) = arrival,
             _ if self.left == 0 => {
