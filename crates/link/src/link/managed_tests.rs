@@ -259,7 +259,53 @@ fn scripts() -> impl Strategy<Value = Vec<(u64, u32, Ecn, u32, bool)>> {
     prop::collection::vec((gap, 1..3000_u32, ecn, 0..6_u32, any::<bool>()), 1..300)
 }
 
+/// What is delivered up to this time, each at its own, and its mark.
+fn delivered(link: &mut Link<Pkt>, until: Time) -> Vec<(Time, u64, Ecn)> {
+    let mut all = Vec::new();
+    while let Some(at) = link.next().filter(|at| *at <= until) {
+        all.extend(link.pop(at).map(|packet| (at, packet.id, packet.ecn())));
+    }
+    all
+}
+
 proptest! {
+    /// A packet that stays with who brings it is marked and lost, waits and arrives as one that the link keeps, behind drop-tail and RED, and counts
+    /// as that does at any time.
+    #[test]
+    fn carried_or_kept(
+        link in configs(), red in prop::option::of(reds()), bleach in any::<bool>(), script in scripts(), after in 0..30_000_000_u64,
+    ) {
+        let (limit_counts, aqm) = match red {
+            Some(red) => (LimitCounts::Queue, red),
+            None => (link.limit_counts, Aqm::default()),
+        };
+        let config = LinkConfig { reorder: None, corrupt: 0.0, duplicate: 0.0, bleach, limit_counts, aqm, ..link };
+        let (mut keeps, mut carries) = (self::link(&config), self::link(&config));
+        let (mut now, mut kept, mut carried) = (Time::ZERO, Vec::new(), Vec::new());
+        for (id, &(gap, size, ecn, _, look)) in (0..).zip(&script) {
+            now += Duration(gap);
+            kept.extend(delivered(&mut keeps, now));
+            let pushed = keeps.push(now, Pkt::new(id, size).with(ecn));
+            let taken = carries.carry(now, size, ecn).expect("the link changes nothing but its mark");
+            prop_assert_eq!(pushed.map(|a| a.stay).map_err(|d| d.reason), taken.map(|c| Some(c.stay)));
+            if let Ok(Carried { delivery, ecn, .. }) = taken {
+                let is_last = carried.last().is_none_or(|last: &(Time, u64, Ecn)| last.0 < delivery);
+                prop_assert!(is_last || delivery == Time::NEVER);
+                carried.push((delivery, id, ecn));
+            }
+            if look {
+                now += Duration(after);
+                kept.extend(delivered(&mut keeps, now));
+                prop_assert_eq!(keeps.counters(now), carries.counters(now));
+                prop_assert_eq!(keeps.backlog(now), carries.backlog(now));
+            }
+        }
+        kept.extend(delivered(&mut keeps, Time(u64::MAX - 1)));
+        carried.retain(|(at, ..)| *at < Time::NEVER);
+        prop_assert_eq!(kept, carried);
+        prop_assert_eq!(carries.next(), None);
+    }
+
     /// Conservation, limits, fates and Little's law with any AQM on any link, for any script.
     #[test]
     fn any_aqm_any_link_any_script(

@@ -573,36 +573,6 @@ proptest! {
         }
     }
 
-    /// A packet that stays with who brings it is lost, waits and arrives as one that the link keeps, and counts as that does at any time.
-    #[test]
-    fn carried_or_kept(config in configs(), script in scripts(), after in 0..30_000_000_u64) {
-        let config = LinkConfig { reorder: None, corrupt: 0.0, duplicate: 0.0, ..config };
-        let (mut keeps, mut carries) = (link(&config), link(&config));
-        let (mut now, mut kept, mut carried) = (Time::ZERO, Vec::new(), Vec::new());
-        for (i, &(gap, size, look)) in script.iter().enumerate() {
-            now += Duration(gap);
-            kept.extend(deliveries(&mut keeps, now).into_iter().map(|(at, packet)| (at, packet.0)));
-            let pushed = keeps.push(now, Pkt(i as u64, size));
-            let taken = carries.carry(now, size, Ecn::Ect0).expect("nothing that the link would change");
-            prop_assert_eq!(pushed.map(|a| a.stay).map_err(|d| d.reason), taken.map(|c| Some(c.stay)));
-            if let Ok(Carried { delivery, ecn, .. }) = taken {
-                prop_assert!(carried.last().is_none_or(|last: &(Time, u64)| last.0 < delivery || delivery == Time::NEVER));
-                prop_assert_eq!(ecn, Ecn::Ect0);
-                carried.push((delivery, i as u64));
-            }
-            if look {
-                now += Duration(after);
-                kept.extend(deliveries(&mut keeps, now).into_iter().map(|(at, packet)| (at, packet.0)));
-                prop_assert_eq!(keeps.counters(now), carries.counters(now));
-                prop_assert_eq!(keeps.backlog(now), carries.backlog(now));
-            }
-        }
-        kept.extend(deliveries(&mut keeps, Time(u64::MAX - 1)).into_iter().map(|(at, packet)| (at, packet.0)));
-        carried.retain(|(at, _)| *at < Time::NEVER);
-        prop_assert_eq!(kept, carried);
-        prop_assert_eq!(carries.next(), None);
-    }
-
     /// No panic, and time order, for values of any size.
     #[test]
     fn huge_values(
