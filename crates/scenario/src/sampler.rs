@@ -312,7 +312,7 @@ mod tests {
             [&[("a", 1.0), ("b", 2.0)], &[("a", 3.0), ("a", 4.0)], &[("a", 4.0), ("a", 5.0), ("b", 6.0)]];
         for (at, told) in told.iter().enumerate() {
             let trace = |put: &mut dyn FnMut(&'static str, f64)| {
-                told.iter().for_each(|(name, value)| put(name, *value))
+                told.iter().for_each(|(name, value)| put(name, *value));
             };
             flow.sample(at as u32, Duration::from_millis(1), &sample, trace);
         }
