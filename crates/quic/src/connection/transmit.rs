@@ -113,6 +113,9 @@ impl Connection {
         }
         let transmit = self.transmit_elsewhere(now, buf).or_else(|| self.transmit_active(now, buf));
         self.limit_amplification();
+        if transmit.is_none() {
+            self.sender.answered();
+        }
         transmit
     }
 

@@ -11,7 +11,7 @@ use kneepoint_quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig,
 use kneepoint_quic::crypto::{ClientCrypto, ServerCrypto};
 use kneepoint_quic::endpoint::{Endpoint, EndpointSettings, Handle};
 use kneepoint_quic::streams::{Read, StreamEvent, StreamId, pattern};
-use kneepoint_quic::units::{Rng, Time};
+use kneepoint_quic::units::{Duration, Rng, Time};
 use kneepoint_quic::wire::Direction;
 
 use crate::link::Lane;
@@ -48,6 +48,8 @@ pub struct World {
     pub checks: bool,
     /// How many datagrams may leave in one burst, and how many did in the longest.
     pub bursts: (usize, usize),
+    /// How long an end takes from what happens to what leaves for it.
+    pub late: Duration,
     /// Of streams whose bytes go into a hash.
     pub hashes: BTreeMap<StreamId, [u8; 32]>,
     /// The latest datagram of the client, and of the server.
@@ -124,6 +126,7 @@ impl World {
             nat: None,
             checks: true,
             bursts: (1, 1),
+            late: Duration::ZERO,
             hashes: BTreeMap::new(),
             last: Vec::new(),
             last_of_server: Vec::new(),
@@ -227,7 +230,9 @@ impl World {
         for n in 0..2 {
             loop {
                 let end = if n == 0 { &mut self.client } else { &mut self.server };
-                let Some(transmit) = end.poll_burst(self.now, &mut buf, self.bursts.0) else { break };
+                let Some(transmit) = end.poll_burst(self.now + self.late, &mut buf, self.bursts.0) else {
+                    break;
+                };
                 let mut from = transmit.from;
                 if n == 0 {
                     from = self.nat.unwrap_or(from);

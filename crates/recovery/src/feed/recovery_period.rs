@@ -23,6 +23,8 @@ pub(crate) struct RecoveryPeriod {
     active: bool,
     /// When it began.
     since: Time,
+    /// What leaves in answer to what began it may take a while, and more may come.
+    answering: bool,
     cause: Option<Cause>,
     /// [`Exit::Quic`]: ends with the acknowledgement of this packet or a later one, the first sent since the reduction.
     ends_with: u64,
@@ -47,6 +49,7 @@ impl RecoveryPeriod {
             serial: 0,
             active: false,
             since: Time::ZERO,
+            answering: false,
             cause: None,
             ends_with: 0,
             covered_below: 0,
@@ -90,10 +93,21 @@ impl RecoveryPeriod {
         *self = Self { serial: self.serial + 1, ..Self::new(self.exit) };
     }
 
+    /// What leaves until [`answered`](Self::answered) leaves in answer to what began the period.
+    pub(crate) fn answer(&mut self) {
+        self.answering = true;
+    }
+
+    /// What leaves from here on leaves for something else.
+    pub(crate) fn answered(&mut self) {
+        self.answering = false;
+    }
+
     /// This packet leaves. At the very moment of the reduction it still belongs to what that answers for (RFC 9002 appendix B.6:
-    /// `sent_time <= congestion_recovery_start_time`): it meets the queue that has just overflowed.
+    /// `sent_time <= congestion_recovery_start_time`; section 7.3.2: "a single packet can be sent prior to reduction"): it meets the queue that
+    /// has just overflowed. A real sender needs some time for it.
     pub(crate) fn on_sent(&mut self, now: Time, pn: u64) {
-        if self.active && now == self.since {
+        if self.active && (now == self.since || self.answering) {
             self.covered_below = pn + 1;
             self.no_growth_below = if self.collapsed { 0 } else { pn + 1 };
         }

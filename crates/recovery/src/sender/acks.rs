@@ -290,6 +290,7 @@ impl<T: Payload> Sender<T> {
             self.tail_probed &= context.is_tcp && self.unacknowledged < self.tail_end;
         }
         self.probes = 0;
+        self.books.period.answered();
 
         if let Some(suspicion) = self.suspicion.take() {
             self.judge_timeout(now, suspicion, context, out);

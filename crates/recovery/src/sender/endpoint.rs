@@ -155,6 +155,12 @@ impl<T: Payload> Sender<T> {
         (self.timeouts, self.probes) = (0, 0);
     }
 
+    /// Nothing more leaves in answer to what happened last; to be called whenever there is none. Until then what leaves counts as sent at the
+    /// moment of a reduction, which answers for its loss, though a real endpoint takes some microseconds from one to the other.
+    pub fn answered(&mut self) {
+        self.books.period.answered();
+    }
+
     /// There are keys for Handshake packets: against a deadlock one of them is sent, no longer an Initial.
     pub fn on_handshake_keys(&mut self) {
         if let Some(spaces) = &mut self.spaces {

@@ -152,6 +152,10 @@ impl<T: Payload> Sender<T> {
         let (next_pn, edge, rtt) = (self.serial, self.space.sent.edge(), self.rtt_estimate(None));
         let reason = Reason { cause, next_pn, edge, prior_in_flight, rtt };
         self.books.reduce(now, reason, &mut out.scratch.batch);
+        // An endpoint says when it has sent all that it may now; a simulated sender does so at one time.
+        if self.spaces.is_some() {
+            self.books.period.answer();
+        }
         self.prr = self.spread(cause, before, prior_in_flight);
         if cause == Cause::Loss {
             self.probes = self.probes.max(1); // RFC 9002 section 7.3.2: one packet may leave to speed up recovery

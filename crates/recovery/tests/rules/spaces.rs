@@ -40,6 +40,26 @@ fn one_flight_and_one_period() {
     assert_eq!((b.lost_pns(), b.out.congestion), (vec![3, 4, 6], Some(Cause::Loss)), "6 left after it");
 }
 
+/// An endpoint takes some time from an acknowledgement to what leaves in answer to it. Until it says that it is done that counts as sent at
+/// the moment of the reduction, as where no time passes (`loss_of_the_packet_that_leaves_at_once`).
+#[test]
+fn what_leaves_a_little_later() {
+    for (answered, expected) in [(false, None), (true, Some(Cause::Loss))] {
+        let mut b = Bench::connected();
+        (0..20).for_each(|n| drop(b.send_in(f64::from(n), Application)));
+        b.ack_in(100.0, Application, &[(1, 4)]).unwrap();
+        assert_eq!((b.lost_pns(), b.out.congestion), (vec![0], Some(Cause::Loss)));
+        if answered {
+            b.sender.answered();
+        }
+        assert_eq!(b.send_in(100.005, Application), 20);
+        b.sender.answered();
+        (0..4).for_each(|n| drop(b.send_in(106.0 + f64::from(n), Application)));
+        b.ack_in(208.0, Application, &[(1, 19), (21, 23)]).unwrap();
+        assert_eq!((b.lost_pns(), b.out.congestion), (vec![20], expected));
+    }
+}
+
 /// Section 6.4: what a discarded space had in flight is gone without a verdict, and the backoff with it.
 #[test]
 fn discarded() {
