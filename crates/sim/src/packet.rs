@@ -23,6 +23,9 @@ impl Payload for Chunk {
     }
 }
 
+/// Of a packet that holds an ACK alone, of a packet that acknowledged all below its number.
+pub(crate) const ACK_ALONE: Chunk = Chunk { offset: u64::MAX - 1, len: 0 };
+
 /// What a link has done to a packet that it must not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fault {
@@ -61,7 +64,7 @@ pub struct Data {
     /// What a link has done to it that it must not.
     pub fault: Fault,
     /// The sender cares for no acknowledgement below this one. Stands in for acknowledgements of ACK frames
-    /// (RFC 9000 section 13.2.4), which let a real receiver forget old ranges.
+    /// (RFC 9000 section 13.2.4), which let a real receiver forget old ranges, where no PING asks for them.
     pub least_unacked: u64,
 }
 

@@ -71,6 +71,13 @@ impl Receiver {
         }
     }
 
+    /// QUIC: the peer has acknowledged an ACK of what is below this number (RFC 9000 section 13.2.4).
+    pub(crate) fn forget_below(&mut self, pn: u64) {
+        if let Self::Quic { receiver, .. } = self {
+            receiver.forget_below(pn);
+        }
+    }
+
     /// Writes an acknowledgement, in memory of one that has been read. `in_order`: all of them are read, each after the one before.
     #[inline]
     pub(crate) fn acknowledge(

@@ -70,12 +70,27 @@ fn separate_acks() {
         flow.ack.ping_every = every;
         let mut s = scenario(1.0, 60, vec![flow]);
         s.link.loss = 0.01;
-        let totals = run(&s).flows[0].totals.clone();
+let totals = run(&s).flows[0].totals.clone();
         assert_eq!(totals.delivered, 1_000_000);
         assert_eq!(totals.acks > 0, every.is_some(), "{every:?}");
         assert_eq!(totals.wire, totals.sent + 79 * (totals.packets - totals.acks) + 99 * totals.acks);
         assert!(totals.acks_dropped <= totals.dropped);
     }
+}
+
+/// RFC 9000 section 13.2.4: with the answer to its PING a receiver knows that its ACK was read, and tells the ranges below no more. A window of 40
+/// packets loses two: for a round trip ACKs have several ranges, each with a PING here. As long as the sender remembers the lost packets, which might
+/// come late, there were 110.
+#[test]
+fn answers_let_a_receiver_forget() {
+    let mut flow = quic_flow("name = 'fixed-window'\nwindow = 40");
+    (flow.recovery.paced, flow.transfer) = (Paced::Never, Some(1_000_000));
+    flow.ack.ping_every = Some(1);
+    let mut s = scenario(4.0, 60, vec![flow]);
+    s.link.drop = vec![300, 302];
+    let totals = run(&s).flows[0].totals.clone();
+    assert_eq!((totals.delivered, totals.dropped), (1_000_000, 2));
+    assert!((15..=25).contains(&totals.acks), "{}", totals.acks);
 }
 
 /// HyStart's trains are of ACKs at most 2 ms apart. Those of single packets are 1.2 ms apart on 10 Mbit/s, of pairs 2.4 ms:

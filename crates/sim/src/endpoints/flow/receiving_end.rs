@@ -8,7 +8,7 @@ use scenario::Transport;
 use units::{Duration, Time};
 
 use super::{Flow, Shared, Stage};
-use crate::packet::{Data, Feedback};
+use crate::packet::{ACK_ALONE, Data, Feedback};
 
 /// So many more packets behind the last link than there were when the receiving end came to the present last, and it does so again.
 const WAITING: usize = 32;
@@ -105,6 +105,9 @@ impl Flow {
         }
         if data.is_handshake() {
             return self.answer_handshake(now, data.pn, shared);
+        }
+        if data.chunk == ACK_ALONE {
+            return self.receiver.forget_below(data.pn);
         }
         let (start, end) = (data.chunk.offset, data.chunk.offset + u64::from(data.chunk.len));
         let (fresh, mut must_ack, contiguous) = self.receiver.on_packet(now, data);

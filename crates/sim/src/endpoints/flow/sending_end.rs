@@ -14,7 +14,7 @@ use super::under_way::Packet;
 use super::{Flow, Shared, Stage};
 use crate::endpoints::handshake::{Handshake, NO_STREAM};
 use crate::engine::links::Links;
-use crate::packet::{Chunk, Feedback, Says};
+use crate::packet::{ACK_ALONE, Chunk, Feedback, Says};
 use crate::traffic::application::allowed_rate;
 
 /// A sender that has decided on so many packets goes no further ahead.
@@ -22,9 +22,6 @@ const AHEAD: usize = 32;
 
 /// The frame in a packet that holds an ACK alone, as long as those of the way back.
 const ACK_FRAME: u32 = 20;
-
-/// The connection of packets that arrive at nobody.
-const NO_CONNECTION: u32 = u32::MAX;
 
 /// What became of a packet at its first link.
 enum Entry {
@@ -149,7 +146,7 @@ impl Flow {
         };
         if let Some(frame) = frame {
             if frame.ping {
-                self.answer_ping(now);
+                self.answer_ping(now, frame.ranges.last().map_or(0, |newest| newest.1 + 1));
             }
             self.sender.on_ack(now, frame, self.resend.least(), effects);
             self.forget_handshake(now);
@@ -171,13 +168,13 @@ impl Flow {
         self.record.on_metrics(now, |spare| Metrics::of(&self.sender, rtt, spare));
     }
 
-    /// A packet with an ACK alone. It is not in flight and nobody cares whether it arrives: all that it does is cross the links.
-    /// Deviation: it takes no packet number.
+    /// A packet with an ACK alone, of a packet that acknowledged what is below this number. It is not in flight: all that it does is cross the
+    /// links, and tell the receiver that it is read. Deviation: it takes no packet number.
     #[inline(never)]
-    fn answer_ping(&mut self, now: Time) {
+    fn answer_ping(&mut self, now: Time, below: u64) {
         let size = self.transport.wire_bytes(ACK_FRAME);
         self.record.on_ack_sent(now, size);
-        self.under_way.push(Packet::new(now, 0, Chunk { offset: 0, len: 0 }, size, NO_CONNECTION));
+        self.under_way.push(Packet::new(now, below, ACK_ALONE, size, self.connection));
     }
 
     /// Takes over what loss recovery found out.
@@ -293,7 +290,7 @@ impl Flow {
     /// What leaves now enters the first link.
     pub(super) fn depart(&mut self, now: Time, shared: &mut Shared) {
         while let Some(packet) = self.under_way.due(now) {
-            let ack_alone = packet.connection == NO_CONNECTION;
+            let ack_alone = packet.chunk == ACK_ALONE;
             let (stay, arrival) = match self.enter(now, &packet, shared) {
                 Entry::Stored(stay) => (stay, None),
                 Entry::Carried(Carried { stay, delivery, ecn }) => {
