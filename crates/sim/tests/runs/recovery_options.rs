@@ -70,7 +70,7 @@ fn separate_acks() {
         flow.ack.ping_every = every;
         let mut s = scenario(1.0, 60, vec![flow]);
         s.link.loss = 0.01;
-let totals = run(&s).flows[0].totals.clone();
+        let totals = run(&s).flows[0].totals.clone();
         assert_eq!(totals.delivered, 1_000_000);
         assert_eq!(totals.acks > 0, every.is_some(), "{every:?}");
         assert_eq!(totals.wire, totals.sent + 79 * (totals.packets - totals.acks) + 99 * totals.acks);
