@@ -295,6 +295,23 @@ mod tests {
         assert_eq!((slower.deviates, slower.tempo), (true, Some(0.125)));
     }
 
+    /// Linux spreads a reduction over a round trip, in steps that are small or large: it is one, and leaves what they leave together.
+    #[test]
+    fn a_reduction_in_steps() {
+        let saw = |steps: &[f64]| {
+            let tooth = (0..100).map(|i| 70.0 + 30.0 * f64::from(i) / 99.0).chain(steps.iter().copied());
+            let window = tooth.collect::<Vec<_>>().repeat(10);
+            Samples { windows: vec![window], cells: [].into(), ..samples(70.0, 0.0, 0.5) }
+        };
+        let sharp = saw(&[]);
+        assert_eq!((sharp.drops(), sharp.kept()), (Some(9.0), Some([0.7, 0.7])));
+        for steps in [&[95.0, 90.0, 86.0, 81.0, 77.0, 73.0, 70.0][..], &[85.0, 85.0, 75.0]] {
+            let spread = saw(steps);
+            // With the last tooth's, behind which nothing comes.
+            assert_eq!((spread.drops(), spread.kept()), (Some(10.0), Some([0.7, 0.7])));
+        }
+    }
+
     /// A process tells no window: what the link saw decides.
     #[test]
     fn without_windows() {

@@ -17,7 +17,7 @@ use super::hull::Point;
 
 /// Columns of the series that are read.
 const COLUMNS: [&str; 3] = ["cwnd_bytes", "queue_bytes", "goodput_mbit_s"];
-/// A window that is less than this share of the one 20 ms before was reduced.
+/// A window that has fallen to less than this share was reduced.
 const REDUCED: f64 = 0.9;
 /// RTTs from one sample of the envelope to the next, as in QUICbench.
 const STEP: f64 = 10.0;
@@ -96,9 +96,11 @@ impl Samples {
         (told > 0).then(|| self.ratios().len() as f64 / told as f64)
     }
 
-    /// What each reduction leaves, in the order of time.
+    /// What each reduction leaves, in the order of time. Who spreads one over a round trip (proportional rate reduction) has a window that falls
+    /// from sample to sample: until it rises that is one reduction.
     fn ratios(&self) -> Vec<f64> {
-        let ratios = self.windows.iter().flat_map(|run| run.windows(2).map(|pair| pair[1] / pair[0]));
+        let falls = self.windows.iter().flat_map(|run| run.chunk_by(|before, after| after <= before));
+        let ratios = falls.filter_map(|fall| Some(fall.last()? / fall.first()?));
         ratios.filter(|ratio| *ratio < REDUCED).collect()
     }
 
