@@ -46,7 +46,9 @@ fn one_flight_and_one_period() {
 fn what_leaves_a_little_later() {
     for (answered, expected) in [(false, None), (true, Some(Cause::Loss))] {
         let mut b = Bench::connected();
-        (0..20).for_each(|n| drop(b.send_in(f64::from(n), Application)));
+        for n in 0..20 {
+            b.send_in(f64::from(n), Application);
+        }
         b.ack_in(100.0, Application, &[(1, 4)]).unwrap();
         assert_eq!((b.lost_pns(), b.out.congestion), (vec![0], Some(Cause::Loss)));
         if answered {
@@ -54,7 +56,9 @@ fn what_leaves_a_little_later() {
         }
         assert_eq!(b.send_in(100.005, Application), 20);
         b.sender.answered();
-        (0..4).for_each(|n| drop(b.send_in(106.0 + f64::from(n), Application)));
+        for n in 0..4 {
+            b.send_in(106.0 + f64::from(n), Application);
+        }
         b.ack_in(208.0, Application, &[(1, 19), (21, 23)]).unwrap();
         assert_eq!((b.lost_pns(), b.out.congestion), (vec![20], expected));
     }
