@@ -64,7 +64,7 @@ pub struct Data {
     /// What a link has done to it that it must not.
     pub fault: Fault,
     /// The sender cares for no acknowledgement below this one. Stands in for acknowledgements of ACK frames
-    /// (RFC 9000 section 13.2.4), which let a real receiver forget old ranges, where no PING asks for them.
+    /// (RFC 9000 section 13.2.4), which let a real receiver forget old ranges; with a PING the answer to that does so too, mostly before.
     pub least_unacked: u64,
 }
 

@@ -152,7 +152,7 @@ impl<T: Payload> Sender<T> {
         let (next_pn, edge, rtt) = (self.serial, self.space.sent.edge(), self.rtt_estimate(None));
         let reason = Reason { cause, next_pn, edge, prior_in_flight, rtt };
         self.books.reduce(now, reason, &mut out.scratch.batch);
-        // An endpoint says when it has sent all that it may now; a simulated sender does so at one time.
+        // Who has packet number spaces says when all that may leave now has left (`answered`); without, that takes no time.
         if self.spaces.is_some() {
             self.books.period.answer();
         }

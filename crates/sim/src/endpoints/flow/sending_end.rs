@@ -99,6 +99,7 @@ impl Flow {
         let sent = self.sender.stats().sent;
         if self.stage == Stage::Running {
             self.send(now, &mut shared.links);
+            self.sender.answered();
         }
         // What is only asked for moves no timer, unless the sender was idle: then the controller is told.
         if !settled || self.sender.stats().sent != sent || self.sender.bytes_in_flight() == 0 {
