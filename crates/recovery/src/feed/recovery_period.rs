@@ -103,7 +103,7 @@ impl RecoveryPeriod {
         self.answering = false;
     }
 
-    /// This packet leaves. At the very moment of the reduction it still belongs to what that answers for (RFC 9002 appendix B.6:
+    /// This packet leaves. At the very moment of the reduction it still belongs to what that answers for (RFC 9002 appendix B.5:
     /// `sent_time <= congestion_recovery_start_time`; section 7.3.2: "a single packet can be sent prior to reduction"): it meets the queue that
     /// has just overflowed. A real sender needs some time for it.
     pub(crate) fn on_sent(&mut self, now: Time, pn: u64) {

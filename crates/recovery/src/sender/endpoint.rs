@@ -156,7 +156,8 @@ impl<T: Payload> Sender<T> {
     }
 
     /// Nothing more leaves in answer to what happened last; to be called whenever there is none. Until then what leaves counts as sent at the
-    /// moment of a reduction, which answers for its loss, though a real endpoint takes some microseconds from one to the other.
+    /// moment of a reduction, which answers for its loss, though a real endpoint takes some microseconds from one to the other. Where it is never called, that is so for
+    /// the whole recovery period: losses in it do not reduce the window again.
     pub fn answered(&mut self) {
         self.books.period.answered();
     }

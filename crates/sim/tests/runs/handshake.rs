@@ -281,6 +281,33 @@ fn all_controllers_begin() {
     }
 }
 
+/// The window is reduced for the loss of a packet that left later than the reduction before, not for one that left at that moment (RFC 9002
+/// appendix B.5: `sent_time <= congestion_recovery_start_time`): as often as the log of what was sent and lost says, with a handshake as
+/// without. With few ACKs a pacer lets much leave between a reduction and the next ACK.
+#[test]
+fn reductions_after_a_handshake() {
+    for handshake in [false, true] {
+        let mut flow = FlowConfig { handshake, ..quic_flow("name = 'bbr3'") };
+        (flow.ack.ack_every, flow.recovery.paced) = (20.into(), Paced::ByRate);
+        let mut s = traced(flow);
+        s.link.loss = 0.03;
+        let out = run(&s);
+        let (mut sent, mut start, mut events, mut reduced) = (BTreeMap::new(), None, 0, 0);
+        for (time, event) in out.flows[0].trace.iter().flatten() {
+            match event {
+                Event::Sent { pn, .. } => _ = sent.insert(*pn, *time),
+                Event::Lost { pn, .. } if start.is_none_or(|start| sent[pn] > start) => {
+                    (start, events) = (Some(*time), events + 1);
+                }
+                Event::Reduced(_) => reduced += 1,
+                _ => {}
+            }
+        }
+        assert!(events > 100, "{events}");
+        assert_eq!(reduced, events, "handshake: {handshake}");
+    }
+}
+
 /// BBR's first pacing rate is its gain times the initial window over the handshake's round trip, not over a guess
 /// (`bbr_init_pacing_rate_from_rtt`).
 #[test]
