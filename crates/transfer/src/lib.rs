@@ -15,6 +15,7 @@ pub mod tasks;
 pub mod url;
 
 pub use board::{Board, Failure, Item, Stage, Wanted};
+pub use download::Download;
 pub use fetch::{Fetch, FetchConfig, Protocol, Trouble};
 pub use job::{Answered, Log};
 pub use meter::{Meter, Spread, Summary};

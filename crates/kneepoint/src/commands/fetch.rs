@@ -13,7 +13,7 @@ use quic::connection::Event;
 use quic::crypto::ClientCrypto;
 use quic::crypto::tls::{Ciphers, ClientConfig};
 use quic::endpoint::{Endpoint, EndpointSettings, Handle, Program};
-use transfer::{Fetch, FetchConfig, Protocol, Stage, Trouble, Url, Wanted};
+use transfer::{Download, Fetch, FetchConfig, Protocol, Stage, Trouble, Url, Wanted};
 use units::{Duration, Time};
 
 use super::files::controller::{ControllerArgs, settings};
@@ -32,7 +32,8 @@ pub(crate) struct FetchArgs {
     /// What to fetch, over one connection: `https://host:port/path`, all of one host.
     #[arg(required = true, value_name = "URL")]
     pub(crate) urls: Vec<String>,
-    /// Where it goes: a file, or a folder that exists [default: here, by the last part of its path].
+    /// Where it goes: a file, or a folder that exists [default: here, by the last part of its path]. A plain file gives way; links to files, devices and pipes are
+    /// refused.
     #[arg(long, short, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// A part of it, as HTTP has it: `bytes=0-999`.
@@ -157,6 +158,11 @@ fn wanted(args: &FetchArgs, urls: &[Url]) -> Result<Vec<Wanted>, Error> {
         let (a, b) = (&first.authority, &other.authority);
         return Err(Error::bad(format!("{a} and {b} are two servers: fetch from one after the other")));
     }
+    if args.out.as_deref().is_some_and(|out| out.as_os_str() == "-") {
+        return Err(Error::bad(
+            "--out -: nothing is written to standard output, for a file is there whole or not at all; write ./- for a file of that name",
+        ));
+    }
     let is_folder = args.out.as_deref().is_none_or(Path::is_dir);
     if urls.len() > 1 && !is_folder {
         return Err(Error::bad("--out must be a folder that exists: there are several files"));
@@ -175,6 +181,7 @@ fn wanted(args: &FetchArgs, urls: &[Url]) -> Result<Vec<Wanted>, Error> {
         if all.iter().any(|other| other.out == out) {
             return Err(Error::bad(format!("two files would stand at {}", out.display())));
         }
+        Download::check(&out).map_err(Error::bad)?;
         let (authority, path, range) = (url.authority.clone(), url.path.clone(), args.range.clone());
         all.push(Wanted { number, authority, path, range, out });
     }

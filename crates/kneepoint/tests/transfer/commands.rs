@@ -2,7 +2,7 @@
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{FileTypeExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -246,6 +246,43 @@ fn a_full_disk() {
     assert_eq!(output.status.code(), Some(1));
     assert!(says(&output).contains("No space left"), "{}", says(&output));
     assert!(names.is_empty(), "{names:?}");
+}
+
+/// What is no plain file stays what it is, and nobody is asked for anything: no server is there.
+#[test]
+fn places_that_are_no_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    fs::write(at("plain"), "text").unwrap();
+    symlink("plain", at("link")).unwrap();
+    symlink("pipe", at("chain")).unwrap();
+    assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+    fs::create_dir_all(at("folder/a")).unwrap();
+    for (out, what) in [
+        ("link", "a symbolic link stands there"),
+        ("chain", "a symbolic link stands there"),
+        ("pipe", "a named pipe stands there"),
+        ("folder", "a folder stands there"),
+        ("-", "nothing is written to standard output"),
+    ] {
+        let mut command = kneepoint();
+        command.current_dir(dir.path()).args([
+            "fetch",
+            "https://192.0.2.1/a",
+            "--patience",
+            "1s",
+            "--out",
+            out,
+        ]);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{out}");
+        assert!(says(&output).contains(what), "{out}: {}", says(&output));
+    }
+    let link = |name: &str| fs::read_link(at(name)).unwrap();
+    assert_eq!((link("link"), link("chain")), ("plain".into(), "pipe".into()));
+    assert_eq!(fs::read_to_string(at("plain")).unwrap(), "text");
+    assert!(fs::metadata(at("pipe")).unwrap().file_type().is_fifo());
+    assert!(!at("-").exists());
 }
 
 /// Mistakes on the command line, each in a sentence.
