@@ -85,6 +85,8 @@ pub struct Item {
     pub bytes: u64,
     /// Bytes that will come, where the server has said so.
     pub expected: Option<u64>,
+    /// A part was asked for, and the server sends the whole file: it need not know ranges (RFC 9110 section 14.2).
+    pub whole: bool,
 }
 
 /// What is known besides the transfers themselves.
@@ -180,6 +182,10 @@ impl Board {
 
     pub(crate) fn began(&self, number: usize, expected: Option<u64>) {
         self.change(number, |item| (item.stage, item.expected) = (Stage::Running, expected));
+    }
+
+    pub(crate) fn is_whole(&self, number: usize) {
+        self.change(number, |item| item.whole = true);
     }
 
     pub(crate) fn grew(&self, number: usize, bytes: u64) {

@@ -36,8 +36,8 @@ pub(crate) struct FetchArgs {
     /// refused.
     #[arg(long, short, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// A part of it, as HTTP has it: `bytes=0-999`.
-    #[arg(long, value_name = "RANGE", conflicts_with = "hq")]
+    /// A part of it, as HTTP has it: `bytes=0-999`. A server that knows no parts sends the whole file, and that is said.
+    #[arg(long, value_name = "RANGE", conflicts_with = "hq", value_parser = range)]
     pub(crate) range: Option<String>,
     /// Write a qlog file of the connection into this folder.
     #[arg(long, value_name = "DIR")]
@@ -57,6 +57,10 @@ pub(crate) struct FetchArgs {
     /// No progress and no table; problems only.
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+fn range(text: &str) -> Result<String, String> {
+    transfer::h3::range::check(text).map(|()| text.to_owned())
 }
 
 /// How this end behaves besides what the arguments say: for `kneepoint interop`.
@@ -214,6 +218,9 @@ impl Shown {
         let why = trouble.map(ToString::to_string);
         self.fetch.board().look(|items| {
             for (item, url) in items.iter().zip(&args.urls) {
+                if matches!(item.stage, Stage::Done) && item.whole {
+                    complain(&printable(&format!("{url}: the server sent the whole file, not the range")));
+                }
                 let Stage::Failed(failure) = &item.stage else { continue };
                 missing += 1;
                 let more = match (failure, &why) {

@@ -96,9 +96,12 @@ fn its_server() {
             (more, whole, output, fetch(&["none"], more))
         })
         .collect();
+    let ranged = fetch(&["small"], &["--range", "bytes=0-9"]);
     drop(server.stdin.take());
     server.kill().unwrap();
     server.wait().unwrap();
+    // It knows no ranges.
+    assert!(says(&ranged).contains("the server sent the whole file"), "{}", says(&ranged));
     for (more, whole, output, missing) in outcomes {
         assert!(whole, "{more:?}: {}", says(&output));
         assert!(says(&missing).contains("the server says 404"), "{more:?}: {}", says(&missing));

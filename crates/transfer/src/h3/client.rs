@@ -79,6 +79,9 @@ async fn get(
     let (expected, part) = check(&response, wanted)?;
     session.allow(id, MAX_BETWEEN);
     board.began(wanted.number, expected);
+    if wanted.range.is_some() && part.is_none() {
+        board.is_whole(wanted.number);
+    }
     let mut download = Download::begin(&wanted.out)?;
     let mut came = 0;
     while let Some(mut piece) = stream.recv_data().await.map_err(why)? {

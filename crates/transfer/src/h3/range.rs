@@ -18,6 +18,22 @@ pub fn read(field: Option<&str>, len: u64) -> Asked {
     field.and_then(|field| one(field, len)).unwrap_or(Asked::Whole)
 }
 
+/// Whether a client may ask so: for one range of bytes, which a server that knows ranges does not ignore.
+///
+/// # Errors
+/// A sentence that shows right ones.
+pub fn check(field: &str) -> Result<(), String> {
+    let plain = field.starts_with("bytes=") && !field.contains(char::is_whitespace);
+    match one(field, 0) {
+        Some(_) if plain => Ok(()),
+        _ => Err(
+            "one range is asked for as bytes=0-999 (the first thousand), bytes=1000- (all after them) or \
+                  bytes=-1000 (the last thousand)"
+                .to_owned(),
+        ),
+    }
+}
+
 /// None for what is to be ignored.
 fn one(field: &str, len: u64) -> Option<Asked> {
     let (unit, range) = field.split_once('=')?;
@@ -71,6 +87,23 @@ mod tests {
             ("", Whole),
         ] {
             assert_eq!(read(Some(field), 10), asked, "{field}");
+        }
+        for right in ["bytes=0-0", "bytes=2-4", "bytes=9-", "bytes=-3", "bytes=0-18446744073709551616"] {
+            assert_eq!(check(right), Ok(()), "{right}");
+        }
+        for wrong in [
+            "0-5",
+            "bytes=5-2",
+            "bytes=0-1,5-6",
+            "items=0-1",
+            "bytes=",
+            "bytes=-",
+            "bytes=a-b",
+            "bytes= 0-1",
+            "bytes=0-1\n",
+            "",
+        ] {
+            assert!(check(wrong).unwrap_err().contains("bytes=0-999"), "{wrong}");
         }
         assert_eq!(read(None, 10), Whole);
         assert_eq!(read(Some("bytes=0-"), 0), Unsatisfiable);

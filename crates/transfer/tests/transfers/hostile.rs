@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use kneepoint_transfer::{Protocol, ServeConfig};
+use kneepoint_transfer::{Protocol, ServeConfig, Wanted};
 use quic::config::RetryPolicy;
 use quic::connection::{Close, Ended, Event};
 use quic::crypto::ClientCrypto;
@@ -60,19 +60,24 @@ fn memory_of_who_does_not_read() {
     assert!(world.ends_of(client).iter().all(|end| end == "done"));
 }
 
-/// Writes the same bytes on a stream for ever, after a beginning.
+/// Writes the same bytes on a stream for ever, after a beginning, or ends it there.
 struct Talker {
     begins: Vec<u8>,
     /// The streams that it talks on, and how much it has said.
     on: Vec<(Handle, StreamId)>,
     said: Rc<RefCell<(usize, Option<Ended>)>>,
     opens: bool,
+    ends: bool,
 }
 
 impl Talker {
     fn talk(&mut self, endpoint: &mut Endpoint) {
         for (handle, id) in &self.on {
             let Some(connection) = endpoint.connection_mut(*handle) else { continue };
+            if self.ends {
+                let _ = connection.finish(*id);
+                continue;
+            }
             while let Ok(len @ 1..) = connection.write(*id, &[0; 10_000]) {
                 self.said.borrow_mut().0 += len;
             }
@@ -129,7 +134,8 @@ fn an_endless_request() {
         let mut world = World::new(&[], ServeConfig::default());
         world.ends[0] = client_endpoint(protocol);
         let said = Rc::default();
-        let talker = Talker { begins: begins.to_vec(), on: Vec::new(), said: Rc::clone(&said), opens: true };
+        let (on, said_too) = (Vec::new(), Rc::clone(&said));
+        let talker = Talker { begins: begins.to_vec(), on, said: said_too, opens: true, ends: false };
         world.others[0] = Some(Box::new(talker));
         let ends = ("10.0.0.1:4000".parse().unwrap(), "10.0.0.2:443".parse().unwrap());
         let crypto = ClientCrypto::Plain { tag_len: 16 };
@@ -161,7 +167,8 @@ fn an_endless_answer() {
     for (begins, most) in [(FIELDS.to_vec(), 1_000_000), (data, 3_000_000)] {
         let mut world = World::new(&[], ServeConfig::default());
         let said = Rc::default();
-        let talker = Talker { begins, on: Vec::new(), said: Rc::clone(&said), opens: false };
+        let (on, said_too) = (Vec::new(), Rc::clone(&said));
+        let talker = Talker { begins, on, said: said_too, opens: false, ends: false };
         world.others[1] = Some(Box::new(talker));
         let client = world.fetch(Protocol::Http3, &["/a"]);
         assert!(world.finish(ms(20_000)));
@@ -175,6 +182,25 @@ fn an_endless_answer() {
         let (_, ended) = said.borrow().clone();
         let over = matches!(ended, Some(Ended::Peer(Close::Application { error: EXCESSIVE_LOAD, .. })));
         assert!(over, "{ended:?} {:?}", world.ends_of(client));
+    }
+}
+
+/// A server that knows no ranges, as it may (RFC 9110 section 14.2): the file is whole, and that is known.
+#[test]
+fn a_server_without_ranges() {
+    for range in [None, Some("bytes=1-1".to_owned())] {
+        let mut world = World::new(&[], ServeConfig::default());
+        let begins = [&ANSWER[..], &[0, 3], b"abc"].concat();
+        let talker = Talker { begins, on: Vec::new(), said: Rc::default(), opens: false, ends: true };
+        world.others[1] = Some(Box::new(talker));
+        let (out, asked) = (world.out("a"), range.is_some());
+        let (authority, path) = ("server".to_owned(), "/a".to_owned());
+        let wanted = Wanted { number: 0, authority, path, range, out };
+        let client = world.fetch_all(Protocol::Http3, vec![wanted]);
+        assert!(world.finish(ms(20_000)));
+        assert_eq!(world.ends_of(client), ["done"]);
+        assert_eq!(std::fs::read(world.out("a")).unwrap(), b"abc");
+        world.clients[client].board().look(|items| assert_eq!(items[0].whole, asked));
     }
 }
 
