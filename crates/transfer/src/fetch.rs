@@ -44,6 +44,8 @@ pub enum Trouble {
     Unreachable,
     /// No answer within the time for a handshake.
     NoAnswer(Duration),
+    /// The server's certificate has this fingerprint, and another one is believed.
+    OtherFingerprint([u8; 32]),
     /// It ended so.
     Ended(Ended),
 }
@@ -64,6 +66,10 @@ impl fmt::Display for Trouble {
         match self {
             Self::Unreachable => f.write_str("nobody listens there"),
             Self::NoAnswer(after) => write!(f, "no answer for {} s", after.0 / 1_000_000_000),
+            Self::OtherFingerprint(found) => {
+                let found = found.map(|byte| format!("{byte:02x}")).join(":");
+                write!(f, "its certificate has another fingerprint: {found}")
+            }
             Self::Ended(Ended::Idle) => f.write_str("the server fell silent"),
             Self::Ended(Ended::Reset) => f.write_str("the server has forgotten the connection"),
             Self::Ended(Ended::Version) => f.write_str("the server does not speak QUIC version 1"),
@@ -230,14 +236,16 @@ impl Fetch {
 }
 
 impl Program for Fetch {
-    fn on_event(&mut self, now: Time, _: &mut Endpoint, handle: Handle, event: Event) {
+    fn on_event(&mut self, now: Time, endpoint: &mut Endpoint, handle: Handle, event: Event) {
         if handle != self.handle {
             return;
         }
         match &event {
             Event::Connected => self.ask(now),
             Event::Ended(ended) if !self.board.is_over() => {
-                self.trouble.get_or_insert_with(|| Trouble::Ended(ended.clone()));
+                let other = endpoint.connection_mut(handle).and_then(|c| c.session().other_fingerprint());
+                let trouble = other.map_or_else(|| Trouble::Ended(ended.clone()), Trouble::OtherFingerprint);
+                self.trouble.get_or_insert(trouble);
             }
             _ => {}
         }

@@ -159,6 +159,20 @@ fn certificates() {
     assert!(wrong.status.code() == Some(2) && says(&wrong).contains("no certificate"), "{}", says(&wrong));
 }
 
+/// The fingerprint of another certificate: which one the server has is said.
+#[test]
+fn another_fingerprint() {
+    let server = Server::start(&[]);
+    let output = kneepoint()
+        .args(["fetch", &server.url("a"), "--insecure-accept", &"0".repeat(64), "--out"])
+        .arg(server.dl())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let wanted = format!("its certificate has another fingerprint: {}", server.fingerprint);
+    assert!(says(&output).contains(&wanted), "{}", says(&output));
+}
+
 /// More than passes in the time of a test, and nothing on the disk.
 fn endless(path: &Path) {
     File::create(path).unwrap().set_len(20_000_000_000).unwrap();

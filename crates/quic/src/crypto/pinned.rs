@@ -1,12 +1,13 @@
 //! Certificates that are believed for what they are, and not for who has signed them.
 
+use std::fmt;
 use std::sync::Arc;
 
 use ring::digest::{SHA256, digest};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, OtherError, SignatureScheme};
 
 /// The SHA-256 of a certificate in DER: what people compare.
 pub fn fingerprint(certificate: &CertificateDer<'_>) -> [u8; 32] {
@@ -15,6 +16,18 @@ pub fn fingerprint(certificate: &CertificateDer<'_>) -> [u8; 32] {
     out.copy_from_slice(digest.as_ref());
     out
 }
+
+/// Why a certificate is refused: its fingerprint is another one than the one that is believed.
+#[derive(Debug)]
+pub(super) struct OtherFingerprint(pub(super) [u8; 32]);
+
+impl fmt::Display for OtherFingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the certificate has another fingerprint")
+    }
+}
+
+impl std::error::Error for OtherFingerprint {}
 
 /// A client's configuration that believes the certificate with one fingerprint, or any.
 pub(super) fn pinned(
@@ -42,12 +55,11 @@ impl ServerCertVerifier for Pinned {
         _: &[u8],
         _: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        match &self.only {
-            Some(only) if *only != fingerprint(certificate) => {
-                Err(rustls::CertificateError::UnknownIssuer.into())
-            }
-            _ => Ok(ServerCertVerified::assertion()),
+        let found = fingerprint(certificate);
+        if self.only.is_some_and(|only| only != found) {
+            return Err(CertificateError::Other(OtherError(Arc::new(OtherFingerprint(found)))).into());
         }
+        Ok(ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(

@@ -76,6 +76,11 @@ pub trait Session: Send {
         None
     }
 
+    /// The SHA-256 of the server's certificate, where it was refused because another fingerprint is believed; clients only.
+    fn other_fingerprint(&self) -> Option<[u8; 32]> {
+        None
+    }
+
     /// Secrets that came up since the last call, as lines of a file that SSLKEYLOGFILE names; none unless the session was told to.
     fn take_secrets(&mut self) -> Vec<String> {
         Vec::new()

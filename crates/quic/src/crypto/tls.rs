@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, Serve
 use rustls::quic::{ClientConnection, Connection, KeyChange, ServerConnection, Version};
 
 pub use super::pinned::fingerprint;
-use super::pinned::pinned;
+use super::pinned::{OtherFingerprint, pinned};
 use super::session::{Event, Session};
 use crate::error::{Code, Error};
 use crate::level::{Level, Side};
@@ -337,6 +337,14 @@ impl Session for Tls {
             Connection::Server(server) => server.server_name(),
             Connection::Client(_) => None,
         }
+    }
+
+    fn other_fingerprint(&self) -> Option<[u8; 32]> {
+        let Some(rustls::Error::InvalidCertificate(rustls::CertificateError::Other(why))) = &self.failure
+        else {
+            return None;
+        };
+        why.0.downcast_ref::<OtherFingerprint>().map(|other| other.0)
     }
 
     fn take_secrets(&mut self) -> Vec<String> {

@@ -170,10 +170,12 @@ fn whom_a_client_believes() {
         check_complete(&client, &server);
     }
     for trust in [Trust::Exactly(right.chain[0].clone()), rooted, known] {
+        let pinned = !matches!(trust, Trust::Roots(_));
         let (mut client, mut server) = tls(&wrong, trust, ALPN, Ciphers::All);
         let error = run(&mut client, &mut server, 1200).unwrap_err();
         assert!(error.code.alert().is_some(), "{error}");
         assert!(!client.session.is_complete());
+        assert_eq!(client.session.other_fingerprint(), pinned.then(|| fingerprint(&wrong.chain[0])));
     }
 }
 
