@@ -39,7 +39,7 @@ pub(crate) struct FetchArgs {
     /// A part of it, as HTTP has it: `bytes=0-999`. A server that knows no parts sends the whole file, and that is said.
     #[arg(long, value_name = "RANGE", conflicts_with = "hq", value_parser = range)]
     pub(crate) range: Option<String>,
-    /// Write a qlog file of the connection into this folder.
+    /// Write a qlog file of the connection into this folder, beside those of earlier ones.
     #[arg(long, value_name = "DIR")]
     pub(crate) qlog: Option<PathBuf>,
     #[command(flatten)]
@@ -137,7 +137,7 @@ fn once(
     let fetch = Fetch::begin(now, &mut engine.endpoint, config, wanted).map_err(Error::bad)?;
     if let Some(folder) = &args.qlog {
         let cannot = |error| Error::bad(format!("cannot write qlog into {}: {error}", folder.display()));
-        let qlog = Qlog::create(folder, "client", algorithm, End::Receiver).map_err(cannot)?;
+        let qlog = Qlog::create(folder, (1, remote), algorithm, End::Receiver).map_err(cannot)?;
         fetch.listen(&mut engine.endpoint, Box::new(qlog));
     }
     let bar = if args.quiet { ProgressBar::hidden() } else { bar() };

@@ -123,8 +123,7 @@ fn listener(folder: PathBuf, algorithm: Algorithm) -> impl Fn(SocketAddr) -> Box
     let number = std::cell::Cell::new(0_u64);
     move |peer| {
         number.set(number.get() + 1);
-        let name = format!("server-{}-{}-{}", number.get(), peer.ip(), peer.port()).replace(':', "_");
-        match Qlog::create(&folder, &name, &algorithm, End::Sender) {
+        match Qlog::create(&folder, (number.get(), peer), &algorithm, End::Sender) {
             Ok(qlog) => Box::new(qlog),
             Err(error) => {
                 complain(&format!("cannot write qlog into {}: {error}", folder.display()));

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use congestion::Algorithm;
@@ -24,6 +25,27 @@ pub(crate) enum End {
     Receiver,
 }
 
+impl End {
+    /// Of the command that it is.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sender => "server",
+            Self::Receiver => "client",
+        }
+    }
+}
+
+/// A file under the first of these names that is free: logs of earlier connections stay.
+fn fresh(folder: &Path, extension: &str, names: impl Iterator<Item = String>) -> io::Result<(File, String)> {
+    for name in names {
+        match File::create_new(folder.join(format!("{name}{extension}"))) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return Ok((made?, name)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
 /// Writes the 1-RTT packets of a connection as a qlog file.
 pub(crate) struct Qlog {
     log: Option<Log>,
@@ -37,14 +59,21 @@ pub(crate) struct Qlog {
 }
 
 impl Qlog {
-    /// Into `NAME.sqlog` in this folder, which is made.
-    pub(crate) fn create(folder: &Path, name: &str, algorithm: &Algorithm, end: End) -> io::Result<Self> {
+    /// Into a file of its own in this folder, which is made: by its end, a number that is free, from this one on, and the peer.
+    pub(crate) fn create(
+        folder: &Path,
+        (first, peer): (u64, SocketAddr),
+        algorithm: &Algorithm,
+        end: End,
+    ) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let format = Format::default();
-        let file = File::create(folder.join(format!("{name}{}", format.extension())))?;
+        let name =
+            |number| format!("{}-{number}-{}-{}", end.name(), peer.ip(), peer.port()).replace(':', "_");
+        let (file, flow) = fresh(folder, format.extension(), (first..).map(name))?;
         let meta = Meta {
             title: "kneepoint".to_owned(),
-            flow: name.to_owned(),
+            flow,
             algorithm: algorithm.name().to_owned(),
             states: algorithm.states(),
             transport: Transport::Quic,
