@@ -1,7 +1,7 @@
 //! `kneepoint serve`: files over QUIC.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use congestion::Algorithm;
@@ -17,7 +17,7 @@ use units::Time;
 use super::files::controller::{ControllerArgs, settings};
 use super::files::endpoint::DatagramArgs;
 use super::files::listeners::{End, KeyLog, Qlog};
-use super::files::{endpoint, keys};
+use super::files::{endpoint, keys, listeners};
 use crate::output::tell;
 use crate::status::{Error, HOLDS, complain, print};
 
@@ -70,6 +70,10 @@ pub(crate) fn serve(args: &ServeArgs, ciphers: Ciphers) -> Result<u8, Error> {
     let algorithm = args.controller.algorithm()?;
     let root = Root::open(&args.root)
         .map_err(|error| Error::bad(format!("cannot serve {}: {error}", args.root.display())))?;
+    if let Some(folder) = &args.qlog {
+        // Now, and not when the first client is there.
+        listeners::check(folder).map_err(|error| Error::bad(no_qlog(folder, &error)))?;
+    }
     let (identity, made) = match (&args.cert, &args.key) {
         (Some(cert), Some(key)) => (keys::identity(cert, key)?, false),
         _ => (Identity::self_signed(&NAMES).map_err(Error::bad)?, true),
@@ -118,6 +122,10 @@ fn endpoint_settings(
     Ok(EndpointSettings { config: endpoint, connection: settings(algorithm), crypto })
 }
 
+fn no_qlog(folder: &Path, error: &std::io::Error) -> String {
+    format!("cannot write qlog into {}: {error}", folder.display())
+}
+
 /// A qlog file for each connection, by its peer and a number.
 fn listener(folder: PathBuf, algorithm: Algorithm) -> impl Fn(SocketAddr) -> Box<dyn Tap> {
     let number = std::cell::Cell::new(0_u64);
@@ -126,7 +134,7 @@ fn listener(folder: PathBuf, algorithm: Algorithm) -> impl Fn(SocketAddr) -> Box
         match Qlog::create(&folder, (number.get(), peer), &algorithm, End::Sender) {
             Ok(qlog) => Box::new(qlog),
             Err(error) => {
-                complain(&format!("cannot write qlog into {}: {error}", folder.display()));
+                complain(&no_qlog(&folder, &error));
                 Box::new(Deaf)
             }
         }

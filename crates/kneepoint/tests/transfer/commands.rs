@@ -319,6 +319,14 @@ fn mistakes() {
         (&["serve", "--root", "/none/x"], "cannot serve"),
         (&["serve", "--root", "/tmp", "--set", "beta=7"], "out of range"),
         (&["serve", "--root", "/tmp", "--listen", "192.0.2.1:1"], "cannot use UDP"),
+        (
+            &["serve", "--root", "/tmp", "--listen", "192.0.2.1:1", "--qlog", "/proc"],
+            "cannot write qlog into /proc",
+        ),
+        (
+            &["serve", "--root", "/tmp", "--listen", "192.0.2.1:1", "--qlog", "/proc/version"],
+            "cannot write qlog into",
+        ),
     ] {
         let output = kneepoint().args(args).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}");

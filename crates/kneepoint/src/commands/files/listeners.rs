@@ -35,6 +35,12 @@ impl End {
     }
 }
 
+/// Whether logs can be written into this folder, which is made: nothing stays in it.
+pub(crate) fn check(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    tempfile::tempfile_in(folder).map(drop)
+}
+
 /// A file under the first of these names that is free: logs of earlier connections stay.
 fn fresh(folder: &Path, extension: &str, names: impl Iterator<Item = String>) -> io::Result<(File, String)> {
     for name in names {
