@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
+use experiment::printable::printable;
 use quic::crypto::tls::Ciphers;
 use units::Duration;
 
@@ -15,7 +16,7 @@ use super::files::controller::ControllerArgs;
 use super::files::endpoint::DatagramArgs;
 use super::files::trust::TrustArgs;
 use super::serve::{ServeArgs, serve};
-use crate::status::{Error, HOLDS, MISS};
+use crate::status::{Error, HOLDS, MISS, complain};
 
 /// What the runner takes for "this endpoint cannot do that".
 const UNSUPPORTED: u8 = 127;
@@ -25,6 +26,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const CONNECTIONS: u32 = 1000;
 /// Where the runner puts things, and the variables that say otherwise.
 const FOLDERS: [(&str, &str); 3] = [("WWW", "/www"), ("DOWNLOADS", "/downloads"), ("CERTS", "/certs")];
+
+/// The test cases that can be done.
+const CASES: [&str; 8] =
+    ["handshake", "transfer", "multiconnect", "chacha20", "retry", "keyupdate", "ecn", "http3"];
 
 /// A test case, as this end sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,11 +85,24 @@ pub(crate) struct InteropArgs {}
 /// One sentence.
 pub(crate) fn run(_: &InteropArgs) -> Result<u8, Error> {
     let name = variable("TESTCASE").unwrap_or_default();
-    let Some(case) = Case::named(&name) else { return Ok(UNSUPPORTED) };
+    let Some(case) = Case::named(&name) else {
+        complain(&unsupported(&name));
+        return Ok(UNSUPPORTED);
+    };
     match variable("ROLE").as_deref() {
         Some("server") => server(case),
         Some("client") => client(case),
         _ => Err(Error::bad("ROLE must be client or server: this command is for the QUIC interop runner")),
+    }
+}
+
+fn unsupported(case: &str) -> String {
+    let known = CASES.join(", ");
+    match printable(case) {
+        case if case.is_empty() => {
+            format!("TESTCASE is not set: this command is for the QUIC interop runner, and knows {known}")
+        }
+        case => format!("TESTCASE {case} is none of {known}"),
     }
 }
 
@@ -157,4 +175,16 @@ fn client(case: Case) -> Result<u8, Error> {
         }
     }
     Ok(HOLDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_can_be_done() {
+        assert!(CASES.iter().all(|case| Case::named(case).is_some()));
+        assert!(unsupported("v2").starts_with("TESTCASE v2 is none of handshake, "));
+        assert!(unsupported("").starts_with("TESTCASE is not set"));
+    }
 }

@@ -127,6 +127,8 @@ fn what_is_not_supported() {
         for role in ["client", "server"] {
             let output = command(dir.path(), role, case).output().unwrap();
             assert_eq!(output.status.code(), Some(127), "{case} {role}");
+            let said = says(&output);
+            assert!(said.contains("TESTCASE") && CASES.iter().all(|case| said.contains(case)), "{said}");
         }
     }
     let output = command(dir.path(), "neither", "transfer").output().unwrap();
