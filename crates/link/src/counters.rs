@@ -97,6 +97,8 @@ pub struct Counters {
     pub marked: Tally,
     /// Popped, copies too; and carried, once the time of delivery has come.
     pub delivered: Tally,
+    /// Of those popped: copies, where packets tell ([`Packet::is_copy`](crate::Packet::is_copy)). They never crossed the link.
+    pub copies: Tally,
     /// Of those taken whose delivery is known: damaged.
     pub corrupted: Tally,
     /// Copies that the link makes of those.
@@ -112,6 +114,11 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Bytes that crossed the link.
+    pub fn carried(&self) -> u64 {
+        self.delivered.bytes - self.copies.bytes
+    }
+
     /// All drops, whatever the reason.
     pub fn dropped(&self) -> Tally {
         let planned = self.dropped_blackhole + self.dropped_listed;
@@ -124,6 +131,7 @@ impl Counters {
 pub(crate) struct Tallies {
     pub(crate) admitted: Tally,
     pub(crate) delivered: Tally,
+    pub(crate) copies: Tally,
     pub(crate) marked: Tally,
     /// By reason, but for the last: a link delivers what it damages.
     dropped: [Tally; 6],
@@ -161,6 +169,7 @@ impl Tallies {
             dropped_listed,
             marked: self.marked,
             delivered: self.delivered,
+            copies: self.copies,
             corrupted,
             duplicated,
             sojourn: gauge.sojourn(),

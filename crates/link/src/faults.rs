@@ -38,12 +38,16 @@ impl Faults {
         if delivery == Time::NEVER {
             return None;
         }
-        let second = copy.then(|| packet.copy());
+        let mut second = copy.then(|| packet.copy());
         if second.is_some() {
             self.duplicated.add(packet.size());
         }
         if damage {
-            packet.damage(self.bits.next_u64());
+            let random = self.bits.next_u64();
+            match &mut second {
+                Some(copy) => packet.damage_beside(copy, random),
+                None => packet.damage(random),
+            }
             self.corrupted.add(packet.size());
         }
         second

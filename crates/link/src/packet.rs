@@ -21,6 +21,17 @@ pub trait Packet: Clone {
         self.clone()
     }
 
+    /// It is the second of two, which carries nothing that the first does not.
+    #[inline]
+    fn is_copy(&self) -> bool {
+        false
+    }
+
+    /// The link damages it and delivers this copy as well, which is whole: for who tells the two apart, that is the packet now.
+    fn damage_beside(&mut self, _copy: &mut Self, random: u64) {
+        self.damage(random);
+    }
+
     /// Which flow it belongs to; what FQ-CoDel hashes instead of the five-tuple.
     fn flow(&self) -> u32;
 

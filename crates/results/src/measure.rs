@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use experiment::metric::Metric;
-use link::{LinkConfig, RateModel};
+use link::{Counters, LinkConfig, RateModel};
 use recovery::Stats;
 use scenario::{
     FlowInside, Histogram, Inside, MediaTotals, ObjectTotals, Outcome, ProbeRecord, QueueDelay, Record,
@@ -123,7 +123,7 @@ impl<'a> Span<'a> {
         let links = std::iter::once(&outcome.link).chain(&outcome.beyond).chain(&outcome.reverse);
         Self {
             parts: outcome.flows.iter().map(|record| Part::main(record, outcome.end)).collect(),
-            carried: (links.map(|link| link.delivered.bytes).collect(), outcome.end - Time::ZERO),
+            carried: (links.map(Counters::carried).collect(), outcome.end - Time::ZERO),
             probe: outcome.probe.as_ref(),
             udp: &outcome.udp,
             window: scenario.measure,

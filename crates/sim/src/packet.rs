@@ -33,7 +33,7 @@ pub struct Fault {
     pub damage: u32,
     /// There are two of it.
     pub doubled: bool,
-    /// It is the second.
+    /// It is the second, or the damaged one of two: the other is the one that counts.
     pub copy: bool,
 }
 
@@ -111,6 +111,13 @@ impl link::Packet for Data {
     fn copy(&mut self) -> Self {
         self.fault.doubled = true;
         Self { fault: Fault { copy: true, ..self.fault }, ..*self }
+    }
+    fn is_copy(&self) -> bool {
+        self.fault.copy
+    }
+    fn damage_beside(&mut self, copy: &mut Self, random: u64) {
+        std::mem::swap(&mut self.fault.copy, &mut copy.fault.copy);
+        self.damage(random);
     }
     fn flow(&self) -> u32 {
         self.flow

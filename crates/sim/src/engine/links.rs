@@ -108,7 +108,7 @@ impl Links {
     /// Bytes that have left each link before this time.
     pub(crate) fn delivered(&mut self, time: Time) -> Vec<u64> {
         let last = time - Duration(1);
-        (0..self.links.len()).map(|link| self.touch(link).counters(last).delivered.bytes).collect()
+        (0..self.links.len()).map(|link| self.touch(link).counters(last).carried()).collect()
     }
 
     /// The counters of the forward links and of the others at the end of the run, with what is delivered just then.

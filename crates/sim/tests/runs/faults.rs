@@ -46,9 +46,25 @@ fn copies_change_nothing() {
         assert!(with.link.duplicated.packets > 250);
         assert_eq!((b.delivered, b.totals.packets, b.totals.dropped), (BYTES, a.totals.packets, 0));
         assert_eq!((b.stats.lost(), b.stats.loss_events), (0, 0));
+        // The link carried no copy; the last ones are under way when the transfer is done.
+        assert!(with.link.copies.packets > 250 && with.link.carried() <= with.link.admitted.bytes);
         let late = b.finished.unwrap() - a.finished.unwrap();
         // Each takes a nanosecond; and TCP answers it, so that other ACKs leave with other packets.
         assert!(late < Duration::from_millis(5), "{late}");
+    }
+}
+
+/// The second of two is whole whatever became of the first.
+#[test]
+fn a_copy_of_what_is_damaged() {
+    for flow in flows() {
+        let out = transfer(flow, |link| {
+            (link.limit, link.corrupt, link.duplicate) = (link::Limit::Unlimited, 1.0, 1.0);
+        });
+        let flow = &out.flows[0];
+        assert!(out.link.corrupted.packets > 2500);
+        assert_eq!((flow.delivered, flow.totals.dropped, flow.stats.lost()), (BYTES, 0, 0));
+        assert!(out.link.carried() <= out.link.admitted.bytes);
     }
 }
 
