@@ -161,12 +161,12 @@ fn median_run<'r>(over_runs: &OverRuns, runs: &[&'r RunRow]) -> Option<&'r RunRo
     with.get(with.len() / 2).map(|(_, run)| *run)
 }
 
-/// Of runs that were audited.
+/// Of runs of which some were audited; the others have nothing against them.
 fn trust(runs: &[&RunRow]) -> Option<Trust> {
     let audits = || runs.iter().filter_map(|run| run.audit.as_ref());
     audits().next()?;
     Some(Trust {
-        valid: audits().filter(|audit| audit.invalid_reasons.is_empty()).count() as u32,
+        valid: runs.iter().filter(|run| run.is_valid()).count() as u32,
         invalid: audits()
             .filter(|a| !a.invalid_reasons.is_empty())
             .map(|a| a.invalid_reasons.join("; "))

@@ -18,7 +18,7 @@ pub struct RunRow {
     pub seed: u64,
     /// All metrics.
     pub values: Values,
-    /// What a run in real time says of itself.
+    /// What a run in real time says of itself, or one of real endpoints that did not come to its end.
     pub audit: Option<Audit>,
 }
 

@@ -92,7 +92,8 @@ pub trait Guest {
     /// The next datagram that leaves now, of either end.
     fn transmit(&mut self, now: Time, record: &mut Record) -> Option<Datagram>;
 
-    /// What was to be transferred has arrived, or the connection is over: nothing is asked of it any more.
+    /// What was to be transferred has arrived: nothing is asked of it any more. One whose connection is over before that is never done; it
+    /// says so in the record ([`Record::broken`]).
     fn is_done(&self) -> bool;
 
     /// How the sending end stands.

@@ -51,7 +51,8 @@ pub struct Couple {
     /// Of short transfers: what the next connection is made from.
     again: Option<Box<Again>>,
     /// Another connection could not be made.
-    ended: bool,
+    /// Why there is no connection.
+    ended: Option<String>,
     /// IP, UDP and link headers, in bytes.
     overhead: u32,
     nat: Nat,
@@ -99,7 +100,7 @@ impl Couple {
             messages: Unnumbered::default(),
             transfer: flow.transfer,
             again: Again::of(&wanted, stacks),
-            ended: false,
+            ended: None,
             overhead,
             nat: Nat::new(flow, addresses().0),
             arrived: Reassembly::default(),
@@ -181,7 +182,7 @@ impl Couple {
         if reconnects && let Some(again) = &mut self.again {
             match again.connect() {
                 Ok((client, server)) => (self.client, self.server) = (client, server),
-                Err(_) => self.ended = true,
+                Err(why) => self.ended = Some(why.to_string()),
             }
             self.lost_before = self.stats.lost_by_packet_threshold;
             (self.begun, self.arrived) = (false, Reassembly::default());
@@ -190,6 +191,14 @@ impl Couple {
         if !self.begun && self.application.wants(now, record) {
             self.begun = true;
             self.application.begin_elsewhere();
+        }
+    }
+
+    /// What became of the connection.
+    fn tell_end(&self, now: Time, record: &mut Record) {
+        if record.broken.is_none() {
+            let why = self.ended.as_deref().or(self.client.ended()).or(self.server.ended());
+            record.broken = why.map(|why| (now, why.to_owned()));
         }
     }
 
@@ -252,10 +261,12 @@ impl Guest for Couple {
                 self.server.set_source(source);
                 self.server.handle(now, ecn, bytes);
                 self.count_arrival(now, (arrived - sent, ecn), record);
+                self.tell_end(now, record);
             }
             End::Sender if self.nat.client_gets(now, &mut bytes) => {
                 self.client.handle(now, ecn, bytes);
                 self.tell(now, record);
+                self.tell_end(now, record);
             }
             End::Sender => {}
         }
@@ -272,6 +283,7 @@ impl Guest for Couple {
         }
         self.server.on_time(now);
         self.tell(now, record);
+        self.tell_end(now, record);
     }
 
     fn transmit(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
@@ -279,9 +291,9 @@ impl Guest for Couple {
         self.of_client(now, record).or_else(|| self.of_server(now))
     }
 
-    /// A connection that breaks is never done: it has not transferred what it was to. One whose end is no more is over.
+    /// One whose end is no more is over.
     fn is_done(&self) -> bool {
-        let is_over = self.ended || self.client.is_broken() || self.server.is_broken();
+        let is_over = self.client.is_broken() || self.server.is_broken();
         is_over || self.transfer.is_some_and(|bytes| self.arrived.contiguous() >= bytes)
     }
 

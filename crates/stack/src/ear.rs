@@ -18,7 +18,9 @@ pub(crate) enum Heard {
     /// A packet left, also with so many messages.
     Sent { level: Level, number: u64, bytes: u64, in_flight: bool, pieces: Pieces, messages: usize },
     /// A packet arrived.
-    Received { number: u64, bytes: u64, ecn: Ecn, pieces: Pieces },
+    Received { level: Level, number: u64, bytes: u64, ecn: Ecn, pieces: Pieces },
+    /// An ACK leaves in the packet that is sent next; for a trace alone.
+    Acknowledges { ranges: Vec<(u64, u64)>, delay: u64 },
     /// An ACK arrived: its ranges, ascending, which are listed for a trace alone.
     Ack { ranges: Vec<(u64, u64)>, delay: u64 },
     /// A packet was declared lost.
@@ -79,9 +81,12 @@ impl Tap for Listener {
                 ranges.reverse();
                 self.ear.put(Heard::Ack { ranges, delay: ack.delay });
             }
-            Observation::Received { number, bytes, ecn, .. } => {
+            Observation::Received { level, number, bytes, ecn } => {
                 let pieces = mem::take(&mut self.pieces);
-                self.ear.put(Heard::Received { number, bytes, ecn, pieces });
+                self.ear.put(Heard::Received { level, number, bytes, ecn, pieces });
+            }
+            Observation::Acknowledges { ranges, delay } if self.tracing => {
+                self.ear.put(Heard::Acknowledges { ranges: ranges.to_vec(), delay });
             }
             Observation::Lost { number, by, .. } => self.ear.put(Heard::Lost { number, by }),
             Observation::Congestion(cause) => self.ear.put(Heard::Congestion(cause)),

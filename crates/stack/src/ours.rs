@@ -42,6 +42,8 @@ pub(crate) struct Ours {
     /// What arrived, to be read and looked at.
     reading: Option<(StreamId, u64)>,
     arrived: Vec<Piece>,
+    /// Why the connection is over.
+    ended: Option<String>,
     buffer: Vec<u8>,
 }
 
@@ -93,6 +95,7 @@ impl Ours {
             ear: Ear::default(),
             reading: None,
             arrived: Vec::new(),
+            ended: None,
             buffer: vec![0; BUFFER],
         }
     }
@@ -126,6 +129,7 @@ impl Ours {
                     let id = self.endpoint.connection_mut(handle).and_then(accept);
                     self.reading = self.reading.or(id.map(|id| (id, 0)));
                 }
+                Event::Ended(why) => self.ended = Some(why.to_string()),
                 _ => {}
             }
         }
@@ -217,6 +221,10 @@ impl Peer for Ours {
 
     fn observe(&self) -> Snapshot {
         self.connection().map_or_else(Snapshot::default, snapshot)
+    }
+
+    fn ended(&self) -> Option<&str> {
+        self.ended.as_deref()
     }
 
     fn controller(&self) -> Option<&dyn Controller> {

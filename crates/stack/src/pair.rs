@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use congestion::Controller;
-use quic::connection::{Arrival as Incoming, Connection, Event};
+use quic::connection::{Arrival as Incoming, Connection, Ended, Event};
 use quic::endpoint::{Endpoint, Handle};
 use recovery::Stats;
 use scenario::{End, FlowConfig, Record, Scenario, Transport};
@@ -56,7 +56,8 @@ pub struct Pair {
     ready: [bool; 2],
     /// When each wants to be called.
     due: [Time; 2],
-    ended: bool,
+    /// Why the connection is over.
+    ended: Option<String>,
     /// Connections before this one, and the seed of the first.
     before: u64,
     seed: u64,
@@ -101,7 +102,7 @@ impl Pair {
             store: Store::new(LEAST_DATAGRAM.max(flow.transport.mds() as usize)),
             ready: [true; 2],
             due: [Time::NEVER; 2],
-            ended: false,
+            ended: None,
             last: Stats::default(),
         })
     }
@@ -168,8 +169,8 @@ impl Pair {
                 }
                 self.serve();
             }
-            // Nothing that a flow can be configured with; it ends without a byte.
-            Err(_) => self.ended = true,
+            // Nothing that a flow can be configured with; there never is a byte.
+            Err(why) => self.ended = Some(why.to_string()),
         }
     }
 
@@ -185,6 +186,8 @@ impl Pair {
         let server = self.server.and_then(|server| self.ends.server.connection_mut(server));
         let connections = [self.ends.client.connection_mut(handle), server];
         connections.into_iter().flatten().for_each(|connection| connection.begin_anew(now));
+        // Nor does a log.
+        self.heard = self.listen(End::Receiver);
     }
 
     /// All that one end has to send reaches the other at once. Whether there was any.
@@ -227,7 +230,7 @@ impl Pair {
                         self.application.begin(connection);
                     }
                 }
-                Event::Ended(_) => self.ended |= self.client == Some(handle),
+                Event::Ended(why) if self.client == Some(handle) => self.end(&why),
                 _ => {}
             }
         }
@@ -238,9 +241,21 @@ impl Pair {
             match event {
                 Event::Incoming => self.accept(handle),
                 Event::Datagram => self.read_messages(handle),
-                Event::Ended(_) => self.ended |= self.server == Some(handle),
+                Event::Ended(why) if self.server == Some(handle) => self.end(&why),
                 _ => {}
             }
+        }
+    }
+
+    fn end(&mut self, why: &Ended) {
+        self.ended.get_or_insert_with(|| why.to_string());
+    }
+
+    /// The applications of both ends, and what became of their connection.
+    fn serve_and_tell(&mut self, now: Time, record: &mut Record) {
+        self.serve();
+        if record.broken.is_none() {
+            record.broken = self.ended.as_ref().map(|why| (now, why.clone()));
         }
     }
 
@@ -335,7 +350,7 @@ impl Guest for Pair {
             }
         }
         self.store.keep(bytes);
-        self.serve();
+        self.serve_and_tell(now, record);
     }
 
     fn next(&mut self) -> Time {
@@ -353,14 +368,15 @@ impl Guest for Pair {
         self.ends.client.handle_timeout(now);
         self.ends.server.handle_timeout(now);
         self.tell(now, record);
-        self.serve();
+        self.serve_and_tell(now, record);
     }
 
     fn transmit(&mut self, now: Time, record: &mut Record) -> Option<Datagram> {
         let Some(mut datagram) = self.poll_ready(now, End::Sender, record) else {
             let datagram = self.poll_ready(now, End::Receiver, record);
-            // Nobody asks what the receiver's end sends.
-            self.heard = self.listen(End::Receiver);
+            let mut heard = self.listen(End::Receiver);
+            self.tally.on_answer(now, &mut heard, record);
+            self.heard = heard;
             return datagram;
         };
         let mut heard = self.listen(End::Sender);
@@ -371,7 +387,7 @@ impl Guest for Pair {
     }
 
     fn is_done(&self) -> bool {
-        self.ended || self.transfer.is_some_and(|bytes| self.tally.contiguous() >= bytes)
+        self.transfer.is_some_and(|bytes| self.tally.contiguous() >= bytes)
     }
 
     fn observe(&self) -> Snapshot {

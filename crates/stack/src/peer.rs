@@ -84,6 +84,10 @@ pub(crate) trait Peer {
     fn observe(&self) -> Snapshot;
     /// Its controller; `None` of a stack that shows none of ours.
     fn controller(&self) -> Option<&dyn Controller>;
+    /// Why its connection is over, if it is and the stack says so.
+    fn ended(&self) -> Option<&str> {
+        None
+    }
     /// It is no more, through no fault of the network: the run is worth nothing.
     fn is_broken(&self) -> bool {
         false

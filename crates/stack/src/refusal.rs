@@ -9,6 +9,10 @@ use units::Duration;
 
 /// The smallest UDP payload that a path of QUIC must carry (RFC 9000 section 14), in bytes.
 const LEAST_DATAGRAM: u32 = 1200;
+/// The largest that UDP carries, in bytes.
+const MOST_DATAGRAM: u32 = 65_527;
+/// What a transport parameter may say of an ACK delay is below it (RFC 9000 section 18.2).
+const ACK_DELAY_LIMIT: Duration = Duration::from_millis(1 << 14);
 
 /// Why a flow cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +68,13 @@ pub fn check(flow: &FlowConfig) -> Result<(), Refusal> {
     let Transport::Quic { datagram, .. } = flow.transport else {
         return Err(Refusal::Flow("it is of TCP"));
     };
+    let ack_delay = flow.recovery.max_ack_delay.max(flow.ack.max_ack_delay);
     let rules = [
+        (datagram <= MOST_DATAGRAM, "its datagrams are larger than the 65527 bytes that UDP carries"),
+        (
+            ack_delay + Duration::from_millis(1) <= ACK_DELAY_LIMIT,
+            "its acknowledgements may wait for longer than the 16383 ms of RFC 9000 section 18.2",
+        ),
         (datagram >= LEAST_DATAGRAM, "its datagrams are smaller than the 1200 bytes of RFC 9000 section 14"),
         (flow.ack.jitter == Duration::ZERO, "its acknowledgements have jitter"),
         (flow.clock == Clock::default(), "its ends have clocks of their own"),
@@ -100,14 +110,17 @@ mod tests {
         assert_eq!(check(&bulk), Ok(()));
         let tcp = Transport::Tcp { mss: 1448, overhead: 52 };
         let small = Transport::Quic { datagram: 1199, header: 37, overhead: 42 };
+        let large = Transport::Quic { datagram: 65_528, header: 37, overhead: 42 };
         let with = |recovery| FlowConfig { recovery, ..bulk.clone() };
         let quic = Config::quic();
         for (flow, word) in [
             (with(Config { timeout: Timeout::TlpRto, ..quic.clone() }), "timeouts"),
             (with(Config { exit: Exit::NewrenoTcp, ..quic.clone() }), "bytes of the stream"),
-            (with(Config { ecn_on_repeats: false, ..quic }), "repeats"),
+            (with(Config { ecn_on_repeats: false, ..quic.clone() }), "repeats"),
             (FlowConfig { transport: tcp, ..bulk.clone() }, "TCP"),
             (FlowConfig { transport: small, ..bulk.clone() }, "smaller"),
+            (FlowConfig { transport: large, ..bulk.clone() }, "larger"),
+            (with(Config { max_ack_delay: Duration::from_secs(20), ..quic.clone() }), "wait for longer"),
         ] {
             let refusal = check(&flow).unwrap_err();
             assert!(refusal.to_string().contains(word), "{refusal}");

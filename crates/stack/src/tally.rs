@@ -41,8 +41,6 @@ pub(crate) struct Tally {
     waiting: Option<Piece>,
     /// Those in flight: numbers of packets, ascending, and where they begin.
     flying: VecDeque<(u64, u64)>,
-    /// ACKs that came.
-    acks: u64,
 }
 
 impl Tally {
@@ -179,7 +177,10 @@ impl Tally {
         record: &mut Record,
     ) {
         for heard in heard {
-            let Heard::Received { number, bytes, ecn, pieces } = heard else { continue };
+            let Heard::Received { level, number, bytes, ecn, pieces } = heard else { continue };
+            if *level == Level::Initial {
+                record.on_handshake_received(now, handshake(*number, *bytes));
+            }
             // As in the simulator, only packets of data count.
             if pieces.is_empty() {
                 continue;
@@ -202,6 +203,25 @@ impl Tally {
         }
     }
 
+    /// A datagram leaves the receiver's end, with these packets: for a log.
+    pub(crate) fn on_answer(&self, now: Time, heard: &mut [Heard], record: &mut Record) {
+        let mut said = None;
+        for heard in heard {
+            match heard {
+                Heard::Acknowledges { ranges, delay } => said = Some((std::mem::take(ranges), *delay)),
+                Heard::Sent { level: Level::Initial, number, bytes, .. } => {
+                    said = None;
+                    record.on_handshake_answered(now, handshake(*number, *bytes));
+                }
+                Heard::Sent { level, number, .. } => {
+                    let ack = said.take().filter(|_| *level == Level::OneRtt);
+                    record.on_feedback_leaving(now, || ack.map(|ack| self.ack(*number, ack)));
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// What loss recovery of the sender's end found out, from an ACK or by a timer.
     pub(crate) fn on_news(
         &mut self,
@@ -213,20 +233,22 @@ impl Tally {
     ) -> Vec<Heard> {
         let mut heard = heard;
         let (mut by_ack, mut reduced) = (false, None);
-        for heard in heard.drain(..) {
-            match heard {
+        for i in 0..heard.len() {
+            let (now_said, later) = heard.split_at_mut(i + 1);
+            match &mut now_said[i] {
                 Heard::Ack { ranges, delay } => {
                     by_ack = true;
-                    self.on_ack(now, ranges, delay, record);
+                    let said = (std::mem::take(ranges), *delay);
+                    self.on_ack(now, said, packet_of(later), record);
                 }
-                Heard::Lost { number, by } => {
+                &mut Heard::Lost { number, by } => {
                     record.on_lost(now, number, by);
                     for start in self.take_messages(number, sender.least_unacked()) {
                         application.on_lost(now, start, record);
                     }
                 }
-                Heard::Congestion(cause) => reduced = Some(cause),
-                Heard::Metrics { latest_rtt } => {
+                &mut Heard::Congestion(cause) => reduced = Some(cause),
+                &mut Heard::Metrics { latest_rtt } => {
                     settle(now, sender, reduced.take(), record);
                     if std::mem::take(&mut by_ack) {
                         let rtt = latest_rtt.map(|sample| (sample, sender.rtt().variation()));
@@ -234,21 +256,47 @@ impl Tally {
                         record.on_metrics(now, |spare| Metrics::of(sender, latest_rtt, spare));
                     }
                 }
-                Heard::Sent { .. } | Heard::Received { .. } => {}
+                Heard::Sent { .. } | Heard::Received { .. } | Heard::Acknowledges { .. } => {}
             }
         }
+        heard.clear();
         heard
     }
 
-    fn on_ack(&mut self, now: Time, ranges: Vec<(u64, u64)>, delay: u64, record: &mut Record) {
-        let ack = trace::Ack {
-            number: self.acks,
-            ranges: ranges.into(),
-            delay: AckFrame::delay_of(delay, self.exponent),
-        };
-        self.acks += 1;
-        record.on_feedback(now, || Event::Acked(ack));
+    /// One in the handshake is the answer to an Initial.
+    fn on_ack(
+        &self,
+        now: Time,
+        said: (Vec<(u64, u64)>, u64),
+        packet: Option<(Level, u64, u64)>,
+        record: &mut Record,
+    ) {
+        match packet {
+            Some((Level::OneRtt, number, _)) => {
+                record.on_feedback(now, || Event::Acked(self.ack(number, said)));
+            }
+            Some((_, number, bytes)) => {
+                record.on_feedback(now, || Event::Opened(handshake(number, bytes)));
+            }
+            None => {}
+        }
     }
+
+    fn ack(&self, number: u64, (ranges, delay): (Vec<(u64, u64)>, u64)) -> trace::Ack {
+        trace::Ack { number, ranges: ranges.into(), delay: AckFrame::delay_of(delay, self.exponent) }
+    }
+}
+
+/// The packet that a frame was in: the next that is complete.
+fn packet_of(later: &[Heard]) -> Option<(Level, u64, u64)> {
+    later.iter().find_map(|heard| match heard {
+        Heard::Received { level, number, bytes, .. } => Some((*level, *number, *bytes)),
+        _ => None,
+    })
+}
+
+fn handshake(number: u64, bytes: u64) -> Handshake {
+    Handshake { number, bytes: u32::try_from(bytes).unwrap_or(u32::MAX) }
 }
 
 /// What the controller has made of it.

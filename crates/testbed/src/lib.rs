@@ -179,6 +179,7 @@ fn reasons_of(scenario: &Scenario, outcome: &Outcome, seen: &traffic::Seen) -> V
         if record.started == units::Time::NEVER && flow.start < outcome.end {
             all.push(format!("{} sent nothing", flow.label));
         }
+        all.extend(record.why_broken(&flow.label));
         if seen.cut_short.contains(&number) {
             all.push(format!("{} ended before its time", flow.label));
         }

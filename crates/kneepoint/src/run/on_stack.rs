@@ -3,7 +3,8 @@
 use experiment::backend::Backend;
 use experiment::file::{Case, Experiment};
 use experiment::metric::Metric;
-use scenario::{FlowConfig, Scenario, Transport};
+use results::store::Audit;
+use scenario::{FlowConfig, Outcome, Scenario, Transport};
 use stack::{Guests, Host, Profile, Refusal, Stack, guests_of};
 
 use super::beside;
@@ -17,7 +18,8 @@ fn stack(on: Backend) -> Option<Stack> {
 
 /// What rows of stacks other than ours are, for the notes of a table.
 const OTHERS: &str = "Rows of other stacks have the file's controllers inside those stacks, whose loss recovery, pacing and \
-                      acknowledgements are their own: the keys `recovery` and `ack` are not for them.";
+                      acknowledgements are their own: the keys `recovery` and `ack` are not for them. Their handshake is a part \
+                      of the run, with `handshake` or without.";
 /// And of one of them.
 const AIOQUIC: &str = "Those of aioquic have its own controllers of these names.";
 
@@ -69,6 +71,14 @@ fn can_run(scenario: &Scenario, on: Backend) -> Result<(), String> {
 pub(super) fn in_places(case: &Case, scenario: &Scenario, host: &Host) -> Result<Guests, Failure> {
     let guests = |stack| guests_of(stack, scenario, &Profile::default(), host);
     stack(case.on).map_or(Ok(Guests::new()), guests).map_err(|why| of_row(case, &why.to_string()))
+}
+
+/// Whose connection was over before the flow was: such a run says nothing of the controller.
+pub(super) fn audit(scenario: &Scenario, outcome: &Outcome) -> Option<Audit> {
+    let flows = scenario.flows.iter().zip(&outcome.flows);
+    let invalid_reasons: Vec<String> =
+        flows.filter_map(|(flow, record)| record.why_broken(&flow.label)).collect();
+    (!invalid_reasons.is_empty()).then(|| Audit { invalid_reasons, repeated: 0 })
 }
 
 /// Whether what ran on `host` did to the end.

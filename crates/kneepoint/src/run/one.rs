@@ -39,6 +39,7 @@ impl Run<'_> {
         let outcome = outcome.ok_or(Failure::Interrupted(0))?;
         on_stack::well(job.case, &host)?;
         let mut done = self.done(job, &scenario, &outcome, recorded);
+        done.audit = on_stack::audit(&scenario, &outcome);
         let tells = |metric: &Metric| on_stack::tells(job.case.on, metric);
         done.values.retain(|metric, _| tells(metric));
         done.flows.iter_mut().for_each(|flow| flow.values.retain(|metric, _| tells(metric)));

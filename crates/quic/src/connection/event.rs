@@ -1,5 +1,7 @@
 //! What an application is told of a connection.
 
+use std::fmt;
+
 use crate::connection::close::Close;
 use crate::streams::table::StreamEvent;
 
@@ -20,6 +22,24 @@ pub enum Ended {
     NoPath,
     /// The keys are used up and cannot be updated (RFC 9001 section 6.6).
     KeysUsedUp,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (who, close) = match self {
+            Self::Local(close) => ("this end", close),
+            Self::Peer(close) => ("the peer", close),
+            Self::Reset => return f.write_str("the peer has forgotten it"),
+            Self::Idle => return f.write_str("the idle timeout"),
+            Self::Version => return f.write_str("no version in common"),
+            Self::NoPath => return f.write_str("no path to the peer is left"),
+            Self::KeysUsedUp => return f.write_str("the keys are used up"),
+        };
+        match close {
+            Close::Transport { code, .. } => write!(f, "{who} closed it: {code}"),
+            Close::Application { error, .. } => write!(f, "{who} closed it with {error}"),
+        }
+    }
 }
 
 /// What happened.

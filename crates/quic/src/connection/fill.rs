@@ -6,6 +6,7 @@ use units::Time;
 use crate::connection::contents::Item;
 use crate::connection::path::{Path, PathId};
 use crate::connection::state::Connection;
+use crate::connection::tap::Observation;
 use crate::connection::transmit::Filled;
 use crate::level::{Level, Space};
 use crate::streams::datagram::FRAME;
@@ -145,6 +146,9 @@ impl Connection {
             ack.stamps = (stamps > 0).then_some(&self.stamps);
         }
         if !ack.ranges.is_empty() && ack.encode(w).is_ok() {
+            if let Some(tap) = &mut self.tap {
+                tap.on(now, &Observation::Acknowledges { ranges: ack.ranges, delay: ack.delay });
+            }
             let receipt = self.spaces[level.space() as usize].receiver.receipt(stamps);
             self.items.extend(receipt.map(Item::Ack));
             // Whatever else elicits an ACK does as well, also what is under way already, unless a laboratory has its own rule.

@@ -26,6 +26,13 @@ pub enum Observation<'a> {
         /// What it carried besides PADDING.
         items: &'a [Item],
     },
+    /// An ACK was written into the packet that is [`Observation::Sent`] next.
+    Acknowledges {
+        /// What it says, ascending.
+        ranges: &'a [(u64, u64)],
+        /// Its ACK Delay, as the frame has it.
+        delay: u64,
+    },
     /// A packet was opened and processed.
     Received {
         /// Its encryption level.

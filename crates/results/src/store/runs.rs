@@ -37,7 +37,7 @@ pub struct Done {
     pub rtt: Histogram,
     /// Time series.
     pub recorded: Option<Recorded>,
-    /// What a run in real time says of itself.
+    /// What a run in real time says of itself, or one of real endpoints that did not come to its end.
     pub audit: Option<Audit>,
 }
 

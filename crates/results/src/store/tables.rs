@@ -177,7 +177,7 @@ fn runs_table(runs: &[RunRow]) -> Table {
         Named::new("seed", "", "seed of the run", Column::Count(seeds)),
     ];
     if runs.iter().any(|run| run.audit.is_some()) {
-        let about = "of a run in real time: valid, or why it is not";
+        let about = "of a run of real endpoints: valid, or why it is not";
         table.push(text("audit", about, runs.iter().map(RunRow::verdict)));
     }
     let metrics: BTreeSet<&Metric> = runs.iter().flat_map(|run| run.values.keys()).collect();

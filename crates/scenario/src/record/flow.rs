@@ -58,6 +58,8 @@ pub struct Record {
     pub started: Time,
     /// Last byte arrived, or the flow was stopped.
     pub finished: Option<Time>,
+    /// When its connection was over though the flow was not, and why. Simulated flows never give up.
+    pub broken: Option<(Time, String)>,
     /// Of the ledger, since the start.
     pub stats: Stats,
     /// The largest window of the first slow start, bytes.
@@ -83,6 +85,7 @@ impl Record {
         Self {
             started: Time::NEVER,
             finished: None,
+            broken: None,
             delivered: 0,
             ecn: EcnCounts::default(),
             totals: Totals::default(),
@@ -102,6 +105,13 @@ impl Record {
             window: scenario.window(),
             others: scenario.other_windows().map(|window| (window, inside.clone())).collect(),
         }
+    }
+
+    /// The sentence about a connection that was over too early, of the flow of this name.
+    pub fn why_broken(&self, flow: &str) -> Option<String> {
+        let (when, why) = self.broken.as_ref()?;
+        let after = when.as_secs_f64() - self.started.as_secs_f64();
+        Some(format!("the connection of {flow} was over after {after:.1} s: {why}"))
     }
 
     /// How long the flow ran inside the measuring window, of a run that ended at `end`.
@@ -201,9 +211,13 @@ impl Record {
         self.count(now, |totals| totals.feedback_dropped += 1);
     }
 
-    /// An Initial or a SYN arrives, and is answered at once.
+    /// An Initial or a SYN arrives.
     pub fn on_handshake_received(&mut self, now: Time, packet: Handshake) {
         self.log_far(now, || Event::Opened(packet));
+    }
+
+    /// It is answered.
+    pub fn on_handshake_answered(&mut self, now: Time, packet: Handshake) {
         self.log_far(now, || Event::Opens(packet));
     }
 

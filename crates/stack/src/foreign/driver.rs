@@ -73,6 +73,8 @@ macro_rules! foreign {
             stream: Option<StreamId>,
             /// `None`: no packet of data arrived.
             arrived: Option<Vec<Piece>>,
+            /// Why the connection is lost.
+            lost: Option<String>,
             /// Datagrams of the endpoint itself.
             answers: VecDeque<Vec<u8>>,
             watch: Watch,
@@ -145,6 +147,7 @@ macro_rules! foreign {
                     written: 0,
                     stream: None,
                     arrived: None,
+                    lost: None,
                     answers: VecDeque::new(),
                     watch,
                     memory: Vec::new(),
@@ -194,6 +197,7 @@ macro_rules! foreign {
                                 self.arrived.get_or_insert_default().extend(message::decode(&bytes));
                             }
                         }
+                        Event::ConnectionLost { reason } => self.lost = Some(reason.to_string()),
                         _ => {}
                     }
                 }
@@ -363,6 +367,10 @@ macro_rules! foreign {
 
             fn observe(&self) -> Snapshot {
                 self.watch.observe()
+            }
+
+            fn ended(&self) -> Option<&str> {
+                self.lost.as_deref()
             }
 
             fn controller(&self) -> Option<&dyn Controller> {

@@ -65,3 +65,16 @@ fn a_link_that_goes_dark() {
         assert!((2.3..8.0).contains(&done(&outcome)), "{name}: {}", done(&outcome));
     }
 }
+
+/// A link that stays dark: whoever's connection it is, it times out and says so, and the transfer is not done.
+#[test]
+fn silence_without_end() {
+    let mut scenario = transfer("cubic");
+    scenario.link.blackhole = vec![(Time::from_millis(2000), Time::from_millis(60_000))];
+    for stack in HERE {
+        let outcome = run(&scenario, (stack, stack), false);
+        let flow = &outcome.flows[0];
+        println!("{}: {:?}", stack.word(), flow.broken);
+        assert!(flow.finished.is_none() && flow.broken.is_some(), "{}", stack.word());
+    }
+}

@@ -128,6 +128,47 @@ fn the_record_agrees_with_loss_recovery() {
     assert!(flow.totals.rtt.mean_ms() > 50.0 && flow.totals.owd.mean_ms() > 25.0);
 }
 
+/// Both ends' logs tell one story: of the handshake as much as a simulated flow's do, and each ACK that comes has left the other end with that
+/// number, a way's delay before.
+#[test]
+fn the_logs_of_both_ends() {
+    use scenario::trace::Event;
+    for handshake in [true, false] {
+        let mut scenario = Scenario { trace: true, ..transfer("cubic") };
+        scenario.flows[0].handshake = handshake;
+        for outcome in [on_simulator(&scenario), on_stack(&scenario, Cipher::Tls)] {
+            let flow = &outcome.flows[0];
+            let [near, far] = [&flow.trace, &flow.far_trace].map(|trace| trace.as_ref().unwrap());
+            for trace in [near, far] {
+                let count = |of: fn(&Event) -> bool| trace.iter().filter(|(_, event)| of(event)).count();
+                let all = [count(|e| matches!(e, Event::Opens(_))), count(|e| matches!(e, Event::Opened(_)))];
+                assert!(
+                    if handshake { all.iter().all(|n| (1..=4).contains(n)) } else { all == [0, 0] },
+                    "{all:?}"
+                );
+            }
+            let left: Vec<_> = far.iter().filter_map(|(time, event)| acks(*time, event)).collect();
+            let came: Vec<_> = near.iter().filter_map(|(time, event)| acks(*time, event)).collect();
+            assert!(came.len() > 3000 && came.len() <= left.len());
+            for (ack, late) in came.iter().zip(&left) {
+                assert_eq!(ack.1, late.1);
+                assert_eq!(ack.0, late.0 + Duration::from_millis(25));
+            }
+            let first = left.first().map(|ack| ack.1.ranges.to_vec());
+            println!("handshake {handshake}: first ACK {first:?}");
+        }
+    }
+}
+
+/// An ACK, at whichever end.
+fn acks(time: Time, event: &scenario::trace::Event) -> Option<(Time, scenario::trace::Ack)> {
+    use scenario::trace::Event;
+    match event {
+        Event::Acked(ack) | Event::Acks(ack) => Some((time, ack.clone())),
+        _ => None,
+    }
+}
+
 /// At 100 Mbit/s too slow start is limited by the network, and not by credit that grows from 512 KiB.
 #[test]
 fn credit_does_not_limit() {

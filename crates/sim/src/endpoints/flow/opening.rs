@@ -14,7 +14,9 @@ impl Flow {
     #[inline(never)]
     pub(super) fn answer_handshake(&mut self, now: Time, number: u64, shared: &mut Shared) {
         let bytes = self.transport.handshake_payload();
-        self.record.on_handshake_received(now, trace::Handshake { number, bytes });
+        let packet = trace::Handshake { number, bytes };
+        self.record.on_handshake_received(now, packet);
+        self.record.on_handshake_answered(now, packet);
         self.send_back(now, Feedback { number, says: Says::Open }, shared);
     }
 
