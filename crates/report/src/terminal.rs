@@ -1,5 +1,6 @@
 //! Tables and claims as text for the terminal: the first screen (`first`), one table per experiment (`brief`), and here everything.
 
+mod beside;
 pub mod brief;
 mod cells;
 pub mod first;

@@ -5,9 +5,9 @@ use experiment::row::RowLabel;
 use results::ledger::{self, Claims, Difference, Far};
 use results::summary::{ClaimResult, Summary, Verdict};
 
-use super::brief;
 use super::cells::{mark, number};
 use super::lines::{Lines, colour, paint, short};
+use super::{beside, brief};
 
 /// Open differences that are shown.
 const DIFFERENCES: usize = 5;
@@ -60,6 +60,7 @@ fn tables(out: &mut Lines, all: &[&Summary]) {
 }
 
 fn questions(out: &mut Lines, all: &[&Summary]) {
+    beside::put(out, all);
     untrusted(out, all);
     differences(out, all);
     open_questions(out, all);
@@ -161,15 +162,13 @@ fn last(experiment: &str) -> &str {
     experiment.rsplit('/').next().unwrap_or(experiment)
 }
 
-/// Rows on the wire of which some runs, or all, do not count.
+/// Rows of real endpoints of which some runs, or all, do not count.
 fn untrusted(out: &mut Lines, all: &[&Summary]) {
     let rows = || all.iter().flat_map(|s| &s.variants).flat_map(|variant| &variant.rows);
     let (none, some) =
         (rows().filter(|row| !row.is_trusted()).count(), rows().filter(|row| mark(row) == " !").count());
     if none + some > 0 {
-        let text = format!(
-            "on the wire: {none} rows without a valid run, {some} with some runs that do not count: -v"
-        );
+        let text = format!("{none} rows without a valid run, {some} with some runs that do not count: -v");
         out.line("");
         out.put("", &text);
     }

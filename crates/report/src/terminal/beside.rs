@@ -1,0 +1,119 @@
+//! How far rows of real endpoints are from the simulator's rows of the same name: what `--on stack` and `--on wire` are asked for.
+
+use std::collections::BTreeMap;
+
+use experiment::backend::Backend;
+use experiment::metric::Metric;
+use results::summary::{Row, Summary, Variant};
+
+use super::lines::Lines;
+
+/// Metrics that every world tells and that say most of a network: goodput and mean RTT, of whatever part of a run.
+const COMPARED: [&str; 2] = ["goodput", "rtt_mean"];
+/// Rows are close that differ by no more than this in both, relatively.
+const CLOSE: f64 = 0.03;
+
+/// The rows of one backend.
+#[derive(Debug, Default, PartialEq)]
+struct Distance {
+    rows: usize,
+    close: usize,
+    /// By how much, and of what.
+    furthest: Option<(f64, String)>,
+}
+
+/// A line for each backend that has rows beside the simulator's.
+pub(super) fn put(out: &mut Lines, all: &[&Summary]) {
+    let mut found = BTreeMap::new();
+    for summary in all {
+        let several = summary.variants.len() > 1;
+        for variant in &summary.variants {
+            let what = match (all.len() > 1, several) {
+                (false, false) => String::new(),
+                (false, true) => format!(", {}", variant.name),
+                (true, false) => format!(", {}", summary.experiment),
+                (true, true) => format!(", {}, {}", summary.experiment, variant.name),
+            };
+            add(&mut found, variant, &what);
+        }
+    }
+    if found.is_empty() {
+        return;
+    }
+    out.line("\nbeside the simulator's rows, goodput and mean RTT");
+    for (backend, Distance { rows, close, furthest }) in found {
+        let furthest = furthest.filter(|(by, _)| by.abs() > CLOSE);
+        let furthest = furthest.map(|(by, of)| format!("; furthest {of}: {:+.0} %", 100.0 * by));
+        let share = 100.0 * CLOSE;
+        let text = format!("{close} of {rows} rows within {share:.0} %{}", furthest.unwrap_or_default());
+        out.put("  ", &format!("{}: {text}", backend.place()));
+    }
+}
+
+fn add(found: &mut BTreeMap<Backend, Distance>, variant: &Variant, what: &str) {
+    let rows = || variant.rows.iter().filter(|row| row.is_trusted());
+    for row in rows().filter(|row| row.label.backend() != Backend::Sim) {
+        let simulated = rows().find(|other| other.label == row.label.on(Backend::Sim));
+        let Some((by, metric)) = simulated.and_then(|simulated| apart(row, simulated)) else { continue };
+        let of = found.entry(row.label.backend()).or_default();
+        of.rows += 1;
+        of.close += usize::from(by.abs() <= CLOSE);
+        if of.furthest.as_ref().is_none_or(|(most, _)| most.abs() < by.abs()) {
+            of.furthest = Some((by, format!("{metric} of {}{what}", row.label.in_file())));
+        }
+    }
+}
+
+/// The largest of the relative differences.
+fn apart<'r>(row: &'r Row, simulated: &Row) -> Option<(f64, &'r Metric)> {
+    let compared = row.cells.iter().filter(|(metric, _)| is_compared(metric));
+    let all = compared.filter_map(|(metric, cell)| {
+        let by = cell.value() / simulated.cells.get(metric)?.value() - 1.0;
+        by.is_finite().then_some((by, metric))
+    });
+    all.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))
+}
+
+fn is_compared(metric: &Metric) -> bool {
+    COMPARED.iter().any(|name| metric.as_str().split([' ', '[']).next() == Some(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use results::summary::Cell;
+
+    use super::*;
+
+    fn row(label: &str, values: &[(&str, f64)]) -> Row {
+        let cell = |value: f64| Cell {
+            mean: value,
+            spread: None,
+            runs: None,
+            shown: None,
+            published: None,
+            reason: None,
+            open: false,
+        };
+        let cells = values.iter().map(|(name, value)| (Metric::from(*name), cell(*value))).collect();
+        Row { label: label.into(), algorithm: String::new(), cells, trust: None }
+    }
+
+    #[test]
+    fn the_furthest_row_counts_most() {
+        let rows = vec![
+            row("a", &[("goodput", 10.0), ("rtt_mean", 50.0), ("loss", 1.0)]),
+            row("a (stack)", &[("goodput", 10.1), ("rtt_mean", 50.0), ("loss", 9.0)]),
+            row("b", &[("goodput", 10.0), ("rtt_mean", 50.0)]),
+            row("b (stack)", &[("goodput", 10.0), ("rtt_mean", 45.0)]),
+            row("a (noq)", &[("goodput @ measure", 1.0)]),
+        ];
+        let variant = Variant { name: "v".to_owned(), reference: true, rows, biases: Vec::new() };
+        let mut found = BTreeMap::new();
+        add(&mut found, &variant, ", v");
+        let of = found.remove(&Backend::Stack).unwrap();
+        let (by, what) = of.furthest.clone().unwrap();
+        assert_eq!((of.rows, of.close, what.as_str()), (2, 1, "rtt_mean of b, v"));
+        assert!((by + 0.1).abs() < 1e-9);
+        assert!(found.is_empty(), "nothing to compare with");
+    }
+}
