@@ -15,7 +15,7 @@ pub(crate) struct CompareArgs {
     #[arg(required = true, num_args = 1..)]
     pub(super) controllers: Vec<String>,
     /// The bottleneck in words, with the keys of `[link]` and `rtt`, or an experiment file or name whose network is taken.
-    #[arg(long, value_name = "WORDS|FILE")]
+    #[arg(long, value_name = "WORDS|FILE", default_value = "rate=20 Mbps rtt=40 ms queue=1 BDP")]
     pub(super) link: String,
     /// The world to run in.
     #[arg(long, default_value = Backend::Sim.word(), value_parser = worlds(&[Backend::Sim, Backend::Stack]))]
