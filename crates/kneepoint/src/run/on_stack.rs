@@ -78,7 +78,7 @@ pub(super) fn audit(scenario: &Scenario, outcome: &Outcome) -> Option<Audit> {
     let flows = scenario.flows.iter().zip(&outcome.flows);
     let invalid_reasons: Vec<String> =
         flows.filter_map(|(flow, record)| record.why_broken(&flow.label)).collect();
-    (!invalid_reasons.is_empty()).then(|| Audit { invalid_reasons, repeated: 0 })
+    (!invalid_reasons.is_empty()).then_some(Audit { invalid_reasons, repeated: 0 })
 }
 
 /// Whether what ran on `host` did to the end.
