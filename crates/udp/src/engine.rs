@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Nothing in it waits but the wait. What the network refuses is a loss, and loss recovery's business; a socket that is full keeps the datagram until it
-//! has room. A burst is at most as long as the pacer lets leave at once.
+//! has room. A burst is at most as long as the pacer lets leave at once, and no longer than one send takes.
 
 use std::io;
 use std::net::IpAddr;
@@ -15,13 +15,11 @@ use quic::endpoint::{Endpoint, Program};
 use units::{Duration, Time};
 
 use crate::clock::Clock;
-use crate::socket::{Outgoing, Sent, Socket};
+use crate::socket::{MOST_IN_DATAGRAM, Outgoing, Sent, Socket};
 use crate::wait::wait;
 
 /// Datagrams of one burst at most, whatever the kernel takes apart: what a queue on the way has to hold at once.
 pub const MOST_IN_BURST: usize = 10;
-/// Room for one burst of the largest datagrams that there are.
-const BUFFER: usize = 65_535 + 1500;
 /// Bursts that leave before it is looked at what has come: an endpoint with much to send still hears of losses in time.
 const BURSTS: usize = 16;
 /// Batches that are read before it is looked at what is to leave.
@@ -69,7 +67,7 @@ impl Engine {
     pub fn new(socket: Socket, clock: Clock, endpoint: Endpoint) -> Self {
         let burst = MOST_IN_BURST.min(socket.most_segments()).max(1);
         let (waiting, tally) = (None, Tally::default());
-        Self { socket, clock, endpoint, burst, buffer: vec![0; BUFFER], waiting, tally }
+        Self { socket, clock, endpoint, burst, buffer: vec![0; MOST_IN_DATAGRAM], waiting, tally }
     }
 
     /// Every datagram leaves by itself, at the time that the pacer gives it: for measured runs.

@@ -12,6 +12,6 @@ mod wait;
 pub use clock::Clock;
 pub use engine::{Engine, MOST_IN_BURST, Tally};
 pub use quic;
-pub use socket::{Incoming, Outgoing, Sent, Socket};
+pub use socket::{Incoming, MOST_IN_DATAGRAM, Outgoing, Sent, Socket};
 pub use units;
 pub use wait::{Ready, wait};

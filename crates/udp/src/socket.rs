@@ -13,7 +13,10 @@ use units::{Ecn, Time};
 use crate::clock::Clock;
 use crate::joined::{self, Header};
 
-/// A UDP payload at most, in bytes.
+/// Bytes of a UDP payload over IPv4 at most: 65 535 of the packet less 20 of IP's header and 8 of UDP's. One send takes so many, also where they are
+/// several datagrams; over IPv6 it would take 20 more.
+pub const MOST_IN_DATAGRAM: usize = 65_507;
+/// What may come at most, in bytes.
 const MOST: usize = 65_535;
 /// Bytes of the kernel's buffers for a socket, where it gives so many: 40 ms at 800 Mbit/s.
 const BUFFER: usize = 4 << 20;

@@ -120,12 +120,15 @@ impl Connection {
     }
 
     /// The same for up to `most` datagrams that the system can take at once (GSO): of the same addresses, mark and size, but for the last,
-    /// which may be smaller. As many as window and pacer let leave now, and as there is room for.
+    /// which may be smaller. As many as window and pacer let leave now, and as there is room for: the end of `buf` makes none shorter than the first.
     pub fn poll_burst(&mut self, now: Time, buf: &mut [u8], most: usize) -> Option<Transmit> {
         let mut all = self.poll_transmit(now, buf)?;
         let size = all.len;
         for _ in 1..most {
             let (_, rest) = buf.split_at_mut(all.len);
+            if rest.len() < size {
+                break;
+            }
             let Some(next) = self.poll_transmit(now, rest) else { break };
             let joins = (next.from, next.to, next.ecn) == (all.from, all.to, all.ecn) && next.len <= size;
             if !joins {

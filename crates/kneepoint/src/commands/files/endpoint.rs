@@ -6,7 +6,7 @@ use clap::Args;
 use quic::config::Config;
 use quic::endpoint::{Endpoint, EndpointSettings};
 use transfer::Url;
-use udp::{Clock, Engine, Socket};
+use udp::{Clock, Engine, MOST_IN_DATAGRAM, Socket};
 use units::Bytes;
 
 use super::keys;
@@ -15,7 +15,7 @@ use crate::status::Error;
 /// What datagrams are like.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct DatagramArgs {
-    /// Bytes of UDP payload that this end sends in a datagram, 1200 to 65527: nobody looks for what the path carries (1452 on most Ethernet).
+    /// Bytes of UDP payload that this end sends in a datagram, 1200 to 65507: nobody looks for what the path carries (1452 on most Ethernet).
     #[arg(long, value_name = "BYTES", default_value = "1200 bytes", value_parser = datagram)]
     pub(crate) datagram: Bytes,
     /// A receive time for each datagram. Otherwise Linux from 6.10 on may hand over several that came together as one, with one time, for a fraction of the
@@ -27,7 +27,12 @@ pub(crate) struct DatagramArgs {
 fn datagram(text: &str) -> Result<Bytes, String> {
     let size: Bytes = text.parse()?;
     let config = DatagramArgs { datagram: size, stamp_each: false }.config();
-    config.check().map(|()| size).map_err(|_| "1200 to 65527 bytes are possible".to_owned())
+    let fits = size.0 <= MOST_IN_DATAGRAM as u64 && config.check().is_ok();
+    fits.then_some(size).ok_or_else(|| {
+        format!(
+            "1200 to {MOST_IN_DATAGRAM} bytes are possible, which is what a datagram of UDP has over IPv4"
+        )
+    })
 }
 
 impl DatagramArgs {
@@ -75,4 +80,20 @@ pub(crate) fn towards(remote: SocketAddr) -> Result<SocketAddr, Error> {
     });
     let local = local.map_err(|error| Error::bad(format!("no way leads to {remote}: {error}")))?;
     Ok(SocketAddr::new(local.ip(), 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_of_datagrams() {
+        for right in ["1200 bytes", "9000 bytes", "65507 bytes"] {
+            assert!(datagram(right).is_ok(), "{right}");
+        }
+        for wrong in ["1199 bytes", "65508 bytes", "65527 bytes"] {
+            let why = datagram(wrong).unwrap_err();
+            assert!(why.starts_with("1200 to 65507 bytes are possible"), "{wrong}: {why}");
+        }
+    }
 }
