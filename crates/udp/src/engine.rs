@@ -53,7 +53,17 @@ pub struct Engine {
     buffer: Vec<u8>,
     /// What a full socket did not take: the buffer is its.
     waiting: Option<Transmit>,
+    too_large: TooLarge,
     tally: Tally,
+}
+
+/// What this end's interface has refused as too large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TooLarge {
+    Nothing,
+    /// To whom, and how many bytes; the program has not heard of it yet.
+    First(IpAddr, usize),
+    Told,
 }
 
 impl std::fmt::Debug for Engine {
@@ -66,8 +76,8 @@ impl Engine {
     /// Of an endpoint whose time is this clock's.
     pub fn new(socket: Socket, clock: Clock, endpoint: Endpoint) -> Self {
         let burst = MOST_IN_BURST.min(socket.most_segments()).max(1);
-        let (waiting, tally) = (None, Tally::default());
-        Self { socket, clock, endpoint, burst, buffer: vec![0; MOST_IN_DATAGRAM], waiting, tally }
+        let (waiting, too_large, tally) = (None, TooLarge::Nothing, Tally::default());
+        Self { socket, clock, endpoint, burst, buffer: vec![0; MOST_IN_DATAGRAM], waiting, too_large, tally }
     }
 
     /// Every datagram leaves by itself, at the time that the pacer gives it: for measured runs.
@@ -99,6 +109,7 @@ impl Engine {
             program.run(now, &mut self.endpoint);
             self.tell(now, program);
             let more = self.send_some()?;
+            self.tell_too_large(program);
             if !more && self.waiting.is_none() && program.is_done(&self.endpoint) {
                 return Ok(());
             }
@@ -129,6 +140,13 @@ impl Engine {
         program.on_unreachable(self.clock.now(), &mut self.endpoint, host);
     }
 
+    fn tell_too_large(&mut self, program: &mut dyn Program) {
+        if let TooLarge::First(host, bytes) = self.too_large {
+            self.too_large = TooLarge::Told;
+            program.on_too_large(self.clock.now(), &mut self.endpoint, host, bytes);
+        }
+    }
+
     /// Sends what may leave now; whether there may be more.
     fn send_some(&mut self) -> io::Result<bool> {
         for _ in 0..BURSTS {
@@ -150,7 +168,11 @@ impl Engine {
         let (to, ecn, segment) = (transmit.to, transmit.ecn, transmit.segment_size);
         let count = segment.map_or(1, |size| transmit.len.div_ceil(size.max(1)) as u64);
         self.tally.calls += 1;
-        match self.socket.send(&Outgoing { to, from, ecn, segment, bytes })? {
+        let sent = self.socket.send(&Outgoing { to, from, ecn, segment, bytes })?;
+        if sent.is_too_large() && self.too_large == TooLarge::Nothing {
+            self.too_large = TooLarge::First(to.ip().to_canonical(), segment.unwrap_or(bytes.len()));
+        }
+        match sent {
             Sent::Yes => self.tally.sent += count,
             Sent::Lost(_) => self.tally.refused += count,
             Sent::Full => {

@@ -48,6 +48,13 @@ pub enum Sent {
     Lost(io::Error),
 }
 
+impl Sent {
+    /// Whether they are larger than the interface takes, each of them.
+    pub(crate) fn is_too_large(&self) -> bool {
+        matches!(self, Self::Lost(error) if error.raw_os_error() == Some(nix::libc::EMSGSIZE))
+    }
+}
+
 /// A datagram that has come.
 #[derive(Debug)]
 pub struct Incoming<'a> {

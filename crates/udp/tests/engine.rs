@@ -17,11 +17,14 @@ use quic::wire::Direction;
 use units::{Bytes, Duration, Time};
 
 const BYTES: u64 = 5_000_000;
+const LONG: Time = Time::from_millis(20_000);
 const ALPN: &[&[u8]] = &[b"hq-interop"];
 
 /// Answers each stream with the pattern; done when its only client is gone.
 struct Giver {
     over: bool,
+    until: Time,
+    too_large: Vec<(IpAddr, usize)>,
 }
 
 impl Program for Giver {
@@ -39,14 +42,20 @@ impl Program for Giver {
         }
     }
 
-    fn run(&mut self, _: Time, _: &mut Endpoint) {}
+    fn run(&mut self, now: Time, _: &mut Endpoint) {
+        self.over |= now >= self.until;
+    }
 
     fn deadline(&self) -> Time {
-        Time::NEVER
+        self.until
     }
 
     fn is_done(&self, _: &Endpoint) -> bool {
         self.over
+    }
+
+    fn on_too_large(&mut self, _: Time, _: &mut Endpoint, host: IpAddr, bytes: usize) {
+        self.too_large.push((host, bytes));
     }
 }
 
@@ -59,8 +68,8 @@ struct Taker {
 }
 
 impl Taker {
-    const fn new() -> Self {
-        Self { at: 0, until: Time::from_millis(20_000), ended: false, late: false, refused: None }
+    const fn new(until: Time) -> Self {
+        Self { at: 0, until, ended: false, late: false, refused: None }
     }
 }
 
@@ -122,6 +131,20 @@ fn transfer(server: SocketAddr, client: IpAddr, to: IpAddr, bursts: bool) -> [Ta
 }
 
 fn transfer_of(server: SocketAddr, client: IpAddr, to: IpAddr, bursts: bool, datagram: u64) -> [Tally; 2] {
+    let (at, tallies, too_large) = try_transfer(server, client, to, bursts, datagram, LONG);
+    assert_eq!((at, too_large), (BYTES, Vec::new()), "{datagram} {tallies:?}");
+    tallies
+}
+
+/// How much has come until then, what both have seen, and what the server has heard of datagrams that are too large.
+fn try_transfer(
+    server: SocketAddr,
+    client: IpAddr,
+    to: IpAddr,
+    bursts: bool,
+    datagram: u64,
+    until: Time,
+) -> (u64, [Tally; 2], Vec<(IpAddr, usize)>) {
     let identity = Identity::self_signed(&["server"]).unwrap();
     let trust = Trust::Exactly(identity.chain[0].clone());
     let crypto = ClientCrypto::Tls(ClientConfig::new(trust, ALPN, Ciphers::All).unwrap());
@@ -131,18 +154,19 @@ fn transfer_of(server: SocketAddr, client: IpAddr, to: IpAddr, bursts: bool, dat
     let given = thread::spawn(move || {
         let engine = Engine::new(socket, Clock::new(), endpoint(Some(of_server), datagram));
         let mut engine = if bursts { engine } else { engine.without_bursts() };
-        engine.run(&mut Giver { over: false }).unwrap();
-        *engine.tally()
+        let mut giver = Giver { over: false, until, too_large: Vec::new() };
+        engine.run(&mut giver).unwrap();
+        (*engine.tally(), giver.too_large)
     });
     let socket = Socket::bind(SocketAddr::new(client, 0)).unwrap();
     let local = socket.local_addr().unwrap();
     let mut engine = Engine::new(socket, Clock::new(), endpoint(None, datagram));
     let now = engine.clock().now();
     engine.endpoint.connect(now, &crypto, "server", (local, SocketAddr::new(to, port)), b"").unwrap();
-    let mut taker = Taker::new();
+    let mut taker = Taker::new(until);
     engine.run(&mut taker).unwrap();
-    assert_eq!(taker.at, BYTES, "{datagram} {:?}", engine.tally());
-    [*engine.tally(), given.join().unwrap()]
+    let (of_server, too_large) = given.join().unwrap();
+    (taker.at, [*engine.tally(), of_server], too_large)
 }
 
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -178,6 +202,15 @@ fn large_datagrams() {
     }
 }
 
+/// Over IPv6 the loopback interface takes 65 488 bytes beside the headers. The program hears of it, once, and is not called for nothing.
+#[test]
+fn larger_than_the_interface_takes() {
+    let (at, [_, server], too_large) =
+        try_transfer(SocketAddr::new(V6, 0), V6, V6, true, 65_489, Time::from_millis(1000));
+    assert_eq!((at, too_large), (0, vec![(V6, 65_489)]));
+    assert!(server.refused > 1, "{server:?}");
+}
+
 /// The kernel's ICMP message reaches the program.
 #[test]
 fn a_closed_port() {
@@ -188,7 +221,7 @@ fn a_closed_port() {
     let crypto = ClientCrypto::Plain { tag_len: 16 };
     let now = engine.clock().now();
     engine.endpoint.connect(now, &crypto, "server", (local, closed), b"").unwrap();
-    let mut taker = Taker::new();
+    let mut taker = Taker::new(LONG);
     engine.run(&mut taker).unwrap();
     assert_eq!(taker.refused, Some(V4));
     assert!(engine.clock().now() < Time::ZERO + Duration::from_secs(5));

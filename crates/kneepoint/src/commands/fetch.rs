@@ -289,4 +289,8 @@ impl Program for Shown {
     fn on_unreachable(&mut self, now: Time, endpoint: &mut Endpoint, host: std::net::IpAddr) {
         self.fetch.on_unreachable(now, endpoint, host);
     }
+
+    fn on_too_large(&mut self, _: Time, _: &mut Endpoint, host: std::net::IpAddr, bytes: usize) {
+        complain(&endpoint::too_large(host, bytes));
+    }
 }

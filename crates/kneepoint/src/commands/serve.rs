@@ -1,6 +1,6 @@
 //! `kneepoint serve`: files over QUIC.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -179,5 +179,9 @@ impl Program for Shown {
 
     fn is_done(&self, endpoint: &Endpoint) -> bool {
         self.server.is_done(endpoint)
+    }
+
+    fn on_too_large(&mut self, _: Time, _: &mut Endpoint, host: IpAddr, bytes: usize) {
+        complain(&endpoint::too_large(host, bytes));
     }
 }

@@ -29,4 +29,9 @@ pub trait Program {
     fn on_unreachable(&mut self, now: Time, endpoint: &mut Endpoint, host: IpAddr) {
         let _ = (now, endpoint, host);
     }
+
+    /// This end's interface takes no datagrams of so many bytes to this host: none of them leaves, and each counts as lost. Told of the first one.
+    fn on_too_large(&mut self, now: Time, endpoint: &mut Endpoint, host: IpAddr, bytes: usize) {
+        let _ = (now, endpoint, host, bytes);
+    }
 }

@@ -58,6 +58,16 @@ pub(crate) fn bind(
     Ok((Engine::new(socket, Clock::new(), endpoint), local))
 }
 
+/// What is told where the interface takes no such datagrams: the protocol takes it for loss, and repeats what never leaves.
+pub(crate) fn too_large(host: IpAddr, bytes: usize) -> String {
+    let headers = if host.is_ipv4() { 28 } else { 48 };
+    format!(
+        "the interface towards {host} refuses datagrams of {bytes} bytes, and none of them leaves: its MTU is below {}; start again with \
+         a --datagram that is {headers} bytes smaller than the MTU (1452 bytes fit most Ethernet)",
+        bytes + headers
+    )
+}
+
 /// Where a host's addresses are, in the order of the system.
 pub(crate) fn resolve(url: &Url) -> Result<Vec<SocketAddr>, Error> {
     let found = (url.host.as_str(), url.port).to_socket_addrs();
@@ -85,6 +95,16 @@ pub(crate) fn towards(remote: SocketAddr) -> Result<SocketAddr, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_interface_refuses() {
+        let why = too_large(Ipv4Addr::LOCALHOST.into(), 1473);
+        assert!(
+            why.contains("127.0.0.1 refuses datagrams of 1473 bytes") && why.contains("below 1501;"),
+            "{why}"
+        );
+        assert!(too_large(Ipv6Addr::LOCALHOST.into(), 1453).contains("below 1501;"));
+    }
 
     #[test]
     fn sizes_of_datagrams() {
