@@ -8,6 +8,7 @@ use emu::{Rig, Side};
 use scenario::{Scenario, Watch};
 use units::Time;
 
+use super::dark::Dark;
 use super::fate::{Fate, Transfer};
 use super::flow::Flow;
 use super::sockets;
@@ -22,7 +23,7 @@ const SETTLE: Duration = Duration::from_millis(50);
 /// How long something may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// Without a new byte of a flow, until it counts as stalled.
+    /// Without a new byte of a flow, until it counts as stalled; holes of the link (`blackhole`) do not count.
     pub silence: Duration,
     /// For a server until it listens, and for a client until it is ready: an interpreter on a busy machine takes seconds.
     pub ready: Duration,
@@ -46,6 +47,7 @@ pub(super) fn conduct(
     watch: &Watch,
 ) -> Result<(Vec<Transfer>, Held), Error> {
     let mut held = Held::default();
+    let dark = Dark::of(scenario, Instant::now());
     flows.iter_mut().try_for_each(|flow| flow.start_server(rig))?;
     let ports: Vec<u16> = flows.iter().map(|flow| flow.plan().port).collect();
     let listen = |_: &[Flow<'_>]| sockets::listening(rig, &ports);
@@ -53,7 +55,7 @@ pub(super) fn conduct(
         flows.iter_mut().try_for_each(|flow| flow.prepare_client(rig))?;
         let ready = |flows: &[Flow<'_>]| Ok(flows.iter().all(Flow::is_ready));
         if wait(flows, patience.ready, watch, Side::Client, ready)? {
-            held = go(rig, scenario, flows, patience, watch)?;
+            held = go(rig, scenario, flows, (patience, &dark), watch)?;
         }
     }
     Ok((flows.iter_mut().map(Flow::stop).collect(), held))
@@ -92,7 +94,7 @@ fn go(
     rig: &Rig,
     scenario: &Scenario,
     flows: &mut [Flow<'_>],
-    patience: &Patience,
+    (patience, dark): (&Patience, &Dark),
     watch: &Watch,
 ) -> Result<Held, Error> {
     let origin = Instant::now() + SETTLE;
@@ -110,7 +112,7 @@ fn go(
             if !flow.has_begun() && now >= at(origin, flow.plan().start) {
                 flow.begin(rig, now)?;
             }
-            flow.look(now, patience.silence);
+            flow.look(now, patience.silence, dark);
             let over = flow.plan().stop.is_some_and(|stop| now >= at(origin, stop + rtt * 3));
             if flow.fate().is_none() && (over || now >= end) {
                 flow.settle(if flow.plan().whole && !over { Fate::TimeLimit } else { Fate::Stopped });
@@ -121,7 +123,7 @@ fn go(
         }
         let failed = flows.iter().any(|flow| flow.fate().is_some_and(|fate| !fate.is_good()));
         if failed || rig.has_failed() || flows.iter().all(|flow| flow.fate().is_some()) {
-            return Ok(Held { waited: waits.longest(), of: now.saturating_duration_since(origin) });
+            return Ok(waits.held(now.saturating_duration_since(origin)));
         }
         thread::sleep(LOOK);
     }

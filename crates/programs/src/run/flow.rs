@@ -6,6 +6,7 @@ use emu::child::code;
 use emu::{Identity, Rig, Side};
 
 use super::certificates::{Certificates, SERVER_NAME};
+use super::dark::Dark;
 use super::fate::{Fate, Transfer};
 use super::feasibility::FlowPlan;
 use super::folder::{FILE, FlowFolder};
@@ -155,8 +156,8 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// Looks how far it is; nothing new for `silence` is a stall.
-    pub(super) fn look(&mut self, now: Instant, silence: Duration) {
+    /// Looks how far it is; nothing new for `silence` is a stall, but for when the link is dark.
+    pub(super) fn look(&mut self, now: Instant, silence: Duration, dark: &Dark) {
         self.check_processes();
         if self.fate.is_some() {
             return;
@@ -165,7 +166,7 @@ impl<'a> Flow<'a> {
         if arrived > self.progress.0 {
             self.progress = (arrived, Some(now));
         }
-        let since = self.progress.1.or(self.begun);
+        let since = self.progress.1.or(self.begun).map(|since| dark.counts_from(since, now));
         if since.is_some_and(|since| now.saturating_duration_since(since) >= silence) {
             self.fate = Some(Fate::Stalled(silence));
         }

@@ -4,10 +4,12 @@
 //! feasibility.rs    can this stack run it? then what its processes are told      folder.rs, certificates.rs    files of a run
 //! process.rs    one end as a process      flow.rs    a flow's two      conduct.rs    all flows, from the first to the last
 //! fate.rs    how each ended      sockets.rs    who listens, and what sockets have lost      waits.rs    what the machine held up
+//! dark.rs    when the link carries nothing
 //! ```
 
 mod certificates;
 mod conduct;
+mod dark;
 mod fate;
 mod feasibility;
 mod flow;
@@ -158,7 +160,7 @@ pub fn run_with(
         Some(client) => format!("{} to {}", stack.name(), client.name()),
         None => stack.name().to_owned(),
     };
-    invalid_reasons.extend(held.complaint());
+    invalid_reasons.extend(held.complaints());
     for (number, config) in scenario.flows.iter().enumerate() {
         let of_flow = complaints(&who, config, &outcome.flows[number], &transfers[number], &traffic[number]);
         invalid_reasons.extend(of_flow);
