@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
-use pcap_file::DataLink;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
+use pcap_file::{DataLink, PcapError};
 
 use crate::capture::row::Frame;
 use crate::linux::tun::MTU;
@@ -25,7 +25,7 @@ pub(crate) struct Pcap<W: Write> {
 
 impl<W: Write> Pcap<W> {
     pub(crate) fn new(out: W, start: Duration) -> io::Result<Self> {
-        let mut writer = PcapNgWriter::new(BufWriter::new(out)).map_err(io::Error::other)?;
+        let mut writer = PcapNgWriter::new(BufWriter::new(out)).map_err(system)?;
         for name in ["client", "server"] {
             let interface = InterfaceDescriptionBlock {
                 linktype: DataLink::RAW,
@@ -35,7 +35,7 @@ impl<W: Write> Pcap<W> {
                     InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
                 ],
             };
-            writer.write_pcapng_block(interface).map_err(io::Error::other)?;
+            writer.write_pcapng_block(interface).map_err(system)?;
         }
         Ok(Self { writer, start })
     }
@@ -48,11 +48,19 @@ impl<W: Write> Pcap<W> {
             data: Cow::Owned(frame.bytes),
             options: Vec::new(),
         };
-        self.writer.write_pcapng_block(block).map(drop).map_err(io::Error::other)
+        self.writer.write_pcapng_block(block).map(drop).map_err(system)
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.writer.get_mut().flush()
+    }
+}
+
+/// What the system said, which the library's words hide.
+fn system(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        other => io::Error::other(other),
     }
 }
 
@@ -62,6 +70,15 @@ mod tests {
     use units::Time;
 
     use super::*;
+
+    #[test]
+    fn a_full_disk_is_called_one() {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut pcap = Pcap::new(full, Duration::ZERO).unwrap();
+        let written = (0..10)
+            .try_for_each(|at| pcap.write(Frame { interface: 0, at: Time(at), bytes: vec![0x45; 1500] }));
+        assert_eq!(written.unwrap_err().kind(), io::ErrorKind::StorageFull);
+    }
 
     #[test]
     fn reads_back_what_was_written() {

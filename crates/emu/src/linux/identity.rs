@@ -5,6 +5,8 @@ use std::env;
 use std::ffi::{CString, OsString};
 use std::fmt;
 use std::io;
+use std::os::unix::fs::chown;
+use std::path::Path;
 use std::process::Command;
 
 use nix::errno::Errno;
@@ -109,6 +111,17 @@ impl Identity {
 
     fn with(words: String, user: Option<Ids>, capabilities: CapabilitySet) -> Self {
         Self { words, change: Some(Change { user, capabilities }), environment: Vec::new() }
+    }
+
+    /// Makes a file this user's, so that nobody else need be able to read it.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn give(&self, path: &Path) -> io::Result<()> {
+        match self.change.as_ref().and_then(|change| change.user.as_ref()) {
+            Some(Ids { uid, gid, .. }) => chown(path, Some(uid.as_raw()), Some(gid.as_raw())),
+            None => Ok(()),
+        }
     }
 
     /// Sets what programs read of their user.

@@ -1,7 +1,9 @@
 //! The certificates of one run: an authority, and a server that it knows.
 
-use std::fs;
+use std::fs::File;
+use std::io::Write;
 use std::net::Ipv4Addr;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rcgen::{
@@ -24,19 +26,21 @@ pub(crate) struct Certificates {
 }
 
 impl Certificates {
-    /// Makes them in a folder. Who may read the folder may read the key, which is worth nothing after the run.
+    /// Makes them in a folder. The key, which is worth nothing after the run, is its owner's alone.
     ///
     /// # Errors
     /// What the system refuses.
     pub(crate) fn make(folder: &Path, kind: KeyKind, address: Ipv4Addr) -> Result<Self, Error> {
         let texts = texts(kind, address).map_err(|e| Error::system("make the certificates", e))?;
-        let write = |name: &str, text: &str| {
+        let write = |name: &str, text: &str, mode: u32| {
             let path = folder.join(name);
-            let written = fs::write(&path, text);
+            let file = File::options().write(true).create_new(true).mode(mode).open(&path);
+            let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
             written.map(|()| path).map_err(|e| Error::system(format_args!("write {name}"), e))
         };
         let [ca, cert, key] = &texts;
-        Ok(Self { ca: write("ca.pem", ca)?, cert: write("cert.pem", cert)?, key: write("key.pem", key)? })
+        let (ca, cert) = (write("ca.pem", ca, 0o644)?, write("cert.pem", cert, 0o644)?);
+        Ok(Self { ca, cert, key: write("key.pem", key, 0o600)? })
     }
 }
 
@@ -80,7 +84,17 @@ const SEED: usize = 32;
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
+
+    #[test]
+    fn nobody_else_reads_the_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = Certificates::make(folder.path(), KeyKind::Ed25519, Ipv4Addr::LOCALHOST).unwrap();
+        let mode = made.key.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600);
+    }
 
     /// PEM as every TLS library reads it; keys of both kinds, whose lengths tell them apart.
     #[test]

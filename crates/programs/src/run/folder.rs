@@ -1,9 +1,11 @@
-//! The files of one run: what is served, what arrives, keys. Everything goes when the run is over.
+//! The files of one run: what is served, what arrives, keys, the capture. Everything goes when the run is over; what a killed run has left goes when
+//! the next one begins.
 
 use std::fs::{self, File, Permissions};
 use std::io::{BufReader, BufWriter, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::process;
 
 use ring::digest;
 use tempfile::TempDir;
@@ -14,6 +16,8 @@ use crate::reader::KeyLog;
 
 /// What the served file is called, and so the downloaded one.
 pub(crate) const FILE: &str = "file";
+/// What folders of runs are called, before the process that made them.
+const PREFIX: &str = "kneepoint-run-";
 /// Bytes of a file at most: it lies on disk, twice.
 pub(crate) const MAX_FILE: u64 = 4 << 30;
 /// Bytes written or read at a time.
@@ -46,8 +50,18 @@ impl Folder {
     /// # Errors
     /// What the system refuses.
     pub(crate) fn new() -> Result<Self, Error> {
-        let dir = tempfile::Builder::new().prefix("kneepoint-").tempdir();
-        let dir = dir.map_err(|e| Error::system("make a folder for the run", e))?;
+        Self::below(&std::env::temp_dir())
+    }
+
+    fn below(parent: &Path) -> Result<Self, Error> {
+        let space = process_space();
+        forget_dead(parent, &space);
+        let dir = tempfile::Builder::new()
+            .prefix(&format!("{PREFIX}{space}-{}-", process::id()))
+            .tempdir_in(parent);
+        let dir = dir.map_err(|e| {
+            Error::system(format_args!("make a folder for the run in {}", parent.display()), e)
+        })?;
         // The ends may run as somebody else, who called sudo.
         open_to_all(dir.path(), 0o755)?;
         Ok(Self { dir })
@@ -138,6 +152,33 @@ impl FlowFolder {
     }
 }
 
+/// The number of the space that process numbers are of: containers that share a folder for temporary files have numbers of their own.
+fn process_space() -> String {
+    let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    link.to_string_lossy().chars().filter(char::is_ascii_digit).collect()
+}
+
+/// Removes what dead processes of this user's have left.
+fn forget_dead(parent: &Path, space: &str) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    let own = fs::metadata("/proc/self").map(|process| process.uid()).ok();
+    for entry in entries.flatten() {
+        let is_dead = maker(&entry.file_name().to_string_lossy(), space)
+            .is_some_and(|maker| !Path::new("/proc").join(maker.to_string()).exists());
+        // Not what a link leads to, nor what somebody else has called so.
+        let is_ours = || entry.metadata().is_ok_and(|found| found.is_dir() && Some(found.uid()) == own);
+        if is_dead && is_ours() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// The process that made a folder of this name.
+fn maker(name: &str, space: &str) -> Option<u32> {
+    let rest = name.strip_prefix(PREFIX)?.strip_prefix(space)?.strip_prefix('-')?;
+    rest.split_once('-')?.0.parse().ok()
+}
+
 fn open_to_all(path: &Path, mode: u32) -> Result<(), Error> {
     let set = fs::set_permissions(path, Permissions::from_mode(mode));
     set.map_err(|e| Error::system(format_args!("open {} to the ends", path.display()), e))
@@ -173,6 +214,32 @@ fn hash(path: &Path) -> std::io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_dead_have_left_goes() {
+        let parent = tempfile::tempdir().unwrap();
+        let space = process_space();
+        let mut child = process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let make = |name: String| {
+            let path = parent.path().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::write(path.join("key.pem"), "secret").unwrap();
+            path
+        };
+        let dead = make(format!("{PREFIX}{space}-{}-abc", child.id()));
+        let kept = [
+            make(format!("{PREFIX}{space}-{}-abc", process::id())),
+            make(format!("{PREFIX}1{space}-{}-abc", child.id())),
+            make(format!("{PREFIX}{space}-x-abc")),
+            make(format!("kneepoint-{}", child.id())),
+        ];
+        let link = parent.path().join(format!("{PREFIX}{space}-{}-link", child.id()));
+        std::os::unix::fs::symlink(&kept[0], &link).unwrap();
+        let folder = Folder::below(parent.path()).unwrap();
+        assert!(!dead.exists() && folder.path().exists());
+        assert!(kept.iter().all(|path| path.join("key.pem").exists()) && link.exists());
+    }
 
     #[test]
     fn files_are_seeded_and_compared() {

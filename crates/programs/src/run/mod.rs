@@ -18,7 +18,7 @@ mod process;
 mod sockets;
 mod waits;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use emu::capture::log::Files;
 use emu::privilege::Way;
@@ -120,12 +120,14 @@ pub fn run_with(
     let kinds = [client_stack.certificate(), stack.certificate()];
     let kind = if kinds.contains(&KeyKind::P256) { KeyKind::P256 } else { KeyKind::Ed25519 };
     let certificates = Certificates::make(folder.path(), kind, emu::Side::Server.ipv4())?;
+    let identity = Identity::of_caller(Way::Root)?;
+    let given = identity.give(&certificates.key);
+    given.map_err(|e| Error::system("give the key to the server's user", e))?;
     let folders = flow_folders(&folder, &plan, scenario.seed)?;
     let pcap = options.pcap.clone().unwrap_or_else(|| folder.path().join("traffic.pcapng"));
     let log = Files { csv: None, pcap: Some(pcap.clone()), keep: true };
     let (there, back, overhead) = (plan.there.clone(), plan.back.clone(), plan.overhead);
     let rig = Rig::start(&Config { there, back, overhead, seed: scenario.seed, log })?;
-    let identity = Identity::of_caller(Way::Root)?;
     let told = Told {
         located: located.each_ref(),
         client_controller: &client_controller,
@@ -138,6 +140,7 @@ pub fn run_with(
     let (transfers, held) = conduct::conduct(&rig, scenario, &mut flows, &options.patience, watch)?;
     let socket_drops = sockets::drops(&rig)?;
     let report = rig.stop()?;
+    check_capture(&report, options.pcap.is_none().then(|| folder.path()))?;
     if let Some(to) = &options.qlog {
         folders.iter().enumerate().try_for_each(|(number, folder)| folder.keep_qlog(number, to))?;
     }
@@ -188,12 +191,25 @@ fn flow_folders(folder: &Folder, plan: &Plan, seed: u64) -> Result<Vec<FlowFolde
     plan.flows.iter().enumerate().map(make).collect()
 }
 
+/// Without its capture a run tells nothing. `folder`: where it was, if that is the run's own.
+///
+/// # Errors
+/// That it could not be written, and what to do.
+fn check_capture(report: &Report, folder: Option<&Path>) -> Result<(), Error> {
+    let Some(why) = report.audit.log.as_ref().and_then(|log| log.error.as_ref()) else { return Ok(()) };
+    let more = folder.and_then(Path::parent).map(|parent| {
+        let parent = parent.display();
+        format!("; a run's capture takes up to twice the bytes of its link in {parent} until the run is over: make room there, or name another folder with TMPDIR")
+    });
+    Err(Error::System(format!("{why}{}", more.unwrap_or_default())))
+}
+
 /// Every flow's traffic, from the capture.
 fn read_traffic(
     plan: &Plan,
     folders: &[FlowFolder],
     report: &Report,
-    pcap: &std::path::Path,
+    pcap: &Path,
 ) -> Result<Vec<Traffic>, Error> {
     let mut readers: Vec<TrafficReader> =
         folders.iter().map(|folder| TrafficReader::new(folder.key_log())).collect();
