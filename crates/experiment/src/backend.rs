@@ -104,6 +104,11 @@ impl Backend {
         }
     }
 
+    /// Whether somebody else's stack is in its rows.
+    pub fn is_of_others(self) -> bool {
+        !matches!(self, Self::Sim | Self::Wire | Self::Stack)
+    }
+
     /// The backend of this stack's rows in a world.
     pub fn of(world: Self, stack: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|backend| backend.world() == world && backend.stack() == Some(stack))

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use crate::summary::{Cell, ClaimResult, Row, Summary, Variant, Verdict};
+use experiment::backend::Backend;
 use experiment::metric::Metric;
 use experiment::row::RowLabel;
 
@@ -138,11 +139,13 @@ pub fn of<'s>(summaries: impl Iterator<Item = &'s Summary>) -> Vec<Source> {
     sources
 }
 
-/// Every number of the reference variants that the source prints too, in the order of the tables.
+/// Every number of the reference variants that the source prints too, in the order of the tables: of the simulator and of our endpoints, for
+/// what another stack does in the source's place is no miss of ours.
 pub fn differences(summary: &Summary) -> Vec<Difference> {
     let mut all = Vec::new();
+    let is_ours = |row: &&Row| !row.label.backend().is_of_others();
     for variant in summary.variants.iter().filter(|variant| variant.reference) {
-        for row in &variant.rows {
+        for row in variant.rows.iter().filter(is_ours) {
             all.extend(summary.metrics.iter().filter_map(|m| Difference::of(summary, variant, row, m)));
         }
     }
@@ -167,8 +170,10 @@ impl Source {
 }
 
 impl Column {
+    /// Of the simulator's rows: how far the model is from the source.
     fn of(summary: &Summary, variant: &Variant, metric: &Metric) -> Option<Self> {
-        let cells = variant.rows.iter().filter_map(|row| row.cells.get(metric));
+        let simulated = variant.rows.iter().filter(|row| row.label.backend() == Backend::Sim);
+        let cells = simulated.filter_map(|row| row.cells.get(metric));
         let distances: Vec<f64> = cells
             .filter_map(|cell| Some(libm::log(cell.value() / cell.published?).abs()))
             .filter(|distance| distance.is_finite())
@@ -386,7 +391,6 @@ pub fn columns(sources: &[Source], of: &str) -> String {
 mod tests {
     use super::*;
     use crate::summary::BiasFound;
-    use experiment::backend::Backend;
 
     fn cell(ours: f64, published: f64, reason: Option<&str>, open: bool) -> Cell {
         let reason = reason.map(str::to_owned);
@@ -419,6 +423,21 @@ mod tests {
             states: [].into(),
             variables: [].into(),
         }
+    }
+
+    /// Another stack's numbers are not held against the source's, and our endpoint's are in no column's distance.
+    #[test]
+    fn what_others_do_is_no_miss() {
+        let mut summary = summary(true, vec![cell(2.0, 1.0, None, false), cell(9.0, 1.0, None, false)]);
+        let shown = |summary: &Summary| {
+            let [source] = &of([summary].into_iter())[..] else { panic!() };
+            (source.cells.all, source.columns[0].rows)
+        };
+        assert_eq!(shown(&summary), (2, 2));
+        summary.variants[0].rows[1].label = "row 0 (stack)".into();
+        assert_eq!(shown(&summary), (2, 1));
+        summary.variants[0].rows[1].label = "row 0 (noq)".into();
+        assert_eq!(shown(&summary), (1, 1));
     }
 
     #[test]

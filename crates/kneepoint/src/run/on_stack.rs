@@ -35,7 +35,7 @@ fn is_tcp(flow: &FlowConfig) -> bool {
 pub(super) fn cases(exp: &Experiment, backends: &[Backend]) -> Result<(Vec<Case>, String), Failure> {
     let (cases, left_out) = beside::cases(exp, backends, can_run).map_err(Failure::Stack)?;
     let on_stacks = || cases.iter().filter(|case| stack(case.on).is_some());
-    let others = on_stacks().any(|case| is_other(case.on));
+    let others = on_stacks().any(|case| case.on.is_of_others());
     let mixed = on_stacks().any(|case| exp.scenario(case, 0).flows.iter().any(is_tcp));
     let aioquic = on_stacks().any(|case| case.on == Backend::Aioquic);
     let notes = [(others, OTHERS), (aioquic, AIOQUIC), (mixed, MIXED), (true, left_out.as_str())];
@@ -95,11 +95,6 @@ fn of_row(case: &Case, why: &str) -> Failure {
         "" => format!("{row}: {why}"),
         variant => format!("{row} ({variant}): {why}"),
     })
-}
-
-/// A stack that is not ours.
-fn is_other(on: Backend) -> bool {
-    stack(on).is_some_and(|stack| stack != Stack::Kneepoint)
 }
 
 /// Whether a run on this backend knows this metric, also that of a group.
