@@ -97,7 +97,8 @@ pub struct Counters {
     pub marked: Tally,
     /// Popped, copies too; and carried, once the time of delivery has come.
     pub delivered: Tally,
-    /// Of those popped: copies, where packets tell ([`Packet::is_copy`](crate::Packet::is_copy)). They never crossed the link.
+    /// Of those popped by a link that makes copies: the copies, where packets tell ([`Packet::is_copy`](crate::Packet::is_copy)), which never
+    /// crossed it. (Also those of a link before it, which did: where two links of a chain make copies, the second carries more than it says.)
     pub copies: Tally,
     /// Of those taken whose delivery is known: damaged.
     pub corrupted: Tally,

@@ -144,7 +144,7 @@ impl<P: Packet> Link<P> {
         }
         let packet = self.wire.pop(now)?;
         self.tallies.delivered.add(packet.size());
-        if packet.is_copy() {
+        if self.wire.doubles() && packet.is_copy() {
             self.tallies.copies.add(packet.size());
         }
         Some(packet)

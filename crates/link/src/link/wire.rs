@@ -61,6 +61,12 @@ impl<P: Packet> Wire<P> {
         self.faults.is_none() && self.propagation.keeps_order()
     }
 
+    /// Whether there may be copies of what it delivers.
+    #[inline]
+    pub(crate) fn doubles(&self) -> bool {
+        self.faults.is_some()
+    }
+
     /// A packet is on its way that somebody else keeps.
     #[inline]
     pub(crate) fn carry(&mut self, delivery: Time, size: u32) {
