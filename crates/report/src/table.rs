@@ -169,7 +169,7 @@ fn part_of<'a>(variant: &'a Variant, columns: &[Column<'_>], notes: &mut Notes<'
     }
 }
 
-/// Of a row measured in real time, some or all of whose runs do not count.
+/// Of a row of real endpoints, some or all of whose runs do not count.
 fn mark(row: &Row) -> Markup {
     let remark = row.trust.as_ref().and_then(Trust::remark);
     html! {

@@ -77,12 +77,12 @@ pub struct Row {
     pub algorithm: String,
     /// Metric to cell; a metric that does not apply is absent.
     pub cells: BTreeMap<Metric, Cell>,
-    /// How its runs went, if they were measured in real time.
+    /// How its runs went, if they were measured in real time, or if connections of real endpoints died.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
 }
 
-/// How far the runs of a row are to be believed that were measured in real time.
+/// How far the runs of a row are to be believed that were measured in real time or made by real endpoints.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trust {
     /// Runs that are valid by their own audit. If there are any, they alone make up the numbers.

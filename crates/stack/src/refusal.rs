@@ -11,8 +11,8 @@ use units::Duration;
 const LEAST_DATAGRAM: u32 = 1200;
 /// The largest that UDP carries, in bytes.
 const MOST_DATAGRAM: u32 = 65_527;
-/// What a transport parameter may say of an ACK delay is below it (RFC 9000 section 18.2).
-const ACK_DELAY_LIMIT: Duration = Duration::from_millis(1 << 14);
+/// The longest ACK delay that a transport parameter may say: below 2^14 ms (RFC 9000 section 18.2).
+const MOST_ACK_DELAY: Duration = Duration::from_millis((1 << 14) - 1);
 
 /// Why a flow cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub fn check(flow: &FlowConfig) -> Result<(), Refusal> {
     let rules = [
         (datagram <= MOST_DATAGRAM, "its datagrams are larger than the 65527 bytes that UDP carries"),
         (
-            ack_delay + Duration::from_millis(1) <= ACK_DELAY_LIMIT,
+            ack_delay <= MOST_ACK_DELAY,
             "its acknowledgements may wait for longer than the 16383 ms of RFC 9000 section 18.2",
         ),
         (datagram >= LEAST_DATAGRAM, "its datagrams are smaller than the 1200 bytes of RFC 9000 section 14"),

@@ -41,13 +41,15 @@ pub(super) fn put(out: &mut Lines, all: &[&Summary]) {
         return;
     }
     out.line("\nbeside the simulator's rows, goodput and mean RTT");
-    for (backend, Distance { rows, close, furthest }) in found {
-        let furthest = furthest.filter(|(by, _)| by.abs() > CLOSE);
-        let furthest = furthest.map(|(by, of)| format!("; furthest {of}: {:+.0} %", 100.0 * by));
-        let share = 100.0 * CLOSE;
-        let text = format!("{close} of {rows} rows within {share:.0} %{}", furthest.unwrap_or_default());
-        out.put("  ", &format!("{}: {text}", backend.place()));
+    for (backend, distance) in found {
+        out.put("  ", &format!("{}: {}", backend.place(), words(distance)));
     }
+}
+
+fn words(Distance { rows, close, furthest }: Distance) -> String {
+    let furthest = furthest.filter(|(by, _)| by.abs() > CLOSE);
+    let furthest = furthest.map(|(by, of)| format!("; furthest {of}: {:+.0} %", 100.0 * by));
+    format!("{close} of {rows} rows within {:.0} %{}", 100.0 * CLOSE, furthest.unwrap_or_default())
 }
 
 fn add(found: &mut BTreeMap<Backend, Distance>, variant: &Variant, what: &str) {
@@ -96,6 +98,15 @@ mod tests {
         };
         let cells = values.iter().map(|(name, value)| (Metric::from(*name), cell(*value))).collect();
         Row { label: label.into(), algorithm: String::new(), cells, trust: None }
+    }
+
+    /// What is close alone has no furthest row.
+    #[test]
+    fn in_a_line() {
+        let close = Distance { rows: 2, close: 2, furthest: Some((0.02, "goodput of a".to_owned())) };
+        assert_eq!(words(close), "2 of 2 rows within 3 %");
+        let far = Distance { rows: 2, close: 1, furthest: Some((-0.184, "rtt_mean of b".to_owned())) };
+        assert_eq!(words(far), "1 of 2 rows within 3 %; furthest rtt_mean of b: -18 %");
     }
 
     #[test]
