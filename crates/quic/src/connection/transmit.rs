@@ -376,11 +376,14 @@ impl Connection {
         Some(Outgoing { level, destination, source, token: &[], number, number_len, key_phase, spin: false })
     }
 
-    /// How many bytes a packet number is written in.
+    /// How many bytes a packet number is written in. Those of 1-RTT packets have two at least: one byte is too few for a packet that 128
+    /// others overtake (RFC 9000 section 17.1), and a length that changes with the window leaves repeats a byte too large or too small.
     fn number_len(&self, space: SpaceId, number: u64) -> usize {
-        match self.config.fixed_sizes {
-            true => 4,
-            false => packet_number::length(number, self.sender.largest_acked(space)),
+        let enough = packet_number::length(number, self.sender.largest_acked(space));
+        match (self.config.fixed_sizes, space) {
+            (true, _) => 4,
+            (false, SpaceId::Application) => enough.max(2),
+            (false, _) => enough,
         }
     }
 
