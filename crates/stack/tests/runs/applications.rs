@@ -90,17 +90,23 @@ fn media_over_messages() {
 
 /// A pacer without bursts is asked for what is to leave: a packet of audio goes as soon as the rate has paid for it, and meets the video in the
 /// queue, which the controller follows. Asked for a full packet, it spread them out: the queue was 4.8 ms for 7.8, the goodput 5 % higher. The spread
-/// over seeds is 0.1 ms and 2 %.
+/// over seeds is 0.1 ms and 2 %, hence eight of them.
 #[test]
 fn paced_media() {
     let mut flow = FlowConfig { algorithm: algorithm("nada"), handshake: false, ..media(1_500_000) };
     flow.recovery.pacing.burst = Some(1);
     let rate = LinkConfig::plain(Rate(1_000_000)).rate;
     let link = LinkConfig { rate, jitter: Duration::from_millis(30), ..link() };
-    let scenario = Scenario::new(link, [flow], Duration::from_secs(30));
-    let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
-    let [there, here] = [&model, &outcome]
-        .map(|outcome| (outcome.flows[0].delivered as f64, outcome.flows[0].totals.queue_delay.mean_ms()));
+    let (mut there, mut here) = ((0.0, 0.0), (0.0, 0.0));
+    for seed in 1..=8 {
+        let scenario =
+            Scenario { seed, ..Scenario::new(link.clone(), [flow.clone()], Duration::from_secs(30)) };
+        let outcomes = [on_simulator(&scenario), on_stack(&scenario, Cipher::Tls)];
+        for (sum, outcome) in [&mut there, &mut here].into_iter().zip(outcomes) {
+            sum.0 += outcome.flows[0].delivered as f64 / 8.0;
+            sum.1 += outcome.flows[0].totals.queue_delay.mean_ms() / 8.0;
+        }
+    }
     println!("delivered and queue: {there:.1?} and {here:.1?}");
     assert!(more(here.0, there.0).abs() < 0.03, "bytes");
     assert!(more(here.1, there.1).abs() < 0.05, "ms");

@@ -6,15 +6,18 @@ use congestion::Registry;
 use kneepoint_stack::Cipher;
 use link::{Limit, RateModel};
 use scenario::trace::Event;
-use scenario::{Outcome, Scenario, Transport};
-use units::{Bytes, Duration, Rate};
+use scenario::{Outcome, Route, Scenario, Transport, UdpConfig};
+use units::{Bytes, Duration, Rate, Time};
 
 use crate::common::*;
 
-/// Who does not meet which bar, and why. Whoever meets it is no longer to stand here.
-const MISSES: [(&str, Network, bool, &str); 2] = [
-    // A packet of repeats has a byte or two less where a piece ends that was lost, and this start-up counts them: `a_byte_decides_more_than_the_bar`.
-    ("bbr2-mvfst", Network::Slow, false, "drops, window"),
+/// Who does not meet which bar, and why. Whoever meets it is no longer to stand here. Over neighbouring rates all do, but for chance: `around`.
+const MISSES: [(&str, Network, bool, &str); 3] = [
+    // Alone on the link nothing disturbs the model, which stays where 17 to 27 packets are lost in 0.25 s. One packet of another size is enough to
+    // move it to where 32 to 46 are: an ACK that rides on data is, and so is a packet of 100 bytes of somebody else's.
+    ("bbr1-ecn-gated", Network::Slow, true, "drops, window"),
+    // Two and four packets of a hundred.
+    ("bbr2-mvfst", Network::Slow, false, "drops"),
     ("bbr2-mvfst", Network::Slow, true, "drops"),
 ];
 
@@ -83,19 +86,65 @@ fn every_controller_meets_them() {
     }
 }
 
-/// Of those that miss them, the simulator drops 2 % more or fewer itself when its header of 37 bytes has up to three less or more.
+/// Mean and variance of the mean.
+fn mean(drops: &[f64]) -> (f64, f64) {
+    let n = drops.len() as f64;
+    let mean = drops.iter().sum::<f64>() / n;
+    (mean, drops.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (n - 1.0) / n)
+}
+
+/// Over 31 rates within 1 % of the network's, beside a packet of 100 bytes of somebody else's every 1.6 s, so that neither world is alone with
+/// packets of one size: drops are within 2 % in the mean, or not apart by more than chance (Welch's t at most 2), and completion within 1 %.
+fn around(name: &str, network: Network, handshake: bool) {
+    let (mut there, mut here, mut late) = (Vec::new(), Vec::new(), Vec::new());
+    for step in 0..31 {
+        let mut scenario = scenario(name, network, handshake);
+        let RateModel::Constant(Rate(rate)) = scenario.link.rate else { unreachable!("a constant rate") };
+        scenario.link.rate = RateModel::Constant(Rate(rate / 100 * 99 + rate / 1500 * step));
+        scenario.udp = vec![UdpConfig {
+            label: "another".into(),
+            rate: vec![(Time::ZERO, Rate(500))],
+            on_off: None,
+            route: Route::ALL,
+            size: 100,
+            start: Time::ZERO,
+            stop: None,
+        }];
+        let (model, outcome) = (on_simulator(&scenario), on_stack(&scenario, Cipher::Tls));
+        there.push(model.flows[0].totals.dropped as f64);
+        here.push(outcome.flows[0].totals.dropped as f64);
+        if model.flows[0].finished.is_some() && outcome.flows[0].finished.is_some() {
+            late.push(more(done(&outcome), done(&model)));
+        }
+    }
+    let ((model, spread), (endpoint, of_endpoint)) = (mean(&there), mean(&here));
+    let t = (endpoint - model) / (spread + of_endpoint).sqrt();
+    let late = late.iter().sum::<f64>() / late.len().max(1) as f64;
+    println!(
+        "{name}, {network:?}, handshake {handshake}: dropped {model:.1} and {endpoint:.1}, t {t:.1}, completion {:+.2} %",
+        100.0 * late
+    );
+    let apart = (endpoint - model).abs() > f64::max(1.0, 0.02 * model);
+    assert!(!apart || t.abs() <= 2.0, "{name}, {network:?}, {handshake}");
+    assert!(late.abs() < 0.01);
+}
+
 #[test]
-fn a_byte_decides_more_than_the_bar() {
+fn those_that_miss_them_by_chance() {
     for (name, network, handshake, _) in MISSES {
-        let drops = (34..=40).map(|header| {
-            let mut scenario = scenario(name, network, handshake);
-            scenario.flows[0].transport = Transport::Quic { datagram: 1252, header, overhead: 42 };
-            on_simulator(&scenario).flows[0].totals.dropped
-        });
-        let drops: Vec<u64> = drops.collect();
-        println!("{name}, {network:?}, handshake {handshake}: dropped {drops:?}");
-        let (least, most) = (*drops.iter().min().unwrap(), *drops.iter().max().unwrap());
-        assert!((most - least) as f64 > 0.02 * most as f64, "{drops:?}");
+        around(name, network, handshake);
+    }
+}
+
+#[test]
+#[ignore = "minutes"]
+fn every_controller_around() {
+    for entry in Registry::default().iter() {
+        for (network, handshake) in
+            [Network::Slow, Network::Fast].into_iter().flat_map(|n| [(n, false), (n, true)])
+        {
+            around(entry.name, network, handshake);
+        }
     }
 }
 
