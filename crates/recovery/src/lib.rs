@@ -15,7 +15,7 @@ pub use clock::Clock;
 pub use ecn::EcnCounts;
 pub use feed::{ControllerFeed, Exit};
 pub use receiver::{AckConfig, AckEvery, AckReceipt, OnGap, Reassembly, Receiver, TcpReceiver};
-pub use sender::config::{Paced, Pto, Reduction, Rto, TimeThreshold, Timeout};
+pub use sender::config::{Paced, Pto, Reduction, Rto, TimeThreshold, Timeout, skips_after};
 pub use sender::pacer::{Pacing, Style};
 pub use sender::{
     AckEffects, Budget, Config, Limit, Payload, Role, SendDecision, Sender, SpaceId, Stats, Timers,

@@ -139,6 +139,7 @@ fn read_plain(cursor: &Cursor<'_>, fields: &Fields<'_>, stack: Stack) -> Result<
     let check = |config: &FlowConfig| {
         if tcp { check_tcp_ack(&config.ack) } else { check_quic_ack(&config.ack) }?;
         check_recovery(&config.recovery)?;
+        rule(!tcp || config.recovery.skip_numbers.is_none(), "TCP numbers bytes and leaves none out")?;
         check_clock(&config.clock)
     };
     merge(&default, cursor, &READ_APART, check)
@@ -176,6 +177,7 @@ fn check_recovery(config: &Config) -> Result<(), String> {
     )?;
     rule(config.packet_threshold != Some(0), "the threshold is at least 1 packet, or \"off\"")?;
     rule(config.max_packet_threshold != Some(0), "the threshold is at least 1 packet, or \"off\"")?;
+    rule(config.skip_numbers != Some(0), "one number in 1 or more is left out, or \"off\"")?;
     let growth = config.max_time_threshold;
     rule(growth.is_none_or(|f| f >= 1.0 && f.is_finite()), "the threshold is at least 1 RTT, or \"off\"")?;
     rule(config.initial_rtt > Duration::ZERO, "the initial RTT must be above 0")

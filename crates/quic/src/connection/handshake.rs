@@ -2,7 +2,7 @@
 //! section 7), Retry and version negotiation at a client.
 
 use recovery::{AckConfig, SpaceId};
-use units::{Duration, Time};
+use units::{Duration, Rng, Time};
 
 use crate::connection::close::State;
 use crate::connection::event::{Ended, Event};
@@ -145,15 +145,21 @@ impl Connection {
         self.sender.on_handshake_confirmed(now);
         self.paths.confirm();
         if !self.config.fixed_sizes {
-            self.skip_later();
+            self.skip_later(false);
         }
         self.events.push_back(Event::Confirmed);
     }
 
-    /// A packet number will be left out again.
-    pub(super) fn skip_later(&mut self) {
-        let distance = SKIP_EVERY + self.random.below(15 * SKIP_EVERY);
-        self.skip_at = self.sender.next_number(SpaceId::Application) + distance as u64;
+    /// A packet number will be left out; `again`: as one was before.
+    pub(super) fn skip_later(&mut self, again: bool) {
+        let distance = match self.settings.recovery.skip_numbers {
+            None => (SKIP_EVERY + self.random.below(15 * SKIP_EVERY)) as u64,
+            Some(every) => {
+                let mut rng = Rng::stream(u64::from_be_bytes(self.random.bytes()), "skipped numbers");
+                recovery::skips_after(every, &mut rng, again)
+            }
+        };
+        self.skip_at = self.sender.next_number(SpaceId::Application) + distance;
     }
 
     /// Keys are discarded, and all that waits for their packets (RFC 9001 section 4.9).

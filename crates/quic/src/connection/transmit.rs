@@ -352,7 +352,7 @@ impl Connection {
         if level == Level::OneRtt {
             if self.sender.next_number(space) >= self.skip_at {
                 self.sender.skip_number(space);
-                self.skip_later();
+                self.skip_later(true);
             }
             let before = self.generation();
             match self.one_rtt.as_mut()?.prepare(now) {

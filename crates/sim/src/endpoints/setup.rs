@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use congestion::PathInfo;
-use recovery::{AckConfig, Config, Role, Sender};
+use recovery::{AckConfig, Config, Role, Sender, skips_after};
 use scenario::{FlowConfig, Transport};
-use units::Duration;
+use units::{Duration, Rng};
 
 use crate::endpoints::handshake::{Handshake, counts};
 use crate::packet::Chunk;
@@ -36,6 +36,8 @@ pub(crate) struct Setup {
     pub(super) path: PathInfo,
     /// The first data comes with the end of a handshake that counts.
     pub(super) ends_handshake: bool,
+    /// Which packet numbers are left out.
+    skips: Rng,
 }
 
 impl Setup {
@@ -43,8 +45,16 @@ impl Setup {
         let (recovery, ack) =
             (share(&mut rules.recovery, &config.recovery), share(&mut rules.ack, &config.ack));
         let ends_handshake = config.handshake && counts(config.transport, &config.recovery);
-        Self { config, recovery, ack, path, ends_handshake }
+        let skips = Rng::stream(path.seed, "skipped numbers");
+        Self { config, recovery, ack, path, ends_handshake, skips }
     }
+
+    /// How many packets leave before a number is left out; `again`: as one was before on this connection.
+    pub(super) fn next_skip(&mut self, again: bool) -> u64 {
+        let every = self.recovery.skip_numbers;
+        every.map_or(u64::MAX, |every| skips_after(every, &mut self.skips, again))
+    }
+
     /// The round trip before its first data, if there is to be one.
     pub(super) fn handshake(&self) -> Option<Handshake> {
         let FlowConfig { transport, recovery, .. } = &self.config;

@@ -147,3 +147,36 @@ fn late_acks_cost_repeats_and_not_rate() {
     assert!(repeated < 0.65 * alone, "{repeated} and {alone}");
     assert!(adapted > 0.98 * alone, "{adapted} and {alone}");
 }
+
+/// One number in 100 is left out, by chance and never within 100 of the last: one in 200 in the mean. What is missing is nobody's loss, and the
+/// packet behind it is acknowledged at once.
+#[test]
+fn numbers_left_out() {
+    let numbers = |skip| {
+        let mut flow = transfer();
+        (flow.recovery.skip_numbers, flow.transfer) = (skip, Some(20_000_000));
+        flow.algorithm = algorithm("name = 'fixed-window'\nwindow = 20");
+        let mut s = scenario(1.0, 60, vec![flow]);
+        s.trace = true;
+        let out = run(&s);
+        let stats = &out.flows[0].stats;
+        assert_eq!((stats.lost(), stats.retransmissions, out.flows[0].delivered), (0, 0, 20_000_000));
+        let trace = out.flows[0].trace.as_ref().unwrap();
+        let sent =
+            trace.iter().filter_map(|(_, e)| if let Event::Sent { pn, .. } = e { Some(*pn) } else { None });
+        let answers = trace.iter().filter(|(_, e)| matches!(e, Event::Acked(_))).count();
+        (sent.collect::<Vec<_>>(), answers)
+    };
+    let ((all, answers), (gaps, with_gaps)) = (numbers(None), numbers(Some(100)));
+    assert!(all.iter().copied().eq(0..all.len() as u64));
+    assert_eq!(gaps.len(), all.len());
+    let out: Vec<u64> = gaps.windows(2).filter(|two| two[1] > two[0] + 1).map(|two| two[0] + 1).collect();
+    assert_eq!(gaps.last().unwrap() + 1, (gaps.len() + out.len()) as u64, "one at a time");
+    let expected = all.len() as f64 / 200.0;
+    // The spread of a chance of 1 in 100 is 100, so of so many gaps half their root.
+    assert!((out.len() as f64 - expected).abs() < 1.5 * expected.sqrt(), "{} {expected}", out.len());
+    assert!(out.windows(2).all(|two| two[1] - two[0] > 100), "{out:?}");
+    // Half of them would have been acknowledged anyway, and the timer's ACKs come in other places.
+    let more = (with_gaps - answers) as f64;
+    assert!((0.1..0.6).contains(&(more / out.len() as f64)), "{more} of {}", out.len());
+}

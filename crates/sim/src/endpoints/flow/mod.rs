@@ -78,6 +78,8 @@ pub(crate) struct Flow {
     fresh: u64,
     /// ACKs written on this connection.
     written: u64,
+    /// The packet number behind which one is left out.
+    skip_behind: u64,
     /// Lost, to be sent again.
     resend: Resend,
     /// Until the connection is open.
@@ -115,7 +117,8 @@ impl Flow {
         let delay = scenario.delay(config.route);
         let delay_back = back.map_or(Duration::ZERO, |back| scenario.delay(back.route));
         let forward = (config.rtt / 2).min(config.rtt - delay_back).max(delay);
-        let setup = Setup::new(config, path, rules);
+        let mut setup = Setup::new(config, path, rules);
+        let skip_behind = setup.next_skip(false);
         let config = &setup.config;
         Self {
             id,
@@ -149,6 +152,7 @@ impl Flow {
                 config.rtt - forward - delay_back,
             ),
             written: 0,
+            skip_behind,
             record: Record::new(&config.application, scenario),
             setup: Box::new(setup),
         }
@@ -258,6 +262,7 @@ impl Flow {
         self.arrived_late = Reassembly::default();
         self.back.forget();
         self.written = 0;
+        self.skip_behind = self.setup.next_skip(false);
         self.record.on_reconnect();
     }
 

@@ -5,7 +5,7 @@
 //! ([`super::under_way`]). A flow's memory is then fetched once for many packets, where others' turns come between any two.
 
 use link::{Carried, Stay};
-use recovery::{AckEffects, Payload, SendDecision};
+use recovery::{AckEffects, Payload, SendDecision, SpaceId};
 use scenario::trace::Metrics;
 use scenario::{Route, SentPacket};
 use units::Time;
@@ -280,12 +280,22 @@ impl Flow {
     fn transmit(&mut self, now: Time, chunk: Chunk, bytes: u64, repeat: bool) {
         let size = self.transport.wire_bytes(chunk.len) + self.end_handshake(now);
         let (pn, ecn) = self.sender.on_sent(now, bytes, chunk, repeat);
+        if pn >= self.skip_behind {
+            self.leave_number_out(pn);
+        }
         let Chunk { offset, len } = chunk;
         self.record.on_sent(now, SentPacket { pn, bytes: bytes as u32, wire: size, offset, len });
         let least_unacked = self.sender.least_unacked();
         let mut packet = Packet::new(now, pn, chunk, size, self.connection);
         (packet.ecn, packet.repeat, packet.least_unacked) = (ecn, repeat, least_unacked);
         self.under_way.push(packet);
+    }
+
+    /// The number behind this one is no packet's.
+    #[cold]
+    fn leave_number_out(&mut self, pn: u64) {
+        self.sender.skip_number(SpaceId::Application);
+        self.skip_behind = (pn + 1).saturating_add(self.setup.next_skip(true));
     }
 
     /// What leaves now enters the first link.
