@@ -20,6 +20,7 @@
 //! | `recovery.pto` | mvfst | 5: QuicLossFunctions.cpp:13-19, 46-114, QuicConstants.h:445, 602 |
 //! | `recovery.undo` | false | 5: no controller undoes a reduction |
 //! | `recovery.overshoot` | true | 1: QuicTransportFunctions.cpp:1060-1100 |
+//! | `recovery.skip-numbers` | 1000 | 2: kSkipOneInNPacketSequenceNumber, kDistanceToClearSkippedPacketNumber |
 //! | `recovery.paced` | by-rate | 3: NewReno never refreshes the pacer, NewReno.cpp:109-115; CUBIC and BBR have rates of their own |
 //! | `recovery.pacing.style`, `.min-burst` | bursts, 5 | 3: CongestionControlFunctions.cpp:25-54, QuicConstants.h:451 |
 //! | `recovery.pacing.interval` | 200 us | 3: HQCommandLine.cpp:77-78 |
@@ -34,8 +35,7 @@
 //! * receive times are cut to their unit one by one (9: their differences are, which adds up to 80 us), late packets have one too
 //!   (9: none), and a lost ACK takes its own along (9: the last ten stay).
 //!
-//! What it lacks: packet numbers left out on purpose (2: one in 1000, an early ACK for each), alarms in whole milliseconds (5), a
-//! receiver that reads several packets at once (2). The controller is the file's.
+//! What it lacks: alarms in whole milliseconds (5), a receiver that reads several packets at once (2). The controller is the file's.
 
 use recovery::{AckConfig, Config, OnGap, Paced, Pacing, Pto, Style, TimeThreshold};
 use scenario::Transport;
@@ -109,6 +109,7 @@ impl Stack {
                 undo: false,
                 overshoot: true,
                 paced: Paced::ByRate,
+                skip_numbers: Some(1000),
                 pacing: Pacing {
                     style: Style::Bursts,
                     min_burst: 5,

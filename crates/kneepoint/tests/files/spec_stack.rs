@@ -44,7 +44,7 @@ fn mvfst() {
     assert_eq!((recovery.undo, recovery.overshoot, recovery.paced), (false, true, Paced::ByRate));
     let pacing = recovery.pacing;
     assert_eq!((pacing.style, pacing.min_burst), (Style::Bursts, 5));
-    assert_eq!(pacing.interval, Duration::from_micros(200));
+    assert_eq!((pacing.interval, recovery.skip_numbers), (Duration::from_micros(200), Some(1000)));
 }
 
 #[test]
@@ -95,6 +95,10 @@ fn what_is_refused() {
         "ack.delay-factor = 0",
         "flow.0.ack.delay-factor: the factor is a number of RTTs above 0, or \"off\"",
     );
+    let key = "flow.0.recovery.skip-numbers";
+    refused("recovery.skip-numbers = 0", &format!("{key}: one number in 1 or more is left out, or \"off\""));
+    let tcp = "transport = \"tcp\"\nrecovery.skip-numbers = 1000";
+    refused(tcp, &format!("{key}: TCP numbers bytes and leaves none out"));
     refused("ack.timer-tick = \"2 s\"", "flow.0.ack.timer-tick: a timer ticks at least once per second");
     refused(
         "transport = \"tcp\"\nack.timer-tick = \"1 ms\"",
