@@ -6,7 +6,7 @@ use congestion::Registry;
 use kneepoint_stack::Cipher;
 use link::{Limit, RateModel};
 use scenario::trace::Event;
-use scenario::{Outcome, Route, Scenario, Transport, UdpConfig};
+use scenario::{Outcome, Route, Scenario, UdpConfig};
 use units::{Bytes, Duration, Rate, Time};
 
 use crate::common::*;
@@ -90,7 +90,7 @@ fn every_controller_meets_them() {
 fn mean(drops: &[f64]) -> (f64, f64) {
     let n = drops.len() as f64;
     let mean = drops.iter().sum::<f64>() / n;
-    (mean, drops.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (n - 1.0) / n)
+    (mean, drops.iter().map(|one| (one - mean) * (one - mean)).sum::<f64>() / (n - 1.0) / n)
 }
 
 /// Over 31 rates within 1 % of the network's, beside a packet of 100 bytes of somebody else's every 1.6 s, so that neither world is alone with
