@@ -33,7 +33,8 @@
 //!   section 7.3.2; 6: none), what was declared lost may come back within three PTOs and is then not sent again (5: one PTO, and it is);
 //! * packets that leave in one instant have one send time (4: those of one write do): nothing to choose;
 //! * receive times are cut to their unit one by one (9: their differences are, which adds up to 80 us), late packets have one too
-//!   (9: none), and a lost ACK takes its own along (9: the last ten stay).
+//!   (9: none), and a lost ACK takes its own along (9: the last ten stay);
+//! * a number that was left out is forgotten after 1000 packets (2: with an ACK above it), and counts in the packet threshold (5: not).
 //!
 //! What it lacks: alarms in whole milliseconds (5), a receiver that reads several packets at once (2). The controller is the file's.
 

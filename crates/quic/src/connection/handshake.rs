@@ -159,7 +159,7 @@ impl Connection {
                 recovery::skips_after(every, &mut rng, again)
             }
         };
-        self.skip_at = self.sender.next_number(SpaceId::Application) + distance;
+        self.skip_at = self.sender.next_number(SpaceId::Application).saturating_add(distance);
     }
 
     /// Keys are discarded, and all that waits for their packets (RFC 9001 section 4.9).

@@ -77,9 +77,9 @@ pub struct Config {
     pub overshoot: bool,
     /// Which controllers are paced; without pacing a window leaves as fast as its acknowledgements come.
     pub paced: Paced,
-    /// QUIC: one packet number in so many is left out by chance, and after one none of the next so many, or `"off"`. A peer that acknowledges
-    /// it has not received what it acknowledges (RFC 9000 section 21.4); to all others it is a gap, which is acknowledged at once. mvfst: 1000.
-    /// The endpoints of `--on stack` and `--on wire` leave out one of 256 to 4095 if this is off.
+    /// QUIC: behind each packet a number is left out by a chance of 1 in so many, and after one none for so many packets, or `"off"`. A peer that
+    /// acknowledges it has not received what it acknowledges (RFC 9000 section 21.4). To all others it is a gap, which is acknowledged at once, and
+    /// which the packet threshold counts. mvfst: 1000. The endpoints of `--on stack` and `--on wire` leave out one of 256 to 4095 if this is off.
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<u64>"))]
     pub skip_numbers: Option<u64>,
@@ -283,6 +283,22 @@ impl Config {
 
 /// How many packets leave before one number in `every` is left out, by a chance of 1 in `every` at each; `again`: one was left out before.
 pub fn skips_after(every: u64, rng: &mut Rng, again: bool) -> u64 {
-    let chance = 1 + (rng.exponential() * every as f64) as u64;
+    let chance = ((rng.exponential() * every as f64) as u64).saturating_add(1);
     if again { chance.saturating_add(every) } else { chance }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values that no run reaches leave nothing out.
+    #[test]
+    fn skips_beyond_all_runs() {
+        for seed in 0..100 {
+            for again in [false, true] {
+                let mut rng = Rng::stream(seed, "skips");
+                assert!(skips_after(i64::MAX as u64, &mut rng, again) > 1 << 40);
+            }
+        }
+    }
 }
