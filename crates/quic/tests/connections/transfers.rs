@@ -73,6 +73,8 @@ fn packets_that_come_very_late() {
     let mut world = World::new(plan);
     world.connect(&[5_000_000]);
     assert!(world.finish(ms(5000)));
+    // Each was declared lost long before it came.
+    assert!(world.of_server().sender().stats().lost() > 10);
     assert_eq!(world.of_client().counts().packets_dropped, 0);
     assert_eq!(world.of_server().counts().packets_dropped, 0);
 }

@@ -79,7 +79,7 @@ pub struct Config {
     pub paced: Paced,
     /// QUIC: behind each packet a number is left out by a chance of 1 in so many, and after one none for so many packets, or `"off"`. A peer that
     /// acknowledges it has not received what it acknowledges (RFC 9000 section 21.4). To all others it is a gap, which is acknowledged at once, and
-    /// which the packet threshold counts. mvfst: 1000. The endpoints of `--on stack` and `--on wire` leave out one of 256 to 4095 if this is off.
+    /// which the packet threshold counts. mvfst: 1000. The endpoints of `--on stack` and `--on wire` leave one out every 256 to 4095 if this is off.
     #[serde(with = "units::or_off")]
     #[cfg_attr(feature = "schema", schemars(with = "units::OrOff<u64>"))]
     pub skip_numbers: Option<u64>,

@@ -148,8 +148,8 @@ fn late_acks_cost_repeats_and_not_rate() {
     assert!(adapted > 0.98 * alone, "{adapted} and {alone}");
 }
 
-/// One number in 100 is left out, by chance and never within 100 of the last: one in 200 in the mean. Where packets keep their order what is missing is nobody's loss, and the
-/// packet behind it is acknowledged at once.
+/// A number is left out by a chance of 1 in 100, and never within 100 of the last: one in 200 in the mean. Where packets keep their order
+/// what is missing is nobody's loss, and the packet behind it is acknowledged at once.
 #[test]
 fn numbers_left_out() {
     let numbers = |skip| {
