@@ -16,13 +16,13 @@ ci:
 fuzz target seconds="300":
     cargo +nightly fuzz run {{target}} -- -max_total_time={{seconds}} -max_len=16384
 
-# Compares the results of two builds of `kneepoint`, byte for byte.
+# Compares the results of two builds of `ackclock`, byte for byte.
 same old new *experiments:
     .ci/same-results {{old}} {{new}} {{experiments}}
 
 # Look at snapshots that differ (help, errors), then keep or drop them; without cargo-insta: INSTA_UPDATE=always cargo test ...
 snapshots:
-    cargo insta test --review -p kneepoint --test snapshots --test files
+    cargo insta test --review -p ackclock --test snapshots --test files
 
 # The program guided by a profile of its benchmark, 0.75 of a release build's time with one flow (docs/performance.md): instrumented, run, built
 # again, some ten minutes. Needs llvm-profdata of this compiler: `rustup component add llvm-tools`.
@@ -39,8 +39,8 @@ fastest:
     built profiled "-Cprofile-generate=$profile"
     for case in "1 flow, 500 Mbit/s, 60 s" "128 flows, 500 Mbit/s, 60 s" "1000 flows, 500 Mbit/s, 60 s" "1 flow of TCP, 500 Mbit/s" \
         "1 flow of NewReno, TCP, each ACK" "128 flows, CoDel" "QUIC, 10 Gbit/s x 100 ms"; do
-        "target/profiled/$host/release/kneepoint" bench "$case"
+        "target/profiled/$host/release/ackclock" bench "$case"
     done
     "$merge" merge -o "$profile/all" "$profile"/*.profraw
     built fastest "-Cprofile-use=$profile/all"
-    echo "target/fastest/$host/release/kneepoint"
+    echo "target/fastest/$host/release/ackclock"

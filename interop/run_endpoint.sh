@@ -8,4 +8,4 @@ if [ "$ROLE" == "client" ]; then
 fi
 
 # In the place of the shell, so that it gets the signals.
-exec kneepoint interop
+exec ackclock interop

@@ -12,8 +12,8 @@ mod link;
 #[allow(dead_code)]
 mod world;
 
-use kneepoint_quic::units::Duration;
-use kneepoint_quic::{Level, Side};
+use ackclock_quic::units::Duration;
+use ackclock_quic::{Level, Side};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 

@@ -2,9 +2,9 @@
 //! same way again.
 #![no_main]
 
-use kneepoint_quic::Level;
-use kneepoint_quic::wire::frames::{Extensions, Frames};
-use kneepoint_quic::wire::{Frame, Reader, StampFormat, Writer, header};
+use ackclock_quic::Level;
+use ackclock_quic::wire::frames::{Extensions, Frames};
+use ackclock_quic::wire::{Frame, Reader, StampFormat, Writer, header};
 use libfuzzer_sys::fuzz_target;
 
 fn again(frame: &Frame<'_>, format: StampFormat) {

@@ -9,8 +9,8 @@ mod link;
 #[allow(dead_code)]
 mod world;
 
-use kneepoint_quic::connection::Event;
-use kneepoint_quic::units::Duration;
+use ackclock_quic::connection::Event;
+use ackclock_quic::units::Duration;
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 
@@ -79,7 +79,7 @@ fn step(world: &mut World, op: &Op, honest: bool) {
             if let Some(key) = key(which)
                 && let Some(it) = world.flying.get_mut(&key)
             {
-                it.ecn = kneepoint_quic::units::Ecn::Ce;
+                it.ecn = ackclock_quic::units::Ecn::Ce;
             }
         }
         // "The design of QUIC relies on endpoints retaining a stable address for the duration of the handshake" (RFC 9000 section 9).

@@ -1,8 +1,8 @@
 //! Any bytes as transport parameters: parameters or TRANSPORT_PARAMETER_ERROR; what is read is written and read as the same.
 #![no_main]
 
-use kneepoint_quic::wire::TransportParameters;
-use kneepoint_quic::{Code, Side};
+use ackclock_quic::wire::TransportParameters;
+use ackclock_quic::{Code, Side};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

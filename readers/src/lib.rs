@@ -1,1 +1,1 @@
-//! What other people's crates make of the files that `kneepoint` writes: see the tests.
+//! What other people's crates make of the files that `ackclock` writes: see the tests.

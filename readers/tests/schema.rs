@@ -1,4 +1,4 @@
-//! `kneepoint schema`, read by the crate `jsonschema`: every shipped experiment is what it says, and what the program refuses it refuses.
+//! `ackclock schema`, read by the crate `jsonschema`: every shipped experiment is what it says, and what the program refuses it refuses.
 
 mod common;
 

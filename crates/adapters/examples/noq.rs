@@ -8,9 +8,9 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ackclock_adapters::congestion::algorithms::bbr::v3;
+use ackclock_adapters::noq::Factory;
 use bytes::BytesMut;
-use kneepoint_adapters::congestion::algorithms::bbr::v3;
-use kneepoint_adapters::noq::Factory;
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use noq_proto::rustls::{self, pki_types};
 use noq_proto::{
@@ -21,7 +21,7 @@ use noq_proto::{
 const BYTES: usize = 1_000_000;
 const ONE_WAY: Duration = Duration::from_millis(10);
 
-/// Connections whose congestion controller is Kneepoint's BBRv3.
+/// Connections whose congestion controller is Ackclock's BBRv3.
 fn transport() -> Result<TransportConfig, Box<dyn Error>> {
     let mut transport = TransportConfig::default();
     transport.congestion_controller_factory(Arc::new(Factory::new(v3::Params::default(), 1)?));

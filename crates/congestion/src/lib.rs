@@ -3,7 +3,7 @@
 
 extern crate alloc;
 // So that `params!` may name this crate by its own name, here and elsewhere.
-extern crate self as kneepoint_congestion;
+extern crate self as ackclock_congestion;
 
 pub mod algorithms;
 pub mod components;

@@ -67,15 +67,15 @@ impl Registry {
     /// With another algorithm, which replaces one of the same name.
     ///
     /// ```
-    /// use kneepoint_congestion::{Controller, Entry, Parameters, PathInfo, Registry};
-    /// use kneepoint_congestion::algorithms::fixed_window::FixedWindow;
+    /// use ackclock_congestion::{Controller, Entry, Parameters, PathInfo, Registry};
+    /// use ackclock_congestion::algorithms::fixed_window::FixedWindow;
     ///
-    /// kneepoint_congestion::params! {
+    /// ackclock_congestion::params! {
     ///     /// The window, packets.
     ///     window: u64 = 10,
     /// }
     ///
-    /// kneepoint_congestion::algorithm! {
+    /// ackclock_congestion::algorithm! {
     ///     /// A window that never moves.
     ///     "mine", Params, |p, path| Box::new(FixedWindow::packets(p.window, path))
     /// }

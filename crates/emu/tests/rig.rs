@@ -1,7 +1,7 @@
 //! The emulator on this machine. Where privileges are missing, a test says that it is skipped and why.
 //!
 //! No assertion is about time, but for what cannot happen too early: a packet is never before its time, a rate never
-//! above its own. How late a packet is, `kneepoint doctor` measures.
+//! above its own. How late a packet is, `ackclock doctor` measures.
 #![cfg(target_os = "linux")]
 // The clock is what the emulator is about.
 #![allow(clippy::disallowed_methods)]
@@ -15,9 +15,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kneepoint_emu::capture::log::Files;
-use kneepoint_emu::child::{Child, Signal, code};
-use kneepoint_emu::{Config, Error, Identity, Report, Rig, Side, privilege, tcp};
+use ackclock_emu::capture::log::Files;
+use ackclock_emu::child::{Child, Signal, code};
+use ackclock_emu::{Config, Error, Identity, Report, Rig, Side, privilege, tcp};
 use link::aqm::{Aqm, Threshold, red};
 use link::{Limit, LinkConfig};
 use nix::sys::socket::{setsockopt, sockopt};
@@ -93,7 +93,7 @@ fn hidden(report: &Report) -> u64 {
 #[test]
 fn what_is_sent_arrives_or_is_logged_as_dropped() {
     let Some(_turn) = turn("what_is_sent_arrives_or_is_logged_as_dropped") else { return };
-    let file = std::env::temp_dir().join(format!("kneepoint-rig-{}.csv", std::process::id()));
+    let file = std::env::temp_dir().join(format!("ackclock-rig-{}.csv", std::process::id()));
     let mut config = Config::new(link(20, 5, Limit::Packets(30)));
     config.log = Files { csv: Some(file.clone()), pcap: None, ..Files::default() };
     let rig = Rig::start(&config).unwrap();
@@ -125,7 +125,7 @@ fn what_is_sent_arrives_or_is_logged_as_dropped() {
 fn copies_and_damage() {
     let Some(_turn) = turn("copies_and_damage") else { return };
     for (corrupt, duplicate, received, fate) in [(0.0, 1.0, 80, "delivered"), (1.0, 0.0, 0, "damaged")] {
-        let file = std::env::temp_dir().join(format!("kneepoint-faults-{}.csv", std::process::id()));
+        let file = std::env::temp_dir().join(format!("ackclock-faults-{}.csv", std::process::id()));
         let mut config = Config::new(LinkConfig { corrupt, duplicate, ..link(20, 5, Limit::Unlimited) });
         config.log = Files { csv: Some(file.clone()), pcap: None, ..Files::default() };
         let rig = Rig::start(&config).unwrap();
@@ -385,7 +385,7 @@ fn a_command_ends_with_all_that_it_started() {
     assert_eq!(code(run("exit 7").wait()), 7);
     assert_eq!(code(run("kill -TERM $$").wait()), 128 + 15);
     assert_eq!(
-        code(run("[ $KNEEPOINT_SERVER = 10.64.0.2 ] && [ $KNEEPOINT_CLIENT_V6 = fd00:64::1 ]").wait()),
+        code(run("[ $ACKCLOCK_SERVER = 10.64.0.2 ] && [ $ACKCLOCK_CLIENT_V6 = fd00:64::1 ]").wait()),
         0
     );
     // In the background, in a session of its own.
@@ -398,9 +398,9 @@ fn a_command_ends_with_all_that_it_started() {
     }
     asleep.signal(Signal::SIGTERM);
     assert_eq!(code(asleep.wait()), 5, "signals are passed on");
-    let missing = Command::new("kneepoint-no-such-program");
+    let missing = Command::new("ackclock-no-such-program");
     let missing = Child::start(&rig, Side::Client, &Identity::own(), missing).unwrap_err();
-    assert!(missing.to_string().contains("cannot run `kneepoint-no-such-program`"), "{missing}");
+    assert!(missing.to_string().contains("cannot run `ackclock-no-such-program`"), "{missing}");
 }
 
 /// Processes that have this word among their arguments.
@@ -413,7 +413,7 @@ fn running(word: &str) -> usize {
 #[test]
 fn a_log_that_nobody_reads_is_an_error_or_makes_the_run_invalid() {
     let Some(_turn) = turn("a_log_that_nobody_reads_is_an_error_or_makes_the_run_invalid") else { return };
-    let pipe = std::env::temp_dir().join(format!("kneepoint-pipe-{}", std::process::id()));
+    let pipe = std::env::temp_dir().join(format!("ackclock-pipe-{}", std::process::id()));
     nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let mut config = Config::new(link(1000, 0, Limit::Unlimited));
     config.log = Files { csv: None, pcap: Some(pipe.clone()), ..Files::default() };

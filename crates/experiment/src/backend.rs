@@ -96,7 +96,7 @@ impl Backend {
     pub fn stack(self) -> Option<&'static str> {
         match self {
             Self::Sim => None,
-            Self::Wire | Self::Stack => Some("kneepoint"),
+            Self::Wire | Self::Stack => Some("ackclock"),
             Self::Noq | Self::NoqWire => Some("noq"),
             Self::Quinn | Self::QuinnWire => Some("quinn"),
             Self::Aioquic | Self::AioquicWire => Some("aioquic"),

@@ -128,7 +128,7 @@ impl Library {
         known.dedup();
         let wrong = "neither a file, nor a folder, nor a shipped experiment";
         let name = if name.is_empty() { "\"\"" } else { name };
-        Diagnostic::new(name, wrong, format!("{}; see `kneepoint list`", did_you_mean(name, known)))
+        Diagnostic::new(name, wrong, format!("{}; see `ackclock list`", did_you_mean(name, known)))
     }
 }
 
@@ -175,7 +175,7 @@ fn is_toml(path: &Path) -> bool {
 fn read(path: &Path) -> Result<Source, Diagnostic> {
     let text = input::read(path).map_err(|problem| match path.exists() {
         true => problem,
-        false => problem.with_right("shipped experiments: see `kneepoint list`"),
+        false => problem.with_right("shipped experiments: see `ackclock list`"),
     })?;
     let name = name_of(path);
     check_name(&name, path).map_err(|wrong| {

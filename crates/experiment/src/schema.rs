@@ -15,7 +15,7 @@ use crate::file::tables::File;
 /// It knows keys, forms and words. What depends on several keys at once (a queue below a packet, a claim without rows) is the reader's.
 pub fn schema() -> Value {
     let mut schema = SchemaGenerator::default().into_root_schema_for::<File<'static>>().to_value();
-    schema["title"] = "Kneepoint experiment".into();
+    schema["title"] = "Ackclock experiment".into();
     schema["$defs"]["controller"] =
         json!({ "anyOf": controllers().iter().map(controller).collect::<Vec<_>>() });
     schema
@@ -50,8 +50,8 @@ fn parameter(param: &ParamDoc) -> Value {
 pub fn reference() -> String {
     let schema = SchemaGenerator::default().into_root_schema_for::<File<'static>>().to_value();
     let mut text = String::from(
-        "# Keys of experiment files\n\nMade by `kneepoint schema --markdown` from the structs that read the files. \
-         `docs/experiments.md` says how they play together, `kneepoint algorithms NAME` what a controller has.\n",
+        "# Keys of experiment files\n\nMade by `ackclock schema --markdown` from the structs that read the files. \
+         `docs/experiments.md` says how they play together, `ackclock algorithms NAME` what a controller has.\n",
     );
     table(&mut text, &schema, "The file", &schema);
     for (title, name) in TABLES {

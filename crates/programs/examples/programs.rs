@@ -1,5 +1,5 @@
 //! The stacks that can be run, which of them are on this machine, and, where asked for, installing some:
-//! `cargo run -p kneepoint-programs --example programs -- quinn noq`.
+//! `cargo run -p ackclock-programs --example programs -- quinn noq`.
 
 /// Other QUIC stacks as processes are for Linux.
 #[cfg(not(target_os = "linux"))]
@@ -8,8 +8,8 @@ fn main() {
 }
 
 #[cfg(target_os = "linux")]
-fn main() -> Result<(), kneepoint_programs::Error> {
-    use kneepoint_programs::{shipped, stack};
+fn main() -> Result<(), ackclock_programs::Error> {
+    use ackclock_programs::{shipped, stack};
 
     for name in std::env::args().skip(1) {
         stack::stack(&name)?.install_now()?;

@@ -12,11 +12,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use congestion::Algorithm;
-use emu::Side;
-use kneepoint_programs::{
+use ackclock_programs::{
     Error, Fate, Measured, Options, Patience, Stack, check, run, run_with, shipped, stack,
 };
+use congestion::Algorithm;
+use emu::Side;
 use link::{Limit, LinkConfig};
 use scenario::{FlowConfig, Scenario, Transport, Watch};
 use units::{Rate, Time};
@@ -85,7 +85,7 @@ fn silent() -> String {
 }
 
 /// Where that server listens.
-const SILENT: &str = "KNEEPOINT_TEST_SILENT";
+const SILENT: &str = "ACKCLOCK_TEST_SILENT";
 
 /// No test: what [`silent`] runs. Nobody waits for its end.
 #[test]
@@ -155,7 +155,7 @@ fn check_measured(stack: &Stack, measured: &Measured) {
     assert!(record.trace.as_ref().is_some_and(|trace| trace.len() > 500));
 }
 
-/// Each stack that is here, with each of its controllers. `KNEEPOINT_PYTHON` names a Python with aioquic.
+/// Each stack that is here, with each of its controllers. `ACKCLOCK_PYTHON` names a Python with aioquic.
 #[test]
 fn a_megabyte_of_each_stack() {
     let Some(_turn) = turn("a_megabyte_of_each_stack") else { return };

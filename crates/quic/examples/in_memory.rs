@@ -2,15 +2,15 @@
 //!
 //! `cargo run --release --example in_memory -- [tls | plain] [MB]`
 
-use kneepoint_quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust};
-use kneepoint_quic::crypto::{Event, OneRtt, Plain, Session};
-use kneepoint_quic::streams::{Keep, ReceiveStream, SendStream, WindowConfig};
-use kneepoint_quic::units::{Duration, Time};
-use kneepoint_quic::wire::header::{Outgoing, Parsed, parse};
-use kneepoint_quic::wire::{
+use ackclock_quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust};
+use ackclock_quic::crypto::{Event, OneRtt, Plain, Session};
+use ackclock_quic::streams::{Keep, ReceiveStream, SendStream, WindowConfig};
+use ackclock_quic::units::{Duration, Time};
+use ackclock_quic::wire::header::{Outgoing, Parsed, parse};
+use ackclock_quic::wire::{
     ConnectionId, Extensions, Frame, Frames, StreamFrame, TransportParameters, Writer,
 };
-use kneepoint_quic::{Error, Level, Side};
+use ackclock_quic::{Error, Level, Side};
 
 const ALPN: &[&[u8]] = &[b"hq-interop"];
 const PACKET: usize = 1200;
@@ -23,9 +23,9 @@ fn sessions(tls: bool) -> Result<[Box<dyn Session>; 2], Error> {
         let end = |side| Box::new(Plain::new(side, &parameters, ALPN, 16));
         return Ok([end(Side::Client), end(Side::Server)]);
     }
-    let identity = Identity::self_signed(&["kneepoint.test"])?;
+    let identity = Identity::self_signed(&["ackclock.test"])?;
     let trust = Trust::Exactly(identity.chain[0].clone());
-    let client = ClientConfig::new(trust, ALPN, Ciphers::Aes128Gcm)?.start("kneepoint.test", &parameters)?;
+    let client = ClientConfig::new(trust, ALPN, Ciphers::Aes128Gcm)?.start("ackclock.test", &parameters)?;
     let server = ServerConfig::new(identity, ALPN, Ciphers::All)?.start(&parameters)?;
     Ok([Box::new(client), Box::new(server)])
 }

@@ -17,7 +17,7 @@ const COLUMNS: [usize; 5] = [3, 4, 5, 6, 7];
 const REASON: &str = "One lost packet more or less moves the share: the paper counts a handful of losses per run, and \
                       its two decimals hide a factor of two.";
 
-/// As `kneepoint run quic-dc` makes them: nine rows in two variants, and four flows in one.
+/// As `ackclock run quic-dc` makes them: nine rows in two variants, and four flows in one.
 pub(super) fn realistic() -> Vec<Results> {
     vec![table_1(), table_5()]
 }

@@ -59,7 +59,7 @@ fn footer() -> Markup {
     html! {
         footer {
             p {
-                "Kneepoint " (env!("CARGO_PKG_VERSION")) ". Each chart is also an SVG file beside this page."
+                "Ackclock " (env!("CARGO_PKG_VERSION")) ". Each chart is also an SVG file beside this page."
                 span.hint {
                     " In a chart: point at a place to read its values, drag to zoom along the time, double-click to see all, click a \
                      name of the legend to hide its line; with the keyboard arrows, + and −, 0."

@@ -57,7 +57,7 @@ fn draw(analysis: &Analysis, figures: &[Figure]) -> Markup {
                 }
             }
         }
-        footer { p { "Kneepoint " (env!("CARGO_PKG_VERSION")) ". The frequency response is in " a href="response.csv" { "response.csv" } "." } }
+        footer { p { "Ackclock " (env!("CARGO_PKG_VERSION")) ". The frequency response is in " a href="response.csv" { "response.csv" } "." } }
     };
     page::frame("Stability of dccc", "", &body)
 }

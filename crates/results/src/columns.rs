@@ -180,7 +180,7 @@ impl Reader {
     /// The column of this number in a group.
     ///
     /// # Errors
-    /// Damage, or another type than Kneepoint writes.
+    /// Damage, or another type than Ackclock writes.
     pub fn column(&self, group: usize, number: usize) -> Result<Column> {
         let group = self.0.get_row_group(group)?;
         let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
@@ -210,7 +210,7 @@ fn read_column(reader: ColumnReader, rows: usize, is_optional: bool) -> Result<C
             let values = read_optional(r, rows)?;
             Column::Real(values.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect())
         }
-        _ => return Err(ParquetError::General("a column of a type that Kneepoint does not write".into())),
+        _ => return Err(ParquetError::General("a column of a type that Ackclock does not write".into())),
     })
 }
 

@@ -3,7 +3,7 @@
 //! Numbers of the run itself are written `{row: metric}` and need no entry. Every other is in `experiments/prose-numbers.csv`:
 //! `experiment,by,numbers`, where `by` is `source` (the document says it), `file` (a value, a name or a closed form of the
 //! experiment's file), `arithmetic` (made of others in the sentence), or the command that prints it. A number is known by its digits:
-//! `0.50` is another than `0.5`. A page (`docs/x.md`) has entries for what `kneepoint ledger --columns=METRIC` prints; its other numbers
+//! `0.50` is another than `0.5`. A page (`docs/x.md`) has entries for what `ackclock ledger --columns=METRIC` prints; its other numbers
 //! are not registered.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,9 +14,9 @@ use experiment::file::{Check, Claim, Experiment, Part, Relation, Rows, Side};
 use experiment::{library, prose};
 
 /// The command of an entry whose number a run prints.
-const RUN: &str = "kneepoint run ";
+const RUN: &str = "ackclock run ";
 /// That of an entry whose number the ledger prints, before the metric.
-const LEDGER: &str = "kneepoint ledger --columns=";
+const LEDGER: &str = "ackclock ledger --columns=";
 
 /// Where the numbers of an experiment's prose come from: by what, and which.
 pub type Origins = BTreeMap<String, Vec<(String, BTreeSet<String>)>>;

@@ -46,7 +46,7 @@ use experiment::row::RowLabel;
 pub struct Manifest {
     /// `quic-dc/table-1`.
     pub experiment: String,
-    /// Version of Kneepoint.
+    /// Version of Ackclock.
     pub version: String,
     /// Its commit.
     pub commit: String,

@@ -18,7 +18,7 @@ fn main() {
     };
     let flows = [("cubic", cubic), ("bbr3", bbr)].map(|(label, a)| FlowConfig::new(label, a, quic, rtt));
     let scenario = Scenario::new(link, flows, Duration::from_secs(60));
-    let Some(outcome) = kneepoint_sim::run(&scenario, &Watch::default()) else { return };
+    let Some(outcome) = ackclock_sim::run(&scenario, &Watch::default()) else { return };
     println!("controller  goodput/(Mbit/s)  mean RTT/ms");
     for (flow, record) in scenario.flows.iter().zip(&outcome.flows) {
         let goodput = record.totals.delivered as f64 * 8e-6 / record.measured(outcome.end).as_secs_f64();

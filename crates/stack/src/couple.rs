@@ -81,7 +81,7 @@ impl Couple {
     ) -> Result<Self, Refusal> {
         client.check(flow)?;
         server.check_receiver(flow)?;
-        if [client, server].contains(&Stack::Kneepoint) {
+        if [client, server].contains(&Stack::Ackclock) {
             check_bulk(flow)?;
         }
         let overhead = match flow.transport {

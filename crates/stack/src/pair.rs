@@ -1,4 +1,4 @@
-//! A client and a server of `kneepoint-quic` as a guest: the client sends, the server counts.
+//! A client and a server of `ackclock-quic` as a guest: the client sends, the server counts.
 
 use std::net::{Ipv4Addr, SocketAddr};
 

@@ -26,7 +26,7 @@ pub(crate) fn of(wanted: &Wanted<'_>, client: Stack, server: Stack) -> Result<(A
 
 fn client_of(stack: Stack, wanted: &Wanted<'_>, identity: &Identity) -> Result<Any, Refusal> {
     match stack {
-        Stack::Kneepoint => Ok(Box::new(Ours::client(wanted, identity)?)),
+        Stack::Ackclock => Ok(Box::new(Ours::client(wanted, identity)?)),
         Stack::Aioquic => Ok(Box::new(End::client(wanted, identity)?)),
         #[cfg(feature = "noq")]
         Stack::Noq => Ok(Box::new(foreign::noq::Foreign::client(wanted, identity)?)),
@@ -39,7 +39,7 @@ fn client_of(stack: Stack, wanted: &Wanted<'_>, identity: &Identity) -> Result<A
 
 fn server_of(stack: Stack, wanted: &Wanted<'_>, identity: Identity) -> Result<Any, Refusal> {
     match stack {
-        Stack::Kneepoint => Ok(Box::new(Ours::server(wanted, identity)?)),
+        Stack::Ackclock => Ok(Box::new(Ours::server(wanted, identity)?)),
         Stack::Aioquic => Ok(Box::new(End::server(wanted, &identity)?)),
         #[cfg(feature = "noq")]
         Stack::Noq => Ok(Box::new(foreign::noq::Foreign::server(wanted, &identity)?)),

@@ -45,7 +45,7 @@ impl fmt::Display for Refusal {
             Self::NotBuiltIn(stack) => {
                 write!(
                     f,
-                    "this build has no {stack}: it needs the feature `{stack}` of the package `kneepoint`"
+                    "this build has no {stack}: it needs the feature `{stack}` of the package `ackclock`"
                 )
             }
         }

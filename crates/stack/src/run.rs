@@ -22,7 +22,7 @@ pub fn guests(scenario: &Scenario, profile: &Profile) -> Result<Guests, Refusal>
     let pair = |number, flow: &_| -> Result<Box<dyn Guest>, Refusal> {
         Ok(Box::new(Pair::new(flow, number, scenario, profile)?))
     };
-    in_places(Stack::Kneepoint, scenario, pair)
+    in_places(Stack::Ackclock, scenario, pair)
 }
 
 /// A guest of this stack, both ends, in the place of each flow of QUIC. Ends that are not in this program are on `host`, one for each run: who has
@@ -36,7 +36,7 @@ pub fn guests_of(
     profile: &Profile,
     host: &Host,
 ) -> Result<Guests, Refusal> {
-    if stack == Stack::Kneepoint {
+    if stack == Stack::Ackclock {
         return guests(scenario, profile);
     }
     let couple = |number, flow: &_| -> Result<Box<dyn Guest>, Refusal> {

@@ -16,7 +16,7 @@ const MOST_OF_OTHERS: u32 = 11_500;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stack {
     /// Ours.
-    Kneepoint,
+    Ackclock,
     /// noq (`noq-proto`), unmodified, with our controllers behind its trait.
     Noq,
     /// quinn (`quinn-proto`), the same.
@@ -27,12 +27,12 @@ pub enum Stack {
 
 impl Stack {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Kneepoint, Self::Noq, Self::Quinn, Self::Aioquic];
+    pub const ALL: [Self; 4] = [Self::Ackclock, Self::Noq, Self::Quinn, Self::Aioquic];
 
     /// Its name.
     pub fn word(self) -> &'static str {
         match self {
-            Self::Kneepoint => "kneepoint",
+            Self::Ackclock => "ackclock",
             Self::Noq => Trait::Noq.stack(),
             Self::Quinn => Trait::Quinn.stack(),
             Self::Aioquic => "aioquic",
@@ -42,7 +42,7 @@ impl Stack {
     /// Its trait of controllers, if ours run in it by one.
     pub fn outside(self) -> Option<Trait> {
         match self {
-            Self::Kneepoint | Self::Aioquic => None,
+            Self::Ackclock | Self::Aioquic => None,
             Self::Noq => Some(Trait::Noq),
             Self::Quinn => Some(Trait::Quinn),
         }
@@ -51,7 +51,7 @@ impl Stack {
     /// Whether this build has it.
     pub fn is_built_in(self) -> bool {
         match self {
-            Self::Kneepoint | Self::Aioquic => true,
+            Self::Ackclock | Self::Aioquic => true,
             Self::Noq => cfg!(feature = "noq"),
             Self::Quinn => cfg!(feature = "quinn"),
         }
@@ -147,10 +147,10 @@ mod tests {
         for stack in Stack::ALL.into_iter().filter(|stack| stack.is_built_in()) {
             assert_eq!(stack.check(&flow("cubic")), Ok(()));
             let runs_bbr3 = stack.check(&flow("bbr3")).is_ok();
-            let obeys_rates = matches!(stack, Stack::Kneepoint | Stack::Noq);
+            let obeys_rates = matches!(stack, Stack::Ackclock | Stack::Noq);
             assert_eq!(runs_bbr3, obeys_rates, "{stack:?}");
             let refused = stack.check(&flow("quic-dc")).err().map(|refusal| refusal.to_string());
-            if stack == Stack::Kneepoint {
+            if stack == Stack::Ackclock {
                 assert_eq!(refused, None);
                 continue;
             }
@@ -184,7 +184,7 @@ mod tests {
             let sentence = "it needs the feature `";
             assert_eq!(
                 refusal,
-                format!("this build has no {word}: {sentence}{word}` of the package `kneepoint`")
+                format!("this build has no {word}: {sentence}{word}` of the package `ackclock`")
             );
         }
     }

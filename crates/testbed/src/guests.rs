@@ -104,7 +104,7 @@ impl Guests {
         self.over.store(true, Ordering::Relaxed);
         drop(self.begin);
         let panicked = || Gone {
-            error: Some("they have panicked, which is a mistake in Kneepoint".to_owned()),
+            error: Some("they have panicked, which is a mistake in Ackclock".to_owned()),
             ..Gone::default()
         };
         self.thread.join().unwrap_or_else(|_| panicked())

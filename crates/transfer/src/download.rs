@@ -56,7 +56,7 @@ impl Download {
             // Kernels and file systems without nameless files say one of these.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {
                 let mode = Permissions::from_mode(0o666);
-                let file = Builder::new().prefix(".kneepoint-").permissions(mode).tempfile_in(folder);
+                let file = Builder::new().prefix(".ackclock-").permissions(mode).tempfile_in(folder);
                 Draft::Named(file.map_err(fail)?)
             }
             Err(error) => return Err(fail(error.into())),

@@ -5,7 +5,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::thread;
 
-use kneepoint_udp::{Clock, Engine, Socket, Tally};
+use ackclock_udp::{Clock, Engine, Socket, Tally};
 use quic::config::{Config, EndpointConfig};
 use quic::connection::{Event, Settings, State};
 use quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust};

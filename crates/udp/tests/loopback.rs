@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-use kneepoint_udp::{Clock, Incoming, Outgoing, Ready, Sent, Socket, wait};
+use ackclock_udp::{Clock, Incoming, Outgoing, Ready, Sent, Socket, wait};
 use units::{Duration, Ecn, Time};
 
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

@@ -29,7 +29,7 @@ pub fn text<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
 
 crate::serde_through_text!(Duration, Rate, Bytes, Percent);
 
-/// A value that may be absent, as the word `off`: `#[serde(with = "kneepoint_units::or_off")]`.
+/// A value that may be absent, as the word `off`: `#[serde(with = "ackclock_units::or_off")]`.
 pub mod or_off {
     use super::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -50,7 +50,7 @@ pub mod or_off {
     }
 }
 
-/// A value that its document sets, as the word `auto`: `#[serde(with = "kneepoint_units::or_auto")]`.
+/// A value that its document sets, as the word `auto`: `#[serde(with = "ackclock_units::or_auto")]`.
 pub mod or_auto {
     use super::{Deserialize, Deserializer, Serialize, Serializer};
 

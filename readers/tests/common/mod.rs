@@ -5,9 +5,9 @@ use std::process::Command;
 
 /// The program; without one the test says why it does nothing.
 pub fn program() -> Option<PathBuf> {
-    let program = std::env::var_os("KNEEPOINT").map(PathBuf::from);
+    let program = std::env::var_os("ACKCLOCK").map(PathBuf::from);
     if program.is_none() {
-        println!("skipped: KNEEPOINT does not name a program");
+        println!("skipped: ACKCLOCK does not name a program");
     }
     program
 }

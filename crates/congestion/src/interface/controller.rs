@@ -12,7 +12,7 @@ use crate::{Ack, Cause, Congestion, Control, Idle, Lost, Needs, PathInfo, Sent};
 /// bytes in flight, recovery periods, application limits, persistent congestion, pacing and the detection of spurious events.
 ///
 /// ```
-/// use kneepoint_congestion::{Ack, Cause, Congestion, Control, Controller, PathInfo};
+/// use ackclock_congestion::{Ack, Cause, Congestion, Control, Controller, PathInfo};
 ///
 /// /// A packet more each round trip, half after a loss.
 /// #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// A parameter as `kneepoint algorithms` prints it.
+/// A parameter as `ackclock algorithms` prints it.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamDoc {
     /// The field's name; the key in an experiment file has dashes for underscores.
@@ -103,7 +103,7 @@ impl fmt::Display for Range {
 /// module answers as defaults: for an algorithm that is another one with other values.
 ///
 /// ```
-/// use kneepoint_congestion::{Range, params};
+/// use ackclock_congestion::{Range, params};
 ///
 /// params! {
 ///     /// What is left of the window after a loss, 0..1. RFC 9438 section 4.6.
@@ -152,7 +152,7 @@ macro_rules! params_struct {
     ($($(#[doc = $doc:literal])+ $(#[serde($($serde:meta),+)])? $name:ident: $type:ty,)*) => {
         /// The parameters; the defaults are those of the document in this file's header.
         #[derive(Clone, Debug, PartialEq, $crate::serde::Serialize, $crate::serde::Deserialize)]
-        #[serde(crate = "kneepoint_congestion::serde")]
+        #[serde(crate = "ackclock_congestion::serde")]
         #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
         pub struct Params {
             $($(#[doc = $doc])+ $(#[serde($($serde),+)])? pub $name: $type,)*
@@ -186,7 +186,7 @@ macro_rules! with_other_defaults {
     )*) => {
         /// Reads [`Params`] with other defaults.
         #[derive($crate::serde::Deserialize)]
-        #[serde(crate = "kneepoint_congestion::serde")]
+        #[serde(crate = "ackclock_congestion::serde")]
         #[serde(remote = "Params", default = "other_defaults", deny_unknown_fields, rename_all = "kebab-case")]
         pub(super) struct $over {
             $($(#[serde($($serde),+)])? $name: $type,)*

@@ -257,7 +257,7 @@ impl Control {
     /// This window, spread by the pacer over a round trip; no slow start, no timer.
     ///
     /// ```
-    /// use kneepoint_congestion::Control;
+    /// use ackclock_congestion::Control;
     ///
     /// let slow_start = Control { ssthresh: 100_000, ..Control::window(12_000) };
     /// assert!(slow_start.in_slow_start());

@@ -7,7 +7,7 @@ pub const STATE: &str = "state";
 /// Declares the states of a controller with their names, which its row then has ([`algorithm!`](crate::algorithm)).
 ///
 /// ```
-/// kneepoint_congestion::states! {
+/// ackclock_congestion::states! {
 ///     /// What it is at.
 ///     #[derive(Default)]
 ///     pub enum Phase {

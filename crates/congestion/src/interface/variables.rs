@@ -32,7 +32,7 @@ pub const fn together<const N: usize>(own: &[Variable], inner: &[Variable]) -> [
 /// inner::VARIABLES;` before them all adds those of a controller inside this one.
 ///
 /// ```
-/// kneepoint_congestion::variables! {
+/// ackclock_congestion::variables! {
 ///     /// Slow-start threshold. RFC 9002 section 7.3.
 ///     ssthresh: "bytes",
 ///     /// Smallest RTT since the start, RTTmin. Test.
@@ -40,7 +40,7 @@ pub const fn together<const N: usize>(own: &[Variable], inner: &[Variable]) -> [
 /// }
 ///
 /// mod outer {
-///     kneepoint_congestion::variables! {
+///     ackclock_congestion::variables! {
 ///         with super::VARIABLES;
 ///         /// RTT over RTTmin, R. Test.
 ///         r: "",

@@ -1,8 +1,8 @@
 //! The rules that every controller obeys, whatever it is, and a suite that tries them on anybody's.
 //!
 //! ```
-//! use kneepoint_congestion::Registry;
-//! use kneepoint_congestion::testing::conformance;
+//! use ackclock_congestion::Registry;
+//! use ackclock_congestion::testing::conformance;
 //!
 //! conformance::check(Registry::default().get("cubic").expect("one of ours"));
 //! ```

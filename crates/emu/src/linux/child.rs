@@ -38,14 +38,14 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts a command at an end of the link, as this user. It finds the addresses in `KNEEPOINT_CLIENT`, `KNEEPOINT_SERVER`, and with
+    /// Starts a command at an end of the link, as this user. It finds the addresses in `ACKCLOCK_CLIENT`, `ACKCLOCK_SERVER`, and with
     /// `_V6` behind them.
     ///
     /// # Errors
     /// The command's name and what the system says.
     pub fn start(rig: &Rig, side: Side, identity: &Identity, mut command: Command) -> Result<Self, Error> {
         for end in [Side::Client, Side::Server] {
-            let name = format!("KNEEPOINT_{end}").to_uppercase();
+            let name = format!("ACKCLOCK_{end}").to_uppercase();
             command.env(&name, end.ipv4().to_string()).env(name + "_V6", end.ipv6().to_string());
         }
         identity.set_environment(&mut command);

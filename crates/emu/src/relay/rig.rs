@@ -157,7 +157,7 @@ fn ended<T>(joined: thread::Result<Result<T, Error>>) -> Result<T, Error> {
     joined.unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
-        Err(Error::new(format!("the emulator has panicked, which is a mistake in Kneepoint: {said}")))
+        Err(Error::new(format!("the emulator has panicked, which is a mistake in Ackclock: {said}")))
     })
 }
 
@@ -177,8 +177,8 @@ mod tests {
     #[test]
     fn a_panic_of_the_engine_is_an_error_with_its_words() {
         let said = |thread: JoinHandle<Result<(), Error>>| ended(thread.join()).unwrap_err().to_string();
-        assert!(said(thread::spawn(|| panic!("no such thing"))).ends_with("Kneepoint: no such thing"));
-        assert!(said(thread::spawn(|| panic!("number {}", 7))).ends_with("Kneepoint: number 7"));
+        assert!(said(thread::spawn(|| panic!("no such thing"))).ends_with("Ackclock: no such thing"));
+        assert!(said(thread::spawn(|| panic!("number {}", 7))).ends_with("Ackclock: number 7"));
         assert_eq!(said(thread::spawn(|| Err(Error::new("down")))), "down");
     }
 }

@@ -1,4 +1,4 @@
-//! A link alone, without an experiment around it: the keys of `[link]`, for `kneepoint link`.
+//! A link alone, without an experiment around it: the keys of `[link]`, for `ackclock link`.
 
 use ::link::LinkConfig;
 use units::Duration;

@@ -34,7 +34,7 @@ struct Share {
 const OF_BUFFER: &str = "% of buffer";
 
 const RIGHT: &str =
-    "a controller is { name = \"cubic\" } with its parameters, or just \"cubic\"; see `kneepoint algorithms`";
+    "a controller is { name = \"cubic\" } with its parameters, or just \"cubic\"; see `ackclock algorithms`";
 
 impl Controller {
     /// `slow_start` is that of the flow: the default of every algorithm that has this parameter.

@@ -1,4 +1,4 @@
-"""A file over aioquic: `hq-interop`, with the command line of Kneepoint's other programs.
+"""A file over aioquic: `hq-interop`, with the command line of Ackclock's other programs.
 
     python aioquic.py client|server --name value ...
 """

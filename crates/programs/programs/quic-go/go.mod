@@ -1,4 +1,4 @@
-module kneepoint-program-quic-go
+module ackclock-program-quic-go
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-// A file over quic-go: `hq-interop`, with the command line of Kneepoint's other programs.
+// A file over quic-go: `hq-interop`, with the command line of Ackclock's other programs.
 package main
 
 import (

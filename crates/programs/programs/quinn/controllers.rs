@@ -1,4 +1,4 @@
-//! quinn's controllers, by the names that Kneepoint knows them by.
+//! quinn's controllers, by the names that Ackclock knows them by.
 
 use std::sync::Arc;
 

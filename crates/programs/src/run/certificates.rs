@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::stack::KeyKind;
 
 /// By this name the server is known, beside its address.
-pub(crate) const SERVER_NAME: &str = "server.kneepoint.test";
+pub(crate) const SERVER_NAME: &str = "server.ackclock.test";
 
 /// The files that the two ends are told.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ fn texts(kind: KeyKind, address: Ipv4Addr) -> Result<[String; 3], Refused> {
         KeyKind::P256 => &rcgen::PKCS_ECDSA_P256_SHA256,
     };
     let mut authority = CertificateParams::new(Vec::new())?;
-    authority.distinguished_name.push(DnType::CommonName, "Kneepoint, for one run");
+    authority.distinguished_name.push(DnType::CommonName, "Ackclock, for one run");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
     let key = KeyPair::generate_for(algorithm)?;

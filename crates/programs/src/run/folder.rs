@@ -17,7 +17,7 @@ use crate::reader::KeyLog;
 /// What the served file is called, and so the downloaded one.
 pub(crate) const FILE: &str = "file";
 /// What folders of runs are called, before the process that made them.
-const PREFIX: &str = "kneepoint-run-";
+const PREFIX: &str = "ackclock-run-";
 /// Bytes of a file at most: it lies on disk, twice.
 pub(crate) const MAX_FILE: u64 = 4 << 30;
 /// Bytes written or read at a time.
@@ -232,7 +232,7 @@ mod tests {
             make(format!("{PREFIX}{space}-{}-abc", process::id())),
             make(format!("{PREFIX}1{space}-{}-abc", child.id())),
             make(format!("{PREFIX}{space}-x-abc")),
-            make(format!("kneepoint-{}", child.id())),
+            make(format!("ackclock-{}", child.id())),
         ];
         let link = parent.path().join(format!("{PREFIX}{space}-{}-link", child.id()));
         std::os::unix::fs::symlink(&kept[0], &link).unwrap();

@@ -10,10 +10,10 @@ use super::shipped::PROGRAMS;
 use super::words::{self, Words};
 use crate::error::Error;
 
-/// Where programs of ours are built, when it is not `kneepoint/programs` in the user's cache.
-const FOLDER_VARIABLE: &str = "KNEEPOINT_PROGRAMS";
+/// Where programs of ours are built, when it is not `ackclock/programs` in the user's cache.
+const FOLDER_VARIABLE: &str = "ACKCLOCK_PROGRAMS";
 /// Who begins Python when it is not `python3`.
-const PYTHON_VARIABLE: &str = "KNEEPOINT_PYTHON";
+const PYTHON_VARIABLE: &str = "ACKCLOCK_PYTHON";
 /// Where distributions have servers, beside `PATH`.
 const SBIN: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
 
@@ -153,8 +153,8 @@ impl Located {
 fn folder() -> PathBuf {
     let of = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = || of("XDG_CACHE_HOME").or_else(|| Some(of("HOME")?.join(".cache")));
-    let folder = of(FOLDER_VARIABLE).or_else(|| Some(cache()?.join("kneepoint/programs")));
-    folder.unwrap_or_else(|| env::temp_dir().join("kneepoint-programs"))
+    let folder = of(FOLDER_VARIABLE).or_else(|| Some(cache()?.join("ackclock/programs")));
+    folder.unwrap_or_else(|| env::temp_dir().join("ackclock-programs"))
 }
 
 /// Where a program is that a command names without a folder.

@@ -5,7 +5,7 @@ mod world;
 
 use std::collections::BTreeSet;
 
-use kneepoint_programs::reader::{Arrivals, Datagram, Flight, KeyLog, Packet, Place, Reader};
+use ackclock_programs::reader::{Arrivals, Datagram, Flight, KeyLog, Packet, Place, Reader};
 use quic::crypto::tls::Ciphers;
 use quic::{Level, Side};
 use units::{Rng, Time};

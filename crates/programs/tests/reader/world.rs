@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use kneepoint_programs::reader::Place;
+use ackclock_programs::reader::Place;
 use quic::config::{EndpointConfig, RetryPolicy};
 use quic::connection::{Arrival, Event, Observation, Settings, Tap};
 use quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust};

@@ -151,7 +151,7 @@ pub struct OtherVersion<'a> {
 /// read packet by packet, each from the `end` of the one before:
 ///
 /// ```
-/// use kneepoint_quic::wire::header::{Parsed, parse};
+/// use ackclock_quic::wire::header::{Parsed, parse};
 ///
 /// fn receive(mut datagram: &mut [u8]) {
 ///     while !datagram.is_empty() {

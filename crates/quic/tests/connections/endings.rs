@@ -1,10 +1,10 @@
 //! Ends: of the application, of silence, of a peer that has forgotten everything.
 
-use kneepoint_quic::config::EndpointConfig;
-use kneepoint_quic::connection::{Close, Ended, State};
-use kneepoint_quic::crypto::tls::Ciphers;
-use kneepoint_quic::endpoint::{Endpoint, EndpointSettings};
-use kneepoint_quic::units::Duration;
+use ackclock_quic::config::EndpointConfig;
+use ackclock_quic::connection::{Close, Ended, State};
+use ackclock_quic::crypto::tls::Ciphers;
+use ackclock_quic::endpoint::{Endpoint, EndpointSettings};
+use ackclock_quic::units::Duration;
 
 use crate::world::*;
 
@@ -59,7 +59,7 @@ fn server_forgets(mut world: World) {
     assert!(!world.run(ms(1000), |_| false));
     let settings = EndpointSettings {
         config: EndpointConfig { accepts: true, ..EndpointConfig::default() },
-        connection: kneepoint_quic::connection::Settings::default(),
+        connection: ackclock_quic::connection::Settings::default(),
         crypto: Some(plain().1),
     };
     world.server = Endpoint::new(settings, 1001).unwrap();

@@ -2,12 +2,12 @@
 
 use std::net::SocketAddr;
 
-use kneepoint_quic::connection::Arrival;
-use kneepoint_quic::crypto::{self, keys};
-use kneepoint_quic::units::Ecn;
-use kneepoint_quic::wire::header::Outgoing;
-use kneepoint_quic::wire::{AckToSend, ConnectionId, EcnCounts, Frame, StreamFrame, Writer};
-use kneepoint_quic::{Level, Side};
+use ackclock_quic::connection::Arrival;
+use ackclock_quic::crypto::{self, keys};
+use ackclock_quic::units::Ecn;
+use ackclock_quic::wire::header::Outgoing;
+use ackclock_quic::wire::{AckToSend, ConnectionId, EcnCounts, Frame, StreamFrame, Writer};
+use ackclock_quic::{Level, Side};
 
 use crate::world::{CLIENT, SERVER, World};
 

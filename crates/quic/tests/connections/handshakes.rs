@@ -2,12 +2,12 @@
 
 use std::net::SocketAddr;
 
-use kneepoint_quic::config::{EndpointConfig, RetryPolicy};
-use kneepoint_quic::connection::{Arrival, Close, Ended, Event};
-use kneepoint_quic::crypto::tls::Ciphers;
-use kneepoint_quic::units::{Duration, Ecn};
-use kneepoint_quic::wire::header::{Parsed, parse};
-use kneepoint_quic::{Code, Level};
+use ackclock_quic::config::{EndpointConfig, RetryPolicy};
+use ackclock_quic::connection::{Arrival, Close, Ended, Event};
+use ackclock_quic::crypto::tls::Ciphers;
+use ackclock_quic::units::{Duration, Ecn};
+use ackclock_quic::wire::header::{Parsed, parse};
+use ackclock_quic::{Code, Level};
 
 use crate::world::*;
 

@@ -1,15 +1,15 @@
 //! Peers that break the rules, and those on the path who write what they like.
 
-use kneepoint_quic::Code;
-use kneepoint_quic::config::EndpointConfig;
-use kneepoint_quic::connection::{Arrival, Close, Connection, Ended};
-use kneepoint_quic::crypto::tls::Ciphers;
-use kneepoint_quic::endpoint::{Endpoint, EndpointSettings};
-use kneepoint_quic::recovery::SpaceId;
-use kneepoint_quic::streams::{Read, StreamId, WindowConfig};
-use kneepoint_quic::units::{Duration, Ecn, Rng, Time};
-use kneepoint_quic::wire::retry;
-use kneepoint_quic::wire::{ConnectionId, EcnCounts, Frame, Writer};
+use ackclock_quic::Code;
+use ackclock_quic::config::EndpointConfig;
+use ackclock_quic::connection::{Arrival, Close, Connection, Ended};
+use ackclock_quic::crypto::tls::Ciphers;
+use ackclock_quic::endpoint::{Endpoint, EndpointSettings};
+use ackclock_quic::recovery::SpaceId;
+use ackclock_quic::streams::{Read, StreamId, WindowConfig};
+use ackclock_quic::units::{Duration, Ecn, Rng, Time};
+use ackclock_quic::wire::retry;
+use ackclock_quic::wire::{ConnectionId, EcnCounts, Frame, Writer};
 use proptest::prelude::*;
 
 use crate::forge::*;
@@ -124,7 +124,7 @@ fn floods_of_connection_ids() {
             let frame = Frame::NewConnectionId { sequence, retire_prior_to, id, reset_token };
             say(&mut world, 10_000 + sequence, &encoded(&frame));
             assert!(world.of_server().memory() < 1000);
-            if !world.of_server().state().eq(&kneepoint_quic::connection::State::Open) {
+            if !world.of_server().state().eq(&ackclock_quic::connection::State::Open) {
                 break;
             }
         }
@@ -269,7 +269,7 @@ fn strangers() {
     for n in 0..50_u64 {
         let settings = EndpointSettings {
             config: EndpointConfig::default(),
-            connection: kneepoint_quic::connection::Settings::default(),
+            connection: ackclock_quic::connection::Settings::default(),
             crypto: None,
         };
         let mut client = Endpoint::new(settings, n).unwrap();
@@ -319,7 +319,7 @@ proptest! {
         world.run(ms(120), |_| false);
         world.link.corrupt = corrupt;
         world.run(ms(20_000), |world| world.client.is_empty() && world.server.is_empty());
-        let memory = |end: &kneepoint_quic::endpoint::Endpoint| -> usize {
+        let memory = |end: &ackclock_quic::endpoint::Endpoint| -> usize {
             end.handles().filter_map(|handle| end.connection(handle)).map(Connection::memory).sum()
         };
         prop_assert!(memory(&world.client) + memory(&world.server) < 3 << 20);

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use kneepoint_quic::config::{AckRequest, Config};
-use kneepoint_quic::connection::{Item, Observation, Tap};
-use kneepoint_quic::recovery::congestion::{Ack, Cause, Congestion, Control, Controller, Needs, PathInfo};
-use kneepoint_quic::units::{Duration, Time};
-use kneepoint_quic::wire::StampFormat;
+use ackclock_quic::config::{AckRequest, Config};
+use ackclock_quic::connection::{Item, Observation, Tap};
+use ackclock_quic::recovery::congestion::{Ack, Cause, Congestion, Control, Controller, Needs, PathInfo};
+use ackclock_quic::units::{Duration, Time};
+use ackclock_quic::wire::StampFormat;
 
 use crate::world::*;
 

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use kneepoint_quic::units::{Duration, Ecn, Time};
+use ackclock_quic::units::{Duration, Ecn, Time};
 
 use crate::world::World;
 

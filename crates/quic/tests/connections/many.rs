@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
-use kneepoint_quic::config::EndpointConfig;
-use kneepoint_quic::connection::{Arrival, Event, Settings};
-use kneepoint_quic::crypto::ServerCrypto;
-use kneepoint_quic::endpoint::{Endpoint, EndpointSettings};
-use kneepoint_quic::streams::{Keep, Read, StreamEvent};
-use kneepoint_quic::units::{Duration, Time};
-use kneepoint_quic::wire::Direction;
+use ackclock_quic::config::EndpointConfig;
+use ackclock_quic::connection::{Arrival, Event, Settings};
+use ackclock_quic::crypto::ServerCrypto;
+use ackclock_quic::endpoint::{Endpoint, EndpointSettings};
+use ackclock_quic::streams::{Keep, Read, StreamEvent};
+use ackclock_quic::units::{Duration, Time};
+use ackclock_quic::wire::Direction;
 
 use crate::world::*;
 

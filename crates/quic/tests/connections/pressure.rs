@@ -1,11 +1,11 @@
 //! Peers that grant nothing or say nothing, and strangers that shout beside a transfer.
 
-use kneepoint_quic::connection::{Connection, Ended};
-use kneepoint_quic::crypto::tls::Ciphers;
-use kneepoint_quic::streams::WindowConfig;
-use kneepoint_quic::units::{Duration, Rng};
-use kneepoint_quic::wire::header::{VERSION_1, VersionNegotiation};
-use kneepoint_quic::wire::{ConnectionId, Writer};
+use ackclock_quic::connection::{Connection, Ended};
+use ackclock_quic::crypto::tls::Ciphers;
+use ackclock_quic::streams::WindowConfig;
+use ackclock_quic::units::{Duration, Rng};
+use ackclock_quic::wire::header::{VERSION_1, VersionNegotiation};
+use ackclock_quic::wire::{ConnectionId, Writer};
 
 use crate::forge::*;
 use crate::world::*;

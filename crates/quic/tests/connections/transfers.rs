@@ -2,15 +2,15 @@
 
 use std::sync::{Arc, Mutex};
 
-use kneepoint_quic::config::DatagramConfig;
-use kneepoint_quic::connection::{Ended, Event, Item, Observation, Tap};
-use kneepoint_quic::crypto::tls::Ciphers;
-use kneepoint_quic::crypto::update::Limits;
-use kneepoint_quic::recovery::congestion::Parameters;
-use kneepoint_quic::recovery::congestion::algorithms::{bbr, fixed_window};
-use kneepoint_quic::streams::{Control, Keep, WindowConfig, pattern};
-use kneepoint_quic::units::{Duration, Ecn, Time};
-use kneepoint_quic::wire::Direction;
+use ackclock_quic::config::DatagramConfig;
+use ackclock_quic::connection::{Ended, Event, Item, Observation, Tap};
+use ackclock_quic::crypto::tls::Ciphers;
+use ackclock_quic::crypto::update::Limits;
+use ackclock_quic::recovery::congestion::Parameters;
+use ackclock_quic::recovery::congestion::algorithms::{bbr, fixed_window};
+use ackclock_quic::streams::{Control, Keep, WindowConfig, pattern};
+use ackclock_quic::units::{Duration, Ecn, Time};
+use ackclock_quic::wire::Direction;
 use proptest::prelude::*;
 
 use crate::world::*;

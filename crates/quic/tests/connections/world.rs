@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use kneepoint_quic::config::EndpointConfig;
-use kneepoint_quic::connection::{Arrival, Connection, Ended, Event, Settings};
-use kneepoint_quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust};
-use kneepoint_quic::crypto::{ClientCrypto, ServerCrypto};
-use kneepoint_quic::endpoint::{Endpoint, EndpointSettings, Handle};
-use kneepoint_quic::streams::{Read, StreamEvent, StreamId, pattern};
-use kneepoint_quic::units::{Duration, Rng, Time};
-use kneepoint_quic::wire::Direction;
+use ackclock_quic::config::EndpointConfig;
+use ackclock_quic::connection::{Arrival, Connection, Ended, Event, Settings};
+use ackclock_quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust};
+use ackclock_quic::crypto::{ClientCrypto, ServerCrypto};
+use ackclock_quic::endpoint::{Endpoint, EndpointSettings, Handle};
+use ackclock_quic::streams::{Read, StreamEvent, StreamId, pattern};
+use ackclock_quic::units::{Duration, Rng, Time};
+use ackclock_quic::wire::Direction;
 
 use crate::link::Lane;
 pub use crate::link::{Flying, Link};

@@ -1,16 +1,16 @@
 //! Peers that try. None of them is answered by anybody but the end under attack: what that sends is thrown away, and no ACK of it ever comes
 //! unless the attack is one.
 
-use kneepoint_quic::config::DatagramConfig;
-use kneepoint_quic::connection::{Arrival, Event, State};
-use kneepoint_quic::endpoint::Endpoint;
-use kneepoint_quic::recovery::SpaceId;
-use kneepoint_quic::streams::{Read, StreamEvent};
-use kneepoint_quic::units::{Duration, Ecn, Time};
-use kneepoint_quic::wire::{
+use ackclock_quic::config::DatagramConfig;
+use ackclock_quic::connection::{Arrival, Event, State};
+use ackclock_quic::endpoint::Endpoint;
+use ackclock_quic::recovery::SpaceId;
+use ackclock_quic::streams::{Read, StreamEvent};
+use ackclock_quic::units::{Duration, Ecn, Time};
+use ackclock_quic::wire::{
     AckToSend, ConnectionId, Direction, Frame, Stamp, StampFormat, StampsToSend, Writer,
 };
-use kneepoint_quic::{Level, Side};
+use ackclock_quic::{Level, Side};
 
 use crate::forge::*;
 use crate::world::*;

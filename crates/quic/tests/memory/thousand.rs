@@ -3,14 +3,14 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use kneepoint_quic::config::EndpointConfig;
-use kneepoint_quic::connection::{Arrival, Event, Settings};
-use kneepoint_quic::crypto::tls::Ciphers;
-use kneepoint_quic::crypto::{ClientCrypto, ServerCrypto};
-use kneepoint_quic::endpoint::{Endpoint, EndpointSettings};
-use kneepoint_quic::streams::{Keep, StreamEvent};
-use kneepoint_quic::units::{Duration, Time};
-use kneepoint_quic::wire::Direction;
+use ackclock_quic::config::EndpointConfig;
+use ackclock_quic::connection::{Arrival, Event, Settings};
+use ackclock_quic::crypto::tls::Ciphers;
+use ackclock_quic::crypto::{ClientCrypto, ServerCrypto};
+use ackclock_quic::endpoint::{Endpoint, EndpointSettings};
+use ackclock_quic::streams::{Keep, StreamEvent};
+use ackclock_quic::units::{Duration, Time};
+use ackclock_quic::wire::Direction;
 
 use crate::world::*;
 use crate::{MEMORY, alone};

@@ -1,6 +1,6 @@
 //! Reassembly against a plain model.
 
-use kneepoint_quic::streams::{Assembler, Keep};
+use ackclock_quic::streams::{Assembler, Keep};
 use proptest::prelude::*;
 use ring::digest::{SHA256, digest};
 

@@ -1,10 +1,10 @@
 //! Closing, draining, silence: RFC 9000 section 10 rule by rule, and against a plain model.
 
-use kneepoint_quic::connection::close::lifecycle::MAX_REASON;
-use kneepoint_quic::connection::{Close, IdleTimer, KeysAtClose, Lifecycle, State};
-use kneepoint_quic::units::{Duration, Time};
-use kneepoint_quic::wire::Frame;
-use kneepoint_quic::{Code, Error, Level, Side};
+use ackclock_quic::connection::close::lifecycle::MAX_REASON;
+use ackclock_quic::connection::{Close, IdleTimer, KeysAtClose, Lifecycle, State};
+use ackclock_quic::units::{Duration, Time};
+use ackclock_quic::wire::Frame;
+use ackclock_quic::{Code, Error, Level, Side};
 use proptest::prelude::*;
 
 const PTO: Duration = Duration::from_millis(100);

@@ -1,12 +1,12 @@
 //! What configurations may say, and what of them goes into transport parameters.
 
-use kneepoint_quic::Side;
-use kneepoint_quic::config::{
+use ackclock_quic::Side;
+use ackclock_quic::config::{
     AckFrequencyConfig, AckRequest, Config, DatagramConfig, ENDLESS, EndpointConfig, TimestampConfig,
 };
-use kneepoint_quic::streams::WindowConfig;
-use kneepoint_quic::units::{Bytes, Duration};
-use kneepoint_quic::wire::{ConnectionId, StampFormat, TransportParameters};
+use ackclock_quic::streams::WindowConfig;
+use ackclock_quic::units::{Bytes, Duration};
+use ackclock_quic::wire::{ConnectionId, StampFormat, TransportParameters};
 
 fn full() -> Config {
     Config {

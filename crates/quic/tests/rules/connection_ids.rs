@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use kneepoint_quic::connection::ids::{HandshakeIds, LocalIds, RemoteIds, remote};
-use kneepoint_quic::wire::header::{Parsed, parse};
-use kneepoint_quic::wire::transport_parameters::PreferredAddress;
-use kneepoint_quic::wire::{ConnectionId, Frame, TransportParameters, Writer, header, retry};
-use kneepoint_quic::{Code, Error, Side};
+use ackclock_quic::connection::ids::{HandshakeIds, LocalIds, RemoteIds, remote};
+use ackclock_quic::wire::header::{Parsed, parse};
+use ackclock_quic::wire::transport_parameters::PreferredAddress;
+use ackclock_quic::wire::{ConnectionId, Frame, TransportParameters, Writer, header, retry};
+use ackclock_quic::{Code, Error, Side};
 use proptest::prelude::*;
 
 fn id(n: u64) -> ConnectionId {

@@ -2,15 +2,15 @@
 
 use std::ops::RangeInclusive;
 
-use kneepoint_quic::wire::ack::MAX_RANGES;
-use kneepoint_quic::wire::codec::{Full, Reader, Writer};
-use kneepoint_quic::wire::frame::FIXED_STREAM_HEADER;
-use kneepoint_quic::wire::varint;
-use kneepoint_quic::wire::{
+use ackclock_quic::wire::ack::MAX_RANGES;
+use ackclock_quic::wire::codec::{Full, Reader, Writer};
+use ackclock_quic::wire::frame::FIXED_STREAM_HEADER;
+use ackclock_quic::wire::varint;
+use ackclock_quic::wire::{
     Ack, AckToSend, ConnectionId, Direction, EcnCounts, Extensions, Frame, FrameType, Frames, Stamp,
     StampFormat, StampsToSend, StreamFrame,
 };
-use kneepoint_quic::{Code, Error, Level};
+use ackclock_quic::{Code, Error, Level};
 use proptest::prelude::*;
 
 const STAMPS: StampFormat = StampFormat { max: 50, exponent: 2 };

@@ -1,13 +1,13 @@
 //! Handshakes of two sessions in memory, through CRYPTO streams cut into packets.
 
-use kneepoint_quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust, fingerprint};
-use kneepoint_quic::crypto::{Event, Keys, NextKeys, OneRtt, Plain, Session};
-use kneepoint_quic::crypto_stream::{CryptoStream, MAX_AHEAD};
-use kneepoint_quic::units::{Duration, Time};
-use kneepoint_quic::wire::codec::Writer;
-use kneepoint_quic::wire::header::{Outgoing, Parsed, parse};
-use kneepoint_quic::wire::{ConnectionId, TransportParameters};
-use kneepoint_quic::{Code, Error, Level, Side, Space};
+use ackclock_quic::crypto::tls::{Ciphers, ClientConfig, Identity, ServerConfig, Trust, fingerprint};
+use ackclock_quic::crypto::{Event, Keys, NextKeys, OneRtt, Plain, Session};
+use ackclock_quic::crypto_stream::{CryptoStream, MAX_AHEAD};
+use ackclock_quic::units::{Duration, Time};
+use ackclock_quic::wire::codec::Writer;
+use ackclock_quic::wire::header::{Outgoing, Parsed, parse};
+use ackclock_quic::wire::{ConnectionId, TransportParameters};
+use ackclock_quic::{Code, Error, Level, Side, Space};
 
 const ALPN: &[&[u8]] = &[b"hq-interop"];
 
@@ -91,12 +91,12 @@ fn parameters(side: Side) -> TransportParameters {
 fn tls(identity: &Identity, trust: Trust, alpn: &[&[u8]], ciphers: Ciphers) -> (End, End) {
     let client = ClientConfig::new(trust, alpn, ciphers).unwrap().logging_secrets();
     let server = ServerConfig::new(identity.clone(), ALPN, Ciphers::All).unwrap().logging_secrets();
-    let client = client.start("kneepoint.test", &parameters(Side::Client)).unwrap();
+    let client = client.start("ackclock.test", &parameters(Side::Client)).unwrap();
     (End::new(client), End::new(server.start(&parameters(Side::Server)).unwrap()))
 }
 
 fn identity() -> Identity {
-    Identity::self_signed(&["kneepoint.test"]).unwrap()
+    Identity::self_signed(&["ackclock.test"]).unwrap()
 }
 
 /// Both have everything, and it is the same.
@@ -117,7 +117,7 @@ fn tls_through_crypto_streams() {
         let (mut client, mut server) = tls(&identity, trust, ALPN, Ciphers::All);
         run(&mut client, &mut server, size).unwrap();
         check_complete(&client, &server);
-        assert_eq!(server.session.server_name(), Some("kneepoint.test"));
+        assert_eq!(server.session.server_name(), Some("ackclock.test"));
         let (mut a, mut b) = ([0; 32], [0; 32]);
         client.session.export(b"label", b"context", &mut a).unwrap();
         server.session.export(b"label", b"context", &mut b).unwrap();

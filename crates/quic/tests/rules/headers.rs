@@ -1,9 +1,9 @@
 //! Headers: what is written is read, coalesced packets come apart, and random bytes do no harm.
 
-use kneepoint_quic::Level;
-use kneepoint_quic::wire::codec::{Full, Writer};
-use kneepoint_quic::wire::header::{Dropped, Outgoing, Parsed, Protected, VersionNegotiation, parse};
-use kneepoint_quic::wire::{ConnectionId, retry};
+use ackclock_quic::Level;
+use ackclock_quic::wire::codec::{Full, Writer};
+use ackclock_quic::wire::header::{Dropped, Outgoing, Parsed, Protected, VersionNegotiation, parse};
+use ackclock_quic::wire::{ConnectionId, retry};
 use proptest::prelude::*;
 
 fn id(len: usize) -> ConnectionId {

@@ -2,10 +2,10 @@
 
 use std::net::{SocketAddrV4, SocketAddrV6};
 
-use kneepoint_quic::wire::codec::Writer;
-use kneepoint_quic::wire::transport_parameters::{PreferredAddress, TransportParameters};
-use kneepoint_quic::wire::{ConnectionId, StampFormat, varint};
-use kneepoint_quic::{Code, Side};
+use ackclock_quic::wire::codec::Writer;
+use ackclock_quic::wire::transport_parameters::{PreferredAddress, TransportParameters};
+use ackclock_quic::wire::{ConnectionId, StampFormat, varint};
+use ackclock_quic::{Code, Side};
 use proptest::prelude::*;
 
 use crate::appendix_a::{CLIENT_CRYPTO, bytes};

@@ -2,12 +2,12 @@
 
 use std::net::SocketAddr;
 
-use kneepoint_quic::Side;
-use kneepoint_quic::connection::path::paths::MAX_PATHS;
-use kneepoint_quic::connection::path::validation::{INITIAL_PTO, MAX_CHALLENGES};
-use kneepoint_quic::connection::path::{Addresses, Change, Event, Path, PathId, Paths, Seen};
-use kneepoint_quic::random::Random;
-use kneepoint_quic::units::{Duration, Time};
+use ackclock_quic::Side;
+use ackclock_quic::connection::path::paths::MAX_PATHS;
+use ackclock_quic::connection::path::validation::{INITIAL_PTO, MAX_CHALLENGES};
+use ackclock_quic::connection::path::{Addresses, Change, Event, Path, PathId, Paths, Seen};
+use ackclock_quic::random::Random;
+use ackclock_quic::units::{Duration, Time};
 use proptest::prelude::*;
 
 const PTO: Duration = Duration::from_millis(100);

@@ -1,12 +1,12 @@
 //! Packet protection against appendix A of RFC 9001, and against damage.
 
-use kneepoint_quic::crypto::keys::{self, DirectionalKeys, Keys, PacketKeySet};
-use kneepoint_quic::crypto::{NextKeys, OneRtt, Refused, plain};
-use kneepoint_quic::units::{Duration, Time};
-use kneepoint_quic::wire::codec::Writer;
-use kneepoint_quic::wire::header::{Outgoing, Parsed, Protected, parse};
-use kneepoint_quic::wire::{ConnectionId, Extensions, Frame, Frames, retry};
-use kneepoint_quic::{Code, Level, Side};
+use ackclock_quic::crypto::keys::{self, DirectionalKeys, Keys, PacketKeySet};
+use ackclock_quic::crypto::{NextKeys, OneRtt, Refused, plain};
+use ackclock_quic::units::{Duration, Time};
+use ackclock_quic::wire::codec::Writer;
+use ackclock_quic::wire::header::{Outgoing, Parsed, Protected, parse};
+use ackclock_quic::wire::{ConnectionId, Extensions, Frame, Frames, retry};
+use ackclock_quic::{Code, Level, Side};
 use proptest::prelude::*;
 use rustls::crypto::cipher::{AeadKey, Iv};
 use rustls::crypto::ring::cipher_suite::TLS13_CHACHA20_POLY1305_SHA256;
@@ -209,7 +209,7 @@ fn reserved_bits_end_the_connection_but_only_when_authenticated() {
     let mut packet = bytes(CLIENT_HEADER);
     packet.resize(packet.len() + 1162 + 16, 0);
     packet[0] |= 0x04;
-    let placed = kneepoint_quic::wire::Placed {
+    let placed = ackclock_quic::wire::Placed {
         level: Level::Initial,
         start: 0,
         length_at: Some(16),

@@ -1,8 +1,8 @@
 //! The receiving part of a stream: final sizes (RFC 9000 section 4.5), flow control, states.
 
-use kneepoint_quic::Code;
-use kneepoint_quic::streams::{Keep, Read, ReceiveState, ReceiveStream, WindowConfig};
-use kneepoint_quic::units::{Duration, Time};
+use ackclock_quic::Code;
+use ackclock_quic::streams::{Keep, Read, ReceiveState, ReceiveStream, WindowConfig};
+use ackclock_quic::units::{Duration, Time};
 use proptest::prelude::*;
 
 const NOW: Time = Time::from_millis(1);
@@ -13,7 +13,7 @@ fn stream() -> ReceiveStream {
     ReceiveStream::new(WINDOW, Keep::All)
 }
 
-fn code<T>(result: Result<T, kneepoint_quic::Error>) -> Result<T, Code> {
+fn code<T>(result: Result<T, ackclock_quic::Error>) -> Result<T, Code> {
     result.map_err(|error| error.code)
 }
 

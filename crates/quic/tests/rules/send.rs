@@ -1,8 +1,8 @@
 //! The sending part of a stream against a network that loses, repeats and reorders.
 
-use kneepoint_quic::streams::pattern;
-use kneepoint_quic::streams::send::Closed;
-use kneepoint_quic::streams::{Assembler, Chunk, SendState, SendStream};
+use ackclock_quic::streams::pattern;
+use ackclock_quic::streams::send::Closed;
+use ackclock_quic::streams::{Assembler, Chunk, SendState, SendStream};
 use proptest::prelude::*;
 
 /// Sends what is pending; the packets with their bytes.

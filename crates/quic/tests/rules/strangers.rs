@@ -3,18 +3,18 @@
 
 use std::net::SocketAddr;
 
-use kneepoint_quic::config::{EndpointConfig, RetryPolicy};
-use kneepoint_quic::crypto::keys;
-use kneepoint_quic::endpoint::routing::Why;
-use kneepoint_quic::endpoint::token::MAX_TOKEN;
-use kneepoint_quic::endpoint::{
+use ackclock_quic::config::{EndpointConfig, RetryPolicy};
+use ackclock_quic::crypto::keys;
+use ackclock_quic::endpoint::routing::Why;
+use ackclock_quic::endpoint::token::MAX_TOKEN;
+use ackclock_quic::endpoint::{
     Admission, First, ResetKey, Routed, Routing, Tokens, Verdict, admission, reset,
 };
-use kneepoint_quic::random::Random;
-use kneepoint_quic::units::{Duration, Time};
-use kneepoint_quic::wire::header::{Outgoing, Parsed, parse};
-use kneepoint_quic::wire::{ConnectionId, Frame, Frames, Writer, retry};
-use kneepoint_quic::{Code, Level, Side};
+use ackclock_quic::random::Random;
+use ackclock_quic::units::{Duration, Time};
+use ackclock_quic::wire::header::{Outgoing, Parsed, parse};
+use ackclock_quic::wire::{ConnectionId, Frame, Frames, Writer, retry};
+use ackclock_quic::{Code, Level, Side};
 use proptest::prelude::*;
 
 fn address(text: &str) -> SocketAddr {

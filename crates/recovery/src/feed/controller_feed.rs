@@ -20,10 +20,10 @@ use crate::feed::recovery_period::Exit;
 /// been told of leaving, or knows to have arrived, it ignores.
 ///
 /// ```
-/// use kneepoint_recovery::congestion::algorithms::reno::new_reno;
-/// use kneepoint_recovery::congestion::{Detection, Parameters, PathInfo};
-/// use kneepoint_recovery::feed::{ControllerFeed, RttEstimate};
-/// use kneepoint_recovery::units::{Duration, Time};
+/// use ackclock_recovery::congestion::algorithms::reno::new_reno;
+/// use ackclock_recovery::congestion::{Detection, Parameters, PathInfo};
+/// use ackclock_recovery::feed::{ControllerFeed, RttEstimate};
+/// use ackclock_recovery::units::{Duration, Time};
 ///
 /// let path = PathInfo::default();
 /// let mut feed = ControllerFeed::new(new_reno::Params::default().build(path));

@@ -4,11 +4,11 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, PathInfo};
-use kneepoint_recovery::{
+use ackclock_recovery::{
     AckEffects, AckError, AckFrame, Config, EcnCounts, Payload, Role, SendDecision, Sender, SpaceId, TcpAck,
     Timeout,
 };
+use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Idle, Lost, PathInfo};
 use units::{Ecn, Time};
 
 /// Bytes of every packet, in the window and in the stream.

@@ -1,7 +1,7 @@
 //! When a QUIC receiver acknowledges under options that other stacks than RFC 9000's text have, against closed forms.
 
 use crate::common::ms;
-use kneepoint_recovery::{AckConfig, AckFrame, Clock, OnGap, Receiver};
+use ackclock_recovery::{AckConfig, AckFrame, Clock, OnGap, Receiver};
 use units::Ecn;
 use units::{Duration, Time};
 

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::{Piece, SIZE, ms, piece};
+use ackclock_recovery::{AckEffects, AckFrame, Config, SendDecision, Sender};
 use congestion::{Ack, Cause, Congestion, Control, Controller, PathInfo};
-use kneepoint_recovery::{AckEffects, AckFrame, Config, SendDecision, Sender};
 use units::{Duration, Time};
 
 /// Opens its window by a packet every 10 ms, whatever is acknowledged.

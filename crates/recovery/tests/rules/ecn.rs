@@ -1,8 +1,8 @@
 //! ECN counts and their validation (RFC 9000 section 13.4), sender and receiver together.
 
 use crate::common::*;
+use ackclock_recovery::{AckConfig, AckFrame, Clock, Config, Receiver};
 use congestion::Cause;
-use kneepoint_recovery::{AckConfig, AckFrame, Clock, Config, Receiver};
 use proptest::prelude::*;
 use units::Duration;
 use units::Ecn;
@@ -121,10 +121,10 @@ fn overtaken_acks() {
     for at in 0..3 {
         b.send(f64::from(at));
     }
-    let count = |ect0| kneepoint_recovery::EcnCounts { ect0, ect1: 0, ce: 0 };
+    let count = |ect0| ackclock_recovery::EcnCounts { ect0, ect1: 0, ce: 0 };
     b.ack_ecn(50.0, &[(0, 0), (2, 2)], count(2));
     b.ack_ecn(50.1, &[(0, 1)], count(1));
     b.send(60.0);
-    b.ack_ecn(110.0, &[(0, 3)], kneepoint_recovery::EcnCounts { ect0: 3, ect1: 0, ce: 1 });
+    b.ack_ecn(110.0, &[(0, 3)], ackclock_recovery::EcnCounts { ect0: 3, ect1: 0, ce: 1 });
     assert_eq!(b.out.congestion, Some(Cause::Ecn));
 }

@@ -4,12 +4,12 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::{Piece, SIZE, piece};
+use ackclock_recovery::feed::{ControllerFeed, RttEstimate};
+use ackclock_recovery::{AckConfig, AckEffects, AckFrame, Clock, Config, Receiver, SendDecision, Sender};
 use congestion::algorithms::bbr::{v1, v3};
 use congestion::algorithms::cubic::rfc9438;
 use congestion::algorithms::reno::new_reno;
 use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, Parameters, PathInfo, Sent};
-use kneepoint_recovery::feed::{ControllerFeed, RttEstimate};
-use kneepoint_recovery::{AckConfig, AckEffects, AckFrame, Clock, Config, Receiver, SendDecision, Sender};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use units::{Duration, Ecn, Time};

@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, PathInfo, Sent};
-use kneepoint_recovery::{
+use ackclock_recovery::{
     AckConfig, AckEffects, AckFrame, Clock, Config, EcnCounts, Exit, Paced, Payload, Receiver, Reduction,
     Rto, SendDecision, Sender, TcpAck, TcpReceiver, TimeThreshold, Timeout,
 };
+use congestion::{Ack, Cause, Congestion, Control, Controller, Detection, Lost, PathInfo, Sent};
 use proptest::prelude::*;
 use units::Ecn;
 use units::{Duration, Time};

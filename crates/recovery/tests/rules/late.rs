@@ -1,8 +1,8 @@
 //! Packets declared lost that arrive after all: they are delivered, the rate is theirs, too, and there is an ACK clock.
 
 use crate::common::*;
+use ackclock_recovery::{AckFrame, Config};
 use congestion::Cause;
-use kneepoint_recovery::{AckFrame, Config};
 
 /// A packet each millisecond, acknowledged 100 ms later; every 50th overtakes 20. Sends and ACKs in the order of time.
 fn overtaken(config: Config, seconds: u64) -> Bench {

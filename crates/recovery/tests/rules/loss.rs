@@ -1,8 +1,8 @@
 //! Loss detection: RFC 9002 section 6.1, with the vectors of the fact sheet (9.1, appendix A).
 
 use crate::common::*;
+use ackclock_recovery::{Config, TimeThreshold};
 use congestion::Detection::{PacketThreshold, TimeThreshold as Late};
-use kneepoint_recovery::{Config, TimeThreshold};
 use units::{Duration, Time};
 
 fn with(packet_threshold: Option<u64>, time_threshold: TimeThreshold) -> Config {
@@ -57,7 +57,7 @@ fn equality_is_lost() {
         let mut b = Bench::primed(Config::quic(), 80.0);
         b.send_at([100.0, 144.375]);
         // 2's RTT is 40 ms, smoothed (7 * 80 + 40) / 8 = 75: 1 is lost from 100 + 84.375 ms on.
-        let frame = kneepoint_recovery::AckFrame { ranges: vec![(2, 2)], ..Default::default() };
+        let frame = ackclock_recovery::AckFrame { ranges: vec![(2, 2)], ..Default::default() };
         b.sender.on_ack(Time(ms(184.375).0 - early), &frame, None, &mut b.out);
         assert_eq!(b.out.lost.len(), usize::from(lost), "{early} ns early");
     }
@@ -158,9 +158,9 @@ fn unused_credit_lapses() {
     let mut b = flight(Config::quic());
     b.ack(205.0, &[(5, 5)]); // a loss: one packet may leave at once
     b.set_window(0);
-    assert_eq!(b.sender.can_send(ms(205.0), SIZE), kneepoint_recovery::SendDecision::Now);
+    assert_eq!(b.sender.can_send(ms(205.0), SIZE), ackclock_recovery::SendDecision::Now);
     b.ack(206.0, &[(3, 5)]);
-    assert_eq!(b.sender.can_send(ms(206.0), SIZE), kneepoint_recovery::SendDecision::WindowFull);
+    assert_eq!(b.sender.can_send(ms(206.0), SIZE), ackclock_recovery::SendDecision::WindowFull);
 }
 
 /// Packets that arrive late raise the packet threshold to what would have spared them, up to a bound: google/quiche has none,

@@ -1,9 +1,9 @@
 //! Packet numbers that nobody watches, what an ACK may name, and what it gives back.
 
 use crate::common::*;
+use ackclock_recovery::SpaceId::Application;
+use ackclock_recovery::{AckError, AckFrame, EcnCounts};
 use congestion::Detection;
-use kneepoint_recovery::SpaceId::Application;
-use kneepoint_recovery::{AckError, AckFrame, EcnCounts};
 use units::{Duration, Ecn};
 
 /// How much there is of a sender, in characters.
@@ -173,8 +173,8 @@ fn times_of_old_packets() {
 /// RFC 9000 section 13.4.2: a datagram of ACKs alone tests nothing, and is marked when the path is known to carry ECN; its mark counts.
 #[test]
 fn marks_of_acks_alone() {
-    let config = kneepoint_recovery::Config { ecn: Ecn::Ect0, ..kneepoint_recovery::Config::quic() };
-    let mut b = Bench::endpoint(config, kneepoint_recovery::Role::Client);
+    let config = ackclock_recovery::Config { ecn: Ecn::Ect0, ..ackclock_recovery::Config::quic() };
+    let mut b = Bench::endpoint(config, ackclock_recovery::Role::Client);
     assert_eq!(b.sender.bare_mark(), Ecn::NotEct);
     let mark = b.sender.datagram_mark(ms(0.0));
     b.sender.on_sent_in(ms(0.0), Application, SIZE, mark, piece(0), true);

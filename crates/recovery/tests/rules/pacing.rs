@@ -1,7 +1,7 @@
 //! The rate of a sender whose controller has none: `factor * cwnd / smoothed_rtt`.
 
 use crate::common::*;
-use kneepoint_recovery::{Config, Paced, Pacing, SendDecision, Style};
+use ackclock_recovery::{Config, Paced, Pacing, SendDecision, Style};
 use units::Time;
 
 const RTT: f64 = 100.0;

@@ -1,9 +1,9 @@
 //! Another path, other datagrams, and how much may leave at once.
 
 use crate::common::*;
+use ackclock_recovery::SpaceId::{Application, Handshake};
+use ackclock_recovery::{AckFrame, Budget, Config, EcnCounts, Limit, Pacing, Role, SendDecision, Style};
 use congestion::{Cause, Control, Controller, PathInfo};
-use kneepoint_recovery::SpaceId::{Application, Handshake};
-use kneepoint_recovery::{AckFrame, Budget, Config, EcnCounts, Limit, Pacing, Role, SendDecision, Style};
 use proptest::prelude::*;
 use units::{Duration, Ecn};
 
@@ -136,8 +136,8 @@ fn larger_datagrams() {
         }
     }
     let controller = Box::new(InPackets(SIZE));
-    let mut sender = kneepoint_recovery::Sender::with_spaces(Config::quic(), controller, PATH, Role::Client);
-    let mut out = kneepoint_recovery::AckEffects::default();
+    let mut sender = ackclock_recovery::Sender::with_spaces(Config::quic(), controller, PATH, Role::Client);
+    let mut out = ackclock_recovery::AckEffects::default();
     sender.on_sent_in(ms(0.0), Application, SIZE, Ecn::NotEct, piece(0), true);
     let frame = AckFrame { ranges: vec![(0, 0)], ..AckFrame::default() };
     sender.on_ack_in(ms(100.0), Application, &frame, None, &mut out).unwrap();

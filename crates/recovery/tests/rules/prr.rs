@@ -1,8 +1,8 @@
 //! Proportional Rate Reduction, RFC 9937 section 6, in segments: 20 in flight, 10 when the period is over.
 
 use crate::common::*;
+use ackclock_recovery::{Config, EcnCounts, Reduction, SendDecision, TcpAck};
 use congestion::Cause;
-use kneepoint_recovery::{Config, EcnCounts, Reduction, SendDecision, TcpAck};
 use units::Ecn;
 
 const FLIGHT: u64 = 20;
@@ -188,7 +188,7 @@ fn undone() {
 fn quic() {
     let mut b = flight(Config {
         reduction: Reduction::Prr,
-        paced: kneepoint_recovery::Paced::Never,
+        paced: ackclock_recovery::Paced::Never,
         ..Config::quic()
     });
     b.ack(204.0, &[(2, 4)]);

@@ -1,6 +1,6 @@
 //! Which packets of a Linux TCP connection are acknowledged one by one, against a measurement on the wire.
 
-use kneepoint_recovery::{AckConfig, Clock, TcpReceiver};
+use ackclock_recovery::{AckConfig, Clock, TcpReceiver};
 use units::{Duration, Ecn, Time};
 
 const MSS: u64 = 1448;

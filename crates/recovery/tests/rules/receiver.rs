@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::common::ms;
-use kneepoint_recovery::{AckConfig, AckFrame, Clock, OnGap, Receiver};
+use ackclock_recovery::{AckConfig, AckFrame, Clock, OnGap, Receiver};
 use proptest::prelude::*;
 use units::{Duration, Ecn};
 

@@ -1,9 +1,9 @@
 //! One reduction per round trip, persistent congestion, undo: RFC 9002 section 7.
 
 use crate::common::*;
+use ackclock_recovery::{AckFrame, Config, EcnCounts, Exit, Paced, SendDecision, TimeThreshold};
 use congestion::Cause::{self, Delay, Ecn as Mark, Loss, PersistentCongestion, Timeout};
 use congestion::Detection;
-use kneepoint_recovery::{AckFrame, Config, EcnCounts, Exit, Paced, SendDecision, TimeThreshold};
 use units::Duration;
 use units::Ecn;
 
@@ -210,9 +210,9 @@ fn one_packet_on_entry() {
     let mut b = flight(Config::quic());
     b.set_window(0);
     b.ack(205.0, &[(2, 5)]);
-    assert_eq!(b.sender.can_send(ms(205.0), SIZE), kneepoint_recovery::SendDecision::Now);
+    assert_eq!(b.sender.can_send(ms(205.0), SIZE), ackclock_recovery::SendDecision::Now);
     b.resend(205.0, piece(1));
-    assert_eq!(b.sender.can_send(ms(205.0), SIZE), kneepoint_recovery::SendDecision::WindowFull);
+    assert_eq!(b.sender.can_send(ms(205.0), SIZE), ackclock_recovery::SendDecision::WindowFull);
 }
 
 /// A sender whose probe timeout is 2 s, as section 7.6.3 has it: 0.5 s + 4 * 0.25 s + 0.5 s. Sample at 0.5 s.

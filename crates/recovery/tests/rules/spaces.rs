@@ -1,9 +1,9 @@
 //! Three packet number spaces: timers of RFC 9002 section 6.2 and appendix A.8 in closed form, and all accounts against a plain model.
 
 use crate::common::*;
+use ackclock_recovery::SpaceId::{Application, Handshake, Initial};
+use ackclock_recovery::{AckFrame, Config, EcnCounts, Role, SendDecision, SpaceId};
 use congestion::Cause;
-use kneepoint_recovery::SpaceId::{Application, Handshake, Initial};
-use kneepoint_recovery::{AckFrame, Config, EcnCounts, Role, SendDecision, SpaceId};
 use proptest::prelude::*;
 use units::{Duration, Ecn};
 

@@ -1,9 +1,9 @@
 //! The TCP personality: SACK, RACK (RFC 8985 section 6), NewReno's recovery (RFC 6582).
 
 use crate::common::*;
+use ackclock_recovery::{Config, EcnCounts, Exit, TcpAck};
 use congestion::Cause::{self, Loss};
 use congestion::Detection::TimeThreshold;
-use kneepoint_recovery::{Config, EcnCounts, Exit, TcpAck};
 use units::Duration;
 use units::Ecn;
 

@@ -1,8 +1,8 @@
 //! Probe timeouts (RFC 9002 section 6.2), tail loss probes (RFC 8985 section 7), retransmission timeouts (RFC 6298).
 
 use crate::common::*;
+use ackclock_recovery::{AckFrame, Config, Pto, Rto, SendDecision, TcpAck, TimeThreshold};
 use congestion::{Cause, Detection};
-use kneepoint_recovery::{AckFrame, Config, Pto, Rto, SendDecision, TcpAck, TimeThreshold};
 use units::Duration;
 
 /// After one sample of 100 ms: smoothed_rtt + 4 * (100 / 2) + max_ack_delay.

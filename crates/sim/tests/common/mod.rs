@@ -36,7 +36,7 @@ pub fn scenario(bdp: f64, seconds: u64, flows: Vec<FlowConfig>) -> Scenario {
 }
 
 pub fn run(scenario: &Scenario) -> Outcome {
-    kneepoint_sim::run(scenario, &Watch::default()).unwrap()
+    ackclock_sim::run(scenario, &Watch::default()).unwrap()
 }
 
 /// Stream bytes per second of flow `i`, Mbit/s.

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::common::*;
+use ackclock_sim::guest::{Arrival, Datagram, Snapshot};
+use ackclock_sim::{Guest, run_with_guests};
 use congestion::Controller;
-use kneepoint_sim::guest::{Arrival, Datagram, Snapshot};
-use kneepoint_sim::{Guest, run_with_guests};
 use link::aqm::red;
 use link::{Aqm, Limit, LinkConfig, Threshold};
 use recovery::Stats;

@@ -3,8 +3,8 @@
 
 use crate::common::*;
 
+use ackclock_sim::run_recorded;
 use congestion::{Algorithm, Registry};
-use kneepoint_sim::run_recorded;
 use link::aqm::{codel, dual_pi2, fq_codel, pie};
 use link::{Aqm, LinkConfig, Reorder};
 use scenario::trace::Trace;

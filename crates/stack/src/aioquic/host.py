@@ -1,4 +1,4 @@
-"""Ends of aioquic in virtual time, as a child of kneepoint.
+"""Ends of aioquic in virtual time, as a child of ackclock.
 
 Requests come on stdin and answers leave on stdout, both with their length in front (4 bytes, little-endian like all numbers);
 `crates/stack/src/aioquic/messages.rs` is the other side. Every request has one answer. aioquic itself is not changed: what it does is

@@ -11,7 +11,7 @@ use crate::refusal::Refusal;
 /// not be sure.
 const VERSION: &str = "1.7.2";
 /// Who begins Python when it is not `python3`.
-const VARIABLE: &str = "KNEEPOINT_PYTHON";
+const VARIABLE: &str = "ACKCLOCK_PYTHON";
 /// For one answer.
 const PATIENCE: Elapsed = Elapsed::from_secs(60);
 

@@ -1,8 +1,8 @@
 //! Scenarios: 10 Mbit/s and 50 ms unless changed.
 #![allow(dead_code, unreachable_pub, reason = "shared by tests, each of which uses a part of it")]
 
+use ackclock_stack::{Cipher, Profile};
 use congestion::{Algorithm, Registry};
-use kneepoint_stack::{Cipher, Profile};
 use link::{Limit, LinkConfig};
 use scenario::{
     Application, Connection, FlowConfig, MediaConfig, MediaTotals, ObjectsConfig, Outcome, Scenario,
@@ -73,7 +73,7 @@ pub fn transfer(name: &str) -> Scenario {
 
 pub fn on_stack(scenario: &Scenario, cipher: Cipher) -> Outcome {
     let profile = Profile { cipher, ..Profile::default() };
-    kneepoint_stack::run(scenario, &profile, &Watch::default(), None).unwrap().unwrap()
+    ackclock_stack::run(scenario, &profile, &Watch::default(), None).unwrap().unwrap()
 }
 
 pub fn on_simulator(scenario: &Scenario) -> Outcome {

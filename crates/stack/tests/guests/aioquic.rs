@@ -1,7 +1,7 @@
 //! aioquic in a child process, at both ends and at either of ours: the cases of `pairs.rs` and `faults.rs`, and what is its own. Where Python
 //! or aioquic is missing each test says `skipped:` and why.
 
-use kneepoint_stack::{Host, Profile, Stack, guests_of};
+use ackclock_stack::{Host, Profile, Stack, guests_of};
 use scenario::{FlowConfig, Outcome, Scenario, Transport, Watch};
 use units::{Duration, Ecn, Time};
 
@@ -10,11 +10,8 @@ use crate::on;
 use crate::pairs::run;
 
 /// The first is the client.
-const PAIRS: [(Stack, Stack); 3] = [
-    (Stack::Kneepoint, Stack::Aioquic),
-    (Stack::Aioquic, Stack::Kneepoint),
-    (Stack::Aioquic, Stack::Aioquic),
-];
+const PAIRS: [(Stack, Stack); 3] =
+    [(Stack::Ackclock, Stack::Aioquic), (Stack::Aioquic, Stack::Ackclock), (Stack::Aioquic, Stack::Aioquic)];
 
 /// Whether it is here.
 pub(crate) fn is_here() -> bool {
@@ -95,7 +92,7 @@ fn the_second_probe_arrives_alone() {
     }
     let mut lossy = scenario(1_000);
     (lossy.seed, lossy.link.loss) = (0, 0.3);
-    let outcome = run(&lossy, (Stack::Kneepoint, Stack::Aioquic), false);
+    let outcome = run(&lossy, (Stack::Ackclock, Stack::Aioquic), false);
     assert_eq!(outcome.flows[0].delivered, 1_000);
 }
 
@@ -170,7 +167,7 @@ fn marks() {
     if !is_here() {
         return;
     }
-    let outcome = run(&marked, (Stack::Kneepoint, Stack::Aioquic), false);
+    let outcome = run(&marked, (Stack::Ackclock, Stack::Aioquic), false);
     let flow = &outcome.flows[0];
     assert_eq!((flow.delivered, flow.ecn.ect0, flow.stats.ecn_events), (1_000_000, 0, 0));
 }

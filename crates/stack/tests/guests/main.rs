@@ -1,7 +1,7 @@
 //! Other people's stacks in virtual time, and ours beside them; one program, so that it is linked once.
 #![cfg(all(feature = "noq", feature = "quinn"))]
 
-extern crate congestion as kneepoint_congestion; // the name that its macros write
+extern crate congestion as ackclock_congestion; // the name that its macros write
 
 mod aioquic;
 mod applications;
@@ -14,11 +14,11 @@ mod rules;
 mod stamps;
 mod transfers;
 
-use kneepoint_stack::{Host, Profile, Stack, guests_of};
+use ackclock_stack::{Host, Profile, Stack, guests_of};
 use scenario::{Outcome, Scenario, Watch};
 
 /// Those in this program.
-const HERE: [Stack; 3] = [Stack::Kneepoint, Stack::Noq, Stack::Quinn];
+const HERE: [Stack; 3] = [Stack::Ackclock, Stack::Noq, Stack::Quinn];
 /// noq and quinn.
 const OTHERS: [Stack; 2] = [Stack::Noq, Stack::Quinn];
 

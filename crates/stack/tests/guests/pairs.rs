@@ -1,6 +1,6 @@
 //! Every ordered pair of stacks, the first as the client: it sends 1 MB, and the server compares each byte.
 
-use kneepoint_stack::{Couple, Host, Stack};
+use ackclock_stack::{Couple, Host, Stack};
 use link::aqm::red;
 use link::{Aqm, Limit, Threshold};
 use scenario::{Outcome, Scenario, Watch};

@@ -5,8 +5,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use ackclock_stack::{Couple, Host, Stack};
 use congestion::Controller;
-use kneepoint_stack::{Couple, Host, Stack};
 use recovery::Stats;
 use scenario::{End, FlowConfig, Outcome, Rebind, Record, Scenario, Watch};
 use sim::Guest;
@@ -75,7 +75,7 @@ fn every_pair() {
     let both: &[(u64, Rebind)] = &[(600, Rebind::Port), (1300, Rebind::Address), (2000, Rebind::Port)];
     let moves = [(port, "10.0.0.1:4001"), (address, "10.0.1.1:4000"), (both, "10.0.1.2:4002")];
     // aioquic refuses a source that moves.
-    let stacks = [Stack::Kneepoint, Stack::Noq, Stack::Quinn];
+    let stacks = [Stack::Ackclock, Stack::Noq, Stack::Quinn];
     for client in stacks {
         for server in stacks {
             let name = format!("{} to {}", client.word(), server.word());

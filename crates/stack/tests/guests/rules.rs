@@ -1,6 +1,6 @@
 //! Who is refused, and what is counted.
 
-use kneepoint_stack::{Host, Profile, Stack, guests_of};
+use ackclock_stack::{Host, Profile, Stack, guests_of};
 use link::aqm::red;
 use link::{Aqm, Limit, Threshold};
 use scenario::FlowConfig;

@@ -8,7 +8,7 @@
 //! more was acknowledged of late than its rate promises (`extra_acked`), which is less in noq. Whatever is in flight beyond link and queue is lost,
 //! and again the round after: of the smaller packets the model drops 55 and noq 42, and the difference is Startup's (docs/stack.md).
 
-use kneepoint_stack::Stack;
+use ackclock_stack::Stack;
 use link::{LinkConfig, Reorder};
 use scenario::{FlowConfig, Outcome, Scenario, Transport};
 use units::Duration;
@@ -54,7 +54,7 @@ fn beside(scenario: &Scenario, name: &str, (drops, spread): (u64, f64)) {
     let model = on_simulator(scenario);
     let datagram = i64::from(scenario.flows[0].transport.mds());
     line(name, "simulator", &model);
-    line(name, "ours", &on(Stack::Kneepoint, scenario)); // its bars are those of `runs/bars.rs`
+    line(name, "ours", &on(Stack::Ackclock, scenario)); // its bars are those of `runs/bars.rs`
     for stack in OTHERS.into_iter().filter(|stack| stack.check(&scenario.flows[0]).is_ok()) {
         let outcome = on(stack, scenario);
         let world = stack.word();
@@ -143,9 +143,9 @@ fn the_same_twice() {
 fn side_by_side() {
     let flows = ["cubic", "cubic", "cubic"].map(flow);
     let scenario = Scenario::new(link(), flows, Duration::from_secs(20));
-    let (profile, host) = (kneepoint_stack::Profile::default(), kneepoint_stack::Host::default());
+    let (profile, host) = (ackclock_stack::Profile::default(), ackclock_stack::Host::default());
     let take = |stack, number: usize| {
-        let mut guests = kneepoint_stack::guests_of(stack, &scenario, &profile, &host).unwrap();
+        let mut guests = ackclock_stack::guests_of(stack, &scenario, &profile, &host).unwrap();
         guests.swap_remove(number)
     };
     let guests = vec![take(Stack::Noq, 0), take(Stack::Quinn, 1)];

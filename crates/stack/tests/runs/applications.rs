@@ -1,7 +1,7 @@
 //! Flows that are not bulk alone: pauses, short transfers, media; beside the simulator's, whose sources they have. Objects and frames are counted
 //! by the same code, so that what differs is the protocol: real handshakes, packets a little shorter or longer, messages with headers.
 
-use kneepoint_stack::{Cipher, Profile, Refusal};
+use ackclock_stack::{Cipher, Profile, Refusal};
 use link::LinkConfig;
 use scenario::trace::Event;
 use scenario::{Connection, FlowConfig, Outcome, Scenario, Transport};
@@ -170,6 +170,6 @@ fn beside_tcp() {
     let outcome = on_stack(&both, Cipher::Tls);
     assert!(outcome.flows.iter().all(|flow| flow.delivered > 4_000_000), "they share the link");
     let alone = Scenario::new(link(), [tcp], Duration::from_secs(20));
-    let refused = kneepoint_stack::guests(&alone, &Profile::default()).err();
+    let refused = ackclock_stack::guests(&alone, &Profile::default()).err();
     assert_eq!(refused, Some(Refusal::Flow("it is of TCP")));
 }

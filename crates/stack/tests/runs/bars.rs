@@ -2,8 +2,8 @@
 //! networks: the window every 20 ms within 1 % in the median and 3 % at the 95th percentile, completion within 1 %, drops within 2 %
 //! (one packet where there are fewer than fifty).
 
+use ackclock_stack::Cipher;
 use congestion::Registry;
-use kneepoint_stack::Cipher;
 use link::{Limit, RateModel};
 use scenario::trace::Event;
 use scenario::{Outcome, Route, Scenario, UdpConfig};

@@ -4,7 +4,7 @@
 //! not three, which makes the transfer 0.2 % shorter (`headers` says how much is left with the model's headers as they are here). The end of
 //! the client's handshake takes some 130 bytes of the first packet of data, and a packet number is left out now and then.
 
-use kneepoint_stack::{Cipher, Profile};
+use ackclock_stack::{Cipher, Profile};
 use scenario::{FlowConfig, Outcome, Scenario, Transport, Watch};
 use units::{Duration, Time};
 
@@ -95,7 +95,7 @@ fn beside_a_simulated_flow() {
     let guest =
         FlowConfig { start: Time::from_millis(2000), stop: Some(Time::from_millis(12_000)), ..flow("cubic") };
     let scenario = Scenario::new(link(), [flow("cubic"), guest], Duration::from_secs(20));
-    let mut guests = kneepoint_stack::guests(&scenario, &Profile::default()).unwrap();
+    let mut guests = ackclock_stack::guests(&scenario, &Profile::default()).unwrap();
     guests.remove(0);
     let outcome = sim::run_with_guests(&scenario, guests, &Watch::default(), None).unwrap();
     let delivered = outcome.flows.iter().map(|flow| flow.delivered).collect::<Vec<_>>();

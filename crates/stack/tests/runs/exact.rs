@@ -3,8 +3,8 @@
 //!
 //! Found on the way, and mended in the model: a receiver's timer refilled the sender's pacer, and ACK delays were told to the nanosecond.
 
+use ackclock_stack::{EXACT_HEADER, Profile};
 use congestion::{Cause, Detection, Registry};
-use kneepoint_stack::{EXACT_HEADER, Profile};
 use link::{Limit, LinkConfig, Reorder};
 use quic::config::{Config, ENDLESS};
 use quic::streams::WindowConfig;
@@ -83,7 +83,7 @@ fn compare(mut flow: FlowConfig, link: LinkConfig, packets: usize) -> Result<(us
     // As long as it takes, also at the rate of a slow camera.
     let scenario = Scenario { trace: true, ..Scenario::new(link, [flow], Duration::from_secs(100_000)) };
     let model = steps(on_simulator(&scenario), packets);
-    let outcome = kneepoint_stack::run(&scenario, &Profile::exact(), &Watch::default(), None);
+    let outcome = ackclock_stack::run(&scenario, &Profile::exact(), &Watch::default(), None);
     let protocol = steps(outcome.unwrap().unwrap(), packets);
     let at = model.iter().zip(&protocol).position(|(a, b)| a != b).unwrap_or(model.len().min(protocol.len()));
     if at == model.len() && at == protocol.len() {
@@ -119,7 +119,7 @@ fn credit_moves_nothing() {
         let quic =
             Config { data_window: window, stream_window: window, ping_every: None, ..Config::default() };
         let profile = Profile { quic, ..Profile::exact() };
-        let outcome = kneepoint_stack::run(&scenario, &profile, &Watch::default(), None).unwrap().unwrap();
+        let outcome = ackclock_stack::run(&scenario, &profile, &Watch::default(), None).unwrap().unwrap();
         // ACKs of credit take room from the stream.
         let of = |(time, step)| match step {
             Step::Sent { number, bytes, .. } => (time, Step::Sent { number, bytes, len: 0 }),
@@ -220,7 +220,7 @@ fn several_flows() {
     };
     let model = counts(on_simulator(&scenario));
     assert!(model.iter().all(|flow| flow.1 > 5), "{model:?}");
-    let outcome = kneepoint_stack::run(&scenario, &Profile::exact(), &Watch::default(), None);
+    let outcome = ackclock_stack::run(&scenario, &Profile::exact(), &Watch::default(), None);
     assert_eq!(model, counts(outcome.unwrap().unwrap()));
 }
 
@@ -229,7 +229,7 @@ fn a_hundred_thousand_packets() {
     compare_all(&["cubic"], MANY);
 }
 
-/// All of them, in minutes: `cargo test -p kneepoint-stack --test runs -- --ignored`.
+/// All of them, in minutes: `cargo test -p ackclock-stack --test runs -- --ignored`.
 #[test]
 #[ignore = "minutes"]
 fn a_hundred_thousand_packets_of_every_controller() {

@@ -1,6 +1,6 @@
 //! Links that damage, double, drop by number and go dark: the transfer is complete all the same.
 
-use kneepoint_stack::Cipher;
+use ackclock_stack::Cipher;
 use link::LinkConfig;
 use units::Time;
 

@@ -1,6 +1,6 @@
 //! Whole runs on the stack, beside the same on the simulator; one program, so that it is linked once.
 
-extern crate congestion as kneepoint_congestion; // the name that its macros write
+extern crate congestion as ackclock_congestion; // the name that its macros write
 
 mod applications;
 mod bars;

@@ -1,6 +1,6 @@
 //! Networks that are not a single drop-tail queue: marks, links back, random loss.
 
-use kneepoint_stack::Cipher;
+use ackclock_stack::Cipher;
 use link::aqm::red;
 use link::{Aqm, Limit, LinkConfig, Threshold};
 use scenario::{Back, FlowConfig, Route, Scenario};

@@ -1,6 +1,6 @@
 //! A NAT that rebinds the client of our own endpoints.
 
-use kneepoint_stack::Cipher;
+use ackclock_stack::Cipher;
 use scenario::{FlowConfig, Rebind};
 use units::Duration;
 

@@ -4,9 +4,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use ackclock_stack::Cipher;
 use congestion::algorithms::media::nada;
 use congestion::{Ack, Cause, Congestion, Control, Controller, Entry, Needs, PathInfo, Sent, algorithm};
-use kneepoint_stack::Cipher;
 use link::{Limit, Reorder};
 use scenario::trace::Event;
 use scenario::{Outcome, Scenario};

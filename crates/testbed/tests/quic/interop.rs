@@ -1,7 +1,7 @@
 //! Our endpoint and other people's, both ways, over real sockets and the emulator: 1 kB, 1 MB and 50 MB, with 1 % of loss and reordering and without. What
 //! arrives is compared byte by byte with the pattern that was sent.
 
-use kneepoint_testbed::{Feasibility, Make, run};
+use ackclock_testbed::{Feasibility, Make, run};
 use link::{Limit, LinkConfig, Reorder};
 use scenario::{FlowConfig, Scenario, Watch};
 use stack::{Couple, Host, Stack};
@@ -41,10 +41,10 @@ fn rough() -> LinkConfig {
 
 /// Each of the others, if it is here, and whether ours is the client.
 fn pairs() -> Vec<(Stack, Stack)> {
-    let mut all = vec![(Stack::Kneepoint, Stack::Kneepoint)];
+    let mut all = vec![(Stack::Ackclock, Stack::Ackclock)];
     for other in [Stack::Noq, Stack::Quinn, Stack::Aioquic] {
         match other.find() {
-            Ok(()) => all.extend([(Stack::Kneepoint, other), (other, Stack::Kneepoint)]),
+            Ok(()) => all.extend([(Stack::Ackclock, other), (other, Stack::Ackclock)]),
             Err(why) => println!("skipped: {why}"),
         }
     }

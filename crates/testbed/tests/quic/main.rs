@@ -8,8 +8,8 @@ mod interop;
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ackclock_testbed::{Feasibility, Make, Measured, run};
 use congestion::Registry;
-use kneepoint_testbed::{Feasibility, Make, Measured, run};
 use link::{Limit, LinkConfig};
 use recovery::{Pacing, Style};
 use scenario::{FlowConfig, Scenario, Transport, Watch};

@@ -22,7 +22,7 @@ const MAX_BETWEEN: u64 = 1 << 20;
 const MAX_INFORMATIONAL: usize = 16;
 
 /// How servers of ours call themselves.
-const OURS: &[u8] = b"kneepoint/";
+const OURS: &[u8] = b"ackclock/";
 /// What a server's view of the path may be, in bytes.
 const MAX_SEEN: usize = 4096;
 

@@ -25,11 +25,11 @@ pub const MAX_FIELDS: u64 = 16 << 10;
 /// What a client may send on one request's stream, in bytes: fields, and a body that nobody reads.
 pub const MAX_REQUEST: u64 = 32 << 10;
 /// What this server calls itself.
-pub const NAME: &str = concat!("kneepoint/", env!("CARGO_PKG_VERSION"));
+pub const NAME: &str = concat!("ackclock/", env!("CARGO_PKG_VERSION"));
 
 /// Where this server says what it has seen of the path to who asks ([`Summary::to_text`](crate::meter::Summary::to_text)): a client of ours asks when it has
 /// what it wanted (RFC 8615).
-pub const PATH_SEEN: &str = "/.well-known/kneepoint-path";
+pub const PATH_SEEN: &str = "/.well-known/ackclock-path";
 
 type Requests = RequestStream<Stream, Bytes>;
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kneepoint_transfer::{Protocol, ServeConfig, Trouble};
+use ackclock_transfer::{Protocol, ServeConfig, Trouble};
 use quic::connection::Ended;
 use units::Duration;
 
@@ -132,7 +132,7 @@ fn nowhere_to_put_it() {
     for protocol in BOTH {
         let mut world = World::new(&[("a", &large()), ("b", b"beta")], ServeConfig::default());
         let wanted = [("/a", "none/a"), ("/b", "b")].iter().enumerate().map(|(number, (path, out))| {
-            kneepoint_transfer::Wanted {
+            ackclock_transfer::Wanted {
                 number,
                 authority: "server".to_owned(),
                 path: (*path).to_owned(),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use kneepoint_transfer::{Protocol, ServeConfig, Wanted};
+use ackclock_transfer::{Protocol, ServeConfig, Wanted};
 use ring::digest::{SHA256, digest};
 
 use crate::world::*;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use kneepoint_transfer::{Protocol, ServeConfig, Wanted};
+use ackclock_transfer::{Protocol, ServeConfig, Wanted};
 use quic::config::RetryPolicy;
 use quic::connection::{Close, Ended, Event};
 use quic::crypto::ClientCrypto;

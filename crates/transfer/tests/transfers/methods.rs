@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
 
+use ackclock_transfer::h3::Transport;
+use ackclock_transfer::h3::server::{CANCELLED, PATH_SEEN};
+use ackclock_transfer::session::Session;
+use ackclock_transfer::tasks::Pool;
+use ackclock_transfer::{Protocol, ServeConfig, Summary};
 use bytes::{Buf, Bytes};
 use http::{Method, Request, StatusCode};
-use kneepoint_transfer::h3::Transport;
-use kneepoint_transfer::h3::server::{CANCELLED, PATH_SEEN};
-use kneepoint_transfer::session::Session;
-use kneepoint_transfer::tasks::Pool;
-use kneepoint_transfer::{Protocol, ServeConfig, Summary};
 use quic::Side;
 use quic::connection::Event;
 use quic::crypto::ClientCrypto;
@@ -35,7 +35,7 @@ async fn ask(
     session: Session,
     requests: Vec<Request<()>>,
     answers: Rc<RefCell<Vec<Answer>>>,
-    pool: kneepoint_transfer::tasks::Spawner,
+    pool: ackclock_transfer::tasks::Spawner,
 ) {
     let (mut driver, mut sender) = h3::client::new::<_, _>(Transport(session)).await.unwrap();
     pool.spawn(async move { drop(poll_fn(|cx| driver.poll_close(cx)).await) }, || {});

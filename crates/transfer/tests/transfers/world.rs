@@ -5,7 +5,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use kneepoint_transfer::{Fetch, FetchConfig, Protocol, Root, ServeConfig, Server, Wanted};
+use ackclock_transfer::{Fetch, FetchConfig, Protocol, Root, ServeConfig, Server, Wanted};
 use quic::config::Config;
 use quic::connection::{Arrival, Settings};
 use quic::crypto::{ClientCrypto, ServerCrypto};
@@ -218,9 +218,9 @@ impl World {
 
     /// Every transfer of a client, as words: `done` or why not.
     pub fn ends_of(&self, client: usize) -> Vec<String> {
-        use kneepoint_transfer::Stage;
+        use ackclock_transfer::Stage;
         self.clients[client].board().look(|items| {
-            let word = |item: &kneepoint_transfer::Item| match &item.stage {
+            let word = |item: &ackclock_transfer::Item| match &item.stage {
                 Stage::Done => "done".to_owned(),
                 Stage::Failed(failure) => failure.to_string(),
                 other => format!("{other:?}"),

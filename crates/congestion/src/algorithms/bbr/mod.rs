@@ -3,8 +3,8 @@
 //! All work on delivery-rate samples ([`Ack::rate`](crate::Ack::rate)), and pace by a rate of their own.
 //!
 //! ```
-//! use kneepoint_congestion::algorithms::bbr::v3::{Bbr3, Params};
-//! use kneepoint_congestion::{Controller, PathInfo};
+//! use ackclock_congestion::algorithms::bbr::v3::{Bbr3, Params};
+//! use ackclock_congestion::{Controller, PathInfo};
 //!
 //! let bbr = Bbr3::new(Params::default(), PathInfo { seed: 7, ..PathInfo::default() });
 //! assert!(bbr.needs().rate_samples && bbr.control().pacing_rate.is_some());

@@ -2,9 +2,9 @@
 //! report when packets arrived ([`Needs::receive_times`](crate::Needs)).
 //!
 //! ```
-//! use kneepoint_congestion::algorithms::delay::ledbat::{Ledbat, Params};
-//! use kneepoint_congestion::{Controller, PathInfo};
-//! use kneepoint_congestion::units::Duration;
+//! use ackclock_congestion::algorithms::delay::ledbat::{Ledbat, Params};
+//! use ackclock_congestion::{Controller, PathInfo};
+//! use ackclock_congestion::units::Duration;
 //!
 //! let ledbat = Ledbat::new(Params { target: Duration::from_millis(25), ..Params::default() }, PathInfo::default());
 //! assert!(ledbat.needs().receive_times);

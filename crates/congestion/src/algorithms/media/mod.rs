@@ -2,9 +2,9 @@
 //! sender what a receiver would report, from the receive times in the ACKs.
 //!
 //! ```
-//! use kneepoint_congestion::algorithms::media::nada::{Nada, Params};
-//! use kneepoint_congestion::{Controller, PathInfo};
-//! use kneepoint_congestion::units::Rate;
+//! use ackclock_congestion::algorithms::media::nada::{Nada, Params};
+//! use ackclock_congestion::{Controller, PathInfo};
+//! use ackclock_congestion::units::Rate;
 //!
 //! let nada = Nada::new(Params { rmin: Rate(500_000), ..Params::default() }, PathInfo::default());
 //! assert_eq!(nada.control().pacing_rate, Some(Rate(500_000)));

@@ -4,9 +4,9 @@
 //! `window` are what they share.
 //!
 //! ```
-//! use kneepoint_congestion::algorithms::reno::new_reno::{NewReno, Params};
-//! use kneepoint_congestion::{Cause, Congestion, Controller, PathInfo};
-//! use kneepoint_congestion::units::{Duration, Time};
+//! use ackclock_congestion::algorithms::reno::new_reno::{NewReno, Params};
+//! use ackclock_congestion::{Cause, Congestion, Controller, PathInfo};
+//! use ackclock_congestion::units::{Duration, Time};
 //!
 //! let mut reno = NewReno::new(Params { initial_window: Some(20), ..Params::default() }, PathInfo::default());
 //! let rtt = Duration::from_millis(50);

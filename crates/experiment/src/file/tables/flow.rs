@@ -17,7 +17,7 @@ use crate::file::tables::network::NameOr;
 pub(crate) struct FlowTable<'a> {
     /// Its name in tables; flows of one label are a group (`goodput of BBR`). Default: that of the controller.
     pub(crate) label: &'a str,
-    /// Needed, here or in `[vary]`. Its algorithm: `"cubic"`, or `{ name = "cubic", beta = 0.8, label = "CUBIC 0.8" }`; see `kneepoint algorithms`.
+    /// Needed, here or in `[vary]`. Its algorithm: `"cubic"`, or `{ name = "cubic", beta = 0.8, label = "CUBIC 0.8" }`; see `ackclock algorithms`.
     #[schemars(with = "NameOr<ControllerTable>")]
     pub(crate) controller: Named<'a>,
     /// That of every controller that has a choice: `"standard"`, `"hystart"` (Linux), `"hystart++"` (RFC 9406),
@@ -83,7 +83,7 @@ impl Serialize for Named<'_> {
     }
 }
 
-/// A controller by its name, its label and the parameters that `kneepoint algorithms NAME` lists.
+/// A controller by its name, its label and the parameters that `ackclock algorithms NAME` lists.
 #[derive(JsonSchema)]
 #[schemars(rename = "controller")]
 #[expect(dead_code, reason = "a form of a file, for the schema alone")]

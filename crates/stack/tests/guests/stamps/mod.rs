@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::fs;
 use std::process::Command;
 
+use ackclock_stack::Stack;
 use congestion::{Ack, Cause, Congestion, Control, Controller, Entry, Needs, PathInfo, algorithm};
-use kneepoint_stack::Stack;
 use link::Limit;
 use scenario::{Outcome, Scenario};
 
@@ -90,11 +90,11 @@ fn both_ways() {
     let Ok(stamps) = std::env::var(STAMPS) else { return again() };
     let mut ours = scenario("fixed-window");
     ours.flows[0].algorithm = Entry::of::<Params>().algorithm();
-    let outcome = run(&ours, (Stack::Kneepoint, Stack::Aioquic), false);
+    let outcome = run(&ours, (Stack::Ackclock, Stack::Aioquic), false);
     check("aioquic to ours", &TOLD.take(), &outcome);
 
     fs::write(&stamps, "").unwrap();
-    let outcome = run(&scenario("cubic"), (Stack::Aioquic, Stack::Kneepoint), false);
+    let outcome = run(&scenario("cubic"), (Stack::Aioquic, Stack::Ackclock), false);
     let text = fs::read_to_string(stamps).unwrap();
     let mut told = std::collections::BTreeMap::new();
     for line in text.lines() {

@@ -1,0 +1,353 @@
+//! The question as experiment files: the shipped ones of `conform/`, with the controller that is asked for.
+
+use std::path::Path;
+
+use experiment::backend::Backend;
+use experiment::file::Experiment;
+use experiment::library::Library;
+use experiment::row::RowLabel;
+use toml::{Table, Value};
+
+use super::args::ConformArgs;
+use crate::commands::worlds::{KERNEL, backends};
+use crate::status::Error;
+
+/// Controllers of which there is a standard here, and where it stands.
+const STANDARDS: [(&str, &str); 3] =
+    [("cubic", "RFC 9438"), ("new-reno", "RFC 9002"), ("bbr3", "draft-ietf-ccwg-bbr")];
+
+/// What the controller of RFC 9002 is called over TCP, with its document.
+const OVER_TCP: (&str, &str, &str) = ("new-reno", "tcp-reno", "RFC 5681");
+/// Bytes of a segment of the kernel's, and of its headers with time stamps.
+const SEGMENT: (&str, &str) = ("1448 bytes", "52 bytes");
+
+/// What is asked.
+#[derive(Debug)]
+pub(super) struct Question {
+    /// Whose controller.
+    pub(super) stack: String,
+    /// The world of its rows.
+    pub(super) on: Backend,
+    /// What runs its rows.
+    pub(super) backend: Backend,
+    /// As the user wrote it, with a label if it has parameters.
+    controller: Value,
+    /// Its name, that of the standard.
+    pub(super) name: String,
+    quick: bool,
+    repeat: Option<u32>,
+}
+
+impl Question {
+    /// # Errors
+    /// A controller of which there is no standard here, a stack that is not on this machine.
+    pub(super) fn read(args: &ConformArgs) -> Result<Self, Error> {
+        let found = backends(args.on, std::slice::from_ref(&args.stack));
+        // There it is an option.
+        let named = |error: Error| Error {
+            message: error.message.strip_prefix("--stack ").unwrap_or(&error.message).to_owned(),
+            ..error
+        };
+        let found = found.map_err(named)?;
+        let backend = found.first().copied().unwrap_or(args.on);
+        let controller = controller(args.controller.trim())?;
+        let name = controller.get("name").unwrap_or(&controller).as_str().unwrap_or_default().to_owned();
+        if STANDARDS.iter().all(|(known, _)| *known != name) {
+            let known: Vec<&str> = STANDARDS.iter().map(|(known, _)| *known).collect();
+            return Err(Error::bad(format!(
+                "--controller {name}: it is one of {}, or a table with its name and parameters",
+                known.join(", ")
+            )));
+        }
+        let (stack, on) = (args.stack.clone(), args.on);
+        let of_kernel = stack == KERNEL;
+        if of_kernel && args.kernel {
+            return Err(Error::bad("--kernel: linux-tcp is the kernel's"));
+        }
+        if (of_kernel || args.kernel) && name == "bbr3" {
+            return Err(Error::bad(
+                "--controller bbr3: the kernel has none, and of its BBR there is no standard here",
+            ));
+        }
+        if of_kernel && controller.is_table() {
+            return Err(Error::bad("--controller: the kernel's take no parameters"));
+        }
+        Ok(Self { stack, on, backend, controller, name, quick: args.quick, repeat: args.repeat })
+    }
+
+    /// Whether it is the kernel's TCP that is asked about.
+    fn is_kernel(&self) -> bool {
+        self.stack == KERNEL
+    }
+
+    /// What the standard's controller is called in a file.
+    fn standard_name(&self) -> &str {
+        let (quic, tcp, _) = OVER_TCP;
+        if self.is_kernel() && self.name == quic { tcp } else { &self.name }
+    }
+
+    /// The document of the standard.
+    pub(super) fn document(&self) -> &'static str {
+        let (quic, _, document) = OVER_TCP;
+        if self.is_kernel() && self.name == quic {
+            return document;
+        }
+        STANDARDS.iter().find(|(name, _)| *name == self.name).map_or("", |(_, document)| document)
+    }
+
+    /// What its controller is called in rows and sentences.
+    fn label(&self) -> &str {
+        self.controller.get("label").and_then(Value::as_str).unwrap_or_else(|| self.standard_name())
+    }
+
+    /// The row of the standard.
+    pub(super) fn standard_row(&self) -> RowLabel {
+        RowLabel::new(self.standard_name(), Backend::Sim)
+    }
+
+    /// The row of the kernel in [`kernel`](Self::kernel).
+    pub(super) fn kernel_row(&self) -> RowLabel {
+        let (quic, tcp, _) = OVER_TCP;
+        RowLabel::new(if self.name == quic { tcp } else { &self.name }, Backend::Wire)
+    }
+
+    /// The row of the stack.
+    pub(super) fn subject_row(&self) -> RowLabel {
+        RowLabel::new(self.label(), self.backend)
+    }
+
+    /// The stack and its controller.
+    pub(super) fn subject(&self) -> String {
+        format!("{} of {}", self.label(), self.stack)
+    }
+
+    /// Whether one of ours can stand in the place of the stack's own.
+    pub(super) fn takes_ours(&self) -> bool {
+        matches!(self.backend, Backend::Noq | Backend::Quinn)
+    }
+
+    /// The standard in the simulator, and beside it the stack with its own controller.
+    ///
+    /// # Errors
+    /// A parameter that the controller does not have.
+    pub(super) fn grid(&self) -> Result<Experiment, Error> {
+        self.beside(true, &[])
+    }
+
+    /// The kernel's TCP on the same networks, beside the standard over TCP.
+    ///
+    /// # Errors
+    /// None of the shipped files.
+    pub(super) fn kernel(&self) -> Result<Experiment, Error> {
+        let mut file = shipped("conform/grid")?;
+        vary_controllers(&mut file, vec![self.name.clone().into()]);
+        over_tcp(&mut file);
+        file.insert("title".to_owned(), format!("{} of {KERNEL}", self.kernel_row().in_file()).into());
+        self.parse("conform/kernel", file, &[])
+    }
+
+    /// The same with our controller in the place of the stack's own, to tell that from the rest of the stack; on the networks of these variants.
+    ///
+    /// # Errors
+    /// None of the shipped files.
+    pub(super) fn inside(&self, variants: &[&str]) -> Result<Experiment, Error> {
+        self.beside(false, variants)
+    }
+
+    fn beside(&self, own: bool, variants: &[&str]) -> Result<Experiment, Error> {
+        let mut file = shipped("conform/grid")?;
+        let plain = Value::from(self.name.clone());
+        let mut controllers = vec![plain.clone()];
+        if own && self.controller != plain {
+            controllers.push(self.controller.clone());
+        }
+        vary_controllers(&mut file, controllers);
+        if let Some(flow) = flow(&mut file) {
+            flow.insert("own-controller".to_owned(), own.into());
+        }
+        if self.is_kernel() {
+            over_tcp(&mut file);
+        }
+        let what = if own { "" } else { ", our controller inside" };
+        file.insert(
+            "title".to_owned(),
+            format!("{} beside {}{what}", self.subject(), self.document()).into(),
+        );
+        let name = if own { "conform/grid" } else { "conform/inside" };
+        self.parse(name, file, variants)
+    }
+
+    /// The standard in the simulator with one rule changed at a time, on the networks of these variants.
+    ///
+    /// # Errors
+    /// None of the shipped files.
+    pub(super) fn rules(&self, variants: &[&str]) -> Result<Experiment, Error> {
+        let name = format!("conform/rules-{}", self.name);
+        let mut file = shipped(&name)?;
+        if self.is_kernel() {
+            over_tcp(&mut file);
+        }
+        self.parse(&name, file, variants)
+    }
+
+    /// `variants`: all of the file if empty.
+    fn parse(&self, name: &str, mut file: Table, variants: &[&str]) -> Result<Experiment, Error> {
+        if self.quick {
+            file.insert("duration".to_owned(), "20 s".into());
+            file.insert("repetitions".to_owned(), 2.into());
+            if let Some(vary) = file.get_mut("vary").and_then(Value::as_table_mut) {
+                vary.insert("link.rate".to_owned(), vec!["20 Mbit/s"].into());
+                vary.insert("link.queue".to_owned(), vec!["1 BDP", "3 BDP"].into());
+            }
+        }
+        if let Some(vary) =
+            file.get_mut("vary").and_then(Value::as_table_mut).filter(|_| !variants.is_empty())
+        {
+            keep(vary, variants);
+        }
+        if let Some(repeat) = self.repeat {
+            file.insert("repetitions".to_owned(), i64::from(repeat).into());
+        }
+        let text = toml::to_string(&file).map_err(Error::bad)?;
+        let read = Experiment::parse(name, Path::new("conform"), &text);
+        // The lines are ours, the user wrote none.
+        read.map_err(|problems| problems.without_lines().into())
+    }
+}
+
+/// A name, or a table of which the row is called by what differs.
+fn controller(text: &str) -> Result<Value, Error> {
+    if !text.starts_with('{') {
+        return Ok(text.into());
+    }
+    let table = format!("value = {text}").parse::<Table>();
+    let mut table = table.map_err(|e| Error::bad(format!("--controller {text}: {}", e.message())))?;
+    let mut value = table.remove("value").unwrap_or_else(|| text.into());
+    if let Some(keys) = value.as_table_mut().filter(|keys| !keys.contains_key("label")) {
+        let changed = keys.iter().filter(|(key, _)| *key != "name");
+        let changed: Vec<String> = changed.map(|(key, value)| format!("{key} {value}")).collect();
+        let name = keys.get("name").and_then(Value::as_str).unwrap_or_default();
+        let label = format!("{name}, {}", changed.join(", "));
+        keys.insert("label".to_owned(), label.into());
+    }
+    Ok(value)
+}
+
+/// These and no others.
+fn vary_controllers(file: &mut Table, controllers: Vec<Value>) {
+    if let Some(vary) = file.get_mut("vary").and_then(Value::as_table_mut) {
+        vary.insert("flow.controller".to_owned(), controllers.into());
+    }
+}
+
+/// The one flow.
+fn flow(file: &mut Table) -> Option<&mut Table> {
+    file.get_mut("flow")?.as_array_mut()?.first_mut()?.as_table_mut()
+}
+
+/// With the packets and the controllers of TCP. Its connection is there when a run begins.
+fn over_tcp(file: &mut Table) {
+    let (mss, overhead) = SEGMENT;
+    let packet: Table = [("mss", mss), ("overhead", overhead)]
+        .map(|(key, size)| (key.to_owned(), size.into()))
+        .into_iter()
+        .collect();
+    if let Some(flow) = flow(file) {
+        flow.remove("own-controller");
+        flow.remove("handshake");
+        flow.insert("transport".to_owned(), "tcp".into());
+        flow.insert("packet".to_owned(), packet.into());
+    }
+    file.iter_mut().for_each(|(_, value)| rename(value));
+}
+
+/// Every controller of RFC 9002 in it becomes that of TCP.
+fn rename(value: &mut Value) {
+    let (quic, tcp, _) = OVER_TCP;
+    match value {
+        Value::String(name) if name == quic => tcp.clone_into(name),
+        Value::Array(all) => all.iter_mut().for_each(rename),
+        Value::Table(table) => table.iter_mut().for_each(|(_, value)| rename(value)),
+        _ => {}
+    }
+}
+
+/// Of the keys of the link the values that are in one of the variants: the smallest grid with all of them.
+fn keep(vary: &mut Table, variants: &[&str]) {
+    for key in ["rate", "delay", "queue"] {
+        let values = vary.get_mut(&format!("link.{key}")).and_then(Value::as_array_mut);
+        let Some(values) = values else { continue };
+        let is_in = |value: &Value| {
+            let part = format!("{key} = {}", value.as_str().unwrap_or_default());
+            variants.iter().any(|variant| variant.split(", ").any(|own| own == part))
+        };
+        values.retain(is_in);
+    }
+}
+
+/// A file of this program as a table.
+fn shipped(name: &str) -> Result<Table, Error> {
+    let source = Library.shipped().into_iter().find(|source| source.name == name);
+    let text = source.map(|source| source.text).unwrap_or_default();
+    text.parse().map_err(|e: toml::de::Error| Error::bad(format!("{name}: {}", e.message())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn well<T>(result: Result<T, Error>) -> T {
+        result.map_err(|why| why.message).unwrap()
+    }
+
+    fn question(stack: &str, on: Backend, controller: &str, kernel: bool) -> Question {
+        let (stack, controller, out) = (stack.to_owned(), controller.to_owned(), "results".into());
+        let (quick, repeat, verbose, json) = (true, None, false, false);
+        well(Question::read(&ConformArgs {
+            stack,
+            controller,
+            on,
+            kernel,
+            quick,
+            repeat,
+            out,
+            verbose,
+            json,
+        }))
+    }
+
+    /// The kernel as the subject: grid and rules are of TCP, under the kernel's names.
+    #[test]
+    fn of_the_kernel() {
+        for (controller, row, document) in
+            [("cubic", "cubic", "RFC 9438"), ("new-reno", "tcp-reno", "RFC 5681")]
+        {
+            let question = question(KERNEL, Backend::Wire, controller, false);
+            assert_eq!((question.standard_row().in_file(), question.document()), (row, document));
+            assert_eq!(question.subject_row(), RowLabel::new(row, Backend::Wire));
+            for file in [well(question.grid()), well(question.rules(&[]))] {
+                for case in file.cases() {
+                    let scenario = file.scenario(&case, 0);
+                    let transport = &scenario.flows[0].transport;
+                    assert_eq!(
+                        (transport.payload(), transport.wire_bytes(1448)),
+                        (1448, 1500),
+                        "{}",
+                        case.variant
+                    );
+                }
+            }
+        }
+    }
+
+    /// The kernel beside a stack of QUIC: the same networks under the same names.
+    #[test]
+    fn beside_a_stack() {
+        let question = question("ackclock", Backend::Stack, "new-reno", true);
+        let (grid, kernel) = (well(question.grid()), well(question.kernel()));
+        let names = |file: &Experiment| file.cases().into_iter().map(|case| case.variant).collect::<Vec<_>>();
+        assert_eq!(names(&grid), names(&kernel));
+        assert_eq!(question.kernel_row(), RowLabel::new("tcp-reno", Backend::Wire));
+        assert_eq!(question.standard_row().in_file(), "new-reno");
+    }
+}

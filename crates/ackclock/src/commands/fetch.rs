@@ -1,0 +1,296 @@
+//! `ackclock fetch`: files over QUIC, whole or not at all.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Args;
+use congestion::Algorithm;
+use experiment::printable::printable;
+use indicatif::{ProgressBar, ProgressStyle};
+use quic::config::EndpointConfig;
+use quic::connection::Event;
+use quic::crypto::ClientCrypto;
+use quic::crypto::tls::{Ciphers, ClientConfig};
+use quic::endpoint::{Endpoint, EndpointSettings, Handle, Program};
+use transfer::{Download, Fetch, FetchConfig, Protocol, Stage, Trouble, Url, Wanted};
+use units::{Duration, Time};
+
+use super::files::controller::{ControllerArgs, settings};
+use super::files::endpoint::{self, DatagramArgs};
+use super::files::listeners::{End, KeyLog, Qlog};
+use super::files::table::{Measured, lines};
+use super::files::trust::TrustArgs;
+use crate::status::{BAD, Error, HOLDS, INTERRUPTED, MISS, complain, print};
+
+/// Between two looks at the bar and at Ctrl-C.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The arguments of `ackclock fetch`.
+#[derive(Debug, Args)]
+pub(crate) struct FetchArgs {
+    /// What to fetch, over one connection: `https://host:port/path`, all of one host.
+    #[arg(required = true, value_name = "URL")]
+    pub(crate) urls: Vec<String>,
+    /// Where it goes: a file, or a folder that exists [default: here, by the last part of its path]. A plain file gives way; links to files, devices and pipes are
+    /// refused.
+    #[arg(long, short, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+    /// A part of it, as HTTP has it: `bytes=0-999`. A server that knows no parts sends the whole file, and that is said.
+    #[arg(long, value_name = "RANGE", conflicts_with = "hq", value_parser = range)]
+    pub(crate) range: Option<String>,
+    /// Write a qlog file of the connection into this folder, beside those of earlier ones.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) qlog: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) controller: ControllerArgs,
+    #[command(flatten)]
+    pub(crate) datagram: DatagramArgs,
+    #[command(flatten)]
+    pub(crate) trust: TrustArgs,
+    /// Speak `hq-interop` in the place of HTTP/3.
+    #[arg(long)]
+    pub(crate) hq: bool,
+    /// How long to wait for the handshake.
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub(crate) patience: Duration,
+    /// No progress and no table; problems only.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+fn range(text: &str) -> Result<String, String> {
+    transfer::h3::range::check(text).map(|()| text.to_owned())
+}
+
+/// How this end behaves besides what the arguments say: for `ackclock interop`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Habits {
+    /// Which ciphers are offered.
+    pub(crate) ciphers: Ciphers,
+    /// The keys are updated as soon as they may be.
+    pub(crate) update_keys: bool,
+    /// Any server is believed: certificates of the interop runner change with each run.
+    pub(crate) anyone: bool,
+}
+
+/// Fetches.
+///
+/// # Errors
+/// One sentence.
+pub(crate) fn run(args: &FetchArgs) -> Result<u8, Error> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let handler = Arc::clone(&stop);
+    ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed)).map_err(Error::bad)?;
+    fetch(args, Habits::default(), &stop)
+}
+
+/// The same with these habits, until `stop` is set.
+pub(crate) fn fetch(args: &FetchArgs, habits: Habits, stop: &Arc<AtomicBool>) -> Result<u8, Error> {
+    let urls: Vec<Url> = args.urls.iter().map(|url| Url::parse(url)).collect::<Result<_, _>>()?;
+    let algorithm = args.controller.algorithm()?;
+    let wanted = wanted(args, &urls)?;
+    let url = urls.first().ok_or_else(|| Error::bad("no URL"))?;
+    let mut last = None;
+    for remote in endpoint::resolve(url)? {
+        let mut shown = once(args, habits, (&algorithm, url, remote), wanted.clone(), stop)?;
+        let (connected, _) = shown.fetch.times();
+        let trouble = shown.fetch.trouble().cloned();
+        if connected.is_none() && !stop.load(Ordering::Relaxed) {
+            // Nobody there: a host's next address may be better.
+            let why = trouble.map_or_else(|| "no connection".to_owned(), |trouble| trouble.to_string());
+            last = Some(format!("{}: {remote}: {}", url.host, printable(&why)));
+            continue;
+        }
+        return Ok(shown.tell(args, trouble.as_ref(), stop));
+    }
+    Err(Error::bad(last.unwrap_or_else(|| format!("{}: no connection", url.host))))
+}
+
+/// One address of the host.
+fn once(
+    args: &FetchArgs,
+    habits: Habits,
+    (algorithm, url, remote): (&Algorithm, &Url, std::net::SocketAddr),
+    wanted: Vec<Wanted>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Shown, Error> {
+    let protocol = if args.hq { Protocol::Hq } else { Protocol::Http3 };
+    let trust = if habits.anyone { quic::crypto::tls::Trust::Anyone } else { args.trust.trust()? };
+    let tls = ClientConfig::new(trust, &[protocol.alpn()], habits.ciphers)
+        .map_err(|error| Error::bad(format!("the roots cannot be used: {error}")))?;
+    let secrets = KeyLog::of_environment()?;
+    let config = EndpointConfig {
+        key_log: secrets.is_some(),
+        ..FetchConfig::endpoint(protocol, &args.datagram.config())
+    };
+    let settings = EndpointSettings { config, connection: settings(algorithm), crypto: None };
+    let (mut engine, local) = endpoint::bind(endpoint::towards(remote)?, settings, args.datagram)?;
+    let config = FetchConfig {
+        protocol,
+        crypto: ClientCrypto::Tls(tls),
+        server_name: url.host.clone(),
+        addresses: (local, remote),
+        patience: args.patience,
+    };
+    let now = engine.clock().now();
+    let fetch = Fetch::begin(now, &mut engine.endpoint, config, wanted).map_err(Error::bad)?;
+    if let Some(folder) = &args.qlog {
+        let cannot = |error| Error::bad(format!("cannot write qlog into {}: {error}", folder.display()));
+        let qlog = Qlog::create(folder, (1, remote), algorithm, End::Receiver).map_err(cannot)?;
+        fetch.listen(&mut engine.endpoint, Box::new(qlog));
+    }
+    let bar = if args.quiet { ProgressBar::hidden() } else { bar() };
+    let mut shown =
+        Shown { fetch, secrets, bar, stop: Arc::clone(stop), due: now, update_keys: habits.update_keys };
+    let ran = engine.run(&mut shown);
+    shown.bar.finish_and_clear();
+    ran.map_err(|error| Error::bad(format!("the socket failed: {error}")))?;
+    Ok(shown)
+}
+
+fn bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg:24} [{bar:24}] {bytes} of {total_bytes}  {eta} left");
+    ProgressBar::new(0)
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "))
+}
+
+/// What goes where.
+fn wanted(args: &FetchArgs, urls: &[Url]) -> Result<Vec<Wanted>, Error> {
+    let first = urls.first().ok_or_else(|| Error::bad("no URL"))?;
+    if let Some(other) = urls.iter().find(|url| (&url.host, url.port) != (&first.host, first.port)) {
+        let (a, b) = (&first.authority, &other.authority);
+        return Err(Error::bad(format!("{a} and {b} are two servers: fetch from one after the other")));
+    }
+    if args.out.as_deref().is_some_and(|out| out.as_os_str() == "-") {
+        return Err(Error::bad(
+            "--out -: nothing is written to standard output, for a file is there whole or not at all; write ./- for a file of that name",
+        ));
+    }
+    let is_folder = args.out.as_deref().is_none_or(Path::is_dir);
+    if urls.len() > 1 && !is_folder {
+        return Err(Error::bad("--out must be a folder that exists: there are several files"));
+    }
+    let mut all: Vec<Wanted> = Vec::new();
+    for (number, url) in urls.iter().enumerate() {
+        let out = match (&args.out, is_folder) {
+            (Some(file), false) => file.clone(),
+            (folder, _) => {
+                let name = url.file_name().ok_or_else(|| {
+                    Error::bad(format!("{}: no name for a file in it; give one with --out", url.path))
+                })?;
+                folder.clone().unwrap_or_default().join(name)
+            }
+        };
+        if all.iter().any(|other| other.out == out) {
+            return Err(Error::bad(format!("two files would stand at {}", out.display())));
+        }
+        Download::check(&out).map_err(Error::bad)?;
+        let (authority, path, range) = (url.authority.clone(), url.path.clone(), args.range.clone());
+        all.push(Wanted { number, authority, path, range, out });
+    }
+    Ok(all)
+}
+
+/// The transfer, and how it looks.
+struct Shown {
+    fetch: Fetch,
+    secrets: Option<KeyLog>,
+    bar: ProgressBar,
+    stop: Arc<AtomicBool>,
+    due: Time,
+    update_keys: bool,
+}
+
+impl Shown {
+    fn look(&mut self) {
+        let (bytes, expected) = self.fetch.board().look(|items| {
+            let expected = items.iter().map(|item| item.expected.unwrap_or(item.bytes)).sum();
+            (items.iter().map(|item| item.bytes).sum(), expected)
+        });
+        self.bar.set_length(expected);
+        self.bar.set_position(bytes);
+    }
+
+    /// What came of it, and the exit status.
+    fn tell(&mut self, args: &FetchArgs, trouble: Option<&Trouble>, stop: &AtomicBool) -> u8 {
+        let mut missing = 0;
+        let why = trouble.map(ToString::to_string);
+        self.fetch.board().look(|items| {
+            for (item, url) in items.iter().zip(&args.urls) {
+                if matches!(item.stage, Stage::Done) && item.whole {
+                    complain(&printable(&format!("{url}: the server sent the whole file, not the range")));
+                }
+                let Stage::Failed(failure) = &item.stage else { continue };
+                missing += 1;
+                let more = match (failure, &why) {
+                    (transfer::Failure::Lost, Some(why)) => format!(": {why}"),
+                    _ => String::new(),
+                };
+                complain(&printable(&format!("{url}: {failure}{more}")));
+            }
+        });
+        if stop.load(Ordering::Relaxed) {
+            complain("interrupted; what was not whole left nothing behind");
+            return INTERRUPTED;
+        }
+        let (begun, ended) = self.fetch.times();
+        let nothing = missing == args.urls.len();
+        if let (false, Some((begun, ended))) = (args.quiet || nothing, begun.zip(ended)) {
+            let measured = Measured {
+                bytes: self.fetch.board().bytes(),
+                took: ended - begun,
+                own: self.fetch.meter().summary(),
+                servers: self.fetch.board().seen_by_server(),
+            };
+            print(&lines(&measured));
+        }
+        match missing {
+            0 => HOLDS,
+            _ if trouble.is_some() => BAD,
+            _ => MISS,
+        }
+    }
+}
+
+impl Program for Shown {
+    fn on_event(&mut self, now: Time, endpoint: &mut Endpoint, handle: Handle, event: Event) {
+        if let (Event::Secret(line), Some(secrets)) = (&event, &mut self.secrets) {
+            secrets.put(line);
+        }
+        if event == Event::Confirmed
+            && self.update_keys
+            && let Some(connection) = endpoint.connection_mut(handle)
+        {
+            connection.request_key_update();
+        }
+        self.fetch.on_event(now, endpoint, handle, event);
+    }
+
+    fn run(&mut self, now: Time, endpoint: &mut Endpoint) {
+        if self.stop.load(Ordering::Relaxed) {
+            self.fetch.cancel();
+        }
+        self.fetch.run(now, endpoint);
+        if now >= self.due {
+            self.due = now + LOOK;
+            self.look();
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        self.fetch.deadline().min(self.due)
+    }
+
+    fn is_done(&self, endpoint: &Endpoint) -> bool {
+        self.fetch.is_done(endpoint)
+    }
+
+    fn on_unreachable(&mut self, now: Time, endpoint: &mut Endpoint, host: std::net::IpAddr) {
+        self.fetch.on_unreachable(now, endpoint, host);
+    }
+
+    fn on_too_large(&mut self, _: Time, _: &mut Endpoint, host: std::net::IpAddr, bytes: usize) {
+        complain(&endpoint::too_large(host, bytes));
+    }
+}

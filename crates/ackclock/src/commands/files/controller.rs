@@ -1,0 +1,88 @@
+//! Who controls congestion, in the words of an experiment file.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::Args;
+use congestion::{Algorithm, PathInfo};
+use experiment::file::Experiment;
+use quic::connection::Settings;
+use recovery::Config as Recovery;
+use units::Ecn;
+
+use crate::status::Error;
+
+/// A flow of whose file nothing counts but its controller: its rules are those of experiment files, and so are its mistakes.
+const FILE: &str = "title = \"t\"\nsource = \"s\"\nduration = \"60 s\"\n\n[link]\nrate = \"10 Mbit/s\"\ndelay = \"25 ms\"\n\
+                    queue = \"2 BDP\"\n\n[[flow]]\ncontroller = { name = NAME }\n";
+
+/// A controller and its parameters.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ControllerArgs {
+    /// Who controls congestion of what this end sends; `ackclock algorithms` lists all.
+    #[arg(long, value_name = "NAME", default_value = "cubic")]
+    controller: String,
+    /// A parameter of it, in the words of an experiment file: `--set threshold="20 ms"`.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+}
+
+impl ControllerArgs {
+    /// The controller, checked.
+    pub(crate) fn algorithm(&self) -> Result<Algorithm, Error> {
+        let mut sets = Vec::new();
+        for set in &self.sets {
+            let (key, value) = set.split_once('=').ok_or_else(|| {
+                Error::bad(format!("--set {set}: no value; write --set key=value, like --set beta=0.8"))
+            })?;
+            sets.push((format!("flow.controller.{}", key.trim()), value.trim().to_owned()));
+        }
+        let name = toml::Value::from(self.controller.as_str()).to_string();
+        let text = FILE.replace("NAME", &name);
+        let mut experiment = Experiment::parse("controller", Path::new("--controller"), &text)?;
+        if !sets.is_empty() {
+            experiment = experiment.with_overrides(&sets, false)?;
+        }
+        let case = experiment.cases().into_iter().next().ok_or_else(|| Error::bad("no controller"))?;
+        let flows = experiment.scenario(&case, 0).flows;
+        let flow = flows.into_iter().next().ok_or_else(|| Error::bad("no controller"))?;
+        Ok(flow.algorithm)
+    }
+}
+
+/// What connections are told with this controller. ECN is tried on every path, and left where it is not carried (RFC 9000 section 13.4.2).
+pub(crate) fn settings(algorithm: &Algorithm) -> Settings {
+    let algorithm = algorithm.clone();
+    let recovery = Recovery { ecn: Ecn::Ect0, ..Recovery::quic() };
+    let settings = Settings { recovery: Arc::new(recovery), ..Settings::default() };
+    settings.with_controller(move |path: PathInfo| algorithm.build(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_as_in_a_file() {
+        let read = |name: &str, sets: &[&str]| {
+            let sets = sets.iter().map(|set| (*set).to_owned()).collect();
+            let args = ControllerArgs { controller: name.to_owned(), sets };
+            args.algorithm().map(|algorithm| algorithm.name()).map_err(|error| error.message)
+        };
+        assert_eq!(read("cubic", &[]), Ok("cubic"));
+        assert_eq!(read("bbr", &[]), Ok("bbr3"));
+        assert_eq!(read("cubic", &["beta=0.8"]), Ok("cubic"));
+        assert_eq!(read("quic-dc", &["threshold=20 ms"]), Ok("quic-dc"));
+        for (name, set, says) in [
+            ("cubik", "beta=0.8", "cubic"),
+            ("cubic", "beta=8.5", "out of range"),
+            ("cubic", "beta", "no value"),
+            ("cubic", "bta=0.8", "bta"),
+            ("quic-dc", "threshold=20", "threshold"),
+            ("\"}", "beta=0.8", "unknown"),
+        ] {
+            let error = read(name, &[set]).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Certificates, keys, and random bytes of the system.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use quic::crypto::tls::Identity;
+use quic::random::Random;
+use quic::rustls::pki_types::pem::PemObject;
+use quic::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::status::Error;
+
+/// A server's certificates, its own first, and its key, from PEM files.
+pub(crate) fn identity(cert: &Path, key: &Path) -> Result<Identity, Error> {
+    let chain = certificates(cert)?;
+    let key = PrivateKeyDer::from_pem_file(key)
+        .map_err(|error| Error::bad(format!("cannot read the key {}: {error}", key.display())))?;
+    Ok(Identity { chain, key })
+}
+
+/// All certificates of a PEM file, at least one.
+pub(crate) fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let name = file.display();
+    let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    match read {
+        Ok(all) if all.is_empty() => Err(Error::bad(format!("{name}: no certificate in it"))),
+        Ok(all) => Ok(all),
+        Err(error) => Err(Error::bad(format!("cannot read the certificates {name}: {error}"))),
+    }
+}
+
+/// Bytes as people compare them: two digits each, with colons.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().enumerate().fold(String::new(), |mut text, (at, byte)| {
+        // Writing into a String does not fail.
+        let _ = write!(text, "{}{byte:02x}", if at == 0 { "" } else { ":" });
+        text
+    })
+}
+
+/// The fingerprint that somebody has typed, with colons or without.
+pub(crate) fn fingerprint(text: &str) -> Result<[u8; 32], String> {
+    const RIGHT: &str = "a SHA-256 of 64 hexadecimal digits, as `ackclock serve` prints it";
+    let digits: Vec<char> = text.chars().filter(|c| *c != ':').collect();
+    let byte = |pair: &[char]| {
+        let [high, low] = pair else { return None };
+        u8::try_from(high.to_digit(16)? * 16 + low.to_digit(16)?).ok()
+    };
+    let bytes: Option<Vec<u8>> = digits.chunks(2).map(byte).collect();
+    bytes.and_then(|bytes| bytes.try_into().ok()).ok_or_else(|| RIGHT.to_owned())
+}
+
+/// Bytes that nobody can guess.
+pub(crate) fn random() -> Result<Random, Error> {
+    let mut key = [0; 32];
+    let filled = SystemRandom::new().fill(&mut key);
+    filled.map_err(|_| Error::bad("the system has no random bytes"))?;
+    Ok(Random::new(&key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fingerprints_there_and_back() {
+        let bytes: [u8; 32] = std::array::from_fn(|at| at as u8 * 7);
+        assert_eq!(fingerprint(&hex(&bytes)), Ok(bytes));
+        assert_eq!(fingerprint(&hex(&bytes).replace(':', "").to_uppercase()), Ok(bytes));
+        for wrong in ["", "00", &"0".repeat(63), &"0".repeat(65), &"é".repeat(64), &"g0".repeat(32)] {
+            assert!(fingerprint(wrong).is_err(), "{wrong}");
+        }
+    }
+}

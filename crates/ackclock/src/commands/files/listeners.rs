@@ -1,0 +1,215 @@
+//! Who listens to connections: qlog files, and the file of SSLKEYLOGFILE.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use congestion::Algorithm;
+use quic::Level;
+use quic::connection::{Item, Observation, Tap};
+use quic::wire::Frame;
+use results::qlog::{Format, Log, Meta, Transport};
+use scenario::trace::{Ack, Event, Metrics};
+use units::{Duration, Ecn, Time};
+
+/// Events that wait until they are written together.
+const BATCH: usize = 256;
+
+/// Which end of the files' way listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Sends them.
+    Sender,
+    /// Receives them.
+    Receiver,
+}
+
+impl End {
+    /// Of the command that it is.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sender => "server",
+            Self::Receiver => "client",
+        }
+    }
+}
+
+/// Whether logs can be written into this folder, which is made: nothing stays in it.
+pub(crate) fn check(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    tempfile::tempfile_in(folder).map(drop)
+}
+
+/// A file under the first of these names that is free: logs of earlier connections stay.
+fn fresh(folder: &Path, extension: &str, names: impl Iterator<Item = String>) -> io::Result<(File, String)> {
+    for name in names {
+        match File::create_new(folder.join(format!("{name}{extension}"))) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return Ok((made?, name)),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Writes the 1-RTT packets of a connection as a qlog file.
+pub(crate) struct Qlog {
+    log: Option<Log>,
+    file: File,
+    end: End,
+    events: Vec<(Time, Event)>,
+    /// Of the packet that is being read: first stream data.
+    data: (u64, u32),
+    acks: u64,
+    min_rtt: Duration,
+}
+
+impl Qlog {
+    /// Into a file of its own in this folder, which is made: by its end, a number that is free, from this one on, and the peer.
+    pub(crate) fn create(
+        folder: &Path,
+        (first, peer): (u64, SocketAddr),
+        algorithm: &Algorithm,
+        end: End,
+    ) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        let format = Format::default();
+        let name =
+            |number| format!("{}-{number}-{}-{}", end.name(), peer.ip(), peer.port()).replace(':', "_");
+        let (file, flow) = fresh(folder, format.extension(), (first..).map(name))?;
+        let meta = Meta {
+            title: "ackclock".to_owned(),
+            flow,
+            algorithm: algorithm.name().to_owned(),
+            states: algorithm.states(),
+            transport: Transport::Quic,
+            seed: 0,
+            start: Time::ZERO,
+        };
+        let log = match end {
+            End::Sender => Log::of_sender(format, &meta)?,
+            End::Receiver => Log::of_receiver(format, &meta)?,
+        };
+        let (events, min_rtt) = (Vec::new(), Duration::MAX);
+        Ok(Self { log: Some(log), file, end, events, data: (0, 0), acks: 0, min_rtt })
+    }
+
+    fn put(&mut self, now: Time, event: Event) {
+        self.events.push((now, event));
+        if self.events.len() >= BATCH {
+            self.flush();
+        }
+    }
+
+    /// A disk that is full ends the log, and not the transfer.
+    fn flush(&mut self) {
+        let events = std::mem::take(&mut self.events);
+        let written = match &mut self.log {
+            Some(log) => log.add(&events).and_then(|bytes| self.file.write_all(&bytes)),
+            None => Ok(()),
+        };
+        if let Err(error) = written {
+            self.log = None;
+            crate::status::complain(&format!("a qlog file ends early: {error}"));
+        }
+    }
+
+    fn ack(&mut self, ranges: Vec<(u64, u64)>, delay: Duration) -> Ack {
+        let number = self.acks;
+        self.acks += 1;
+        Ack { number, ranges: ranges.into(), delay }
+    }
+}
+
+impl Drop for Qlog {
+    fn drop(&mut self) {
+        self.flush();
+        let rest = self.log.take().map(|log| log.finish().and_then(|bytes| self.file.write_all(&bytes)));
+        if let Some(Err(error)) = rest {
+            crate::status::complain(&format!("a qlog file ends early: {error}"));
+        }
+    }
+}
+
+/// The first piece of a stream: the log's frames know one stream.
+fn piece(items: &[Item]) -> Option<(u64, u32)> {
+    items.iter().find_map(|item| match item {
+        Item::Stream(_, chunk) => Some((chunk.offset, u32::try_from(chunk.len).unwrap_or(u32::MAX))),
+        _ => None,
+    })
+}
+
+impl Tap for Qlog {
+    fn on(&mut self, now: Time, what: &Observation<'_>) {
+        let size = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+        match *what {
+            Observation::Sent { level: Level::OneRtt, number, bytes, in_flight, items, .. }
+                if self.end == End::Sender && in_flight =>
+            {
+                let (offset, len) = piece(items).unwrap_or_default();
+                self.put(now, Event::Sent { pn: number, bytes: size(bytes), offset, len });
+            }
+            Observation::Frame(Frame::Stream(frame)) if self.data.1 == 0 => {
+                self.data = (frame.offset, size(frame.data.len() as u64));
+            }
+            Observation::Frame(Frame::Ack(ack)) if self.end == End::Sender => {
+                let mut ranges: Vec<_> = ack.ranges().map(|range| (*range.start(), *range.end())).collect();
+                ranges.reverse();
+                // As the default `ack_delay_exponent` has it (RFC 9000 section 18.2).
+                let delay = Duration::from_micros(ack.delay.saturating_mul(8));
+                let ack = self.ack(ranges, delay);
+                self.put(now, Event::Acked(ack));
+            }
+            Observation::Received { level: Level::OneRtt, number, bytes, ecn } => {
+                let (offset, len) = std::mem::take(&mut self.data);
+                if self.end == End::Receiver {
+                    let marked = ecn == Ecn::Ce;
+                    self.put(now, Event::Received { pn: number, bytes: size(bytes), offset, len, marked });
+                }
+            }
+            Observation::Lost { number, by, .. } => self.put(now, Event::Lost { pn: number, detection: by }),
+            Observation::Congestion(cause) => self.put(now, Event::Reduced(cause)),
+            Observation::Metrics { cwnd, bytes_in_flight, smoothed_rtt, latest_rtt, pacing_rate } => {
+                self.min_rtt = latest_rtt.map_or(self.min_rtt, |rtt| rtt.min(self.min_rtt));
+                let metrics = Metrics {
+                    cwnd,
+                    bytes_in_flight,
+                    latest_rtt,
+                    smoothed_rtt,
+                    min_rtt: self.min_rtt,
+                    // A listener is not told: left out.
+                    rttvar: Duration::MAX,
+                    pacing_rate: pacing_rate.map(|rate| (rate * 8.0) as u64),
+                    inner: Vec::new(),
+                };
+                self.put(now, Event::Metrics(metrics));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Appends secrets to the file of SSLKEYLOGFILE.
+#[derive(Debug)]
+pub(crate) struct KeyLog(File);
+
+impl KeyLog {
+    /// Of the environment's file, if it names one.
+    pub(crate) fn of_environment() -> Result<Option<Self>, crate::status::Error> {
+        let Some(path) = std::env::var_os("SSLKEYLOGFILE").filter(|path| !path.is_empty()) else {
+            return Ok(None);
+        };
+        let path = PathBuf::from(path);
+        let opened = File::options().create(true).append(true).open(&path);
+        let cannot = |error| {
+            crate::status::Error::bad(format!("cannot write SSLKEYLOGFILE {}: {error}", path.display()))
+        };
+        opened.map(Self).map(Some).map_err(cannot)
+    }
+
+    /// A line of it.
+    pub(crate) fn put(&mut self, line: &str) {
+        // Who reads the traffic will miss it; the traffic goes on.
+        let _ = writeln!(self.0, "{line}");
+    }
+}

@@ -1,0 +1,227 @@
+//! `ackclock index`: every folder below a results root, a line each.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::status::{Error, HOLDS, MISS, cut, print, width};
+use results::store::{self, Entry, State};
+use results::summary::{ClaimResult, Verdict};
+
+/// The arguments of `ackclock index`.
+#[derive(Debug, Args)]
+pub(crate) struct IndexArgs {
+    /// The folder to look in.
+    #[arg(default_value = "results")]
+    dir: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a line says.
+#[derive(Serialize)]
+struct Line<'a> {
+    experiment: &'a str,
+    id: &'a str,
+    path: &'a Path,
+    /// `sim` or `wire`.
+    on: Option<&'static str>,
+    /// When it was written last.
+    modified: Option<String>,
+    /// Version of Ackclock, and its commit.
+    version: Option<&'a str>,
+    commit: Option<&'a str>,
+    /// Cases times repetitions; of an unfinished study those that are kept.
+    runs: Option<usize>,
+    repetitions: Option<u32>,
+    claims: Option<Claims>,
+    bytes: u64,
+    /// `whole`, `no-sums`, `damaged` or `partial`.
+    state: &'static str,
+    /// What is damaged.
+    problem: Option<&'a str>,
+}
+
+/// How many claims have each verdict.
+#[derive(Default, Serialize)]
+struct Claims {
+    all: usize,
+    holds: usize,
+    partly: usize,
+    within_spread: usize,
+    missed: usize,
+    not_judged: usize,
+    /// Of those that do not hold everywhere: nobody knows why.
+    open: usize,
+}
+
+impl Claims {
+    fn of(claims: &[ClaimResult]) -> Self {
+        let mut counts = Self { all: claims.len(), ..Self::default() };
+        for claim in claims {
+            match claim.verdict {
+                Verdict::Holds => counts.holds += 1,
+                Verdict::Partly => counts.partly += 1,
+                Verdict::WithinSpread => counts.within_spread += 1,
+                Verdict::Missed => counts.missed += 1,
+                Verdict::NotJudged => counts.not_judged += 1,
+            }
+            counts.open += usize::from(claim.open || claim.is_unexplained());
+        }
+        counts
+    }
+}
+
+impl<'a> Line<'a> {
+    fn of(entry: &'a Entry) -> Self {
+        let Entry { experiment, id, dir, bytes, modified, manifest, summary, state } = entry;
+        let (runs, repetitions) = match (manifest, state) {
+            (_, State::Unfinished(kept)) => (Some(*kept), None),
+            (Some(manifest), _) => (Some(manifest.runs()), Some(manifest.repetitions)),
+            (None, _) => (None, None),
+        };
+        let (state, problem) = match state {
+            State::Whole => ("whole", None),
+            State::Unsummed => ("no-sums", None),
+            State::Damaged(problem) => ("damaged", Some(problem.as_str())),
+            State::Unfinished(_) => ("partial", None),
+        };
+        Self {
+            experiment,
+            id,
+            path: dir,
+            on: manifest.as_ref().map(|manifest| manifest.world.word()),
+            modified: modified.map(time),
+            version: manifest.as_ref().map(|manifest| manifest.version.as_str()),
+            commit: manifest.as_ref().map(|manifest| manifest.commit.as_str()),
+            runs,
+            repetitions,
+            claims: summary.as_ref().map(|summary| Claims::of(&summary.claims)),
+            bytes: *bytes,
+            state,
+            problem,
+        }
+    }
+
+    /// In this many columns; the experiment's name has what the others leave.
+    fn text(&self, width: usize) -> String {
+        let claims = match &self.claims {
+            Some(claims) if claims.all > 0 => {
+                format!("{}/{}/{}", claims.holds, claims.partly + claims.within_spread, claims.missed)
+            }
+            Some(_) => "none".to_owned(),
+            None => String::new(),
+        };
+        // On a narrow screen the year gives way to the name.
+        let digits = if width < NARROW { 5..10 } else { 0..10 };
+        let date = self.modified.as_deref().and_then(|time| time.get(digits)).unwrap_or_default();
+        let runs = self.runs.map_or_else(String::new, |runs| runs.to_string());
+        let size = size(self.bytes);
+        let end = self.problem.map_or_else(
+            || format!("{claims:>8} {size:>6} {}", self.state),
+            |problem| format!("{}: {problem}", self.state),
+        );
+        row(self.experiment, self.id, self.on.unwrap_or(""), date, &runs, &end, width)
+    }
+}
+
+/// Columns that have room for a whole date.
+const NARROW: usize = 90;
+/// Columns of the words behind the claims and the size.
+const STATE: usize = "damaged".len();
+
+fn row(name: &str, id: &str, on: &str, date: &str, runs: &str, end: &str, width: usize) -> String {
+    let digits = if width < NARROW { 5 } else { 10 };
+    let fixed = format!(" {id:12} {on:4} {date:digits$} {runs:>5} ");
+    let room = width.saturating_sub(fixed.len() + 8 + 1 + 6 + 1 + STATE).max(8);
+    cut(&format!("{:room$}{fixed}{end}", cut(name, room)), width) + "\n"
+}
+
+/// Lists them; exit status 1 if something is damaged.
+pub(crate) fn run(args: &IndexArgs) -> Result<u8, Error> {
+    let at = |e: std::io::Error| Error::bad(format!("{}: {e}", args.dir.display()));
+    let all = store::index(&args.dir).map_err(at)?;
+    if all.is_empty() {
+        let words = "no results there; `ackclock run` makes some";
+        return Err(Error::bad(format!("{}: {words}", args.dir.display())));
+    }
+    let lines: Vec<Line<'_>> = all.iter().map(Line::of).collect();
+    let damaged = lines.iter().any(|line| line.problem.is_some());
+    if args.json {
+        print(&(serde_json::to_string_pretty(&lines).map_err(Error::bad)? + "\n"));
+    } else {
+        let end = format!("{:>8} {:>6} state", "claims", "size");
+        print(&row("experiment", "id", "on", "date", "runs", &end, width()));
+        lines.iter().for_each(|line| print(&line.text(width())));
+        print(&foot(&lines));
+    }
+    Ok(if damaged { MISS } else { HOLDS })
+}
+
+fn foot(lines: &[Line<'_>]) -> String {
+    let of = |state: &str| lines.iter().filter(|line| line.state == state).count();
+    let parts = [
+        ("whole", "complete with the right sums"),
+        ("no-sums", "without sums, of an older version"),
+        ("damaged", "damaged"),
+        ("partial", "unfinished"),
+    ];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(state, _)| of(state) > 0)
+        .map(|(state, words)| format!("{} {words}", of(state)))
+        .collect();
+    let bytes = size(lines.iter().map(|line| line.bytes).sum());
+    let problem = |line: &Line<'_>| {
+        let text = format!("{}: {}", line.path.display(), line.problem?);
+        Some(textwrap::fill(&text, textwrap::Options::new(width()).subsequent_indent("  ")) + "\n")
+    };
+    let problems: String = lines.iter().filter_map(problem).collect();
+    format!("claims: hold/hold partly or within the spread/missed\n{}; {bytes}\n{problems}", parts.join(", "))
+}
+
+/// In UTC, to the second.
+fn time(at: SystemTime) -> String {
+    humantime::format_rfc3339_seconds(at).to_string()
+}
+
+/// Three digits and a unit.
+fn size(bytes: u64) -> String {
+    let (value, unit) = match bytes as f64 {
+        b if b >= 1e9 => (b / 1e9, "GB"),
+        b if b >= 1e6 => (b / 1e6, "MB"),
+        b => (b / 1e3, "kB"),
+    };
+    if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_two_digits_or_more() {
+        for (bytes, text) in [
+            (0, "0.0 kB"),
+            (9_949, "9.9 kB"),
+            (9_950, "10 kB"),
+            (999_000, "999 kB"),
+            (3_200_000_000, "3.2 GB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+    }
+
+    #[test]
+    fn a_line_keeps_its_width() {
+        let line =
+            row(&"quic-dc-testbed/".repeat(5), "0123456789ab", "wire", "11-23", "270", "damaged: x", 80);
+        assert!(
+            line.trim_end().chars().count() <= 80 && line.contains("0123456789ab wire 11-23   270 damaged"),
+            "{line}"
+        );
+    }
+}

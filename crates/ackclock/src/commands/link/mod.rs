@@ -1,0 +1,270 @@
+//! `ackclock link`: a command behind an emulated link.
+// The emulator runs by the real clock.
+#![allow(clippy::disallowed_methods)]
+
+pub(crate) mod show;
+mod text;
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use emu::child::{Child, code};
+use emu::privilege::Way;
+use emu::signals::Signals;
+use emu::{Config, Identity, Rig, Side, Snapshot, privilege};
+
+use self::text::Pair;
+use crate::status::Error;
+use experiment::file::Experiment;
+use experiment::library::Library;
+
+/// Bytes of an IP packet at most, as the TUN devices have it.
+const MTU: u32 = 1500;
+/// Between two looks at signals and commands.
+const LOOK: Duration = Duration::from_millis(50);
+/// Between two status lines: redrawn on a terminal, written one below the other elsewhere.
+const REDRAW: Duration = Duration::from_millis(250);
+const REWRITE: Duration = Duration::from_secs(10);
+/// How long the client's command waits for the server's to listen.
+const LISTEN: Duration = Duration::from_secs(2);
+/// How long the server's command may take to end by itself once the client's has.
+const FAREWELL: Duration = Duration::from_millis(500);
+/// How long a command has to end when it is told to.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// The arguments of `ackclock link`.
+#[derive(Debug, Args)]
+pub(crate) struct LinkArgs {
+    /// The bottleneck: "rate=10 Mbit/s delay=25 ms queue=2 BDP", with the keys of [link] in docs/experiments.md, or `rtt`
+    /// for twice the delay; or an experiment, whose first case counts.
+    link: String,
+    /// The way back in the same words; without it, the same delay and nothing else.
+    #[arg(long, value_name = "LINK")]
+    back: Option<String>,
+    /// The bottleneck is on the way from the server to the client, as in a download.
+    #[arg(long)]
+    down: bool,
+    /// A shell command at the other end, like "iperf3 -s"; the client's command waits up to 2 s until it listens.
+    #[arg(long, value_name = "COMMAND")]
+    server: Option<String>,
+    /// Bytes that count on the wire with every IP packet, like 14 for Ethernet.
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    overhead: u32,
+    /// Of every random element.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write the packet log: a row per packet, as CSV.
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
+    /// Write the traffic at both ends, as pcapng.
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// As root: the commands keep it, and every capability. They can then change the link's interfaces, which makes the run
+    /// invalid, and leave its network for the host's.
+    #[arg(long)]
+    keep_root: bool,
+    /// No addresses, status, summary; problems only.
+    #[arg(long, short)]
+    quiet: bool,
+    /// The command and its arguments. It runs in a network of its own: at 10.64.0.1 and fd00:64::1, with nothing but the
+    /// server at 10.64.0.2 and fd00:64::2 ($ACKCLOCK_SERVER, $ACKCLOCK_SERVER_V6), which answers pings. The host's network
+    /// and the internet are out of reach. Under sudo it runs as the user who called; as root without sudo it stays root, with no
+    /// capabilities but those for files, users, raw sockets and ports below 1024. `sudo` does not work inside.
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// Runs the command; returns its exit status.
+///
+/// # Errors
+/// One sentence.
+pub(crate) fn run(args: &LinkArgs) -> Result<u8, Error> {
+    let config = config(args)?;
+    // The user namespace must come before any thread, the signals before any that they are not for.
+    let way = privilege::acquire().map_err(|e| e.to_string())?;
+    let identity = match way {
+        Way::Root if args.keep_root => Identity::own(),
+        _ => Identity::of_caller(way).map_err(|e| e.to_string())?,
+    };
+    let signals = Signals::hold().map_err(|e| e.to_string())?;
+    let rig = Rig::start(&config).map_err(|e| e.to_string())?;
+    if !args.quiet {
+        show::say(&format!("commands run as {identity}"));
+        introduce(&config, args.down);
+    }
+    let ran = commands(args, &rig, &identity, &signals);
+    let report = rig.stop().map_err(|e| e.to_string())?;
+    let status = ran?;
+    if !args.quiet {
+        let [there, back] = &report.last.sides;
+        show::say(&show::direction("client -> server", there, report.last.elapsed));
+        show::say(&show::direction("server -> client", back, report.last.elapsed));
+        show::say(&show::audit(&report.audit));
+    } else if !report.audit.invalid_reasons().is_empty() {
+        show::say(&format!("ackclock: {}", show::audit(&report.audit)));
+    }
+    Ok(status)
+}
+
+fn config(args: &LinkArgs) -> Result<Config, Error> {
+    let Pair { link, back } = pair(args)?;
+    let back = back.unwrap_or_else(Config::delay);
+    let (there, back) = if args.down { (back, link) } else { (link, back) };
+    let log = emu::capture::log::Files { csv: args.log.clone(), pcap: args.pcap.clone(), keep: false };
+    Ok(Config { there, back, overhead: args.overhead, seed: args.seed, log })
+}
+
+fn pair(args: &LinkArgs) -> Result<Pair, Error> {
+    let packet = MTU + args.overhead;
+    if args.link.contains('=') && !Path::new(&args.link).is_file() {
+        return text::read(&args.link, args.back.as_deref(), packet).map_err(Error::from);
+    }
+    if args.back.is_some() {
+        return Err(Error::bad("--back goes with a link in words, not with an experiment"));
+    }
+    let sources = Library.resolve(std::slice::from_ref(&args.link)).map_err(|e| {
+        Error::bad(format!(
+            "{e}; or write the link in words, like \"rate=10 Mbit/s delay=25 ms queue=2 BDP\""
+        ))
+    })?;
+    let [source] = &sources[..] else {
+        return Err(Error::bad(format!("`{}` is {} experiments: name one", args.link, sources.len())));
+    };
+    let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
+    let (pair, note) = text::of_experiment(&experiment)?;
+    if !args.quiet {
+        show::say(&format!("the link of {note}"));
+    }
+    Ok(pair)
+}
+
+fn introduce(config: &Config, down: bool) {
+    let (bottleneck, way) =
+        if down { (&config.back, "server -> client") } else { (&config.there, "client -> server") };
+    show::say(&format!("bottleneck {way}: {}", show::link(bottleneck)));
+    for side in [Side::Client, Side::Server] {
+        show::say(&format!("{side} {} {}", side.ipv4(), side.ipv6()));
+    }
+}
+
+/// Both commands, until the client's has ended.
+fn commands(args: &LinkArgs, rig: &Rig, identity: &Identity, signals: &Signals) -> Result<u8, String> {
+    let mut server = args.server.as_ref().map(|text| start_server(rig, identity, text)).transpose()?;
+    if let Some(server) = &mut server {
+        await_listener(rig, server)?;
+    }
+    let [program, arguments @ ..] = &args.command[..] else {
+        return Err("no command".to_owned());
+    };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    let mut client = Child::start(rig, Side::Client, identity, command).map_err(|e| e.to_string())?;
+    let mut status = Status::new(args);
+    let mut deadline = None;
+    let ended = loop {
+        if let Some(ended) = client.try_status() {
+            break ended;
+        }
+        if rig.has_failed() || deadline.is_some_and(|at| Instant::now() >= at) {
+            // What is wrong with the link, stopping it will say.
+            client.signal(emu::child::Signal::SIGKILL);
+            break client.wait();
+        }
+        if let Some(came) = signals.wait(LOOK) {
+            // What comes from the terminal the commands have had, too; they decide.
+            if !came.from_terminal {
+                client.signal(came.signal);
+                deadline.get_or_insert(Instant::now() + GRACE);
+            }
+        }
+        status.show(rig);
+    };
+    status.clear();
+    if let Some(server) = server {
+        end(server);
+    }
+    Ok(code(ended))
+}
+
+fn start_server(rig: &Rig, identity: &Identity, text: &str) -> Result<Child, String> {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", text]).stdin(Stdio::null());
+    Child::start(rig, Side::Server, identity, shell).map_err(|e| e.to_string())
+}
+
+fn await_listener(rig: &Rig, server: &mut Child) -> Result<(), String> {
+    let until = Instant::now() + LISTEN;
+    while Instant::now() < until {
+        if let Some(status) = server.try_status() {
+            return Err(format!("the server's command has ended already, with status {}", code(status)));
+        }
+        if rig.namespace(Side::Server).listens().map_err(|e| e.to_string())? {
+            return Ok(());
+        }
+        thread::sleep(LOOK / 5);
+    }
+    // It may serve something else than TCP and UDP.
+    Ok(())
+}
+
+/// Lets a server that serves one client end by itself, tells any other to, and gives it time for its last words.
+fn end(mut server: Child) {
+    if !ends_within(&mut server, FAREWELL) {
+        server.signal(emu::child::Signal::SIGTERM);
+        ends_within(&mut server, GRACE);
+    }
+}
+
+fn ends_within(command: &mut Child, span: Duration) -> bool {
+    let until = Instant::now() + span;
+    while command.try_status().is_none() && Instant::now() < until {
+        thread::sleep(LOOK / 5);
+    }
+    command.try_status().is_some()
+}
+
+/// The live line on standard error.
+struct Status {
+    on_terminal: bool,
+    quiet: bool,
+    main: usize,
+    last: Snapshot,
+    shown: Instant,
+}
+
+impl Status {
+    fn new(args: &LinkArgs) -> Self {
+        Self {
+            on_terminal: std::io::stderr().is_terminal(),
+            quiet: args.quiet,
+            main: usize::from(args.down),
+            last: Snapshot::default(),
+            shown: Instant::now(),
+        }
+    }
+
+    fn show(&mut self, rig: &Rig) {
+        if self.quiet || self.shown.elapsed() < if self.on_terminal { REDRAW } else { REWRITE } {
+            return;
+        }
+        self.shown = Instant::now();
+        let now = rig.snapshot();
+        let line = show::status(&self.last, &now, self.main);
+        self.last = now;
+        // The cursor goes back to the line's beginning, so that the command writes over it.
+        let text = if self.on_terminal { format!("\x1b[2K{line}\r") } else { line + "\n" };
+        // Nobody reads it: no reason to end.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    fn clear(&self) {
+        if self.on_terminal && !self.quiet {
+            let _ = std::io::stderr().write_all(b"\x1b[2K\r");
+        }
+    }
+}

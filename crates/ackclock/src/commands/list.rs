@@ -1,0 +1,89 @@
+//! `ackclock list`: the shipped experiments, a line each.
+
+use link::{LinkConfig, RateModel};
+use scenario::{Scenario, Transport};
+
+use crate::status::{Error, HOLDS, cut, print, width};
+use experiment::file::Experiment;
+use experiment::library::Library;
+
+/// Packets that a core simulates in a second, about.
+const PACKETS_PER_SECOND: f64 = 4e6;
+/// And that go from one real endpoint to another.
+const PACKETS_OF_STACKS_PER_SECOND: f64 = 1.6e5;
+/// Columns of a name; a longer one takes them from what stands behind.
+const NAME: usize = 31;
+
+/// Those whose name, title or source holds `filter`, in any case.
+pub(crate) fn run(filter: Option<&str>) -> Result<u8, Error> {
+    let filter = filter.unwrap_or_default();
+    let mut lines = Vec::new();
+    for source in Library.shipped() {
+        let experiment = Experiment::parse(&source.name, &source.file, &source.text)?;
+        let all = [&experiment.name, &experiment.title, &experiment.source];
+        if all.iter().any(|text| text.to_lowercase().contains(&filter.to_lowercase())) {
+            lines.push(line(&experiment));
+        }
+    }
+    if lines.is_empty() {
+        return Err(Error::bad(format!("nothing shipped has `{filter}` in its name, title or source")));
+    }
+    let head = format!("{:NAME$}{:>5} {:>8}  from", "", "runs", "one core");
+    for line in std::iter::once(head).chain(lines) {
+        print(&format!("{}\n", cut(&line, width())));
+    }
+    Ok(HOLDS)
+}
+
+fn line(experiment: &Experiment) -> String {
+    let runs: u32 = experiment.cases().iter().map(|case| experiment.repetitions_of(case)).sum();
+    let numbers = format!("{runs} {:>8}", time(cost(experiment, 0)));
+    let room = (NAME + 14).saturating_sub(experiment.name.chars().count()).max(numbers.len() + 1);
+    format!("{}{numbers:>room$}  {}", experiment.name, short(&experiment.source))
+}
+
+/// Seconds of one core that it takes, roughly: in the simulator, and beside it on so many stacks.
+pub(super) fn cost(experiment: &Experiment, stacks: usize) -> f64 {
+    let runs = |case| packets(&experiment.scenario(case, 0)) * f64::from(experiment.repetitions_of(case));
+    let packets = experiment.cases().iter().map(runs).sum::<f64>();
+    let each = 1.0 / PACKETS_PER_SECOND + stacks as f64 / PACKETS_OF_STACKS_PER_SECOND;
+    packets * each
+}
+
+/// At most: what fits through the busiest link, or what is to be sent.
+fn packets(scenario: &Scenario) -> f64 {
+    let links = std::iter::once(&scenario.link).chain(&scenario.beyond);
+    let seconds = scenario.duration.as_secs_f64();
+    let carried = links.map(|link| bytes_per_second(link) * seconds).fold(0.0, f64::max);
+    let transfers: Option<u64> = scenario.flows.iter().map(|flow| flow.transfer).sum();
+    let bytes = transfers.map_or(carried, |bytes| carried.min(bytes as f64));
+    let transport = scenario.flows.first().map_or_else(Transport::default, |flow| flow.transport);
+    bytes / f64::from(transport.wire_bytes(transport.payload()))
+}
+
+/// The mean of its steps, each as long as any other; the median of slots.
+fn bytes_per_second(link: &LinkConfig) -> f64 {
+    match &link.rate {
+        RateModel::Constant(rate) => rate.bytes_per_sec(),
+        RateModel::Steps(steps) => {
+            let sum: f64 = steps.iter().map(|(_, rate)| rate.bytes_per_sec()).sum();
+            sum / steps.len().max(1) as f64
+        }
+        RateModel::Slots(slots) => slots.median.bytes_per_sec(),
+    }
+}
+
+pub(super) fn time(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => "< 1 s".to_owned(),
+        s if s < 100.0 => format!("{s:.0} s"),
+        s => format!("{:.0} min", s / 60.0),
+    }
+}
+
+/// What of the source it is: `Table 1 and Figure 4`; the whole where it names no such thing.
+fn short(source: &str) -> &str {
+    let places = ["Table", "Figure", "section", "equation", "appendix"];
+    let parts = source.match_indices(", ").map(|(at, comma)| &source[at + comma.len()..]);
+    parts.into_iter().find(|part| places.iter().any(|place| part.starts_with(place))).unwrap_or(source)
+}

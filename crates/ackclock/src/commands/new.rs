@@ -1,0 +1,114 @@
+//! `ackclock new controller NAME`: a crate for a controller of one's own.
+
+use std::fs;
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+
+/// The files, and what they are made of; `NAME` stands for the controller's name.
+const FILES: [(&str, &str); 3] = [
+    ("Cargo.toml", include_str!("../../templates/controller/Cargo.toml.in")),
+    ("src/main.rs", include_str!("../../templates/controller/main.rs")),
+    ("experiment.toml", include_str!("../../templates/controller/experiment.toml")),
+];
+/// Where this program's sources are, if it was built from a checkout.
+const SOURCES: &str = env!("CARGO_MANIFEST_DIR");
+
+/// Folders of a build, crates of Rust, and its words.
+const TAKEN: &str = "build deps examples incremental alloc core proc_macro proc-macro std test abstract as async await become box \
+    break const continue crate do dyn else enum extern false final fn for gen if impl in let loop macro match mod move mut override \
+    priv pub ref return self static struct super trait true try type unsafe while";
+
+/// What to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// A congestion controller, in a crate with the whole command around it.
+    Controller,
+}
+
+/// Arguments of `ackclock new`.
+#[derive(Debug, Args)]
+pub(crate) struct NewArgs {
+    /// What to make.
+    what: What,
+    /// Its name: lower-case letters, digits, dashes, underscores; also the name of the folder.
+    name: String,
+}
+
+/// Makes the folder; says what to do with it.
+///
+/// # Errors
+/// A name that no crate can have, a folder that is there already, what the file system refuses.
+pub(crate) fn run(args: &NewArgs) -> Result<String, String> {
+    let NewArgs { what: What::Controller, name } = args;
+    check(name)?;
+    let folder = Path::new(name);
+    if folder.exists() {
+        return Err(format!("{name}: there is something of this name already; nothing was written"));
+    }
+    for (file, text) in FILES {
+        let path = folder.join(file);
+        let written = path
+            .parent()
+            .map_or(Ok(()), fs::create_dir_all)
+            .and_then(|()| fs::write(&path, filled(text, name)));
+        written.map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+    }
+    Ok(format!(
+        "{name}/src/main.rs is the controller, {name}/experiment.toml a first experiment:\n\n\
+         \x20   cd {name}\n    cargo run --release -- run experiment.toml\n    cargo run --release -- algorithms {name}\n"
+    ))
+}
+
+fn check(name: &str) -> Result<(), String> {
+    let first = name.chars().next().is_some_and(|c| c.is_ascii_lowercase());
+    let rest = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_');
+    if !(first && rest) {
+        return Err(format!(
+            "`{name}` is no name for a crate: a lower-case letter, then letters, digits, - and _"
+        ));
+    }
+    if TAKEN.split(' ').any(|taken| taken == name) || name.starts_with("ackclock") {
+        return Err(format!(
+            "`{name}` is no name for a crate of yours: Rust, Cargo or this program has it already"
+        ));
+    }
+    match experiment::controllers::controllers().get(name) {
+        Some(entry) => Err(format!("there is a controller `{name}` already: {}", entry.doc.trim())),
+        None => Ok(()),
+    }
+}
+
+fn filled(text: &str, name: &str) -> String {
+    let crates = Path::new(SOURCES).parent().filter(|crates| crates.join("congestion/Cargo.toml").exists());
+    let dependency = |folder: &str, features: &str| match crates {
+        Some(crates) => format!("{{ path = {:?}{features} }}", crates.join(folder).display().to_string()),
+        None => format!("{{ version = {:?}{features} }}", env!("CARGO_PKG_VERSION")),
+    };
+    text.replace("NAME", name)
+        .replace("ACKCLOCK", &dependency("ackclock", ""))
+        .replace("CONGESTION", &dependency("congestion", ", features = [\"serde\"]"))
+        .replace("TESTING", &dependency("congestion", ", features = [\"serde\", \"testing\"]"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        assert_eq!(check("mine"), Ok(()));
+        assert_eq!(check("my_2nd-one"), Ok(()));
+        for (name, says) in [
+            ("Mine", "a lower-case letter"),
+            ("", "a lower-case letter"),
+            ("../x", "a lower-case letter"),
+            ("cubic", "there is a controller"),
+            ("deps", "Rust, Cargo or this program"),
+            ("fn", "Rust, Cargo or this program"),
+            ("ackclock-units", "Rust, Cargo or this program"),
+        ] {
+            assert!(check(name).unwrap_err().contains(says), "{name}");
+        }
+    }
+}

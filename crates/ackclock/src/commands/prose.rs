@@ -1,0 +1,43 @@
+//! `ackclock prose`: where the numbers in the prose come from.
+
+use std::path::PathBuf;
+
+use crate::commands::folders::load_summaries;
+use crate::status::{Error, HOLDS, MISS, complain, print};
+use experiment::file::Experiment;
+use experiment::library::Library;
+use results::{ledger, numbers};
+
+/// Lists them; says which have no origin or are printed no longer.
+pub(crate) fn run(dirs: &[PathBuf]) -> Result<u8, Error> {
+    let origins = numbers::register().map_err(Error::bad)?;
+    let summaries = if dirs.is_empty() { Vec::new() } else { load_summaries(dirs)? };
+    let mut wrong = Vec::new();
+    for source in Library.shipped() {
+        let exp = Experiment::parse(&source.name, &source.file, &source.text)?;
+        wrong.extend(numbers::compare(&exp, &origins));
+        if let Some(own) = summaries.iter().find(|summary| summary.experiment == exp.name) {
+            let hugged = numbers::hugged(&exp, own);
+            wrong.extend(
+                hugged.iter().map(|(id, bound)| format!("{} {id}: {bound} is our own number", exp.name)),
+            );
+        }
+        for (by, known) in origins.get(&exp.name).into_iter().flatten() {
+            let list: Vec<&str> = known.iter().map(String::as_str).collect();
+            print(&format!("{:32} {by}: {}\n", exp.name, list.join(" ")));
+            let run = summaries.iter().find(|s| numbers::printed_by(by) == Some(s.experiment.as_str()));
+            let stale = run.map_or_else(Vec::new, |run| numbers::stale(known, run));
+            wrong.extend(stale.iter().map(|n| format!("{}: {n} is not printed by `{by}`", exp.name)));
+        }
+    }
+    let sources = ledger::of(summaries.iter());
+    let columns = || sources.iter().flat_map(|source| &source.columns);
+    for (page, by, known) in numbers::of_pages(&origins) {
+        let list: Vec<&str> = known.iter().map(String::as_str).collect();
+        print(&format!("{page:32} {by}: {}\n", list.join(" ")));
+        let stale = numbers::stale_of_ledger(by, known, columns());
+        wrong.extend(stale.iter().map(|n| format!("{page}: {n} is not printed by `{by}`")));
+    }
+    wrong.iter().for_each(|line| complain(line));
+    Ok(if wrong.is_empty() { HOLDS } else { MISS })
+}

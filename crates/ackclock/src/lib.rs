@@ -1,0 +1,31 @@
+//! The `ackclock` command, as a library: [`main_with`] is the command with controllers of somebody else's.
+
+pub mod cli;
+mod commands;
+mod output;
+pub mod run;
+mod status;
+
+use std::process::ExitCode;
+
+use congestion::{Entry, Registry};
+
+/// The whole command, with these controllers beside those of Ackclock; one of the same name is replaced.
+///
+/// ```no_run
+/// use congestion::algorithms::fixed_window;
+///
+/// fn main() -> std::process::ExitCode {
+///     ackclock::main_with([congestion::Entry::of::<fixed_window::Params>()])
+/// }
+/// ```
+pub fn main_with(controllers: impl IntoIterator<Item = Entry>) -> ExitCode {
+    let registry = controllers.into_iter().fold(Registry::default(), Registry::with);
+    match experiment::controllers::set_controllers(registry) {
+        Ok(()) => ExitCode::from(cli::main()),
+        Err(why) => {
+            status::complain(why);
+            ExitCode::from(status::BAD)
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The `ackclock` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ackclock::main_with([])
+}

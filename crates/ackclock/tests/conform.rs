@@ -1,0 +1,80 @@
+//! `ackclock conform`, from the command line.
+
+use std::path::Path;
+use std::process::Command;
+
+fn conform(dir: &Path, args: &[&str]) -> (bool, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ackclock"));
+    let output =
+        command.arg("conform").args(args).args(["--quick", "--repeat", "1"]).current_dir(dir).output();
+    let output = output.unwrap();
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.success(), text(&output.stdout), text(&output.stderr))
+}
+
+fn json(dir: &Path, args: &[&str]) -> serde_json::Value {
+    let (well, said, why) = conform(dir, &[args, &["--json"]].concat());
+    assert!(well, "{why}");
+    serde_json::from_str(&said).unwrap()
+}
+
+/// Our endpoint has the simulator's controller: nothing is apart. As it is said, word for word.
+#[test]
+fn ours_conforms() {
+    let dir = tempfile::tempdir().unwrap();
+    let (well, said, why) = conform(dir.path(), &["ackclock", "-v"]);
+    assert!(well, "{why}");
+    insta::assert_snapshot!("ours", said);
+    let page = dir.path().join("results/report/conform/ackclock-cubic");
+    for file in ["index.html", "envelopes.svg", "conform-grid.html"] {
+        assert!(page.join(file).is_file(), "{file}");
+    }
+}
+
+/// One that is wrong on purpose deviates everywhere, and the rule is named.
+#[test]
+fn a_wrong_beta_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let answer = json(dir.path(), &["ackclock", "--controller", "{ name = 'cubic', beta = 0.5 }"]);
+    assert_eq!((&answer["conforms"], &answer["explained_by"]), (&false.into(), &"beta of 0.5".into()));
+    let cells = answer["cells"].as_array().unwrap();
+    assert!(cells.len() == 4 && cells.iter().all(|cell| cell["deviates"] == true), "{cells:?}");
+    assert!(cells.iter().all(|cell| (0.49..0.52).contains(&cell["subject"]["kept"][1].as_f64().unwrap())));
+}
+
+/// quinn's CUBIC has the curve of RFC 8312; that it is the controller, and not the stack around it, is told by ours inside.
+#[cfg(feature = "quinn")]
+#[test]
+fn the_curve_of_quinn_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let answer = json(dir.path(), &["quinn"]);
+    assert_eq!((&answer["conforms"], &answer["explained_by"]), (&false.into(), &"curve of RFC 8312".into()));
+    let cause = &answer["cause"];
+    assert!(cause["inside"].as_f64().unwrap() > 0.5 * cause["standard"].as_f64().unwrap(), "{cause}");
+    // Changed rules are run where it deviates alone.
+    assert_eq!(cause["rules"].as_array().unwrap().len(), 13);
+    let rules = std::fs::read_dir(dir.path().join("results/conform/rules-cubic")).unwrap();
+    let folder = rules.map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
+    let runs = std::fs::read_to_string(folder.join("runs.csv")).unwrap();
+    assert!(runs.contains("delay = 5 ms") && !runs.contains("delay = 25 ms"));
+}
+
+#[test]
+fn what_cannot_be_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    for (args, why) in [
+        (
+            &["ackclock", "--controller", "vegas"][..],
+            "--controller vegas: it is one of cubic, new-reno, bbr3",
+        ),
+        (&["linux-tcp"], "linux-tcp: it does not go with --on stack"),
+        (&["linux-tcp", "--on", "wire", "--kernel"], "--kernel: linux-tcp is the kernel's"),
+        (&["linux-tcp", "--on", "wire", "--controller", "bbr3"], "--controller bbr3: the kernel has none"),
+        (&["quic-go"], "quic-go: it does not go with --on stack"),
+        (&["ackclock", "--controller", "{ name = 'cubic', betta = 1 }"], "controller.betta: unknown key"),
+        (&["ackclock", "--controller", "{ name = 'cubic'"], "--controller { name = 'cubic'"),
+    ] {
+        let (well, _, said) = conform(dir.path(), args);
+        assert!(!well && said.contains(why), "{said}");
+    }
+}

@@ -1,0 +1,316 @@
+//! The structure that ARCHITECTURE.md promises: no circle between files, no arrow between crates but downwards, no file too long.
+//!
+//! Imports are read as text: `use` lists and paths that begin with `crate`, `super` or `self`, outside of tests. A name that a module
+//! passes on (`pub use`) leads to where it comes from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// From the lowest: a crate may use those of lower floors.
+const FLOORS: [&[&str]; 8] = [
+    &["units"],
+    &["congestion", "link"],
+    &["recovery", "emu"],
+    &["scenario", "quic", "adapters"],
+    &["sim", "experiment", "udp", "programs", "transfer"],
+    &["results", "stability", "stack", "testbed"],
+    &["report"],
+    &["ackclock"],
+];
+/// Outside of tests.
+const MOST_LINES: usize = 600;
+/// Of a controller's file, before its tests.
+const MOST_OF_A_CONTROLLER: usize = 250;
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn folders() -> Vec<String> {
+    let entries = fs::read_dir(crates()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    entries.filter(|name| crates().join(name).join("Cargo.toml").exists()).collect()
+}
+
+/// The Rust files below a folder, without those of tests.
+fn files(dir: &Path, all: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            if stem != "tests" {
+                files(&path, all);
+            }
+        } else if path.extension().is_some_and(|e| e == "rs") && !stem.ends_with("tests") {
+            all.push(path);
+        }
+    }
+}
+
+/// Without comments and without tests.
+fn code(text: &str) -> String {
+    let mut lines = Vec::new();
+    let mut rest = text.lines().peekable();
+    while let Some(line) = rest.next() {
+        if line == "#[cfg(test)]" && rest.peek().is_some_and(|next| next.contains("mod ")) {
+            match rest.next() {
+                Some(next) if next.ends_with(';') => continue,
+                _ => break,
+            }
+        }
+        if !line.trim_start().starts_with("//") {
+            lines.push(line);
+        }
+    }
+    lines.join("\n")
+}
+
+type Module = Vec<String>;
+
+/// One crate: its modules with their code.
+struct Source {
+    modules: BTreeMap<Module, (PathBuf, String)>,
+}
+
+impl Source {
+    fn read(name: &str) -> Self {
+        let root = crates().join(name).join("src");
+        let mut all = Vec::new();
+        files(&root, &mut all);
+        let modules = all.into_iter().map(|path| {
+            let within = path.strip_prefix(&root).unwrap().with_extension("");
+            let mut module: Module = within.iter().map(|part| part.to_str().unwrap().to_owned()).collect();
+            if ["mod", "lib"].contains(&module.last().unwrap().as_str()) {
+                module.pop();
+            }
+            let text = code(&fs::read_to_string(&path).unwrap());
+            (module, (path, text))
+        });
+        Self { modules: modules.collect() }
+    }
+
+    /// The module in which the thing at this path is written.
+    fn home(&self, path: &[String], depth: usize) -> Option<Module> {
+        let known = (0..=path.len()).rev().find(|&n| self.modules.contains_key(&path[..n]))?;
+        let (module, rest) = path.split_at(known);
+        let Some(name) = rest.first() else { return Some(module.to_vec()) };
+        let text = &self.modules[module].1;
+        for target in statements(text).filter(|s| passes_on(s)).flat_map(|s| names(&s, module)) {
+            if target.last() == Some(name) && target != path && depth < 8 {
+                return self.home(&target, depth + 1);
+            }
+        }
+        Some(module.to_vec())
+    }
+
+    /// Which modules each uses.
+    fn arrows(&self) -> BTreeMap<Module, BTreeSet<Module>> {
+        let targets = |module: &Module, text: &str| -> BTreeSet<Module> {
+            let used = statements(text).filter(|s| !passes_on(s));
+            let all = used.flat_map(|s| paths(&s, module)).filter_map(|p| self.home(&p, 0));
+            all.filter(|target| target != module).collect()
+        };
+        self.modules.iter().map(|(module, (_, text))| (module.clone(), targets(module, text))).collect()
+    }
+}
+
+/// What is only passed on is no use of it.
+fn passes_on(statement: &str) -> bool {
+    let statement = statement.trim_start();
+    statement.starts_with("pub") && statement.split(' ').any(|word| word == "use")
+}
+
+/// What a `pub use` names, also below its own module.
+fn names(statement: &str, module: &[String]) -> Vec<Module> {
+    let list = statement.split_once("use ").map_or("", |(_, list)| list).trim_end_matches(';');
+    match ["crate::", "super::", "self::"].iter().any(|root| list.starts_with(root)) {
+        true => paths(list, module),
+        false => {
+            let mut all = Vec::new();
+            tree(list, module.to_vec(), &mut all);
+            all
+        }
+    }
+}
+
+/// `use` lists as one piece each, everything else by lines.
+fn statements(text: &str) -> impl Iterator<Item = String> {
+    let mut all = Vec::new();
+    let mut open: Option<String> = None;
+    for line in text.lines() {
+        let begins = line.trim_start().split(' ').any(|word| word == "use");
+        match &mut open {
+            Some(list) => list.push_str(line),
+            None if begins => open = Some(line.to_owned()),
+            None => all.push(line.to_owned()),
+        }
+        if let Some(list) = open.take_if(|list| list.contains(';')) {
+            all.push(list);
+        }
+    }
+    all.into_iter()
+}
+
+/// Every path in a statement that begins in this crate, lists taken apart.
+fn paths(statement: &str, module: &[String]) -> Vec<Module> {
+    let mut all = Vec::new();
+    for root in ["crate::", "super::", "self::"] {
+        for (at, _) in statement.match_indices(root) {
+            let before = statement[..at].chars().next_back();
+            if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':' || c == '$') {
+                continue;
+            }
+            let mut base = if root == "crate::" { Vec::new() } else { module.to_vec() };
+            let mut rest = &statement[at + root.len()..];
+            if root == "super::" {
+                base.pop();
+                while let Some(further) = rest.strip_prefix("super::") {
+                    base.pop();
+                    rest = further;
+                }
+            }
+            tree(rest, base, &mut all);
+        }
+    }
+    all
+}
+
+/// `a::{b, c::d}` to `a::b` and `a::c::d`.
+fn tree(text: &str, mut base: Module, all: &mut Vec<Module>) {
+    let mut rest = text.trim_start();
+    loop {
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        if !word.is_empty() && word != "self" {
+            base.push(word.to_owned());
+        }
+        match after.strip_prefix("::") {
+            Some(list) if list.starts_with('{') => {
+                return items(list).iter().for_each(|item| tree(item, base.clone(), all));
+            }
+            Some(more) if word.is_empty() || more.is_empty() => break,
+            Some(more) => rest = more,
+            None if rest.starts_with('{') => {
+                return items(rest).iter().for_each(|item| tree(item, base.clone(), all));
+            }
+            None => break,
+        }
+    }
+    all.push(base);
+}
+
+/// The items of a list in braces.
+fn items(list: &str) -> Vec<String> {
+    let (mut depth, mut item, mut all) = (0, String::new(), Vec::new());
+    for c in list.chars() {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        match c {
+            '{' if depth == 1 => {}
+            ',' if depth == 1 => all.push(std::mem::take(&mut item)),
+            _ if depth == 0 => break,
+            _ => item.push(c),
+        }
+    }
+    all.push(item);
+    all.retain(|item| !item.trim().is_empty());
+    all
+}
+
+/// Modules that can be reached from this one.
+fn reached<'a>(arrows: &'a BTreeMap<Module, BTreeSet<Module>>, from: &'a Module) -> BTreeSet<&'a Module> {
+    let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
+    while let Some(module) = next.pop() {
+        for target in arrows.get(module).into_iter().flatten() {
+            if seen.insert(target) {
+                next.push(target);
+            }
+        }
+    }
+    seen
+}
+
+#[test]
+fn no_circle_between_files() {
+    let mut circles = Vec::new();
+    for name in folders() {
+        let arrows = Source::read(&name).arrows();
+        for (module, targets) in &arrows {
+            for target in targets.iter().filter(|target| reached(&arrows, target).contains(module)) {
+                circles.push(format!("{name}: {} -> {}", module.join("::"), target.join("::")));
+            }
+        }
+    }
+    assert!(circles.is_empty(), "arrows of circles:\n{}", circles.join("\n"));
+}
+
+#[test]
+fn crates_use_lower_floors_only() {
+    let floor = |name: &str| FLOORS.iter().position(|floor| floor.contains(&name));
+    for name in folders() {
+        let own = floor(&name).unwrap_or_else(|| panic!("{name} is on no floor"));
+        let manifest = fs::read_to_string(crates().join(&name).join("Cargo.toml")).unwrap();
+        let manifest: toml::Table = manifest.parse().unwrap();
+        let mut used: Vec<&String> = Vec::new();
+        let tables = [
+            manifest.get("dependencies"),
+            manifest
+                .get("target")
+                .and_then(|t| t.as_table())
+                .and_then(|t| t.values().next())
+                .and_then(|t| t.get("dependencies")),
+        ];
+        for table in tables.into_iter().flatten().filter_map(toml::Value::as_table) {
+            used.extend(table.keys());
+        }
+        for other in used {
+            if let Some(other_floor) = floor(other) {
+                assert!(other_floor < own, "{name} uses {other}, which is not below it");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let mut long = Vec::new();
+    for name in folders() {
+        for (path, text) in Source::read(&name).modules.into_values() {
+            let lines = text.lines().count();
+            if lines > MOST_LINES {
+                long.push(format!("{} has {lines} lines", path.display()));
+            }
+        }
+    }
+    assert!(long.is_empty(), "more than {MOST_LINES} lines:\n{}", long.join("\n"));
+}
+
+#[test]
+fn no_controller_is_too_long() {
+    let mut all = Vec::new();
+    files(&crates().join("congestion/src/algorithms"), &mut all);
+    assert!(all.len() > 20, "{all:?}");
+    for path in all {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines = text.lines().take_while(|line| *line != "#[cfg(test)]").count();
+        assert!(lines <= MOST_OF_A_CONTROLLER, "{} has {lines} lines before its tests", path.display());
+    }
+}
+
+/// Names that results depend on: random streams, traces and the name in the stack's handshake. The project's name is in none of them,
+/// so that a rename moves no number.
+#[test]
+fn results_do_not_depend_on_the_projects_name() {
+    for name in folders() {
+        for (path, text) in Source::read(&name).modules.into_values() {
+            for line in text.lines().filter(|line| line.contains("Rng::stream(")) {
+                assert!(!line.contains(env!("CARGO_PKG_NAME")), "{}: {line}", path.display());
+            }
+        }
+    }
+    let settings = fs::read_to_string(crates().join("stack/src/settings.rs")).unwrap();
+    assert!(settings.contains("const SERVER_NAME: &str = \"server\";"));
+    for entry in congestion::Entry::all() {
+        let names = entry.variables().iter().map(|variable| variable.name).chain(entry.states().iter().copied());
+        assert!(names.chain([entry.name()]).all(|name| !name.contains("ackclock")));
+    }
+}

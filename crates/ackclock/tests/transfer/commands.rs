@@ -1,0 +1,361 @@
+//! `ackclock serve` and `ackclock fetch` over this machine's loopback interface.
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::net::UdpSocket;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use quic::crypto::tls::Identity;
+
+use crate::common::*;
+
+/// A server, ended when the test is.
+struct Server {
+    dir: tempfile::TempDir,
+    child: Child,
+    address: String,
+    fingerprint: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    fn start(more: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("www")).unwrap();
+        fs::create_dir(dir.path().join("dl")).unwrap();
+        let mut child = ackclock()
+            .args(["serve", "--listen", "127.0.0.1:0", "--quiet", "--root"])
+            .arg(dir.path().join("www"))
+            .args(more)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut after = |mark: &str| {
+            let line = lines.next().unwrap().unwrap();
+            line.rsplit_once(mark).unwrap_or_else(|| panic!("{line}")).1.to_owned()
+        };
+        let address = after(" at ");
+        let fingerprint = if more.contains(&"--cert") { String::new() } else { after(": ") };
+        Self { dir, child, address, fingerprint }
+    }
+
+    fn www(&self, name: &str) -> PathBuf {
+        self.dir.path().join("www").join(name)
+    }
+
+    fn dl(&self) -> PathBuf {
+        self.dir.path().join("dl")
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("https://{}/{path}", self.address)
+    }
+
+    fn fetch(&self, path: &str, more: &[&str]) -> Command {
+        let mut command = ackclock();
+        command.args(["fetch", &self.url(path), "--insecure-accept", &self.fingerprint, "--out"]);
+        command.arg(self.dl()).args(more);
+        command
+    }
+
+    /// What has been downloaded, and whatever else lies there.
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.dl()).unwrap();
+        let mut all: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        all.sort();
+        all
+    }
+}
+
+#[test]
+fn three_sizes_by_both_protocols() {
+    let server = Server::start(&["--controller", "bbr3"]);
+    for (name, len) in [("1k", 1000), ("1M", 1_000_000), ("20M", 20_000_000)] {
+        fs::write(server.www(name), noise(len)).unwrap();
+    }
+    for more in [&[][..], &["--hq"]] {
+        let others = [server.url("1M"), server.url("20M")];
+        let output = server.fetch("1k", more).args(&others).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", says(&output));
+        for name in ["1k", "1M", "20M"] {
+            let came = server.dl().join(name);
+            assert_eq!(sha256(&came), sha256(&server.www(name)), "{name}");
+            fs::remove_file(came).unwrap();
+        }
+        let table = String::from_utf8(output.stdout).unwrap();
+        for word in ["goodput  ", "RTT  ", "one-way delay, upload", "loss, upload", "21001000 bytes"] {
+            assert!(table.contains(word), "{word}: {table}");
+        }
+        assert_eq!(table.contains("one-way delay, download"), more.is_empty(), "{table}");
+        // By hq-interop the server cannot be asked, and it skips numbers.
+        assert_eq!(table.contains("loss, download"), more.is_empty(), "{table}");
+    }
+}
+
+#[test]
+fn ranges_and_what_is_outside() {
+    let server = Server::start(&["--retry"]);
+    let bytes = noise(100_000);
+    fs::write(server.www("a"), &bytes).unwrap();
+    fs::write(server.dir.path().join("secret"), "secret").unwrap();
+    symlink("../secret", server.www("out")).unwrap();
+    let output = server.fetch("a", &["--range", "bytes=70000-70009"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", says(&output));
+    assert_eq!(fs::read(server.dl().join("a")).unwrap(), &bytes[70_000..70_010]);
+    fs::remove_file(server.dl().join("a")).unwrap();
+    for (path, more, status) in [
+        ("a", &["--range", "bytes=100000-"][..], "416"),
+        ("out", &[], "404"),
+        ("out", &["--hq"], "404"),
+        ("%2e%2e/secret", &[], "400"),
+        ("../secret", &["--hq"], "400"),
+        ("none", &["--hq"], "404"),
+    ] {
+        let output = server.fetch(path, more).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{path}");
+        assert!(says(&output).contains(&format!("the server says {status}")), "{}", says(&output));
+    }
+    assert!(server.names().is_empty());
+}
+
+/// Certificates of files are verified: by the roots, and by name.
+#[test]
+fn certificates() {
+    let dir = tempfile::tempdir().unwrap();
+    let identity = Identity::self_signed(&["localhost"]).unwrap();
+    let (cert, key) = (dir.path().join("cert.pem"), dir.path().join("key.pem"));
+    fs::write(&cert, pem("CERTIFICATE", &identity.chain[0])).unwrap();
+    fs::write(&key, pem("PRIVATE KEY", identity.key.secret_der())).unwrap();
+    let server = Server::start(&["--cert", cert.to_str().unwrap(), "--key", key.to_str().unwrap()]);
+    fs::write(server.www("a"), "alpha").unwrap();
+    let fetch = |host: &str, more: &[&str]| {
+        let port = server.address.rsplit(':').next().unwrap();
+        let url = format!("https://{host}:{port}/a");
+        ackclock().args(["fetch", &url, "--out"]).arg(server.dl()).args(more).output().unwrap()
+    };
+    let ca = ["--ca", cert.to_str().unwrap()];
+    let output = fetch("localhost", &ca);
+    assert_eq!(output.status.code(), Some(0), "{}", says(&output));
+    for output in [fetch("127.0.0.1", &ca), fetch("localhost", &["--insecure-accept", &"0".repeat(64)])] {
+        assert_eq!(output.status.code(), Some(2));
+        assert!(says(&output).contains("certificate"), "{}", says(&output));
+    }
+    let wrong = ackclock()
+        .args(["serve", "--listen", "127.0.0.1:0", "--root", "/tmp", "--cert"])
+        .arg(&key)
+        .arg("--key")
+        .arg(&cert)
+        .output()
+        .unwrap();
+    assert!(wrong.status.code() == Some(2) && says(&wrong).contains("no certificate"), "{}", says(&wrong));
+}
+
+/// The fingerprint of another certificate: which one the server has is said.
+#[test]
+fn another_fingerprint() {
+    let server = Server::start(&[]);
+    let output = ackclock()
+        .args(["fetch", &server.url("a"), "--insecure-accept", &"0".repeat(64), "--out"])
+        .arg(server.dl())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let wanted = format!("its certificate has another fingerprint: {}", server.fingerprint);
+    assert!(says(&output).contains(&wanted), "{}", says(&output));
+}
+
+/// More than passes in the time of a test, and nothing on the disk.
+fn endless(path: &Path) {
+    File::create(path).unwrap().set_len(20_000_000_000).unwrap();
+}
+
+/// Killed or interrupted in the middle: nothing under its name, nor under any other.
+#[test]
+fn ended_in_the_middle() {
+    let server = Server::start(&[]);
+    endless(&server.www("a"));
+    for kill in [true, false] {
+        let mut child = server.fetch("a", &["--quiet"]).stderr(Stdio::null()).spawn().unwrap();
+        wait_until_it_writes(&child);
+        if kill {
+            child.kill().unwrap();
+        } else {
+            interrupt(&child);
+        }
+        let status = patient(&mut child, LONG);
+        assert_eq!(status, Some(if kill { -1 } else { 130 }));
+        assert!(server.names().is_empty(), "{:?}", server.names());
+    }
+}
+
+/// A file that is cut, and a server that ends: the client hears of it.
+#[test]
+fn servers_that_break_off() {
+    let mut server = Server::start(&[]);
+    endless(&server.www("a"));
+    let child = server.fetch("a", &["--quiet"]).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until_it_writes(&child);
+    File::create(server.www("a")).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(says(&output).contains("may have changed"), "{}", says(&output));
+    endless(&server.www("a"));
+    let child = server.fetch("a", &["--quiet"]).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until_it_writes(&child);
+    interrupt(&server.child);
+    // Two of them at once would be one.
+    std::thread::sleep(Duration::from_millis(300));
+    interrupt(&server.child);
+    assert_eq!(patient(&mut server.child, LONG), Some(0));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(says(&output).contains("the server ends"), "{}", says(&output));
+    assert!(server.names().is_empty());
+}
+
+/// Nobody listens, and somebody who never answers.
+#[test]
+fn nobody_there() {
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let closed = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (address, word) in
+        [(closed, "nobody listens there"), (silent.local_addr().unwrap(), "no answer for 1 s")]
+    {
+        let begun = Instant::now();
+        let dir = tempfile::tempdir().unwrap();
+        let output = ackclock()
+            .args(["fetch", &format!("https://{address}/a"), "--patience", "1s", "--insecure-accept"])
+            .args([&"0".repeat(64), "--out"])
+            .arg(dir.path())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(says(&output).contains(word), "{}", says(&output));
+        assert!(begun.elapsed() < LONG);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}
+
+/// A small disk of its own, where the test may have one.
+#[test]
+fn a_full_disk() {
+    let server = Server::start(&[]);
+    fs::write(server.www("a"), noise(3_000_000)).unwrap();
+    let mounted =
+        Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(server.dl()).output();
+    if !mounted.as_ref().is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: a disk can be mounted by root alone ({mounted:?})");
+        return;
+    }
+    let output = server.fetch("a", &[]).output().unwrap();
+    let names = server.names();
+    assert!(Command::new("umount").arg(server.dl()).status().unwrap().success());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(says(&output).contains("No space left"), "{}", says(&output));
+    assert!(names.is_empty(), "{names:?}");
+}
+
+/// What is no plain file stays what it is, and nobody is asked for anything: no server is there.
+#[test]
+fn places_that_are_no_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    fs::write(at("plain"), "text").unwrap();
+    symlink("plain", at("link")).unwrap();
+    symlink("pipe", at("chain")).unwrap();
+    assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+    fs::create_dir_all(at("folder/a")).unwrap();
+    for (out, what) in [
+        ("link", "a symbolic link stands there"),
+        ("chain", "a symbolic link stands there"),
+        ("pipe", "a named pipe stands there"),
+        ("folder", "a folder stands there"),
+        ("-", "nothing is written to standard output"),
+    ] {
+        let mut command = ackclock();
+        command.current_dir(dir.path()).args([
+            "fetch",
+            "https://192.0.2.1/a",
+            "--patience",
+            "1s",
+            "--out",
+            out,
+        ]);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{out}");
+        assert!(says(&output).contains(what), "{out}: {}", says(&output));
+    }
+    let link = |name: &str| fs::read_link(at(name)).unwrap();
+    assert_eq!((link("link"), link("chain")), ("plain".into(), "pipe".into()));
+    assert_eq!(fs::read_to_string(at("plain")).unwrap(), "text");
+    assert!(fs::metadata(at("pipe")).unwrap().file_type().is_fifo());
+    assert!(!at("-").exists());
+}
+
+/// Mistakes on the command line, each in a sentence.
+#[test]
+fn mistakes() {
+    for (args, says_it) in [
+        (&["fetch", "http://h/a"][..], "only https"),
+        (&["fetch", "https://h/"], "give one with --out"),
+        (&["fetch", "https://h/a", "https://g/a"], "two servers"),
+        (&["fetch", "https://h/a", "https://h/b/a"], "two files"),
+        (&["fetch", "https://h/a", "https://h/b", "--out", "none/x"], "must be a folder"),
+        (&["fetch", "https://h/a", "--insecure-accept", "00"], "SHA-256"),
+        (&["fetch", "https://h/a", "--controller", "cubik"], "cubic"),
+        (&["fetch", "https://h/a", "--range", "0-5"], "bytes=0-999"),
+        (&["fetch", "https://h/a", "--range", "bytes=5-2"], "bytes=0-999"),
+        (&["fetch", "https://h/a", "--range", "bytes=0-1,5-6"], "bytes=0-999"),
+        (&["fetch", "https://h/a", "--range", ""], "bytes=0-999"),
+        (&["serve", "--root", "/none/x"], "cannot serve"),
+        (&["serve", "--root", "/tmp", "--set", "beta=7"], "out of range"),
+        (&["serve", "--root", "/tmp", "--listen", "192.0.2.1:1"], "cannot use UDP"),
+        (
+            &["serve", "--root", "/tmp", "--listen", "192.0.2.1:1", "--qlog", "/proc"],
+            "cannot write qlog into /proc",
+        ),
+        (
+            &["serve", "--root", "/tmp", "--listen", "192.0.2.1:1", "--qlog", "/proc/version"],
+            "cannot write qlog into",
+        ),
+    ] {
+        let output = ackclock().args(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(says(&output).contains(says_it), "{args:?}: {}", says(&output));
+    }
+}
+
+/// Each connection leaves a log at either end, and its secrets where they are asked for.
+#[test]
+fn logs() {
+    let dir = tempfile::tempdir().unwrap();
+    let qlog = dir.path().join("qlog");
+    let server = Server::start(&["--qlog", qlog.to_str().unwrap()]);
+    fs::write(server.www("a"), noise(300_000)).unwrap();
+    let secrets = dir.path().join("secrets");
+    let more = ["--qlog", qlog.to_str().unwrap()];
+    for _ in 0..2 {
+        let output = server.fetch("a", &more).env("SSLKEYLOGFILE", &secrets).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", says(&output));
+    }
+    let mut server = server;
+    interrupt(&server.child);
+    assert_eq!(patient(&mut server.child, LONG), Some(0));
+    let logs: Vec<PathBuf> = fs::read_dir(&qlog).unwrap().map(|entry| entry.unwrap().path()).collect();
+    // The second fetch leaves the log of the first alone.
+    assert_eq!(logs.len(), 4, "{logs:?}");
+    for log in logs {
+        let text = fs::read_to_string(&log).unwrap();
+        assert!(text.lines().count() > 100 && text.contains("packet_received"), "{}", log.display());
+    }
+    assert!(fs::read_to_string(secrets).unwrap().contains("CLIENT_TRAFFIC_SECRET_0"));
+}

@@ -1,0 +1,11 @@
+//! `ackclock serve`, `fetch` and `interop` over this machine's loopback interface.
+#![cfg(wire)]
+#![allow(clippy::disallowed_methods, reason = "real time")]
+#![allow(unreachable_pub, reason = "a crate of its own, for cargo")]
+
+mod aioquic;
+mod commands;
+mod common;
+mod emulator;
+mod interop;
+mod processes;
