@@ -1,8 +1,9 @@
+#![warn(missing_docs)]
 #![doc = include_str!("../README.md")]
 #![cfg_attr(not(any(test, feature = "testing")), no_std)]
 
 extern crate alloc;
-// So that `params!` may name this crate by its own name, here and elsewhere.
+// Lets `params!` name this crate by its own name, both inside and outside of it.
 extern crate self as ackclock_congestion;
 
 pub mod algorithms;
@@ -24,16 +25,18 @@ pub use registry::{Algorithm, Entry, Registry};
 pub use serde;
 pub use units;
 
-/// What a constructor answers.
+/// Return type of an algorithm's constructor.
 #[doc(hidden)]
 pub type Boxed = alloc::boxed::Box<dyn Controller>;
 
-/// The initial window in bytes: so many packets, or RFC 9002's.
-pub(crate) fn initial_window_of(packets: Option<u64>, mds: u64) -> u64 {
+/// Returns the initial window in bytes: `packets` full packets, or RFC 9002's default.
+pub(crate) fn initial_window_or_default(packets: Option<u64>, mds: u64) -> u64 {
     packets.map_or_else(|| initial_window(mds), |packets| packets.saturating_mul(mds))
 }
 
-/// RFC 9002 section 7.2: ten packets, but not more than 14 720 bytes or two packets, whichever is larger.
+/// Returns the initial window of RFC 9002 section 7.2, in bytes.
+///
+/// Ten packets, but at most the larger of 14 720 bytes and two packets.
 pub fn initial_window(mds: u64) -> u64 {
     (10 * mds).min((2 * mds).max(14_720))
 }

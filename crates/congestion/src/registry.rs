@@ -1,6 +1,8 @@
-//! The list of algorithms: name, sentence and constructor of each, one row. Parser, help text and documentation come from it.
+//! Registry of algorithms. Each entry has a name, a description and a constructor. The parser, the
+//! help text and the documentation are generated from it.
 //!
-//! It is open: a row for a controller from outside is [`Entry::of`] its [`Parameters`].
+//! The registry is open: [`Entry::for_params`] creates an entry for your own controller from its
+//! [`Parameters`].
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -20,18 +22,19 @@ use crate::algorithms::media::{dccc, gcc, gcc_simplified, nada, nada_2013};
 use crate::algorithms::reno::{hstcp, new_reno, tcp_reno, westwood};
 use crate::{Controller, ParamDoc, Parameters, PathInfo, Variable, algorithm};
 
-/// One row: an algorithm, with its defaults.
+/// A registry entry: an algorithm and its default parameters.
 #[derive(Clone, Copy)]
 pub struct Entry {
-    /// What experiment files call it.
+    /// Name of the algorithm in experiment files.
     pub name: &'static str,
-    /// What it is and which document defines it.
+    /// Description of the algorithm, with the document that defines it.
     pub doc: &'static str,
-    /// Every parameter with its meaning, unit, source and range.
+    /// Description, unit, source and range of every parameter.
     pub params: &'static [ParamDoc],
-    /// Names of its states, by the number that the controller tells as [`STATE`](crate::STATE).
+    /// Names of the states, indexed by the number that the controller reports as
+    /// [`STATE`](crate::STATE).
     pub states: &'static [&'static str],
-    /// What it tells of itself besides, each with its unit.
+    /// Other variables that the controller reports, each with its unit.
     pub variables: &'static [Variable],
     default: fn() -> Box<dyn Stored>,
     #[cfg(feature = "serde")]
@@ -39,8 +42,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The row of the algorithm that has these parameters.
-    pub const fn of<P: Parameters>() -> Self {
+    /// Creates the entry of the algorithm that has the parameters `P`.
+    pub const fn for_params<P: Parameters>() -> Self {
         Self {
             name: P::NAME,
             doc: P::DOC,
@@ -53,7 +56,7 @@ impl Entry {
         }
     }
 
-    /// The algorithm with its defaults.
+    /// Returns the algorithm with its default parameters.
     pub fn algorithm(&self) -> Algorithm {
         Algorithm { entry: *self, params: (self.default)() }
     }
@@ -64,14 +67,14 @@ impl Entry {
 pub struct Registry(Vec<Entry>);
 
 impl Registry {
-    /// With another algorithm, which replaces one of the same name.
+    /// Adds an algorithm. It replaces an algorithm of the same name.
     ///
     /// ```
     /// use ackclock_congestion::{Controller, Entry, Parameters, PathInfo, Registry};
     /// use ackclock_congestion::algorithms::fixed_window::FixedWindow;
     ///
     /// ackclock_congestion::params! {
-    ///     /// The window, packets.
+    ///     /// Window, packets.
     ///     window: u64 = 10,
     /// }
     ///
@@ -81,7 +84,7 @@ impl Registry {
     /// }
     ///
     /// # fn main() {
-    /// let registry = Registry::default().with(Entry::of::<Params>());
+    /// let registry = Registry::default().with(Entry::for_params::<Params>());
     /// let mine = registry.get("mine").expect("just added").algorithm();
     /// assert_eq!(mine.build(PathInfo::default()).control().cwnd, 12_000);
     /// # }
@@ -93,18 +96,19 @@ impl Registry {
         self
     }
 
-    /// The row of this name.
+    /// Returns the entry with this name.
     pub fn get(&self, name: &str) -> Option<&Entry> {
         self.0.iter().find(|entry| entry.name == name)
     }
 
-    /// All rows, in order.
+    /// Returns all entries, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.0.iter()
     }
 }
 
-/// An algorithm with its parameters, as an experiment file names it: `{ name = "cubic", beta = 0.7 }`.
+/// An algorithm with its parameters, written in an experiment file as
+/// `{ name = "cubic", beta = 0.7 }`.
 #[derive(Clone)]
 pub struct Algorithm {
     entry: Entry,
@@ -112,42 +116,43 @@ pub struct Algorithm {
 }
 
 impl Algorithm {
-    /// Every algorithm of this crate, with its defaults.
+    /// Returns every algorithm of this crate with its default parameters.
     pub fn all() -> Vec<Self> {
         Registry::default().iter().map(Entry::algorithm).collect()
     }
 
-    /// Its name in experiment files.
+    /// Returns its name in experiment files.
     pub fn name(&self) -> &'static str {
         self.entry.name
     }
 
-    /// What it is and which document defines it.
+    /// Returns its description, with the document that defines it.
     pub fn doc(&self) -> &'static str {
         self.entry.doc
     }
 
-    /// Every parameter with its meaning, unit, source and range.
+    /// Returns description, unit, source and range of every parameter.
     pub fn docs(&self) -> &'static [ParamDoc] {
         self.entry.params
     }
 
-    /// Names of its states, by number; empty if it has none.
+    /// Returns the names of its states, indexed by state number. Empty if it has none.
     pub fn states(&self) -> &'static [&'static str] {
         self.entry.states
     }
 
-    /// What its controllers tell of themselves besides, each with its unit; empty if that is nothing.
+    /// Returns the other variables that its controllers report, each with its unit. Empty if there
+    /// are none.
     pub fn variables(&self) -> &'static [Variable] {
         self.entry.variables
     }
 
-    /// Its parameters, if they are these.
+    /// Returns its parameters if their type is `P`.
     pub fn params<P: Parameters>(&self) -> Option<&P> {
         self.params.as_any().downcast_ref()
     }
 
-    /// A fresh controller for one path.
+    /// Creates a controller for one path.
     pub fn build(&self, path: PathInfo) -> Box<dyn Controller> {
         self.params.build(path)
     }
@@ -155,7 +160,7 @@ impl Algorithm {
 
 impl<P: Parameters> From<P> for Algorithm {
     fn from(params: P) -> Self {
-        Self { entry: Entry::of::<P>(), params: Box::new(params) }
+        Self { entry: Entry::for_params::<P>(), params: Box::new(params) }
     }
 }
 
@@ -206,7 +211,7 @@ impl Clone for Box<dyn Stored> {
     }
 }
 
-/// Reading and writing, whatever the format.
+/// Reading and writing parameters in any serde format.
 #[cfg(feature = "serde")]
 mod serialized {
     use alloc::boxed::Box;
@@ -227,10 +232,10 @@ mod serialized {
     }
 
     impl Entry {
-        /// The algorithm with the parameters of a table; what it leaves out are defaults.
+        /// Reads an algorithm from a table of parameters. Missing parameters take their defaults.
         ///
         /// # Errors
-        /// What the deserializer says, and an unknown parameter.
+        /// Returns the deserializer's error, also for an unknown parameter.
         pub fn read<'de, D: Deserializer<'de>>(&self, from: D) -> Result<Algorithm, D::Error> {
             let mut from = <dyn erased_serde::Deserializer<'_>>::erase(from);
             let params = (self.read)(&mut from).map_err(serde::de::Error::custom)?;
@@ -238,7 +243,7 @@ mod serialized {
         }
     }
 
-    /// Its parameters, without its name.
+    /// Writes the parameters without the algorithm's name.
     impl Serialize for Algorithm {
         fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
             erased_serde::serialize(self.params.as_serialize(), to)
@@ -250,10 +255,10 @@ macro_rules! registry {
     ($($(#[doc = $doc:literal])+ $name:literal $params:ty $(, $variables:path $(, $states:path)?)? = $build:expr;)*) => {
         $(algorithm! { $(#[doc = $doc])+ $name, $params, $build $($(, states = $states)?, variables = $variables)? })*
 
-        /// Every algorithm of this crate.
+        /// All algorithms of this crate.
         impl Default for Registry {
             fn default() -> Self {
-                Self(alloc::vec![$(Entry::of::<$params>()),*])
+                Self(alloc::vec![$(Entry::for_params::<$params>()),*])
             }
         }
     };
@@ -268,43 +273,51 @@ registry! {
     "cubic" cubic::Params, cubic::VARIABLES = |p, path| Box::new(cubic::Cubic::new(p.clone(), path));
     /// Westwood+ for QUIC: Grieco and Mascolo, CCR (April 2004), with the filter of Linux tcp_westwood.c.
     "westwood-plus" westwood::Params, westwood::VARIABLES = |p, path| Box::new(westwood::WestwoodPlus::new(p.clone(), path));
-    /// QUIC-DC, Westwood+ that also cuts on one-way queuing delay: arXiv 2507.00896 (July 2025).
+    /// QUIC-DC, Westwood+ that also reduces its window on one-way queuing delay: arXiv 2507.00896
+    /// (July 2025).
     "quic-dc" quic_dc::Params, quic_dc::VARIABLES = |p, path| Box::new(quic_dc::QuicDc::new(p, path));
-    /// TCP D*, a window first from the measured BDP: Lynn and Ghosal, arXiv 2012.14996 (December 2020), as tcp_davis.c of May 2020.
+    /// TCP D*, a window set from the measured BDP: Lynn and Ghosal, arXiv 2012.14996 (December
+    /// 2020), as tcp_davis.c of May 2020.
     "dstar" dstar::Params, dstar::VARIABLES, dstar::STATES = |p, path| Box::new(dstar::Dstar::new(p.clone(), path));
     /// TCP Vegas: Brakmo and Peterson, IEEE JSAC (October 1995), with the rules of Linux tcp_vegas.c.
     "vegas" vegas::Params, vegas::VARIABLES = |p, path| Box::new(vegas::Vegas::new(p.clone(), path));
-    /// CUBIC of picoquic, blind to single losses: commit b7bf3ded (June 2023).
+    /// CUBIC of picoquic, which ignores isolated losses: commit b7bf3ded (June 2023).
     "cubic-picoquic" cubic_picoquic::Params, cubic_picoquic::VARIABLES = |p, path| Box::new(cubic_picoquic::CubicPicoquic::new(p.clone(), path));
-    /// CUBIC of facebook/mvfst, with its HyStart and its pacing: commit b48045620d4a (May 2025).
+    /// CUBIC of facebook/mvfst, with its HyStart and its pacing gains: commit b48045620d4a (May
+    /// 2025).
     "cubic-mvfst" cubic_mvfst::Params, cubic_mvfst::VARIABLES, cubic_mvfst::STATES = |p, path| Box::new(cubic_mvfst::CubicMvfst::new(p.clone(), path));
-    /// picoquic's CUBIC that answers marks only while the queue is long: Uchida et al., IEICE ComEX (April 2024).
+    /// picoquic's CUBIC with a response to CE marks only while the queue is long: Uchida et al.,
+    /// IEICE ComEX (April 2024).
     "cubic-ecn-gated" cubic_ecn_gated::Params, cubic_ecn_gated::VARIABLES = |p, path| Box::new(cubic_ecn_gated::CubicEcnGated::new(p, path));
-    /// BBRv1 whose gain follows RTT and marks: Uchida et al., IEICE ComEX (April 2024).
+    /// BBRv1 with gains that follow RTT and CE marks: Uchida et al., IEICE ComEX (April 2024).
     "bbr1-ecn-gated" bbr1_ecn_gated::Params, bbr1_ecn_gated::VARIABLES, bbr1::STATES = |p, path| Box::new(bbr1_ecn_gated::Bbr1EcnGated::new(p.clone(), path));
-    /// BBRv1 of picoquic, which halves its window on marks: commit b7bf3ded (June 2023).
+    /// BBRv1 of picoquic, which halves its window on CE marks: commit b7bf3ded (June 2023).
     "bbr1-picoquic" bbr1_picoquic::Params, bbr1_picoquic::VARIABLES, bbr1_picoquic::STATES = |p, path| Box::new(bbr1_picoquic::Bbr1Picoquic::new(p.clone(), path));
-    /// DCCC, a rate that prices one-way delay and loss: D'Aronco et al., arXiv 1506.02799v3 (January 2017).
+    /// DCCC, a sending rate that reacts to one-way delay and loss: D'Aronco et al., arXiv
+    /// 1506.02799v3 (January 2017).
     "dccc" dccc::Params, dccc::VARIABLES = |p, path| Box::new(dccc::Dccc::new(p.clone(), path));
-    /// LEDBAT, a window that adds no more than a target to the delay: RFC 6817 (December 2012).
+    /// LEDBAT, a window that adds at most a target delay to the queue: RFC 6817 (December 2012).
     "ledbat" ledbat::Params, ledbat::VARIABLES = |p, path| Box::new(ledbat::Ledbat::new(p.clone(), path));
     /// HighSpeed TCP, Reno for large windows: RFC 3649 (December 2003).
     "hstcp" hstcp::Params, hstcp::VARIABLES = |p, path| Box::new(hstcp::Hstcp::new(p.clone(), path));
-    /// NADA, a media rate from delay, loss and marks: RFC 8698 (February 2020).
+    /// NADA, a media rate derived from delay, loss and CE marks: RFC 8698 (February 2020).
     "nada" nada::Params, nada::VARIABLES = |p, path| Box::new(nada::Nada::new(p.clone(), path));
-    /// NADA's first form: Zhu and Pan, Packet Video (December 2013), as in D'Aronco et al., arXiv 1506.02799v3 (January 2017).
+    /// NADA in its first version: Zhu and Pan, Packet Video (December 2013), as in D'Aronco et al.,
+    /// arXiv 1506.02799v3 (January 2017).
     "nada-2013" nada_2013::Params, nada_2013::VARIABLES = |p, path| Box::new(nada_2013::Nada2013::new(p.clone(), path));
-    /// GCC, Google's media rate from changes of delay and from loss: draft-ietf-rmcat-gcc-02 (July 2016).
+    /// GCC, Google's media rate from delay variation and loss: draft-ietf-rmcat-gcc-02 (July 2016).
     "gcc" gcc::Params, gcc::VARIABLES, gcc::STATES = |p, path| Box::new(gcc::Gcc::new(p.clone(), path));
-    /// GCC without filter and loss control: D'Aronco et al., arXiv 1506.02799v3 (January 2017), appendix C-B.
+    /// GCC without Kalman filter and loss-based controller: D'Aronco et al., arXiv 1506.02799v3
+    /// (January 2017), appendix C-B.
     "gcc-simplified" gcc_simplified::Params, gcc_simplified::VARIABLES, gcc::STATES = |p, path| Box::new(gcc_simplified::GccSimplified::new(p.clone(), path));
-    /// A window that never moves, for closed-form checks.
+    /// A constant window, for checks against closed-form results.
     "fixed-window" fixed_window::Params = |p, path| Box::new(fixed_window::FixedWindow::packets(p.window, path));
-    /// BBRv1: draft-cardwell-iccrg-bbr-congestion-control-00 (July 2017), with the additions of Linux tcp_bbr.c.
+    /// BBRv1: draft-cardwell-iccrg-bbr-congestion-control-00 (July 2017), with the additions of
+    /// Linux tcp_bbr.c.
     "bbr1" bbr1::Params, bbr1::VARIABLES, bbr1::STATES = |p, path| Box::new(bbr1::Bbr1::new(p.clone(), path));
     /// BBRv2: draft-cardwell-iccrg-bbr-congestion-control-02, March 2022.
     "bbr2" bbr2::Params, bbr2::VARIABLES, bbr2::STATES = |p, path| Box::new(bbr2::Bbr2::new(p.clone(), path));
-    /// BBRv2 as facebook/mvfst has it: `bbr2` with the values of commit b48045620d4a (May 2025).
+    /// BBRv2 of facebook/mvfst: `bbr2` with the values of commit b48045620d4a (May 2025).
     "bbr2-mvfst" bbr2_mvfst::Params, bbr2::VARIABLES, bbr2::STATES = |p, path| Box::new(bbr2::Bbr2::new(p.0.clone(), path));
     /// BBRv3: draft-ietf-ccwg-bbr, working copy of August 2026 (commit 4ce5e87).
     "bbr3" bbr3::Params, bbr3::VARIABLES, bbr3::STATES = |p, path| Box::new(bbr3::Bbr3::new(p.clone(), path));

@@ -1,16 +1,16 @@
-//! A window that never moves: the judge of the simulator and the emulator.
+//! A constant window, the reference for tests of the simulator and the emulator.
 //!
 //! ```text
 //! cwnd = window                       throughput = min(rate, cwnd / RTT)     (Little's law)
 //! ```
 //!
-//! Deviations: none; no document defines it. Losses and marks do not move it.
+//! Deviations: none; no document defines it. Losses and marks do not change the window.
 
 use crate::{Ack, Cause, Congestion, Control, Controller, PathInfo};
 use crate::{Range, params};
 
 params! {
-    /// Bytes that may be in flight, packets of `mds` each.
+    /// Bytes that may be in flight, in packets of `mds` bytes.
     window: u64 = 10 => Range::PACKETS,
 }
 
@@ -21,7 +21,7 @@ pub struct FixedWindow {
 }
 
 impl FixedWindow {
-    /// With so many full packets, at least one.
+    /// Creates a controller with a window of `window` full packets, at least one.
     pub fn packets(window: u64, path: PathInfo) -> Self {
         Self { cwnd: window.max(1) * path.max_datagram_size }
     }
@@ -32,7 +32,7 @@ impl Controller for FixedWindow {
         None
     }
     fn on_congestion(&mut self, _: &Congestion) {}
-    /// The window stays, but one packet must fit into it.
+    /// Keeps the window in bytes, but raises it to one packet if needed.
     fn on_path_change(&mut self, path: PathInfo) {
         self.cwnd = self.cwnd.max(path.max_datagram_size);
     }

@@ -1,4 +1,4 @@
-//! The algorithms, by family: one file each, BBR's versions a folder each.
+//! The algorithms by family, one file or folder per algorithm.
 
 pub mod bbr;
 pub mod cubic;

@@ -1,45 +1,45 @@
-//! How much of an acknowledgement opens the window.
+//! Rules that decide how much of an acknowledgement grows the window.
 //!
 //! ```text
-//! of the N bytes that the sender grants:
+//! of the N bytes that the sender allows to count:
 //! bytes     N                                      RFC 3465 section 2.1, RFC 9002 section 7.3
-//! packets   N, rounded up to whole packets         Linux: each piece that is acknowledged is a packet
+//! packets   N, rounded up to whole packets         Linux: each acknowledged segment counts as a packet
 //! acks      min(N, SMSS)                           RFC 5681 section 3.1; ns-3's TcpNewReno, htsim
-//! always    what left since the last reduction, also while window or application left room: mvfst's NewReno, which
+//! always    bytes sent since the last reduction, also while the window is not full: mvfst's NewReno, which
 //!           is never application-limited (mvfst.md section 6; mvfst b48045620d4a, NewReno.cpp:81-84, 187-193)
-//! slow start: of that at most L * SMSS             RFC 3465 section 2.2: L = 2, and 1 after a timeout; thesis 5.1: 10
+//! slow start: at most L * SMSS of that             RFC 3465 section 2.2: L = 2, and 1 after a timeout; thesis 5.1: 10
 //! ```
 //!
-//! With `acks` a receiver that acknowledges every second packet halves the growth.
+//! With `acks`, a receiver that acknowledges every second packet halves the growth.
 
 use crate::Ack;
 
-/// What counts.
+/// Unit in which an acknowledgement counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Count {
-    /// Bytes acknowledged.
+    /// Acknowledged bytes.
     Bytes,
-    /// Packets, each as a full one.
+    /// Acknowledged packets, each as a full one.
     Packets,
     /// Acknowledgements, each as a full packet at most.
     Acks,
-    /// Bytes acknowledged, also of an unused window.
+    /// Acknowledged bytes, also those of an unused window.
     Always,
 }
 
-/// The growth that one ACK is worth.
+/// Computes how much growth one ACK allows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counting {
     pub(crate) count: Count,
-    /// L, packets; `None`: no limit.
+    /// L, in packets, or no limit.
     pub(crate) limit: Option<u64>,
     pub(crate) mds: u64,
 }
 
 impl Counting {
-    /// Bytes, in congestion avoidance.
-    pub(crate) fn of(&self, ack: &Ack) -> u64 {
+    /// Returns the bytes that count in congestion avoidance.
+    pub(crate) fn in_avoidance(&self, ack: &Ack) -> u64 {
         match self.count {
             Count::Bytes => ack.growth,
             Count::Packets => ack.growth.div_ceil(self.mds) * self.mds,
@@ -48,9 +48,9 @@ impl Counting {
         }
     }
 
-    /// Bytes, in slow start.
-    pub(crate) fn of_slow_start(&self, ack: &Ack) -> u64 {
-        let bytes = self.of(ack);
+    /// Returns the bytes that count in slow start.
+    pub(crate) fn in_slow_start(&self, ack: &Ack) -> u64 {
+        let bytes = self.in_avoidance(ack);
         self.limit.map_or(bytes, |packets| bytes.min(packets.saturating_mul(self.mds)))
     }
 }
@@ -62,7 +62,7 @@ mod tests {
 
     const MDS: u64 = 1200;
 
-    /// An ACK of nothing, of part of a packet, of one, of two and a half, of 20.
+    /// ACKs of nothing, of part of a packet, of 1, of 2.5 and of 20 packets.
     #[test]
     fn what_counts() {
         let acks = [0, 500, MDS, 3000, 20 * MDS].map(acked);
@@ -73,12 +73,13 @@ mod tests {
             (Count::Acks, None, [0, 500, 1200, 1200, 1200], [0, 500, 1200, 1200, 1200]),
         ] {
             let counting = Counting { count, limit, mds: MDS };
-            assert_eq!(acks.map(|ack| counting.of(&ack)), avoidance, "{count:?}");
-            assert_eq!(acks.map(|ack| counting.of_slow_start(&ack)), slow_start, "{count:?}, {limit:?}");
+            assert_eq!(acks.map(|ack| counting.in_avoidance(&ack)), avoidance, "{count:?}");
+            assert_eq!(acks.map(|ack| counting.in_slow_start(&ack)), slow_start, "{count:?}, {limit:?}");
         }
     }
 
-    /// Three packets, of which one left before the last reduction, while the application limits the sender.
+    /// Three packets, one of them sent before the last reduction, while the application limits the
+    /// sender.
     #[test]
     fn unused_window_counts_too() {
         let packet = |pn, before_reduction| crate::AckedPacket {
@@ -88,7 +89,7 @@ mod tests {
         let packets = [packet(1, true), packet(2, false), packet(3, false)];
         let ack = Ack { growth: 0, app_limited: true, packets: &packets, ..acked(3 * MDS) };
         for (count, counted) in [(Count::Bytes, 0), (Count::Always, 2 * MDS)] {
-            assert_eq!(Counting { count, limit: None, mds: MDS }.of(&ack), counted, "{count:?}");
+            assert_eq!(Counting { count, limit: None, mds: MDS }.in_avoidance(&ack), counted, "{count:?}");
         }
     }
 }

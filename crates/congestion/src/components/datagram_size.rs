@@ -1,20 +1,23 @@
-//! What a change of the datagram size does to a window ([`Controller::on_path_change`](crate::Controller::on_path_change)).
+//! Effect of a new datagram size on a window
+//! ([`Controller::on_path_change`](crate::Controller::on_path_change)).
 //!
 //! ```text
 //! cwnd = max(cwnd, min(cwnd, min * before) / before * after)                bytes
 //! ```
 //!
-//! The bytes in flight are what the path bears, so they stay. But the smallest window is counted in packets: a window that was
-//! no larger keeps its number of packets, also one that a timeout left below it.
+//! The path carries the same number of bytes as before, so the window stays the same in bytes. The
+//! smallest window is counted in packets, however. A window that was no larger keeps its number of
+//! packets, also if a timeout left it below the smallest window.
 
-/// A window in bytes after datagrams of `before` bytes have become some of `after`; `min` is the smallest one, packets.
+/// Returns a window in bytes after the datagram size changed from `before` to `after`. `min` is the
+/// smallest window, in packets.
 pub(crate) fn resized(cwnd: u64, min: u64, before: u64, after: u64) -> u64 {
     let held = cwnd.min(min.saturating_mul(before));
     let needed = u128::from(held) * u128::from(after) / u128::from(before.max(1));
     cwnd.max(u64::try_from(needed).unwrap_or(u64::MAX))
 }
 
-/// The same for a window in packets; `ratio` is `before / after`.
+/// Returns a window in packets after the datagram size changed. `ratio` is `before / after`.
 pub(crate) fn rescaled(cwnd: f64, min: f64, ratio: f64) -> f64 {
     (cwnd * ratio).max(cwnd.min(min))
 }
@@ -23,7 +26,8 @@ pub(crate) fn rescaled(cwnd: f64, min: f64, ratio: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// A large window stays; the smallest one, and what a timeout left below it, keep their packets; smaller ones need less.
+    /// A large window stays. The smallest window and one below it keep their packets. Smaller
+    /// packets need less.
     #[test]
     fn windows() {
         for (cwnd, after, expected) in [

@@ -1,21 +1,22 @@
-//! What an idle time leaves of a window: RFC 2861 (June 2000) as Linux has it, `tcp_cwnd_restart`.
+//! Window after an idle time: RFC 2861 (June 2000) as implemented in Linux, `tcp_cwnd_restart`.
 //!
 //! ```text
 //! after idle > RTO:  ssthresh = max(ssthresh, 3/4 cwnd)
-//!                    cwnd     = cwnd / 2 for each RTO of idle time beyond the first, that begun included,
+//!                    cwnd     = cwnd / 2 for each started RTO of idle time after the first,
 //!                               but not below min(IW, cwnd)
 //! ```
 //!
-//! RFC 5681 section 4.1 goes to min(IW, cwnd) at once, which an idle time of many RTOs does here too. Slow start then takes
-//! the window back to three quarters of what it was. The sender asks for it only where nothing paces the old window.
-//! Linux rounds half a window down to whole packets.
+//! RFC 5681 section 4.1 reduces the window to min(IW, cwnd) at once. Here an idle time of many RTOs
+//! has the same effect. Slow start then returns the window to three quarters of its old size. The
+//! sender asks for a restart only if nothing paces the old window. Linux rounds half a window down
+//! to whole packets.
 
 use crate::Idle;
 
-/// The least `ssthresh`, as a part of the window. Linux `tcp_current_ssthresh`.
+/// Smallest `ssthresh`, as a part of the window. Linux `tcp_current_ssthresh`.
 const KEPT: f64 = 0.75;
 
-/// Window and `ssthresh` after it. `initial` is IW; all in one unit.
+/// Returns window and `ssthresh` after an idle time. `initial` is IW; all are in the same unit.
 pub(crate) fn restart(idle: &Idle, cwnd: f64, ssthresh: f64, initial: f64) -> (f64, f64) {
     let least = initial.min(cwnd);
     let (mut left, mut rtos) = (cwnd, idle.rto);
@@ -36,7 +37,8 @@ mod tests {
         restart(&Idle { now: Time::ZERO, idle, rto }, cwnd, ssthresh, 10.0)
     }
 
-    /// RTO 200 ms, 160 packets: Linux' loop `while ((delta -= rto) > 0 && cwnd > restart_cwnd) cwnd >>= 1`.
+    /// RTO 200 ms, 160 packets, as in Linux's loop
+    /// `while ((delta -= rto) > 0 && cwnd > restart_cwnd) cwnd >>= 1`.
     #[test]
     fn half_per_rto() {
         for (ms, left) in
@@ -46,7 +48,7 @@ mod tests {
         }
     }
 
-    /// A window below the initial one stays, a higher `ssthresh` too.
+    /// A window below the initial one stays, and so does a larger `ssthresh`.
     #[test]
     fn floors() {
         assert_eq!(after(9000, 4.0, 50.0), (4.0, 50.0));

@@ -1,4 +1,4 @@
-//! Pieces that several algorithms are made of.
+//! Building blocks shared by several algorithms.
 
 pub mod count;
 pub(crate) mod datagram_size;

@@ -1,38 +1,42 @@
-//! Windows in packets, for the documents that count so: bytes appear at the edge alone.
+//! Windows in packets, for specifications that count in packets. Bytes appear only at the
+//! interface.
 
 use crate::components::count::{Count, Counting};
 use crate::components::datagram_size::rescaled;
 use crate::components::idle;
 use crate::components::slow_start::{Kind, SlowStart};
-use crate::{Ack, Control, Idle, PathInfo, initial_window_of};
+use crate::{Ack, Control, Idle, PathInfo, initial_window_or_default};
 
-/// The unit of the windows.
+/// Unit of the windows, and the initial window.
 #[derive(Clone, Debug)]
 pub(crate) struct Packets {
     pub(crate) counting: Counting,
-    /// IW, packets.
+    /// IW, in packets.
     pub(crate) initial: f64,
 }
 
 impl Packets {
-    /// What of an ACK counts, the limit of that in slow start, and the initial window as [`initial_window_of`] takes it.
+    /// Creates the unit with the rule for counting ACKs, its limit in slow start, and the initial
+    /// window.
+    ///
+    /// `initial` is passed to [`initial_window_or_default`].
     pub(crate) fn new(count: Count, limit: Option<u64>, initial: Option<u64>, path: PathInfo) -> Self {
         let mds = path.max_datagram_size.max(1);
-        let initial = initial_window_of(initial, mds) as f64 / mds as f64;
+        let initial = initial_window_or_default(initial, mds) as f64 / mds as f64;
         Self { counting: Counting { count, limit, mds }, initial }
     }
 
-    /// Bytes of one.
+    /// Returns the size of a packet in bytes.
     pub(crate) fn size(&self) -> f64 {
         self.counting.mds as f64
     }
 
-    /// What this ACK counts for in congestion avoidance.
-    pub(crate) fn of(&self, ack: &Ack) -> f64 {
-        self.counting.of(ack) as f64 / self.size()
+    /// Returns the packets that an ACK counts for in congestion avoidance.
+    pub(crate) fn in_avoidance(&self, ack: &Ack) -> f64 {
+        self.counting.in_avoidance(ack) as f64 / self.size()
     }
 
-    /// They have another size now. Answers by what factor they were larger.
+    /// Changes the size of a packet. Returns the old size divided by the new one.
     pub(crate) fn on_path_change(&mut self, initial: Option<u64>, path: PathInfo) -> f64 {
         let Counting { count, limit, .. } = self.counting;
         let before = core::mem::replace(self, Self::new(count, limit, initial, path));
@@ -40,7 +44,7 @@ impl Packets {
     }
 }
 
-/// A window, packets.
+/// A window in packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     pub(crate) cwnd: f64,
@@ -49,7 +53,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// In slow start.
+    /// Creates a window in slow start.
     pub(crate) fn new(cwnd: f64, kind: Kind, path: PathInfo) -> Self {
         Self { cwnd, ssthresh: f64::INFINITY, slow_start: SlowStart::new(kind, path) }
     }
@@ -58,27 +62,29 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// By a packet for each `k` that count.
+    /// Grows by one packet for each `k` packets that count.
     pub(crate) fn slow_start(&mut self, ack: &Ack, packets: &Packets, k: f64) {
-        let counted = packets.counting.of_slow_start(ack);
+        let counted = packets.counting.in_slow_start(ack);
         self.cwnd += self.slow_start.growth(counted) as f64 / packets.size() / k;
         if self.slow_start.ended(ack, self.bytes(packets)) {
             self.ssthresh = self.cwnd;
         }
     }
 
-    /// A congestion event. It never opens the window: after a timeout `cwnd` may be below every floor.
+    /// Reduces the window at a congestion event. Never enlarges it: after a timeout `cwnd` may be
+    /// below every minimum.
     pub(crate) fn shrink(&mut self, cwnd: f64, ssthresh: f64) {
         self.slow_start.leave();
         (self.cwnd, self.ssthresh) = (cwnd.min(self.cwnd), ssthresh);
     }
 
-    /// See `idle`.
+    /// Restarts the window after an idle time, see `idle`.
     pub(crate) fn restart(&mut self, event: &Idle, packets: &Packets) {
         (self.cwnd, self.ssthresh) = idle::restart(event, self.cwnd, self.ssthresh, packets.initial);
     }
 
-    /// Packets were larger by this factor; `min` is the smallest window.
+    /// Converts the window to packets of a new size. `ratio` is the old size over the new one,
+    /// `min` the smallest window.
     pub(crate) fn on_path_change(&mut self, path: PathInfo, ratio: f64, min: u64) {
         self.cwnd = rescaled(self.cwnd, min as f64, ratio);
         self.ssthresh *= ratio;

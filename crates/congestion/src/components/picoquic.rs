@@ -1,4 +1,5 @@
-//! What picoquic's controllers share, at commits b7bf3ded (29 June 2023) and d199d45b (16 August 2026); `cc_common.c`.
+//! Code shared by picoquic's controllers, at commits b7bf3ded (29 June 2023) and d199d45b (16
+//! August 2026); `cc_common.c`.
 //!
 //! ```text
 //! losses       per lost packet, d packet numbers after the lost one before:
@@ -9,23 +10,23 @@
 //! packet_time  0 at b7bf3ded; srtt * mds / (1.25 cwnd) at d199d45b, 0 below 8 packets               seconds
 //! ```
 //!
-//! A lost packet that a reduction covers is not counted in congestion avoidance: the caller asks for the reduction first.
-//! Packet 0 never counts as lost. Deviations: none.
+//! In congestion avoidance, a lost packet that is covered by a reduction is not counted. The caller
+//! checks for the reduction first. Packet 0 never counts as lost. Deviations: none.
 
 use alloc::collections::VecDeque;
 
 use crate::Ack;
 use units::{Duration, Time};
 
-/// `picoquic_hystart_loss_test`: are losses many?
+/// The loss filter of `picoquic_hystart_loss_test`.
 #[derive(Clone, Debug)]
 pub(crate) struct LossFilter {
     threshold: f64,
     gain: f64,
     scope: u64,
-    /// s.
+    /// Smoothed loss rate, s.
     pub(crate) smoothed: f64,
-    /// The newest lost packet.
+    /// Number of the newest lost packet.
     last: u64,
 }
 
@@ -34,7 +35,8 @@ impl LossFilter {
         Self { threshold, gain, scope, smoothed: 0.0, last: 0 }
     }
 
-    /// Counts one lost packet; one older than the last is not counted.
+    /// Counts a lost packet. Returns true if losses are frequent. Ignores a packet older than the
+    /// last.
     pub(crate) fn add(&mut self, pn: u64) -> bool {
         if pn <= self.last {
             return false;
@@ -48,18 +50,20 @@ impl LossFilter {
     }
 }
 
-/// `rtt_measurement`: without the delay of the ACK, where that leaves more than the smallest RTT (RFC 9002 section 5.3).
+/// `rtt_measurement`: the RTT without the ACK delay, if that leaves more than the smallest RTT (RFC
+/// 9002 section 5.3).
 pub(crate) fn rtt_measurement(ack: &Ack) -> Option<Duration> {
     let whole = ack.latest_rtt?;
     Some(if ack.min_rtt + ack.ack_delay < whole { whole - ack.ack_delay } else { whole })
 }
 
-/// d199d45b: the time between two packets at the pace of slow start; none where picoquic does not pace.
+/// Returns the time between two packets at slow start's pacing rate, as in d199d45b. Zero if
+/// picoquic does not pace.
 pub(crate) fn packet_time(smoothed_rtt: Duration, cwnd: u64, mds: u64) -> Duration {
     if cwnd < 8 * mds { Duration::ZERO } else { smoothed_rtt.mul_f64(mds as f64 / (1.25 * cwnd as f64)) }
 }
 
-/// `picoquic_hystart_test`: has the RTT risen for good?
+/// `picoquic_hystart_test`: detects an RTT that has risen for good.
 #[derive(Clone, Debug)]
 pub(crate) struct RttTest {
     window: u64,
@@ -77,7 +81,8 @@ impl RttTest {
         Self { window: window.max(1), spacing, excess, samples, last: None, filtered_min, count: 0 }
     }
 
-    /// `least`: what the RTT must have risen by at least.
+    /// Adds a sample. Returns true if the RTT has risen for good. `least` is the smallest rise that
+    /// counts.
     pub(crate) fn add(&mut self, now: Time, rtt: Duration, least: Duration) -> bool {
         if self.last.is_some_and(|last| now - last <= self.spacing) {
             return false;
@@ -101,7 +106,7 @@ impl RttTest {
     }
 }
 
-/// PICOQUIC_MIN_MAX_RTT_SCOPE, the spacing and the quarter of cc_common.c.
+/// PICOQUIC_MIN_MAX_RTT_SCOPE, and the sample spacing and the factor of 1.25 from cc_common.c.
 impl Default for RttTest {
     fn default() -> Self {
         Self::new(7, Duration::from_millis(1), 1.25)
@@ -120,7 +125,8 @@ mod tests {
         LossFilter::new(0.2, 0.0625, 32)
     }
 
-    /// Fact sheet section 2.3 (d): the recursion, and the density at which it speaks.
+    /// Fact sheet section 2.3 (d): the recursion, and the loss density at which the filter
+    /// responds.
     #[test]
     fn losses() {
         let mut filter = LossFilter { last: 99, ..loss_filter() };
@@ -130,7 +136,7 @@ mod tests {
             assert_eq!(filter.add(pn), many);
             near(filter.smoothed, s);
         }
-        // An old packet does not count; a long gap counts as 32.
+        // An old packet does not count. A long gap counts as 32.
         assert!(!filter.add(90));
         near(filter.smoothed, 0.2082);
         filter.add(10_000);
@@ -146,7 +152,7 @@ mod tests {
         }
     }
 
-    /// 40 ms, then 51 ms for good: 7 windows of 7 samples above 1.25 times the lowest maximum.
+    /// 40 ms, then constantly 51 ms: 7 windows of 7 samples above 1.25 times the lowest maximum.
     #[test]
     fn rising_rtt() {
         let fresh = RttTest::default;
@@ -155,10 +161,10 @@ mod tests {
         };
         let mut test = fresh();
         assert!(!(0..20).any(|i| sample(&mut test, i, 40)));
-        // 7 samples until the window's minimum is high, 6 more of them.
+        // It takes 7 samples until the window's minimum is high, and 6 more windows.
         let ended: Vec<_> = (20..33).map(|i| sample(&mut test, i, 51)).collect();
         assert_eq!(ended.iter().position(|e| *e), Some(12));
-        // Exactly 1.25 times neither counts nor clears.
+        // Exactly 1.25 times the minimum neither counts nor clears the count.
         let mut test = fresh();
         assert!(!(0..20).any(|i| sample(&mut test, i, 40)));
         assert!(!(20..32).any(|i| sample(&mut test, i, 51)));
@@ -166,14 +172,14 @@ mod tests {
         assert_eq!(test.count, 6);
         sample(&mut test, 60, 40);
         assert_eq!(test.count, 0);
-        // Samples less than 1 ms apart are one.
+        // Samples less than 1 ms apart count as one.
         let mut test = fresh();
         let rtt = Duration::from_millis(40);
         (0..1000).for_each(|i| assert!(!test.add(Time(i * 1000), rtt, Duration::ZERO)));
         assert_eq!(test.samples.len(), 1);
     }
 
-    /// RFC 9002 section 5.3: 100 ms, of which the peer says that its ACK waited so long; the smallest RTT is 80 ms.
+    /// RFC 9002 section 5.3: an RTT of 100 ms with a reported ACK delay; the smallest RTT is 80 ms.
     #[test]
     fn delay_of_the_ack() {
         for (ack_delay, rtt) in [(0, 100), (10, 90), (19, 81), (20, 100), (25, 100)] {
@@ -184,7 +190,7 @@ mod tests {
         }
     }
 
-    /// d199d45b: nor is a rise above it that is no more than the time between two packets.
+    /// d199d45b: a rise by no more than the time between two packets does not count.
     #[test]
     fn slow_links() {
         for (least, speaks) in [(0, true), (15, true), (16, false)] {

@@ -1,6 +1,7 @@
 //! One-way queuing delay from the send time and the peer's receive time of each packet.
 //!
-//! QUIC-DC (arXiv 2507.00896, July 2025), equations 3 to 5, and what they measure from, the base delay of RFC 6817, which the paper leaves open:
+//! QUIC-DC (arXiv 2507.00896, July 2025), equations 3 to 5. The paper leaves the base delay open.
+//! Here it is chosen as in RFC 6817:
 //!
 //! ```text
 //! OWD_i  = received_i - sent_i            ns, contains the offset of the two clocks           (3)
@@ -10,8 +11,9 @@
 //! windowed  OWQD_i = OWD_i - min over the packets sent at most a window before i of OWD_j
 //! ```
 //!
-//! The second form of `clamped` is the Skorokhod (Lindley) identity. Packets count in ascending number; one without a
-//! receive time or older than the last is skipped, and the next difference spans the gap.
+//! The second form of `clamped` is the Skorokhod (Lindley) identity. Packets count in ascending
+//! order of packet number. A packet without a receive time, or older than the last, is skipped. The
+//! next difference then spans the gap.
 //!
 //! Deviations: none. Differences saturate at the ends of `i64`, 292 years.
 
@@ -20,19 +22,21 @@ use alloc::collections::VecDeque;
 use crate::AckedPacket;
 use units::{Duration, Time};
 
-/// What the queuing delay is measured from.
+/// The base delay from which the queuing delay is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum BaseDelay {
-    /// The first packet. If it met a queue, the estimate is too low for ever, and negative at times.
+    /// Delay of the first packet. If that packet was queued, the estimate stays too low and is
+    /// sometimes negative.
     Raw,
-    /// The smallest delay so far. A receiver's clock that runs fast raises the estimate for ever.
+    /// Smallest delay so far. A receiver clock that runs fast raises the estimate permanently.
     Clamped,
-    /// The smallest delay of the last window. Follows clocks and routes, forgets what stands longer than the window.
+    /// Smallest delay of the last window. Follows clocks and routes, but forgets a queue older than
+    /// the window.
     Windowed,
 }
 
-/// The estimator.
+/// Estimator of the queuing delay.
 #[derive(Clone, Debug)]
 pub struct QueuingDelay {
     anchor: BaseDelay,
@@ -40,17 +44,18 @@ pub struct QueuingDelay {
     owqd: i64,
     last_owd: Option<i64>,
     last_pn: Option<u64>,
-    /// Candidates for the windowed minimum: ascending in send time and in delay.
+    /// Candidates for the windowed minimum, ascending in send time and in delay.
     minima: VecDeque<(Time, i64)>,
 }
 
 impl QueuingDelay {
-    /// Without a packet; the `window` matters to [`BaseDelay::Windowed`] only.
+    /// Creates an estimator. `window` matters only to [`BaseDelay::Windowed`].
     pub fn new(anchor: BaseDelay, window: Duration) -> Self {
         Self { anchor, window, owqd: 0, last_owd: None, last_pn: None, minima: VecDeque::new() }
     }
 
-    /// The estimate after this packet, nanoseconds; `None` if it carries no receive time or is older than the last.
+    /// Returns the estimate after a packet, in nanoseconds. `None` if the packet has no receive
+    /// time or is older than the last.
     pub fn on_packet(&mut self, packet: &AckedPacket) -> Option<i64> {
         let received = packet.received?;
         if self.last_pn.is_some_and(|last| packet.pn <= last) {
@@ -79,12 +84,12 @@ impl QueuingDelay {
         self.minima.front().map_or(owd, |&(_, min)| min)
     }
 
-    /// The last estimate, nanoseconds.
+    /// Returns the last estimate, in nanoseconds.
     pub fn owqd(&self) -> i64 {
         self.owqd
     }
 
-    /// Starts anew with the next packet.
+    /// Restarts the estimate with the next packet.
     pub fn reset(&mut self) {
         self.owqd = 0;
         self.last_owd = None;
@@ -102,7 +107,7 @@ mod tests {
     const MS: i64 = 1_000_000;
     const BASE_DELAYS: [BaseDelay; 3] = [BaseDelay::Raw, BaseDelay::Clamped, BaseDelay::Windowed];
 
-    /// Packets sent 1 ms apart that arrive after these delays, under this clock offset.
+    /// Packets sent 1 ms apart that arrive after these delays, with this clock offset.
     fn estimates(anchor: BaseDelay, offset: i64, delays: &[i64]) -> Vec<i64> {
         let mut q = QueuingDelay::new(anchor, Duration::from_secs(10));
         let packet = |i: usize, delay: i64| {
@@ -113,7 +118,7 @@ mod tests {
     }
 
     proptest! {
-        /// Equation 5 telescopes; clamped, it is the distance to the running minimum (Skorokhod).
+        /// Equation 5 telescopes. Clamped, it is the distance to the running minimum (Skorokhod).
         #[test]
         fn closed_forms(delays in prop::collection::vec(0i64..1_000_000_000, 1..200)) {
             let min = |i: usize| delays[..=i].iter().copied().min().unwrap_or(0);
@@ -124,7 +129,7 @@ mod tests {
             prop_assert_eq!(estimates(BaseDelay::Windowed, 0, &delays), clamped, "shorter than the window");
         }
 
-        /// Equation 4: the offset of the clocks is gone, a million seconds of it too.
+        /// Equation 4: the clock offset cancels, even one of a million seconds.
         #[test]
         fn offset_does_not_matter(
             delays in prop::collection::vec(0i64..1_000_000_000, 1..100),
@@ -135,7 +140,7 @@ mod tests {
             }
         }
 
-        /// Whatever the peer says, no panic.
+        /// No receive time causes a panic.
         #[test]
         fn any_time_is_survived(times in prop::collection::vec((any::<u64>(), any::<i64>()), 1..50)) {
             for anchor in BASE_DELAYS {
@@ -146,7 +151,7 @@ mod tests {
             }
         }
 
-        /// Constant delay with jitter: the estimate stays within the jitter.
+        /// With constant delay and jitter the estimate stays within the jitter.
         #[test]
         fn jitter_stays_jitter(jitter in prop::collection::vec(0i64..3_000_000, 1..200)) {
             let delays: Vec<_> = jitter.iter().map(|j| 25 * MS + j).collect();
@@ -154,7 +159,7 @@ mod tests {
         }
     }
 
-    /// A queue that grows by 1 ms per 10 packets passes 20 ms right after packet 200.
+    /// A queue that grows by 1 ms per 10 packets exceeds 20 ms right after packet 200.
     #[test]
     fn ramp() {
         let delays: Vec<_> = (0..400).map(|i| 25 * MS + i * MS / 10).collect();
@@ -163,7 +168,8 @@ mod tests {
         }
     }
 
-    /// One receive time missing in the middle changes nothing afterwards; nor does a packet that comes too late.
+    /// A missing receive time in the middle has no effect afterwards, nor has a packet that arrives
+    /// too late.
     #[test]
     fn gaps_do_no_harm() {
         let packet = |pn: u64| stamped(pn, Time::from_millis(pn), (pn * pn) as i64 * MS);
@@ -182,7 +188,8 @@ mod tests {
         }
     }
 
-    /// The windowed minimum forgets: 50 ppm of skew raise `clamped` by 3 ms a minute, `windowed` by no more than a window's.
+    /// The windowed minimum forgets. A skew of 50 ppm raises `clamped` by 3 ms per minute,
+    /// `windowed` by at most one window's share.
     #[test]
     fn windowed_follows_the_clock() {
         let run = |anchor| {

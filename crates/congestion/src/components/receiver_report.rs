@@ -1,32 +1,33 @@
-//! What the rate-based media controllers share: the clock of the feedback reports, the receive rate, the window.
+//! Code shared by the rate-based media controllers: the schedule of feedback reports, the receive
+//! rate, and the window.
 //!
 //! ```text
 //! report   at the first ACK at least `interval` after the last report: no timer, no feedback packet
 //! R        = 8 / W * sum of the bytes received in the last W seconds                                bit/s
 //!            until W has passed since the first packet: 8 / age * bytes after the first packet
-//!            likewise after W in which the application had nothing to send: that is no sign of the network
+//!            likewise after W in which the application had nothing to send, which is not caused by the network
 //! cwnd     = max(window * rate / 8 * (smoothed_rtt + interval), min_window * mds)                   bytes
 //! ```
 //!
-//! What a receiver would measure is computed at the sender, from the receive times in the ACKs and the losses that the
-//! sender found since the last report. Bytes are those that count in the window, headers included as far as `mds`
-//! includes them. Packets without a receive time count in the loss ratio and nowhere else.
+//! The sender computes what a receiver would measure. It uses the receive times in the ACKs and the
+//! losses found since the last report. Bytes are counted as in the window, so they include headers
+//! if `mds` does. Packets without a receive time count only in the loss ratio.
 //!
-//! Delays are one-way: no delay of an ACK is in them. RTTs, of the window and of what names one, are `smoothed_rtt`, from which
-//! the sender takes the delay of the ACK (RFC 9002 section 5.3).
+//! Delays are one-way and do not contain the ACK delay. RTTs are `smoothed_rtt`, from which the
+//! sender subtracts the ACK delay (RFC 9002 section 5.3).
 //!
-//! The rate, not the window, is the control: the window is some times what the rate has in flight, so that it does not
-//! bind, but the sender stops when a path dies.
+//! The rate controls the sender, not the window. The window is a multiple of the bytes that the
+//! rate has in flight. It does not limit the rate, but it stops the sender when a path dies.
 
 use alloc::collections::VecDeque;
 
 use crate::{Ack, AckedPacket, Control, Lost, PathInfo, Sent};
 use units::{Duration, Rate, Time};
 
-/// RTT before the first sample: kInitialRtt of RFC 9002 appendix A.2.
+/// RTT before the first sample: kInitialRtt, RFC 9002 appendix A.2.
 const INITIAL_RTT: Duration = Duration::from_millis(333);
 
-/// Packets of a report, by their fate.
+/// Number of acknowledged, lost and marked packets in a report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) acked: u64,
@@ -35,11 +36,11 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Of all packets whose fate is known, 0..1.
+    /// Returns the share of lost packets among the acknowledged and lost ones, 0..1.
     pub(crate) fn lost_ratio(self) -> f64 {
         self.of_all(self.lost)
     }
-    /// Of all packets whose fate is known, 0..1.
+    /// Returns the share of marked packets among the acknowledged and lost ones, 0..1.
     pub(crate) fn marked_ratio(self) -> f64 {
         self.of_all(self.marked)
     }
@@ -59,16 +60,16 @@ impl core::iter::Sum for Counts {
     }
 }
 
-/// A report is due.
+/// A report that is due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report {
     pub(crate) now: Time,
-    /// Since the last one.
+    /// Time since the last report.
     pub(crate) interval: Duration,
     pub(crate) counts: Counts,
 }
 
-/// Collects what a receiver would report, and says when.
+/// Collects the data of a receiver's report and decides when it is due.
 #[derive(Clone, Debug)]
 pub(crate) struct Reports {
     interval: Duration,
@@ -85,7 +86,9 @@ impl Reports {
         self.counts.lost += lost.packets.len() as u64;
     }
 
-    /// The first ACK starts the clock. `early`: there is a reason not to wait.
+    /// Counts an ACK. Returns a report if one is due.
+    ///
+    /// The first ACK starts the clock. `early` asks for a report before the interval is over.
     pub(crate) fn on_ack(&mut self, ack: &Ack, early: bool) -> Option<Report> {
         self.counts.acked += ack.packets.len() as u64;
         self.counts.marked += ack.ce;
@@ -102,13 +105,13 @@ impl Reports {
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveRate {
     window: i64,
-    /// Receive time and bytes.
+    /// Receive time and bytes of each packet.
     packets: VecDeque<(i64, u64)>,
     bytes: u64,
     first: Option<i64>,
     newest: i64,
     last_sent: Time,
-    /// The first packet after the application was silent.
+    /// Number of the first packet after the application was silent.
     resumes: Option<u64>,
 }
 
@@ -145,7 +148,7 @@ impl ReceiveRate {
         }
     }
 
-    /// Bit/s; `None` before there are two receive times.
+    /// Returns the rate in bit/s. `None` before there are two receive times.
     pub(crate) fn rate(&self) -> Option<f64> {
         let age = self.newest.saturating_sub(self.first?);
         let (bytes, span) = if age < self.window {
@@ -157,12 +160,12 @@ impl ReceiveRate {
     }
 }
 
-/// The window that goes with a rate.
+/// The window derived from a rate.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    /// Times what is in flight.
+    /// Factor on the bytes in flight.
     gain: f64,
-    /// Packets.
+    /// Smallest window, in packets.
     min: u64,
     mds: u64,
     interval: Duration,
@@ -170,7 +173,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// `min` in packets.
+    /// Creates a window. `min` is in packets.
     pub(crate) fn new(path: PathInfo, interval: Duration, gain: f64, min: u64) -> Self {
         let mds = path.max_datagram_size.max(1);
         Self { gain, min: min.max(1), mds, interval, smoothed_rtt: INITIAL_RTT }
@@ -184,12 +187,12 @@ impl Window {
         self.smoothed_rtt = ack.smoothed_rtt;
     }
 
-    /// Seconds.
+    /// Returns the RTT in seconds.
     pub(crate) fn rtt(&self) -> f64 {
         self.smoothed_rtt.as_secs_f64()
     }
 
-    /// At this rate, bit/s.
+    /// Returns the control for a rate in bit/s.
     pub(crate) fn control(&self, rate: f64) -> Control {
         let fills = rate / 8.0 * (self.smoothed_rtt + self.interval).as_secs_f64();
         let cwnd = ((self.gain * fills) as u64).max(self.min * self.mds);
@@ -198,7 +201,7 @@ impl Window {
     }
 }
 
-/// In bit/s, the unit of the formulas.
+/// Returns a rate in bit/s, the unit of the formulas.
 pub(crate) fn bits(rate: Rate) -> f64 {
     rate.0 as f64
 }
@@ -226,7 +229,7 @@ mod tests {
         assert_eq!((early.interval, early.counts.marked_ratio()), (Duration::from_millis(99), 0.0));
     }
 
-    /// 1200 bytes each 10 ms are 960 kbit/s, from the second packet on, at any offset of the clocks.
+    /// 1200 bytes every 10 ms are 960 kbit/s from the second packet on, with any clock offset.
     #[test]
     fn receive_rate() {
         for offset in [0, -5_000_000_000_000, 5_000_000_000_000] {
@@ -239,7 +242,8 @@ mod tests {
         }
     }
 
-    /// Ten seconds without data are no rate of the network's; with data that only waited for the pacer they are.
+    /// Ten seconds without application data are excluded from the rate. Time in which data waited
+    /// for the pacer is included.
     #[test]
     fn idle_application() {
         for (app_limited, bytes_in_flight, expected) in
@@ -258,7 +262,7 @@ mod tests {
         }
     }
 
-    /// Whatever the peer says, no panic.
+    /// No receive time causes a panic.
     #[test]
     fn any_time_is_survived() {
         let mut rate = ReceiveRate::new(Duration::MAX);

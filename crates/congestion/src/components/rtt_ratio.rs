@@ -1,25 +1,27 @@
-//! How long the queue is when a mark arrives: the gate of "Fairness improvement method using explicit congestion
-//! notification for QUIC" (Uchida et al., IEICE ComEX, April 2024), section 3, shared by its CUBIC and its BBR.
+//! Estimates the length of the queue when a mark arrives. This is the gate of "Fairness improvement
+//! method using explicit congestion notification for QUIC" (Uchida et al., IEICE ComEX, April
+//! 2024), section 3, shared by its CUBIC and its BBR.
 //!
 //! ```text
 //! R = RTT / minRTT          1          "at least 1.5": the buffer is large          (section 3)
 //! ```
 //!
-//! The paper does not say which RTT and which minimum; the fact sheet (core.md), section 5.2, lists the readings. With
-//! marks from half of a buffer of 1 BDP on, every mark is seen at R of about 1.5: there the reading decides.
+//! The paper does not say which RTT and which minimum it uses. The fact sheet (core.md), section
+//! 5.2, lists the possible readings. If a buffer of 1 BDP starts marking when half full, every mark
+//! occurs at R of about 1.5. In that case the reading decides.
 
 use crate::Ack;
 use units::{Duration, Time};
 
-/// Which RTT is the numerator of R.
+/// The RTT in the numerator of R.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Estimator {
-    /// RFC 9002's smoothed RTT: lags behind a growing queue.
+    /// RFC 9002's smoothed RTT, which lags behind a growing queue.
     Smoothed,
-    /// The latest sample.
+    /// Latest sample.
     Latest,
-    /// The smallest sample of the last complete round trip; of the first one until it ends.
+    /// Smallest sample of the last complete round trip, or of the first one until it ends.
     RoundMin,
 }
 
@@ -27,13 +29,13 @@ pub enum Estimator {
 #[derive(Clone, Debug)]
 pub(crate) struct Ratio {
     estimator: Estimator,
-    /// Age at which a minimum is replaced; `None`: never.
+    /// Age at which a minimum is replaced, or `None` for never.
     min_rtt_window: Option<Duration>,
     latest: Option<Duration>,
-    /// Smallest samples of the running and of the last round trip.
+    /// Smallest samples of the current and of the last round trip.
     running: Option<Duration>,
     last_round: Option<Duration>,
-    /// Within the window, and when it was seen.
+    /// Minimum within the window, and the time at which it was measured.
     min: Option<(Duration, Time)>,
 }
 
@@ -42,7 +44,7 @@ impl Ratio {
         Self { estimator, min_rtt_window, latest: None, running: None, last_round: None, min: None }
     }
 
-    /// R with this ACK's sample. `None` before the first one.
+    /// Returns R after this ACK. `None` before the first RTT sample.
     pub(crate) fn update(&mut self, ack: &Ack) -> Option<f64> {
         if ack.round_start && self.running.is_some() {
             self.last_round = self.running.take();
@@ -64,7 +66,7 @@ impl Ratio {
             None => ack.min_rtt,
             Some(_) => self.min?.0,
         };
-        // Whole nanoseconds, so that 60 ms over 40 ms is 1.5 and nothing beside it.
+        // Integer nanoseconds, so that 60 ms over 40 ms is exactly 1.5.
         rtt.filter(|_| min > Duration::ZERO && min < Duration::MAX).map(|rtt| rtt.0 as f64 / min.0 as f64)
     }
 }
@@ -80,7 +82,7 @@ mod tests {
         Ack { now, latest_rtt: Some(latest_rtt), smoothed_rtt, min_rtt, round_start, ..acked(1200) }
     }
 
-    /// Each reading of "RTT", over the same samples.
+    /// Each reading of "RTT", with the same samples.
     #[test]
     fn estimators() {
         for (estimator, expected) in [
@@ -96,7 +98,7 @@ mod tests {
         }
     }
 
-    /// A minimum of the last 10 s instead of all time.
+    /// A minimum over the last 10 s instead of all time.
     #[test]
     fn windowed_minimum() {
         let mut ratio = Ratio::new(Estimator::Latest, Some(Duration::from_secs(10)));

@@ -1,26 +1,28 @@
-//! Congestion events that belong together, and what an undo of them restores.
+//! Groups congestion events into episodes, and stores the state that an undo restores.
 //!
-//! An undo restores the state before the first event of its episode, as Linux' `prior_cwnd` (tcp_enter_loss, tcp_undo_cwnd_reduction):
+//! An undo restores the state before the first event of its episode, like Linux's `prior_cwnd`
+//! (tcp_enter_loss, tcp_undo_cwnd_reduction):
 //!
 //! ```text
 //! loss                     the state before it
-//! timeout                  the state before it; but before the loss or the timeout that it follows, if no ACK has come
+//! timeout                  the state before it, or before the loss or timeout that it follows, if no ACK has arrived
 //!                          outside of recovery since
-//! mark, delay, persistent congestion        nothing: they are not spurious
+//! mark, delay, persistent congestion        nothing: they are never spurious
 //! ```
 //!
-//! A loss begins an episode of its own, since the sender tells only of losses that no reduction covers. So the sender must
-//! ask for the undo of a timeout that came while losses were repaired only if these were spurious too.
+//! A loss begins a new episode, because the sender reports only losses that no reduction covers. A
+//! timeout may occur while losses are repaired. The sender must then ask for its undo only if those
+//! losses were spurious too.
 
 use crate::{Ack, Cause};
 
-/// What an undo may restore, if anything.
+/// The state that an undo restores, if any.
 #[derive(Clone, Debug)]
 pub(crate) struct Undo<S> {
     saved: Option<S>,
-    /// No ACK outside of recovery since the last event.
+    /// Whether no ACK outside of recovery has arrived since the last event.
     open: bool,
-    /// A timeout since the last ACK.
+    /// Whether a timeout has occurred since the last ACK.
     timed_out: bool,
 }
 
@@ -29,14 +31,16 @@ impl<S: Clone> Undo<S> {
         Self { saved: None, open: false, timed_out: false }
     }
 
-    /// To be told of each ACK.
+    /// Reports an ACK. Call it for each one.
     pub(crate) fn on_ack(&mut self, ack: &Ack) {
         self.timed_out = false;
         self.open &= ack.in_recovery;
     }
 
-    /// To be told of each event before it is answered, with the state that it finds. True for a timeout that follows
-    /// another one without an ACK in between: RFC 5681 section 3.1 keeps `ssthresh` then.
+    /// Reports an event and the state that it finds. Call it before responding to the event.
+    ///
+    /// Returns true for a timeout that follows another one without an ACK in between. RFC 5681
+    /// section 3.1 keeps `ssthresh` then.
     pub(crate) fn on_congestion(&mut self, cause: Cause, state: &S) -> bool {
         let repeated = cause == Cause::Timeout && self.timed_out;
         let follows = cause == Cause::Timeout && self.open && self.saved.is_some();
@@ -47,18 +51,18 @@ impl<S: Clone> Undo<S> {
         repeated
     }
 
-    /// Changes the state, and what an undo would restore, alike.
+    /// Applies the same change to the current state and to the saved one.
     pub(crate) fn each(&mut self, state: &mut S, change: impl FnMut(&mut S)) {
         self.saved.iter_mut().chain([state]).for_each(change);
     }
 
-    /// The event was spurious: the state that it found.
+    /// Takes the saved state: the event was spurious.
     pub(crate) fn take(&mut self) -> Option<S> {
         (self.open, self.timed_out) = (false, false);
         self.saved.take()
     }
 
-    /// The same, for a state that is again what the event found; a window that has outgrown what it was stays.
+    /// Restores the saved state if its window is larger than the current one.
     pub(crate) fn restore<W: PartialOrd>(&mut self, state: &mut S, cwnd: impl Fn(&S) -> W) {
         if let Some(saved) = self.take().filter(|saved| cwnd(saved) > cwnd(state)) {
             *state = saved;
@@ -71,7 +75,8 @@ mod tests {
     use super::*;
     use crate::testing::fixtures::acked;
 
-    /// Each event finds its own index; what an undo after all of them restores. `None` stands for an ACK.
+    /// Returns what an undo restores after these events. Each event finds its index as state.
+    /// `None` stands for an ACK.
     fn restored(in_recovery: bool, events: &[Option<Cause>]) -> Option<usize> {
         let mut undo = Undo::new();
         for (i, event) in events.iter().enumerate() {
@@ -83,7 +88,7 @@ mod tests {
         undo.take()
     }
 
-    /// Linux: a timeout in Recovery keeps `prior_cwnd`; one after it does not.
+    /// Linux: a timeout in Recovery keeps `prior_cwnd`, a timeout after it does not.
     #[test]
     fn first_of_an_episode() {
         use Cause::{Delay, Ecn, Loss, PersistentCongestion, Timeout};

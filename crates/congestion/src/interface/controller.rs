@@ -1,4 +1,4 @@
-//! What every algorithm must answer.
+//! The trait that every algorithm implements.
 
 use alloc::boxed::Box;
 
@@ -6,15 +6,17 @@ use units::Time;
 
 use crate::{Ack, Cause, Congestion, Control, Idle, Lost, Needs, PathInfo, Sent};
 
-/// A congestion controller of one path: told what happens there, asked how much and how fast to send.
+/// A congestion controller for one path. The sender reports events on the path and asks how much
+/// and how fast it may send.
 ///
-/// It reads no clock, does no I/O, draws from no random numbers but those of [`PathInfo::seed`], and cannot fail. The sender owns
-/// bytes in flight, recovery periods, application limits, persistent congestion, pacing and the detection of spurious events.
+/// A controller reads no clock, does no I/O and cannot fail. Its only source of randomness is
+/// [`PathInfo::seed`]. The sender tracks bytes in flight, recovery periods and application limits.
+/// It also detects persistent congestion and spurious events, and paces packets.
 ///
 /// ```
 /// use ackclock_congestion::{Ack, Cause, Congestion, Control, Controller, PathInfo};
 ///
-/// /// A packet more each round trip, half after a loss.
+/// /// One packet more per round trip, half after a loss.
 /// #[derive(Clone, Debug)]
 /// struct Aimd {
 ///     cwnd: u64,
@@ -41,47 +43,67 @@ use crate::{Ack, Cause, Congestion, Control, Idle, Lost, Needs, PathInfo, Sent};
 /// # assert_eq!(aimd.control().cwnd, 13_200);
 /// ```
 pub trait Controller: core::fmt::Debug + Send + Sync + CloneController {
-    /// A packet that counts towards the window left.
+    /// Reports that a packet that counts towards the window was sent.
     fn on_sent(&mut self, _: &Sent) {}
-    /// An ACK newly acknowledged something. Called after the losses and the congestion event that the same ACK
-    /// revealed. The answer `Some(cause)` asks the sender for a congestion event of the controller's own (QUIC-DC's
-    /// delay event): the sender opens a recovery period as for a loss and calls [`Controller::on_congestion`].
+    /// Reports an ACK that newly acknowledges something.
+    ///
+    /// Called after the losses and the congestion event that the same ACK revealed. The controller
+    /// returns `Some(cause)` to ask for a congestion event of its own, such as QUIC-DC's delay
+    /// event. The sender then opens a recovery period as for a loss and calls
+    /// [`Controller::on_congestion`].
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause>;
-    /// At most once per round trip: loss, ECN mark, delay; and always: persistent congestion, timeout.
+    /// Reports a congestion event.
+    ///
+    /// Loss, ECN mark and delay are reported at most once per round trip, persistent congestion and
+    /// timeout always.
     fn on_congestion(&mut self, event: &Congestion);
-    /// Every batch of lost packets, before the congestion event it may cause.
+    /// Reports a batch of lost packets, before the congestion event that it may cause.
     fn on_lost(&mut self, _: &Lost) {}
-    /// The last congestion event, a loss or a timeout, was spurious: all its packets arrived. Undo.
+    /// Reports that the last congestion event was spurious: it was a loss or a timeout, and all its
+    /// packets arrived.
+    ///
+    /// The controller undoes its response.
     fn on_spurious(&mut self) {}
-    /// The sender was idle for longer than its retransmission timeout and sends again, and its window is to be restarted
-    /// (RFC 5681 section 4.1, RFC 2861). Called where the experiment asks for it and nothing paces the old window.
+    /// Reports that the sender sends again after an idle time longer than its retransmission
+    /// timeout.
+    ///
+    /// The window is to be restarted (RFC 5681 section 4.1, RFC 2861). Called only if the
+    /// experiment asks for it and nothing paces the old window.
     fn on_idle(&mut self, _: &Idle) {}
-    /// The time that [`Control::wake`] asked for has come.
+    /// Reports that the time requested by [`Control::wake`] has come.
     fn on_timer(&mut self, _now: Time) {}
-    /// The path's properties changed: its datagrams are larger or smaller (RFC 9000 section 14). Window, `ssthresh` and estimates
-    /// stay what they are in bytes; what is counted in packets, the smallest window among it, is from now on counted in the new
-    /// ones. On another path a sender begins with another controller (RFC 9002 appendix B.3, RFC 9000 section 9.4).
+    /// Reports a change of the path's datagram size (RFC 9000 section 14).
+    ///
+    /// Window, `ssthresh` and estimates keep their values in bytes. Quantities counted in packets,
+    /// such as the smallest window, count packets of the new size from now on. On a new path the
+    /// sender starts a new controller (RFC 9002 appendix B.3, RFC 9000 section 9.4).
     fn on_path_change(&mut self, path: PathInfo);
-    /// What it must be told for it to work.
+    /// Returns the signals that the controller depends on.
     fn needs(&self) -> Needs {
         Needs::default()
     }
-    /// It shapes its own window inside a recovery period, so that the sender must not spread the reduction (Linux: the
-    /// modules with `cong_control`, whose window bypasses PRR).
+    /// Reports whether the controller shapes its own window inside a recovery period.
+    ///
+    /// If so, the sender must not spread the reduction. In Linux these are the modules with
+    /// `cong_control`, whose window bypasses PRR.
     fn shapes_recovery(&self) -> bool {
         false
     }
-    /// How much and how fast the sender may send now.
+    /// Returns how much and how fast the sender may send now.
     fn control(&self) -> Control;
-    /// Name and value of each inner variable worth a line on a chart, by their paper's name; its state, if it has some, as
-    /// [`STATE`](crate::STATE) and the state's number. The row of the algorithm lists the others with their units
-    /// ([`Parameters::VARIABLES`](crate::Parameters::VARIABLES)).
+    /// Reports name and value of each internal variable worth plotting.
+    ///
+    /// Names are those of the controller's specification. A controller with states reports its
+    /// state number as [`STATE`](crate::STATE). The algorithm's registry entry lists the other
+    /// variables with their units ([`Parameters::VARIABLES`](crate::Parameters::VARIABLES)).
     fn trace(&self, _put: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// A copy behind the trait object, for a second path that begins where this one is. Every controller that is `Clone` has it.
+/// Copying a controller behind the trait object, for a second path that starts with the same state.
+///
+/// Every controller that is `Clone` implements it.
 pub trait CloneController {
-    /// The copy.
+    /// Returns a copy.
     fn clone_controller(&self) -> Box<dyn Controller>;
 }
 

@@ -1,4 +1,4 @@
-//! The contract of a controller: what it is told, what it answers, and how its parameters are described.
+//! The interface of a controller: its inputs, its output, and the description of its parameters.
 
 mod controller;
 pub mod params;

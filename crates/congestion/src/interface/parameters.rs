@@ -1,43 +1,48 @@
-//! What makes a set of parameters an algorithm.
+//! The trait that turns a set of parameters into an algorithm.
 
 use alloc::boxed::Box;
 
 use crate::{Controller, ParamDoc, PathInfo, Variable};
 
-/// The parameters of an algorithm: what a registry's row is made of. [`params!`](crate::params) declares them,
-/// [`algorithm!`](crate::algorithm) gives them name, sentence and constructor.
+/// The parameters of an algorithm, from which a registry entry is made.
+///
+/// [`params!`](crate::params) declares them. [`algorithm!`](crate::algorithm) adds name,
+/// description and constructor.
 pub trait Parameters:
     MaybeSerde + Clone + Default + PartialEq + core::fmt::Debug + Send + Sync + 'static
 {
-    /// What experiment files call the algorithm.
+    /// Name of the algorithm in experiment files.
     const NAME: &'static str;
-    /// What it is and which document defines it, in a sentence.
+    /// Description of the algorithm in one sentence, with the document that defines it.
     const DOC: &'static str;
-    /// Every parameter with its meaning, unit, source and range.
+    /// Description, unit, source and range of every parameter.
     const PARAMS: &'static [ParamDoc];
-    /// Names of the controller's states, by the number that it tells as [`STATE`](crate::STATE); empty if it has none.
+    /// Names of the controller's states, indexed by the number reported as [`STATE`](crate::STATE).
+    /// Empty if it has none.
     const STATES: &'static [&'static str] = &[];
-    /// What the controller tells of itself besides, each with its unit; empty if that is nothing.
+    /// Other variables that the controller reports, each with its unit. Empty if there are none.
     const VARIABLES: &'static [Variable] = &[];
 
-    /// A fresh controller for one path.
+    /// Creates a controller for one path.
     fn build(&self, path: PathInfo) -> Box<dyn Controller>;
 }
 
-/// With the feature `serde`: read from and written to files.
+/// Bound that parameters can be read and written; empty without the feature `serde`.
 #[cfg(feature = "serde")]
 pub trait MaybeSerde: serde::Serialize + serde::de::DeserializeOwned {}
 #[cfg(feature = "serde")]
 impl<T: serde::Serialize + serde::de::DeserializeOwned> MaybeSerde for T {}
-/// With the feature `serde`: read from and written to files.
+/// Bound that parameters can be read and written; empty without the feature `serde`.
 #[cfg(not(feature = "serde"))]
 pub trait MaybeSerde {}
 #[cfg(not(feature = "serde"))]
 impl<T> MaybeSerde for T {}
 
-/// Makes parameters an algorithm: a sentence, the name, the parameters' type, the constructor; and, if it has some, the names of its
-/// states, `states = State::NAMES` ([`states!`](crate::states)), and what else it tells of itself, `variables = VARIABLES`
-/// ([`variables!`](crate::variables)).
+/// Makes parameters an algorithm: a doc comment, the name, the type of the parameters, and the
+/// constructor.
+///
+/// Optional are the names of its states, `states = State::NAMES` ([`states!`](crate::states)), and
+/// its variables, `variables = VARIABLES` ([`variables!`](crate::variables)).
 #[macro_export]
 macro_rules! algorithm {
     ($(#[doc = $doc:literal])+ $name:literal, $params:ty, $build:expr $(, states = $states:expr)? $(, variables = $variables:expr)? $(,)?) => {

@@ -1,30 +1,30 @@
-//! One place for a parameter: name, meaning, unit, source, default and the numbers that it may have.
+//! Declaration of a parameter in one place: name, meaning, unit, source, default and range.
 
 use core::fmt;
 
-/// A parameter as `ackclock algorithms` prints it.
+/// A parameter, as `ackclock algorithms` prints it.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamDoc {
-    /// The field's name; the key in an experiment file has dashes for underscores.
+    /// Name of the field. The key in an experiment file has dashes in place of underscores.
     pub name: &'static str,
     /// Meaning, unit and source.
     pub doc: &'static str,
-    /// Its type, as the source has it: `f64`, `Option<u64>`.
+    /// Type, as written in the source: `f64`, `Option<u64>`.
     pub kind: &'static str,
-    /// Which numbers it may have, if it is a number and says so; else any that is not negative.
+    /// Range of allowed numbers. Without it, any number that is not negative is allowed.
     pub range: Option<Range>,
-    /// The parameters below it, if it is a table.
+    /// Parameters of the nested table, if it is one.
     pub keys: &'static [ParamDoc],
 }
 
 impl ParamDoc {
-    /// Which numbers it may have.
+    /// Returns the range of allowed numbers.
     pub fn allowed(&self) -> Range {
         self.range.unwrap_or(Range::from(0.0))
     }
 }
 
-/// An interval of numbers, each end in it or not. What is not finite is in none.
+/// An interval of finite numbers. Each end may be included or excluded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     low: End,
@@ -44,32 +44,32 @@ impl Range {
     pub const PART: Self = Self::from(0.0).to(1.0);
     /// A gain or another factor that must not be 0.
     pub const FACTOR: Self = Self::above(0.0).to(1e6);
-    /// A window in packets. A run that begins with more at once would fill the memory before it does anything else.
+    /// A window in packets. The upper end keeps a run from filling the memory at its start.
     pub const PACKETS: Self = Self::from(1.0).to(1e6);
-    /// A number of things that cannot be none.
+    /// A count of at least one.
     pub const COUNT: Self = Self::from(1.0);
 
-    /// This number or more.
+    /// Numbers from `low` upwards, `low` included.
     pub const fn from(low: f64) -> Self {
         Self::between(low, true)
     }
-    /// More than this number.
+    /// Numbers above `low`.
     pub const fn above(low: f64) -> Self {
         Self::between(low, false)
     }
     const fn between(low: f64, included: bool) -> Self {
         Self { low: End { at: low, included }, high: End { at: f64::INFINITY, included: false } }
     }
-    /// And at most this one.
+    /// Adds an upper end, included.
     pub const fn to(self, high: f64) -> Self {
         Self { high: End { at: high, included: true }, ..self }
     }
-    /// And less than this one.
+    /// Adds an upper end, excluded.
     pub const fn below(self, high: f64) -> Self {
         Self { high: End { at: high, included: false }, ..self }
     }
 
-    /// Whether this number is in it.
+    /// Reports whether a number lies in the range.
     pub fn contains(&self, number: f64) -> bool {
         let Self { low, high } = self;
         number.is_finite()
@@ -78,7 +78,7 @@ impl Range {
     }
 }
 
-/// "from 1 to 1000000", "above 0, below 1", "at least 0".
+/// Formats as "from 1 to 1000000", "above 0, below 1", "at least 0".
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { low, high } = self;
@@ -93,20 +93,21 @@ impl fmt::Display for Range {
     }
 }
 
-/// Declares a controller's `Params`: struct, serde (kebab-case keys, unknown ones refused; with the feature `serde`), defaults,
-/// documentation.
+/// Declares a controller's `Params`: struct, defaults and documentation. With the feature `serde`
+/// they can be read and written; keys are in kebab-case, and unknown keys are an error.
 ///
-/// `name: type = default => range,` says which numbers it may have, `name: type = default; keys,` which parameters the
-/// table below it has.
+/// `name: type = default => range,` sets the range of allowed numbers.
+/// `name: type = default; keys,` names the parameters of a nested table.
 ///
-/// `also Over;` before them all declares `Over::deserialize`, which reads the same `Params` with what `other_defaults()` of that
-/// module answers as defaults: for an algorithm that is another one with other values.
+/// `also Over;` before the parameters declares `Over::deserialize`. It reads the same `Params` with
+/// the values of the module's `other_defaults()` as defaults. Use it for an algorithm that is
+/// another one with other values.
 ///
 /// ```
 /// use ackclock_congestion::{Range, params};
 ///
 /// params! {
-///     /// What is left of the window after a loss, 0..1. RFC 9438 section 4.6.
+///     /// Factor on the window after a loss, 0..1. RFC 9438 section 4.6.
 ///     beta: f64 = 0.7 => Range::SHARE,
 /// }
 /// # fn main() {
@@ -132,7 +133,7 @@ macro_rules! params {
             }
         }
         impl Params {
-            /// Every parameter with its meaning, unit, source and range.
+            /// Description, unit, source and range of every parameter.
             pub const DOCS: &'static [$crate::ParamDoc] = &[$($crate::ParamDoc {
                 name: stringify!($name),
                 doc: concat!($($doc),+),
@@ -150,7 +151,7 @@ macro_rules! params {
 #[macro_export]
 macro_rules! params_struct {
     ($($(#[doc = $doc:literal])+ $(#[serde($($serde:meta),+)])? $name:ident: $type:ty,)*) => {
-        /// The parameters; the defaults are those of the document in this file's header.
+        /// The parameters. Defaults are those of the document named in the module's documentation.
         #[derive(Clone, Debug, PartialEq, $crate::serde::Serialize, $crate::serde::Deserialize)]
         #[serde(crate = "ackclock_congestion::serde")]
         #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -166,7 +167,7 @@ macro_rules! params_struct {
 #[macro_export]
 macro_rules! params_struct {
     ($($(#[doc = $doc:literal])+ $(#[serde($($serde:meta),+)])? $name:ident: $type:ty,)*) => {
-        /// The parameters; the defaults are those of the document in this file's header.
+        /// The parameters. Defaults are those of the document named in the module's documentation.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Params {
             $($(#[doc = $doc])+ pub $name: $type,)*
@@ -174,7 +175,7 @@ macro_rules! params_struct {
     };
 }
 
-/// What `also` in [`params!`] declares.
+/// The type that `also` in [`params!`] declares.
 #[cfg(feature = "serde")]
 #[doc(hidden)]
 #[macro_export]
@@ -194,7 +195,7 @@ macro_rules! with_other_defaults {
     };
 }
 
-/// What `also` in [`params!`] declares.
+/// The type that `also` in [`params!`] declares.
 #[cfg(not(feature = "serde"))]
 #[doc(hidden)]
 #[macro_export]
@@ -202,7 +203,7 @@ macro_rules! with_other_defaults {
     ($($anything:tt)*) => {};
 }
 
-/// The last of its arguments: a default and what replaces it.
+/// Expands to its last argument: a default, or the value that replaces it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! last {

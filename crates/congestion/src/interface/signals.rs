@@ -1,126 +1,136 @@
-//! What passes between loss recovery (the sender) and a controller.
+//! Signals between loss recovery (the sender) and a controller.
 //!
-//! The sender owns bytes in flight, "was this packet sent before the last reduction", application-limited marking,
-//! persistent congestion, pacing and undo detection. A controller only answers.
+//! The sender tracks bytes in flight, the packets sent before the last reduction, and application
+//! limits. It detects persistent congestion and spurious events, and paces. A controller only
+//! responds.
 
 use units::{Duration, Rate, Time};
 
-/// What a sender knows of a path before the first packet.
+/// Properties of a path that are known before the first packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathInfo {
-    /// RFC 9002 (SMSS of RFC 5681): bytes that one full packet counts in the window.
+    /// Size of a full packet in bytes, as counted in the window. RFC 9002; SMSS in RFC 5681.
     pub max_datagram_size: u64,
-    /// Whether the sender spreads the packets over the round trip also for a controller without a rate of its own.
+    /// Whether the sender paces packets over the round trip even if the controller sets no rate.
     pub paced: bool,
-    /// Seed of the controller's own random stream (BBR's probe phases).
+    /// Seed of the controller's random numbers, such as BBR's probe phases.
     pub seed: u64,
 }
 
-/// RFC 9002's smallest datagram of 1200 bytes, paced.
+/// A paced path with RFC 9002's smallest datagram, 1200 bytes.
 impl Default for PathInfo {
     fn default() -> Self {
         Self { max_datagram_size: 1200, paced: true, seed: 0 }
     }
 }
 
-/// A packet that counts towards the window has left, after pacing.
+/// A packet that counts towards the window and has been sent, after pacing.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// When it left.
+    /// Time of sending.
     pub now: Time,
     /// Packet number.
     pub pn: u64,
-    /// Its size in the window, bytes.
+    /// Size in bytes, as counted in the window.
     pub bytes: u64,
-    /// Bytes in flight, this packet included.
+    /// Bytes in flight, including this packet.
     pub bytes_in_flight: u64,
-    /// The application, not window or pacer, limits the sender.
+    /// Whether the application limits the sender, not the window or the pacer.
     pub app_limited: bool,
 }
 
-/// One newly acknowledged packet.
+/// A newly acknowledged packet.
 #[derive(Clone, Copy, Debug)]
 pub struct AckedPacket {
     /// Packet number.
     pub pn: u64,
-    /// Size in the window, bytes.
+    /// Size in bytes, as counted in the window.
     pub bytes: u64,
-    /// When it left, in the unit of the sender's clock.
+    /// Time of sending, on the sender's clock.
     pub sent: Time,
-    /// When it arrived, nanoseconds on the peer's clock (unknown offset); only if the peer reports it. With TCP's timestamps:
-    /// when the ACK left that echoes it.
+    /// Time of arrival in nanoseconds on the peer's clock, whose offset is unknown. Present only if
+    /// the peer reports it.
+    ///
+    /// With TCP timestamps it is the time at which the ACK that echoes it was sent.
     pub received: Option<i64>,
-    /// Sent before the last reduction: no growth for it, no second reduction because of it.
+    /// Whether it was sent before the last reduction. Such a packet neither grows nor reduces the
+    /// window.
     pub before_reduction: bool,
 }
 
-/// A delivery-rate sample (draft-ietf-ccwg-bbr section 4.1), taken on the newest packet of an ACK.
+/// A delivery-rate sample (draft-ietf-ccwg-bbr section 4.1), taken from the newest packet of an
+/// ACK.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
-    /// Bytes delivered when that packet left.
+    /// Bytes delivered when that packet was sent.
     pub prior_delivered: u64,
-    /// Bytes delivered between its departure and this ACK.
+    /// Bytes delivered between the sending of that packet and this ACK.
     pub delivered: u64,
-    /// max(send interval, ACK interval).
+    /// The larger of the send interval and the ACK interval.
     pub interval: Duration,
-    /// `delivered / interval`; absent when the interval is shorter than `min_rtt`.
+    /// `delivered / interval`. Absent if the interval is shorter than `min_rtt`.
     pub delivery_rate: Option<Rate>,
-    /// That packet left while the application limited the sender.
+    /// Whether that packet was sent while the application limited the sender.
     pub app_limited: bool,
-    /// Bytes in flight when that packet left, itself included.
+    /// Bytes in flight when that packet was sent, including it.
     pub tx_in_flight: u64,
-    /// Bytes lost between its departure and this ACK.
+    /// Bytes lost between the sending of that packet and this ACK.
     pub lost: u64,
 }
 
-/// An ACK that newly acknowledges something, as the sender has processed it.
+/// An ACK that newly acknowledges something, after the sender has processed it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
-    /// When it arrived.
+    /// Time of arrival.
     pub now: Time,
-    /// Newly acknowledged packets in ascending packet number.
+    /// Newly acknowledged packets, in ascending order of packet number.
     pub packets: &'a [AckedPacket],
     /// Bytes newly acknowledged.
     pub acked: u64,
-    /// Bytes of packets that had been declared lost and have arrived after all. Not part of `acked`, since they had left
-    /// the flight already; part of `delivered`. An ACK of such packets alone has no `packets`.
+    /// Bytes of packets that had been declared lost and have arrived after all.
+    ///
+    /// They are not part of `acked`, because they were no longer in flight, but they are part of
+    /// `delivered`. An ACK of such packets alone has no `packets`.
     pub late: u64,
-    /// The part of `acked` that may open the window: sent after the last reduction, and not while the sender left
+    /// Part of `acked` that may grow the window, in bytes.
+    ///
+    /// Excluded are packets sent before the last reduction, and packets sent while the sender left
     /// the window unused (RFC 9002 section 7.8).
     pub growth: u64,
-    /// Bytes declared lost by this ACK.
+    /// Bytes declared lost because of this ACK.
     pub lost: u64,
     /// Bytes in flight before this ACK.
     pub prior_in_flight: u64,
     /// Bytes in flight after this ACK and its losses.
     pub bytes_in_flight: u64,
-    /// This ACK's RTT sample, if it gave one. Not adjusted for ACK delay.
+    /// RTT sample of this ACK, if it gave one. Not adjusted for the ACK delay.
     pub latest_rtt: Option<Duration>,
-    /// Smallest RTT seen. [`Duration::MAX`] before the first sample.
+    /// Smallest RTT so far. [`Duration::MAX`] before the first sample.
     pub min_rtt: Duration,
-    /// RFC 9002 section 5.3.
+    /// Smoothed RTT, RFC 9002 section 5.3.
     pub smoothed_rtt: Duration,
-    /// The delay the peer says it held the ACK back.
+    /// Delay of the ACK, as reported by the peer.
     pub ack_delay: Duration,
-    /// Packets newly reported as marked CE.
+    /// Packets newly reported as CE-marked.
     pub ce: u64,
     /// Bytes delivered since the start.
     pub delivered: u64,
-    /// Delivery-rate sample, for a controller that [needs](Needs::rate_samples) them.
+    /// Delivery-rate sample, for controllers that [need](Needs::rate_samples) one.
     pub rate: Option<RateSample>,
     /// Packet-timed round trips since the start.
     pub round: u64,
-    /// A round trip ends with this ACK.
+    /// Whether a round trip ends with this ACK.
     pub round_start: bool,
-    /// The sender is in a recovery period after this ACK.
+    /// Whether the sender is in a recovery period after this ACK.
     pub in_recovery: bool,
-    /// The sender has been limited by the application, not the window.
+    /// Whether the application has limited the sender, not the window.
     pub app_limited: bool,
-    /// The window was full at some time since the newest of these packets left (`C.is_cwnd_limited` of the last round).
+    /// Whether the window was full at some time since the newest of these packets was sent
+    /// (`C.is_cwnd_limited` of the last round).
     pub cwnd_limited: bool,
 }
 
-/// Nothing acknowledged, no RTT known.
+/// An ACK of nothing, with no RTT known.
 impl Default for Ack<'_> {
     fn default() -> Self {
         Self {
@@ -148,53 +158,56 @@ impl Default for Ack<'_> {
     }
 }
 
-/// Which rule found a loss.
+/// The rule that detected a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Detection {
     /// Later packets were acknowledged (RFC 9002 section 6.1.1).
     PacketThreshold,
-    /// Too old against a later acknowledged one (RFC 9002 section 6.1.2, RACK).
+    /// The packet was too old compared with a later acknowledged one (RFC 9002 section 6.1.2,
+    /// RACK).
     TimeThreshold,
-    /// Retransmission timeout (TCP).
+    /// TCP's retransmission timeout.
     Timeout,
 }
 
-/// One packet declared lost.
+/// A packet declared lost.
 #[derive(Clone, Copy, Debug)]
 pub struct LostPacket {
     /// Packet number.
     pub pn: u64,
-    /// Size in the window, bytes.
+    /// Size in bytes, as counted in the window.
     pub bytes: u64,
-    /// When it left.
+    /// Time of sending.
     pub sent: Time,
-    /// How it was found.
+    /// Rule that detected the loss.
     pub detection: Detection,
-    /// Bytes in flight when it left, itself included; 0 for a controller without a need for [rate samples](Needs::rate_samples).
+    /// Bytes in flight when it was sent, including it. 0 for a controller without a need for [rate
+    /// samples](Needs::rate_samples).
     pub tx_in_flight: u64,
-    /// Bytes lost since the start when it left; likewise.
+    /// Bytes lost from the start until it was sent. 0 for a controller without a need for [rate
+    /// samples](Needs::rate_samples).
     pub lost_at_send: u64,
-    /// It left while the application limited the sender.
+    /// Whether it was sent while the application limited the sender.
     pub app_limited: bool,
 }
 
 /// A batch of packets declared lost together.
 #[derive(Clone, Copy, Debug)]
 pub struct Lost<'a> {
-    /// When.
+    /// Time of detection.
     pub now: Time,
-    /// In ascending packet number.
+    /// Lost packets, in ascending order of packet number.
     pub packets: &'a [LostPacket],
-    /// Bytes lost since the start, this batch included.
+    /// Bytes lost since the start, including this batch.
     pub total_lost: u64,
     /// Bytes delivered since the start.
     pub delivered: u64,
-    /// Bytes in flight after the batch left it.
+    /// Bytes in flight after the losses are subtracted.
     pub bytes_in_flight: u64,
 }
 
-/// Why the window must shrink.
+/// Reason for a congestion event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
@@ -202,59 +215,66 @@ pub enum Cause {
     Loss,
     /// The CE count grew.
     Ecn,
-    /// The controller asked for it itself, from [`Controller::on_ack`](crate::Controller::on_ack).
+    /// The controller asked for the event in [`Controller::on_ack`](crate::Controller::on_ack).
     Delay,
-    /// RFC 9002 section 7.6: everything sent for a long period is gone.
+    /// Everything sent over a long period was lost (RFC 9002 section 7.6).
     PersistentCongestion,
     /// TCP's retransmission timeout.
     Timeout,
 }
 
-/// A congestion event. For [`Cause::Loss`], [`Cause::Ecn`] and [`Cause::Delay`] at most one per round trip.
+/// A congestion event. [`Cause::Loss`], [`Cause::Ecn`] and [`Cause::Delay`] occur at most once per
+/// round trip.
 #[derive(Clone, Copy, Debug)]
 pub struct Congestion {
-    /// When it was detected.
+    /// Time of detection.
     pub now: Time,
-    /// Why.
+    /// Reason for the event.
     pub cause: Cause,
     /// Bytes in flight before the event (FlightSize of RFC 5681).
     pub prior_in_flight: u64,
-    /// Smallest RTT seen. [`Duration::MAX`] before the first sample.
+    /// Smallest RTT so far. [`Duration::MAX`] before the first sample.
     pub min_rtt: Duration,
-    /// RFC 9002 section 5.3.
+    /// Smoothed RTT, RFC 9002 section 5.3.
     pub smoothed_rtt: Duration,
 }
 
-/// A sender that had nothing in flight sends again.
+/// The end of an idle time: a sender with nothing in flight sends again.
 #[derive(Clone, Copy, Debug)]
 pub struct Idle {
-    /// When it sends.
+    /// Time at which it sends.
     pub now: Time,
-    /// Since the last packet left.
+    /// Time since the last packet was sent.
     pub idle: Duration,
     /// Retransmission timeout, without backoff.
     pub rto: Duration,
 }
 
-/// A controller's whole answer.
+/// The output of a controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Control {
-    /// Most bytes that may be in flight.
+    /// Congestion window: the most bytes that may be in flight.
     pub cwnd: u64,
-    /// The pacing rate, or `None`: the pacer spreads `cwnd` over `smoothed_rtt` (RFC 9002 section 7.7).
+    /// Pacing rate. Without it the pacer spreads `cwnd` over `smoothed_rtt` (RFC 9002 section 7.7).
     pub pacing_rate: Option<Rate>,
-    /// Slow start ends at this window, bytes: below it the pacer may spread faster. `u64::MAX` while no end is in sight, 0 for
-    /// a controller without slow start, or past it.
+    /// Window at which slow start ends, in bytes. Below it the pacer may send faster.
+    ///
+    /// `u64::MAX` while no end is known, 0 for a controller that has no slow start or has left it.
     pub ssthresh: u64,
-    /// Most bytes that the pacer may release at once (`C.send_quantum`, draft-ietf-ccwg-bbr section 5.6.3), or `None`: as
-    /// many as an initial window (RFC 9002 section 7.7). An experiment that names a burst of its own overrules both.
+    /// Most bytes that the pacer may release at once (`C.send_quantum`, draft-ietf-ccwg-bbr section
+    /// 5.6.3).
+    ///
+    /// Without it the limit is an initial window (RFC 9002 section 7.7). A burst size set by the
+    /// experiment overrides both.
     pub send_quantum: Option<u64>,
-    /// When [`Controller::on_timer`](crate::Controller::on_timer) is to be called, or [`Time::NEVER`].
+    /// Time at which to call [`Controller::on_timer`](crate::Controller::on_timer), or
+    /// [`Time::NEVER`].
     pub wake: Time,
 }
 
 impl Control {
-    /// This window, spread by the pacer over a round trip; no slow start, no timer.
+    /// Creates a control with a window that the pacer spreads over a round trip, without slow start
+    /// and timer.
     ///
     /// ```
     /// use ackclock_congestion::Control;
@@ -266,23 +286,25 @@ impl Control {
         Self { cwnd, pacing_rate: None, ssthresh: 0, send_quantum: None, wake: Time::NEVER }
     }
 
-    /// Whether the window is below `ssthresh`.
+    /// Reports whether the window is below `ssthresh`.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 }
 
-/// What a controller must be told for it to work: what an adapter asks before it takes one.
+/// Signals that a controller depends on. An adapter checks them before it accepts a controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Works on the times at which its packets arrived ([`AckedPacket::received`]), which only some receivers report.
+    /// Times of arrival ([`AckedPacket::received`]), which only some receivers report.
     pub receive_times: bool,
-    /// Counts what arrives by those times: it needs that of every packet, not of one for each acknowledgement.
+    /// Times of arrival of every packet, not only of one packet per ACK.
     pub every_receive_time: bool,
-    /// Works on delivery-rate samples ([`Ack::rate`]), or on what a lost packet knew of its departure
-    /// ([`LostPacket::tx_in_flight`], [`LostPacket::lost_at_send`]). Other controllers are told none.
+    /// Delivery-rate samples ([`Ack::rate`]), or the state at the sending of a lost packet
+    /// ([`LostPacket::tx_in_flight`], [`LostPacket::lost_at_send`]).
+    ///
+    /// Other controllers do not receive them.
     pub rate_samples: bool,
-    /// Compares how many packets were marked ([`Ack::ce`]) with others: that there were some is not enough, which is all that some stacks
-    /// say.
+    /// Number of CE-marked packets ([`Ack::ce`]). Some stacks only report that there were marks,
+    /// which is not enough.
     pub mark_counts: bool,
 }

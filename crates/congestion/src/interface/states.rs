@@ -1,20 +1,23 @@
-//! The states of a controller that has some, each with its name.
+//! Named states of a controller.
 
-/// What a controller calls its state in [`Controller::trace`](crate::Controller::trace): the value is a place in the names that its
-/// row has, [`Entry::states`](crate::Entry).
+/// Name under which a controller reports its state in
+/// [`Controller::trace`](crate::Controller::trace).
+///
+/// The value is an index into the names of its registry entry, [`Entry::states`](crate::Entry).
 pub const STATE: &str = "state";
 
-/// Declares the states of a controller with their names, which its row then has ([`algorithm!`](crate::algorithm)).
+/// Declares the states of a controller with their names, for its registry entry
+/// ([`algorithm!`](crate::algorithm)).
 ///
 /// ```
 /// ackclock_congestion::states! {
-///     /// What it is at.
+///     /// Phase of the connection.
 ///     #[derive(Default)]
 ///     pub enum Phase {
-///         /// Doubles its window.
+///         /// The window doubles each round trip.
 ///         #[default]
 ///         SlowStart = "slow start",
-///         /// A packet a round.
+///         /// The window grows by a packet per round trip.
 ///         Avoidance = "congestion avoidance",
 ///     }
 /// }
@@ -33,10 +36,10 @@ macro_rules! states {
         }
 
         impl $states {
-            /// By their numbers.
+            /// Names of the states, indexed by state number.
             $visible const NAMES: &'static [&'static str] = &[$($name),+];
 
-            /// Its place among the names.
+            /// Returns the state number, an index into the names.
             $visible fn number(self) -> f64 {
                 f64::from(self as u8)
             }

@@ -1,22 +1,24 @@
-//! The variables that a controller tells of itself, each with its unit and what it is.
+//! Variables that a controller reports, each with unit and description.
 
-/// A variable of [`Controller::trace`](crate::Controller::trace): a column of time series. The state has no place among them: its names
-/// are a list of their own ([`STATE`](crate::STATE)).
+/// A variable of [`Controller::trace`](crate::Controller::trace), a column of the time series.
+///
+/// The state is not a variable: its names are a separate list ([`STATE`](crate::STATE)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// As the controller tells it, in `snake_case`.
+    /// Name that the controller reports, in `snake_case`.
     pub name: &'static str,
-    /// Of its values: `s`, `bytes`, `bit/s`, `packets`; empty for a ratio, a gain, a flag.
+    /// Unit of the values: `s`, `bytes`, `bit/s`, `packets`. Empty for a ratio, a gain or a flag.
     pub unit: &'static str,
-    /// Meaning, its document's symbol where that is another one, and source.
+    /// Meaning, the symbol in the specification if it differs, and source.
     pub doc: &'static str,
-    /// It has a value from the beginning and is told each time; the others are left out while they have none.
+    /// Whether it always has a value. Other variables are left out while they have none.
     pub always: bool,
 }
 
-/// What a controller lists that tells its own variables and those of the one inside it: first its own. `N` is how many they are together.
+/// Concatenates a controller's own variables and those of an inner controller. `N` is their total
+/// number.
 #[doc(hidden)]
-pub const fn together<const N: usize>(own: &[Variable], inner: &[Variable]) -> [Variable; N] {
+pub const fn concat_variables<const N: usize>(own: &[Variable], inner: &[Variable]) -> [Variable; N] {
     let mut all = [Variable { name: "", unit: "", doc: "", always: true }; N];
     let mut i = 0;
     while i < N {
@@ -26,10 +28,12 @@ pub const fn together<const N: usize>(own: &[Variable], inner: &[Variable]) -> [
     all
 }
 
-/// Declares what a controller tells of itself, as a constant `VARIABLES`, which its row then has ([`algorithm!`](crate::algorithm)).
+/// Declares the variables that a controller reports as a constant `VARIABLES`, for its registry
+/// entry ([`algorithm!`](crate::algorithm)).
 ///
-/// `name: "unit",` is told each time, `name: "unit"; later,` only once there is a value. A unit is empty where there is none. `with
-/// inner::VARIABLES;` before them all adds those of a controller inside this one.
+/// `name: "unit",` is always reported, `name: "unit"; later,` only once it has a value. The unit is
+/// empty for a plain number. `with inner::VARIABLES;` before them adds the variables of an inner
+/// controller.
 ///
 /// ```
 /// ackclock_congestion::variables! {
@@ -55,15 +59,15 @@ pub const fn together<const N: usize>(own: &[Variable], inner: &[Variable]) -> [
 #[macro_export]
 macro_rules! variables {
     (with $inner:path; $($own:tt)*) => {
-        /// What it tells of itself, with what the controller inside it tells.
+        /// Variables that the controller reports, followed by those of the inner controller.
         #[allow(unreachable_pub)]
         pub const VARIABLES: &[$crate::Variable] = {
             const OWN: &[$crate::Variable] = $crate::variable_list! { $($own)* };
-            &$crate::interface::variables::together::<{ OWN.len() + $inner.len() }>(OWN, $inner)
+            &$crate::interface::variables::concat_variables::<{ OWN.len() + $inner.len() }>(OWN, $inner)
         };
     };
     ($($own:tt)*) => {
-        /// What it tells of itself.
+        /// Variables that the controller reports.
         #[allow(unreachable_pub)]
         pub const VARIABLES: &[$crate::Variable] = $crate::variable_list! { $($own)* };
     };
@@ -83,7 +87,7 @@ macro_rules! variable_list {
     };
 }
 
-/// Whether a variable is told each time.
+/// Expands to whether a variable always has a value.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! is_always {

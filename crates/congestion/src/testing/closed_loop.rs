@@ -1,7 +1,10 @@
-//! A closed loop: flows that share one FIFO link, each with a controller, a pacer and an ACK for each packet.
+//! A closed loop: flows that share a FIFO link. Each flow has a controller, a pacer, and an ACK for
+//! each packet.
 //!
-//! The round trip of a packet is its wait, its time on the link and the flow's propagation delay, half of which lies before the
-//! receiver. The sender knows the packet threshold, recovery, timeouts, spurious losses and the delivery rate, and nothing else.
+//! The round-trip time of a packet is the sum of its queuing delay, its transmission time and the
+//! flow's propagation delay. Half of the propagation delay is on the way to the receiver. The
+//! sender implements the packet threshold, recovery, timeouts, spurious losses and the delivery
+//! rate, and nothing else.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -12,43 +15,43 @@ use units::{Duration, Rate, Time};
 use super::fixtures::acked;
 use crate::{Ack, AckedPacket, Cause, Congestion, Controller, Detection, Lost, LostPacket, RateSample, Sent};
 
-/// RFC 9002 section 6.1.1.
+/// Packet threshold, RFC 9002 section 6.1.1.
 const PACKET_THRESHOLD: u64 = 3;
-/// Nothing was acknowledged for so long: everything in flight is lost.
+/// Time without an ACK after which everything in flight is lost.
 const RTO: Duration = Duration::from_secs(1);
 
-/// The bottleneck of all flows. Its fields may change at any time.
+/// The bottleneck link of all flows. Its fields may change at any time.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// At which packets leave it.
+    /// Rate of the link.
     pub rate: Rate,
-    /// Packets that may wait; `u64::MAX`: nothing is ever dropped.
+    /// Largest number of waiting packets. `u64::MAX` means that nothing is ever dropped.
     pub buffer: u64,
-    /// Drops what exceeds a rate.
+    /// Policer that drops packets in excess of a rate.
     pub policer: Option<Policer>,
-    /// Of each flow every so many packets one is lost.
+    /// Period of losses: each flow loses one of this many packets.
     pub lose_every: Option<u64>,
-    /// So many packets to come arrive so much later.
+    /// Number of next packets that arrive late, and their extra delay.
     pub late: (u64, Duration),
-    /// ACKs come together, at multiples of this.
+    /// Interval of ACK aggregation: ACKs arrive together at multiples of it.
     pub aggregate: Duration,
-    /// When the last packet will have left it.
+    /// Time at which the last packet will have left the link.
     free: Time,
 }
 
-/// A token bucket that drops what it has no tokens for.
+/// A token bucket that drops packets for which it has no tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Policer {
     rate: Rate,
-    /// Bytes.
+    /// Size of the bucket in bytes.
     burst: f64,
-    /// Bytes.
+    /// Available tokens in bytes.
     tokens: f64,
     updated: Time,
 }
 
 impl Policer {
-    /// A full bucket of so many bytes.
+    /// Creates a full bucket of `burst` bytes.
     pub fn new(rate: Rate, burst: u64, now: Time) -> Self {
         Self { rate, burst: burst as f64, tokens: burst as f64, updated: now }
     }
@@ -63,7 +66,8 @@ impl Policer {
 }
 
 impl Link {
-    /// When the ACK of the flow's packet `pn` that leaves now is back, if ever, and whether it has been overtaken.
+    /// Sends the flow's packet `pn` now. Returns the arrival time of its ACK, and whether the
+    /// packet is reordered.
     fn travel(&mut self, now: Time, pn: u64, mds: u64, rtt: Duration) -> (Time, bool) {
         let tx = self.rate.time_for(mds);
         let lost = self.lose_every.is_some_and(|n| pn.is_multiple_of(n));
@@ -88,7 +92,7 @@ impl Link {
 struct Packet {
     pn: u64,
     sent: Time,
-    /// When its ACK is back; never, if it was dropped.
+    /// Arrival time of its ACK, or never if the packet was dropped.
     back: Time,
     delivered: u64,
     delivered_time: Time,
@@ -103,50 +107,51 @@ struct Packet {
 pub struct Flow<C: ?Sized> {
     /// The controller.
     pub cc: Box<C>,
-    /// Propagation delay there and back.
+    /// Propagation delay of the round trip.
     pub rtt: Duration,
-    /// Bytes of each packet.
+    /// Packet size in bytes.
     mds: u64,
-    /// The application's pace; `None`: it always has more. See [`Loop::set_app`].
+    /// Rate of the application, or `None` if it always has data. See [`Loop::set_app`].
     app: Option<Rate>,
     app_bytes: f64,
     app_updated: Time,
-    /// Bytes that arrived, late ones among them.
+    /// Bytes that arrived, including late ones.
     pub delivered: u64,
     /// Bytes declared lost.
     pub lost: u64,
-    /// How often a recovery proved spurious.
+    /// Number of recoveries that proved spurious.
     pub undone: u64,
-    /// Of the last ACK.
+    /// RTT of the last ACK.
     pub latest_rtt: Duration,
     min_rtt: Duration,
     rtt_sum: u64,
     rtts: u64,
-    /// The sample is the application's up to this value of `delivered`; 0: it is not.
+    /// Value of `delivered` up to which samples are application-limited, or 0.
     app_limited: u64,
     flying: VecDeque<Packet>,
-    /// Declared lost, but on their way.
+    /// Packets declared lost but still on their way.
     given_up: VecDeque<Packet>,
-    /// The pacer lets nothing go before.
+    /// Earliest time at which the pacer allows the next packet.
     next_send: Time,
-    /// When the next ACK is back: the earliest of `flying` and `given_up`.
+    /// Arrival time of the next ACK: the earliest of `flying` and `given_up`.
     next_ack: Time,
-    /// Packets overtake: the first in flight need not be the first back.
+    /// Whether packets are reordered, so that the first packet in flight need not be the first
+    /// acknowledged.
     disordered: bool,
     progress: Time,
-    /// When the window was full last.
+    /// Last time at which the window was full.
     full: Option<Time>,
     pn: u64,
     delivered_time: Time,
     first_sent: Time,
-    /// Packets below this one left before the last reduction.
+    /// First packet number sent after the last reduction.
     recovery_pn: u64,
-    /// Losses since then.
+    /// Losses since that reduction.
     period_losses: u64,
 }
 
 impl<C: Controller + ?Sized> Flow<C> {
-    /// With always something to send from `start` on.
+    /// Creates a flow that always has data to send from `start` on.
     pub fn new(cc: Box<C>, rtt: Duration, start: Time) -> Self {
         Self {
             cc,
@@ -178,17 +183,17 @@ impl<C: Controller + ?Sized> Flow<C> {
         }
     }
 
-    /// A variable of the controller's trace.
+    /// Returns a variable of the controller's trace.
     ///
     /// # Panics
-    /// If it is not in the trace.
+    /// Panics if the trace has no such variable.
     pub fn get(&self, name: &str) -> f64 {
         let mut found = None;
         self.cc.trace(&mut |n, value| found = if n == name { Some(value) } else { found });
         found.expect(name)
     }
 
-    /// Bytes.
+    /// Returns the bytes in flight.
     pub fn in_flight(&self) -> u64 {
         self.flying.len() as u64 * self.mds
     }
@@ -197,21 +202,21 @@ impl<C: Controller + ?Sized> Flow<C> {
         self.in_flight() + self.mds <= self.cc.control().cwnd
     }
 
-    /// When the application has a packet.
+    /// Returns the time at which the application has a packet.
     fn app_ready(&mut self, now: Time) -> Time {
         let Some(rate) = self.app else { return now };
         self.app_bytes += rate.bytes_per_sec() * (now - self.app_updated).as_secs_f64();
         self.app_updated = now;
         let missing = self.mds as f64 - self.app_bytes;
         match rate {
-            // A thousandth of a byte: what rounding to whole nanoseconds may leave missing.
+            // A thousandth of a byte: the error from rounding to whole nanoseconds.
             _ if missing <= 1e-3 => now,
             Rate(0) => Time::NEVER,
             rate => now + Duration::from_secs_f64(missing / rate.bytes_per_sec()) + Duration(1),
         }
     }
 
-    /// When it sends, hears an ACK, and gives up what is in flight, if nothing else happens.
+    /// Returns the times of its next packet, its next ACK and its timeout, if nothing else happens.
     fn next(&mut self, now: Time) -> [Time; 3] {
         let send =
             if self.may_send() { self.app_ready(now).max(self.next_send).max(now) } else { Time::NEVER };
@@ -249,7 +254,7 @@ impl<C: Controller + ?Sized> Flow<C> {
         self.next_send = now + pace.map_or(Duration::ZERO, |rate| rate.time_for(self.mds));
     }
 
-    /// Declares the packets below `end` lost. Answers their bytes.
+    /// Declares the packets below `end` lost. Returns their bytes.
     fn lose(&mut self, now: Time, end: u64, cause: Cause) -> u64 {
         let below = self.flying.partition_point(|p| p.pn < end);
         let gone: Vec<_> = self.flying.drain(..below).collect();
@@ -281,7 +286,7 @@ impl<C: Controller + ?Sized> Flow<C> {
         }
     }
 
-    /// Takes the packets out of flight whose ACK is back.
+    /// Removes the packets whose ACK has arrived from those in flight.
     fn arrived(&mut self, now: Time) -> Vec<Packet> {
         let (mut acked, mut i) = (Vec::new(), 0);
         while let Some(&p) = self.flying.get(i) {
@@ -302,7 +307,7 @@ impl<C: Controller + ?Sized> Flow<C> {
         first.into_iter().chain(self.given_up.iter().map(|p| p.back)).min().unwrap_or(Time::NEVER)
     }
 
-    /// The ACK of all that is back now.
+    /// Processes the ACK of all packets whose ACK arrives now.
     fn ack(&mut self, now: Time) {
         let late = self.mds * self.late_packets(now);
         let prior_in_flight = self.in_flight();
@@ -351,7 +356,7 @@ impl<C: Controller + ?Sized> Flow<C> {
             pn: p.pn,
             bytes: self.mds,
             sent: p.sent,
-            // Half of the propagation is on the way back.
+            // Half of the propagation delay is on the way back.
             received: i64::try_from((p.back - self.rtt / 2).0).ok(),
             before_reduction: p.pn < self.recovery_pn,
         }
@@ -371,7 +376,8 @@ impl<C: Controller + ?Sized> Flow<C> {
         }
     }
 
-    /// Packets that were declared lost arrive: when they were all there was, the recovery was spurious. Answers how many.
+    /// Counts arrivals of packets declared lost. If all of them arrive, the recovery was spurious.
+    /// Returns their number.
     fn late_packets(&mut self, now: Time) -> u64 {
         let before = self.given_up.len();
         self.given_up.retain(|p| p.back > now);
@@ -387,31 +393,31 @@ impl<C: Controller + ?Sized> Flow<C> {
     }
 }
 
-/// What a stretch of time was like.
+/// Statistics of a period of time.
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
-    /// Delivered, of what the link could.
+    /// Delivered bytes as a share of the link's capacity.
     pub goodput: f64,
-    /// Lost, of what was sent.
+    /// Lost bytes as a share of the sent ones.
     pub lost: f64,
-    /// Mean RTT, of that of an empty queue.
+    /// Mean RTT, relative to the RTT with an empty queue.
     pub rtt: f64,
 }
 
 /// Flows on their link.
 #[derive(Debug)]
 pub struct Loop<C: ?Sized> {
-    /// The senders.
+    /// The flows.
     pub flows: Vec<Flow<C>>,
-    /// What they share.
+    /// The link that they share.
     pub link: Link,
-    /// The last event.
+    /// Time of the last event.
     pub now: Time,
     mds: u64,
 }
 
 impl<C: Controller + ?Sized> Loop<C> {
-    /// These flows, with packets of `mds` bytes, on a link that drops nothing.
+    /// Creates a loop of these flows, with packets of `mds` bytes, on a link that drops nothing.
     pub fn new(mut flows: Vec<Flow<C>>, mds: u64, rate: Rate) -> Self {
         flows.iter_mut().for_each(|flow| flow.mds = mds);
         let (late, aggregate) = ((0, Duration::ZERO), Duration::ZERO);
@@ -427,42 +433,44 @@ impl<C: Controller + ?Sized> Loop<C> {
         Self { flows, link, now: Time::ZERO, mds }
     }
 
-    /// The first flow, for loops that have no other.
+    /// Returns the first flow.
     pub fn flow(&self) -> &Flow<C> {
         &self.flows[0]
     }
 
-    /// The same, to change it.
+    /// Returns the first flow, mutably.
     pub fn flow_mut(&mut self) -> &mut Flow<C> {
         &mut self.flows[0]
     }
 
-    /// A variable of the first controller's trace.
+    /// Returns a variable of the first controller's trace.
     ///
     /// # Panics
-    /// If it is not in the trace.
+    /// Panics if the trace has no such variable.
     pub fn get(&self, name: &str) -> f64 {
         self.flow().get(name)
     }
 
-    /// Bytes that the link and the first flow's propagation hold.
+    /// Returns the bandwidth-delay product of the link and the first flow, in bytes.
     pub fn bdp(&self) -> u64 {
         self.link.rate.bytes_in(self.flow().rtt)
     }
 
-    /// How long a packet is on the link.
+    /// Returns the transmission time of a packet.
     pub fn packet_time(&self) -> Duration {
         self.link.rate.time_for(self.mds)
     }
 
-    /// The first flow's application changes its pace; `None`: it always has more.
+    /// Sets the rate of the first flow's application. `None` means that it always has data.
     pub fn set_app(&mut self, app: Option<Rate>) {
         let now = self.now;
         let flow = self.flow_mut();
         (flow.app, flow.app_bytes, flow.app_updated) = (app, 0.0, now);
     }
 
-    /// The next event: a packet leaves, an ACK arrives, a timer fires. Answers whose it was; `None`: there is none up to `end`.
+    /// Advances to the next event: a packet is sent, an ACK arrives, or a timer fires.
+    ///
+    /// Returns the flow's index, or `None` if there is no event up to `end`.
     pub fn step(&mut self, end: Time) -> Option<usize> {
         let now = self.now;
         let next = self.flows.iter_mut().map(|flow| flow.next(now)).enumerate();
@@ -490,14 +498,14 @@ impl<C: Controller + ?Sized> Loop<C> {
         Some(whose)
     }
 
-    /// Up to a time.
+    /// Runs up to a time.
     pub fn run_to(&mut self, end: Time) {
         while self.now < end {
             self.step(end);
         }
     }
 
-    /// Until `stop` says so, at most so long. Answers whether it did.
+    /// Runs until `stop` returns true, for at most `most`. Returns whether it did.
     pub fn run_until(&mut self, most: Duration, mut stop: impl FnMut(&mut Self) -> bool) -> bool {
         let end = self.now + most;
         while self.now < end {
@@ -509,7 +517,7 @@ impl<C: Controller + ?Sized> Loop<C> {
         stop(self)
     }
 
-    /// For so long; what it was like for the first flow.
+    /// Runs for a time. Returns the statistics of the first flow.
     pub fn run(&mut self, time: Duration) -> Figures {
         let (delivered, lost) = (self.flow().delivered, self.flow().lost);
         (self.flow_mut().rtt_sum, self.flow_mut().rtts) = (0, 0);
@@ -525,7 +533,7 @@ impl<C: Controller + ?Sized> Loop<C> {
         }
     }
 
-    /// For so many seconds.
+    /// Runs for a number of seconds. Returns the statistics of the first flow.
     pub fn run_secs(&mut self, seconds: u64) -> Figures {
         self.run(Duration::from_secs(seconds))
     }

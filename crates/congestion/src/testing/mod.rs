@@ -1,5 +1,7 @@
-//! For tests of controllers, ours and anybody's (feature `testing`): signals, a sender that plays scripts, a closed loop, and a suite
-//! of the rules that every controller obeys.
+//! Tools for testing controllers, built-in and your own (feature `testing`).
+//!
+//! Signals, a sender that plays scripts, a closed loop, and a suite of the rules that every
+//! controller must obey.
 
 pub mod closed_loop;
 pub mod conformance;

@@ -1,4 +1,4 @@
-//! A sender that plays a script: every signal that it sends is one that loss recovery could send.
+//! A sender that plays a script of signals. Loss recovery could send each of them.
 
 use alloc::vec::Vec;
 
@@ -10,42 +10,43 @@ use crate::{
     Ack, AckedPacket, Cause, Congestion, Controller, Detection, Idle, Lost, LostPacket, RateSample, Sent,
 };
 
-/// What QUIC may tell a controller.
+/// Congestion events that occur with QUIC.
 pub const QUIC: &[Cause] = &[Cause::Loss, Cause::Ecn, Cause::Delay, Cause::PersistentCongestion];
-/// What TCP may tell it.
+/// Congestion events that occur with TCP.
 pub const TCP: &[Cause] = &[Cause::Loss, Cause::Ecn, Cause::Timeout];
 
-/// One step of a script.
+/// A step of a script.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// Packets are acknowledged together, a round trip after they left.
+    /// Packets are acknowledged together, one round trip after they were sent.
     Ack {
-        /// How many.
+        /// Number of packets.
         packets: u64,
-        /// Whether they may open the window; if not, the application limits the sender.
+        /// Whether they may grow the window. If not, the application limits the sender.
         grow: bool,
-        /// How long they waited on the way.
+        /// Time they waited in the queue.
         queue: Duration,
     },
-    /// A congestion event, with the losses that belong to it.
+    /// A congestion event and its losses.
     Event(Cause),
-    /// An ACK of nothing but packets that had been declared lost.
+    /// An ACK only of packets that had been declared lost.
     Late {
-        /// How many.
+        /// Number of packets.
         packets: u64,
-        /// Whether a recovery period runs.
+        /// Whether the sender is in a recovery period.
         in_recovery: bool,
     },
     /// The last event was spurious.
     Spurious,
-    /// The sender was idle, and its window is to be restarted.
+    /// The sender was idle, and its window must be restarted.
     Idle {
-        /// For how many retransmission timeouts.
+        /// Idle time, in retransmission timeouts.
         rtos: u64,
     },
 }
 
-/// Steps with these events, each so many milliseconds after the one before.
+/// Generates scripts with these events. Each step starts the given number of milliseconds after the
+/// previous one.
 pub fn steps(causes: &'static [Cause]) -> impl Strategy<Value = Vec<(u64, Step)>> {
     let queue = (0u64..60).prop_map(Duration::from_millis);
     let ack = (1u64..=10, prop::bool::weighted(0.8), queue).prop_map(|(packets, grow, queue)| Step::Ack {
@@ -61,30 +62,32 @@ pub fn steps(causes: &'static [Cause]) -> impl Strategy<Value = Vec<(u64, Step)>
     prop::collection::vec((0u64..300, step), 1..300)
 }
 
-/// The sender's side of the contract.
+/// The sender, which follows the contract of [`Controller`].
 #[derive(Clone, Debug)]
 pub struct Sender {
     /// Time of the last signal.
     pub now: Time,
-    /// Bytes of each packet.
+    /// Packet size in bytes.
     pub mds: u64,
     pn: u64,
     delivered: u64,
     lost: u64,
     min_rtt: Duration,
-    /// An event told of a mark: the next ACK counts it.
+    /// Whether an event reported a mark that the next ACK must count.
     marked: bool,
-    /// ACKs bring delivery-rate samples.
+    /// Whether ACKs carry delivery-rate samples.
     rate_samples: bool,
+    /// The window just before the last congestion event, in bytes.
+    pub(crate) window_before_event: u64,
 }
 
-/// The propagation delay there and back; half of it lies before the receiver.
+/// Propagation delay of the round trip. Half of it is on the way to the receiver.
 const RTT: Duration = Duration::from_millis(50);
-/// Of what is no ACK's sample.
+/// Smoothed RTT of signals other than ACKs.
 const SMOOTHED_RTT: Duration = Duration::from_millis(60);
 
 impl Sender {
-    /// Before the first packet.
+    /// Creates a sender before its first packet.
     pub fn new(mds: u64) -> Self {
         Self {
             now: Time::ZERO,
@@ -95,15 +98,17 @@ impl Sender {
             min_rtt: Duration::MAX,
             marked: false,
             rate_samples: true,
+            window_before_event: 0,
         }
     }
 
-    /// One that takes no delivery-rate samples.
+    /// Turns off delivery-rate samples.
     pub fn without_rate_samples(self) -> Self {
         Self { rate_samples: false, ..self }
     }
 
-    /// One step of a script, and the congestion event that the controller asks for, if it does. Answers the event.
+    /// Plays a step, and the congestion event that the controller asks for in response. Returns the
+    /// event.
     pub fn play(&mut self, cc: &mut dyn Controller, ms: u64, step: Step) -> Option<Cause> {
         self.now += Duration::from_millis(ms);
         let event = match step {
@@ -125,7 +130,8 @@ impl Sender {
         event
     }
 
-    /// An event. Losses come with it in a burst of four, enough for a controller that ignores single ones.
+    /// Plays a congestion event. Its losses come in a burst of four, enough for a controller that
+    /// ignores isolated losses.
     pub fn congestion(&mut self, cc: &mut dyn Controller, cause: Cause) {
         match cause {
             Cause::Loss | Cause::PersistentCongestion => self.lose(cc, Detection::PacketThreshold),
@@ -135,10 +141,12 @@ impl Sender {
         }
         let (now, min_rtt, smoothed_rtt) = (self.now, self.min_rtt, SMOOTHED_RTT);
         let prior_in_flight = cc.control().cwnd;
+        self.window_before_event = prior_in_flight;
         cc.on_congestion(&Congestion { now, cause, prior_in_flight, min_rtt, smoothed_rtt });
     }
 
-    /// So many packets leave, and are acknowledged together one RTT later.
+    /// Sends packets that are acknowledged together one RTT later. Returns the event that the
+    /// controller asks for.
     pub fn ack(
         &mut self,
         cc: &mut dyn Controller,
@@ -205,7 +213,7 @@ impl Sender {
         self.send(cc, self.now, 1);
     }
 
-    /// The `nth` packet in flight, the first being 1.
+    /// Sends the `nth` packet in flight, counted from 1. Returns its packet number.
     fn send(&mut self, cc: &mut dyn Controller, sent: Time, nth: u64) -> u64 {
         let pn = self.pn;
         self.pn += 1;
@@ -220,7 +228,7 @@ impl Sender {
         AckedPacket { pn, bytes: self.mds, sent, received, before_reduction: false }
     }
 
-    /// Four packets that leave now.
+    /// Sends four packets now and loses them.
     fn lose(&mut self, cc: &mut dyn Controller, detection: Detection) {
         let numbers = [1, 2, 3, 4].map(|nth| self.send(cc, self.now, nth));
         self.lose_these(cc, numbers, detection);
@@ -245,8 +253,10 @@ impl Sender {
         cc.on_lost(&Lost { now, packets: &lost, total_lost, delivered, bytes_in_flight: 0 });
     }
 
-    /// Eight packets leave, and four of them are lost in an event; then the other four, for which there is no second one.
-    /// Answers the window between the two.
+    /// Sends eight packets and loses four of them in an event, then the other four without a second
+    /// event.
+    ///
+    /// Returns the window between the two batches.
     pub(crate) fn lose_in_two(&mut self, cc: &mut dyn Controller) -> u64 {
         let first = [1, 2, 3, 4].map(|nth| self.send(cc, self.now, nth));
         let second = [5, 6, 7, 8].map(|nth| self.send(cc, self.now, nth));

@@ -1,5 +1,6 @@
-//! The test cases of draft-ietf-ccwg-bbr's appendix (working copy of August 2026) against `bbr3`, in a closed loop. One
-//! test per case; the names are those of the table in `suites/bbr-draft-appendix.csv`.
+//! The test cases of draft-ietf-ccwg-bbr's appendix (working copy of August 2026), applied to
+//! `bbr3` in a closed loop. There is one test per case. The names are those of the table in
+//! `suites/bbr-draft-appendix.csv`.
 
 use super::path::{Alone, MDS, RTT, alone};
 use crate::testing::closed_loop::Policer;
@@ -14,9 +15,9 @@ const UP: f64 = 5.0;
 const PROBE_RTT: f64 = 6.0;
 
 const BBR3: &str = "name = 'bbr3'";
-/// The minimum RTT is not probed: nothing interrupts what the case is about.
+/// Parameters without ProbeRTT, so that nothing interrupts a test case.
 const NO_PROBE_RTT: &str = "name = 'bbr3'\nprobe-rtt-interval = '1000 s'\nmin-rtt-filter-len = '1000 s'";
-/// Long enough for everything that happens in each cycle.
+/// Time long enough for everything that happens in each cycle.
 const CYCLE: Duration = Duration::from_secs(10);
 
 fn is(state: f64) -> impl Fn(&mut Alone) -> bool {
@@ -27,18 +28,18 @@ fn is_not(state: f64) -> impl Fn(&mut Alone) -> bool {
     move |path| path.get("state") != state
 }
 
-/// The flow drives itself into a state.
+/// Runs until the flow enters a state by itself.
 fn reach(path: &mut Alone, state: f64) {
     assert!(path.run_until(CYCLE, is(state)), "never in state {state}: {:?}", path.flow().cc);
 }
 
-/// The flow leaves this state, if it is in it, and comes back.
+/// Runs until the flow has left this state, if it is in it, and entered it again.
 fn reach_anew(path: &mut Alone, state: f64) {
     path.run_until(CYCLE, is_not(state));
     reach(path, state);
 }
 
-/// A flow with all the data there is enters a state, after three seconds in which Startup is long over.
+/// Runs a flow with unlimited data into a state, after three seconds in which Startup ends.
 fn settled(text: &str, mbit: u64, buffer_bdp: f64, state: f64) -> Alone {
     let mut path = alone(text, mbit, buffer_bdp);
     path.run_secs(3);
@@ -46,14 +47,14 @@ fn settled(text: &str, mbit: u64, buffer_bdp: f64, state: f64) -> Alone {
     path
 }
 
-/// The state that follows this one.
+/// Runs into the next state and returns it.
 fn next(path: &mut Alone, most: Duration) -> f64 {
     let state = path.get("state");
     assert!(path.run_until(most, is_not(state)), "stays in {state}: {:?}", path.flow().cc);
     path.get("state")
 }
 
-/// `Inflight(1.0)`, by the model.
+/// Returns `Inflight(1.0)` by the model.
 fn inflight(path: &Alone) -> f64 {
     path.get("bw") / 8.0 * path.get("min_rtt")
 }
@@ -77,7 +78,7 @@ fn startup_plateau() {
     }
 }
 
-/// 50 of 100 Mbit/s are some 200 packets per round: at 5 % ten ranges.
+/// 50 of 100 Mbit/s are about 200 packets per round: at 5 % ten ranges.
 #[test]
 fn startup_loss_app_limited() {
     let mut path = alone(BBR3, 100, 2.0);
@@ -88,10 +89,10 @@ fn startup_loss_app_limited() {
     path.run_secs(2);
     assert_eq!(path.get("state"), STARTUP, "1 % is tolerated");
     path.link.lose_every = Some(20);
-    // There is less in flight than the BDP: the ACK that begins Drain ends it.
+    // Inflight is below the BDP, so the ACK that begins Drain also ends it.
     assert!(path.run_until(RTT * 3, is_not(STARTUP)), "{:?}", path.flow().cc);
     assert_eq!((path.get("full_bw_now"), path.get("full_bw_reached")), (1.0, 1.0));
-    // The BDP is more than half of it, which a round delivered.
+    // The BDP is more than half of the bytes that a round delivered.
     assert!((path.get("inflight_longterm") / inflight(&path) - 1.0).abs() < 0.01);
 }
 
@@ -113,7 +114,8 @@ fn drain_by_inflight() {
     assert!(before + MDS as f64 > inflight(&path), "not before: {before}");
 }
 
-/// At half the rate even a path of 90 % drains in two rounds. So that it does not, the gain is 0.95 here.
+/// At half the rate even a path of 90 % drains in two rounds. To prevent this, the gain is 0.95
+/// here.
 #[test]
 fn drain_by_time() {
     let mut path = alone("name = 'bbr3'\ndrain-pacing-gain = 0.95", 100, 9.0);
@@ -139,7 +141,8 @@ fn probe_up_plateau() {
     assert_eq!(path.flow().lost, 0);
 }
 
-/// The pseudo-code leaves `inflight_longterm` alone for packets that the application limited, the case wants it updated.
+/// The pseudo-code does not change `inflight_longterm` for application-limited packets, but the
+/// test case requires it.
 #[test]
 fn probe_up_loss_app_limited() {
     for (text, updated) in [("name = 'bbr3'\ncut-when-app-limited = true", true), (BBR3, false)] {
@@ -148,7 +151,7 @@ fn probe_up_loss_app_limited() {
         path.run(RTT * 2);
         reach_anew(&mut path, UP);
         path.link.lose_every = Some(20);
-        // The application leaves less in flight than the BDP: the ACK that begins DOWN ends it.
+        // The application keeps inflight below the BDP, so the ACK that begins DOWN also ends it.
         assert!([DOWN, CRUISE].contains(&next(&mut path, RTT * 2)), "{:?}", path.flow().cc);
         assert_eq!(path.get("inflight_longterm").is_finite(), updated);
         assert_eq!(path.get("prev_probe_too_high"), 1.0);
@@ -177,7 +180,8 @@ fn probe_up_app_limited_stays() {
 fn probe_down_inflight() {
     for (buffer_bdp, bounded) in [(4.0, false), (0.3, true)] {
         let mut path = settled(NO_PROBE_RTT, 100, buffer_bdp, DOWN);
-        // A precautionary probe leads back to REFILL: the DOWN after the next one is meant.
+        // A precautionary probe returns to REFILL. The DOWN after the next probe is the one to
+        // test.
         if path.get("prev_probe_too_high") == 0.0 && bounded {
             reach_anew(&mut path, DOWN);
         }
@@ -196,7 +200,7 @@ fn probe_down_inflight() {
     }
 }
 
-/// DOWN paces at 89 % of the estimate, so that a path of 90 % hardly drains.
+/// DOWN paces at 89 % of the estimate, so a path of 90 % hardly drains.
 #[test]
 fn probe_down_time() {
     let mut path = settled(NO_PROBE_RTT, 100, 4.0, DOWN);
@@ -242,7 +246,7 @@ fn probe_rtt_skipped_idle() {
     assert_eq!(path.get("idle_restart"), 0.0);
 }
 
-/// ACKs come every 10 ms: of 100 Mbit/s 125 kB, a quarter of the BDP.
+/// ACKs arrive every 10 ms: 125 kB at 100 Mbit/s, a quarter of the BDP.
 #[test]
 fn startup_aggregation() {
     let mut path = alone(BBR3, 100, 4.0);
@@ -284,8 +288,9 @@ fn sub_packet_bdp() {
     assert!((pacing / 0.99 - 1.0).abs() < 0.02, "{pacing}");
 }
 
-/// The buffer was shallow, so that there is a long-term bound to outgrow. It doubles its steps as long as it limits; in
-/// between the pacing rate does, which rises by a quarter per round.
+/// The buffer was shallow, so that there is a long-term bound to exceed. The bound doubles its
+/// steps while it limits the flow. In between the pacing rate limits it, which rises by a quarter
+/// per round.
 #[test]
 fn x10_up() {
     let mut path = settled(NO_PROBE_RTT, 10, 0.3, CRUISE);
@@ -306,9 +311,10 @@ fn x10_up() {
     });
     let doubles =
         |w: &[u64]| w.windows(2).all(|p| p[0] > 0 && (1.6..2.4).contains(&(p[1] as f64 / p[0] as f64)));
-    // After four rounds the window is wider than what a round at the pacing rate fills.
+    // After four rounds the window exceeds the bytes of a round at the pacing rate.
     assert!(steps.windows(4).any(doubles), "{steps:?}");
-    // Ten times at a quarter per round are ten rounds and a half; the first UP of a cycle is a precautionary one.
+    // Ten times the rate at a quarter per round takes ten rounds and a half. The first UP of a
+    // cycle is precautionary.
     assert!(full && path.now - began < RTT * 30, "{} {steps:?}", path.now - began);
 }
 
@@ -357,7 +363,7 @@ fn spurious_fast_recovery() {
     path.run(RTT);
     assert_eq!(path.get("state"), UP);
     let cwnd = path.flow().cc.control().cwnd;
-    // 60 of some 500 packets come 5 ms late.
+    // 60 of about 500 packets arrive 5 ms late.
     path.link.late = (60, Duration::from_millis(5));
     assert_eq!(next(&mut path, RTT * 3), DOWN);
     assert!(path.get("inflight_longterm").is_finite());
@@ -374,21 +380,22 @@ fn spurious_rto() {
     let mut path = settled(BBR3, 100, 4.0, UP);
     let bw = path.get("bw");
     path.link.late = (u64::MAX, Duration::from_millis(1500));
-    // All that is on its way arrives, then nothing does for a second.
+    // All packets on their way arrive, then nothing for a second.
     assert!(path.run_until(CYCLE, |path| path.flow().cc.control().cwnd == MDS), "the timer fires");
     assert!(path.get("inflight_longterm").is_finite() && path.get("state") != UP);
     path.link.late = (0, Duration::ZERO);
     assert!(path.run_until(CYCLE, |path| path.flow().undone > 0));
     assert!(path.get("inflight_shortterm").is_infinite() && path.get("inflight_longterm").is_infinite());
     assert!(path.flow().cc.control().cwnd >= 2 * path.bdp());
-    // The ACK that shows it may end REFILL's round as well.
+    // The ACK that shows it may also end REFILL's round.
     assert!([REFILL, UP].contains(&path.get("state")), "{:?}", path.flow().cc);
-    // The late packets come beside the new ones, with the link to themselves.
+    // The late packets arrive besides the new ones, which have the link to themselves.
     assert!((bw..=2.0 * bw).contains(&path.get("bw")), "{}", path.get("bw"));
     assert!(path.run_secs(4).goodput > 0.9);
 }
 
-/// An application at 5 Mbit/s keeps the flow in Startup; five seconds later the minimum RTT is due.
+/// An application at 5 Mbit/s keeps the flow in Startup. Five seconds later the minimum RTT
+/// expires.
 #[test]
 fn probe_rtt_in_startup() {
     let mut path = alone(BBR3, 100, 4.0);
@@ -405,7 +412,7 @@ fn probe_rtt_in_startup() {
 #[test]
 fn probe_up_loss_longterm() {
     let mut path = settled(BBR3, 100, 0.3, UP);
-    // This UP only touches the bound; the next one may persist.
+    // This UP only reaches the bound, the next one may stay.
     if path.get("prev_probe_too_high") == 1.0 {
         next(&mut path, CYCLE);
         reach(&mut path, UP);

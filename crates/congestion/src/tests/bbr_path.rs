@@ -1,4 +1,4 @@
-//! The versions of BBR alone in a closed loop.
+//! All versions of BBR in a closed loop, each as a single flow.
 
 use super::path::alone;
 use units::{Duration, Rate};
@@ -8,12 +8,12 @@ const BBR2: &str = "name = 'bbr2'";
 const BBR2_MVFST: &str = "name = 'bbr2-mvfst'";
 const BBR3: &str = "name = 'bbr3'";
 const ALL: &[&str] = &[BBR1, BBR2, BBR3];
-/// Startup and Drain come first.
+/// First state of ProbeBW: Startup and Drain precede it.
 const PROBE_BW: f64 = 2.0;
 
-/// The estimate is the link's rate. Of the goodput the margin takes 1 %, ProbeRTT 2 to 3 (240 ms at half rate per 5 s,
-/// or at next to none per 10 s). At 2 Mbit/s the BDP is 8 packets:
-/// BBRv1 drains no more than its quanta's 6 above it, BBRv3 probes every 8 rounds, for three rounds.
+/// The estimate is the link's rate. The margin costs 1 % of the goodput, ProbeRTT 2 to 3 % (240 ms
+/// at half rate per 5 s, or at almost no rate per 10 s). At 2 Mbit/s the BDP is 8 packets. BBRv1
+/// keeps its quanta's 6 packets above it, BBRv3 probes every 8 rounds for three rounds.
 #[test]
 fn converges_to_the_link() {
     for name in ALL {
@@ -45,7 +45,8 @@ fn startup_is_short_and_its_queue_drained() {
     }
 }
 
-/// Startup overflows it; later probes find its end once and stay below. BBRv1 does not see losses.
+/// Startup overflows the buffer. Later probes find its limit once and stay below it. BBRv1 ignores
+/// losses.
 #[test]
 fn survives_a_shallow_buffer() {
     for name in &ALL[1..] {
@@ -61,8 +62,8 @@ fn survives_a_shallow_buffer() {
     }
 }
 
-/// mvfst probes for four rounds or more, every 2 to 3 s, and only losses shorten it: a queue in a deep buffer, losses in a
-/// shallow one, the link's rate in both.
+/// mvfst probes for four rounds or more, every 2 to 3 s, and only losses shorten it. That gives a
+/// queue in a deep buffer, losses in a shallow one, and the link's rate in both.
 #[test]
 fn mvfst_probes_longer() {
     for (buffer_bdp, queue, lost) in [(4.0, 1.1..1.3, 0.0..1e-9), (0.5, 1.0..1.2, 1e-4..0.02)] {
@@ -89,8 +90,8 @@ fn finds_ten_times_the_rate() {
     }
 }
 
-/// The short-term bound halves the rate within half a second, the filter takes two cycles. Where the bound ends depends
-/// on how soon the window stops the losses.
+/// The short-term bound halves the rate within half a second, the filter takes two cycles. The
+/// bound's final value depends on how soon the window stops the losses.
 #[test]
 fn adapts_to_a_tenth_of_the_rate() {
     for name in &ALL[1..] {
@@ -108,7 +109,7 @@ fn adapts_to_a_tenth_of_the_rate() {
     }
 }
 
-/// Without knowing of losses, BBRv1 forgets after ten rounds, which a full queue makes long.
+/// BBRv1 ignores losses. Its filter forgets after ten rounds, which a full queue makes long.
 #[test]
 fn bbr1_adapts_to_a_tenth_of_the_rate() {
     let mut path = alone(BBR1, 100, 1.0);

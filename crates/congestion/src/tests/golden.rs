@@ -1,4 +1,4 @@
-//! The window, round by round, as text a person can read. `BLESS=1 cargo test` rewrites.
+//! The window, round by round, as readable text. `BLESS=1 cargo test` rewrites the files.
 
 use std::fmt::Write;
 
@@ -12,25 +12,27 @@ use crate::{
 use units::{Duration, Rate, Time};
 
 const MDS: u64 = 1200;
-/// The link: 1000 packets per second, 100 ms there and back, so 100 packets in the pipe and as many in the buffer.
+/// RTT of the link. It carries 1000 packets per second: 100 packets in the pipe and as many in the
+/// buffer.
 const RTT: Duration = Duration::from_millis(100);
 const PACKET_TIME: Duration = Duration::from_millis(1);
 const PIPE: u64 = 100;
 const BUFFER: u64 = 100;
 const ROUNDS: u64 = 300;
-/// Its default threshold is 20 % of the buffer here.
+/// QUIC-DC. Its default threshold is 20 % of the buffer here.
 const QUIC_DC: &str = "name = 'quic-dc'";
-/// After slow start and its first correction.
+/// Number of rounds until slow start and its first correction are over.
 const SETTLED: usize = 40;
 
-/// One flow alone on the link. Each round sends a window, evenly, and gets it acknowledged packet by packet.
+/// A single flow on the link. Each round sends a window evenly and has it acknowledged packet by
+/// packet.
 struct Link {
     cc: Box<dyn Controller>,
     start: Time,
     pn: u64,
-    /// Packets.
+    /// Delivered packets.
     delivered: u64,
-    /// Packets queued after the last round.
+    /// Queued packets after the last round.
     queue: u64,
 }
 
@@ -57,18 +59,18 @@ impl Link {
         });
     }
 
-    /// What happened in the round: nothing, `delay` or `loss`.
+    /// Plays a round. Returns the event in it: nothing, `delay` or `loss`.
     fn round(&mut self) -> &'static str {
         let packets = self.cc.control().cwnd / MDS;
         let after = packets.saturating_sub(PIPE).min(BUFFER);
-        // A sender whose window shrank waits until the queue fits it.
+        // A sender whose window shrank waits until the queue fits into it.
         let before = self.queue.min(packets.saturating_sub(PIPE));
         let spacing = (RTT + PACKET_TIME * before) / packets;
         (0..packets).for_each(|i| self.send(self.start + spacing * i, self.pn + i));
         let mut cut = false;
-        // What did not fit into pipe and buffer is not acknowledged.
+        // Packets that do not fit into pipe and buffer are not acknowledged.
         for i in 0..packets.min(PIPE + BUFFER) {
-            // The queue moves evenly from the last round's length to this one's.
+            // The queue changes evenly from the last round's length to this one's.
             let queued = Duration((PACKET_TIME.0 * (before * (packets - 1 - i) + after * (i + 1))) / packets);
             if self.packet(self.start + spacing * i, queued, i == 0, cut) == Some(Cause::Delay) && !cut {
                 cut = true;
@@ -88,12 +90,12 @@ impl Link {
         }
     }
 
-    /// The whole window leaves before its first ACK comes back.
+    /// Sends the whole window before its first ACK arrives.
     fn send(&mut self, now: Time, pn: u64) {
         self.cc.on_sent(&Sent { now, pn, bytes: MDS, bytes_in_flight: 2 * MDS, app_limited: false });
     }
 
-    /// The last packets of the round, in a row.
+    /// Loses the last packets of the round, in a row.
     fn lose(&mut self, packets: u64) {
         let lost: Vec<_> = (self.pn..self.pn + packets)
             .map(|pn| LostPacket {
@@ -134,7 +136,7 @@ impl Link {
     }
 }
 
-/// The table as text, and the windows in it.
+/// Returns the table as text, and the windows in it.
 fn rounds(text: &str) -> (String, Vec<u64>) {
     let algorithm = read(text).expect(text);
     let mut link = Link::new(&algorithm);
@@ -146,13 +148,16 @@ fn rounds(text: &str) -> (String, Vec<u64>) {
     for round in 0..ROUNDS {
         let packets = link.cc.control().cwnd / MDS;
         let event = link.round();
-        writeln!(table, "{round:>5} {packets:>7}{event}").expect("a string has room");
+        writeln!(table, "{round:>5} {packets:>7}{event}").expect("writing to a string cannot fail");
         windows.push(packets);
     }
     (table, windows)
 }
 
-/// A golden alone would bless nonsense: once settled, the smallest, the mean and the largest window are in `expected`.
+/// Compares with the golden file, and checks the smallest, mean and largest window in steady state
+/// against `expected`.
+///
+/// A golden file alone would also accept nonsense.
 fn check(file: &str, text: &str, expected: &[std::ops::RangeInclusive<f64>; 3]) {
     let (table, windows) = rounds(text);
     let settled = &windows[SETTLED..];
@@ -179,7 +184,7 @@ fn compare(file: &str, table: &str) {
     assert_eq!(table, golden, "{path}; BLESS=1 rewrites");
 }
 
-/// The sawtooth between half of pipe and buffer and all of it.
+/// A sawtooth between half of pipe and buffer and all of it.
 #[test]
 fn new_reno() {
     check("new-reno", "name = 'new-reno'", &[100.0..=101.0, 145.0..=155.0, 200.0..=202.0]);
@@ -196,7 +201,7 @@ fn tcp_reno_as_linux() {
     check("tcp-reno-linux", text, &[100.0..=101.0, 145.0..=155.0, 200.0..=202.0]);
 }
 
-/// 0.7 of the maximum, a plateau at it, the mean near (3 + beta) / 4 of it.
+/// 0.7 of the maximum, a plateau at the maximum, and a mean near (3 + beta) / 4 of it.
 #[test]
 fn cubic() {
     check("cubic", "name = 'cubic'", &[115.0..=142.0, 165.0..=195.0, 195.0..=205.0]);
@@ -211,7 +216,8 @@ fn cubic_hystart_plus_plus() {
     assert!(peak(text) < peak("name = 'cubic'"));
 }
 
-/// Once the slow filter has seen the pipe full, cut to it: the link does not starve any more.
+/// Once the slow filter has measured the full pipe, the window is cut to it. The link no longer
+/// starves.
 #[test]
 fn westwood_plus() {
     check("westwood-plus", "name = 'westwood-plus'", &[30.0..=105.0, 100.0..=155.0, 199.0..=202.0]);
@@ -220,14 +226,16 @@ fn westwood_plus() {
     assert!((97..=103).contains(&windows[peak + 1]), "{}", windows[peak + 1]);
 }
 
-/// The default threshold is 20 ms here: the queue swings between none and 20 packets, nothing is ever lost.
+/// The default threshold is 20 ms here: the queue varies between 0 and 20 packets, and nothing is
+/// lost.
 #[test]
 fn quic_dc() {
     check("quic-dc", QUIC_DC, &[95.0..=103.0, 105.0..=113.0, 118.0..=123.0]);
     assert!(!rounds(QUIC_DC).0.contains("loss"));
 }
 
-/// Down one packet per round from what slow start left, to 4 packets in the queue, and there it stays.
+/// Down by one packet per round after slow start, to 4 packets in the queue, and constant from
+/// there.
 #[test]
 fn vegas() {
     check("vegas", "name = 'vegas'", &[104.0..=104.0, 104.0..=106.0, 120.0..=130.0]);
@@ -235,7 +243,8 @@ fn vegas() {
     assert!(windows[2 * SETTLED..].iter().all(|&packets| packets == PIPE + 4));
 }
 
-/// Alone: the BDP and 4 packets; every 10 s for a little more than two round trips 4 packets alone. Nothing is lost.
+/// A single flow: the BDP and 4 packets. Every 10 s, 4 packets for slightly more than two round
+/// trips. Nothing is lost.
 #[test]
 fn dstar() {
     check("dstar", "name = 'dstar'", &[4.0..=4.0, 100.0..=104.0, 104.0..=104.0]);
@@ -244,7 +253,8 @@ fn dstar() {
     assert!(!table.contains("loss"));
 }
 
-/// Blind to three losses in a row, so it overflows by four and more; then 7/8 of the window, or 7/8 of that again.
+/// Ignores three losses in a row, so it overflows by four and more. Then 7/8 of the window, or 7/8
+/// of that again.
 #[test]
 fn cubic_picoquic() {
     check("cubic-picoquic", "name = 'cubic-picoquic'", &[154.0..=160.0, 175.0..=190.0, 203.0..=208.0]);
@@ -256,9 +266,10 @@ fn cubic_picoquic() {
     }
 }
 
-/// CUBIC's sawtooth without look-ahead: 0.7 of some 201 packets, and back in K = cbrt(0.3 * 201 / 0.4) = 5.3 s, or 0.85 of that
-/// maximum first where the loss came a packet earlier than the last. HyStart ends slow start with the eighth ACK of the round that
-/// begins with 60 packets in the queue: 0.7 of 328 packets are left, where 0.7 of 520 would be.
+/// CUBIC's sawtooth without look-ahead: 0.7 of about 201 packets, and back in K = cbrt(0.3 * 201 /
+/// 0.4) = 5.3 s. If the loss came a packet earlier than the last, 0.85 of that maximum comes first.
+/// HyStart ends slow start with the eighth ACK of the round that begins with 60 packets in the
+/// queue. That leaves 0.7 of 328 packets, otherwise it would be 0.7 of 520.
 #[test]
 fn cubic_mvfst() {
     check("cubic-mvfst", "name = 'cubic-mvfst'", &[138.0..=145.0, 165.0..=192.0, 200.0..=206.0]);
@@ -273,14 +284,14 @@ fn cubic_mvfst() {
     }
 }
 
-/// NewReno's sawtooth, a little slower back.
+/// NewReno's sawtooth with a slightly slower recovery.
 #[test]
 fn new_reno_as_mvfst() {
     let text = "name = 'new-reno'\ngrowth = 'packet'\ncount = 'always'\ninitial-window = 10\nslow-start = 'hystart-mvfst'";
     check("new-reno-mvfst", text, &[100.0..=101.0, 145.0..=155.0, 200.0..=202.0]);
 }
 
-/// Without marks it is its base.
+/// Without marks it behaves like its base.
 #[test]
 fn cubic_ecn_gated() {
     let windows = |name: &str| rounds(&format!("name = '{name}'")).1;
@@ -293,13 +304,15 @@ fn fixed_window() {
     check("fixed-window", "name = 'fixed-window'", &[10.0..=10.0, 10.0..=10.0, 10.0..=10.0]);
 }
 
-/// Reno's sawtooth, but at 200 packets it gives up only 0.41 of the window and wins back nearly 3 packets a round.
+/// Reno's sawtooth, but at 200 packets it gives up only 0.41 of the window and regains almost 3
+/// packets per round.
 #[test]
 fn hstcp() {
     check("hstcp", "name = 'hstcp'", &[116.0..=120.0, 155.0..=163.0, 200.0..=204.0]);
 }
 
-/// A packet per round until packets wait, then slower and slower to half of the buffer, its target. Nothing is lost.
+/// A packet per round until packets are queued, then slower and slower up to half of the buffer,
+/// its target. Nothing is lost.
 #[test]
 fn ledbat() {
     let text = "name = 'ledbat'\ntarget = '50 ms'";
@@ -307,7 +320,8 @@ fn ledbat() {
     assert!(!rounds(text).0.contains("loss"));
 }
 
-/// One flow paced by its own rate, second by second: the rate in kbit/s, the mean RTT in ms, the part that was lost.
+/// A single flow at its pacing rate, second by second: the rate in kbit/s, the mean RTT in ms, the
+/// share of losses.
 fn seconds(text: &str, buffer: Duration) -> (String, Vec<[f64; 3]>) {
     let mut link = alone(text, 2, 0.0);
     link.flow_mut().rtt = Duration::from_millis(50);
@@ -323,7 +337,7 @@ fn seconds(text: &str, buffer: Duration) -> (String, Vec<[f64; 3]>) {
         let Rate(rate) = link.flow().cc.control().pacing_rate.expect("paces by a rate");
         let row = [rate as f64 * 1e-3, figures.rtt * empty.as_millis_f64(), figures.lost];
         writeln!(table, "{second:>6} {:>6.0} {:>6.1} {:>6.2}", row[0], row[1], 100.0 * row[2])
-            .expect("a string has room");
+            .expect("writing to a string cannot fail");
         row
     };
     let rows = (1..=60).map(row).collect();
@@ -335,7 +349,8 @@ fn mean_of_last(rows: &[[f64; 3]], column: usize) -> f64 {
     last.iter().map(|row| row[column]).sum::<f64>() / last.len() as f64
 }
 
-/// 8 kbit/s per round trip up to the link's rate, then the delay of equation 19: 113.9 ms there and 25 ms back.
+/// 8 kbit/s per round trip up to the link's rate, then the delay of equation 19: 113.9 ms there and
+/// 25 ms back.
 #[test]
 fn dccc() {
     let (table, rows) = seconds("name = 'dccc'", Duration::from_millis(300));
@@ -345,7 +360,8 @@ fn dccc() {
     compare("dccc", &table);
 }
 
-/// A buffer that ends below the threshold: losses rule, one packet in a hundred and one at rest.
+/// A buffer that ends below the threshold: losses decide, one packet in a hundred and one in
+/// equilibrium.
 #[test]
 fn dccc_by_loss() {
     let (table, rows) = seconds("name = 'dccc'", Duration::from_millis(45));
@@ -355,7 +371,8 @@ fn dccc_by_loss() {
     compare("dccc-loss", &table);
 }
 
-/// In the steps of ramp-up to the link's rate, then the 30 ms of queue that equations 5 to 7 rest at: XREF RMAX / r.
+/// Steps of ramp-up to the link's rate, then 30 ms of queue, the equilibrium of equations 5 to 7:
+/// XREF RMAX / r.
 #[test]
 fn nada() {
     let (table, rows) = seconds("name = 'nada'\nrmax = '6 Mbit/s'", Duration::from_millis(300));
@@ -365,8 +382,9 @@ fn nada() {
     compare("nada", &table);
 }
 
-/// A buffer of 20 ms cannot hold the 30 ms: losses make up for the rest, x = d + 10 ms (p / 1 %)^2. The smoothing of p
-/// takes a second, so the rate swings around the link's, and more than the 1 % is lost.
+/// A buffer of 20 ms cannot hold the 30 ms. Losses add the rest, x = d + 10 ms (p / 1 %)^2. The
+/// smoothing of p takes a second, so the rate oscillates around the link's, and more than 1 % is
+/// lost.
 #[test]
 fn nada_by_loss() {
     let (table, rows) = seconds("name = 'nada'\nrmax = '6 Mbit/s'", Duration::from_millis(20));
@@ -376,7 +394,8 @@ fn nada_by_loss() {
     assert!((0.01..0.03).contains(&lost), "{lost}");
 }
 
-/// A peak while slow start and 1000 packets of memory last, then around x = (R_max - R_min) x_ref / (C - R_min) = 92.5 ms.
+/// A peak during slow start and the memory of 1000 packets, then around x = (R_max - R_min) x_ref /
+/// (C - R_min) = 92.5 ms.
 #[test]
 fn nada_2013() {
     let (table, rows) = seconds("name = 'nada-2013'", Duration::from_secs(2));
@@ -386,7 +405,8 @@ fn nada_2013() {
     compare("nada-2013", &table);
 }
 
-/// 8 % a second up to the link's rate, then a sawtooth between 0.85 and a little more than that.
+/// 8 % per second up to the link's rate, then a sawtooth between 0.85 and slightly more than that
+/// rate.
 #[test]
 fn gcc() {
     let (table, rows) = seconds("name = 'gcc'", Duration::from_millis(300));
@@ -397,7 +417,8 @@ fn gcc() {
     compare("gcc", &table);
 }
 
-/// The link's rate and one of the gains 1, 1.25 and 0.75; a queue of no more than 1 BDP and the quanta. Nothing is lost.
+/// The link's rate times one of the gains 1, 1.25 and 0.75, with a queue of at most 1 BDP and the
+/// quanta. Nothing is lost.
 #[test]
 fn bbr1_picoquic() {
     let (table, rows) = seconds("name = 'bbr1-picoquic'", Duration::from_millis(300));
@@ -409,7 +430,8 @@ fn bbr1_picoquic() {
     compare("bbr1-picoquic", &table);
 }
 
-/// The link's rate less 1 % and one of these gains; nothing is lost. Answers the mean RTT in the second half, ms.
+/// The link's rate minus 1 %, times one of these gains, without losses. Returns the mean RTT in the
+/// second half, in ms.
 fn bbr(name: &str, gains: &[f64]) -> f64 {
     let (table, rows) = seconds(&format!("name = '{name}'"), Duration::from_millis(300));
     compare(name, &table);
@@ -421,14 +443,15 @@ fn bbr(name: &str, gains: &[f64]) -> f64 {
     mean_of_last(&rows, 1)
 }
 
-/// Two BDPs and three quanta bound the queue; a probe in eight phases leaves part of one.
+/// Two BDPs and three quanta limit the queue. A probe in one of eight phases leaves part of a
+/// queue.
 #[test]
 fn bbr1() {
     let rtt = bbr("bbr1", &[1.0, 1.25, 0.75]);
     assert!((54.8..2.0 * 54.8 + 15.0).contains(&rtt), "{rtt}");
 }
 
-/// Without marks nothing scales a gain.
+/// Without marks nothing scales the gains.
 #[test]
 fn bbr1_ecn_gated() {
     let rtt = bbr("bbr1-ecn-gated", &[1.0, 1.25, 0.75]);
@@ -442,15 +465,16 @@ fn bbr2() {
     assert!((54.0..70.0).contains(&rtt), "{rtt}");
 }
 
-/// Likewise.
+/// Most of the time it cruises without a queue.
 #[test]
 fn bbr3() {
     let rtt = bbr("bbr3", &[1.0, 1.25, 0.9]);
     assert!((54.0..70.0).contains(&rtt), "{rtt}");
 }
 
-/// The link's rate times 1, 1.25 or 0.9. A probe lasts four rounds or more and leaves a queue, which 2.25 BDP of window bound; for
-/// ten seconds between two of ProbeRTT the queue is seen in most seconds. Nothing is lost.
+/// The link's rate times 1, 1.25 or 0.9. A probe lasts four rounds or more and leaves a queue,
+/// limited by a window of 2.25 BDP. In the ten seconds between ProbeRTTs the queue appears in most
+/// seconds. Nothing is lost.
 #[test]
 fn bbr2_mvfst() {
     let (table, rows) = seconds("name = 'bbr2-mvfst'", Duration::from_millis(300));
@@ -463,7 +487,8 @@ fn bbr2_mvfst() {
     compare("bbr2-mvfst", &table);
 }
 
-/// A fifth more each second, until a packet comes 0.4 ms later than the one before; then 0.9 of what arrives.
+/// A fifth more per second until a packet arrives 0.4 ms later relative to the previous one, then
+/// 0.9 of the receive rate.
 #[test]
 fn gcc_simplified() {
     let (table, rows) = seconds("name = 'gcc-simplified'", Duration::from_millis(300));
@@ -473,7 +498,7 @@ fn gcc_simplified() {
     compare("gcc-simplified", &table);
 }
 
-/// A new row of the registry needs a file here, whose first line names it.
+/// A new entry of the registry needs a file here, whose first line names it.
 #[test]
 fn one_for_each() {
     if std::env::var_os("BLESS").is_some() {

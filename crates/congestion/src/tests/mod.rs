@@ -1,5 +1,6 @@
-//! Tests of every registered controller at once, of whole controllers in a closed loop, and of the suite that anybody's controller can
-//! be put through. They stand inside the library, since with `testing` on for them it would be built twice, and all that uses it.
+//! Tests of all registered controllers, of whole controllers in a closed loop, and of the
+//! conformance suite. They are inside the library, because the feature `testing` would otherwise
+//! build it and all its users twice.
 
 mod bbr3_appendix;
 mod bbr_path;

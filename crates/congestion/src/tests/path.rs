@@ -1,4 +1,4 @@
-//! One flow alone in a closed loop.
+//! A single flow in a closed loop.
 
 use crate::testing::closed_loop::{Flow, Loop};
 use crate::{Controller, PathInfo};
@@ -7,10 +7,11 @@ use units::{Duration, Rate, Time};
 pub(super) const MDS: u64 = 1200;
 pub(super) const RTT: Duration = Duration::from_millis(40);
 
-/// A controller of whatever kind in its loop.
+/// A controller of any type in its loop.
 pub(super) type Alone = Loop<dyn Controller>;
 
-/// The algorithm of this text on a link of so many Mbit/s and a buffer of so many BDPs.
+/// Creates a loop with the algorithm in `algorithm`, on a link of `mbit` Mbit/s with a buffer of
+/// `buffer_bdp` BDPs.
 pub(super) fn alone(algorithm: &str, mbit: u64, buffer_bdp: f64) -> Alone {
     let algorithm = super::read::read(algorithm).expect(algorithm);
     let rate = Rate(mbit * 1_000_000);

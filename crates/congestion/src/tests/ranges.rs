@@ -1,4 +1,5 @@
-//! Which numbers the parameters of BBR and of mvfst's CUBIC may have: each says so itself, and no other number is taken by an experiment file.
+//! Tests of the ranges of the parameters of BBR and of mvfst's CUBIC: each has one, and an
+//! experiment file accepts no other number.
 
 use crate::{Algorithm, ParamDoc, Range};
 
@@ -16,7 +17,7 @@ fn range(name: &str, key: &str) -> Range {
     param.range.expect(key)
 }
 
-/// The numbers of a value: itself, or those of an array. `auto` and `off` stand for one.
+/// Returns the numbers of a value: itself, or those of an array. `auto` and `off` stand for one.
 fn numbers(value: &toml::Value) -> Vec<f64> {
     match value {
         toml::Value::Float(n) => vec![*n],
@@ -39,7 +40,7 @@ fn check(name: &str, params: &[ParamDoc], defaults: &toml::Table) {
     }
 }
 
-/// Every number has a range, and its default is in it.
+/// Every number has a range that contains its default.
 #[test]
 fn every_number_has_one() {
     for name in NAMES {
@@ -102,7 +103,7 @@ fn limits() {
     }
 }
 
-/// 0 is what switches it off.
+/// 0 switches it off.
 #[test]
 fn extra_acked_may_be_off() {
     for text in [

@@ -1,4 +1,5 @@
-//! What every controller must obey, whatever it is. A new algorithm is covered by being in the registry.
+//! Tests that every controller obeys the rules. A new algorithm is covered once it is in the
+//! registry.
 
 use super::read::{named, read};
 use crate::algorithms::reno::new_reno;
@@ -6,42 +7,42 @@ use crate::components::count::Count;
 use crate::testing::conformance::{self, Exemptions, Rule};
 use crate::{Algorithm, Registry};
 
-/// The rules that an algorithm's own document breaks.
+/// Returns the rules that an algorithm's specification breaks.
 fn exempt(algorithm: &Algorithm) -> Exemptions {
     match algorithm.name() {
         "dstar" => Exemptions::new(&[
-            (Rule::Granted, "A measurement that the application limited moves the window too: tcp_davis.c."),
+            (Rule::Granted, "An application-limited measurement also changes the window: tcp_davis.c."),
             (
                 Rule::SlowStart,
-                "The window is the last measurement and its gain, whatever has been acknowledged since.",
+                "The window is the last measurement plus its gain, whatever has been acknowledged since: tcp_davis.c.",
             ),
         ]),
         "cubic-picoquic" | "cubic-ecn-gated" => Exemptions::new(&[
             (
                 Rule::SlowStart,
-                "The window is the curve's value now; slow start jumps to half of rate times RTT: picoquic cubic.c.",
+                "The window is the current value of the curve, and slow start jumps to half of rate times RTT: picoquic cubic.c.",
             ),
             (
                 Rule::UndoRestores,
-                "What is left after a spurious loss is the curve's value at that time: picoquic cubic.c.",
+                "The window after an undo is the current value of the curve: picoquic cubic.c.",
             ),
         ]),
         "cubic-mvfst" => Exemptions::new(&[
             (
                 Rule::Granted,
-                "Slow start counts every byte, and only an idle application stops the curve: mvfst.md section 7.",
+                "Slow start counts every byte, and only an idle application pauses the curve: mvfst.md section 7.",
             ),
             (Rule::SlowStart, "The curve has no limit per round trip: mvfst.md section 7."),
         ]),
         "new-reno" if algorithm.params::<new_reno::Params>().is_some_and(|p| p.count == Count::Always) => {
             Exemptions::new(&[
-                (Rule::Granted, "It is never application-limited: mvfst.md section 6."),
-                (Rule::SlowStart, "It is never application-limited: mvfst.md section 6."),
+                (Rule::Granted, "mvfst's NewReno is never application-limited: mvfst.md section 6."),
+                (Rule::SlowStart, "mvfst's NewReno is never application-limited: mvfst.md section 6."),
             ])
         }
         "westwood-plus" | "quic-dc" => Exemptions::new(&[(
             Rule::EventCuts,
-            "The event sets the window to what the path holds: arXiv 2507.00896 section 3, tcp_westwood.c.",
+            "The event sets the window to the bandwidth-delay product: arXiv 2507.00896 section 3, tcp_westwood.c.",
         )]),
         _ => Exemptions::NONE,
     }
@@ -55,7 +56,7 @@ fn registry() {
     }
 }
 
-/// The other ways to slow-start, to count and to filter obey too.
+/// The other variants of slow start, counting and filters obey the rules too.
 #[test]
 fn variants() {
     for text in VARIANTS {
@@ -150,7 +151,7 @@ fn unknown_word_is_refused() {
     }
 }
 
-/// What is written can be read again.
+/// An algorithm that is written can be read again.
 #[test]
 fn written_and_read() {
     for algorithm in Algorithm::all() {

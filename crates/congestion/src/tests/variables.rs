@@ -1,4 +1,4 @@
-//! What controllers list of themselves: all of it is told, and the units are those of the values.
+//! Tests of the variables that controllers list: all of them are reported, and in the listed units.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::testing::fixtures::path;
 use crate::{Algorithm, Controller};
 use units::{Rate, Time};
 
-/// Of the link.
+/// Rate of the link, in Mbit/s.
 const MBIT: u64 = 2;
 
 fn told(cc: &dyn Controller) -> BTreeMap<&'static str, f64> {
@@ -19,7 +19,8 @@ fn told(cc: &dyn Controller) -> BTreeMap<&'static str, f64> {
     all
 }
 
-/// Alone on a link with two BDPs of buffer, for half a minute; every variable with its last value.
+/// Runs a single flow for half a minute on a link with two BDPs of buffer. Returns the last value
+/// of every variable.
 fn run(algorithm: &Algorithm) -> BTreeMap<&'static str, f64> {
     let mut path = alone(&named(algorithm), MBIT, 2.0);
     let mut last = BTreeMap::new();
@@ -30,7 +31,8 @@ fn run(algorithm: &Algorithm) -> BTreeMap<&'static str, f64> {
     last
 }
 
-/// A controller without any news tells what is told each time and nothing else; in a run each variable is told at last.
+/// A new controller reports exactly the variables that always have a value. In a run, each variable
+/// is reported at some time.
 #[test]
 fn what_comes_later_comes() {
     for algorithm in Algorithm::all() {
@@ -44,7 +46,8 @@ fn what_comes_later_comes() {
     }
 }
 
-/// What has not been measured yet is infinite, and no time of centuries, which would be in every mean and on every axis.
+/// Values not yet measured are infinite. A time of centuries would distort every mean and every
+/// axis.
 #[test]
 fn what_is_not_known_yet_is_no_number() {
     for algorithm in Algorithm::all() {
@@ -60,8 +63,9 @@ fn what_is_not_known_yet_is_no_number() {
     }
 }
 
-/// On a link of 2 Mbit/s a rate in bit/s is some millions and one in bytes/s an eighth of it, a time in seconds is far below one, and so
-/// on: a factor of 8 or of 1000 is seen. Zero and infinity are no values.
+/// A wrong unit is off by a factor of 8 or 1000. On a link of 2 Mbit/s a rate in bit/s is a few
+/// millions, in bytes/s an eighth of that, and a time in seconds is far below one. Zero and
+/// infinity are ignored.
 #[test]
 fn units_are_those_of_the_values() {
     let rate = Rate(MBIT * 1_000_000);
@@ -76,9 +80,9 @@ fn units_are_those_of_the_values() {
             let (low, high) = match variable.unit {
                 "bit/s" => (bits / 2.5, bits * 2.5),
                 "bytes/s" => (bytes / 2.5, bytes * 2.5),
-                // From a packet on: ACKs of single packets are hardly aggregated.
+                // From one packet on, because ACKs of single packets are hardly aggregated.
                 "bytes" => (1200.0, bdp * 8.0),
-                // Up to the wait of BBRv3 until it probes, 2 to 3 s.
+                // Up to BBRv3's wait for a probe, 2 to 3 s.
                 "s" => (1e-7, 3.0),
                 "s^2" => (1e-9, 1e-3),
                 "packets" => (1.0, 1e6),

@@ -1,6 +1,7 @@
-//! BBR, which paces by a model of the path: its versions, and what implementations made of the first. `common` is what they share.
+//! BBR, which paces by a model of the path: versions 1 to 3, and variants of version 1 in
+//! implementations. `common` contains shared code.
 //!
-//! All work on delivery-rate samples ([`Ack::rate`](crate::Ack::rate)), and pace by a rate of their own.
+//! All of them need delivery-rate samples ([`Ack::rate`](crate::Ack::rate)) and set a pacing rate.
 //!
 //! ```
 //! use ackclock_congestion::algorithms::bbr::v3::{Bbr3, Params};

@@ -1,7 +1,10 @@
-//! What the curves of all versions have in common: `C (t - K)^3` packets around a plateau, t and K in seconds.
+//! Code shared by the curves of all versions: `C (t - K)^3` packets around a plateau, with t and K
+//! in seconds.
 
-/// K after the packets have changed their size, so that the curve goes on where it is: as many bytes from its plateau, and as
-/// steep as one of the new packets has it. `ratio` is the size before over the size after.
+/// Returns K after a change of the packet size, so that the curve continues in place.
+///
+/// It is as many bytes from its plateau, and as steep as a curve in new packets is there. `ratio`
+/// is the old size over the new one.
 pub(super) fn k_after(t: f64, k: f64, ratio: f64) -> f64 {
     t - (t - k) * libm::cbrt(ratio)
 }

@@ -1,5 +1,6 @@
-//! CUBIC that answers CE marks only when the queue is long: "Fairness improvement method using explicit congestion
-//! notification for QUIC" (Uchida et al., IEICE ComEX, April 2024), section 3, over picoquic's CUBIC.
+//! CUBIC that responds to CE marks only when the queue is long: "Fairness improvement method using
+//! explicit congestion notification for QUIC" (Uchida et al., IEICE ComEX, April 2024), section 3,
+//! applied to picoquic's CUBIC.
 //!
 //! ```text
 //! R          = RTT / minRTT
@@ -10,19 +11,22 @@
 //! C = 0.4, beta = 7/8
 //! ```
 //!
-//! The answer to a mark is [`cubic-picoquic`](super::picoquic)'s, with equation 1's centre (`base.centre = "cwnd"`) and picoquic's W_max, which
-//! fast convergence lowers; its header says how the readings differ. Everything else is picoquic's too, in `base`; its
-//! `ecn = true` is meant. Losses are not gated.
+//! The response to a mark is that of [`cubic-picoquic`](super::picoquic), with equation 1's centre
+//! (`base.centre = "cwnd"`) and picoquic's W_max, which fast convergence lowers. The documentation
+//! of `cubic-picoquic` explains how the readings differ. Everything else is picoquic's too, in
+//! `base`, which needs `ecn = true`. Losses are not gated.
 //!
-//! **Ambiguities** (fact sheet section 5.2), each a parameter: which RTT, which minimum, the gate itself.
+//! **Ambiguities** (fact sheet section 5.2), each a parameter: the RTT, the minimum, and the gate
+//! itself.
 //!
-//! **The sender's recovery period.** The sender opens it at an ignored mark too: it grants no growth for one round, and
-//! reports no second mark of that round as an event. Neither matters here, because the base takes marks from each ACK
-//! and growth from what was acknowledged, and keeps its own count of what it answered; so a mark at R = 1.6 is
-//! answered although one at R = 1.4 was ignored a moment before. It would matter to a base that trusts `growth` and
+//! **The sender's recovery period.** The sender opens one at an ignored mark too. It then allows no
+//! growth for one round, and reports no second mark of that round as an event. Neither matters
+//! here. The base takes marks from each ACK and growth from the acknowledged bytes, and keeps its
+//! own record of the marks it responded to. So it responds to a mark at R = 1.6 even shortly after
+//! an ignored mark at R = 1.4. It would matter to a base that relies on `growth` and
 //! `on_congestion`.
 //!
-//! Deviations: none beyond the base's.
+//! Deviations: none besides the base's.
 
 use crate::algorithms::cubic::picoquic::{self, CubicPicoquic};
 use crate::components::rtt_ratio::{Estimator, Ratio};
@@ -31,20 +35,21 @@ use crate::{Range, params};
 use units::Duration;
 
 params! {
-    /// R from which on a mark counts. Uchida et al. section 3: "at least 1.5 times".
+    /// Value of R from which a mark counts. Uchida et al. section 3: "at least 1.5 times".
     gate: f64 = 1.5 => Range::from(0.0),
-    /// Which RTT is in R, "the current RTT" of section 3: `latest`, `smoothed` or `round-min`.
+    /// RTT in R, "the current RTT" of section 3: `latest`, `smoothed` or `round-min`.
     rtt: Estimator = Estimator::Latest,
-    /// How long a minimum RTT is believed, or `"off"`: for ever. Not in the paper; fact sheet section 5.2.
+    /// Age at which a minimum RTT is replaced, or `"off"`: never. Not in the paper; fact sheet
+    /// section 5.2.
     #[serde(with = "units::or_off")]
     min_rtt_window: Option<Duration> = None,
-    /// The parameters of `cubic-picoquic` below it.
+    /// Parameters of the underlying `cubic-picoquic`.
     base: picoquic::Params = picoquic::Params::equation_1(); picoquic::Params::DOCS,
 }
 
 crate::variables! {
     with picoquic::VARIABLES;
-    /// RTT over its minimum, R, the gate of marks. Uchida et al. section 3.
+    /// RTT divided by its minimum, R, which decides whether marks count. Uchida et al. section 3.
     r: "",
 }
 
@@ -53,13 +58,13 @@ crate::variables! {
 pub struct CubicEcnGated {
     gate: f64,
     ratio: Ratio,
-    /// The last R.
+    /// Last value of R.
     r: f64,
     base: CubicPicoquic,
 }
 
 impl CubicEcnGated {
-    /// In slow start.
+    /// Creates a controller in slow start.
     pub fn new(params: &Params, path: PathInfo) -> Self {
         let ratio = Ratio::new(params.rtt, params.min_rtt_window);
         Self { gate: params.gate, ratio, r: 1.0, base: CubicPicoquic::new(params.base.clone(), path) }
@@ -121,14 +126,14 @@ mod tests {
 
     const MIN: u64 = 100;
 
-    /// A window of 100 packets, 1000 sent.
+    /// A controller with a window of 100 packets and 1000 packets sent.
     fn gated(rtt: Estimator) -> CubicEcnGated {
         let mut cc = CubicEcnGated::new(&Params { rtt, ..Params::default() }, path(MTU));
         cc.base = with(picoquic::Params::default(), 100, 0.0);
         cc
     }
 
-    /// A marked ACK of one packet; all RTTs but the minimum are `rtt`.
+    /// Plays a marked ACK of one packet. All RTTs except the minimum are `rtt`.
     fn marked(cc: &mut CubicEcnGated, pn: u64, rtt: Duration) {
         let now = Time::from_millis(1);
         let packet = AckedPacket { pn, bytes: MTU, sent: now, received: None, before_reduction: false };
@@ -144,7 +149,7 @@ mod tests {
         });
     }
 
-    /// R = 1.49, 1.5 and 1.51, with each reading of RTT.
+    /// R = 1.49, 1.5 and 1.51, with each reading of the RTT.
     #[test]
     fn the_gate() {
         for estimator in [Estimator::Smoothed, Estimator::Latest, Estimator::RoundMin] {
@@ -152,7 +157,7 @@ mod tests {
                 let mut cc = gated(estimator);
                 marked(&mut cc, 990, Duration::from_millis(MIN * percent / 100));
                 let window = cc.control().cwnd;
-                // Ignored, the ACK opens the window in slow start.
+                // A mark is ignored, so the ACK grows the window in slow start.
                 let expected = if cut { 105_000 } else { 101 * MTU };
                 assert!(window.abs_diff(expected) < 50, "{estimator:?}, {percent} %: {window}");
             }
@@ -171,7 +176,7 @@ mod tests {
         assert!(cc.control().cwnd < 92_000);
     }
 
-    /// An ignored mark does not cover one that counts.
+    /// An ignored mark does not cover a later one that counts.
     #[test]
     fn an_ignored_mark_covers_nothing() {
         let mut cc = gated(Estimator::Smoothed);
@@ -180,7 +185,7 @@ mod tests {
         assert!(cc.control().cwnd < 107_000, "{}", cc.control().cwnd);
     }
 
-    /// Where the gate is always open, it is the base.
+    /// With the gate always open, it behaves like its base.
     #[test]
     fn open_gate_is_the_base() {
         let params = Params { gate: 0.0, ..Params::default() };

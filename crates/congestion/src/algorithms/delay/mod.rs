@@ -1,5 +1,6 @@
-//! Controllers that answer delay: `vegas` and `dstar` the RTT, `ledbat` and `quic_dc` the one-way delay, for which the receiver must
-//! report when packets arrived ([`Needs::receive_times`](crate::Needs)).
+//! Controllers that respond to delay. `vegas` and `dstar` use the RTT, `ledbat` and `quic_dc` the
+//! one-way delay. For the latter the receiver must report the arrival times of packets
+//! ([`Needs::receive_times`](crate::Needs)).
 //!
 //! ```
 //! use ackclock_congestion::algorithms::delay::ledbat::{Ledbat, Params};

@@ -1,6 +1,7 @@
-//! QUIC-DC: Westwood+ that also cuts when the one-way queuing delay passes a threshold. Mascolo, Balillo, Manfredi,
-//! D'Agostino, De Cicco: "QUIC Delay Control", arXiv 2507.00896 (July 2025), sections 3 and 4; where the paper is
-//! silent, the project's fact sheet (core.md), section 3.2.1.
+//! QUIC-DC: Westwood+ that also reduces the window when the one-way queuing delay exceeds a
+//! threshold. Mascolo, Balillo, Manfredi, D'Agostino, De Cicco: "QUIC Delay Control", arXiv
+//! 2507.00896 (July 2025), sections 3 and 4; where the paper gives no rule, the project's fact
+//! sheet (core.md), section 3.2.1.
 //!
 //! ```text
 //! OWQD   the one-way queuing delay of each packet, from its send and receive time, see `queuing_delay`    ns    (3)-(5)
@@ -9,18 +10,19 @@
 //! cut    cwnd = ssthresh = max(2 * mds, BWE * RTTmin)                                  as Westwood+
 //! ```
 //!
-//! Equation 6 is tested on every acknowledged packet that tells when it arrived and left after the last reduction, so
-//! there is one cut per round trip and the next one judges packets sent after it. Timeout and persistent congestion
-//! restart OWQD together with RTTmin.
+//! Equation 6 is tested on every acknowledged packet that has a receive time and was sent after the
+//! last reduction. So there is one reduction per round trip, and only packets sent after it can
+//! cause the next. Timeout and persistent congestion restart OWQD together with RTTmin.
 //!
 //! With `threshold = "off"`, or without receive times, this is the paper's Westwood+ ("QUIC Westwood+ corresponds to QUIC-DC
-//! (100 %)", 5.2.1): `westwood-plus` with `filter = "one-pole"`. Linux' Westwood+, the default of `westwood-plus`, has
+//! (100 %)", 5.2.1): `westwood-plus` with `filter = "one-pole"`. Linux's Westwood+, the default of `westwood-plus`, has
 //! another filter.
 //!
-//! OWQD is a one-way delay, which holds no delay of an ACK; RTTmin is Westwood+'s.
+//! OWQD is a one-way delay and does not contain the ACK delay. RTTmin is Westwood+'s.
 //!
-//! Deviations: the anchor of OWQD is not in the paper; `clamped` is the fact sheet's choice. The cut uses a BWE that
-//! includes the ACK which asks for it. See `westwood` for its deviations, which all hold here.
+//! Deviations: the anchor of OWQD is not in the paper; `clamped` is the fact sheet's choice. The
+//! reduction uses a BWE that includes the ACK that asks for it. All deviations of `westwood` apply
+//! here too.
 
 use crate::algorithms::reno::westwood::{self, Filter, WestwoodPlus};
 use crate::algorithms::reno::window::Growth;
@@ -32,34 +34,42 @@ use crate::{Range, params};
 use units::Duration;
 
 params! {
-    /// OWQD_th: a delay, or `"off"`, which is the paper's Westwood+. The paper tries 10, 20, 50 and 80 % of the bottleneck's buffer,
-    /// in an experiment file `"20 % of buffer"`; the default is 20 % of the 100 ms of its Table 2.
+    /// OWQD_th, the delay threshold, or `"off"`: the paper's Westwood+. The paper uses 10, 20, 50
+    /// and 80 % of the bottleneck's buffer, written in an experiment file as `"20 % of buffer"`.
+    /// The default is 20 % of the 100 ms of its Table 2.
     #[serde(with = "units::or_off")]
     threshold: Option<Duration> = Some(Duration::from_millis(20)),
-    /// What the queuing delay is measured from: `raw`, `clamped` or `windowed`. The paper does not say.
+    /// Base of the queuing delay: `raw`, `clamped` or `windowed`. Not given in the paper.
     anchor: BaseDelay = BaseDelay::Clamped,
-    /// Window of the `windowed` anchor; 10 s to 10 min follow the drift of clocks. Fact sheet section 3.2.
+    /// Window of the `windowed` base; 10 s to 10 min follow the drift of clocks. Fact sheet section
+    /// 3.2.
     anchor_window: Duration = Duration::from_secs(60),
     /// Low-pass filter of the bandwidth samples: `one-pole` (equation 7) or `two-pole` (Linux Westwood+).
     filter: Filter = Filter::OnePole,
     /// Shortest window of a bandwidth sample. Linux TCP_WESTWOOD_RTT_MIN.
     sample_window: Duration = Duration::from_millis(50),
-    /// What is left of the window after an event before the first bandwidth sample, 0..1. RFC 9002 appendix B.1.
+    /// Factor on the window after an event before the first bandwidth sample, 0..1. RFC 9002
+    /// appendix B.1.
     beta: f64 = 0.5 => Range::SHARE,
     /// Smallest window, packets. RFC 9002 section 7.2.
     min_window: u64 = 2 => Range::PACKETS,
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
     #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
-    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1), a fraction of one each
-    /// `ack` (RFC 9002 appendix B.5), or of 1232 bytes for each `packet`, rounded down (mvfst).
+    /// Growth of the window in congestion avoidance: a packet per `window` (RFC 3465 section 2.1),
+    /// a fraction of a packet per `ack` (RFC 9002 appendix B.5), or a fraction of 1232 bytes per
+    /// `packet`, rounded down (mvfst).
     growth: Growth = Growth::Window,
-    /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets` (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
+    /// Quantity that grows the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets`
+    /// (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an
+    /// unused window (mvfst).
     count: Count = Count::Bytes,
-    /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 and Linux none.
+    /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
+    /// RFC 9002 and Linux none.
     #[serde(with = "units::or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
+    /// Growth and exit of slow start: `standard`, `hystart++` (RFC 9406), `hystart` (Linux),
+    /// `hystart-picoquic` or `hystart-mvfst`.
     slow_start: Kind = Kind::Standard,
 }
 
@@ -74,12 +84,12 @@ crate::variables! {
 pub struct QuicDc {
     westwood: WestwoodPlus,
     delay: QueuingDelay,
-    /// Nanoseconds; `None` means never.
+    /// Threshold in nanoseconds, or `None` for never.
     threshold: Option<i64>,
 }
 
 impl QuicDc {
-    /// In slow start.
+    /// Creates a controller in slow start.
     pub fn new(params: &Params, path: PathInfo) -> Self {
         let westwood = westwood::Params {
             filter: params.filter,
@@ -99,7 +109,8 @@ impl QuicDc {
         }
     }
 
-    /// Equation 6. Every packet must pass the estimator, also after the first that is over the threshold.
+    /// Tests equation 6. Every packet must pass the estimator, also those after the first one above
+    /// the threshold.
     fn queue_is_long(&mut self, ack: &Ack) -> bool {
         let mut long = false;
         for packet in ack.packets {
@@ -112,7 +123,7 @@ impl QuicDc {
 }
 
 impl Controller for QuicDc {
-    /// Without a threshold nothing looks at the delay.
+    /// Without a threshold the delay is not used.
     fn needs(&self) -> Needs {
         Needs { receive_times: self.threshold.is_some(), ..Needs::default() }
     }
@@ -125,7 +136,7 @@ impl Controller for QuicDc {
         if !self.queue_is_long(ack) {
             return self.westwood.on_ack(ack);
         }
-        // The recovery period opens with this very ACK: nothing in it may open the window any more.
+        // The recovery period begins with this ACK, so nothing in it may grow the window.
         self.westwood.on_ack(&Ack { growth: 0, ..*ack });
         Some(Cause::Delay)
     }
@@ -153,7 +164,7 @@ impl Controller for QuicDc {
         self.westwood.control()
     }
 
-    /// `owqd` in seconds, then what Westwood+ shows.
+    /// Reports `owqd` in seconds, then Westwood+'s variables.
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         put("owqd", self.delay.owqd() as f64 * 1e-9);
         self.westwood.trace(put);
@@ -180,7 +191,7 @@ mod tests {
         Some(Duration::from_millis(ms))
     }
 
-    /// Packet `pn`, sent at `pn` ms, queued for `queue`.
+    /// Packet `pn`, sent at `pn` ms and queued for `queue`.
     fn queued(pn: u64, queue: i64) -> AckedPacket {
         stamped(pn, Time::from_millis(pn), (25 + pn as i64) * MS + queue)
     }
@@ -190,7 +201,7 @@ mod tests {
         cc.on_ack(&Ack { packets: &[packet], now, ..acked(MDS) })
     }
 
-    /// Equation 6: 1 ms more per 10 packets passes 20 ms with packet 201.
+    /// Equation 6: a rise of 1 ms per 10 packets exceeds 20 ms with packet 201.
     #[test]
     fn ramp_crosses_the_threshold() {
         let mut cc = with(delay(20));
@@ -198,7 +209,7 @@ mod tests {
         assert_eq!(crossed, Some(201));
     }
 
-    /// One cut per round trip: packets sent before the reduction ask for nothing.
+    /// One reduction per round trip: packets sent before it cause none.
     #[test]
     fn sent_before_the_reduction() {
         let mut cc = with(delay(20));
@@ -208,7 +219,7 @@ mod tests {
         assert_eq!(on_packet(&mut cc, queued(2, 50 * MS)), Some(Cause::Delay));
     }
 
-    /// A spike in the middle of an ACK counts, and the rest of the ACK is still seen.
+    /// A spike in the middle of an ACK counts, and the rest of the ACK is still processed.
     #[test]
     fn every_packet_of_an_ack_counts() {
         let mut cc = with(delay(20));
@@ -219,7 +230,7 @@ mod tests {
         assert_eq!(cc.delay.owqd(), 5 * MS);
     }
 
-    /// The delay event cuts as a loss does, to BWE * RTTmin.
+    /// A delay event reduces the window like a loss, to BWE * RTTmin.
     #[test]
     fn cut_to_the_pipe() {
         let mut cc = with(delay(20));
@@ -233,7 +244,7 @@ mod tests {
         assert!((packets - 100.0).abs() < 1.5, "{packets}: 1 packet per ms, RTT 100 ms");
     }
 
-    /// Timeout and persistent congestion restart the estimate; a loss does not.
+    /// Timeout and persistent congestion restart the estimate, a loss does not.
     #[test]
     fn resets() {
         for (cause, owqd) in [(Cause::Timeout, 0), (Cause::PersistentCongestion, 0), (Cause::Loss, 9 * MS)] {
@@ -245,7 +256,7 @@ mod tests {
         }
     }
 
-    /// Plays a script to any controller; the window after each step.
+    /// Plays a script to any controller. Returns the control after each step.
     fn play(cc: &mut dyn Controller, script: &[(u64, u8, i64)], stamps: bool) -> Vec<Control> {
         let mut now = Time::ZERO;
         let step = |(pn, &(ms, kind, queue)): (usize, &(u64, u8, i64))| {
@@ -268,7 +279,7 @@ mod tests {
     }
 
     proptest! {
-        /// Without a threshold, or without receive times, it is Westwood+ to the bit.
+        /// Without a threshold, or without receive times, it equals Westwood+ bit for bit.
         #[test]
         fn off_is_westwood(script in prop::collection::vec((0u64..80, 0u8..40, 0i64..200 * MS), 1..300)) {
             for filter in [Filter::OnePole, Filter::TwoPole] {

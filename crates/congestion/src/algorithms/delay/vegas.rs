@@ -4,7 +4,7 @@
 //! ```text
 //! baseRTT = smallest RTT since the start or the last idle time         seconds
 //! rtt     = smallest RTT of the round trip that ends                   seconds
-//! diff    = floor(cwnd (rtt - baseRTT) / baseRTT)                      packets: what the flow keeps queued
+//! diff    = floor(cwnd (rtt - baseRTT) / baseRTT)                      packets that the flow keeps queued
 //! target  = floor(cwnd baseRTT / rtt)                                  packets: actual rate * baseRTT
 //!
 //! once per round trip with more than 2 samples:
@@ -12,20 +12,22 @@
 //!   congestion avoidance  diff > beta:   cwnd -= 1, ssthresh = min(ssthresh, cwnd)
 //!                         diff < alpha:  cwnd += 1
 //!   then                  cwnd >= 2;  ssthresh = max(ssthresh, 3/4 cwnd)
-//! else a round trip of Reno. Other ACKs: slow start grows as Reno's, congestion avoidance rests.
+//! otherwise a round trip of Reno. Other ACKs: slow start grows as in Reno, congestion avoidance does nothing.
 //!
-//! loss, mark, timeout   Reno (see `tcp_reno`: half of cwnd, whole packets); and Reno alone until recovery is over,
-//!                       then a fresh round trip, with baseRTT kept; undone as Reno's if it was spurious
-//! idle                  everything measured is forgotten, baseRTT too; the window as Reno's
+//! loss, mark, timeout   Reno (see `tcp_reno`: half of cwnd, whole packets); Reno alone until recovery ends,
+//!                       then a new round trip, baseRTT is kept; undone as in Reno if it was spurious
+//! idle                  all measurements are reset, including baseRTT; the window as in Reno
 //! ```
 //!
-//! RTTs hold the delay of the ACK, as in Linux, where nothing else is known. The smallest of a round trip and of all time is
-//! of an ACK that came at once, if there is one each round; where every ACK is delayed, both hold the delay.
+//! RTTs include the ACK delay, as in Linux, which knows no other RTT. If each round has an ACK
+//! without delay, the smallest RTTs of a round and of all time contain none. If every ACK is
+//! delayed, both contain the delay.
 //!
-//! Deviations: the original doubles the window every second round trip, here (Linux) every one. Linux switches the
-//! arithmetic off at the first duplicate ACK, here when the sender opens a recovery period. Linux' Vegas does not ask
-//! whether the window was used before it adds a packet; here the sender's growth must allow it. RTTs are not rounded
-//! up to the next microsecond. Products take 128 bits. Pacing is the sender's; Linux does not pace (`paced = by-rate`).
+//! Deviations: the original doubles the window every second round trip, this code (as Linux) every
+//! round trip. Linux suspends Vegas at the first duplicate ACK, this code when the sender opens a
+//! recovery period. Linux's Vegas adds a packet even if the window was not used; here the sender
+//! must allow the growth. RTTs are not rounded up to the next microsecond. Products have 128 bits.
+//! The sender does the pacing; Linux does not pace (`paced = by-rate`).
 
 use crate::algorithms::reno::{tcp_reno, tcp_reno::Halve, tcp_reno::TcpReno, window};
 use crate::components::count::Count;
@@ -33,27 +35,33 @@ use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Range, 
 use units::Duration;
 
 params! {
-    /// Packets in the queue below which the window grows. Linux tcp_vegas.c; 1 in the paper.
+    /// Number of queued packets below which the window grows. Linux tcp_vegas.c; 1 in the paper.
     alpha: u64 = 2 => Range::from(0.0),
-    /// Packets in the queue above which it shrinks. Linux tcp_vegas.c; 3 in the paper.
+    /// Number of queued packets above which it shrinks. Linux tcp_vegas.c; 3 in the paper.
     beta: u64 = 4 => Range::from(0.0),
-    /// Packets in the queue above which slow start ends. Linux tcp_vegas.c.
+    /// Number of queued packets above which slow start ends. Linux tcp_vegas.c.
     gamma: u64 = 1 => Range::from(0.0),
-    /// RTT samples of a round trip that are too few for the arithmetic: Reno steps in. Linux tcp_vegas.c.
+    /// Largest number of RTT samples in a round trip that is too small for Vegas, so that Reno is
+    /// used. Linux tcp_vegas.c.
     few_samples: u64 = 2 => Range::from(0.0),
     /// Smallest window, packets. Linux tcp_vegas.c.
     min_window: u64 = 2 => Range::PACKETS,
-    /// Least ssthresh after a round trip of Vegas, as a part of the window, 0..1. Linux tcp_current_ssthresh.
+    /// Smallest ssthresh after a round trip of Vegas, as a share of the window, 0..1. Linux
+    /// tcp_current_ssthresh.
     ssthresh_floor: f64 = 0.75 => Range::PART,
-    /// Forget baseRTT when sending again with nothing in flight. Linux tcp_vegas_cwnd_event.
+    /// Whether to reset baseRTT when sending again with nothing in flight. Linux
+    /// tcp_vegas_cwnd_event.
     idle_restart: bool = true,
     /// Initial window, packets. RFC 6928 section 2.
     initial_window: u64 = 10 => Range::PACKETS,
-    /// What is left of the window after a loss or a mark, 0..1. RFC 5681 equation 4.
+    /// Factor on the window after a loss or a mark, 0..1. RFC 5681 equation 4.
     reduction: f64 = 0.5 => Range::SHARE,
-    /// What opens the window in Reno's steps: `packets` acknowledged (Linux), `bytes`, `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
+    /// Quantity that grows the window in Reno's steps: `packets` acknowledged (Linux), `bytes`,
+    /// `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused
+    /// window (mvfst).
     count: Count = Count::Packets,
-    /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; Linux none.
+    /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
+    /// Linux none.
     #[serde(with = "units::or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
 }
@@ -64,25 +72,25 @@ crate::variables! {
     base_rtt: "s"; later,
 }
 
-/// The controller. Windows in bytes, always whole packets.
+/// The controller. Windows are in bytes, always whole packets.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     params: Params,
     mds: u64,
     reno: TcpReno,
-    /// Vegas' arithmetic is on: Linux' `doing_vegas_now`.
+    /// Whether Vegas is active: Linux's `doing_vegas_now`.
     doing_vegas: bool,
     base_rtt: Duration,
     /// Smallest RTT and number of samples of this round trip.
     min_rtt: Duration,
     samples: u64,
-    /// The acknowledgement of this packet ends the round trip.
+    /// Packet number whose acknowledgement ends the round trip.
     round_end: u64,
     next_pn: u64,
 }
 
 impl Vegas {
-    /// In slow start.
+    /// Creates a controller in slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
         let abc_limit = params.abc_limit.unwrap_or(u64::MAX);
         let reno = tcp_reno::Params {
@@ -108,7 +116,7 @@ impl Vegas {
         }
     }
 
-    /// Linux `vegas_enable`: the measurements begin with the next packet.
+    /// Linux `vegas_enable`: measurements restart with the next packet.
     fn enable(&mut self) {
         self.doing_vegas = true;
         self.round_end = self.next_pn;
@@ -125,7 +133,7 @@ impl Vegas {
         self.samples += 1;
     }
 
-    /// (diff, target), packets.
+    /// Returns (diff, target), in packets.
     fn queued(&self) -> (u64, u64) {
         let packets = u128::from(self.reno.window().cwnd / self.mds);
         let (base, rtt) = (u128::from(self.base_rtt.0.max(1)), u128::from(self.min_rtt.0.max(1)));
@@ -133,7 +141,7 @@ impl Vegas {
         (whole(packets * rtt.saturating_sub(base) / base), whole(packets * base / rtt))
     }
 
-    /// A round trip ends, with enough samples.
+    /// Adjusts the window at the end of a round trip with enough samples.
     fn adjust(&mut self, ack: &Ack) {
         let Params { alpha, beta, gamma, min_window, ssthresh_floor, .. } = self.params;
         let (diff, target) = self.queued();
@@ -155,7 +163,7 @@ impl Vegas {
         let w = self.reno.window_mut();
         w.cwnd = w.cwnd.max(min_window * mds);
         w.ssthresh = w.ssthresh.max((w.cwnd as f64 * ssthresh_floor) as u64);
-        // Reno sees each ACK, also those that must not open its window.
+        // Reno processes each ACK, also those that must not grow its window.
         self.rest(ack);
     }
 
@@ -226,7 +234,7 @@ impl Controller for Vegas {
         self.reno.on_spurious();
     }
 
-    /// The measurements are `on_sent`'s.
+    /// `on_sent` handles the measurements.
     fn on_idle(&mut self, idle: &Idle) {
         self.reno.on_idle(idle);
     }
@@ -259,12 +267,13 @@ mod tests {
     use units::Rate;
     use units::Time;
 
-    /// A packet each millisecond.
+    /// One packet per millisecond.
     const LINK: Rate = Rate(8_000_000);
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Avoiding congestion with so many packets; the next ACK of packet 10 ends a round trip.
+    /// A controller in congestion avoidance with `packets` packets. The next ACK of packet 10 ends
+    /// a round trip.
     fn avoiding(packets: u64) -> Vegas {
         let mut cc = Vegas::new(Params::default(), path(MDS));
         *cc.reno.window_mut() = window(packets * MDS);
@@ -284,7 +293,7 @@ mod tests {
         cc.on_ack(&Ack { packets: &[packet], latest_rtt: Some(rtt), ..acked(MDS) });
     }
 
-    /// A round trip of 4 samples, the smallest of them `rtt`, over a base of 100 ms.
+    /// Plays a round trip of 4 samples whose smallest is `rtt`, with a base of 100 ms.
     fn round(cc: &mut Vegas, rtt: Duration) {
         cc.base_rtt = MS * 100;
         (6..9).for_each(|pn| ack(cc, pn, rtt + MS * pn));
@@ -295,7 +304,8 @@ mod tests {
         cc.control().cwnd / MDS
     }
 
-    /// diff = 100 (rtt - 100 ms) / 100 ms: grow below 2, rest at 2 to 4, shrink above 4; whole packets.
+    /// diff = 100 (rtt - 100 ms) / 100 ms: grows below 2, stays at 2 to 4, shrinks above 4, in
+    /// whole packets.
     #[test]
     fn once_per_round_trip() {
         for (tenths, expected) in
@@ -307,7 +317,7 @@ mod tests {
         }
     }
 
-    /// Other ACKs change nothing in congestion avoidance; a round trip of two samples is Reno's.
+    /// Other ACKs change nothing in congestion avoidance. A round trip of two samples is Reno's.
     #[test]
     fn between_and_without_samples() {
         let mut cc = avoiding(100);
@@ -319,14 +329,14 @@ mod tests {
         assert_eq!((packets(&cc), cc.reno.window().bytes_acked), (100, MDS));
     }
 
-    /// Slow start ends when more than gamma packets are queued, at the rate that was had.
+    /// Slow start ends when more than gamma packets are queued, at the measured rate.
     #[test]
     fn slow_start() {
         for (ms, expected, slow) in [(100, 104, true), (101, 104, true), (102, 99, false), (125, 81, false)] {
             let mut cc = avoiding(100);
             cc.reno.window_mut().ssthresh = u64::MAX;
             round(&mut cc, MS * ms);
-            // Three packets came in before the round trip ended: 103 at the decision.
+            // Three packets were acknowledged before the round trip ended: 103 at the decision.
             assert_eq!(
                 (packets(&cc), cc.control().in_slow_start()),
                 (expected + if slow { 0 } else { 2 }, slow),
@@ -335,7 +345,7 @@ mod tests {
         }
     }
 
-    /// Half after a loss; Reno through recovery; then a fresh round trip, with the old baseRTT.
+    /// Half after a loss, Reno during recovery, then a new round trip with the old baseRTT.
     #[test]
     fn reno_outside() {
         let mut cc = avoiding(100);
@@ -353,7 +363,7 @@ mod tests {
         assert_eq!(packets(&cc), 1);
     }
 
-    /// A latecomer measures anew.
+    /// After an idle time it measures again.
     #[test]
     fn idle_forgets() {
         let mut cc = avoiding(100);
@@ -364,7 +374,7 @@ mod tests {
         assert_eq!((cc.base_rtt, cc.round_end), (Duration::MAX, 31));
     }
 
-    /// Never below the smallest window, and no packet more for a window left unused.
+    /// Never below the smallest window, and no growth of an unused window.
     #[test]
     fn limits() {
         let mut cc = avoiding(2);
@@ -378,8 +388,9 @@ mod tests {
         assert_eq!(packets(&cc), 100);
     }
 
-    /// The equilibrium: each flow keeps alpha to beta packets queued (less than beta + 1, since diff is rounded down)
-    /// beside the 100 packets that fill the pipe. The second flow starts while the queue is empty.
+    /// The equilibrium: each flow keeps alpha to beta packets queued in addition to the 100 packets
+    /// that fill the pipe. The upper limit is beta + 1, because diff is rounded down. The second
+    /// flow starts while the queue is empty.
     #[test]
     fn equilibrium() {
         let flow = |i| {

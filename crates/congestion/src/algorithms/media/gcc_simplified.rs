@@ -1,33 +1,38 @@
-//! GCC, simplified as D'Aronco et al., arXiv 1506.02799v3 (January 2017), appendix C-B, did it for comparison: the
-//! delay-based controller of draft-alvestrand-rmcat-congestion-02 (2013) without its filter, and nothing else.
+//! GCC, simplified as in the comparison of D'Aronco et al., arXiv 1506.02799v3 (January 2017),
+//! appendix C-B. It is the delay-based controller of draft-alvestrand-rmcat-congestion-02 (2013)
+//! without its filter, and nothing else.
 //!
 //! ```text
-//! per packet      d = change of the one-way delay since the packet before                      seconds
+//! per packet      d = change of the one-way delay since the previous packet                    seconds
 //!                 over-use if d > gamma (for `overuse_time`), under-use if d < -gamma
-//!                 the signal moves the state, see `gcc::state`
+//!                 the signal changes the state, see `gcc::state`
 //! every `remb`    Increase  A = eta A;   Decrease  A = alpha R;   Hold  A                      bit/s
 //!                 A <= 1.5 R;            R: received in the last 500 ms, see `receiver_report`
-//!                 Decrease does not wait, if A falls by more than `early-drop`
+//!                 Decrease does not wait for it if A falls by more than `early-drop`
 //! ```
 //!
-//! It finds no equilibrium. A packet of L bits comes L (1 / C - 1 / A) later than the one before while A is above the
-//! capacity C, and as much earlier below it, until the queue is gone. An excess is seen where this is more than gamma:
-//! at eta^2 alpha C = 1.296 C up to C = 0.228 L / gamma, 5.0 Mbit/s with 1094 bytes; at 1.5 C up to L / (3 gamma), 7.3
-//! Mbit/s. But a queue that drains at alpha C is seen only up to C = (1 / alpha - 1) L / gamma, 2.4 Mbit/s. Above,
-//! Decrease is over after two packets, the rate grows before the queue is gone, and the queue grows without end.
+//! It has no equilibrium. While A is above the capacity C, a packet of L bits arrives later by L (1
+//! / C - 1 / A) relative to the previous one. Below C it arrives earlier by that much, until the
+//! queue is empty. An excess is detected if this is more than gamma. At eta^2 alpha C = 1.296 C
+//! this holds up to C = 0.228 L / gamma, 5.0 Mbit/s with 1094 bytes. At 1.5 C it holds up to L / (3
+//! gamma), 7.3 Mbit/s. But a queue that drains at alpha C is detected only up to C = (1 / alpha -
+//! 1) L / gamma, 2.4 Mbit/s. At higher capacities Decrease ends after two packets and the rate
+//! grows before the queue is empty. The queue then grows without limit.
 //!
-//! The appendix keeps "the mathematical model" of the draft, says that one packet is filter enough, and gives eta,
-//! alpha, gamma and the interval of REMB messages, no more. The rest is this project's reading. No time above gamma is
-//! needed (`overuse-time`; 100 ms in older WebRTC). The rate grows once per REMB, whose interval is therefore eta's. A
-//! fall does not wait for the next REMB: draft-ietf-rmcat-gcc-02 section 3, "as soon as congestion is detected"; 3 %
-//! are the fact sheet's (more.md section 15). With `early-drop = "off"` a step above capacity lasts a whole second, and
-//! at 2 Mbit/s the queue is longer than NADA's, which the paper's figure 13 denies. Cap and window of R are the fact
-//! sheet's.
+//! The appendix keeps "the mathematical model" of the draft and says that one packet is enough as a
+//! filter. It gives only eta, alpha, gamma and the interval of REMB messages. The rest is this
+//! project's reading. No time above gamma is required (`overuse-time`; 100 ms in older WebRTC). The
+//! rate grows once per REMB, so eta refers to that interval. A decrease does not wait for the next
+//! REMB: draft-ietf-rmcat-gcc-02 section 3, "as soon as congestion is detected". The 3 % are the
+//! fact sheet's (more.md section 15). With `early-drop = "off"` a step above capacity lasts a whole
+//! second. At 2 Mbit/s the queue is then longer than NADA's, contrary to the paper's figure 13.
+//! Limit and window of R are the fact sheet's.
 //!
-//! Deviations: the receiver runs at the sender, see `receiver_report`; without receive times the rate stays. No RTT is needed. Losses act only
-//! through R and marks not at all, as in the paper: do not use with ECT. Rates of start and floor are not in the
-//! paper. Persistent congestion or a timeout sets the rate to `min-rate`. R begins anew after the application was
-//! idle (see `receiver_report`).
+//! Deviations: the receiver runs at the sender, see `receiver_report`. Without receive times the
+//! rate stays constant. No RTT is needed. Losses act only through R, and marks have no effect, as
+//! in the paper: do not use ECT. Initial and smallest rate are not in the paper. Persistent
+//! congestion or a timeout sets the rate to `min-rate`. R restarts after the application was idle
+//! (see `receiver_report`).
 
 use crate::algorithms::media::gcc::state::{Signal, State};
 use crate::components::queuing_delay::{BaseDelay, QueuingDelay};
@@ -37,31 +42,33 @@ use crate::{Range, params};
 use units::{Duration, Rate};
 
 params! {
-    /// eta, growth per REMB. Appendix C-B.
+    /// eta, growth factor per REMB. Appendix C-B.
     eta: f64 = 1.2 => Range::FACTOR,
-    /// alpha, what Decrease leaves of the receive rate, 0..1. Appendix C-B.
+    /// alpha, factor on the receive rate in Decrease, 0..1. Appendix C-B.
     alpha: f64 = 0.9 => Range::FACTOR,
     /// gamma, threshold of the delay variation. Appendix C-B.
     gamma: Duration = Duration::from_micros(400),
     /// Interval of REMB messages. Appendix C-B.
     remb: Duration = Duration::from_secs(1),
-    /// Time above gamma until it counts as over-use. Not in the paper.
+    /// Time above gamma that counts as over-use. Not in the paper.
     overuse_time: Duration = Duration::ZERO,
-    /// A fall of the rate by more than this part, 0..1, does not wait for a REMB, or `"off"`. Fact sheet section 15a.
+    /// Decrease of the rate, as a share of it, 0..1, above which it does not wait for a REMB, or
+    /// `"off"`: never. Fact sheet section 15a.
     #[serde(with = "units::or_off")]
     early_drop: Option<f64> = Some(0.03) => Range::PART,
     /// Window of the receive rate. Fact sheet section 15b.
     rate_window: Duration = Duration::from_millis(500),
-    /// Largest rate, of the receive rate. Fact sheet section 15b.
+    /// Largest rate, as a multiple of the receive rate. Fact sheet section 15b.
     headroom: f64 = 1.5 => Range::FACTOR,
-    /// Rate at the start. Not in the paper.
+    /// Initial rate. Not in the paper.
     initial_rate: Rate = Rate(100_000),
     /// Smallest rate. Not in the paper.
     min_rate: Rate = Rate(10_000),
-    /// Largest rate, that of the application, or `"off"`. Not in the paper.
+    /// Largest rate, normally that of the application, or `"off"`. Not in the paper.
     #[serde(with = "units::or_off")]
     max_rate: Option<Rate> = None,
-    /// Window, in what the rate sends in an RTT and a REMB interval; should never bind. Not in the paper.
+    /// Window, in multiples of the bytes sent in an RTT and a REMB interval; not meant to limit the
+    /// rate. Not in the paper.
     window: f64 = 2.0 => Range::PACKETS,
     /// Smallest window, packets. Not in the paper.
     min_window: u64 = 10 => Range::PACKETS,
@@ -72,7 +79,8 @@ crate::variables! {
     a: "bit/s",
     /// Rate at the receiver, R; 0 before it is known. D'Aronco et al., appendix C-B.
     r: "bit/s",
-    /// Change of the one-way delay from the packet before to the newest, d. D'Aronco et al., appendix C-B.
+    /// Change of the one-way delay from the previous packet to the newest, d. D'Aronco et al.,
+    /// appendix C-B.
     variation: "s",
 }
 
@@ -81,15 +89,15 @@ crate::variables! {
 pub struct GccSimplified {
     params: Params,
     delay: QueuingDelay,
-    /// When d passed gamma, on the peer's clock.
+    /// Time at which d exceeded gamma, on the peer's clock.
     over_since: Option<i64>,
-    /// d of the last packet, nanoseconds.
+    /// d of the last packet, in nanoseconds.
     variation: i64,
     state: State,
     received: ReceiveRate,
     reports: Reports,
     window: Window,
-    /// A, bit/s.
+    /// Rate A, in bit/s.
     rate: f64,
 }
 
@@ -98,7 +106,7 @@ fn nanos(duration: Duration) -> i64 {
 }
 
 impl GccSimplified {
-    /// At the initial rate, in Increase.
+    /// Creates a controller at the initial rate, in Increase.
     pub fn new(params: Params, path: PathInfo) -> Self {
         Self {
             delay: QueuingDelay::new(BaseDelay::Raw, Duration::ZERO),
@@ -131,7 +139,7 @@ impl GccSimplified {
         if over >= nanos(self.params.overuse_time) { Signal::Over } else { Signal::Normal }
     }
 
-    /// The rate that the next REMB would carry; `None` without a receive rate.
+    /// Returns the rate that the next REMB would carry. `None` without a receive rate.
     fn next(&self) -> Option<f64> {
         let received = self.received.rate()?;
         let rate = match self.state {
@@ -143,11 +151,11 @@ impl GccSimplified {
     }
 
     fn clip(&self, rate: f64) -> f64 {
-        // In this order, so that a smallest above the largest is no panic.
+        // In this order, a smallest rate above the largest does not panic.
         rate.min(self.params.max_rate.map_or(f64::INFINITY, bits)).max(bits(self.params.min_rate)).max(1.0)
     }
 
-    /// Not to wait for the next REMB.
+    /// Reports whether a decrease must not wait for the next REMB.
     fn early(&self) -> bool {
         let Some(drop) = self.params.early_drop.filter(|_| self.state == State::Decrease) else {
             return false;
@@ -182,7 +190,7 @@ impl Controller for GccSimplified {
         }
     }
 
-    /// The rate is the control; the window must not be touched.
+    /// The rate controls the sender, so the window must not be changed in recovery.
     fn shapes_recovery(&self) -> bool {
         true
     }
@@ -195,7 +203,8 @@ impl Controller for GccSimplified {
         self.window.control(self.rate)
     }
 
-    /// Rates in bit/s, `variation` in seconds; `state` -1, 0, 1 for Decrease, Hold, Increase.
+    /// Reports rates in bit/s, `variation` in seconds, and `state` -1, 0, 1 for Decrease, Hold,
+    /// Increase.
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         put("a", self.rate);
         put("r", self.received.rate().unwrap_or(0.0));
@@ -220,8 +229,8 @@ mod tests {
         Params { early_drop: None, ..Params::default() }
     }
 
-    /// Packets of 1200 bytes each 10 ms, 960 kbit/s, from `pn` on; the delay of each is so many microseconds more than
-    /// that of the one before.
+    /// Plays packets of 1200 bytes every 10 ms, 960 kbit/s, from `pn` on. Each step is the rise of
+    /// the delay in microseconds.
     fn play(cc: &mut GccSimplified, pn: u64, steps: &[i64]) {
         let mut delay = cc.delay.owqd();
         for (pn, step) in (pn..).zip(steps) {
@@ -232,7 +241,7 @@ mod tests {
         }
     }
 
-    /// More than 0.4 ms either way; the state follows packet by packet.
+    /// More than 0.4 ms in either direction. The state follows packet by packet.
     #[test]
     fn threshold() {
         use State::{Decrease, Hold, Increase};
@@ -256,19 +265,20 @@ mod tests {
         }
     }
 
-    /// `overuse-time`: 100 ms of packets, as in older WebRTC.
+    /// `overuse-time`: packets of 100 ms, as in older WebRTC.
     #[test]
     fn overuse_time() {
         let mut cc = cc(Params { overuse_time: Duration::from_millis(100), ..strict() });
         play(&mut cc, 0, &[0]);
-        // 10.5 ms apart when they arrive: the first is there for 0 ms, the tenth for 94.5, the eleventh for 105.
+        // Arrivals are 10.5 ms apart: the first packet counts 0 ms, the tenth 94.5 ms, the eleventh
+        // 105 ms.
         play(&mut cc, 1, &[500; 10]);
         assert_eq!(cc.state, State::Increase);
         play(&mut cc, 11, &[500]);
         assert_eq!(cc.state, State::Decrease);
     }
 
-    /// eta per second, from 100 kbit/s; at most 1.5 times what arrives, 960 kbit/s.
+    /// eta per second, from 100 kbit/s, up to 1.5 times the receive rate of 960 kbit/s.
     #[test]
     fn increase() {
         let mut cc = cc(strict());
@@ -284,7 +294,7 @@ mod tests {
         assert_eq!(cc.rate, 110e3);
     }
 
-    /// 0.9 of what arrives: with the REMB, or at once if that is a fall by more than 3 %.
+    /// 0.9 of the receive rate: with the REMB, or at once if the rate falls by more than 3 %.
     #[test]
     fn decrease() {
         for (params, early) in [(strict(), false), (Params::default(), true)] {
@@ -315,7 +325,8 @@ mod tests {
         }
     }
 
-    /// Mean and longest queue in ms, smallest and largest rate in parts of the link's, after a minute.
+    /// Mean and longest queue in ms, smallest and largest rate as a share of the link's, after a
+    /// minute.
     fn alone(params: Params, kbits: u64) -> (f64, f64, f64, f64) {
         let flow = Flow::new(Box::new(cc(params)), Duration::from_millis(50), Time::ZERO);
         let mut link = Loop::new(vec![flow], MDS, Rate(kbits * 1000));
@@ -332,7 +343,8 @@ mod tests {
         (sum / n, longest, least, most)
     }
 
-    /// A sawtooth: no equilibrium, a longest queue far above the mean (paper, section V-D), and a mean below NADA's.
+    /// A sawtooth without equilibrium: the longest queue is far above the mean (paper, section
+    /// V-D), and the mean is below NADA's.
     #[test]
     fn sawtooth() {
         for kbits in [500, 1000, 1500, 2000] {
@@ -345,7 +357,8 @@ mod tests {
         assert!(mean > 10.0 && longest < 100.0, "a whole second of 8 %, {mean} {longest}");
     }
 
-    /// The draining queue is not seen above (1 / alpha - 1) L / gamma, 2.2 Mbit/s with 1000 bytes: it grows.
+    /// The draining queue is not detected above (1 / alpha - 1) L / gamma, 2.2 Mbit/s with 1000
+    /// bytes: the queue grows.
     #[test]
     fn no_under_use_at_high_rates() {
         for (kbits, bounded) in [(2000, true), (3000, false)] {
@@ -354,7 +367,7 @@ mod tests {
         }
     }
 
-    /// A rate knows no packets; the smallest window does.
+    /// The rate does not depend on the packet size, the smallest window does.
     #[test]
     fn larger_datagrams() {
         let params = Params { initial_rate: Rate(10_000), ..Params::default() };

@@ -1,5 +1,6 @@
-//! Controllers of a media rate: the rate is the control, and the window only stops a sender whose path has died. All compute at the
-//! sender what a receiver would report, from the receive times in the ACKs.
+//! Controllers of a media rate. The rate controls the sender, and the window only stops it when its
+//! path has died. All of them compute at the sender what a receiver would report, from the receive
+//! times in the ACKs.
 //!
 //! ```
 //! use ackclock_congestion::algorithms::media::nada::{Nada, Params};

@@ -1,38 +1,43 @@
-//! NADA as it was in 2013: Zhu and Pan, "NADA: A unified congestion control scheme for low-latency interactive video",
-//! Packet Video Workshop (December 2013), and draft-zhu-rmcat-nada-03 (March 2014), the way D'Aronco et al., arXiv
-//! 1506.02799v3 (January 2017), appendix C-B, used it.
+//! NADA in its version of 2013: Zhu and Pan, "NADA: A unified congestion control scheme for
+//! low-latency interactive video", Packet Video Workshop (December 2013), and
+//! draft-zhu-rmcat-nada-03 (March 2014). It is used as in D'Aronco et al., arXiv 1506.02799v3
+//! (January 2017), appendix C-B.
 //!
 //! ```text
 //! receiver, per packet
 //!   d~    = d + d_M [marked] + d_L [lost]                seconds; d is the one-way delay, propagation included
 //!   x     = (1 - alpha) x + alpha d~
 //! sender, per report, `delta` apart
-//!   static    x^ = x + tau_o dx/dt                       what x will be an RTT later
+//!   static    x^ = x + tau_o dx/dt                       prediction of x one RTT later
 //!             R  = R_min + w (R_max - R_min) x_ref / x^                                   bit/s
 //!   gradual   x^ = x + eta tau_o dx/dt
 //!             R += kappa delta / tau_o^2 (w (R_max - R_min) x_ref - (R - R_min) x^)       bit/s
 //!   then      R_min <= R <= min(R_max, R_min + (R_max - R_min) t / T)                     T: slow start
 //! ```
 //!
-//! Both rest at (R - R_min) x = w (R_max - R_min) x_ref: the less capacity, the longer the queue. The paper sets x_ref
-//! to the smallest delay of the run, so that a flow fills its R_max without a queue.
+//! Both have their equilibrium at (R - R_min) x = w (R_max - R_min) x_ref: the lower the capacity,
+//! the longer the queue. The paper sets x_ref to the smallest delay of the run, so that a flow
+//! reaches R_max without a queue.
 //!
-//! Which form: the fact sheet (more.md section 14) gives `gradual` to draft -03. The paper says that a later draft than
-//! the one it uses changed the rate equation "remarkably" and queues less at low capacity, and it names tau_o and
-//! alpha, but neither kappa nor eta. So `static` is the default. In a closed loop it settles with the paper's
-//! constants, slowly, while `gradual` with tau_o = 0.1 s does not at 1 Mbit/s; that wants its own tau_o = 0.5 s and
-//! alpha = 0.1 (draft -06, as in WebRTC's simulator).
+//! Choice of the form: the fact sheet (more.md section 14) attributes `gradual` to draft -03. The
+//! paper says that a later draft than the one it uses changed the rate equation "remarkably" and
+//! queues less at low capacity. It names tau_o and alpha, but neither kappa nor eta. So `static` is
+//! the default. In a closed loop it settles with the paper's constants, although slowly. `gradual`
+//! with tau_o = 0.1 s does not settle at 1 Mbit/s. It needs its own tau_o = 0.5 s and alpha = 0.1
+//! (draft -06, as in WebRTC's simulator).
 //!
-//! **Clocks**: d is receive minus send time. Two clocks that disagree shift x and x_ref alike, so that everything is
-//! wrong; then name `x-ref`: the smallest delay counts as x_ref, whatever the clocks say.
+//! **Clocks**: d is receive time minus send time. A clock offset shifts both x and x_ref, so the
+//! rate is wrong. In that case set `x-ref`: the smallest delay then counts as x_ref, whatever the
+//! offset.
 //!
-//! The receiver runs at the sender, see `receiver_report`; without receive times the rate stays at R_min. Delays are one-way; no RTT is
-//! in the rate.
+//! The receiver runs at the sender, see `receiver_report`. Without receive times the rate stays at
+//! R_min. Delays are one-way, and the rate does not depend on an RTT.
 //!
-//! Deviations: neither paper nor draft was at hand. The equations are the fact sheet's and, for the receiver, those of
-//! the authors' slides at IETF 87 (July 2013); slow start is from general knowledge of the drafts, T this project's.
-//! A packet bears the penalty of one loss that the sender found before, and of one mark of its own ACK. No shaping
-//! buffer (appendix C-B). Persistent congestion or a timeout means R_min until the next report.
+//! Deviations: neither paper nor draft was available. The equations are the fact sheet's and, for
+//! the receiver, those of the authors' slides at IETF 87 (July 2013). Slow start follows general
+//! knowledge of the drafts; its T is this project's. A packet carries the penalty of one loss that
+//! the sender detected before, and of one mark of its own ACK. There is no shaping buffer (appendix
+//! C-B). Persistent congestion or a timeout sets the rate to R_min until the next report.
 
 use crate::components::receiver_report::{Report, Reports, Window, bits};
 use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo};
@@ -46,18 +51,19 @@ params! {
     rmax: Rate = Rate(6_000_000),
     /// w, weight of priority of the flow. Fact sheet section 14.
     w: f64 = 1.0 => Range::FACTOR,
-    /// x_ref, the delay at which a flow has its R_max, or `"off"`: the smallest one-way delay. Appendix C-B.
+    /// x_ref, the delay at which a flow reaches R_max, or `"off"`: the smallest one-way delay.
+    /// Appendix C-B.
     #[serde(with = "units::or_off")]
     x_ref: Option<Duration> = None,
     /// alpha, weight of the newest packet in the signal, 0..1. Appendix C-B.
     alpha: f64 = 0.001 => Range::above(0.0).to(1.0),
-    /// tau_o, how far ahead the signal is predicted. Appendix C-B: 0.1, taken as seconds.
+    /// tau_o, prediction time of the signal. Appendix C-B: 0.1, taken as seconds.
     tau_o: Duration = Duration::from_millis(100),
-    /// How the rate follows the signal: `static` or `gradual`.
+    /// Update of the rate from the signal: `static` or `gradual`.
     update: Update = Update::Static,
     /// kappa, gain of the gradual update. WebRTC's simulator of draft -06.
     kappa: f64 = 1.0 => Range::from(0.0),
-    /// eta, weight of the change of the signal in the gradual update. Same.
+    /// eta, weight of the signal's change in the gradual update. WebRTC's simulator of draft -06.
     eta: f64 = 2.0 => Range::from(0.0),
     /// d_L, delay penalty of a lost packet. Fact sheet section 14.
     d_l: Duration = Duration::from_secs(1),
@@ -65,15 +71,17 @@ params! {
     d_m: Duration = Duration::from_millis(200),
     /// Interval between reports. WebRTC's simulator of draft -06.
     delta: Duration = Duration::from_millis(100),
-    /// T, time in which slow start lets the rate grow from R_min to R_max; 0 is off. This project's.
+    /// T, time in which the limit of slow start grows from R_min to R_max; 0 is off. Chosen by this
+    /// project.
     slow_start: Duration = Duration::from_secs(10),
-    /// Window, in what the rate sends in an RTT and a report interval; should never bind. This project's.
+    /// Window, in multiples of the bytes sent in an RTT and a report interval; not meant to limit
+    /// the rate. Chosen by this project.
     window: f64 = 2.0 => Range::PACKETS,
-    /// Smallest window, packets. This project's.
+    /// Smallest window, packets. Chosen by this project.
     min_window: u64 = 10 => Range::PACKETS,
 }
 
-/// How the rate follows from the signal.
+/// Update of the rate from the signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Update {
@@ -88,11 +96,12 @@ crate::variables! {
     r: "bit/s",
     /// Smoothed one-way delay with penalties for losses and marks, x; 0 before the first packet. Zhu and Pan 2013.
     x: "s",
-    /// Delay at which a flow has its largest rate, x_ref; 0 before it is known. D'Aronco et al., appendix C-B.
+    /// Delay at which a flow reaches its largest rate, x_ref; 0 before it is known. D'Aronco et
+    /// al., appendix C-B.
     x_ref: "s",
 }
 
-/// The controller. Delays in seconds, rates in bit/s.
+/// The controller. Delays are in seconds, rates in bit/s.
 #[derive(Clone, Debug)]
 pub struct Nada2013 {
     params: Params,
@@ -101,16 +110,16 @@ pub struct Nada2013 {
     start: Option<Time>,
     /// Smallest one-way delay.
     d_min: f64,
-    /// Losses that no packet bears yet.
+    /// Losses whose penalty no packet has carried yet.
     losses: u64,
     x: Option<f64>,
-    /// At the last report.
+    /// Signal x at the last report.
     x_prev: Option<f64>,
     r: f64,
 }
 
 impl Nada2013 {
-    /// At R_min.
+    /// Creates a controller at R_min.
     pub fn new(params: Params, path: PathInfo) -> Self {
         Self {
             reports: Reports::new(params.delta),
@@ -129,7 +138,7 @@ impl Nada2013 {
         let Some(received) = packet.received else { return };
         let d = received.saturating_sub(i64::try_from(packet.sent.0).unwrap_or(i64::MAX)) as f64 * 1e-9;
         if let (Some(x), true) = (&mut self.x, d < self.d_min && self.params.x_ref.is_some()) {
-            // What x is measured from has moved.
+            // The base of x has moved.
             *x += self.d_min - d;
         }
         self.d_min = self.d_min.min(d);
@@ -148,12 +157,12 @@ impl Nada2013 {
         self.params.x_ref.map_or(self.d_min, Duration::as_secs_f64)
     }
 
-    /// w (R_max - R_min) x_ref.
+    /// Returns w (R_max - R_min) x_ref.
     fn theta(&self) -> f64 {
         self.params.w * (bits(self.params.rmax) - bits(self.params.rmin)) * self.x_ref()
     }
 
-    /// After a report that comes `delta` after the last.
+    /// Updates the rate after a report, `delta` after the previous one.
     fn update(&mut self, x: f64, slope: f64, delta: f64) {
         let tau_o = self.params.tau_o.as_secs_f64();
         let (rmin, theta) = (bits(self.params.rmin), self.theta());
@@ -169,12 +178,12 @@ impl Nada2013 {
         }
     }
 
-    /// `age` of the flow, seconds.
+    /// Limits the rate. `age` of the flow is in seconds.
     fn clip(&mut self, age: f64) {
         let (rmin, rmax) = (bits(self.params.rmin), bits(self.params.rmax));
         let slow_start = self.params.slow_start.as_secs_f64();
         let ramp = if age < slow_start { rmin + (rmax - rmin) * age / slow_start } else { rmax };
-        // In this order, so that R_min above R_max is no panic.
+        // In this order, R_min above R_max does not panic.
         self.r = self.r.min(rmax).min(ramp).max(rmin).max(1.0);
     }
 
@@ -215,7 +224,7 @@ impl Controller for Nada2013 {
         }
     }
 
-    /// The rate is the control; the window must not be touched.
+    /// The rate controls the sender, so the window must not be changed in recovery.
     fn shapes_recovery(&self) -> bool {
         true
     }
@@ -228,7 +237,7 @@ impl Controller for Nada2013 {
         self.window.control(self.r)
     }
 
-    /// Rate in bit/s, delays in seconds.
+    /// Reports the rate in bit/s and delays in seconds.
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         put("r", self.r);
         put("x", self.x.unwrap_or(0.0));
@@ -248,12 +257,12 @@ mod tests {
         Nada2013::new(params, path(MDS))
     }
 
-    /// No smoothing, no slow start: what one packet says, counts.
+    /// Parameters without smoothing and slow start, so that a single packet determines the signal.
     fn raw() -> Params {
         Params { alpha: 1.0, slow_start: Duration::ZERO, ..Params::default() }
     }
 
-    /// A packet with this one-way delay at that time, both in ms.
+    /// Acknowledges a packet with this one-way delay at that time, both in ms.
     fn receive(cc: &mut Nada2013, at: u64, delay: i64, ce: u64) {
         let sent = Time::from_millis(at);
         let packets = [stamped(at, sent, sent.0 as i64 + delay * 1_000_000)];
@@ -264,7 +273,8 @@ mod tests {
         assert!((a - b).abs() <= tolerance, "{a}, not {b}");
     }
 
-    /// Fact sheet section 14: x = 147.5 / (C - 0.1) ms for one flow that fills C Mbit/s, x_ref = 25 ms. Both forms.
+    /// Fact sheet section 14: x = 147.5 / (C - 0.1) ms for a flow that fills C Mbit/s, x_ref = 25
+    /// ms. Both forms.
     #[test]
     fn equilibrium() {
         for (mbit, ms) in [(1.0, 163.9), (2.0, 77.6), (4.0, 37.8), (6.0, 25.0)] {
@@ -280,8 +290,9 @@ mod tests {
         }
     }
 
-    /// By hand: x = 50 ms that grows by 100 ms/s is 60 ms ahead: 0.1 + 5.9 * 25 / 60 Mbit/s; gradual, at 1 Mbit/s,
-    /// 70 ms ahead: 1 * 0.1 / 0.01 * (5.9 * 0.025 - 0.9 * 0.07) Mbit/s more.
+    /// By hand: x = 50 ms that grows by 100 ms/s is predicted as 60 ms: 0.1 + 5.9 * 25 / 60 Mbit/s.
+    /// Gradual, at 1 Mbit/s, predicted as 70 ms: 1 * 0.1 / 0.01 * (5.9 * 0.025 - 0.9 * 0.07) Mbit/s
+    /// more.
     #[test]
     fn prediction() {
         for (update, rate) in [(Update::Static, 0.1 + 5.9 * 25.0 / 60.0), (Update::Gradual, 1.845)] {
@@ -297,7 +308,7 @@ mod tests {
         assert_eq!(cc.r, 6e6, "nothing left ahead");
     }
 
-    /// A thousandth of each packet; the first one whole.
+    /// Each packet counts with weight 0.001, the first one fully.
     #[test]
     fn smoothing() {
         let mut cc = nada(Params::default());
@@ -336,7 +347,8 @@ mod tests {
         }
     }
 
-    /// The rate after a report: R_max at the smallest delay, then less; R_min and T limit it.
+    /// The rate after a report: R_max at the smallest delay, lower at larger ones. R_min and T
+    /// limit it.
     #[test]
     fn reports() {
         let mut cc = nada(raw());
@@ -357,7 +369,7 @@ mod tests {
         assert_eq!(cc.r, 100e3);
     }
 
-    /// With x_ref given, the offset of the clocks does not matter, nor that the smallest delay comes late.
+    /// With x_ref set, neither the clock offset matters nor a smallest delay that arrives late.
     #[test]
     fn declared_reference() {
         let rates = |offset: i64| {
@@ -369,7 +381,7 @@ mod tests {
             [(0, 60), (100, 60), (200, 25), (300, 50), (400, 50)].map(run)
         };
         for (a, b) in rates(0).into_iter().zip(rates(-1_000_000)) {
-            // Delays in f64 seconds, 1000 s off: 13 digits are left.
+            // Delays are f64 seconds with an offset of 1000 s: 13 digits remain.
             near(a, b, 1e-3);
         }
         assert_eq!(rates(0)[1], 6e6, "the smallest so far");
@@ -384,8 +396,9 @@ mod tests {
         near(cc.x.expect("packets"), 0.025 + 0.035 / 2.0, 1e-12);
     }
 
-    /// Alone, the rate is the link's and the delay the equilibrium's, with the smallest delay as x_ref: propagation and
-    /// a packet's time. 1000 packets of memory settle within some minutes.
+    /// A single flow gets the link's rate and the equilibrium's delay, with the smallest delay as
+    /// x_ref: propagation and a packet's transmission time. A memory of 1000 packets settles within
+    /// some minutes.
     #[test]
     fn settles_at_the_equilibrium() {
         for (kbits, seconds, tolerance) in [(1500, 300, 2.5), (2000, 150, 1.0), (4000, 60, 0.5)] {
@@ -403,7 +416,7 @@ mod tests {
         }
     }
 
-    /// `gradual` settles with its own constants, and not with the paper's tau_o.
+    /// `gradual` settles with its own constants, but not with the paper's tau_o.
     #[test]
     fn gradual_alone() {
         for (tau_o, settles) in [(500, true), (100, false)] {

@@ -7,21 +7,23 @@
 //!                    S       = (ln High_Window - ln Low_Window) / (ln High_P - ln Low_P)  = -0.83
 //!                    b(w)    = (High_Decrease - 0.5) (ln w - ln Low_Window) / (ln High_Window - ln Low_Window) + 0.5
 //!                    a(w)    = w^2 p(w) 2 b(w) / (2 - b(w)),  at least 1
-//! each packet acknowledged  w += a(w) / w,  a of the window before
+//! each packet acknowledged  w += a(w) / w,  with a of the old window
 //! loss, mark                w  = ssthresh = max(2, (1 - b(w)) w)
 //! timeout                   ssthresh likewise, w = 1
-//! slow start                as `hystart`, limited above max_ssthresh packets if asked to (RFC 3742, March 2004):
+//! slow start                as `slow_start`, optionally limited above max_ssthresh packets (RFC 3742, March 2004):
 //!                           w += 1 / K for each packet,  K = floor(w / (max_ssthresh / 2))
 //! ```
 //!
-//! In steady state w = 0.12 / p^0.835. Appendix B's table rounds p(w) to 1 / (12.8 w^1.2), which is at most 2.5 % less;
-//! with `low-p` and `high-p` of that line the formula gives the table, row for row. Like the table, a and b go on
-//! beyond High_Window, to the table's end at 100 000 packets.
+//! In steady state w = 0.12 / p^0.835. Appendix B's table rounds p(w) to 1 / (12.8 w^1.2), which is
+//! at most 2.5 % less. With `low-p` and `high-p` of that line, the formula gives every row of the
+//! table. Like the table, a and b continue beyond High_Window, up to the table's end at 100 000
+//! packets.
 //!
-//! Deviations: windows are not whole packets. The reduction takes `cwnd`, as Linux, since the sender grants no growth to
-//! an unused window. The initial window is RFC 9002's, the moments of recovery are the sender's. A repeated timeout
-//! keeps ssthresh (RFC 5681 section 3.1). Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
-//! RFC 3742's pacing of bursts is the sender's.
+//! Deviations: windows are not whole packets. The reduction is based on `cwnd`, as in Linux,
+//! because the sender allows no growth of an unused window. The initial window is RFC 9002's. The
+//! sender decides when recovery begins and ends. A repeated timeout keeps ssthresh (RFC 5681
+//! section 3.1). Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2. The sender
+//! does RFC 3742's pacing of bursts.
 
 use crate::components::count::Count;
 use crate::components::packets::{Packets, Window};
@@ -30,60 +32,65 @@ use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo};
 use crate::{Range, params};
 
 params! {
-    /// Low_Window, packets: up to it Reno. RFC 3649 section 5.
+    /// Low_Window, packets, up to which the controller is Reno. RFC 3649 section 5.
     low_window: f64 = 38.0 => Range::PACKETS,
     /// High_Window, packets. RFC 3649 section 5.
     high_window: f64 = 83_000.0 => Range::PACKETS,
-    /// Low_P, loss rate that leaves Low_Window, 0..1. RFC 3649 section 5.
+    /// Low_P, loss rate that gives a mean window of Low_Window, 0..1. RFC 3649 section 5.
     low_p: f64 = 1e-3 => Range::SHARE,
-    /// High_P, loss rate that leaves High_Window, 0..1. RFC 3649 section 5.
+    /// High_P, loss rate that gives a mean window of High_Window, 0..1. RFC 3649 section 5.
     high_p: f64 = 1e-7 => Range::SHARE,
-    /// High_Decrease, part of High_Window that a loss takes, 0..1. RFC 3649 section 5.
+    /// High_Decrease, share by which a loss reduces High_Window, 0..1. RFC 3649 section 5.
     high_decrease: f64 = 0.1 => Range::SHARE,
-    /// Part of Low_Window and of less that a loss takes, 0..1. RFC 3649 section 5, as Reno.
+    /// Share by which a loss reduces Low_Window and smaller windows, 0..1. RFC 3649 section 5, as
+    /// in Reno.
     low_decrease: f64 = 0.5 => Range::SHARE,
     /// Smallest window, packets. RFC 5681 equation 4.
     min_window: u64 = 2 => Range::PACKETS,
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
     #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
-    /// What opens the window: `bytes` acknowledged, `packets` (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
+    /// Quantity that grows the window: `bytes` acknowledged, `packets` (Linux), `acks`, each as one
+    /// packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
     count: Count = Count::Bytes,
-    /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 and Linux none.
+    /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
+    /// RFC 9002 and Linux none.
     #[serde(with = "units::or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
+    /// Growth and exit of slow start: `standard`, `hystart++` (RFC 9406), `hystart` (Linux),
+    /// `hystart-picoquic` or `hystart-mvfst`.
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
     /// max_ssthresh of limited slow start, packets, or `"off"`. RFC 3742 section 2 has 100.
     #[serde(with = "units::or_off")]
     max_ssthresh: Option<f64> = None => Range::PACKETS,
 }
 
-/// Where the table ends, packets. RFC 3649 appendix B.
+/// End of the table, in packets. RFC 3649 appendix B.
 const TABLE_END: f64 = 100_000.0;
 
 impl Params {
-    /// How far between Low_Window (0) and High_Window (1) on a logarithmic scale, and the window to compute with.
-    fn place(&self, w: f64) -> (f64, f64) {
+    /// Returns the position between Low_Window (0) and High_Window (1) on a logarithmic scale, and
+    /// the window to use in the formulas.
+    fn position(&self, w: f64) -> (f64, f64) {
         let w = w.min(TABLE_END.max(self.high_window));
         (libm::log(w / self.low_window) / libm::log(self.high_window / self.low_window), w)
     }
 
-    /// b(w), the part of the window that a loss takes.
+    /// Returns b(w), the share of the window that a loss takes.
     pub fn decrease(&self, w: f64) -> f64 {
         if w <= self.low_window {
             return self.low_decrease;
         }
-        self.low_decrease + (self.high_decrease - self.low_decrease) * self.place(w).0
+        self.low_decrease + (self.high_decrease - self.low_decrease) * self.position(w).0
     }
 
-    /// a(w), packets per round trip.
+    /// Returns a(w), in packets per round trip.
     pub fn increase(&self, w: f64) -> f64 {
         if w <= self.low_window {
             return 1.0;
         }
-        let (place, w) = self.place(w);
-        let p = self.low_p * libm::exp(place * libm::log(self.high_p / self.low_p));
+        let (position, w) = self.position(w);
+        let p = self.low_p * libm::exp(position * libm::log(self.high_p / self.low_p));
         let b = self.decrease(w);
         (w * w * p * 2.0 * b / (2.0 - b)).max(1.0)
     }
@@ -92,13 +99,13 @@ impl Params {
 crate::variables! {
     /// Slow-start threshold, infinite until slow start has ended. RFC 5681 section 3.1.
     ssthresh: "bytes",
-    /// Growth per round trip at this window, a(w). RFC 3649 section 5.
+    /// Growth per round trip at the current window, a(w). RFC 3649 section 5.
     a: "packets",
-    /// Part of this window that a loss takes, b(w), 0..1. RFC 3649 section 5.
+    /// Share of the current window that a loss takes, b(w), 0..1. RFC 3649 section 5.
     b: "",
 }
 
-/// The controller. Windows in packets.
+/// The controller. Windows are in packets.
 #[derive(Clone, Debug)]
 pub struct Hstcp {
     params: Params,
@@ -108,14 +115,14 @@ pub struct Hstcp {
 }
 
 impl Hstcp {
-    /// In slow start.
+    /// Creates a controller in slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
         let packets = Packets::new(params.count, params.abc_limit, params.initial_window, path);
         let state = Window::new(packets.initial, params.slow_start, path);
         Self { params, packets, state, undo: Undo::new() }
     }
 
-    /// K of RFC 3742 section 2.
+    /// Returns K of RFC 3742 section 2.
     fn limited(&self) -> f64 {
         let w = self.state.cwnd;
         let max = self.params.max_ssthresh.filter(|&max| w > max);
@@ -136,7 +143,7 @@ impl Controller for Hstcp {
             self.state.slow_start(ack, &self.packets, k);
         } else {
             let w = self.state.cwnd;
-            self.state.cwnd += self.params.increase(w) * self.packets.of(ack) / w;
+            self.state.cwnd += self.params.increase(w) * self.packets.in_avoidance(ack) / w;
         }
         None
     }
@@ -146,7 +153,7 @@ impl Controller for Hstcp {
         let (reduced, ssthresh) = (self.reduced(), self.state.ssthresh);
         match event.cause {
             Cause::Loss | Cause::Ecn | Cause::Delay => self.state.shrink(reduced, reduced),
-            // RFC 9002 section 7.6.2 lowers the window alone; ssthresh stays.
+            // RFC 9002 section 7.6.2 lowers only the window; ssthresh stays.
             Cause::PersistentCongestion => self.state.shrink(self.params.min_window as f64, ssthresh),
             Cause::Timeout => self.state.shrink(1.0, if repeated { ssthresh } else { reduced }),
         }
@@ -170,7 +177,7 @@ impl Controller for Hstcp {
         self.state.control(&self.packets)
     }
 
-    /// `ssthresh` in bytes, as [`Control::cwnd`]; `a` and `b` of the present window.
+    /// Reports `ssthresh` in bytes, like [`Control::cwnd`], and `a` and `b` of the current window.
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         put("ssthresh", self.state.ssthresh * self.packets.size());
         put("a", self.params.increase(self.state.cwnd));
@@ -186,7 +193,7 @@ mod tests {
 
     const MDS: u64 = 1200;
 
-    /// The first column of appendix B's table; the second counts from 1.
+    /// The first column of appendix B's table. The second column counts from 1.
     const TABLE: [u64; 73] = [
         38, 118, 221, 347, 495, 663, 851, 1058, 1284, 1529, 1793, 2076, 2378, 2699, 3039, 3399, 3778, 4177,
         4596, 5036, 5497, 5979, 6483, 7009, 7558, 8130, 8726, 9346, 9991, 10661, 11358, 12082, 12834, 13614,
@@ -195,7 +202,7 @@ mod tests {
         56230, 58932, 61799, 64851, 68113, 71617, 75401, 79517, 84035, 89053, 94717,
     ];
 
-    /// Some of the third column.
+    /// Some values of the third column.
     const DECREASE: [(u64, f64); 14] = [
         (38, 0.50),
         (118, 0.44),
@@ -219,7 +226,8 @@ mod tests {
         cc
     }
 
-    /// RFC 3649 appendix B's program: a row for each window whose a is more than 1 above that of the last row.
+    /// RFC 3649 appendix B's program: a row for each window whose a exceeds that of the last row by
+    /// more than 1.
     #[test]
     fn appendix_b() {
         let p = |w: f64| 1.0 / (12.8 * libm::pow(w, 1.2));
@@ -236,7 +244,7 @@ mod tests {
         assert_eq!(rows, TABLE);
     }
 
-    /// The exact line: at most 2.5 % above the table, which has rounded p(w).
+    /// The exact line: at most 2.5 % above the table, in which p(w) is rounded.
     #[test]
     fn close_to_the_table() {
         for (row, w) in TABLE.into_iter().enumerate() {
@@ -253,7 +261,7 @@ mod tests {
         assert!((ends[2].0 - 83.0 * 83.0 * 0.1 * 0.2 / 1.9).abs() < 1e-6 && (ends[2].1 - 0.1).abs() < 1e-12);
     }
 
-    /// Beyond the table's end nothing changes any more.
+    /// Beyond the table's end nothing changes.
     #[test]
     fn beyond_the_table() {
         let at = |w| (Params::default().increase(w), Params::default().decrease(w));
@@ -262,7 +270,8 @@ mod tests {
         assert!((wide.decrease(1e6) - 0.1).abs() < 1e-12);
     }
 
-    /// A round trip adds a(w), a little less because w grows meanwhile; a loss takes b(w); of the window before.
+    /// A round trip adds a(w) of the old window, or slightly less because w grows meanwhile. A loss
+    /// takes b(w) of it.
     #[test]
     fn round_trip_and_loss() {
         for w in [38, 118, 1529, 10_661, 83_000] {
@@ -283,7 +292,8 @@ mod tests {
         }
     }
 
-    /// Section 5's response function: one loss per 1/p packets leaves 0.12 / p^0.835 packets on average.
+    /// Section 5's response function: one loss per 1/p packets gives 0.12 / p^0.835 packets on
+    /// average.
     #[test]
     fn response_function() {
         for (p, expected) in [(1e-3, 38.0), (1e-4, 262.0), (1e-5, 1795.0), (1e-6, 12_279.0)] {
@@ -305,7 +315,7 @@ mod tests {
         }
     }
 
-    /// Up to Low_Window it is NewReno, but for parts of a packet.
+    /// Up to Low_Window it equals NewReno, except for fractions of a packet.
     #[test]
     fn small_windows() {
         let mut reno = NewReno::new(crate::algorithms::reno::new_reno::Params::default(), path(MDS));
@@ -323,7 +333,7 @@ mod tests {
         }
     }
 
-    /// RFC 3742: above 100 packets at most 50 per round trip.
+    /// RFC 3742: above 100 packets at most 50 packets per round trip.
     #[test]
     fn limited_slow_start() {
         for (before, grown) in [(80, 80.0), (120, 60.0), (150, 50.0), (1000, 50.0)] {
@@ -334,7 +344,8 @@ mod tests {
         }
     }
 
-    /// ns-3, htsim: an ACK of five packets counts as one in both phases; L is of slow start.
+    /// ns-3, htsim: an ACK of five packets counts as one in both phases. L applies only in slow
+    /// start.
     #[test]
     fn growth_per_ack() {
         for (count, abc_limit, slow_start, avoidance) in
@@ -350,7 +361,8 @@ mod tests {
         }
     }
 
-    /// RFC 5681: one packet, slow start up to (1 - b) w, which a second timeout keeps; undone at once.
+    /// RFC 5681: one packet, then slow start up to (1 - b) w, which a second timeout keeps. Undone
+    /// at once.
     #[test]
     fn timeouts() {
         let mut cc = with(1529, Params::default());

@@ -1,7 +1,9 @@
-//! Controllers that grow as Reno does: a packet each round trip, and at a loss a part of the window goes.
+//! Controllers that grow like Reno: by one packet per round trip, with a proportional reduction
+//! after a loss.
 //!
-//! `new_reno` QUIC's, `tcp_reno` TCP's, `westwood` sets the window to the measured pipe, `hstcp` follows large windows. `frame` and
-//! `window` are what they share.
+//! `new_reno` is QUIC's version and `tcp_reno` TCP's. `westwood` sets the window to the measured
+//! bandwidth-delay product. `hstcp` adapts to large windows. `frame` and `window` contain shared
+//! code.
 //!
 //! ```
 //! use ackclock_congestion::algorithms::reno::new_reno::{NewReno, Params};

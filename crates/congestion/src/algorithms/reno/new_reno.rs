@@ -7,59 +7,68 @@
 //! persistent congestion cwnd = minimum window            (7.6.2)
 //! ```
 //!
-//! `growth = "window"` keeps the fraction in RFC 3465's accumulator, so that the window grows by whole packets; `"ack"` adds
-//! it to the window at each acknowledgement, as the pseudocode of appendix B.5 does, rounded down to bytes. What of an ACK
-//! counts as `acked` is `count`'s and `abc-limit`'s. A spurious loss or timeout is undone.
+//! `growth = "window"` keeps the fraction in RFC 3465's accumulator, so that the window grows by
+//! whole packets. `"ack"` adds it to the window at each acknowledgement, as the pseudocode of
+//! appendix B.5 does, rounded down to bytes. `count` and `abc-limit` decide how much of an ACK
+//! counts as `acked`. A spurious loss or timeout is undone.
 //!
-//! facebook/mvfst's NewReno (mvfst.md section 6; NewReno.cpp:79-160 at commit b48045620d4a) is `growth = "packet"`,
-//! `count = "always"`, `initial-window = 10`; the rest is this file's default. That it neither paces nor undoes is set at the
-//! sender (`recovery.undo = false`).
+//! facebook/mvfst's NewReno (mvfst.md section 6; NewReno.cpp:79-160 at commit b48045620d4a) is
+//! `growth = "packet"`, `count = "always"`, `initial-window = 10`; everything else has its default
+//! here. It neither paces nor undoes, which is set in the sender (`recovery.undo = false`).
 //!
-//! Over TCP: a timeout leaves one packet, and `ssthresh` as after a loss, which a second timeout in a row keeps
-//! (RFC 5681 section 3.1); idle time restarts the window if the sender asks for it (see `idle`).
+//! With TCP, a timeout leaves one packet and sets `ssthresh` as after a loss. A second timeout in a
+//! row keeps `ssthresh` (RFC 5681 section 3.1). Idle time restarts the window if the sender asks
+//! for it (see `idle`).
 //!
-//! Deviations: none. Which packets may grow the window and how often it may shrink is up to the sender.
+//! Deviations: none. The sender decides which packets may grow the window and how often it may
+//! shrink.
 
 use crate::algorithms::reno::frame::{Answer, Frame};
 use crate::algorithms::reno::window::Growth;
 pub use crate::algorithms::reno::window::VARIABLES;
 use crate::components::count::{Count, Counting};
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, initial_window_of};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, initial_window_or_default};
 use crate::{Range, params};
 
 params! {
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
     #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
-    /// What is left of the window after a congestion event, 0..1. RFC 9002 appendix B.1.
+    /// Factor on the window after a congestion event, 0..1. RFC 9002 appendix B.1.
     beta: f64 = 0.5 => Range::SHARE,
     /// Smallest window, packets. RFC 9002 section 7.2.
     min_window: u64 = 2 => Range::PACKETS,
-    /// What persistent congestion leaves: the `minimum` window (RFC 9002 section 7.6.2) or the `initial` one (so Reynders' thesis, 2020, describes QUIC).
+    /// Window after persistent congestion: the `minimum` window (RFC 9002 section 7.6.2) or the
+    /// `initial` one (as Reynders' thesis, 2020, describes QUIC).
     persistent_congestion: Collapse = Collapse::Minimum,
-    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1), a fraction of one each
-    /// `ack` (RFC 9002 appendix B.5), or of 1232 bytes for each `packet`, rounded down (mvfst).
+    /// Growth of the window in congestion avoidance: a packet per `window` (RFC 3465 section 2.1),
+    /// a fraction of a packet per `ack` (RFC 9002 appendix B.5), or a fraction of 1232 bytes per
+    /// `packet`, rounded down (mvfst).
     growth: Growth = Growth::Window,
-    /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets`, `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
+    /// Quantity that grows the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets`,
+    /// `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused
+    /// window (mvfst).
     count: Count = Count::Bytes,
-    /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 none.
+    /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
+    /// RFC 9002 none.
     #[serde(with = "units::or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
+    /// Growth and exit of slow start: `standard`, `hystart++` (RFC 9406), `hystart` (Linux),
+    /// `hystart-picoquic` or `hystart-mvfst`.
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
-/// What persistent congestion leaves.
+/// Window after persistent congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Collapse {
     /// The smallest window.
     Minimum,
-    /// The initial window, if that is less than what there was.
+    /// The initial window, if it is smaller than the current one.
     Initial,
 }
 
-/// The controller. Windows in bytes.
+/// The controller. Windows are in bytes.
 #[derive(Clone, Debug)]
 pub struct NewReno {
     params: Params,
@@ -67,11 +76,11 @@ pub struct NewReno {
 }
 
 impl NewReno {
-    /// In slow start.
+    /// Creates a controller in slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
         let mds = path.max_datagram_size;
         let counting = Counting { count: params.count, limit: params.abc_limit, mds };
-        let windows = [initial_window_of(params.initial_window, mds), params.min_window];
+        let windows = [initial_window_or_default(params.initial_window, mds), params.min_window];
         let reno = Frame::new(counting, params.growth, windows, params.slow_start, path);
         Self { params, reno }
     }
@@ -102,7 +111,10 @@ impl Controller for NewReno {
     }
 
     fn on_path_change(&mut self, path: PathInfo) {
-        self.reno.on_path_change(path, initial_window_of(self.params.initial_window, path.max_datagram_size));
+        self.reno.on_path_change(
+            path,
+            initial_window_or_default(self.params.initial_window, path.max_datagram_size),
+        );
     }
 
     fn control(&self) -> Control {
@@ -126,7 +138,7 @@ mod tests {
         cc.reno.state.cwnd = 2 * cwnd;
         cc.on_congestion(&congestion(Cause::Loss, 2 * cwnd));
         assert_eq!(cc.reno.state.cwnd, cwnd);
-        // Recovery is over.
+        // Ends recovery.
         cc.on_ack(&acked(0));
         cc
     }
@@ -139,7 +151,7 @@ mod tests {
         }
     }
 
-    /// Section 7.3.1: byte counting, whatever the number of packets per ACK.
+    /// Section 7.3.1: bytes count, whatever the number of packets per ACK.
     #[test]
     fn slow_start_doubles() {
         for packets_per_ack in [1, 2, 5, 10] {
@@ -166,7 +178,8 @@ mod tests {
         }
     }
 
-    /// Appendix B.5: each ACK opens the window, and a window of ACKs by nearly a packet; the window itself grows meanwhile.
+    /// Appendix B.5: each ACK grows the window. A window of ACKs adds nearly a packet, because the
+    /// window grows meanwhile.
     #[test]
     fn growth_at_each_ack() {
         let window = avoiding(64_000).reno.state;
@@ -206,7 +219,7 @@ mod tests {
             cc.on_spurious();
             assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (100 * MDS, 100 * MDS), "{cause:?}");
         }
-        // A loss, then a timeout before its recovery is over: as before the loss.
+        // A loss, then a timeout before recovery ends: restores the state before the loss.
         let mut cc = avoiding(100 * MDS);
         cc.on_congestion(&congestion(Cause::Loss, 100 * MDS));
         cc.on_ack(&Ack { growth: 0, in_recovery: true, ..acked(MDS) });
@@ -222,7 +235,7 @@ mod tests {
         assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (100 * MDS, 100 * MDS));
     }
 
-    /// Slow start that ended for a spurious loss goes on as it was, HyStart++ too.
+    /// Slow start that ended because of a spurious loss continues as before, also HyStart++.
     #[test]
     fn undone_slow_start() {
         let params =
@@ -235,8 +248,8 @@ mod tests {
         assert_eq!(format!("{:?}", cc.reno.state), before);
     }
 
-    /// RFC 5681, ns-3: an ACK opens the window by a packet at most, whatever it acknowledges, in both phases; with L = 10
-    /// only slow start is limited.
+    /// RFC 5681, ns-3: an ACK grows the window by at most a packet in both phases, whatever it
+    /// acknowledges. With L = 10 only slow start is limited.
     #[test]
     fn growth_per_ack() {
         for (count, abc_limit, slow_start, avoidance) in [
@@ -272,7 +285,8 @@ mod tests {
         assert_eq!((cc.reno.state.cwnd, cc.reno.state.ssthresh), (25 * MDS, 100 * MDS));
     }
 
-    /// 100 packets of 1200 bytes stay 120 000 bytes; growth, smallest window and what an undo restores follow the new size.
+    /// 100 packets of 1200 bytes stay 120 000 bytes. Growth, smallest window and undo follow the
+    /// new size.
     #[test]
     fn larger_datagrams() {
         let mut cc = avoiding(100 * MDS);

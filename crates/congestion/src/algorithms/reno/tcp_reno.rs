@@ -8,20 +8,21 @@
 //! congestion avoidance  cwnd += SMSS per cwnd bytes acknowledged               (RFC 3465 section 2.1)
 //! loss, mark            ssthresh = max(FlightSize / 2, 2 * SMSS)               (RFC 5681 equation 4)
 //!                       cwnd = ssthresh                                        (RFC 5681 section 3.2, step 6)
-//! timeout               ssthresh likewise, but kept on a repeated one; cwnd = 1 SMSS   (RFC 5681 section 3.1)
+//! timeout               ssthresh likewise, but kept on a repeated timeout; cwnd = 1 SMSS   (RFC 5681 section 3.1)
 //! ```
 //!
-//! FlightSize, not `cwnd`, is halved: RFC 5681 demands it, and a window that was never filled must not excuse its
-//! size. Linux halves `cwnd` (`halve = "cwnd"`), which is the same for a bulk flow. `count = "packets"` keeps the
-//! window in whole packets and counts every acknowledged piece as one, as Linux does: growth comes in steps. `count = "acks"`
-//! is RFC 5681 without RFC 3465: every ACK opens the window by a packet at most (ns-3's TcpNewReno, htsim).
+//! FlightSize is halved, not `cwnd`. RFC 5681 requires it, because a window that was never filled
+//! has not been tested by the path. Linux halves `cwnd` (`halve = "cwnd"`), which is the same for a
+//! bulk flow. `count = "packets"` keeps the window in whole packets and counts every acknowledged
+//! segment as a packet, as Linux does. Growth then comes in steps. `count = "acks"` is RFC 5681
+//! without RFC 3465: every ACK grows the window by at most a packet (ns-3's TcpNewReno, htsim).
 //!
-//! Idle time restarts the window where the sender asks for it (RFC 5681 section 4.1; see `idle`). A spurious loss or timeout
-//! is undone, as Linux does; RFC 5682 and RFC 3522 only detect it.
+//! Idle time restarts the window if the sender asks for it (RFC 5681 section 4.1; see `idle`). A
+//! spurious loss or timeout is undone, as in Linux; RFC 5682 and RFC 3522 only detect it.
 //!
-//! Deviations: the window drops to `ssthresh` at once (the sender may spread that over the round trip: its `reduction`);
-//! its inflation by duplicate ACKs, partial ACKs and the moment
-//! of exit are the sender's. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
+//! Deviations: the window drops to `ssthresh` at once. The sender may spread the reduction over the
+//! round trip (its `reduction`). The sender also handles duplicate ACKs, partial ACKs and the end
+//! of recovery. Persistent congestion, which TCP lacks, follows RFC 9002 section 7.6.2.
 
 use crate::algorithms::reno::frame::{Answer, Frame};
 pub use crate::algorithms::reno::window::VARIABLES;
@@ -34,31 +35,36 @@ use units::Bytes;
 params! {
     /// Initial window, packets. RFC 6928 section 2.
     initial_window: u64 = 10 => Range::PACKETS,
-    /// The initial window's other limit, if more than two packets. RFC 6928 section 2; not used by `count = "packets"`.
+    /// Other limit of the initial window, if it is more than two packets. RFC 6928 section 2; not
+    /// used by `count = "packets"`.
     initial_window_limit: Bytes = Bytes(14_600),
-    /// What is left of FlightSize or window after a congestion event, 0..1. RFC 5681 equation 4.
+    /// Factor on FlightSize or window after a congestion event, 0..1. RFC 5681 equation 4.
     beta: f64 = 0.5 => Range::SHARE,
-    /// What is halved: `flight` (RFC 5681 equation 4) or `cwnd` (Linux).
+    /// Quantity that is halved: `flight` (RFC 5681 equation 4) or `cwnd` (Linux).
     halve: Halve = Halve::Flight,
-    /// What opens the window: `bytes` acknowledged (RFC 3465), `packets`, in which the window is whole (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
+    /// Quantity that grows the window: `bytes` acknowledged (RFC 3465), `packets`, which keeps the
+    /// window in whole packets (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or
+    /// `always`: bytes, also of an unused window (mvfst).
     count: Count = Count::Bytes,
-    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1), a fraction of one each
-    /// `ack` (RFC 5681 equation 3), or of 1232 bytes for each `packet`, rounded down (mvfst).
+    /// Growth of the window in congestion avoidance: a packet per `window` (RFC 3465 section 2.1),
+    /// a fraction of a packet per `ack` (RFC 5681 equation 3), or a fraction of 1232 bytes per
+    /// `packet`, rounded down (mvfst).
     growth: Growth = Growth::Window,
-    /// L, most packets of growth per ACK in slow start. RFC 3465 section 2.3; Linux knows no limit.
+    /// L, largest growth per ACK in slow start, packets. RFC 3465 section 2.3; Linux has no limit.
     abc_limit: u64 = 2 => Range::COUNT,
-    /// L in the slow start that follows a timeout, packets. RFC 3465 section 2.3.
+    /// L in the slow start after a timeout, packets. RFC 3465 section 2.3.
     abc_limit_after_timeout: u64 = 1 => Range::COUNT,
     /// Smallest `ssthresh`, packets. RFC 5681 equation 4.
     min_window: u64 = 2 => Range::PACKETS,
-    /// Window after a timeout, packets: the loss window. RFC 5681 section 3.1.
+    /// Window after a timeout, the loss window, packets. RFC 5681 section 3.1.
     loss_window: u64 = 1 => Range::PACKETS,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
+    /// Growth and exit of slow start: `standard`, `hystart++` (RFC 9406), `hystart` (Linux),
+    /// `hystart-picoquic` or `hystart-mvfst`.
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
 impl Params {
-    /// The initial window, bytes.
+    /// Returns the initial window in bytes.
     fn initial(&self, mds: u64) -> u64 {
         let packets = self.initial_window * mds;
         match self.count {
@@ -70,17 +76,17 @@ impl Params {
     }
 }
 
-/// What a congestion event halves.
+/// Quantity that a congestion event halves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Halve {
     /// Bytes in flight before the event.
     Flight,
-    /// The window.
+    /// The congestion window.
     Cwnd,
 }
 
-/// The controller. Windows in bytes.
+/// The controller. Windows are in bytes.
 #[derive(Clone, Debug)]
 pub struct TcpReno {
     params: Params,
@@ -88,7 +94,7 @@ pub struct TcpReno {
 }
 
 impl TcpReno {
-    /// In slow start.
+    /// Creates a controller in slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
         let mds = path.max_datagram_size.max(1);
         let counting = Counting { count: params.count, limit: Some(params.abc_limit), mds };
@@ -97,17 +103,17 @@ impl TcpReno {
         Self { params, reno }
     }
 
-    /// The window, for what stands on this.
+    /// Returns the window, for controllers built on this one.
     pub(crate) fn window(&self) -> &Window {
         &self.reno.state
     }
 
-    /// The same, to change it.
+    /// Returns the window mutably, for controllers built on this one.
     pub(crate) fn window_mut(&mut self) -> &mut Window {
         &mut self.reno.state
     }
 
-    /// RFC 5681 equation 4.
+    /// Returns ssthresh after a reduction, RFC 5681 equation 4.
     fn reduced(&self, flight: u64) -> u64 {
         let base = match self.params.halve {
             Halve::Flight => flight,
@@ -116,7 +122,7 @@ impl TcpReno {
         self.counted((base as f64 * self.params.beta) as u64).max(self.reno.min_window())
     }
 
-    /// Whole packets, where the window is.
+    /// Rounds down to whole packets if the window is counted in packets.
     fn counted(&self, bytes: u64) -> u64 {
         if self.params.count == Count::Packets { bytes - bytes % self.reno.mds() } else { bytes }
     }
@@ -146,7 +152,7 @@ impl Controller for TcpReno {
 
     fn on_idle(&mut self, idle: &Idle) {
         self.reno.on_idle(idle);
-        // The initial window may be less than a packet more than whole ones.
+        // The initial window need not be a whole number of packets.
         self.window_mut().cwnd = self.counted(self.window().cwnd);
     }
 
@@ -154,7 +160,7 @@ impl Controller for TcpReno {
         let mds = path.max_datagram_size.max(1);
         self.reno.on_path_change(path, self.params.initial(mds));
         if self.params.count == Count::Packets {
-            // To the nearest whole number of the new ones, but not to none.
+            // Round to the nearest whole number of new packets, at least one.
             self.reno.each_window(|window, _| window.cwnd = ((window.cwnd + mds / 2) / mds).max(1) * mds);
         }
     }
@@ -212,7 +218,7 @@ mod tests {
         assert_eq!(cc.control().cwnd, 2 * MDS);
     }
 
-    /// RFC 3465 section 2.1, for every size of ACK: one packet per window.
+    /// RFC 3465 section 2.1: one packet per window for every size of ACK.
     #[test]
     fn one_packet_per_window() {
         for size in [500, MDS, 2 * MDS, 20 * MDS] {
@@ -227,7 +233,7 @@ mod tests {
         }
     }
 
-    /// Linux: every acknowledged piece is a packet; the window is a whole number of them.
+    /// Linux: every acknowledged segment is a packet, and the window is a whole number of packets.
     #[test]
     fn whole_packets() {
         let mut cc = with(linux());
@@ -241,7 +247,7 @@ mod tests {
         assert_eq!(cc.control().cwnd, 21 * MDS);
     }
 
-    /// RFC 5681 equation 4: the flight, not the window, unless Linux is asked for.
+    /// RFC 5681 equation 4: half of the flight, not of the window, unless Linux's rule is selected.
     #[test]
     fn halves_the_flight() {
         for (params, left) in [(Params::default(), 20), (linux(), 50)] {
@@ -255,7 +261,8 @@ mod tests {
         assert_eq!(cc.control().cwnd, 2 * MDS);
     }
 
-    /// RFC 5681 section 3.1: one packet; a second timeout without progress keeps `ssthresh`; undone at once.
+    /// RFC 5681 section 3.1: one packet. A second timeout without progress keeps `ssthresh`. Undone
+    /// at once.
     #[test]
     fn timeouts() {
         let mut cc = with(Params::default());
@@ -268,7 +275,8 @@ mod tests {
         assert_eq!(cc.control().cwnd, 100 * MDS);
     }
 
-    /// Mathis et al. 1997: mean window sqrt(3/(2p)) with one loss per 1/p packets: 122 packets at p = 1e-4.
+    /// Mathis et al. 1997: mean window sqrt(3/(2p)) with one loss per 1/p packets: 122 packets at p
+    /// = 1e-4.
     #[test]
     fn response_function() {
         let mut cc = with(Params::default());
@@ -291,7 +299,7 @@ mod tests {
         assert!((mean - 122.5).abs() < 0.03 * 122.5, "{mean}");
     }
 
-    /// Linux counts in whole packets: the nearest number of the new ones, and one after a timeout.
+    /// Linux counts in whole packets: the nearest number of new packets, and one after a timeout.
     #[test]
     fn whole_larger_datagrams() {
         for (before, after) in [(100 * MDS, 99 * 1480), (2 * MDS, 2 * 1480), (MDS, 1480)] {

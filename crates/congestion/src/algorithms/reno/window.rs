@@ -1,15 +1,17 @@
-//! The window of every controller that grows as Reno does: `new-reno`, `tcp-reno`, `westwood-plus` and what stands on them.
+//! The window of all controllers that grow like Reno: `new-reno`, `tcp-reno`, `westwood-plus` and
+//! those built on them.
 //!
 //! ```text
-//! slow start            cwnd += n                     n bytes of an ACK count: see `count`; its end: see `hystart`
+//! slow start            cwnd += n                     n bytes of an ACK count: see `count`; exit: see `slow_start`
 //! congestion avoidance  cwnd += mds once cwnd bytes have counted          (RFC 3465 section 2.1: growth = "window")
 //!                       cwnd += mds * n / cwnd at each ACK                (RFC 9002 appendix B.5: growth = "ack")
-//!                       cwnd += floor(1232 B * size / cwnd) for each acknowledged packet, one after the other
+//!                       cwnd += floor(1232 B * size / cwnd) for each acknowledged packet in turn
 //!                                                                         (mvfst: growth = "packet")
 //! ```
 //!
-//! mvfst: mvfst.md section 6, NewReno.cpp:79-102 at commit b48045620d4a: 1232 bytes (kDefaultUDPSendPacketLen) whatever the
-//! packet size is, rounded down each time, so that 60 to 300 kB grow by 1 to 5 % less than a packet per round trip.
+//! mvfst: mvfst.md section 6, NewReno.cpp:79-102 at commit b48045620d4a: 1232 bytes
+//! (kDefaultUDPSendPacketLen) for any packet size, rounded down each time. Windows of 60 to 300 kB
+//! therefore grow by 1 to 5 % less than a packet per round trip.
 
 use crate::components::count::Counting;
 use crate::components::datagram_size::resized;
@@ -22,7 +24,7 @@ crate::variables! {
     ssthresh: "bytes",
 }
 
-/// How the window grows in congestion avoidance.
+/// Growth of the window in congestion avoidance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Growth {
@@ -37,20 +39,20 @@ pub enum Growth {
 /// kDefaultUDPSendPacketLen, bytes, mvfst QuicConstants.h:60.
 const MVFST_PACKET: u64 = 1232;
 
-/// A window, in bytes; also what an undo restores.
+/// A window in bytes, which an undo can restore.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     pub(crate) cwnd: u64,
     pub(crate) ssthresh: u64,
     /// Bytes acknowledged towards the next growth by one packet.
     pub(crate) bytes_acked: u64,
-    /// A timeout began the present slow start.
+    /// Whether the current slow start follows a timeout.
     pub(crate) timed_out: bool,
     slow_start: SlowStart,
 }
 
 impl Window {
-    /// In slow start.
+    /// Creates a window in slow start.
     pub(crate) fn new(cwnd: u64, slow_start: SlowStart) -> Self {
         Self { cwnd, ssthresh: u64::MAX, bytes_acked: 0, timed_out: false, slow_start }
     }
@@ -63,14 +65,14 @@ impl Window {
         if !self.in_slow_start() {
             return self.congestion_avoidance(ack, counting, growth);
         }
-        self.cwnd += self.slow_start.growth(counting.of_slow_start(ack));
+        self.cwnd += self.slow_start.growth(counting.in_slow_start(ack));
         if self.slow_start.ended(ack, self.cwnd) {
             self.ssthresh = self.cwnd;
         }
     }
 
     fn congestion_avoidance(&mut self, ack: &Ack, counting: &Counting, growth: Growth) {
-        let (counted, mds) = (counting.of(ack), counting.mds);
+        let (counted, mds) = (counting.in_avoidance(ack), counting.mds);
         match growth {
             Growth::Ack => self.cwnd += mds * counted / self.cwnd,
             Growth::Packet => self.grow_by_packet(ack, counted),
@@ -78,7 +80,7 @@ impl Window {
         }
     }
 
-    /// Of the packets that may open the window, so many bytes.
+    /// Grows by packets, for at most `counted` bytes of the packets that may grow the window.
     fn grow_by_packet(&mut self, ack: &Ack, mut counted: u64) {
         for packet in ack.packets.iter().filter(|packet| !packet.before_reduction) {
             let size = packet.bytes.min(counted);
@@ -89,31 +91,34 @@ impl Window {
 
     fn grow_by_window(&mut self, counted: u64, mds: u64) {
         self.bytes_acked += counted;
-        // An ACK larger than the window leaves a remainder that an ACK without growth must not spend.
+        // An ACK larger than the window leaves a remainder, which an ACK without growth must not
+        // use.
         if counted > 0 && self.bytes_acked >= self.cwnd {
             self.bytes_acked -= self.cwnd;
             self.cwnd += mds;
         }
     }
 
-    /// A congestion event. It never opens the window: after a timeout `cwnd` may be below every floor.
+    /// Reduces the window at a congestion event. Never enlarges it: after a timeout `cwnd` may be
+    /// below every minimum.
     pub(crate) fn shrink(&mut self, cwnd: u64, ssthresh: u64) {
         self.set(cwnd.min(self.cwnd), ssthresh);
     }
 
-    /// A congestion event that decides what the window is, even if that is more.
+    /// Sets the window at a congestion event, also to a larger value.
     pub(crate) fn set(&mut self, cwnd: u64, ssthresh: u64) {
         self.slow_start.leave();
         (self.cwnd, self.ssthresh, self.bytes_acked) = (cwnd, ssthresh, 0);
     }
 
-    /// Datagrams of `before` bytes have another size now; `min` is the smallest window, packets.
+    /// Reports a change of the datagram size from `before` bytes. `min` is the smallest window in
+    /// packets.
     pub(crate) fn on_path_change(&mut self, before: u64, path: PathInfo, min: u64) {
         self.cwnd = resized(self.cwnd, min, before, path.max_datagram_size);
         self.slow_start.on_path_change(path);
     }
 
-    /// See `idle`.
+    /// Restarts the window after an idle time, see `idle`.
     pub(crate) fn restart(&mut self, event: &Idle, initial: u64) {
         let (cwnd, ssthresh) = idle::restart(event, self.cwnd as f64, self.ssthresh as f64, initial as f64);
         (self.cwnd, self.ssthresh, self.bytes_acked) = (cwnd as u64, ssthresh as u64, 0);
@@ -135,15 +140,16 @@ pub(crate) mod tests {
     use crate::components::slow_start::Kind;
     use crate::testing::fixtures::path;
 
-    /// In congestion avoidance.
+    /// A window in congestion avoidance.
     pub(crate) fn avoiding(cwnd: u64) -> Window {
         let slow_start = SlowStart::new(Kind::Standard, path(1200));
         Window { ssthresh: cwnd, ..Window::new(cwnd, slow_start) }
     }
 
-    /// 10 packets of 1232 bytes at 61 600 bytes: floor(1232 * 1232 / 61 600) = floor(24.64) = 24 each, and still 24 at 61 816
-    /// (24.55), where one sum for the ACK would give 246. Two that left before the reduction count for nothing; of packets
-    /// of 1452 bytes floor(1232 * 1452 / 61 600) = 29.
+    /// 10 packets of 1232 bytes at 61 600 bytes: floor(1232 * 1232 / 61 600) = floor(24.64) = 24
+    /// each, and still 24 at 61 816 (24.55). A single sum for the ACK would give 246. Two packets
+    /// sent before the reduction do not count. Packets of 1452 bytes give floor(1232 * 1452 / 61
+    /// 600) = 29.
     #[test]
     fn growth_by_packet() {
         let packet = |bytes, before_reduction| crate::AckedPacket {
@@ -162,8 +168,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// A window of packets acknowledged: 100 of 1232 bytes open 123 200 bytes by 12 each, 1200 of 1232; at 300 packets
-    /// 369 600 bytes by floor(4.107) = 4 each.
+    /// A window of packets is acknowledged. 100 packets of 1232 bytes grow 123 200 bytes by 12
+    /// each, 1200 of 1232. 300 packets grow 369 600 bytes by floor(4.107) = 4 each.
     #[test]
     fn rounding_down_costs() {
         for (packets, grown) in [(100, 1200), (300, 1200)] {

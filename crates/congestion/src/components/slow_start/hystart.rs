@@ -1,4 +1,4 @@
-//! HyStart of Linux tcp_cubic.c.
+//! HyStart as in Linux tcp_cubic.c.
 
 use super::Round;
 use crate::Ack;
@@ -25,7 +25,7 @@ pub(super) const HYSTART_ACK_DELTA: Duration = Duration::from_millis(2);
 /// The cap in hystart_ack_delay(), Linux tcp_cubic.c.
 pub(super) const HYSTART_ACK_DELAY: Duration = Duration::from_millis(1);
 
-/// A train of ACKs that began with the round.
+/// A train of ACKs that started with the round.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Train {
     pub(super) round_start: Time,
@@ -51,14 +51,15 @@ impl Linux {
             self.current = Round::EMPTY;
             self.train = Train { round_start: ack.now, last_ack: ack.now };
         }
-        // Linux judges an ACK only by its RTT sample.
+        // Linux evaluates an ACK only if it has an RTT sample.
         let Some(rtt) = ack.latest_rtt else { return false };
         self.delay_min = self.delay_min.min(rtt);
-        // Both tests keep state, so neither may hide the other.
+        // Both tests keep state, so both must run.
         large_enough && (self.train_is_long(ack.now, paced) | self.delay_rose(rtt))
     }
 
-    /// Pacing spreads a window's packets over up to half of the round trip in slow start.
+    /// Reports whether the ACK train is long. In slow start, pacing spreads a window over up to
+    /// half of the round trip.
     pub(super) fn train_is_long(&mut self, now: Time, paced: bool) -> bool {
         if now - self.train.last_ack > HYSTART_ACK_DELTA {
             return false;

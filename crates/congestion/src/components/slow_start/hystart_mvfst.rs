@@ -1,4 +1,4 @@
-//! HyStart of mvfst's QuicCubic.cpp.
+//! HyStart as in mvfst's QuicCubic.cpp.
 
 use super::Round;
 use crate::Ack;
@@ -23,9 +23,9 @@ pub(super) const MVFST_DELAY_DIVISOR: u64 = 16;
 pub(super) struct Mvfst {
     pub(super) previous_min: Option<Duration>,
     pub(super) current: Option<Round>,
-    /// When the round began; none runs without.
+    /// Start of the round, or `None` while no round runs.
     pub(super) round: Option<Time>,
-    /// This round's RTT has risen.
+    /// Whether the RTT has risen in this round.
     pub(super) found: bool,
 }
 
@@ -39,7 +39,7 @@ impl Mvfst {
             *self = Self::default();
             return true;
         }
-        // What this ACK lets go leaves at the same moment, and later than the ACK.
+        // Packets sent because of this ACK have its time as send time, but are sent after it.
         if ack.packets.last().is_some_and(|newest| newest.sent >= start) {
             self.round = None;
         }
@@ -62,7 +62,7 @@ impl Mvfst {
     }
 }
 
-/// How much the smallest RTT of a round may rise.
+/// Returns the rise of a round's smallest RTT that ends slow start.
 pub(super) fn mvfst_thresh(previous_min: Duration) -> Duration {
     (previous_min / MVFST_DELAY_DIVISOR).clamp(MVFST_DELAY_MIN, MVFST_DELAY_MAX)
 }

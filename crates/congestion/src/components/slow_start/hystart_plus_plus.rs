@@ -22,10 +22,10 @@ pub(super) const CSS_GROWTH_DIVISOR: u64 = 4;
 /// CSS_ROUNDS, RFC 9406 section 4.3.
 pub(super) const CSS_ROUNDS: u64 = 5;
 
-/// L of a sender that does not pace, packets, RFC 9406 section 4.3.
+/// L of a sender that does not pace, in packets, RFC 9406 section 4.3.
 pub(super) const L_UNPACED: u64 = 8;
 
-/// Conservative slow start.
+/// State of conservative slow start.
 #[derive(Clone, Debug)]
 pub(super) struct Css {
     pub(super) baseline_min_rtt: Duration,
@@ -69,7 +69,7 @@ impl PlusPlus {
     pub(super) fn judge(&mut self) {
         let Self { last_round_min_rtt: last, current, css } = self;
         match css {
-            // The delay fell again: it was jitter.
+            // The RTT fell again, so the rise was jitter.
             Some(c) if current.min_rtt < c.baseline_min_rtt => *css = None,
             Some(_) => {}
             None if *last != Duration::MAX && current.min_rtt >= *last + rtt_thresh(*last) => {
@@ -80,7 +80,7 @@ impl PlusPlus {
     }
 }
 
-/// RFC 9406 section 4.2, RttThresh.
+/// Returns RttThresh, RFC 9406 section 4.2.
 pub(super) fn rtt_thresh(last_round_min_rtt: Duration) -> Duration {
     (last_round_min_rtt / MIN_RTT_DIVISOR).min(MAX_RTT_THRESH).max(MIN_RTT_THRESH)
 }

@@ -1,7 +1,7 @@
-//! How slow start grows and when it ends, for every window controller.
+//! Growth and exit of slow start, for all window-based controllers.
 //!
 //! ```text
-//! standard   RFC 9002 section 7.3.1, RFC 5681 section 3.1: cwnd += N, until loss, mark or ssthresh
+//! standard   RFC 9002 section 7.3.1, RFC 5681 section 3.1: cwnd += N, until a loss, a mark or ssthresh
 //!
 //! hystart++  RFC 9406 (May 2023), section 4.2. N = bytes acknowledged, RTTs in seconds; L = 8, infinite where paced
 //!   slow start   cwnd += min(N, L * SMSS)
@@ -9,7 +9,7 @@
 //!                to CSS when rttSampleCount >= N_RTT_SAMPLE and currentRoundMinRTT >= lastRoundMinRTT + RttThresh
 //!   CSS          cwnd += min(N, L * SMSS) / CSS_GROWTH_DIVISOR
 //!                back when rttSampleCount >= N_RTT_SAMPLE and currentRoundMinRTT < cssBaselineMinRtt
-//!                ends after CSS_ROUNDS rounds, the one it began in included: ssthresh = cwnd
+//!                ends after CSS_ROUNDS rounds, including the one it began in: ssthresh = cwnd
 //!
 //! hystart    Linux tcp_cubic.c, state of 2021 and later; Ha and Rhee 2011. From cwnd >= HYSTART_LOW_WINDOW
 //!   delay        HYSTART_MIN_SAMPLES samples seen before this one, and
@@ -19,7 +19,7 @@
 //!   either       ssthresh = cwnd
 //!
 //! hystart-picoquic   picoquic newreno.c, cc_common.c at commit d199d45b (August 2026), in the initial slow start
-//!   samples of the RTT more than 1 ms apart, the last 7 of them; packet_time = srtt * mds / (1.25 cwnd)
+//!   the last 7 RTT samples taken more than 1 ms apart; packet_time =  srtt * mds / (1.25 cwnd)
 //!   filtered_min = smallest maximum of 7 samples so far                                              seconds
 //!   excess      += 1 if their minimum > filtered_min + max(filtered_min / 4, packet_time)
 //!                = 0 if their minimum <= filtered_min
@@ -32,19 +32,24 @@
 //!   found and cwnd >= 16 packets:  ssthresh = cwnd
 //! ```
 //!
-//! RTTs are as measured, the delay of the ACK in them: TCP knows no other, and RFC 9406 takes nothing off. A receiver that
-//! waits for a second packet raises the smallest RTT of a round only if it does so for every packet of it. picoquic takes the
-//! delay off as RFC 9002 section 5.3 does.
+//! RTTs are as measured and include the ACK delay: TCP knows no other RTT, and RFC 9406 subtracts
+//! nothing. A receiver that waits for a second packet raises the smallest RTT of a round only if it
+//! does so for every packet of the round. picoquic subtracts the ACK delay as in RFC 9002 section
+//! 5.3.
 //!
-//! Deviations, `hystart++`: the rounds are the
-//! sender's packet-timed ones. `hystart`: the same rounds; Linux' ACK-delay allowance, min(1 ms, four GSO bursts at
-//! the pacing rate), is 1 ms, which it is below 2 Gbit/s; tests see the window after this ACK's growth, Linux' before.
-//! `hystart-picoquic`: picoquic takes one-way delays where the peer reports them, here RTTs always. Its NewReno also opens
-//! the window to half of peak rate times srtt, and in proportion to an RTT above 100 ms; here this is only the exit.
-//! `hystart-mvfst`: only the delay, since mvfst's ACK train is off by default; a round of fewer than 8 ACKs never tests, so
-//! with an ACK for every tenth packet no window below 80 packets does. An ACK without an RTT sample is no sample, where
-//! mvfst takes the sample before. A slow start that ends at `ssthresh` keeps its last minimum for the next one, where mvfst
-//! forgets it; after a loss both keep it. mvfst has it in CUBIC alone.
+//! Deviations:
+//! * `hystart++`: the rounds are the sender's packet-timed ones.
+//! * `hystart`: the rounds are the same. Linux's ACK-delay allowance, min(1 ms, four GSO bursts at
+//!   the pacing rate), is fixed at 1 ms, its value below 2 Gbit/s. The tests use the window after
+//!   this ACK's growth, Linux the one before.
+//! * `hystart-picoquic`: picoquic uses one-way delays if the peer reports them, this code always
+//!   uses RTTs. picoquic's NewReno also raises the window to half of peak rate times srtt, and in
+//!   proportion to an RTT above 100 ms. Here only the exit is implemented.
+//! * `hystart-mvfst`: only the delay test, because mvfst's ACK train is off by default. A round of
+//!   fewer than 8 ACKs never tests. With an ACK for every tenth packet, windows below 80 packets are
+//!   therefore never tested. An ACK without an RTT sample is ignored, where mvfst repeats the
+//!   previous sample. A slow start that ends at `ssthresh` keeps its last minimum for the next one,
+//!   where mvfst forgets it. After a loss both keep it. mvfst uses this variant only in CUBIC.
 
 mod hystart;
 mod hystart_mvfst;
@@ -59,29 +64,29 @@ use hystart_mvfst::{MVFST_LOW_WINDOW, Mvfst};
 use hystart_plus_plus::{CSS_GROWTH_DIVISOR, L_UNPACED, PlusPlus};
 use units::Duration;
 
-/// How slow start grows and ends.
+/// The variant of slow start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Kind {
-    /// Doubles each round trip until loss, mark or `ssthresh`.
+    /// Doubles each round trip until a loss, a mark or `ssthresh`.
     #[default]
     #[cfg_attr(feature = "serde", serde(rename = "standard"))]
     Standard,
-    /// RFC 9406: a rising RTT slows the growth, and ends it if it stays risen.
+    /// RFC 9406: a rising RTT slows the growth, and ends it if the RTT stays high.
     #[cfg_attr(feature = "serde", serde(rename = "hystart++"))]
     HystartPlusPlus,
-    /// Linux tcp_cubic: a rising RTT or a long ACK train ends it at once.
+    /// Linux tcp_cubic: a rising RTT or a long ACK train ends slow start at once.
     #[cfg_attr(feature = "serde", serde(rename = "hystart"))]
     Hystart,
-    /// picoquic: an RTT that stays a quarter above the smallest ends it.
+    /// picoquic: an RTT that stays a quarter above the smallest ends slow start.
     #[cfg_attr(feature = "serde", serde(rename = "hystart-picoquic"))]
     HystartPicoquic,
-    /// mvfst: a smallest RTT above that of the round before ends it.
+    /// mvfst: a round's smallest RTT above that of the previous round ends slow start.
     #[cfg_attr(feature = "serde", serde(rename = "hystart-mvfst"))]
     HystartMvfst,
 }
 
-/// Slow start of one connection. The controller calls it only while its window is below `ssthresh`.
+/// Slow start of one connection. The controller uses it only while its window is below `ssthresh`.
 #[derive(Clone, Debug)]
 pub struct SlowStart {
     mode: Mode,
@@ -99,7 +104,7 @@ enum Mode {
 }
 
 impl SlowStart {
-    /// Before the first ACK.
+    /// Creates the state before the first ACK.
     pub fn new(kind: Kind, path: PathInfo) -> Self {
         let mode = match kind {
             Kind::Standard => Mode::Standard,
@@ -111,12 +116,13 @@ impl SlowStart {
         Self { mode, mds: path.max_datagram_size, paced: path.paced }
     }
 
-    /// Datagrams have another size now.
+    /// Reports a new datagram size.
     pub fn on_path_change(&mut self, path: PathInfo) {
         (self.mds, self.paced) = (path.max_datagram_size, path.paced);
     }
 
-    /// Bytes to add to the window for an ACK of which so many count. To be followed by [`SlowStart::ended`].
+    /// Returns the bytes to add to the window for an ACK of which `counted` bytes count. Call
+    /// [`SlowStart::ended`] next.
     pub fn growth(&mut self, counted: u64) -> u64 {
         match &self.mode {
             Mode::PlusPlus(h) => {
@@ -127,8 +133,10 @@ impl SlowStart {
         }
     }
 
-    /// True when slow start ends with this ACK: the controller sets `ssthresh` to `cwnd`, its window after
+    /// Reports whether slow start ends with this ACK. `cwnd` is the window after
     /// [`SlowStart::growth`].
+    ///
+    /// The controller then sets `ssthresh` to `cwnd`.
     pub fn ended(&mut self, ack: &Ack, cwnd: u64) -> bool {
         let ended = match &mut self.mode {
             Mode::Standard => false,
@@ -146,9 +154,11 @@ impl SlowStart {
         ended
     }
 
-    /// A congestion event: slow start is over. RFC 9406 section 4.3 allows HyStart++ in the initial slow start only,
-    /// picoquic likewise; Linux forgets everything on a timeout and searches again; mvfst searches again after persistent
-    /// congestion, and remembers the last minimum unless it ended slow start.
+    /// Reports a congestion event, which ends slow start.
+    ///
+    /// RFC 9406 section 4.3 allows HyStart++ only in the initial slow start, and so does picoquic.
+    /// Linux forgets everything on a timeout and searches again. mvfst searches again after
+    /// persistent congestion. It keeps the last minimum unless that minimum ended slow start.
     pub fn leave(&mut self) {
         match &mut self.mode {
             Mode::Mvfst(h) => h.round = None,
@@ -158,7 +168,7 @@ impl SlowStart {
     }
 }
 
-/// The minimum of the RTT samples of one round, and their number.
+/// Minimum and number of the RTT samples in a round.
 #[derive(Clone, Debug)]
 struct Round {
     min_rtt: Duration,

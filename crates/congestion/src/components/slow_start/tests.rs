@@ -8,7 +8,8 @@ use units::{Duration, Time};
 
 const MDS: u64 = 1200;
 
-/// `count` ACKs of one packet, `gap` apart, with this RTT; the first begins a round. True if one ended slow start.
+/// Plays `count` ACKs of one packet, `gap` apart, with this RTT. The first starts a round. Returns
+/// true if one ended slow start.
 fn round(s: &mut SlowStart, start: Time, gap: Duration, rtt: Duration, count: u64, cwnd: u64) -> bool {
     (0..count).any(|i| {
         let (now, round_start) = (start + gap * i, i == 0);
@@ -22,7 +23,8 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Rounds of ten ACKs at one second intervals, too far apart for a train. The number of the round that ended it.
+/// Plays rounds of ten ACKs, one second apart and so too far apart for a train. Returns the round
+/// that ended slow start.
 fn rounds(kind: Kind, rtts: &[u64]) -> Option<usize> {
     let mut s = SlowStart::new(kind, path(MDS));
     rtts.iter()
@@ -38,14 +40,16 @@ fn thresholds() {
     }
 }
 
-/// RFC 9406 section 4.2: 80 ms -> 90 ms enters CSS, which lasts five rounds counting the one it began in.
+/// RFC 9406 section 4.2: 80 ms -> 90 ms enters CSS, which lasts five rounds including the one it
+/// began in.
 #[test]
 fn css_ends_after_five_rounds() {
     assert_eq!(rounds(Kind::HystartPlusPlus, &[80, 90, 90, 90, 90, 90, 90, 90]), Some(6));
     assert_eq!(rounds(Kind::HystartPlusPlus, &[80, 89, 89, 89, 89, 89, 89, 89, 89]), None);
 }
 
-/// RFC 9406 section 4.2: a quarter of the growth in CSS, so at most 1.25^5 = 3.05 times in all.
+/// RFC 9406 section 4.2: CSS grows by a quarter as much, so at most by 1.25^5 = 3.05 times in
+/// total.
 #[test]
 fn css_grows_by_a_quarter() {
     let mut s = SlowStart::new(Kind::HystartPlusPlus, path(MDS));
@@ -61,7 +65,7 @@ fn jitter_resumes_slow_start() {
     assert_eq!(rounds(Kind::HystartPlusPlus, &[80, 95, 80, 80, 80, 80, 80, 80, 80, 80]), None);
 }
 
-/// RFC 9406 section 4.2: fewer than eight samples prove nothing.
+/// RFC 9406 section 4.2: fewer than eight samples are ignored.
 #[test]
 fn seven_samples_are_too_few() {
     let mut s = SlowStart::new(Kind::HystartPlusPlus, path(MDS));
@@ -71,7 +75,7 @@ fn seven_samples_are_too_few() {
     }
 }
 
-/// RFC 9406 section 4.3: in the initial slow start only.
+/// RFC 9406 section 4.3: only in the initial slow start.
 #[test]
 fn only_the_initial_slow_start() {
     let mut s = SlowStart::new(Kind::HystartPlusPlus, path(MDS));
@@ -82,7 +86,7 @@ fn only_the_initial_slow_start() {
     assert_eq!(s.growth(MDS), MDS);
 }
 
-/// RFC 9406 section 4.3: L = 8 without a pacer, in conservative slow start too; infinite with one.
+/// RFC 9406 section 4.3: L = 8 without a pacer, also in conservative slow start; infinite with one.
 #[test]
 fn limit_of_an_unpaced_sender() {
     for (paced, grown) in [(true, [20, 5]), (false, [8, 2])] {
@@ -96,7 +100,8 @@ fn limit_of_an_unpaced_sender() {
     assert_eq!(standard.growth(20 * MDS), 20 * MDS);
 }
 
-/// picoquic: 7 windows of 7 samples whose smallest is a quarter above 80 ms; a quarter exactly is not above.
+/// picoquic: 7 windows of 7 samples whose smallest is more than a quarter above 80 ms. Exactly a
+/// quarter is not enough.
 #[test]
 fn picoquic_exit() {
     let ends_at = |rtt| {
@@ -112,7 +117,7 @@ fn picoquic_exit() {
     assert!(!round(&mut s, Time::from_millis(200), ms(5), ms(200), 100, 0), "the initial one only");
 }
 
-/// Linux: 80 ms + 80/8 ms is the limit; below 16 packets there is no test.
+/// Linux: the limit is 80 ms + 80/8 ms. Below 16 packets there is no test.
 #[test]
 fn linux_delay() {
     assert_eq!(rounds(Kind::Hystart, &[80, 90, 90]), None);
@@ -122,7 +127,8 @@ fn linux_delay() {
     assert!(!round(&mut s, Time::from_millis(1000), ms(5), ms(200), 10, 15 * MDS));
 }
 
-/// Linux: ACKs 2 ms apart for longer than delay_min + 1 ms, or half of that without pacing; 3 ms apart are no train.
+/// Linux: ACKs 2 ms apart for longer than delay_min + 1 ms, or half of that without pacing. ACKs 3
+/// ms apart form no train.
 #[test]
 fn linux_ack_train() {
     let train = |paced, gap, count| {
@@ -143,12 +149,13 @@ fn linux_ack_train() {
     assert!(!train(true, 3, 100) && !train(false, 3, 100));
 }
 
-/// Rounds of so many ACKs and this RTT in ms, each a second after the one before, the packets sent 100 ms before their
-/// ACKs: the first ACK of each ends the round before. The number of the one that ended slow start.
+/// Plays rounds of (ACKs, RTT in ms), one second apart. Returns the round that ended slow start.
+///
+/// Packets are sent 100 ms before their ACKs, so the first ACK of each round ends the previous one.
 fn mvfst_rounds(s: &mut SlowStart, cwnd: u64, rounds: &[(u64, u64)]) -> Option<usize> {
     rounds.iter().enumerate().position(|(i, &(acks, rtt))| {
         (0..acks).any(|j| {
-            // The last ACK of a round is for a packet that left in it.
+            // The last ACK of a round is for a packet sent in it.
             let start = 1000 * i as u64 + 1;
             let sent = Time::from_millis(if j + 1 == acks { start } else { start - 1 });
             let packet = AckedPacket { pn: 0, bytes: MDS, sent, received: None, before_reduction: false };
@@ -162,7 +169,7 @@ fn mvfst() -> SlowStart {
     SlowStart::new(Kind::HystartMvfst, path(MDS))
 }
 
-/// A sixteenth of the minimum before, between 4 and 16 ms.
+/// A sixteenth of the previous minimum, between 4 and 16 ms.
 #[test]
 fn mvfst_thresholds() {
     for (rtt, thresh) in [(10, 4), (64, 4), (80, 5), (160, 10), (256, 16), (600, 16)] {
@@ -178,7 +185,8 @@ fn mvfst_thresholds() {
     }
 }
 
-/// Seven ACKs prove nothing, however high; their minimum is compared with all the same. Below 16 packets slow start goes on.
+/// Seven ACKs are too few, however high their RTT. Their minimum is still compared with. Below 16
+/// packets slow start continues.
 #[test]
 fn mvfst_needs_eight_acks() {
     for (cwnd, rounds, ended) in [
@@ -192,7 +200,7 @@ fn mvfst_needs_eight_acks() {
     }
 }
 
-/// The minimum is of the first eight: a later low sample changes nothing, an early one does.
+/// The minimum covers the first eight ACKs: a later low sample has no effect, an early one does.
 #[test]
 fn mvfst_takes_the_first_eight() {
     for (low, ended) in [(7, false), (8, true)] {
@@ -207,7 +215,7 @@ fn mvfst_takes_the_first_eight() {
     }
 }
 
-/// After a loss the minimum is kept for the next slow start; after an end of its own it is not.
+/// After a loss the minimum is kept for the next slow start. After an exit by HyStart it is not.
 #[test]
 fn mvfst_searches_again() {
     let mut s = mvfst();

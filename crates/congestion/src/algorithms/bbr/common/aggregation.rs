@@ -1,10 +1,10 @@
-//! ACK aggregation (`extra_acked`): how much more than the bandwidth promises ever arrives at once.
+//! ACK aggregation (`extra_acked`): the bytes acknowledged beyond what the bandwidth predicts.
 //!
 //! ```text
 //! expected    = bw * time since the interval began
-//! interval    begins anew when no more than expected has arrived
+//! interval    restarts when no more than expected has arrived
 //! extra       = min(arrived - expected, cwnd)
-//! extra_acked = max(extra) over the last so many ticks
+//! extra_acked = max(extra) over the last `len` ticks
 //! ```
 
 use super::filters::WindowedMax;
@@ -17,31 +17,31 @@ pub(crate) struct Aggregation {
     delivered: u64,
 }
 
-/// What one ACK brings.
+/// Data of one ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub(crate) now: Time,
     /// Bytes newly acknowledged.
     pub(crate) acked: u64,
-    /// What may arrive.
+    /// Bandwidth, from which the expected bytes are computed.
     pub(crate) bw: Rate,
     pub(crate) cwnd: u64,
-    /// The filter's clock: round trips, or a number of them.
+    /// Clock of the filter: a round trip, or several of them.
     pub(crate) tick: u64,
 }
 
 impl Aggregation {
-    /// A filter over so many ticks.
+    /// Creates a filter over `len` ticks.
     pub(crate) fn new(len: u64) -> Self {
         Self { filter: WindowedMax::new(len), interval_start: Time::ZERO, delivered: 0 }
     }
 
-    /// From now on a filter over so many ticks.
+    /// Changes the length of the filter to `len` ticks.
     pub(crate) fn set_len(&mut self, len: u64) {
         self.filter.set_len(len);
     }
 
-    /// `UpdateACKAggregation`.
+    /// Implements `UpdateACKAggregation`.
     pub(crate) fn update(&mut self, ack: &Arrival) {
         let mut expected = ack.bw.bytes_in(ack.now - self.interval_start);
         if self.delivered <= expected {
@@ -52,7 +52,7 @@ impl Aggregation {
         self.filter.update(ack.tick, (self.delivered - expected).min(ack.cwnd));
     }
 
-    /// An interval begins: after idle time nothing was owed.
+    /// Restarts the interval. After an idle time nothing is expected.
     pub(crate) fn restart(&mut self, now: Time) {
         self.interval_start = now;
         self.delivered = 0;
@@ -67,7 +67,8 @@ impl Aggregation {
 mod tests {
     use super::*;
 
-    /// 8 Mbit/s are 1000 bytes per ms: 5000 bytes at once after a pause of 1 ms exceed them by 4000.
+    /// 8 Mbit/s are 1000 bytes per ms: 5000 bytes at once after a pause of 1 ms exceed this by
+    /// 4000.
     #[test]
     fn aggregation_is_what_exceeds_the_bandwidth() {
         let mut a = Aggregation::new(10);

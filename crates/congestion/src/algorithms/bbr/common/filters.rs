@@ -1,17 +1,19 @@
-//! The filters over a path's samples: a windowed maximum, and a minimum RTT in two stages.
+//! Filters over a path's samples: a windowed maximum, and a minimum RTT with two windows.
 
 use alloc::collections::VecDeque;
 
 use units::{Duration, Time};
 
-/// The largest value of the last `len` ticks, the running one included. The caller says what a tick is: a ProbeBW
-/// cycle (`MaxBwFilter`), a round trip (`ExtraACKedFilter`).
+/// The largest value of the last `len` ticks, including the current one. The caller defines the
+/// tick: a ProbeBW cycle (`MaxBwFilter`) or a round trip (`ExtraACKedFilter`).
 ///
-/// Exact, with at most `len` entries, where the draft's filter (K. Nichols' three samples) approximates.
+/// The result is exact and needs at most `len` entries. The draft's filter (K. Nichols's three
+/// samples) approximates it.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowedMax {
     len: u64,
-    /// Ticks ascend, values descend: the front is the maximum, the others are its successors.
+    /// Ticks in ascending and values in descending order: the front is the maximum, followed by its
+    /// successors.
     samples: VecDeque<(u64, u64)>,
 }
 
@@ -20,12 +22,12 @@ impl WindowedMax {
         Self { len, samples: VecDeque::new() }
     }
 
-    /// From now on the last so many ticks count.
+    /// Changes the window to `len` ticks.
     pub(crate) fn set_len(&mut self, len: u64) {
         self.len = len;
     }
 
-    /// Takes a value at a tick not before the last one.
+    /// Adds a value at a tick that is not before the last one.
     pub(crate) fn update(&mut self, tick: u64, value: u64) {
         while self.samples.back().is_some_and(|s| s.1 <= value) {
             self.samples.pop_back();
@@ -33,28 +35,32 @@ impl WindowedMax {
         if self.samples.back().is_none_or(|s| s.0 < tick) {
             self.samples.push_back((tick, value));
         }
-        // The newest stays whatever the window: with no sample in a window the last word holds.
+        // Keep the newest sample whatever its age: without samples in the window it remains the
+        // maximum.
         while self.samples.len() > 1 && self.samples[0].0.saturating_add(self.len) <= tick {
             self.samples.pop_front();
         }
     }
 
-    /// Zero before the first value.
+    /// Returns the maximum, or zero before the first value.
     pub(crate) fn max(&self) -> u64 {
         self.samples.front().map_or(0, |s| s.1)
     }
 }
 
-/// `UpdateMinRTT`: a short window says when to probe, the long one what to believe. BBRv1 has one window for both.
+/// `UpdateMinRTT`: the short window decides when to probe, the long one gives the estimate. BBRv1
+/// uses one window for both.
 #[derive(Clone, Debug)]
 pub(crate) struct MinRtt {
-    /// The estimate. [`Duration::MAX`] before the first sample.
+    /// Estimate. [`Duration::MAX`] before the first sample.
     pub(crate) min_rtt: Duration,
     min_rtt_stamp: Time,
     probe_rtt_min_delay: Duration,
-    /// Nothing before the first sample, so that a flow that starts late does not begin with ProbeRTT.
+    /// Time of the short window's minimum. `None` before the first sample, so that a flow that
+    /// starts late does not begin with ProbeRTT.
     probe_rtt_min_stamp: Option<Time>,
-    /// The short window has passed without a sample as small as its minimum: ProbeRTT is due.
+    /// Whether ProbeRTT is due: the short window has passed without a sample as small as its
+    /// minimum.
     pub(crate) probe_rtt_expired: bool,
 }
 
@@ -69,7 +75,7 @@ impl MinRtt {
         }
     }
 
-    /// An ACK arrived, with or without an RTT sample.
+    /// Processes an ACK, with or without an RTT sample.
     pub(crate) fn update(
         &mut self,
         now: Time,
@@ -89,7 +95,7 @@ impl MinRtt {
         }
     }
 
-    /// The next ProbeRTT is due one interval from now.
+    /// Schedules the next ProbeRTT one interval from now.
     pub(crate) fn schedule_next_probe(&mut self, now: Time) {
         self.probe_rtt_min_stamp = Some(now);
     }
@@ -99,7 +105,7 @@ impl MinRtt {
 mod tests {
     use super::*;
 
-    /// Against the definition, over a sequence without a pattern.
+    /// Comparison with the definition, over a sequence without a pattern.
     #[test]
     fn maximum_of_the_last_ticks() {
         for len in [1, 2, 10] {
@@ -132,7 +138,7 @@ mod tests {
         (filter.min_rtt.0 / 1_000_000, filter.probe_rtt_expired)
     }
 
-    /// 5 s without a smaller sample: probe. 10 s: believe the larger one.
+    /// After 5 s without a smaller sample, probe. After 10 s, accept a larger one.
     #[test]
     fn two_windows() {
         let mut f = MinRtt::new();

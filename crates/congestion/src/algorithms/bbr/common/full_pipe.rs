@@ -1,18 +1,20 @@
-//! The pipe is full when a few rounds of pushing have not brought a significantly higher bandwidth.
+//! Detects a full pipe: for several rounds the bandwidth has not grown significantly.
 
 use units::Rate;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FullPipeSearch {
-    /// The bandwidth that the next rounds must outgrow.
+    /// Bandwidth that the next rounds must exceed.
     pub(crate) full_bw: Rate,
-    /// Rounds in which they did not.
+    /// Number of rounds that did not exceed it.
     pub(crate) full_bw_count: u64,
 }
 
 impl FullPipeSearch {
-    /// A round that the application did not limit ends with this bandwidth: `rounds` in a row without a growth by the
-    /// factor `growth`?
+    /// Ends a round with bandwidth `bw` that the application did not limit.
+    ///
+    /// Returns true if the bandwidth has not grown by the factor `growth` for `rounds` consecutive
+    /// rounds.
     pub(crate) fn is_full(&mut self, bw: Rate, growth: f64, rounds: u64) -> bool {
         if bw.0 as f64 >= self.full_bw.0 as f64 * growth {
             *self = Self { full_bw: bw, full_bw_count: 0 };
@@ -27,7 +29,7 @@ impl FullPipeSearch {
 mod tests {
     use super::*;
 
-    /// Below +25 % three times; a round with +25 % begins the count anew.
+    /// Three rounds below +25 %. A round with +25 % restarts the count.
     #[test]
     fn three_flat_rounds() {
         let mut p = FullPipeSearch::default();

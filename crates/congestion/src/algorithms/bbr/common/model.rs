@@ -8,31 +8,34 @@ use super::signals::Signals;
 use crate::{Ack, RateSample};
 use units::Rate;
 
-/// No bound.
+/// Value of a bound that is not set.
 pub(crate) const INFINITE: u64 = u64::MAX;
 
-/// What loss says the path bears. One struct, because a spurious loss takes all of it back.
+/// Bounds derived from losses. Kept in one struct, because a spurious loss restores all of them.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds {
-    /// Short-term: this probing cycle's losses. Bits per second.
+    /// Short-term bound from the losses of this probing cycle, in bits per second.
     pub(crate) bw_lo: u64,
-    /// Short-term: this probing cycle's losses. Bytes.
+    /// Short-term bound from the losses of this probing cycle, in bytes.
     pub(crate) inflight_lo: u64,
-    /// Long-term: what the last probe found out. Bytes.
+    /// Long-term bound from the last probe, in bytes.
     pub(crate) inflight_hi: u64,
 }
 
 impl Bounds {
     pub(crate) const NONE: Self = Self { bw_lo: INFINITE, inflight_lo: INFINITE, inflight_hi: INFINITE };
 
-    /// `ResetLowerBounds`.
+    /// Implements `ResetLowerBounds`.
     pub(crate) fn reset_lower(&mut self) {
         self.bw_lo = INFINITE;
         self.inflight_lo = INFINITE;
     }
 
-    /// `AdaptLowerBoundsFromCongestion` after a round with a loss: to what the round delivered, but no further than to
-    /// `beta` of the bound. What is no bound yet begins at the estimate and the window.
+    /// `AdaptLowerBoundsFromCongestion` after a round with a loss: lowers the bounds to what the
+    /// round delivered.
+    ///
+    /// The reduction goes at most to `beta` times the bound. A bound that is not set starts at the
+    /// estimate or the window.
     pub(crate) fn adapt_lower(&mut self, latest: &Signals, beta: f64, max_bw: Rate, cwnd: u64) {
         let kept = |bound: u64, start: u64, latest: u64| {
             let bound = if bound == INFINITE { start } else { bound };
@@ -42,7 +45,8 @@ impl Bounds {
         self.inflight_lo = kept(self.inflight_lo, cwnd, latest.inflight_latest);
     }
 
-    /// `InflightWithHeadroom`: room left for flows that come, at least `mds` and beyond `least`.
+    /// `InflightWithHeadroom`: leaves room for arriving flows, at least `mds`. The result is at
+    /// least `least`.
     pub(crate) fn inflight_with_headroom(&self, headroom: f64, mds: u64, least: u64) -> u64 {
         if self.inflight_hi == INFINITE {
             return INFINITE;
@@ -51,7 +55,7 @@ impl Bounds {
         self.inflight_hi.saturating_sub(headroom).max(least)
     }
 
-    /// The looser of the two, bound by bound.
+    /// Takes the looser value of each bound.
     pub(crate) fn loosen(&mut self, other: &Self) {
         self.bw_lo = self.bw_lo.max(other.bw_lo);
         self.inflight_lo = self.inflight_lo.max(other.inflight_lo);
@@ -63,9 +67,9 @@ impl Bounds {
 pub(crate) struct Model {
     pub(crate) rounds: Rounds,
     max_bw_filter: WindowedMax,
-    /// Ticks of `max_bw_filter`: ProbeBW cycles.
+    /// Clock of `max_bw_filter`: ProbeBW cycles.
     pub(crate) cycle_count: u64,
-    /// What to pace by: `min(max_bw, bw_lo)`.
+    /// Bandwidth for pacing: `min(max_bw, bw_lo)`.
     pub(crate) bw: Rate,
     pub(crate) min_rtt: MinRtt,
     pub(crate) aggregation: Aggregation,
@@ -73,7 +77,7 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// Filters over so many ProbeBW cycles, and so many rounds.
+    /// Creates a model with filters over a number of ProbeBW cycles and a number of rounds.
     pub(crate) fn new(max_bw_filter_len: u64, extra_acked_filter_len: u64) -> Self {
         Self {
             rounds: Rounds::default(),
@@ -90,21 +94,21 @@ impl Model {
         Rate(self.max_bw_filter.max())
     }
 
-    /// `UpdateMaxBw`: a sample that the application limited says what the application did, not
-    /// what the path can; it counts only when it is a new maximum all the same.
+    /// `UpdateMaxBw`. An application-limited sample reflects the application, not the path. It
+    /// counts only if it is a new maximum.
     pub(crate) fn update_max_bw(&mut self, rs: &RateSample) {
         if let Some(rate) = rs.delivery_rate.filter(|&r| r >= self.max_bw() || !rs.app_limited) {
             self.max_bw_filter.update(self.cycle_count, rate.0);
         }
     }
 
-    /// `UpdateACKAggregation`.
+    /// Implements `UpdateACKAggregation`.
     pub(crate) fn update_ack_aggregation(&mut self, ack: &Ack, cwnd: u64) {
         let (now, acked, bw, tick) = (ack.now, newly_acked(ack), self.bw, self.rounds.count);
         self.aggregation.update(&Arrival { now, acked, bw, cwnd, tick });
     }
 
-    /// `BoundBWForModel`.
+    /// Implements `BoundBWForModel`.
     pub(crate) fn bound_bw(&mut self) {
         self.bw = Rate(self.max_bw().0.min(self.bounds.bw_lo));
     }
@@ -136,7 +140,7 @@ mod tests {
         assert_eq!(m.max_bw(), Rate(12_000_000), "nor does time alone");
     }
 
-    /// The maximum of the last two cycles: a lower rate holds after the second advance.
+    /// Maximum of the last two cycles: a lower rate takes effect after the second advance.
     #[test]
     fn bandwidth_is_forgotten_after_two_cycles() {
         let mut m = model();

@@ -1,28 +1,30 @@
-//! Probing for bandwidth in versions 2 and 3: when, which ACKs tell of it, and how fast the long-term bound rises.
+//! Bandwidth probing in versions 2 and 3: its start, the ACKs that report its result, and the
+//! growth of the long-term bound.
 
 use super::model::INFINITE;
 use units::{Duration, Rng, Time};
 
-/// Which packets the ACKs of now were sent in (`BBR.ack_phase`).
+/// Phase in which the packets were sent that are acknowledged now (`BBR.ack_phase`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AckPhase {
     /// Long after a probe.
     #[default]
     Init,
-    /// REFILL has begun; its packets come next.
+    /// REFILL has begun; ACKs of its packets come next.
     Refilling,
-    /// UP has begun; its packets come next.
+    /// UP has begun; ACKs of its packets come next.
     ProbeStarting,
-    /// UP's packets come.
+    /// ACKs of UP's packets arrive.
     ProbeFeedback,
-    /// UP is over; its last packets come.
+    /// UP is over; ACKs of its last packets arrive.
     ProbeStopping,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Probe {
     pub(crate) ack_phase: AckPhase,
-    /// Losses of now may be the probe's doing: the first that is too high cuts `inflight_hi`.
+    /// Whether current losses may be caused by the probe. The first one that is too high cuts
+    /// `inflight_hi`.
     pub(crate) bw_probe_samples: bool,
     cycle_stamp: Time,
     pub(crate) bw_probe_wait: Duration,
@@ -30,22 +32,23 @@ pub(crate) struct Probe {
     bw_probe_up_rounds: u64,
     /// Bytes acknowledged towards the next growth of `inflight_hi` by a packet.
     bw_probe_up_acks: u64,
-    /// Bytes to acknowledge for each.
+    /// Bytes to acknowledge for each such growth.
     pub(crate) probe_up_cnt: u64,
 }
 
-/// How long to wait between probes.
+/// Time between probes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wait {
     pub(crate) base: Duration,
-    /// What a random draw adds at most.
+    /// Largest random addition to the time.
     pub(crate) spread: Duration,
-    /// What a random draw takes from the rounds at most.
+    /// Largest random reduction of the number of rounds.
     pub(crate) rounds_spread: u64,
 }
 
 impl Probe {
-    /// `StartProbeBW_DOWN`: random draws keep flows from probing in step (`PickProbeWait`).
+    /// `StartProbeBW_DOWN`. Random draws keep flows from probing at the same time
+    /// (`PickProbeWait`).
     pub(crate) fn begin_down(&mut self, now: Time, wait: &Wait, rng: &mut Rng) {
         self.probe_up_cnt = INFINITE;
         self.rounds_since_bw_probe = rng.below(wait.rounds_spread.saturating_add(1));
@@ -54,21 +57,21 @@ impl Probe {
         self.ack_phase = AckPhase::ProbeStopping;
     }
 
-    /// `StartProbeBW_REFILL`.
+    /// Implements `StartProbeBW_REFILL`.
     pub(crate) fn begin_refill(&mut self) {
         self.bw_probe_up_rounds = 0;
         self.bw_probe_up_acks = 0;
         self.ack_phase = AckPhase::Refilling;
     }
 
-    /// `StartProbeBW_UP`.
+    /// Implements `StartProbeBW_UP`.
     pub(crate) fn begin_up(&mut self, now: Time) {
         self.bw_probe_samples = true;
         self.ack_phase = AckPhase::ProbeStarting;
         self.cycle_stamp = now;
     }
 
-    /// A round begins. Answers whether the last of a probe's feedback is in.
+    /// Begins a round. Returns whether all ACKs of a probe have arrived.
     pub(crate) fn advance_ack_phase(&mut self) -> bool {
         match self.ack_phase {
             AckPhase::ProbeStarting => self.ack_phase = AckPhase::ProbeFeedback,
@@ -82,7 +85,8 @@ impl Probe {
         false
     }
 
-    /// `IsTimeToProbeBW`: so much of clock, or as many rounds as Reno would need to regain the cut of a loss.
+    /// `IsTimeToProbeBW`: the time has passed, or as many rounds as Reno would need to recover from
+    /// a loss.
     pub(crate) fn is_time(&self, now: Time, rounds: u64) -> bool {
         self.has_elapsed_in_phase(now, self.bw_probe_wait) || self.rounds_since_bw_probe >= rounds
     }
@@ -91,7 +95,8 @@ impl Probe {
         now > self.cycle_stamp + interval
     }
 
-    /// So many bytes acknowledged while the bound is all used: by how many packets it rises.
+    /// Counts bytes acknowledged while the flow uses the whole bound. Returns by how many packets
+    /// the bound rises.
     pub(crate) fn upward(&mut self, acked: u64) -> u64 {
         self.bw_probe_up_acks += acked;
         let delta = self.bw_probe_up_acks / self.probe_up_cnt.max(1);

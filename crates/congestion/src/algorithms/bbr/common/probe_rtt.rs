@@ -1,4 +1,4 @@
-//! How long ProbeRTT lasts, and which packets it limits.
+//! Duration of ProbeRTT, and the packets that it limits.
 
 use super::rounds::{NO_SAMPLE, Rounds};
 use crate::{Ack, RateSample};
@@ -6,15 +6,16 @@ use units::{Duration, Time};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProbeRtt {
-    /// When the low inflight has lasted long enough; nothing before it is reached.
+    /// Time at which the low inflight has lasted long enough. `None` until inflight is low.
     pub(crate) done_stamp: Option<Time>,
     round_done: bool,
-    /// Packets sent at these values of `C.delivered`, both included, are limited by ProbeRTT, not by the path.
+    /// Values of `C.delivered`, both included, between which sent packets are limited by ProbeRTT,
+    /// not by the path.
     limited: Option<(u64, u64)>,
 }
 
 impl ProbeRtt {
-    /// The sender's sample, with ProbeRTT's own limit.
+    /// Returns the sender's sample, marked as limited if ProbeRTT limited its packet.
     pub(crate) fn mark(&self, rate: Option<RateSample>) -> RateSample {
         rate.map_or(NO_SAMPLE, |rs| RateSample {
             app_limited: rs.app_limited || self.limits(rs.prior_delivered),
@@ -22,19 +23,21 @@ impl ProbeRtt {
         })
     }
 
-    /// Was a packet with this `P.delivered` sent while ProbeRTT limited the sender?
+    /// Reports whether ProbeRTT limited the sender when a packet with this `P.delivered` was sent.
     fn limits(&self, prior_delivered: u64) -> bool {
         self.limited.is_some_and(|(from, to)| from <= prior_delivered && prior_delivered <= to)
     }
 
-    /// `MarkConnectionAppLimited`. The mark stays in the controller: the sender's own marks are of the application alone.
+    /// `MarkConnectionAppLimited`. The mark stays in the controller, because the sender's marks
+    /// stand for the application alone.
     pub(crate) fn mark_app_limited(&mut self, ack: &Ack) {
         let from = self.limited.map_or(ack.delivered, |(from, _)| from);
         self.limited = Some((from, ack.delivered.saturating_add(ack.bytes_in_flight)));
     }
 
-    /// `HandleProbeRTT`: at least `duration`, and one round, with no more than `cwnd` in flight. Answers whether the
-    /// round is over; the time is [`ProbeRtt::is_done`]'s.
+    /// `HandleProbeRTT`: at least `duration` and one round with at most `cwnd` in flight.
+    ///
+    /// Returns whether the round is over. [`ProbeRtt::is_done`] checks the time.
     pub(crate) fn advance(&mut self, ack: &Ack, rounds: &mut Rounds, cwnd: u64, duration: Duration) -> bool {
         self.mark_app_limited(ack);
         if self.done_stamp.is_none() {
@@ -59,7 +62,7 @@ mod tests {
     use super::*;
     use crate::testing::fixtures::acked;
 
-    /// Exactly the packets sent from the first mark to one flight after the last.
+    /// Exactly the packets sent from the first mark until one flight after the last.
     #[test]
     fn its_own_packets_are_limited() {
         let mut d = ProbeRtt::default();
@@ -71,7 +74,7 @@ mod tests {
         }
     }
 
-    /// Not before the inflight is low, then 200 ms and a round.
+    /// Starts when inflight is low, then lasts 200 ms and a round.
     #[test]
     fn time_and_a_round() {
         let (mut d, mut rounds) = (ProbeRtt::default(), Rounds::default());

@@ -1,9 +1,10 @@
-//! Packet-timed round trips: one ends when a packet sent after its begin is acknowledged.
+//! Packet-timed round trips. A round ends when a packet sent after its start is acknowledged.
 
 use crate::RateSample;
 use units::Duration;
 
-/// An ACK that gave no sample: it begins no round, shows no rate and no loss, and proves nothing about the pipe.
+/// Sample of an ACK that gave none. It starts no round, shows neither rate nor loss, and says
+/// nothing about the pipe.
 pub(crate) const NO_SAMPLE: RateSample = RateSample {
     prior_delivered: 0,
     delivered: 0,
@@ -14,7 +15,8 @@ pub(crate) const NO_SAMPLE: RateSample = RateSample {
     lost: 0,
 };
 
-/// BBR begins a round of its own at each change of state, so the sender's count would not do.
+/// Round counter. BBR starts a new round at each change of state, so it cannot use the sender's
+/// count.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rounds {
     /// `C.delivered`.
@@ -25,7 +27,7 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    /// `UpdateRound`.
+    /// Implements `UpdateRound`.
     pub(crate) fn update(&mut self, delivered: u64, rs: &RateSample) {
         self.delivered = delivered;
         self.start = rs.delivered > 0 && rs.prior_delivered >= self.next_round_delivered;
@@ -35,7 +37,7 @@ impl Rounds {
         }
     }
 
-    /// `StartRound`.
+    /// Implements `StartRound`.
     pub(crate) fn begin(&mut self) {
         self.next_round_delivered = self.delivered;
     }

@@ -1,4 +1,4 @@
-//! Signals for the tests of every version.
+//! Signals for the tests of all versions.
 
 use super::frame::Frame;
 use super::rounds::NO_SAMPLE;
@@ -8,7 +8,7 @@ use units::{Duration, Rate, Time};
 
 pub(crate) const MDS: u64 = 1200;
 
-/// A sample of one packet at this rate, in Mbit/s.
+/// Returns a sample of one packet at this rate, in Mbit/s.
 pub(crate) fn sample(mbit: u64, prior_delivered: u64) -> RateSample {
     RateSample {
         prior_delivered,
@@ -21,7 +21,7 @@ pub(crate) fn sample(mbit: u64, prior_delivered: u64) -> RateSample {
     }
 }
 
-/// The pipe has been full, at this rate (Mbit/s) and RTT (ms).
+/// Prepares a flow that has filled the pipe, at this rate (Mbit/s) and RTT (ms).
 pub(crate) fn know(bbr: &mut Frame, mbit: u64, rtt: u64) {
     bbr.filled_pipe = true;
     bbr.model.update_max_bw(&sample(mbit, 0));
@@ -38,7 +38,7 @@ impl Batch {
     }
 }
 
-/// The first losses of the connection, each of a packet that left with so much in flight.
+/// Returns the connection's first losses. Each packet was sent with `tx_in_flight` bytes in flight.
 pub(crate) fn lost(numbers: &[u64], tx_in_flight: u64) -> Batch {
     let packet = |&pn| LostPacket {
         pn,

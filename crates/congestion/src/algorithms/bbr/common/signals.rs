@@ -1,9 +1,9 @@
-//! Congestion signals of versions 2 and 3: what the last round delivered and lost, and how much was in flight when the
-//! losses became too many.
+//! Congestion signals of versions 2 and 3: the bytes that the last round delivered and lost, and
+//! the bytes in flight when the losses became too many.
 //!
 //! ```text
 //! too high           lost > loss_thresh * tx_in_flight
-//! inflight at loss   of a lost packet, with `prev` for what flew and was lost before it:
+//! inflight at loss   for a lost packet; `prev` are the values before it:
 //!                    inflight_prev + (loss_thresh * inflight_prev - lost_prev) / (1 - loss_thresh)
 //! ```
 
@@ -12,23 +12,23 @@ use crate::{Lost, LostPacket, RateSample};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Signals {
-    /// This ACK ends a round for the purpose of the short-term bounds.
+    /// Whether this ACK ends a round of the short-term bounds.
     pub(crate) loss_round_start: bool,
     loss_round_delivered: u64,
     pub(crate) loss_in_round: bool,
-    /// Best of the round, bits per second.
+    /// Highest bandwidth of the round, in bits per second.
     pub(crate) bw_latest: u64,
-    /// Best of the round, bytes.
+    /// Most bytes delivered in the round.
     pub(crate) inflight_latest: u64,
-    /// Discontiguous ranges of packet numbers lost in the round.
+    /// Non-contiguous ranges of packet numbers lost in the round.
     pub(crate) lost_ranges: u64,
     last_lost: Option<u64>,
-    /// Bytes reported as CE-marked in the round.
+    /// Bytes CE-marked in the round.
     ce_in_round: u64,
 }
 
 impl Signals {
-    /// `UpdateLatestDeliverySignals`.
+    /// Implements `UpdateLatestDeliverySignals`.
     pub(crate) fn update_latest(&mut self, delivered: u64, rs: &RateSample) {
         self.loss_round_start = rs.delivered > 0 && rs.prior_delivered >= self.loss_round_delivered;
         self.bw_latest = self.bw_latest.max(rs.delivery_rate.map_or(0, |r| r.0));
@@ -48,14 +48,14 @@ impl Signals {
         }
     }
 
-    /// `ResetCongestionSignals`.
+    /// Implements `ResetCongestionSignals`.
     pub(crate) fn reset(&mut self) {
         self.loss_in_round = false;
         self.bw_latest = 0;
         self.inflight_latest = 0;
     }
 
-    /// The first loss of a round begins one (version 3).
+    /// Begins a round at its first loss (version 3).
     pub(crate) fn begin_loss_round(&mut self, delivered: u64) {
         if !self.loss_in_round {
             self.loss_round_delivered = delivered;
@@ -69,14 +69,15 @@ impl Signals {
         self.last_lost = Some(pn);
     }
 
-    /// The sample, with a CE mark counted like the loss of its packet. Nothing to hold them against without a sample.
+    /// Returns the sample with each CE mark counted as the loss of a packet. Does nothing without a
+    /// sample to compare with.
     pub(crate) fn count_marks(&mut self, rs: RateSample, packets: u64, mds: u64) -> RateSample {
         let marked = self.note_ce(packets, mds);
         let lost = if rs.tx_in_flight > 0 { rs.lost.saturating_add(marked) } else { rs.lost };
         RateSample { lost, ..rs }
     }
 
-    /// A mark counts like the loss of its packet. Answers the bytes marked in the round.
+    /// Counts a CE mark as the loss of a packet. Returns the bytes marked in the round.
     fn note_ce(&mut self, packets: u64, mds: u64) -> u64 {
         if packets > 0 {
             self.loss_in_round = true;
@@ -87,12 +88,13 @@ impl Signals {
     }
 }
 
-/// `IsInflightTooHigh`.
+/// Implements `IsInflightTooHigh`.
 pub(crate) fn is_inflight_too_high(rs: &RateSample, loss_thresh: f64) -> bool {
     rs.lost as f64 > rs.tx_in_flight as f64 * loss_thresh
 }
 
-/// `InflightAtLoss`: after how many bytes in flight, counted into the lost packet, did the losses reach the threshold?
+/// `InflightAtLoss`: the bytes in flight, up to some point in the lost packet, at which the losses
+/// reached the threshold.
 pub(crate) fn inflight_at_loss(rs: &RateSample, size: u64, loss_thresh: f64) -> u64 {
     let inflight_prev = rs.tx_in_flight.saturating_sub(size) as f64;
     let lost_prev = rs.lost.saturating_sub(size) as f64;
@@ -100,7 +102,7 @@ pub(crate) fn inflight_at_loss(rs: &RateSample, size: u64, loss_thresh: f64) -> 
     (inflight_prev + lost_prefix) as u64
 }
 
-/// The packets of a batch, each as a sample with the losses known up to itself.
+/// Returns a sample for each packet of a batch, with the losses known up to that packet.
 pub(crate) fn samples<'a>(lost: &'a Lost) -> impl Iterator<Item = (&'a LostPacket, RateSample)> {
     let batch: u64 = lost.packets.iter().map(|p| p.bytes).sum();
     let mut total = lost.total_lost.saturating_sub(batch);
@@ -116,7 +118,7 @@ mod tests {
     use super::super::script::{MDS, lost, sample};
     use super::*;
 
-    /// The sheet's vectors (appendix A), in packets of one byte and aggregates of ten.
+    /// Test vectors of the fact sheet (appendix A), in packets of one byte and aggregates of ten.
     #[test]
     fn vectors_of_inflight_at_loss() {
         for (tx_in_flight, lost, size, expected) in [(101, 3, 1, 100), (110, 11, 10, 101), (1000, 21, 1, 998)]

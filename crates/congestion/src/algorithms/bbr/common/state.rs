@@ -1,32 +1,33 @@
-//! The states of versions 2 and 3. Their gains are the versions' own.
+//! States of versions 2 and 3. Each version has its own gains.
 
 crate::states! {
-    /// `BBR.state`, with ProbeBW's four phases as states of their own.
+    /// `BBR.state`, with the four phases of ProbeBW as separate states.
     pub(crate) enum State {
-        /// Doubles its rate each round.
+        /// Doubles the rate each round.
         Startup = "Startup",
-        /// Empties the queue that Startup left.
+        /// Drains the queue that Startup built.
         Drain = "Drain",
-        /// Slower than the estimate: drains what UP left, and leaves headroom.
+        /// Sends more slowly than the estimate: drains the queue that UP built and leaves headroom.
         ProbeBwDown = "ProbeBW_DOWN",
-        /// At the estimate.
+        /// Sends at the estimate.
         ProbeBwCruise = "ProbeBW_CRUISE",
-        /// At the estimate without the short-term bounds, for a round: the pipe is full before the probe.
+        /// Sends at the estimate without short-term bounds for a round, so that the pipe is full
+        /// before the probe.
         ProbeBwRefill = "ProbeBW_REFILL",
-        /// Faster than the estimate: is there more?
+        /// Sends faster than the estimate, to probe for more bandwidth.
         ProbeBwUp = "ProbeBW_UP",
-        /// Next to nothing in flight: the path's own delay shows.
+        /// Keeps very little in flight, to measure the path's own delay.
         ProbeRtt = "ProbeRTT",
     }
 }
 
 impl State {
-    /// `IsInAProbeBWState`.
+    /// Implements `IsInAProbeBWState`.
     pub(crate) fn is_probe_bw(self) -> bool {
         !matches!(self, Self::Startup | Self::Drain | Self::ProbeRtt)
     }
 
-    /// `BBRIsProbingBW`.
+    /// Implements `BBRIsProbingBW`.
     pub(crate) fn is_probing_bw(self) -> bool {
         matches!(self, Self::Startup | Self::ProbeBwRefill | Self::ProbeBwUp)
     }

@@ -1,4 +1,5 @@
-//! The bandwidth: the windowed maximum or a policer's rate, ACK aggregation, and whether the pipe is full.
+//! Bandwidth estimate: the windowed maximum or a policer's rate. Also ACK aggregation and the
+//! detection of a full pipe.
 
 use super::Bbr1;
 use super::cycle::Mode;
@@ -13,7 +14,7 @@ impl Bbr1 {
         Rate(self.bw_filter.max())
     }
 
-    /// What to pace by.
+    /// Returns the bandwidth for pacing.
     pub(super) fn bw(&self) -> Rate {
         if self.policer.lt_use_bw { self.policer.lt_bw } else { self.max_bw() }
     }
@@ -30,7 +31,7 @@ impl Bbr1 {
         }
     }
 
-    /// `bbr_update_bw`: a sample that the application limited counts only when it is a new maximum all the same.
+    /// `bbr_update_bw`: an application-limited sample counts only if it is a new maximum.
     pub(super) fn update_bw(&mut self, ack: &Ack, rs: &RateSample) {
         self.delivered_time = ack.now;
         self.rounds.update(ack.delivered, rs);
@@ -43,14 +44,14 @@ impl Bbr1 {
         }
     }
 
-    /// `bbr_update_ack_aggregation`.
+    /// Implements `bbr_update_ack_aggregation`.
     pub(super) fn update_ack_aggregation(&mut self, ack: &Ack) {
         let tick = self.rounds.count / self.params.extra_acked_win_rtts.max(1);
         let (now, acked, bw, cwnd) = (ack.now, newly_acked(ack), self.bw(), self.window.cwnd);
         self.aggregation.update(&Arrival { now, acked, bw, cwnd, tick });
     }
 
-    /// `bbr_check_full_bw_reached`.
+    /// Implements `bbr_check_full_bw_reached`.
     pub(super) fn check_full_bw_reached(&mut self, rs: &RateSample) {
         if !self.full_bw_reached && self.rounds.start && !rs.app_limited {
             let (bw, p) = (self.max_bw(), &self.params);
@@ -58,7 +59,8 @@ impl Bbr1 {
         }
     }
 
-    /// Everything outstanding is gone (`bbr_set_state`).
+    /// Resets the full-pipe search and the policer after a timeout: nothing is outstanding any more
+    /// (`bbr_set_state`).
     pub(super) fn on_timeout(&mut self, now: Time) {
         self.enter_recovery(false);
         self.full_pipe.full_bw = Rate(0);

@@ -7,32 +7,33 @@ use units::Time;
 crate::states! {
     /// `bbr->mode`.
     pub(super) enum Mode {
-        /// Doubles its rate each round.
+        /// Doubles the rate each round.
         Startup = "Startup",
-        /// Empties the queue that Startup left.
+        /// Drains the queue that Startup built.
         Drain = "Drain",
-        /// At the estimate on the average; a phase in eight probes, the next drains what it queued.
+        /// Sends at the estimate on average. One phase in eight probes, the next one drains the
+        /// queue it built.
         ProbeBw = "ProbeBW",
-        /// Next to nothing in flight: the path's own delay shows.
+        /// Keeps very little in flight, to measure the path's own delay.
         ProbeRtt = "ProbeRTT",
     }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cycle {
-    /// Below the number of phases.
+    /// Index of the phase, below the number of phases.
     pub(super) idx: usize,
     stamp: Time,
 }
 
-/// What a layer above puts on ProbeBW (`bbr1_ecn_gated`).
+/// Scaling of ProbeBW by an outer controller (`bbr1_ecn_gated`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     /// Factor on the pacing gain of each phase.
     pub(crate) pacing: f64,
     /// Factor on the window gain.
     pub(crate) cwnd: f64,
-    /// The scaled gain, not the cycle's own, says how a phase ends.
+    /// Whether the scaled gain decides how a phase ends, not the cycle's own gain.
     pub(crate) ends: bool,
 }
 
@@ -41,12 +42,12 @@ impl Scale {
 }
 
 impl Bbr1 {
-    /// The running phase of ProbeBW.
+    /// Returns the current phase of ProbeBW.
     pub(crate) fn phase(&self) -> Option<usize> {
         (self.mode == Mode::ProbeBw).then_some(self.cycle.idx)
     }
 
-    /// From now on, in ProbeBW.
+    /// Scales ProbeBW from now on.
     pub(crate) fn scale_probe_bw(&mut self, scale: Scale) {
         self.scale = scale;
         if self.mode == Mode::ProbeBw {
@@ -54,7 +55,7 @@ impl Bbr1 {
         }
     }
 
-    /// The pipe is full enough: the next ACK finds Drain.
+    /// Ends Startup: the next ACK enters Drain.
     pub(crate) fn end_startup(&mut self) {
         self.full_bw_reached = true;
     }
@@ -63,7 +64,7 @@ impl Bbr1 {
         match self.mode {
             Mode::Startup => self.params.high_gain,
             Mode::Drain => self.params.drain_gain,
-            // A policer drops what exceeds its rate: no probing.
+            // A policer drops what exceeds its rate, so do not probe.
             Mode::ProbeBw if self.policer.lt_use_bw => 1.0,
             Mode::ProbeBw => self.params.pacing_gain_cycle[self.cycle.idx] * self.scale.pacing,
             Mode::ProbeRtt => 1.0,
@@ -78,8 +79,8 @@ impl Bbr1 {
         }
     }
 
-    /// `bbr_reset_probe_bw_mode`: at a random phase, so that flows do not probe in step, but not at the second, which
-    /// drains the first.
+    /// `bbr_reset_probe_bw_mode`: starts at a random phase, so that flows do not probe at the same
+    /// time. Never starts at the second phase, which drains the queue of the first.
     pub(super) fn enter_probe_bw(&mut self, now: Time) {
         let phases = self.params.pacing_gain_cycle.len();
         self.mode = Mode::ProbeBw;
@@ -92,22 +93,22 @@ impl Bbr1 {
         self.cycle = Cycle { idx, stamp: now };
     }
 
-    /// `bbr_update_cycle_phase`.
+    /// Implements `bbr_update_cycle_phase`.
     pub(super) fn update_cycle_phase(&mut self, ack: &Ack) {
         if self.mode == Mode::ProbeBw && self.is_next_cycle_phase(ack) {
             self.advance_cycle_phase(ack.now);
         }
     }
 
-    /// `bbr_is_next_cycle_phase`.
+    /// Implements `bbr_is_next_cycle_phase`.
     fn is_next_cycle_phase(&self, ack: &Ack) -> bool {
         let (gain, inflight) = (self.pacing_gain(), ack.prior_in_flight);
         let is_full_length = ack.now - self.cycle.stamp > self.min_rtt.min_rtt;
         let own = if self.policer.lt_use_bw { 1.0 } else { self.params.pacing_gain_cycle[self.cycle.idx] };
         let kind = if self.scale.ends { gain } else { own };
         if kind > 1.0 {
-            // With a small min_rtt it may take longer to get there; with a small buffer there is no getting there, nor
-            // with a gain scaled to at most 1.
+            // With a small min_rtt, reaching this inflight may take longer. With a small buffer, or
+            // a gain scaled to at most 1, it is never reached.
             is_full_length && (gain <= 1.0 || ack.lost > 0 || inflight >= self.inflight(gain))
         } else if kind < 1.0 {
             is_full_length || inflight <= self.inflight(1.0)
@@ -116,7 +117,7 @@ impl Bbr1 {
         }
     }
 
-    /// `bbr_check_drain`.
+    /// Implements `bbr_check_drain`.
     pub(super) fn check_drain(&mut self, ack: &Ack) {
         if self.mode == Mode::Startup && self.full_bw_reached {
             self.mode = Mode::Drain;

@@ -1,5 +1,5 @@
-//! BBRv1, draft-cardwell-iccrg-bbr-congestion-control-00 (July 2017), with what Linux' tcp_bbr.c (version 6) adds. Names
-//! are those of Linux, sections the draft's.
+//! BBRv1, draft-cardwell-iccrg-bbr-congestion-control-00 (July 2017), with the additions of Linux's
+//! tcp_bbr.c (version 6). Names are those of Linux, sections those of the draft.
 //!
 //! ```text
 //!   Startup --3 flat rounds--> Drain --inflight <= BDP--> ProbeBW <--> ProbeRTT
@@ -9,47 +9,53 @@
 //! min_rtt       min RTT of the last 10 s; seconds                                             (4.1.2.3)
 //! extra_acked   max over 5 to 10 rounds of bytes acknowledged beyond bw * time, <= bw * 100 ms    Linux
 //! lt_bw         a policer's rate, instead of bw: see `policer`                                    Linux
-//! full pipe     bw < 1.25 of its last mark for 3 rounds that the application did not limit    (4.3.2.2)
+//! full pipe     bw < 1.25 * last reference for 3 rounds not limited by the application       (4.3.2.2)
 //! pacing_rate   gain * bw * 0.99; only rises until the pipe has been full                     (4.2.1, Linux)
 //! target        gain * bw * min_rtt + extra_acked + 3 send quanta, even number of packets     (4.2.3.2, Linux)
-//! cwnd          min(cwnd + acked, target), at least 4 packets; ProbeRTT: at most 4            (4.2.3.6)
-//! recovery      first round: one packet out per packet delivered; cwnd back at its end        (4.2.3.4)
-//! timeout       cwnd = inflight + 1 packet (draft: 1), full_bw forgotten; bw, min_rtt stay      (4.2.3.4, Linux)
+//! cwnd          min(cwnd + acked, target), at least 4 packets; in ProbeRTT at most 4         (4.2.3.6)
+//! recovery      first round: one packet sent per packet delivered; cwnd restored at its end   (4.2.3.4)
+//! timeout       cwnd = inflight + 1 packet (draft: 1), full_bw reset; bw, min_rtt unchanged   (4.2.3.4, Linux)
 //!
 //!               Startup    Drain    ProbeBW                                       ProbeRTT
 //! pacing gain   2.885      0.3466   1.25, 0.75, 1, 1, 1, 1, 1, 1                  1
 //! cwnd gain     2.885      2.885    2                                             1
 //!
-//! phases of ProbeBW begin at random, but not with 0.75, and end when more than min_rtt has passed, and
-//!   gain > 1    also something was lost or inflight >= gain * BDP
-//!   gain < 1    or inflight <= BDP before that                                                (4.3.4)
+//! ProbeBW begins with a random phase, but not with 0.75. A phase ends when more than min_rtt has passed, and
+//!   gain > 1    something was lost or inflight >= gain * BDP
+//!   gain < 1    or as soon as inflight <= BDP                                                 (4.3.4)
 //! ProbeRTT      at most 4 packets in flight for 200 ms and one round                          (4.3.5)
-//!               without (`probe_rtt`) the first sample after 10 s replaces the minimum          Linux
+//!               `probe_rtt = false`: the first sample after 10 s replaces the minimum           Linux
 //! idle restart  pacing gain 1, and no ProbeRTT before the next ACK                            (4.3.4.4)
 //! ```
 //!
-//! Loss moves neither rate nor BDP, CE marks nothing at all.
+//! Losses change neither rate nor BDP. CE marks have no effect.
 //!
 //! Deviations:
-//! 1. Linux' additions are parameters: `pacing_margin`, `extra_acked_gain`, `policer`, `round_up_packets`,
-//!    `probe_up_extra`. With 0, 0, false, 1, 0 what is left is the draft.
-//! 2. CE is ignored, as in draft and Linux, although RFC 9002 section 7.1 wants an answer.
-//! 3. `min_rtt` and its time stamp move on a lower sample (Linux since 5.10, `bbr_update_min_rtt`), not on an equal one
-//!    (draft, Linux up to 5.9: `min_rtt_slack = 0`): in a simulator without noise equal samples put ProbeRTT off for
-//!    ever. A lone packet of a round, whose ACK may have been delayed, does not replace an expired minimum (Linux).
-//! 4. The windowed maxima are exact. Linux' two windows of `extra_acked` are a maximum over two ticks of five rounds;
-//!    Linux' limit on the length of an aggregation interval (2^20 packets) is not there.
+//! 1. Linux's additions are parameters: `pacing_margin`, `extra_acked_gain`, `policer`,
+//!    `round_up_packets`, `probe_up_extra`. With 0, 0, false, 1, 0 the behaviour is the draft's.
+//! 2. CE marks are ignored, as in the draft and in Linux, although RFC 9002 section 7.1 requires a
+//!    response.
+//! 3. `min_rtt` and its time stamp are updated by a lower sample (Linux since 5.10,
+//!    `bbr_update_min_rtt`), not by an equal one (draft, Linux up to 5.9: `min_rtt_slack = 0`). In
+//!    a simulator without noise, equal samples would postpone ProbeRTT for ever. The only packet of
+//!    a round, whose ACK may have been delayed, does not replace an expired minimum (Linux).
+//! 4. The windowed maxima are exact. Linux's two windows of `extra_acked` are a maximum over two
+//!    ticks of five rounds; Linux's limit on the length of an aggregation interval (2^20 packets)
+//!    is not implemented.
 //! 5. ProbeRTT marks its packets as application-limited in the controller, not in the sender.
 //! 6. Recovery ends no sooner than one round after it began, also after a timeout. QUIC has no retransmission timeout:
 //!    its persistent congestion is one.
 //! 7. The first RTT sample computes the initial pacing rate again (Linux).
-//! 8. Startup beside Linux 6.18 (10 Mbit/s, 50 ms, through the emulator): with the handshake's RTT as first sample the window
-//!    peaks at Linux' 128 packets (131 without: the first RTT is then that of a full packet), with `unpaced_packets = 10`
-//!    the first round has its RTTs. With a queue of 1 BDP 90 are lost, there 90 to 93, once 140. With half a BDP it is 190: in 16
-//!    runs Linux lost 123 to 131 ten times and 176 to 196 six times, as one more flat round follows or not. What remains:
-//!    Linux' gains are multiples of 1/256 (2.887, 0.344); its initial pacing rate has the margin in it; it counts what
-//!    is in the network when the next packet leaves (`bbr_packets_in_net_at_edt`), here what is in flight now; a sample
-//!    shorter than min_rtt begins no round there; its recovery ends when all that left before it has been acknowledged.
+//! 8. Startup compared with Linux 6.18 (10 Mbit/s, 50 ms, through the emulator). With the
+//!    handshake's RTT as first sample, the window peaks at Linux's 128 packets. Without it the peak
+//!    is 131, because the first RTT is then that of a full packet. With `unpaced_packets = 10` the
+//!    first round has Linux's RTTs. With a queue of 1 BDP, 90 packets are lost here; Linux loses 90
+//!    to 93, once 140. With half a BDP, 190 are lost here. In 16 runs Linux lost 123 to 131 ten
+//!    times and 176 to 196 six times, depending on one more flat round. Remaining differences:
+//!    Linux's gains are multiples of 1/256 (2.887, 0.344). Its initial pacing rate includes the
+//!    margin. It uses the packets in the network when the next packet is sent
+//!    (`bbr_packets_in_net_at_edt`), not those in flight now. A sample shorter than min_rtt starts
+//!    no round in Linux. Its recovery ends when everything sent before it has been acknowledged.
 //! 9. A spurious loss ends recovery, restores `cwnd` and restarts the searches for the full pipe and for a policer
 //!    (Linux).
 
@@ -71,38 +77,40 @@ use crate::algorithms::bbr::common::probe_rtt::ProbeRtt;
 use crate::algorithms::bbr::common::rounds::Rounds;
 use crate::algorithms::bbr::common::window::{Window, restarts_from_idle};
 use crate::{
-    Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, STATE, Sent, initial_window_of,
+    Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, STATE, Sent,
+    initial_window_or_default,
 };
 pub(crate) use cycle::Scale;
 use cycle::{Cycle, Mode};
 use policer::Policer;
 use units::{Rng, Time};
 
-/// Names of its states, by number.
+/// Names of the states, indexed by state number.
 pub const STATES: &[&str] = Mode::NAMES;
 
 crate::variables! {
-    /// Largest delivery rate of the last rounds, BtlBw. Draft section 4.1.1.5.
+    /// Largest delivery rate of recent rounds, BtlBw. Draft section 4.1.1.5.
     max_bw: "bit/s",
-    /// Rate that the model goes by: `max_bw`, or a policer's. Linux bbr_bw.
+    /// Bandwidth used by the model: `max_bw`, or a policer's rate. Linux bbr_bw.
     bw: "bit/s",
     /// Smallest RTT of the last 10 s, RTprop. Draft section 4.1.2.3.
     min_rtt: "s",
-    /// Most that was acknowledged beyond the rate lately. Linux bbr_extra_acked.
+    /// Most bytes recently acknowledged beyond the estimated rate. Linux bbr_extra_acked.
     extra_acked: "bytes",
-    /// Factor of the pacing rate. Draft section 4.2.1.
+    /// Gain of the pacing rate. Draft section 4.2.1.
     pacing_gain: "",
-    /// Factor of the window. Draft section 4.2.3.
+    /// Gain of the window. Draft section 4.2.3.
     cwnd_gain: "",
-    /// Whether the pipe has been full, 0 or 1: Startup is over. Draft section 4.3.2.2; Linux bbr_full_bw_reached.
+    /// Whether the pipe has been full, which ends Startup, 0 or 1. Draft section 4.3.2.2; Linux
+    /// bbr_full_bw_reached.
     filled_pipe: "",
     /// Rounds without significant growth of the rate. Draft section 4.3.2.2; Linux full_bw_cnt.
     full_bw_count: "rounds",
-    /// Whether a policer's rate rules, 0 or 1. Linux lt_use_bw.
+    /// Whether a policer's rate is used, 0 or 1. Linux lt_use_bw.
     lt_use_bw: "",
 }
 
-/// The controller. Windows in bytes.
+/// The controller. Windows are in bytes.
 #[derive(Clone, Debug)]
 pub struct Bbr1 {
     params: Params,
@@ -120,20 +128,21 @@ pub struct Bbr1 {
     policer: Policer,
     probe_rtt: ProbeRtt,
     window: Window,
-    /// The next ACK begins a round, the one of conservation.
+    /// Whether the next ACK starts a round of packet conservation.
     conservation_begins: bool,
-    /// The first packets after an idle time are on their way: nothing was in flight, so no ProbeRTT is needed.
+    /// Whether the packets in flight are the first after an idle time. Nothing was in flight, so
+    /// ProbeRTT is not needed.
     idle_restart: bool,
-    /// Packets that are still to leave unpaced.
+    /// Packets still to be sent unpaced.
     unpaced: u64,
     /// Bytes lost since the start.
     total_lost: u64,
-    /// The last ACK.
+    /// Time of the last ACK.
     delivered_time: Time,
 }
 
 impl Bbr1 {
-    /// In Startup, with the initial window (`BBRInit`).
+    /// Creates a controller in Startup with the initial window (`BBRInit`).
     pub fn new(params: Params, path: PathInfo) -> Self {
         let p = &params;
         let mut cc = Self {
@@ -151,7 +160,7 @@ impl Bbr1 {
             policer: Policer::default(),
             probe_rtt: ProbeRtt::default(),
             window: Window::new(
-                initial_window_of(p.initial_window, path.max_datagram_size),
+                initial_window_or_default(p.initial_window, path.max_datagram_size),
                 path.max_datagram_size,
                 p.high_gain,
                 p.initial_rtt,
@@ -173,7 +182,7 @@ impl Controller for Bbr1 {
         Needs { rate_samples: true, ..Needs::default() }
     }
 
-    /// `bbr_cwnd_event`: back at the estimated rate at once, since the pipe is empty.
+    /// `bbr_cwnd_event`: the pipe is empty, so pacing returns to the estimated rate at once.
     fn on_sent(&mut self, sent: &Sent) {
         self.window.inflight = sent.bytes_in_flight;
         self.unpaced = self.unpaced.saturating_sub(1);
@@ -189,7 +198,7 @@ impl Controller for Bbr1 {
         }
     }
 
-    /// `bbr_main`.
+    /// Implements `bbr_main`.
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.window.inflight = ack.bytes_in_flight;
         let rs = self.probe_rtt.mark(ack.rate);
@@ -219,7 +228,7 @@ impl Controller for Bbr1 {
         self.total_lost = lost.total_lost;
     }
 
-    /// `bbr_undo_cwnd`.
+    /// Implements `bbr_undo_cwnd`.
     fn on_spurious(&mut self) {
         if self.window.in_recovery {
             self.full_pipe = FullPipeSearch::default();
@@ -234,7 +243,7 @@ impl Controller for Bbr1 {
 
     fn on_path_change(&mut self, path: PathInfo) {
         let mds = path.max_datagram_size;
-        let initial = initial_window_of(self.params.initial_window, mds);
+        let initial = initial_window_or_default(self.params.initial_window, mds);
         self.window.on_path_change(mds, initial, self.params.min_pipe_cwnd);
         self.mds = mds;
     }

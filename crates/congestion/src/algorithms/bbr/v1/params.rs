@@ -1,78 +1,94 @@
-//! The parameters. "Draft" is draft-cardwell-iccrg-bbr-congestion-control-00, "Linux" is tcp_bbr.c of version 6.
+//! Parameters. "Draft" is draft-cardwell-iccrg-bbr-congestion-control-00, "Linux" is tcp_bbr.c of
+//! version 6.
 
 use crate::{Range, params};
 use units::{Bytes, Duration, Rate};
 
 params! {
-    /// Pacing and window gain in Startup. Draft section 4.3.2.1: 2 / ln 2, doubles the rate each round.
+    /// Pacing and window gain in Startup. Draft section 4.3.2.1: 2 / ln 2, which doubles the rate
+    /// each round.
     high_gain: f64 = 2.885 => Range::FACTOR,
-    /// Pacing gain in Drain. Draft section 4.3.3: 1 / high_gain, undoes Startup's queue in a round.
+    /// Pacing gain in Drain. Draft section 4.3.3: 1 / high_gain, which drains Startup's queue in
+    /// one round.
     drain_gain: f64 = 1.0 / 2.885 => Range::FACTOR,
     /// Pacing gains of ProbeBW's phases, each about one min_rtt long. Draft section 4.3.4.
     pacing_gain_cycle: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0] => Range::FACTOR,
     /// Window gain in ProbeBW. Draft section 4.3.4.
     cwnd_gain: f64 = 2.0 => Range::FACTOR,
-    /// Window of the bandwidth filter, round trips. BtlBwFilterLen, draft section 4.1.1.5; Linux: the cycle plus 2.
+    /// Length of the bandwidth filter, round trips. BtlBwFilterLen, draft section 4.1.1.5; Linux:
+    /// the cycle plus 2.
     bw_filter_len: u64 = 10 => Range::COUNT,
-    /// Window of the RTT filter; a ProbeRTT is due when it ends. RTpropFilterLen, draft section 4.1.2.3.
+    /// Length of the RTT filter. A ProbeRTT is due when it ends. RTpropFilterLen, draft section
+    /// 4.1.2.3.
     min_rtt_filter_len: Duration = Duration::from_secs(10),
-    /// What a sample may exceed the minimum RTT by, a share of it, and still make it young again, or `"off"`: only a lower one does
-    /// (Linux since 5.10). 0: an equal one too (draft section 4.1.2.3, Linux up to 5.9).
+    /// Share by which a sample may exceed the minimum RTT and still renew its age, or `"off"`: only
+    /// a lower sample does (Linux since 5.10). 0: an equal sample does too (draft section 4.1.2.3,
+    /// Linux up to 5.9).
     #[serde(with = "units::or_off")]
     min_rtt_slack: Option<f64> = None => Range::PART,
-    /// Whether there is a ProbeRTT; without, the first sample after `min-rtt-filter-len` replaces the minimum. Linux: `bbr_probe_rtt_mode_ms` > 0.
+    /// Whether to use ProbeRTT. If not, the first sample after `min-rtt-filter-len` replaces the
+    /// minimum. Linux: `bbr_probe_rtt_mode_ms` > 0.
     probe_rtt: bool = true,
-    /// Least time with next to nothing in flight. ProbeRTTDuration, draft section 4.3.5.
+    /// Minimum time in ProbeRTT with very little in flight. ProbeRTTDuration, draft section 4.3.5.
     probe_rtt_duration: Duration = Duration::from_millis(200),
-    /// Growth of the bandwidth in a round below which the round is flat. Draft section 4.3.2.2.
+    /// Growth factor of the bandwidth below which a round is flat. Draft section 4.3.2.2.
     full_bw_growth: f64 = 1.25 => Range::from(1.0),
-    /// Flat rounds that end Startup. Draft section 4.3.2.2.
+    /// Number of flat rounds that end Startup. Draft section 4.3.2.2.
     full_bw_rounds: u64 = 3 => Range::COUNT,
-    /// Smallest window, and the one of ProbeRTT, packets. BBRMinPipeCwnd, draft section 4.2.3.3.
+    /// Smallest window, also the window of ProbeRTT, packets. BBRMinPipeCwnd, draft section
+    /// 4.2.3.3.
     min_pipe_cwnd: u64 = 4 => Range::PACKETS,
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2. Linux: 10.
     #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
-    /// RTT behind the pacing rate before the first sample. Draft section 4.2.1.
+    /// Assumed RTT for the pacing rate before the first sample. Draft section 4.2.1.
     initial_rtt: Duration = Duration::from_millis(1),
-    /// Time at the pacing rate that one send quantum lasts. Linux: 1/1024 s (`sk_pacing_shift`); draft section 4.2.2: 1 ms.
+    /// Duration of one send quantum at the pacing rate. Linux: 1/1024 s (`sk_pacing_shift`); draft
+    /// section 4.2.2: 1 ms.
     send_quantum_time: Duration = Duration(976_563),
-    /// Packets at the start that leave unpaced. Linux' TCP: 10 (`tcp_update_skb_after_send`); draft: 0.
+    /// Number of packets sent unpaced at the start. Linux's TCP: 10 (`tcp_update_skb_after_send`);
+    /// draft: 0.
     unpaced_packets: u64 = 0 => Range::from(0.0).to(1e6),
     /// Largest send quantum. Draft section 4.2.2: 64 KBytes.
     send_quantum_max: Bytes = Bytes(65_536),
     /// Pacing rate below which a send quantum may be one packet. Draft section 4.2.2, Linux `bbr_min_tso_rate`.
     send_quantum_low_rate: Rate = Rate(1_200_000),
-    /// Smallest send quantum above it, packets. Draft section 4.2.2, Linux `bbr_min_tso_segs`.
+    /// Smallest send quantum above that rate, packets. Draft section 4.2.2, Linux
+    /// `bbr_min_tso_segs`.
     send_quantum_packets: u64 = 2 => Range::PACKETS,
-    /// Send quanta that the window has room for besides the BDP. Draft section 4.2.3.2.
+    /// Number of send quanta that the window allows in addition to the BDP. Draft section 4.2.3.2.
     offload_quanta: u64 = 3 => Range::from(0.0).to(1e6),
-    /// The window's target is rounded up to a multiple of so many packets, for ACKs of every other one. Linux: 2; draft: 1.
+    /// Multiple of packets to which the target window is rounded up, for receivers that acknowledge
+    /// every other packet. Linux: 2; draft: 1.
     round_up_packets: u64 = 2 => Range::PACKETS,
-    /// Packets added to the target in a phase that probes, so that a tiny pipe can be probed. Linux: 2; draft: 0.
+    /// Packets added to the target window in a probing phase, so that a very small BDP can be
+    /// probed. Linux: 2; draft: 0.
     probe_up_extra: u64 = 2 => Range::from(0.0).to(1e6),
-    /// Share of the computed rate that is not paced, 0..1. Linux: 1 %; draft: 0.
+    /// Share by which pacing stays below the computed rate, 0..1. Linux: 1 %; draft: 0.
     pacing_margin: f64 = 0.01 => Range::from(0.0).below(1.0),
-    /// Factor on the ACK aggregation that the window makes room for once the pipe was full. Linux: 1; draft: 0.
+    /// Factor on the ACK aggregation that is added to the window once the pipe has been full.
+    /// Linux: 1; draft: 0.
     extra_acked_gain: f64 = 1.0 => Range::from(0.0).to(1e6),
-    /// Rounds in one window of the ACK aggregation filter. Linux: 5.
+    /// Length of one window of the ACK aggregation filter, round trips. Linux: 5.
     extra_acked_win_rtts: u64 = 5 => Range::COUNT,
-    /// Windows that the ACK aggregation filter remembers. Linux: 2.
+    /// Number of windows that the ACK aggregation filter keeps. Linux: 2.
     extra_acked_windows: u64 = 2 => Range::COUNT,
-    /// Most ACK aggregation that the window makes room for, as time at the estimated bandwidth. Linux: 100 ms.
+    /// Largest ACK aggregation that is added to the window, as time at the estimated bandwidth.
+    /// Linux: 100 ms.
     extra_acked_max: Duration = Duration::from_millis(100),
-    /// Whether to look for token-bucket policers. Linux: yes; draft: no.
+    /// Whether to detect token-bucket policers. Linux: yes; draft: no.
     policer: bool = true,
-    /// Fewest rounds of a policer sampling interval. Linux: 4.
+    /// Shortest policer sampling interval, round trips. Linux: 4.
     lt_intvl_min_rtts: u64 = 4 => Range::COUNT,
-    /// Most rounds of a policer sampling interval. Linux: 4 times the fewest.
+    /// Longest policer sampling interval, round trips. Linux: 4 times the shortest.
     lt_intvl_max_rtts: u64 = 16 => Range::COUNT,
-    /// Bytes lost per byte delivered in an interval that may show a policer. Linux: 50 / 256, about 20 %.
+    /// Ratio of lost to delivered bytes above which an interval may show a policer. Linux: 50 /
+    /// 256, about 20 %.
     lt_loss_thresh: f64 = 50.0 / 256.0 => Range::from(0.0),
-    /// Relative difference below which two intervals show the same rate. Linux: 1 / 8.
+    /// Relative difference below which two intervals count as the same rate. Linux: 1 / 8.
     lt_bw_ratio: f64 = 0.125 => Range::from(0.0),
-    /// Absolute difference below which they do. Linux: 4 kbit/s.
+    /// Absolute difference below which two intervals count as the same rate. Linux: 4 kbit/s.
     lt_bw_diff: Rate = Rate(4_000),
-    /// Rounds in ProbeBW for which a policed rate holds. Linux: 48.
+    /// Number of ProbeBW rounds for which a policed rate is used. Linux: 48.
     lt_bw_max_rtts: u64 = 48 => Range::COUNT,
 }

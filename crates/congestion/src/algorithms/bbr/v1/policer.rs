@@ -1,4 +1,5 @@
-//! Token-bucket policers (Linux' `lt_bw`): a path that loses much and always delivers the same long-term rate.
+//! Detection of token-bucket policers (Linux's `lt_bw`): the path has high loss and a constant
+//! long-term delivery rate.
 //!
 //! ```text
 //! interval   begins and ends with a loss, 4 to 16 rounds, not application-limited
@@ -10,16 +11,16 @@
 use super::Params;
 use units::{Rate, Time};
 
-/// What one ACK, or a timeout, shows.
+/// State of the path at an ACK or a timeout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
-    /// When the last byte was delivered.
+    /// Time at which the last byte was delivered.
     pub(super) now: Time,
     /// `C.delivered`, bytes.
     pub(super) delivered: u64,
     /// Bytes lost since the start.
     pub(super) lost: u64,
-    /// Something was lost just now.
+    /// Whether something was lost just now.
     pub(super) losses: bool,
     pub(super) app_limited: bool,
     pub(super) round_start: bool,
@@ -28,7 +29,7 @@ pub(super) struct Evidence {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Policer {
     pub(super) lt_use_bw: bool,
-    /// Of the last counted interval; zero when there is none.
+    /// Rate of the last counted interval, or zero.
     pub(super) lt_bw: Rate,
     is_sampling: bool,
     rtt_cnt: u64,
@@ -38,13 +39,13 @@ pub(super) struct Policer {
 }
 
 impl Policer {
-    /// `bbr_lt_bw_sampling`. Answers whether the policed rate has just been given up.
+    /// `bbr_lt_bw_sampling`. Returns whether the policed rate has just been given up.
     pub(super) fn sample(&mut self, p: &Params, e: &Evidence, is_probe_bw: bool) -> bool {
         if self.lt_use_bw {
             return self.age(p, e, is_probe_bw);
         }
         if !self.is_sampling {
-            // The bucket's tokens are gone with the first loss: what came before says too much.
+            // The bucket is empty at the first loss. Earlier rates would be too high.
             if !e.losses {
                 return false;
             }
@@ -60,7 +61,7 @@ impl Policer {
         false
     }
 
-    /// The policer may have gone: after a while look again.
+    /// Gives up the rate after a while, because the policer may be gone.
     fn age(&mut self, p: &Params, e: &Evidence, is_probe_bw: bool) -> bool {
         self.rtt_cnt += u64::from(is_probe_bw && e.round_start);
         let over = self.rtt_cnt >= p.lt_bw_max_rtts;
@@ -70,7 +71,7 @@ impl Policer {
         over
     }
 
-    /// `bbr_reset_lt_bw_sampling`.
+    /// Implements `bbr_reset_lt_bw_sampling`.
     pub(super) fn reset(&mut self, e: &Evidence) {
         *self = Self::default();
         self.begin_interval(e);
@@ -83,7 +84,7 @@ impl Policer {
         self.rtt_cnt = 0;
     }
 
-    /// A loss: were the tokens gone all the time?
+    /// Ends an interval at a loss, if the bucket has been empty for the whole interval.
     fn end_interval(&mut self, p: &Params, e: &Evidence) {
         let delivered = e.delivered.saturating_sub(self.last_delivered);
         let lost = e.lost.saturating_sub(self.last_lost);
@@ -93,12 +94,12 @@ impl Policer {
         }
     }
 
-    /// `bbr_lt_bw_interval_done`.
+    /// Implements `bbr_lt_bw_interval_done`.
     fn interval_done(&mut self, p: &Params, e: &Evidence, bw: Rate) {
         let diff = bw.0.abs_diff(self.lt_bw.0);
         let close = diff as f64 <= p.lt_bw_ratio * self.lt_bw.0 as f64 || diff <= p.lt_bw_diff.0;
         if self.lt_bw > Rate(0) && close {
-            // Each half for itself: the sum of two rates need not fit.
+            // Halve each rate first, because the sum may overflow.
             self.lt_bw = Rate(bw.0 / 2 + self.lt_bw.0 / 2);
             self.lt_use_bw = true;
             self.rtt_cnt = 0;
@@ -113,7 +114,8 @@ impl Policer {
 mod tests {
     use super::*;
 
-    /// A path of 1 Mbit/s times `scale`, one round per 100 ms, that loses this share of what it delivers.
+    /// A path of 1 Mbit/s times `scale` with one round per 100 ms. It loses this share of what it
+    /// delivers.
     struct Rounds {
         policer: Policer,
         e: Evidence,
@@ -141,7 +143,7 @@ mod tests {
         }
     }
 
-    /// The interval begins with the first loss, and two of four rounds each agree.
+    /// The interval begins with the first loss. Two intervals of four rounds each agree.
     #[test]
     fn two_like_intervals() {
         let mut r = Rounds::new();

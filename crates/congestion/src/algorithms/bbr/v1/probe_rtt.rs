@@ -1,4 +1,5 @@
-//! ProbeRTT, draft section 4.3.5: the queue is drained now and then, so that the minimum RTT can be seen.
+//! ProbeRTT, draft section 4.3.5: the queue is drained from time to time to measure the minimum
+//! RTT.
 
 use super::Bbr1;
 use super::cycle::Mode;
@@ -10,7 +11,7 @@ use units::{Duration, Time};
 impl Bbr1 {
     /// First half of `bbr_update_min_rtt`.
     pub(super) fn update_min_rtt(&mut self, ack: &Ack, rs: &RateSample) {
-        // A lone packet of a round: the peer may have waited for a second one before it acknowledged.
+        // The only packet of a round: the peer may have delayed its ACK to wait for a second one.
         let maybe_delayed = ack.packets.len() == 1 && rs.delivered == ack.acked;
         let rtt = ack.latest_rtt.filter(|&rtt| !maybe_delayed || rtt < self.min_rtt.min_rtt);
         let (len, keeps_young) = (self.params.min_rtt_filter_len, self.keeps_young(ack.latest_rtt));
@@ -20,7 +21,8 @@ impl Bbr1 {
         }
     }
 
-    /// Is this sample as good as the minimum? picoquic: below 1.05 of it.
+    /// Reports whether a sample renews the minimum's age. In picoquic, a sample below 1.05 of it
+    /// does.
     fn keeps_young(&self, rtt: Option<Duration>) -> bool {
         let min = self.min_rtt.min_rtt;
         let Some((slack, rtt)) = self.params.min_rtt_slack.zip(rtt).filter(|_| min < Duration::MAX) else {
@@ -46,7 +48,7 @@ impl Bbr1 {
         self.idle_restart &= newly_acked(ack) == 0;
     }
 
-    /// `bbr_check_probe_rtt_done`.
+    /// Implements `bbr_check_probe_rtt_done`.
     pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
         if !self.probe_rtt.is_done(now) {
             return;

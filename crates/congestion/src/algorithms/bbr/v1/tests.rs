@@ -1,4 +1,4 @@
-//! Equations, state machine, hooks.
+//! Tests of equations, state machine and signals.
 
 use super::cycle::Mode;
 use super::*;
@@ -17,7 +17,8 @@ fn bbr() -> Bbr1 {
     Bbr1::new(Params::default(), path(MDS))
 }
 
-/// The pipe has been full, at this rate (Mbit/s) and RTT (ms); in ProbeBW's probing phase since time zero.
+/// A flow that has filled the pipe, at this rate (Mbit/s) and RTT (ms). It has been in ProbeBW's
+/// probing phase since time zero.
 fn known(mbit: u64, rtt: u64) -> Bbr1 {
     let mut cc = bbr();
     cc.full_bw_reached = true;
@@ -58,7 +59,7 @@ fn gains() {
     assert_eq!(cc.cwnd_gain(), 2.0);
 }
 
-/// 12 000 bytes per ms times 2.885; then, with the first RTT, per 100 ms.
+/// 12 000 bytes per ms times 2.885, and with the first RTT 12 000 bytes per 100 ms.
 #[test]
 fn initial_pacing_rate() {
     let mut cc = bbr();
@@ -67,7 +68,8 @@ fn initial_pacing_rate() {
     assert_eq!(cc.control().pacing_rate, Some(Rate(2_769_600)));
 }
 
-/// `bbr_tso_segs_goal` with Linux' usual segments of 1448 bytes: bytes per second >> 10, in whole segments.
+/// `bbr_tso_segs_goal` with Linux's usual segments of 1448 bytes: bytes per second >> 10, in whole
+/// segments.
 #[test]
 fn send_quantum() {
     let mut cc = Bbr1::new(Params::default(), path(LINUX_MSS));
@@ -90,7 +92,7 @@ fn send_quantum() {
     }
 }
 
-/// `tcp_update_skb_after_send`: ten packets at once, then the quantum of the rate.
+/// `tcp_update_skb_after_send`: ten packets at once, then send quanta at the pacing rate.
 #[test]
 fn unpaced_start() {
     let mut cc = Bbr1::new(Params { unpaced_packets: 10, ..Params::default() }, path(MDS));
@@ -102,8 +104,11 @@ fn unpaced_start() {
     }
 }
 
-/// At 10 Mbit/s of 1500 bytes each: ceil(2.885 BDP) and three quanta of two segments, an even number. The window doubles
-/// up to it and no further. With 50.15 ms, what a SYN takes, Linux' peak is 128.
+/// 10 Mbit/s, packets of 1500 bytes: ceil(2.885 BDP) and three quanta of two segments, rounded to
+/// an even number.
+///
+/// The window doubles up to this target and no further. With 50.15 ms, the RTT of a SYN, Linux's
+/// peak is 128.
 #[test]
 fn startup_window() {
     for (micros, segments) in [(50_150, 128), (51_200, 130), (40_000, 104)] {
@@ -138,7 +143,7 @@ fn bandwidth_of_ten_rounds() {
     }
 }
 
-/// Three flat rounds; Drain until inflight is at most the BDP and its quanta.
+/// Three flat rounds, then Drain until inflight is at most the BDP and its quanta.
 #[test]
 fn startup_drain_probe_bw() {
     let mut cc = bbr();
@@ -157,7 +162,7 @@ fn startup_drain_probe_bw() {
     assert_eq!(cc.mode, Mode::ProbeBw);
 }
 
-/// Any phase but the second, each about as often.
+/// Any phase except the second, each about equally often.
 #[test]
 fn random_phase() {
     let mut cc = known(10, 100);
@@ -177,7 +182,8 @@ fn random_phase() {
     assert_ne!(phases(1), phases(2));
 }
 
-/// 10 Mbit/s, 100 ms: 125 000 bytes, with three quanta of two packets 133 200 (111 packets), with UP's two 135 600.
+/// 10 Mbit/s, 100 ms: 125 000 bytes, with three quanta of two packets 133 200 (111 packets), with
+/// UP's two packets 135 600.
 #[test]
 fn cycle_phases() {
     let probing = {
@@ -207,7 +213,8 @@ fn cycle_phases() {
     }
 }
 
-/// 2 BDP and three quanta, an even number of packets; aggregation is limited to 100 ms of bandwidth.
+/// 2 BDP and three quanta, an even number of packets. Aggregation is limited to 100 ms of
+/// bandwidth.
 #[test]
 fn window() {
     let mut cc = known(10, 40);
@@ -225,7 +232,7 @@ fn window() {
     assert_eq!(cc.ack_aggregation_cwnd(), 0);
 }
 
-/// Without Linux' additions the target is the draft's.
+/// Without Linux's additions the target is the draft's.
 #[test]
 fn draft_alone() {
     let mut cc = known(10, 40);
@@ -235,7 +242,7 @@ fn draft_alone() {
     assert_eq!(cc.inflight(1.0), 48 * MDS, "50 000 + 7200 bytes in whole packets");
 }
 
-/// One round of conservation, then growth by what is acknowledged, then the old window.
+/// One round of conservation, then growth by the acknowledged bytes, then the old window.
 #[test]
 fn recovery() {
     let mut cc = known(10, 100);
@@ -279,7 +286,7 @@ fn spurious_loss() {
     assert_eq!((cc.window.cwnd, cc.window.in_recovery), (200 * MDS, false));
 }
 
-/// CE marks and delay are nothing to BBRv1.
+/// CE marks and delay have no effect on BBRv1.
 #[test]
 fn marks_are_ignored() {
     let mut plain = known(10, 100);
@@ -292,7 +299,7 @@ fn marks_are_ignored() {
     assert_eq!(format!("{plain:?}"), format!("{marked:?}"));
 }
 
-/// An ACK each round of 100 ms; `inflight` stays.
+/// One ACK per round of 100 ms with constant `inflight`.
 fn round(cc: &mut Bbr1, now: u64, inflight: u64, rtt: u64) -> Mode {
     let rs = sample(10, (now * 1250).saturating_sub(125_000));
     let latest_rtt = Some(Duration::from_millis(rtt));
@@ -301,7 +308,7 @@ fn round(cc: &mut Bbr1, now: u64, inflight: u64, rtt: u64) -> Mode {
     cc.mode
 }
 
-/// Nothing lower for 10 s: 4 packets for 200 ms and a round, then ProbeBW with the old window.
+/// No lower RTT for 10 s: 4 packets for 200 ms and a round, then ProbeBW with the old window.
 #[test]
 fn probe_rtt() {
     let mut cc = known(10, 100);
@@ -322,7 +329,8 @@ fn probe_rtt() {
     assert_eq!(cc.min_rtt.min_rtt, Duration::from_millis(101));
 }
 
-/// Without: what the path shows after 10 s is the minimum, at once and with the window as it was.
+/// Without ProbeRTT, the first RTT after 10 s becomes the minimum at once, and the window does not
+/// change.
 #[test]
 fn no_probe_rtt() {
     let mut cc = known(10, 100);
@@ -334,7 +342,8 @@ fn no_probe_rtt() {
     assert!(cc.control().cwnd > 4 * MDS);
 }
 
-/// 8 s after the minimum of 100 ms, which samples put ProbeRTT off? A lower one always. None of them raises the minimum.
+/// Samples that postpone ProbeRTT, 8 s after the minimum of 100 ms. A lower one always does. None
+/// of them raises the minimum.
 #[test]
 fn young_minimum() {
     for (slack, younger) in [
@@ -353,7 +362,8 @@ fn young_minimum() {
     }
 }
 
-/// A sample within the slack on the very ACK that finds the minimum expired does not save it (Linux: `filter_expired`).
+/// A sample within the slack on the same ACK that finds the minimum expired is too late (Linux:
+/// `filter_expired`).
 #[test]
 fn too_late_to_be_young() {
     let mut cc = known(10, 100);
@@ -371,7 +381,7 @@ fn an_empty_pipe_returns_to_startup() {
     assert_eq!(cc.mode, Mode::Startup);
 }
 
-/// A lone packet of a round does not replace an expired minimum, but lowers it.
+/// The only packet of a round does not replace an expired minimum, but it may lower it.
 #[test]
 fn delayed_acks() {
     let packet =
@@ -384,7 +394,7 @@ fn delayed_acks() {
     }
 }
 
-/// After idle: at the estimated rate at once, and no ProbeRTT for the first ACK.
+/// After an idle time: the estimated rate at once, and no ProbeRTT for the first ACK.
 #[test]
 fn restart_from_idle() {
     let mut cc = known(10, 100);
@@ -400,7 +410,7 @@ fn restart_from_idle() {
     assert!(!cc.idle_restart);
 }
 
-/// Parameters out of all bounds may be useless, but never panic.
+/// Parameters outside all bounds may be useless, but never cause a panic.
 #[test]
 fn absurd_parameters_do_not_panic() {
     let params = Params {

@@ -7,7 +7,7 @@ use crate::{Ack, RateSample};
 use units::Duration;
 
 impl Bbr1 {
-    /// Until there is a first RTT sample (deviation 7).
+    /// Computes the initial pacing rate until there is an RTT sample (deviation 7).
     pub(super) fn init_pacing_rate(&mut self, ack: &Ack) {
         if self.min_rtt.min_rtt == Duration::MAX {
             self.window.init_pacing_rate(self.params.high_gain, ack.latest_rtt);
@@ -21,13 +21,13 @@ impl Bbr1 {
         self.set_cwnd(ack);
     }
 
-    /// `bbr_set_pacing_rate`.
+    /// Implements `bbr_set_pacing_rate`.
     pub(super) fn set_pacing_rate(&mut self, gain: f64) {
         let rate = paced(self.bw(), gain, self.params.pacing_margin);
         self.window.set_pacing_rate(rate, self.full_bw_reached);
     }
 
-    /// `bbr_tso_segs_goal`: whole packets.
+    /// `bbr_tso_segs_goal`, in whole packets.
     pub(super) fn set_send_quantum(&mut self) {
         let (p, rate) = (&self.params, self.window.pacing_rate);
         let slow = rate < p.send_quantum_low_rate;
@@ -40,7 +40,8 @@ impl Bbr1 {
         self.params.min_pipe_cwnd.saturating_mul(self.mds)
     }
 
-    /// `bbr_quantization_budget`: enough for the machinery that sends and acknowledges in lumps.
+    /// `bbr_quantization_budget`: raises inflight for senders and receivers that send and
+    /// acknowledge in bursts.
     fn quantization_budget(&self, inflight: u64) -> u64 {
         let p = &self.params;
         let budget = inflight.saturating_add(self.window.send_quantum.saturating_mul(p.offload_quanta));
@@ -51,12 +52,12 @@ impl Bbr1 {
         budget.saturating_add(extra)
     }
 
-    /// `bbr_inflight`, by the windowed maximum also while a policer's rate is used.
+    /// `bbr_inflight`, computed from the windowed maximum even while a policer's rate is used.
     pub(super) fn inflight(&self, gain: f64) -> u64 {
         self.quantization_budget(self.window.bdp_multiple(self.max_bw(), self.min_rtt.min_rtt, gain))
     }
 
-    /// `bbr_ack_aggregation_cwnd`.
+    /// Implements `bbr_ack_aggregation_cwnd`.
     pub(super) fn ack_aggregation_cwnd(&self) -> u64 {
         if !self.full_bw_reached {
             return 0;
@@ -65,7 +66,7 @@ impl Bbr1 {
         (extra as u64).min(self.bw().bytes_in(self.params.extra_acked_max))
     }
 
-    /// `bbr_set_cwnd`.
+    /// Implements `bbr_set_cwnd`.
     pub(super) fn set_cwnd(&mut self, ack: &Ack) {
         self.window.modulate_for_recovery(ack);
         if !self.window.packet_conservation {
@@ -78,7 +79,8 @@ impl Bbr1 {
         }
     }
 
-    /// On a loss (`packet_conservation`) and on a timeout (without). Draft section 4.2.3.4.
+    /// Enters recovery after a loss (`packet_conservation` is true) or a timeout (false). Draft
+    /// section 4.2.3.4.
     pub(super) fn enter_recovery(&mut self, packet_conservation: bool) {
         self.window.enter_recovery(self.rounds.delivered, self.mode == Mode::ProbeRtt);
         self.window.packet_conservation = packet_conservation;

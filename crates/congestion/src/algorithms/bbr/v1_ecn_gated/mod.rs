@@ -1,5 +1,6 @@
-//! BBR that takes the queue it sees at CE marks as a hint on its own aggressiveness: "Fairness improvement method using
-//! explicit congestion notification for QUIC" (Uchida et al., IEICE ComEX, April 2024), section 3, over BBRv1.
+//! BBR that scales its gain by the queue length observed at CE marks: "Fairness improvement method
+//! using explicit congestion notification for QUIC" (Uchida et al., IEICE ComEX, April 2024),
+//! section 3, applied to BBRv1.
 //!
 //! ```text
 //! R        = RTT / minRTT                                                          (section 3)
@@ -9,31 +10,37 @@
 //!              R < 1.5 and n > N:  gain *= 0.75
 //! ```
 //!
-//! Everything else is [`bbr1`](crate::algorithms::bbr::v1)'s, in `base`. R = 1.5 changes nothing, by the letter.
+//! Everything else is [`bbr1`](crate::algorithms::bbr::v1), in `base`. Taken literally, R = 1.5
+//! changes nothing.
 //!
 //! **Ambiguities** (fact sheet section 5.2), each a parameter with the recommended default:
-//! * which RTT and which minimum are in R: `rtt`, `min-rtt-window`;
-//! * which gain: `scope`. With marks from half of a large buffer on, twice the BDP in flight and not the pacing rate
-//!   limits BBR, so `cwnd` may be what moved the throughput;
-//! * what "the previous ProbeBW" is: `unit`;
-//! * "a certain value" N: `marks`, a number of packets or a share of those acknowledged, a mark being a packet of the
-//!   ACK's counter;
-//! * whether the factors add up from one ProbeBW to the next: `persistence`;
-//! * whether R > 1.5 needs marks too: by the letter of section 3 no, but section 5 explains throughput by "gain by 1.25
-//!   based on RTT and the number of ECN packets": `raise-needs-marks`;
-//! * how a phase ends whose gain is scaled: `phase-end`. BBR ends a phase above 1 when that much is in flight and one
-//!   below 1 when no more than the BDP is. Judged by the scaled gain, a cycle at 0.75 has no phase above 1, and all
-//!   its phases may end with one ACK each; judged by the cycle's own, phases last as in BBR.
+//! * the RTT and the minimum in R: `rtt`, `min-rtt-window`;
+//! * the scaled gain: `scope`. If a large buffer starts marking when half full, the window of twice
+//!   the BDP limits BBR, not the pacing rate. So `cwnd` may be the gain that changed the throughput
+//!   in the paper;
+//! * the meaning of "the previous ProbeBW": `unit`;
+//! * "a certain value" N: `marks`, a number of packets or a share of the acknowledged ones. A mark
+//!   is one packet in the ACK's CE counter;
+//! * whether factors accumulate from one ProbeBW to the next: `persistence`;
+//! * whether R > 1.5 requires marks too: `raise-needs-marks`. Literally section 3 does not require
+//!   them, but section 5 explains throughput by "gain by 1.25 based on RTT and the number of ECN
+//!   packets";
+//! * the end of a phase with a scaled gain: `phase-end`. BBR ends a phase above 1 when that much is
+//!   in flight, and one below 1 when at most the BDP is in flight. By the scaled gain, a cycle at
+//!   0.75 has no phase above 1, and each of its phases may end with one ACK. By the cycle's own
+//!   gain, phases last as long as in BBR.
 //!
-//! Not answered in ProbeBW: marks as such. picoquic's own answer (half the window, at most once per srtt) is not there:
-//! the paper's regular flows did not react (fact sheet section 5.2, "baseline").
+//! In ProbeBW a mark as such has no effect. picoquic's own response (half the window, at most once
+//! per srtt) is not implemented, because the paper's regular flows did not react (fact sheet
+//! section 5.2, "baseline").
 //!
-//! The sender opens a recovery period at each mark (`Cause::Ecn`), of which `bbr1` takes no notice: it asks neither for
-//! the granted growth nor for the sender's period, so a mark that is ignored costs nothing here.
+//! The sender opens a recovery period at each mark (`Cause::Ecn`). `bbr1` uses neither the allowed
+//! growth nor the sender's recovery period, so an ignored mark has no cost here.
 //!
-//! Deviations: the base is BBRv1 of draft and Linux, not picoquic's (cycle 1.25, 0.75, 1 ...; see `bbr1`). A cycle
-//! begins when the phase wraps, or ProbeBW is entered at whatever phase. Marks of Startup, Drain and ProbeRTT are not
-//! counted: they are not of "the previous ProbeBW". Under a policer's rate (`base.policer`) nothing is scaled.
+//! Deviations: the base is BBRv1 of draft and Linux, not picoquic's (cycle 1.25, 0.75, 1 ...; see
+//! `bbr1`). A cycle begins when the phase wraps around, or when ProbeBW is entered at any phase.
+//! Marks in Startup, Drain and ProbeRTT are not counted, because they are not in "the previous
+//! ProbeBW". While a policer's rate is used (`base.policer`), nothing is scaled.
 
 mod params;
 #[cfg(test)]
@@ -47,9 +54,9 @@ use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, 
 
 crate::variables! {
     with v1::VARIABLES;
-    /// RTT over its minimum, R. Uchida et al. section 3.
+    /// RTT divided by its minimum, R. Uchida et al. section 3.
     r: "",
-    /// What the gains of ProbeBW are multiplied by. Uchida et al. section 3.
+    /// Factor on the gains of ProbeBW. Uchida et al. section 3.
     factor: "",
 }
 
@@ -58,7 +65,7 @@ crate::variables! {
 pub struct Bbr1EcnGated {
     params: Params,
     ratio: Ratio,
-    /// The last R.
+    /// Last value of R.
     r: f64,
     /// Marked and acknowledged packets in ProbeBW since the last decision.
     ce: u64,
@@ -68,7 +75,7 @@ pub struct Bbr1EcnGated {
 }
 
 impl Bbr1EcnGated {
-    /// In Startup.
+    /// Creates a controller in Startup.
     pub fn new(params: Params, path: PathInfo) -> Self {
         let ratio = Ratio::new(params.rtt, params.min_rtt_window);
         let base = Bbr1::new(params.base.clone(), path);
@@ -82,7 +89,7 @@ impl Bbr1EcnGated {
         }
     }
 
-    /// Section 3, for the ProbeBW that begins.
+    /// Applies section 3 to the ProbeBW that begins.
     fn decide(&mut self) {
         let p = &self.params;
         let many = self.many_marks();
@@ -107,7 +114,7 @@ impl Bbr1EcnGated {
         self.base.scale_probe_bw(Scale { pacing, cwnd, ends: p.phase_end == PhaseEnd::Scaled });
     }
 
-    /// Does a ProbeBW begin between these phases?
+    /// Reports whether a ProbeBW begins between these phases.
     fn begins(&self, before: Option<usize>, after: Option<usize>) -> bool {
         match (before, after, self.params.unit) {
             (None, Some(_), _) => true,
@@ -126,7 +133,7 @@ impl Controller for Bbr1EcnGated {
     fn on_sent(&mut self, sent: &Sent) {
         let before = self.base.phase();
         self.base.on_sent(sent);
-        // The end of idle time may end ProbeRTT.
+        // The end of an idle time may end ProbeRTT.
         if self.begins(before, self.base.phase()) {
             self.decide();
         }

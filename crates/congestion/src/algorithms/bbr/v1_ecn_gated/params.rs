@@ -1,4 +1,4 @@
-//! The parameters. "Section" is one of Uchida et al.
+//! Parameters. "Section" refers to Uchida et al.
 
 use crate::algorithms::bbr::v1::{self};
 use crate::components::rtt_ratio::Estimator;
@@ -11,44 +11,50 @@ use units::Duration;
 use units::split_number;
 
 params! {
-    /// R that separates a small from a large buffer. Uchida et al. section 3.
+    /// Value of R that separates a small from a large buffer. Uchida et al. section 3.
     gate: f64 = 1.5 => Range::from(1.0),
-    /// Which RTT is in R, "the current RTT" of section 3: `latest`, `smoothed` or `round-min`.
+    /// RTT in R, "the current RTT" of section 3: `latest`, `smoothed` or `round-min`.
     rtt: Estimator = Estimator::Latest,
-    /// How long a minimum RTT is believed, or `"off"`: for ever. Not in the paper; fact sheet section 5.2.
+    /// Age at which a minimum RTT is replaced, or `"off"`: never. Not in the paper; fact sheet
+    /// section 5.2.
     #[serde(with = "units::or_off")]
     min_rtt_window: Option<Duration> = None,
-    /// A mark below the gate ends Startup. Uchida et al. section 3.
+    /// Whether a mark below the gate ends Startup. Uchida et al. section 3.
     startup_drain: bool = true,
     /// Factor on the gain above the gate. Uchida et al. section 3.
     raise: f64 = 1.25 => Range::FACTOR,
     /// Factor on the gain below the gate after many marks. Uchida et al. section 3.
     lower: f64 = 0.75 => Range::FACTOR,
-    /// The factor above the gate needs many marks too. By section 3 no; section 5 may be read so.
+    /// Whether the factor above the gate also requires many marks. Section 3 does not require them;
+    /// section 5 may be read so.
     raise_needs_marks: bool = false,
-    /// N, more than which are many: `"0 packets"`, or a part of the packets acknowledged, `"5 %"`. "A certain value" in the paper.
+    /// N, the number of marks above which they are many: `"0 packets"`, or a share of the
+    /// acknowledged packets, `"5 %"`. "A certain value" in the paper.
     marks: Marks = Marks::Packets(0),
-    /// Which gain of ProbeBW: `pacing`, `cwnd` or `both`. Not in the paper; fact sheet section 5.2.
+    /// Scaled gain of ProbeBW: `pacing`, `cwnd` or `both`. Not in the paper; fact sheet section
+    /// 5.2.
     scope: Scope = Scope::Pacing,
-    /// "The previous ProbeBW": one `visit` between two ProbeRTTs, as one of "four phases" (section 3.2), one `cycle` of gains, or one
-    /// `phase` of a cycle.
+    /// Meaning of "the previous ProbeBW": one `visit` between two ProbeRTTs, as one of "four
+    /// phases" (section 3.2), one `cycle` of gains, or one `phase` of a cycle.
     unit: Unit = Unit::Visit,
-    /// The factor holds until the next decision (`reset`), or multiplies what was there (`compound`). Fact sheet section 5.2.
+    /// Whether the factor holds until the next decision (`reset`) or multiplies the previous one
+    /// (`compound`). Fact sheet section 5.2.
     persistence: Persistence = Persistence::Reset,
-    /// What compounded factors stay within: this and its reciprocal. Not in the paper, which diverges.
+    /// Limit of compounded factors: between this and its reciprocal. Not in the paper, whose
+    /// factors diverge.
     compound_limit: f64 = 8.0 => Range::from(1.0),
-    /// Which gain tells how a phase ends: the cycle's `own` or the `scaled`. Not in the paper.
+    /// Gain that decides how a phase ends: the cycle's `own` or the `scaled` one. Not in the paper.
     phase_end: PhaseEnd = PhaseEnd::Own,
-    /// The parameters of `bbr1` below it.
+    /// Parameters of the underlying `bbr1`.
     base: v1::Params = v1::Params::default(); v1::Params::DOCS,
 }
 
-/// N.
+/// The threshold N.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Marks {
-    /// `"1 packets"`.
+    /// A number of packets: `"1 packets"`.
     Packets(u64),
-    /// `"5 %"` of the packets acknowledged.
+    /// A share of the acknowledged packets: `"5 %"`.
     Percent(f64),
 }
 
@@ -75,7 +81,7 @@ impl fmt::Display for Marks {
     }
 }
 
-/// Which gain is scaled.
+/// The gain that is scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Scope {
@@ -83,38 +89,38 @@ pub enum Scope {
     Pacing,
     /// The window gain.
     Cwnd,
-    /// Both.
+    /// Both gains.
     Both,
 }
 
-/// What one ProbeBW is.
+/// The unit that counts as one ProbeBW.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Unit {
     /// The eight phases of the gain cycle.
     Cycle,
-    /// One of them.
+    /// One phase of the cycle.
     Phase,
-    /// From entry to exit.
+    /// The time from entering to leaving ProbeBW.
     Visit,
 }
 
-/// How long a factor holds.
+/// Lifetime of a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Persistence {
-    /// Until the next decision.
+    /// A factor holds until the next decision.
     Reset,
-    /// For ever: the next one multiplies it.
+    /// A factor is permanent and multiplied by the next one.
     Compound,
 }
 
-/// Which gain tells how a phase ends.
+/// The gain that decides how a phase ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum PhaseEnd {
-    /// The cycle's own.
+    /// The cycle's own gain.
     Own,
-    /// The scaled one.
+    /// The scaled gain.
     Scaled,
 }

@@ -14,7 +14,7 @@ const STARTUP: f64 = 0.0;
 const DRAIN: f64 = 1.0;
 const PROBE_BW: f64 = 2.0;
 
-/// A flow at 10 Mbit/s and 40 ms, so a BDP of 50 kB.
+/// A flow at 10 Mbit/s and 40 ms, so with a BDP of 50 kB.
 struct Flow<C> {
     cc: C,
     now: Time,
@@ -27,7 +27,7 @@ impl<C: Controller> Flow<C> {
         Self { cc, now: Time::ZERO, delivered: 0, in_flight: 1 << 20 }
     }
 
-    /// After this many milliseconds an ACK of 10 packets, a round trip of its own.
+    /// After `ms` milliseconds, an ACK of 10 packets that forms a round trip of its own.
     fn ack(&mut self, ms: u64, r: f64, ce: u64) {
         self.now += Duration::from_millis(ms);
         let rate = Some(sample(10, self.delivered));
@@ -54,7 +54,7 @@ impl<C: Controller> Flow<C> {
         found
     }
 
-    /// To the end of a cycle: the next phase of ProbeBW begins the next one.
+    /// Runs to the end of a cycle: the next phase of ProbeBW begins the next cycle.
     fn settle(&mut self, r: f64) {
         (0..4).for_each(|_| self.ack(50, r, 0));
         self.in_flight = 0;
@@ -68,12 +68,12 @@ fn gated(params: Params) -> Flow<Bbr1EcnGated> {
     Flow::new(Bbr1EcnGated::new(params, path(MDS)))
 }
 
-/// The reading that these tests can follow gain by gain; the default decides once per visit.
+/// The reading that these tests can follow gain by gain. The default decides once per visit.
 fn by_cycle() -> Params {
     Params { unit: Unit::Cycle, rtt: Estimator::Smoothed, ..Params::default() }
 }
 
-/// In the last phase of a cycle, with R = 1.5 up to here.
+/// A flow in the last phase of a cycle, with R = 1.5 so far.
 fn before_cycle(params: Params) -> Flow<Bbr1EcnGated> {
     let mut flow = gated(params);
     flow.settle(1.5);
@@ -83,7 +83,7 @@ fn before_cycle(params: Params) -> Flow<Bbr1EcnGated> {
     flow
 }
 
-/// The gains of the next eight phases, at this R and with so many marks per phase.
+/// The gains of the next eight phases, with this R and this many marks per phase.
 fn cycle(flow: &mut Flow<Bbr1EcnGated>, r: f64, ce: u64) -> [f64; 8] {
     core::array::from_fn(|_| {
         flow.ack(50, r, ce);
@@ -91,7 +91,7 @@ fn cycle(flow: &mut Flow<Bbr1EcnGated>, r: f64, ce: u64) -> [f64; 8] {
     })
 }
 
-/// Section 3: a mark in Startup and R below the gate, and only both.
+/// Section 3: a mark in Startup together with R below the gate, and only both.
 #[test]
 fn startup() {
     for (r, ce, state) in
@@ -107,7 +107,8 @@ fn startup() {
     assert_eq!(flow.get("state"), STARTUP);
 }
 
-/// Section 3 at R = 1.49, 1.5 and 1.51: 1.25 * 1.25, 0.75 * 0.75 and so on for a cycle; then the next decision.
+/// Section 3 at R = 1.49, 1.5 and 1.51: 1.25 * 1.25, 0.75 * 0.75 and so on for a cycle, then the
+/// next decision.
 #[test]
 fn gains() {
     for (r, ce, factor) in [(1.51, 0, 1.25), (1.51, 9, 1.25), (1.5, 9, 1.0), (1.49, 0, 1.0), (1.49, 1, 0.75)]
@@ -133,7 +134,7 @@ fn rate_follows_at_once() {
     assert!((rate - 15.625 * 0.99).abs() < 0.02, "{rate}");
 }
 
-/// N as a number of packets and as a share: 8 phases of 10 packets each.
+/// N as a number of packets and as a share, for 8 phases of 10 packets each.
 #[test]
 fn many_marks() {
     for (marks, ce, lowered) in [
@@ -165,7 +166,7 @@ fn scope() {
     }
 }
 
-/// When R rises in the middle of a cycle: the next phase, the next cycle or the next visit is scaled.
+/// R rises in the middle of a cycle: the next phase, the next cycle or the next visit is scaled.
 #[test]
 fn unit() {
     for (unit, next_phase, next_cycle) in
@@ -210,8 +211,8 @@ fn raise_may_need_marks() {
     }
 }
 
-/// With a BDP in flight at 0.75: by the cycle's gains each phase lasts a min_rtt, the probing one too although it
-/// cannot queue anything; by the scaled ones each ACK ends one.
+/// A BDP in flight with factor 0.75. By the cycle's gains each phase lasts a min_rtt, also the
+/// probing one, although it builds no queue. By the scaled gains each ACK ends a phase.
 #[test]
 fn phase_end() {
     for (phase_end, passed) in [(PhaseEnd::Own, 1), (PhaseEnd::Scaled, 5)] {
@@ -224,7 +225,7 @@ fn phase_end() {
     }
 }
 
-/// Without factors it is its base.
+/// Without factors it behaves like its base.
 #[test]
 fn unscaled_is_the_base() {
     let params = Params { raise: 1.0, lower: 1.0, startup_drain: false, ..by_cycle() };

@@ -1,18 +1,18 @@
-//! The bandwidth estimate: the best of the last rounds, and the peak between two ACKs.
+//! Bandwidth estimate: the maximum of the last rounds, and the peak between two ACKs.
 
 use super::{Bbr1Picoquic, State};
 use crate::{Ack, RateSample};
 use alloc::collections::VecDeque;
 use units::{Duration, Rate, Time};
 
-/// `btl_bw_filter`: the best of each of the last rounds, the running one first. Bits per second.
+/// `btl_bw_filter`: the maximum of each of the last rounds, the current one first. Bits per second.
 #[derive(Clone, Debug)]
 pub(super) struct BtlBw {
     pub(super) len: usize,
     pub(super) rounds: VecDeque<u64>,
     /// `bandwidth_estimate`, the last sample.
     pub(super) estimate: u64,
-    /// There was a new maximum since the cycle last asked.
+    /// Whether there has been a new maximum since the cycle last checked.
     pub(super) increased: bool,
 }
 
@@ -21,7 +21,8 @@ impl BtlBw {
         self.rounds.iter().copied().max().unwrap_or(0)
     }
 
-    /// A sample that the application limited counts when it is more than the last (`picoquic_estimate_path_bandwidth`).
+    /// Adds a sample. An application-limited one counts if it exceeds the last
+    /// (`picoquic_estimate_path_bandwidth`).
     pub(super) fn sample(&mut self, rs: &RateSample) {
         let taken = rs.delivery_rate.filter(|r| !rs.app_limited || r.0 > self.estimate);
         self.estimate = taken.map_or(self.estimate, |r| r.0);
@@ -41,7 +42,7 @@ impl BtlBw {
 /// `picoquic_estimate_max_path_bandwidth`: the rate between two ACKs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Peak {
-    /// Delivered, acknowledged, sent.
+    /// Delivered bytes, time of the ACK, and send time.
     pub(super) last: Option<(u64, Time, Time)>,
     pub(super) rate: Rate,
 }
@@ -59,7 +60,7 @@ impl Peak {
 }
 
 impl Bbr1Picoquic {
-    /// `BBRUpdateBtlBw`.
+    /// Implements `BBRUpdateBtlBw`.
     pub(super) fn update_btl_bw(&mut self, ack: &Ack, rs: &RateSample) {
         self.rounds.update(ack.delivered, rs);
         self.peak.update(ack, self.params.peak_interval);

@@ -9,12 +9,12 @@ pub(super) struct Cycle {
     pub(super) index: usize,
     pub(super) start: usize,
     pub(super) stamp: Time,
-    /// `cycle_on_loss`: this phase may end at once.
+    /// `cycle_on_loss`: whether this phase may end at once.
     pub(super) on_loss: bool,
 }
 
 impl Bbr1Picoquic {
-    /// `BBRIsNextCyclePhase`.
+    /// Implements `BBRIsNextCyclePhase`.
     pub(super) fn is_next_cycle_phase(&self, now: Time) -> bool {
         let (gain, inflight) = (self.pacing_gain(), self.prior_in_flight);
         let over = self.cycle.on_loss || now - self.cycle.stamp > self.rt_prop;
@@ -25,7 +25,7 @@ impl Bbr1Picoquic {
         }
     }
 
-    /// `BBRAdvanceCyclePhase`.
+    /// Implements `BBRAdvanceCyclePhase`.
     pub(super) fn advance_cycle_phase(&mut self, now: Time) {
         let mut index = self.cycle.index + 1;
         let mut start = self.cycle.start;
@@ -41,7 +41,7 @@ impl Bbr1Picoquic {
         (self.params.cycle_max_start as usize).min(self.params.pacing_gain_cycle.len() - 1)
     }
 
-    /// `BBREnterProbeBW`.
+    /// Implements `BBREnterProbeBW`.
     pub(super) fn enter_probe_bw(&mut self, now: Time) {
         let Params { target_rtt, satellite_rtt, cycle_entry, .. } = self.params;
         let long = self.rt_prop > target_rtt && self.rt_prop < Duration::MAX;
@@ -53,7 +53,7 @@ impl Bbr1Picoquic {
         self.advance_cycle_phase(now);
     }
 
-    /// `BBRCheckFullPipe`, `BBRCheckDrain`.
+    /// Implements `BBRCheckFullPipe` and `BBRCheckDrain`.
     pub(super) fn check_drain(&mut self, ack: &Ack, rs: &RateSample) {
         if !self.filled_pipe && self.rounds.start && !rs.app_limited {
             let (bw, p) = (self.bw(), &self.params);

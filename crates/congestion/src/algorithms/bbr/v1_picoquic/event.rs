@@ -4,7 +4,7 @@ use super::{Bbr1Picoquic, State};
 use units::Time;
 
 impl Bbr1Picoquic {
-    /// `picoquic_bbr_notify_congestion`.
+    /// Implements `picoquic_bbr_notify_congestion`.
     pub(super) fn congestion(&mut self, now: Time, timeout: bool) {
         let soon = |at: Time| now < at + self.srtt;
         let repeated = self.cycle.on_loss || self.last_event.is_some_and(|(at, _)| soon(at));

@@ -1,45 +1,51 @@
-//! BBRv1 of picoquic (`bbr.c`, with `cc_common.c` and `frames.c`) at commit b7bf3ded (29 June 2023): the native BBR of the
-//! stack of "Fairness improvement method using explicit congestion notification for QUIC" (Uchida et al., IEICE ComEX,
-//! April 2024). Unlike [`bbr1`](crate::algorithms::bbr::v1) it answers CE marks and heavy loss, and knows no recovery.
+//! BBRv1 of picoquic (`bbr.c`, with `cc_common.c` and `frames.c`) at commit b7bf3ded (29 June
+//! 2023): the native BBR of the stack of "Fairness improvement method using explicit congestion
+//! notification for QUIC" (Uchida et al., IEICE ComEX, April 2024). Unlike
+//! [`bbr1`](crate::algorithms::bbr::v1) it responds to CE marks and heavy loss, and has no
+//! recovery.
 //!
 //! ```text
 //! btl_bw       max over 10 rounds of the delivery rate; at least 2 * 1536 bytes per rt_prop, in Startup peak / 2
-//! peak         most that has been acknowledged between two ACKs at least 1 ms apart; bytes per second
-//! rt_prop      min RTT without the delay of the ACK; expired after 10 s and 20 rt_prop without a sample below 1.05 of it
-//! full pipe    btl_bw < 1.25 of its last mark for 3 rounds that the application did not limit
+//! peak         highest rate between two ACKs at least 1 ms apart; bytes per second
+//! rt_prop      min RTT without the ACK delay; expires after 10 s and 20 rt_prop without a sample below 1.05 of it
+//! full pipe    btl_bw < 1.25 * last reference for 3 rounds not limited by the application
 //! pacing_rate  gain * btl_bw; only rises until the pipe has been full
 //! target       gain * btl_bw * rt_prop + 3 send quanta
-//! cwin         min(cwin + acked, target), at least 4 packets; ProbeRTT: at most 4
+//! cwin         min(cwin + acked, target), at least 4 packets; in ProbeRTT at most 4
 //! quantum      1 packet below 1.2 Mbit/s, 2 below 24, then 1 ms of the rate, at most 64 kB
 //!
 //!              Startup    Drain     ProbeBW                                       ProbeRTT
 //! pacing gain  2.88539    0.34657   1, 1, 1, 1, 1, 1, 1.25, 0.75                  1
 //! cwnd gain    2.88539    2.88539   2                                             1
 //!
-//! a phase ends after rt_prop, or at once after a congestion event, if, with what was in flight after the ACK before,
+//! a phase ends after rt_prop, or at once after a congestion event, if, with inflight as after the previous ACK,
 //!   gain > 1   inflight >= gain * BDP + 3 quanta
 //!   gain < 1   inflight <= BDP + 3 quanta
-//! after the last phase the cycle goes on at `start`: one later than before if btl_bw has risen in it (at most 5), else
-//!   one sooner. ProbeBW is entered one phase behind `start` = 2; above 100 ms rt_prop / 100 ms, with 610 ms at most
+//! after the last phase the cycle continues at `start`: one later than before if btl_bw has risen in it (at most 5), else
+//!   one earlier. ProbeBW is entered one phase after `start` = 2; above 100 ms, `start` is rt_prop / 100 ms, with 610 ms at most
 //! ProbeRTT     at most 4 packets in flight for 200 ms and one round
 //!
 //! congestion event: a CE mark; a loss once s > 0.2 (see `picoquic`); a timeout
-//!   cwin /= 2, at least 2 * 1536 bytes, which is what a timeout leaves
-//!   Startup: Drain, the pipe counts as full;  else: the running phase may end at once
-//! not answered: what left before the last event; an event less than srtt behind the last or in the phase that
-//!   is to end early, but for a timeout that does not follow a timeout
+//!   cwin /= 2, at least 2 * 1536 bytes; a timeout sets it to that minimum
+//!   in Startup: Drain, the pipe counts as full;  else: the current phase may end at once
+//! ignored: packets sent before the last event; an event less than srtt after the last or in the phase that
+//!   may end early, except a timeout that does not follow a timeout
 //! ```
 //!
-//! Half the window is back after a round of ACKs: a mark costs BBR that round, and the phase in which it came.
+//! The other half of the window returns after a round of ACKs. So a mark costs BBR that round and
+//! the phase in which it occurred.
 //!
-//! **The sender's recovery period.** The sender opens one at the first lost or marked packet, which this controller may
-//! ignore: losses are judged in `on_lost`, marks in `on_ack`, `on_congestion` answers only collapses, and the window grows
-//! by what is acknowledged.
+//! **The sender's recovery period.** The sender opens one at the first lost or marked packet, which
+//! this controller may ignore. Therefore it handles losses in `on_lost`, marks in `on_ack`, and
+//! only timeouts and persistent congestion in `on_congestion`. The window grows by the
+//! acknowledged bytes.
 //!
-//! Deviations: no `startup_long_rtt`, the HyStart that replaces Startup above 50 ms; no policer detection (`lt_bw`), which
-//! needs a fifth of the packets lost; no larger gain for a BDP below 4 * 1536 bytes. Before the first bandwidth sample the
-//! pace is `high_gain` times the initial window per RTT, as in `bbr1`. Losses are heard before the ACK that shows them,
-//! picoquic hears them behind it. RTTs always, never one-way delays. Persistent congestion is a timeout.
+//! Deviations: there is no `startup_long_rtt`, the HyStart that replaces Startup above 50 ms. There
+//! is no policer detection (`lt_bw`), which requires a fifth of the packets to be lost. There is no
+//! larger gain for a BDP below 4 * 1536 bytes. Before the first bandwidth sample the pacing rate is
+//! `high_gain` times the initial window per RTT, as in `bbr1`. Losses are processed before the ACK
+//! that reveals them, in picoquic after it. RTTs are used always, one-way delays never. Persistent
+//! congestion is treated as a timeout.
 
 mod bandwidth;
 mod cycle;
@@ -73,7 +79,7 @@ crate::states! {
     }
 }
 
-/// Names of its states, by number.
+/// Names of the states, indexed by state number.
 pub const STATES: &[&str] = State::NAMES;
 
 crate::variables! {
@@ -81,19 +87,19 @@ crate::variables! {
     max_bw: "bit/s",
     /// Smallest RTT, rt_prop. picoquic bbr.c.
     min_rtt: "s",
-    /// Factor of the pacing rate. picoquic bbr.c.
+    /// Gain of the pacing rate. picoquic bbr.c.
     pacing_gain: "",
-    /// Factor of the window. picoquic bbr.c.
+    /// Gain of the window. picoquic bbr.c.
     cwnd_gain: "",
     /// Whether the pipe has been full, 0 or 1. picoquic bbr.c.
     filled_pipe: "",
     /// Number of the phase with which the cycle of gains begins, from 0. picoquic bbr.c.
     cycle_start: "",
-    /// Smoothed loss rate, s, 0..1: the gate of losses. picoquic cc_common.c.
+    /// Smoothed loss rate, s, 0..1, which decides whether losses count. picoquic cc_common.c.
     drop_rate: "",
 }
 
-/// The controller. Windows in bytes.
+/// The controller. Windows are in bytes.
 #[derive(Clone, Debug)]
 pub struct Bbr1Picoquic {
     params: Params,
@@ -102,7 +108,7 @@ pub struct Bbr1Picoquic {
     rounds: Rounds,
     btl_bw: BtlBw,
     peak: Peak,
-    /// [`Duration::MAX`] before the first sample.
+    /// Minimum RTT. [`Duration::MAX`] before the first sample.
     rt_prop: Duration,
     rt_prop_stamp: Time,
     full_pipe: FullPipeSearch,
@@ -110,19 +116,19 @@ pub struct Bbr1Picoquic {
     cycle: Cycle,
     probe_rtt: ProbeRtt,
     window: Window,
-    /// In flight after the ACK before.
+    /// Bytes in flight after the previous ACK.
     prior_in_flight: u64,
     loss_filter: LossFilter,
-    /// The last congestion event, and whether it was a timeout.
+    /// Time of the last congestion event, and whether it was a timeout.
     last_event: Option<(Time, bool)>,
-    /// The next packet number then, and now.
+    /// Next packet number at that event, and now.
     congestion_pn: u64,
     next_pn: u64,
     srtt: Duration,
 }
 
 impl Bbr1Picoquic {
-    /// In Startup (`picoquic_bbr_reset`).
+    /// Creates a controller in Startup (`picoquic_bbr_reset`).
     pub fn new(params: Params, path: PathInfo) -> Self {
         let p = &params;
         let initial = p.initial_window.0.max(path.max_datagram_size);
@@ -188,9 +194,9 @@ impl Controller for Bbr1Picoquic {
         self.next_pn = sent.pn + 1;
     }
 
-    /// Marks, then `BBRUpdateOnACK`.
+    /// Handles marks, then runs `BBRUpdateOnACK`.
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        // Late packets acknowledge nothing in picoquic.
+        // In picoquic, late packets acknowledge nothing.
         let ack = &Ack { late: 0, ..*ack };
         let newest = ack.packets.last().map_or(0, |p| p.pn);
         self.srtt = ack.smoothed_rtt;
@@ -218,7 +224,7 @@ impl Controller for Bbr1Picoquic {
 
     fn on_lost(&mut self, lost: &Lost) {
         for packet in lost.packets.iter().filter(|p| p.detection != Detection::Timeout) {
-            // What left before the last event is not even counted.
+            // Losses of packets sent before the last event are not even counted.
             if packet.pn >= self.congestion_pn && self.loss_filter.add(packet.pn) {
                 self.congestion(lost.now, false);
             }
@@ -228,7 +234,7 @@ impl Controller for Bbr1Picoquic {
     fn on_congestion(&mut self, event: &Congestion) {
         match event.cause {
             Cause::PersistentCongestion | Cause::Timeout => self.congestion(event.now, true),
-            // Losses: see `on_lost`. Marks: see `on_ack`.
+            // Losses are handled in `on_lost`, marks in `on_ack`.
             Cause::Loss | Cause::Ecn | Cause::Delay => {}
         }
     }

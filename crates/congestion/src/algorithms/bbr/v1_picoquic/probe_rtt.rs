@@ -1,4 +1,4 @@
-//! The minimum RTT, and ProbeRTT.
+//! Minimum RTT, and ProbeRTT.
 
 use super::{Bbr1Picoquic, State};
 use crate::Ack;
@@ -7,7 +7,7 @@ use crate::components::picoquic::rtt_measurement;
 use units::Duration;
 
 impl Bbr1Picoquic {
-    /// `BBRUpdateRTprop`. Answers whether the minimum had expired.
+    /// `BBRUpdateRTprop`. Returns whether the minimum had expired.
     pub(super) fn update_rt_prop(&mut self, ack: &Ack) -> bool {
         let Some(rtt) = rtt_measurement(ack) else { return false };
         let (p, min) = (&self.params, self.rt_prop);
@@ -23,7 +23,7 @@ impl Bbr1Picoquic {
         expired
     }
 
-    /// `BBRCheckProbeRTT`.
+    /// Implements `BBRCheckProbeRTT`.
     pub(super) fn check_probe_rtt(&mut self, ack: &Ack, expired: bool) {
         if self.state != State::ProbeRtt && expired {
             self.state = State::ProbeRtt;

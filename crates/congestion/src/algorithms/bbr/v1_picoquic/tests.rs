@@ -6,14 +6,14 @@ use crate::{Ack, Cause, Controller, RateSample};
 use units::{Duration, Rate, Time};
 
 const RTT: Duration = Duration::from_millis(40);
-/// 10 Mbit/s times 40 ms.
+/// 10 Mbit/s times 40 ms, in bytes.
 const BDP: u64 = 50_000;
 
 fn bbr() -> Bbr1Picoquic {
     Bbr1Picoquic::new(Params::default(), path(MDS))
 }
 
-/// In ProbeBW at 10 Mbit/s and 40 ms, a quantum of 2 packets, 1000 packets sent.
+/// A flow in ProbeBW at 10 Mbit/s and 40 ms, with a quantum of 2 packets and 1000 packets sent.
 fn known() -> Bbr1Picoquic {
     let mut cc = bbr();
     (cc.filled_pipe, cc.state, cc.rt_prop, cc.srtt) = (true, State::ProbeBw, RTT, RTT);
@@ -39,7 +39,8 @@ fn gains() {
     assert!((cc.cwnd_gain() - 2.0 / libm::log(2.0)).abs() < 1e-9);
 }
 
-/// The maximum of ten rounds; limited samples count above the last; 3072 bytes per RTT at least, in Startup peak / 2.
+/// Maximum of ten rounds. Limited samples count if above the last. At least 3072 bytes per RTT, in
+/// Startup peak / 2.
 #[test]
 fn bandwidth() {
     let mut cc = known();
@@ -64,7 +65,7 @@ fn bandwidth() {
     assert_eq!(cc.bw(), Rate(4_000_000));
 }
 
-/// 3 packets in 3 ms, sent in 2; those 1 ms apart are one.
+/// 3 packets in 3 ms, sent in 2 ms. Those less than 1 ms apart count as one.
 #[test]
 fn peak() {
     let mut peak = Peak::default();
@@ -78,7 +79,7 @@ fn peak() {
     }
 }
 
-/// 10 s and 20 times itself without a sample below 1.05 of it.
+/// Expires after 10 s and 20 times itself without a sample below 1.05 of it.
 #[test]
 fn minimum_rtt() {
     for (rtt, ms, now, expired) in [
@@ -101,7 +102,7 @@ fn minimum_rtt() {
     assert!(!cc.update_rt_prop(&later(20)) && cc.update_rt_prop(&later(21)));
 }
 
-/// BDP and 3 quanta of 2 packets; both conditions, unless a congestion event ends the time.
+/// BDP and 3 quanta of 2 packets. Both conditions apply, unless a congestion event ends the phase.
 #[test]
 fn phases() {
     let quanta = 6 * MDS;
@@ -123,7 +124,8 @@ fn phases() {
     }
 }
 
-/// Entered behind phase 2; each cycle with more bandwidth is a phase shorter, each without one longer.
+/// ProbeBW is entered after phase 2. A cycle with more bandwidth is a phase shorter, one without a
+/// phase longer.
 #[test]
 fn cycles() {
     let mut cc = known();
@@ -162,7 +164,7 @@ fn send_quantum() {
     }
 }
 
-/// 2 BDP and 3 quanta, and no rounding; four packets in ProbeRTT, and at least.
+/// 2 BDP and 3 quanta without rounding. At least four packets, and four in ProbeRTT.
 #[test]
 fn window() {
     let mut cc = known();
@@ -178,14 +180,15 @@ fn window() {
     assert_eq!(cc.window.cwnd, 4 * MDS);
 }
 
-/// An ACK with a mark, the newest packet of which is this one.
+/// Returns the window after an ACK with a mark whose newest packet is `pn`.
 fn marked(cc: &mut Bbr1Picoquic, ms: u64, pn: u64) -> u64 {
     let packets = [stamped(pn, Time::ZERO, 0)];
     cc.on_ack(&Ack { ce: 1, packets: &packets, acked: 0, ..at(ms) });
     cc.window.cwnd
 }
 
-/// Half the window, but for what left before, comes within an RTT or in a phase that ends early anyway.
+/// Half the window, except for packets sent before, marks within an RTT, and a phase that ends
+/// early anyway.
 #[test]
 fn marks() {
     let mut cc = known();
@@ -210,7 +213,7 @@ fn a_mark_ends_startup() {
     assert_eq!((cc.state, cc.filled_pipe, cc.cycle.on_loss), (State::Drain, true, false));
 }
 
-/// Half of the window is back after a window of ACKs.
+/// The other half of the window returns after a window of ACKs.
 #[test]
 fn half_is_soon_back() {
     let mut cc = known();
@@ -224,7 +227,8 @@ fn half_is_soon_back() {
     assert_eq!(cc.window.cwnd, full);
 }
 
-/// The fourth loss in a row is the first that counts; a timeout leaves 3072 bytes and follows any event but a timeout.
+/// The fourth loss in a row is the first to count. A timeout leaves 3072 bytes and follows any
+/// event but a timeout.
 #[test]
 fn losses_and_timeouts() {
     let mut cc = known();
@@ -264,7 +268,7 @@ fn probe_rtt() {
     assert!(cc.control().cwnd >= full);
 }
 
-/// Parameters out of all bounds may be useless, but never panic.
+/// Parameters outside all bounds may be useless, but never cause a panic.
 #[test]
 fn absurd_parameters_do_not_panic() {
     let params = Params {

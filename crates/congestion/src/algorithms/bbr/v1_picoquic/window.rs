@@ -1,4 +1,4 @@
-//! What the model makes of the sender: pacing rate, send quantum, window.
+//! Control parameters derived from the model: pacing rate, send quantum, window.
 
 use super::{Bbr1Picoquic, State};
 use crate::Ack;
@@ -14,7 +14,7 @@ impl Bbr1Picoquic {
         self.params.min_pipe_cwnd.saturating_mul(self.mds)
     }
 
-    /// `BBRInflight`.
+    /// Implements `BBRInflight`.
     pub(super) fn inflight(&self, gain: f64) -> u64 {
         let bdp = self.window.bdp_multiple(self.bw(), self.rt_prop, gain);
         match self.rt_prop {
@@ -23,7 +23,7 @@ impl Bbr1Picoquic {
         }
     }
 
-    /// `BBRUpdateControlParameters`.
+    /// Implements `BBRUpdateControlParameters`.
     pub(super) fn update_control_parameters(&mut self, ack: &Ack) {
         let rate = paced(self.bw(), self.pacing_gain(), 0.0);
         self.window.set_pacing_rate(rate, self.filled_pipe);
@@ -35,7 +35,7 @@ impl Bbr1Picoquic {
         }
     }
 
-    /// `BBRSetSendQuantum`.
+    /// Implements `BBRSetSendQuantum`.
     pub(super) fn set_send_quantum(&mut self) {
         let (p, rate) = (&self.params, self.window.pacing_rate);
         self.window.send_quantum = if rate < p.send_quantum_low_rate {

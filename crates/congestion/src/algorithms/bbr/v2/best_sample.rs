@@ -1,12 +1,12 @@
-//! The best bandwidth sample of an ACK's packets (mvfst.md section 8; mvfst Bbr2.cpp:1009-1045).
+//! Best bandwidth sample among an ACK's packets (mvfst.md section 8; mvfst Bbr2.cpp:1009-1045).
 //!
 //! ```text
-//! of each packet:  P.delivered, P.last_sent, P.last_acked:  delivered bytes, departure and ACK of the newest packet that
-//!                  had been acknowledged when P left
-//! ACK              at now - ACK delay
+//! per packet:      P.delivered, P.last_sent, P.last_acked:  delivered bytes, send time and ACK time of the newest packet
+//!                  that had been acknowledged when P was sent
+//! ACK              now - ACK delay
 //! interval         max(P.sent - P.last_sent, ACK - P.last_acked)
-//! rate             (delivered - P.delivered) / interval;  the highest counts, however short its interval
-//! delivered        the most that any of them shows
+//! rate             (delivered - P.delivered) / interval;  the highest one counts, however short its interval
+//! delivered        largest value of all packets
 //! ```
 
 use alloc::collections::BTreeMap;
@@ -14,7 +14,7 @@ use alloc::collections::BTreeMap;
 use crate::{Ack, Lost, RateSample, Sent};
 use units::{Duration, Rate, Time};
 
-/// The newest packet acknowledged at some time.
+/// The newest acknowledged packet at some time.
 #[derive(Clone, Copy, Debug)]
 struct Acked {
     delivered: u64,
@@ -24,7 +24,8 @@ struct Acked {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct BestSample {
-    /// Nothing before the first departure, with which the connection begins.
+    /// The newest acknowledged packet. `None` before the first packet, with which the connection
+    /// starts.
     last: Option<Acked>,
     flying: BTreeMap<u64, Acked>,
 }
@@ -39,8 +40,9 @@ impl BestSample {
         lost.packets.iter().for_each(|packet| _ = self.flying.remove(&packet.pn));
     }
 
-    /// The sender's sample with the highest rate and the most bytes; without a rate where no packet gives one.
-    pub(super) fn of(&mut self, ack: &Ack, rs: RateSample) -> RateSample {
+    /// Returns the sender's sample with the highest rate and the most bytes. It has no rate if no
+    /// packet gives one.
+    pub(super) fn select(&mut self, ack: &Ack, rs: RateSample) -> RateSample {
         let at = ack.now - ack.ack_delay;
         let (mut best, mut most) = (None, 0);
         for packet in ack.packets {
@@ -77,7 +79,8 @@ mod tests {
         });
     }
 
-    /// An ACK of these packets, each with its departure; the rate in kbit/s and the bytes of the sample.
+    /// Plays an ACK of these packets, each with its send time. Returns the sample's rate in kbit/s
+    /// and its bytes.
     fn ack(best: &mut BestSample, ms: u64, delay: u64, delivered: u64, packets: &[(u64, u64)]) -> (u64, u64) {
         let packet = |&(pn, sent)| AckedPacket {
             pn,
@@ -89,14 +92,15 @@ mod tests {
         let packets: Vec<_> = packets.iter().map(packet).collect();
         let (now, ack_delay) = (Time::from_millis(ms), Duration::from_millis(delay));
         let ack = Ack { now, ack_delay, delivered, packets: &packets, ..acked(MDS) };
-        let rs = best.of(&ack, sample(1, 0));
+        let rs = best.select(&ack, sample(1, 0));
         (rs.delivery_rate.map_or(0, |rate| rate.0 / 1000), rs.delivered)
     }
 
-    /// Packet 0 leaves at 1000 ms and is acknowledged at 1100 ms, 20 ms of which are the ACK's delay: 1200 bytes in 80 ms, 120
-    /// kbit/s. Packets 1 (1050 ms, before that ACK) and 2 (1100 ms, after it) are acknowledged at 1200 ms without delay:
-    /// 1 gives 3600 bytes in max(50, 200) ms, 144 kbit/s; 2 gives 2400 bytes since 1080 ms, in 120 ms: 160 kbit/s. The most
-    /// bytes are those of packet 1.
+    /// Packet 0 is sent at 1000 ms and acknowledged at 1100 ms with an ACK delay of 20 ms: 1200
+    /// bytes in 80 ms, 120 kbit/s. Packets 1 (sent at 1050 ms, before that ACK) and 2 (at 1100 ms,
+    /// after it) are acknowledged at 1200 ms without delay. Packet 1 gives 3600 bytes in max(50,
+    /// 200) ms, 144 kbit/s. Packet 2 gives 2400 bytes since 1080 ms, in 120 ms: 160 kbit/s. Packet
+    /// 1 has the most bytes.
     #[test]
     fn best_of_two() {
         let mut best = BestSample::default();
@@ -107,7 +111,8 @@ mod tests {
         assert_eq!(ack(&mut best, 1200, 0, 3600, &[(1, 1050), (2, 1100)]), (160, 3600));
     }
 
-    /// Sent over 400 ms since the last acknowledged one, acknowledged within 100 ms: the sending counts. 1200 bytes in 400 ms.
+    /// Sent over 400 ms since the last acknowledged packet, acknowledged within 100 ms: the send
+    /// interval counts. 1200 bytes in 400 ms.
     #[test]
     fn send_interval() {
         let mut best = BestSample::default();
@@ -117,7 +122,7 @@ mod tests {
         assert_eq!(ack(&mut best, 1450, 0, 2400, &[(1, 1400)]), (24, 1200));
     }
 
-    /// Neither lost packets nor those that it never saw leave give a sample, nor do they stay.
+    /// Lost packets and packets whose sending was not reported give no sample, and are not kept.
     #[test]
     fn unknown_packets() {
         let mut best = BestSample::default();

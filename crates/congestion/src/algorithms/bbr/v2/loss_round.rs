@@ -1,11 +1,12 @@
-//! Bytes sent and lost in a loss round, where these are what counts (mvfst.md section 8; Bbr2.cpp:553-574, 718-748).
+//! Bytes sent and lost in a loss round, for the options that judge whole rounds (mvfst.md section
+//! 8; Bbr2.cpp:553-574, 718-748).
 //!
 //! ```text
-//! a loss round ends:   share = lost / sent, ranges as counted; both begin anew
-//! other ACKs:          lost += what they lost
+//! a loss round ends:   share = lost / sent, ranges as counted; both counts restart
+//! other ACKs:          lost += bytes lost in the ACK
 //! ```
 //!
-//! The order is mvfst's: what the ACK itself loses with which a round ends counts in neither.
+//! The order is mvfst's: losses of the ACK that ends a round count in no round.
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct LossRound {
@@ -13,13 +14,13 @@ pub(super) struct LossRound {
     pub(super) sent: u64,
     /// Bytes lost in this round.
     pub(super) lost: u64,
-    /// Of the round before: part of what was sent, and discontiguous ranges.
+    /// Share of lost bytes in the previous round. The next field counts its non-contiguous ranges.
     last_share: f64,
     last_ranges: u64,
 }
 
 impl LossRound {
-    /// An ACK told of so many lost bytes.
+    /// Counts the lost bytes of an ACK.
     pub(super) fn on_ack(&mut self, lost: u64, ends: bool, ranges: u64) {
         if ends {
             let last_share = self.lost as f64 / self.sent.max(1) as f64;
@@ -29,7 +30,7 @@ impl LossRound {
         }
     }
 
-    /// Did the last whole round lose too much?
+    /// Reports whether the last complete round lost too much.
     pub(super) fn was_too_much(&self, loss_thresh: f64, ranges: u64) -> bool {
         self.last_share > loss_thresh && self.last_ranges >= ranges
     }
@@ -39,7 +40,8 @@ impl LossRound {
 mod tests {
     use super::*;
 
-    /// 100 packets sent: 2 lost are not more than 2 %, 3 are; what the last ACK lost does not count.
+    /// 100 packets sent: 2 losses are not more than 2 %, 3 are. Losses of the last ACK do not
+    /// count.
     #[test]
     fn share_of_a_round() {
         for (lost, ranges, too_much) in [(2, 6, false), (3, 6, true), (3, 5, false)] {

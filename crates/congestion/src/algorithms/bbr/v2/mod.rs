@@ -1,5 +1,6 @@
-//! BBRv2, draft-cardwell-iccrg-bbr-congestion-control-02 (March 2022). Sections cited here are the draft's; names are
-//! its names in `snake_case`, functions of its pseudo-code are quoted by theirs.
+//! BBRv2, draft-cardwell-iccrg-bbr-congestion-control-02 (March 2022). Sections refer to the draft.
+//! Names are its names in `snake_case`. Functions of its pseudo-code are quoted under their own
+//! names.
 //!
 //! ```text
 //!             Startup  <-------------------+
@@ -21,39 +22,43 @@
 //! min_rtt       min RTT of the last 10 s, refreshed by ProbeRTT every 5 s                     (4.5.3)
 //! extra_acked   max over 10 rounds of bytes acknowledged beyond bw * time                     (4.5.5)
 //! bw            min(max_bw, bw_lo)                  BDP = bw * min_rtt                        (4.5.2, 4.6.4.2)
-//! too high      lost since the packet left > 0.02 * inflight when it left                     (4.5.6.2)
+//! too high      lost since the packet was sent > 0.02 * inflight at that time                 (4.5.6.2)
 //! inflight_hi   cut once per probe:    max(inflight at the loss, 0.7 * min(BDP, cwnd))
 //!               raised in UP:          1, 2, 4, ... packets per round while it limits         (4.3.3.6)
 //! bw_lo         round with loss, not probing: max(best of the round, 0.7 * bw_lo)             (4.5.6.3)
-//! inflight_lo   the same; both forgotten in REFILL and after ProbeRTT
+//! inflight_lo   the same; both reset in REFILL and after ProbeRTT
 //! pacing_rate   pacing_gain * bw * 0.99             only rises until the pipe has been full   (4.6.2)
 //! cwnd          cwnd_gain * BDP + extra_acked, at least 3 send quanta, at least 4 packets     (4.6.4)
 //!               <= inflight_hi (DOWN, REFILL, UP), 0.85 inflight_hi (CRUISE, ProbeRTT), inflight_lo
-//! recovery      first round: one packet out per packet delivered; then as above; cwnd back at its end
-//! timeout       cwnd = inflight + 1 packet; the model stays. Persistent congestion (QUIC) is a timeout.
+//! recovery      first round: one packet sent per packet delivered; then as above; cwnd restored at its end
+//! timeout       cwnd = inflight + 1 packet; the model is kept. Persistent congestion (QUIC) is a timeout.
 //! ```
 //!
 //! Deviations:
-//! 1. Headroom. The draft subtracts `BBRHeadroom = 0.85` of `inflight_hi`, which would leave 15 % for use; its text
-//!    and Linux mean 15 % left free. `headroom` is the share left free, 0.15.
-//! 2. `bw_hi`. The draft raises `inflight_hi` only when `bw_hi` is finite, and never makes it so: taken literally,
-//!    `inflight_hi` could only fall. There is no `bw_hi` here, as in Linux and in draft-ietf-ccwg-bbr.
+//! 1. Headroom. The draft subtracts `BBRHeadroom = 0.85` of `inflight_hi`, which would leave 15 %
+//!    for use; its text and Linux mean that 15 % stay free. `headroom` is the free share, 0.15.
+//! 2. `bw_hi`. The draft raises `inflight_hi` only when `bw_hi` is finite, but never sets it to a
+//!    finite value. Taken literally, `inflight_hi` could only fall. Here there is no `bw_hi`, as in
+//!    Linux and in draft-ietf-ccwg-bbr.
 //! 3. ProbeRTT marks its packets as application-limited in the controller, not in the sender.
-//! 4. ECN. The draft is silent, and RFC 9002 section 7.1 wants an answer: an ACK with CE marks counts as losses of as
-//!    many packets in the round's 2 % test, in `loss_in_round`, and as one lost range. `Cause::Ecn` itself changes no
-//!    window. `ecn = false` ignores marks.
-//! 5. The first RTT sample computes the initial pacing rate again (Linux); the draft's rate from 1 ms would not pace.
-//! 6. A spurious loss restores `cwnd` and loosens the bounds to what they were (Linux, draft-ietf-ccwg-bbr); this draft
-//!    is silent.
-//! 7. The windowed maximum is exact. Recovery ends no sooner than one round after it began, also after a timeout, for
-//!    which QUIC has no recovery period. "In fast recovery for a full round" (Startup's exit by loss) is read as: at
-//!    both its ends.
-//! 8. Rounds are counted here, not taken from the sender: the draft begins a round of its own at changes of state.
+//! 4. ECN. The draft does not define a response, but RFC 9002 section 7.1 requires one. CE marks of
+//!    an ACK count as the loss of as many packets in the round's 2 % test and in `loss_in_round`,
+//!    and as one lost range. `Cause::Ecn` itself changes no window. `ecn = false` ignores marks.
+//! 5. The first RTT sample computes the initial pacing rate again (Linux); the draft's rate,
+//!    computed from 1 ms, would hardly pace.
+//! 6. A spurious loss restores `cwnd` and the looser bounds (Linux, draft-ietf-ccwg-bbr). This
+//!    draft does not define it.
+//! 7. The windowed maximum is exact. Recovery ends no sooner than one round after it began, also
+//!    after a timeout, for which QUIC has no recovery period. "In fast recovery for a full round"
+//!    (Startup's exit by loss) is read as: at both ends of the round.
+//! 8. Rounds are counted here, not by the sender, because the draft starts a new round at changes
+//!    of state.
 //!
-//! Where another rule than the draft's is a choice, its parameter names both; `bbr2-mvfst` (see `mvfst`) chooses mvfst's.
+//! Some parameters offer an alternative to the draft's rule and name both. `bbr2-mvfst` (see
+//! `mvfst`) chooses mvfst's rules.
 //!
-//! `startup_full_loss_cnt` is the draft's 3, since this file follows the draft. Linux and s2n-quic wait for 8 ranges,
-//! which tolerates more random loss and overshoots shallow buffers for longer.
+//! `startup_full_loss_cnt` is the draft's 3. Linux and s2n-quic wait for 8 ranges, which tolerates
+//! more random loss and overshoots shallow buffers for longer.
 
 mod best_sample;
 mod loss_round;
@@ -86,32 +91,32 @@ use recovery::RecoveryWindow;
 use startup::FullPipe;
 use state::State;
 
-/// Names of its states, by number.
+/// Names of the states, indexed by state number.
 pub const STATES: &[&str] = State::NAMES;
 
-/// The controller. Windows in bytes.
+/// The controller. Windows are in bytes.
 #[derive(Clone, Debug)]
 pub struct Bbr2 {
     params: Params,
     bbr: Frame,
     full_pipe: FullPipe,
-    /// Of `recovery = "window"`.
+    /// State of `recovery = "window"`.
     recovery: RecoveryWindow,
     loss_round: LossRound,
-    /// Of `bandwidth-sample = "best"`.
+    /// State of `bandwidth-sample = "best"`.
     best: BestSample,
-    /// Of `probe-up-exit = "plateau"`.
+    /// State of `probe-up-exit = "plateau"`.
     up_search: FullPipeSearch,
-    /// Of `cwnd-limited-share`.
+    /// State of `cwnd-limited-share`.
     limited_in_round: bool,
-    /// The last ACK's newest packet left while the application limited the sender.
+    /// Whether the newest packet of the last ACK was sent while the application limited the sender.
     app_limited: bool,
-    /// Packets that are still to leave unpaced.
+    /// Packets still to be sent unpaced.
     unpaced: u64,
 }
 
 impl Bbr2 {
-    /// In Startup, with the initial window (`BBROnInit`).
+    /// Creates a controller in Startup with the initial window (`BBROnInit`).
     pub fn new(params: Params, path: PathInfo) -> Self {
         let model = Model::new(params.max_bw_filter_len, params.extra_acked_filter_len);
         let mut cc = Self {
@@ -143,7 +148,7 @@ impl Controller for Bbr2 {
         }
     }
 
-    /// `BBRUpdateOnACK`.
+    /// Implements `BBRUpdateOnACK`.
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.bbr.window.inflight = ack.bytes_in_flight;
         let rs = self.sample(ack);
@@ -163,12 +168,13 @@ impl Controller for Bbr2 {
             _ if self.has_recovery_window() => {}
             Cause::Loss if !self.bbr.window.in_recovery => self.enter_recovery(true),
             Cause::Timeout | Cause::PersistentCongestion => self.enter_recovery(false),
-            // BBR answers rates of loss, not events: what else there is to do happens at the end of the round.
+            // BBR responds to loss rates, not to single events. The rest is done at the end of the
+            // round.
             Cause::Loss | Cause::Ecn | Cause::Delay => {}
         }
     }
 
-    /// `BBRUpdateOnLoss`.
+    /// Implements `BBRUpdateOnLoss`.
     fn on_lost(&mut self, lost: &Lost) {
         self.bbr.on_lost(lost);
         self.best.on_lost(lost);

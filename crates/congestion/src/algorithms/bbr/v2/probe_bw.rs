@@ -1,4 +1,5 @@
-//! ProbeBW, draft section 4.3.3: the cycle DOWN, CRUISE, REFILL, UP, and the long-term bound it searches.
+//! ProbeBW, draft section 4.3.3: the cycle DOWN, CRUISE, REFILL, UP, and the long-term bound that
+//! it searches for.
 
 use super::{Advance, Bbr2, Params, State, TooHigh, UpExit};
 use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
@@ -13,7 +14,7 @@ impl Bbr2 {
         self.begin_cycle();
     }
 
-    /// What besides begins with DOWN, also where ProbeRTT leads into it.
+    /// Other actions at the start of DOWN, also if it follows ProbeRTT.
     pub(super) fn begin_cycle(&mut self) {
         self.loss_round.lost = 0;
         self.stop_probing();
@@ -21,7 +22,7 @@ impl Bbr2 {
         self.bbr.model.cycle_count += u64::from(ends_cycle);
     }
 
-    /// mvfst does not wait for the last packets of a probe.
+    /// Ends the probe. mvfst does not wait for its last packets.
     pub(super) fn stop_probing(&mut self) {
         self.bbr.probe.bw_probe_samples &= self.params.inflight_too_high == TooHigh::Packet;
     }
@@ -31,7 +32,7 @@ impl Bbr2 {
         self.up_search = FullPipeSearch::default();
     }
 
-    /// `BBRUpdateProbeBWCyclePhase`.
+    /// Implements `BBRUpdateProbeBWCyclePhase`.
     pub(super) fn update_probe_bw_cycle_phase(&mut self, ack: &Ack, rs: &RateSample) {
         if !self.bbr.filled_pipe {
             return;
@@ -51,7 +52,7 @@ impl Bbr2 {
         }
     }
 
-    /// `BBRCheckTimeToProbeBW`.
+    /// Implements `BBRCheckTimeToProbeBW`.
     fn is_time_to_probe_bw(&self, now: Time) -> bool {
         let Params { reno_coexistence, probe_max_rounds, .. } = self.params;
         if reno_coexistence {
@@ -67,7 +68,8 @@ impl Bbr2 {
         self.bbr.has_built_queue(ack, self.params.probe_up_inflight_gain)
     }
 
-    /// mvfst.md section 8 (Bbr2.cpp:702-711): as long as the bound keeps the probe below 1.25 BDP, no plateau.
+    /// mvfst.md section 8 (Bbr2.cpp:702-711): no plateau as long as the bound keeps the probe below
+    /// 1.25 BDP.
     fn is_probe_up_flat(&mut self, ack: &Ack, rs: &RateSample) -> bool {
         let p = &self.params;
         let (growth, rounds) = (p.full_bw_growth, p.full_bw_rounds);
@@ -87,7 +89,7 @@ impl Bbr2 {
         self.params.cwnd_limited_share.map_or(ack.cwnd_limited, |_| self.limited_in_round)
     }
 
-    /// `BBRAdaptUpperBounds`.
+    /// Implements `BBRAdaptUpperBounds`.
     fn adapt_upper_bounds(&mut self, ack: &Ack, rs: &RateSample) {
         self.advance_ack_phase(rs);
         if self.is_inflight_too_high(rs) {
@@ -101,7 +103,7 @@ impl Bbr2 {
 
     fn advance_ack_phase(&mut self, rs: &RateSample) {
         if self.bbr.model.rounds.start && self.bbr.probe.advance_ack_phase() {
-            // A cycle's bandwidth is all in: BBRAdvanceMaxBwFilter.
+            // All bandwidth samples of the cycle have arrived: BBRAdvanceMaxBwFilter.
             let ends_cycle = self.params.max_bw_advance == Advance::Feedback && self.bbr.state.is_probe_bw();
             self.bbr.model.cycle_count += u64::from(ends_cycle && !rs.app_limited);
         }
@@ -132,7 +134,7 @@ mod tests {
     use crate::{Controller, Sent};
     use units::Duration;
 
-    /// 10 Mbit/s, 100 ms: 125 000 bytes.
+    /// 10 Mbit/s times 100 ms, in bytes.
     const BDP: u64 = 125_000;
 
     fn ack(now: u64, bytes_in_flight: u64) -> Ack<'static> {
@@ -181,7 +183,8 @@ mod tests {
         }
     }
 
-    /// 0.85 of the bound; the erratum's 0.85 left free is a parameter away.
+    /// 0.85 of the bound. The erratum's reading, 0.85 kept free, needs only another parameter
+    /// value.
     #[test]
     fn headroom() {
         let mut cc = known(10, 100);
@@ -234,7 +237,7 @@ mod tests {
         assert!(cc.bbr.probe.bw_probe_samples);
     }
 
-    /// More than min_rtt and more than 1.25 BDP, with UP's two packets.
+    /// UP ends after more than min_rtt with more than 1.25 BDP and UP's two packets in flight.
     #[test]
     fn up_ends_when_the_queue_is_there() {
         let enough = BDP * 5 / 4 + 2 * MDS;
@@ -246,7 +249,7 @@ mod tests {
         }
     }
 
-    /// 1, 2, 4, 8 packets in the rounds of UP, when the window is all used.
+    /// 1, 2, 4, 8 packets in the rounds of UP, if the window is fully used.
     #[test]
     fn up_doubles_its_slope() {
         let packets = 64;
@@ -260,7 +263,7 @@ mod tests {
                 cc.bbr.window.cwnd = cc.bbr.model.bounds.inflight_hi;
             }
             grown.push((cc.bbr.model.bounds.inflight_hi - hi) / MDS);
-            // Back again, so that each round is of 64 packets.
+            // Reset the window, so that each round has 64 packets.
             (cc.bbr.window.cwnd, cc.bbr.model.bounds.inflight_hi) = (packets * MDS, packets * MDS);
             cc.bbr.raise_inflight_hi_slope();
         }
@@ -280,7 +283,8 @@ mod tests {
         assert_eq!(cc.bbr.model.bounds.inflight_hi, 130 * MDS, "what was in flight without loss is safe");
     }
 
-    /// Cut to what was in flight, or 0.7 of the target; once per probe; not by application-limited samples.
+    /// Cut to the bytes in flight at the loss, or 0.7 of the target. Once per probe, and not by
+    /// application-limited samples.
     #[test]
     fn too_high_cuts_once() {
         let too_high = |tx: u64| RateSample { tx_in_flight: tx, lost: tx / 10, ..sample(10, 0) };
@@ -304,15 +308,15 @@ mod tests {
         cc
     }
 
-    /// A round of UP at this rate: is it the last?
+    /// Plays a round of UP at this rate. Returns whether it is the last.
     fn up_round(cc: &mut Bbr2, mbit: u64, app_limited: bool) -> bool {
         cc.bbr.model.update_max_bw(&sample(mbit, 0));
         cc.bbr.model.rounds.start = true;
         cc.is_probe_up_done(&ack(1, BDP), &RateSample { app_limited, ..sample(mbit, 0) })
     }
 
-    /// mvfst: the first round of UP is the baseline, three more without 25 % end it, however much is in flight. Growth and rounds
-    /// that the application limits do not count.
+    /// mvfst: the first round of UP is the baseline. Three more without 25 % growth end it,
+    /// whatever is in flight. Growth and application-limited rounds do not count.
     #[test]
     fn up_ends_on_a_plateau() {
         for (rounds, app_limited, ends_with) in [
@@ -326,7 +330,8 @@ mod tests {
         }
     }
 
-    /// As long as the window is used and 1.25 BDP (with UP's two packets) reach the bound, the rounds begin anew.
+    /// While the window is fully used and 1.25 BDP (with UP's two packets) reach the bound, the
+    /// count restarts.
     #[test]
     fn a_bound_puts_the_plateau_off() {
         let enough = BDP * 5 / 4 + 2 * MDS;
@@ -336,14 +341,15 @@ mod tests {
             let mut cc = mvfst_up(2 * BDP, inflight_hi);
             cc.limited_in_round = limited;
             assert_eq!((0..9).any(|_| up_round(&mut cc, 10, false)), ends, "{inflight_hi} {limited}");
-            // The bound has gone: three more rounds.
+            // Without the bound, three more rounds.
             cc.limited_in_round = false;
             assert!(ends || (0..3).map(|_| up_round(&mut cc, 10, false)).eq([false, false, true]));
         }
     }
 
-    /// mvfst: 2 % of what was in flight lost in the loss round, whenever its packets left; to that inflight, or 0.7 of the BDP with
-    /// UP's two packets: 0.7 * 127 400 = 89 180. Then DOWN, which ends the cycle of the filter and the probe's answer at once.
+    /// mvfst: 2 % of the inflight lost in the loss round, whenever its packets were sent. The bound
+    /// becomes that inflight, or 0.7 of the BDP with UP's two packets: 0.7 * 127 400 = 89 180. Then
+    /// DOWN ends the cycle of the filter and the probe at once.
     #[test]
     fn too_high_by_the_round() {
         for (lost, tx, bound) in
@@ -358,13 +364,14 @@ mod tests {
             assert_eq!((cc.bbr.state == State::ProbeBwDown, cc.bbr.probe.bw_probe_samples), (down, !down));
             assert_eq!(cc.bbr.model.cycle_count, u64::from(down));
         }
-        // Lost packets by themselves are not judged.
+        // Lost packets alone are not judged.
         let mut cc = mvfst_up(2 * BDP, INFINITE);
         cc.handle_lost(&lost(&[1, 2, 3, 4], 10 * MDS).batch());
         assert_eq!(cc.bbr.state, State::ProbeBwUp);
     }
 
-    /// mvfst: a cycle ends where DOWN begins, unless the newest packet was application-limited; its first round ends no other.
+    /// mvfst: a cycle ends where DOWN begins, unless the newest packet was application-limited.
+    /// DOWN's first round ends no cycle.
     #[test]
     fn down_advances_the_filter() {
         for app_limited in [false, true] {
@@ -378,7 +385,7 @@ mod tests {
         }
     }
 
-    /// mvfst: the wait alone, however many rounds it takes.
+    /// mvfst: only the wait, however many rounds it takes.
     #[test]
     fn no_reno_coexistence() {
         let mut cc = known_with(super::super::params::mvfst_values(), 1, 100);
@@ -388,7 +395,7 @@ mod tests {
         assert!(cc.is_time_to_probe_bw(Time::from_millis(2001)));
     }
 
-    /// More than nine tenths of the window in flight at a departure, until the round is over.
+    /// More than nine tenths of the window in flight when a packet is sent, until the round ends.
     #[test]
     fn nine_tenths_limit() {
         for (inflight, limited) in [(90 * MDS, false), (90 * MDS + 1, true)] {
@@ -401,7 +408,8 @@ mod tests {
         }
     }
 
-    /// DOWN's first round ends the probe's feedback and a cycle of the filter, unless the application limited it.
+    /// DOWN's first round ends the probe's feedback and a cycle of the filter, unless it was
+    /// application-limited.
     #[test]
     fn cycles_advance_the_filter() {
         for (app_limited, cycles) in [(false, 1), (true, 0)] {

@@ -1,10 +1,10 @@
-//! ProbeRTT, draft section 4.3.4. What differs from the later draft is that mvfst stops probing with it.
+//! ProbeRTT, draft section 4.3.4. Unlike in the later draft, mvfst's option ends the probe here.
 
 use super::{Bbr2, State};
 use crate::Ack;
 
 impl Bbr2 {
-    /// `BBRUpdateMinRTT` and `BBRCheckProbeRTT`.
+    /// Implements `BBRUpdateMinRTT` and `BBRCheckProbeRTT`.
     pub(super) fn update_min_rtt(&mut self, ack: &Ack) {
         if self.bbr.update_min_rtt(ack) {
             self.begin_cycle();
@@ -23,7 +23,7 @@ mod tests {
     use crate::testing::fixtures::acked;
     use units::{Duration, Time};
 
-    /// An ACK each round of 100 ms, all of it delivered; `inflight` stays.
+    /// Plays an ACK per round of 100 ms that delivers everything. `inflight` is constant.
     fn round(cc: &mut Bbr2, now: u64, inflight: u64, rtt: u64) -> State {
         let delivered = now * 1250;
         let rs = sample(10, delivered.saturating_sub(125_000));
@@ -38,7 +38,7 @@ mod tests {
         cc.bbr.state
     }
 
-    /// Nothing lower for 5 s: 0.5 BDP for 200 ms and a round, then CRUISE; 5 s later again.
+    /// No lower RTT for 5 s: 0.5 BDP for 200 ms and a round, then CRUISE, and again 5 s later.
     #[test]
     fn every_five_seconds() {
         let mut cc = known(10, 100);
@@ -67,7 +67,7 @@ mod tests {
         }
     }
 
-    /// 0.1 Mbit/s and 100 ms are one packet: four stay in flight.
+    /// 0.1 Mbit/s and 100 ms are one packet, but four stay in flight.
     #[test]
     fn at_least_four_packets() {
         let mut cc = known(10, 1);

@@ -1,14 +1,16 @@
-//! `recovery = "window"`: a window of its own for recovery, as BBRv1 has in mvfst (mvfst.md section 8; Bbr2.cpp:235-304, 384).
+//! `recovery = "window"`: a separate window for recovery, as in mvfst's BBRv1 (mvfst.md section 8;
+//! Bbr2.cpp:235-304, 384).
 //!
 //! ```text
 //! first loss    W = inflight;  a round begins
 //! each loss     W -= lost;  begin = now
-//! each ACK      a packet that left at `begin` or later: over, and cwnd is what it was
-//!               else, from the first round on, W += acked;  W = max(W, inflight + acked)
+//! each ACK      of a packet sent at `begin` or later: recovery ends, cwnd is restored
+//!               otherwise, after the first round, W += acked;  W = max(W, inflight + acked)
 //! always        W >= 4 packets;  cwnd <= W
 //! ```
 //!
-//! mvfst adds what the ACK with the loss acknowledges to the first W; the second maximum does that here.
+//! mvfst adds the bytes acknowledged by the ACK with the loss to the first W. Here the second
+//! maximum has the same effect.
 
 use super::params::Recovery;
 use super::{Bbr2, State};
@@ -16,7 +18,7 @@ use crate::algorithms::bbr::common::newly_acked;
 use crate::{Ack, Lost};
 use units::Time;
 
-/// Means nothing outside of recovery.
+/// Window during recovery. Without meaning outside of recovery.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RecoveryWindow {
     window: u64,
@@ -45,7 +47,7 @@ impl Bbr2 {
         self.recovery.window = self.bbr.min_pipe_cwnd();
     }
 
-    /// Once this ACK's round is known.
+    /// Updates the window once this ACK's round is known.
     pub(super) fn recovery_window_on_ack(&mut self, ack: &Ack) {
         if !self.bbr.window.in_recovery {
             return;
@@ -76,7 +78,8 @@ mod tests {
     use crate::{AckedPacket, Cause, Controller};
     use units::Rate;
 
-    /// 10 Mbit/s, 100 ms; 240 000 bytes of window, `inflight` bytes left after the loss of two packets at 1 s.
+    /// A flow at 10 Mbit/s and 100 ms with a window of 240 000 bytes, after the loss of two packets
+    /// at 1 s. `inflight` bytes remain.
     fn recovering(inflight: u64) -> Bbr2 {
         let mut cc = known_with(super::super::params::mvfst_values(), 10, 100);
         (cc.bbr.state, cc.bbr.window.cwnd) = (State::ProbeBwCruise, 240_000);
@@ -90,7 +93,8 @@ mod tests {
         cc.on_congestion(&congestion(Cause::Loss, bytes_in_flight));
     }
 
-    /// One packet acknowledged that left at `sent` ms, 100 000 bytes still in flight. The window.
+    /// Acknowledges one packet sent at `sent` ms with 100 000 bytes still in flight. Returns the
+    /// window.
     fn ack(cc: &mut Bbr2, sent: u64, round_start: bool) -> u64 {
         let sent = Time::from_millis(sent);
         let packet = AckedPacket { pn: 0, bytes: MDS, sent, received: None, before_reduction: false };
@@ -101,8 +105,9 @@ mod tests {
         cc.bbr.window.cwnd
     }
 
-    /// 100 000 bytes in flight: conservation 101 200; from the next round on 1200 bytes more with each ACK; a second loss takes
-    /// its bytes off and delays the end; then everything is back.
+    /// 100 000 bytes in flight: conservation gives 101 200. From the next round on, each ACK adds
+    /// 1200 bytes. A second loss subtracts its bytes and delays the end. Then the window is
+    /// restored.
     #[test]
     fn conservation_growth_and_end() {
         let mut cc = recovering(100_000);
@@ -118,7 +123,8 @@ mod tests {
         assert!(!cc.bbr.window.in_recovery);
     }
 
-    /// The bandwidth estimate does not move; four packets are left of next to nothing, and of persistent congestion.
+    /// The bandwidth estimate does not change. Four packets remain with almost nothing in flight,
+    /// and after persistent congestion.
     #[test]
     fn at_least_four_packets() {
         let cc = recovering(0);
@@ -128,7 +134,7 @@ mod tests {
         assert_eq!(cc.recovery.window, 4 * MDS);
     }
 
-    /// In every state, Startup too; the draft's recovery does not cut in.
+    /// The recovery window applies in every state, also in Startup. The draft's does not.
     #[test]
     fn every_state() {
         for state in [State::Startup, State::Drain, State::ProbeBwUp, State::ProbeRtt] {

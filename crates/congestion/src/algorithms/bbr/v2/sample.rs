@@ -1,20 +1,20 @@
-//! The rate sample of an ACK, and what only some options count.
+//! Rate sample of an ACK, and counters that only some options need.
 
 use super::{BandwidthSample, Bbr2};
 use crate::{Ack, RateSample, Sent};
 
 impl Bbr2 {
-    /// The sender's sample, with ProbeRTT's own limit and the marks that count as losses.
+    /// Returns the sender's sample with ProbeRTT's limit and with marks that count as losses.
     pub(super) fn sample(&mut self, ack: &Ack) -> RateSample {
         let mut rs = self.bbr.probe_rtt.mark(ack.rate);
         if self.params.bandwidth_sample == BandwidthSample::Best {
-            rs = self.best.of(ack, rs);
+            rs = self.best.select(ack, rs);
         }
         self.app_limited = rs.app_limited;
         self.bbr.count_marks(rs, ack)
     }
 
-    /// What only some options ask for.
+    /// Counts sent packets for the options that need it.
     pub(super) fn count_sent(&mut self, sent: &Sent) {
         self.unpaced = self.unpaced.saturating_sub(1);
         self.loss_round.sent = self.loss_round.sent.saturating_add(sent.bytes);

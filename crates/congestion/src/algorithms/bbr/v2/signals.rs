@@ -1,11 +1,12 @@
-//! Congestion signals, draft section 4.5.6: what the last round delivered, and what losses do to the bounds.
+//! Congestion signals, draft section 4.5.6: delivery in the last round, and the effect of losses on
+//! the bounds.
 
 use super::{Bbr2, TooHigh};
 use crate::algorithms::bbr::common::signals::{is_inflight_too_high, samples};
 use crate::{Ack, Lost, RateSample};
 
 impl Bbr2 {
-    /// `BBRUpdateCongestionSignals`.
+    /// Implements `BBRUpdateCongestionSignals`.
     fn update_congestion_signals(&mut self, ack: &Ack, rs: &RateSample) {
         self.bbr.update_round(ack, rs);
         if self.has_recovery_window() {
@@ -17,12 +18,12 @@ impl Bbr2 {
         self.bbr.adapt_lower_bounds();
     }
 
-    /// `IsInflightTooHigh`.
+    /// Implements `IsInflightTooHigh`.
     pub(super) fn is_inflight_too_high(&self, rs: &RateSample) -> bool {
         let loss_thresh = self.params.loss_thresh;
         match self.params.inflight_too_high {
             TooHigh::Packet => is_inflight_too_high(rs, loss_thresh),
-            // Without a sample there is nothing to hold the losses against.
+            // Without a sample there is nothing to compare the losses with.
             TooHigh::Round => {
                 rs.tx_in_flight > 0
                     && is_inflight_too_high(&RateSample { lost: self.loss_round.lost, ..*rs }, loss_thresh)
@@ -41,7 +42,7 @@ impl Bbr2 {
         }
     }
 
-    /// `BBRUpdateModelAndState`.
+    /// Implements `BBRUpdateModelAndState`.
     pub(super) fn update_model_and_state(&mut self, ack: &Ack, rs: &RateSample) {
         self.update_congestion_signals(ack, rs);
         self.bbr.model.update_ack_aggregation(ack, self.bbr.window.cwnd);
@@ -63,7 +64,8 @@ mod tests {
     use crate::testing::fixtures::acked;
     use units::Rate;
 
-    /// Cruising at 10 Mbit/s with a loss: both bounds fall to what the round delivered, but not below 0.7.
+    /// Cruising at 10 Mbit/s with a loss: both bounds fall to what the round delivered, but not
+    /// below 0.7.
     #[test]
     fn short_term_response() {
         for (latest_mbit, delivered, bw_lo, inflight_lo) in
@@ -92,7 +94,8 @@ mod tests {
         }
     }
 
-    /// Each packet of a batch is judged by the losses up to itself: of 100 packets in flight the third is too much.
+    /// Each packet of a batch is judged by the losses up to itself. With 100 packets in flight, the
+    /// third loss is too many.
     #[test]
     fn batches_are_judged_packet_by_packet() {
         let mut cc = bbr();

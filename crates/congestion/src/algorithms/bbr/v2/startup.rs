@@ -5,16 +5,16 @@ use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
 use crate::{Ack, RateSample};
 use units::Time;
 
-/// How the flow finds out that the pipe is full.
+/// Detects a full pipe in Startup.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FullPipe {
     search: FullPipeSearch,
-    /// The sender was in recovery when the round began.
+    /// Whether the sender was in recovery when the round began.
     in_recovery_since_round_start: bool,
 }
 
 impl Bbr2 {
-    /// `BBRCheckStartupDone`.
+    /// Implements `BBRCheckStartupDone`.
     pub(super) fn check_startup_done(&mut self, ack: &Ack, rs: &RateSample) {
         self.check_startup_full_bandwidth(rs);
         match self.params.startup_loss_exit {
@@ -26,7 +26,7 @@ impl Bbr2 {
         }
     }
 
-    /// `BBRCheckStartupFullBandwidth`, section 4.3.1.2.
+    /// Implements `BBRCheckStartupFullBandwidth`, section 4.3.1.2.
     fn check_startup_full_bandwidth(&mut self, rs: &RateSample) {
         if self.bbr.filled_pipe || !self.bbr.model.rounds.start || rs.app_limited {
             return;
@@ -36,7 +36,8 @@ impl Bbr2 {
         self.bbr.filled_pipe = self.full_pipe.search.is_full(max_bw, p.full_bw_growth, p.full_bw_rounds);
     }
 
-    /// `BBRCheckStartupHighLoss`, section 4.3.1.3. "In recovery for a full round" is read as: at both its ends.
+    /// `BBRCheckStartupHighLoss`, section 4.3.1.3. "In recovery for a full round" is read as: at
+    /// both ends of the round.
     fn check_startup_high_loss(&mut self, ack: &Ack, rs: &RateSample) {
         if self.bbr.filled_pipe || !self.bbr.signals.loss_round_start {
             return;
@@ -48,7 +49,7 @@ impl Bbr2 {
             && self.is_inflight_too_high(rs);
     }
 
-    /// mvfst.md section 8: the last loss round alone decides, at the start of a round.
+    /// mvfst.md section 8: only the last loss round decides, at the start of a round.
     fn check_startup_loss_round(&mut self, rs: &RateSample) {
         let p = &self.params;
         let lossy = self.loss_round.was_too_much(p.loss_thresh, p.startup_full_loss_cnt);
@@ -59,7 +60,7 @@ impl Bbr2 {
         }
     }
 
-    /// `BBRCheckDrain`.
+    /// Implements `BBRCheckDrain`.
     pub(super) fn check_drain(&mut self, now: Time, inflight: u64) {
         if self.bbr.state == State::Drain && inflight <= self.bbr.inflight(self.bbr.model.bw, 1.0) {
             self.start_probe_bw_down(now);
@@ -75,7 +76,7 @@ mod tests {
     use crate::algorithms::bbr::common::model::INFINITE;
     use crate::testing::fixtures::acked;
 
-    /// One round with this bandwidth.
+    /// Plays a round with this bandwidth.
     fn round(cc: &mut Bbr2, mbit: u64, app_limited: bool) {
         let rs = RateSample { app_limited, ..sample(mbit, 0) };
         cc.bbr.model.update_max_bw(&rs);
@@ -83,7 +84,7 @@ mod tests {
         cc.check_startup_done(&acked(MDS), &rs);
     }
 
-    /// Below +25 % three times; a fourth round with +25 % begins the count anew.
+    /// Three rounds below +25 %. A fourth round with +25 % restarts the count.
     #[test]
     fn three_flat_rounds_fill_the_pipe() {
         let mut cc = bbr();
@@ -113,7 +114,8 @@ mod tests {
         cc.bbr.filled_pipe
     }
 
-    /// All three conditions: a round in recovery, more than 2 %, enough ranges. Also while application-limited.
+    /// All three conditions: a round in recovery, more than 2 %, enough ranges. Also while
+    /// application-limited.
     #[test]
     fn high_loss_ends_startup() {
         assert_eq!(Params::default().startup_full_loss_cnt, 3);
@@ -134,8 +136,9 @@ mod tests {
         assert!(loss_round(&mut linux, true, 8, 9));
     }
 
-    /// mvfst: a loss round with 3 of 100 packets lost in 6 ranges, at the start of a round and not application-limited, in recovery
-    /// or not. The bound is the BDP, 125 000 bytes at 10 Mbit/s and 100 ms, or more if more was delivered in the round.
+    /// mvfst: a loss round with 3 of 100 packets lost in 6 ranges, at the start of a round, not
+    /// application-limited, in recovery or not. The bound is the BDP, 125 000 bytes at 10 Mbit/s
+    /// and 100 ms, or the bytes delivered in the round if more.
     #[test]
     fn a_lossy_round_ends_startup() {
         for (lost, ranges, round_start, app_limited, delivered, bound) in [

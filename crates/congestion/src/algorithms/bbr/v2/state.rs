@@ -1,4 +1,4 @@
-//! The gains of the states, draft section 4.6.1.
+//! Gains of the states, draft section 4.6.1.
 
 use super::Bbr2;
 use crate::STATE;
@@ -6,23 +6,27 @@ use crate::algorithms::bbr::common::model::INFINITE;
 pub(super) use crate::algorithms::bbr::common::state::State;
 
 crate::variables! {
-    /// Largest delivery rate of the last two cycles of ProbeBW, BBR.max_bw. Draft section 4.5.2.
+    /// Largest delivery rate of the last two ProbeBW cycles, BBR.max_bw. Draft section 4.5.2.
     max_bw: "bit/s",
-    /// Rate that the model goes by, BBR.bw. Draft section 4.5.2.
+    /// Bandwidth used by the model, BBR.bw. Draft section 4.5.2.
     bw: "bit/s",
-    /// Bound on the rate after losses, BBR.bw_lo, infinite without one. Draft section 4.5.6.3.
+    /// Short-term bound on the bandwidth after losses, BBR.bw_lo, infinite if not set. Draft
+    /// section 4.5.6.3.
     bw_lo: "bit/s",
     /// Smallest RTT, BBR.min_rtt. Draft section 4.5.3.
     min_rtt: "s",
-    /// What may be in flight without too much loss, BBR.inflight_hi, infinite before there was some. Draft section 4.5.6.2.
+    /// Long-term bound on inflight, BBR.inflight_hi, infinite before the first excessive loss.
+    /// Draft section 4.5.6.2.
     inflight_hi: "bytes",
-    /// Bound on what is in flight after losses, BBR.inflight_lo, infinite without one. Draft section 4.5.6.3.
+    /// Short-term bound on inflight after losses, BBR.inflight_lo, infinite if not set. Draft
+    /// section 4.5.6.3.
     inflight_lo: "bytes",
-    /// Most that was acknowledged beyond the rate lately, BBR.extra_acked. Draft section 4.5.5.
+    /// Most bytes recently acknowledged beyond the estimated rate, BBR.extra_acked. Draft section
+    /// 4.5.5.
     extra_acked: "bytes",
-    /// Factor of the pacing rate, BBR.pacing_gain. Draft section 4.6.1.
+    /// Gain of the pacing rate, BBR.pacing_gain. Draft section 4.6.1.
     pacing_gain: "",
-    /// Factor of the window, BBR.cwnd_gain. Draft section 4.6.1.
+    /// Gain of the window, BBR.cwnd_gain. Draft section 4.6.1.
     cwnd_gain: "",
     /// Whether the pipe has been full, 0 or 1, BBR.filled_pipe. Draft section 4.3.1.2.
     filled_pipe: "",
@@ -41,7 +45,7 @@ impl Bbr2 {
 }
 
 impl Bbr2 {
-    /// Rates in bits per second, times in seconds, windows in bytes.
+    /// Reports the variables. Rates are in bits per second, times in seconds, windows in bytes.
     pub(super) fn trace_state(&self, put: &mut dyn FnMut(&'static str, f64)) {
         let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
         put(STATE, self.bbr.state.number());
@@ -64,7 +68,7 @@ mod tests {
     use super::super::script::{bbr, bbr_with};
     use super::*;
 
-    /// mvfst.md section 8, with the half of the RTT in Startup's pacing gain.
+    /// mvfst.md section 8, with half of the RTT as a factor of 2 in Startup's pacing gain.
     #[test]
     fn gains_of_mvfst() {
         let mut cc = bbr_with(super::super::params::mvfst_values());
@@ -86,7 +90,7 @@ mod tests {
         assert_eq!(cc.cwnd_gain(), 3.0, "without a gain of its own");
     }
 
-    /// Sheet 4.3.
+    /// Fact sheet section 4.3.
     #[test]
     fn gains() {
         let mut cc = bbr();

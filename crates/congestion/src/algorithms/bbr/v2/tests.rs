@@ -1,4 +1,4 @@
-//! The hooks: what a signal does to the whole controller.
+//! Tests of the signals' effect on the whole controller.
 
 use super::script::{MDS, bbr_with, known, known_with, lost, sample};
 use super::*;
@@ -37,7 +37,8 @@ fn mvfst_has_no_undo() {
     assert!(cc.bbr.window.in_recovery && cc.bbr.model.bounds.inflight_lo == 70_000);
 }
 
-/// The same parameters with other defaults: what is not named is mvfst's, under either name everything can be named.
+/// Same parameters, other defaults: parameters not given are mvfst's, and either algorithm accepts
+/// all of them.
 #[test]
 fn mvfst_is_bbr2_with_other_values() {
     let read = |text: &str| toml::from_str::<mvfst::Params>(text).expect(text).0;
@@ -51,14 +52,14 @@ fn mvfst_is_bbr2_with_other_values() {
     assert!(toml::from_str::<mvfst::Params>("probe-rtt-interval = 'never'").is_err());
 }
 
-/// Marks on 3 of 100 packets end UP like losses; with `ecn = false` nothing happens.
+/// Marks on 3 of 100 packets end UP like losses. With `ecn = false` they have no effect.
 #[test]
 fn marks_count_as_losses() {
     for ecn in [true, false] {
         let mut cc = known_with(Params { ecn, ..Params::default() }, 10, 100);
         cc.bbr.state = State::ProbeBwUp;
         cc.bbr.probe.bw_probe_samples = true;
-        // The first ends a round, and the count with it.
+        // The first ACK ends a round, and the count with it.
         for (ce, delivered) in [(9, 120_000), (1, 121_200), (2, 122_400)] {
             assert_eq!(cc.bbr.model.bounds.inflight_hi, INFINITE);
             let tx_in_flight = if ce == 9 { 1000 * MDS } else { 100 * MDS };
@@ -69,7 +70,7 @@ fn marks_count_as_losses() {
     }
 }
 
-/// After idle: at the estimated rate at once, and not from the gain of the phase.
+/// After an idle time: the estimated rate at once, without the phase's gain.
 #[test]
 fn restart_from_idle() {
     let mut cc = known(10, 100);
@@ -111,7 +112,7 @@ fn the_seed_decides_the_wait() {
     assert_ne!(wait(1), wait(2));
 }
 
-/// Parameters out of all bounds may be useless, but never panic.
+/// Parameters outside all bounds may be useless, but never cause a panic.
 #[test]
 fn absurd_parameters_do_not_panic() {
     let params = Params {

@@ -1,10 +1,11 @@
-//! What the model makes of the sender, draft section 4.6: pacing rate, send quantum, congestion window, recovery.
+//! Control parameters derived from the model, draft section 4.6: pacing rate, send quantum,
+//! congestion window, recovery.
 
 use super::{Bbr2, State};
 use crate::{Ack, RateSample};
 
 impl Bbr2 {
-    /// `BBRUpdateControlParameters`.
+    /// Implements `BBRUpdateControlParameters`.
     pub(super) fn update_control_parameters(&mut self, ack: &Ack, rs: &RateSample) {
         self.bbr.set_pacing_rate_with_gain(self.bbr.pacing_gain());
         self.set_send_quantum();
@@ -14,27 +15,27 @@ impl Bbr2 {
         self.set_cwnd(ack);
     }
 
-    /// `BBRSetSendQuantum`: a slow flow has a smaller floor.
+    /// `BBRSetSendQuantum`. A slow flow has a smaller minimum.
     pub(super) fn set_send_quantum(&mut self) {
         let p = &self.params;
         let slow = self.bbr.window.pacing_rate < p.send_quantum_low_rate;
         self.bbr.set_send_quantum(if slow { p.send_quantum_low_packets } else { p.send_quantum_packets });
     }
 
-    /// Most bytes that may leave at once.
+    /// Returns the most bytes that may be sent at once.
     pub(super) fn pacing_burst(&self) -> u64 {
         let packets = self.params.pacing_burst.max(self.unpaced);
         self.bbr.window.send_quantum.max(packets.saturating_mul(self.bbr.mds))
     }
 
-    /// `BBRUpdateMaxInflight`.
+    /// Implements `BBRUpdateMaxInflight`.
     fn max_inflight(&self) -> u64 {
         let aggregates = self.bbr.filled_pipe || self.params.extra_acked_in_startup;
         let extra = if aggregates { self.bbr.model.aggregation.extra_acked() } else { 0 };
         self.bbr.max_inflight(self.cwnd_gain(), extra)
     }
 
-    /// `BBRSetCwnd`.
+    /// Implements `BBRSetCwnd`.
     pub(super) fn set_cwnd(&mut self, ack: &Ack) {
         let max_inflight = self.max_inflight();
         if !self.has_recovery_window() {
@@ -51,12 +52,13 @@ impl Bbr2 {
         self.bound_cwnd_for_model();
     }
 
-    /// `BBRBoundCwndForModel`: no long-term bound in Drain, which the later draft has.
+    /// `BBRBoundCwndForModel`. Unlike in the later draft, there is no long-term bound in Drain.
     fn bound_cwnd_for_model(&mut self) {
         self.bbr.bound_cwnd_for_model(matches!(self.bbr.state, State::Startup | State::Drain));
     }
 
-    /// Section 4.6.4.4, on a loss (`packet_conservation`) and on a retransmission timeout (without).
+    /// Enters recovery, section 4.6.4.4, after a loss (`packet_conservation` is true) or a timeout
+    /// (false).
     pub(super) fn enter_recovery(&mut self, packet_conservation: bool) {
         self.bbr.enter_recovery();
         self.bbr.window.packet_conservation = packet_conservation;
@@ -73,7 +75,7 @@ mod tests {
     use crate::{Cause, Controller};
     use units::Rate;
 
-    /// 12 000 bytes per ms times 2.77; then, with the first RTT, per 100 ms.
+    /// 12 000 bytes per ms times 2.77, and with the first RTT 12 000 bytes per 100 ms.
     #[test]
     fn initial_pacing_rate() {
         let mut cc = bbr();
@@ -82,7 +84,7 @@ mod tests {
         assert_eq!(cc.control().pacing_rate, Some(Rate(2_659_200)));
     }
 
-    /// 1 % below the estimate; until the pipe has been full, only upwards.
+    /// 1 % below the estimate. Until the pipe has been full, the rate only rises.
     #[test]
     fn pacing_margin() {
         let mut cc = known(10, 100);
@@ -107,7 +109,8 @@ mod tests {
         }
     }
 
-    /// mvfst: 200 us at the rate, 2 packets to 64 KiB; the pacer lets 5 packets go at once, at the start 10.
+    /// mvfst: 200 us at the rate, 2 packets to 64 KiB. The pacer releases 5 packets at once, 10 at
+    /// the start.
     #[test]
     fn bursts_of_mvfst() {
         let mut cc = bbr_with(super::super::params::mvfst_values());
@@ -123,8 +126,8 @@ mod tests {
         }
     }
 
-    /// mvfst: no margin, and room for aggregation only once the pipe has been full. 10 Mbit/s and 100 ms, 50 000 bytes of it:
-    /// 2.885 BDP are 360 625 bytes.
+    /// mvfst: no margin, and aggregation counts only once the pipe has been full. 10 Mbit/s, 100
+    /// ms, 50 000 bytes of aggregation: 2.885 BDP are 360 625 bytes.
     #[test]
     fn aggregation_after_the_pipe_was_full() {
         let mut cc = known_with(super::super::params::mvfst_values(), 10, 100);
@@ -137,7 +140,7 @@ mod tests {
         }
     }
 
-    /// 2 BDP and the aggregation, grown to by what is acknowledged.
+    /// 2 BDP and the aggregation, reached by growth by the acknowledged bytes.
     #[test]
     fn window_is_two_bdp() {
         let mut cc = known(10, 100);
@@ -203,7 +206,7 @@ mod tests {
         cc.bbr.window.cwnd
     }
 
-    /// One round of conservation, then growth by what is acknowledged, then the old window.
+    /// One round of conservation, then growth by the acknowledged bytes, then the old window.
     #[test]
     fn packet_conservation() {
         let mut cc = recovering(Cause::Loss);
@@ -217,7 +220,8 @@ mod tests {
         assert!(!cc.bbr.window.in_recovery);
     }
 
-    /// Inflight and a packet; the ACK that told does not end it, one for a packet sent since does.
+    /// Inflight and a packet. The ACK that reports the timeout does not end it, one for a packet
+    /// sent since does.
     #[test]
     fn timeout() {
         for cause in [Cause::Timeout, Cause::PersistentCongestion] {

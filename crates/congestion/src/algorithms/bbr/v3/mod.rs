@@ -1,7 +1,8 @@
-//! BBRv3, draft-ietf-ccwg-bbr, working copy of August 2026 (commit 4ce5e87). Sections cited here are the draft's; names
-//! are its names in `snake_case`, functions of its pseudo-code are quoted by theirs. Code shared with BBRv2 (`bbr`)
-//! keeps the older names `bw_lo`, `inflight_lo`, `inflight_hi` for `bw_shortterm`, `inflight_shortterm`,
-//! `inflight_longterm`, and `filled_pipe` for `full_bw_reached`; the trace has this draft's.
+//! BBRv3, draft-ietf-ccwg-bbr, working copy of August 2026 (commit 4ce5e87). Sections refer to the
+//! draft. Names are its names in `snake_case`. Functions of its pseudo-code are quoted under their
+//! own names. Code shared with BBRv2 (`bbr`) keeps the older names `bw_lo`, `inflight_lo`,
+//! `inflight_hi` for `bw_shortterm`, `inflight_shortterm`, `inflight_longterm`, and `filled_pipe`
+//! for `full_bw_reached`. The trace uses this draft's names.
 //!
 //! ```text
 //!             Startup  <-------------------+
@@ -24,44 +25,47 @@
 //! min_rtt      min RTT of the last 10 s, refreshed by ProbeRTT every 5 s                      (5.3.4)
 //! extra_acked  max over 10 rounds (Startup: 1) of bytes acknowledged beyond bw * time         (5.5.9)
 //! bw           min(max_bw, bw_shortterm)            BDP = bw * min_rtt                        (5.5.10)
-//! flat         delivery rate < 1.25 of its last mark; not rounds that the application limits  (5.3.1.2)
-//! too high     lost since the packet left > 0.02 * inflight when it left                      (5.5.10.2)
-//! high loss    a round in recovery, too high, 6 discontiguous ranges: inflight_longterm =
+//! flat         delivery rate < 1.25 * last reference, in a round not application-limited     (5.3.1.2)
+//! too high     lost since the packet was sent > 0.02 * inflight at that time                  (5.5.10.2)
+//! high loss    a round in recovery, too high, 6 non-contiguous ranges: inflight_longterm =
 //!              max(BDP, best delivered in the round)                                          (5.3.1.3)
 //! inflight_longterm   cut once per probe:   max(inflight at the loss, 0.7 * min(BDP, cwnd))
 //!                     raised in UP:         1, 2, 4, ... packets per round while it limits    (5.3.3.5)
-//! caution      after a probe that was too high UP only touches inflight_longterm; when a round
-//!              shows that this was no loss, it is REFILL and UP again, without caution        (5.3.3.6)
+//! caution      after a probe that was too high UP only reaches inflight_longterm; if a round then
+//!              shows no loss, REFILL and UP follow again, without caution                    (5.3.3.6)
 //! bw_shortterm round with loss, not probing: max(best of the round, 0.7 * bw_shortterm)
-//! inflight_shortterm  the same; both forgotten in REFILL and after ProbeRTT                   (5.5.10.3)
+//! inflight_shortterm  the same; both reset in REFILL and after ProbeRTT                       (5.5.10.3)
 //! pacing_rate  pacing_gain * bw * 0.99              only rises until the pipe has been full   (5.6.2)
 //! cwnd         cwnd_gain * BDP + extra_acked, at least a send quantum, at least 4 packets     (5.6.4)
 //!              <= inflight_longterm (Drain, DOWN, REFILL, UP), 0.85 of it (CRUISE, ProbeRTT),
 //!              <= inflight_shortterm; ProbeRTT: <= 0.5 BDP
-//! recovery     cwnd back at its end; no packet conservation                                   (5.6.4.4)
-//! timeout      cwnd = inflight + 1 packet; the model stays. Persistent congestion (QUIC) is a timeout.
-//! spurious     cwnd and the looser bounds back; back to Startup or REFILL, if the loss ended Startup or UP (5.5.11)
+//! recovery     cwnd restored at its end; no packet conservation                               (5.6.4.4)
+//! timeout      cwnd = inflight + 1 packet; the model is kept. Persistent congestion (QUIC) is a timeout.
+//! spurious     restores cwnd and the looser bounds; returns to Startup or REFILL if the loss ended Startup or UP (5.5.11)
 //! ```
 //!
-//! Another working copy (commit 007dbe1) has one interval of 10 s for `min_rtt` and ProbeRTT, and fixes ProbeRTT's window
-//! at its begin; `probe_rtt_interval` of 10 s comes close.
+//! Another working copy (commit 007dbe1) has one interval of 10 s for `min_rtt` and ProbeRTT, and
+//! fixes ProbeRTT's window at its start. A `probe_rtt_interval` of 10 s comes close to it.
 //!
 //! Deviations:
-//! 1. ECN. The draft defines no response, but wants CE treated as congestion: an ACK with CE marks counts as losses of
-//!    as many packets in the round's 2 % test, as loss in the round, and as one lost range, as in `bbr2`. `Cause::Ecn`
-//!    itself changes no window. `ecn = false` ignores marks. Linux' alpha rule for low-latency marking is not here.
-//! 2. Undo state is saved once per recovery, before its first loss is judged. The draft saves it at each round with
-//!    loss and once more at the begin of recovery, in QUIC after the loss has cut what is to be saved.
+//! 1. ECN. The draft defines no response, but requires CE to be treated as congestion. CE marks of
+//!    an ACK count as the loss of as many packets in the round's 2 % test, as loss in the round,
+//!    and as one lost range, as in `bbr2`. `Cause::Ecn` itself changes no window. `ecn = false`
+//!    ignores marks. Linux's alpha rule for low-latency marking is not implemented.
+//! 2. Undo state is saved once per recovery, before its first loss is judged. The draft saves it at
+//!    each round with loss and again at the start of recovery. In QUIC that is after the loss has
+//!    reduced the values to be saved.
 //! 3. `inflight_longterm` limits Drain as in the draft's table of caps; its pseudo-code has no cap there.
-//! 4. `inflight_longterm` is not cut for a packet that the application limited (pseudo-code and text of 5.5.10.2); the
-//!    appendix' test of UP wants it to be: `cut_when_app_limited`.
-//! 5. "Inflight reaches `inflight_longterm`" is tested on the bytes in flight before the ACK, and has happened when no
-//!    whole packet fits below it: after the ACK, or in bytes, a full window would never reach it.
+//! 4. `inflight_longterm` is not cut for an application-limited packet (pseudo-code and text of
+//!    5.5.10.2). The appendix's test of UP requires the cut: `cut_when_app_limited`.
+//! 5. "Inflight reaches `inflight_longterm`" is tested on the bytes in flight before the ACK. It is
+//!    true when no whole packet fits below the bound. A full window would never reach it if tested
+//!    after the ACK or in bytes.
 //! 6. "In fast recovery for a full round" (Startup's exit by loss): the controller's recovery began at least a round
 //!    before the ACK that ends the round of losses. QUIC's recovery period may end with this very ACK.
 //! 7. ProbeRTT marks its packets as application-limited in the controller, not in the sender.
-//! 8. The windowed maxima are exact. Rounds are counted here, not taken from the sender. A round that ends without a
-//!    delivery-rate sample says nothing about the pipe.
+//! 8. The windowed maxima are exact. Rounds are counted here, not taken from the sender. A round
+//!    that ends without a delivery-rate sample does not count in the full-pipe search.
 //! 9. The first RTT sample computes the initial pacing rate again (Linux).
 
 mod params;
@@ -86,10 +90,10 @@ use crate::{Ack, Cause, Congestion, Control, Controller, Lost, Needs, PathInfo, 
 use probe_bw::Caution;
 use startup::FullPipe;
 
-/// Names of its states, by number.
+/// Names of the states, indexed by state number.
 pub const STATES: &[&str] = State::NAMES;
 
-/// The controller. Windows in bytes.
+/// The controller. Windows are in bytes.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
     params: Params,
@@ -100,7 +104,7 @@ pub struct Bbr3 {
 }
 
 impl Bbr3 {
-    /// In Startup, with the initial window (`OnInit`).
+    /// Creates a controller in Startup with the initial window (`OnInit`).
     pub fn new(params: Params, path: PathInfo) -> Self {
         let model = Model::new(params.max_bw_filter_len, params.startup_extra_acked_filter_len);
         let mut bbr = Frame::new("bbr3", rules!(params), model, path);
@@ -109,7 +113,7 @@ impl Bbr3 {
         Self { params, bbr, full_pipe, drain_start_round: 0, caution }
     }
 
-    /// `UpdateModelAndState`.
+    /// Implements `UpdateModelAndState`.
     fn update_model_and_state(&mut self, ack: &Ack, rs: &RateSample) {
         self.update_congestion_signals(ack, rs);
         self.update_ack_aggregation(ack);
@@ -132,7 +136,7 @@ impl Controller for Bbr3 {
         self.bbr.on_sent(sent);
     }
 
-    /// `UpdateOnACK`.
+    /// Implements `UpdateOnACK`.
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.bbr.window.inflight = ack.bytes_in_flight;
         let rs = self.sample(ack);
@@ -151,12 +155,13 @@ impl Controller for Bbr3 {
                 self.bbr.enter_recovery();
                 self.bbr.window.cut_to_inflight();
             }
-            // BBR answers rates of loss, not events: what else there is to do happens at the end of the round.
+            // BBR responds to loss rates, not to single events. The rest is done at the end of the
+            // round.
             Cause::Loss | Cause::Ecn | Cause::Delay => {}
         }
     }
 
-    /// Per-loss steps, section 5.2.4.
+    /// Handles each lost packet, section 5.2.4.
     fn on_lost(&mut self, lost: &Lost) {
         self.bbr.on_lost(lost);
         self.handle_lost(lost);

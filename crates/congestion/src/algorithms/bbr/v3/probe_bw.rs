@@ -1,4 +1,5 @@
-//! ProbeBW, draft section 5.3.3: the cycle DOWN, CRUISE, REFILL, UP, and the long-term bound it searches.
+//! ProbeBW, draft section 5.3.3: the cycle DOWN, CRUISE, REFILL, UP, and the long-term bound that
+//! it searches for.
 
 use super::{Bbr3, State};
 use crate::{Ack, RateSample};
@@ -7,26 +8,26 @@ use units::{Rate, Time};
 /// Precautionary bandwidth probing, section 5.3.3.6.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Caution {
-    /// The last probe lost too much.
+    /// Whether the last probe lost too much.
     pub(super) prev_probe_too_high: bool,
-    /// The last probe ended where the one before it had lost too much.
+    /// Whether the last probe ended at the inflight at which the previous one had lost too much.
     pub(super) prev_probe_precautionary: bool,
 }
 
 impl Bbr3 {
-    /// `StartProbeBW_REFILL`: the next probe needs no caution.
+    /// `StartProbeBW_REFILL` before a probe without caution.
     pub(super) fn start_probe_bw_refill(&mut self) {
         self.bbr.start_probe_bw_refill();
         self.caution.prev_probe_precautionary = false;
     }
 
-    /// `StartProbeBW_UP`.
+    /// Implements `StartProbeBW_UP`.
     fn start_probe_bw_up(&mut self, now: Time, rs: &RateSample) {
         self.bbr.start_probe_bw_up(now);
         self.full_pipe.reset(rs.delivery_rate.unwrap_or(Rate(0)));
     }
 
-    /// `UpdateProbeBWCyclePhase`.
+    /// Implements `UpdateProbeBWCyclePhase`.
     pub(super) fn update_probe_bw_cycle_phase(&mut self, ack: &Ack, rs: &RateSample) {
         if !self.bbr.filled_pipe || self.adapt_long_term_model(ack, rs) {
             return;
@@ -46,7 +47,7 @@ impl Bbr3 {
         }
     }
 
-    /// `IsTimeToGoDown`, and what follows.
+    /// `IsTimeToGoDown` and the actions that follow.
     fn check_time_to_go_down(&mut self, ack: &Ack, rs: &RateSample) {
         let longterm = self.bbr.model.bounds.inflight_hi;
         let reached = ack.prior_in_flight.saturating_add(self.bbr.mds) > longterm;
@@ -57,22 +58,23 @@ impl Bbr3 {
         }
     }
 
-    /// By a plateau or, before there was one, by the queue (`probe_up_inflight_gain`).
+    /// Reports whether UP is over: by a plateau or, in older versions, by the queue
+    /// (`probe_up_inflight_gain`).
     fn is_probe_up_done(&mut self, ack: &Ack, rs: &RateSample) -> bool {
         if let Some(gain) = self.params.probe_up_inflight_gain {
             return self.bbr.has_built_queue(ack, gain);
         }
         if ack.cwnd_limited && self.bbr.window.cwnd >= self.bbr.model.bounds.inflight_hi {
-            // The bound limits the rate, not the path: the plateau means nothing.
+            // The bound limits the rate, not the path, so the plateau means nothing.
             self.full_pipe.reset(rs.delivery_rate.unwrap_or(Rate(0)));
         }
         self.full_pipe.full_bw_now
     }
 
-    /// `AdaptLongTermModel`. Answers whether it decided on a state.
+    /// `AdaptLongTermModel`. Returns whether it changed the state.
     fn adapt_long_term_model(&mut self, ack: &Ack, rs: &RateSample) -> bool {
         if self.bbr.model.rounds.start && self.bbr.probe.advance_ack_phase() && self.bbr.state.is_probe_bw() {
-            // A cycle's bandwidth is all in: AdvanceMaxBwFilter.
+            // All bandwidth samples of the cycle have arrived: AdvanceMaxBwFilter.
             self.bbr.model.cycle_count += u64::from(!rs.app_limited);
             if self.caution.prev_probe_precautionary && !self.caution.prev_probe_too_high {
                 self.start_probe_bw_refill();
@@ -80,7 +82,7 @@ impl Bbr3 {
             }
         }
         if self.is_inflight_too_high(rs) {
-            // Losses have been judged one by one. Marks are judged here.
+            // Losses have been judged packet by packet. Marks are judged here.
             if self.params.ecn && ack.ce > 0 && self.bbr.probe.bw_probe_samples {
                 self.handle_inflight_too_high(ack.now, rs);
             }
@@ -111,7 +113,7 @@ mod tests {
     use crate::algorithms::bbr::common::model::INFINITE;
     use crate::testing::fixtures::acked;
 
-    /// 10 Mbit/s, 100 ms.
+    /// 10 Mbit/s times 100 ms, in bytes.
     const BDP: u64 = 125_000;
 
     fn ack(now: u64, in_flight: u64) -> Ack<'static> {
@@ -131,7 +133,7 @@ mod tests {
         cc
     }
 
-    /// Three flat rounds, unless the long-term bound was what limited them.
+    /// Three flat rounds, unless the long-term bound limited them.
     #[test]
     fn up_ends_on_a_plateau() {
         for (cwnd_limited, longterm, ends) in
@@ -149,7 +151,8 @@ mod tests {
         }
     }
 
-    /// The older end: more than min_rtt and more than 1.25 BDP, with UP's two packets; no plateau.
+    /// The older condition: more than min_rtt with more than 1.25 BDP and UP's two packets in
+    /// flight, without a plateau.
     #[test]
     fn up_ends_when_the_queue_is_there() {
         let enough = BDP * 5 / 4 + 2 * MDS;
@@ -172,7 +175,8 @@ mod tests {
         assert!(cc.bbr.state == State::ProbeBwDown && cc.caution.prev_probe_precautionary, "caution stays");
     }
 
-    /// After a probe that lost too much: down as soon as no packet fits below the bound; up again after a clean round.
+    /// After a probe that lost too much: DOWN as soon as no packet fits below the bound, UP again
+    /// after a round without loss.
     #[test]
     fn precautionary_probing() {
         for (clean, expected) in [(true, State::ProbeBwRefill), (false, State::ProbeBwDown)] {
@@ -192,7 +196,8 @@ mod tests {
         }
     }
 
-    /// Cut to what was in flight, or 0.7 of the target; once per probe; application-limited only if told.
+    /// Cut to the bytes in flight at the loss, or 0.7 of the target. Once per probe, and
+    /// application-limited only if enabled.
     #[test]
     fn too_high_cuts_once() {
         let too_high = |tx_in_flight| RateSample { tx_in_flight, lost: tx_in_flight / 10, ..sample(10, 0) };
@@ -210,7 +215,7 @@ mod tests {
         }
     }
 
-    /// After DOWN's first round the filter forgets a cycle, unless the application limited it.
+    /// After DOWN's first round the filter drops a cycle, unless it was application-limited.
     #[test]
     fn cycles_advance_the_filter() {
         for (app_limited, cycles) in [(false, 1), (true, 0)] {

@@ -1,4 +1,4 @@
-//! A controller in a known condition, and signals for it, for this folder's tests.
+//! A controller in a known state, and signals for it, for the tests of this folder.
 
 use super::{Bbr3, Params};
 use crate::algorithms::bbr::common::script::know;
@@ -13,7 +13,7 @@ pub(super) fn bbr_with(params: Params) -> Bbr3 {
     Bbr3::new(params, path(MDS))
 }
 
-/// The pipe has been full, at this rate (Mbit/s) and RTT (ms).
+/// A controller that has filled the pipe, at this rate (Mbit/s) and RTT (ms).
 pub(super) fn known(mbit: u64, rtt: u64) -> Bbr3 {
     known_with(Params::default(), mbit, rtt)
 }

@@ -1,4 +1,4 @@
-//! Congestion signals, draft section 5.5.10, and what is taken back when there was none (5.5.11).
+//! Congestion signals, draft section 5.5.10, and their undo (5.5.11).
 
 use super::{Bbr3, State};
 use crate::algorithms::bbr::common::signals::{is_inflight_too_high, samples};
@@ -6,8 +6,11 @@ use crate::{Ack, Lost, RateSample};
 use units::Rate;
 
 impl Bbr3 {
-    /// The sender's sample, with ProbeRTT's own limit and the marks that count as losses (deviation 1). As the first loss, the
-    /// first mark begins the round of losses; in version 2 the round before goes on.
+    /// Returns the sender's sample with ProbeRTT's limit and with marks that count as losses
+    /// (deviation 1).
+    ///
+    /// The first mark starts the loss round, like the first loss. In version 2 the previous round
+    /// continues.
     pub(super) fn sample(&mut self, ack: &Ack) -> RateSample {
         let rs = self.bbr.probe_rtt.mark(ack.rate);
         if self.params.ecn && ack.ce > 0 {
@@ -16,14 +19,14 @@ impl Bbr3 {
         self.bbr.count_marks(rs, ack)
     }
 
-    /// `UpdateLatestDeliverySignals` and `UpdateCongestionSignals`. Losses count as they are found; version 2 counts those of the
-    /// ACK again.
+    /// `UpdateLatestDeliverySignals` and `UpdateCongestionSignals`. Losses count when found.
+    /// Version 2 counts those of the ACK again.
     pub(super) fn update_congestion_signals(&mut self, ack: &Ack, rs: &RateSample) {
         self.bbr.update_round(ack, rs);
         self.bbr.adapt_lower_bounds();
     }
 
-    /// `UpdateACKAggregation`. In Startup a round is remembered, since the rate doubles.
+    /// `UpdateACKAggregation`. In Startup the filter covers one round, because the rate doubles.
     pub(super) fn update_ack_aggregation(&mut self, ack: &Ack) {
         let p = &self.params;
         let full = self.bbr.filled_pipe;
@@ -32,7 +35,7 @@ impl Bbr3 {
         self.bbr.model.update_ack_aggregation(ack, self.bbr.window.cwnd);
     }
 
-    /// `IsInflightTooHigh`.
+    /// Implements `IsInflightTooHigh`.
     pub(super) fn is_inflight_too_high(&self, rs: &RateSample) -> bool {
         is_inflight_too_high(rs, self.params.loss_thresh)
     }
@@ -48,7 +51,7 @@ impl Bbr3 {
         }
     }
 
-    /// `HandleSpuriousLossDetection`.
+    /// Implements `HandleSpuriousLossDetection`.
     pub(super) fn handle_spurious_loss_detection(&mut self) {
         let Some(before) = self.bbr.undo_losses() else { return };
         self.full_pipe.reset(Rate(0));
@@ -74,7 +77,8 @@ mod tests {
     use crate::testing::fixtures::{acked, congestion};
     use crate::{Cause, Controller};
 
-    /// Cruising at 10 Mbit/s with a loss: both bounds fall to what the round delivered, but not below 0.7.
+    /// Cruising at 10 Mbit/s with a loss: both bounds fall to what the round delivered, but not
+    /// below 0.7.
     #[test]
     fn short_term_response() {
         for (latest_mbit, delivered, bw_lo, inflight_lo) in
@@ -103,7 +107,7 @@ mod tests {
         }
     }
 
-    /// The round of losses begins with the first loss, not with the round before it.
+    /// The loss round begins with the first loss, not with the preceding round.
     #[test]
     fn the_first_loss_begins_a_round() {
         let mut cc = known(10, 100);
@@ -118,7 +122,8 @@ mod tests {
         }
     }
 
-    /// The looser bounds come back, and the state that the loss had ended: UP by way of REFILL, Startup itself.
+    /// Restores the looser bounds and the state that the loss had ended: UP by way of REFILL, and
+    /// Startup directly.
     #[test]
     fn undo() {
         for (state, expected) in [

@@ -1,4 +1,4 @@
-//! Startup, Drain and the full pipe, draft sections 5.3.1 and 5.3.2.
+//! Startup, Drain and the detection of a full pipe, draft sections 5.3.1 and 5.3.2.
 
 use super::{Bbr3, State};
 use crate::algorithms::bbr::common::full_pipe::FullPipeSearch;
@@ -7,13 +7,13 @@ use units::Rate;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct FullPipe {
-    /// Has the flow used all the bandwidth there is, since it last began to look?
+    /// Whether the flow has used all available bandwidth since the current search began.
     pub(super) full_bw_now: bool,
     pub(super) search: FullPipeSearch,
 }
 
 impl FullPipe {
-    /// `ResetFullBW`, with what the next rounds must outgrow.
+    /// `ResetFullBW`, with the bandwidth that the next rounds must exceed.
     pub(super) fn reset(&mut self, full_bw: Rate) {
         self.full_bw_now = false;
         self.search = FullPipeSearch { full_bw, full_bw_count: 0 };
@@ -21,7 +21,7 @@ impl FullPipe {
 }
 
 impl Bbr3 {
-    /// `CheckFullBWReached`, section 5.3.1.2.
+    /// Implements `CheckFullBWReached`, section 5.3.1.2.
     pub(super) fn check_full_bw_reached(&mut self, rs: &RateSample) {
         let full = &mut self.full_pipe;
         let Some(rate) = rs.delivery_rate else { return };
@@ -33,7 +33,7 @@ impl Bbr3 {
         self.bbr.filled_pipe |= full.full_bw_now;
     }
 
-    /// `CheckStartupDone`.
+    /// Implements `CheckStartupDone`.
     pub(super) fn check_startup_done(&mut self, rs: &RateSample) {
         self.check_startup_high_loss(rs);
         if self.bbr.state == State::Startup && self.bbr.filled_pipe {
@@ -42,7 +42,7 @@ impl Bbr3 {
         }
     }
 
-    /// `CheckStartupHighLoss`, section 5.3.1.3.
+    /// Implements `CheckStartupHighLoss`, section 5.3.1.3.
     fn check_startup_high_loss(&mut self, rs: &RateSample) {
         if self.bbr.filled_pipe || !self.bbr.signals.loss_round_start {
             return;
@@ -60,7 +60,7 @@ impl Bbr3 {
             self.bbr.bdp_multiple(self.bbr.model.bw, 1.0).max(self.bbr.signals.inflight_latest);
     }
 
-    /// `CheckDrainDone`.
+    /// Implements `CheckDrainDone`.
     pub(super) fn check_drain_done(&mut self, ack: &Ack) {
         let last = self.drain_start_round.saturating_add(self.params.drain_max_rounds);
         let drained = ack.bytes_in_flight <= self.bbr.inflight(self.bbr.model.bw, 1.0);
@@ -77,7 +77,7 @@ mod tests {
     use crate::testing::fixtures::acked;
     use units::Time;
 
-    /// One round with this delivery rate.
+    /// Plays a round with this delivery rate.
     fn round(cc: &mut Bbr3, mbit: u64, app_limited: bool) {
         let rs = RateSample { app_limited, ..sample(mbit, 0) };
         cc.bbr.model.rounds.start = true;
@@ -85,7 +85,7 @@ mod tests {
         cc.check_startup_done(&rs);
     }
 
-    /// By the sample's own rate, not by the maximum: 62 after 50 is +24 %.
+    /// The sample's own rate counts, not the maximum: 62 after 50 is +24 %.
     #[test]
     fn three_flat_rounds_fill_the_pipe() {
         let mut cc = bbr();
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(cc.bbr.state, State::Drain);
     }
 
-    /// All three conditions. The bound is what was delivered, or the BDP.
+    /// All three conditions. The bound is the bytes delivered, or the BDP.
     #[test]
     fn high_loss_ends_startup() {
         for (in_recovery, prior, ranges, lost, latest, expected) in [
@@ -124,7 +124,7 @@ mod tests {
         }
     }
 
-    /// 10 Mbit/s and 100 ms are 125 000 bytes; the fourth round ends Drain whatever is in flight.
+    /// 10 Mbit/s and 100 ms are 125 000 bytes. The fourth round ends Drain whatever is in flight.
     #[test]
     fn drain_ends_at_one_bdp_or_after_three_rounds() {
         for (inflight, rounds, ends) in

@@ -1,4 +1,4 @@
-//! The gains of the states, draft section 5.6.1.
+//! Gains of the states, draft section 5.6.1.
 
 use super::{Bbr3, State};
 use crate::STATE;
@@ -7,35 +7,41 @@ use crate::algorithms::bbr::common::model::INFINITE;
 crate::variables! {
     /// Rounds since the start, BBR.round_count. Draft section 5.5.1.
     round_count: "rounds",
-    /// Largest delivery rate of the last two cycles of ProbeBW, BBR.max_bw. Draft section 5.5.5.
+    /// Largest delivery rate of the last two ProbeBW cycles, BBR.max_bw. Draft section 5.5.5.
     max_bw: "bit/s",
-    /// Rate that the model goes by, BBR.bw. Draft section 5.5.10.
+    /// Bandwidth used by the model, BBR.bw. Draft section 5.5.10.
     bw: "bit/s",
-    /// Bound on the rate after losses, BBR.bw_shortterm, infinite without one. Draft section 5.5.10.3.
+    /// Short-term bound on the bandwidth after losses, BBR.bw_shortterm, infinite if not set. Draft
+    /// section 5.5.10.3.
     bw_shortterm: "bit/s",
     /// Smallest RTT, BBR.min_rtt. Draft section 5.3.4.
     min_rtt: "s",
-    /// What may be in flight without too much loss, BBR.inflight_longterm, infinite before there was some. Draft section 5.5.10.2.
+    /// Long-term bound on inflight, BBR.inflight_longterm, infinite before the first excessive
+    /// loss. Draft section 5.5.10.2.
     inflight_longterm: "bytes",
-    /// Bound on what is in flight after losses, BBR.inflight_shortterm, infinite without one. Draft section 5.5.10.3.
+    /// Short-term bound on inflight after losses, BBR.inflight_shortterm, infinite if not set.
+    /// Draft section 5.5.10.3.
     inflight_shortterm: "bytes",
-    /// Most that was acknowledged beyond the rate lately, BBR.extra_acked. Draft section 5.5.9.
+    /// Most bytes recently acknowledged beyond the estimated rate, BBR.extra_acked. Draft section
+    /// 5.5.9.
     extra_acked: "bytes",
-    /// Factor of the pacing rate, BBR.pacing_gain. Draft section 5.6.1.
+    /// Gain of the pacing rate, BBR.pacing_gain. Draft section 5.6.1.
     pacing_gain: "",
-    /// Factor of the window, BBR.cwnd_gain. Draft section 5.6.1.
+    /// Gain of the window, BBR.cwnd_gain. Draft section 5.6.1.
     cwnd_gain: "",
     /// Whether the pipe has been full since the start, 0 or 1, BBR.full_bw_reached. Draft section 5.3.1.2.
     full_bw_reached: "",
-    /// Whether the pipe is full by the search that runs now, 0 or 1, BBR.full_bw_now. Draft section 5.3.1.2.
+    /// Whether the pipe is full by the current search, 0 or 1, BBR.full_bw_now. Draft section
+    /// 5.3.1.2.
     full_bw_now: "",
     /// Rounds without significant growth of the rate, BBR.full_bw_count. Draft section 5.3.1.2.
     full_bw_count: "rounds",
-    /// Whether the flow sends again after it was idle, 0 or 1, BBR.idle_restart. Draft section 5.4.1.
+    /// Whether the flow restarts after an idle time, 0 or 1, BBR.idle_restart. Draft section 5.4.1.
     idle_restart: "",
-    /// Time until the next probe of the bandwidth, BBR.bw_probe_wait. Draft section 5.3.3.
+    /// Time until the next bandwidth probe, BBR.bw_probe_wait. Draft section 5.3.3.
     bw_probe_wait: "s",
-    /// Whether the last probe lost too much, so that the next one is careful, 0 or 1. Draft section 5.3.3.6.
+    /// Whether the last probe lost too much, so that the next one is precautionary, 0 or 1. Draft
+    /// section 5.3.3.6.
     prev_probe_too_high: "",
 }
 
@@ -50,7 +56,7 @@ impl Bbr3 {
 }
 
 impl Bbr3 {
-    /// Rates in bits per second, times in seconds, windows in bytes.
+    /// Reports the variables. Rates are in bits per second, times in seconds, windows in bytes.
     pub(super) fn trace_state(&self, put: &mut dyn FnMut(&'static str, f64)) {
         let bound = |bytes: u64| if bytes == INFINITE { f64::INFINITY } else { bytes as f64 };
         let flag = |on: bool| f64::from(u8::from(on));
@@ -79,7 +85,7 @@ mod tests {
     use super::super::script::bbr;
     use super::*;
 
-    /// The draft's table, sheet 4.4.
+    /// The draft's table, fact sheet section 4.4.
     #[test]
     fn gains() {
         let mut cc = bbr();

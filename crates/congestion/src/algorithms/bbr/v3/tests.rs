@@ -1,4 +1,4 @@
-//! The hooks: what a signal does to the whole controller.
+//! Tests of the signals' effect on the whole controller.
 
 use super::script::{MDS, bbr_with, known, known_with, lost, sample};
 use super::*;
@@ -6,14 +6,14 @@ use crate::algorithms::bbr::common::model::INFINITE;
 use crate::testing::fixtures::{acked, congestion};
 use units::{Rate, Time};
 
-/// Marks on 3 of 100 packets end UP like losses; with `ecn = false` nothing happens.
+/// Marks on 3 of 100 packets end UP like losses. With `ecn = false` they have no effect.
 #[test]
 fn marks_count_as_losses() {
     for ecn in [true, false] {
         let mut cc = known_with(Params { ecn, ..Params::default() }, 10, 100);
         cc.bbr.state = State::ProbeBwUp;
         cc.bbr.probe.bw_probe_samples = true;
-        // The bytes marked add up over the round that the first mark begins.
+        // Marked bytes add up over the round that the first mark begins.
         for (ce, delivered) in [(1, 120_000), (1, 121_200), (1, 122_400)] {
             assert_eq!(cc.bbr.model.bounds.inflight_hi, INFINITE);
             let rs = RateSample { tx_in_flight: 100 * MDS, ..sample(10, 0) };
@@ -25,7 +25,7 @@ fn marks_count_as_losses() {
     }
 }
 
-/// A mark while cruising ends in the short-term bounds, a round later.
+/// A mark while cruising sets the short-term bounds a round later.
 #[test]
 fn a_mark_is_loss_in_the_round() {
     let mut cc = known(10, 100);
@@ -48,7 +48,7 @@ fn restart_from_idle() {
     assert!(!cc.bbr.idle_restart && cc.bbr.state != State::ProbeRtt);
 }
 
-/// Parameters out of all bounds may be useless, but never panic.
+/// Parameters outside all bounds may be useless, but never cause a panic.
 #[test]
 fn absurd_parameters_do_not_panic() {
     let params = Params {

@@ -1,10 +1,11 @@
-//! What the model makes of the sender, draft section 5.6: pacing rate, send quantum, congestion window.
+//! Control parameters derived from the model, draft section 5.6: pacing rate, send quantum,
+//! congestion window.
 
 use super::{Bbr3, State};
 use crate::{Ack, RateSample};
 
 impl Bbr3 {
-    /// `UpdateControlParameters`.
+    /// Implements `UpdateControlParameters`.
     pub(super) fn update_control_parameters(&mut self, ack: &Ack, rs: &RateSample) {
         self.bbr.set_pacing_rate_with_gain(self.bbr.pacing_gain());
         self.bbr.set_send_quantum(self.params.send_quantum_packets);
@@ -12,12 +13,12 @@ impl Bbr3 {
         self.set_cwnd(ack);
     }
 
-    /// `UpdateMaxInflight`.
+    /// Implements `UpdateMaxInflight`.
     fn max_inflight(&self) -> u64 {
         self.bbr.max_inflight(self.cwnd_gain(), self.bbr.model.aggregation.extra_acked())
     }
 
-    /// `SetCwnd`.
+    /// Implements `SetCwnd`.
     pub(super) fn set_cwnd(&mut self, ack: &Ack) {
         let (filled_pipe, least) = (self.bbr.filled_pipe, self.bbr.min_pipe_cwnd());
         self.bbr.window.grow(ack, self.max_inflight(), filled_pipe, least);
@@ -25,7 +26,7 @@ impl Bbr3 {
         self.bound_cwnd_for_model();
     }
 
-    /// `BoundCwndForModel`, after the table of section 5.6.1 (deviation 3).
+    /// `BoundCwndForModel`, following the table of section 5.6.1 (deviation 3).
     fn bound_cwnd_for_model(&mut self) {
         self.bbr.bound_cwnd_for_model(self.bbr.state == State::Startup);
     }
@@ -39,7 +40,7 @@ mod tests {
     use crate::{Cause, Controller};
     use units::Rate;
 
-    /// 12 000 bytes per ms times 2.77; then, with the first RTT, per 100 ms.
+    /// 12 000 bytes per ms times 2.77, and with the first RTT 12 000 bytes per 100 ms.
     #[test]
     fn initial_pacing_rate() {
         let mut cc = bbr();
@@ -48,7 +49,7 @@ mod tests {
         assert_eq!(cc.control().pacing_rate, Some(Rate(2_659_200)));
     }
 
-    /// 2 BDP, in UP 2.25 BDP and two packets; not less than four packets and a quantum.
+    /// 2 BDP, in UP 2.25 BDP and two packets; at least four packets and a quantum.
     #[test]
     fn max_inflight() {
         for (state, expected) in
@@ -65,7 +66,8 @@ mod tests {
         assert_eq!(cc.max_inflight(), 65_536, "one quantum in QUIC");
     }
 
-    /// 1 ms of the rate, from two packets to 64 KB; the first from the initial rate of 10 packets per ms times 2.77.
+    /// 1 ms at the rate, from two packets to 64 KB. The first one follows from the initial rate of
+    /// 10 packets per ms times 2.77.
     #[test]
     fn send_quantum() {
         let mut cc = bbr();
@@ -100,7 +102,8 @@ mod tests {
         }
     }
 
-    /// A loss by itself leaves the window, a timeout one packet; the old window is back after a round.
+    /// A loss does not change the window, a timeout leaves one packet. The old window returns after
+    /// a round.
     #[test]
     fn recovery() {
         for (cause, left) in

@@ -4,7 +4,7 @@ use super::{CubicMvfst, Params, State};
 use crate::Ack;
 use units::{Duration, Time};
 
-/// The curve being climbed.
+/// The current cubic curve.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Curve {
     /// `lastMaxCwndBytes`.
@@ -15,23 +15,23 @@ pub(super) struct Curve {
     pub(super) epoch: Time,
 }
 
-/// A window that no path fills, bytes.
-pub(super) const WIDEST: u64 = 1 << 48;
+/// Largest window, beyond any path, in bytes.
+pub(super) const MAX_WINDOW: u64 = 1 << 48;
 
-/// Rounded up, as mvfst counts t.
+/// Rounds a time up to whole milliseconds, as mvfst does for t.
 pub(super) fn in_ms(time: Duration) -> Duration {
     Duration::from_millis(time.0.div_ceil(1_000_000))
 }
 
 impl CubicMvfst {
-    /// `onPacketAckedInSteady`.
+    /// Implements `onPacketAckedInSteady`.
     pub(super) fn climb(&mut self, ack: &Ack) {
         if ack.app_limited && !ack.cwnd_limited {
             return self.stand_still(ack.now);
         }
         let curve = match self.curve {
             Some(curve) => curve,
-            // Slow start ended without a loss: the plateau is here.
+            // Slow start ended without a loss, so the plateau is here.
             None => {
                 self.w_est = self.cwnd as f64;
                 Curve { w_max: self.cwnd, k: 0.0, epoch: ack.now }
@@ -45,7 +45,7 @@ impl CubicMvfst {
         self.cwnd = self.cwnd.max(self.w_cubic(&curve, ack.now)).max(self.w_est as u64);
     }
 
-    /// `onPacketAckedInRecovery`, with the first ACK of what left after the loss.
+    /// `onPacketAckedInRecovery`, at the first ACK of a packet sent after the loss.
     pub(super) fn recovered(&mut self, now: Time) {
         self.state = State::Steady;
         if let Some(mut curve) = self.curve {
@@ -55,17 +55,17 @@ impl CubicMvfst {
         }
     }
 
-    /// `updateTimeToOrigin`, seconds.
+    /// `updateTimeToOrigin`, in seconds.
     pub(super) fn time_to_origin(&self, w_max: u64) -> f64 {
         let missing = w_max.saturating_sub(self.cwnd) as f64 / self.path.max_datagram_size.max(1) as f64;
         libm::cbrt(missing / self.params.c)
     }
 
-    /// `calculateCubicCwnd`.
+    /// Implements `calculateCubicCwnd`.
     pub(super) fn w_cubic(&self, curve: &Curve, now: Time) -> u64 {
         let x = in_ms(now - curve.epoch).as_secs_f64() - curve.k;
         let delta = libm::floor(self.params.c * self.path.max_datagram_size as f64 * x * x * x);
-        // From bytes below nothing to a window of all bytes: both ends are cut.
-        ((curve.w_max as f64 + delta) as u64).clamp(self.floor, WIDEST)
+        // The curve may go below zero or beyond all windows, so clamp it.
+        ((curve.w_max as f64 + delta) as u64).clamp(self.floor, MAX_WINDOW)
     }
 }

@@ -1,32 +1,36 @@
-//! CUBIC of facebook/mvfst at commit b48045620d4a (31 May 2025), the stack under the testbed of QUIC-DC (arXiv 2507.00896):
-//! not RFC 9438. Facts from mvfst.md sections 3 and 7; lines are of `QuicCubic.cpp` where no file is named.
+//! CUBIC of facebook/mvfst at commit b48045620d4a (31 May 2025), the stack in the testbed of
+//! QUIC-DC (arXiv 2507.00896). It differs from RFC 9438. Facts are from mvfst.md sections 3 and 7.
+//! Line numbers without a file name refer to `QuicCubic.cpp`.
 //!
 //! ```text
-//! Hystart       cwnd += acked, until ssthresh or the end of `hystart-mvfst`; then ssthresh = cwnd, W_max and epoch unknown
+//! Hystart       cwnd += acked, until ssthresh or the exit of `hystart-mvfst`; then ssthresh = cwnd, W_max and epoch unknown
 //! Steady        W_max unknown:  W_max = W_est = cwnd, K = 0, epoch = now                                bytes     611-642
 //!               W(t)   = W_max + floor(C * mds * (t - K)^3)          t = now - epoch, rounded up to ms   208-308
 //!               W_est += alpha * acked * mds / W_est                 alpha = 3 (1 - beta) / (1 + beta)   661-674
-//!               cwnd   = max(cwnd, W(t), W_est)                      no look-ahead, no limit, no way down
+//!               cwnd   = max(cwnd, W(t), W_est)                      no look-ahead, no limit, never falls
 //! loss          W_max  = 0.85 cwnd if cwnd < W_max, else cwnd;  epoch = now                              310-318
 //!               ssthresh = W_est = cwnd = beta * cwnd, in slow start too;  FastRecovery                  128-138
-//! FastRecovery  no growth; with the first ACK of a packet that left after the loss                       353-363
+//! FastRecovery  no growth; at the first ACK of a packet sent after the loss                            353-363
 //!               K = cbrt((W_max - cwnd) / (C * mds)), 0 if W_max <= cwnd;  cwnd = W(t);  Steady          685-700
 //! persistent congestion   ssthresh = max(cwnd / 2, 2 packets);  cwnd = 2 packets;  Hystart               78-100
 //! pacing        gain * cwnd / srtt at each ACK that counts and at each loss: 2.0 in Hystart, 1.25 in FastRecovery, 1.0 in
-//!               Steady; the first ACK begins it; bursts of at most 5 packets         375-378, 417-428; QuicCubic.h:18-19
-//! application idle        Steady stands still, epoch moves on by that time                               175-192, 582
+//!               Steady; starts with the first ACK; bursts of at most 5 packets         375-378, 417-428; QuicCubic.h:18-19
+//! application idle        Steady pauses: epoch moves on by that time                               175-192, 582
 //! ```
 //!
-//! Every window is at least 2 packets. The initial one is 10. All acknowledged bytes count in Hystart, whether or not the
-//! window was used: mvfst's CUBIC knows an idle application only. No undo. Marks do not count: mvfst answers them under a
-//! validated L4S alone, and its servers do not mark.
+//! Every window is at least 2 packets. The initial window is 10 packets. All acknowledged bytes
+//! count in Hystart, whether or not the window was used, because mvfst's CUBIC only detects an idle
+//! application. There is no undo. Marks do not count: mvfst responds to them only with validated
+//! L4S, and its servers do not mark.
 //!
-//! Deviations: the sender tells which losses are new and which packets left before the epoch; what leaves at the very moment
-//! of a reduction belongs to it, where mvfst counts from a clock that has moved on. An application is idle while the
-//! sender says that it limits it and the window is not full, and while nothing is in flight; mvfst is told by the stream layer.
-//! `W_est` keeps fractions of bytes. A retransmission timeout, which QUIC does not have, is persistent congestion; a restart
-//! after idle, which mvfst does not have, is not answered. The bursts are a bound on what leaves at once, where
-//! mvfst's pacer lets no fewer go: in between, packets leave one by one. The largest window (860 000 packets) is not there.
+//! Deviations: the sender decides which losses are new and which packets were sent before the
+//! epoch. A packet sent at the time of a reduction counts as sent before it, where mvfst's clock
+//! has moved on. An application is idle while it limits the sender and the window is not full, and
+//! while nothing is in flight. In mvfst the stream layer reports this. `W_est` keeps fractions of
+//! bytes. A retransmission timeout, which QUIC does not have, is treated as persistent congestion.
+//! A restart after idle, which mvfst does not have, is ignored. The burst size is an upper limit,
+//! and in between packets are sent one by one. mvfst's pacer never releases fewer. The largest
+//! window (860 000 packets) is not implemented.
 
 mod curve;
 mod params;
@@ -38,7 +42,7 @@ pub use params::Params;
 use super::curve::k_after;
 use crate::components::datagram_size::resized;
 use crate::components::slow_start::SlowStart;
-use crate::{Ack, Cause, Congestion, Control, Controller, PathInfo, STATE, Sent, initial_window_of};
+use crate::{Ack, Cause, Congestion, Control, Controller, PathInfo, STATE, Sent, initial_window_or_default};
 use curve::{Curve, in_ms};
 use units::{Duration, Rate, Time};
 
@@ -51,7 +55,7 @@ crate::states! {
     }
 }
 
-/// Names of its states, by number.
+/// Names of the states, indexed by state number.
 pub const STATES: &[&str] = State::NAMES;
 
 crate::variables! {
@@ -59,11 +63,12 @@ crate::variables! {
     ssthresh: "bytes",
     /// Reno-friendly window, W_est. mvfst.md section 7; QuicCubic.cpp:661.
     w_est: "bytes",
-    /// Window at the last loss, or less where it had not come back, W_max, once known. mvfst.md section 7; QuicCubic.cpp:310.
+    /// Window at the last loss, W_max, or less if it had not returned to its maximum, once known.
+    /// mvfst.md section 7; QuicCubic.cpp:310.
     w_max: "bytes"; later,
 }
 
-/// The controller. Windows in bytes.
+/// The controller. Windows are in bytes.
 #[derive(Clone, Debug)]
 pub struct CubicMvfst {
     params: Params,
@@ -77,15 +82,15 @@ pub struct CubicMvfst {
     curve: Option<Curve>,
     slow_start: SlowStart,
     pacing_rate: Option<Rate>,
-    /// The last ACK, from which idle time is measured.
+    /// Time of the last ACK, from which idle time is measured.
     last_ack: Time,
 }
 
 impl CubicMvfst {
-    /// In slow start.
+    /// Creates a controller in slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
         let floor = params.min_window.saturating_mul(path.max_datagram_size);
-        let cwnd = initial_window_of(params.initial_window, path.max_datagram_size).max(floor);
+        let cwnd = initial_window_or_default(params.initial_window, path.max_datagram_size).max(floor);
         Self {
             floor,
             state: State::Hystart,
@@ -101,7 +106,7 @@ impl CubicMvfst {
         }
     }
 
-    /// `pacingGain`.
+    /// Implements `pacingGain`.
     fn pacing_gain(&self) -> f64 {
         match self.state {
             State::Hystart => self.params.pacing_gain_hystart,
@@ -117,7 +122,7 @@ impl CubicMvfst {
         }
     }
 
-    /// `onPacketAckedInHystart`.
+    /// Implements `onPacketAckedInHystart`.
     fn slow_start(&mut self, ack: &Ack) {
         self.cwnd += self.slow_start.growth(ack.acked);
         if self.cwnd >= self.ssthresh {
@@ -128,7 +133,7 @@ impl CubicMvfst {
         (self.ssthresh, self.curve, self.state) = (self.cwnd, None, State::Steady);
     }
 
-    /// `cubicReduction`.
+    /// Implements `cubicReduction`.
     fn reduce(&mut self, now: Time) {
         let before = self.cwnd as f64;
         let shrinking = self.curve.is_some_and(|curve| self.cwnd < curve.w_max);
@@ -139,14 +144,14 @@ impl CubicMvfst {
         self.slow_start.leave();
     }
 
-    /// `onPersistentCongestion`.
+    /// Implements `onPersistentCongestion`.
     fn collapse(&mut self) {
         self.ssthresh = (self.cwnd / 2).max(self.floor);
         (self.cwnd, self.curve, self.state) = (self.floor, None, State::Hystart);
         self.slow_start.leave();
     }
 
-    /// The application had nothing to send since the last ACK: this time does not count as t.
+    /// Excludes the time since the last ACK from t, because the application had nothing to send.
     fn stand_still(&mut self, now: Time) {
         if let Some(curve) = &mut self.curve {
             curve.epoch += in_ms(now - self.last_ack);
@@ -163,9 +168,10 @@ impl Controller for CubicMvfst {
         }
     }
 
-    /// `onPacketAcked`.
+    /// Implements `onPacketAcked`.
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
-        // mvfst ignores late packets alone, and an ACK whose newest packet left before the epoch.
+        // mvfst ignores an ACK only of late packets, and one whose newest packet was sent before
+        // the epoch.
         if ack.packets.last().is_none_or(|newest| newest.before_reduction) {
             return None;
         }
@@ -179,7 +185,7 @@ impl Controller for CubicMvfst {
         None
     }
 
-    /// `onPacketLoss`.
+    /// Implements `onPacketLoss`.
     fn on_congestion(&mut self, event: &Congestion) {
         match event.cause {
             Cause::Loss => {
@@ -200,7 +206,7 @@ impl Controller for CubicMvfst {
         self.cwnd = resized(self.cwnd, self.params.min_window, before, after);
         self.floor = self.params.min_window.saturating_mul(after);
         self.slow_start.on_path_change(path);
-        // In recovery K is still to come.
+        // In recovery, K is not yet known.
         if let (State::Steady, Some(curve)) = (self.state, &mut self.curve) {
             curve.k = k_after(in_ms(self.last_ack - curve.epoch).as_secs_f64(), curve.k, ratio);
         }
@@ -216,7 +222,7 @@ impl Controller for CubicMvfst {
         }
     }
 
-    /// Windows in bytes, as [`Control::cwnd`].
+    /// Reports the variables. Windows are in bytes, like [`Control::cwnd`].
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         put(STATE, self.state.number());
         put("ssthresh", if self.ssthresh == u64::MAX { f64::INFINITY } else { self.ssthresh as f64 });

@@ -20,7 +20,7 @@ fn packet(sent: Time, before_reduction: bool) -> AckedPacket {
     AckedPacket { pn: 0, bytes: MDS, sent, received: None, before_reduction }
 }
 
-/// An ACK for one packet, sent after the last reduction.
+/// Plays an ACK for one packet sent after the last reduction.
 fn ack(cc: &mut CubicMvfst, now: Time) {
     cc.on_ack(&Ack { now, packets: &[packet(now, false)], ..acked(MDS) });
 }
@@ -29,7 +29,7 @@ fn lose(cc: &mut CubicMvfst, now: Time) {
     cc.on_congestion(&Congestion { now, ..congestion(Cause::Loss, 0) });
 }
 
-/// After a loss at time 0, recovered at once.
+/// A controller after a loss at time 0 with immediate recovery.
 fn steady(cwnd: u64) -> CubicMvfst {
     let mut cc = with(cwnd);
     lose(&mut cc, Time::ZERO);
@@ -42,22 +42,24 @@ fn rate(cc: &CubicMvfst) -> f64 {
     cc.control().pacing_rate.map_or(0.0, |rate| rate.0 as f64)
 }
 
-/// K = cbrt(0.3 W / 0.4): RFC 9438's table for beta = 0.7. W(0) is what the loss left, W(K) the maximum.
+/// K = cbrt(0.3 W / 0.4), as in RFC 9438's table for beta = 0.7. W(0) is the window after the loss,
+/// W(K) the maximum.
 #[test]
 fn curve() {
     for (w, k) in [(10, 1.957), (50, 3.347), (100, 4.217), (1000, 9.086)] {
         let mut cc = steady(w);
         assert!((cc.curve.unwrap().k - k).abs() < 5e-4);
         assert!(cc.cwnd.abs_diff(w * MDS * 7 / 10) <= 1, "{}", cc.cwnd);
-        // Without its rival.
+        // Switches off the Reno-friendly window.
         cc.w_est = f64::NEG_INFINITY;
         ack(&mut cc, at(k));
         assert!(cc.cwnd.abs_diff(w * MDS) <= 2, "{} is not {w}", cc.cwnd);
     }
 }
 
-/// 100 packets lost at 0, K = 4.2172 s. W(1) = 100 - 0.4 * 3.2172^3 = 86.681, W(8) = 100 + 0.4 * 3.7828^3 = 121.653
-/// packets. t counts whole ms, rounded up: what holds at 1 s holds at 999.001 ms, and less at 999 ms.
+/// 100 packets at a loss at 0, K = 4.2172 s. W(1) = 100 - 0.4 * 3.2172^3 = 86.681, W(8) = 100 + 0.4
+/// * 3.7828^3 = 121.653 packets. t is rounded up to whole ms: 999.001 ms give the window of 1 s,
+/// 999 ms a smaller one.
 #[test]
 fn time_is_in_ms_rounded_up() {
     for (ns, expected) in [(1_000_000_000u64, 86.681), (999_000_001, 86.681), (8_000_000_000, 121.653)] {
@@ -73,7 +75,7 @@ fn time_is_in_ms_rounded_up() {
     assert!(windows[0] < windows[1] && windows[1] == windows[2], "{windows:?}");
 }
 
-/// One ACK takes the window to the curve, however far: no look-ahead, no limit per round trip.
+/// One ACK moves the window to the curve, however far: no look-ahead, no limit per round trip.
 #[test]
 fn at_once() {
     let mut cc = steady(100);
@@ -82,7 +84,8 @@ fn at_once() {
     assert!((cc.cwnd as f64 / MDS as f64 - 1672.6).abs() < 0.5, "{}", cc.cwnd);
 }
 
-/// Fast convergence, always: 80 packets after a maximum of 100 leave W_max 68 and 56 packets; after one of 80 or less W_max 80.
+/// Fast convergence is always on: 80 packets after a maximum of 100 give W_max 68 and 56 packets.
+/// After a maximum of 80 or less, W_max is 80.
 #[test]
 fn reductions() {
     for (w_max, kept) in [(None, 80), (Some(100), 68), (Some(80), 80), (Some(60), 80)] {
@@ -108,8 +111,9 @@ fn reno_friendly() {
     assert_eq!(cc.cwnd, cc.w_est as u64, "more than the curve at its beginning");
 }
 
-/// Neither an ACK of a packet from before the epoch nor one of late packets alone does anything; the first one of a
-/// later packet jumps to W(0.1) = 100 - 0.4 * 4.1172^3 = 72.083 packets without growth of W_est.
+/// An ACK of a packet sent before the epoch has no effect, nor has an ACK of late packets alone.
+/// The first ACK of a later packet jumps to W(0.1) = 100 - 0.4 * 4.1172^3 = 72.083 packets without
+/// growth of W_est.
 #[test]
 fn recovery() {
     let mut cc = with(100);
@@ -119,14 +123,15 @@ fn recovery() {
     cc.on_ack(&Ack { now, packets: &packets, ..acked(MDS) });
     cc.on_ack(&Ack { now, late: MDS, ..acked(0) });
     assert_eq!(format!("{cc:?}"), before);
-    // The oldest packets of an ACK do not matter, the newest does; and all bytes count.
+    // The newest packet of an ACK decides, not the oldest ones, and all bytes count.
     let packets = [packet(Time::ZERO, true), packet(at(0.01), false)];
     cc.on_ack(&Ack { now: at(0.1), packets: &packets, ..acked(2 * MDS) });
     assert!((cc.cwnd as f64 / MDS as f64 - 72.083).abs() < 2e-3, "{}", cc.cwnd);
     assert_eq!((cc.state, cc.w_est), (State::Steady, 70.0 * MDS as f64));
 }
 
-/// A window that its floor lifted above the maximum falls to it with recovery: K is 0.
+/// A window that its minimum raised above the maximum falls to the maximum in recovery, where K is
+/// 0.
 #[test]
 fn recovery_may_take_more() {
     let mut cc = with(100);
@@ -134,13 +139,14 @@ fn recovery_may_take_more() {
     cc.curve.as_mut().unwrap().w_max = 60 * MDS;
     ack(&mut cc, Time::ZERO);
     assert_eq!((cc.cwnd, cc.curve.unwrap().k), (60 * MDS, 0.0));
-    // And in Steady it never falls.
+    // In Steady it never falls.
     cc.cwnd = 90 * MDS;
     ack(&mut cc, at(0.1));
     assert_eq!(cc.cwnd, 90 * MDS);
 }
 
-/// The end of slow start by ssthresh: the plateau is here, convex from the next ACK. 0.4 * 5^3 = 50 packets in 5 s.
+/// Slow start that ends at ssthresh: the plateau is there, and growth is convex from the next ACK.
+/// 0.4 * 5^3 = 50 packets in 5 s.
 #[test]
 fn slow_start_without_loss() {
     let mut cc = with(99);
@@ -152,14 +158,14 @@ fn slow_start_without_loss() {
     assert_eq!(cc.cwnd, 150 * MDS);
 }
 
-/// A risen RTT ends slow start: 8 ACKs of 50 ms, then 8 of 54, from 16 packets on.
+/// A rising RTT ends slow start: 8 ACKs of 50 ms, then 8 of 54 ms, from 16 packets on.
 #[test]
 fn hystart() {
     let mut cc = with(10);
     for i in 0..16 {
         let now = Time::from_millis(100 + i);
         let rtt = Duration::from_millis(if i < 8 { 50 } else { 54 });
-        // The eighth ACK is for a packet that left after the first.
+        // The eighth ACK is for a packet sent after the first.
         let sent = Time::from_millis(if i < 7 { 50 } else { 100 });
         assert_eq!(cc.state, State::Hystart, "{i}");
         cc.on_ack(&Ack { now, packets: &[packet(sent, false)], latest_rtt: Some(rtt), ..acked(MDS) });
@@ -167,7 +173,8 @@ fn hystart() {
     assert_eq!((cc.state, cc.cwnd, cc.ssthresh), (State::Steady, 26 * MDS, 26 * MDS));
 }
 
-/// Two packets, half of the window as ssthresh, and slow start again, with HyStart; the next plateau is where it ends.
+/// Two packets, half of the window as ssthresh, and slow start with HyStart. The next plateau is
+/// where it ends.
 #[test]
 fn persistent_congestion() {
     for cause in [Cause::PersistentCongestion, Cause::Timeout] {
@@ -183,7 +190,8 @@ fn persistent_congestion() {
     }
 }
 
-/// srtt 100 ms: 2 * 10 packets in Hystart are 1.92 Mbit/s and a packet more from the first ACK on; 1.25 in recovery, 1 later.
+/// srtt 100 ms: 2 * 10 packets in Hystart are 1.92 Mbit/s, plus a packet from the first ACK on. The
+/// gain is 1.25 in recovery, then 1.
 #[test]
 fn pacing() {
     let mut cc = with(10);
@@ -194,7 +202,7 @@ fn pacing() {
     cc.cwnd = 100 * MDS;
     lose(&mut cc, Time::ZERO);
     assert!((rate(&cc) - mbit(70, 1.25)).abs() < 8.0);
-    // An ACK that is skipped refreshes nothing.
+    // A skipped ACK does not update the rate.
     let (packets, smoothed_rtt) = ([packet(Time::ZERO, true)], Duration::from_millis(200));
     cc.on_ack(&Ack { packets: &packets, smoothed_rtt, ..acked(MDS) });
     assert!((rate(&cc) - mbit(70, 1.25)).abs() < 8.0);
@@ -203,7 +211,8 @@ fn pacing() {
     assert_eq!(cc.control().send_quantum, Some(5 * MDS));
 }
 
-/// 3 s without data, seen by the next packet, or by ACKs that the application limits: t goes on where it stopped.
+/// 3 s without data, detected at the next packet or by application-limited ACKs: t continues where
+/// it stopped.
 #[test]
 fn idle_time_does_not_count() {
     let mut expected = steady(100);
@@ -225,7 +234,7 @@ fn idle_time_does_not_count() {
     }
 }
 
-/// Neither marks nor a spurious loss change anything.
+/// Marks and spurious losses have no effect.
 #[test]
 fn no_answer() {
     let mut cc = steady(100);

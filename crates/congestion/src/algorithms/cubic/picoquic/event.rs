@@ -1,19 +1,19 @@
-//! Congestion events: when one is new, and what it leaves.
+//! Congestion events: detection of new ones, and the response.
 
 use super::{Centre, CubicPicoquic, MarkEpoch, Params};
 use units::Time;
 
-/// What asks for an event.
+/// Cause of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Loss,
     Mark,
     Timeout,
-    /// d199d45b: slow start left by RTT.
+    /// Exit from slow start because of a risen RTT, in d199d45b.
     RisenRtt,
 }
 
-/// What the last event found; d199d45b gives it back if the event ended slow start by mistake.
+/// State before the last event. d199d45b restores it if the event ended slow start by mistake.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Previous {
     pub(super) slow_start: bool,
@@ -22,7 +22,7 @@ pub(super) struct Previous {
 }
 
 impl CubicPicoquic {
-    /// Has this packet's loss or mark not been answered yet?
+    /// Reports whether the loss or mark of this packet still needs a response.
     pub(super) fn is_new(&self, now: Time, pn: u64) -> bool {
         if self.slow_start {
             now - self.curve.epoch > self.srtt || self.recovery_pn <= self.acked_pn
@@ -31,7 +31,7 @@ impl CubicPicoquic {
         }
     }
 
-    /// `picoquic_cubic_enter_recovery`.
+    /// Implements `picoquic_cubic_enter_recovery`.
     pub(super) fn event(&mut self, now: Time, event: Event) {
         let Params { beta, fast_convergence, .. } = self.params;
         let before = self.cwin as f64;
@@ -55,7 +55,7 @@ impl CubicPicoquic {
         }
     }
 
-    /// Onto the curve, at t = 0 if it is a new one; never to more than there was.
+    /// Enters the curve, at t = 0 if it is a new one. Never enlarges the window.
     pub(super) fn enter_avoidance(&mut self, now: Time, event: Event, before: f64) {
         let Params { c, centre, mark_epoch, .. } = self.params;
         let w = &mut self.curve;
@@ -73,7 +73,7 @@ impl CubicPicoquic {
         self.set(cwin);
     }
 
-    /// Slow start at the smallest window.
+    /// Restarts slow start at the smallest window.
     pub(super) fn restart(&mut self, now: Time) {
         self.slow_start = true;
         (self.curve.previous_epoch, self.curve.epoch) = (self.curve.epoch, now);
@@ -85,13 +85,13 @@ impl CubicPicoquic {
     }
 
     pub(super) fn collapse(&mut self, now: Time) {
-        // The losses of this very collapse may have been an event already.
+        // The losses that led to this timeout may already have caused an event.
         if self.recovery_pn < self.next_pn { self.event(now, Event::Timeout) } else { self.restart(now) }
     }
 }
 
 impl CubicPicoquic {
-    /// `picoquic_cubic_correct_spurious`.
+    /// Implements `picoquic_cubic_correct_spurious`.
     pub(super) fn correct_spurious(&mut self) {
         if self.ssthresh == u64::MAX {
             return;

@@ -1,24 +1,25 @@
-//! CUBIC of picoquic (`cubic.c`, `cc_common.c`): not RFC 9438. At commit b7bf3ded (29 June 2023), the stack of "Fairness
-//! improvement method using explicit congestion notification for QUIC" (Uchida et al., IEICE ComEX, April 2024), or, with
-//! `revision`, at d199d45b (16 August 2026).
+//! CUBIC of picoquic (`cubic.c`, `cc_common.c`), which differs from RFC 9438. At commit b7bf3ded
+//! (29 June 2023), the stack of "Fairness improvement method using explicit congestion notification
+//! for QUIC" (Uchida et al., IEICE ComEX, April 2024), or, with `revision`, at d199d45b (16 August
+//! 2026).
 //!
 //! ```text
 //! W_cubic(t) = C (t - K)^3 + W_max          packets; t, K in seconds, t = now - epoch
 //! K          = cbrt(W_max (1 - beta) / C)   seconds
 //! W_reno    += acked * mtu / W_reno         bytes
-//! avoidance:   cwin = max(W_cubic(t) * mtu, W_reno)        no look ahead, no limit per round trip
+//! avoidance:   cwin = max(W_cubic(t) * mtu, W_reno)        no look-ahead, no limit per round trip
 //! slow start:  cwin = max(cwin, peak delivery rate * srtt / 2) + acked, until ssthresh or an RTT that stays high
 //!
 //! event:       W_max = cwin / mtu
 //!              W_max < W_last_max: W_last_max = W_max, W_max *= beta;  else W_last_max = W_max   (fast convergence)
 //!              ssthresh = beta * W_max * mtu;  epoch = now
 //!              W_reno = cwin / 2;  cwin = max(W_cubic(0) * mtu, cwin / 2)
-//!              timeout, or ssthresh below the smallest window: slow start at it
-//! loss:        an event once s > 0.2; per lost packet, d packet numbers after the lost one before:
+//!              timeout, or ssthresh below the smallest window: slow start from that minimum
+//! loss:        an event once s > 0.2; per lost packet, d packet numbers after the previous one:
 //!              s *= (15/16)^min(d, 32);  s += (1 - s) / 16
 //! CE mark:     always an event
-//! high RTT:    over 7 samples, at least 1 ms apart: filtered_min = lowest maximum so far; a minimum above
-//!              1.25 filtered_min counts, one not above filtered_min clears the count; at 7:
+//! high RTT:    over 7 samples at least 1 ms apart: filtered_min = lowest maximum so far; a minimum above
+//!              1.25 filtered_min counts, one not above filtered_min resets the count; at 7:
 //!              filtered_min > 100 ms: cwin -= (1 - 100 ms / filtered_min) cwin / 2    (above 610 ms: 610 ms)
 //!              ssthresh = cwin;  W_max = W_last_max = cwin / mtu;  W_reno = cwin;  epoch = now - K: on the plateau
 //! spurious:    W_max = W_last_max;  epoch = previous epoch;  cwin = W_reno = W_cubic(now) * mtu
@@ -27,43 +28,50 @@
 //! loss:        once s > 0.15
 //! slow start:  += acked only while the window limits the sender
 //! high RTT:    1.25 filtered_min, and filtered_min + the time between two packets; at 7:
-//!              filtered_min <= 100 ms: cwin /= 2;  then an event, which covers what has been sent (no answer to the losses
+//!              filtered_min <= 100 ms: cwin /= 2;  then an event that covers all sent packets (no response to the losses
 //!              of the overshoot), and epoch = now - K: beta * W_max until the next ACK, then W_max
 //! spurious:    if the event ended slow start: cwin = W_reno = before, ssthresh = before;
 //!              else as above, with ssthresh = 3/4 W_max
 //! ```
 //!
-//! One event per round trip: in avoidance the lost or marked packet must have left after the last event, and only then its
-//! loss counts in s; in slow start every loss counts, and the event must be older than srtt or something sent after it
-//! acknowledged. The first event of a connection that left slow start by loss counts as fast convergence, because
-//! W_last_max starts infinite.
+//! There is one event per round trip. In avoidance, the lost or marked packet must have been sent
+//! after the last event, and only then does its loss count in s. In slow start every loss counts. A
+//! new event then requires that the last one is older than srtt, or that a packet sent after it has
+//! been acknowledged. The first event of a connection that left slow start by loss counts as fast
+//! convergence, because W_last_max starts at infinity.
 //!
-//! **Marks as in Uchida et al.**, equations 1 to 3, cwnd_current being the window that the mark finds:
+//! **Marks as in Uchida et al.**, equations 1 to 3. cwnd_current is the window before the mark:
 //!
 //! ```text
 //! cwnd_cubic = C (t - K)^3 + cwnd_current;  K of W_max;  cwnd = max(cwnd_cubic, cwnd_current / 2)
 //! ```
 //!
-//! `centre = "cwnd"` is this letter, `"w-max"` picoquic's own answer. They differ where fast convergence has lowered W_max:
-//! at 80 packets after a maximum of 100 picoquic leaves 61.25, the letter 71.25, and 70 without fast convergence, which the
-//! paper does not mention (`fast-convergence`). The curve that follows has the same centre. "t is the elapsed time since
-//! congestion avoidance": avoidance begins with the mark (`mark-epoch = "new"`), so t is 0 and the window shrinks, as the
-//! paper says it does. Counted from the avoidance before (`"old"`) the equation opens the window once t > K; here it never
-//! opens it at the mark itself. Losses are answered as picoquic does.
+//! `centre = "cwnd"` is the literal equation, `"w-max"` picoquic's own response. They differ where
+//! fast convergence has lowered W_max. At 80 packets after a maximum of 100, picoquic's response
+//! gives 61.25 packets and the literal equation 71.25. Without fast convergence, which the paper
+//! does not mention (`fast-convergence`), it is 70. The following curve has the same centre. The
+//! paper says "t is the elapsed time since congestion avoidance". Avoidance begins with the mark
+//! (`mark-epoch = "new"`), so t is 0 and the window shrinks, as the paper states. If t is counted
+//! from the previous avoidance (`"old"`), the equation enlarges the window once t > K. Here the
+//! window is never enlarged at the mark itself. The response to losses is picoquic's.
 //!
-//! **The sender's recovery period.** The sender opens one at the first lost or marked packet, which this controller may
-//! ignore. So losses are judged in `on_lost`, marks in `on_ack`, each against an event number of its own;
-//! `on_congestion` answers only collapses. Growth takes what was acknowledged, not what the sender grants: picoquic
-//! knows no recovery without growth, and an ignored event must not cost a round of it. The sender's count of
-//! reductions counts its periods, also the ignored ones.
+//! **The sender's recovery period.** The sender opens one at the first lost or marked packet, which
+//! this controller may ignore. Therefore losses are handled in `on_lost` and marks in `on_ack`,
+//! each with its own event number. `on_congestion` handles only timeouts and persistent
+//! congestion. Growth uses the acknowledged bytes, not those that the sender allows. picoquic has
+//! no recovery without growth, and an ignored event must not cost a round of growth. The sender's
+//! count of reductions includes ignored recovery periods.
 //!
-//! The RTTs that end slow start are without the delay of the ACK as far as RFC 9002 section 5.3 allows, as picoquic's.
+//! As in picoquic, the ACK delay is subtracted from the RTTs that end slow start, within the limits
+//! of RFC 9002 section 5.3.
 //!
-//! Deviations: `cbrt` is exact, picoquic's three Newton steps make K up to 1.1 % too long. RTTs always, never one-way
-//! delays. Growth and the seed of the bandwidth stop, and the epoch moves, while the sender says that it is limited
-//! (per packet). Persistent congestion is a timeout; a collapse right after an event does not reduce W_max
-//! again. The smallest window holds always. Pacing is the sender's: picoquic's is `factor = 1.0`, slow start 1.25. picoquic
-//! knows no restart after idle; where the sender asks for one it is Linux' (see `idle`).
+//! Deviations: `cbrt` is exact; picoquic's three Newton steps make K up to 1.1 % too long. RTTs are
+//! used always, one-way delays never. While the sender reports that it is limited (per packet),
+//! growth and the bandwidth seed stop and the epoch moves. Persistent congestion is treated as a
+//! timeout. A timeout right after an event does not reduce W_max again. The smallest window always
+//! applies. Pacing is done by the sender: picoquic's corresponds to `factor = 1.0`, in slow start
+//! 1.25. picoquic has no restart after idle. If the sender asks for one, it is Linux's (see
+//! `idle`).
 
 mod curve;
 mod event;
@@ -85,15 +93,15 @@ use units::{Duration, Rate, Time};
 crate::variables! {
     /// Slow-start threshold, infinite until slow start has ended. picoquic cubic.c.
     ssthresh: "bytes",
-    /// Window at the last event, or less by fast convergence, W_max. picoquic cubic.c.
+    /// Window at the last event, W_max, or less by fast convergence. picoquic cubic.c.
     w_max: "bytes",
-    /// What Reno's window would be, W_reno. picoquic cubic.c.
+    /// Reno-friendly window, W_reno. picoquic cubic.c.
     w_reno: "bytes",
-    /// Smoothed loss rate, s, 0..1: the gate of losses. picoquic cc_common.c.
+    /// Smoothed loss rate, s, 0..1, which decides whether losses count. picoquic cc_common.c.
     drop_rate: "",
 }
 
-/// The controller. Windows in bytes, but for the curve's maxima.
+/// The controller. Windows are in bytes, except for the curve's maxima.
 #[derive(Clone, Debug)]
 pub struct CubicPicoquic {
     params: Params,
@@ -109,18 +117,18 @@ pub struct CubicPicoquic {
     rtt_test: RttTest,
     peak: Rate,
     srtt: Duration,
-    /// The last signal: `on_spurious` has no time of its own.
+    /// Time of the last signal, because `on_spurious` carries none.
     now: Time,
     next_pn: u64,
     acked_pn: u64,
-    /// The next packet number at the last event.
+    /// Next packet number at the last event.
     recovery_pn: u64,
-    /// When the newest packet left that was acknowledged and sent while the sender was limited.
+    /// Send time of the newest acknowledged packet that was sent while the sender was limited.
     limited: Time,
 }
 
 impl CubicPicoquic {
-    /// In slow start.
+    /// Creates a controller in slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
         let floor = params.min_window.0.max(path.max_datagram_size);
         let cwin = params.initial_window.0.max(floor);
@@ -187,7 +195,7 @@ impl Controller for CubicPicoquic {
         if ack.app_limited && !ack.cwnd_limited {
             self.limited = self.limited.max(newest.map_or(self.limited, |p| p.sent));
         } else if ack.acked == 0 {
-            // Late packets alone acknowledge nothing in picoquic.
+            // In picoquic, late packets alone acknowledge nothing.
         } else if self.slow_start {
             self.slow_start(ack);
         } else {
@@ -204,7 +212,7 @@ impl Controller for CubicPicoquic {
                 continue; // avoidance does not even count it
             }
             let many = self.loss_filter.add(packet.pn);
-            // A timeout is answered as a collapse.
+            // A timeout is handled in `on_congestion`.
             if new && many && packet.detection != Detection::Timeout {
                 self.event(lost.now, Event::Loss);
             }
@@ -214,7 +222,7 @@ impl Controller for CubicPicoquic {
     fn on_congestion(&mut self, event: &Congestion) {
         match event.cause {
             Cause::PersistentCongestion | Cause::Timeout => self.collapse(event.now),
-            // Losses: see `on_lost`. Marks: see `on_ack`.
+            // Losses are handled in `on_lost`, marks in `on_ack`.
             Cause::Loss | Cause::Ecn | Cause::Delay => {}
         }
     }
@@ -250,7 +258,7 @@ impl Controller for CubicPicoquic {
         Control { ssthresh, ..Control::window(self.cwin) }
     }
 
-    /// Windows in bytes, as [`Control::cwnd`].
+    /// Reports the variables. Windows are in bytes, like [`Control::cwnd`].
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         put("ssthresh", if self.ssthresh == u64::MAX { f64::INFINITY } else { self.ssthresh as f64 });
         put("w_max", self.curve.w_max * self.mtu);

@@ -1,81 +1,91 @@
-//! The parameters.
+//! Parameters.
 
 use crate::components::picoquic::LossFilter;
 use crate::{Range, params};
 use units::{Bytes, Duration};
 
 params! {
-    /// Which picoquic: `b7bf3ded` (June 2023, that of Uchida et al.) or `d199d45b` (August 2026).
+    /// Version of picoquic: `b7bf3ded` (June 2023, that of Uchida et al.) or `d199d45b` (August
+    /// 2026).
     revision: Revision = Revision::B7bf3ded,
-    /// C, how fast the window returns, packets per second cubed. picoquic cubic.c.
+    /// C, which determines how fast the window returns, packets per second cubed. picoquic cubic.c.
     c: f64 = 0.4 => Range::FACTOR,
-    /// What is left of the window after an event, 0..1. picoquic cubic.c: 7/8.
+    /// Factor on the window after an event, 0..1. picoquic cubic.c: 7/8.
     beta: f64 = 0.875 => Range::SHARE,
-    /// Lower the maximum where it fell, to let new flows in. picoquic cubic.c.
+    /// Whether to lower the maximum when it falls, so that new flows can grow. picoquic cubic.c.
     fast_convergence: bool = true,
-    /// Centre of the curve after a mark: `w-max` (picoquic cubic.c) or the window `cwnd` that the mark finds (Uchida et al., equation 1).
+    /// Centre of the curve after a mark: `w-max` (picoquic cubic.c) or the window `cwnd` before the
+    /// mark (Uchida et al., equation 1).
     centre: Centre = Centre::WMax,
-    /// Where t of the curve begins at a mark: with it, a `new` epoch (picoquic cubic.c), or where it began before, the `old` one.
+    /// Start of t of the curve after a mark: a `new` epoch at the mark (picoquic cubic.c), or the
+    /// `old` epoch before it.
     mark_epoch: MarkEpoch = MarkEpoch::New,
     /// Initial window. picoquic PICOQUIC_CWIN_INITIAL: 10 * 1536 bytes.
     initial_window: Bytes = Bytes(15_360),
     /// Smallest window. picoquic PICOQUIC_CWIN_MINIMUM: 2 * 1536 bytes.
     min_window: Bytes = Bytes(3_072),
-    /// Answer CE marks; `false` is the CE-blind baseline of Uchida et al. picoquic cubic.c: yes.
+    /// Whether to respond to CE marks; `false` is the baseline of Uchida et al. that ignores them.
+    /// picoquic cubic.c: yes.
     ecn: bool = true,
-    /// Smoothed loss rate above which a loss is an event, 0..1; 0: every loss. `"auto"`: PICOQUIC_SMOOTHED_LOSS_THRESHOLD of the revision, 0.2 or 0.15.
+    /// Smoothed loss rate above which a loss is an event, 0..1. 0: every loss. `"auto"`:
+    /// PICOQUIC_SMOOTHED_LOSS_THRESHOLD of the revision, 0.2 or 0.15.
     #[serde(with = "units::or_auto")]
     loss_threshold: Option<f64> = None => Range::PART,
-    /// Weight of one packet in that rate. picoquic PICOQUIC_SMOOTHED_LOSS_FACTOR: 1/16.
+    /// Weight of one packet in the smoothed loss rate. picoquic PICOQUIC_SMOOTHED_LOSS_FACTOR:
+    /// 1/16.
     loss_gain: f64 = 0.0625 => Range::SHARE,
-    /// Most packet numbers between two losses that count. picoquic PICOQUIC_SMOOTHED_LOSS_SCOPE.
+    /// Largest distance in packet numbers between two losses that counts. picoquic
+    /// PICOQUIC_SMOOTHED_LOSS_SCOPE.
     loss_scope: u64 = 32 => Range::COUNT,
-    /// RTT samples in the window of the slow-start test, and high windows that end slow start. picoquic PICOQUIC_MIN_MAX_RTT_SCOPE.
+    /// Number of RTT samples in the window of the slow-start test, and number of high windows that
+    /// end slow start. picoquic PICOQUIC_MIN_MAX_RTT_SCOPE.
     rtt_window: u64 = 7 => Range::PACKETS,
-    /// Least time between two of these samples. picoquic cc_common.c.
+    /// Shortest time between two of these samples. picoquic cc_common.c.
     rtt_spacing: Duration = Duration::from_millis(1),
-    /// What is high, as a factor of the filtered minimum. picoquic cc_common.c.
+    /// Factor on the filtered minimum above which the RTT is high. picoquic cc_common.c.
     rtt_excess: f64 = 1.25 => Range::from(1.0),
-    /// RTT above which the window is corrected when slow start ends. picoquic PICOQUIC_TARGET_RENO_RTT.
+    /// RTT above which the window is corrected at the end of slow start. picoquic
+    /// PICOQUIC_TARGET_RENO_RTT.
     target_rtt: Duration = Duration::from_millis(100),
-    /// RTT above which the correction refers to this instead. picoquic PICOQUIC_TARGET_SATELLITE_RTT.
+    /// Largest RTT in the correction. picoquic PICOQUIC_TARGET_SATELLITE_RTT.
     satellite_rtt: Duration = Duration::from_millis(610),
-    /// Part of peak delivery rate times srtt that slow start opens at once; 0: none. picoquic cubic.c: 1/2.
+    /// Share of peak delivery rate times srtt to which slow start raises the window at once. 0:
+    /// none. picoquic cubic.c: 1/2.
     bandwidth_seed: f64 = 0.5 => Range::from(0.0),
 }
 
-/// A state of picoquic's source.
+/// A version of picoquic's source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Revision {
-    /// 29 June 2023.
+    /// Commit of 29 June 2023.
     B7bf3ded,
-    /// 16 August 2026.
+    /// Commit of 16 August 2026.
     D199d45b,
 }
 
-/// What the curve after a mark is centred on.
+/// Centre of the curve after a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Centre {
-    /// The maximum, lowered by fast convergence.
+    /// Maximum, lowered by fast convergence.
     WMax,
-    /// The window that the mark found.
+    /// Window before the mark.
     Cwnd,
 }
 
-/// Where the time of the curve after a mark begins.
+/// Start of the time of the curve after a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum MarkEpoch {
-    /// With the mark.
+    /// The mark.
     New,
-    /// Where it began before the mark.
+    /// Start of the previous curve.
     Old,
 }
 
 impl Params {
-    /// With the answer to marks that equations 1 to 3 of Uchida et al. give.
+    /// Returns parameters with the response to marks given by equations 1 to 3 of Uchida et al.
     pub fn equation_1() -> Self {
         Self { centre: Centre::Cwnd, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Slow start, and its end by ssthresh or by an RTT that stays high.
+//! Slow start and its exit, at ssthresh or by an RTT that stays high.
 
 use super::event::Event;
 use super::{CubicPicoquic, Params, Revision};
@@ -25,7 +25,7 @@ impl CubicPicoquic {
         self.curve.start(&self.params, epoch);
     }
 
-    /// The RTT has risen for good: to avoidance, on its plateau.
+    /// Enters avoidance at its plateau, because the RTT has risen for good.
     pub(super) fn leave_slow_start(&mut self, now: Time) {
         let Params { target_rtt, satellite_rtt, .. } = self.params;
         let min = self.rtt_test.filtered_min;
@@ -34,7 +34,7 @@ impl CubicPicoquic {
             let kept = reference.as_secs_f64() / min.as_secs_f64();
             self.set(self.cwin as f64 * (1.0 + kept) / 2.0);
         } else if self.params.is_new() {
-            // For the growth since the packet left that tells of the queue.
+            // Takes back the growth since the packet was sent whose ACK reveals the queue.
             self.set(self.cwin as f64 / 2.0);
         }
         self.ssthresh = self.cwin;

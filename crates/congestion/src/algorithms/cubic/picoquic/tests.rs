@@ -15,7 +15,8 @@ fn packets(cc: &CubicPicoquic) -> f64 {
     cc.cwin as f64 / MTU as f64
 }
 
-/// With a window of so many packets and this last maximum; 1000 packets sent, none acknowledged.
+/// A controller with a window of `cwin` packets and this last maximum. 1000 packets are sent, none
+/// acknowledged.
 pub(crate) fn with(params: Params, cwin: u64, w_last_max: f64) -> CubicPicoquic {
     let mut cc = CubicPicoquic::new(params, path(MTU));
     cc.cwin = cwin * MTU;
@@ -24,12 +25,12 @@ pub(crate) fn with(params: Params, cwin: u64, w_last_max: f64) -> CubicPicoquic 
     cc
 }
 
-/// Packets up to this number have left.
+/// Sends packets up to this number.
 pub(crate) fn sent(cc: &mut dyn Controller, pn: u64) {
     cc.on_sent(&Sent { now: Time::ZERO, pn, bytes: MTU, bytes_in_flight: 2 * MTU, app_limited: false });
 }
 
-/// An ACK of one packet, with so many new marks.
+/// Plays an ACK of one packet with `ce` new marks.
 pub(crate) fn ack(cc: &mut dyn Controller, now: Time, pn: u64, ce: u64) {
     let packet = AckedPacket { pn, bytes: MTU, sent: now, received: None, before_reduction: false };
     cc.on_ack(&Ack { now, packets: &[packet], ce, ..acked(MTU) });
@@ -65,7 +66,7 @@ fn curve() {
     }
 }
 
-/// The curve from a maximum of 100 packets, at each time with one ACK, without look ahead.
+/// The curve from a maximum of 100 packets, with one ACK at each time and no look-ahead.
 #[test]
 fn curve_in_time() {
     let table = [(1, 96.03), (2, 99.39), (3, 100.0), (4, 100.25), (5, 102.53), (8, 145.64), (10, 228.58)];
@@ -77,7 +78,7 @@ fn curve_in_time() {
     }
 }
 
-/// (b), (c): the reduction without and with fast convergence, and coming from slow start.
+/// (b), (c): the reduction without and with fast convergence, and from slow start.
 #[test]
 fn reductions() {
     for (cwin, w_last_max, w_max, left) in
@@ -92,8 +93,8 @@ fn reductions() {
     }
 }
 
-/// Equation 1: 80 packets after a maximum of 100, and the very first mark at picoquic's initial window. The curve goes on
-/// from what the mark left, and is flat at its centre after K.
+/// Equation 1: 80 packets after a maximum of 100, and the first mark at picoquic's initial window.
+/// The curve continues from the window after the mark, and is flat at its centre after K.
 #[test]
 fn equation_1() {
     for (centre, fast_convergence, left, first) in [
@@ -115,7 +116,7 @@ fn equation_1() {
         let mut cc = CubicPicoquic::new(params.clone(), path(MTU));
         cc.event(Time::ZERO, Event::Mark);
         near(cc.cwin as f64 / 15_360.0, first, 1e-4);
-        // Losses are picoquic's.
+        // Losses are handled as in picoquic.
         let mut cc = with(params, 80, 100.0);
         cc.event(Time::ZERO, Event::Loss);
         near(packets(&cc), if fast_convergence { 61.25 } else { 70.0 }, 1e-3);
@@ -123,7 +124,8 @@ fn equation_1() {
     assert_eq!(Params::equation_1(), Params { centre: Centre::Cwnd, ..Params::default() });
 }
 
-/// t from the avoidance before: at K nothing is left to give up, beyond it the mark must not open the window.
+/// t counted from the previous avoidance: at K there is no reduction, and later the mark must not
+/// enlarge the window.
 #[test]
 fn old_epoch() {
     let params = Params { mark_epoch: MarkEpoch::Old, ..Params::equation_1() };
@@ -135,7 +137,8 @@ fn old_epoch() {
     }
 }
 
-/// The window is less than 7/8 of itself where the maximum is more than four times it; the floor is half.
+/// The window becomes less than 7/8 of itself if the maximum is more than four times it. The lower
+/// limit is half.
 #[test]
 fn floor_of_equation_3() {
     let mut cc = with(Params { beta: 0.3, ..Params::equation_1() }, 100, 0.0);
@@ -143,7 +146,8 @@ fn floor_of_equation_3() {
     near(packets(&cc), 50.0, 1e-3);
 }
 
-/// (d) in the controller: three losses cost nothing, the fourth is the event, the next are covered by it.
+/// (d) in the controller: three losses have no effect, the fourth causes an event that covers the
+/// next ones.
 #[test]
 fn fourth_loss_in_a_row_is_an_event() {
     let mut cc = with(Params::default(), 100, 0.0);
@@ -154,14 +158,14 @@ fn fourth_loss_in_a_row_is_an_event() {
     lose(&mut cc, Time::ZERO, &[503, 504, 505]);
     lose(&mut cc, Time::ZERO, &[900]);
     near(packets(&cc), 87.5, 1e-3);
-    // Sent after the event: with the filter still high, the next one.
+    // A packet sent after the event: the filter is still high, so it causes the next event.
     sent(&mut cc, 1010);
     lose(&mut cc, Time::from_millis(150), &[1001, 1002, 1003, 1004]);
     near(packets(&cc), 87.5 * 0.875 * 0.875, 1e-3);
 }
 
-/// Ten losses in a row: in avoidance the six that the event covers do not count, in slow start they do. The newer
-/// picoquic speaks at the third.
+/// Ten losses in a row. In avoidance the six that the event covers do not count, in slow start they
+/// do. The newer picoquic responds to the third loss.
 #[test]
 fn covered_losses_are_not_counted() {
     for (revision, slow_start, rate) in [
@@ -170,19 +174,19 @@ fn covered_losses_are_not_counted() {
         (Revision::B7bf3ded, true, 0.3742),
     ] {
         let mut cc = with(Params { revision, ..Params::default() }, 100, 0.0);
-        // In slow start an event puts an end to it: none comes.
+        // An event would end slow start, so prevent it.
         cc.slow_start = slow_start;
         if slow_start {
             (cc.recovery_pn, cc.srtt) = (2000, RTT);
         }
         lose(&mut cc, Time::ZERO, &(500..510).collect::<Vec<_>>());
-        // From a rate of nothing, the long gap before the first does not matter.
+        // With a rate of zero, the long gap before the first loss does not matter.
         near(cc.loss_filter.smoothed, rate, 1e-4);
         near(packets(&cc), if slow_start { 100.0 } else { 87.5 }, 1e-3);
     }
 }
 
-/// (e) A mark is an event although nothing was lost; ten of them in one round trip are one.
+/// (e) A mark is an event even without losses. Ten marks in one round trip are one event.
 #[test]
 fn marks() {
     let mut cc = with(Params::default(), 100, 0.0);
@@ -198,8 +202,8 @@ fn marks() {
     near(packets(&blind), 101.0, 0.0);
 }
 
-/// The smallest window after a timeout and slow start up to ssthresh; a second one before anything else was sent
-/// counts once; below twice the smallest window ssthresh is forgotten.
+/// The smallest window after a timeout, and slow start up to ssthresh. A second timeout before
+/// anything else was sent counts once. Below twice the smallest window, ssthresh is reset.
 #[test]
 fn timeouts() {
     for cause in [Cause::Timeout, Cause::PersistentCongestion] {
@@ -218,7 +222,8 @@ fn timeouts() {
     }
 }
 
-/// Slow start left by RTT: the window stays, or loses half of what is beyond 100 ms; then the plateau.
+/// Exit from slow start by RTT: the window stays, or loses half of the part beyond 100 ms, and is
+/// at the plateau.
 #[test]
 fn slow_start_left_by_rtt() {
     for (min, kept) in [(40, 1.0), (200, 0.75), (610, (1.0 + 100.0 / 610.0) / 2.0), (1220, 0.75)] {
@@ -236,7 +241,8 @@ fn slow_start_left_by_rtt() {
     }
 }
 
-/// d199d45b: half of the window; what has been sent is covered; 7/8 until the next ACK, then the plateau.
+/// d199d45b: half of the window, all sent packets covered, 7/8 until the next ACK, then the
+/// plateau.
 #[test]
 fn newer_exit_by_rtt() {
     for (min, kept) in [(40, 0.5), (100, 0.5), (200, 0.75)] {
@@ -255,7 +261,7 @@ fn newer_exit_by_rtt() {
     }
 }
 
-/// d199d45b: no growth in slow start for a window that does not limit the sender.
+/// d199d45b: no growth in slow start if the window does not limit the sender.
 #[test]
 fn newer_slow_start() {
     for (revision, cwnd_limited, grown) in [
@@ -269,7 +275,8 @@ fn newer_slow_start() {
     }
 }
 
-/// d199d45b: a mistake that ended slow start is undone as if it had not been; 3/4 where it did not.
+/// d199d45b: an event that ended slow start by mistake is undone completely. Otherwise ssthresh is
+/// 3/4 of the window.
 #[test]
 fn newer_undo() {
     let params = Params { revision: Revision::D199d45b, ..Params::default() };
@@ -304,7 +311,7 @@ fn bandwidth_seed() {
     near(packets(&cc), 51.0, 1e-9);
 }
 
-/// The epoch begins anew with the packet that left last while the sender was limited.
+/// The epoch restarts with the last packet that was sent while the sender was limited.
 #[test]
 fn limited_time_does_not_count() {
     let mut cc = with(Params::default(), 100, 0.0);
@@ -318,7 +325,7 @@ fn limited_time_does_not_count() {
     near(packets(&cc), 87.5, 0.1);
 }
 
-/// A spurious event gives fast convergence back, and no more; after a timeout the whole curve.
+/// A spurious event undoes fast convergence, and no more; after a timeout, the whole curve.
 #[test]
 fn spurious() {
     let mut cc = with(Params::default(), 80, 100.0);

@@ -1,10 +1,10 @@
-//! The curve that is climbed in congestion avoidance, RFC 9438 sections 4.2 to 4.5.
+//! The curve of congestion avoidance, RFC 9438 sections 4.2 to 4.5.
 
 use super::{Cubic, Curve, Params};
 use crate::Ack;
 use units::Time;
 
-/// A stage of congestion avoidance: the curve being climbed.
+/// A stage of congestion avoidance with its curve.
 #[derive(Clone, Debug)]
 pub(super) struct Epoch {
     pub(super) start: Time,
@@ -21,17 +21,18 @@ pub(super) fn k(c: f64, w_max: f64, cwnd_epoch: f64) -> f64 {
     libm::cbrt((w_max - cwnd_epoch) / c)
 }
 
-/// RFC 8312 section 4.1: `beta W_max` is taken for what is left of the window, also where fast convergence has lowered `W_max`.
+/// Returns RFC 8312's K, section 4.1. It assumes that `beta W_max` is left of the window, also if
+/// fast convergence has lowered `W_max`.
 pub(super) fn k_rfc8312(c: f64, w_max: f64, beta: f64) -> f64 {
     libm::cbrt(w_max * (1.0 - beta) / c)
 }
 
-/// RFC 8312 section 4.2; `rtts` is time since the reduction, in round trips.
+/// Returns W_est of RFC 8312 section 4.2. `rtts` is the time since the reduction, in round trips.
 pub(super) fn w_est_rfc8312(w_max: f64, beta: f64, alpha: f64, rtts: f64) -> f64 {
     w_max * beta + alpha * rtts
 }
 
-/// The additive increase that gives a flow with this `beta` the mean window of Reno.
+/// Returns the additive increase that gives a flow with this `beta` Reno's mean window.
 pub(super) fn alpha(beta: f64) -> f64 {
     3.0 * (1.0 - beta) / (1.0 + beta)
 }
@@ -43,7 +44,8 @@ impl Cubic {
         let s = &mut self.state;
         let cwnd = s.window.cwnd;
         let epoch = s.epoch.get_or_insert_with(|| {
-            // Sections 4.8 and 4.10: without a maximum to return to, the plateau is here and K is 0.
+            // Sections 4.8 and 4.10: without a maximum to return to, the plateau is here and K is
+            // 0.
             s.w_max = s.w_max.max(cwnd);
             // Without a loss there is nothing to return to in either document.
             let k = match curve {
@@ -56,7 +58,8 @@ impl Cubic {
         match curve {
             Curve::Rfc9438 => {
                 let a = if epoch.w_est < s.cwnd_prior { self.alpha } else { 1.0 };
-                epoch.w_est += a * self.segments.counting.of(ack) as f64 / self.segments.size() / cwnd;
+                epoch.w_est +=
+                    a * self.segments.counting.in_avoidance(ack) as f64 / self.segments.size() / cwnd;
             }
             Curve::Rfc8312 => {
                 let rtts = t / ack.smoothed_rtt.as_secs_f64().max(f64::MIN_POSITIVE);
@@ -74,7 +77,7 @@ impl Cubic {
         s.window.cwnd = grown.max(least);
     }
 
-    /// The window was not used since the last ACK: this time must not count as `t`.
+    /// Excludes the time since the last ACK from `t`, because the window was not used.
     pub(super) fn stand_still(&mut self, now: Time) {
         if let Some(epoch) = &mut self.state.epoch {
             epoch.start += now - self.last_ack;

@@ -1,4 +1,5 @@
-//! CUBIC, RFC 9438 (August 2023). RFC 8312's `K` and `W_est`, which some stacks have, are `curve = "rfc8312"`.
+//! CUBIC, RFC 9438 (August 2023). RFC 8312's `K` and `W_est`, which some stacks use, are
+//! `curve = "rfc8312"`.
 //!
 //! ```text
 //! W_cubic(t) = C * (t - K)^3 + W_max            segments; t, K in seconds          (4.2)
@@ -10,23 +11,26 @@
 //! cwnd      += segments_acked * (target - cwnd) / cwnd   otherwise                 (4.4, 4.5)
 //! event:  W_max = cwnd * (1 + beta) / 2 if cwnd < W_max (fast convergence), else cwnd   (4.7)
 //!         ssthresh = beta * cwnd; cwnd = max(ssthresh, floor of loss or of ECN)         (4.6)
-//! after a timeout, and after a slow start left without loss: K = 0, W_max = cwnd        (4.8, 4.10)
-//! before the first loss cwnd += at least initial_growth * segments_acked               (Linux bictcp_update, off)
+//! after a timeout, and after a slow start that ended without loss: K = 0, W_max = cwnd   (4.8, 4.10)
+//! before the first loss: cwnd += at least initial_growth * segments_acked              (Linux bictcp_update, off)
 //! RFC 8312:  K = cbrt(W_max (1 - beta) / C), W_est = beta W_max + alpha t / RTT              (8312: 4.1, 4.2)
-//! spurious event: everything back, if cwnd < cwnd_prior                                 (4.9.2)
+//! spurious event: everything restored, if cwnd < cwnd_prior                             (4.9.2)
 //! ```
 //!
-//! Windows are in segments and `t` in seconds, as in the RFC; bytes appear only at the edge. `t` starts with the
-//! first growth after the reduction, which is the end of recovery, and stands still while the sender leaves the
-//! window unused (4.2, 5.8): between two ACKs of which the later grows nothing, and while nothing is in flight.
+//! Windows are in segments and `t` in seconds, as in the RFC. Bytes appear only at the interface.
+//! `t` starts with the first growth after the reduction, which is the end of recovery. It pauses
+//! while the sender leaves the window unused (4.2, 5.8). That is the time between two ACKs of which
+//! the later causes no growth, and the time in which nothing is in flight.
 //!
-//! Deviations: the reduction takes `cwnd`, not FlightSize (RFC 9002 section 7.3.2, Linux; 4.6 allows it, because the
-//! sender grants no growth to an unused window). The ECN floor is RFC 9002's 2 packets, see `min-window-ecn`.
-//! Persistent congestion (RFC 9002 section 7.6.2) follows 4.8 with `ssthresh` as the loss left it. The standard slow
-//! start is the default; 4.10 prefers HyStart++. A second timeout without an ACK in between keeps `ssthresh`
-//! (RFC 5681 section 3.1). A spurious timeout is undone as a spurious loss (4.9.1 points to RFC 4015). Idle time restarts the
-//! window where the sender asks for it (see `idle`), and a new curve begins after it. `count` is about slow start and the
-//! Reno-friendly part alone: the curve is a function of time.
+//! Deviations: the reduction is based on `cwnd`, not FlightSize (RFC 9002 section 7.3.2, Linux).
+//! Section 4.6 allows it, because the sender allows no growth of an unused window. The smallest
+//! window after an ECN mark is RFC 9002's 2 packets, see `min-window-ecn`. Persistent congestion
+//! (RFC 9002 section 7.6.2) follows 4.8 with `ssthresh` as set by the loss. The standard slow start
+//! is the default; 4.10 prefers HyStart++. A second timeout without an ACK in between keeps
+//! `ssthresh` (RFC 5681 section 3.1). A spurious timeout is undone like a spurious loss (4.9.1
+//! refers to RFC 4015). Idle time restarts the window if the sender asks for it (see `idle`), and a
+//! new curve begins after it. `count` applies only to slow start and the Reno-friendly part,
+//! because the curve is a function of time.
 
 mod curve;
 mod params;
@@ -42,21 +46,22 @@ use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent};
 use curve::Epoch;
 use units::Time;
 
-/// What a spurious congestion event must bring back.
+/// State that a spurious congestion event restores.
 #[derive(Clone, Debug)]
 struct State {
     window: Window,
-    /// 0 while undefined (4.10).
+    /// W_max, or 0 while undefined (4.10).
     w_max: f64,
     cwnd_prior: f64,
-    /// No loss since the start, or since a timeout: how much the path carries is unknown.
+    /// Whether no loss has occurred since the start or a timeout, so that the capacity of the path
+    /// is unknown.
     searching: bool,
-    /// `None` in slow start and until the first growth after a congestion event.
+    /// Current stage. `None` in slow start and until the first growth after a congestion event.
     epoch: Option<Epoch>,
 }
 
 impl State {
-    /// Segments were larger by this factor.
+    /// Converts windows to a new segment size. `ratio` is the old size over the new one.
     fn rescale(&mut self, ratio: f64, last_ack: Time) {
         self.w_max *= ratio;
         self.cwnd_prior *= ratio;
@@ -70,27 +75,29 @@ impl State {
 crate::variables! {
     /// Slow-start threshold, infinite until slow start has ended. RFC 9438 section 4.6.
     ssthresh: "bytes",
-    /// Window before the last reduction, or less by fast convergence, W_max; 0 while undefined. RFC 9438 sections 4.7, 4.10.
+    /// Window before the last reduction, W_max, or less by fast convergence; 0 while undefined. RFC
+    /// 9438 sections 4.7, 4.10.
     w_max: "bytes",
     /// Reno-friendly window, W_est, in congestion avoidance. RFC 9438 section 4.3.
     w_est: "bytes"; later,
 }
 
-/// The controller. Every window is in segments.
+/// The controller. All windows are in segments.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     params: Params,
-    /// Of the parameter or [`curve::alpha`], while the estimate is below what the window was.
+    /// Additive increase from the parameter or [`curve::alpha`], used while the estimate is below
+    /// the prior window.
     alpha: f64,
     segments: Packets,
     state: State,
     undo: Undo<State>,
-    /// The last ACK, from which an unused time is measured.
+    /// Time of the last ACK, from which unused time is measured.
     last_ack: Time,
 }
 
 impl Cubic {
-    /// In slow start.
+    /// Creates a controller in slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
         let segments = Packets::new(params.count, params.abc_limit, params.initial_window, path);
         let window = Window::new(segments.initial, params.slow_start, path);
@@ -137,7 +144,7 @@ impl Controller for Cubic {
 
     fn on_ack(&mut self, ack: &Ack) -> Option<Cause> {
         self.undo.on_ack(ack);
-        // An ACK of nothing but late packets says nothing of the use of the window.
+        // An ACK only of late packets says nothing about the use of the window.
         if ack.acked == 0 {
             return None;
         }
@@ -168,7 +175,7 @@ impl Controller for Cubic {
         self.undo.restore(&mut self.state, |state| state.window.cwnd);
     }
 
-    /// The congestion avoidance that follows is a new stage.
+    /// Restarts the window. Congestion avoidance then begins a new stage.
     fn on_idle(&mut self, event: &Idle) {
         self.state.window.restart(event, &self.segments);
         self.state.epoch = None;
@@ -187,7 +194,7 @@ impl Controller for Cubic {
         self.state.window.control(&self.segments)
     }
 
-    /// Windows in bytes, as [`Control::cwnd`].
+    /// Reports the variables. Windows are in bytes, like [`Control::cwnd`].
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         let size = self.segments.size();
         put("ssthresh", self.state.window.ssthresh * size);

@@ -18,7 +18,7 @@ fn ack(now: Time, growth: u64) -> Ack<'static> {
     Ack { now, growth, ..acked(MDS) }
 }
 
-/// One round: the whole window is acknowledged, segment by segment, at `now`.
+/// Plays a round: the whole window is acknowledged, segment by segment, at `now`.
 fn round(cc: &mut Cubic, now: Time) {
     for _ in 0..cc.control().cwnd / MDS {
         cc.on_ack(&ack(now, MDS));
@@ -36,7 +36,7 @@ fn with(params: Params, cwnd: f64) -> Cubic {
     cc
 }
 
-/// Just reduced from `w_max` segments.
+/// A controller just reduced from `w_max` segments.
 fn avoiding(w_max: f64) -> Cubic {
     let mut cc = with(Params::default(), w_max);
     event(&mut cc, Cause::Loss);
@@ -78,8 +78,9 @@ fn alpha_table() {
     }
 }
 
-/// RFC 8312 section 4.1: the same K where nothing but `beta` was taken. After fast convergence the curve begins at 0.7 x 0.85 of the
-/// window, and stands until it has climbed to the 0.7 that are left: at `t` with `C (t - K)^3 = (0.7 - 0.85) P`.
+/// RFC 8312 section 4.1: the same K if only `beta` was applied. After fast convergence the curve
+/// begins at 0.7 x 0.85 of the window. The window is constant until the curve has risen to the
+/// remaining 0.7, at `t` with `C (t - K)^3 = (0.7 - 0.85) P`.
 #[test]
 fn the_curve_of_rfc8312_stands_after_fast_convergence() {
     near(k_rfc8312(0.4, 100.0, 0.7), k(0.4, 100.0, 70.0), 1e-9);
@@ -101,7 +102,7 @@ fn the_curve_of_rfc8312_stands_after_fast_convergence() {
     assert!(end > 1.0 && stands(Curve::Rfc9438) < 0.1);
 }
 
-/// Section 4.2: the window follows the curve and is back at W_max after K seconds.
+/// Section 4.2: the window follows the curve and returns to W_max after K seconds.
 #[test]
 fn returns_to_w_max_after_k() {
     let mut cc = avoiding(1000.0);
@@ -114,7 +115,7 @@ fn returns_to_w_max_after_k() {
     near(cc.state.window.cwnd, 1000.0, 5.0);
 }
 
-/// Section 4.2: at most half of the window more in one round trip, whatever the curve says.
+/// Section 4.2: the window grows by at most half in one round trip, whatever the curve says.
 #[test]
 fn target_is_clamped() {
     let mut cc = avoiding(100.0);
@@ -128,14 +129,15 @@ fn target_is_clamped() {
     );
 }
 
-/// Linux: 5 % a round trip until a loss shows a maximum, and again after a timeout; the RFC's curve is flat there.
+/// Linux: 5 % per round trip until a loss shows a maximum, and again after a timeout. There the
+/// RFC's curve is flat.
 #[test]
 fn initial_growth_ends_with_the_first_loss() {
     let grown = |initial_growth: f64, causes: &[Cause]| {
         let mut cc = with(Params { initial_growth, ..Params::default() }, 100.0);
         cc.state.window.ssthresh = 100.0;
         causes.iter().for_each(|cause| event(&mut cc, *cause));
-        // What a timeout leaves is too small to see a share of it.
+        // After a timeout the window is too small for such a share to be visible.
         cc.state.window.cwnd = cc.state.window.cwnd.max(50.0);
         cc.state.window.ssthresh = cc.state.window.cwnd;
         cc.on_ack(&ack(Time::ZERO, MDS));
@@ -155,14 +157,14 @@ fn initial_growth_ends_with_the_first_loss() {
 #[test]
 fn w_est_changes_slope() {
     slopes(avoiding(10.0), 9.0 / 17.0);
-    // Another one, until the window is back.
+    // Another loss, before the window has returned.
     let mut cc = avoiding(10.0);
     cc.alpha = with(Params { alpha: Some(0.8), ..Params::default() }, 10.0).alpha;
     slopes(cc, 0.8);
 }
 
 fn slopes(mut cc: Cubic, first: f64) {
-    // So short a round trip that the curve lies below.
+    // The round trip is so short that the curve lies below.
     let slope = |cc: &mut Cubic| {
         let before = cc.state.epoch.as_ref().map_or(0.0, |e| e.w_est);
         let cwnd = cc.state.window.cwnd;
@@ -177,7 +179,7 @@ fn slopes(mut cc: Cubic, first: f64) {
     near(slope(&mut cc), 1.0, 1e-9);
 }
 
-/// Section 4.7: a second loss below W_max gives up more than the window.
+/// Section 4.7: a second loss below W_max lowers the maximum further.
 #[test]
 fn fast_convergence() {
     for (beta, w_max, cwnd) in [(0.7, 68.0, 56.0), (0.875, 75.0, 70.0)] {
@@ -193,7 +195,7 @@ fn fast_convergence() {
     near(cc.state.w_max, 80.0, 1e-9);
 }
 
-/// Section 4.6: floors of loss and of ECN; `ssthresh` never below 2.
+/// Section 4.6: smallest windows after a loss and after a mark. `ssthresh` is never below 2.
 #[test]
 fn floors() {
     for (cause, cwnd) in [(Cause::Loss, 2.0), (Cause::Ecn, 1.4)] {
@@ -221,7 +223,7 @@ fn k_is_zero_without_a_maximum() {
     }
 }
 
-/// Section 4.8 and RFC 5681 section 3.1: one segment; a repeated timeout keeps `ssthresh`.
+/// Section 4.8 and RFC 5681 section 3.1: one segment. A repeated timeout keeps `ssthresh`.
 #[test]
 fn timeouts() {
     let mut cc = with(Params::default(), 100.0);
@@ -234,7 +236,7 @@ fn timeouts() {
     near(cc.state.window.cwnd, 100.0, 0.0);
 }
 
-/// Section 4.2, 5.8: neither idle nor application-limited time moves the curve.
+/// Sections 4.2, 5.8: neither idle nor application-limited time moves the curve.
 #[test]
 fn unused_time_does_not_count() {
     let mut busy = avoiding(1000.0);
@@ -252,7 +254,7 @@ fn unused_time_does_not_count() {
     let sent = Sent { now: now + shift, pn: 0, bytes: MDS, bytes_in_flight: MDS, app_limited: false };
     idle.on_sent(&sent);
     near(idle.state.window.cwnd, busy.state.window.cwnd, 0.0);
-    // The curve stood still from the last ACK, one round trip before `now`.
+    // The curve has paused since the last ACK, one round trip before `now`.
     for _ in 0..30 {
         round(&mut busy, now);
         round(&mut idle, now + shift + RTT);
@@ -261,7 +263,8 @@ fn unused_time_does_not_count() {
     near(idle.state.window.cwnd, busy.state.window.cwnd, 2.0);
 }
 
-/// Section 4.9.2, of a timeout too, and of one that follows a loss: as before the first.
+/// Section 4.9.2: an undo of a loss, of a timeout, and of a timeout after a loss restores the state
+/// before the first event.
 #[test]
 fn spurious_event_is_undone() {
     for causes in [&[Cause::Loss][..], &[Cause::Timeout], &[Cause::Loss, Cause::Timeout]] {
@@ -274,7 +277,8 @@ fn spurious_event_is_undone() {
     }
 }
 
-/// ns-3, htsim: an ACK of two packets counts as one in slow start and in W_est; the curve does not ask.
+/// ns-3, htsim: an ACK of two packets counts as one in slow start and in W_est. It does not affect
+/// the curve.
 #[test]
 fn growth_per_ack() {
     for (count, grown) in [(Count::Bytes, 2.0), (Count::Acks, 1.0)] {
@@ -302,7 +306,8 @@ fn limited_per_ack() {
     near(cc.state.window.cwnd, 110.0, 1e-9);
 }
 
-/// Three quarters of the window before are the new threshold; from there a new curve to the old maximum.
+/// The new threshold is three quarters of the previous window. From there a new curve leads to the
+/// old maximum.
 #[test]
 fn idle_time() {
     let mut cc = avoiding(1000.0);
@@ -319,7 +324,7 @@ fn idle_time() {
     assert!(cc.state.window.cwnd < cc.state.window.ssthresh + 1.0, "{}", cc.state.window.cwnd);
 }
 
-/// Late packets alone leave the curve where it is.
+/// Late packets alone do not pause the curve.
 #[test]
 fn late_packets_stop_nothing() {
     let mut cc = avoiding(1000.0);
@@ -330,9 +335,10 @@ fn late_packets_stop_nothing() {
     assert_eq!(cc.last_ack, Time::ZERO);
 }
 
-/// Section 5.1, table 1: mean window 187 under one loss per 10 000 packets, RTT 100 ms. The maximum of that sawtooth
-/// is 4 / (3 + beta) times the mean; started there it stays, since W_max moves with the cube of a small time.
-/// Without fast convergence, which a flow alone should not use (section 4.7).
+/// Section 5.1, table 1: mean window 187 with one loss per 10 000 packets and an RTT of 100 ms. The
+/// maximum of that sawtooth is 4 / (3 + beta) times the mean. Started there, it stays, because
+/// W_max changes with the cube of a small time. Fast convergence is off, because a single flow
+/// should not use it (section 4.7).
 #[test]
 fn response_function() {
     let mut cc = with(Params { fast_convergence: false, ..Params::default() }, 187.0 * 4.0 / 3.7);
@@ -353,7 +359,7 @@ fn response_function() {
     near(sum / rounds, 187.0, 0.02 * 187.0);
 }
 
-/// The curve goes on where it is: the same bytes now, and a plateau of the same bytes.
+/// The curve continues in place: the same window in bytes, and a plateau of the same bytes.
 #[test]
 fn larger_datagrams() {
     let mut cc = Cubic::new(Params::default(), path(1200));

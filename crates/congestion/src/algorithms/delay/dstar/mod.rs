@@ -1,13 +1,13 @@
-//! TCP D* ("Davis"): T. Lynn and D. Ghosal, arXiv 2012.14996 (December 2020), with the rules of the authors' Linux
-//! module tcp_davis.c at commit 86c3ada (8 May 2020), the version that fits every statement of the paper, as restated in
-//! the fact sheet (core.md), section 6.
+//! TCP D* ("Davis"): T. Lynn and D. Ghosal, arXiv 2012.14996 (December 2020), with the rules of the
+//! authors' Linux module tcp_davis.c at commit 86c3ada (8 May 2020), the version that agrees with
+//! every statement of the paper, as summarised in the fact sheet (core.md), section 6.
 //!
 //! ```text
 //! r         = dD / dt over GAIN 2                        packets/s   (equation 1)
 //! bdp       = ceil(r * RTTmin)                           packets     (equation 2)
 //! gain_cwnd = 4 + min(2 |bdp - last_bdp|, bdp)           packets     (section 3.2.4)
 //! cwnd      = bdp + gain_cwnd                            packets     (section 3.2.2)
-//!             from 4 to 32 767, whatever these equations say          (tcp_davis.c: MAX_TCP_WINDOW)
+//!             limited to between 4 and 32 767                         (tcp_davis.c: MAX_TCP_WINDOW)
 //!
 //! GAIN 1    settle, longer than 2 RTT; then GAIN 2                                (3.2.2)
 //! GAIN 2    measure, longer than 1 RTT; then bdp, gain_cwnd, cwnd and GAIN 1, or  (3.2.3)
@@ -15,28 +15,30 @@
 //! DRAIN     longer than 2 RTT; then cwnd = bdp + gain_cwnd and GAIN 1
 //!
 //! slow start (3.3): GAIN 1 and 2 as above, but cwnd = 3/2 bdp (equation 6) while bdp grows;
-//!           bdp did not grow, loss or mark: DRAIN, and slow start is over
-//!           entered at the start, and again when the flow sends after an idle RTO (RFC 2861): bdp, RTTmin forgotten
+//!           if bdp did not grow, or on loss or mark: DRAIN, and slow start ends
+//!           entered at the start, and again when the flow sends after an idle RTO (RFC 2861): bdp, RTTmin reset
 //! ```
 //!
-//! RTT is the latest sample, with the delay of the ACK in it, as the module's: of r, RTTmin and the times of the modes all
-//! three hold it. Every "longer" is strict and judged when an ACK arrives: there is no timer. Outside of
-//! slow start neither loss nor mark moves the window.
+//! RTT is the latest sample and includes the ACK delay, as in the module. It is used for r, for
+//! RTTmin and for the duration of the modes. Every "longer" is strict and is tested when an ACK
+//! arrives: there is no timer. Outside of slow start neither losses nor marks change the window.
 //!
-//! Nothing is paced: the window is the only control. The controller can only leave `pacing_rate` open; whether the
-//! sender then spreads the window over the RTT is its `paced`. The paper's D* needs `by-rate` (TCP's default) or
-//! `never`; under `always` (QUIC's default) it is another algorithm with shorter queues.
+//! Nothing is paced: the window is the only control. The controller leaves `pacing_rate` open. The
+//! sender's `paced` decides whether the window is spread over the RTT. The paper's D* needs
+//! `by-rate` (TCP's default) or `never`. With `always` (QUIC's default) it is a different algorithm
+//! with shorter queues.
 //!
-//! Deviations: time in nanoseconds, Linux in microseconds. The product of bytes and RTT takes 128 bits; the module's 32
-//! overflow at 43 000 packets of 100 ms. Slow start is a mode of its own, not `cwnd < ssthresh`, so Linux' accident
-//! after a timeout (one ACK of slow-start rules at a window of 1) does not happen. A loss ends slow start at once, as
-//! in the paper and its simulation; the module learns of it late, and goes to DRAIN where Linux undoes. Here what proves
-//! spurious is undone: GAIN 1 with the window and the estimates from before. What follows
-//! persistent congestion (unknown to the paper), a timeout and idle time is a parameter. The module's hook for idle time is
-//! not connected, and Linux would not call it; with `idle-restart = "off"` there is none. Its simulation has a cap of
-//! 33 554 432 packets. Application-limited time
-//! counts as in the paper, which lowers `bdp`, unless `ignore-app-limited`; so the window may move without growth
-//! granted by the sender.
+//! Deviations: times are in nanoseconds, in Linux in microseconds. The product of bytes and RTT has
+//! 128 bits; the module's 32 bits overflow at 43 000 packets and 100 ms. Slow start is a mode, not
+//! `cwnd < ssthresh`. So one ACK of slow-start rules at a window of 1 after a timeout, as in Linux
+//! by accident, does not occur. A loss ends slow start at once, as in the paper and its simulation.
+//! The module learns of the loss late, and enters DRAIN where Linux undoes it. Here a spurious
+//! event is undone: GAIN 1 follows with the previous window and estimates. Parameters set the
+//! response to persistent congestion (not in the paper), to a timeout and to idle time. The
+//! module's hook for idle time is not connected, and Linux would not call it;
+//! `idle-restart = "off"` corresponds to this. The paper's simulation has a limit of 33 554 432
+//! packets. As in the paper, application-limited time counts and lowers `bdp`, unless
+//! `ignore-app-limited` is set. So the window may change although the sender allows no growth.
 
 mod model;
 mod params;
@@ -58,37 +60,37 @@ crate::states! {
     }
 }
 
-/// Names of its states, by number.
+/// Names of the states, indexed by state number.
 pub const STATES: &[&str] = Mode::NAMES;
 
 crate::variables! {
     /// Last estimate of the bandwidth-delay product, bdp. Equation 2.
     bdp: "bytes",
-    /// What the window adds to the bandwidth-delay product, gain_cwnd. Paper section 3.2.4.
+    /// Part of the window beyond the bandwidth-delay product, gain_cwnd. Paper section 3.2.4.
     gain_cwnd: "bytes",
     /// Smallest RTT, RTTmin, infinite before the first sample. Paper section 3.2.1.
     min_rtt: "s",
 }
 
-/// The controller. Windows in packets.
+/// The controller. Windows are in packets.
 #[derive(Clone, Debug)]
 pub struct Dstar {
     params: Params,
     mds: u64,
     mode: Mode,
-    /// When the mode began. `None` before the first packet.
+    /// Start of the mode. `None` before the first packet.
     trans_time: Option<Time>,
     start: Start,
     last_rtt: Duration,
     model: Model,
     undo: Undo<Model>,
     last_sent: Time,
-    /// The last signal: `on_spurious` has no time of its own.
+    /// Time of the last signal, because `on_spurious` carries none.
     now: Time,
 }
 
 impl Dstar {
-    /// In slow start.
+    /// Creates a controller in slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
         let cwnd = params.min_cwnd;
         Self {
@@ -127,7 +129,7 @@ impl Dstar {
         self.enter(Mode::Gain1, now, self.params.min_cwnd);
     }
 
-    /// Sends again; a flow that has measured nothing yet has nothing to forget.
+    /// Sends after an idle time. A flow that has measured nothing yet has nothing to reset.
     fn wake(&mut self, now: Time, restart: bool) {
         if restart && self.model.min_rtt != Duration::MAX {
             self.restart(now);
@@ -141,7 +143,7 @@ impl Dstar {
 
     fn take_rtt(&mut self, now: Time, rtt: Duration) {
         self.last_rtt = rtt;
-        // Strict, so a standing queue lets RTTmin grow old.
+        // Strictly lower, so that RTTmin becomes old when a queue persists.
         if rtt < self.model.min_rtt {
             (self.model.min_rtt, self.model.min_rtt_time) = (rtt, now);
         }
@@ -151,7 +153,7 @@ impl Dstar {
         match answer {
             Restart::SlowStart => self.restart(now),
             Restart::Window if !self.model.slow_start => self.model.cwnd = self.params.min_cwnd,
-            // In slow start it is a loss.
+            // In slow start a timeout is treated as a loss.
             Restart::Window | Restart::Drain => self.end_slow_start(now),
         }
     }
@@ -188,7 +190,7 @@ impl Controller for Dstar {
         self.undo.on_congestion(event.cause, &self.model);
         match event.cause {
             Cause::Loss | Cause::Ecn if self.model.slow_start => self.end_slow_start(event.now),
-            // It changes nothing: nor may its undo.
+            // This event changes nothing, so its undo must not either.
             Cause::Loss | Cause::Ecn | Cause::Delay => _ = self.undo.take(),
             Cause::PersistentCongestion => self.collapse(event.now, self.params.persistent_congestion),
             Cause::Timeout => self.collapse(event.now, self.params.timeout),
@@ -226,7 +228,7 @@ impl Controller for Dstar {
         Control { ssthresh, ..Control::window(cwnd) }
     }
 
-    /// Windows in bytes, as [`Control::cwnd`].
+    /// Reports the variables. Windows are in bytes, like [`Control::cwnd`].
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         put(STATE, self.mode.number());
         put("bdp", self.model.bdp as f64 * self.mds as f64);

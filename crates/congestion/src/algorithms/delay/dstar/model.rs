@@ -1,20 +1,20 @@
-//! What is measured: bdp, RTTmin, and the window that follows from them.
+//! Measurements: bdp, RTTmin, and the window that follows from them.
 
 use super::{Dstar, Mode};
 use crate::Ack;
 use units::{Duration, Time};
 
-/// Where a measurement began.
+/// Start of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
-    /// Bytes.
+    /// Bytes delivered at the start.
     pub(super) delivered: u64,
     pub(super) time: Time,
-    /// The application limited the sender since.
+    /// Whether the application has limited the sender since.
     pub(super) app_limited: bool,
 }
 
-/// What an undo restores. Packets.
+/// State that an undo restores. Windows are in packets.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub(super) slow_start: bool,
@@ -27,7 +27,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// To the nearest whole numbers of packets of the new size.
+    /// Rounds to the nearest numbers of packets of the new size.
     pub(super) fn rescale(&mut self, before: u64, after: u64) {
         let Self { bdp, last_bdp, gain_cwnd, cwnd, .. } = self;
         for packets in [bdp, last_bdp, gain_cwnd, cwnd] {
@@ -39,7 +39,7 @@ impl Model {
 }
 
 impl Dstar {
-    /// The mode has lasted longer than its round trips.
+    /// Reports whether the mode has lasted longer than its round trips.
     pub(super) fn is_over(&self, now: Time) -> bool {
         let rtts = match self.mode {
             Mode::Drain => self.params.drain_rtts,
@@ -50,7 +50,8 @@ impl Dstar {
         sampled && self.trans_time.is_some_and(|since| now > since + self.last_rtt * rtts)
     }
 
-    /// Equations 1 and 2, packets. The old estimate when no time has passed.
+    /// Returns bdp by equations 1 and 2, in packets. Returns the old estimate if no time has
+    /// passed.
     pub(super) fn measure(&self, ack: &Ack) -> u64 {
         let interval = u128::from((ack.now - self.start.time).0);
         if interval == 0 || self.model.min_rtt == Duration::MAX {
@@ -58,11 +59,11 @@ impl Dstar {
         }
         let bytes = u128::from(ack.delivered.saturating_sub(self.start.delivered));
         let packets = (bytes * u128::from(self.model.min_rtt.0)).div_ceil(interval * u128::from(self.mds));
-        // What a window in bytes can hold.
+        // Limit the window to what fits into 64 bits in bytes.
         u64::try_from(packets).unwrap_or(u64::MAX).min(u64::MAX / self.mds)
     }
 
-    /// Section 3.3: on while bdp grows.
+    /// Section 3.3: continues slow start while bdp grows.
     pub(super) fn measured_in_slow_start(&mut self, now: Time, bdp: u64, limited: bool) {
         if limited && bdp <= self.model.last_bdp {
             return self.enter(Mode::Gain1, now, self.model.cwnd);

@@ -1,4 +1,4 @@
-//! The parameters.
+//! Parameters.
 
 use crate::{Range, params};
 use alloc::format;
@@ -8,44 +8,49 @@ use core::str::FromStr;
 use units::Duration;
 
 params! {
-    /// Smallest window, the first one, and that of DRAIN, packets. tcp_davis.c MIN_CWND.
+    /// Smallest window, also the initial window and that of DRAIN, packets. tcp_davis.c MIN_CWND.
     min_cwnd: u64 = 4 => Range::PACKETS,
     /// Largest window, packets. tcp_davis.c: MAX_TCP_WINDOW.
     max_cwnd: u64 = 32_767 => Range::PACKETS,
     /// Smallest gain_cwnd, packets. tcp_davis.c MIN_GAIN_CWND.
     min_gain_cwnd: u64 = 4 => Range::from(0.0),
-    /// Gain per packet of change of bdp: "twice the absolute deviation". Paper section 3.2.4.
+    /// Gain per packet of bdp's change: "twice the absolute deviation". Paper section 3.2.4.
     gain: f64 = 2.0 => Range::FACTOR,
-    /// Most of that part of the gain, in bdp. tcp_davis.c; the paper's range [4, BDP + 4].
+    /// Largest value of that part of the gain, in bdp. tcp_davis.c; the paper's range [4, BDP + 4].
     max_gain: f64 = 1.0 => Range::FACTOR,
-    /// Window of slow start, in bdp. Paper equation 6.
+    /// Window in slow start, in bdp. Paper equation 6.
     slow_start_gain: f64 = 1.5 => Range::FACTOR,
-    /// How long DRAIN lasts, RTTs. tcp_davis.c DRAIN_RTTS.
+    /// Duration of DRAIN, RTTs. tcp_davis.c DRAIN_RTTS.
     drain_rtts: u64 = 2 => Range::from(0.0),
-    /// How long GAIN 1 lasts, RTTs. tcp_davis.c GAIN_1_RTTS.
+    /// Duration of GAIN 1, RTTs. tcp_davis.c GAIN_1_RTTS.
     gain_1_rtts: u64 = 2 => Range::COUNT,
-    /// How long GAIN 2 measures, RTTs. tcp_davis.c GAIN_2_RTTS.
+    /// Duration of the measurement in GAIN 2, RTTs. tcp_davis.c GAIN_2_RTTS.
     gain_2_rtts: u64 = 1 => Range::COUNT,
-    /// Age of RTTmin at which DRAIN looks for it again. Paper section 3.2.1; tcp_davis.c RTT_TIMEOUT_MS.
+    /// Age of RTTmin at which DRAIN measures it again. Paper section 3.2.1; tcp_davis.c
+    /// RTT_TIMEOUT_MS.
     rtt_timeout: Duration = Duration::from_secs(10),
-    /// A measurement that the application limited may raise bdp, but neither lowers it nor ends slow start. Not in the paper.
+    /// Whether application-limited measurements may only raise bdp, and neither lower it nor end
+    /// slow start. Not in the paper.
     ignore_app_limited: bool = false,
-    /// Answer to persistent congestion: `window`, `drain` or `slow-start`. Unknown to TCP; fact sheet section 6.5.
+    /// Response to persistent congestion: `window`, `drain` or `slow-start`. Does not occur in TCP;
+    /// fact sheet section 6.5.
     persistent_congestion: Restart = Restart::Drain,
-    /// Answer to a retransmission timeout. `window` is what Linux does to the module, `slow-start` section 3.3.
+    /// Response to a retransmission timeout. `window` is Linux's effect on the module, `slow-start`
+    /// is section 3.3.
     timeout: Restart = Restart::Window,
-    /// Idle time after which slow start begins anew: the `"rto"` where the sender restarts windows (section 3.3: RFC 2861), a time like `"1 s"`, or `"off"` (the module).
+    /// Idle time after which slow start restarts: `"rto"` if the sender restarts windows (section
+    /// 3.3: RFC 2861), a time such as `"1 s"`, or `"off"` (the module).
     idle_restart: IdleRestart = IdleRestart::Rto,
 }
 
-/// When idle time begins slow start anew.
+/// Idle time after which slow start restarts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleRestart {
-    /// `"off"`: never.
+    /// `"off"`: no restart.
     Off,
-    /// `"rto"`: when the sender says that the window is to be restarted.
+    /// `"rto"`: when the sender asks for a restart of the window.
     Rto,
-    /// `"1 s"`: after more than this.
+    /// `"1 s"`: after a longer idle time than this.
     After(Duration),
 }
 
@@ -73,14 +78,14 @@ impl fmt::Display for IdleRestart {
     }
 }
 
-/// What follows a collapse.
+/// Response to persistent congestion or a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Restart {
-    /// The smallest window until the next change of mode; bdp stays.
+    /// The smallest window until the next change of mode; bdp is kept.
     Window,
-    /// DRAIN; bdp stays.
+    /// DRAIN; bdp is kept.
     Drain,
-    /// Slow start; bdp and RTTmin are forgotten.
+    /// Slow start; bdp and RTTmin are reset.
     SlowStart,
 }

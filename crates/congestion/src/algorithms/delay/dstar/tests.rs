@@ -7,7 +7,7 @@ use alloc::format;
 use units::Rate;
 use units::{Duration, Time};
 
-/// A packet each millisecond.
+/// One packet per millisecond.
 const LINK: Rate = Rate(8_000_000);
 
 const T: Duration = Duration::from_millis(100);
@@ -25,7 +25,7 @@ fn cc(link: &Loop<Dstar>) -> &Dstar {
     &link.flows[0].cc
 }
 
-/// Until a measurement is done; the window it was done with and what came of it.
+/// Runs until a measurement is done. Returns the window during it and the resulting bdp.
 fn measurement(link: &mut Loop<Dstar>) -> (u64, u64) {
     loop {
         let (mode, cwnd) = (cc(link).mode, cc(link).model.cwnd);
@@ -36,7 +36,7 @@ fn measurement(link: &mut Loop<Dstar>) -> (u64, u64) {
     }
 }
 
-/// The window after each of the next measurements.
+/// Returns the window after each of the next measurements.
 fn windows<const N: usize>(link: &mut Loop<Dstar>) -> [u64; N] {
     core::array::from_fn(|_| {
         measurement(link);
@@ -44,7 +44,7 @@ fn windows<const N: usize>(link: &mut Loop<Dstar>) -> [u64; N] {
     })
 }
 
-/// Fact sheet section 6.5: (cwnd, bdp) of each measurement of slow start, and when it ends.
+/// Fact sheet section 6.5: (cwnd, bdp) of each measurement in slow start, and the time of its end.
 #[test]
 fn slow_start_sequence() {
     let mut link = alone();
@@ -58,7 +58,7 @@ fn slow_start_sequence() {
     assert_eq!((cc(&link).mode, cc(&link).model.cwnd), (Mode::Drain, 4));
 }
 
-/// Fact sheet section 6.5: cwnd 105, RTT 105 ms, gain 4, on and on between two drains.
+/// Fact sheet section 6.5: cwnd 105, RTT 105 ms, gain 4, constant between two drains.
 #[test]
 fn steady_state() {
     let mut link = alone();
@@ -71,7 +71,8 @@ fn steady_state() {
     }
 }
 
-/// Fact sheet section 6.5: slow start queues 51 packets at most, 151 in flight where 100 fill the pipe.
+/// Fact sheet section 6.5: slow start queues at most 51 packets, 151 in flight where 100 fill the
+/// pipe.
 #[test]
 fn queue_of_slow_start() {
     let mut link = alone();
@@ -83,7 +84,7 @@ fn queue_of_slow_start() {
     assert_eq!(longest, Duration::from_millis(151));
 }
 
-/// Fact sheet section 6.5: what a drain costs of the link, every 10 s.
+/// Fact sheet section 6.5: share of the link that a drain costs, every 10 s.
 #[test]
 fn cost_of_draining() {
     for (rtt, range) in [(30, 0.0..0.01), (200, 0.03..0.06)] {
@@ -97,7 +98,7 @@ fn cost_of_draining() {
     }
 }
 
-/// Section 3.2.1: RTTmin is looked for every 10 s, with 4 packets for a little more than 2 RTT.
+/// Section 3.2.1: RTTmin is measured every 10 s, with 4 packets for slightly more than 2 RTT.
 #[test]
 fn drains_every_ten_seconds() {
     let (mut link, mut drains) = (alone(), Vec::new());
@@ -110,14 +111,14 @@ fn drains_every_ten_seconds() {
         }
         draining = now_draining;
     }
-    // The first one ends slow start.
+    // The first drain ends slow start.
     let starts: Vec<_> = drains.iter().copied().step_by(2).collect();
     assert!(starts.windows(2).skip(1).all(|s| (10.0..10.7).contains(&(s[1] - s[0]))), "{starts:?}");
     assert!(drains.chunks_exact(2).all(|d| (0.2..0.45).contains(&(d[1] - d[0]))), "{drains:?}");
     assert_eq!(cc(&link).model.min_rtt, Duration::from_millis(101));
 }
 
-/// Fact sheet section 6.5: |d| counts decreases too, so the window overshoots for one cycle.
+/// Fact sheet section 6.5: |d| includes decreases, so the window overshoots for one cycle.
 #[test]
 fn capacity_halves() {
     let mut link = alone();
@@ -146,7 +147,8 @@ fn two(propagation: [u64; 2], starts: [u64; 2]) -> Loop<Dstar> {
     Loop::new(vec![flow(0), flow(1)], MDS, LINK)
 }
 
-/// From 20 s on: what the second flow gets, relative to the first, and the RTTs of the first, ascending.
+/// From 20 s on: throughput of the second flow relative to the first, and the RTTs of the first in
+/// ascending order.
 fn shares(link: &mut Loop<Dstar>) -> (f64, Vec<Duration>) {
     link.run_to(Time::from_millis(20_000));
     let before = [link.flows[0].delivered, link.flows[1].delivered];
@@ -161,8 +163,9 @@ fn shares(link: &mut Loop<Dstar>) -> (f64, Vec<Duration>) {
     (got(1) / got(0), rtts)
 }
 
-/// Fact sheet section 6.5: a latecomer's share is the same within 2 %; settled, the RTT is 111 ms, 4 packets of queue
-/// for each flow and what the rounding adds. Each drain disturbs it for some seconds: the mean is 120 ms.
+/// Fact sheet section 6.5: a late flow gets the same share within 2 %. In steady state the RTT is
+/// 111 ms: 4 packets of queue per flow plus rounding. Each drain disturbs it for some seconds, so
+/// the mean is 120 ms.
 #[test]
 fn equal_flows_share_equally() {
     let (ratio, rtts) = shares(&mut two([100, 100], [0, 5000]));
@@ -171,14 +174,15 @@ fn equal_flows_share_equally() {
     assert_eq!(quartile, Duration::from_millis(111));
 }
 
-/// Fact sheet section 6.5: the noise of the estimates favours the longer path; 1.70 there, over the whole run.
+/// Fact sheet section 6.5: noise in the estimates favours the longer path, by 1.70 there over the
+/// whole run.
 #[test]
 fn longer_path_gets_more() {
     let (ratio, _) = shares(&mut two([30, 90], [0, 0]));
     assert!((1.6..1.8).contains(&ratio), "{ratio}");
 }
 
-/// Section 3.3: loss and mark end slow start, once; afterwards neither moves the window.
+/// Section 3.3: a loss or mark ends slow start, once. Later neither changes the window.
 #[test]
 fn only_slow_start_minds_losses() {
     for cause in [Cause::Loss, Cause::Ecn] {
@@ -197,7 +201,7 @@ fn only_slow_start_minds_losses() {
     }
 }
 
-/// The three answers to a collapse, and what the estimate is then.
+/// The three responses to a timeout or persistent congestion, and the estimate afterwards.
 #[test]
 fn collapse() {
     let answers = [
@@ -224,7 +228,7 @@ fn collapse() {
     }
 }
 
-/// Section 3.3: only if asked for.
+/// Section 3.3: only if enabled.
 #[test]
 fn idle_restart() {
     let second = |s| IdleRestart::After(Duration::from_secs(s));
@@ -255,7 +259,7 @@ fn idle_restart() {
     assert!("never".parse::<IdleRestart>().is_err_and(|e| e.contains("rto")));
 }
 
-/// tcp_davis.c clamps the window, not the estimate.
+/// tcp_davis.c limits the window, not the estimate.
 #[test]
 fn largest_window() {
     let params = Params { max_cwnd: 103, ..Params::default() };
@@ -269,7 +273,8 @@ fn largest_window() {
     assert_eq!((largest, cc(&link).model.bdp), (103, 101));
 }
 
-/// What a timeout or the end of slow start forgot comes back, in GAIN 1; a loss that changed nothing brings nothing back.
+/// An undo restores what a timeout or the end of slow start reset, in GAIN 1. A loss without effect
+/// restores nothing.
 #[test]
 fn undone() {
     for (answer, cause, ms) in [
@@ -296,7 +301,7 @@ fn undone() {
     }
 }
 
-/// A tenth of the capacity used: bdp follows, unless told to ignore it.
+/// The application uses a tenth of the capacity: bdp follows, unless told to ignore it.
 #[test]
 fn application_limited() {
     for (ignore, bdp) in [(false, 10), (true, 101)] {
@@ -315,7 +320,7 @@ fn application_limited() {
     }
 }
 
-/// 400 Gbit/s over 10 s: neither 32 nor 64 bits hold bytes times nanoseconds.
+/// 400 Gbit/s over 10 s: bytes times nanoseconds overflow 32 and 64 bits.
 #[test]
 fn no_overflow() {
     let mut d = dstar();

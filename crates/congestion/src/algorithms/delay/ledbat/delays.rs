@@ -4,14 +4,14 @@ use crate::AckedPacket;
 use alloc::collections::VecDeque;
 use units::{Duration, Time};
 
-/// base_delays and current_delays. Delays in nanoseconds, with the offset of the clocks.
+/// base_delays and current_delays. Delays are in nanoseconds and include the clock offset.
 #[derive(Clone, Debug)]
 pub(super) struct Delays {
     pub(super) base_history: usize,
     pub(super) base_interval: Duration,
     pub(super) current_filter: usize,
     pub(super) base: VecDeque<i64>,
-    /// Number of the interval that the last base belongs to.
+    /// Number of the interval of the last base delay.
     pub(super) interval: u64,
     pub(super) current: VecDeque<(Time, i64)>,
 }
@@ -37,7 +37,7 @@ impl Delays {
         }
     }
 
-    /// Samples must not be older than a round trip; the last one is better than none.
+    /// Drops samples older than a round trip, but keeps the last one.
     pub(super) fn forget(&mut self, now: Time, rtt: Duration) {
         while self.current.len() > 1 && self.current.front().is_some_and(|&(then, _)| now - then > rtt) {
             self.current.pop_front();

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! for each delay d = received - sent in an ACK                                                (2.4.2)
-//!   base_delays[this minute] = min(base_delays[this minute], d), of the last BASE_HISTORY minutes
-//!   current_delays           = the last CURRENT_FILTER of d, none older than an RTT
+//!   base_delays[this minute] = min(base_delays[this minute], d), for the last BASE_HISTORY minutes
+//!   current_delays           = the last CURRENT_FILTER values of d, none older than an RTT
 //! queuing_delay = min(current_delays) - min(base_delays)                                      ns
 //! off_target    = (TARGET - queuing_delay) / TARGET                                           -inf..1
 //! cwnd += GAIN * off_target * bytes_newly_acked * MSS / cwnd                                  bytes
@@ -13,22 +13,28 @@
 //! congestion timeout                 cwnd = MSS
 //! ```
 //!
-//! Alone, the queue rests where off_target = 0: at TARGET. A flow that starts while another one keeps the queue at
-//! TARGET takes that queue for its base and pushes it to twice the TARGET, which the first one flees from (section
-//! 4.4, the latecomer's advantage). A receiver's clock that runs fast raises the delays: what it gains in BASE_HISTORY
-//! minutes counts as queue (50 ppm: 27 to 30 ms) and the flow gets less. The base follows a slow clock at once. A flow
-//! whose queue stands for longer than BASE_HISTORY minutes takes it for its base and adds another TARGET, again and again.
+//! The queue of a single flow settles where off_target = 0: at TARGET. A flow that starts while
+//! another one keeps the queue at TARGET takes that queue as its base. It raises the queue to twice
+//! the TARGET, and the first flow backs off (section 4.4, the latecomer's advantage). A receiver
+//! clock that runs fast raises the delays. Its drift over BASE_HISTORY minutes counts as queue (50
+//! ppm: 27 to 30 ms), and the flow gets less. The base follows a slow clock at once. A flow whose
+//! queue persists for more than BASE_HISTORY minutes takes it as its base and adds another TARGET,
+//! repeatedly.
 //!
-//! FILTER() is the minimum. Delays are one-way, without the delay of an ACK; the RTT that ages them is `smoothed_rtt`. The timeout, its backoff and the flight size are the sender's. Slow start is not in the
-//! RFC's algorithm; ns-3 and M. Kühlewind's Linux module have it up to the first loss, here `slow-start`. It knows
-//! nothing of TARGET and is not bound by ALLOWED_INCREASE. ssthresh is the window after each reduction, and falls with it
-//! where the delay shrinks it, as in ns-3: slow start returns after a timeout only.
+//! FILTER() is the minimum. Delays are one-way and do not contain the ACK delay. Samples older than
+//! `smoothed_rtt` are dropped. The sender handles the timeout, its backoff and the flight size.
+//! Slow start is not in the RFC's algorithm. ns-3 and M. Kühlewind's Linux module have it up to the
+//! first loss, here it is `slow-start`. It ignores TARGET and is not limited by ALLOWED_INCREASE.
+//! ssthresh is the window after each reduction. It falls with the window when the delay reduces it,
+//! as in ns-3: slow start returns only after a timeout.
 //!
-//! Deviations: the window grows (not: shrinks) by the bytes that the sender grants, none of which left before the last
-//! reduction or an idle sender; the RFC counts every byte. After a timeout the window is MIN_CWND only with the first
-//! byte that may grow it. Persistent congestion (RFC 9002 section 7.6.2) leaves MIN_CWND. A spurious loss or timeout is undone. Idle time restarts the
-//! window where the sender asks for it (see `idle`), with INIT_CWND for the initial one.
-//! Without receive times off_target is 1, which is Reno's growth and Reno's cut, as in ns-3.
+//! Deviations: only bytes for which the sender allows growth make the window grow. They exclude
+//! bytes sent before the last reduction, and those of a sender that leaves the window unused. The
+//! RFC counts every byte. A decrease counts every byte. After a timeout the window returns to
+//! MIN_CWND only with the first byte that may grow it. Persistent congestion (RFC 9002 section
+//! 7.6.2) leaves MIN_CWND. A spurious loss or timeout is undone. Idle time restarts the window if
+//! the sender asks for it (see `idle`), with INIT_CWND as the initial window. Without receive times
+//! off_target is 1, which gives Reno's growth and reduction, as in ns-3.
 
 mod delays;
 #[cfg(test)]
@@ -46,28 +52,32 @@ use units::Duration;
 params! {
     /// TARGET, the queuing delay to add. RFC 6817 section 2.5; at most 100 ms.
     target: Duration = Duration::from_millis(100),
-    /// GAIN, growth per round trip at an empty queue, packets. RFC 6817 section 2.5; at most 1. D'Aronco et al. have 0.5.
+    /// GAIN, growth per round trip with an empty queue, packets. RFC 6817 section 2.5; at most 1.
+    /// D'Aronco et al. have 0.5.
     gain: f64 = 1.0 => Range::FACTOR,
-    /// ALLOWED_INCREASE, what the window may be above the flight size, packets. RFC 6817 section 2.5; more than 0.
+    /// ALLOWED_INCREASE, largest excess of the window over the flight size, packets. RFC 6817
+    /// section 2.5; more than 0.
     allowed_increase: f64 = 1.0 => Range::above(0.0),
-    /// BASE_HISTORY, minima kept of the base delay. RFC 6817 section 2.5.
+    /// BASE_HISTORY, number of minima kept for the base delay. RFC 6817 section 2.5.
     base_history: usize = 10 => Range::COUNT,
-    /// Time over which each of these minima is taken. RFC 6817 section 2.4.2.
+    /// Interval of each of these minima. RFC 6817 section 2.4.2.
     base_interval: Duration = Duration::from_secs(60),
-    /// CURRENT_FILTER, delays of the last RTT of which the smallest is the current one. RFC 6817 section 2.5; at least 4.
+    /// CURRENT_FILTER, number of delays in the last RTT whose minimum is the current delay. RFC
+    /// 6817 section 2.5; at least 4.
     current_filter: usize = 4 => Range::COUNT,
     /// INIT_CWND, packets. RFC 6817 section 2.5.
     init_window: u64 = 2 => Range::PACKETS,
     /// MIN_CWND, packets. RFC 6817 section 2.5.
     min_window: u64 = 2 => Range::PACKETS,
-    /// What is left of the window after a loss, 0..1. RFC 6817 section 2.4.2.
+    /// Factor on the window after a loss, 0..1. RFC 6817 section 2.4.2.
     beta: f64 = 0.5 => Range::SHARE,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic`, `hystart-mvfst`, or `"off"`. Not in RFC 6817.
+    /// Growth and exit of slow start: `standard`, `hystart++` (RFC 9406), `hystart` (Linux),
+    /// `hystart-picoquic`, `hystart-mvfst`, or `"off"`. Not in RFC 6817.
     #[serde(with = "units::or_off")]
     slow_start: Option<Kind> = None,
 }
 
-/// What an undo restores, bytes.
+/// State that an undo restores, in bytes.
 #[derive(Clone, Debug)]
 struct Window {
     cwnd: f64,
@@ -76,11 +86,12 @@ struct Window {
 }
 
 crate::variables! {
-    /// Smallest current one-way delay less the base delay, once a packet has told when it arrived. RFC 6817 section 2.4.2.
+    /// Current one-way delay minus the base delay, known once a packet has reported its time of
+    /// arrival. RFC 6817 section 2.4.2.
     queuing_delay: "s"; later,
 }
 
-/// The controller. Windows in bytes.
+/// The controller. Windows are in bytes.
 #[derive(Clone, Debug)]
 pub struct Ledbat {
     params: Params,
@@ -91,7 +102,7 @@ pub struct Ledbat {
 }
 
 impl Ledbat {
-    /// With the initial window.
+    /// Creates a controller with the initial window.
     pub fn new(params: Params, path: PathInfo) -> Self {
         let mds = path.max_datagram_size.max(1);
         let Params { base_history, base_interval, current_filter, .. } = params;
@@ -118,7 +129,7 @@ impl Ledbat {
         (self.state.cwnd + 0.5) as u64
     }
 
-    /// 1 at an empty queue, 0 at the target, without a lower end.
+    /// Returns off_target: 1 for an empty queue, 0 at the target, without a lower limit.
     fn off_target(&self) -> f64 {
         let target = self.params.target.0.max(1) as f64;
         self.delays.queuing().map_or(1.0, |queuing| (target - queuing as f64) / target)
@@ -130,10 +141,12 @@ impl Ledbat {
         let bytes = if off_target > 0.0 { ack.growth } else { ack.acked };
         let cwnd = self.state.cwnd + gain * off_target * bytes as f64 * self.mds / self.state.cwnd;
         let max_allowed = ack.prior_in_flight as f64 + allowed_increase * self.mds;
-        // The floor must not lift a window that a timeout left below it before something may grow.
+        // After a timeout the window is below the minimum. It must stay there until growth is
+        // allowed.
         let floor = if ack.growth > 0 { self.min_window() } else { self.min_window().min(self.state.cwnd) };
         self.state.cwnd = cwnd.min(max_allowed).max(floor);
-        // Below it slow start would begin again, and the queue would rest at half of what overflowed.
+        // If ssthresh were above the window, slow start would restart, and the queue would settle
+        // at half the size that overflowed.
         self.state.ssthresh = self.state.ssthresh.min(self.state.cwnd);
     }
 
@@ -141,7 +154,7 @@ impl Ledbat {
         (self.state.cwnd * self.params.beta).max(self.min_window())
     }
 
-    /// Without slow start the window is always at or above its end.
+    /// Sets window and ssthresh. Without slow start, the window is never below ssthresh.
     fn set(&mut self, cwnd: f64, ssthresh: f64) {
         let ssthresh = if self.state.slow_start.is_some() { ssthresh } else { 0.0 };
         (self.state.cwnd, self.state.ssthresh) = (cwnd, ssthresh);
@@ -185,7 +198,7 @@ impl Controller for Ledbat {
         match event.cause {
             Cause::Loss | Cause::Ecn | Cause::Delay => self.shrink(reduced, reduced),
             Cause::PersistentCongestion => self.shrink(self.min_window(), self.state.ssthresh),
-            // A second one in a row: still nothing has opened the window.
+            // A repeated timeout: nothing has grown the window since the first one.
             Cause::Timeout if self.state.cwnd < self.min_window() => {
                 self.shrink(self.mds, self.state.ssthresh);
             }
@@ -220,7 +233,7 @@ impl Controller for Ledbat {
         Control { ssthresh, ..Control::window(self.cwnd()) }
     }
 
-    /// In seconds.
+    /// Reports the variables, in seconds.
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         if let Some(queuing) = self.delays.queuing() {
             put("queuing_delay", queuing as f64 * 1e-9);

@@ -7,7 +7,7 @@ use crate::{Ack, Cause, Controller};
 use units::Rate;
 use units::{Duration, Time};
 
-/// A packet each millisecond.
+/// One packet per millisecond.
 const LINK: Rate = Rate(8_000_000);
 
 const MS: Duration = Duration::from_millis(1);
@@ -17,7 +17,7 @@ fn controller(params: Params) -> Ledbat {
     Ledbat::new(params, path(MDS))
 }
 
-/// Past the start: a window of so many packets that has seen an empty queue.
+/// A controller after its start: a window of `packets` packets that has seen an empty queue.
 fn settled(packets: u64) -> Ledbat {
     let mut cc = controller(Params::default());
     delay(&mut cc, 0, 0);
@@ -25,14 +25,14 @@ fn settled(packets: u64) -> Ledbat {
     cc
 }
 
-/// A packet acknowledged at `ms` that was queued so long, without a byte that counts.
+/// Acknowledges a packet at `ms` that was queued for `queued`, with no bytes that count.
 fn delay(cc: &mut Ledbat, ms: u64, queued: i64) {
     let (now, in_flight) = (Time::from_millis(ms), cc.cwnd());
     let packets = [stamped(ms, now, now.0 as i64 + BASE + queued)];
     cc.on_ack(&Ack { now, packets: &packets, prior_in_flight: in_flight, ..acked(0) });
 }
 
-/// A full window acknowledged packet by packet, each of which was queued so long.
+/// Acknowledges a full window packet by packet, each queued for `queued`.
 fn round(cc: &mut Ledbat, at: u64, queued: i64) {
     let window = cc.cwnd() / MDS;
     for _ in 0..window {
@@ -46,17 +46,18 @@ fn packets(cc: &Ledbat) -> f64 {
     cc.state.cwnd / MDS as f64
 }
 
-/// Fact sheet appendix A: at half of TARGET half a packet more per round trip, at twice one less; 1 at none, 0 at it.
+/// Fact sheet appendix A: per round trip half a packet more at half of TARGET, one less at twice
+/// TARGET, one more with an empty queue, and no change at TARGET.
 #[test]
 fn once_around() {
     for (queued, change) in [(0, 1.0), (50, 0.5), (100, 0.0), (150, -0.5), (200, -1.0), (500, -4.0)] {
         for gain in [1.0, 0.5] {
             let mut cc = settled(100);
             cc.params.gain = gain;
-            // Samples of an empty queue are out of the filter an RTT later.
+            // Samples of an empty queue leave the filter an RTT later.
             delay(&mut cc, 1000, queued * 1_000_000);
             round(&mut cc, 1000, queued * 1_000_000);
-            // The window changes under way by a percent per percent.
+            // During the round, the window changes by a percent per percent.
             let change: f64 = change * gain;
             assert!(
                 (packets(&cc) - 100.0 - change).abs() < 0.03 * change.abs() + 1e-9,
@@ -67,7 +68,7 @@ fn once_around() {
     }
 }
 
-/// FILTER is the minimum of the last four samples, no older than an RTT (100 ms here).
+/// FILTER is the minimum of the last four samples that are no older than an RTT (100 ms here).
 #[test]
 fn current_filter() {
     let mut cc = settled(100);
@@ -83,7 +84,7 @@ fn current_filter() {
     assert_eq!(cc.delays.queuing(), Some(80_000_000));
 }
 
-/// One minimum per minute, the last ten of them: minute 10 forgets minute 0, not before.
+/// One minimum per minute, the last ten of them: minute 0 is dropped in minute 10, not before.
 #[test]
 fn base_history() {
     let mut cc = settled(100);
@@ -95,7 +96,7 @@ fn base_history() {
     assert_eq!(cc.delays.base.len(), 10);
 }
 
-/// A shorter path is the new base at once.
+/// A shorter path gives the new base at once.
 #[test]
 fn base_falls_at_once() {
     let mut cc = settled(100);
@@ -104,7 +105,7 @@ fn base_falls_at_once() {
     assert_eq!(cc.delays.queuing(), Some(20_000_000));
 }
 
-/// A receiver's clock 50 ppm fast looks like 27 to 30 ms of queue, a slow one like none.
+/// A receiver clock 50 ppm fast looks like 27 to 30 ms of queue, a slow one like none.
 #[test]
 fn clock_skew() {
     for (ppm, looks_like) in [(50, 26_900_000..=30_000_000), (-50, 0..=0)] {
@@ -117,7 +118,8 @@ fn clock_skew() {
     }
 }
 
-/// max_allowed_cwnd: one packet above what was in flight, downwards too; never below two packets.
+/// max_allowed_cwnd: one packet above the bytes in flight, also if that reduces the window. At
+/// least two packets.
 #[test]
 fn flight_size() {
     for (in_flight, expected) in [(100, 100.01), (99, 100.0), (50, 51.0), (1, 2.0), (0, 2.0)] {
@@ -127,7 +129,8 @@ fn flight_size() {
     }
 }
 
-/// Half; not below two packets, and not up to them; one packet after a timeout, two with the next ACK.
+/// Half of the window, but at least two packets, without raising it to that. One packet after a
+/// timeout, two with the next ACK.
 #[test]
 fn reductions() {
     for cause in [Cause::Loss, Cause::Ecn] {
@@ -156,7 +159,7 @@ fn spurious_event_is_undone() {
     assert_eq!(packets(&cc), 100.0);
 }
 
-/// What the sender does not grant does not grow the window; the delay shrinks it all the same.
+/// Without permission of the sender the window does not grow, but the delay still shrinks it.
 #[test]
 fn without_a_grant() {
     let mut cc = settled(100);
@@ -168,7 +171,8 @@ fn without_a_grant() {
     assert!(packets(&cc) < 100.0);
 }
 
-/// Two packets at the start; Reno's pace without receive times; with slow start, double until the first loss.
+/// Two packets at the start, Reno's growth without receive times. With slow start, doubling until
+/// the first loss.
 #[test]
 fn start() {
     let cc = controller(Params::default());
@@ -188,7 +192,7 @@ fn start() {
     }
 }
 
-/// A window that the delay shrinks below what a loss left does not double again.
+/// A window that the delay has shrunk below its size after a loss does not double again.
 #[test]
 fn delay_is_no_slow_start() {
     let mut cc = controller(Params { slow_start: Some(Kind::Standard), ..Params::default() });
@@ -204,7 +208,7 @@ fn delay_is_no_slow_start() {
     }
 }
 
-/// A thousand packets a second, 50 ms of propagation.
+/// 1000 packets per second, 50 ms of propagation delay.
 fn flow(start_s: u64) -> Flow<Ledbat> {
     Flow::new(Box::new(controller(Params::default())), MS * 50, Time::from_millis(1000 * start_s))
 }
@@ -213,7 +217,7 @@ fn queue_ms(flow: &Flow<Ledbat>) -> f64 {
     (flow.latest_rtt - MS * 51).as_millis_f64()
 }
 
-/// Alone: TARGET, within a packet.
+/// A single flow: TARGET, within a packet.
 #[test]
 fn alone() {
     for target in [25, 50, 100] {
@@ -225,7 +229,8 @@ fn alone() {
     }
 }
 
-/// The latecomer takes the queue of the first for its base, doubles it, and drives the first to its smallest window.
+/// A late flow takes the first flow's queue as its base, doubles it, and reduces the first to its
+/// smallest window.
 #[test]
 fn latecomer() {
     let mut link = Loop::new(vec![flow(0), flow(100)], MDS, LINK);
@@ -240,7 +245,7 @@ fn latecomer() {
     assert!(got[0] < 0.01 && got[1] > 0.98, "{got:?}");
 }
 
-/// Two that both saw the empty queue have one target between them.
+/// Two flows that both saw the empty queue share one target.
 #[test]
 fn together() {
     let mut link = Loop::new(vec![flow(0), flow(0)], MDS, LINK);
@@ -249,7 +254,8 @@ fn together() {
     assert!((queue - 100.0).abs() <= 2.0, "{queue}");
 }
 
-/// The window stays, but two packets stay two packets; an empty queue adds a packet of the new size in a round trip.
+/// The window stays, but two packets stay two packets. An empty queue adds a packet of the new size
+/// per round trip.
 #[test]
 fn larger_datagrams() {
     let mut cc = Ledbat::new(Params::default(), path(1200));

@@ -1,14 +1,14 @@
-//! What appendix C's receiver reports once per feedback period, from the packets acknowledged in it.
+//! Receiver report of appendix C, once per feedback period, from the packets acknowledged in it.
 
 use crate::AckedPacket;
 use units::Duration;
 
-/// One report. Rates in bits per second, times in seconds.
+/// A report. Rates are in bits per second, times in seconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Feedback {
     pub(super) owd: f64,
     pub(super) rtt: f64,
-    /// x(t - RTT).
+    /// Sending rate of the acknowledged packets, x(t - RTT).
     pub(super) sent: f64,
     pub(super) received: f64,
 }
@@ -33,10 +33,10 @@ impl Mean {
 /// A packet and its receive time.
 type Stamped = (AckedPacket, i64);
 
-/// The averages of the period so far.
+/// Averages of the current period.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Averages {
-    /// The last arrival before the period, and in it.
+    /// Last arrival before the period, and last arrival in it.
     before: Option<Stamped>,
     last: Option<Stamped>,
     bytes: Mean,
@@ -46,12 +46,12 @@ pub(super) struct Averages {
 }
 
 impl Averages {
-    /// Without the delay of the ACK.
+    /// Adds an RTT sample without the ACK delay.
     pub(super) fn on_rtt(&mut self, rtt: Duration) {
         self.rtt.add(rtt.as_secs_f64());
     }
 
-    /// `header` is the rate that the packet carries, `owd` its one-way delay in nanoseconds.
+    /// Adds a packet. `header` is the rate that it carries, `owd` its one-way delay in nanoseconds.
     pub(super) fn on_packet(&mut self, packet: &AckedPacket, header: f64, owd: Option<i64>) {
         if let Some(owd) = owd {
             self.owd.add(owd as f64 * 1e-9);
@@ -62,7 +62,7 @@ impl Averages {
             self.before = stamped;
             return;
         }
-        // Without a receive time, its ACK having been lost, it arrived all the same.
+        // It has no receive time, because its ACK was lost, but it arrived all the same.
         self.bytes.add(packet.bytes as f64);
         self.header.add(header);
         if let Some(stamped) = stamped.filter(|s| self.last.is_none_or(|last| s.1 >= last.1)) {
@@ -70,7 +70,8 @@ impl Averages {
         }
     }
 
-    /// Ends the period; `None`, and the period goes on, while there is no interarrival time.
+    /// Ends the period. Returns `None`, and the period continues, while there is no interarrival
+    /// time.
     pub(super) fn finish(&mut self, rtt: Duration, measured: bool) -> Option<Feedback> {
         let (before, last) = (self.before?, self.last?);
         let span = last.1.saturating_sub(before.1);
@@ -86,7 +87,7 @@ impl Averages {
         Some(feedback)
     }
 
-    /// By packet numbers: the lost ones left too.
+    /// Counts by packet numbers, because lost packets were sent too.
     fn measured_rate(&self, before: &AckedPacket, last: &AckedPacket) -> Option<f64> {
         let packets = last.pn.saturating_sub(before.pn) as f64;
         let span = (last.sent - before.sent).as_secs_f64();

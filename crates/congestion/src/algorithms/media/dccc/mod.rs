@@ -1,38 +1,46 @@
-//! DCCC, delay-constrained congestion control: a sending rate that pays for one-way delay above a threshold and for what
-//! the network holds back or drops. D'Aronco, Toni, Mena, Zhu, Frossard: "Improved Utility-based Congestion Control for
-//! Delay-Constrained Communication", arXiv 1506.02799v3 (January 2017), section III and appendix C.
+//! DCCC, delay-constrained congestion control: a sending rate that reacts to one-way delay above a
+//! threshold, and to packets delayed or dropped by the network. D'Aronco, Toni, Mena, Zhu,
+//! Frossard: "Improved Utility-based Congestion Control for Delay-Constrained Communication", arXiv
+//! 1506.02799v3 (January 2017), section III and appendix C.
 //!
 //! ```text
 //! once per feedback period T_s, over the packets acknowledged in it:
 //!   e       = mean of received - sent                                     s        one-way delay
-//!   x_recv  = bits / (last arrival - last arrival of the period before)   bit/s    (21), all interarrival times
-//!   x_sent  = mean rate x at which these packets left = x(t - RTT)        bit/s
-//!   RTT     = mean RTT sample less the delay of its ACK                   s        appendix C: forward plus backward delay
+//!   x_recv  = bits / (last arrival - last arrival of the previous period)  bit/s    (21), all interarrival times
+//!   x_sent  = mean rate x at which these packets were sent = x(t - RTT)   bit/s
+//!   RTT     = mean RTT sample minus its ACK delay                         s        appendix C: forward plus backward delay
 //!   x_recv  = alpha x_recv_before + (1 - alpha) x_recv                             (61), off by default
 //!   x      += T_s kr x (h/x - beta ((e - T_r) / RTT)+ - (x_sent - x_recv) / x_recv)       (26), (17)
-//! rests at  e = T_r + RTT h / (beta x),  RTT = e + e_b;  x > h / beta              (18)-(20)
+//! equilibrium  e = T_r + RTT h / (beta x),  RTT = e + e_b;  x > h / beta           (18)-(20)
 //!       or  loss / (1 - loss) = h / x                                              (24)
-//! pacing_rate = x;  cwnd = max(2 max(x, x_sent) RTT, 10 mds), never meant to bind
+//! pacing_rate = x;  cwnd = max(2 max(x, x_sent) RTT, 10 mds), not meant to limit the rate
 //! ```
 //!
-//! Equation 26 prints no ( )+ around the delay; equation 17 has it. The ( )+ of equation 16 is a projection that keeps
-//! x positive, here `min-rate`. The mean over n interarrival times, the first of them reaching back to the period
-//! before, is appendix C's, and defined for a single packet too.
+//! Equation 26 is printed without ( )+ around the delay; equation 17 has it. The ( )+ of equation
+//! 16 is a projection that keeps x positive, here `min-rate`. The mean over n interarrival times is
+//! appendix C's. The first of them reaches back to the previous period, so the mean is also defined
+//! for a single packet.
 //!
-//! **Bytes**: x counts what the window counts, [`AckedPacket::bytes`]; the paper's 20 kbit/s count 1094-byte packets
-//! with all headers. Every price is a ratio, so that h in window bytes is h on the wire times window / wire bytes.
+//! **Bytes**: x counts what the window counts, [`AckedPacket::bytes`]; the paper's 20 kbit/s count
+//! 1094-byte packets with all headers. Every price is a ratio. So h in window bytes is h on the
+//! wire times window / wire bytes.
 //!
-//! **Clocks**: `absolute` takes receive minus send time as it is: a receiver's clock ahead by d acts as T_r - d.
-//! `anchored` and `windowed` (see `queuing_delay`) subtract the smallest delay, so that the threshold bounds the queuing delay;
-//! the paper's rule for unknown clocks, T_r = the smallest delay seen, is `anchored` with a threshold of zero. `windowed`
-//! follows clocks that drift, but also the flow's own queue, which stands: alone it fills any buffer, a threshold per window.
+//! **Clocks**: `absolute` uses receive time minus send time as it is. A receiver clock ahead by d
+//! then acts like a threshold of T_r - d. `anchored` and `windowed` (see `queuing_delay`) subtract
+//! the smallest delay, so that the threshold limits the queuing delay. The paper's rule for
+//! unknown clocks, T_r = the smallest delay seen, is `anchored` with a threshold of zero.
+//! `windowed` follows drifting clocks, but also the flow's own standing queue. A single flow then
+//! fills any buffer, by one threshold per window.
 //!
-//! Deviations: the receiver's part runs at the sender, on the receive times in ACKs (appendix C allows it); a
-//! period ends with the first ACK after its time. RTT is the sender's sample of the newest packet less the ACK delay that the
-//! peer reports, in which the forward delay is that packet's and not the mean e; feedback takes the backward delay alone, and
-//! a receiver that waits for a second packet would add its timer to it wherever packets are rarer. T_s kr is `gain`, less if the period is shorter than the RTT, so that kr = gain / max(T_s, RTT). The rates
-//! of start, floor and ceiling, the halving without feedback and the window are the fact sheet's (core.md section 7): the
-//! paper has none. Losses, marks and timeouts do nothing of their own. Without receive times the rate stays.
+//! Deviations: the receiver's part runs at the sender, with the receive times in ACKs (appendix C
+//! allows it). A period ends with the first ACK after its time. RTT is the sender's sample of the
+//! newest packet minus the reported ACK delay. Its forward delay is that packet's, not the mean e.
+//! Feedback has only the backward delay, and a receiver that waits for a second packet would add
+//! its timer whenever packets are less frequent. T_s kr is `gain`, or less if the period is shorter
+//! than the RTT, so that kr = gain / max(T_s, RTT). The initial, smallest and largest rate, the
+//! halving without feedback and the window are the fact sheet's (core.md section 7), because the
+//! paper has none. Losses, marks and timeouts have no direct effect. Without receive times the rate
+//! stays constant.
 
 mod feedback;
 mod params;
@@ -50,41 +58,42 @@ use units::{Duration, Rate, Time};
 /// RTT before the first sample. RFC 9002 section 6.2.2.
 const INITIAL_RTT: Duration = Duration::from_millis(333);
 
-/// Past rates kept, one per feedback period: no packet stays in flight for so many.
+/// Number of past rates kept, one per feedback period. No packet stays in flight for so many
+/// periods.
 const RATES: usize = 64;
 
 crate::variables! {
     /// Sending rate, x. Equation 26.
     x: "bit/s",
-    /// Rate at the receiver, x_recv, from the first report on. Equation 21.
+    /// Rate at the receiver, x_recv, known from the first report on. Equation 21.
     x_recv: "bit/s"; later,
-    /// Mean one-way delay of the last period, e, from the first report on. Appendix C.
+    /// Mean one-way delay of the last period, e, known from the first report on. Appendix C.
     e: "s"; later,
 }
 
-/// The controller. Rates in bits per second.
+/// The controller. Rates are in bits per second.
 #[derive(Clone, Debug)]
 pub struct Dccc {
     params: Params,
     mds: u64,
     x: f64,
-    /// The rate since packet number such.
+    /// Rates, each with the first packet number sent at it.
     rates: VecDeque<(u64, f64)>,
     next_pn: u64,
     delay: Option<QueuingDelay>,
     averages: Averages,
-    /// When the feedback period ends.
+    /// Time at which the feedback period ends.
     due: Option<Time>,
-    /// The last period's, and the last sample.
+    /// RTT of the last period, followed by the last sample.
     rtt: Duration,
     latest_rtt: Duration,
     feedback: Option<Feedback>,
-    /// When the missing feedback halves the rate.
+    /// Time at which missing feedback halves the rate.
     feedback_deadline: Option<Time>,
 }
 
 impl Dccc {
-    /// At the initial rate.
+    /// Creates a controller at the initial rate.
     pub fn new(params: Params, path: PathInfo) -> Self {
         let anchor = match params.owd {
             Owd::Absolute => None,
@@ -122,7 +131,7 @@ impl Dccc {
         self.rates.push_back((self.next_pn, self.x));
     }
 
-    /// The rate that the packet carries in its header.
+    /// Returns the rate in the header of a packet.
     fn header(&self, pn: u64) -> f64 {
         let later = self.rates.partition_point(|&(since, _)| since <= pn);
         self.rates.get(later.saturating_sub(1)).map_or(self.x, |&(_, x)| x)
@@ -142,7 +151,7 @@ impl Dccc {
     fn update(&mut self, now: Time) {
         let Params { smoothing, sending_rate, .. } = self.params;
         let measured = sending_rate == SendingRate::Measured;
-        // Where packets or their receive times are missing, the next ACK may bring them.
+        // If packets or their receive times are missing, the next ACK may bring them.
         let Some(mut feedback) = self.averages.finish(self.rtt, measured) else { return };
         if let Some(before) = self.feedback {
             feedback.received = smoothing * before.received + (1.0 - smoothing) * feedback.received;
@@ -150,12 +159,13 @@ impl Dccc {
         self.rtt = Duration::from_secs_f64(feedback.rtt);
         self.feedback = Some(feedback);
         self.set_rate(self.params.next_rate(self.x, &feedback));
-        // A timer's next tick, not the next packet's; but none is made up for.
+        // The period ends at the next tick of a timer, not at the next packet, but missed ticks are
+        // not repeated.
         let period = self.params.fixed_period.unwrap_or(self.rtt);
         self.due = self.due.map(|due| due + period).filter(|&due| due > now).or(Some(now + period));
     }
 
-    /// Feedback timeout: half the rate for each round trip without an ACK.
+    /// Feedback timeout: halves the rate for each round trip without an ACK.
     fn check_feedback_timeout(&mut self, now: Time) {
         while let Some(deadline) = self.feedback_deadline.filter(|&d| d <= now && self.x > self.min_rate()) {
             self.set_rate(self.x / 2.0);
@@ -214,7 +224,7 @@ impl Controller for Dccc {
         Control { pacing_rate: Some(Rate(self.x as u64)), ..Control::window(cwnd) }
     }
 
-    /// Rates in bits per second, `e` in seconds.
+    /// Reports the variables. Rates are in bits per second, `e` in seconds.
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         put("x", self.x);
         if let Some(f) = &self.feedback {

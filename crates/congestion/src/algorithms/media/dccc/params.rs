@@ -1,4 +1,4 @@
-//! The parameters. Equations are the paper's.
+//! Parameters. Equations are the paper's.
 
 use super::feedback::Feedback;
 use crate::{Range, params};
@@ -9,7 +9,7 @@ params! {
     h: Rate = Rate(20_000),
     /// Price of delay, 0..1. Table I; 0.05 to 0.2. Delay alone never pushes the rate below h / beta.
     beta: f64 = 0.1 => Range::SHARE,
-    /// T_r, the one-way delay that is free. Table I has 50 to 100 ms, section V-B 100 ms.
+    /// T_r, the one-way delay that has no price. Table I has 50 to 100 ms, section V-B 100 ms.
     threshold: Duration = Duration::from_millis(100),
     /// kr times RTT, 0..1. Table I: 1/2.5; down to 1/10.
     gain: f64 = 0.4 => Range::FACTOR,
@@ -18,54 +18,61 @@ params! {
     fixed_period: Option<Duration> = None,
     /// alpha, weight of the past in the receive rate, 0..1. Equation 61 has 0.5 against noise; 0 is off.
     smoothing: f64 = 0.0 => Range::from(0.0).below(1.0),
-    /// What one-way delay means: `absolute`, `anchored` (less the smallest so far), `windowed` (less the smallest lately). Appendix B.
+    /// Meaning of one-way delay: `absolute`, `anchored` (minus the smallest so far), `windowed`
+    /// (minus the smallest of a recent window). Appendix B.
     owd: Owd = Owd::Absolute,
     /// Window of `owd = "windowed"`. Fact sheet section 3.2.
     owd_window: Duration = Duration::from_secs(60),
-    /// x(t - RTT): the rate x in the `header` of each packet (appendix C), or `measured` from the times they left, which an idle application does not fool.
+    /// Source of x(t - RTT): the rate x in the `header` of each packet (appendix C), or `measured`
+    /// from the send times, which an idle application does not distort.
     sending_rate: SendingRate = SendingRate::Header,
-    /// Rate at the start. Fact sheet section 7.1; the paper gives none.
+    /// Initial rate. Fact sheet section 7.1; the paper gives none.
     initial_rate: Rate = Rate(100_000),
     /// Smallest rate. Fact sheet section 7.1; the paper gives none.
     min_rate: Rate = Rate(10_000),
-    /// Largest rate, that of the application, or `"off"`. Fact sheet section 7.1; the paper gives none.
+    /// Largest rate, normally that of the application, or `"off"`. Fact sheet section 7.1; the
+    /// paper gives none.
     #[serde(with = "units::or_off")]
     max_rate: Option<Rate> = None,
-    /// Window in round trips at the rate of sending; should never bind. Fact sheet section 7.2; the paper has no window.
+    /// Window in round trips at the sending rate, not meant to limit it. Fact sheet section 7.2;
+    /// the paper has no window.
     window: f64 = 2.0 => Range::PACKETS,
     /// Smallest window, packets. Fact sheet section 7.2.
     min_window: u64 = 10 => Range::PACKETS,
-    /// Round trips without an ACK, while packets are in flight, after which each further one halves the rate, or `"off"`. Fact sheet section 7.2.
+    /// Number of round trips without an ACK, with packets in flight, after which each further one
+    /// halves the rate, or `"off"`. Fact sheet section 7.2.
     #[serde(with = "units::or_off")]
     silence: Option<f64> = Some(4.0) => Range::from(0.0),
-    /// The least such time. Fact sheet section 7.2.
+    /// Shortest such time. Fact sheet section 7.2.
     min_silence: Duration = Duration::from_millis(500),
 }
 
-/// Which one-way delay is compared with the threshold.
+/// The one-way delay that is compared with the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Owd {
-    /// As the clocks tell.
+    /// Difference of the two clocks.
     Absolute,
-    /// Less the smallest so far.
+    /// Minus the smallest delay so far.
     Anchored,
-    /// Less the smallest of the last `owd-window`.
+    /// Minus the smallest delay of the last `owd-window`.
     Windowed,
 }
 
-/// How the rate is known at which the acknowledged packets left.
+/// Source of the rate at which the acknowledged packets were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum SendingRate {
-    /// The controller's rate when each of them left, averaged.
+    /// The controller's rate when each of them was sent, averaged.
     Header,
-    /// Those and the lost ones among them, over the time in which they left.
+    /// These packets and the lost ones among them, divided by the time in which they were sent.
     Measured,
 }
 
-/// Equation 19: the one-way delay at which a flow with this rate rests, with so much delay on the way `back`; `None`
-/// where equation 20 forbids the rate.
+/// Returns the one-way delay at which a flow with this rate is in equilibrium, by equation 19.
+/// `back` is the delay of the way back.
+///
+/// Returns `None` if equation 20 excludes the rate.
 pub fn equilibrium_delay(params: &Params, rate: Rate, back: Duration) -> Option<Duration> {
     let overshoot = params.h.0 as f64 / (params.beta * rate.0 as f64);
     let delay = (back.as_secs_f64() * overshoot + params.threshold.as_secs_f64()) / (1.0 - overshoot);
@@ -73,7 +80,7 @@ pub fn equilibrium_delay(params: &Params, rate: Rate, back: Duration) -> Option<
 }
 
 impl Params {
-    /// Equation 26, before the limits.
+    /// Returns the next rate by equation 26, before the limits.
     pub(super) fn next_rate(&self, x: f64, f: &Feedback) -> f64 {
         let rtt = f.rtt.max(1e-9);
         let step = self.gain * self.fixed_period.map_or(1.0, |t| (t.as_secs_f64() / rtt).min(1.0));

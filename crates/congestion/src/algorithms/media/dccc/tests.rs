@@ -7,7 +7,7 @@ use crate::{Ack, AckedPacket, Controller, Sent};
 use units::{Duration, Rate, Time};
 
 const MS: Duration = Duration::from_millis(1);
-/// The paper's propagation delay, each way.
+/// The paper's propagation delay in each direction.
 const PROPAGATION: Duration = Duration::from_millis(25);
 
 fn controller(params: Params) -> Dccc {
@@ -22,7 +22,7 @@ fn feedback(owd_ms: f64, sent: f64, received: f64) -> Feedback {
     Feedback { owd: owd_ms * 1e-3, rtt: owd_ms * 1e-3 + 0.025, sent, received }
 }
 
-/// Equation 26 with nothing held back and no more delay than allowed: 0.4 h = 8 kbit/s a round trip.
+/// Equation 26 with nothing delayed or lost: 0.4 h = 8 kbit/s per round trip.
 #[test]
 fn growth() {
     for (x, owd) in [(100e3, 25.0), (1e6, 99.9), (1e6, 100.0)] {
@@ -31,7 +31,8 @@ fn growth() {
     }
 }
 
-/// kr = gain / max(T_s, RTT): at a quarter of the RTT a quarter of the step, at four of them the same step.
+/// kr = gain / max(T_s, RTT): at a quarter of the RTT a quarter of the step, at four RTTs the same
+/// step.
 #[test]
 fn fixed_periods() {
     for (ms, growth) in [(50, 2000.0), (200, 8000.0), (800, 8000.0)] {
@@ -41,7 +42,8 @@ fn fixed_periods() {
     }
 }
 
-/// Fact sheet 7.3, which is equation 19 with h/beta = 200 kbit/s, T_r = 100 ms and 25 ms back; equation 26 rests there.
+/// Fact sheet 7.3, which is equation 19 with h/beta = 200 kbit/s, T_r = 100 ms and 25 ms back.
+/// Equation 26 is in equilibrium there.
 #[test]
 fn equilibrium_of_delay() {
     let params = Params::default();
@@ -56,7 +58,8 @@ fn equilibrium_of_delay() {
     }
 }
 
-/// Fact sheet 7.3: where losses rule, loss / (1 - loss) = h / x, and twice the h takes twice of it.
+/// Fact sheet 7.3: with losses, loss / (1 - loss) = h / x at equilibrium, and twice the h gives
+/// twice that ratio.
 #[test]
 fn equilibrium_of_loss() {
     for (kbit, percent) in [(200.0, 9.09), (500.0, 3.85), (1000.0, 1.96), (2000.0, 0.99)] {
@@ -71,7 +74,7 @@ fn equilibrium_of_loss() {
     }
 }
 
-/// Equation 20: whatever the delay, it does not push the rate below h / beta.
+/// Equation 20: no delay pushes the rate below h / beta.
 #[test]
 fn floor_of_delay() {
     for owd in [1e3, 1e4, 1e6] {
@@ -84,7 +87,8 @@ fn floor_of_delay() {
     }
 }
 
-/// A link from the sender's seat: packets so far apart in departure and arrival, ACKs at once.
+/// A link as seen by the sender: packets with given intervals of sending and arrival, acknowledged
+/// at once.
 struct Script {
     cc: Dccc,
     pn: u64,
@@ -98,7 +102,8 @@ impl Script {
         Self { cc, pn: 0, sent: Time::ZERO, received: 25_000_000, ack_delay: Duration::ZERO }
     }
 
-    /// The next packet, of 1200 bytes, lost or not, its ACK with or without a receive time.
+    /// Plays the next packet of 1200 bytes, lost or not, acknowledged with or without a receive
+    /// time.
     fn packet(&mut self, apart_out: Duration, apart_in: Duration, seen: Seen) {
         self.sent += apart_out;
         self.received += apart_in.0 as i64;
@@ -138,13 +143,14 @@ enum Seen {
     Lost,
 }
 
-/// A rate that nothing moves: only what is measured matters.
+/// A controller with a constant rate, to test only the measurements.
 fn still() -> Dccc {
     let rate = Rate(96_000);
     controller(Params { initial_rate: rate, min_rate: rate, max_rate: Some(rate), ..Params::default() })
 }
 
-/// Appendix C: RTT is forward plus backward delay, 50 ms here; what the receiver waited for its ACK is neither.
+/// Appendix C: RTT is forward plus backward delay, 50 ms here. The receiver's ACK delay is part of
+/// neither.
 #[test]
 fn delay_of_the_ack() {
     for ack_delay in [0, 10, 25] {
@@ -156,7 +162,8 @@ fn delay_of_the_ack() {
     }
 }
 
-/// 1200 bytes every 100 ms are 96 kbit/s, though only every second RTT has a packet; likewise 1, 2 and 25 per RTT.
+/// 1200 bytes every 100 ms are 96 kbit/s, although only every second RTT has a packet. Likewise for
+/// 1, 2 and 25 packets per RTT.
 #[test]
 fn receive_rate() {
     for apart in [100, 50, 25, 2] {
@@ -167,7 +174,8 @@ fn receive_rate() {
     }
 }
 
-/// As many periods as a timer would have, although they end with packets; one per packet where these are rarer.
+/// As many periods as with a timer, although they end with packets. One per packet if packets are
+/// less frequent.
 #[test]
 fn periods() {
     for (apart, expected) in [(7, 198..=200), (45, 198..=200), (70, 142..=142)] {
@@ -183,7 +191,8 @@ fn periods() {
     }
 }
 
-/// A packet whose ACK came without its time arrived; a lost one did not: a fifth is missing.
+/// A packet acknowledged without a receive time has arrived, a lost one has not: a fifth is
+/// missing.
 #[test]
 fn missing_stamps_and_losses() {
     for (seen, rate) in [(Seen::Acked, 960e3), (Seen::Lost, 768e3)] {
@@ -195,7 +204,7 @@ fn missing_stamps_and_losses() {
     }
 }
 
-/// What is needed is missing: the rate stays.
+/// Without receive times the rate stays constant.
 #[test]
 fn without_receive_times() {
     let mut s = Script::new(controller(Params::default()));
@@ -205,7 +214,8 @@ fn without_receive_times() {
     near(s.cc.x, 100e3, 0.0);
 }
 
-/// Equation 61: with alpha = 0.75 three quarters of a step are missing, then nine sixteenths, 27 of 64.
+/// Equation 61 with alpha = 0.75: three quarters of a step are missing, then nine sixteenths, then
+/// 27 of 64.
 #[test]
 fn smoothing() {
     let mut s = Script::new(still());
@@ -217,7 +227,8 @@ fn smoothing() {
     }
 }
 
-/// x_recv = x / 4 takes the bracket to -3 and equation 26 below zero: the least rate remains. The other end likewise.
+/// x_recv = x / 4 gives -3 in the bracket, and equation 26 falls below zero: the smallest rate
+/// remains. The same at the other end.
 #[test]
 fn limits() {
     let params = Params { max_rate: Some(Rate(1_500_000)), ..Params::default() };
@@ -229,7 +240,7 @@ fn limits() {
     }
 }
 
-/// The header's rate of a packet is that of its departure.
+/// A packet's header has the rate at its time of sending.
 #[test]
 fn headers() {
     let mut cc = controller(Params::default());
@@ -240,12 +251,13 @@ fn headers() {
     for (pn, rate) in [(999, 119e3), (1000, 120e3), (1001, 120e3), (500, 70e3), (0, 57e3)] {
         near(cc.header(pn), rate, 1e-12);
     }
-    // The first is the anchor, ten left at 119 kbit/s, thirty at 120 kbit/s.
+    // The first packet is the anchor, ten were sent at 119 kbit/s, thirty at 120 kbit/s.
     (989..1030).for_each(|pn| cc.on_packet(&stamped(pn, Time::ZERO, pn as i64)));
     near(cc.averages.finish(MS, false).map_or(f64::NAN, |f| f.sent), 119_750.0, 1e-12);
 }
 
-/// Ten seconds of nothing to send: by the headers the network held back, by the departures it did not.
+/// Ten seconds without data: by the headers the network delayed packets, by the send times it did
+/// not.
 #[test]
 fn idle_application() {
     for (sending_rate, held) in [(SendingRate::Header, true), (SendingRate::Measured, false)] {
@@ -255,7 +267,7 @@ fn idle_application() {
         s.packet(MS * 10_000, MS * 10_000, Seen::Stamped);
         let f = s.cc.feedback.expect("packets came");
         assert_eq!(f.sent > 10.0 * f.received, held);
-        // Losses show either way.
+        // Losses are visible in both cases.
         for pn in 0..500 {
             s.packet(MS * 100, MS * 100, if pn % 2 == 0 { Seen::Lost } else { Seen::Stamped });
         }
@@ -264,7 +276,8 @@ fn idle_application() {
     }
 }
 
-/// Fact sheet 7.2: half per RTT after max(4 RTT, 500 ms) without an ACK; with nothing in flight none is due.
+/// Fact sheet 7.2: the rate halves per RTT after max(4 RTT, 500 ms) without an ACK. With nothing in
+/// flight there is no timeout.
 #[test]
 fn feedback_timeout() {
     let mut s = Script::new(controller(Params { initial_rate: Rate(960_000), ..Params::default() }));
@@ -283,7 +296,8 @@ fn feedback_timeout() {
     near(send(60_000, 2400), 10e3, 0.0);
 }
 
-/// Appendix B: a receiver's clock ahead by d acts as a threshold lower by d; the smallest delay anchors it.
+/// Appendix B: a receiver clock ahead by d acts like a threshold lower by d. The smallest delay
+/// anchors it.
 #[test]
 fn clocks() {
     for (owd, expected) in [(Owd::Absolute, 0.075), (Owd::Anchored, 0.0), (Owd::Windowed, 0.0)] {
@@ -294,7 +308,8 @@ fn clocks() {
     }
 }
 
-/// Twice the flight of the fastest packets out there, ten packets at least, and no window of the sender's.
+/// Twice the bytes in flight of the fastest packets, at least ten packets, without a window from
+/// the sender.
 #[test]
 fn window() {
     let mut cc = controller(Params::default());
@@ -308,7 +323,7 @@ fn window() {
     assert!(cc.shapes_recovery());
 }
 
-/// The link's time for one packet at so many kbit/s.
+/// Returns the link's time for one packet at `kbit` kbit/s.
 fn rate(kbit: u64) -> Rate {
     Rate(kbit * 1000)
 }
@@ -321,7 +336,7 @@ fn owd_ms(cc: &Dccc) -> f64 {
     cc.feedback.map_or(f64::NAN, |f| f.owd * 1e3)
 }
 
-/// One flow alone has the whole link, and the delay of equation 19 within 3 %.
+/// A single flow gets the whole link, and the delay of equation 19 within 3 %.
 #[test]
 fn alone() {
     for kbit in [300, 500, 1000, 1500, 6000] {
@@ -334,7 +349,8 @@ fn alone() {
     }
 }
 
-/// Figure 5 without its UDP flow: the third comes late and gets its third; the delay is that of 1 Mbit/s.
+/// Figure 5 without its UDP flow: the third flow starts late and gets its third. The delay is that
+/// of 1 Mbit/s.
 #[test]
 fn latecomer_gets_its_share() {
     let mut link = Loop::new(vec![flow(2000), flow(4000), flow(100_000)], MDS, rate(3000));

@@ -1,15 +1,16 @@
-//! GCC's over-use detector with its adaptive threshold: draft-ietf-rmcat-gcc-02 section 5.4. All in milliseconds.
+//! GCC's over-use detector with its adaptive threshold: draft-ietf-rmcat-gcc-02 section 5.4. All
+//! times are in milliseconds.
 //!
 //! ```text
 //! M(i)  = min(i, deltas) m(i)                                   the draft has M = m, see `gcc`
 //! over  M(i) > del_var_th(i-1) for overuse_time_th, and m(i) >= m(i-1)
 //! under M(i) < -del_var_th(i-1)
 //! del_var_th(i) = del_var_th(i-1) + (t(i) - t(i-1)) K(i) (|M(i)| - del_var_th(i-1)), kept in [6, 600]
-//!         K = K_u if |M| is above the threshold, K_d otherwise;  left alone if |M| - del_var_th > 15
+//!         K = K_u if |M| is above the threshold, K_d otherwise;  unchanged if |M| - del_var_th > 15
 //! ```
 //!
-//! While M is above the threshold and over-use is not (or no more) to be signaled, an over-use signaled before stands:
-//! the draft returns to normal only when over-use is not detected.
+//! While M is above the threshold and over-use is not (or no longer) to be signaled, an earlier
+//! over-use signal is kept. The draft returns to normal only when over-use is not detected.
 
 use super::groups::Variation;
 use super::params::Params;
@@ -20,7 +21,7 @@ pub(super) struct Detector {
     params: Params,
     pub(super) threshold: f64,
     pub(super) signal: Signal,
-    /// How long M has been above the threshold.
+    /// Time for which M has been above the threshold.
     over: Option<f64>,
     m_prev: f64,
 }
@@ -35,7 +36,7 @@ impl Detector {
         Self { params, threshold, signal: Signal::Normal, over: None, m_prev: 0.0 }
     }
 
-    /// After group `i` moved the estimate to `m`.
+    /// Updates the detector after group `i` has moved the estimate to `m`.
     pub(super) fn update(&mut self, m: f64, i: u64, variation: &Variation) {
         let amplified = i.min(self.params.deltas.max(1)) as f64 * m;
         let rising = m >= self.m_prev;
@@ -72,12 +73,12 @@ mod tests {
         Variation { delay: 0.0, departure: arrival, arrival }
     }
 
-    /// The draft's detector: M = m.
+    /// The draft's detector, with M = m.
     fn draft() -> Detector {
         Detector::new(Params { deltas: 1, ..Params::default() })
     }
 
-    /// 5 ms apart: the first group over the threshold has been so for 0 ms, the third for 10.
+    /// Groups 5 ms apart: the first one above the threshold counts 0 ms, the third 10 ms.
     #[test]
     fn over_use_takes_its_time() {
         let mut d = draft();
@@ -93,7 +94,7 @@ mod tests {
         assert_eq!(d.signal, Signal::Under);
     }
 
-    /// However long over the threshold: not while m falls.
+    /// No over-use while m falls, however long it is above the threshold.
     #[test]
     fn no_over_use_while_it_falls() {
         let mut d = draft();
@@ -103,8 +104,8 @@ mod tests {
         }
     }
 
-    /// By hand: above, 12.5 + 20 * 0.01 * (20 - 12.5) = 14; below, 12.5 + 20 * 0.00018 * (2.5 - 12.5) = 12.464; more
-    /// than 15 above, nothing; steps of at most 100 ms.
+    /// By hand. Above: 12.5 + 20 * 0.01 * (20 - 12.5) = 14. Below: 12.5 + 20 * 0.00018 * (2.5 -
+    /// 12.5) = 12.464. More than 15 above: no change. Steps cover at most 100 ms.
     #[test]
     fn threshold_adapts() {
         for (m, arrival, expected) in [

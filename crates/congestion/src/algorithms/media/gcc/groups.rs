@@ -1,18 +1,19 @@
 //! GCC's arrival-time model and pre-filter, draft-ietf-rmcat-gcc-02 sections 5.1 and 5.2.
 //!
 //! ```text
-//! d(i) = t(i) - t(i-1) - (T(i) - T(i-1))      ms;  t, T: when the last packet of group i arrived and left
-//! a packet belongs to the group if it left within burst_time of the group's first packet,
-//!   or if it arrived within burst_time of the packet before it and made d smaller (d < 0)
+//! d(i) = t(i) - t(i-1) - (T(i) - T(i-1))      ms;  t, T: arrival and send time of the last packet of group i
+//! a packet belongs to the group if it was sent within burst_time of the group's first packet,
+//!   or if it arrived within burst_time of the previous packet and made d smaller (d < 0)
 //! ```
 //!
-//! The second rule gathers what comes in a burst after an outage. A queue that drains looks the same at more than 1.9
-//! Mbit/s (1200 bytes in 5 ms): a group that would never end. As in WebRTC, it ends after `max_burst`.
+//! The second rule groups packets that arrive in a burst after an outage. A draining queue looks
+//! the same above 1.9 Mbit/s (1200 bytes in 5 ms), so the group would never end. As in WebRTC, it
+//! ends after `max_burst`.
 
 use crate::AckedPacket;
 use units::{Duration, Time};
 
-/// Packets that left together.
+/// Packets that were sent together.
 #[derive(Clone, Copy, Debug)]
 struct Group {
     first_sent: Time,
@@ -21,14 +22,14 @@ struct Group {
     received: i64,
 }
 
-/// From one group to the next, milliseconds.
+/// Differences between one group and the next, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Variation {
-    /// d(i).
+    /// Delay variation, d(i).
     pub(super) delay: f64,
-    /// T(i) - T(i-1).
+    /// Send interval, T(i) - T(i-1).
     pub(super) departure: f64,
-    /// t(i) - t(i-1).
+    /// Arrival interval, t(i) - t(i-1).
     pub(super) arrival: f64,
 }
 
@@ -46,7 +47,7 @@ fn nanos(duration: Duration) -> i64 {
 }
 
 impl Group {
-    fn of(packet: &AckedPacket, received: i64) -> Self {
+    fn from_packet(packet: &AckedPacket, received: i64) -> Self {
         Self { first_sent: packet.sent, first_received: received, sent: packet.sent, received }
     }
 
@@ -71,15 +72,17 @@ impl Groups {
         together || burst
     }
 
-    /// Answers when this packet begins a group: then the one before is complete. Packets out of order and those without
-    /// a receive time do not count.
+    /// Adds a packet. Returns the variation if the packet starts a new group, so that the previous
+    /// one is complete.
+    ///
+    /// Ignores reordered packets and those without a receive time.
     pub(super) fn on_packet(&mut self, packet: &AckedPacket) -> Option<Variation> {
         let received = packet.received?;
         if self.last_pn.is_some_and(|last| packet.pn <= last) {
             return None;
         }
         self.last_pn = Some(packet.pn);
-        let next = Group::of(packet, received);
+        let next = Group::from_packet(packet, received);
         match self.current {
             Some(group) if self.belongs(&group, &next) => {
                 let (sent, received) = (next.sent, next.received);
@@ -104,7 +107,7 @@ mod tests {
         Groups::new(Duration::from_millis(5), Duration::from_millis(100))
     }
 
-    /// Packets by when they left and arrived, in ms.
+    /// Plays packets with these send and arrival times, in ms.
     fn play(groups: &mut Groups, packets: &[(u64, i64)]) -> Vec<Variation> {
         let numbered = (groups.last_pn.map_or(0, |pn| pn + 1)..).zip(packets);
         numbered
@@ -125,7 +128,8 @@ mod tests {
         assert_eq!(play(&mut groups(), &packets), expected);
     }
 
-    /// After an outage: 10 ms apart when sent, 1 ms when they arrive, one group; the next is 10 ms after.
+    /// After an outage: packets sent 10 ms and arriving 1 ms apart form one group. The next group
+    /// is 10 ms later.
     #[test]
     fn arrived_in_a_burst() {
         let packets = [(0, 50), (10, 60), (20, 200), (30, 201), (40, 202), (50, 203), (60, 213), (70, 223)];
@@ -137,7 +141,8 @@ mod tests {
         assert_eq!(play(&mut groups(), &packets), expected);
     }
 
-    /// A draining queue: each packet 1 ms sooner after the last than it left. The group ends after 100 ms.
+    /// A draining queue: arrival intervals are 1 ms shorter than send intervals. The group ends
+    /// after 100 ms.
     #[test]
     fn bursts_end() {
         let packets: Vec<_> = (0..100).map(|i| (6 * i, 1000 + 4 * i as i64)).collect();
@@ -145,7 +150,7 @@ mod tests {
         assert_eq!(variations[0], Variation { delay: -50.0, departure: 150.0, arrival: 100.0 });
     }
 
-    /// Out of order, without a receive time, on a clock far off.
+    /// Reordered packets, packets without a receive time, and a clock that is far off.
     #[test]
     fn odd_packets() {
         let mut g = groups();

@@ -1,4 +1,5 @@
-//! GCC's arrival-time filter, a scalar Kalman filter: draft-ietf-rmcat-gcc-02 section 5.3. All in milliseconds.
+//! GCC's arrival-time filter, a scalar Kalman filter: draft-ietf-rmcat-gcc-02 section 5.3. All
+//! times are in milliseconds.
 //!
 //! ```text
 //! z(i)     = d(i) - m(i-1)
@@ -9,7 +10,7 @@
 //! e(i)     = (1 - k(i)) (e(i-1) + q)
 //! ```
 //!
-//! The draft limits z from above only; its square forgets the sign, and WebRTC limits it on both sides.
+//! The draft limits z only from above. Its square has no sign, so WebRTC limits it on both sides.
 
 use alloc::collections::VecDeque;
 
@@ -20,11 +21,11 @@ use super::params::Params;
 pub(super) struct Kalman {
     q: f64,
     chi: f64,
-    /// K.
+    /// K, number of groups in `departures`.
     memory: usize,
     /// T(j) - T(j-1) of the last K groups.
     departures: VecDeque<f64>,
-    /// Groups so far.
+    /// Number of groups so far.
     pub(super) groups: u64,
     pub(super) m: f64,
     pub(super) var_v: f64,
@@ -38,7 +39,7 @@ impl Kalman {
         Self { q, chi, memory, departures: VecDeque::new(), groups: 0, m: 0.0, var_v, e }
     }
 
-    /// Of the variance, for one group.
+    /// Returns alpha, the weight of the variance, for one group.
     fn alpha(&self) -> f64 {
         let shortest = self.departures.iter().copied().reduce(f64::min).unwrap_or(0.0);
         libm::pow(1.0 - self.chi, 30.0 * shortest / 1000.0)
@@ -69,8 +70,9 @@ mod tests {
         Variation { delay, departure, arrival: departure + delay }
     }
 
-    /// By hand (30 digits). chi 0.01, groups 10 ms apart: alpha = 0.99^0.3. From var 50, e 0.1, q 0.001:
-    /// z = 2: k = 0.101 / (49.8615142 + 0.101); z = 3 - m: k = 0.1017958 / (49.7384252 + 0.1017958).
+    /// By hand (30 digits). chi 0.01, groups 10 ms apart: alpha = 0.99^0.3. From var 50, e 0.1, q
+    /// 0.001: z = 2: k = 0.101 / (49.8615142 + 0.101). z = 3 - m: k = 0.1017958 / (49.7384252 +
+    /// 0.1017958).
     #[test]
     fn steps_by_hand() {
         let mut f = Kalman::new(&Params::default());
@@ -86,7 +88,7 @@ mod tests {
         near(f.e, 0.101_587_914_720_892_1);
     }
 
-    /// 30 groups per second: the exponent is 1 (section 5.3), whatever came slower.
+    /// 30 groups per second give an exponent of 1 (section 5.3), whatever arrived more slowly.
     #[test]
     fn alpha_follows_the_highest_rate() {
         let mut f = Kalman::new(&Params::default());
@@ -97,7 +99,8 @@ mod tests {
         assert!((f.alpha() - 0.99 * 0.99 * 0.99).abs() < 1e-12, "the last K only");
     }
 
-    /// An outlier on either side counts as three deviations in the variance, but whole in m; the variance stays >= 1.
+    /// An outlier on either side counts as three deviations in the variance, but fully in m. The
+    /// variance stays >= 1.
     #[test]
     fn outliers() {
         for d in [1000.0, -1000.0] {
@@ -112,8 +115,8 @@ mod tests {
         assert_eq!(f.var_v, 1.0);
     }
 
-    /// At rest e (e + q) = q var: with var 1, e = 0.031127 and k = 0.031127 (both from the quadratic). A constant d
-    /// is found.
+    /// At equilibrium e (e + q) = q var. With var 1, e = 0.031127 and k = 0.031127 (both from the
+    /// quadratic equation). The filter finds a constant d.
     #[test]
     fn settles() {
         let mut f = Kalman::new(&Params::default());

@@ -2,34 +2,38 @@
 //! sections 4 to 6, both controllers at the sender (section 3, first way).
 //!
 //! ```text
-//! groups    packets that left within burst_time; d(i) = change of delay from group to group                 5.1, 5.2
+//! groups    packets sent within burst_time; d(i) = change of delay from group to group                      5.1, 5.2
 //! kalman    m(i) = mean of d(i)                                                                             5.3
 //! detector  over-use: M above the adaptive threshold del_var_th for overuse_time_th and rising;
 //!           under-use: M below -del_var_th                                                                  5.4
 //! state     Hold, Increase, Decrease                                                                        5.5
 //! rate      A_hat: Increase by 8 % a second, half a packet per response time near convergence;
 //!           Decrease to beta R_hat; A_hat <= 1.5 R_hat                                                      5.5
-//!           As_hat: by losses                                                                               6
+//!           As_hat: from losses                                                                               6
 //! pacing_rate = min(A_hat, As_hat)
 //! ```
 //!
 //! R_hat and the window are `receiver_report`'s. A_hat and As_hat are updated every `interval`, and at once when over-use begins.
 //!
-//! **M**: the draft compares m itself, in ms per group, with the threshold, which is 6 ms at least. At the most that
-//! A_hat <= 1.5 R_hat allows, groups that leave 5 ms apart have m = 2.5 ms. Only where packets leave more than 12 ms
-//! apart can over-use be seen at all (0.5 Mbit/s of capacity with 1200 bytes); elsewhere the queue grows without end.
-//! WebRTC, whose threshold it is, compares min(i, 60) m(i). So does this, with `deltas` = 60; 1 is the draft's text.
+//! **M**: the draft compares m itself, in ms per group, with the threshold, which is 6 ms at least.
+//! With the largest rate allowed by A_hat <= 1.5 R_hat, groups sent 5 ms apart have m = 2.5 ms. So
+//! over-use can only be detected if packets are sent more than 12 ms apart (0.5 Mbit/s of capacity
+//! with 1200 bytes). Otherwise the queue grows without limit. WebRTC, the source of the threshold,
+//! compares min(i, 60) m(i). This code does too, with `deltas` = 60; 1 is the draft's text.
 //!
-//! Deviations, each with a parameter where it says so. M as above. Near convergence needs a deviation, which the draft
-//! lets be zero after the first Decrease: WebRTC's bounds (`variance-min`, `variance-max`). One Decrease is one
-//! occasion in mean and deviation. A group merged from a burst ends after WebRTC's `max-burst`. A step of the
-//! threshold covers at most WebRTC's `max-step`. In the variance of the filter an outlier is limited on both sides.
-//! var_v(0) and the number of groups in f_max are WebRTC's. As_hat grows from min(As_hat, A_hat): the draft lets it
-//! grow without limit. R_hat counts window bytes, not payload. Start, smallest and largest rate are not in the draft.
-//! Packets leave one by one as the rate has it, not in groups every burst_time (section 4). Marks do nothing (section 9
-//! leaves ECN for later): do not use with ECT. Persistent congestion or a timeout sets the rate to `min-rate`. Without
-//! receive times the rate stays. The RTT of the response time is `smoothed_rtt`, without the delay of ACKs. No probing, no REMB. R_hat begins anew after the application was idle (see `receiver_report`):
-//! as the draft measures it, a pause would leave 1.5 times a packet per window.
+//! Deviations, some with a parameter: M as above. Near convergence a deviation is needed, but the
+//! draft's may be zero after the first Decrease. WebRTC's bounds are used instead (`variance-min`,
+//! `variance-max`). Each Decrease counts once in mean and deviation. A group merged from a burst
+//! ends after WebRTC's `max-burst`. A step of the threshold covers at most WebRTC's `max-step`. In
+//! the variance of the filter an outlier is limited on both sides. var_v(0) and the number of
+//! groups in f_max are WebRTC's. As_hat grows from min(As_hat, A_hat); the draft lets it grow
+//! without limit. R_hat counts window bytes, not payload. Initial, smallest and largest rate are
+//! not in the draft. Packets are sent one by one at the pacing rate, not in groups every burst_time
+//! (section 4). Marks have no effect (section 9 leaves ECN for later), so do not use ECT.
+//! Persistent congestion or a timeout sets the rate to `min-rate`. Without receive times the rate
+//! stays constant. The RTT in the response time is `smoothed_rtt`, without the ACK delay. There is
+//! no probing and no REMB. R_hat restarts after the application was idle (see `receiver_report`).
+//! As the draft measures it, a pause would leave 1.5 times a packet per window.
 
 mod detector;
 mod groups;
@@ -51,12 +55,12 @@ use crate::{Ack, AckedPacket, Cause, Congestion, Control, Controller, Lost, Need
 
 impl Params {
     fn clip(&self, rate: f64) -> f64 {
-        // In this order, so that a smallest above the largest is no panic.
+        // In this order, a smallest rate above the largest does not panic.
         rate.min(self.max_rate.map_or(f64::INFINITY, bits)).max(bits(self.min_rate)).max(1.0)
     }
 }
 
-/// Names of its states, by number.
+/// Names of the states, indexed by state number.
 pub const STATES: &[&str] = state::State::NAMES;
 
 crate::variables! {
@@ -68,7 +72,7 @@ crate::variables! {
     r_hat: "bit/s",
     /// Estimated growth of the one-way delay from group to group, m(i). Draft section 5.3.
     m: "s",
-    /// Variance of the noise in the delays' changes, var_v. Draft section 5.3.
+    /// Variance of the noise in the delay variation, var_v. Draft section 5.3.
     var_v: "s^2",
     /// Threshold of the over-use detector, del_var_th. Draft section 5.4.
     del_var_th: "s",
@@ -83,14 +87,14 @@ pub struct Gcc {
     detector: Detector,
     received: ReceiveRate,
     delay_based: DelayBased,
-    /// As_hat, bit/s.
+    /// Rate of the loss-based controller, As_hat, in bit/s.
     loss_based: f64,
     reports: Reports,
     window: Window,
 }
 
 impl Gcc {
-    /// At the initial rate, in Increase.
+    /// Creates a controller at the initial rate, in Increase.
     pub fn new(params: Params, path: PathInfo) -> Self {
         Self {
             groups: Groups::new(params.burst_time, params.max_burst),
@@ -124,7 +128,7 @@ impl Gcc {
         }
     }
 
-    /// Bit/s.
+    /// Returns the rate in bit/s.
     fn rate(&self) -> f64 {
         self.params.clip(self.delay_based.rate.min(self.loss_based))
     }
@@ -163,7 +167,7 @@ impl Controller for Gcc {
         }
     }
 
-    /// The rate is the control; the window must not be touched.
+    /// The rate controls the sender, so the window must not be changed in recovery.
     fn shapes_recovery(&self) -> bool {
         true
     }
@@ -176,7 +180,8 @@ impl Controller for Gcc {
         self.window.control(self.rate())
     }
 
-    /// Rates in bit/s, delays in seconds; `state` -1, 0, 1 for Decrease, Hold, Increase.
+    /// Reports rates in bit/s, delays in seconds, and `state` -1, 0, 1 for Decrease, Hold,
+    /// Increase.
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         put("a_hat", self.delay_based.rate);
         put("as_hat", self.loss_based);

@@ -1,12 +1,13 @@
-//! The parameters; their sources are those of the header of `mod.rs`.
+//! Parameters. Their sources are those named in `mod.rs`.
 
 use crate::{Range, params};
 use units::{Duration, Rate};
 
 params! {
-    /// Packets that leave within it are a group. Draft table 1.
+    /// Time within which packets are sent that form a group. Draft table 1.
     burst_time: Duration = Duration::from_millis(5),
-    /// Longest group gathered from packets that arrive in a burst. WebRTC inter_arrival.cc; the draft has none.
+    /// Longest group of packets that arrive in a burst. WebRTC inter_arrival.cc; the draft has
+    /// none.
     max_burst: Duration = Duration::from_millis(100),
     /// State noise, ms^2. Draft table 1.
     q: f64 = 1e-3 => Range::from(0.0),
@@ -16,9 +17,11 @@ params! {
     chi: f64 = 0.01 => Range::PART,
     /// var_v(0), variance of the measurement at the start, ms^2. WebRTC bwe_defines.h; the draft has none.
     var_v: f64 = 50.0 => Range::from(0.0),
-    /// K, groups over which f_max is taken. WebRTC overuse_estimator.cc; the draft has no number.
+    /// K, number of groups over which f_max is taken. WebRTC overuse_estimator.cc; the draft gives
+    /// no number.
     memory: usize = 60 => Range::COUNT,
-    /// Most groups by which m is multiplied before it is compared. WebRTC overuse_detector.cc; 1 is the draft.
+    /// Largest factor on m before the comparison with the threshold. WebRTC overuse_detector.cc; 1
+    /// is the draft.
     deltas: u64 = 60 => Range::COUNT,
     /// del_var_th(0), threshold at the start. Draft table 1.
     del_var_th: Duration = Duration::from_micros(12_500),
@@ -26,9 +29,9 @@ params! {
     del_var_th_min: Duration = Duration::from_millis(6),
     /// Largest threshold. Draft section 5.4.
     del_var_th_max: Duration = Duration::from_millis(600),
-    /// So far above the threshold, the estimate does not move it. Draft section 5.4.
+    /// Excess over the threshold beyond which the estimate does not change it. Draft section 5.4.
     spike: Duration = Duration::from_millis(15),
-    /// Largest time step of the threshold. WebRTC overuse_detector.cc; the draft has none.
+    /// Largest time step of the threshold's update. WebRTC overuse_detector.cc; the draft has none.
     max_step: Duration = Duration::from_millis(100),
     /// Time above the threshold until over-use is signaled. Draft table 1.
     overuse_time_th: Duration = Duration::from_millis(10),
@@ -40,15 +43,16 @@ params! {
     interval: Duration = Duration::from_millis(100),
     /// T, window of the receive rate. Draft table 1: 0.5 to 1 s.
     rate_window: Duration = Duration::from_millis(500),
-    /// What Decrease leaves of the receive rate, 0..1. Draft table 1.
+    /// Factor on the receive rate in Decrease, 0..1. Draft section 5.5.
     beta: f64 = 0.85 => Range::SHARE,
-    /// Multiplicative increase per second. Draft section 5.5.
+    /// Growth factor per second in multiplicative increase. Draft section 5.5.
     eta: f64 = 1.08 => Range::FACTOR,
-    /// Largest A_hat, of the receive rate. Draft section 5.5.
+    /// Largest A_hat, as a multiple of the receive rate. Draft section 5.5.
     headroom: f64 = 1.5 => Range::FACTOR,
-    /// Reaction time of the detector, which makes the response time with the RTT. Draft section 5.5.
+    /// Reaction time of the detector, which is added to the RTT to give the response time. Draft
+    /// section 5.5.
     reaction_time: Duration = Duration::from_millis(100),
-    /// Least additive increase per update. Draft section 5.5.
+    /// Smallest additive increase per update. Draft section 5.5.
     min_step: Rate = Rate(1000),
     /// Frames per second, for the expected packet size. Draft section 5.5.
     fps: f64 = 30.0 => Range::above(0.0),
@@ -64,16 +68,17 @@ params! {
     loss_low: f64 = 0.02 => Range::PART,
     /// Loss ratio above which As_hat falls, 0..1. Draft section 6.
     loss_high: f64 = 0.1 => Range::PART,
-    /// Growth of As_hat per update. Draft section 6.
+    /// Growth factor of As_hat per update. Draft section 6.
     loss_increase: f64 = 1.05 => Range::FACTOR,
-    /// Rate at the start. WebRTC's; the draft has none.
+    /// Initial rate. WebRTC's; the draft has none.
     initial_rate: Rate = Rate(300_000),
     /// Smallest rate. Not in the draft.
     min_rate: Rate = Rate(10_000),
-    /// Largest rate, that of the application, or `"off"`. Not in the draft.
+    /// Largest rate, normally that of the application, or `"off"`. Not in the draft.
     #[serde(with = "units::or_off")]
     max_rate: Option<Rate> = None,
-    /// Window, in what the rate sends in an RTT and an interval; should never bind. Not in the draft.
+    /// Window, in multiples of the bytes sent in an RTT and an interval; not meant to limit the
+    /// rate. Not in the draft.
     window: f64 = 2.0 => Range::PACKETS,
     /// Smallest window, packets. Not in the draft.
     min_window: u64 = 10 => Range::PACKETS,

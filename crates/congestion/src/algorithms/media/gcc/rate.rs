@@ -1,12 +1,13 @@
-//! GCC's two rate controllers: draft-ietf-rmcat-gcc-02, delay in section 5.5, loss in section 6. Rates in bit/s.
+//! GCC's two rate controllers: draft-ietf-rmcat-gcc-02, delay in section 5.5, loss in section 6.
+//! Rates are in bit/s.
 //!
 //! ```text
 //! delay   Decrease        A = beta R
 //!         Increase, far   A = 1.08^min(dt / 1 s, 1) A
 //!         Increase, near  A = A + max(1000, 0.5 min(dt / (100 ms + rtt), 1) expected_packet_size_bits)
 //!         then            A <= 1.5 R
-//!         near            |R - avg| <= 3 sigma: mean and deviation of R when Decrease began, weight 0.05 the newest
-//!                         R > avg + 3 sigma: forgotten, far
+//!         near            |R - avg| <= 3 sigma: mean and deviation of R when Decrease began, newest with weight 0.05
+//!                         R > avg + 3 sigma: reset, far
 //! expected_packet_size_bits = b / ceil(b / (8 * 1200)),  b = A / 30
 //!
 //! loss    p < 2 %: As = 1.05 As;   p > 10 %: As = (1 - 0.5 p) As
@@ -15,19 +16,19 @@
 use super::params::Params;
 use super::state::{Signal, State};
 
-/// What the delay-based controller is told.
+/// Inputs of the delay-based controller.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Input {
     pub(super) signal: Signal,
-    /// R, bit/s.
+    /// Receive rate R, in bit/s.
     pub(super) received: f64,
-    /// Since the last update, seconds.
+    /// Time since the last update, in seconds.
     pub(super) interval: f64,
-    /// Seconds.
+    /// RTT in seconds.
     pub(super) rtt: f64,
 }
 
-/// Mean of R where Decrease began, and its variance over the mean, the latter in kbit/s.
+/// Mean of R at the start of Decrease, and variance over mean; the latter in kbit/s.
 #[derive(Clone, Copy, Debug)]
 struct Capacity {
     mean: f64,
@@ -45,7 +46,7 @@ impl Capacity {
 pub(super) struct DelayBased {
     params: Params,
     pub(super) state: State,
-    /// A_hat.
+    /// Rate A_hat.
     pub(super) rate: f64,
     capacity: Option<Capacity>,
 }
@@ -83,7 +84,7 @@ impl DelayBased {
         self.capacity = Some(Capacity { mean, variance: variance.min(variance_max).max(variance_min) });
     }
 
-    /// Close to convergence.
+    /// Reports whether the rate is close to convergence.
     fn near(&mut self, received: f64) -> bool {
         let Some(capacity) = self.capacity else { return false };
         let away = received - capacity.mean;
@@ -111,7 +112,8 @@ impl DelayBased {
     }
 }
 
-/// The loss-based controller, section 6: from As(i-1) to As(i). `lost` is the ratio of the report, 0..1.
+/// Returns As(i) of the loss-based controller, section 6. `lost` is the loss ratio of the report,
+/// 0..1.
 pub(super) fn loss_based(params: &Params, rate: f64, lost: f64) -> f64 {
     if lost > params.loss_high {
         rate * (1.0 - 0.5 * lost)
@@ -167,8 +169,8 @@ mod tests {
         assert_eq!(cc.rate, 0.75e6);
     }
 
-    /// Far before the first decrease; near within 3 sigma = 3 sqrt(0.4 * 1000) = 60 kbit/s of it; far again below, and
-    /// for good once above.
+    /// Far before the first decrease. Near within 3 sigma = 3 sqrt(0.4 * 1000) = 60 kbit/s of it.
+    /// Far again below, and permanently once above.
     #[test]
     fn near_and_far() {
         let mut cc = at(1e6);
@@ -180,7 +182,7 @@ mod tests {
         assert!(!cc.near(1.061e6) && !cc.near(1e6), "forgotten");
     }
 
-    /// 0.95 of the old mean. The variance grows with what is far, and no further than its limit.
+    /// The weight of the old mean is 0.95. The variance grows with distant values, up to its limit.
     #[test]
     fn mean_and_variance() {
         let mut cc = at(1e6);
@@ -193,7 +195,7 @@ mod tests {
         assert_eq!(cc.capacity.map(|c| c.variance), Some(2.5));
     }
 
-    /// Repeated updates of one Decrease are one occasion.
+    /// Repeated updates of one Decrease count once.
     #[test]
     fn one_note_per_decrease() {
         let mut cc = at(1e6);

@@ -1,4 +1,4 @@
-//! GCC's state machine, draft-ietf-rmcat-gcc-02 section 5.5, which the older drafts share:
+//! GCC's state machine, draft-ietf-rmcat-gcc-02 section 5.5, the same as in older drafts:
 //!
 //! ```text
 //! signal \ state   Hold       Increase   Decrease
@@ -7,7 +7,7 @@
 //! under-use        Hold       Hold       Hold
 //! ```
 
-/// What the over-use detector says.
+/// Output of the over-use detector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Signal {
     Over,
@@ -17,7 +17,7 @@ pub(crate) enum Signal {
 }
 
 crate::states! {
-    /// What the rate does.
+    /// State of the rate controller.
     #[derive(Default)]
     pub(crate) enum State {
         Hold = "Hold",

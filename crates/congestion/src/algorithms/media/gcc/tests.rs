@@ -11,7 +11,8 @@ fn gcc() -> Gcc {
     Gcc::new(Params::default(), path(MDS))
 }
 
-/// One packet each 10 ms; from packet 200 on the delay of each is `slope` ms more than that of the one before.
+/// Plays a packet every 10 ms. From packet 200 on, each packet's delay is `slope` ms more than the
+/// previous one's.
 fn play(cc: &mut Gcc, pns: core::ops::Range<u64>, slope: i64) {
     for pn in pns {
         let sent = Time::from_millis(10 * pn);
@@ -35,7 +36,7 @@ fn lose(cc: &mut Gcc, packets: u64) {
     cc.on_lost(&Lost { now: Time::ZERO, packets: &packets, total_lost: 0, delivered: 0, bytes_in_flight: 0 });
 }
 
-/// 1.08 to the power of the seconds, by As_hat and A_hat; the receive rate of 960 kbit/s allows it.
+/// As_hat and A_hat grow by 1.08 per second. The receive rate of 960 kbit/s allows it.
 #[test]
 fn grows_by_eight_percent_a_second() {
     let mut cc = gcc();
@@ -44,7 +45,8 @@ fn grows_by_eight_percent_a_second() {
     assert!((cc.rate() / expected - 1.0).abs() < 1e-9, "{} {expected}", cc.rate());
 }
 
-/// Not before the report, but with the first group that signals over-use: beta times the receive rate.
+/// The rate falls before the report, at the first group that signals over-use, to beta times the
+/// receive rate.
 #[test]
 fn over_use_does_not_wait() {
     let mut cc = gcc();
@@ -61,7 +63,8 @@ fn over_use_does_not_wait() {
     assert!((cc.delay_based.rate - 0.85 * received).abs() < 1e-6);
 }
 
-/// Of the last report's packets none lost: as A_hat; 1 of 11: held; 3 of 13: less by half of that. A_hat does not know.
+/// No loss in the last report: as A_hat. 1 of 11 lost: constant. 3 of 13 lost: reduced by half of
+/// that. A_hat is not affected.
 #[test]
 fn losses_bind() {
     let second = 300_000.0 * 1.08;
@@ -76,7 +79,7 @@ fn losses_bind() {
     }
 }
 
-/// As_hat has no memory of a time when A_hat was higher.
+/// As_hat does not remember a time when A_hat was higher.
 #[test]
 fn loss_based_starts_from_the_rate() {
     let mut cc = gcc();
@@ -105,7 +108,7 @@ fn link(params: Params, kbits: u64) -> Loop<Gcc> {
     Loop::new(vec![flow], MDS, Rate(kbits * 1000))
 }
 
-/// Longest queue, ms, and part of the link that is used, from here to `until`.
+/// Returns the longest queue in ms and the used share of the link, from now to `until`.
 fn watch(link: &mut Loop<Gcc>, until: u64) -> (f64, f64) {
     let (start, delivered, mut longest) = (link.now, link.flows[0].delivered, 0f64);
     while link.now < Time::from_millis(until) {
@@ -117,8 +120,9 @@ fn watch(link: &mut Loop<Gcc>, until: u64) -> (f64, f64) {
     (longest, ((link.flows[0].delivered - delivered) / MDS) as f64 / could)
 }
 
-/// Fact sheet section 15: alone on 1 Mbit/s and 50 ms, no queue above 100 ms after 30 s. From 300 kbit/s at 8 % a
-/// second the link is full after ln(C / 300 kbit/s) / ln 1.08: 16 s, at 10 Mbit/s 46 s.
+/// Fact sheet section 15: alone on 1 Mbit/s and 50 ms, no queue above 100 ms after 30 s. From 300
+/// kbit/s, growth by 8 % per second fills the link after ln(C / 300 kbit/s) / ln 1.08: 16 s, at 10
+/// Mbit/s 46 s.
 #[test]
 fn alone() {
     for (kbits, settled) in [(300, 30), (1000, 30), (2500, 40), (10_000, 60)] {
@@ -130,7 +134,7 @@ fn alone() {
     }
 }
 
-/// M = m, the draft as printed: at 1 Mbit/s it never sees the queue that it builds.
+/// M = m, the draft as printed: at 1 Mbit/s it never detects the queue that it builds.
 #[test]
 fn draft_as_printed() {
     let mut link = link(Params { deltas: 1, ..Params::default() }, 1000);
@@ -139,7 +143,7 @@ fn draft_as_printed() {
     assert_eq!(link.flows[0].cc.delay_based.state, State::Increase);
 }
 
-/// Capacity halves: the queue that this makes is gone after a while, and the link in use.
+/// The capacity halves: the resulting queue disappears after a while, and the link stays in use.
 #[test]
 fn follows_the_capacity() {
     let mut link = link(Params::default(), 2000);

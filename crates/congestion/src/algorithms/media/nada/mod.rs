@@ -2,7 +2,7 @@
 //! 5.2.
 //!
 //! ```text
-//! receiver (see `receiver`), reported every DELTA: x_curr, r_recv, and whether to ramp up           section 4.2
+//! receiver (see `receiver`), reported every DELTA: x_curr, r_recv, and the mode (ramp-up or gradual)  section 4.2
 //!
 //! sender                                                                                            section 4.3
 //!   ramp-up   gamma    = min(GAMMA_MAX, QBOUND / (rtt + DELTA + DFILT))                                     (3)
@@ -18,21 +18,23 @@
 //!   r_send    = min(RMAX, r_ref + min(0.05 r_ref, BETA_S * 8 * buffer_len * FPS))            bit/s    (12), (14)
 //! ```
 //!
-//! At equilibrium x_curr = PRIO * XREF * RMAX / r_ref: flows with one x_curr share in proportion to PRIO * RMAX.
+//! At equilibrium x_curr = PRIO * XREF * RMAX / r_ref. Flows with the same x_curr share in
+//! proportion to PRIO * RMAX.
 //!
-//! The receiver runs at the sender: see `receiver_report` for reports, bytes and window. Without receive times there is no
-//! r_recv, so the rate stays at RMIN. The rate that is paced is r_send.
+//! The receiver runs at the sender, see `receiver_report` for reports, bytes and window. Without
+//! receive times there is no r_recv, so the rate stays at RMIN. The pacing rate is r_send.
 //!
-//! Deviations: losses are those that the sender finds, a little later than gaps in the packet numbers. p_loss and
-//! p_mark are smoothed once per report, as in Cisco's ns3-rmcat, not per packet; the RFC can be read either way.
-//! Equation 2 as printed has no bound: many losses make x_curr seconds. Once they have left LOGWIN, p_loss falls by a tenth
-//! a report and x_curr by 19 %; equation 7 then adds KAPPA ETA 0.19 x_prev / TAU = 0.38 x_prev of r_ref (x in seconds),
-//! where x_offset takes 0.16: the rate grows while the penalty stands. `x-max` bounds it, as ns3-rmcat does (500 ms).
-//! `delta` is at most `max-delta`: after a long time without ACKs equation 7 would leap. The level of the shaping buffer is a
-//! constant, since there is no encoder before the sender; 0 makes r_vin = r_send = r_ref. rtt is `smoothed_rtt`,
-//! without the delay of ACKs; the delays are one-way. Before
-//! the first window of r_recv is full, the average is taken over what there is. Persistent congestion or a timeout sets
-//! the rate to RMIN.
+//! Deviations: losses are those detected by the sender, slightly later than gaps in the packet
+//! numbers. p_loss and p_mark are smoothed once per report, as in Cisco's ns3-rmcat, not per
+//! packet; the RFC can be read either way. Equation 2 as printed has no limit, so many losses raise
+//! x_curr to seconds. Once they have left LOGWIN, p_loss falls by a tenth per report and x_curr by
+//! 19 %. Equation 7 then adds KAPPA ETA 0.19 x_prev / TAU = 0.38 x_prev of r_ref (x in seconds),
+//! while x_offset subtracts 0.16: the rate grows although the penalty persists. `x-max` limits it,
+//! as ns3-rmcat does (500 ms). `delta` is at most `max-delta`, because equation 7 would jump after
+//! a long time without ACKs. The level of the shaping buffer is a constant, because there is no
+//! encoder before the sender. With 0, r_vin = r_send = r_ref. rtt is `smoothed_rtt`, without the
+//! ACK delay; the delays are one-way. Before the first window of r_recv is full, the average covers
+//! the time so far. Persistent congestion or a timeout sets the rate to RMIN.
 
 mod params;
 mod receiver;
@@ -50,32 +52,32 @@ crate::variables! {
     r_ref: "bit/s",
     /// Rate of the encoder. RFC 8698 section 5.2.2, equation 11.
     r_vin: "bit/s",
-    /// Rate that is paced. RFC 8698 section 5.2.2, equation 12.
+    /// Pacing rate. RFC 8698 section 5.2.2, equation 12.
     r_send: "bit/s",
     /// Rate at the receiver; 0 before it is known. RFC 8698 section 4.2.
     r_recv: "bit/s",
     /// Aggregate congestion signal. RFC 8698 section 4.2, equation 2.
     x_curr: "s",
-    /// How the rate is updated: 0 accelerated ramp-up, 1 gradually. RFC 8698 section 4.3.
+    /// Mode of the rate update: 0 accelerated ramp-up, 1 gradual. RFC 8698 section 4.3.
     rmode: "",
 }
 
-/// The controller: the sender of the RFC, and its receiver.
+/// The controller: the RFC's sender together with its receiver.
 #[derive(Clone, Debug)]
 pub struct Nada {
     params: Params,
     receiver: Receiver,
     reports: Reports,
     window: Window,
-    /// Bit/s.
+    /// Reference rate, in bit/s.
     r_ref: f64,
-    /// Seconds.
+    /// Previous aggregate congestion signal, in seconds.
     x_prev: f64,
     last: Feedback,
 }
 
 impl Nada {
-    /// At RMIN.
+    /// Creates a controller at RMIN.
     pub fn new(params: Params, path: PathInfo) -> Self {
         Self {
             receiver: Receiver::new(params.clone()),
@@ -88,7 +90,7 @@ impl Nada {
         }
     }
 
-    /// Section 4.3; `delta` in seconds.
+    /// Updates the rate, section 4.3. `delta` is in seconds.
     fn update(&mut self, feedback: Feedback, delta: f64) {
         if feedback.ramp_up {
             let r_recv = feedback.r_recv.unwrap_or(0.0);
@@ -101,13 +103,13 @@ impl Nada {
         self.last = feedback;
     }
 
-    /// Equation 3.
+    /// Returns gamma by equation 3.
     fn gamma(&self) -> f64 {
         let Params { gamma_max, qbound, delta, dfilt, .. } = self.params;
         gamma_max.min(qbound.as_secs_f64() / (self.window.rtt() + (delta + dfilt).as_secs_f64()))
     }
 
-    /// Equations 5 to 7: how much less than before, bit/s.
+    /// Returns the decrease of the rate by equations 5 to 7, in bit/s.
     fn gradual(&self, x_curr: f64, delta: f64) -> f64 {
         let Params { prio, kappa, eta, .. } = self.params;
         let tau = self.params.tau.as_secs_f64();
@@ -118,22 +120,22 @@ impl Nada {
     }
 
     fn clip(&mut self) {
-        // In this order, so that RMIN above RMAX is no panic.
+        // In this order, RMIN above RMAX does not panic.
         self.r_ref = self.r_ref.min(bits(self.params.rmax)).max(bits(self.params.rmin)).max(1.0);
     }
 
-    /// Equations 11 and 12: what the buffer moves the rate, bit/s.
+    /// Equations 11 and 12: returns the effect of the buffer on the rate, in bit/s.
     fn shaping(&self, beta: f64) -> f64 {
         let drain = 8.0 * self.params.buffer_len.0 as f64 * self.params.fps;
         (self.params.shaping_max * self.r_ref).min(beta * drain)
     }
 
-    /// Equation 13.
+    /// Returns r_vin by equation 13.
     fn r_vin(&self) -> f64 {
         (self.r_ref - self.shaping(self.params.beta_v)).max(bits(self.params.rmin))
     }
 
-    /// Equation 14.
+    /// Returns r_send by equation 14.
     fn r_send(&self) -> f64 {
         (self.r_ref + self.shaping(self.params.beta_s)).min(bits(self.params.rmax)).max(1.0)
     }
@@ -168,7 +170,7 @@ impl Controller for Nada {
         }
     }
 
-    /// The rate is the control; the window must not be touched.
+    /// The rate controls the sender, so the window must not be changed in recovery.
     fn shapes_recovery(&self) -> bool {
         true
     }
@@ -181,7 +183,7 @@ impl Controller for Nada {
         self.window.control(self.r_send())
     }
 
-    /// The names are the RFC's; rates in bit/s, delays in seconds.
+    /// Reports the variables under the RFC's names. Rates are in bit/s, delays in seconds.
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         put("r_ref", self.r_ref);
         put("r_vin", self.r_vin());

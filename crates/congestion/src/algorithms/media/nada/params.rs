@@ -1,12 +1,12 @@
-//! The parameters; their sources are those of the header of `mod.rs`.
+//! Parameters. Their sources are those named in `mod.rs`.
 
 use crate::{Range, params};
 use units::{Bytes, Duration, Rate};
 
 params! {
-    /// PRIO: weight of priority of the flow. RFC 8698 table 2, as all up to `alpha`.
+    /// PRIO: weight of priority of the flow. RFC 8698 table 2, like all parameters up to `alpha`.
     prio: f64 = 1.0 => Range::FACTOR,
-    /// RMIN: smallest rate of the application; the rate at the start.
+    /// RMIN: smallest rate of the application, also the initial rate.
     rmin: Rate = Rate(150_000),
     /// RMAX: largest rate of the application.
     rmax: Rate = Rate(1_500_000),
@@ -20,21 +20,21 @@ params! {
     tau: Duration = Duration::from_millis(500),
     /// DELTA: target interval between reports.
     delta: Duration = Duration::from_millis(100),
-    /// LOGWIN: the receiver's window of observation.
+    /// LOGWIN: observation window of the receiver.
     logwin: Duration = Duration::from_millis(500),
-    /// QEPS: queuing delay from which a queue counts as building up.
+    /// QEPS: queuing delay from which the queue counts as building up.
     qeps: Duration = Duration::from_millis(10),
-    /// DFILT: bound on the delay of filtering.
+    /// DFILT: upper bound on the filtering delay.
     dfilt: Duration = Duration::from_millis(120),
-    /// GAMMA_MAX: largest step of ramp-up, of the receive rate.
+    /// GAMMA_MAX: largest increase in ramp-up, as a share of the receive rate.
     gamma_max: f64 = 0.5 => Range::from(0.0),
-    /// QBOUND: bound on the self-inflicted queuing delay in ramp-up.
+    /// QBOUND: upper bound on the self-inflicted queuing delay in ramp-up.
     qbound: Duration = Duration::from_millis(50),
-    /// MULTILOSS: loss intervals without a loss until the last loss expires.
+    /// MULTILOSS: number of loss intervals without a loss until the last loss expires.
     multiloss: f64 = 7.0 => Range::from(0.0),
-    /// QTH: queuing delay from which the warping sets in.
+    /// QTH: queuing delay from which delay warping applies.
     qth: Duration = Duration::from_millis(50),
-    /// LAMBDA: exponent of the warping.
+    /// LAMBDA: exponent of the delay warping.
     lambda: f64 = 0.5 => Range::PART,
     /// PLRREF: reference packet loss ratio, 0..1.
     plrref: f64 = 0.01 => Range::above(0.0).to(1.0),
@@ -46,13 +46,13 @@ params! {
     dmark: Duration = Duration::from_millis(2),
     /// FPS: frames per second of the video.
     fps: f64 = 30.0 => Range::above(0.0),
-    /// BETA_S: how far the shaping buffer raises the sending rate.
+    /// BETA_S: weight of the shaping buffer in raising the sending rate.
     beta_s: f64 = 0.1 => Range::PART,
-    /// BETA_V: how far the shaping buffer lowers the encoder's rate.
+    /// BETA_V: weight of the shaping buffer in lowering the encoder's rate.
     beta_v: f64 = 0.1 => Range::PART,
     /// ALPHA: weight of the newest loss and marking ratio.
     alpha: f64 = 0.1 => Range::above(0.0).to(1.0),
-    /// Packets in the minimum filter of the queuing delay. RFC 8698 section 5.1.1.
+    /// Number of packets in the minimum filter of the queuing delay. RFC 8698 section 5.1.1.
     taps: usize = 15 => Range::COUNT,
     /// Window of the smallest one-way delay. RFC 8698 section 5.1.1: tens of minutes.
     base_window: Duration = Duration::from_secs(600),
@@ -63,9 +63,11 @@ params! {
     x_max: Option<Duration> = None,
     /// Level of the shaping buffer. Not in the RFC as a constant.
     buffer_len: Bytes = Bytes(0),
-    /// Most that the shaping buffer moves a rate, of the rate. RFC 8698 section 5.2.2.
+    /// Largest effect of the shaping buffer on a rate, as a share of the rate. RFC 8698 section
+    /// 5.2.2.
     shaping_max: f64 = 0.05 => Range::PART,
-    /// Window, in what the rate sends in an RTT and a report interval; should never bind. Not in the RFC.
+    /// Window, in multiples of the bytes sent in an RTT and a report interval; not meant to limit
+    /// the rate. Not in the RFC.
     window: f64 = 2.0 => Range::PACKETS,
     /// Smallest window, packets. Not in the RFC.
     min_window: u64 = 10 => Range::PACKETS,

@@ -1,8 +1,8 @@
 //! NADA's receiver, RFC 8698 sections 4.2 and 5.1.
 //!
 //! ```text
-//! d_queue   d_fwd - d_base of each packet; d_base the smallest d_fwd of `base_window`; then the least of 15 packets
-//! loss_int  mean of the last 8 intervals between losses, packets; with the open one if that makes it longer
+//! d_queue   d_fwd - d_base of each packet; d_base is the smallest d_fwd of `base_window`; then the minimum of 15 packets
+//! loss_int  mean of the last 8 intervals between losses, packets; includes the open one if that makes it longer
 //!           weights 1 1 1 1 .8 .6 .4 .2                                                 RFC 5348 section 5.4
 //! warp      d_queue                                        if d_queue < QTH
 //!           QTH exp(-LAMBDA (d_queue - QTH) / QTH)         otherwise                                       (1)
@@ -14,7 +14,8 @@
 //! ramp-up   within LOGWIN no loss, and d_queue < QEPS before the filter
 //! ```
 //!
-//! A run of lost packets is one loss. The interval counts its lost packet; the first interval begins with the flow.
+//! A run of lost packets is one loss. The interval includes its lost packet. The first interval
+//! begins with the flow.
 
 use alloc::collections::VecDeque;
 
@@ -25,9 +26,9 @@ use crate::{AckedPacket, Lost};
 use units::{Duration, Time};
 
 crate::variables! {
-    /// Queuing delay, the least of the last packets. RFC 8698 sections 4.2, 5.1.1.
+    /// Queuing delay, the minimum of the last packets. RFC 8698 sections 4.2, 5.1.1.
     d_queue: "s",
-    /// Queuing delay, warped where losses were seen lately. RFC 8698 section 4.2, equation 1.
+    /// Queuing delay, warped after recent losses. RFC 8698 section 4.2, equation 1.
     d_tilde: "s",
     /// Smoothed ratio of lost packets, 0..1. RFC 8698 section 5.1.
     p_loss: "",
@@ -37,26 +38,26 @@ crate::variables! {
     loss_int: "packets",
 }
 
-/// Of RFC 5348 section 5.4, newest interval first.
+/// Weights of RFC 5348 section 5.4, newest interval first.
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
-/// What the report carries.
+/// Content of a report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Feedback {
-    /// `rmode` 0.
+    /// Whether to ramp up, `rmode` 0.
     pub(super) ramp_up: bool,
-    /// Seconds.
+    /// Aggregate congestion signal, in seconds.
     pub(super) x_curr: f64,
-    /// Bit/s; `None` before there are two receive times.
+    /// Receive rate in bit/s. `None` before there are two receive times.
     pub(super) r_recv: Option<f64>,
 }
 
 /// Intervals between losses, in packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LossIntervals {
-    /// Since the last loss.
+    /// Packets since the last loss.
     open: f64,
-    /// Newest first.
+    /// Completed intervals, newest first.
     closed: VecDeque<f64>,
     last_lost: Option<u64>,
 }
@@ -76,7 +77,7 @@ impl LossIntervals {
         }
     }
 
-    /// `loss_int`, packets; `None` without a loss.
+    /// Returns `loss_int` in packets. `None` without a loss.
     pub(super) fn mean(&self) -> Option<f64> {
         let n = self.closed.len();
         let total: f64 = WEIGHTS[..n].iter().sum();
@@ -86,22 +87,22 @@ impl LossIntervals {
         (n > 0).then(|| closed.max(open) / total)
     }
 
-    /// How much of the warping is over, 0..1.
+    /// Returns how far the warping has expired, 0..1.
     pub(super) fn expired(&self, multiloss: f64) -> f64 {
         self.mean().map_or(1.0, |mean| ((self.open - multiloss * mean) / mean).clamp(0.0, 1.0))
     }
 }
 
-/// What one report saw, for the window of observation.
+/// Data of one report for the observation window.
 #[derive(Clone, Debug)]
 struct Seen {
     at: Time,
     counts: Counts,
-    /// Largest, seconds.
+    /// Largest queuing delay, in seconds.
     d_queue: f64,
 }
 
-/// The receiver. Delays in seconds.
+/// The receiver. Delays are in seconds.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     params: Params,
@@ -110,7 +111,7 @@ pub(super) struct Receiver {
     loss: LossIntervals,
     /// The newest samples of d_queue.
     taps: VecDeque<f64>,
-    /// Largest since the last report.
+    /// Largest sample since the last report.
     d_queue_max: f64,
     window: VecDeque<Seen>,
     p_loss: f64,
@@ -164,12 +165,12 @@ impl Receiver {
         Feedback { ramp_up, x_curr: self.x_curr(), r_recv: self.rate.rate() }
     }
 
-    /// Filtered.
+    /// Returns the filtered queuing delay.
     fn d_queue(&self) -> f64 {
         self.taps.iter().copied().reduce(f64::min).unwrap_or(0.0)
     }
 
-    /// Equation 1.
+    /// Returns d_tilde by equation 1.
     pub(super) fn warp(&self, d_queue: f64) -> f64 {
         let qth = self.params.qth.as_secs_f64().max(1e-9);
         if d_queue < qth { d_queue } else { qth * libm::exp(-self.params.lambda * (d_queue - qth) / qth) }
@@ -181,7 +182,7 @@ impl Receiver {
         expired * d_queue + (1.0 - expired) * self.warp(d_queue)
     }
 
-    /// Equation 2.
+    /// Returns x_curr by equation 2.
     fn x_curr(&self) -> f64 {
         let penalty = |d: Duration, ratio: f64| d.as_secs_f64() * ratio * ratio;
         let mark = penalty(self.params.dmark, self.p_mark / self.params.pmrref);
@@ -208,7 +209,8 @@ mod tests {
         Receiver::new(Params::default())
     }
 
-    /// Packets 10 ms apart that wait so many ms, from `pn` on, on a clock that is `offset` ms ahead.
+    /// Packets 10 ms apart from `pn` on that wait `waits` ms. The receiver clock is `offset` ms
+    /// ahead.
     fn receive(r: &mut Receiver, pn: u64, offset: i64, waits: &[i64]) {
         for (pn, wait) in (pn..).zip(waits) {
             let sent = Time::from_millis(10 * pn);
@@ -242,7 +244,7 @@ mod tests {
         assert!((a - b).abs() < 5e-7, "{a} {b}");
     }
 
-    /// Vector A13 of the fact sheet, milliseconds.
+    /// Test vector A13 of the fact sheet, in milliseconds.
     #[test]
     fn warping() {
         for (d, warped) in [
@@ -258,14 +260,15 @@ mod tests {
         }
     }
 
-    /// Vector A12 of the fact sheet: newest 10 then seven 100, seven 100 then 10, all 100.
+    /// Test vector A12 of the fact sheet: newest 10 then seven 100, seven 100 then 10, all 100.
     #[test]
     fn loss_intervals() {
         let mean = |newest_first: [u64; 8]| {
             let mut l = LossIntervals::default();
             let mut pn = 0;
             for interval in newest_first.into_iter().rev() {
-                // The interval counts the packet that began it; the first one begins with the flow.
+                // The interval includes the lost packet that began it. The first one begins with
+                // the flow.
                 let received = if pn == 0 { interval } else { interval - 1 };
                 (0..received).for_each(|_| l.on_received());
                 pn += received;
@@ -279,7 +282,8 @@ mod tests {
         near(mean([100; 8]), 100.0);
     }
 
-    /// The open interval counts when it is long: one closed of 50, then 80 packets. A run of losses is one loss.
+    /// The open interval counts if it is long: one completed interval of 50, then 80 packets. A run
+    /// of losses is one loss.
     #[test]
     fn open_interval() {
         let mut l = LossIntervals::default();
@@ -291,7 +295,7 @@ mod tests {
         assert_eq!(l.mean(), Some(80.0));
     }
 
-    /// Losses 10 packets apart expire from 70 packets on, in 10 packets.
+    /// Losses 10 packets apart start to expire after 70 packets, and take 10 packets to do so.
     #[test]
     fn losses_expire() {
         let mut l = LossIntervals::default();
@@ -299,7 +303,8 @@ mod tests {
             (0..if pn == 10 { 10 } else { 9 }).for_each(|_| l.on_received());
             l.on_lost(pn);
         }
-        // The open interval joins the mean, with weight 1 of 6 and the oldest's 0.2 gone.
+        // The open interval enters the mean with weight 1 of 6, and the oldest with weight 0.2
+        // drops out.
         let mean = |open: f64| ((open + 30.0 + 10.0 * (0.8 + 0.6 + 0.4 + 0.2)) / 6.0).max(10.0);
         for open in 1..1000 {
             let expired = (f64::from(open) / mean(f64::from(open)) - 7.0).clamp(0.0, 1.0);
@@ -309,7 +314,7 @@ mod tests {
         assert_eq!(LossIntervals::default().expired(7.0), 1.0, "no loss");
     }
 
-    /// Recent loss: 100 ms of queue count as 30. None for long: as 100.
+    /// After a recent loss 100 ms of queue count as 30, after a long time without one as 100.
     #[test]
     fn warped_only_after_losses() {
         let mut r = receiver();
@@ -320,7 +325,7 @@ mod tests {
         near(r.d_tilde(), 0.030_327);
     }
 
-    /// The least of 15; the 16th packet forgets the first. At any offset of the clocks.
+    /// The minimum of 15 packets. The 16th packet drops the first. With any clock offset.
     #[test]
     fn minimum_filter() {
         for offset in [0, -1_000_000, 1_000_000] {
@@ -343,7 +348,7 @@ mod tests {
         }
     }
 
-    /// A fifth of all packets lost: 4 s as printed, no more than x-max with it.
+    /// A fifth of all packets lost: 4 s as printed, at most x-max with it.
     #[test]
     fn bounded() {
         for (x_max, ms) in [(None, 4000.0), (Some(Duration::from_millis(500)), 500.0)] {
@@ -352,7 +357,8 @@ mod tests {
         }
     }
 
-    /// Equation 10: a tenth of the ratio within LOGWIN per report. The loss leaves the window after five reports.
+    /// Equation 10: a tenth of the ratio within LOGWIN per report. The loss leaves the window after
+    /// five reports.
     #[test]
     fn ratios() {
         let mut r = receiver();
@@ -367,7 +373,8 @@ mod tests {
         near(r.p_loss, 0.9 * before);
     }
 
-    /// Ramp-up: no loss within LOGWIN and no packet that waited for QEPS; the minimum filter does not hide one.
+    /// Ramp-up: no loss within LOGWIN and no packet queued for QEPS. The minimum filter does not
+    /// hide such a packet.
     #[test]
     fn mode() {
         let mut r = receiver();

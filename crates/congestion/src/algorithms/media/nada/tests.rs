@@ -24,7 +24,7 @@ fn near(a: f64, b: f64, tolerance: f64) {
     assert!((a - b).abs() <= tolerance, "{a}, not {b}");
 }
 
-/// Vector A13 of the fact sheet, equation 3.
+/// Test vector A13 of the fact sheet, equation 3.
 #[test]
 fn gamma() {
     for (rtt, gamma) in [(20, 0.2083), (100, 0.1562), (300, 0.0962)] {
@@ -34,7 +34,7 @@ fn gamma() {
     assert_eq!(Nada::new(hasty, path(MDS)).gamma(), 0.5, "GAMMA_MAX");
 }
 
-/// Vector A13: where equations 5 to 7 rest.
+/// Test vector A13: the equilibrium of equations 5 to 7.
 #[test]
 fn equilibrium() {
     for (kbits, ms) in [(150.0, 100.0), (300.0, 50.0), (500.0, 30.0), (1000.0, 15.0), (1500.0, 10.0)] {
@@ -43,8 +43,8 @@ fn equilibrium() {
     }
 }
 
-/// By hand at 1 Mbit/s: x_offset = 25 - 15 = 10 ms takes 0.5 * 0.2 * 0.02 = 0.2 %, x_diff = 5 ms takes
-/// 0.5 * 2 * 0.01 = 1 %. A delta of a minute is one of 500 ms.
+/// By hand at 1 Mbit/s: x_offset = 25 - 15 = 10 ms subtracts 0.5 * 0.2 * 0.02 = 0.2 %, x_diff = 5
+/// ms subtracts 0.5 * 2 * 0.01 = 1 %. A delta of a minute is limited to 500 ms.
 #[test]
 fn gradual_step() {
     let cc = Nada { x_prev: 0.020, ..at(1e6) };
@@ -68,7 +68,7 @@ fn modes_and_limits() {
     assert_eq!(cc.r_ref, 150_000.0);
 }
 
-/// Equations 11 to 14: 1000 bytes are 24 kbit/s, 10 000 bytes the most, 5 %.
+/// Equations 11 to 14: 1000 bytes are 24 kbit/s, 10 000 bytes give the largest effect, 5 %.
 #[test]
 fn shaping_buffer() {
     for (bytes, moved) in [(0, 0.0), (1000, 24e3), (10_000, 50e3)] {
@@ -82,7 +82,7 @@ fn shaping_buffer() {
     assert_eq!((limits(150e3).r_vin(), limits(1.5e6).r_send()), (150e3, 1.5e6));
 }
 
-/// A dead path: back to RMIN. Losses and marks of a live one act through x_curr alone.
+/// A dead path: back to RMIN. Losses and marks of a live path act only through x_curr.
 #[test]
 fn events() {
     for (cause, rate) in [
@@ -97,7 +97,7 @@ fn events() {
     }
 }
 
-/// No receive time, no receive rate: the rate stays.
+/// Without receive times there is no receive rate, and the rate stays constant.
 #[test]
 fn without_receive_times() {
     let mut cc = nada();
@@ -117,7 +117,7 @@ fn queue(link: &Loop<Nada>) -> f64 {
     (link.flows[0].latest_rtt - Duration::from_millis(50) - link.packet_time()).as_millis_f64()
 }
 
-/// Alone: the rate is the link's, the queue the equilibrium's. From 20 s on, and it does not move.
+/// A single flow gets the link's rate and the equilibrium's queue. From 20 s on it is constant.
 #[test]
 fn settles_at_the_equilibrium() {
     for (kbits, ms) in [(300, 50.0), (500, 30.0), (1000, 15.0)] {
@@ -125,14 +125,14 @@ fn settles_at_the_equilibrium() {
         link.run_to(Time::from_millis(20_000));
         while link.now < Time::from_millis(60_000) {
             link.step(Time::NEVER);
-            // A packet leaves every 8 to 27 ms; the filter takes the shortest wait.
+            // A packet is sent every 8 to 27 ms, and the filter takes the shortest wait.
             near(queue(&link), ms, 0.5);
         }
         near(link.flows[0].cc.r_ref, kbits as f64 * 1e3, 3e3);
     }
 }
 
-/// A link that takes RMAX has no queue.
+/// A link with capacity for RMAX has no queue.
 #[test]
 fn no_queue_at_rmax() {
     let mut link = Loop::new(vec![flow(Params::default())], MDS, Rate(2_000_000));
@@ -140,8 +140,8 @@ fn no_queue_at_rmax() {
     assert_eq!((link.flows[0].cc.r_ref, queue(&link)), (1.5e6, 0.0));
 }
 
-/// Capacity halves: from 15 ms over a peak to 30, of which 8 are the longer time on the link, since the base knows the
-/// shorter one.
+/// The capacity halves: the queue goes from 15 ms over a peak to 30 ms. 8 ms of that are the longer
+/// transmission time, because the base is the shorter one.
 #[test]
 fn follows_the_capacity() {
     let mut link = Loop::new(vec![flow(Params::default())], MDS, Rate(1_000_000));
@@ -154,7 +154,7 @@ fn follows_the_capacity() {
     near(queue(&link), 15.0, 0.5);
 }
 
-/// Two flows that start together share as their priorities, below RMAX.
+/// Two flows that start together share by their priorities, below RMAX.
 #[test]
 fn priorities() {
     for (prio, share) in [(1.0, 0.5), (2.0, 2.0 / 3.0)] {
@@ -164,7 +164,8 @@ fn priorities() {
         let before: Vec<_> = link.flows.iter().map(|f| f.delivered).collect();
         link.run_to(Time::from_millis(180_000));
         let got: Vec<_> = link.flows.iter().zip(before).map(|(f, b)| (f.delivered - b) as f64).collect();
-        // One waits for the other's packets: their smallest delays differ by up to a packet, 7 ms of 25.
+        // Each flow waits for the other's packets, so their smallest delays differ by up to a
+        // packet, 7 ms of 25.
         near(got[0] / (got[0] + got[1]), share, 0.05);
     }
 }

@@ -1,9 +1,9 @@
-//! What Westwood+ measures: the bandwidth that a connection gets, and the smallest RTT.
+//! Westwood+'s measurements: the connection's bandwidth, and the smallest RTT.
 
 use crate::Ack;
 use units::{Duration, Time};
 
-/// The low-pass filter of the bandwidth samples.
+/// Low-pass filter of the bandwidth samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Filter {
@@ -14,7 +14,7 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// The weight of the past in each pole.
+    /// Returns the weight of the past in each pole.
     const fn pole(self) -> f64 {
         match self {
             Self::TwoPole => 7.0 / 8.0,
@@ -23,7 +23,7 @@ impl Filter {
     }
 }
 
-/// The outputs of the filter, bytes per second.
+/// Outputs of the filter, in bytes per second.
 #[derive(Clone, Copy, Debug)]
 struct Filtered {
     /// Linux `bw_ns_est`, after the first pole.
@@ -32,34 +32,34 @@ struct Filtered {
     bwe: f64,
 }
 
-/// Estimates the bandwidth that a connection gets, from acknowledged bytes: one sample per round trip.
+/// Estimator of a connection's bandwidth from acknowledged bytes, with one sample per round trip.
 #[derive(Clone, Debug)]
 pub struct Bandwidth {
     filter: Filter,
     sample_window: Duration,
-    /// Where the sample being taken began: the first departure, then the end of the previous sample.
+    /// Start of the current sample: the first packet sent, then the end of the previous sample.
     start: Option<Time>,
-    /// Bytes acknowledged since.
+    /// Bytes acknowledged since then.
     acked: u64,
-    /// The application limited the sender since.
+    /// Whether the application has limited the sender since then.
     app_limited: bool,
     latest_rtt: Option<Duration>,
     estimate: Option<Filtered>,
 }
 
 impl Bandwidth {
-    /// Without a sample; `sample_window` is the shortest that one takes.
+    /// Creates an estimator without a sample. `sample_window` is the shortest duration of a sample.
     pub fn new(filter: Filter, sample_window: Duration) -> Self {
         let (start, latest_rtt, estimate) = (None, None, None);
         Self { filter, sample_window, start, acked: 0, app_limited: false, latest_rtt, estimate }
     }
 
-    /// A packet left.
+    /// Reports that a packet was sent.
     pub fn on_sent(&mut self, now: Time) {
         self.start.get_or_insert(now);
     }
 
-    /// Bytes were acknowledged.
+    /// Reports acknowledged bytes.
     pub fn on_ack(&mut self, ack: &Ack) {
         let window = ack.now - *self.start.get_or_insert(ack.now);
         self.acked += ack.acked + ack.late;
@@ -88,13 +88,13 @@ impl Bandwidth {
         });
     }
 
-    /// BWE in bytes per second, once there was a sample.
+    /// Returns BWE in bytes per second, once there has been a sample.
     pub fn estimate(&self) -> Option<f64> {
         self.estimate.map(|e| e.bwe)
     }
 }
 
-/// RTTmin, forgotten after a timeout but kept until the next sample replaces it.
+/// RTTmin. A timeout resets it, but it keeps its value until the next sample.
 #[derive(Clone, Debug)]
 pub(super) struct MinRtt {
     pub(super) value: Duration,
@@ -106,7 +106,7 @@ impl MinRtt {
         Self { value: Duration::MAX, reset: true }
     }
 
-    /// The next sample begins it anew.
+    /// Replaces the minimum by the next sample.
     pub(super) fn forget(&mut self) {
         self.reset = true;
     }

@@ -4,29 +4,33 @@
 //! sample  = bytes acknowledged / window, one per window > max(RTT, 50 ms)   bytes/s   (CCR 2004 section 2; Linux)
 //! two-pole: BW_ns = 7/8 BW_ns + 1/8 sample;  BWE = 7/8 BWE + 1/8 BW_ns                (Linux)
 //! one-pole: BWE = 0.2 BWE + 0.8 sample                                                (QUIC-DC equation 7)
-//!           either filter starts at the first sample
+//!           both filters start at the first sample
 //! RTTmin  = smallest RTT sample since the start or the last timeout         seconds   (Linux)
-//! event     cwnd = ssthresh = max(2 * mds, BWE * RTTmin), more or less than it was   (QUIC-DC section 3; Linux)
+//! event     cwnd = ssthresh = max(2 * mds, BWE * RTTmin), which may be an increase   (QUIC-DC section 3; Linux)
 //! timeout   ssthresh likewise;  cwnd = 1 packet;  persistent congestion: 2 packets
 //! growth    NewReno's (RFC 9002 section 7.3; see `reno::window`)
 //! ```
 //!
-//! **Which filter.** Linux' module has two poles and calls itself Westwood+; it is the default here. "QUIC Westwood+
-//! corresponds to QUIC-DC (100 %)" of arXiv 2507.00896 (5.2.1) has QUIC-DC's one pole: `filter = "one-pole"`, or
-//! `quic-dc` with `threshold = "off"`, which is the same to the bit.
+//! **Filter.** Linux's module has two poles and calls itself Westwood+. It is the default here. The
+//! Westwood+ of arXiv 2507.00896 has QUIC-DC's one pole ("QUIC Westwood+ corresponds to QUIC-DC
+//! (100 %)", 5.2.1). It is `filter = "one-pole"`, or `quic-dc` with `threshold = "off"`, which is
+//! the same bit for bit.
 //!
-//! The event sets the window, up as well as down: after a collapse the next loss takes it back to what the path holds.
-//! MobiCom 2001, figure 2, only cuts: cwnd = min(cwnd, ssthresh).
+//! The event sets the window to a larger or a smaller value. After a collapse, the next loss
+//! restores it to the bandwidth-delay product. MobiCom 2001, figure 2, only reduces it: cwnd =
+//! min(cwnd, ssthresh).
 //!
-//! RTTs hold the delay of the ACK, as in Linux, where nothing else is known: RTTmin is the smallest, which an ACK that was
-//! not delayed gives.
+//! RTTs include the ACK delay, as in Linux, which knows no other RTT. RTTmin is the smallest, given
+//! by an ACK that was not delayed.
 //!
-//! Deviations from Linux: the window is set when recovery begins, as in the papers; Linux lets PRR halve it and sets
-//! `BWE * RTTmin` when recovery ends. Over TCP the sender spreads a cut (its `reduction`). Acknowledged bytes are what the
-//! sender newly acknowledged and what came late, which is what Linux' rule for duplicate and partial ACKs approximates. A
-//! sample window in which the application limited the sender is thrown away: it measures the application. Half of the
-//! window until the first sample, where Linux has 2 packets. ECN marks act like losses. A spurious loss or timeout is
-//! undone in the window alone: the estimates stay, RTTmin's new beginning after a timeout too (Linux).
+//! Deviations from Linux: the window is set when recovery begins, as in the papers; Linux lets PRR
+//! halve it and sets `BWE * RTTmin` when recovery ends. Over TCP the sender spreads a reduction
+//! (its `reduction`). Acknowledged bytes are those newly acknowledged and those that arrived late,
+//! which Linux's rule for duplicate and partial ACKs approximates. A sample in which the
+//! application limited the sender is dropped, because it measures the application. Until the first
+//! sample an event halves the window, where Linux sets it to 2 packets. ECN marks act like losses.
+//! An undo of a spurious loss or timeout restores only the window. The estimates stay, and so does
+//! RTTmin's restart after a timeout (Linux).
 
 mod bandwidth;
 
@@ -35,7 +39,7 @@ pub use bandwidth::{Bandwidth, Filter};
 use crate::algorithms::reno::frame::Frame;
 use crate::algorithms::reno::window::{self, Growth};
 use crate::components::count::{Count, Counting};
-use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent, initial_window_of};
+use crate::{Ack, Cause, Congestion, Control, Controller, Idle, PathInfo, Sent, initial_window_or_default};
 use crate::{Range, params};
 use bandwidth::MinRtt;
 use units::Duration;
@@ -45,22 +49,28 @@ params! {
     filter: Filter = Filter::TwoPole,
     /// Shortest window of a bandwidth sample. Linux TCP_WESTWOOD_RTT_MIN.
     sample_window: Duration = Duration::from_millis(50),
-    /// What is left of the window after an event before the first bandwidth sample, 0..1. RFC 9002 appendix B.1.
+    /// Factor on the window after an event before the first bandwidth sample, 0..1. RFC 9002
+    /// appendix B.1.
     beta: f64 = 0.5 => Range::SHARE,
     /// Smallest window, packets. Linux tcp_westwood.c, RFC 9002 section 7.2.
     min_window: u64 = 2 => Range::PACKETS,
     /// Initial window, packets, or `"auto"`: RFC 9002 section 7.2.
     #[serde(with = "units::or_auto")]
     initial_window: Option<u64> = None => Range::PACKETS,
-    /// How the window grows in congestion avoidance: a packet each `window` (RFC 3465 section 2.1), a fraction of one each
-    /// `ack` (RFC 9002 appendix B.5), or of 1232 bytes for each `packet`, rounded down (mvfst).
+    /// Growth of the window in congestion avoidance: a packet per `window` (RFC 3465 section 2.1),
+    /// a fraction of a packet per `ack` (RFC 9002 appendix B.5), or a fraction of 1232 bytes per
+    /// `packet`, rounded down (mvfst).
     growth: Growth = Growth::Window,
-    /// What opens the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets` (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an unused window (mvfst).
+    /// Quantity that grows the window: `bytes` acknowledged (RFC 9002 section 7.3), `packets`
+    /// (Linux), `acks`, each as one packet (RFC 5681; ns-3, htsim), or `always`: bytes, also of an
+    /// unused window (mvfst).
     count: Count = Count::Bytes,
-    /// L, most packets of growth per ACK in slow start, or `"off"`. RFC 3465 section 2.2 has 2; RFC 9002 and Linux none.
+    /// L, largest growth per ACK in slow start, packets, or `"off"`. RFC 3465 section 2.2 has 2;
+    /// RFC 9002 and Linux none.
     #[serde(with = "units::or_off")]
     abc_limit: Option<u64> = None => Range::COUNT,
-    /// How slow start grows and ends: `standard`, `hystart++` (RFC 9406), `hystart` (Linux), `hystart-picoquic` or `hystart-mvfst`.
+    /// Growth and exit of slow start: `standard`, `hystart++` (RFC 9406), `hystart` (Linux),
+    /// `hystart-picoquic` or `hystart-mvfst`.
     slow_start: crate::components::slow_start::Kind = crate::components::slow_start::Kind::Standard,
 }
 
@@ -72,7 +82,7 @@ crate::variables! {
     rtt_min: "s"; later,
 }
 
-/// The controller. Windows in bytes.
+/// The controller. Windows are in bytes.
 #[derive(Clone, Debug)]
 pub struct WestwoodPlus {
     params: Params,
@@ -82,11 +92,11 @@ pub struct WestwoodPlus {
 }
 
 impl WestwoodPlus {
-    /// In slow start.
+    /// Creates a controller in slow start.
     pub fn new(params: Params, path: PathInfo) -> Self {
         let mds = path.max_datagram_size;
         let counting = Counting { count: params.count, limit: params.abc_limit, mds };
-        let windows = [initial_window_of(params.initial_window, mds), params.min_window];
+        let windows = [initial_window_or_default(params.initial_window, mds), params.min_window];
         Self {
             reno: Frame::new(counting, params.growth, windows, params.slow_start, path),
             bandwidth: Bandwidth::new(params.filter, params.sample_window),
@@ -95,7 +105,7 @@ impl WestwoodPlus {
         }
     }
 
-    /// BWE * RTTmin, what the path holds with an empty queue.
+    /// Returns BWE * RTTmin, the bytes on the path with an empty queue.
     fn ssthresh(&self) -> u64 {
         let pipe = match self.bandwidth.estimate() {
             Some(bwe) => bwe * self.rtt_min.value.as_secs_f64(),
@@ -138,14 +148,17 @@ impl Controller for WestwoodPlus {
     }
 
     fn on_path_change(&mut self, path: PathInfo) {
-        self.reno.on_path_change(path, initial_window_of(self.params.initial_window, path.max_datagram_size));
+        self.reno.on_path_change(
+            path,
+            initial_window_or_default(self.params.initial_window, path.max_datagram_size),
+        );
     }
 
     fn control(&self) -> Control {
         self.reno.state.control()
     }
 
-    /// `ssthresh` in bytes, `bwe` in bytes per second, `rtt_min` in seconds.
+    /// Reports `ssthresh` in bytes, `bwe` in bytes per second, `rtt_min` in seconds.
     fn trace(&self, put: &mut dyn FnMut(&'static str, f64)) {
         self.reno.state.trace(put);
         if let Some(bwe) = self.bandwidth.estimate() {
@@ -167,7 +180,7 @@ mod tests {
     const MDS: u64 = 1200;
     const RTT: Duration = Duration::from_millis(100);
 
-    /// One ACK per RTT + 1 ms; each ends a sample window.
+    /// Plays one ACK per RTT + 1 ms. Each one ends a sample.
     fn estimates(filter: Filter, rates: &[u64]) -> Vec<f64> {
         let mut b = Bandwidth::new(filter, Duration::from_millis(50));
         b.on_sent(Time::ZERO);
@@ -182,7 +195,7 @@ mod tests {
             .collect()
     }
 
-    /// The step from 1 MB/s to 2 MB/s, as the part still missing after n samples.
+    /// Returns the missing share of the step from 1 MB/s to 2 MB/s after n samples.
     fn missing(filter: Filter, n: usize) -> f64 {
         let mut rates = vec![1_000_000];
         rates.extend(vec![2_000_000; n]);
@@ -197,7 +210,7 @@ mod tests {
         }
     }
 
-    /// Linux' filter: the error after n samples is (7/8)^n (1 + n/8); half at 13, a tenth at 29.
+    /// Linux's filter: the error after n samples is (7/8)^n (1 + n/8); half at 13, a tenth at 29.
     #[test]
     fn two_pole_step() {
         for n in 0..40 {
@@ -224,7 +237,7 @@ mod tests {
         }
     }
 
-    /// A window in which the application had nothing to send does not count.
+    /// A sample in which the application had nothing to send does not count.
     #[test]
     fn app_limited_samples_are_skipped() {
         let mut b = Bandwidth::new(Filter::OnePole, Duration::from_millis(50));
@@ -239,7 +252,7 @@ mod tests {
         assert!(b.estimate().is_some_and(|bwe| (bwe - 1e6).abs() < 1.0), "the next one is whole again");
     }
 
-    /// A pipe of 100 packets, one round after the other.
+    /// A controller on a pipe of 100 packets, after several rounds.
     fn filled(cwnd: u64) -> (WestwoodPlus, Time) {
         let mut cc = WestwoodPlus::new(Params::default(), path(MDS));
         cc.reno.state = avoiding(cwnd);
@@ -252,8 +265,8 @@ mod tests {
         (cc, now)
     }
 
-    /// The event leaves what the pipe holds: 100 packets, whatever was queued besides, and also where that is more than
-    /// there was.
+    /// The event sets the window to the 100 packets of the pipe, whatever the queue, also if that
+    /// is an increase.
     #[test]
     fn set_to_the_pipe() {
         for (before, after) in [(200, 100.0), (100, 100.0), (60, 100.0)] {
@@ -264,7 +277,7 @@ mod tests {
         }
     }
 
-    /// Before the first sample: half.
+    /// Before the first sample: half of the window.
     #[test]
     fn half_without_a_sample() {
         let mut cc = WestwoodPlus::new(Params::default(), path(MDS));
@@ -287,7 +300,8 @@ mod tests {
         }
     }
 
-    /// By hand: 10 MB/s and 99 ms are 990 000 bytes. A collapse leaves 2 000 of them, the next loss gives them back.
+    /// By hand: 10 MB/s and 99 ms are 990 000 bytes. A collapse leaves 2 000 of them, and the next
+    /// loss restores them.
     #[test]
     fn back_up_after_a_collapse() {
         const MDS: u64 = 1000;
@@ -306,7 +320,7 @@ mod tests {
         assert!(!cc.control().in_slow_start());
     }
 
-    /// Bytes that arrive after they were declared lost were delivered.
+    /// Bytes that arrive after they were declared lost have been delivered.
     #[test]
     fn late_bytes_count() {
         let mut b = Bandwidth::new(Filter::OnePole, Duration::from_millis(50));

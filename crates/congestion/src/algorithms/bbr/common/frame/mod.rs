@@ -1,5 +1,8 @@
-//! What versions 2 and 3 keep and do alike: the path's model, the state, the window, and what a spurious loss takes back. Which
-//! of it happens when is the versions' own, and so is every rule in which their drafts differ.
+//! State and rules that versions 2 and 3 have in common: the path model, the state, the window, and
+//! the undo of a spurious loss.
+//!
+//! Each version decides when the rules apply. Rules that differ between the drafts are in the
+//! versions.
 
 mod probe_bw;
 mod probe_rtt;
@@ -12,11 +15,11 @@ use super::probe_rtt::ProbeRtt;
 use super::signals::{Signals, inflight_at_loss, is_inflight_too_high};
 use super::state::State;
 use super::window::{Window, restarts_from_idle};
-use crate::{Ack, Lost, LostPacket, PathInfo, RateSample, Sent, initial_window_of};
+use crate::{Ack, Lost, LostPacket, PathInfo, RateSample, Sent, initial_window_or_default};
 use rules::Rules;
 use units::Rng;
 
-/// Windows in bytes.
+/// State shared by versions 2 and 3. Windows are in bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     rules: Rules,
@@ -25,32 +28,35 @@ pub(crate) struct Frame {
     pub(crate) state: State,
     pub(crate) model: Model,
     pub(crate) signals: Signals,
-    /// Has the flow ever used all the bandwidth there is? `full_bw_reached` in version 3.
+    /// Whether the flow has used all available bandwidth at some time. `full_bw_reached` in version
+    /// 3.
     pub(crate) filled_pipe: bool,
     pub(crate) probe: Probe,
     pub(crate) probe_rtt: ProbeRtt,
     pub(crate) window: Window,
-    /// The first packets after an idle time are on their way: what they show is the application's pace.
+    /// Whether the packets in flight are the first after an idle time, so that they reflect the
+    /// application's rate.
     pub(crate) idle_restart: bool,
-    /// Before the last losses.
+    /// State before the last batch of losses.
     batch: Option<Before>,
-    /// Before the losses of the sender's last recovery period.
+    /// State before the losses of the sender's last recovery period.
     undo: Option<Before>,
 }
 
-/// What a spurious loss takes back.
+/// State that a spurious loss restores.
 #[derive(Clone, Debug)]
 pub(crate) struct Before {
     bounds: Bounds,
-    /// The state that the loss ended, if it did (version 3).
+    /// State that the loss ended, if any (version 3).
     pub(crate) ended: Option<State>,
 }
 
 impl Frame {
-    /// In Startup, with the initial window (`OnInit`); its random draws come from the stream `name`.
+    /// Creates a flow in Startup with the initial window (`OnInit`). Random numbers come from the
+    /// stream `name`.
     pub(crate) fn new(name: &str, rules: Rules, model: Model, path: PathInfo) -> Self {
         let mds = path.max_datagram_size;
-        let initial = initial_window_of(rules.initial_window, mds);
+        let initial = initial_window_or_default(rules.initial_window, mds);
         Self {
             mds,
             rng: Rng::stream(path.seed, name),
@@ -68,8 +74,9 @@ impl Frame {
         }
     }
 
-    /// `HandleRestartFromIdle`: back at the estimated rate at once, since the pipe is empty. Answers whether ProbeRTT has ended
-    /// with that, and ProbeBW has begun.
+    /// `HandleRestartFromIdle`: the pipe is empty, so pacing returns to the estimated rate at once.
+    ///
+    /// Returns whether this ended ProbeRTT and began ProbeBW.
     pub(crate) fn on_sent(&mut self, sent: &Sent) -> bool {
         self.window.inflight = sent.bytes_in_flight;
         if !restarts_from_idle(sent) {
@@ -83,12 +90,12 @@ impl Frame {
         self.state == State::ProbeRtt && self.check_probe_rtt_done(sent.now)
     }
 
-    /// The sample, with a CE mark counted like the loss of its packet if marks count.
+    /// Returns the sample with each CE mark counted as the loss of a packet, if marks count.
     pub(crate) fn count_marks(&mut self, rs: RateSample, ack: &Ack) -> RateSample {
         if self.rules.ecn { self.signals.count_marks(rs, ack.ce, self.mds) } else { rs }
     }
 
-    /// The begin of `UpdateCongestionSignals`: what this ACK says of the round, and of the bandwidth.
+    /// The beginning of `UpdateCongestionSignals`: updates the round and the bandwidth.
     pub(crate) fn update_round(&mut self, ack: &Ack, rs: &RateSample) {
         self.signals.update_latest(ack.delivered, rs);
         self.model.rounds.update(ack.delivered, rs);
@@ -96,8 +103,9 @@ impl Frame {
         self.model.update_max_bw(rs);
     }
 
-    /// `AdaptLowerBoundsFromCongestion` at the end of a round of losses: loss while probing is the probe's own doing and judged by
-    /// the long-term bound.
+    /// `AdaptLowerBoundsFromCongestion` at the end of a round with losses.
+    ///
+    /// Losses while probing are caused by the probe itself and are judged by the long-term bound.
     pub(crate) fn adapt_lower_bounds(&mut self) {
         if !self.signals.loss_round_start {
             return;
@@ -109,34 +117,37 @@ impl Frame {
         self.signals.loss_in_round = false;
     }
 
-    /// Losses were found. What the model says now is what they may have to give back.
+    /// Reports losses. The current model is saved for a later undo.
     pub(crate) fn on_lost(&mut self, lost: &Lost) {
         self.window.on_lost(lost);
         self.model.rounds.delivered = lost.delivered;
         self.batch = Some(Before { bounds: self.model.bounds.clone(), ended: None });
     }
 
-    /// `HandleLostPacket`: whether this loss, while a probe's losses are judged, is one too many; then with the inflight at which
-    /// it was.
+    /// `HandleLostPacket`: while the losses of a probe are judged, reports whether this loss is one
+    /// too many.
+    ///
+    /// Returns the sample with the bytes in flight at which the losses became too many.
     pub(crate) fn too_high_at(&self, packet: &LostPacket, rs: RateSample) -> Option<RateSample> {
         let thresh = self.rules.loss_thresh;
         let too_high = self.probe.bw_probe_samples && is_inflight_too_high(&rs, thresh);
         too_high.then(|| RateSample { tx_in_flight: inflight_at_loss(&rs, packet.bytes, thresh), ..rs })
     }
 
-    /// A recovery period of the sender begins: an undo takes back its losses.
+    /// Begins a recovery period. An undo takes back its losses.
     pub(crate) fn begin_period(&mut self) {
         self.undo = self.batch.take();
     }
 
-    /// This state has ended because of losses.
+    /// Notes that losses have ended this state.
     pub(crate) fn note_ended(&mut self, state: State) {
         for before in [&mut self.undo, &mut self.batch].into_iter().flatten() {
             before.ended = Some(state);
         }
     }
 
-    /// `HandleSpuriousLossDetection`: the window and the looser bounds are back. Nothing without losses to take back.
+    /// `HandleSpuriousLossDetection`: restores the window and the looser bounds. Does nothing
+    /// without losses to undo.
     pub(crate) fn undo_losses(&mut self) -> Option<Before> {
         let before = self.undo.take()?;
         self.window.undo_recovery();
@@ -147,7 +158,7 @@ impl Frame {
 
     pub(crate) fn on_path_change(&mut self, path: PathInfo) {
         self.mds = path.max_datagram_size;
-        let initial = initial_window_of(self.rules.initial_window, self.mds);
+        let initial = initial_window_or_default(self.rules.initial_window, self.mds);
         self.window.on_path_change(self.mds, initial, self.rules.min_pipe_cwnd);
     }
 }

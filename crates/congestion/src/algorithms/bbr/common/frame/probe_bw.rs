@@ -1,4 +1,4 @@
-//! ProbeBW: the cycle DOWN, CRUISE, REFILL, UP, and the long-term bound it searches.
+//! ProbeBW: the cycle DOWN, CRUISE, REFILL, UP, and the long-term bound that it searches for.
 
 use super::Frame;
 use crate::algorithms::bbr::common::model::INFINITE;
@@ -15,63 +15,67 @@ impl Frame {
         self.begin(State::ProbeBwDown);
     }
 
-    /// `StartProbeBW_REFILL`.
+    /// Implements `StartProbeBW_REFILL`.
     pub(crate) fn start_probe_bw_refill(&mut self) {
         self.model.bounds.reset_lower();
         self.probe.begin_refill();
         self.begin(State::ProbeBwRefill);
     }
 
-    /// `StartProbeBW_UP`.
+    /// Implements `StartProbeBW_UP`.
     pub(crate) fn start_probe_bw_up(&mut self, now: Time) {
         self.probe.begin_up(now);
         self.begin(State::ProbeBwUp);
         self.raise_inflight_hi_slope();
     }
 
-    /// A state that begins a round of its own.
+    /// Enters a state that begins a new round.
     fn begin(&mut self, state: State) {
         self.model.rounds.begin();
         self.state = state;
     }
 
-    /// `IsTimeToCruise`.
+    /// Implements `IsTimeToCruise`.
     pub(crate) fn is_time_to_cruise(&self, inflight: u64) -> bool {
         inflight <= self.inflight_with_headroom() && inflight <= self.inflight(self.model.max_bw(), 1.0)
     }
 
-    /// `IsTimeToProbeBW`: the wait is over, or as many rounds as Reno would need, at most so many.
+    /// `IsTimeToProbeBW`: the wait is over, or as many rounds have passed as Reno would need,
+    /// limited to `max_rounds`.
     pub(crate) fn is_time_to_probe_bw(&self, now: Time, max_rounds: u64) -> bool {
         let reno_rounds = self.target_inflight() / self.mds.max(1);
         self.probe.is_time(now, reno_rounds.min(max_rounds))
     }
 
-    /// UP has lasted a min_rtt, and this multiple of the BDP is in flight: there is a queue.
+    /// Reports whether UP has built a queue: it has lasted a min_rtt, and `gain` times the BDP is
+    /// in flight.
     pub(crate) fn has_built_queue(&self, ack: &Ack, gain: f64) -> bool {
         let enough = self.inflight(self.model.max_bw(), gain);
         self.probe.has_elapsed_in_phase(ack.now, self.model.min_rtt.min_rtt) && ack.bytes_in_flight > enough
     }
 
-    /// `InflightWithHeadroom`.
+    /// Implements `InflightWithHeadroom`.
     pub(crate) fn inflight_with_headroom(&self) -> u64 {
         let least = self.min_pipe_cwnd();
         self.model.bounds.inflight_with_headroom(self.rules.headroom, self.mds, least)
     }
 
-    /// `HandleInflightTooHigh`: to what was in flight then, but no further than to `beta` of the target.
+    /// `HandleInflightTooHigh`: lowers the bound to the bytes in flight at the loss, but at most to
+    /// `beta` times the target.
     pub(crate) fn cut_inflight_hi(&mut self, rs: &RateSample, target: u64) {
         let kept = (target as f64 * self.rules.beta) as u64;
         self.model.bounds.inflight_hi = rs.tx_in_flight.max(kept);
     }
 
-    /// Not too high (`AdaptUpperBounds`, `AdaptLongTermModel`): the path bears what was in flight.
+    /// Raises the bound if inflight was not too high (`AdaptUpperBounds`, `AdaptLongTermModel`):
+    /// the path carries this much.
     pub(crate) fn raise_inflight_hi(&mut self, ack: &Ack, rs: &RateSample, cwnd_limited: bool) {
         let bounds = &mut self.model.bounds;
         if bounds.inflight_hi == INFINITE {
             return;
         }
         bounds.inflight_hi = bounds.inflight_hi.max(rs.tx_in_flight);
-        // Only a flow that uses all of the bound may raise it.
+        // Only a flow that uses the whole bound may raise it.
         if self.state == State::ProbeBwUp && cwnd_limited && self.window.cwnd >= bounds.inflight_hi {
             self.probe_inflight_hi_upward(ack);
         }

@@ -1,4 +1,4 @@
-//! ProbeRTT: the queue is drained now and then, so that the minimum RTT can be seen.
+//! ProbeRTT: the queue is drained from time to time to measure the minimum RTT.
 
 use super::Frame;
 use crate::Ack;
@@ -9,7 +9,7 @@ use crate::algorithms::bbr::common::state::State;
 use units::Time;
 
 impl Frame {
-    /// `UpdateMinRTT`, then `CheckProbeRTT`. Answers as [`Frame::check_probe_rtt_done`].
+    /// `UpdateMinRTT`, then `CheckProbeRTT`. Returns the same as [`Frame::check_probe_rtt_done`].
     pub(crate) fn update_min_rtt(&mut self, ack: &Ack) -> bool {
         let (interval, len) = (self.rules.probe_rtt_interval, self.rules.min_rtt_filter_len);
         self.model.min_rtt.update(ack.now, ack.latest_rtt, interval, len);
@@ -22,7 +22,7 @@ impl Frame {
         over
     }
 
-    /// `EnterProbeRTT`.
+    /// Implements `EnterProbeRTT`.
     fn enter_probe_rtt(&mut self) {
         self.state = State::ProbeRtt;
         self.window.save_cwnd(true);
@@ -31,15 +31,17 @@ impl Frame {
         self.model.rounds.begin();
     }
 
-    /// `HandleProbeRTT`.
+    /// Implements `HandleProbeRTT`.
     fn handle_probe_rtt(&mut self, ack: &Ack) -> bool {
         let (cwnd, duration) = (self.probe_rtt_cwnd(), self.rules.probe_rtt_duration);
         self.probe_rtt.advance(ack, &mut self.model.rounds, cwnd, duration)
             && self.check_probe_rtt_done(ack.now)
     }
 
-    /// `CheckProbeRTTDone` and `ExitProbeRTT`: inflight is below the BDP already, so DOWN has nothing to do. Answers whether ProbeBW
-    /// has begun, by DOWN as ever.
+    /// `CheckProbeRTTDone` and `ExitProbeRTT`: inflight is already below the BDP, so DOWN has
+    /// nothing to drain.
+    ///
+    /// Returns whether ProbeBW has begun. It begins with DOWN as usual.
     pub(crate) fn check_probe_rtt_done(&mut self, now: Time) -> bool {
         if !self.probe_rtt.is_done(now) {
             return false;

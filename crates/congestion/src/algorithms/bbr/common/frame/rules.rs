@@ -1,12 +1,12 @@
-//! The parameters that versions 2 and 3 have under the same names, with the same meaning.
+//! Parameters with the same name and meaning in versions 2 and 3.
 
 use crate::algorithms::bbr::common::probe::Wait;
 use units::{Bytes, Duration};
 
-/// See the versions' parameters.
+/// The common parameters. See the versions' parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
-    /// In the order of [`State`](crate::algorithms::bbr::common::state::State).
+    /// Pacing gains, in the order of [`State`](crate::algorithms::bbr::common::state::State).
     pub(crate) pacing_gains: [f64; 7],
     pub(crate) probe_rtt_cwnd_gain: f64,
     pub(crate) pacing_margin: f64,
@@ -28,7 +28,7 @@ pub(crate) struct Rules {
     pub(crate) ecn: bool,
 }
 
-/// [`Rules`] of a version's parameters.
+/// Builds [`Rules`] from a version's parameters.
 macro_rules! rules {
     ($p:expr) => {
         $crate::algorithms::bbr::common::frame::rules::Rules {

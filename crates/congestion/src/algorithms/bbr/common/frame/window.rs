@@ -1,4 +1,5 @@
-//! What the model makes of the sender: pacing rate, send quantum, congestion window, recovery.
+//! Control parameters derived from the model: pacing rate, send quantum, congestion window,
+//! recovery.
 
 use super::Frame;
 use crate::Ack;
@@ -11,20 +12,20 @@ impl Frame {
         self.rules.pacing_gains[self.state as usize]
     }
 
-    /// Until there is a first RTT sample, which computes the initial pacing rate again (Linux).
+    /// Computes the initial pacing rate, and again with the first RTT sample (Linux).
     pub(crate) fn init_pacing_rate(&mut self, ack: &Ack) {
         if self.model.min_rtt.min_rtt == Duration::MAX {
             self.window.init_pacing_rate(self.rules.pacing_gains[State::Startup as usize], ack.latest_rtt);
         }
     }
 
-    /// `SetPacingRateWithGain`.
+    /// Implements `SetPacingRateWithGain`.
     pub(crate) fn set_pacing_rate_with_gain(&mut self, gain: f64) {
         let rate = paced(self.model.bw, gain, self.rules.pacing_margin);
         self.window.set_pacing_rate(rate, self.filled_pipe);
     }
 
-    /// `SetSendQuantum`, at least so many packets.
+    /// `SetSendQuantum`, with a minimum of `least` packets.
     pub(crate) fn set_send_quantum(&mut self, least: u64) {
         let (time, max) = (self.rules.send_quantum_time, self.rules.send_quantum_max);
         let floor = least.saturating_mul(self.mds);
@@ -35,12 +36,13 @@ impl Frame {
         self.rules.min_pipe_cwnd.saturating_mul(self.mds)
     }
 
-    /// `BDPMultiple`.
+    /// Implements `BDPMultiple`.
     pub(crate) fn bdp_multiple(&self, bw: Rate, gain: f64) -> u64 {
         self.window.bdp_multiple(bw, self.model.min_rtt.min_rtt, gain)
     }
 
-    /// `QuantizationBudget`: enough for the machinery that sends and acknowledges in lumps.
+    /// `QuantizationBudget`: raises inflight for senders and receivers that send and acknowledge in
+    /// bursts.
     fn quantization_budget(&self, inflight: u64) -> u64 {
         let offload_budget = self.window.send_quantum.saturating_mul(self.rules.offload_quanta);
         let budget = inflight.max(offload_budget).max(self.min_pipe_cwnd());
@@ -48,34 +50,34 @@ impl Frame {
         budget.saturating_add(extra.saturating_mul(self.mds))
     }
 
-    /// `Inflight`.
+    /// Implements `Inflight`.
     pub(crate) fn inflight(&self, bw: Rate, gain: f64) -> u64 {
         self.quantization_budget(self.bdp_multiple(bw, gain))
     }
 
-    /// `TargetInflight`.
+    /// Implements `TargetInflight`.
     pub(crate) fn target_inflight(&self) -> u64 {
         self.bdp_multiple(self.model.bw, 1.0).min(self.window.cwnd)
     }
 
-    /// `UpdateMaxInflight`, with room for so many bytes of aggregation.
+    /// `UpdateMaxInflight`, including `extra_acked` bytes of aggregation.
     pub(crate) fn max_inflight(&self, cwnd_gain: f64, extra_acked: u64) -> u64 {
         self.quantization_budget(self.bdp_multiple(self.model.bw, cwnd_gain).saturating_add(extra_acked))
     }
 
-    /// `ProbeRTTCwnd`: what ProbeRTT leaves in flight.
+    /// `ProbeRTTCwnd`: the bytes that ProbeRTT leaves in flight.
     pub(crate) fn probe_rtt_cwnd(&self) -> u64 {
         self.bdp_multiple(self.model.bw, self.rules.probe_rtt_cwnd_gain).max(self.min_pipe_cwnd())
     }
 
-    /// `BoundCwndForProbeRTT`.
+    /// Implements `BoundCwndForProbeRTT`.
     pub(crate) fn bound_cwnd_for_probe_rtt(&mut self) {
         if self.state == State::ProbeRtt {
             self.window.cwnd = self.window.cwnd.min(self.probe_rtt_cwnd());
         }
     }
 
-    /// `BoundCwndForModel`; a state that is `free` has no long-term bound.
+    /// `BoundCwndForModel`. If `free`, the state has no long-term bound.
     pub(crate) fn bound_cwnd_for_model(&mut self, free: bool) {
         let long_term = match self.state {
             _ if free => u64::MAX,
@@ -86,7 +88,7 @@ impl Frame {
         self.window.cwnd = self.window.cwnd.min(cap);
     }
 
-    /// A loss or a timeout, of which recovery begins. The window is the version's.
+    /// Enters recovery after a loss or a timeout. Each version sets the window itself.
     pub(crate) fn enter_recovery(&mut self) {
         self.window.enter_recovery(self.model.rounds.delivered, self.state == State::ProbeRtt);
     }
